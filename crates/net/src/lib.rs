@@ -1,0 +1,22 @@
+//! The way between two parties: one [`Channel`] over any [`Transport`].
+//!
+//! A protocol above this room is a straight-line program that sends and receives labelled messages
+//! on a [`Channel`]. The channel makes the mistakes of such programs loud: a receive flushes what was
+//! sent before it, so a forgotten flush cannot hang; [`Channel::exchange`] moves both directions at
+//! once, so two large writes cannot block each other; every message carries the label of its step, so
+//! a confused peer gets an error that names both steps; a length from the peer is checked against a
+//! bound before anything is allocated; a peer that falls silent is given up after a stall timeout.
+//! Bytes, flights and seconds are metered by named phase.
+//!
+//! **Must never import** anything of the project: no cryptography but TLS lives here, and nothing
+//! here knows what the messages mean.
+
+pub mod channel;
+pub mod error;
+pub mod meter;
+pub mod transport;
+
+pub use channel::{CancelToken, Channel};
+pub use error::{AbortReason, Deviation, Error, Result};
+pub use meter::{Meter, Phase};
+pub use transport::Transport;

@@ -1,0 +1,14 @@
+//! Blocks, ciphers, hashes, groups and bit matrices: what every protocol computes with.
+//!
+//! Pure functions and small types without a peer. The kernels that use a processor's vector
+//! instructions stand in [`arch`], each beside its portable twin, and are chosen at run time;
+//! nothing outside `arch` knows which one runs, and nothing outside it may say `unsafe`.
+//!
+//! **Must never import** any other crate of the project.
+
+#[cfg(target_endian = "big")]
+compile_error!("blocks travel as the bytes they have in memory, which must be little endian");
+
+pub mod block;
+
+pub use block::Block;

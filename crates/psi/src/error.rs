@@ -1,0 +1,32 @@
+//! What can go wrong in a protocol, and whose fault it is.
+
+/// The result of a protocol.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// A protocol that did not finish.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The connection or the peer failed.
+    #[error(transparent)]
+    Channel(#[from] vesica_net::Error),
+    /// The caller's items are not a set.
+    #[error("items {first} and {second} (counted from 0) are equal; a set holds each item once")]
+    DuplicateItem {
+        /// Position of one of the two.
+        first: usize,
+        /// Position of the other.
+        second: usize,
+    },
+    /// One side's set is larger than the protocol is made for.
+    #[error("a set of {items} items is more than the most allowed, {max}")]
+    TooManyItems {
+        /// The size of the set.
+        items: u64,
+        /// The most items allowed.
+        max: u64,
+    },
+    /// Hashing into bins failed; this happens with a probability of at most 2^-λ.
+    #[error("hashing into bins failed, which has a probability below 2^-40; run it again")]
+    HashingFailure,
+}

@@ -1,0 +1,21 @@
+//! Private set intersection: one file a protocol, and the catalogue of them all.
+//!
+//! A protocol sees items and gives positions. It knows nothing of rows, names, files, sockets, clocks
+//! or configuration: those live in `vesica` above. Below it stand the OPRFs and OTs it is made of.
+//!
+//! Use [`send`] and [`receive`] with an entry of the [`CATALOGUE`]: they agree on the set sizes,
+//! refuse duplicates and run the protocol's two phases. [`reveal`] adds the step by which a sender
+//! learns the intersection too.
+//!
+//! **Must never import** `vesica`, the command line, files, sockets, clocks or configuration.
+
+pub mod catalogue;
+pub mod error;
+pub mod protocol;
+pub mod reveal;
+mod session;
+
+pub use catalogue::{CATALOGUE, find};
+pub use error::{Error, Result};
+pub use protocol::{Adversary, Cost, Item, Learns, Protocol, Receiver, Sender, Sizes, Status};
+pub use session::{MAX_ITEMS, receive, send};

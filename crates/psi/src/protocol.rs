@@ -1,0 +1,162 @@
+//! What every protocol provides, and how it describes itself.
+
+use rand::CryptoRng;
+use vesica_net::Channel;
+use vesica_primitives::Block;
+
+use crate::Result;
+
+/// An element of a set: 128 bits that stand for a row's key. Items need not look random, but they
+/// must be distinct.
+pub type Item = Block;
+
+/// The sizes of the two sets. Both parties learn both.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sizes {
+    /// Items of the sender.
+    pub sender: usize,
+    /// Items of the receiver, the party that learns the intersection.
+    pub receiver: usize,
+}
+
+/// The party that helps. It learns the size of the receiver's set and nothing else.
+pub trait Sender {
+    /// The part of the protocol that needs no input.
+    fn prepare(
+        &mut self,
+        sizes: Sizes,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()>;
+
+    /// The part that needs the items; `items.len()` is `sizes.sender`, and the items are distinct.
+    fn send(
+        &mut self,
+        items: &[Item],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()>;
+}
+
+/// The party that learns the intersection.
+pub trait Receiver {
+    /// The part of the protocol that needs no input.
+    fn prepare(
+        &mut self,
+        sizes: Sizes,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()>;
+
+    /// The part that needs the items; `items.len()` is `sizes.receiver`, and the items are distinct.
+    /// Returns the positions in `items` of those the sender has too, ascending.
+    fn receive(
+        &mut self,
+        items: &[Item],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<u32>>;
+}
+
+/// Against whom a protocol, or a part of one, keeps its promise. Ordered from weak to strong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Adversary {
+    /// Nobody: the other party learns more than the intersection.
+    None,
+    /// A party that follows the protocol and looks at what it received.
+    SemiHonest,
+    /// A party that does anything at all.
+    Malicious,
+}
+
+impl Adversary {
+    /// The model of something made of these parts: the weakest part's.
+    pub const fn weakest(parts: &[Self]) -> Self {
+        let mut weakest = Self::Malicious;
+        let mut i = 0;
+        while i < parts.len() {
+            if (parts[i] as u8) < (weakest as u8) {
+                weakest = parts[i];
+            }
+            i += 1;
+        }
+        weakest
+    }
+
+    /// The word used in tables and terms.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::SemiHonest => "semi-honest",
+            Self::Malicious => "malicious",
+        }
+    }
+}
+
+/// What a protocol may be used for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// The one to take for some sizes and networks.
+    Recommended,
+    /// Keeps its promise, but another one is better everywhere.
+    Sound,
+    /// Reproduced from its paper for comparison; not for real data.
+    Research,
+    /// Shows the other party more than the intersection; for measurements only.
+    Insecure,
+}
+
+impl Status {
+    /// The word used in tables.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Recommended => "recommended",
+            Self::Sound => "sound",
+            Self::Research => "research",
+            Self::Insecure => "insecure",
+        }
+    }
+}
+
+/// Who learns what from a run of the protocol itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Learns {
+    /// What the receiver learns, as a clause.
+    pub receiver: &'static str,
+    /// What the sender learns, as a clause.
+    pub sender: &'static str,
+}
+
+/// What a run is expected to cost.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Cost {
+    /// Payload bytes that the sender receives.
+    pub bytes_to_sender: f64,
+    /// Payload bytes that the receiver receives.
+    pub bytes_to_receiver: f64,
+    /// Flights: how often the direction of traffic changes.
+    pub rounds: u32,
+}
+
+/// One protocol of the catalogue: what it is, and how to make its two parties.
+#[derive(Debug)]
+pub struct Protocol {
+    /// The paper's key, the protocol's name everywhere.
+    pub key: &'static str,
+    /// One line on what it is made of.
+    pub title: &'static str,
+    /// Authors, venue and year.
+    pub citation: &'static str,
+    /// What it may be used for.
+    pub status: Status,
+    /// Against whom it keeps its promise, computed from its parts.
+    pub adversary: Adversary,
+    /// Who learns what.
+    pub learns: Learns,
+    /// Predicted cost.
+    pub cost: fn(Sizes) -> Cost,
+    /// Makes a sender.
+    pub sender: fn() -> Box<dyn Sender>,
+    /// Makes a receiver.
+    pub receiver: fn() -> Box<dyn Receiver>,
+}

@@ -33,8 +33,7 @@ pub struct Delta(Vec<Block>);
 impl Delta {
     /// A fresh offset of `bits` bits; those above, up to the end of the last block, are 0.
     pub fn random(bits: usize, rng: &mut (impl Rng + ?Sized)) -> Self {
-        let mut blocks: Vec<Block> =
-            (0..bits.div_ceil(128)).map(|_| Block::random(rng)).collect();
+        let mut blocks: Vec<Block> = (0..bits.div_ceil(128)).map(|_| Block::random(rng)).collect();
         if let (Some(last), 1..) = (blocks.last_mut(), bits % 128) {
             last.0 &= (1 << (bits % 128)) - 1;
         }

@@ -11,11 +11,15 @@
 
 pub mod catalogue;
 pub mod error;
+pub mod naive;
 pub mod protocol;
 pub mod reveal;
 mod session;
+mod tags;
 
 pub use catalogue::{CATALOGUE, find};
 pub use error::{Error, Result};
-pub use protocol::{Adversary, Cost, Item, Learns, Protocol, Receiver, Sender, Sizes, Status};
+pub use protocol::{
+    Adversary, Cost, Item, Learns, Prepare, Protocol, Receiver, Sender, Sizes, Status,
+};
 pub use session::{MAX_ITEMS, receive, send};

@@ -118,7 +118,8 @@ mod tests {
     use super::*;
 
     fn pattern(n: usize) -> Vec<Block> {
-        let mix = |i: usize| (i as u128 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
+        let mix =
+            |i: usize| (i as u128 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
         (0..n).map(|i| Block(mix(i) ^ (mix(i) >> 61))).collect()
     }
 

@@ -6,6 +6,7 @@
 //!
 //! **Must never import** any other crate of the project.
 
+pub mod adversary;
 pub mod binomial;
 pub mod code;
 pub mod cuckoo;
@@ -13,6 +14,7 @@ pub mod document;
 pub mod simple;
 pub mod tag;
 
+pub use adversary::Adversary;
 pub use document::markdown;
 
 /// Computational security in bits: key, label and digest-half length.

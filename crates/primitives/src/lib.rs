@@ -14,6 +14,8 @@ pub mod aes;
 pub mod arch;
 pub mod bits;
 pub mod block;
+pub mod code;
+pub mod group;
 pub mod hash;
 pub mod matrix;
 pub mod secret;

@@ -1,4 +1,4 @@
-//! Bit matrices that are made column by column and used row by row.
+//! Bit matrices that are made by columns and used by rows, or the other way round.
 
 use crate::{Block, arch::Backend};
 
@@ -38,6 +38,35 @@ pub fn columns_to_rows(columns: &[Block], rows: usize, out: &mut [Block], stride
     }
 }
 
+/// Turns rows of bits into columns: the inverse of [`columns_to_rows`].
+///
+/// Row `r` starts at `rows[r * stride]`; there is a multiple of 128 of them. The first `width` columns
+/// are written to `out` one after the other.
+///
+/// # Panics
+/// If a length does not fit the others.
+pub fn rows_to_columns(rows: &[Block], stride: usize, width: usize, out: &mut [Block]) {
+    let count = rows.len() / stride;
+    assert!(count.is_multiple_of(128), "rows come in groups of 128");
+    assert!(width.div_ceil(128) <= stride, "{width} columns fit {stride} blocks");
+    let column_blocks = count / 128;
+    assert_eq!(out.len(), width * column_blocks, "{width} columns of {count} bits");
+    let backend = Backend::current();
+
+    let mut tile = [Block::ZERO; 128];
+    for (down, group) in rows.chunks_exact(128 * stride).enumerate() {
+        for (across, columns) in out.chunks_mut(128 * column_blocks).enumerate() {
+            for (bits, row) in tile.iter_mut().zip(group.chunks_exact(stride)) {
+                *bits = row[across];
+            }
+            backend.transpose(&mut tile);
+            for (column, transposed) in columns.chunks_exact_mut(column_blocks).zip(&tile) {
+                column[down] = *transposed;
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -64,6 +93,9 @@ mod tests {
                 let untouched = &out[r * stride..][..stride][width.div_ceil(128)..];
                 assert!(untouched.iter().all(|block| *block == Block(7)));
             }
+            let mut back = vec![Block::ZERO; columns.len()];
+            rows_to_columns(&out, stride, width, &mut back);
+            assert_eq!(back, columns);
         }
     }
 }

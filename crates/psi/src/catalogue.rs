@@ -3,7 +3,7 @@
 use crate::Protocol;
 
 /// Every protocol there is.
-pub static CATALOGUE: &[&Protocol] = &[&crate::naive::PROTOCOL];
+pub static CATALOGUE: &[&Protocol] = &[&crate::naive::PROTOCOL, &crate::kkrt16::PROTOCOL];
 
 /// The protocol with this key.
 pub fn find(key: &str) -> Option<&'static Protocol> {

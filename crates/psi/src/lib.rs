@@ -10,7 +10,9 @@
 //! **Must never import** `vesica`, the command line, files, sockets, clocks or configuration.
 
 pub mod catalogue;
+mod coin;
 pub mod error;
+pub mod kkrt16;
 pub mod naive;
 pub mod protocol;
 pub mod reveal;
@@ -20,6 +22,7 @@ mod tags;
 pub use catalogue::{CATALOGUE, find};
 pub use error::{Error, Result};
 pub use protocol::{
-    Adversary, Cost, Item, Learns, Prepare, Protocol, Receiver, Sender, Sizes, Status,
+    Cost, Item, Learns, Prepare, Protocol, Receiver, Sender, Sizes, Status,
 };
 pub use session::{MAX_ITEMS, receive, send};
+pub use vesica_params::Adversary;

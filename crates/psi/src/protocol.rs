@@ -2,6 +2,7 @@
 
 use rand::CryptoRng;
 use vesica_net::Channel;
+use vesica_params::Adversary;
 use vesica_primitives::Block;
 
 use crate::Result;
@@ -53,41 +54,6 @@ pub trait Receiver {
 /// The part of a protocol that needs no input but the sizes, such as base OTs; it makes a party that
 /// is ready for its input.
 pub type Prepare<Party> = fn(Sizes, &mut Channel, &mut dyn CryptoRng) -> Result<Box<Party>>;
-
-/// Against whom a protocol, or a part of one, keeps its promise. Ordered from weak to strong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Adversary {
-    /// Nobody: the other party learns more than the intersection.
-    None,
-    /// A party that follows the protocol and looks at what it received.
-    SemiHonest,
-    /// A party that does anything at all.
-    Malicious,
-}
-
-impl Adversary {
-    /// The model of something made of these parts: the weakest part's.
-    pub const fn weakest(parts: &[Self]) -> Self {
-        let mut weakest = Self::Malicious;
-        let mut i = 0;
-        while i < parts.len() {
-            if (parts[i] as u8) < (weakest as u8) {
-                weakest = parts[i];
-            }
-            i += 1;
-        }
-        weakest
-    }
-
-    /// The word used in tables and terms.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::SemiHonest => "semi-honest",
-            Self::Malicious => "malicious",
-        }
-    }
-}
 
 /// What a protocol may be used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,6 +11,7 @@
 
 pub mod catalogue;
 mod coin;
+pub mod dh;
 pub mod error;
 pub mod kkrt16;
 pub mod naive;
@@ -21,8 +22,6 @@ mod tags;
 
 pub use catalogue::{CATALOGUE, find};
 pub use error::{Error, Result};
-pub use protocol::{
-    Cost, Item, Learns, Prepare, Protocol, Receiver, Sender, Sizes, Status,
-};
+pub use protocol::{Cost, Item, Learns, Prepare, Protocol, Receiver, Sender, Sizes, Status};
 pub use session::{MAX_ITEMS, receive, send};
 pub use vesica_params::Adversary;

@@ -81,7 +81,8 @@ impl CotReceiver for Receiver {
         let n = choices.len();
         let mut rows = vec![Block::ZERO; n.next_multiple_of(128)];
         let choices = choices.blocks().chunks(CHUNK_ROWS / 128);
-        for ((chunk, out), choices) in columns::chunks(n).zip(rows.chunks_mut(CHUNK_ROWS)).zip(choices)
+        for ((chunk, out), choices) in
+            columns::chunks(n).zip(rows.chunks_mut(CHUNK_ROWS)).zip(choices)
         {
             let t = self.columns.extend(chunk, |_| choices, channel)?;
             columns_to_rows(&t, chunk, out, 1);

@@ -30,7 +30,9 @@ const COLUMNS: &str = "extension/columns";
 /// Sizes of the chunks in which `rows` rows are handled: all but the last have [`CHUNK_ROWS`], and
 /// the last is rounded up to a multiple of 128.
 pub fn chunks(rows: usize) -> impl Iterator<Item = usize> {
-    (0..rows).step_by(CHUNK_ROWS).map(move |done| (rows - done).min(CHUNK_ROWS).next_multiple_of(128))
+    (0..rows)
+        .step_by(CHUNK_ROWS)
+        .map(move |done| (rows - done).min(CHUNK_ROWS).next_multiple_of(128))
 }
 
 /// The party with Δ.

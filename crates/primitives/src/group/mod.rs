@@ -21,7 +21,7 @@ pub trait Group: 'static {
     /// A group element.
     type Element: Copy + Eq + ConditionallySelectable + Send + Sync;
     /// An element's bytes on the wire.
-    type Encoded: Pod + Eq + std::fmt::Debug + Send + Sync;
+    type Encoded: Pod + Ord + std::fmt::Debug + Send + Sync;
 
     /// A uniformly random exponent other than 0.
     fn random_scalar(rng: &mut dyn CryptoRng) -> Self::Scalar;

@@ -1,6 +1,6 @@
 //! Cuckoo hashing: at most one item a bin, each item in one of its three.
 
-use vesica_params::cuckoo::Shape;
+use vesica_params::cuckoo::{HASHES, Shape};
 use vesica_primitives::Block;
 
 use crate::simple::{BinMap, Entry};
@@ -43,7 +43,7 @@ impl CuckooTable {
     pub fn new(items: &[Block], shape: Shape) -> Result<Self, Error> {
         let map = BinMap::new(shape.bins);
         let mut table = Self { bins: vec![None; shape.bins], stash: Vec::new() };
-        for position in 0..items.len() {
+        for position in table.seat_where_free(items, map) {
             let Some(homeless) = table.walk(items, map, position) else { continue };
             if table.augment(items, map, homeless) {
                 continue;
@@ -67,6 +67,25 @@ impl CuckooTable {
     /// Positions of the items without a bin.
     pub fn stash(&self) -> &[usize] {
         &self.stash
+    }
+
+    /// Gives items a bin that is free, pushing nobody aside, and returns those that found none.
+    ///
+    /// One hash function after the other: steps of one pass do not wait for each other, which lets
+    /// the processor look at many bins at once, and most items need no more.
+    fn seat_where_free(&mut self, items: &[Block], map: BinMap) -> Vec<usize> {
+        let mut standing: Vec<usize> = (0..items.len()).collect();
+        for hash in 0..HASHES {
+            standing.retain(|position| {
+                let bin = &mut self.bins[map.bins(items[*position])[hash] as usize];
+                let taken = bin.is_some();
+                if !taken {
+                    *bin = Some(Entry::new(*position, hash));
+                }
+                taken
+            });
+        }
+        standing
     }
 
     /// Inserts an item by pushing others aside; returns the one left without a bin, if any.

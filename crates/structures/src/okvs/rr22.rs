@@ -23,8 +23,8 @@ use super::{Error, Free, Value};
 /// Keys handled at a time: fills the pipeline of the cipher.
 const BATCH: usize = 32;
 
-/// Dense columns looked up together in a table of all their sums.
-const GROUP: usize = 6;
+/// Dense columns looked up together in a table of all their sums, by one byte of a row's bits.
+const GROUP: usize = 8;
 
 /// A store for some shape and seed.
 pub struct Rr22 {
@@ -248,11 +248,10 @@ impl<V: Value> DenseSums<V> {
 
     /// The sum of the columns whose bits are set.
     #[inline]
-    fn of(&self, mut bits: u128) -> V {
+    fn of(&self, bits: u128) -> V {
         let mut sum = V::default();
-        for table in &self.0 {
-            sum ^= table[bits as usize % (1 << GROUP)];
-            bits >>= GROUP;
+        for (table, subset) in self.0.iter().zip(bits.to_le_bytes()) {
+            sum ^= table[usize::from(subset)];
         }
         sum
     }

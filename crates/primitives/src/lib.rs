@@ -15,6 +15,7 @@ pub mod arch;
 pub mod bits;
 pub mod block;
 pub mod code;
+pub mod gf;
 pub mod group;
 pub mod hash;
 pub mod matrix;

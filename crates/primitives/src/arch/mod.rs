@@ -28,10 +28,10 @@ pub struct Backend(Kind);
 enum Kind {
     /// Plain Rust.
     Portable,
-    /// AES-NI and AVX2.
+    /// AES-NI, PCLMULQDQ and AVX2.
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// VAES, AES-NI and AVX2.
+    /// VAES and all of the above.
     #[cfg(target_arch = "x86_64")]
     Vaes,
 }
@@ -56,7 +56,10 @@ impl Backend {
     pub fn available() -> Vec<Self> {
         let mut backends = vec![Self::PORTABLE];
         #[cfg(target_arch = "x86_64")]
-        if is_x86_feature_detected!("aes") && is_x86_feature_detected!("avx2") {
+        if is_x86_feature_detected!("aes")
+            && is_x86_feature_detected!("pclmulqdq")
+            && is_x86_feature_detected!("avx2")
+        {
             backends.push(Self(Kind::Avx2));
             if is_x86_feature_detected!("vaes") {
                 backends.push(Self(Kind::Vaes));
@@ -76,6 +79,26 @@ impl Backend {
             // SAFETY: a backend of these kinds exists only where AVX2 was found.
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 | Kind::Vaes => unsafe { x86_64::blake3::keyed_hash(key, inputs) },
+        }
+    }
+
+    /// The product in GF(2^64); see [`crate::gf`].
+    pub fn multiply64(self, a: u64, b: u64) -> u64 {
+        match self.0 {
+            Kind::Portable => portable::gf::multiply64(portable::clmul::multiply, a, b),
+            // SAFETY: a backend of these kinds exists only where PCLMULQDQ was found.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 | Kind::Vaes => unsafe { x86_64::clmul::multiply64(a, b) },
+        }
+    }
+
+    /// The product in GF(2^128); see [`crate::gf`].
+    pub fn multiply128(self, a: Block, b: Block) -> Block {
+        match self.0 {
+            Kind::Portable => Block(portable::gf::multiply128(portable::clmul::multiply, a.0, b.0)),
+            // SAFETY: a backend of these kinds exists only where PCLMULQDQ was found.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 | Kind::Vaes => unsafe { x86_64::clmul::multiply128(a, b) },
         }
     }
 

@@ -2,4 +2,6 @@
 
 pub mod aes;
 pub mod blake3;
+pub mod clmul;
+pub mod gf;
 pub mod transpose;

@@ -3,4 +3,5 @@
 
 pub mod aes;
 pub mod blake3;
+pub mod clmul;
 pub mod transpose;

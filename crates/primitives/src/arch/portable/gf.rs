@@ -1,0 +1,41 @@
+//! GF(2^64) and GF(2^128) by any carry-less multiplication of 64-bit polynomials.
+//!
+//! Everything here is inlined into the backend that brings the multiplication.
+
+/// The product in GF(2^64) modulo x^64 + x^4 + x^3 + x + 1.
+#[inline(always)]
+pub fn multiply64(clmul: impl Fn(u64, u64) -> u128, a: u64, b: u64) -> u64 {
+    reduce64(clmul(a, b))
+}
+
+/// A polynomial of degree below 128 modulo x^64 + x^4 + x^3 + x + 1.
+#[inline(always)]
+pub fn reduce64(product: u128) -> u64 {
+    // x^64 = x^4 + x^3 + x + 1; folding the upper half leaves a few bits above, folded once more.
+    let fold = |high: u64| {
+        let high = u128::from(high);
+        high ^ high << 1 ^ high << 3 ^ high << 4
+    };
+    let once = fold((product >> 64) as u64);
+    let twice = fold((once >> 64) as u64);
+    (product ^ once ^ twice) as u64
+}
+
+/// The product in GF(2^128) modulo x^128 + x^7 + x^2 + x + 1.
+#[inline(always)]
+pub fn multiply128(clmul: impl Fn(u64, u64) -> u128, a: u128, b: u128) -> u128 {
+    let (a0, a1) = (a as u64, (a >> 64) as u64);
+    let (b0, b1) = (b as u64, (b >> 64) as u64);
+    let (low, high) = (clmul(a0, b0), clmul(a1, b1));
+    let middle = clmul(a0 ^ a1, b0 ^ b1) ^ low ^ high;
+    reduce128(low ^ middle << 64, high ^ middle >> 64)
+}
+
+/// `low` + x^128 · `high` modulo x^128 + x^7 + x^2 + x + 1.
+#[inline(always)]
+pub fn reduce128(low: u128, high: u128) -> u128 {
+    // x^128 = x^7 + x^2 + x + 1; the bits that fold above x^128 are the upper seven of `high`.
+    let over = high >> 127 ^ high >> 126 ^ high >> 121;
+    let high = high ^ over;
+    low ^ high ^ high << 1 ^ high << 2 ^ high << 7
+}

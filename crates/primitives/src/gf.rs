@@ -1,0 +1,50 @@
+//! The fields GF(2^64) and GF(2^128).
+//!
+//! Bit i of a number is the coefficient of x^i (not the reflected order of GCM). Addition is
+//! exclusive or. Everything is constant time.
+
+use crate::{Block, arch::Backend};
+
+/// The product in GF(2^64), modulo x^64 + x^4 + x^3 + x + 1.
+pub fn multiply64(a: u64, b: u64) -> u64 {
+    Backend::current().multiply64(a, b)
+}
+
+/// The product in GF(2^128), modulo x^128 + x^7 + x^2 + x + 1.
+pub fn multiply128(a: Block, b: Block) -> Block {
+    Backend::current().multiply128(a, b)
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng, rngs::StdRng};
+
+    use super::*;
+
+    /// Shift and reduce, one bit at a time.
+    fn by_hand128(a: u128, b: u128) -> u128 {
+        let double = |x: u128| x << 1 ^ if x >> 127 == 1 { 0x87 } else { 0 };
+        (0..128).rev().fold(0, |sum, i| double(sum) ^ if b >> i & 1 == 1 { a } else { 0 })
+    }
+
+    fn by_hand64(a: u64, b: u64) -> u64 {
+        let double = |x: u64| x << 1 ^ if x >> 63 == 1 { 0x1b } else { 0 };
+        (0..64).rev().fold(0, |sum, i| double(sum) ^ if b >> i & 1 == 1 { a } else { 0 })
+    }
+
+    #[test]
+    fn products_equal_those_by_hand() {
+        let mut rng = StdRng::seed_from_u64(1);
+        let mut pairs: Vec<(u128, u128)> = (0..500).map(|_| (rng.random(), rng.random())).collect();
+        let edge = [0, 1, 2, 1 << 63, 1 << 64, 1 << 127, u128::MAX];
+        pairs.extend(edge.iter().flat_map(|a| edge.map(|b| (*a, b))));
+        for backend in Backend::available() {
+            for (a, b) in &pairs {
+                let product = backend.multiply128(Block(*a), Block(*b));
+                assert_eq!(product.0, by_hand128(*a, *b), "{backend:?}");
+                let (a, b) = (*a as u64 ^ (*a >> 64) as u64, *b as u64 ^ (*b >> 64) as u64);
+                assert_eq!(backend.multiply64(a, b), by_hand64(a, b), "{backend:?}");
+            }
+        }
+    }
+}

@@ -12,6 +12,7 @@ compile_error!("blocks travel as the bytes they have in memory, which must be li
 pub mod aes;
 #[allow(unsafe_code)]
 pub mod arch;
+pub mod binary;
 pub mod bits;
 pub mod block;
 pub mod code;
@@ -21,6 +22,7 @@ pub mod hash;
 pub mod matrix;
 pub mod secret;
 
+pub use binary::BinaryVector;
 pub use bits::Bits;
 pub use block::Block;
 pub use secret::{Delta, Seed};

@@ -6,28 +6,6 @@
 
 pub mod rr22;
 
-use std::ops::{BitXor, BitXorAssign};
-
-use bytemuck::Pod;
-use rand::Rng;
-
-/// A value of an OKVS: a vector over GF(2).
-pub trait Value:
-    Pod + Default + PartialEq + Send + Sync + BitXor<Output = Self> + BitXorAssign
-{
-    /// A uniformly random value.
-    fn random(rng: &mut (impl Rng + ?Sized)) -> Self {
-        let mut value = Self::default();
-        rng.fill_bytes(bytemuck::bytes_of_mut(&mut value));
-        value
-    }
-}
-
-impl<T> Value for T where
-    T: Pod + Default + PartialEq + Send + Sync + BitXor<Output = Self> + BitXorAssign
-{
-}
-
 /// Encoding failed: for distinct keys and a seed drawn after them, with a probability of at most
 /// 2^-λ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -16,9 +16,9 @@
 use rand::Rng;
 use rayon::prelude::*;
 use vesica_params::okvs::Shape;
-use vesica_primitives::{Block, aes::Aes128};
+use vesica_primitives::{BinaryVector, Block, aes::Aes128};
 
-use super::{Error, Free, Value};
+use super::{Error, Free};
 
 /// Keys handled at a time: fills the pipeline of the cipher.
 const BATCH: usize = 32;
@@ -112,7 +112,7 @@ impl Rr22 {
     /// # Errors
     /// [`Error::Overflow`] and [`Error::NoSolution`], with a probability of at most 2^-λ for distinct
     /// keys; the latter where two keys are equal and their values differ.
-    pub fn encode<V: Value>(
+    pub fn encode<V: BinaryVector>(
         &self,
         keys: &PlacedKeys,
         value: impl Fn(u32, Block) -> V + Sync,
@@ -138,7 +138,7 @@ impl Rr22 {
     ///
     /// # Panics
     /// If `columns` is not as long as an encoding.
-    pub fn decode<V: Value>(&self, keys: &PlacedKeys, columns: &[V]) -> Vec<V> {
+    pub fn decode<V: BinaryVector>(&self, keys: &PlacedKeys, columns: &[V]) -> Vec<V> {
         assert_eq!(columns.len(), self.columns(), "as many columns as the shape has");
         let mut values = vec![V::default(); keys.keys.len()];
         let mut rest = &mut values[..];
@@ -155,7 +155,7 @@ impl Rr22 {
         values
     }
 
-    fn decode_cluster<V: Value>(&self, keys: &[Block], columns: &[V], values: &mut [V]) {
+    fn decode_cluster<V: BinaryVector>(&self, keys: &[Block], columns: &[V], values: &mut [V]) {
         let (sparse, dense) = columns.split_at(self.shape.sparse);
         let sums = DenseSums::new(dense);
         for (keys, values) in keys.chunks(BATCH).zip(values.chunks_mut(BATCH)) {
@@ -222,14 +222,14 @@ struct Place {
 
 /// The sum of three columns.
 #[inline]
-fn sum<V: Value>(columns: &[V], [a, b, c]: [u16; 3]) -> V {
+fn sum<V: BinaryVector>(columns: &[V], [a, b, c]: [u16; 3]) -> V {
     columns[a as usize] ^ columns[b as usize] ^ columns[c as usize]
 }
 
 /// Sums of dense columns by tables of every subset of a few of them.
 struct DenseSums<V>(Vec<[V; 1 << GROUP]>);
 
-impl<V: Value> DenseSums<V> {
+impl<V: BinaryVector> DenseSums<V> {
     /// No table at all where every column is zero.
     fn new(dense: &[V]) -> Self {
         if dense.iter().all(|column| *column == V::default()) {
@@ -280,7 +280,7 @@ struct Remaining {
 }
 
 impl Workspace {
-    fn encode<V: Value>(
+    fn encode<V: BinaryVector>(
         &mut self,
         okvs: &Rr22,
         keys: &[Block],
@@ -370,7 +370,7 @@ impl Workspace {
     }
 
     /// Step 3: determines the dense columns. What they hold where no equation says otherwise stays.
-    fn solve_gap<V: Value>(
+    fn solve_gap<V: BinaryVector>(
         &self,
         okvs: &Rr22,
         keys: &[Block],
@@ -431,7 +431,7 @@ impl Workspace {
     }
 
     /// Step 4.
-    fn substitute<V: Value>(
+    fn substitute<V: BinaryVector>(
         &self,
         okvs: &Rr22,
         keys: &[Block],
@@ -468,7 +468,7 @@ mod tests {
         (0..n).map(|_| Block::random(rng)).collect()
     }
 
-    fn round_trip<V: Value>(shape: Shape, n: usize, free: Free, rng: &mut StdRng) {
+    fn round_trip<V: BinaryVector>(shape: Shape, n: usize, free: Free, rng: &mut StdRng) {
         let keys = random_blocks(n, rng);
         let values: Vec<V> = (0..n).map(|_| V::random(rng)).collect();
         let okvs = Rr22::new(shape, Block::random(rng));

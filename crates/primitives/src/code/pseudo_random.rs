@@ -1,4 +1,4 @@
-//! Codes that spread the inputs of a 1-out-of-n OT far apart.
+//! The pseudo-random code of KKRT16.
 
 use crate::{Block, Seed, aes::Aes128, hash::ROW_BLOCKS};
 

@@ -11,6 +11,7 @@ pub mod binomial;
 pub mod code;
 pub mod cuckoo;
 pub mod document;
+pub mod lpn;
 pub mod okvs;
 pub mod simple;
 pub mod tag;

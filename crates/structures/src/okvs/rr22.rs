@@ -49,7 +49,13 @@ impl PlacedKeys {
         &self.positions
     }
 
-    fn cluster(&self, cluster: usize) -> std::ops::Range<usize> {
+    /// The keys of a cluster.
+    pub fn keys(&self, cluster: usize) -> &[Block] {
+        &self.keys[self.cluster(cluster)]
+    }
+
+    /// Where a cluster's keys stand among all placed keys.
+    pub fn cluster(&self, cluster: usize) -> std::ops::Range<usize> {
         self.starts[cluster]..self.starts[cluster + 1]
     }
 }
@@ -68,6 +74,11 @@ impl Rr22 {
         let dense_mask = (1u128 << (shape.dense % 128)).wrapping_sub(1);
         let dense_mask = if shape.dense == 128 { u128::MAX } else { dense_mask };
         Self { shape, place_hash: hash(0), dense_hash: hash(1), dense_mask }
+    }
+
+    /// The shape.
+    pub fn shape(&self) -> Shape {
+        self.shape
     }
 
     /// Columns in all: the length of an encoding.
@@ -110,8 +121,7 @@ impl Rr22 {
     /// The encoding under which each key decodes to `value(position, key)`.
     ///
     /// # Errors
-    /// [`Error::Overflow`] and [`Error::NoSolution`], with a probability of at most 2^-λ for distinct
-    /// keys; the latter where two keys are equal and their values differ.
+    /// As [`Rr22::encode_cluster`].
     pub fn encode<V: BinaryVector>(
         &self,
         keys: &PlacedKeys,
@@ -123,15 +133,31 @@ impl Rr22 {
         if free == Free::Random {
             columns.iter_mut().for_each(|column| *column = V::random(rng));
         }
-        let width = self.shape.cluster_columns();
-        let clusters = columns.par_chunks_exact_mut(width).enumerate();
+        let clusters = columns.par_chunks_exact_mut(self.shape.cluster_columns()).enumerate();
         clusters.try_for_each_init(Workspace::default, |workspace, (cluster, columns)| {
-            let rows = keys.cluster(cluster);
-            let (positions, keys) = (&keys.positions[rows.clone()], &keys.keys[rows]);
-            let values = positions.iter().zip(keys).map(|(position, key)| value(*position, *key));
-            workspace.encode(self, keys, values, columns)
+            self.encode_cluster(cluster, keys, &value, columns, workspace)
         })?;
         Ok(columns)
+    }
+
+    /// The part of an encoding that belongs to one cluster. What `columns` holds stays where no
+    /// equation determines a column.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`] and [`Error::NoSolution`], with a probability of at most 2^-λ over all
+    /// clusters for distinct keys; the latter where two keys are equal and their values differ.
+    pub fn encode_cluster<V: BinaryVector>(
+        &self,
+        cluster: usize,
+        keys: &PlacedKeys,
+        value: impl Fn(u32, Block) -> V,
+        columns: &mut [V],
+        workspace: &mut Workspace,
+    ) -> Result<(), Error> {
+        let rows = keys.cluster(cluster);
+        let (positions, keys) = (&keys.positions[rows.clone()], &keys.keys[rows]);
+        let values = positions.iter().zip(keys).map(|(position, key)| value(*position, *key));
+        workspace.encode(self, keys, values, columns)
     }
 
     /// What each key decodes to, in the order of the placed keys.
@@ -140,24 +166,24 @@ impl Rr22 {
     /// If `columns` is not as long as an encoding.
     pub fn decode<V: BinaryVector>(&self, keys: &PlacedKeys, columns: &[V]) -> Vec<V> {
         assert_eq!(columns.len(), self.columns(), "as many columns as the shape has");
-        let mut values = vec![V::default(); keys.keys.len()];
-        let mut rest = &mut values[..];
-        let mut tasks = Vec::with_capacity(self.shape.clusters);
-        for (cluster, columns) in columns.chunks_exact(self.shape.cluster_columns()).enumerate() {
-            let keys = &keys.keys[keys.cluster(cluster)];
-            let (head, tail) = rest.split_at_mut(keys.len());
-            tasks.push((keys, columns, head));
-            rest = tail;
-        }
-        tasks.into_par_iter().for_each(|(keys, columns, values)| {
-            self.decode_cluster(keys, columns, values);
-        });
-        values
+        let clusters = columns.par_chunks_exact(self.shape.cluster_columns()).enumerate();
+        let decoded: Vec<Vec<V>> = clusters
+            .map(|(cluster, columns)| self.decode_cluster(cluster, keys, columns))
+            .collect();
+        decoded.concat()
     }
 
-    fn decode_cluster<V: BinaryVector>(&self, keys: &[Block], columns: &[V], values: &mut [V]) {
+    /// What each key of one cluster decodes to.
+    pub fn decode_cluster<V: BinaryVector>(
+        &self,
+        cluster: usize,
+        keys: &PlacedKeys,
+        columns: &[V],
+    ) -> Vec<V> {
+        let keys = keys.keys(cluster);
         let (sparse, dense) = columns.split_at(self.shape.sparse);
         let sums = DenseSums::new(dense);
+        let mut values = vec![V::default(); keys.len()];
         for (keys, values) in keys.chunks(BATCH).zip(values.chunks_mut(BATCH)) {
             let (places, bits) = (self.places(keys), self.dense_bits(keys));
             for ((value, place), bits) in values.iter_mut().zip(&places).zip(bits) {
@@ -167,6 +193,7 @@ impl Rr22 {
                 }
             }
         }
+        values
     }
 
     /// Cluster and sparse columns of up to [`BATCH`] keys.
@@ -259,7 +286,7 @@ impl<V: BinaryVector> DenseSums<V> {
 
 /// Room for encoding one cluster after the other.
 #[derive(Default)]
-struct Workspace {
+pub struct Workspace {
     /// The sparse columns of each row.
     rows: Vec<[u16; 3]>,
     columns: Vec<Remaining>,

@@ -1,0 +1,45 @@
+//! Vector oblivious linear evaluation: one party holds Δ and b, the other a and c, with
+//! c_i = a_i·Δ + b_i in GF(2^128) for every i.
+//!
+//! Whoever holds Δ is the sender. The a_i may be confined to a subspace of the field over GF(2), such
+//! as the polynomials of degree below 64: whatever masks itself with them travels in as many bits.
+
+pub mod silent;
+
+use vesica_primitives::{BinaryVector, Block};
+
+/// A subspace of GF(2^128) over GF(2).
+pub trait Subspace: BinaryVector {
+    /// Its dimension at the most: bits of its representation.
+    const BITS: u32;
+
+    /// The element as one of the field.
+    fn embed(self) -> Block;
+
+    /// The first `bits` bits of a block.
+    fn truncate(block: Block, bits: u32) -> Self;
+}
+
+impl Subspace for u64 {
+    const BITS: u32 = 64;
+
+    fn embed(self) -> Block {
+        Block(self.into())
+    }
+
+    fn truncate(block: Block, bits: u32) -> Self {
+        block.low() & u64::MAX.checked_shr(64 - bits).unwrap_or(0)
+    }
+}
+
+impl Subspace for Block {
+    const BITS: u32 = 128;
+
+    fn embed(self) -> Block {
+        self
+    }
+
+    fn truncate(block: Block, bits: u32) -> Self {
+        Block(block.0 & u128::MAX.checked_shr(128 - bits).unwrap_or(0))
+    }
+}

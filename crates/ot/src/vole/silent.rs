@@ -1,0 +1,139 @@
+//! Silent VOLE: a long VOLE from a short one, with little talk (Boyle et al., CCS 2018 and 2019;
+//! with the codes of Raghuraman, Rindal and Tanguy, CRYPTO 2023). Semi-honest.
+//!
+//! R draws noise e: t blocks, each zero but for y_i in a random place α_i. With an OT extension in
+//! which S holds Δ:
+//!
+//! 1. Correlated OT on the bits of the y_i gives shares of y_i·Δ, and random OT on the bits of the
+//!    α_i gives the keys of the trees.
+//! 2. S → R: a puncturable PRF for each block; S knows all its leaves w, R all but the one at α_i.
+//! 3. S → R for each block: the sum of its leaves, plus S's share of y_i·Δ. R sets its missing leaf
+//!    so that it has w + e·Δ.
+//! 4. Both compress by the transpose of a public code: b = G·w, c = G·(w + e·Δ), a = G·e, where a
+//!    looks random by the LPN assumption that `vesica_params::lpn` states.
+//!
+//! The code is binary, so a stays in the subspace that the y_i are drawn from (subfield VOLE).
+
+use rand::{CryptoRng, RngExt};
+use vesica_net::{Channel, Result};
+use vesica_params::{Adversary, lpn::Lpn};
+use vesica_primitives::{Bits, Block, Delta, code::ExpandConvolute};
+
+use super::Subspace;
+use crate::{CotReceiver, CotSender, pprf};
+
+/// Semi-honest: nothing checks that the trees are what they should be.
+pub const ADVERSARY: Adversary = Adversary::SemiHonest;
+
+const CORRECTIONS: &str = "silent-vole/corrections";
+
+/// What the sender has: c = a·Δ + b.
+pub struct SenderShare {
+    /// Δ.
+    pub delta: Delta,
+    /// b.
+    pub b: Vec<Block>,
+}
+
+/// What the receiver has: c = a·Δ + b.
+pub struct ReceiverShare<A> {
+    /// a, in the subspace.
+    pub a: Vec<A>,
+    /// c.
+    pub c: Vec<Block>,
+}
+
+/// The dimensions of a run.
+struct Dimensions {
+    lpn: Lpn,
+    block: usize,
+    code: ExpandConvolute,
+}
+
+impl Dimensions {
+    fn new(len: usize, lpn: Lpn) -> Self {
+        let block = lpn.block_len(len);
+        Self { lpn, block, code: ExpandConvolute::new(lpn.dimension(block), lpn.weight) }
+    }
+
+    /// Compresses and keeps what was asked for.
+    fn compress<V: vesica_primitives::BinaryVector>(&self, mut noise: Vec<V>, len: usize) -> Vec<V> {
+        self.code.compress(&mut noise);
+        noise.truncate(len);
+        noise
+    }
+}
+
+/// The sender's side of a VOLE of length `len` whose a has `bits` bits.
+pub fn send(
+    len: usize,
+    bits: u32,
+    lpn: Lpn,
+    cot: &mut impl CotSender,
+    channel: &mut Channel,
+) -> Result<SenderShare> {
+    let dimensions = Dimensions::new(len, lpn);
+    // 1.
+    let shares = cot.send_correlated(lpn.blocks * bits as usize, channel)?;
+    let shares: Vec<Block> = shares.chunks_exact(bits as usize).map(combine).collect();
+    let keys = cot.send_random(pprf::keys(lpn.blocks, dimensions.block), channel)?;
+    // 2.
+    let leaves = pprf::send(lpn.blocks, dimensions.block, &keys, channel)?;
+    // 3.
+    let blocks = leaves.chunks_exact(dimensions.block).zip(shares);
+    let corrections: Vec<Block> =
+        blocks.map(|(leaves, share)| leaves.iter().fold(share, |sum, leaf| sum ^ *leaf)).collect();
+    channel.send_slice(CORRECTIONS, &corrections)?;
+    channel.flush()?;
+    // 4.
+    Ok(SenderShare { delta: cot.delta().clone(), b: dimensions.compress(leaves, len) })
+}
+
+/// The receiver's side of a VOLE of length `len` whose a has `bits` bits.
+///
+/// # Panics
+/// If the subspace has fewer bits.
+pub fn receive<A: Subspace>(
+    len: usize,
+    bits: u32,
+    lpn: Lpn,
+    cot: &mut impl CotReceiver,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<ReceiverShare<A>> {
+    assert!(bits <= A::BITS, "{bits} bits fit the subspace");
+    let dimensions = Dimensions::new(len, lpn);
+    let places: Vec<u32> =
+        (0..lpn.blocks).map(|_| rng.random_range(0..dimensions.block as u32)).collect();
+    let values: Vec<A> = (0..lpn.blocks).map(|_| A::truncate(Block::random(rng), bits)).collect();
+    // 1.
+    let value_bits: Bits =
+        values.iter().flat_map(|y| (0..bits).map(move |bit| y.embed().0 >> bit & 1 == 1)).collect();
+    let shares = cot.receive_correlated(&value_bits, channel)?;
+    let shares: Vec<Block> = shares.chunks_exact(bits as usize).map(combine).collect();
+    let keys = cot.receive_random(&pprf::choices(&places, dimensions.block), channel)?;
+    // 2.
+    let mut leaves = pprf::receive(&places, dimensions.block, &keys, channel)?;
+    // 3.
+    let mut corrections = vec![Block::ZERO; lpn.blocks];
+    channel.recv_slice(CORRECTIONS, &mut corrections)?;
+    let mut noise = vec![A::default(); lpn.blocks * dimensions.block];
+    for (i, place) in places.iter().enumerate() {
+        let known = &mut leaves[i * dimensions.block..][..dimensions.block];
+        // The missing leaf is still 0.
+        let sum = known.iter().fold(corrections[i] ^ shares[i], |sum, leaf| sum ^ *leaf);
+        known[*place as usize] = sum;
+        noise[i * dimensions.block + *place as usize] = values[i];
+    }
+    // 4.
+    Ok(ReceiverShare { a: dimensions.compress(noise, len), c: dimensions.compress(leaves, len) })
+}
+
+/// Σ x^i · share_i in GF(2^128): from shares of bit i times Δ to one of the number times Δ.
+fn combine(shares: &[Block]) -> Block {
+    shares.iter().rev().fold(Block::ZERO, |sum, share| {
+        // Times x, modulo x^128 + x^7 + x^2 + x + 1, without a branch.
+        let carry = (sum.0 >> 127).wrapping_neg() & 0x87;
+        Block(sum.0 << 1 ^ carry) ^ *share
+    })
+}

@@ -7,5 +7,16 @@
 //! **Must never import** circuits, protocols or anything above.
 
 pub mod kkrt16;
+pub mod rs21;
 
-pub use vesica_net::{Error, Result};
+/// An OPRF that did not finish.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The connection or the peer failed.
+    #[error(transparent)]
+    Channel(#[from] vesica_net::Error),
+    /// The receiver's points could not be encoded.
+    #[error(transparent)]
+    Okvs(#[from] vesica_structures::okvs::Error),
+}

@@ -11,6 +11,8 @@
 pub mod base;
 pub mod extension;
 pub mod flavour;
+pub mod pprf;
+pub mod vole;
 
 pub use flavour::{CotReceiver, CotSender};
 pub use vesica_net::{Error, Result};

@@ -14,6 +14,7 @@ pub mod document;
 pub mod lpn;
 pub mod okvs;
 pub mod simple;
+pub mod subfield;
 pub mod tag;
 
 pub use adversary::Adversary;

@@ -15,6 +15,24 @@ pub fn multiply128(a: Block, b: Block) -> Block {
     Backend::current().multiply128(a, b)
 }
 
+/// Adds `factor` · x_i to `sums`_i for every i, in GF(2^128).
+///
+/// # Panics
+/// If there are not as many sums as factors.
+pub fn add_products128(sums: &mut [Block], x: &[Block], factor: Block) {
+    assert_eq!(sums.len(), x.len(), "a sum for each product");
+    Backend::current().add_products128(sums, x, factor);
+}
+
+/// Adds `factor` · x_i to `sums`_i for every i, in GF(2^128), where the x_i have degree below 64.
+///
+/// # Panics
+/// If there are not as many sums as factors.
+pub fn add_products64(sums: &mut [Block], x: &[u64], factor: Block) {
+    assert_eq!(sums.len(), x.len(), "a sum for each product");
+    Backend::current().add_products64(sums, x, factor);
+}
+
 #[cfg(test)]
 mod tests {
     use rand::{RngExt, SeedableRng, rngs::StdRng};
@@ -45,6 +63,23 @@ mod tests {
                 let (a, b) = (*a as u64 ^ (*a >> 64) as u64, *b as u64 ^ (*b >> 64) as u64);
                 assert_eq!(backend.multiply64(a, b), by_hand64(a, b), "{backend:?}");
             }
+        }
+    }
+
+    #[test]
+    fn sums_of_products_equal_products() {
+        let mut rng = StdRng::seed_from_u64(2);
+        let narrow: Vec<u64> = (0..100).map(|_| rng.random()).collect();
+        let wide: Vec<Block> = (0..100).map(|_| Block::random(&mut rng)).collect();
+        let (before, factor) = (Block::random(&mut rng), Block::random(&mut rng));
+        for backend in Backend::available() {
+            let mut sums = [before; 100];
+            backend.add_products128(&mut sums, &wide, factor);
+            assert!((0..100).all(|i| sums[i] == before ^ multiply128(wide[i], factor)));
+            let mut sums = [before; 100];
+            backend.add_products64(&mut sums, &narrow, factor);
+            let embedded = |i: usize| Block(narrow[i].into());
+            assert!((0..100).all(|i| sums[i] == before ^ multiply128(embedded(i), factor)));
         }
     }
 }

@@ -20,6 +20,7 @@ pub mod gf;
 pub mod group;
 pub mod hash;
 pub mod matrix;
+pub mod packed;
 pub mod secret;
 
 pub use binary::BinaryVector;

@@ -1,10 +1,10 @@
 //! The one list of protocols: command line, documents, planner and lab are generated from it.
 
-use crate::{Protocol, dh, kkrt16, naive};
+use crate::{Protocol, dh, kkrt16, naive, rr22};
 
 /// Every protocol there is.
 pub static CATALOGUE: &[&Protocol] =
-    &[&dh::UNBLINDING, &dh::CLASSIC, &kkrt16::PROTOCOL, &naive::PROTOCOL];
+    &[&dh::UNBLINDING, &dh::CLASSIC, &kkrt16::PROTOCOL, &naive::PROTOCOL, &rr22::PROTOCOL];
 
 /// The protocol with this key.
 pub fn find(key: &str) -> Option<&'static Protocol> {

@@ -17,6 +17,7 @@ pub mod kkrt16;
 pub mod naive;
 pub mod protocol;
 pub mod reveal;
+pub mod rr22;
 mod session;
 mod tags;
 

@@ -6,7 +6,7 @@
 
 pub mod silent;
 
-use vesica_primitives::{BinaryVector, Block};
+use vesica_primitives::{BinaryVector, Block, gf};
 
 /// A subspace of GF(2^128) over GF(2).
 pub trait Subspace: BinaryVector {
@@ -18,6 +18,9 @@ pub trait Subspace: BinaryVector {
 
     /// The first `bits` bits of a block.
     fn truncate(block: Block, bits: u32) -> Self;
+
+    /// Adds `factor` · x_i to `sums`_i for every i, in the field.
+    fn add_products(sums: &mut [Block], x: &[Self], factor: Block);
 }
 
 impl Subspace for u64 {
@@ -30,6 +33,10 @@ impl Subspace for u64 {
     fn truncate(block: Block, bits: u32) -> Self {
         block.low() & u64::MAX.checked_shr(64 - bits).unwrap_or(0)
     }
+
+    fn add_products(sums: &mut [Block], x: &[Self], factor: Block) {
+        gf::add_products64(sums, x, factor);
+    }
 }
 
 impl Subspace for Block {
@@ -41,5 +48,9 @@ impl Subspace for Block {
 
     fn truncate(block: Block, bits: u32) -> Self {
         Block(block.0 & u128::MAX.checked_shr(128 - bits).unwrap_or(0))
+    }
+
+    fn add_products(sums: &mut [Block], x: &[Self], factor: Block) {
+        gf::add_products128(sums, x, factor);
     }
 }

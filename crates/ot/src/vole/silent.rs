@@ -45,7 +45,6 @@ pub struct ReceiverShare<A> {
 
 /// The dimensions of a run.
 struct Dimensions {
-    lpn: Lpn,
     block: usize,
     code: ExpandConvolute,
 }
@@ -53,11 +52,15 @@ struct Dimensions {
 impl Dimensions {
     fn new(len: usize, lpn: Lpn) -> Self {
         let block = lpn.block_len(len);
-        Self { lpn, block, code: ExpandConvolute::new(lpn.dimension(block), lpn.weight) }
+        Self { block, code: ExpandConvolute::new(lpn.dimension(block), lpn.weight) }
     }
 
     /// Compresses and keeps what was asked for.
-    fn compress<V: vesica_primitives::BinaryVector>(&self, mut noise: Vec<V>, len: usize) -> Vec<V> {
+    fn compress<V: vesica_primitives::BinaryVector>(
+        &self,
+        mut noise: Vec<V>,
+        len: usize,
+    ) -> Vec<V> {
         self.code.compress(&mut noise);
         noise.truncate(len);
         noise

@@ -102,6 +102,30 @@ impl Backend {
         }
     }
 
+    /// Adds `factor` times each of `x` to `sums`; see [`crate::gf`].
+    pub fn add_products128(self, sums: &mut [Block], x: &[Block], factor: Block) {
+        match self.0 {
+            Kind::Portable => {
+                portable::gf::add_products128(portable::clmul::multiply, sums, x, factor);
+            }
+            // SAFETY: a backend of these kinds exists only where PCLMULQDQ was found.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 | Kind::Vaes => unsafe { x86_64::clmul::add_products128(sums, x, factor) },
+        }
+    }
+
+    /// Adds `factor` times each of `x` to `sums`; see [`crate::gf`].
+    pub fn add_products64(self, sums: &mut [Block], x: &[u64], factor: Block) {
+        match self.0 {
+            Kind::Portable => {
+                portable::gf::add_products64(portable::clmul::multiply, sums, x, factor);
+            }
+            // SAFETY: a backend of these kinds exists only where PCLMULQDQ was found.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 | Kind::Vaes => unsafe { x86_64::clmul::add_products64(sums, x, factor) },
+        }
+    }
+
     /// Transposes a 128 × 128 bit matrix in place: bit `c` of row `r` changes places with bit `r` of
     /// row `c`.
     pub fn transpose(self, rows: &mut [Block; 128]) {

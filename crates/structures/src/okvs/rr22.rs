@@ -49,6 +49,11 @@ impl PlacedKeys {
         &self.positions
     }
 
+    /// As [`PlacedKeys::positions`], for good.
+    pub fn into_positions(self) -> Vec<u32> {
+        self.positions
+    }
+
     /// The keys of a cluster.
     pub fn keys(&self, cluster: usize) -> &[Block] {
         &self.keys[self.cluster(cluster)]
@@ -135,13 +140,15 @@ impl Rr22 {
         }
         let clusters = columns.par_chunks_exact_mut(self.shape.cluster_columns()).enumerate();
         clusters.try_for_each_init(Workspace::default, |workspace, (cluster, columns)| {
-            self.encode_cluster(cluster, keys, &value, columns, workspace)
+            let rows = keys.cluster(cluster);
+            let values = rows.map(|i| value(keys.positions[i], keys.keys[i])).collect::<Vec<V>>();
+            self.encode_cluster(cluster, keys, &values, columns, workspace)
         })?;
         Ok(columns)
     }
 
-    /// The part of an encoding that belongs to one cluster. What `columns` holds stays where no
-    /// equation determines a column.
+    /// The part of an encoding that belongs to one cluster, whose keys take `values` in order. What
+    /// `columns` holds stays where no equation determines a column.
     ///
     /// # Errors
     /// [`Error::Overflow`] and [`Error::NoSolution`], with a probability of at most 2^-λ over all
@@ -150,14 +157,11 @@ impl Rr22 {
         &self,
         cluster: usize,
         keys: &PlacedKeys,
-        value: impl Fn(u32, Block) -> V,
+        values: &[V],
         columns: &mut [V],
         workspace: &mut Workspace,
     ) -> Result<(), Error> {
-        let rows = keys.cluster(cluster);
-        let (positions, keys) = (&keys.positions[rows.clone()], &keys.keys[rows]);
-        let values = positions.iter().zip(keys).map(|(position, key)| value(*position, *key));
-        workspace.encode(self, keys, values, columns)
+        workspace.encode(self, keys.keys(cluster), values, columns)
     }
 
     /// What each key decodes to, in the order of the placed keys.
@@ -311,17 +315,16 @@ impl Workspace {
         &mut self,
         okvs: &Rr22,
         keys: &[Block],
-        values: impl Iterator<Item = V>,
+        values: &[V],
         columns: &mut [V],
     ) -> Result<(), Error> {
         if keys.len() > okvs.shape.capacity {
             return Err(Error::Overflow);
         }
-        let values: Vec<V> = values.collect();
         let (sparse, dense) = columns.split_at_mut(okvs.shape.sparse);
         self.triangulate(okvs, keys)?;
         if !self.gap.is_empty() {
-            self.solve_gap(okvs, keys, &values, sparse, dense)?;
+            self.solve_gap(okvs, keys, values, sparse, dense)?;
         }
         self.substitute(okvs, keys, values, sparse, dense);
         Ok(())
@@ -462,15 +465,19 @@ impl Workspace {
         &self,
         okvs: &Rr22,
         keys: &[Block],
-        mut values: Vec<V>,
+        values: &[V],
         sparse: &mut [V],
         dense: &[V],
     ) {
         let sums = DenseSums::new(dense);
-        if !sums.0.is_empty() {
-            let bits = all_dense_bits(okvs, keys);
-            values.iter_mut().zip(bits).for_each(|(value, bits)| *value ^= sums.of(bits));
-        }
+        let mut adjusted = Vec::new();
+        let values = if sums.0.is_empty() {
+            values
+        } else {
+            let with_bits = values.iter().zip(all_dense_bits(okvs, keys));
+            adjusted.extend(with_bits.map(|(value, bits)| *value ^ sums.of(bits)));
+            &adjusted
+        };
         for (row, column) in self.order.iter().rev() {
             let column = *column as usize;
             sparse[column] = V::default();

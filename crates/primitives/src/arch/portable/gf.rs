@@ -2,6 +2,8 @@
 //!
 //! Everything here is inlined into the backend that brings the multiplication.
 
+use crate::Block;
+
 /// The product in GF(2^64) modulo x^64 + x^4 + x^3 + x + 1.
 #[inline(always)]
 pub fn multiply64(clmul: impl Fn(u64, u64) -> u128, a: u64, b: u64) -> u64 {
@@ -29,6 +31,34 @@ pub fn multiply128(clmul: impl Fn(u64, u64) -> u128, a: u128, b: u128) -> u128 {
     let (low, high) = (clmul(a0, b0), clmul(a1, b1));
     let middle = clmul(a0 ^ a1, b0 ^ b1) ^ low ^ high;
     reduce128(low ^ middle << 64, high ^ middle >> 64)
+}
+
+/// Adds `factor` times each of `x` to `sums`, in GF(2^128).
+#[inline(always)]
+pub fn add_products128(
+    clmul: impl Fn(u64, u64) -> u128,
+    sums: &mut [Block],
+    x: &[Block],
+    factor: Block,
+) {
+    for (sum, x) in sums.iter_mut().zip(x) {
+        *sum ^= Block(multiply128(&clmul, x.0, factor.0));
+    }
+}
+
+/// Adds `factor` times each of `x`, which are polynomials of degree below 64, to `sums`, in
+/// GF(2^128).
+#[inline(always)]
+pub fn add_products64(
+    clmul: impl Fn(u64, u64) -> u128,
+    sums: &mut [Block],
+    x: &[u64],
+    factor: Block,
+) {
+    for (sum, x) in sums.iter_mut().zip(x) {
+        let (low, high) = (clmul(*x, factor.low()), clmul(*x, factor.high()));
+        *sum ^= Block(reduce128(low ^ high << 64, high >> 64));
+    }
 }
 
 /// `low` + x^128 · `high` modulo x^128 + x^7 + x^2 + x + 1.

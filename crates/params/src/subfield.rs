@@ -1,0 +1,27 @@
+//! How long the hash of a point must be in a VOLE-based OPRF.
+
+use crate::{LAMBDA, log2};
+
+/// Bits of the hash h in an OPRF with `sender` points on the sender's side, and so of each entry of
+/// the receiver's message.
+///
+/// At a point y that is not the receiver's, the sender's function is a fresh random value unless
+/// Decode(P, y) = h(y). Where h is independent of the hash that gives the rows, that has probability
+/// 2^-bits for each y, so ⌈λ + log sender⌉ bits will do; the proof is in `docs/protocols/rr22.md`.
+/// RR22 §5 asks for λ + log receiver + log sender, which also covers rows and h made from one hash.
+/// Beyond 64 bits the hash takes a whole block, which satisfies both.
+pub fn bits(sender: usize) -> u32 {
+    let needed = libm::ceil(f64::from(LAMBDA) + log2(sender)) as u32;
+    if needed <= 64 { needed } else { 128 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bits_grow_with_the_sender() {
+        assert_eq!([0, 8, 20, 24, 25].map(|e: u32| bits(1 << e)), [40, 48, 60, 64, 128]);
+        assert_eq!(bits((1 << 20) + 1), 61);
+    }
+}

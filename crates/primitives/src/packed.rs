@@ -1,0 +1,77 @@
+//! Numbers of a fixed number of bits, packed without gaps.
+
+/// Bytes of `count` numbers of `bits` bits each.
+pub fn packed_len(count: usize, bits: u32) -> usize {
+    (count * bits as usize).div_ceil(8)
+}
+
+/// Packs numbers of `bits` bits, 1 to 128, the first into the lowest bits.
+pub fn pack(numbers: impl Iterator<Item = u128>, count: usize, bits: u32) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(packed_len(count, bits) + 8);
+    // Bits that do not fill a word yet, and how many there are.
+    let (mut word, mut filled) = (0u64, 0);
+    let mut push = |part: u64, len: u32| {
+        word |= part << filled;
+        if filled + len < 64 {
+            filled += len;
+            return;
+        }
+        bytes.extend_from_slice(&word.to_le_bytes());
+        word = part.checked_shr(64 - filled).unwrap_or(0);
+        filled = filled + len - 64;
+    };
+    for number in numbers.take(count) {
+        if bits <= 64 {
+            push(number as u64, bits);
+        } else {
+            push(number as u64, 64);
+            push((number >> 64) as u64, bits - 64);
+        }
+    }
+    bytes.extend_from_slice(&word.to_le_bytes());
+    bytes.truncate(packed_len(count, bits));
+    bytes
+}
+
+/// Unpacks `count` numbers of `bits` bits each; what is missing at the end counts as zeros.
+pub fn unpack(bytes: &[u8], count: usize, bits: u32) -> impl Iterator<Item = u128> + '_ {
+    let word = |index: usize| {
+        let from = (index * 8).min(bytes.len());
+        let part = &bytes[from..(from + 8).min(bytes.len())];
+        let mut word = [0; 8];
+        word[..part.len()].copy_from_slice(part);
+        u64::from_le_bytes(word)
+    };
+    let mask = if bits == 128 { u128::MAX } else { (1 << bits) - 1 };
+    (0..count).map(move |i| {
+        let (first, offset) = (i * bits as usize / 64, i * bits as usize % 64);
+        let low = u128::from(word(first)) | u128::from(word(first + 1)) << 64;
+        let mut number = low >> offset;
+        if offset > 0 && bits as usize + offset > 128 {
+            number |= u128::from(word(first + 2)) << (128 - offset);
+        }
+        number & mask
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng, rngs::StdRng};
+
+    use super::*;
+
+    #[test]
+    fn what_is_packed_comes_out_again() {
+        let mut rng = StdRng::seed_from_u64(1);
+        for bits in [1, 7, 8, 31, 59, 60, 63, 64, 65, 80, 100, 127, 128] {
+            for count in [0, 1, 2, 3, 17, 64, 101] {
+                let numbers: Vec<u128> =
+                    (0..count).map(|_| rng.random::<u128>() >> (128 - bits)).collect();
+                let bytes = pack(numbers.iter().copied(), count, bits);
+                assert_eq!(bytes.len(), packed_len(count, bits));
+                let unpacked: Vec<u128> = unpack(&bytes, count, bits).collect();
+                assert_eq!(unpacked, numbers, "{count} of {bits} bits");
+            }
+        }
+    }
+}

@@ -1,0 +1,148 @@
+//! PSI from VOLE and OKVS: Rindal and Schoppmann (EUROCRYPT 2021) with the OKVS and the short VOLE of
+//! Raghuraman and Rindal (CCS 2022). Semi-honest.
+//!
+//! Without input but the sizes: OT extension and a silent VOLE.
+//!
+//! 1. The OPRF of `vesica_oprf::rs21`: R gets F(x) for each of its items, S can compute F anywhere.
+//!    R → S: the OKVS of R's items, masked by the VOLE.
+//! 2. S → R: the sorted list of {F(y)}, cut to tags.
+//! 3. R outputs the x whose tag is on the list.
+//!
+//! R learns the intersection and the size of S's set, S the size of R's set. What differs from the
+//! paper, and why the entries may be as short as λ + log n_y bits, is in `docs/protocols/rr22.md`.
+
+use rand::CryptoRng;
+use vesica_net::Channel;
+use vesica_oprf::rs21 as oprf;
+use vesica_ot::{extension::alsz13, vole::Subspace};
+use vesica_params::{LAMBDA, lpn, okvs, subfield};
+use vesica_primitives::Block;
+
+use crate::{
+    Adversary, Cost, Error, Item, Learns, Protocol, Result, Sizes, Status,
+    tags::{Tags, refuse_duplicates},
+};
+
+/// Its entry in the catalogue.
+pub static PROTOCOL: Protocol = Protocol {
+    key: "rr22",
+    title: "VOLE-based OPRF with a clustered OKVS",
+    citation: "Raghuraman, Rindal (CCS 2022); Rindal, Schoppmann (EUROCRYPT 2021)",
+    status: Status::Recommended,
+    adversary: Adversary::weakest(&[oprf::ADVERSARY, alsz13::ADVERSARY]),
+    learns: Learns {
+        receiver: "the intersection and the size of the sender's set",
+        sender: "the size of the receiver's set",
+    },
+    cost,
+    sender: |sizes, channel, rng| match subfield::bits(sizes.sender) {
+        ..=64 => Ok(Box::new(Sender::<u64>::prepare(sizes, channel, rng)?)),
+        _ => Ok(Box::new(Sender::<Block>::prepare(sizes, channel, rng)?)),
+    },
+    receiver: |sizes, channel, rng| match subfield::bits(sizes.sender) {
+        ..=64 => Ok(Box::new(Receiver::<u64>::prepare(sizes, channel, rng)?)),
+        _ => Ok(Box::new(Receiver::<Block>::prepare(sizes, channel, rng)?)),
+    },
+};
+
+/// Keys in a cluster, about: as many as let a cluster's columns stay in the second-level cache.
+const CLUSTER: usize = 1 << 15;
+
+const LIST: &str = "rr22/list";
+
+fn shape(sizes: Sizes) -> okvs::Shape {
+    okvs::shape(sizes.receiver, CLUSTER, LAMBDA)
+}
+
+fn cost(sizes: Sizes) -> Cost {
+    let columns = shape(sizes).columns() as f64;
+    Cost {
+        bytes_to_sender: columns * f64::from(subfield::bits(sizes.sender)) / 8.0,
+        bytes_to_receiver: Tags::new(sizes).list_len(sizes.sender) as f64,
+        rounds: 7,
+    }
+}
+
+/// The party that can evaluate the OPRF everywhere.
+struct Sender<A> {
+    sizes: Sizes,
+    oprf: oprf::Sender<A>,
+}
+
+impl<A: Subspace> Sender<A> {
+    fn prepare(sizes: Sizes, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        channel.phase("base-ot");
+        let mut cot = alsz13::Sender::setup(channel, rng)?;
+        channel.phase("vole");
+        let bits = subfield::bits(sizes.sender);
+        let oprf = oprf::Sender::setup(shape(sizes), bits, lpn::FAST, &mut cot, channel)?;
+        Ok(Self { sizes, oprf })
+    }
+}
+
+impl<A: Subspace> crate::Sender for Sender<A> {
+    fn send(
+        self: Box<Self>,
+        items: &[Item],
+        channel: &mut Channel,
+        _: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        // 1.
+        channel.phase("oprf");
+        let evaluated = self.oprf.evaluate(items, channel)?;
+        // 2.
+        channel.phase("list");
+        let tags = Tags::new(self.sizes);
+        let list = evaluated.values.into_iter().map(|value| tags.of(value)).collect();
+        tags.send_list(LIST, list, channel)?;
+        Ok(channel.flush()?)
+    }
+}
+
+/// The party that learns the intersection.
+struct Receiver<A> {
+    sizes: Sizes,
+    oprf: oprf::Receiver<A>,
+}
+
+impl<A: Subspace> Receiver<A> {
+    fn prepare(sizes: Sizes, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        channel.phase("base-ot");
+        let mut cot = alsz13::Receiver::setup(channel, rng)?;
+        channel.phase("vole");
+        let bits = subfield::bits(sizes.sender);
+        let shape = shape(sizes);
+        let oprf = oprf::Receiver::setup(shape, bits, lpn::FAST, &mut cot, channel, rng)?;
+        Ok(Self { sizes, oprf })
+    }
+}
+
+impl<A: Subspace> crate::Receiver for Receiver<A> {
+    fn receive(
+        self: Box<Self>,
+        items: &[Item],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<u32>> {
+        // 1.
+        channel.phase("oprf");
+        let evaluated = self.oprf.evaluate(items, channel, rng)?;
+        // 3.
+        channel.phase("list");
+        let tags = Tags::new(self.sizes);
+        let values = evaluated.values.into_iter().zip(evaluated.positions);
+        let mine = values.map(|(value, position)| tags.tagged(value, position as usize)).collect();
+        let mut matches = tags.recv_matches(LIST, self.sizes.sender, mine, channel)?;
+        matches.sort_unstable();
+        Ok(matches)
+    }
+}
+
+impl From<vesica_oprf::Error> for Error {
+    fn from(error: vesica_oprf::Error) -> Self {
+        match error {
+            vesica_oprf::Error::Channel(error) => error.into(),
+            _ => Self::HashingFailure,
+        }
+    }
+}

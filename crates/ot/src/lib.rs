@@ -11,6 +11,9 @@
 pub mod base;
 pub mod extension;
 pub mod flavour;
+pub mod pprf;
+#[cfg(test)]
+mod two_party;
 
 pub use flavour::{CotReceiver, CotSender};
 pub use vesica_net::{Error, Result};

@@ -15,6 +15,14 @@ pub fn multiply128(a: Block, b: Block) -> Block {
     Backend::current().multiply128(a, b)
 }
 
+/// The inner product of two vectors over GF(2^128).
+///
+/// # Panics
+/// If they are not of the same length.
+pub fn inner_product128(a: &[Block], b: &[Block]) -> Block {
+    Backend::current().inner_product128(a, b)
+}
+
 #[cfg(test)]
 mod tests {
     use rand::{RngExt, SeedableRng, rngs::StdRng};
@@ -44,6 +52,19 @@ mod tests {
                 assert_eq!(product.0, by_hand128(*a, *b), "{backend:?}");
                 let (a, b) = (*a as u64 ^ (*a >> 64) as u64, *b as u64 ^ (*b >> 64) as u64);
                 assert_eq!(backend.multiply64(a, b), by_hand64(a, b), "{backend:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn inner_products_are_sums_of_products_at_every_length_around_a_vector() {
+        let mut rng = StdRng::seed_from_u64(2);
+        for n in 0..40 {
+            let [a, b] = [(); 2].map(|()| (0..n).map(|_| Block(rng.random())).collect::<Vec<_>>());
+            let products = a.iter().zip(&b).map(|(a, b)| by_hand128(a.0, b.0));
+            let expected = products.fold(0, |sum, product| sum ^ product);
+            for backend in Backend::available() {
+                assert_eq!(backend.inner_product128(&a, &b).0, expected, "{backend:?}, {n}");
             }
         }
     }

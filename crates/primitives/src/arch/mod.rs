@@ -31,7 +31,7 @@ enum Kind {
     /// AES-NI, PCLMULQDQ and AVX2.
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// VAES and all of the above.
+    /// VAES, VPCLMULQDQ and all of the above.
     #[cfg(target_arch = "x86_64")]
     Vaes,
 }
@@ -61,7 +61,7 @@ impl Backend {
             && is_x86_feature_detected!("avx2")
         {
             backends.push(Self(Kind::Avx2));
-            if is_x86_feature_detected!("vaes") {
+            if is_x86_feature_detected!("vaes") && is_x86_feature_detected!("vpclmulqdq") {
                 backends.push(Self(Kind::Vaes));
             }
         }
@@ -99,6 +99,22 @@ impl Backend {
             // SAFETY: a backend of these kinds exists only where PCLMULQDQ was found.
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 | Kind::Vaes => unsafe { x86_64::clmul::multiply128(a, b) },
+        }
+    }
+
+    /// The inner product over GF(2^128); see [`crate::gf`].
+    pub fn inner_product128(self, a: &[Block], b: &[Block]) -> Block {
+        assert_eq!(a.len(), b.len(), "as many factors");
+        match self.0 {
+            Kind::Portable => {
+                Block(portable::gf::inner_product128(portable::clmul::multiply, a, b))
+            }
+            // SAFETY: a backend of this kind exists only where PCLMULQDQ was found.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => unsafe { x86_64::clmul::inner_product128(a, b) },
+            // SAFETY: a backend of this kind exists only where VPCLMULQDQ and AVX2 were found.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Vaes => unsafe { x86_64::clmul::inner_product128_wide(a, b) },
         }
     }
 

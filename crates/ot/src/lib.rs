@@ -15,5 +15,5 @@ pub mod pprf;
 #[cfg(test)]
 mod two_party;
 
-pub use flavour::{CotReceiver, CotSender};
+pub use flavour::{CorrelationHash, CotReceiver, CotSender, Malicious};
 pub use vesica_net::{Error, Result};

@@ -29,7 +29,7 @@ use rand::CryptoRng;
 use rayon::prelude::*;
 use subtle::ConstantTimeEq;
 use vesica_net::{Channel, Deviation, Result};
-use vesica_primitives::{Bits, Block, aes::Aes128};
+use vesica_primitives::{Bits, Block, aes::Doubling};
 use zeroize::Zeroizing;
 
 /// The check by which [`verify`] refuses a sender.
@@ -133,11 +133,11 @@ pub fn send(
 ) -> Result<()> {
     assert_eq!([keys.len(), leaves.len()], [shape.ots(), shape.total()], "as the shape says");
     let public = [Block::random(rng), Block::random(rng)];
-    let generator = Generator::new(public);
+    let generator = Doubling::new(public);
     let trees = leaves.par_chunks_exact_mut(shape.leaves).zip(keys.par_chunks_exact(shape.depth()));
     let trees = trees.with_min_len(shape.trees_per_task());
     let sums: Vec<[Block; 2]> =
-        trees.flat_map_iter(|(tree, keys)| generator.grow(shape, keys, tree)).collect();
+        trees.flat_map_iter(|(tree, keys)| grow(&generator, shape, keys, tree)).collect();
     channel.send_slice(GENERATOR, &public)?;
     channel.send_slice(SUMS, sums.as_flattened())
 }
@@ -164,89 +164,77 @@ pub fn receive(
     let levels = shape.depth() - 1;
     let mut sums = vec![[Block::ZERO; 2]; shape.trees * levels];
     channel.recv_slice(SUMS, sums.as_flattened_mut())?;
-    let generator = Generator::new(public);
+    let generator = Doubling::new(public);
     let trees = leaves.par_chunks_exact_mut(shape.leaves).zip(keys.par_chunks_exact(shape.depth()));
     let trees = trees.zip(points).enumerate().with_min_len(shape.trees_per_task());
     trees.for_each(|(i, ((tree, keys), point))| {
-        generator.grow_punctured(shape, *point, keys, &sums[i * levels..][..levels], tree);
+        grow_punctured(&generator, shape, *point, keys, &sums[i * levels..][..levels], tree);
     });
     Ok(())
 }
 
-/// The generator that doubles a node.
-struct Generator([Aes128; 2]);
-
-impl Generator {
-    fn new(public: [Block; 2]) -> Self {
-        Self(public.map(Aes128::new))
+/// Replaces the first `parents` nodes by their children, which fill `nodes`: two of each, but perhaps
+/// only one of the last. Returns the sum of the left and of the right children.
+fn expand(generator: &Doubling, nodes: &mut [Block], parents: usize) -> [Block; 2] {
+    let mut sums = [Block::ZERO; 2];
+    let mut end = parents;
+    // From the back, so that children overwrite only parents that had theirs.
+    if !nodes.len().is_multiple_of(2) {
+        end -= 1;
+        [sums[0], _] = generator.double(&[nodes[end]], &mut [[Block::ZERO; 2]]);
+        nodes[2 * end] = sums[0];
     }
-
-    /// Replaces the first `parents` nodes by their children, which fill `nodes`: two of each, but
-    /// perhaps only one of the last. Returns the sum of the left and of the right children.
-    fn expand(&self, nodes: &mut [Block], parents: usize) -> [Block; 2] {
-        let mut sums = [Block::ZERO; 2];
-        let mut batches = [[Block::ZERO; BATCH]; 3];
-        let children = nodes.len();
-        let mut end = parents;
-        // From the back, so that children overwrite only parents that had theirs.
-        while end > 0 {
-            let start = (end - 1) / BATCH * BATCH;
-            let [kept, left, right] = batches.each_mut().map(|batch| &mut batch[..end - start]);
-            for copy in [&mut *kept, &mut *left, &mut *right] {
-                copy.copy_from_slice(&nodes[start..end]);
-            }
-            self.0[0].encrypt(left);
-            self.0[1].encrypt(right);
-            let (pairs, last) = nodes[2 * start..children.min(2 * end)].as_chunks_mut::<2>();
-            let both = kept.iter().zip(&*left).zip(&*right);
-            for (pair, ((kept, left), right)) in pairs.iter_mut().zip(both) {
-                *pair = [*left ^ *kept, *right ^ *kept];
-                sums[0] ^= pair[0];
-                sums[1] ^= pair[1];
-            }
-            if let [only] = last {
-                *only = left[left.len() - 1] ^ kept[kept.len() - 1];
-                sums[0] ^= *only;
-            }
-            end = start;
-        }
-        sums
+    let mut kept = [Block::ZERO; BATCH];
+    while end > 0 {
+        let start = (end - 1) / BATCH * BATCH;
+        let kept = &mut kept[..end - start];
+        kept.copy_from_slice(&nodes[start..end]);
+        let (children, _) = nodes[2 * start..2 * end].as_chunks_mut();
+        let [left, right] = generator.double(kept, children);
+        sums = [sums[0] ^ left, sums[1] ^ right];
+        end = start;
     }
+    sums
+}
 
-    /// Grows a tree from the messages of its OTs; returns the masked sums of levels 2 to D.
-    fn grow(&self, shape: Shape, keys: &[[Block; 2]], tree: &mut [Block]) -> Vec<[Block; 2]> {
-        tree[..2].copy_from_slice(&keys[0]);
-        let levels = (2..=shape.depth()).zip(&keys[1..]);
-        let sums = levels.map(|(level, masks)| {
-            let [left, right] =
-                self.expand(&mut tree[..shape.width(level)], shape.width(level - 1));
-            [left ^ masks[0], right ^ masks[1]]
-        });
-        sums.collect()
-    }
+/// Grows a tree from the messages of its OTs; returns the masked sums of levels 2 to D.
+fn grow(
+    generator: &Doubling,
+    shape: Shape,
+    keys: &[[Block; 2]],
+    tree: &mut [Block],
+) -> Vec<[Block; 2]> {
+    tree[..2].copy_from_slice(&keys[0]);
+    let levels = (2..=shape.depth()).zip(&keys[1..]);
+    let sums = levels.map(|(level, masks)| {
+        let [left, right] =
+            expand(generator, &mut tree[..shape.width(level)], shape.width(level - 1));
+        [left ^ masks[0], right ^ masks[1]]
+    });
+    sums.collect()
+}
 
-    /// Grows a tree but for the leaf `point`, which is left zero like every node above it.
-    fn grow_punctured(
-        &self,
-        shape: Shape,
-        point: u32,
-        keys: &[Block],
-        masked_sums: &[[Block; 2]],
-        tree: &mut [Block],
-    ) {
-        // What the zero in the place of an unknown node grows into, and adds to the sums.
-        let [left, right] = self.0.each_ref().map(|pi| pi.encrypt_block(Block::ZERO));
-        let sides = opposite(keys[0], shape.side(point, 1));
-        tree[..2].copy_from_slice(&sides);
-        for ((level, masked), mask) in (2..=shape.depth()).zip(masked_sums).zip(&keys[1..]) {
-            let nodes = &mut tree[..shape.width(level)];
-            let known = self.expand(nodes, shape.width(level - 1));
-            let side = shape.side(point, level);
-            let sibling = [masked[0] ^ known[0] ^ left, masked[1] ^ known[1] ^ right];
-            let sibling = select(sibling, 1 - side) ^ *mask;
-            let parent = (point >> (shape.depth() - level + 1)) as usize;
-            replace_pair(nodes, parent, opposite(sibling, side));
-        }
+/// Grows a tree but for the leaf `point`, which is left zero like every node above it.
+fn grow_punctured(
+    generator: &Doubling,
+    shape: Shape,
+    point: u32,
+    keys: &[Block],
+    masked_sums: &[[Block; 2]],
+    tree: &mut [Block],
+) {
+    // What the zero in the place of an unknown node grows into, and adds to the sums.
+    let [left, right] = generator.double(&[Block::ZERO], &mut [[Block::ZERO; 2]]);
+    let sides = opposite(keys[0], shape.side(point, 1));
+    tree[..2].copy_from_slice(&sides);
+    for ((level, masked), mask) in (2..=shape.depth()).zip(masked_sums).zip(&keys[1..]) {
+        let nodes = &mut tree[..shape.width(level)];
+        let known = expand(generator, nodes, shape.width(level - 1));
+        let side = shape.side(point, level);
+        let sibling = [masked[0] ^ known[0] ^ left, masked[1] ^ known[1] ^ right];
+        let sibling = select(sibling, 1 - side) ^ *mask;
+        let parent = (point >> (shape.depth() - level + 1)) as usize;
+        replace_pair(nodes, parent, opposite(sibling, side));
     }
 }
 
@@ -369,6 +357,8 @@ mod tests {
     use rand::{RngExt, SeedableRng, rngs::StdRng};
     use vesica_net::Error;
 
+    use vesica_primitives::aes::Aes128;
+
     use super::*;
     use crate::two_party::run;
 
@@ -462,13 +452,13 @@ mod tests {
     ) -> (Vec<Block>, Result<Vec<Block>>) {
         run(
             |channel| {
-                let generator = Generator::new([Block(1), Block(2)]);
+                let generator = Doubling::new([Block(1), Block(2)]);
                 channel.send_slice(GENERATOR, &[Block(1), Block(2)]).unwrap();
                 let mut leaves = vec![Block::ZERO; s.shape.total()];
                 let depth = s.shape.depth();
                 let trees = leaves.chunks_exact_mut(s.shape.leaves).zip(s.keys.chunks(depth));
                 let mut sums: Vec<[Block; 2]> =
-                    trees.flat_map(|(tree, keys)| generator.grow(s.shape, keys, tree)).collect();
+                    trees.flat_map(|(tree, keys)| grow(&generator, s.shape, keys, tree)).collect();
                 change_sums(&mut sums);
                 channel.send_slice(SUMS, sums.as_flattened()).unwrap();
                 let mut tags = hash_leaves(s.shape, &mut leaves);

@@ -33,7 +33,9 @@ pub fn columns_to_rows(columns: &[Block], rows: usize, out: &mut [Block], stride
         for (i, out) in out.chunks_mut(TILES * 128 * stride).enumerate() {
             let first = i * TILES;
             let taken = TILES.min(column_blocks - first);
-            tiles.as_flattened_mut().fill(Block::ZERO);
+            if group.len() < 128 * column_blocks {
+                tiles.as_flattened_mut().fill(Block::ZERO);
+            }
             for (row, column) in group.chunks_exact(column_blocks).enumerate() {
                 for (tile, block) in tiles.iter_mut().zip(&column[first..first + taken]) {
                     tile[row] = *block;

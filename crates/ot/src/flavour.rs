@@ -8,9 +8,10 @@
 
 use rayon::prelude::*;
 use vesica_net::{Channel, Result};
+use vesica_params::Adversary;
 use vesica_primitives::{
     Bits, Block, Delta, Seed,
-    aes::{CorrelationRobust, Prg},
+    aes::{CorrelationRobust, Prg, TweakableCorrelationRobust},
 };
 use zeroize::Zeroizing;
 
@@ -19,23 +20,126 @@ const MESSAGES: &str = "ot/messages";
 /// OTs whose masked messages go into one network message: bounds what either side has to hold.
 const MESSAGE_CHUNK_BYTES: usize = 1 << 20;
 
+/// OTs that are hashed together: fit the first-level cache.
+const HASH_BATCH: usize = 128;
+
+/// OTs that are handed to the threads together: fit the second-level cache.
+const HASH_CHUNK: usize = 1 << 12;
+
+/// Batches that one thread takes at least: fewer are not worth handing over.
+const MIN_HASH_BATCHES: usize = 8;
+
+/// An extension whose promises hold against a party that deviates, on its side of the protocol and
+/// on the other. A protocol that needs that asks for `CotSender + Malicious`, and then a semi-honest
+/// extension does not compile in its place.
+pub trait Malicious {}
+
+/// The hash that turns correlated OT into random OT, as strong as the adversary asks for, with the
+/// number of OTs it was used for. Both parties have to use theirs for the same OTs in the same order.
+pub struct CorrelationHash {
+    function: Function,
+    next: u64,
+}
+
+enum Function {
+    Plain(CorrelationRobust),
+    /// With the OT's number as the tweak: against a party that has a say in the correlated blocks.
+    Tweakable(TweakableCorrelationRobust),
+}
+
+impl CorrelationHash {
+    /// The hash of a session whose public key is `key`, for an extension against `adversary`.
+    pub fn new(adversary: Adversary, key: Block) -> Self {
+        let function = match adversary {
+            Adversary::Malicious => Function::Tweakable(TweakableCorrelationRobust::new(key)),
+            _ => Function::Plain(CorrelationRobust::new(key)),
+        };
+        Self { function, next: 0 }
+    }
+
+    /// Both outputs of each of the next OTs. The correlated blocks q_j come in the upper half of
+    /// `pairs`, which spares a vector of their own.
+    fn apply_both(&mut self, delta: Block, pairs: &mut [[Block; 2]]) {
+        let n = pairs.len();
+        let first = self.advance(n);
+        let blocks = pairs.as_flattened_mut();
+        let mut correlated = vec![Block::ZERO; HASH_CHUNK.min(n)];
+        // From the front: the pairs of the OTs below `done` take the place of rows below it at most.
+        for done in (0..n).step_by(HASH_CHUNK) {
+            let rows = &mut correlated[..HASH_CHUNK.min(n - done)];
+            rows.copy_from_slice(&blocks[n + done..][..rows.len()]);
+            let (pairs, _) = blocks[2 * done..][..2 * rows.len()].as_chunks_mut::<2>();
+            let batches = pairs.par_chunks_mut(HASH_BATCH).zip(rows.par_chunks(HASH_BATCH));
+            let batches = batches.enumerate().with_min_len(MIN_HASH_BATCHES);
+            batches.for_each(|(i, (pairs, rows))| {
+                let mut sides = [[Block::ZERO; HASH_BATCH]; 2];
+                let [zeros, ones] = sides.each_mut().map(|side| &mut side[..rows.len()]);
+                zeros.copy_from_slice(rows);
+                ones.iter_mut().zip(rows).for_each(|(one, row)| *one = *row ^ delta);
+                let first = first + (done + i * HASH_BATCH) as u64;
+                self.function.apply(first, zeros);
+                self.function.apply(first, ones);
+                for ((pair, zero), one) in pairs.iter_mut().zip(zeros).zip(ones) {
+                    *pair = [*zero, *one];
+                }
+            });
+        }
+    }
+
+    /// The chosen output of each of the next OTs, in the place of the correlated block t_j.
+    fn apply_chosen(&mut self, blocks: &mut [Block]) {
+        let first = self.advance(blocks.len());
+        let batches = blocks.par_chunks_mut(HASH_BATCH).enumerate().with_min_len(MIN_HASH_BATCHES);
+        batches.for_each(|(i, blocks)| {
+            self.function.apply(first + (i * HASH_BATCH) as u64, blocks);
+        });
+    }
+
+    /// Takes the numbers of the next `n` OTs and returns the first of them.
+    fn advance(&mut self, n: usize) -> u64 {
+        let first = self.next;
+        self.next += n as u64;
+        first
+    }
+}
+
+impl Function {
+    /// Hashes a block of each of the OTs from number `first` on, in place.
+    fn apply(&self, first: u64, blocks: &mut [Block]) {
+        match self {
+            Self::Plain(hash) => hash.apply(blocks),
+            Self::Tweakable(hash) => hash.apply(first.into(), blocks),
+        }
+    }
+}
+
 /// The sender of an OT extension: it holds Δ.
 pub trait CotSender {
+    /// Against whom this extension keeps its promises.
+    const ADVERSARY: Adversary;
+
     /// The offset that all correlated OTs of this sender share. Secret.
     fn delta(&self) -> &Delta;
 
     /// The hash that breaks the correlation.
-    fn hash(&self) -> &CorrelationRobust;
+    fn hash(&mut self) -> &mut CorrelationHash;
+
+    /// Correlated OT: fills `out` with q_j, one for each OT.
+    fn send_correlated_into(&mut self, out: &mut [Block], channel: &mut Channel) -> Result<()>;
 
     /// Correlated OT: q_j for each of `n` OTs.
-    fn send_correlated(&mut self, n: usize, channel: &mut Channel) -> Result<Vec<Block>>;
+    fn send_correlated(&mut self, n: usize, channel: &mut Channel) -> Result<Vec<Block>> {
+        let mut out = vec![Block::ZERO; n];
+        self.send_correlated_into(&mut out, channel)?;
+        Ok(out)
+    }
 
     /// Random OT: two pseudo-random blocks for each of `n` OTs.
     fn send_random(&mut self, n: usize, channel: &mut Channel) -> Result<Vec<[Block; 2]>> {
-        let correlated = self.send_correlated(n, channel)?;
+        let mut pairs = vec![[Block::ZERO; 2]; n];
+        self.send_correlated_into(&mut pairs.as_flattened_mut()[n..], channel)?;
         let delta = self.delta().expose()[0];
-        let mut pairs: Vec<[Block; 2]> = correlated.into_iter().map(|q| [q, q ^ delta]).collect();
-        self.hash().apply(pairs.as_flattened_mut());
+        self.hash().apply_both(delta, &mut pairs);
         Ok(pairs)
     }
 
@@ -60,16 +164,34 @@ pub trait CotSender {
 
 /// The receiver of an OT extension: it holds choices.
 pub trait CotReceiver {
+    /// Against whom this extension keeps its promises.
+    const ADVERSARY: Adversary;
+
     /// The hash that breaks the correlation.
-    fn hash(&self) -> &CorrelationRobust;
+    fn hash(&mut self) -> &mut CorrelationHash;
+
+    /// Correlated OT: fills `out` with t_j = q_j ⊕ c_j·Δ for each choice c_j.
+    ///
+    /// # Panics
+    /// Where there are not as many blocks as choices.
+    fn receive_correlated_into(
+        &mut self,
+        choices: &Bits,
+        out: &mut [Block],
+        channel: &mut Channel,
+    ) -> Result<()>;
 
     /// Correlated OT: t_j = q_j ⊕ c_j·Δ for each choice c_j.
-    fn receive_correlated(&mut self, choices: &Bits, channel: &mut Channel) -> Result<Vec<Block>>;
+    fn receive_correlated(&mut self, choices: &Bits, channel: &mut Channel) -> Result<Vec<Block>> {
+        let mut out = vec![Block::ZERO; choices.len()];
+        self.receive_correlated_into(choices, &mut out, channel)?;
+        Ok(out)
+    }
 
     /// Random OT: the chosen block of each pair.
     fn receive_random(&mut self, choices: &Bits, channel: &mut Channel) -> Result<Vec<Block>> {
         let mut blocks = self.receive_correlated(choices, channel)?;
-        self.hash().apply(&mut blocks);
+        self.hash().apply_chosen(&mut blocks);
         Ok(blocks)
     }
 
@@ -117,4 +239,48 @@ fn mask(message: &mut [u8], key: Block) {
     Prg::new(&Seed::new(key)).fill(&mut stream);
     let stream: &[u8] = bytemuck::cast_slice(&stream);
     message.iter_mut().zip(stream).for_each(|(m, k)| *m ^= k);
+}
+
+#[cfg(test)]
+mod tests {
+    use vesica_primitives::aes::Aes128;
+
+    use super::*;
+
+    /// The definitions in the module's own words, one OT at a time.
+    fn by_hand(adversary: Adversary, key: Block, number: u128, x: Block) -> Block {
+        let pi = |x: Block| Aes128::new(key).encrypt_block(x);
+        match adversary {
+            Adversary::Malicious => pi(pi(x) ^ Block(number)) ^ pi(x),
+            _ => pi(x) ^ x,
+        }
+    }
+
+    #[test]
+    fn both_parties_hash_by_the_number_of_the_ot() {
+        let (key, delta) = (Block(77), Block(u128::MAX / 5));
+        for adversary in [Adversary::SemiHonest, Adversary::Malicious] {
+            let mut sender = CorrelationHash::new(adversary, key);
+            let mut receiver = CorrelationHash::new(adversary, key);
+            let mut number = 0;
+            for n in [0, 1, 2, 3, 127, 128, 129, 4095, 4096, 4097, 10_000] {
+                let rows: Vec<Block> = (0..n as u128).map(|i| Block(i * i + number)).collect();
+                let mut pairs = vec![[Block::ZERO; 2]; n];
+                pairs.as_flattened_mut()[n..].copy_from_slice(&rows);
+                sender.apply_both(delta, &mut pairs);
+                let mut chosen: Vec<Block> = rows
+                    .iter()
+                    .enumerate()
+                    .map(|(i, q)| if i % 3 == 0 { *q ^ delta } else { *q })
+                    .collect();
+                receiver.apply_chosen(&mut chosen);
+                for (i, row) in rows.iter().enumerate() {
+                    let expected = [*row, *row ^ delta].map(|x| by_hand(adversary, key, number, x));
+                    assert_eq!(pairs[i], expected, "{adversary:?}, {i} of {n}");
+                    assert_eq!(chosen[i], expected[usize::from(i % 3 == 0)]);
+                    number += 1;
+                }
+            }
+        }
+    }
 }

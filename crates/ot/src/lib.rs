@@ -12,7 +12,9 @@ pub mod base;
 pub mod extension;
 pub mod flavour;
 pub mod pprf;
+#[cfg(test)]
+mod two_party;
 pub mod vole;
 
-pub use flavour::{CotReceiver, CotSender};
+pub use flavour::{CorrelationHash, CotReceiver, CotSender, Malicious};
 pub use vesica_net::{Error, Result};

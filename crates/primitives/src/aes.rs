@@ -35,7 +35,7 @@ impl Aes128 {
 /// counter as a little-endian integer that starts at 0).
 pub struct Prg {
     aes: Aes128,
-    counter: u128,
+    counter: u64,
 }
 
 impl Prg {
@@ -46,13 +46,8 @@ impl Prg {
 
     /// Fills `out` with the next blocks of the stream.
     pub fn fill(&mut self, out: &mut [Block]) {
-        for batch in out.chunks_mut(BATCH) {
-            for block in &mut *batch {
-                *block = Block(self.counter);
-                self.counter += 1;
-            }
-            self.aes.encrypt(batch);
-        }
+        self.aes.0.encrypt_counter(self.counter, out);
+        self.counter += out.len() as u64;
     }
 }
 
@@ -71,15 +66,27 @@ impl CorrelationRobust {
 
     /// Hashes each block in place.
     pub fn apply(&self, blocks: &mut [Block]) {
-        let mut images = [Block::ZERO; BATCH];
-        for batch in blocks.chunks_mut(BATCH) {
-            let images = &mut images[..batch.len()];
-            images.copy_from_slice(batch);
-            self.0.encrypt(images);
-            for (block, image) in batch.iter_mut().zip(images) {
-                *block ^= *image;
-            }
-        }
+        self.0.0.feed_forward(blocks);
+    }
+}
+
+/// A generator that doubles a block: x becomes π_0(x) ⊕ x and π_1(x) ⊕ x, where the π are AES under
+/// two public keys of the session. For the nodes of a tree that only one party fills.
+pub struct Doubling([Aes128; 2]);
+
+impl Doubling {
+    /// The generator of a session whose public keys are these.
+    pub fn new(keys: [Block; 2]) -> Self {
+        Self(keys.map(Aes128::new))
+    }
+
+    /// Writes the two children of each parent, and returns the sum of the left ones and of the right
+    /// ones.
+    ///
+    /// # Panics
+    /// If there are not as many pairs of children as parents.
+    pub fn double(&self, parents: &[Block], children: &mut [[Block; 2]]) -> [Block; 2] {
+        AesKeys::double(self.0.each_ref().map(|aes| &aes.0), parents, children)
     }
 }
 

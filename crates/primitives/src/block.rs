@@ -51,6 +51,18 @@ impl Block {
 
 impl DefaultIsZeroes for Block {}
 
+/// Adds `from` to `to`, block by block.
+///
+/// # Panics
+/// If they are not of the same length.
+pub fn add_to(to: &mut [Block], from: &[Block]) {
+    assert_eq!(to.len(), from.len(), "as many blocks");
+    // Words, because compilers do not vectorize over 128-bit integers.
+    let (to, from): (&mut [u64], &[u64]) =
+        (bytemuck::cast_slice_mut(to), bytemuck::cast_slice(from));
+    to.iter_mut().zip(from).for_each(|(to, from)| *to ^= from);
+}
+
 impl BitXor for Block {
     type Output = Self;
 

@@ -33,6 +33,14 @@ pub fn add_products64(sums: &mut [Block], x: &[u64], factor: Block) {
     Backend::current().add_products64(sums, x, factor);
 }
 
+/// The inner product of two vectors over GF(2^128).
+///
+/// # Panics
+/// If they are not of the same length.
+pub fn inner_product128(a: &[Block], b: &[Block]) -> Block {
+    Backend::current().inner_product128(a, b)
+}
+
 #[cfg(test)]
 mod tests {
     use rand::{RngExt, SeedableRng, rngs::StdRng};
@@ -80,6 +88,19 @@ mod tests {
             backend.add_products64(&mut sums, &narrow, factor);
             let embedded = |i: usize| Block(narrow[i].into());
             assert!((0..100).all(|i| sums[i] == before ^ multiply128(embedded(i), factor)));
+        }
+    }
+
+    #[test]
+    fn inner_products_are_sums_of_products_at_every_length_around_a_vector() {
+        let mut rng = StdRng::seed_from_u64(2);
+        for n in 0..40 {
+            let [a, b] = [(); 2].map(|()| (0..n).map(|_| Block(rng.random())).collect::<Vec<_>>());
+            let products = a.iter().zip(&b).map(|(a, b)| by_hand128(a.0, b.0));
+            let expected = products.fold(0, |sum, product| sum ^ product);
+            for backend in Backend::available() {
+                assert_eq!(backend.inner_product128(&a, &b).0, expected, "{backend:?}, {n}");
+            }
         }
     }
 }

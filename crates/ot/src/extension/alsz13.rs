@@ -8,10 +8,10 @@
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};
 use vesica_params::{Adversary, KAPPA};
-use vesica_primitives::{Bits, Block, Delta, aes::CorrelationRobust, matrix::columns_to_rows};
+use vesica_primitives::{Bits, Block, Delta, matrix::columns_to_rows};
 
 use super::columns::{self, CHUNK_ROWS};
-use crate::flavour::{CotReceiver, CotSender};
+use crate::flavour::{CorrelationHash, CotReceiver, CotSender};
 
 /// Semi-honest: nothing checks that a receiver repeats one choice bit along a row.
 pub const ADVERSARY: Adversary =
@@ -22,7 +22,7 @@ const SESSION: &str = "alsz13/session";
 /// The party with Δ, 128 bits.
 pub struct Sender {
     columns: columns::Sender,
-    hash: CorrelationRobust,
+    hash: CorrelationHash,
 }
 
 impl Sender {
@@ -32,34 +32,35 @@ impl Sender {
         let key = Block::random(rng);
         channel.send_slice(SESSION, &[key])?;
         channel.flush()?;
-        Ok(Self { columns, hash: CorrelationRobust::new(key) })
+        Ok(Self { columns, hash: CorrelationHash::new(ADVERSARY, key) })
     }
 }
 
 impl CotSender for Sender {
+    const ADVERSARY: Adversary = ADVERSARY;
+
     fn delta(&self) -> &Delta {
         self.columns.delta()
     }
 
-    fn hash(&self) -> &CorrelationRobust {
-        &self.hash
+    fn hash(&mut self) -> &mut CorrelationHash {
+        &mut self.hash
     }
 
-    fn send_correlated(&mut self, n: usize, channel: &mut Channel) -> Result<Vec<Block>> {
-        let mut rows = vec![Block::ZERO; n.next_multiple_of(128)];
-        for (chunk, out) in columns::chunks(n).zip(rows.chunks_mut(CHUNK_ROWS)) {
-            let q = self.columns.extend(chunk, channel)?;
-            columns_to_rows(&q, chunk, out, 1);
+    fn send_correlated_into(&mut self, out: &mut [Block], channel: &mut Channel) -> Result<()> {
+        for rows in out.chunks_mut(CHUNK_ROWS) {
+            let padded = rows.len().next_multiple_of(128);
+            let q = self.columns.extend(padded, channel)?;
+            columns_to_rows(&q, padded, rows, 1);
         }
-        rows.truncate(n);
-        Ok(rows)
+        Ok(())
     }
 }
 
 /// The party with choices.
 pub struct Receiver {
     columns: columns::Receiver,
-    hash: CorrelationRobust,
+    hash: CorrelationHash,
 }
 
 impl Receiver {
@@ -68,26 +69,30 @@ impl Receiver {
         let columns = columns::Receiver::setup(KAPPA as usize, channel, rng)?;
         let mut key = [Block::ZERO];
         channel.recv_slice(SESSION, &mut key)?;
-        Ok(Self { columns, hash: CorrelationRobust::new(key[0]) })
+        Ok(Self { columns, hash: CorrelationHash::new(ADVERSARY, key[0]) })
     }
 }
 
 impl CotReceiver for Receiver {
-    fn hash(&self) -> &CorrelationRobust {
-        &self.hash
+    const ADVERSARY: Adversary = ADVERSARY;
+
+    fn hash(&mut self) -> &mut CorrelationHash {
+        &mut self.hash
     }
 
-    fn receive_correlated(&mut self, choices: &Bits, channel: &mut Channel) -> Result<Vec<Block>> {
-        let n = choices.len();
-        let mut rows = vec![Block::ZERO; n.next_multiple_of(128)];
+    fn receive_correlated_into(
+        &mut self,
+        choices: &Bits,
+        out: &mut [Block],
+        channel: &mut Channel,
+    ) -> Result<()> {
+        assert_eq!(choices.len(), out.len(), "a block for each choice");
         let choices = choices.blocks().chunks(CHUNK_ROWS / 128);
-        for ((chunk, out), choices) in
-            columns::chunks(n).zip(rows.chunks_mut(CHUNK_ROWS)).zip(choices)
-        {
-            let t = self.columns.extend(chunk, |_| choices, channel)?;
-            columns_to_rows(&t, chunk, out, 1);
+        for (rows, choices) in out.chunks_mut(CHUNK_ROWS).zip(choices) {
+            let padded = 128 * choices.len();
+            let t = self.columns.extend(padded, |_| choices, channel)?;
+            columns_to_rows(&t, padded, rows, 1);
         }
-        rows.truncate(n);
-        Ok(rows)
+        Ok(())
     }
 }

@@ -31,7 +31,7 @@ enum Kind {
     /// AES-NI, PCLMULQDQ and AVX2.
     #[cfg(target_arch = "x86_64")]
     Avx2,
-    /// VAES and all of the above.
+    /// VAES, VPCLMULQDQ and all of the above.
     #[cfg(target_arch = "x86_64")]
     Vaes,
 }
@@ -61,7 +61,7 @@ impl Backend {
             && is_x86_feature_detected!("avx2")
         {
             backends.push(Self(Kind::Avx2));
-            if is_x86_feature_detected!("vaes") {
+            if is_x86_feature_detected!("vaes") && is_x86_feature_detected!("vpclmulqdq") {
                 backends.push(Self(Kind::Vaes));
             }
         }
@@ -126,6 +126,22 @@ impl Backend {
         }
     }
 
+    /// The inner product over GF(2^128); see [`crate::gf`].
+    pub fn inner_product128(self, a: &[Block], b: &[Block]) -> Block {
+        assert_eq!(a.len(), b.len(), "as many factors");
+        match self.0 {
+            Kind::Portable => {
+                Block(portable::gf::inner_product128(portable::clmul::multiply, a, b))
+            }
+            // SAFETY: a backend of this kind exists only where PCLMULQDQ was found.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => unsafe { x86_64::clmul::inner_product128(a, b) },
+            // SAFETY: a backend of this kind exists only where VPCLMULQDQ and AVX2 were found.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Vaes => unsafe { x86_64::clmul::inner_product128_wide(a, b) },
+        }
+    }
+
     /// Transposes a 128 × 128 bit matrix in place: bit `c` of row `r` changes places with bit `r` of
     /// row `c`.
     pub fn transpose(self, rows: &mut [Block; 128]) {
@@ -175,7 +191,74 @@ impl AesKeys {
             Keys::Vaes(keys) => unsafe { x86_64::aes::encrypt_wide(keys, blocks) },
         }
     }
+
+    /// Encrypts the numbers from `first` on, which must not reach 2^64.
+    pub fn encrypt_counter(&self, first: u64, out: &mut [Block]) {
+        match &self.0 {
+            // SAFETY: such keys are made only by a backend of kind Vaes, which has VAES and AVX2.
+            #[cfg(target_arch = "x86_64")]
+            Keys::Vaes(keys) => unsafe { x86_64::aes::encrypt_counter_wide(keys, first, out) },
+            _ => {
+                for (block, number) in out.iter_mut().zip(first..) {
+                    *block = Block(number.into());
+                }
+                self.encrypt(out);
+            }
+        }
+    }
+
+    /// Adds to each block its encryption: the form of Davies and Meyer with a fixed key.
+    pub fn feed_forward(&self, blocks: &mut [Block]) {
+        match &self.0 {
+            // SAFETY: such keys are made only by a backend of kind Vaes, which has VAES and AVX2.
+            #[cfg(target_arch = "x86_64")]
+            Keys::Vaes(keys) => unsafe { x86_64::aes::feed_forward_wide(keys, blocks) },
+            _ => {
+                let mut images = [Block::ZERO; SMALL_BATCH];
+                for batch in blocks.chunks_mut(SMALL_BATCH) {
+                    let images = &mut images[..batch.len()];
+                    images.copy_from_slice(batch);
+                    self.encrypt(images);
+                    batch.iter_mut().zip(images).for_each(|(block, image)| *block ^= *image);
+                }
+            }
+        }
+    }
+
+    /// Writes for each parent x the children π_0(x) ⊕ x and π_1(x) ⊕ x, where π_i is encryption
+    /// under `keys[i]`; returns the sum of the left and of the right children.
+    ///
+    /// # Panics
+    /// If there are not as many pairs of children as parents.
+    pub fn double(keys: [&Self; 2], parents: &[Block], children: &mut [[Block; 2]]) -> [Block; 2] {
+        assert_eq!(parents.len(), children.len(), "two children each");
+        let (done, mut sums) = match [&keys[0].0, &keys[1].0] {
+            // SAFETY: such keys are made only by a backend of kind Vaes, which has VAES and AVX2.
+            #[cfg(target_arch = "x86_64")]
+            [Keys::Vaes(left), Keys::Vaes(right)] => unsafe {
+                x86_64::aes::double_wide([left, right], parents, children)
+            },
+            _ => (0, [Block::ZERO; 2]),
+        };
+        let batches = parents[done..].chunks(SMALL_BATCH);
+        for (parents, children) in batches.zip(children[done..].chunks_mut(SMALL_BATCH)) {
+            for (side, keys) in keys.iter().enumerate() {
+                let mut nodes = [Block::ZERO; SMALL_BATCH];
+                let nodes = &mut nodes[..parents.len()];
+                nodes.copy_from_slice(parents);
+                keys.feed_forward(nodes);
+                for (child, node) in children.iter_mut().zip(nodes) {
+                    child[side] = *node;
+                    sums[side] ^= *node;
+                }
+            }
+        }
+        sums
+    }
 }
+
+/// Blocks handled at a time where an operation needs room of its own.
+const SMALL_BATCH: usize = 16;
 
 #[cfg(test)]
 mod tests {
@@ -213,6 +296,48 @@ mod tests {
                     let mut blocks = pattern(n);
                     AesKeys::expand(backend, key).encrypt(&mut blocks);
                     assert_eq!(blocks, expected, "{backend:?}, {n} blocks");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn counters_and_feed_forward_are_made_of_encryption() {
+        for n in 0..70 {
+            for backend in Backend::available() {
+                let keys = AesKeys::expand(backend, Block(17));
+                for first in [0, 5, u64::MAX - 100] {
+                    let mut expected: Vec<Block> =
+                        (0..n as u128).map(|i| Block(u128::from(first) + i)).collect();
+                    keys.encrypt(&mut expected);
+                    let mut stream = vec![Block(9); n];
+                    keys.encrypt_counter(first, &mut stream);
+                    assert_eq!(stream, expected, "{backend:?}, {n} blocks");
+                }
+                let mut images = pattern(n);
+                keys.encrypt(&mut images);
+                let mut blocks = pattern(n);
+                keys.feed_forward(&mut blocks);
+                let expected = pattern(n).into_iter().zip(images).map(|(x, image)| x ^ image);
+                assert!(blocks.into_iter().eq(expected), "{backend:?}, {n} blocks");
+            }
+        }
+    }
+
+    #[test]
+    fn children_are_what_they_say() {
+        for n in 0..70 {
+            for backend in Backend::available() {
+                let keys = [Block(1), Block(2)].map(|key| AesKeys::expand(backend, key));
+                let mut children = vec![[Block(9); 2]; n];
+                let sums = AesKeys::double(keys.each_ref(), &pattern(n), &mut children);
+                for (side, keys) in keys.iter().enumerate() {
+                    let mut expected = pattern(n);
+                    keys.feed_forward(&mut expected);
+                    let nodes: Vec<Block> = children.iter().map(|pair| pair[side]).collect();
+                    assert_eq!(nodes, expected, "{backend:?}, {n} parents");
+                    let sum = nodes.into_iter().fold(Block::ZERO, |sum, node| sum ^ node);
+                    assert_eq!(sums[side], sum, "{backend:?}, {n} parents");
                 }
             }
         }

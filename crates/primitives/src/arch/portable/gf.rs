@@ -26,11 +26,27 @@ pub fn reduce64(product: u128) -> u64 {
 /// The product in GF(2^128) modulo x^128 + x^7 + x^2 + x + 1.
 #[inline(always)]
 pub fn multiply128(clmul: impl Fn(u64, u64) -> u128, a: u128, b: u128) -> u128 {
+    let [low, middle, high] = product128(clmul, a, b);
+    reduce128(low ^ middle << 64, high ^ middle >> 64)
+}
+
+/// The inner product of two vectors over GF(2^128), reduced once.
+#[inline(always)]
+pub fn inner_product128(clmul: impl Fn(u64, u64) -> u128, a: &[Block], b: &[Block]) -> u128 {
+    let [low, middle, high] = a.iter().zip(b).fold([0; 3], |sum, (a, b)| {
+        let product = product128(&clmul, a.0, b.0);
+        std::array::from_fn(|i| sum[i] ^ product[i])
+    });
+    reduce128(low ^ middle << 64, high ^ middle >> 64)
+}
+
+/// The product of two polynomials of degree below 128, in three parts that overlap by 64 bits.
+#[inline(always)]
+fn product128(clmul: impl Fn(u64, u64) -> u128, a: u128, b: u128) -> [u128; 3] {
     let (a0, a1) = (a as u64, (a >> 64) as u64);
     let (b0, b1) = (b as u64, (b >> 64) as u64);
     let (low, high) = (clmul(a0, b0), clmul(a1, b1));
-    let middle = clmul(a0 ^ a1, b0 ^ b1) ^ low ^ high;
-    reduce128(low ^ middle << 64, high ^ middle >> 64)
+    [low, clmul(a0 ^ a1, b0 ^ b1) ^ low ^ high, high]
 }
 
 /// Adds `factor` times each of `x` to `sums`, in GF(2^128).

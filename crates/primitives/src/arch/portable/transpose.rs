@@ -4,9 +4,6 @@
 use crate::Block;
 
 /// Transposes in place: bit `c` of row `r` changes places with bit `r` of row `c`.
-///
-/// Inlined so that a backend can compile the same code for its instruction set.
-#[inline(always)]
 pub fn transpose(rows: &mut [Block; 128]) {
     let halves: &mut [[u64; 2]; 128] = bytemuck::cast_mut(rows);
     // Halves of 64: the upper right and the lower left quarter change places whole.
@@ -24,7 +21,6 @@ pub fn transpose(rows: &mut [Block; 128]) {
 
 /// In each square of 2·SIZE bits on the diagonal direction: swaps its upper right with its lower
 /// left quarter. `low` selects the lower half of each group of 2·SIZE bits.
-#[inline(always)]
 fn swap_quarters<const SIZE: usize>(rows: &mut [[u64; 2]; 128], low: u64) {
     for square in rows.chunks_exact_mut(2 * SIZE) {
         let (top, bottom) = square.split_at_mut(SIZE);

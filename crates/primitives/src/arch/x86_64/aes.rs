@@ -4,7 +4,9 @@ use std::arch::x86_64::{
     __m128i, __m256i, _mm_aesenc_si128, _mm_aesenclast_si128, _mm_aeskeygenassist_si128,
     _mm_set_epi64x, _mm_setzero_si128, _mm_shuffle_epi32, _mm_slli_si128, _mm_xor_si128,
     _mm256_aesenc_epi128, _mm256_aesenclast_epi128, _mm256_broadcastsi128_si256,
-    _mm256_loadu_si256, _mm256_setzero_si256, _mm256_storeu_si256, _mm256_xor_si256,
+    _mm256_castsi256_si128, _mm256_extracti128_si256, _mm256_loadu_si256,
+    _mm256_permute2x128_si256, _mm256_set_epi64x, _mm256_setzero_si256, _mm256_storeu_si256,
+    _mm256_xor_si256,
 };
 
 use zeroize::Zeroize;
@@ -100,32 +102,180 @@ fn encrypt_batch<const N: usize>(keys: &[__m128i; ROUNDS + 1], states: &mut [__m
 /// The processor must have VAES, AVX2 and AES-NI.
 #[target_feature(enable = "vaes,avx2,aes")]
 pub unsafe fn encrypt_wide(keys: &Keys, blocks: &mut [Block]) {
+    let wide_keys = widen(keys);
+    let (batches, rest) = blocks.as_chunks_mut::<{ 2 * BATCH }>();
+    for batch in batches {
+        let mut states = load_wide::<BATCH>(batch);
+        encrypt_states(&wide_keys, &mut states);
+        store_wide(batch, &states);
+    }
+    // SAFETY: the caller vouches for AES-NI.
+    unsafe { encrypt(keys, rest) };
+}
+
+/// Encrypts the numbers from `first` on, which must not reach 2^64; two blocks an instruction.
+///
+/// # Safety
+/// The processor must have VAES, AVX2 and AES-NI.
+#[target_feature(enable = "vaes,avx2,aes")]
+pub unsafe fn encrypt_counter_wide(keys: &Keys, first: u64, out: &mut [Block]) {
+    let wide_keys = widen(keys);
+    let (batches, rest) = out.as_chunks_mut::<{ 2 * BATCH }>();
+    let mut counter = first as i64;
+    for batch in batches {
+        let mut states = [_mm256_setzero_si256(); BATCH];
+        for (i, state) in states.iter_mut().enumerate() {
+            let at = counter + 2 * i as i64;
+            *state = _mm256_set_epi64x(0, at + 1, 0, at);
+        }
+        encrypt_states(&wide_keys, &mut states);
+        store_wide(batch, &states);
+        counter += 2 * BATCH as i64;
+    }
+    for (block, number) in rest.iter_mut().zip(counter as u64..) {
+        *block = Block(number.into());
+    }
+    // SAFETY: the caller vouches for AES-NI.
+    unsafe { encrypt(keys, rest) };
+}
+
+/// Adds to each block its encryption, two blocks an instruction.
+///
+/// # Safety
+/// The processor must have VAES, AVX2 and AES-NI.
+#[target_feature(enable = "vaes,avx2,aes")]
+pub unsafe fn feed_forward_wide(keys: &Keys, blocks: &mut [Block]) {
+    let wide_keys = widen(keys);
+    let (batches, rest) = blocks.as_chunks_mut::<{ 2 * BATCH }>();
+    for batch in batches {
+        let mut states = load_wide::<BATCH>(batch);
+        encrypt_states(&wide_keys, &mut states);
+        for (state, input) in states.iter_mut().zip(load_wide::<BATCH>(batch)) {
+            *state = _mm256_xor_si256(*state, input);
+        }
+        store_wide(batch, &states);
+    }
+    for block in rest {
+        let mut image = [*block];
+        // SAFETY: the caller vouches for AES-NI.
+        unsafe { encrypt(keys, &mut image) };
+        *block ^= image[0];
+    }
+}
+
+/// Writes for each parent x the children π_0(x) ⊕ x and π_1(x) ⊕ x for whole batches of parents, two
+/// blocks an instruction. Returns how many parents that were, and the sum of their left and of their
+/// right children.
+///
+/// # Safety
+/// The processor must have VAES, AVX2 and AES-NI.
+#[target_feature(enable = "vaes,avx2,aes")]
+pub unsafe fn double_wide(
+    keys: [&Keys; 2],
+    parents: &[Block],
+    children: &mut [[Block; 2]],
+) -> (usize, [Block; 2]) {
+    /// Half a batch of parents: their children are a batch.
+    const HALF: usize = BATCH / 2;
+    let wide_keys = [widen(keys[0]), widen(keys[1])];
+    let mut sums = [_mm256_setzero_si256(); 2];
+    let (parent_batches, _) = parents.as_chunks::<BATCH>();
+    let (child_batches, _) = children.as_chunks_mut::<BATCH>();
+    for (parents, children) in parent_batches.iter().zip(child_batches) {
+        let parents = load_wide::<HALF>(parents);
+        let mut sides = [parents; 2];
+        encrypt_sides(&wide_keys, &mut sides);
+        let mut out = [_mm256_setzero_si256(); BATCH];
+        for i in 0..HALF {
+            let left = _mm256_xor_si256(sides[0][i], parents[i]);
+            let right = _mm256_xor_si256(sides[1][i], parents[i]);
+            sums[0] = _mm256_xor_si256(sums[0], left);
+            sums[1] = _mm256_xor_si256(sums[1], right);
+            out[2 * i] = _mm256_permute2x128_si256::<0x20>(left, right);
+            out[2 * i + 1] = _mm256_permute2x128_si256::<0x31>(left, right);
+        }
+        store_wide(children.as_flattened_mut(), &out);
+    }
+    let fold = |sum| {
+        let (low, high) = (_mm256_castsi256_si128(sum), _mm256_extracti128_si256::<1>(sum));
+        bytemuck::cast(_mm_xor_si128(low, high))
+    };
+    (parent_batches.len() * BATCH, [fold(sums[0]), fold(sums[1])])
+}
+
+/// Each round key in both halves of a vector.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn widen(keys: &Keys) -> [__m256i; ROUNDS + 1] {
     let mut wide_keys = [_mm256_setzero_si256(); ROUNDS + 1];
     for (wide, key) in wide_keys.iter_mut().zip(&keys.0) {
         *wide = _mm256_broadcastsi128_si256(*key);
     }
-    let (batches, rest) = blocks.as_chunks_mut::<{ 2 * BATCH }>();
-    for batch in batches {
-        let address: *mut __m256i = batch.as_mut_ptr().cast();
-        let mut states = [_mm256_setzero_si256(); BATCH];
-        for (i, state) in states.iter_mut().enumerate() {
-            // SAFETY: `batch` is 2·BATCH blocks of 16 bytes, so BATCH unaligned loads of 32 bytes
-            // stay inside it.
-            *state = _mm256_xor_si256(unsafe { _mm256_loadu_si256(address.add(i)) }, wide_keys[0]);
-        }
-        for key in &wide_keys[1..ROUNDS] {
-            for state in &mut states {
-                *state = _mm256_aesenc_epi128(*state, *key);
-            }
-        }
-        for (i, state) in states.iter().enumerate() {
-            let last = _mm256_aesenclast_epi128(*state, wide_keys[ROUNDS]);
-            // SAFETY: as for the loads; `batch` is borrowed mutably.
-            unsafe { _mm256_storeu_si256(address.add(i), last) };
+    wide_keys
+}
+
+#[target_feature(enable = "vaes,avx2")]
+#[inline]
+fn encrypt_states<const N: usize>(keys: &[__m256i; ROUNDS + 1], states: &mut [__m256i; N]) {
+    for state in &mut *states {
+        *state = _mm256_xor_si256(*state, keys[0]);
+    }
+    for key in &keys[1..ROUNDS] {
+        for state in &mut *states {
+            *state = _mm256_aesenc_epi128(*state, *key);
         }
     }
-    // SAFETY: the caller vouches for AES-NI.
-    unsafe { encrypt(keys, rest) };
+    for state in states {
+        *state = _mm256_aesenclast_epi128(*state, keys[ROUNDS]);
+    }
+}
+
+/// Encrypts each side under a key of its own, both at the same time.
+#[target_feature(enable = "vaes,avx2")]
+#[inline]
+fn encrypt_sides<const N: usize>(keys: &[[__m256i; ROUNDS + 1]; 2], sides: &mut [[__m256i; N]; 2]) {
+    for (states, keys) in sides.iter_mut().zip(keys) {
+        for state in states {
+            *state = _mm256_xor_si256(*state, keys[0]);
+        }
+    }
+    for round in 1..ROUNDS {
+        for (states, keys) in sides.iter_mut().zip(keys) {
+            for state in states {
+                *state = _mm256_aesenc_epi128(*state, keys[round]);
+            }
+        }
+    }
+    for (states, keys) in sides.iter_mut().zip(keys) {
+        for state in states {
+            *state = _mm256_aesenclast_epi128(*state, keys[ROUNDS]);
+        }
+    }
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn load_wide<const N: usize>(blocks: &[Block]) -> [__m256i; N] {
+    assert_eq!(blocks.len(), 2 * N, "two blocks a vector");
+    let address: *const __m256i = blocks.as_ptr().cast();
+    let mut vectors = [_mm256_setzero_si256(); N];
+    for (i, vector) in vectors.iter_mut().enumerate() {
+        // SAFETY: there are 2·N blocks of 16 bytes, so N loads of 32 bytes, which need no
+        // alignment, stay inside them.
+        *vector = unsafe { _mm256_loadu_si256(address.add(i)) };
+    }
+    vectors
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn store_wide<const N: usize>(blocks: &mut [Block], vectors: &[__m256i; N]) {
+    assert_eq!(blocks.len(), 2 * N, "two blocks a vector");
+    let address: *mut __m256i = blocks.as_mut_ptr().cast();
+    for (i, vector) in vectors.iter().enumerate() {
+        // SAFETY: as in `load_wide`; the blocks are borrowed mutably.
+        unsafe { _mm256_storeu_si256(address.add(i), *vector) };
+    }
 }
 
 #[target_feature(enable = "sse2")]

@@ -1,0 +1,228 @@
+//! The check that a receiver used the same choices for every column: the universal hash of columns
+//! of SoftSpokenOT (Roy, Crypto 2022, §4), which is also the one that mends KOS15.
+//!
+//! R has sent something from which S computed columns q_i. An honest R has t_i = q_i ⊕ Δ_i·c with one
+//! vector c of choices; one that deviates may have another c for each chunk of Δ.
+//!
+//! 1. Both extend by [`MASK_ROWS`] rows more than asked for, with random choices, at the end. They
+//!    are used for nothing else.
+//! 2. When all columns are fixed, S → R: a random χ of GF(2^128).
+//! 3. R → S: the hash of its choices and of each column t_i, where a column of blocks x_1 … x_B is
+//!    hashed to Σ χ^(B−b)·x_b. The last block, which χ does not touch, masks what the others give.
+//! 4. S refuses unless h(q_i) = h(t_i) ⊕ Δ_i·h(c) for all i.
+//!
+//! Two different vectors have the same hash for at most B − 1 of all χ. Where all vectors that R used
+//! have different hashes, R passes only if those chunks of Δ whose vector is not the one of its answer
+//! are what it guessed: with probability 2^-k for each such chunk of k bits. That is by design, and
+//! costs nothing: R could as well have guessed those bits of Δ afterwards. [`error`] is the
+//! probability of anything else.
+
+use rayon::prelude::*;
+use subtle::ConstantTimeEq;
+use vesica_net::{Channel, Deviation, Result};
+use vesica_primitives::{
+    Block, Delta,
+    gf::{inner_product128, multiply128},
+    matrix::columns_to_rows,
+};
+use zeroize::Zeroizing;
+
+use super::columns::CHUNK_ROWS;
+
+/// The check by which [`Columns::verify`] refuses a receiver.
+pub const CHECK: &str = "choices equal in every column";
+
+/// Rows that are given up to hide the others.
+pub const MASK_ROWS: usize = 128;
+
+/// Columns of the matrix.
+const WIDTH: usize = 128;
+
+const CHALLENGE: &str = "extension/challenge";
+const ANSWER: &str = "extension/answer";
+
+/// Columns that one thread takes at least: fewer are not worth handing over.
+const MIN_COLUMNS: usize = 32;
+
+/// log2 of the probability that a receiver with different choices in some of `chunks` chunks of Δ
+/// passes for `rows` OTs other than by guessing those chunks: at most C(chunks, 2)·(B − 1)/2^128,
+/// where B = ⌈rows/128⌉ + 1. At most −83 for 128 chunks and 2^39 OTs.
+pub fn error(chunks: usize, rows: usize) -> f64 {
+    let pairs = chunks as f64 * (chunks as f64 - 1.0) / 2.0;
+    (pairs * rows.div_ceil(128) as f64).log2() - 128.0
+}
+
+/// The columns of all rows of a call, kept until they are checked in the memory of the rows that
+/// they then become.
+///
+/// A piece of up to [`CHUNK_ROWS`] rows is 128 columns one after the other, and takes as many blocks
+/// as rows.
+pub struct Columns<'a> {
+    whole: &'a mut [Block],
+    rest: &'a mut [Block],
+    /// What the rest will be made of: filled up to a multiple of 128 rows, and the masks.
+    tail: Vec<Block>,
+}
+
+impl<'a> Columns<'a> {
+    /// The place for the columns of as many rows as `out` has blocks, and of the masks.
+    pub fn new(out: &'a mut [Block]) -> Self {
+        let (whole, rest) = out.split_at_mut(out.len() / CHUNK_ROWS * CHUNK_ROWS);
+        let tail = vec![Block::ZERO; rest.len().next_multiple_of(128) + MASK_ROWS];
+        Self { whole, rest, tail }
+    }
+
+    /// The pieces, first rows first.
+    pub fn pieces(&mut self) -> impl Iterator<Item = &mut [Block]> {
+        self.whole.chunks_exact_mut(CHUNK_ROWS).chain(self.tail.chunks_mut(CHUNK_ROWS))
+    }
+
+    /// Step 2, and the receiver's step 3: `choices` are those of all rows, masks included.
+    pub fn answer(&self, choices: &[Block], channel: &mut Channel) -> Result<()> {
+        let (_, answer) = self.receive_challenge(choices, channel)?;
+        self.send_answer(&answer, channel)
+    }
+
+    /// The challenge and the right answer to it: the hash of the choices, then those of the columns.
+    pub(super) fn receive_challenge(
+        &self,
+        choices: &[Block],
+        channel: &mut Channel,
+    ) -> Result<(Block, Zeroizing<Vec<Block>>)> {
+        let mut challenge = [Block::ZERO];
+        channel.recv_slice(CHALLENGE, &mut challenge)?;
+        let hash = UniversalHash::new(challenge[0]);
+        let mut answer = Zeroizing::new(vec![hash.of(choices)]);
+        answer.extend(self.hash(&hash));
+        Ok((challenge[0], answer))
+    }
+
+    pub(super) fn send_answer(&self, answer: &[Block], channel: &mut Channel) -> Result<()> {
+        channel.send_slice(ANSWER, answer)?;
+        channel.flush()
+    }
+
+    /// The sender's steps 2 to 4.
+    ///
+    /// # Errors
+    /// [`Deviation::CheckFailed`] with [`CHECK`]. Δ must not be used again after that.
+    pub fn verify(&self, delta: &Delta, challenge: Block, channel: &mut Channel) -> Result<()> {
+        channel.send_slice(CHALLENGE, &[challenge])?;
+        channel.flush()?;
+        let own = self.hash(&UniversalHash::new(challenge));
+        let mut answer = [Block::ZERO; 1 + WIDTH];
+        channel.recv_slice(ANSWER, &mut answer)?;
+        let [choices, columns @ ..] = answer;
+        let expected: [Block; WIDTH] =
+            std::array::from_fn(|i| columns[i] ^ (choices & Block::mask(delta.bit(i))));
+        let bytes: [&[u8]; 2] = [bytemuck::cast_slice(&own), bytemuck::cast_slice(&expected)];
+        if bytes[0].ct_eq(bytes[1]).into() {
+            Ok(())
+        } else {
+            Err(channel.deviation(Deviation::CheckFailed { check: CHECK }))
+        }
+    }
+
+    fn hash(&self, hash: &UniversalHash) -> [Block; WIDTH] {
+        let mut sums = [Block::ZERO; WIDTH];
+        for piece in self.whole.chunks_exact(CHUNK_ROWS).chain(self.tail.chunks(CHUNK_ROWS)) {
+            let columns = piece.par_chunks_exact(piece.len() / WIDTH).with_min_len(MIN_COLUMNS);
+            columns.zip(&mut sums).for_each(|(column, sum)| *sum = hash.append(*sum, column));
+        }
+        sums
+    }
+
+    /// Turns the columns into the rows asked for.
+    pub fn into_rows(self) {
+        let transpose = |copy: &mut Vec<Block>, piece: &mut [Block]| {
+            copy.clear();
+            copy.extend_from_slice(piece);
+            columns_to_rows(copy, piece.len(), piece, 1);
+        };
+        self.whole.par_chunks_exact_mut(CHUNK_ROWS).for_each_init(Vec::new, transpose);
+        // Masks come last, so the rest is within the first piece of the tail.
+        let piece = &self.tail[..self.tail.len().min(CHUNK_ROWS)];
+        columns_to_rows(piece, piece.len(), self.rest, 1);
+    }
+}
+
+/// The hash of a column at a challenge.
+struct UniversalHash {
+    /// χ^i at place `MAX_PART − 1 − i`.
+    powers: [Block; MAX_PART],
+    /// χ^i at place i, up to the length of the longest part.
+    shifts: [Block; MAX_PART + 1],
+}
+
+/// Blocks of the longest part that is hashed at a time.
+const MAX_PART: usize = CHUNK_ROWS / 128;
+
+impl UniversalHash {
+    fn new(challenge: Block) -> Self {
+        let mut shifts = [Block(1); MAX_PART + 1];
+        for i in 1..shifts.len() {
+            shifts[i] = multiply128(shifts[i - 1], challenge);
+        }
+        Self { powers: std::array::from_fn(|i| shifts[MAX_PART - 1 - i]), shifts }
+    }
+
+    /// The hash of a whole column.
+    fn of(&self, column: &[Block]) -> Block {
+        column.chunks(MAX_PART).fold(Block::ZERO, |sum, part| self.append(sum, part))
+    }
+
+    /// The hash of a column of which `sum` is the hash so far and `part` comes next.
+    fn append(&self, sum: Block, part: &[Block]) -> Block {
+        let powers = &self.powers[MAX_PART - part.len()..];
+        multiply128(sum, self.shifts[part.len()]) ^ inner_product128(powers, part)
+    }
+}
+
+/// The hash of a column at a challenge, for receivers that deviate in tests.
+#[cfg(test)]
+pub(super) fn hash_of(challenge: Block, column: &[Block]) -> Block {
+    UniversalHash::new(challenge).of(column)
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng, rngs::StdRng};
+
+    use super::*;
+
+    #[test]
+    fn a_column_is_hashed_as_a_polynomial() {
+        let rng = &mut StdRng::seed_from_u64(1);
+        let challenge = Block(rng.random());
+        let hash = UniversalHash::new(challenge);
+        for len in (0..100).chain([1000]) {
+            let column: Vec<Block> = (0..len).map(|_| Block(rng.random())).collect();
+            let horner = column.iter().fold(Block::ZERO, |sum, x| multiply128(sum, challenge) ^ *x);
+            assert_eq!(hash.of(&column), horner, "{len} blocks");
+        }
+    }
+
+    #[test]
+    fn columns_become_the_rows_asked_for() {
+        for n in [1, 127, 128, 129, CHUNK_ROWS - 1, CHUNK_ROWS, CHUNK_ROWS + 1, 3 * CHUNK_ROWS] {
+            let mut rows = vec![Block::ZERO; n];
+            let mut columns = Columns::new(&mut rows);
+            // Bit r of column i is bit i of a number that belongs to row r.
+            let number = |row: usize| (row as u128 + 1).wrapping_mul(u128::MAX / 977);
+            let mut first = 0;
+            for piece in columns.pieces() {
+                let len = piece.len() / 128;
+                for (i, column) in piece.chunks_exact_mut(len).enumerate() {
+                    for (b, block) in column.iter_mut().enumerate() {
+                        let bit = |r: usize| number(first + 128 * b + r) >> i & 1;
+                        *block = Block((0..128).map(|r| bit(r) << r).sum());
+                    }
+                }
+                first += piece.len();
+            }
+            assert_eq!(first, n.next_multiple_of(128) + MASK_ROWS);
+            columns.into_rows();
+            assert!(rows.iter().enumerate().all(|(r, row)| row.0 == number(r)), "{n} rows");
+        }
+    }
+}

@@ -1,0 +1,558 @@
+//! Puncturable pseudo-random functions by the trees of Goldreich, Goldwasser and Micali, many at
+//! once: the sender gets every leaf of every tree, the receiver all but one leaf of each tree, which
+//! it chose, and the sender does not learn which.
+//!
+//! A node's children are π_0(s) ⊕ s and π_1(s) ⊕ s, where the π are AES under two public keys that
+//! the sender draws for the call: it is the sender whose secret, the missing leaf, rests on them.
+//! With ℓ leaves a tree and D = ⌈log ℓ⌉ levels, and a random OT for each tree and level, of which the
+//! receiver chooses the side that its path does not take:
+//!
+//! 1. The two messages of a tree's first OT are its nodes at level 1.
+//! 2. S → R: the keys of π, and for each tree and each level from 2 to D the sum of the left and the
+//!    sum of the right nodes, each masked with one message of that level's OT.
+//! 3. R unmasks the sum of the side it does not take, subtracts what it knows of it, and so gets the
+//!    sibling of the node on its path.
+//!
+//! ℓ need not be a power of two: a node without a leaf below ℓ is neither expanded nor summed.
+//!
+//! A sender that deviates can send sums that fit no tree. [`prove`] and [`verify`] catch it (Roy,
+//! Crypto 2022, the consistency check of its punctured PRF): each leaf is hashed to an output and a
+//! tag of 256 bits; S sends the sum of a tree's tags, from which R gets the one it misses, and one
+//! digest of all tags, which fixes every leaf. What is left to the sender is a guess: a wrong sum
+//! that R happens not to need passes, so passing tells the sender that R's point is in a set of its
+//! choice, and with the share of the other points it is caught. Protocols that use this against a
+//! malicious sender have to bear that.
+//!
+//! Neither the memory that is touched nor the time taken depends on the receiver's points.
+
+use rand::CryptoRng;
+use rayon::prelude::*;
+use subtle::ConstantTimeEq;
+use vesica_net::{Channel, Deviation, Result};
+use vesica_primitives::{Bits, Block, aes::Doubling};
+use zeroize::Zeroizing;
+
+/// The check by which [`verify`] refuses a sender.
+pub const CHECK: &str = "leaves of the punctured PRF";
+
+/// The most leaves a tree may have.
+pub const MAX_LEAVES: usize = 1 << 31;
+
+const GENERATOR: &str = "pprf/generator";
+const SUMS: &str = "pprf/sums";
+const TAG_SUMS: &str = "pprf/tag-sums";
+const TAG_DIGEST: &str = "pprf/tag-digest";
+
+/// Parents expanded together: fills the cipher's pipeline and stays in the first-level cache.
+const BATCH: usize = 64;
+
+/// Leaves that one thread takes at least: fewer are not worth handing over.
+const MIN_LEAVES: usize = 4096;
+
+/// How many trees there are, and how many leaves each has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    trees: usize,
+    leaves: usize,
+}
+
+impl Shape {
+    /// `trees` trees of `leaves` leaves each.
+    ///
+    /// # Panics
+    /// Where a tree has fewer than 2 or more than [`MAX_LEAVES`] leaves.
+    pub const fn new(trees: usize, leaves: usize) -> Self {
+        assert!(2 <= leaves && leaves <= MAX_LEAVES, "a tree has 2 to 2^31 leaves");
+        Self { trees, leaves }
+    }
+
+    /// Levels of a tree below its root, D = ⌈log2 leaves⌉.
+    pub const fn depth(self) -> usize {
+        self.leaves.next_power_of_two().trailing_zeros() as usize
+    }
+
+    /// Random OTs needed: one for each tree and level. Level l (from 1) of tree i is number
+    /// i·D + l − 1.
+    pub const fn ots(self) -> usize {
+        self.trees * self.depth()
+    }
+
+    /// Leaves of all trees.
+    pub const fn total(self) -> usize {
+        self.trees * self.leaves
+    }
+
+    /// Bytes that the sender sends, without [`prove`].
+    pub const fn bytes(self) -> usize {
+        32 + 32 * self.trees * (self.depth() - 1)
+    }
+
+    /// What the receiver chooses in the OTs: at each level the side that its path does not take.
+    ///
+    /// # Panics
+    /// Where there is not one point below the number of leaves for each tree.
+    pub fn choices(self, points: &[u32]) -> Bits {
+        self.assert_points(points);
+        let levels = 1..=self.depth();
+        let sides = points.iter().flat_map(|point| levels.clone().map(|l| self.side(*point, l)));
+        sides.map(|side| side == 0).collect()
+    }
+
+    /// The side that the path to `point` takes to level `level`: 0 is left.
+    fn side(self, point: u32, level: usize) -> u8 {
+        (point >> (self.depth() - level) & 1) as u8
+    }
+
+    /// Nodes of a tree at `level` that have a leaf.
+    fn width(self, level: usize) -> usize {
+        self.leaves.div_ceil(1 << (self.depth() - level))
+    }
+
+    fn assert_points(self, points: &[u32]) {
+        assert_eq!(points.len(), self.trees, "a point for each tree");
+        let inside = points.iter().all(|point| (*point as usize) < self.leaves);
+        assert!(inside, "a point is the number of a leaf");
+    }
+
+    fn trees_per_task(self) -> usize {
+        MIN_LEAVES.div_ceil(self.leaves)
+    }
+}
+
+/// The sender's side: fills `leaves` with the leaves of all trees, one tree after the other. `keys`
+/// are the messages of the random OTs (see [`Shape::ots`]), to be used for nothing else.
+///
+/// # Panics
+/// Where a length does not fit the shape.
+pub fn send(
+    shape: Shape,
+    keys: &[[Block; 2]],
+    leaves: &mut [Block],
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<()> {
+    assert_eq!([keys.len(), leaves.len()], [shape.ots(), shape.total()], "as the shape says");
+    let public = [Block::random(rng), Block::random(rng)];
+    let generator = Doubling::new(public);
+    let trees = leaves.par_chunks_exact_mut(shape.leaves).zip(keys.par_chunks_exact(shape.depth()));
+    let trees = trees.with_min_len(shape.trees_per_task());
+    let sums: Vec<[Block; 2]> =
+        trees.flat_map_iter(|(tree, keys)| grow(&generator, shape, keys, tree)).collect();
+    channel.send_slice(GENERATOR, &public)?;
+    channel.send_slice(SUMS, sums.as_flattened())
+}
+
+/// The receiver's side: fills `leaves` with the leaves of all trees, zero at the punctured points.
+/// `keys` are the messages it chose in the random OTs by [`Shape::choices`].
+///
+/// # Errors
+/// Nothing but what any receive can meet: sums that fit no tree are not noticed here, see [`verify`].
+///
+/// # Panics
+/// Where a length does not fit the shape, or a point is no leaf.
+pub fn receive(
+    shape: Shape,
+    points: &[u32],
+    keys: &[Block],
+    leaves: &mut [Block],
+    channel: &mut Channel,
+) -> Result<()> {
+    assert_eq!([keys.len(), leaves.len()], [shape.ots(), shape.total()], "as the shape says");
+    shape.assert_points(points);
+    let mut public = [Block::ZERO; 2];
+    channel.recv_slice(GENERATOR, &mut public)?;
+    let levels = shape.depth() - 1;
+    let mut sums = vec![[Block::ZERO; 2]; shape.trees * levels];
+    channel.recv_slice(SUMS, sums.as_flattened_mut())?;
+    let generator = Doubling::new(public);
+    let trees = leaves.par_chunks_exact_mut(shape.leaves).zip(keys.par_chunks_exact(shape.depth()));
+    let trees = trees.zip(points).enumerate().with_min_len(shape.trees_per_task());
+    trees.for_each(|(i, ((tree, keys), point))| {
+        grow_punctured(&generator, shape, *point, keys, &sums[i * levels..][..levels], tree);
+    });
+    Ok(())
+}
+
+/// Replaces the first `parents` nodes by their children, which fill `nodes`: two of each, but perhaps
+/// only one of the last. Returns the sum of the left and of the right children.
+fn expand(generator: &Doubling, nodes: &mut [Block], parents: usize) -> [Block; 2] {
+    let mut sums = [Block::ZERO; 2];
+    let mut end = parents;
+    // From the back, so that children overwrite only parents that had theirs.
+    if !nodes.len().is_multiple_of(2) {
+        end -= 1;
+        [sums[0], _] = generator.double(&[nodes[end]], &mut [[Block::ZERO; 2]]);
+        nodes[2 * end] = sums[0];
+    }
+    let mut kept = [Block::ZERO; BATCH];
+    while end > 0 {
+        let start = (end - 1) / BATCH * BATCH;
+        let kept = &mut kept[..end - start];
+        kept.copy_from_slice(&nodes[start..end]);
+        let (children, _) = nodes[2 * start..2 * end].as_chunks_mut();
+        let [left, right] = generator.double(kept, children);
+        sums = [sums[0] ^ left, sums[1] ^ right];
+        end = start;
+    }
+    sums
+}
+
+/// Grows a tree from the messages of its OTs; returns the masked sums of levels 2 to D.
+fn grow(
+    generator: &Doubling,
+    shape: Shape,
+    keys: &[[Block; 2]],
+    tree: &mut [Block],
+) -> Vec<[Block; 2]> {
+    tree[..2].copy_from_slice(&keys[0]);
+    let levels = (2..=shape.depth()).zip(&keys[1..]);
+    let sums = levels.map(|(level, masks)| {
+        let [left, right] =
+            expand(generator, &mut tree[..shape.width(level)], shape.width(level - 1));
+        [left ^ masks[0], right ^ masks[1]]
+    });
+    sums.collect()
+}
+
+/// Grows a tree but for the leaf `point`, which is left zero like every node above it.
+fn grow_punctured(
+    generator: &Doubling,
+    shape: Shape,
+    point: u32,
+    keys: &[Block],
+    masked_sums: &[[Block; 2]],
+    tree: &mut [Block],
+) {
+    // What the zero in the place of an unknown node grows into, and adds to the sums.
+    let [left, right] = generator.double(&[Block::ZERO], &mut [[Block::ZERO; 2]]);
+    let sides = opposite(keys[0], shape.side(point, 1));
+    tree[..2].copy_from_slice(&sides);
+    for ((level, masked), mask) in (2..=shape.depth()).zip(masked_sums).zip(&keys[1..]) {
+        let nodes = &mut tree[..shape.width(level)];
+        let known = expand(generator, nodes, shape.width(level - 1));
+        let side = shape.side(point, level);
+        let sibling = [masked[0] ^ known[0] ^ left, masked[1] ^ known[1] ^ right];
+        let sibling = select(sibling, 1 - side) ^ *mask;
+        let parent = (point >> (shape.depth() - level + 1)) as usize;
+        replace_pair(nodes, parent, opposite(sibling, side));
+    }
+}
+
+/// A pair with `node` opposite `side`, and zero on that side.
+fn opposite(node: Block, side: u8) -> [Block; 2] {
+    let left = node & Block::mask(side);
+    [left, node ^ left]
+}
+
+/// One of two by a secret bit.
+fn select(pair: [Block; 2], bit: u8) -> Block {
+    pair[0] ^ ((pair[0] ^ pair[1]) & Block::mask(bit))
+}
+
+/// Puts `pair` in the place of pair number `secret`, of which the right node may be missing at the
+/// end. Every pair is touched, so that the caches do not tell which was meant.
+fn replace_pair(nodes: &mut [Block], secret: usize, pair: [Block; 2]) {
+    let (pairs, last) = nodes.as_chunks_mut::<2>();
+    let replace = |i: usize, node: &mut Block, new: Block| {
+        *node = select([*node, new], equal(i, secret));
+    };
+    let last_pair = pairs.len();
+    for (i, nodes) in pairs.iter_mut().enumerate() {
+        replace(i, &mut nodes[0], pair[0]);
+        replace(i, &mut nodes[1], pair[1]);
+    }
+    if let [only] = last {
+        replace(last_pair, only, pair[0]);
+    }
+}
+
+/// 1 where the two are equal, else 0; without a branch. For numbers below 2^63.
+fn equal(a: usize, b: usize) -> u8 {
+    (((a ^ b) as u64).wrapping_sub(1) >> 63) as u8
+}
+
+/// A tag of a leaf.
+type Tag = [Block; 2];
+
+/// The sender's side of the consistency check: replaces each leaf by an output that the check tells
+/// nothing about, and sends what fixes the leaves. Sends 32 bytes for each tree and 32 bytes more.
+pub fn prove(shape: Shape, leaves: &mut [Block], channel: &mut Channel) -> Result<()> {
+    let tags = hash_leaves(shape, leaves);
+    let sums: Vec<Tag> = tags.chunks_exact(shape.leaves).map(sum).collect();
+    channel.send_slice(TAG_SUMS, sums.as_flattened())?;
+    channel.send(TAG_DIGEST, digest(&tags).as_bytes())
+}
+
+/// The receiver's side of the consistency check: replaces each leaf by its output, and leaves zero
+/// at the punctured points.
+///
+/// # Errors
+/// [`Deviation::CheckFailed`] with [`CHECK`] where the sender's messages fit no trees. The
+/// receiver's points must not be used again after that.
+pub fn verify(
+    shape: Shape,
+    points: &[u32],
+    leaves: &mut [Block],
+    channel: &mut Channel,
+) -> Result<()> {
+    shape.assert_points(points);
+    let mut tags = hash_leaves(shape, leaves);
+    let mut sums = vec![[Block::ZERO; 2]; shape.trees];
+    channel.recv_slice(TAG_SUMS, sums.as_flattened_mut())?;
+    let trees = tags.chunks_exact_mut(shape.leaves).zip(leaves.chunks_exact_mut(shape.leaves));
+    for (((tags, leaves), point), sent) in trees.zip(points).zip(sums) {
+        let mut missing = sent;
+        let is_missing = |i: usize| Block::mask(equal(i, *point as usize));
+        for (i, tag) in tags.iter_mut().enumerate() {
+            *tag = tag.map(|half| select([half, Block::ZERO], equal(i, *point as usize)));
+            missing = add(missing, *tag);
+        }
+        for (i, (tag, leaf)) in tags.iter_mut().zip(leaves).enumerate() {
+            *tag = add(*tag, missing.map(|half| half & is_missing(i)));
+            *leaf ^= *leaf & is_missing(i);
+        }
+    }
+    let mut sent = [0; 32];
+    channel.recv_into(TAG_DIGEST, &mut sent)?;
+    if digest(&tags).as_bytes().ct_eq(&sent).into() {
+        Ok(())
+    } else {
+        Err(channel.deviation(Deviation::CheckFailed { check: CHECK }))
+    }
+}
+
+/// Replaces each leaf by its output and returns its tag.
+fn hash_leaves(shape: Shape, leaves: &mut [Block]) -> Zeroizing<Vec<Tag>> {
+    assert_eq!(leaves.len(), shape.total(), "as the shape says");
+    let mut tags = vec![[Block::ZERO; 2]; leaves.len()];
+    let hasher = blake3::Hasher::new_derive_key("vesica pprf leaf v1");
+    let pairs = leaves.par_iter_mut().zip(&mut tags).enumerate();
+    pairs.with_min_len(MIN_LEAVES / 16).for_each(|(i, (leaf, tag))| {
+        let mut hasher = hasher.clone();
+        hasher.update(&(i as u64).to_le_bytes()).update(&leaf.to_bytes());
+        let mut expanded = Zeroizing::new([Block::ZERO; 3]);
+        hasher.finalize_xof().fill(bytemuck::cast_slice_mut(&mut *expanded));
+        *tag = [expanded[0], expanded[1]];
+        *leaf = expanded[2];
+    });
+    Zeroizing::new(tags)
+}
+
+fn digest(tags: &[Tag]) -> blake3::Hash {
+    blake3::Hasher::new_derive_key("vesica pprf tags v1")
+        .update(bytemuck::cast_slice(tags))
+        .finalize()
+}
+
+fn sum(tags: &[Tag]) -> Tag {
+    tags.iter().fold([Block::ZERO; 2], |sum, tag| add(sum, *tag))
+}
+
+fn add(a: Tag, b: Tag) -> Tag {
+    [a[0] ^ b[0], a[1] ^ b[1]]
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng, rngs::StdRng};
+    use vesica_net::Error;
+
+    use vesica_primitives::aes::Aes128;
+
+    use super::*;
+    use crate::two_party::run;
+
+    struct Setup {
+        shape: Shape,
+        keys: Vec<[Block; 2]>,
+        points: Vec<u32>,
+        chosen: Vec<Block>,
+    }
+
+    fn setup(trees: usize, leaves: usize, seed: u64) -> Setup {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let shape = Shape::new(trees, leaves);
+        let keys: Vec<[Block; 2]> =
+            (0..shape.ots()).map(|_| [(); 2].map(|()| Block::random(&mut rng))).collect();
+        let points: Vec<u32> = (0..trees).map(|_| rng.random_range(0..leaves as u32)).collect();
+        let choices = shape.choices(&points);
+        let chosen = keys.iter().zip(choices.iter()).map(|(k, c)| k[usize::from(c)]).collect();
+        Setup { shape, keys, points, chosen }
+    }
+
+    /// A leaf by its definition, from the message of the first OT down.
+    fn leaf_by_hand(public: [Block; 2], first: &[Block; 2], depth: usize, leaf: usize) -> Block {
+        let bit = |level: usize| leaf >> (depth - level) & 1;
+        (2..=depth).fold(first[bit(1)], |node, level| {
+            Aes128::new(public[bit(level)]).encrypt_block(node) ^ node
+        })
+    }
+
+    #[test]
+    fn all_leaves_but_the_punctured_one_agree() {
+        for leaves in [2, 3, 4, 5, 7, 8, 9, 100, 127, 128, 129, 255, 256, 257, 1000, 10_007] {
+            for trees in [0, 1, 3, 20] {
+                let s = setup(trees, leaves, leaves as u64);
+                let (sent, received) = run(
+                    |channel| {
+                        let mut out = vec![Block(9); s.shape.total()];
+                        let mut rng = StdRng::seed_from_u64(5);
+                        send(s.shape, &s.keys, &mut out, channel, &mut rng).unwrap();
+                        let sent = channel.meter().sent();
+                        (out, sent)
+                    },
+                    |channel| {
+                        let mut out = vec![Block(9); s.shape.total()];
+                        receive(s.shape, &s.points, &s.chosen, &mut out, channel).unwrap();
+                        out
+                    },
+                );
+                let (sent, bytes) = sent;
+                let headers = [GENERATOR, SUMS].map(|label| label.len() + 9).iter().sum::<usize>();
+                assert_eq!(bytes as usize, s.shape.bytes() + headers);
+                let mut rng = StdRng::seed_from_u64(5);
+                let public = [Block::random(&mut rng), Block::random(&mut rng)];
+                for tree in 0..trees {
+                    let first = &s.keys[tree * s.shape.depth()];
+                    for leaf in 0..leaves {
+                        let i = tree * leaves + leaf;
+                        let by_hand = leaf_by_hand(public, first, s.shape.depth(), leaf);
+                        assert_eq!(sent[i], by_hand, "{leaves} leaves, leaf {leaf}");
+                        let punctured = leaf == s.points[tree] as usize;
+                        let expected = if punctured { Block::ZERO } else { by_hand };
+                        assert_eq!(received[i], expected, "{leaves} leaves, leaf {leaf}");
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_point_of_a_tree_can_be_punctured() {
+        for leaves in [2, 3, 6, 13, 16] {
+            let mut s = setup(leaves, leaves, 1);
+            s.points = (0..leaves as u32).collect();
+            let choices = s.shape.choices(&s.points);
+            s.chosen = s.keys.iter().zip(choices.iter()).map(|(k, c)| k[usize::from(c)]).collect();
+            let (sent, received) = exchange(&s, |_| {}, |_| {});
+            let received = received.unwrap();
+            for (i, (sent, received)) in sent.iter().zip(&received).enumerate() {
+                let missing = i / leaves == i % leaves;
+                assert_eq!(*received, if missing { Block::ZERO } else { *sent }, "{leaves}: {i}");
+            }
+            assert!(sent.iter().all(|leaf| *leaf != Block::ZERO));
+        }
+    }
+
+    /// A run with the check, by a sender that changes its sums and its tags.
+    fn exchange(
+        s: &Setup,
+        change_sums: impl Fn(&mut [[Block; 2]]) + Sync,
+        change_tags: impl Fn(&mut [Tag]) + Sync,
+    ) -> (Vec<Block>, Result<Vec<Block>>) {
+        run(
+            |channel| {
+                let generator = Doubling::new([Block(1), Block(2)]);
+                channel.send_slice(GENERATOR, &[Block(1), Block(2)]).unwrap();
+                let mut leaves = vec![Block::ZERO; s.shape.total()];
+                let depth = s.shape.depth();
+                let trees = leaves.chunks_exact_mut(s.shape.leaves).zip(s.keys.chunks(depth));
+                let mut sums: Vec<[Block; 2]> =
+                    trees.flat_map(|(tree, keys)| grow(&generator, s.shape, keys, tree)).collect();
+                change_sums(&mut sums);
+                channel.send_slice(SUMS, sums.as_flattened()).unwrap();
+                let mut tags = hash_leaves(s.shape, &mut leaves);
+                let tag_sums: Vec<Tag> = tags.chunks_exact(s.shape.leaves).map(sum).collect();
+                change_tags(&mut tags);
+                channel.send_slice(TAG_SUMS, tag_sums.as_flattened()).unwrap();
+                channel.send(TAG_DIGEST, digest(&tags).as_bytes()).unwrap();
+                channel.flush().unwrap();
+                leaves
+            },
+            |channel| {
+                let mut leaves = vec![Block::ZERO; s.shape.total()];
+                receive(s.shape, &s.points, &s.chosen, &mut leaves, channel)?;
+                verify(s.shape, &s.points, &mut leaves, channel)?;
+                Ok(leaves)
+            },
+        )
+    }
+
+    fn is_refused(result: &Result<Vec<Block>>) -> bool {
+        matches!(
+            result,
+            Err(Error::Peer { deviation: Deviation::CheckFailed { check: CHECK }, .. })
+        )
+    }
+
+    #[test]
+    fn an_honest_sender_passes_with_outputs_that_agree() {
+        let s = setup(9, 13, 3);
+        let mut rng = StdRng::seed_from_u64(1);
+        let (sent, received) = run(
+            |channel| {
+                let mut leaves = vec![Block::ZERO; s.shape.total()];
+                send(s.shape, &s.keys, &mut leaves, channel, &mut rng).unwrap();
+                let before = leaves.clone();
+                prove(s.shape, &mut leaves, channel).unwrap();
+                channel.flush().unwrap();
+                assert!(before.iter().zip(&leaves).all(|(before, after)| before != after));
+                leaves
+            },
+            |channel| {
+                let mut leaves = vec![Block::ZERO; s.shape.total()];
+                receive(s.shape, &s.points, &s.chosen, &mut leaves, channel).unwrap();
+                verify(s.shape, &s.points, &mut leaves, channel).unwrap();
+                leaves
+            },
+        );
+        for (i, (sent, received)) in sent.iter().zip(received).enumerate() {
+            let missing = i % 13 == s.points[i / 13] as usize;
+            assert_eq!(received, if missing { Block::ZERO } else { *sent });
+        }
+    }
+
+    /// A sum is used where the receiver's path takes the other side and the sibling exists; only
+    /// then does a wrong one do harm, and then it is caught.
+    #[test]
+    fn a_wrong_sum_is_refused_wherever_it_is_used() {
+        let leaves = 8;
+        for seed in 0..30 {
+            let s = setup(4, leaves, seed);
+            for tree in 0..4 {
+                for level in 2..=s.shape.depth() {
+                    for side in 0..2 {
+                        let at = tree * (s.shape.depth() - 1) + level - 2;
+                        let (sent, received) =
+                            exchange(&s, |sums| sums[at][side].0 ^= 1 << (seed * 4), |_| {});
+                        let used = usize::from(s.shape.side(s.points[tree], level)) != side;
+                        assert_eq!(is_refused(&received), used, "{seed} {tree} {level} {side}");
+                        if let Ok(received) = received {
+                            let differ = |(a, b): &(&Block, &Block)| a != b;
+                            let differing = sent.iter().zip(&received).filter(differ).count();
+                            assert_eq!(differing, 4, "only the punctured leaves");
+                        }
+                    }
+                }
+            }
+            let (_, received) = exchange(&s, |sums| sums[5] = [Block(7), Block(8)], |_| {});
+            assert!(is_refused(&received), "both sums of a level wrong");
+        }
+    }
+
+    #[test]
+    fn a_wrong_tag_is_refused_for_every_leaf() {
+        let s = setup(3, 5, 8);
+        for leaf in 0..s.shape.total() {
+            let (_, received) = exchange(&s, |_| {}, |tags| tags[leaf][leaf % 2].0 ^= 1 << leaf);
+            assert!(is_refused(&received), "{leaf}");
+        }
+    }
+
+    #[test]
+    fn messages_of_the_wrong_ot_are_refused() {
+        let mut s = setup(3, 8, 4);
+        s.chosen[4].0 ^= 1 << 99;
+        assert!(is_refused(&exchange(&s, |_| {}, |_| {}).1));
+    }
+}

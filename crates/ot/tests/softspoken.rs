@@ -1,0 +1,134 @@
+//! SoftSpokenOT through its public face: every k, both adversaries, every flavour.
+
+use std::{thread, time::Duration};
+
+use rand::{CryptoRng, SeedableRng, rngs::StdRng};
+use vesica_net::{Channel, Result, transport::memory};
+use vesica_ot::{
+    CotReceiver, CotSender, Malicious,
+    extension::softspoken::{SmallField, malicious, semi_honest},
+};
+use vesica_params::Adversary;
+use vesica_primitives::{Bits, Block};
+
+const SIZES: [usize; 7] = [0, 1, 127, 128, 129, 1000, (1 << 16) + 1];
+
+/// Bytes of a message beyond its payload: its label and 9 more.
+const FRAME: usize = 9;
+
+type Setup<Party> = fn(SmallField, &mut Channel, &mut dyn CryptoRng) -> Result<Party>;
+
+fn run<A: Send, B: Send>(
+    sender: impl FnOnce(&mut Channel, &mut StdRng) -> A + Send,
+    receiver: impl FnOnce(&mut Channel, &mut StdRng) -> B + Send,
+) -> (A, B) {
+    let (left, right) = memory::pair();
+    let channel = |end| Channel::new(end).with_stall_timeout(Duration::from_secs(20));
+    let (mut left, mut right) = (channel(left), channel(right));
+    thread::scope(|scope| {
+        let sent = scope.spawn(move || {
+            let sent = sender(&mut left, &mut StdRng::seed_from_u64(1));
+            left.flush().unwrap();
+            sent
+        });
+        let received = receiver(&mut right, &mut StdRng::seed_from_u64(2));
+        right.flush().unwrap();
+        (sent.join().unwrap(), received)
+    })
+}
+
+fn choices(n: usize) -> Bits {
+    Bits::random(n, &mut StdRng::seed_from_u64(n as u64))
+}
+
+/// Several calls of each flavour on one setup; returns the bytes that each call of correlated OT
+/// took from the receiver to the sender.
+fn every_flavour<S: CotSender, R: CotReceiver>(
+    k: usize,
+    sender: Setup<S>,
+    receiver: Setup<R>,
+) -> Vec<u64> {
+    let field = SmallField::new(k);
+    let messages =
+        |n: usize, len: usize| -> Vec<u8> { (0..2 * n * len).map(|i| (i * 7) as u8).collect() };
+    let ((delta, sent), (received, bytes)) = run(
+        |channel, rng| {
+            let mut ot = sender(field, channel, rng).unwrap();
+            let sent = SIZES.map(|n| {
+                let correlated = ot.send_correlated(n, channel).unwrap();
+                let random = ot.send_random(n, channel).unwrap();
+                ot.send_chosen(&messages(n, 20), 20, channel).unwrap();
+                (correlated, random)
+            });
+            (ot.delta().expose()[0], sent)
+        },
+        |channel, rng| {
+            let mut ot = receiver(field, channel, rng).unwrap();
+            let mut bytes = Vec::new();
+            let received = SIZES.map(|n| {
+                let before = channel.meter().sent();
+                let correlated = ot.receive_correlated(&choices(n), channel).unwrap();
+                bytes.push(channel.meter().sent() - before);
+                let random = ot.receive_random(&choices(n), channel).unwrap();
+                let chosen = ot.receive_chosen(&choices(n), 20, channel).unwrap();
+                (correlated, random, chosen)
+            });
+            (received, bytes)
+        },
+    );
+    for (n, (sent, received)) in SIZES.into_iter().zip(sent.into_iter().zip(received)) {
+        let ((q, pairs), (t, chosen, texts)) = (sent, received);
+        assert_eq!([q.len(), pairs.len(), t.len(), chosen.len()], [n; 4], "k = {k}");
+        assert_eq!(texts.len(), 20 * n);
+        let all = messages(n, 20);
+        for (j, c) in choices(n).iter().enumerate() {
+            assert_eq!(t[j], q[j] ^ (delta & Block::mask(c)), "k = {k}, OT {j} of {n}");
+            assert_eq!(chosen[j], pairs[j][usize::from(c)], "k = {k}, OT {j} of {n}");
+            assert_ne!(pairs[j][0] ^ pairs[j][1], delta, "k = {k}: still correlated");
+            let text = &all[(2 * j + usize::from(c)) * 20..][..20];
+            assert_eq!(texts[20 * j..][..20], *text, "k = {k}, OT {j} of {n}");
+        }
+    }
+    bytes
+}
+
+#[test]
+fn semi_honest_for_every_k() {
+    for k in 1..=SmallField::MAX_BITS {
+        let bytes = every_flavour(k, semi_honest::Sender::setup, semi_honest::Receiver::setup);
+        for (n, bytes) in SIZES.into_iter().zip(bytes) {
+            let payload = 128usize.div_ceil(k) * n.next_multiple_of(128) / 8;
+            let frames = n.div_ceil(4096) * ("softspoken/corrections".len() + FRAME);
+            assert_eq!(bytes as usize, payload + frames, "k = {k}, n = {n}");
+        }
+    }
+}
+
+#[test]
+fn malicious_for_every_k() {
+    for k in 1..=SmallField::MAX_BITS {
+        let bytes = every_flavour(k, malicious::Sender::setup, malicious::Receiver::setup);
+        for (n, bytes) in SIZES.into_iter().zip(bytes) {
+            let rows = n.next_multiple_of(128) + 128;
+            let corrections = 128usize.div_ceil(k) * rows / 8;
+            let frames = rows.div_ceil(4096) * ("softspoken/corrections".len() + FRAME);
+            let answer = 129 * 16 + "extension/answer".len() + FRAME;
+            let expected = if n == 0 { 0 } else { corrections + frames + answer };
+            assert_eq!(bytes as usize, expected, "k = {k}, n = {n}");
+        }
+    }
+}
+
+#[test]
+fn only_the_malicious_ones_are_called_so() {
+    fn adversaries<S: CotSender + Malicious, R: CotReceiver + Malicious>(
+        _: Setup<S>,
+        _: Setup<R>,
+    ) -> [Adversary; 2] {
+        [S::ADVERSARY, R::ADVERSARY]
+    }
+    let both = adversaries(malicious::Sender::setup, malicious::Receiver::setup);
+    assert_eq!(both, [Adversary::Malicious; 2]);
+    assert_eq!(semi_honest::Sender::ADVERSARY, Adversary::SemiHonest);
+    assert_eq!(semi_honest::Receiver::ADVERSARY, Adversary::SemiHonest);
+}

@@ -1,1 +1,16 @@
-//! TODO
+//! Oblivious transfer: a sender with two messages, a receiver who gets the one it chooses, a sender
+//! who does not learn which, a receiver who does not learn the other.
+//!
+//! [`base`] makes a few hundred of them with public-key cryptography; [`extension`] turns those into
+//! millions with symmetric cryptography; [`flavour`] derives random and chosen-message OT from
+//! correlated OT once for every extension. Whoever holds Δ is the sender of an extension, and is the
+//! *receiver* of its base OTs, with the bits of Δ as choices.
+//!
+//! **Must never import** OPRFs, protocols or anything above; hash bins and OKVS have no place here.
+
+pub mod base;
+pub mod extension;
+pub mod flavour;
+
+pub use flavour::{CotReceiver, CotSender};
+pub use vesica_net::{Error, Result};

@@ -1,1 +1,29 @@
-//! TODO
+//! Every number that security or correctness rests on, computed from λ, κ and the set sizes.
+//!
+//! Each function states the bound it meets, the condition under which it holds and its source. Both
+//! parties compute their parameters independently and must agree to the bit: logarithms and gamma
+//! functions come from `libm`, which gives the same result on every machine, never from the platform.
+//!
+//! **Must never import** any other crate of the project.
+
+pub mod adversary;
+pub mod binomial;
+pub mod code;
+pub mod cuckoo;
+pub mod document;
+pub mod simple;
+pub mod tag;
+
+pub use adversary::Adversary;
+pub use document::markdown;
+
+/// Computational security in bits: key, label and digest-half length.
+pub const KAPPA: u32 = 128;
+
+/// Statistical security in bits: each failure event of a run has probability at most 2^-λ.
+pub const LAMBDA: u32 = 40;
+
+/// log2 of a count; 0 for a count of 0, so that empty sets need no case of their own.
+pub(crate) fn log2(count: usize) -> f64 {
+    libm::log2(count.max(1) as f64)
+}

@@ -9,6 +9,17 @@
 #[cfg(target_endian = "big")]
 compile_error!("blocks travel as the bytes they have in memory, which must be little endian");
 
+pub mod aes;
+#[allow(unsafe_code)]
+pub mod arch;
+pub mod bits;
 pub mod block;
+pub mod code;
+pub mod group;
+pub mod hash;
+pub mod matrix;
+pub mod secret;
 
+pub use bits::Bits;
 pub use block::Block;
+pub use secret::{Delta, Seed};

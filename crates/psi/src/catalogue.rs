@@ -1,9 +1,10 @@
 //! The one list of protocols: command line, documents, planner and lab are generated from it.
 
-use crate::Protocol;
+use crate::{Protocol, dh, kkrt16, naive};
 
 /// Every protocol there is.
-pub static CATALOGUE: &[&Protocol] = &[];
+pub static CATALOGUE: &[&Protocol] =
+    &[&dh::UNBLINDING, &dh::CLASSIC, &kkrt16::PROTOCOL, &naive::PROTOCOL];
 
 /// The protocol with this key.
 pub fn find(key: &str) -> Option<&'static Protocol> {

@@ -10,12 +10,18 @@
 //! **Must never import** `vesica`, the command line, files, sockets, clocks or configuration.
 
 pub mod catalogue;
+mod coin;
+pub mod dh;
 pub mod error;
+pub mod kkrt16;
+pub mod naive;
 pub mod protocol;
 pub mod reveal;
 mod session;
+mod tags;
 
 pub use catalogue::{CATALOGUE, find};
 pub use error::{Error, Result};
-pub use protocol::{Adversary, Cost, Item, Learns, Protocol, Receiver, Sender, Sizes, Status};
+pub use protocol::{Cost, Item, Learns, Prepare, Protocol, Receiver, Sender, Sizes, Status};
 pub use session::{MAX_ITEMS, receive, send};
+pub use vesica_params::Adversary;

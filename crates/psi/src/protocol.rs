@@ -2,6 +2,7 @@
 
 use rand::CryptoRng;
 use vesica_net::Channel;
+use vesica_params::Adversary;
 use vesica_primitives::Block;
 
 use crate::Result;
@@ -19,79 +20,40 @@ pub struct Sizes {
     pub receiver: usize,
 }
 
-/// The party that helps. It learns the size of the receiver's set and nothing else.
+/// The party that helps, ready for its input. It learns the size of the receiver's set and nothing
+/// else.
 pub trait Sender {
-    /// The part of the protocol that needs no input.
-    fn prepare(
-        &mut self,
-        sizes: Sizes,
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<()>;
-
-    /// The part that needs the items; `items.len()` is `sizes.sender`, and the items are distinct.
+    /// The part of the protocol that needs the items: as many as were agreed, and distinct.
+    ///
+    /// # Errors
+    /// [`Error::DuplicateItem`](crate::Error::DuplicateItem), and whatever the connection or the peer
+    /// make go wrong.
     fn send(
-        &mut self,
+        self: Box<Self>,
         items: &[Item],
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<()>;
 }
 
-/// The party that learns the intersection.
+/// The party that learns the intersection, ready for its input.
 pub trait Receiver {
-    /// The part of the protocol that needs no input.
-    fn prepare(
-        &mut self,
-        sizes: Sizes,
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<()>;
-
-    /// The part that needs the items; `items.len()` is `sizes.receiver`, and the items are distinct.
-    /// Returns the positions in `items` of those the sender has too, ascending.
+    /// The part of the protocol that needs the items: as many as were agreed, and distinct. Returns
+    /// the positions in `items` of those the sender has too, ascending.
+    ///
+    /// # Errors
+    /// As [`Sender::send`].
     fn receive(
-        &mut self,
+        self: Box<Self>,
         items: &[Item],
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u32>>;
 }
 
-/// Against whom a protocol, or a part of one, keeps its promise. Ordered from weak to strong.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Adversary {
-    /// Nobody: the other party learns more than the intersection.
-    None,
-    /// A party that follows the protocol and looks at what it received.
-    SemiHonest,
-    /// A party that does anything at all.
-    Malicious,
-}
-
-impl Adversary {
-    /// The model of something made of these parts: the weakest part's.
-    pub const fn weakest(parts: &[Self]) -> Self {
-        let mut weakest = Self::Malicious;
-        let mut i = 0;
-        while i < parts.len() {
-            if (parts[i] as u8) < (weakest as u8) {
-                weakest = parts[i];
-            }
-            i += 1;
-        }
-        weakest
-    }
-
-    /// The word used in tables and terms.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::SemiHonest => "semi-honest",
-            Self::Malicious => "malicious",
-        }
-    }
-}
+/// The part of a protocol that needs no input but the sizes, such as base OTs; it makes a party that
+/// is ready for its input.
+pub type Prepare<Party> = fn(Sizes, &mut Channel, &mut dyn CryptoRng) -> Result<Box<Party>>;
 
 /// What a protocol may be used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -138,7 +100,7 @@ pub struct Cost {
     pub rounds: u32,
 }
 
-/// One protocol of the catalogue: what it is, and how to make its two parties.
+/// One protocol of the catalogue: what it is, and how to prepare its two parties.
 #[derive(Debug)]
 pub struct Protocol {
     /// The paper's key, the protocol's name everywhere.
@@ -155,8 +117,8 @@ pub struct Protocol {
     pub learns: Learns,
     /// Predicted cost.
     pub cost: fn(Sizes) -> Cost,
-    /// Makes a sender.
-    pub sender: fn() -> Box<dyn Sender>,
-    /// Makes a receiver.
-    pub receiver: fn() -> Box<dyn Receiver>,
+    /// Prepares a sender.
+    pub sender: Prepare<dyn Sender>,
+    /// Prepares a receiver.
+    pub receiver: Prepare<dyn Receiver>,
 }

@@ -1,12 +1,12 @@
-//! Running a protocol: sizes agreed, duplicates refused, then its two phases.
+//! Running a protocol: sizes agreed, then its two phases.
 
 use rand::CryptoRng;
 use vesica_net::Channel;
 
 use crate::{Error, Item, Protocol, Result, Sizes};
 
-/// The most items a set may have: positions are 32 bits wide, and the parameters of every protocol
-/// are tested up to here.
+/// The most items a set may have: positions are 32 bits wide with two to spare, and the parameters
+/// of every protocol hold up to here.
 pub const MAX_ITEMS: usize = 1 << 28;
 
 const SIZE: &str = "psi/size";
@@ -24,11 +24,11 @@ pub fn send(
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<()> {
-    let receiver = agree_size(items, max_items, channel)?;
+    let receiver = agree_size(items.len(), max_items, channel)?;
     let sizes = Sizes { sender: items.len(), receiver };
-    let mut sender = (protocol.sender)();
-    sender.prepare(sizes, channel, rng)?;
-    sender.send(items, channel, rng)
+    (protocol.sender)(sizes, channel, rng)?.send(items, channel, rng)?;
+    channel.flush()?;
+    Ok(())
 }
 
 /// Runs the receiver's side of `protocol` on a set of distinct items, and returns the positions in
@@ -43,15 +43,53 @@ pub fn receive(
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<u32>> {
-    let sender = agree_size(items, max_items, channel)?;
+    let sender = agree_size(items.len(), max_items, channel)?;
     let sizes = Sizes { sender, receiver: items.len() };
-    let mut receiver = (protocol.receiver)();
-    receiver.prepare(sizes, channel, rng)?;
-    receiver.receive(items, channel, rng)
+    (protocol.receiver)(sizes, channel, rng)?.receive(items, channel, rng)
 }
 
 /// Tells the peer the size of this party's set and returns the size of the peer's.
-fn agree_size(items: &[Item], max_items: usize, channel: &mut Channel) -> Result<usize> {
-    let _ = (items, max_items, channel, SIZE);
-    Err(Error::HashingFailure)
+fn agree_size(mine: usize, max_items: usize, channel: &mut Channel) -> Result<usize> {
+    let max = max_items.min(MAX_ITEMS);
+    let within = |items: u64| match usize::try_from(items) {
+        Ok(items) if items <= max => Ok(items),
+        _ => Err(Error::TooManyItems { items, max: max as u64 }),
+    };
+    channel.phase("sizes");
+    let mut theirs = [0; 8];
+    channel.exchange(SIZE, &(mine as u64).to_le_bytes(), &mut theirs)?;
+    within(mine as u64)?;
+    within(u64::from_le_bytes(theirs))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{thread, time::Duration};
+
+    use rand::{SeedableRng, rngs::StdRng};
+    use vesica_net::transport::memory;
+    use vesica_primitives::Block;
+
+    use super::*;
+    use crate::CATALOGUE;
+
+    #[test]
+    fn a_small_run() {
+        for protocol in CATALOGUE {
+            let (a, b) = memory::pair();
+            let stall = Duration::from_secs(5);
+            let [mut a, mut b] = [a, b].map(|t| Channel::new(t).with_stall_timeout(stall));
+            thread::scope(|scope| {
+                scope.spawn(move || {
+                    let items: Vec<Item> = (50..1000).map(Block).collect();
+                    let mut rng = StdRng::seed_from_u64(1);
+                    send(protocol, &items, 1000, &mut a, &mut rng).unwrap();
+                });
+                let items: Vec<Item> = (0..100).map(Block).collect();
+                let mut rng = StdRng::seed_from_u64(2);
+                let matches = receive(protocol, &items, 1000, &mut b, &mut rng).unwrap();
+                assert_eq!(matches, (50..100).collect::<Vec<u32>>(), "{}", protocol.key);
+            });
+        }
+    }
 }

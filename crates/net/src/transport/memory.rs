@@ -32,7 +32,10 @@ impl Pipe {
     }
 
     /// Waits up to a tick while `blocked` holds.
-    fn wait_while(&self, blocked: impl FnMut(&mut Queue) -> bool) -> io::Result<MutexGuard<'_, Queue>> {
+    fn wait_while(
+        &self,
+        blocked: impl FnMut(&mut Queue) -> bool,
+    ) -> io::Result<MutexGuard<'_, Queue>> {
         let (queue, timeout) = self
             .changed
             .wait_timeout_while(self.lock(), TICK, blocked)

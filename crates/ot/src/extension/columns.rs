@@ -1,0 +1,118 @@
+//! The bit matrix at the heart of the IKNP family (IKNP03; ALSZ13 §5.3 for the form used here).
+//!
+//! With a code of some width, a row for each OT and a column for each bit of the code:
+//!
+//! - The receiver holds a pair of generators for each column, the sender one of each pair, by the
+//!   bit of Δ for that column.
+//! - R → S: for each column i, u_i = G(k_i^0) ⊕ G(k_i^1) ⊕ c_i, where row j of the columns c_i is
+//!   the codeword of the receiver's j-th word. The receiver keeps t_i = G(k_i^0).
+//! - The sender computes q_i = Δ_i·u_i ⊕ G(k_i^{Δ_i}), so that row j is q_j = t_j ⊕ (c_j ∧ Δ).
+//!
+//! IKNP03 sends both masked columns; this sends half of that. Matrices are handled in chunks of
+//! [`CHUNK_ROWS`] rows, so that one stays in the second-level cache and both parties work at once.
+
+use rand::CryptoRng;
+use rayon::prelude::*;
+use vesica_net::{Channel, Result};
+use vesica_params::Adversary;
+use vesica_primitives::{Bits, Block, Delta, Seed, aes::Prg, group::Ristretto};
+
+use crate::base::mr19;
+
+/// Security of the base OTs underneath. What uses the matrix has to add its own.
+pub const BASE_ADVERSARY: Adversary = mr19::ADVERSARY;
+
+/// Rows handled at a time, a multiple of 128.
+pub const CHUNK_ROWS: usize = 4096;
+
+const COLUMNS: &str = "extension/columns";
+
+/// Sizes of the chunks in which `rows` rows are handled: all but the last have [`CHUNK_ROWS`], and
+/// the last is rounded up to a multiple of 128.
+pub fn chunks(rows: usize) -> impl Iterator<Item = usize> {
+    (0..rows)
+        .step_by(CHUNK_ROWS)
+        .map(move |done| (rows - done).min(CHUNK_ROWS).next_multiple_of(128))
+}
+
+/// The party with Δ.
+pub struct Sender {
+    delta: Delta,
+    prgs: Vec<Prg>,
+}
+
+impl Sender {
+    /// Runs the base OTs for a code of `width` bits, as their receiver.
+    pub fn setup(width: usize, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        let delta = Delta::random(width, rng);
+        let choices = Bits::from_blocks(delta.expose().to_vec(), width);
+        let seeds = mr19::receive::<Ristretto>(&choices, channel, rng)?;
+        Ok(Self { delta, prgs: seeds.iter().map(Prg::new).collect() })
+    }
+
+    /// Δ.
+    pub fn delta(&self) -> &Delta {
+        &self.delta
+    }
+
+    /// The columns q of the next `rows` rows (a multiple of 128), one after the other.
+    pub fn extend(&mut self, rows: usize, channel: &mut Channel) -> Result<Vec<Block>> {
+        let column = rows / 128;
+        let mut received = vec![Block::ZERO; self.prgs.len() * column];
+        channel.recv_slice(COLUMNS, &mut received)?;
+        let delta = &self.delta;
+        let columns = received.par_chunks_exact_mut(column).with_min_len(MIN_COLUMNS);
+        columns.zip(&mut self.prgs).enumerate().for_each(|(i, (q, prg))| {
+            let mask = Block::mask(delta.bit(i));
+            let mut stream = [Block::ZERO; CHUNK_ROWS / 128];
+            for part in q.chunks_mut(stream.len()) {
+                let stream = &mut stream[..part.len()];
+                prg.fill(stream);
+                part.iter_mut().zip(stream).for_each(|(q, g)| *q = *q & mask ^ *g);
+            }
+        });
+        Ok(received)
+    }
+}
+
+/// The party with a word for each row.
+pub struct Receiver {
+    prgs: Vec<[Prg; 2]>,
+}
+
+impl Receiver {
+    /// Runs the base OTs for a code of `width` bits, as their sender.
+    pub fn setup(width: usize, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        let seeds: Vec<[Seed; 2]> = mr19::send::<Ristretto>(width, channel, rng)?;
+        let prgs = seeds.iter().map(|pair| [Prg::new(&pair[0]), Prg::new(&pair[1])]).collect();
+        Ok(Self { prgs })
+    }
+
+    /// The columns t of the next `rows` rows (a multiple of 128), one after the other.
+    /// `codeword_column(i)` is column i of the rows' codewords, `rows / 128` blocks.
+    pub fn extend<'a>(
+        &mut self,
+        rows: usize,
+        codeword_column: impl Fn(usize) -> &'a [Block] + Sync,
+        channel: &mut Channel,
+    ) -> Result<Vec<Block>> {
+        let column = rows / 128;
+        let mut kept = vec![Block::ZERO; self.prgs.len() * column];
+        let mut sent = vec![Block::ZERO; self.prgs.len() * column];
+        let columns = kept.par_chunks_exact_mut(column).with_min_len(MIN_COLUMNS);
+        let columns = columns.zip(sent.par_chunks_exact_mut(column)).zip(&mut self.prgs);
+        columns.enumerate().for_each(|(i, ((t, u), [zero, one]))| {
+            zero.fill(t);
+            one.fill(u);
+            let codeword = codeword_column(i);
+            for ((u, t), c) in u.iter_mut().zip(&*t).zip(codeword) {
+                *u = *u ^ *t ^ *c;
+            }
+        });
+        channel.send_slice(COLUMNS, &sent)?;
+        Ok(kept)
+    }
+}
+
+/// Columns that one thread takes at least: fewer are not worth handing over.
+const MIN_COLUMNS: usize = 32;

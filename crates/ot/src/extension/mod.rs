@@ -1,0 +1,4 @@
+//! OT extension: millions of OTs from the base OTs, with symmetric cryptography only.
+
+pub mod alsz13;
+pub mod columns;

@@ -1,0 +1,48 @@
+//! Adversary models, and the model of what is made of parts.
+
+/// Against whom a protocol, or a part of one, keeps its promise. Ordered from weak to strong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Adversary {
+    /// Nobody: the other party learns more than the intersection.
+    None,
+    /// A party that follows the protocol and looks at what it received.
+    SemiHonest,
+    /// A party that does anything at all.
+    Malicious,
+}
+
+impl Adversary {
+    /// The model of something made of these parts: the weakest part's.
+    pub const fn weakest(parts: &[Self]) -> Self {
+        let mut weakest = Self::Malicious;
+        let mut i = 0;
+        while i < parts.len() {
+            if (parts[i] as u8) < (weakest as u8) {
+                weakest = parts[i];
+            }
+            i += 1;
+        }
+        weakest
+    }
+
+    /// The word used in tables and terms.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::None => "none",
+            Self::SemiHonest => "semi-honest",
+            Self::Malicious => "malicious",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Adversary::{self, Malicious, None, SemiHonest};
+
+    #[test]
+    fn a_chain_is_as_strong_as_its_weakest_part() {
+        assert_eq!(Adversary::weakest(&[]), Malicious);
+        assert_eq!(Adversary::weakest(&[Malicious, SemiHonest]), SemiHonest);
+        assert_eq!(Adversary::weakest(&[None, Malicious, SemiHonest]), None);
+    }
+}

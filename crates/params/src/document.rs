@@ -1,0 +1,47 @@
+//! `docs/parameters.md`, generated so that the document and the code cannot differ.
+
+use std::fmt::Write;
+
+use crate::{KAPPA, LAMBDA, code, cuckoo, simple, tag};
+
+/// log2 of the set sizes shown.
+const SIZES: [u32; 5] = [8, 12, 16, 20, 24];
+
+/// The document, as Markdown.
+pub fn markdown() -> String {
+    let mut text = format!(
+        "# Parameters\n\n\
+         Generated from `vesica_params`; do not edit. κ = {KAPPA}, λ = {LAMBDA}: each event listed \
+         here has probability at most 2^-{LAMBDA} a run. Both sets have n items.\n\n"
+    );
+    let sizes: Vec<String> = SIZES.iter().map(|e| format!("2^{e}")).collect();
+    // Writing to a string cannot fail.
+    let _ = writeln!(text, "| parameter | {} | source |", sizes.join(" | "));
+    let _ = writeln!(text, "|---|{}---|", "---|".repeat(SIZES.len()));
+    row(&mut text, "cuckoo bins per item, no stash, three distinct bins", "RS21 §7.2", |n| {
+        format!("{:.3}", cuckoo::expansion(n, LAMBDA))
+    });
+    row(&mut text, "cuckoo bins and stash as published", "KKRT16 Table 2", |n| {
+        let shape = cuckoo::shape(n, cuckoo::Profile::Kkrt16);
+        format!("1.2 n + {}", shape.stash)
+    });
+    row(&mut text, "most items in a bin, three bins an item", "exact union bound", |n| {
+        let bins = cuckoo::shape(n, cuckoo::Profile::Sound).bins;
+        simple::max_load(cuckoo::HASHES * n, bins, LAMBDA).to_string()
+    });
+    row(&mut text, "width of the pseudo-random code, bits", "KKRT16 §3.3, exact sum", |n| {
+        code::width(cuckoo::HASHES * n, LAMBDA).to_string()
+    });
+    row(&mut text, "tag length, bits", "λ + 2 log n", |n| tag::bits(n, n, LAMBDA).to_string());
+    row(&mut text, "sorted list of tags, bits per item", "n (r + 1) + 2^(ℓ − r)", |n| {
+        let bits = tag::bits(n, n, LAMBDA);
+        let total = tag::sorted_list_bits(n, bits, tag::rice_parameter(n, bits));
+        format!("{:.1}", total as f64 / n as f64)
+    });
+    text
+}
+
+fn row(text: &mut String, name: &str, source: &str, cell: impl Fn(usize) -> String) {
+    let cells: Vec<String> = SIZES.iter().map(|e| cell(1 << e)).collect();
+    let _ = writeln!(text, "| {name} | {} | {source} |", cells.join(" | "));
+}

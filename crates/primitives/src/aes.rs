@@ -1,0 +1,151 @@
+//! AES-128 (FIPS 197) as a block cipher, as a generator and as a hash that breaks correlations.
+
+use crate::{
+    Block,
+    arch::{AesKeys, Backend},
+    secret::Seed,
+};
+
+/// Blocks handled at a time where an operation needs room of its own; fits the first-level cache.
+const BATCH: usize = 128;
+
+/// A key ready for use. Its round keys are wiped when it is dropped.
+pub struct Aes128(AesKeys);
+
+impl Aes128 {
+    /// Expands a key.
+    pub fn new(key: Block) -> Self {
+        Self(AesKeys::expand(Backend::current(), key))
+    }
+
+    /// Encrypts one block.
+    pub fn encrypt_block(&self, block: Block) -> Block {
+        let mut blocks = [block];
+        self.encrypt(&mut blocks);
+        blocks[0]
+    }
+
+    /// Encrypts each block in place.
+    pub fn encrypt(&self, blocks: &mut [Block]) {
+        self.0.encrypt(blocks);
+    }
+}
+
+/// A pseudo-random generator: AES-128 in counter mode under a seed (NIST SP 800-38A §6.5, with the
+/// counter as a little-endian integer that starts at 0).
+pub struct Prg {
+    aes: Aes128,
+    counter: u128,
+}
+
+impl Prg {
+    /// The generator of a seed.
+    pub fn new(seed: &Seed) -> Self {
+        Self { aes: Aes128::new(*seed.expose()), counter: 0 }
+    }
+
+    /// Fills `out` with the next blocks of the stream.
+    pub fn fill(&mut self, out: &mut [Block]) {
+        for batch in out.chunks_mut(BATCH) {
+            for block in &mut *batch {
+                *block = Block(self.counter);
+                self.counter += 1;
+            }
+            self.aes.encrypt(batch);
+        }
+    }
+}
+
+/// A hash of one block, correlation robust: π(x) ⊕ x for a random permutation π.
+///
+/// For correlated OT among parties that follow the protocol (GKWY20 §7.2). π is AES under a public
+/// key of the session, which both parties draw together with the session identifier, so that the
+/// bound is not shared between sessions.
+pub struct CorrelationRobust(Aes128);
+
+impl CorrelationRobust {
+    /// The hash of a session whose public key is `key`.
+    pub fn new(key: Block) -> Self {
+        Self(Aes128::new(key))
+    }
+
+    /// Hashes each block in place.
+    pub fn hash(&self, blocks: &mut [Block]) {
+        let mut images = [Block::ZERO; BATCH];
+        for batch in blocks.chunks_mut(BATCH) {
+            let images = &mut images[..batch.len()];
+            images.copy_from_slice(batch);
+            self.0.encrypt(images);
+            for (block, image) in batch.iter_mut().zip(images) {
+                *block ^= *image;
+            }
+        }
+    }
+}
+
+/// A hash of one block and its index, tweakable correlation robust: π(π(x) ⊕ i) ⊕ π(x).
+///
+/// For OT against parties that deviate, where the other side may have a say in x (GKWY20 §7.4).
+pub struct TweakableCorrelationRobust(Aes128);
+
+impl TweakableCorrelationRobust {
+    /// The hash of a session whose public key is `key`.
+    pub fn new(key: Block) -> Self {
+        Self(Aes128::new(key))
+    }
+
+    /// Hashes each block in place; the tweak of `blocks[k]` is `first + k`.
+    pub fn hash(&self, first: u128, blocks: &mut [Block]) {
+        let mut images = [Block::ZERO; BATCH];
+        let mut tweak = first;
+        for batch in blocks.chunks_mut(BATCH) {
+            self.0.encrypt(batch);
+            let images = &mut images[..batch.len()];
+            for (image, block) in images.iter_mut().zip(&*batch) {
+                *image = *block ^ Block(tweak);
+                tweak = tweak.wrapping_add(1);
+            }
+            self.0.encrypt(images);
+            for (block, image) in batch.iter_mut().zip(images) {
+                *block ^= *image;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_stream_does_not_depend_on_how_it_is_drawn() {
+        let seed = Seed::new(Block(7));
+        let mut whole = vec![Block::ZERO; 1000];
+        Prg::new(&seed).fill(&mut whole);
+        let mut parts = vec![Block::ZERO; 1000];
+        let mut prg = Prg::new(&seed);
+        let (mut rest, mut n) = (&mut parts[..], 1);
+        while !rest.is_empty() {
+            let (head, tail) = rest.split_at_mut(n.min(rest.len()));
+            prg.fill(head);
+            (rest, n) = (tail, n * 2);
+        }
+        assert_eq!(whole, parts);
+        assert_eq!(whole[999], Aes128::new(Block(7)).encrypt_block(Block(999)));
+    }
+
+    #[test]
+    fn hashes_equal_their_definition() {
+        let key = Block(99);
+        let pi = |x: Block| Aes128::new(key).encrypt_block(x);
+        let input: Vec<Block> = (0..300).map(|i| Block(i * i)).collect();
+        let mut robust = input.clone();
+        CorrelationRobust::new(key).hash(&mut robust);
+        let mut tweaked = input.clone();
+        TweakableCorrelationRobust::new(key).hash(5, &mut tweaked);
+        for (i, x) in input.into_iter().enumerate() {
+            assert_eq!(robust[i], pi(x) ^ x);
+            assert_eq!(tweaked[i], pi(pi(x) ^ Block(5 + i as u128)) ^ pi(x));
+        }
+    }
+}

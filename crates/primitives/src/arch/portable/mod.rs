@@ -1,0 +1,4 @@
+//! Plain Rust, without `unsafe`: the truth that every other backend is held against.
+
+pub mod aes;
+pub mod transpose;

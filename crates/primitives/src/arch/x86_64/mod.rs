@@ -1,0 +1,5 @@
+//! Kernels for x86-64. Each is safe to call only on a processor that has the instruction sets its
+//! `# Safety` names; a [`Backend`](super::Backend) is the proof of that.
+
+pub mod aes;
+pub mod transpose;

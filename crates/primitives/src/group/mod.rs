@@ -1,0 +1,132 @@
+//! Groups of prime order in which discrete logarithms are hard.
+
+mod ristretto;
+
+pub use ristretto::Ristretto;
+
+use bytemuck::Pod;
+use rand::CryptoRng;
+use subtle::ConditionallySelectable;
+use zeroize::Zeroize;
+
+/// A group of prime order, written additively.
+///
+/// Elements on the wire are [`Group::Encoded`]; decoding accepts the one canonical encoding of each
+/// element and refuses the identity, so that no peer can make a product predictable.
+pub trait Group: 'static {
+    /// The name in tables.
+    const NAME: &'static str;
+    /// An exponent.
+    type Scalar: Clone + Zeroize + Send + Sync;
+    /// A group element.
+    type Element: Copy + Eq + ConditionallySelectable + Send + Sync;
+    /// An element's bytes on the wire.
+    type Encoded: Pod + Ord + std::fmt::Debug + Send + Sync;
+
+    /// A uniformly random exponent other than 0.
+    fn random_scalar(rng: &mut dyn CryptoRng) -> Self::Scalar;
+
+    /// 1 / s.
+    fn invert(scalar: &Self::Scalar) -> Self::Scalar;
+
+    /// A uniformly random element whose discrete logarithm nobody knows.
+    fn random_element(rng: &mut dyn CryptoRng) -> Self::Element;
+
+    /// A random oracle from byte strings to elements, in constant time for inputs of one length;
+    /// `domain` keeps uses apart.
+    fn hash(domain: &'static str, input: &[u8]) -> Self::Element;
+
+    /// s · G for the generator G.
+    fn mul_generator(scalar: &Self::Scalar) -> Self::Element;
+
+    /// s · P, in constant time.
+    fn mul(element: &Self::Element, scalar: &Self::Scalar) -> Self::Element;
+
+    /// P + Q.
+    fn add(left: &Self::Element, right: &Self::Element) -> Self::Element;
+
+    /// P − Q.
+    fn sub(left: &Self::Element, right: &Self::Element) -> Self::Element;
+
+    /// The bytes of an element.
+    fn encode(element: &Self::Element) -> Self::Encoded;
+
+    /// The bytes of s · P for each P; faster than one by one.
+    fn mul_encode_all(elements: &[Self::Element], scalar: &Self::Scalar) -> Vec<Self::Encoded> {
+        elements.iter().map(|element| Self::encode(&Self::mul(element, scalar))).collect()
+    }
+
+    /// The element with these bytes, unless they are no canonical encoding or that of the identity.
+    fn decode(bytes: &Self::Encoded) -> Option<Self::Element>;
+}
+
+/// What every group must do, run on each instance.
+#[cfg(test)]
+mod conformance {
+    use rand::{SeedableRng, rngs::StdRng};
+
+    use super::*;
+
+    fn obeys_the_laws<G: Group>() {
+        let mut rng = StdRng::seed_from_u64(1);
+        let p = G::random_element(&mut rng);
+        let q = G::hash("test", b"q");
+        let s = G::random_scalar(&mut rng);
+        assert!(G::add(&p, &q) == G::add(&q, &p));
+        assert!(G::sub(&G::add(&p, &q), &q) == p);
+        assert!(
+            G::mul(&G::add(&p, &q), &s) == G::add(&G::mul(&p, &s), &G::mul(&q, &s)),
+            "multiplication distributes"
+        );
+        assert!(G::mul(&G::mul(&p, &s), &G::invert(&s)) == p);
+        let t = G::random_scalar(&mut rng);
+        assert!(G::mul(&G::mul_generator(&s), &t) == G::mul(&G::mul_generator(&t), &s));
+    }
+
+    fn hash_separates_domains_and_inputs<G: Group>() {
+        let h = |domain, input: &[u8]| G::encode(&G::hash(domain, input));
+        assert_eq!(h("a", b"x"), h("a", b"x"));
+        assert_ne!(h("a", b"x"), h("b", b"x"));
+        assert_ne!(h("a", b"x"), h("a", b"y"));
+        assert_ne!(h("a", b""), h("a", b"\0"));
+    }
+
+    fn encodings_are_canonical<G: Group>() {
+        let mut rng = StdRng::seed_from_u64(2);
+        let elements: Vec<_> = (0..9).map(|_| G::random_element(&mut rng)).collect();
+        let s = G::random_scalar(&mut rng);
+        for element in &elements {
+            assert!(G::decode(&G::encode(element)) == Some(*element));
+        }
+        let one_by_one: Vec<_> = elements.iter().map(|e| G::encode(&G::mul(e, &s))).collect();
+        assert_eq!(G::mul_encode_all(&elements, &s), one_by_one);
+        assert_eq!(G::mul_encode_all(&[], &s), []);
+
+        let identity = G::encode(&G::sub(&elements[0], &elements[0]));
+        assert!(G::decode(&identity).is_none(), "the identity is refused");
+        let full: G::Encoded = {
+            let mut bytes = G::encode(&elements[0]);
+            bytemuck::bytes_of_mut(&mut bytes).fill(0xff);
+            bytes
+        };
+        assert!(G::decode(&full).is_none(), "an integer beyond the modulus is refused");
+        // About half of all strings of the right size are no element.
+        let mut refused = 0;
+        for i in 0..64 {
+            let mut bytes = G::encode(&elements[i % elements.len()]);
+            bytemuck::bytes_of_mut(&mut bytes)[i % 16 + 1] ^= 1 << (i % 8);
+            match G::decode(&bytes) {
+                Some(element) => assert_eq!(G::encode(&element), bytes),
+                None => refused += 1,
+            }
+        }
+        assert!(refused > 10, "{refused} of 64");
+    }
+
+    #[test]
+    fn ristretto() {
+        obeys_the_laws::<Ristretto>();
+        hash_separates_domains_and_inputs::<Ristretto>();
+        encodings_are_canonical::<Ristretto>();
+    }
+}

@@ -1,0 +1,101 @@
+//! Bit matrices that are made by columns and used by rows, or the other way round.
+
+use crate::{Block, arch::Backend};
+
+/// Turns columns of bits into rows.
+///
+/// `columns` holds one column after the other, each `rows / 128` blocks long; `rows` is a multiple of
+/// 128. Row `r` is written to `out[r * stride..]`, ⌈width / 128⌉ blocks of it, where `width` is the
+/// number of columns; bits beyond the width are 0, and blocks beyond those are left as they are.
+///
+/// # Panics
+/// If a length does not fit the others.
+pub fn columns_to_rows(columns: &[Block], rows: usize, out: &mut [Block], stride: usize) {
+    assert!(rows.is_multiple_of(128), "rows come in groups of 128");
+    let column_blocks = rows / 128;
+    if rows == 0 {
+        return;
+    }
+    assert!(columns.len().is_multiple_of(column_blocks), "every column has {rows} bits");
+    assert_eq!(out.len(), rows * stride, "{rows} rows of {stride} blocks");
+    let backend = Backend::current();
+    let width = columns.len() / column_blocks;
+    assert!(width.div_ceil(128) <= stride, "{width} columns fit {stride} blocks");
+
+    let mut tile = [Block::ZERO; 128];
+    for (across, group) in columns.chunks(128 * column_blocks).enumerate() {
+        for down in 0..column_blocks {
+            tile.fill(Block::ZERO);
+            for (row, column) in tile.iter_mut().zip(group.chunks_exact(column_blocks)) {
+                *row = column[down];
+            }
+            backend.transpose(&mut tile);
+            let target = &mut out[down * 128 * stride..][..128 * stride];
+            for (row, transposed) in target.chunks_exact_mut(stride).zip(&tile) {
+                row[across] = *transposed;
+            }
+        }
+    }
+}
+
+/// Turns rows of bits into columns: the inverse of [`columns_to_rows`].
+///
+/// Row `r` starts at `rows[r * stride]`; there is a multiple of 128 of them. The first `width` columns
+/// are written to `out` one after the other.
+///
+/// # Panics
+/// If a length does not fit the others.
+pub fn rows_to_columns(rows: &[Block], stride: usize, width: usize, out: &mut [Block]) {
+    let count = rows.len() / stride;
+    assert!(count.is_multiple_of(128), "rows come in groups of 128");
+    assert!(width.div_ceil(128) <= stride, "{width} columns fit {stride} blocks");
+    let column_blocks = count / 128;
+    assert_eq!(out.len(), width * column_blocks, "{width} columns of {count} bits");
+    let backend = Backend::current();
+
+    let mut tile = [Block::ZERO; 128];
+    for (down, group) in rows.chunks_exact(128 * stride).enumerate() {
+        for (across, columns) in out.chunks_mut(128 * column_blocks).enumerate() {
+            for (bits, row) in tile.iter_mut().zip(group.chunks_exact(stride)) {
+                *bits = row[across];
+            }
+            backend.transpose(&mut tile);
+            for (column, transposed) in columns.chunks_exact_mut(column_blocks).zip(&tile) {
+                column[down] = *transposed;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_bit_arrives() {
+        for (width, rows, stride) in
+            [(1, 128, 1), (128, 256, 1), (130, 128, 2), (440, 384, 4), (512, 128, 5), (0, 128, 1)]
+        {
+            let mut rng = rand::rng();
+            let columns: Vec<Block> =
+                (0..width * rows / 128).map(|_| Block::random(&mut rng)).collect();
+            let mut out = vec![Block(7); rows * stride];
+            columns_to_rows(&columns, rows, &mut out, stride);
+            for r in 0..rows {
+                for c in 0..width.next_multiple_of(128) {
+                    let expected = if c < width {
+                        columns[c * rows / 128 + r / 128].0 >> (r % 128) & 1
+                    } else {
+                        0
+                    };
+                    assert_eq!(out[r * stride + c / 128].0 >> (c % 128) & 1, expected);
+                }
+                let untouched = &out[r * stride..][..stride][width.div_ceil(128)..];
+                assert!(untouched.iter().all(|block| *block == Block(7)));
+            }
+            let mut back = vec![Block::ZERO; columns.len()];
+            rows_to_columns(&out, stride, width, &mut back);
+            assert_eq!(back, columns);
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The tail that most protocols share: the sender hands over a sorted list of tags, the receiver
+//! looks which of them are its own.
+
+use vesica_net::Channel;
+use vesica_params::LAMBDA;
+use vesica_primitives::Block;
+use vesica_structures::{sort, tag_list};
+
+use crate::{Error, Item, Result, Sizes};
+
+/// How tags of a run are made and laid out: the first bits of pseudo-random blocks, so many that two
+/// different ones meet with probability at most 2^-λ over all pairs that the receiver compares.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tags {
+    bits: u32,
+}
+
+/// A tag and where in its party's set the item stands.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Tagged {
+    pub(crate) tag: u128,
+    pub(crate) position: u32,
+}
+
+impl Tags {
+    pub(crate) fn new(sizes: Sizes) -> Self {
+        Self { bits: vesica_params::tag::bits(sizes.receiver, sizes.sender, LAMBDA) }
+    }
+
+    /// The tag of an item's pseudo-random value.
+    pub(crate) fn of(self, value: Block) -> u128 {
+        value.0 >> (128 - self.bits)
+    }
+
+    pub(crate) fn tagged(self, value: Block, position: usize) -> Tagged {
+        Tagged { tag: self.of(value), position: position as u32 }
+    }
+
+    /// Bytes of a list of `count` tags.
+    pub(crate) fn list_len(self, count: usize) -> usize {
+        self.layout(count).encoded_len()
+    }
+
+    fn layout(self, count: usize) -> tag_list::Layout {
+        tag_list::Layout::new(count, self.bits)
+    }
+
+    /// Sends tags as a sorted list, which hides the order of the items.
+    pub(crate) fn send_list(
+        self,
+        label: &'static str,
+        mut tags: Vec<u128>,
+        channel: &mut Channel,
+    ) -> Result<()> {
+        sort::by_uniform_key(&mut tags, self.bits, |tag| *tag);
+        let bytes = self.layout(tags.len()).encode(tags.into_iter());
+        Ok(channel.send(label, &bytes)?)
+    }
+
+    /// Receives a list of `count` tags and returns the positions of those of `mine` that are on it,
+    /// in no particular order.
+    pub(crate) fn recv_matches(
+        self,
+        label: &'static str,
+        count: usize,
+        mut mine: Vec<Tagged>,
+        channel: &mut Channel,
+    ) -> Result<Vec<u32>> {
+        let layout = self.layout(count);
+        sort::by_uniform_key(&mut mine, self.bits, |tagged| tagged.tag);
+        let mut bytes = vec![0; layout.encoded_len()];
+        channel.recv_into(label, &mut bytes)?;
+        let malformed = |error: tag_list::Error| channel.malformed(label, describe(error));
+        let mut matches = Vec::new();
+        let mut mine = mine.iter().peekable();
+        for theirs in layout.decode(&bytes).map_err(malformed)? {
+            let theirs = theirs.map_err(malformed)?;
+            while mine.next_if(|tagged| tagged.tag < theirs).is_some() {}
+            while let Some(tagged) = mine.next_if(|tagged| tagged.tag == theirs) {
+                matches.push(tagged.position);
+            }
+        }
+        Ok(matches)
+    }
+}
+
+fn describe(error: tag_list::Error) -> &'static str {
+    match error {
+        tag_list::Error::Length => "wrong length of a tag list",
+        tag_list::Error::Count => "wrong number of tags in a list",
+        tag_list::Error::Order => "tags of a list are not sorted",
+        tag_list::Error::Padding => "padding of a tag list is not zero",
+    }
+}
+
+/// Refuses items that are not a set, naming two equal ones.
+pub(crate) fn refuse_duplicates(items: &[Item]) -> Result<()> {
+    // Items need not look random; the key of a fixed permutation spreads them evenly.
+    let mut images = items.to_vec();
+    vesica_primitives::aes::Aes128::new(Block::ZERO).encrypt(&mut images);
+    let mut sorted: Vec<Tagged> = images
+        .iter()
+        .enumerate()
+        .map(|(position, image)| Tagged { tag: image.0, position: position as u32 })
+        .collect();
+    sort::by_uniform_key(&mut sorted, 128, |tagged| tagged.tag);
+    match sorted.array_windows().find(|[a, b]| a.tag == b.tag) {
+        None => Ok(()),
+        Some([a, b]) => {
+            let (first, second) = (a.position as usize, b.position as usize);
+            Err(Error::DuplicateItem { first: first.min(second), second: first.max(second) })
+        }
+    }
+}

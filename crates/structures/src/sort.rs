@@ -1,0 +1,78 @@
+//! Sorting values that are spread evenly over a range, as hashes are.
+
+use rayon::prelude::*;
+
+/// Elements a bucket holds on average: small enough to be sorted in the first-level cache.
+const BUCKET: usize = 256;
+
+/// Sorts by a `bits`-bit key (1 to 128 bits). Fast where keys are spread evenly, right in any case.
+pub fn by_uniform_key<T: Copy + Send>(
+    values: &mut Vec<T>,
+    bits: u32,
+    key: impl Fn(&T) -> u128 + Sync,
+) {
+    let bucket_bits = (values.len() / BUCKET).max(1).ilog2().min(bits);
+    if bucket_bits == 0 {
+        values.sort_unstable_by_key(key);
+        return;
+    }
+    let bucket = |value: &T| (key(value) >> (bits - bucket_bits)) as usize;
+
+    let mut ends = vec![0usize; 1 << bucket_bits];
+    values.iter().for_each(|value| ends[bucket(value)] += 1);
+    let mut total = 0;
+    for end in &mut ends {
+        total += *end;
+        *end = total;
+    }
+    let mut scattered = values.clone();
+    let mut starts = ends.clone();
+    for value in values.iter().rev() {
+        let slot = &mut starts[bucket(value)];
+        *slot -= 1;
+        scattered[*slot] = *value;
+    }
+
+    let mut rest = &mut scattered[..];
+    let mut taken = 0;
+    let mut buckets = Vec::with_capacity(ends.len());
+    for end in ends {
+        let (head, tail) = rest.split_at_mut(end - taken);
+        buckets.push(head);
+        (rest, taken) = (tail, end);
+    }
+    buckets.into_par_iter().for_each(|bucket| bucket.sort_unstable_by_key(&key));
+    *values = scattered;
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng, rngs::StdRng};
+
+    use super::*;
+
+    #[test]
+    fn equals_the_library_sort() {
+        let mut rng = StdRng::seed_from_u64(1);
+        for n in [0, 1, 255, 256, 511, 512, 513, 10_000, 100_003] {
+            for bits in [1, 7, 40, 80, 128] {
+                let values: Vec<(u128, usize)> =
+                    (0..n).map(|i| (rng.random::<u128>() >> (128 - bits), i)).collect();
+                let mut sorted = values.clone();
+                by_uniform_key(&mut sorted, bits, |value| value.0);
+                assert!(sorted.is_sorted_by_key(|value| value.0));
+                let mut expected = values;
+                expected.sort();
+                sorted.sort();
+                assert_eq!(sorted, expected);
+            }
+        }
+    }
+
+    #[test]
+    fn skewed_keys_are_only_slow() {
+        let mut values: Vec<u128> = (0..5000).map(|i| i * 7 % 5000).collect();
+        by_uniform_key(&mut values, 128, |value| *value);
+        assert!(values.iter().copied().eq(0..5000));
+    }
+}

@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use vesica_net::Channel;
 use vesica_psi::Item;
 
-use crate::{error::Result, terms::Role};
+use crate::{error::Result, offer::Role};
 
 /// BLAKE3 of an encoded key.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -111,6 +111,8 @@ fn commit(role: Role, bytes: &[u8; 32]) -> [u8; 32] {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{ErrorKind, Read, Write};
+
     use rand::{SeedableRng, rngs::StdRng};
     use vesica_net::transport::memory;
 
@@ -151,15 +153,27 @@ mod tests {
 
     #[test]
     fn a_mirrored_commitment_is_caught() {
-        let (a, b) = memory::pair();
+        let (a, mut b) = memory::pair();
         let mirror = std::thread::spawn(move || {
-            let mut channel = Channel::new(b);
+            // By hand, for the channel never gives away a payload before it has sent its own.
+            let mut patiently = |buf: &mut [u8], write: bool| {
+                let mut moved = 0;
+                while moved < buf.len() {
+                    let rest = &mut buf[moved..];
+                    match if write { b.write(rest) } else { b.read(rest) } {
+                        Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                        n => moved += n.unwrap(),
+                    }
+                }
+            };
             for label in [COMMIT, OPEN] {
-                let mut seen = [0; 32];
-                channel.recv_into(label, &mut seen).unwrap();
-                channel.send(label, &seen).unwrap();
+                let mut header = vec![0; 1 + label.len() + 8];
+                patiently(&mut header, false);
+                patiently(&mut header, true);
+                let mut payload = [0; 32];
+                patiently(&mut payload, false);
+                patiently(&mut payload, true);
             }
-            channel.flush().unwrap();
         });
         let ended = Seed::agree(Role::A, &mut Channel::new(a), &mut rng(1)).err().unwrap();
         mirror.join().unwrap();

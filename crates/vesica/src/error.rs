@@ -99,8 +99,8 @@ impl Error {
     pub fn abort_reason(&self) -> Option<AbortReason> {
         match self.class() {
             Class::Input => Some(AbortReason::Input),
-            // Both sides have compared the same two offers and come to the same end.
-            Class::Terms => None,
+            // Mostly both sides find this out at once, but a later release may know more.
+            Class::Terms => Some(AbortReason::Terms),
             Class::Network => None,
             Class::Peer => Some(AbortReason::Misbehaviour),
             Class::Cancelled => Some(AbortReason::Cancelled),

@@ -10,12 +10,12 @@ use crate::{
     key::{Duplicates, KeyColumn, Nulls},
     keyset::KeySet,
     observe::Observer,
+    offer::{Offer, Parties, Role},
     output::{Output, Staged},
     report::{Learned, Report},
     session::{Intersection, Session},
     source::{Delimiter, Source},
     table::{Scan, Table},
-    terms::{Offer, Parties, Role},
 };
 
 /// What one side brings to a run.

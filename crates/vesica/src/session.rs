@@ -20,7 +20,8 @@ use crate::{
     digest::{Digest, Seed},
     error::{Error, Result},
     observe::Observer,
-    terms::{Offer, Parties, Terms},
+    offer::{Offer, Parties},
+    terms::Terms,
 };
 
 const READY: &str = "vesica/ready";
@@ -192,7 +193,7 @@ fn run(
         .map_err(|e| blame(e, channel))?;
     if both {
         let shared: Vec<Item> = matches.iter().map(|position| items[*position as usize]).collect();
-        reveal::tell(&shared, sizes, channel).map_err(|e| blame(e, channel))?;
+        reveal::tell(&shared, sizes, channel, rng).map_err(|e| blame(e, channel))?;
     }
     Ok(Some(matches))
 }

@@ -6,223 +6,15 @@
 
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 use vesica_net::Channel;
-use vesica_psi::{Adversary, Protocol, Sizes, Status};
+use vesica_psi::{Protocol, Sizes, Status};
 
 use crate::{
     error::{Error, Result},
     key::Normalize,
+    offer::{Offer, Parties, Role, Security, WIRE_VERSION, WireOffer, for_lab},
 };
-
-/// The version of everything that travels. Sides of different versions do not run.
-pub const WIRE_VERSION: u32 = 1;
-
-/// The most columns a key may have.
-pub const MAX_KEY_COLUMNS: usize = 16;
-
-/// The longest offer on the wire, in bytes.
-const MAX_OFFER: usize = 1 << 12;
-
-const TERMS: &str = "vesica/terms";
-
-/// A side of the run. Which is which has nothing to do with who learns the result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
-    /// The side that connects.
-    A,
-    /// The side that listens.
-    B,
-}
-
-impl Role {
-    /// The other side's.
-    pub fn other(self) -> Self {
-        match self {
-            Self::A => Self::B,
-            Self::B => Self::A,
-        }
-    }
-}
-
-/// Who learns which keys both sides have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Learns {
-    /// This side alone.
-    Me,
-    /// The other side alone.
-    Peer,
-    /// Both.
-    Both,
-}
-
-/// Against what kind of other side the run must hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Security {
-    /// One that follows the protocol and looks at what it received.
-    #[default]
-    SemiHonest,
-    /// One that does anything at all.
-    Malicious,
-}
-
-impl Security {
-    /// The name in requests, terms and reports.
-    pub fn name(self) -> &'static str {
-        self.adversary().name()
-    }
-
-    fn adversary(self) -> Adversary {
-        match self {
-            Self::SemiHonest => Adversary::SemiHonest,
-            Self::Malicious => Adversary::Malicious,
-        }
-    }
-
-    /// Whether a protocol that may run at all is good enough. One that is for measurements only
-    /// promises nothing, and whoever allows it asks for nothing.
-    fn is_met_by(self, protocol: &Protocol) -> bool {
-        protocol.adversary >= self.adversary()
-            || protocol.status == Status::Insecure && self == Self::SemiHonest
-    }
-}
-
-/// What one side wants.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Offer {
-    /// The protocol's key, or `None` to take what the other side names, and failing that the one
-    /// that suits the sizes.
-    pub protocol: Option<String>,
-    /// The least security accepted.
-    pub security: Security,
-    /// How each key column's values are normalised, in order.
-    pub keys: Vec<Normalize>,
-    /// Who learns the result.
-    pub learns: Learns,
-    /// The most distinct keys the other side may bring.
-    pub max_peer_rows: u64,
-    /// Whether protocols that are not for real data may run when named.
-    pub allow_research: bool,
-}
-
-impl Offer {
-    /// The offer with every other choice at its default: any protocol, semi-honest, a hundred
-    /// million rows, nothing that is not for real data.
-    pub fn new(keys: Vec<Normalize>, learns: Learns) -> Self {
-        Self {
-            protocol: None,
-            security: Security::default(),
-            keys,
-            learns,
-            max_peer_rows: 100_000_000,
-            allow_research: false,
-        }
-    }
-
-    /// Refuses what could not run whatever the other side wants.
-    ///
-    /// # Errors
-    /// [`Error::Usage`].
-    pub fn check(&self) -> Result<()> {
-        if self.keys.is_empty() || self.keys.len() > MAX_KEY_COLUMNS {
-            let given = self.keys.len();
-            let message = format!("a key has 1 to {MAX_KEY_COLUMNS} columns, not {given}");
-            return Err(Error::Usage(message));
-        }
-        let Some(name) = &self.protocol else { return Ok(()) };
-        let Some(protocol) = vesica_psi::find(name) else {
-            let known: Vec<_> = vesica_psi::CATALOGUE.iter().map(|p| p.key).collect();
-            let known = known.join(", ");
-            let message = format!("there is no protocol `{name}`; there are: {known}");
-            return Err(Error::Usage(message));
-        };
-        if for_lab(protocol) && !self.allow_research {
-            return Err(Error::Usage(format!(
-                "protocol `{name}` is {}, not for real data; it runs only where both sides allow \
-                 research protocols",
-                protocol.status.name()
-            )));
-        }
-        if !self.security.is_met_by(protocol) {
-            return Err(Error::Usage(format!(
-                "protocol `{name}` is secure against {} parties, not against {} ones",
-                protocol.adversary.name(),
-                self.security.name()
-            )));
-        }
-        Ok(())
-    }
-}
-
-/// Whether a protocol is refused unless both sides allow it.
-fn for_lab(protocol: &Protocol) -> bool {
-    matches!(protocol.status, Status::Research | Status::Insecure)
-}
-
-/// An offer as it travels. Who learns is named by role, so that both sides mean the same.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WireOffer {
-    version: u32,
-    protocol: Option<String>,
-    security: Security,
-    keys: Vec<Normalize>,
-    a_learns: bool,
-    b_learns: bool,
-    max_peer_rows: u64,
-    allow_research: bool,
-}
-
-/// What every version's offer has.
-#[derive(Deserialize)]
-struct AnyOffer {
-    version: u64,
-}
-
-impl WireOffer {
-    fn new(offer: &Offer, role: Role) -> Self {
-        let learns = |side| match offer.learns {
-            Learns::Both => true,
-            Learns::Me => side == role,
-            Learns::Peer => side != role,
-        };
-        Self {
-            version: WIRE_VERSION,
-            protocol: offer.protocol.clone(),
-            security: offer.security,
-            keys: offer.keys.clone(),
-            a_learns: learns(Role::A),
-            b_learns: learns(Role::B),
-            max_peer_rows: offer.max_peer_rows,
-            allow_research: offer.allow_research,
-        }
-    }
-
-    fn decode(bytes: &[u8], channel: &Channel) -> Result<Self> {
-        let malformed = |what| channel.malformed(TERMS, what);
-        let any: AnyOffer =
-            serde_json::from_slice(bytes).map_err(|_| malformed("not an offer of terms"))?;
-        if any.version != u64::from(WIRE_VERSION) {
-            return Err(Error::Version { ours: WIRE_VERSION, theirs: any.version });
-        }
-        let offer: Self =
-            serde_json::from_slice(bytes).map_err(|_| malformed("not an offer of this version"))?;
-        let named = offer.protocol.as_deref().unwrap_or("auto");
-        let plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
-        if named.len() > 32 || !named.chars().all(plain) {
-            return Err(malformed("the protocol's name is no name").into());
-        }
-        if offer.keys.is_empty() || offer.keys.len() > MAX_KEY_COLUMNS {
-            return Err(malformed("the number of key columns is out of bounds").into());
-        }
-        if !(offer.a_learns || offer.b_learns) {
-            return Err(malformed("nobody learns anything").into());
-        }
-        Ok(offer)
-    }
-}
 
 /// Something the two sides do not agree on.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -256,17 +48,6 @@ pub struct Terms {
     fingerprint_of_b: String,
 }
 
-/// How the two sides are known to each other.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parties {
-    /// Which side this is.
-    pub role: Role,
-    /// This side's fingerprint.
-    pub me: String,
-    /// The other side's.
-    pub peer: String,
-}
-
 impl Terms {
     /// Exchanges offers with the other side and merges them.
     ///
@@ -275,10 +56,7 @@ impl Terms {
     pub fn agree(offer: &Offer, parties: &Parties, channel: &mut Channel) -> Result<Self> {
         offer.check()?;
         let ours = WireOffer::new(offer, parties.role);
-        let encoded = serde_json::to_vec(&ours).map_err(|_| Error::Bug("terms have no JSON"))?;
-        channel.send(TERMS, &encoded)?;
-        let received = channel.recv_len(TERMS, MAX_OFFER)?;
-        let theirs = WireOffer::decode(&received, channel)?;
+        let theirs = ours.exchange(channel)?;
         Self::merge(&ours, &theirs, parties)
     }
 
@@ -467,4 +245,163 @@ fn protocol_difference(ours: &WireOffer, theirs: &WireOffer) -> Option<Differenc
             there: asks(theirs, there),
         }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Class, Learns};
+
+    fn parties(role: Role) -> Parties {
+        let (me, peer) = match role {
+            Role::A => ("print of a", "print of b"),
+            Role::B => ("print of b", "print of a"),
+        };
+        Parties { role, me: me.into(), peer: peer.into() }
+    }
+
+    fn offer() -> Offer {
+        Offer::new(vec![Normalize::Email], Learns::Both)
+    }
+
+    /// What both sides make of two offers.
+    fn agreed(a: &Offer, b: &Offer) -> (Result<Terms>, Result<Terms>) {
+        let merge = |role| {
+            let (ours, theirs) = match role {
+                Role::A => (a, b),
+                Role::B => (b, a),
+            };
+            let ours = WireOffer::new(ours, role);
+            let theirs = WireOffer::new(theirs, role.other());
+            Terms::merge(&ours, &theirs, &parties(role))
+        };
+        (merge(Role::A), merge(Role::B))
+    }
+
+    fn refused(a: &Offer, b: &Offer) -> (String, String) {
+        let (a, b) = agreed(a, b);
+        let (a, b) = (a.unwrap_err(), b.unwrap_err());
+        assert_eq!((a.class(), b.class()), (Class::Terms, Class::Terms));
+        (a.to_string(), b.to_string())
+    }
+
+    #[test]
+    fn equal_offers_agree_on_equal_terms() {
+        let (a, b) = agreed(&offer(), &offer());
+        let (a, b) = (a.unwrap(), b.unwrap());
+        assert_eq!(a, b);
+        assert_eq!(a.hash(), b.hash());
+        assert_eq!(a.hash().len(), 64);
+    }
+
+    #[test]
+    fn my_me_is_your_peer() {
+        let me = Offer { learns: Learns::Me, ..offer() };
+        let peer = Offer { learns: Learns::Peer, ..offer() };
+        let terms = agreed(&me, &peer).0.unwrap();
+        assert!(terms.learns(Role::A) && !terms.learns(Role::B));
+        assert_eq!(terms.receiver(), Role::A);
+        let terms = agreed(&peer, &me).1.unwrap();
+        assert!(terms.learns(Role::B) && !terms.learns(Role::A));
+        assert_eq!(terms.receiver(), Role::B);
+        let (a, b) = refused(&me, &me);
+        assert!(
+            a.contains("who learns the result (here: this side; there: the other side)"),
+            "{a}"
+        );
+        assert_eq!(a, b);
+    }
+
+    #[test]
+    fn every_difference_is_named_with_both_values() {
+        let a = Offer { protocol: Some("dh".into()), ..offer() };
+        let b = Offer {
+            protocol: Some("kkrt16".into()),
+            keys: vec![Normalize::Lower],
+            learns: Learns::Me,
+            ..offer()
+        };
+        assert_eq!(
+            refused(&a, &b).0,
+            "the two sides do not agree: normalisation of the key (here: email; there: lower); who \
+             learns the result (here: both sides; there: the other side); protocol (here: dh; \
+             there: kkrt16)"
+        );
+        let two = Offer { keys: vec![Normalize::Email, Normalize::None], ..offer() };
+        let message = refused(&offer(), &two).0;
+        assert!(message.contains("(here: 1 (email); there: 2 (email, none))"), "{message}");
+    }
+
+    #[test]
+    fn whoever_names_a_protocol_decides() {
+        let named = Offer { protocol: Some("dh".into()), ..offer() };
+        let sizes = Sizes { sender: 1 << 20, receiver: 1 << 20 };
+        let (a, b) = agreed(&named, &offer());
+        assert_eq!(a.unwrap().protocol(sizes).unwrap().key, "dh");
+        assert_eq!(b.unwrap().protocol(sizes).unwrap().key, "dh");
+        let open = agreed(&offer(), &offer()).0.unwrap();
+        assert_eq!(open.protocol(sizes).unwrap().key, "kkrt16");
+        assert_eq!(open.protocol(Sizes { sender: 10, receiver: 20 }).unwrap().key, "dh");
+    }
+
+    #[test]
+    fn the_stricter_security_wins() {
+        let strict = Offer { security: Security::Malicious, ..offer() };
+        let named = Offer { protocol: Some("kkrt16".into()), ..offer() };
+        let message = refused(&named, &strict).1;
+        assert!(message.contains("security of the protocol"), "{message}");
+        assert!(message.contains("malicious wanted"), "{message}");
+        assert_eq!(strict.check().is_ok(), true);
+        assert!(Offer { protocol: Some("dh".into()), ..strict }.check().is_err());
+    }
+
+    #[test]
+    fn what_is_not_for_real_data_needs_both() {
+        let lab = Offer { protocol: Some("naive".into()), allow_research: true, ..offer() };
+        let message = refused(&lab, &offer()).0;
+        assert!(message.contains("here: research protocols are allowed; there: "), "{message}");
+        let yes = Offer { allow_research: true, ..offer() };
+        assert!(agreed(&lab, &yes).0.is_ok());
+        let strict = Offer { security: Security::Malicious, ..yes };
+        assert!(refused(&lab, &strict).0.contains("security of the protocol"));
+        let error = Offer { allow_research: false, ..lab }.check().unwrap_err();
+        assert_eq!(error.class(), Class::Usage);
+    }
+
+    #[test]
+    fn the_hash_covers_everything() {
+        let base = agreed(&offer(), &offer()).0.unwrap();
+        let others = [
+            Terms { version: 2, ..base.clone() },
+            Terms { protocol: Some("dh".into()), ..base.clone() },
+            Terms { security: Security::Malicious, ..base.clone() },
+            Terms { keys: vec![Normalize::Trim], ..base.clone() },
+            Terms { a_learns: false, ..base.clone() },
+            Terms { b_learns: false, ..base.clone() },
+            Terms { max_rows_of_a: 1, ..base.clone() },
+            Terms { max_rows_of_b: 1, ..base.clone() },
+            Terms { fingerprint_of_a: "other".into(), ..base.clone() },
+            Terms { fingerprint_of_b: "other".into(), ..base.clone() },
+        ];
+        assert!(others.iter().all(|other| other.hash() != base.hash()));
+    }
+
+    #[test]
+    fn a_set_may_be_too_large_for_the_other_side() {
+        let small = Offer { max_peer_rows: 10, ..offer() };
+        let (a, b) = agreed(&small, &offer());
+        let (a, b) = (a.unwrap(), b.unwrap());
+        assert!(a.check_sizes(Role::A, 1000, 10).is_ok());
+        let here = a.check_sizes(Role::A, 1000, 11).unwrap_err().to_string();
+        let there = b.check_sizes(Role::B, 11, 1000).unwrap_err().to_string();
+        assert!(here.contains("(here: accepts at most 10; there: 11 keys)"), "{here}");
+        assert!(there.contains("(here: 11 keys; there: accepts at most 10)"), "{there}");
+    }
+
+    #[test]
+    fn a_protocol_of_a_later_release_is_a_difference() {
+        let later = Offer { protocol: Some("rr99".into()), ..offer() };
+        let message = refused(&offer(), &later).0;
+        assert!(message.contains("this release has no `rr99`; there: rr99"), "{message}");
+    }
 }

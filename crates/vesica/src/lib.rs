@@ -1,7 +1,7 @@
 //! The product: tables in, an agreed run with the other party, tables out.
 //!
-//! This is the façade that the command line, Python and Spark depend on. [`run`] does the whole job
-//! from file to file over a [`Channel`](vesica_net::Channel); [`check`] says what there is to know
+//! This is the façade that the command line, Python and Spark depend on. [`run()`] does the whole job
+//! from file to file over a [`Channel`](vesica_net::Channel); [`check()`] says what there is to know
 //! about one file alone. Only this crate knows rows, names and files; below it there are only items
 //! and positions.
 //!

@@ -1,5 +1,7 @@
 //! Whole jobs between two threads: files in, files out, and what both sides say when it goes wrong.
 
+#![allow(clippy::unwrap_used)]
+
 use std::{
     fs,
     path::{Path, PathBuf},

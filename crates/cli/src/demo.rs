@@ -52,10 +52,10 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let sides = [Side::new(SHOP, scratch.path())?, Side::new(CLUB, scratch.path())?];
     run_both(&sides, directory, &cancel)?;
     conclude(directory, &expected)?;
-    if args.out.is_some() {
-        crate::print(&format!("inputs, outputs and reports are in {}\n", directory.display()))?;
-    }
-    Ok(())
+    crate::print(&match args.out {
+        Some(_) => format!("\nInputs, outputs and reports are in {}\n", directory.display()),
+        None => "\nThe files are gone; keep them with `--out DIR`.\n".to_owned(),
+    })
 }
 
 /// One party.
@@ -83,11 +83,12 @@ impl Side {
             .arg(&self.identity)
             .args(["--peer", &peer.fingerprint, "--key", self.files.key, "--normalize", "email"])
             .arg("--input")
-            .arg(directory.join(self.files.input))
+            .arg(self.files.input)
             .arg("--output")
-            .arg(directory.join(self.files.output))
+            .arg(self.files.output)
             .arg("--report")
-            .arg(directory.join(self.files.report))
+            .arg(self.files.report)
+            .current_dir(directory)
             .args(["--learns", "both", "--progress", "plain", "--wait", "60"])
             .stdin(Stdio::null())
             .stdout(Stdio::null())

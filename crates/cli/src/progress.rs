@@ -11,7 +11,7 @@ use std::{
 
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
-use vesica::{Observer, report::grouped};
+use vesica::{Observer, report::counted};
 
 /// How progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -81,7 +81,7 @@ impl Observer for Live {
     }
 
     fn rows(&self, read: u64) {
-        self.bar.set_message(format!("reading: {} rows", grouped(read)));
+        self.bar.set_message(format!("reading: {}", counted(read, "row")));
     }
 
     fn warning(&self, text: &str) {
@@ -107,7 +107,8 @@ const ROWS_A_LINE: u64 = 1_000_000;
 impl Observer for Plain {
     fn phase(&self, name: &'static str) {
         if name == "seed" {
-            crate::say(&format!("read {} rows", grouped(self.shown.load(Ordering::Relaxed))));
+            let rows = self.shown.load(Ordering::Relaxed);
+            crate::say(&format!("read {}", counted(rows, "row")));
         }
         crate::say(&described(name));
     }
@@ -115,7 +116,7 @@ impl Observer for Plain {
     fn rows(&self, read: u64) {
         let before = self.shown.swap(read, Ordering::Relaxed);
         if before / ROWS_A_LINE != read / ROWS_A_LINE {
-            crate::say(&format!("reading: {} rows", grouped(read)));
+            crate::say(&format!("reading: {}", counted(read, "row")));
         }
     }
 

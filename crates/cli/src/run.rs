@@ -9,14 +9,12 @@ use rand::{
 };
 use vesica::{
     Delimiter, Duplicates, Job, KeyColumn, Learns, Normalize, Nulls, Offer, Outcome, Parties, Role,
-    Security, Source, report::grouped,
+    Security, Source,
+    report::{counted, grouped},
 };
 use vesica_net::{
     CancelToken, Channel, Fingerprint, Identity, Transport,
-    transport::{
-        files::{self, Files},
-        tcp, tls,
-    },
+    transport::{tcp, tls},
 };
 
 use crate::{cancel, exit::Failure, keygen, progress::Progress};
@@ -25,6 +23,9 @@ use crate::{cancel, exit::Failure, keygen, progress::Progress};
 pub struct Args {
     #[command(flatten)]
     way: Way,
+    /// With --exchange-dir: one side is a, the other b
+    #[arg(long, value_enum, requires = "exchange_dir")]
+    side: Option<Side>,
     /// This party's identity, made by `vesica keygen`
     #[arg(long, value_name = "FILE")]
     identity: PathBuf,
@@ -103,9 +104,6 @@ struct Way {
     /// Exchange files in this directory instead, which both sides can read and write
     #[arg(long, value_name = "DIR", group = "way", requires = "side")]
     exchange_dir: Option<PathBuf>,
-    /// With --exchange-dir: one side is a, the other b
-    #[arg(long, value_enum, requires = "exchange_dir")]
-    side: Option<Side>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -219,19 +217,17 @@ impl Args {
         }
         if let Some(addr) = &self.way.listen {
             let listener = tcp::Listener::bind(addr)?;
-            if !self.quiet {
+            // A port that the system chose is needed by whoever tells the other side.
+            if !self.quiet || addr.ends_with(":0") {
                 crate::say(&format!("listening on {}", listener.local_addr()));
             }
             return Ok((Role::B, Box::new(listener.accept(self.wait, cancel)?)));
         }
-        let (Some(dir), Some(side)) = (&self.way.exchange_dir, self.way.side) else {
+        let (Some(dir), Some(side)) = (&self.way.exchange_dir, self.side) else {
             return Err(Failure::usage("say how to reach the other side"));
         };
-        let (role, side) = match side {
-            Side::A => (Role::A, files::Side::A),
-            Side::B => (Role::B, files::Side::B),
-        };
-        Ok((role, Box::new(Files::open(dir, side)?)))
+        let _ = (dir, side);
+        Err(Failure::usage("not yet"))
     }
 }
 
@@ -258,18 +254,18 @@ fn summarise(outcome: &Outcome, output: Option<&std::path::Path>) {
     let rows = report.rows;
     let mut lines = Vec::new();
     if let Some(matches) = report.matches {
-        let of = format!("{} of {} keys match", grouped(matches), grouped(rows.used));
+        let of = format!("{} of {} match", grouped(matches), counted(rows.used, "key"));
         lines.push(match (outcome.rows_written, output) {
             (Some(written), Some(path)) => {
-                format!("{of}; {} rows written to {}", grouped(written), path.display())
+                format!("{of}; {} written to {}", counted(written, "row"), path.display())
             }
             _ => of,
         });
     }
     if rows.null > 0 || rows.duplicate > 0 {
         lines.push(format!(
-            "{} rows read: {} without a key, {} repeating a key",
-            grouped(rows.read),
+            "{} read: {} without a key, {} repeating a key",
+            counted(rows.read, "row"),
             grouped(rows.null),
             grouped(rows.duplicate)
         ));

@@ -6,7 +6,7 @@ use std::{fmt, io, path::PathBuf};
 
 use vesica_net::AbortReason;
 
-use crate::terms::Difference;
+use crate::{report::counted, terms::Difference};
 
 /// The result of anything here.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -160,7 +160,7 @@ pub enum InputFault {
         times: usize,
     },
     /// A row has another number of fields than the header.
-    #[error("{place} has {fields} fields, the header has {expected}")]
+    #[error("{place} has {}, the header has {expected}", counted(*fields as u64, "field"))]
     Ragged {
         /// Where.
         place: Place,
@@ -204,7 +204,7 @@ pub enum InputFault {
     },
     /// A key occurs twice, and the policy is to refuse that.
     #[error(
-        "{second} bears the same key as {first}; {rows} rows repeat a key of an earlier row; \
+        "{second} bears the same key as {first}; rows that repeat an earlier row's key: {rows}; \
          remove them, or let each key take part once"
     )]
     DuplicateKey {

@@ -89,32 +89,19 @@ impl Learned {
         matches: Option<u64>,
     ) -> Self {
         let count = matches.map(|n| format!(" ({})", grouped(n))).unwrap_or_default();
-        let mut me = if i_learn {
-            format!(
-                "This side learned which of its {} keys the other side has too{count}, and that \
-                 the other side has {} keys.",
-                grouped(mine),
-                grouped(peers)
-            )
-        } else {
-            format!(
-                "This side learned that the other side has {} keys, and nothing about which.",
-                grouped(peers)
-            )
+        let sentence = |one: &str, other: &str, learns, ones, others| {
+            let (ones, others) = (counted(ones, "key"), counted(others, "key"));
+            if learns {
+                format!(
+                    "{one} learned which of its {ones} {other} has too{count}, and that {other} \
+                     has {others}."
+                )
+            } else {
+                format!("{one} learned that {other} has {others}, and nothing about which.")
+            }
         };
-        let mut peer = if peer_learns {
-            format!(
-                "The other side learned which of its {} keys this side has too{count}, and that \
-                 this side has {} keys.",
-                grouped(peers),
-                grouped(mine)
-            )
-        } else {
-            format!(
-                "The other side learned that this side has {} keys, and nothing about which.",
-                grouped(mine)
-            )
-        };
+        let mut me = sentence("This side", "the other side", i_learn, mine, peers);
+        let mut peer = sentence("The other side", "this side", peer_learns, peers, mine);
         if protocol.status == Status::Insecure {
             let truth = format!(
                 " But `{}` is insecure and for measurements only: take it that either side can \
@@ -139,6 +126,11 @@ pub fn grouped(number: u64) -> String {
         grouped.push(digit);
     }
     grouped
+}
+
+/// A number of things, in words that fit: `1 key`, `2,000 keys`.
+pub fn counted(number: u64, thing: &str) -> String {
+    format!("{} {thing}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
 /// The most resident memory this process had at a time, in bytes.

@@ -25,7 +25,6 @@ use crate::{
 };
 
 const READY: &str = "vesica/ready";
-const DONE: &str = "vesica/done";
 
 /// How often a side that is at work looks whether it should say so or stop.
 const POLL: Duration = Duration::from_millis(50);
@@ -166,8 +165,9 @@ impl<'a> Session<'a> {
     /// # Errors
     /// What any exchange can meet.
     pub fn close(self) -> Result<()> {
-        self.channel.exchange(DONE, &[], &mut [])?;
-        Ok(())
+        // The last chance for a request to stop: once this side says that it is done, it is.
+        self.channel.busy()?;
+        Ok(self.channel.finish()?)
     }
 }
 

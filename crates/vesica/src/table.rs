@@ -368,7 +368,7 @@ mod tests {
     #[test]
     fn ragged_rows_are_placed() {
         let message = refused("a,b\n1,2\n\n\"3\n\n\",4\n5\n");
-        assert_eq!(message, "t.csv: row 3 (line 7) has 1 fields, the header has 2");
+        assert_eq!(message, "t.csv: row 3 (line 7) has 1 field, the header has 2");
         assert_eq!(refused("a\n1,2"), "t.csv: row 1 (line 2) has 2 fields, the header has 1");
     }
 

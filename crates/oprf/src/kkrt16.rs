@@ -23,7 +23,7 @@ use vesica_params::Adversary;
 use vesica_primitives::{
     Block, Seed,
     code::PseudoRandomCode,
-    hash::{MAX_ROW_BITS, ROW_BLOCKS, RowHash},
+    hash::{IndexedRow, MAX_ROW_BITS, ROW_BLOCKS, RowHash},
     matrix::{columns_to_rows, rows_to_columns},
 };
 
@@ -34,7 +34,7 @@ pub const ADVERSARY: Adversary =
 const CODE_KEY: &str = "kkrt16/code-key";
 
 /// Instances that one thread takes at a time.
-const INSTANCES_PER_TASK: usize = 512;
+const TASK_ROWS: usize = 512;
 
 /// Points evaluated together: fills the pipeline of the code's cipher.
 const POINTS_PER_BATCH: usize = 64;
@@ -123,9 +123,9 @@ struct Task<'a> {
 fn split<'a>(starts: &'a [u32], rest: &mut &'a mut [Block]) -> Vec<Task<'a>> {
     let instances = starts.len() - 1;
     (0..instances)
-        .step_by(INSTANCES_PER_TASK)
+        .step_by(TASK_ROWS)
         .map(|instance| {
-            let starts = &starts[instance..=(instance + INSTANCES_PER_TASK).min(instances)];
+            let starts = &starts[instance..=(instance + TASK_ROWS).min(instances)];
             let points = (starts[starts.len() - 1] - starts[0]) as usize;
             let (values, tail) = std::mem::take(rest).split_at_mut(points);
             *rest = tail;
@@ -135,27 +135,30 @@ fn split<'a>(starts: &'a [u32], rest: &mut &'a mut [Block]) -> Vec<Task<'a>> {
 }
 
 impl Function {
-    fn evaluate(&self, task: Task<'_>, rows: &[Row], point: &impl Fn(usize) -> Block) {
+    fn evaluate(&self, task: Task<'_>, matrix: &[Row], point: &impl Fn(usize) -> Block) {
         let mut words = [Block::ZERO; POINTS_PER_BATCH];
         let mut codewords = [Row::default(); POINTS_PER_BATCH];
+        let mut rows = [IndexedRow::default(); POINTS_PER_BATCH];
         let mut at = task.starts[0] as usize;
         let mut instance = 0;
         for values in task.values.chunks_mut(POINTS_PER_BATCH) {
-            let (words, codewords) = (&mut words[..values.len()], &mut codewords[..values.len()]);
+            let batch = ..values.len();
+            let (words, codewords) = (&mut words[batch], &mut codewords[batch]);
             for (i, word) in words.iter_mut().enumerate() {
                 *word = point(at + i);
             }
             self.code.encode(words, codewords);
-            for (value, codeword) in values.iter_mut().zip(codewords) {
+            for (row, codeword) in rows.iter_mut().zip(codewords) {
                 while task.starts[instance + 1] as usize <= at {
                     instance += 1;
                 }
                 let in_chunk = task.instance + instance;
-                let q = &rows[in_chunk];
-                let row = std::array::from_fn(|b| q[b] ^ (codeword[b] & self.delta[b]));
-                *value = self.hash.hash(self.first_instance + in_chunk as u64, &row);
+                let q = &matrix[in_chunk];
+                let masked = std::array::from_fn(|b| q[b] ^ (codeword[b] & self.delta[b]));
+                *row = IndexedRow::new(self.first_instance + in_chunk as u64, &masked);
                 at += 1;
             }
+            self.hash.hash(&rows[batch], values);
         }
     }
 }
@@ -197,9 +200,13 @@ impl Receiver {
             channel.flush()?;
             // 4.
             columns_to_rows(&t, padded, rows.as_flattened_mut(), ROW_BLOCKS);
-            let values = values.par_iter_mut().zip(&rows).enumerate();
-            values.with_min_len(INSTANCES_PER_TASK).for_each(|(j, (value, row))| {
-                *value = hash.hash((i * CHUNK_ROWS + j) as u64, row);
+            let tasks =
+                values.par_chunks_mut(TASK_ROWS).zip(rows.par_chunks(TASK_ROWS)).enumerate();
+            tasks.for_each(|(task, (values, rows))| {
+                let first = (i * CHUNK_ROWS + task * TASK_ROWS) as u64;
+                let indexed = rows.iter().zip(first..).map(|(row, j)| IndexedRow::new(j, row));
+                let indexed: Vec<IndexedRow> = indexed.take(values.len()).collect();
+                hash.hash(&indexed, values);
             });
         }
         Ok(values)

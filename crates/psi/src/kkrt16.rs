@@ -30,8 +30,7 @@ use vesica_structures::{
 };
 
 use crate::{
-    Adversary, Cost, Error, Item, Learns, Protocol, Result, Sizes, Status, coin,
-    tags::{Tags, refuse_duplicates},
+    Adversary, Cost, Error, Item, Learns, Protocol, Result, Sizes, Status, coin, tags::Tags,
 };
 
 /// Its entry in the catalogue.
@@ -107,11 +106,13 @@ impl crate::Sender for Sender {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
-        refuse_duplicates(items)?;
         // 1.
         let permuted = permute(items, channel, rng)?;
         // 2.
         let table = SimpleTable::new(&permuted, BinMap::new(bins(self.sizes).bins));
+        if let Some((first, second)) = table.duplicate(&permuted) {
+            return Err(Error::DuplicateItem { first, second });
+        }
         // 3.
         channel.phase("oprf");
         let entry_word = |i: usize| {

@@ -1,6 +1,6 @@
 //! Cuckoo hashing: at most one item a bin, each item in one of its three.
 
-use vesica_params::cuckoo::Shape;
+use vesica_params::cuckoo::{HASHES, Shape};
 use vesica_primitives::Block;
 
 use crate::simple::{BinMap, Entry};
@@ -43,7 +43,7 @@ impl CuckooTable {
     pub fn new(items: &[Block], shape: Shape) -> Result<Self, Error> {
         let map = BinMap::new(shape.bins);
         let mut table = Self { bins: vec![None; shape.bins], stash: Vec::new() };
-        for position in 0..items.len() {
+        for position in table.seat_where_free(items, map) {
             let Some(homeless) = table.walk(items, map, position) else { continue };
             if table.augment(items, map, homeless) {
                 continue;
@@ -69,6 +69,25 @@ impl CuckooTable {
         &self.stash
     }
 
+    /// Gives items a bin that is free, pushing nobody aside, and returns those that found none.
+    ///
+    /// One hash function after the other: steps of one pass do not wait for each other, which lets
+    /// the processor look at many bins at once, and most items need no more.
+    fn seat_where_free(&mut self, items: &[Block], map: BinMap) -> Vec<usize> {
+        let mut standing: Vec<usize> = (0..items.len()).collect();
+        for hash in 0..HASHES {
+            standing.retain(|position| {
+                let bin = &mut self.bins[map.bins(items[*position])[hash] as usize];
+                let taken = bin.is_some();
+                if !taken {
+                    *bin = Some(Entry::new(*position, hash));
+                }
+                taken
+            });
+        }
+        standing
+    }
+
     /// Inserts an item by pushing others aside; returns the one left without a bin, if any.
     fn walk(&mut self, items: &[Block], map: BinMap, mut position: usize) -> Option<usize> {
         // Any sequence will do that does not repeat itself: it need not be secret nor reproducible
@@ -83,7 +102,7 @@ impl CuckooTable {
                 return None;
             }
             dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let mut hash = ((dice >> 32) * bins.len() as u64 >> 32) as usize;
+            let mut hash = (((dice >> 32) * bins.len() as u64) >> 32) as usize;
             if came_from == Some(bins[hash]) {
                 hash = (hash + 1) % bins.len();
             }

@@ -1,5 +1,7 @@
 //! Simple hashing: every item goes to each of its three bins.
 
+use std::num::NonZeroU32;
+
 use vesica_params::cuckoo::HASHES;
 use vesica_primitives::Block;
 
@@ -36,7 +38,7 @@ impl BinMap {
         let field = |i: u32| (item.0 >> (i * FIELD)) as u64 & ((1 << FIELD) - 1);
         let scaled = |i: u32| {
             let range = u64::from(self.count - i);
-            (u128::from(field(i)) * u128::from(range) >> FIELD) as u32
+            ((u128::from(field(i)) * u128::from(range)) >> FIELD) as u32
         };
         // Each further bin is counted among those not taken yet: step over the taken ones.
         let first = scaled(0);
@@ -50,9 +52,10 @@ impl BinMap {
     }
 }
 
-/// An item in a bin: its position in the set, and which of its hash functions led there.
+/// An item in a bin: its position in the set, and which of its hash functions led there. Never zero,
+/// so that a bin with at most one item takes no more room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Entry(u32);
+pub struct Entry(NonZeroU32);
 
 impl Entry {
     /// The most positions an entry can tell apart.
@@ -61,17 +64,17 @@ impl Entry {
     /// An entry.
     pub fn new(position: usize, hash: usize) -> Self {
         debug_assert!(position < Self::MAX_POSITIONS && hash < HASHES);
-        Self((position << 2 | hash) as u32)
+        Self(NonZeroU32::new((position << 2 | (hash + 1)) as u32).expect("hash + 1 is 1 to 3"))
     }
 
     /// The item's position in the set.
     pub fn position(self) -> usize {
-        (self.0 >> 2) as usize
+        (self.0.get() >> 2) as usize
     }
 
     /// Which of the item's hash functions, from 0.
     pub fn hash(self) -> usize {
-        (self.0 & 3) as usize
+        (self.0.get() & 3) as usize - 1
     }
 }
 
@@ -102,7 +105,7 @@ impl SimpleTable {
             end += *start;
             *start = end;
         }
-        let mut entries = vec![Entry(0); HASHES * items.len()];
+        let mut entries = vec![Entry::new(0, 0); HASHES * items.len()];
         for (position, item) in items.iter().enumerate().rev() {
             for (hash, bin) in map.bins(*item).into_iter().enumerate() {
                 let slot = &mut starts[bin as usize];
@@ -121,6 +124,17 @@ impl SimpleTable {
     /// For each bin where its entries start, and the number of all entries at the end.
     pub fn starts(&self) -> &[u32] {
         &self.starts
+    }
+
+    /// Two equal items, by their positions: they share the bin of their first hash function.
+    pub fn duplicate(&self, items: &[Block]) -> Option<(usize, usize)> {
+        (0..self.starts.len() - 1).find_map(|bin| {
+            let firsts = || self.bin(bin).iter().filter(|entry| entry.hash() == 0);
+            firsts().enumerate().find_map(|(i, a)| {
+                let (a, rest) = (a.position(), firsts().skip(i + 1));
+                rest.map(|b| b.position()).find(|b| items[a] == items[*b]).map(|b| (a, b))
+            })
+        })
     }
 
     /// The entries of one bin.
@@ -151,6 +165,19 @@ mod tests {
         }
         let extremes = [Block::ZERO, Block(u128::MAX)];
         assert_eq!(extremes.map(|item| BinMap::new(9).bins(item)), [[0, 1, 2], [8, 7, 6]]);
+    }
+
+    #[test]
+    fn equal_items_are_found() {
+        let mut rng = StdRng::seed_from_u64(3);
+        for n in [2, 3, 100, 1013] {
+            let mut items: Vec<Block> = (0..n).map(|_| Block::random(&mut rng)).collect();
+            let map = BinMap::new(n + 5);
+            assert_eq!(SimpleTable::new(&items, map).duplicate(&items), None);
+            items[n - 1] = items[n / 3];
+            let table = SimpleTable::new(&items, map);
+            assert_eq!(table.duplicate(&items), Some((n / 3, n - 1)));
+        }
     }
 
     #[test]

@@ -13,6 +13,9 @@ use std::sync::LazyLock;
 
 use crate::Block;
 
+/// Inputs that [`Backend::keyed_hash`] takes at a time.
+pub const HASH_LANES: usize = portable::blake3::LANES;
+
 /// The environment variable that forces the portable backend when it is `1`.
 pub const FORCE_PORTABLE: &str = "VESICA_PORTABLE";
 
@@ -60,6 +63,20 @@ impl Backend {
             }
         }
         backends
+    }
+
+    /// The first 128 bits of BLAKE3's keyed hash of each 64-byte input, eight at a time.
+    pub fn keyed_hash(
+        self,
+        key: &[u32; 8],
+        inputs: &[[u32; 16]; HASH_LANES],
+    ) -> [[u32; 4]; HASH_LANES] {
+        match self.0 {
+            Kind::Portable => portable::blake3::keyed_hash(key, inputs),
+            // SAFETY: a backend of these kinds exists only where AVX2 was found.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 | Kind::Vaes => unsafe { x86_64::blake3::keyed_hash(key, inputs) },
+        }
     }
 
     /// Transposes a 128 × 128 bit matrix in place: bit `c` of row `r` changes places with bit `r` of
@@ -150,6 +167,24 @@ mod tests {
                     AesKeys::expand(backend, key).encrypt(&mut blocks);
                     assert_eq!(blocks, expected, "{backend:?}, {n} blocks");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn keyed_hash_is_blake3() {
+        let key = [9; 32];
+        let key_words = std::array::from_fn(|i| {
+            u32::from_le_bytes(std::array::from_fn(|byte| key[4 * i + byte]))
+        });
+        let blocks = pattern(4 * HASH_LANES);
+        let inputs: &[[u32; 16]] = bytemuck::cast_slice(&blocks);
+        let inputs = inputs.try_into().unwrap();
+        for backend in Backend::available() {
+            let outputs = backend.keyed_hash(&key_words, inputs);
+            for (output, input) in outputs.iter().zip(inputs) {
+                let expected = blake3::keyed_hash(&key, bytemuck::bytes_of(input));
+                assert_eq!(bytemuck::bytes_of(output), &expected.as_bytes()[..16], "{backend:?}");
             }
         }
     }

@@ -2,4 +2,5 @@
 //! `# Safety` names; a [`Backend`](super::Backend) is the proof of that.
 
 pub mod aes;
+pub mod blake3;
 pub mod transpose;

@@ -1,0 +1,230 @@
+//! `vesica bench`: protocols against each other, both parties in one process.
+
+use std::{
+    error::Error,
+    io::{self, Write},
+    str::FromStr,
+    sync::Barrier,
+    thread,
+    time::{Duration, Instant},
+};
+
+use clap::Args;
+use rand::{SeedableRng, rngs::StdRng};
+use serde::Serialize;
+use vesica_net::{Channel, Meter, transport::memory};
+use vesica_primitives::{Block, aes::Prg, secret::Seed};
+use vesica_psi::{CATALOGUE, Item, MAX_ITEMS, Protocol, Sizes};
+
+/// Times protocols against each other, both parties in one process, in turn.
+#[derive(Debug, Args)]
+pub struct Bench {
+    /// Protocols to run, by their keys.
+    #[arg(long, value_delimiter = ',', required = true, value_parser = protocol)]
+    protocols: Vec<&'static Protocol>,
+
+    /// Set sizes: `1000`, `2^20`, or `RECEIVERxSENDER` such as `2^10x2^20`.
+    #[arg(long, value_delimiter = ',', required = true)]
+    sizes: Vec<SetSizes>,
+
+    /// Threads of each party.
+    #[arg(long, default_value_t = 1)]
+    threads: usize,
+
+    /// How often to run each.
+    #[arg(long, default_value_t = 1)]
+    repeat: usize,
+
+    /// One JSON object a run, instead of a table.
+    #[arg(long)]
+    json: bool,
+}
+
+/// Silence of the other party beyond which a run counts as hung.
+const STALL: Duration = Duration::from_secs(600);
+
+#[derive(Debug, Clone, Copy)]
+struct SetSizes(Sizes);
+
+impl FromStr for SetSizes {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let (receiver, sender) = text.split_once('x').unwrap_or((text, text));
+        Ok(Self(Sizes { receiver: count(receiver)?, sender: count(sender)? }))
+    }
+}
+
+fn count(text: &str) -> Result<usize, String> {
+    let parsed = match text.split_once('^') {
+        Some((base, exponent)) => {
+            let (base, exponent) = (base.parse::<usize>().ok(), exponent.parse().ok());
+            base.zip(exponent).and_then(|(base, exponent)| base.checked_pow(exponent))
+        }
+        None => text.parse().ok(),
+    };
+    parsed
+        .filter(|count| *count <= MAX_ITEMS)
+        .ok_or_else(|| format!("`{text}` is no set size: write 1000 or 2^20, at most {MAX_ITEMS}"))
+}
+
+fn protocol(key: &str) -> Result<&'static Protocol, String> {
+    vesica_psi::find(key).ok_or_else(|| {
+        let keys: Vec<&str> = CATALOGUE.iter().map(|protocol| protocol.key).collect();
+        format!("no such protocol; there are {}", keys.join(", "))
+    })
+}
+
+/// One run, as printed with `--json`.
+#[derive(Debug, Serialize)]
+struct Record {
+    protocol: &'static str,
+    sender_items: usize,
+    receiver_items: usize,
+    link: &'static str,
+    threads: usize,
+    seconds: f64,
+    bytes_to_receiver: u64,
+    bytes_to_sender: u64,
+    rounds: u64,
+    correct: bool,
+    phases: Vec<PhaseRecord>,
+}
+
+/// What one phase took each party.
+#[derive(Debug, Serialize)]
+struct PhaseRecord {
+    party: &'static str,
+    name: &'static str,
+    seconds: f64,
+}
+
+impl Bench {
+    /// Runs everything asked for and prints each run as it ends.
+    ///
+    /// # Errors
+    /// Where a run fails or its result is wrong, after it was printed.
+    pub fn run(&self) -> Result<(), Box<dyn Error>> {
+        let mut out = io::stdout().lock();
+        if !self.json {
+            writeln!(
+                out,
+                "{:<12} {:>10} {:>10} {:>9} {:>14} {:>14} {:>7}",
+                "protocol", "receiver", "sender", "seconds", "B to receiver", "B to sender", "rounds"
+            )?;
+        }
+        let mut wrong = 0;
+        for SetSizes(sizes) in &self.sizes {
+            let sets = Sets::generate(*sizes);
+            for _ in 0..self.repeat {
+                for protocol in &self.protocols {
+                    let record = run_once(protocol, &sets, self.threads)?;
+                    wrong += usize::from(!record.correct);
+                    self.print(&record, &mut out)?;
+                }
+            }
+        }
+        if wrong > 0 {
+            return Err(format!("{wrong} runs gave a wrong intersection").into());
+        }
+        Ok(())
+    }
+
+    fn print(&self, record: &Record, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
+        if self.json {
+            serde_json::to_writer(&mut *out, record)?;
+            writeln!(out)?;
+        } else {
+            writeln!(
+                out,
+                "{:<12} {:>10} {:>10} {:>9.3} {:>14} {:>14} {:>7}{}",
+                record.protocol,
+                record.receiver_items,
+                record.sender_items,
+                record.seconds,
+                record.bytes_to_receiver,
+                record.bytes_to_sender,
+                record.rounds,
+                if record.correct { "" } else { "  WRONG" },
+            )?;
+        }
+        Ok(out.flush()?)
+    }
+}
+
+/// Two sets of which half of the smaller is shared, and what the receiver should find.
+struct Sets {
+    sizes: Sizes,
+    receiver: Vec<Item>,
+    sender: Vec<Item>,
+    expected: Vec<u32>,
+}
+
+impl Sets {
+    fn generate(sizes: Sizes) -> Self {
+        let shared = sizes.sender.min(sizes.receiver) / 2;
+        let mut items = vec![Block::ZERO; sizes.sender + sizes.receiver - shared];
+        Prg::new(&Seed::random(&mut rand::rng())).fill(&mut items);
+        // The shared items are the receiver's last and the sender's first.
+        let receiver = items[..sizes.receiver].to_vec();
+        let sender = items.split_off(sizes.receiver - shared);
+        let expected = (sizes.receiver - shared..sizes.receiver).map(|i| i as u32).collect();
+        Self { sizes, receiver, sender, expected }
+    }
+}
+
+fn run_once(
+    protocol: &'static Protocol,
+    sets: &Sets,
+    threads: usize,
+) -> Result<Record, Box<dyn Error>> {
+    let pool = || rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let (sender_pool, receiver_pool) = (pool()?, pool()?);
+    let (sender_end, receiver_end) = memory::pair();
+    let channel = |transport| Channel::new(transport).with_stall_timeout(STALL);
+    let (mut to_receiver, mut to_sender) = (channel(sender_end), channel(receiver_end));
+    let start = Barrier::new(2);
+
+    let (sent, received, seconds) = thread::scope(|scope| {
+        let sender = scope.spawn(|| {
+            sender_pool.install(|| {
+                let mut rng: StdRng = StdRng::from_rng(&mut rand::rng());
+                start.wait();
+                vesica_psi::send(protocol, &sets.sender, MAX_ITEMS, &mut to_receiver, &mut rng)
+            })
+        });
+        let (received, seconds) = receiver_pool.install(|| {
+            let mut rng = StdRng::from_rng(&mut rand::rng());
+            start.wait();
+            let started = Instant::now();
+            let items = &sets.receiver;
+            let received =
+                vesica_psi::receive(protocol, items, MAX_ITEMS, &mut to_sender, &mut rng);
+            (received, started.elapsed().as_secs_f64())
+        });
+        (sender.join(), received, seconds)
+    });
+    sent.map_err(|_| "the sender panicked")??;
+
+    let phases = |party, meter: &Meter| {
+        let record = move |phase: vesica_net::Phase| {
+            PhaseRecord { party, name: phase.name, seconds: phase.time.as_secs_f64() }
+        };
+        meter.phases().into_iter().map(record).collect::<Vec<_>>()
+    };
+    let mut by_phase = phases("receiver", to_sender.meter());
+    by_phase.extend(phases("sender", to_receiver.meter()));
+    Ok(Record {
+        protocol: protocol.key,
+        sender_items: sets.sizes.sender,
+        receiver_items: sets.sizes.receiver,
+        link: "memory",
+        threads,
+        seconds,
+        bytes_to_receiver: to_receiver.meter().sent(),
+        bytes_to_sender: to_sender.meter().sent(),
+        rounds: to_sender.meter().rounds(),
+        correct: received? == sets.expected,
+        phases: by_phase,
+    })
+}

@@ -50,7 +50,7 @@ impl Budget {
 
 /// Payload bytes each way that no cost formula counts: set sizes, seeds, keys and the padding of
 /// lists to whole words.
-pub const UNCOUNTED_BYTES: f64 = 128.0;
+pub const UNCOUNTED_BYTES: f64 = 64.0;
 
 /// Two sets, in random order.
 #[derive(Clone)]

@@ -76,7 +76,7 @@ fn cost(sizes: Sizes) -> Cost {
     Cost {
         bytes_to_sender: (columns::bytes(width, bins) + 32) as f64,
         bytes_to_receiver: (base_ots * width + lists) as f64,
-        rounds: 5,
+        rounds: 7,
     }
 }
 

@@ -259,6 +259,28 @@ pub fn transcripts(protocol: &Protocol, sets: &Sets) -> Transcripts {
     Transcripts { sender: sender.transcript(), receiver: receiver.transcript() }
 }
 
+/// The number of flights is the catalogue's, the agreement on sizes included, for sets that fit one
+/// chunk of every protocol.
+pub fn rounds(protocol: &Protocol) {
+    for (sender, receiver) in [(1, 1), (900, 900), (900, 7), (7, 900)] {
+        let sizes = Sizes { sender, receiver };
+        let sets = Sets::random(sizes, 1, 14);
+        let (sent, received) = two_party::run(
+            Link::Memory,
+            |channel, rng| {
+                send(protocol, &sets.sender, 900, channel, rng)?;
+                Ok(channel.meter().rounds())
+            },
+            |channel, rng| {
+                receive(protocol, &sets.receiver, 900, channel, rng)?;
+                Ok::<_, Error>(channel.meter().rounds())
+            },
+        );
+        let predicted = u64::from((protocol.cost)(sizes).rounds);
+        assert_eq!([sent, received], [predicted; 2], "{} at {sizes:?}", protocol.key);
+    }
+}
+
 /// Payload bytes each way are within 3 % of the catalogue's formula and [`UNCOUNTED_BYTES`].
 pub fn costs(protocol: &Protocol, budget: Budget) {
     let mut sizes: Vec<Sizes> = budget
@@ -356,6 +378,11 @@ macro_rules! psi_conformance {
             #[test]
             fn costs() {
                 psi::costs($protocol, $budget);
+            }
+
+            #[test]
+            fn rounds() {
+                psi::rounds($protocol);
             }
 
             #[test]

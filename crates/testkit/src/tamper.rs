@@ -2,14 +2,21 @@
 //!
 //! The deviating party runs honest code over a wire that changes one of the messages it sends.
 
-use std::io::{self, Read, Write};
+use std::{
+    io::{self, Read, Write},
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
 
 use rand::{Rng, SeedableRng, rngs::StdRng};
-use vesica_net::transport::TICK;
+use vesica_net::{Channel, Deviation, Error};
 
 use crate::{
     frame::{Framer, Message, Piece},
-    two_party::Wire,
+    transcript::record,
+    two_party::{Link, PATIENCE, Wire, party},
 };
 
 /// What is done to a message.
@@ -46,7 +53,7 @@ pub enum Tamper {
 }
 
 impl Tamper {
-    /// Every way to tamper with a message, whose replacement is `earlier`.
+    /// Every way to tamper with a message, given one of the same step from an earlier run.
     pub fn all(message: &Message, earlier: &Message) -> Vec<Self> {
         let len = message.payload.len();
         let mut all = vec![
@@ -55,9 +62,7 @@ impl Tamper {
             Self::SwapWithNext,
             Self::Replace(earlier.clone()),
             Self::Announce(len as u64 + 1),
-            Self::Announce(1 << 40),
             Self::Announce(1 << 63),
-            Self::Announce(u64::MAX),
             Self::Relabel("another/step".into()),
             Self::Noise,
             Self::Stall,
@@ -65,17 +70,49 @@ impl Tamper {
             Self::CloseWithin,
         ];
         if len > 0 {
-            let flips = [0, 8 * len / 2, 8 * len - 1].map(Self::FlipBit);
-            all.extend(flips);
+            all.extend([Self::FlipBit(0), Self::FlipBit(4 * len), Self::FlipBit(8 * len - 1)]);
             all.extend([Self::Scramble, Self::Truncate, Self::Shorten, Self::Announce(0)]);
         }
         all
     }
 
-    /// Whether the other party has to notice, whatever the protocol. What is left are changes of a
-    /// payload's content and messages that come twice as the last of all.
-    pub fn is_always_noticed(&self) -> bool {
-        !matches!(self, Self::FlipBit(_) | Self::Scramble | Self::Replace(_) | Self::SwapWithNext)
+    /// Whether this changes nothing but the content of one payload, which a protocol for parties that
+    /// follow it need not notice.
+    pub fn keeps_the_form(&self) -> bool {
+        matches!(self, Self::FlipBit(_) | Self::Scramble | Self::Replace(_))
+    }
+
+    /// Whether an error is the right one for what was done.
+    fn explains(&self, error: &Error) -> bool {
+        let Error::Peer { deviation, .. } = error else {
+            return match self {
+                Self::Close | Self::CloseWithin => matches!(error, Error::Closed { .. }),
+                // Whatever should have come next is waited for in vain; and what changes content
+                // may change how much the other party waits for.
+                Self::Stall | Self::Drop | Self::Truncate | Self::SwapWithNext => {
+                    matches!(error, Error::Stalled { .. })
+                }
+                _ => self.keeps_the_form() && matches!(error, Error::Stalled { .. }),
+            };
+        };
+        match self {
+            Self::Announce(announced) => {
+                matches!(deviation, Deviation::WrongLength { received, .. } if received == announced)
+            }
+            Self::Shorten => matches!(deviation, Deviation::WrongLength { .. }),
+            Self::Drop | Self::Duplicate | Self::SwapWithNext => {
+                matches!(deviation, Deviation::UnexpectedLabel { .. })
+            }
+            Self::Relabel(label) => {
+                matches!(deviation, Deviation::UnexpectedLabel { received, .. } if received == label)
+            }
+            Self::Noise => matches!(deviation, Deviation::NotAMessage { .. }),
+            Self::Truncate => true,
+            Self::FlipBit(_) | Self::Scramble | Self::Replace(_) => {
+                matches!(deviation, Deviation::Malformed { .. } | Deviation::WrongLength { .. })
+            }
+            Self::Stall | Self::Close | Self::CloseWithin => false,
+        }
     }
 }
 
@@ -236,16 +273,95 @@ fn is_blocked(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
-/// A stall timeout for parties whose peer deviates: long enough for a loaded machine to compute what
+/// A stall timeout for a party whose peer deviates: long enough for a loaded machine to compute what
 /// comes between two messages of a small run, and short enough to wait for it often.
-pub const STALL: std::time::Duration = TICK.saturating_mul(12);
+pub const STALL: Duration = Duration::from_millis(1500);
+
+/// Runs that go on at once: most of them wait.
+const AT_ONCE: usize = 6;
+
+/// One deviation.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// The number of the message.
+    pub number: usize,
+    /// Its label.
+    pub label: String,
+    /// What is done to it.
+    pub tamper: Tamper,
+}
+
+/// Runs an honest party against one that deviates, at each of its messages and in each way. The
+/// honest party has to end within the stall timeout, by the error that fits what was done; or, where
+/// only the content of a payload was changed, with a value, which is then given to `judge`.
+///
+/// # Panics
+/// Where it does anything else.
+pub fn against<D: Send, H: Send>(
+    deviant: impl Fn(&mut Channel, &mut StdRng) -> Result<D, Error> + Sync,
+    honest: impl Fn(&mut Channel, &mut StdRng) -> Result<H, Error> + Sync,
+    judge: impl Fn(&Case, H) + Sync,
+) {
+    let sent_with = |seed: u64| {
+        let (left, right) = Link::Memory.connect();
+        let (left, recorder) = record(left);
+        thread::scope(|scope| {
+            let left = scope.spawn(|| party(left, PATIENCE, seed, &deviant).map(drop));
+            party(right, PATIENCE, seed + 1, &honest).map(drop).unwrap();
+            left.join().unwrap().unwrap();
+        });
+        recorder.transcript().messages
+    };
+    let (messages, earlier) = (sent_with(100), sent_with(200));
+    let mut cases = Vec::new();
+    for (number, (message, earlier)) in messages.iter().zip(&earlier).enumerate() {
+        let label = &message.label;
+        let case = |tamper| Case { number, label: label.clone(), tamper };
+        cases.extend(Tamper::all(message, earlier).into_iter().map(case));
+    }
+    let next = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    confront(case, &deviant, &honest, &judge);
+                }
+            });
+        }
+    });
+}
+
+fn confront<D: Send, H: Send>(
+    case: &Case,
+    deviant: &(impl Fn(&mut Channel, &mut StdRng) -> Result<D, Error> + Sync),
+    honest: &(impl Fn(&mut Channel, &mut StdRng) -> Result<H, Error> + Sync),
+    judge: &impl Fn(&Case, H),
+) {
+    let (left, right) = Link::Memory.connect();
+    let left = tamper(left, case.number, case.tamper.clone());
+    let outcome = thread::scope(|scope| {
+        // The deviant is the more patient one, so that it is the honest one that gives up.
+        scope.spawn(|| party(left, PATIENCE, 100, deviant).map(drop));
+        let started = Instant::now();
+        let outcome = catch_unwind(AssertUnwindSafe(|| party(right, STALL, 101, honest)));
+        let most = STALL + Duration::from_secs(8);
+        assert!(started.elapsed() < most, "{case:?}: took {:?}", started.elapsed());
+        outcome
+    });
+    match outcome {
+        Err(_) => panic!("{case:?}: the honest party panicked"),
+        Ok(Ok(value)) => {
+            assert!(case.tamper.keeps_the_form(), "{case:?}: not noticed");
+            judge(case, value);
+        }
+        Ok(Err(error)) => assert!(case.tamper.explains(&error), "{case:?}: {error}"),
+    }
+}
 
 #[cfg(test)]
 mod tests {
-    use vesica_net::{Channel, Deviation, Error};
-
     use super::*;
-    use crate::two_party::{Link, between};
+    use crate::two_party::between;
 
     /// Three messages with the second tampered with.
     fn outcome(how: Tamper) -> Result<Vec<u8>, Error> {

@@ -7,15 +7,21 @@
 
 use std::{
     collections::BTreeMap,
+    fmt::Debug,
     fs,
     io::{self, Read, Write},
     path::PathBuf,
+    process::Command,
     sync::{Arc, Mutex},
 };
 
+use rand::rngs::StdRng;
+use vesica_net::{Channel, Error};
+use vesica_primitives::arch::FORCE_PORTABLE;
+
 use crate::{
     frame::{Framer, Message, Piece},
-    two_party::Wire,
+    two_party::{Link, PATIENCE, Wire, between},
 };
 
 /// The environment variable that makes [`check_baseline`] write instead of compare.
@@ -102,6 +108,23 @@ impl Write for Recording {
     }
 }
 
+/// Runs the calling test binary again, this one test of it, with the portable kernels.
+///
+/// # Panics
+/// Where the test fails with them.
+pub fn again_with_portable_kernels(test: &str) {
+    if std::env::var_os(UPDATE).is_some() {
+        return;
+    }
+    let outcome = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test])
+        .env(FORCE_PORTABLE, "1")
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&outcome.stdout);
+    assert!(outcome.status.success() && said.contains("1 passed"), "portable kernels: {said}");
+}
+
 /// The transcripts of the two parties of one run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transcripts {
@@ -112,9 +135,9 @@ pub struct Transcripts {
 }
 
 impl Transcripts {
-    /// One digest of both.
+    /// The digests of both.
     pub fn digest(&self) -> String {
-        format!("{}-{}", self.sender.digest(), self.receiver.digest())
+        format!("{} {}", self.sender.digest(), self.receiver.digest())
     }
 
     /// The shapes of both.
@@ -123,23 +146,42 @@ impl Transcripts {
     }
 }
 
-/// Compares digests with the baseline, or writes it where [`UPDATE`] is set.
+/// Runs both parties of a protocol over memory with seeded randomness and returns what they sent.
+///
+/// # Panics
+/// Where a party fails.
+pub fn of<A: Send, B: Send, E>(
+    sender: impl FnOnce(&mut Channel, &mut StdRng) -> Result<A, E> + Send,
+    receiver: impl FnOnce(&mut Channel, &mut StdRng) -> Result<B, E> + Send,
+) -> Transcripts
+where
+    E: From<Error> + Debug + Send,
+{
+    let (left, right) = Link::Memory.connect();
+    let ((left, sent), (right, received)) = (record(left), record(right));
+    let outcomes = between((left, right), PATIENCE, sender, receiver);
+    (outcomes.0.map(drop).unwrap(), outcomes.1.map(drop).unwrap());
+    Transcripts { sender: sent.transcript(), receiver: received.transcript() }
+}
+
+/// Compares what protocols send, each under its key, with the baseline; or writes the baseline where
+/// [`UPDATE`] is set.
 ///
 /// # Panics
 /// Where a digest differs from the baseline, or has none there.
-pub fn check_baseline(found: &[(String, Transcripts)]) {
+pub fn check_baseline(found: &[(&str, Transcripts)]) {
     let path =
         PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors/transcripts.json");
     let text = fs::read_to_string(&path).unwrap_or_else(|_| "{}".into());
     let mut baseline: BTreeMap<String, String> = serde_json::from_str(&text).unwrap();
     if std::env::var_os(UPDATE).is_some() {
-        baseline.extend(found.iter().map(|(key, both)| (key.clone(), both.digest())));
+        baseline.extend(found.iter().map(|(key, both)| ((*key).to_owned(), both.digest())));
         let text = serde_json::to_string_pretty(&baseline).unwrap() + "\n";
         return fs::write(path, text).unwrap();
     }
     for (key, both) in found {
         assert_eq!(
-            baseline.get(key),
+            baseline.get(*key),
             Some(&both.digest()),
             "what `{key}` sends is not what it was. If that is on purpose, run these tests with \
              {UPDATE}=1 and commit tests/vectors/transcripts.json with the reason. It sent {:?}",

@@ -10,7 +10,7 @@ use vesica_psi::{Error, Item, Protocol, Sizes, receive, send};
 
 use crate::{
     ideal,
-    transcript::{Transcripts, record},
+    transcript::{self, Transcripts},
     two_party::{self, Link, PATIENCE, between},
 };
 
@@ -245,18 +245,15 @@ fn outcomes(
 
 /// Runs a protocol on two sets and returns what both parties sent.
 pub fn transcripts(protocol: &Protocol, sets: &Sets) -> Transcripts {
-    let (left, right) = Link::Memory.connect();
-    let ((left, sender), (right, receiver)) = (record(left), record(right));
     let most = sets.sender.len().max(sets.receiver.len());
-    let (sent, received) = between(
-        (left, right),
-        PATIENCE,
+    transcript::of(
         |channel, rng| send(protocol, &sets.sender, most, channel, rng),
-        |channel, rng| receive(protocol, &sets.receiver, most, channel, rng),
-    );
-    sent.unwrap();
-    assert!(received.unwrap() == sets.expected());
-    Transcripts { sender: sender.transcript(), receiver: receiver.transcript() }
+        |channel, rng| {
+            let found = receive(protocol, &sets.receiver, most, channel, rng)?;
+            assert!(found == sets.expected());
+            Ok::<_, Error>(())
+        },
+    )
 }
 
 /// The number of flights is the catalogue's, the agreement on sizes included, for sets that fit one

@@ -1,5 +1,6 @@
 //! Byte streams a [`Channel`](crate::Channel) can run over.
 
+pub mod files;
 pub mod memory;
 pub mod shaper;
 pub mod tcp;

@@ -145,7 +145,7 @@ impl Tls {
         deadline: Instant,
         cancel: &CancelToken,
     ) -> io::Result<()> {
-        let mut patiently = |operation: &mut dyn FnMut() -> io::Result<usize>| loop {
+        let patiently = |operation: &mut dyn FnMut() -> io::Result<usize>| loop {
             match operation() {
                 Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
                 Err(error)

@@ -64,7 +64,7 @@ impl Pin {
 
 /// TLS 1.2 is not offered, so nobody can ask for its signatures.
 fn no_tls12() -> Result<HandshakeSignatureValid, Error> {
-    Err(Error::PeerIncompatible(PeerIncompatible::Tls13RequiredForQuic))
+    Err(Error::PeerIncompatible(PeerIncompatible::Tls12NotOfferedOrEnabled))
 }
 
 impl ServerCertVerifier for Pin {

@@ -35,7 +35,7 @@ pub trait CotSender {
         let correlated = self.send_correlated(n, channel)?;
         let delta = self.delta().expose()[0];
         let mut pairs: Vec<[Block; 2]> = correlated.into_iter().map(|q| [q, q ^ delta]).collect();
-        self.hash().hash(pairs.as_flattened_mut());
+        self.hash().apply(pairs.as_flattened_mut());
         Ok(pairs)
     }
 
@@ -69,7 +69,7 @@ pub trait CotReceiver {
     /// Random OT: the chosen block of each pair.
     fn receive_random(&mut self, choices: &Bits, channel: &mut Channel) -> Result<Vec<Block>> {
         let mut blocks = self.receive_correlated(choices, channel)?;
-        self.hash().hash(&mut blocks);
+        self.hash().apply(&mut blocks);
         Ok(blocks)
     }
 

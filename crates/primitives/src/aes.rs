@@ -70,7 +70,7 @@ impl CorrelationRobust {
     }
 
     /// Hashes each block in place.
-    pub fn hash(&self, blocks: &mut [Block]) {
+    pub fn apply(&self, blocks: &mut [Block]) {
         let mut images = [Block::ZERO; BATCH];
         for batch in blocks.chunks_mut(BATCH) {
             let images = &mut images[..batch.len()];
@@ -95,7 +95,7 @@ impl TweakableCorrelationRobust {
     }
 
     /// Hashes each block in place; the tweak of `blocks[k]` is `first + k`.
-    pub fn hash(&self, first: u128, blocks: &mut [Block]) {
+    pub fn apply(&self, first: u128, blocks: &mut [Block]) {
         let mut images = [Block::ZERO; BATCH];
         let mut tweak = first;
         for batch in blocks.chunks_mut(BATCH) {
@@ -140,9 +140,9 @@ mod tests {
         let pi = |x: Block| Aes128::new(key).encrypt_block(x);
         let input: Vec<Block> = (0..300).map(|i| Block(i * i)).collect();
         let mut robust = input.clone();
-        CorrelationRobust::new(key).hash(&mut robust);
+        CorrelationRobust::new(key).apply(&mut robust);
         let mut tweaked = input.clone();
-        TweakableCorrelationRobust::new(key).hash(5, &mut tweaked);
+        TweakableCorrelationRobust::new(key).apply(5, &mut tweaked);
         for (i, x) in input.into_iter().enumerate() {
             assert_eq!(robust[i], pi(x) ^ x);
             assert_eq!(tweaked[i], pi(pi(x) ^ Block(5 + i as u128)) ^ pi(x));

@@ -86,7 +86,7 @@ mod tests {
     #[test]
     fn bits_are_where_they_were_put() {
         for len in [0, 1, 127, 128, 129, 1000] {
-            let pattern = |i: usize| i % 3 == 0 || i % 7 == 1;
+            let pattern = |i: usize| i.is_multiple_of(3) || i % 7 == 1;
             let bits: Bits = (0..len).map(pattern).collect();
             assert_eq!(bits.len(), len);
             assert!(bits.iter().enumerate().all(|(i, bit)| bit == u8::from(pattern(i))));

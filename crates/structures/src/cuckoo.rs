@@ -102,7 +102,7 @@ impl CuckooTable {
                 return None;
             }
             dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            let mut hash = ((dice >> 32) * bins.len() as u64 >> 32) as usize;
+            let mut hash = (((dice >> 32) * bins.len() as u64) >> 32) as usize;
             if came_from == Some(bins[hash]) {
                 hash = (hash + 1) % bins.len();
             }

@@ -38,7 +38,7 @@ impl BinMap {
         let field = |i: u32| (item.0 >> (i * FIELD)) as u64 & ((1 << FIELD) - 1);
         let scaled = |i: u32| {
             let range = u64::from(self.count - i);
-            (u128::from(field(i)) * u128::from(range) >> FIELD) as u32
+            ((u128::from(field(i)) * u128::from(range)) >> FIELD) as u32
         };
         // Each further bin is counted among those not taken yet: step over the taken ones.
         let first = scaled(0);

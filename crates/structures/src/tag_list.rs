@@ -91,7 +91,7 @@ impl Layout {
             return Err(Error::Count);
         }
         let beyond = |field: &[u64], bits: usize| {
-            bits % 64 != 0 && field.last().is_some_and(|last| last >> (bits % 64) != 0)
+            !bits.is_multiple_of(64) && field.last().is_some_and(|last| last >> (bits % 64) != 0)
         };
         if beyond(unary, self.unary_bits()) || beyond(low, self.count * self.rice as usize) {
             return Err(Error::Padding);

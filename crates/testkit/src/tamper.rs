@@ -361,7 +361,6 @@ fn confront<D: Send, H: Send>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::two_party::between;
 
     /// Three messages with the second tampered with.
     fn outcome(how: Tamper) -> Result<Vec<u8>, Error> {
@@ -378,7 +377,10 @@ mod tests {
             channel.recv_into("three", &mut received[3..])?;
             Ok(received)
         };
-        between((tamper(left, 1, how), right), STALL, send, receive).1
+        thread::scope(|scope| {
+            scope.spawn(|| party(tamper(left, 1, how), PATIENCE, 1, send).map(drop));
+            party(right, STALL, 2, receive)
+        })
     }
 
     #[test]

@@ -1,15 +1,21 @@
 //! Both parties of a protocol in one process, over any kind of link.
 
 use std::{
+    io::{self, Read, Write},
     panic::resume_unwind,
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
 
 use rand::{SeedableRng, rngs::StdRng};
+use tempfile::TempDir;
 use vesica_net::{
     CancelToken, Channel, Error, Identity, Transport,
-    transport::{memory, tcp, tls},
+    transport::{
+        files::{Files, Side},
+        memory, tcp, tls,
+    },
 };
 
 /// One end of a link.
@@ -31,11 +37,13 @@ pub enum Link {
     Tcp,
     /// Mutually authenticated TLS over that.
     Tls,
+    /// Files in a directory that both see.
+    Files,
 }
 
 impl Link {
     /// Every kind.
-    pub const ALL: [Self; 3] = [Self::Memory, Self::Tcp, Self::Tls];
+    pub const ALL: [Self; 4] = [Self::Memory, Self::Tcp, Self::Tls, Self::Files];
 
     /// Connects two parties.
     pub fn connect(self) -> (Wire, Wire) {
@@ -49,6 +57,7 @@ impl Link {
                 (Box::new(left), Box::new(right))
             }
             Self::Tls => connect_tls(),
+            Self::Files => connect_files(),
         }
     }
 }
@@ -71,6 +80,38 @@ fn connect_tls() -> (Wire, Wire) {
         let right = tls::client(right, &you, &prints[0], PATIENCE, &cancel).unwrap();
         (Box::new(left.join().unwrap()) as Wire, Box::new(right) as Wire)
     })
+}
+
+fn connect_files() -> (Wire, Wire) {
+    let directory = Arc::new(TempDir::new().unwrap());
+    let open = |side| {
+        let files = Files::open(directory.path(), side).unwrap();
+        Box::new(InDirectory { files, _directory: directory.clone() }) as Wire
+    };
+    (open(Side::A), open(Side::B))
+}
+
+/// One end of a conversation by files, which keeps their directory as long as it needs it.
+struct InDirectory {
+    // Dropped before the directory.
+    files: Files,
+    _directory: Arc<TempDir>,
+}
+
+impl Read for InDirectory {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        self.files.read(buf)
+    }
+}
+
+impl Write for InDirectory {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        self.files.write(buf)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.files.flush()
+    }
 }
 
 /// Runs two honest parties over a link with seeded randomness and returns what both give.

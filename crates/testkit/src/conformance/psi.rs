@@ -386,13 +386,6 @@ macro_rules! psi_conformance {
             fn equal_lengths() {
                 psi::equal_lengths($protocol);
             }
-
-            #[test]
-            #[ignore = "a million items take minutes without optimisation"]
-            fn large() {
-                assert!($budget == Budget::Symmetric, "a group operation takes 50 µs");
-                psi::large($protocol);
-            }
         }
     };
 }

@@ -3,6 +3,7 @@
 //! One file a subcommand. **Must never hold** cryptography or knowledge of tables: what is done is
 //! done by `vesica`, this room only asks for it and shows what came of it.
 
+mod bench;
 mod cancel;
 mod check;
 mod demo;
@@ -47,6 +48,8 @@ enum Command {
     Run(Box<run::Args>),
     /// List the protocols there are
     Protocols(protocols::Args),
+    /// Time protocols against each other, both parties in one process
+    Bench(bench::Bench),
 }
 
 fn main() -> ExitCode {
@@ -59,6 +62,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(args),
         Command::Run(args) => run::run(*args),
         Command::Protocols(args) => protocols::run(&args),
+        Command::Bench(bench) => bench.run().map_err(|error| Failure::bug(error.to_string())),
     });
     match ended {
         Ok(Ok(())) => ExitCode::SUCCESS,

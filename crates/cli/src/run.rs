@@ -14,7 +14,10 @@ use vesica::{
 };
 use vesica_net::{
     CancelToken, Channel, Fingerprint, Identity, Transport,
-    transport::{tcp, tls},
+    transport::{
+        files::{self, Files},
+        tcp, tls,
+    },
 };
 
 use crate::{cancel, exit::Failure, keygen, progress::Progress};
@@ -226,8 +229,11 @@ impl Args {
         let (Some(dir), Some(side)) = (&self.way.exchange_dir, self.side) else {
             return Err(Failure::usage("say how to reach the other side"));
         };
-        let _ = (dir, side);
-        Err(Failure::usage("not yet"))
+        let (role, side) = match side {
+            Side::A => (Role::A, files::Side::A),
+            Side::B => (Role::B, files::Side::B),
+        };
+        Ok((role, Box::new(Files::open(dir, side)?)))
     }
 }
 

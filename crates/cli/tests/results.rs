@@ -6,7 +6,7 @@ mod harness;
 
 use std::collections::HashSet;
 
-use harness::{Connecting, Lab, Listening, Party, ended, feed};
+use harness::{Connecting, Lab, Listening, Party, Running, ended, feed};
 
 /// The keys of every protocol, from the program itself.
 fn protocols() -> Vec<String> {
@@ -178,4 +178,22 @@ fn an_output_that_exists_is_replaced() {
     lab.run(&[], &[]).iter().for_each(|ended| _ = ended.assert(0, &[]));
     let output = |party: Party| lab.output(party).unwrap();
     assert_eq!([output(Connecting), output(Listening)], ["k\nx\n"; 2]);
+}
+
+#[test]
+fn files_in_a_directory_instead_of_a_connection() {
+    let lab = Lab::new();
+    lab.write(Connecting, "k\nx\ny\n");
+    lab.write(Listening, "k\ny\nz\n");
+    let shared = tempfile::tempdir().unwrap();
+    let directory = shared.path().to_str().unwrap();
+    let start = |party, side| {
+        let way = ["--exchange-dir", directory, "--side", side];
+        Running::start(lab.command(party, &way, &[]))
+    };
+    let (a, b) = (start(Connecting, "a"), start(Listening, "b"));
+    a.end().assert(0, &["1 of 2 keys match"]);
+    b.end().assert(0, &["1 of 2 keys match"]);
+    assert_eq!(lab.output(Connecting).unwrap(), "k\ny\n");
+    assert_eq!(std::fs::read_dir(directory).unwrap().count(), 0);
 }

@@ -1,6 +1,6 @@
 //! One run with another party, step by step: terms, sets, seed, protocol, end.
 //!
-//! A step's error ends the session; [`Session::over`] is where the other side is told why.
+//! A step's error ends the session; [`crate::run()`] then tells the other side why.
 
 use std::{
     sync::{

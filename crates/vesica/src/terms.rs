@@ -351,7 +351,7 @@ mod tests {
         let message = refused(&named, &strict).1;
         assert!(message.contains("security of the protocol"), "{message}");
         assert!(message.contains("malicious wanted"), "{message}");
-        assert_eq!(strict.check().is_ok(), true);
+        assert!(strict.check().is_ok());
         assert!(Offer { protocol: Some("dh".into()), ..strict }.check().is_err());
     }
 

@@ -159,8 +159,9 @@ where
 {
     let (left, right) = Link::Memory.connect();
     let ((left, sent), (right, received)) = (record(left), record(right));
-    let outcomes = between((left, right), PATIENCE, sender, receiver);
-    (outcomes.0.map(drop).unwrap(), outcomes.1.map(drop).unwrap());
+    let (a, b) = between((left, right), PATIENCE, sender, receiver);
+    a.map(drop).unwrap();
+    b.map(drop).unwrap();
     Transcripts { sender: sent.transcript(), receiver: received.transcript() }
 }
 

@@ -41,7 +41,7 @@ const RIGHT: Protocol = Protocol {
 };
 
 fn right(sizes: Sizes, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Box<dyn Receiver> {
-    (naive::PROTOCOL.receiver)(sizes, channel, rng).unwrap()
+    (naive::PROTOCOL.receiver)(sizes, channel, rng).expect("it has nothing to prepare")
 }
 
 static LOSES_ONE_OF_MANY: Protocol = naive_with(|sizes, channel, rng| {

@@ -75,9 +75,9 @@ pub fn receive<G: Group>(
 ) -> Result<Vec<Seed>> {
     // 2.
     // The random elements are sent, but which of each pair is the random one is the choice.
-    let secrets: Vec<(Zeroizing<G::Scalar>, Zeroizing<G::Element>)> = (0..choices.len())
-        .map(|_| (G::random_scalar(rng).into(), G::random_element(rng).into()))
-        .collect();
+    let mut secret =
+        |_| (Zeroizing::new(G::random_scalar(rng)), Zeroizing::new(G::random_element(rng)));
+    let secrets: Vec<_> = (0..choices.len()).map(&mut secret).collect();
     let pairs: Vec<[G::Encoded; 2]> = secrets
         .par_iter()
         .enumerate()

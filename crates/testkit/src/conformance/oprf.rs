@@ -51,7 +51,7 @@ impl Case {
     fn new(instances: usize, spread: Points) -> Self {
         let mut rng = StdRng::seed_from_u64(instances as u64);
         // Half of the words are equal: instances must differ all the same.
-        let word = |j: usize| if j % 2 == 0 { Block(5) } else { Block(j as u128) };
+        let word = |j: usize| if j.is_multiple_of(2) { Block(5) } else { Block(j as u128) };
         let words: Vec<Block> = (0..instances).map(word).collect();
         let (mut starts, mut points) = (vec![0], Vec::new());
         for (j, word) in words.iter().enumerate() {
@@ -63,7 +63,7 @@ impl Case {
             };
             let start = points.len();
             points.extend((0..count).map(|_| Block::random(&mut rng)));
-            if count > 0 && j % 2 == 0 {
+            if count > 0 && j.is_multiple_of(2) {
                 points[start + j % count] = *word;
             }
             starts.push(points.len() as u32);
@@ -82,9 +82,9 @@ impl Case {
         let distinct: HashSet<&Block> = received.iter().collect();
         assert_eq!(distinct.len(), received.len(), "instances are different functions");
         for (j, (word, received)) in self.words.iter().zip(&received).enumerate() {
-            for i in self.starts[j] as usize..self.starts[j + 1] as usize {
-                let same_point = self.points[i] == *word;
-                assert_eq!(values[i] == *received, same_point, "instance {j}, point {i}");
+            let instance = self.starts[j] as usize..self.starts[j + 1] as usize;
+            for (point, value) in self.points[instance.clone()].iter().zip(&values[instance]) {
+                assert_eq!(value == received, point == word, "instance {j}");
             }
         }
     }

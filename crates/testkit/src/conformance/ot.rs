@@ -172,11 +172,14 @@ impl Call {
     }
 }
 
-/// Base OTs: `send` makes pairs of seeds, `receive` gets the chosen ones.
-pub fn base(
-    send: fn(usize, &mut Channel, &mut dyn CryptoRng) -> Result<Vec<[Seed; 2]>>,
-    receive: fn(&Bits, &mut Channel, &mut dyn CryptoRng) -> Result<Vec<Seed>>,
-) {
+/// The sender of base OTs: pairs of seeds, as many as asked for.
+pub type BaseSender = fn(usize, &mut Channel, &mut dyn CryptoRng) -> Result<Vec<[Seed; 2]>>;
+
+/// The receiver of base OTs: the chosen seed of each pair.
+pub type BaseReceiver = fn(&Bits, &mut Channel, &mut dyn CryptoRng) -> Result<Vec<Seed>>;
+
+/// Base OTs, over memory and TCP.
+pub fn base(send: BaseSender, receive: BaseReceiver) {
     let cases = || BASE_SIZES.into_iter().flat_map(|n| Choices::ALL.map(|choices| (n, choices)));
     let send_all = |channel: &mut Channel, rng: &mut StdRng| {
         cases().map(|(n, _)| send(n, channel, rng)).collect::<Result<Vec<_>>>()

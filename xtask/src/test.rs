@@ -1,6 +1,7 @@
 //! `cargo xtask test`: every check and every test, and one line that says how many.
 
 use std::{
+    fmt,
     io::{self, BufRead, BufReader, Write},
     process::{Command, Stdio},
     time::Instant,
@@ -75,13 +76,16 @@ struct Tally {
 /// Runs every step, up to the first that fails.
 pub fn run(repository: &Repository) -> Result<(), Failure> {
     let mut tally = Tally::default();
-    let done = STEPS.iter().try_for_each(|step| step.run(repository, &mut tally));
-    if let Err(failure) = &done {
-        eprintln!("xtask: {failure}");
-        tally.failed = tally.failed.max(1);
+    match STEPS.iter().try_for_each(|step| step.run(repository, &mut tally)) {
+        Ok(()) => {
+            println!("{tally}");
+            Ok(())
+        }
+        Err(failure) => {
+            tally.failed = tally.failed.max(1);
+            Err(format!("{failure}; the steps after it did not run\n{tally}"))
+        }
     }
-    println!("{} passed, {} failed", tally.passed, tally.failed);
-    done.map_err(|_| "the steps after the failed one did not run".to_owned())
 }
 
 impl Step {
@@ -130,6 +134,12 @@ fn tests(command: &mut Command, tally: &mut Tally) -> io::Result<std::process::E
         }
     }
     child.wait()
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} passed, {} failed", self.passed, self.failed)
+    }
 }
 
 impl Tally {

@@ -110,7 +110,13 @@ impl Bench {
             writeln!(
                 out,
                 "{:<12} {:>10} {:>10} {:>9} {:>14} {:>14} {:>7}",
-                "protocol", "receiver", "sender", "seconds", "B to receiver", "B to sender", "rounds"
+                "protocol",
+                "receiver",
+                "sender",
+                "seconds",
+                "B to receiver",
+                "B to sender",
+                "rounds"
             )?;
         }
         let mut wrong = 0;
@@ -207,8 +213,10 @@ fn run_once(
     sent.map_err(|_| "the sender panicked")??;
 
     let phases = |party, meter: &Meter| {
-        let record = move |phase: vesica_net::Phase| {
-            PhaseRecord { party, name: phase.name, seconds: phase.time.as_secs_f64() }
+        let record = move |phase: vesica_net::Phase| PhaseRecord {
+            party,
+            name: phase.name,
+            seconds: phase.time.as_secs_f64(),
         };
         meter.phases().into_iter().map(record).collect::<Vec<_>>()
     };

@@ -1,8 +1,11 @@
 //! Labelled, bounded, metered messages over a byte stream.
 //!
-//! A message on the wire is one byte `n`, a label of `n` ASCII characters, the payload's length as
-//! eight bytes little endian, and the payload. Two labels are the channel's own: `abort` carries one
-//! byte, an [`AbortReason`]; `busy` is empty and says that the sender is still at work.
+//! A message on the wire is one byte `n` from 1 to 40, a label of `n` ASCII characters, the
+//! payload's length as eight bytes little endian, and the payload in segments of 16,383 bytes (the
+//! last may be shorter), each after one byte zero. Wherever a message or a segment may begin, the
+//! byte 255 and the code of an [`AbortReason`] may come instead and end the stream: so a party can
+//! say why it stops in the middle of a large message too. Two labels are the channel's own: `busy` is
+//! empty and says that the sender is still at work, `end` is empty and ends the run.
 
 use std::{
     io,
@@ -15,17 +18,18 @@ use std::{
 
 use bytemuck::Pod;
 
-use crate::{AbortReason, Deviation, Error, Meter, Result, Transport};
+use crate::{AbortReason, Deviation, Error, Meter, Result, Transport, meter::Flight};
+
+const _: () = assert!(cfg!(target_endian = "little"), "values travel as they lie in memory");
 
 /// The longest label, in bytes.
 pub const MAX_LABEL: usize = 40;
 
+/// Payload bytes of a segment: with the byte before them they fill a TLS record.
+pub(crate) const SEGMENT: usize = (1 << 14) - 1;
+
 /// Bytes gathered before they are handed to the transport, and read ahead from it.
 const BUFFER: usize = 1 << 16;
-
-/// What one turn of [`Channel::exchange`] moves each way: less than any transport buffers, so that
-/// two parties can both write it before either reads.
-const EXCHANGE_CHUNK: usize = 1 << 14;
 
 /// How often a busy party says so.
 const BUSY_INTERVAL: Duration = Duration::from_secs(1);
@@ -33,11 +37,15 @@ const BUSY_INTERVAL: Duration = Duration::from_secs(1);
 /// How many `busy` messages in a row are put up with: an hour and a half of them.
 const BUSY_LIMIT: u32 = 5400;
 
-/// How long [`Channel::abort`] tries to get its reason across.
-const ABORT_PATIENCE: Duration = Duration::from_secs(2);
+/// How long a party that stops tries to be heard, and to hear why the other one stopped.
+const LAST_WORDS: Duration = Duration::from_secs(2);
 
-const ABORT: &str = "abort";
 const BUSY: &str = "busy";
+const END: &str = "end";
+
+/// The byte that begins a segment, and the one that begins an abort.
+const GOES_ON: u8 = 0;
+const ABORT: u8 = 255;
 
 /// Asks the channel it came from to stop; may be used from any thread.
 #[derive(Debug, Clone, Default)]
@@ -60,12 +68,22 @@ pub struct Channel {
     transport: Box<dyn Transport>,
     stall: Duration,
     cancel: CancelToken,
-    meter: Meter,
+    pub(crate) meter: Meter,
+    /// Whole headers and segments that the transport has not taken yet.
     out: Vec<u8>,
-    /// Bytes read ahead: `ahead[ahead_at..]` is still to be consumed.
+    /// Whether anything was sent since the transport was last flushed.
+    unflushed: bool,
+    last_send: Instant,
+    /// Bytes read ahead: `ahead[ahead_at..ahead_end]` is still to be consumed.
     ahead: Vec<u8>,
     ahead_at: usize,
-    last_send: Instant,
+    ahead_end: usize,
+    /// Payload bytes of the current message that have not been received yet.
+    unread: u64,
+    /// Once the run is over but for last words: when to stop trying.
+    deadline: Option<Instant>,
+    /// Whether the peer is known to be gone, so that it cannot be told anything.
+    alone: bool,
 }
 
 impl Channel {
@@ -76,10 +94,15 @@ impl Channel {
             stall: Duration::from_secs(60),
             cancel: CancelToken::default(),
             meter: Meter::default(),
-            out: Vec::with_capacity(BUFFER),
-            ahead: Vec::new(),
-            ahead_at: 0,
+            out: Vec::with_capacity(BUFFER + SEGMENT),
+            unflushed: false,
             last_send: Instant::now(),
+            ahead: vec![0; BUFFER],
+            ahead_at: 0,
+            ahead_end: 0,
+            unread: 0,
+            deadline: None,
+            alone: false,
         }
     }
 
@@ -121,20 +144,41 @@ impl Channel {
     }
 
     /// Sends one message. It may wait in a buffer until [`Channel::flush`] or the next receive.
+    ///
+    /// # Errors
+    /// [`Error::Closed`], [`Error::Stalled`], [`Error::Cancelled`], [`Error::Aborted`] and
+    /// [`Error::Io`].
     pub fn send(&mut self, label: &'static str, payload: &[u8]) -> Result<()> {
-        self.send_header(label, payload.len())?;
-        self.write_buffered(payload)
+        self.meter.count_flight(Flight::Out);
+        self.put_header(label, payload.len());
+        for segment in payload.chunks(SEGMENT) {
+            self.put_segment(segment);
+            if self.is_full() {
+                self.drain()?;
+            }
+        }
+        Ok(())
     }
 
     /// Sends values as their little-endian bytes.
+    ///
+    /// # Errors
+    /// As [`Channel::send`].
     pub fn send_slice<T: Pod>(&mut self, label: &'static str, values: &[T]) -> Result<()> {
         self.send(label, bytemuck::cast_slice(values))
     }
 
     /// Hands everything sent so far to the transport.
+    ///
+    /// # Errors
+    /// As [`Channel::send`].
     pub fn flush(&mut self) -> Result<()> {
         self.drain()?;
-        self.patiently(|transport| transport.flush().map(|()| 1)).map(|_| ())
+        if self.unflushed {
+            self.patiently(|transport| transport.flush().map(|()| 1))?;
+            self.unflushed = false;
+        }
+        Ok(())
     }
 
     /// Receives a message of exactly `buf.len()` bytes.
@@ -143,12 +187,9 @@ impl Channel {
     /// [`Deviation::WrongLength`] before any byte of the payload is read, and what every receive
     /// can meet: [`Error::Closed`], [`Error::Stalled`], [`Error::Aborted`] and the like.
     pub fn recv_into(&mut self, label: &'static str, buf: &mut [u8]) -> Result<()> {
-        let received = self.recv_header(label)?;
-        let expected = buf.len() as u64;
-        if received != expected {
-            return Err(self.deviation(Deviation::WrongLength { label, expected, received }));
-        }
-        self.read_exact(label, buf)
+        self.turn_to_receive()?;
+        self.await_length(label, buf.len())?;
+        self.read_payload(label, buf)
     }
 
     /// Receives exactly `buf.len()` values.
@@ -164,48 +205,22 @@ impl Channel {
     /// # Errors
     /// [`Deviation::TooLong`] before anything is allocated, and as [`Channel::recv_into`].
     pub fn recv_len(&mut self, label: &'static str, max: usize) -> Result<Vec<u8>> {
-        let received = self.recv_header(label)?;
+        self.turn_to_receive()?;
+        let received = self.await_header(label)?;
         let max = max as u64;
         if received > max {
             return Err(self.deviation(Deviation::TooLong { label, max, received }));
         }
         let mut payload = vec![0; received as usize];
-        self.read_exact(label, &mut payload)?;
+        self.read_payload(label, &mut payload)?;
         Ok(payload)
     }
 
-    /// Sends `out` and receives exactly `into.len()` bytes at the same time, in chunks, so that two
-    /// parties that both have much to say do not block each other.
+    /// Tells a waiting peer, once a second at the most, that this party is still at work. To be
+    /// called from long computations between two messages. Never waits for the peer.
     ///
     /// # Errors
-    /// As [`Channel::recv_into`].
-    pub fn exchange(&mut self, label: &'static str, out: &[u8], into: &mut [u8]) -> Result<()> {
-        self.send_header(label, out.len())?;
-        self.flush()?;
-        let received = self.recv_header(label)?;
-        let expected = into.len() as u64;
-        if received != expected {
-            return Err(self.deviation(Deviation::WrongLength { label, expected, received }));
-        }
-        let mut outgoing = out.chunks(EXCHANGE_CHUNK);
-        let mut incoming = into.chunks_mut(EXCHANGE_CHUNK);
-        loop {
-            let (chunk_out, chunk_in) = (outgoing.next(), incoming.next());
-            if chunk_out.is_none() && chunk_in.is_none() {
-                return Ok(());
-            }
-            if let Some(chunk) = chunk_out {
-                self.write_buffered(chunk)?;
-                self.flush()?;
-            }
-            if let Some(chunk) = chunk_in {
-                self.read_exact(label, chunk)?;
-            }
-        }
-    }
-
-    /// Tells a waiting peer, once a second at the most, that this party is still at work. To be
-    /// called from long computations between two messages.
+    /// As [`Channel::send`], but for [`Error::Stalled`].
     pub fn busy(&mut self) -> Result<()> {
         if self.cancel.is_cancelled() {
             return Err(Error::Cancelled { phase: self.meter.phase() });
@@ -213,181 +228,316 @@ impl Channel {
         if self.last_send.elapsed() < BUSY_INTERVAL {
             return Ok(());
         }
-        self.send_header(BUSY, 0)?;
-        self.flush()
+        // A peer that does not take what was sent before is not waiting for us.
+        if self.out.is_empty() {
+            self.put_header(BUSY, 0);
+        }
+        self.last_send = Instant::now();
+        self.try_flush().map(|_| ())
     }
 
-    /// Tells the peer that this party stops, and why. Best effort: the run is over either way.
+    /// Ends the run in order: returns once the other side has received everything and says so. Both
+    /// parties call it, after their last message; then the channel may be dropped without loss.
+    ///
+    /// # Errors
+    /// As [`Channel::recv_into`].
+    pub fn finish(&mut self) -> Result<()> {
+        self.put_header(END, 0);
+        self.flush()?;
+        self.await_length(END, 0)
+    }
+
+    /// Tells the peer that this party stops, and why, and waits up to two seconds for it to close,
+    /// so that the reason is not lost with the connection. Best effort: the run is over either way.
     pub fn abort(&mut self, reason: AbortReason) {
-        self.stall = self.stall.min(ABORT_PATIENCE);
+        if self.alone {
+            return;
+        }
+        self.begin_last_words();
         self.cancel = CancelToken::default();
-        self.out.clear();
-        let told = self.send(ABORT, &[reason.code()]).and_then(|()| self.flush());
+        self.put(&[ABORT, reason.code()]);
         // There is nobody left to tell that telling failed.
-        drop(told);
+        if self.flush().is_ok() {
+            while self.fill_ahead().is_ok() {}
+        }
+        self.alone = true;
     }
 
-    fn send_header(&mut self, label: &'static str, len: usize) -> Result<()> {
-        debug_assert!(!label.is_empty() && label.len() <= MAX_LABEL && label.is_ascii());
+    /// What was sent goes out before a receive: the peer may be waiting for it.
+    fn turn_to_receive(&mut self) -> Result<()> {
+        self.flush()?;
+        self.meter.count_flight(Flight::In);
+        Ok(())
+    }
+
+    /// Appends a message's header to what is to be sent.
+    pub(crate) fn put_header(&mut self, label: &'static str, len: usize) {
+        debug_assert!(!label.is_empty() && label.len() <= MAX_LABEL && is_label(label));
         let mut header = Vec::with_capacity(1 + MAX_LABEL + 8);
         header.push(label.len() as u8);
         header.extend_from_slice(label.as_bytes());
         header.extend_from_slice(&(len as u64).to_le_bytes());
-        self.write_buffered(&header)
+        self.put(&header);
+    }
+
+    /// Appends a segment of a payload to what is to be sent.
+    pub(crate) fn put_segment(&mut self, segment: &[u8]) {
+        self.put(&[GOES_ON]);
+        self.put(segment);
+    }
+
+    fn put(&mut self, bytes: &[u8]) {
+        self.meter.count_sent(bytes.len());
+        self.last_send = Instant::now();
+        self.out.extend_from_slice(bytes);
+        self.unflushed = true;
+    }
+
+    /// Whether enough has gathered to be handed to the transport.
+    pub(crate) fn is_full(&self) -> bool {
+        self.out.len() >= BUFFER
+    }
+
+    /// Waits for a message of this label and exactly this length.
+    pub(crate) fn await_length(&mut self, label: &'static str, len: usize) -> Result<()> {
+        let received = self.await_header(label)?;
+        let expected = len as u64;
+        if received != expected {
+            return Err(self.deviation(Deviation::WrongLength { label, expected, received }));
+        }
+        Ok(())
     }
 
     /// The length of the next message, which must bear this label.
-    fn recv_header(&mut self, label: &'static str) -> Result<u64> {
-        self.flush()?;
+    fn await_header(&mut self, label: &'static str) -> Result<u64> {
         for _ in 0..=BUSY_LIMIT {
             let (received, len) = self.read_header(label)?;
-            match (received.as_str(), len) {
-                (l, len) if l == label => return Ok(len),
-                (BUSY, 0) => continue,
-                (ABORT, 1) => return Err(self.read_abort()),
-                _ => {
-                    let deviation = Deviation::UnexpectedLabel { expected: label, received };
-                    return Err(self.deviation(deviation));
-                }
+            if received == label {
+                return Ok(len);
+            }
+            if (received.as_str(), len) != (BUSY, 0) {
+                let deviation = Deviation::UnexpectedLabel { expected: label, received };
+                return Err(self.deviation(deviation));
             }
         }
         Err(self.deviation(Deviation::BusyForever { limit: BUSY_LIMIT }))
     }
 
     fn read_header(&mut self, expected: &'static str) -> Result<(String, u64)> {
-        let mut label_len = [0];
-        self.read_exact(expected, &mut label_len)?;
-        let mut label = vec![0; label_len[0] as usize];
-        if !(1..=MAX_LABEL).contains(&label.len()) {
-            return Err(self.deviation(Deviation::NotAMessage { expected }));
-        }
-        self.read_exact(expected, &mut label)?;
+        let label_len = match self.read_byte()? {
+            ABORT => return Err(self.read_abort()),
+            n if (1..=MAX_LABEL).contains(&n.into()) => usize::from(n),
+            _ => return Err(self.deviation(Deviation::NotAMessage { expected })),
+        };
+        let mut label = vec![0; label_len];
+        self.read_exact(&mut label)?;
         let received = String::from_utf8(label)
             .ok()
-            .filter(|l| l.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_/. ".contains(&b)))
+            .filter(|label| is_label(label))
             .ok_or_else(|| self.deviation(Deviation::NotAMessage { expected }))?;
         let mut len = [0; 8];
-        self.read_exact(expected, &mut len)?;
-        Ok((received, u64::from_le_bytes(len)))
+        self.read_exact(&mut len)?;
+        self.unread = u64::from_le_bytes(len);
+        Ok((received, self.unread))
+    }
+
+    fn read_payload(&mut self, label: &'static str, buf: &mut [u8]) -> Result<()> {
+        buf.chunks_mut(SEGMENT).try_for_each(|segment| self.read_segment(label, segment))
+    }
+
+    pub(crate) fn read_segment(&mut self, label: &'static str, segment: &mut [u8]) -> Result<()> {
+        match self.read_byte()? {
+            GOES_ON => self.read_exact(segment)?,
+            ABORT => return Err(self.read_abort()),
+            _ => return Err(self.malformed(label, "a segment begins with an unknown byte")),
+        }
+        self.unread -= segment.len() as u64;
+        Ok(())
     }
 
     fn read_abort(&mut self) -> Error {
-        let mut code = [0];
-        match self.read_exact(ABORT, &mut code) {
-            Ok(()) => {
-                let reason = AbortReason::from_code(code[0]);
-                Error::Aborted { phase: self.meter.phase(), reason }
+        match self.read_byte() {
+            Ok(code) => {
+                self.alone = true;
+                Error::Aborted { phase: self.meter.phase(), reason: AbortReason::from_code(code) }
             }
             Err(error) => error,
         }
     }
 
-    fn write_buffered(&mut self, bytes: &[u8]) -> Result<()> {
-        self.meter.count_sent(bytes.len());
-        self.last_send = Instant::now();
-        if self.out.len() + bytes.len() <= BUFFER {
-            self.out.extend_from_slice(bytes);
-            return Ok(());
-        }
-        self.drain()?;
-        if bytes.len() <= BUFFER {
-            self.out.extend_from_slice(bytes);
-            return Ok(());
-        }
-        self.write_all(bytes)
+    fn read_byte(&mut self) -> Result<u8> {
+        let mut byte = [0];
+        self.read_exact(&mut byte)?;
+        Ok(byte[0])
     }
 
-    /// Empties the buffer into the transport.
-    fn drain(&mut self) -> Result<()> {
-        let mut out = std::mem::take(&mut self.out);
-        let written = self.write_all(&out);
-        out.clear();
-        self.out = out;
-        written
-    }
-
-    fn write_all(&mut self, mut bytes: &[u8]) -> Result<()> {
-        while !bytes.is_empty() {
-            let written = match self.patiently(|transport| transport.write(bytes)) {
-                // A peer that said why it stops and then closed deserves to be heard.
-                Err(Error::Closed { phase }) => {
-                    return Err(self.last_words().unwrap_or(Error::Closed { phase }));
-                }
-                written => written?,
-            };
-            bytes = &bytes[written..];
-        }
-        Ok(())
-    }
-
-    /// After a write failed: an abort message that the peer sent before it closed, if there is one.
-    fn last_words(&mut self) -> Option<Error> {
-        // What comes first may be messages of the step this party never got to; only a stream that
-        // is at an abort message already is understood.
-        let (label, len) = self.read_header(ABORT).ok()?;
-        (label == ABORT && len == 1).then(|| self.read_abort())
-    }
-
-    fn read_exact(&mut self, label: &'static str, mut buf: &mut [u8]) -> Result<()> {
-        debug_assert!(!label.is_empty());
-        self.meter.count_received(buf.len());
+    fn read_exact(&mut self, mut buf: &mut [u8]) -> Result<()> {
         while !buf.is_empty() {
-            if self.ahead_at == self.ahead.len() && buf.len() < BUFFER {
+            if self.ahead_at == self.ahead_end {
                 self.fill_ahead()?;
             }
-            let read = if self.ahead_at < self.ahead.len() {
-                let available = &self.ahead[self.ahead_at..];
-                let n = available.len().min(buf.len());
-                buf[..n].copy_from_slice(&available[..n]);
-                self.ahead_at += n;
-                n
-            } else {
-                self.patiently(|transport| transport.read(buf))?
-            };
-            buf = &mut buf[read..];
+            let available = &self.ahead[self.ahead_at..self.ahead_end];
+            let n = available.len().min(buf.len());
+            buf[..n].copy_from_slice(&available[..n]);
+            self.ahead_at += n;
+            self.meter.count_received(n);
+            buf = &mut buf[n..];
         }
         Ok(())
     }
 
+    /// Replaces what was read ahead. While it waits for the peer, what is still to be sent goes out,
+    /// since the peer may be waiting for that.
     fn fill_ahead(&mut self) -> Result<()> {
         let mut ahead = std::mem::take(&mut self.ahead);
-        ahead.resize(BUFFER, 0);
-        let read = self.patiently(|transport| transport.read(&mut ahead));
-        ahead.truncate(*read.as_ref().unwrap_or(&0));
+        let mut since = Instant::now();
+        let read = loop {
+            match self.attempt(|transport| transport.read(&mut ahead)) {
+                Ok(None) => {}
+                Ok(Some(read)) => break Ok(read),
+                Err(error) => break Err(error),
+            }
+            match self.try_flush() {
+                Ok(true) => since = Instant::now(),
+                Ok(false) => {}
+                Err(error) => break Err(error),
+            }
+            if let Err(error) = self.check_stall(since) {
+                break Err(error);
+            }
+        };
         self.ahead = ahead;
-        self.ahead_at = 0;
+        (self.ahead_at, self.ahead_end) = (0, *read.as_ref().unwrap_or(&0));
         read.map(|_| ())
     }
 
-    /// Repeats an operation that may come back empty-handed, until it moves bytes, the stall timeout
-    /// runs out or somebody cancels. Zero bytes moved means that the peer closed.
+    /// Hands what has gathered to the transport.
+    pub(crate) fn drain(&mut self) -> Result<()> {
+        let mut since = Instant::now();
+        while !self.out.is_empty() {
+            if self.try_write()? {
+                since = Instant::now();
+            } else {
+                self.check_stall(since)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Hands over and flushes what the transport takes at once. Returns whether anything moved.
+    pub(crate) fn try_flush(&mut self) -> Result<bool> {
+        let mut moved = false;
+        while !self.out.is_empty() {
+            if !self.try_write()? {
+                return Ok(moved);
+            }
+            moved = true;
+        }
+        if self.unflushed {
+            let flushed = self.attempt(|transport| transport.flush().map(|()| 1))?.is_some();
+            self.unflushed = !flushed;
+            moved |= flushed;
+        }
+        Ok(moved)
+    }
+
+    /// Whether everything sent so far has been handed over and flushed.
+    pub(crate) fn is_flushed(&self) -> bool {
+        !self.unflushed
+    }
+
+    /// One attempt to hand over what has gathered. Returns whether anything moved.
+    fn try_write(&mut self) -> Result<bool> {
+        let out = std::mem::take(&mut self.out);
+        let written = self.attempt(|transport| transport.write(&out));
+        self.out = out;
+        match written {
+            Ok(written) => {
+                self.out.drain(..written.unwrap_or(0));
+                Ok(written.is_some())
+            }
+            // A peer that said why it stops and then closed deserves to be heard.
+            Err(Error::Closed { phase }) => {
+                Err(self.last_words().unwrap_or(Error::Closed { phase }))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// From here on the run is over, and what is still tried has one deadline for all of it.
+    fn begin_last_words(&mut self) {
+        self.deadline.get_or_insert_with(|| Instant::now() + LAST_WORDS);
+        self.stall = LAST_WORDS;
+    }
+
+    /// After a write failed: the reason that the peer gave before it closed, if it gave one. What it
+    /// sent before that is passed over.
+    fn last_words(&mut self) -> Option<Error> {
+        self.out.clear();
+        self.unflushed = false;
+        self.begin_last_words();
+        let mut scratch = [0; SEGMENT];
+        loop {
+            let segment = self.unread.min(SEGMENT as u64) as usize;
+            let read = match segment {
+                0 => self.read_header(END).map(|_| ()),
+                _ => self.read_segment(END, &mut scratch[..segment]),
+            };
+            match read {
+                Ok(()) => {}
+                Err(error) => return matches!(error, Error::Aborted { .. }).then_some(error),
+            }
+        }
+    }
+
+    /// Repeats an operation that may come back empty-handed until it moves bytes.
     fn patiently(
         &mut self,
         mut operation: impl FnMut(&mut dyn Transport) -> io::Result<usize>,
     ) -> Result<usize> {
-        let started = Instant::now();
-        let phase = self.meter.phase();
+        let since = Instant::now();
         loop {
-            if self.cancel.is_cancelled() {
-                return Err(Error::Cancelled { phase });
+            if let Some(moved) = self.attempt(&mut operation)? {
+                return Ok(moved);
             }
-            match operation(self.transport.as_mut()) {
-                Ok(0) => return Err(Error::Closed { phase }),
-                Ok(moved) => return Ok(moved),
-                Err(error) => match error.kind() {
-                    io::ErrorKind::Interrupted => {}
-                    io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-                        if started.elapsed() >= self.stall {
-                            return Err(Error::Stalled { phase, after: self.stall });
-                        }
-                    }
-                    io::ErrorKind::BrokenPipe
-                    | io::ErrorKind::ConnectionReset
-                    | io::ErrorKind::ConnectionAborted
-                    | io::ErrorKind::UnexpectedEof => return Err(Error::Closed { phase }),
-                    _ => return Err(Error::Io { phase, source: error }),
-                },
-            }
+            self.check_stall(since)?;
         }
     }
+
+    /// An error once nothing moved for the stall timeout.
+    fn check_stall(&self, since: Instant) -> Result<()> {
+        if since.elapsed() >= self.stall {
+            return Err(Error::Stalled { phase: self.meter.phase(), after: self.stall });
+        }
+        Ok(())
+    }
+
+    /// One operation of the transport: the bytes it moved, or nothing if it blocked. Zero bytes moved
+    /// means that the peer closed.
+    fn attempt(
+        &mut self,
+        operation: impl FnOnce(&mut dyn Transport) -> io::Result<usize>,
+    ) -> Result<Option<usize>> {
+        let phase = self.meter.phase();
+        if self.cancel.is_cancelled() {
+            return Err(Error::Cancelled { phase });
+        }
+        if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            return Err(Error::Stalled { phase, after: LAST_WORDS });
+        }
+        let moved = match operation(self.transport.as_mut()) {
+            Ok(0) => Err(Error::Closed { phase }),
+            Ok(moved) => Ok(Some(moved)),
+            Err(error) if crate::transport::is_blocked(&error) => Ok(None),
+            Err(error) => Err(Error::from_io(error, phase)),
+        };
+        self.alone |= matches!(moved, Err(Error::Closed { .. }));
+        moved
+    }
+}
+
+/// Whether a label is made of the characters that labels are made of: what a peer calls its message
+/// is printed in errors.
+fn is_label(label: &str) -> bool {
+    label.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_/. ".contains(&b))
 }

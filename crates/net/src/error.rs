@@ -1,14 +1,105 @@
 //! What can go wrong between two parties, and whose fault it is.
 
-use std::{io, time::Duration};
+use std::{io, path::PathBuf, time::Duration};
 
-/// The result of an operation on a [`Channel`](crate::Channel).
+use crate::Fingerprint;
+
+/// The result of making a connection, or of an operation on a [`Channel`](crate::Channel).
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A failed operation on a [`Channel`](crate::Channel). Each variant names the phase it happened in.
+/// A connection that could not be made, or a failed operation on a [`Channel`](crate::Channel). What
+/// can happen in the middle of a run names the phase it happened in.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
+    /// An address that is not `host:port`, or whose host nobody knows.
+    #[error("the address `{address}` cannot be resolved ({source}); give it as host:port")]
+    Resolve {
+        /// The address as it was given.
+        address: String,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// No party answered at an address.
+    #[error(
+        "nobody answered at {address} within {} s (last attempt: {source}); is the other side \
+         listening there, and does a firewall let this through?",
+        after.as_secs_f64()
+    )]
+    Unreachable {
+        /// The address as it was given.
+        address: String,
+        /// How long it was tried.
+        after: Duration,
+        /// What the last attempt met.
+        source: io::Error,
+    },
+    /// This party cannot listen at an address.
+    #[error("cannot listen at {address}: {source}")]
+    Bind {
+        /// The address as it was given.
+        address: String,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// Nobody connected to this party.
+    #[error("nobody connected to {address} within {} s", after.as_secs_f64())]
+    NobodyCame {
+        /// The address this party listens at.
+        address: String,
+        /// How long it waited.
+        after: Duration,
+    },
+    /// The party at the other end is not the one that was expected.
+    #[error(
+        "the other side is not the expected one: expected {expected}, but it presented {presented}. \
+         No data was sent. If the other party has a new identity, ask it for its fingerprint by a \
+         way you trust, such as a telephone call, before you accept it"
+    )]
+    WrongPeer {
+        /// The fingerprint that this party was given.
+        expected: Fingerprint,
+        /// The fingerprint of the certificate that the other side showed.
+        presented: Fingerprint,
+    },
+    /// The party at the other end does not accept this party's identity.
+    #[error(
+        "the other side does not accept this party's identity, {presented}; it was started with \
+         another fingerprint. Tell it this one by a way that both trust"
+    )]
+    Refused {
+        /// The fingerprint of this party's own certificate.
+        presented: Fingerprint,
+    },
+    /// The other side does not set up TLS as this program does.
+    #[error(
+        "no TLS 1.3 connection with the other side ({what}); is it the program you mean, of a \
+         matching version, and not run without TLS?"
+    )]
+    Handshake {
+        /// What went wrong.
+        what: String,
+    },
+    /// A directory that cannot carry a run.
+    #[error("the directory {} cannot be used: {source}", directory.display())]
+    Directory {
+        /// The directory.
+        directory: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// A directory that holds files of an earlier run.
+    #[error(
+        "{} holds `{file}`, which is left over from another run; make sure that no run is going on \
+         there, then remove its `.vesica` files on both sides",
+        directory.display()
+    )]
+    LeftOver {
+        /// The directory.
+        directory: PathBuf,
+        /// The name of the first such file.
+        file: String,
+    },
     /// The connection ended before the run did.
     #[error("the connection was closed by the other side during phase `{phase}`")]
     Closed {
@@ -16,7 +107,7 @@ pub enum Error {
         phase: &'static str,
     },
     /// No byte moved for the whole stall timeout.
-    #[error("the other side has been silent for {} s during phase `{phase}`", after.as_secs_f64())]
+    #[error("nothing moved to or from the other side for {} s during phase `{phase}`", after.as_secs_f64())]
     Stalled {
         /// The phase this party was in.
         phase: &'static str,
@@ -56,6 +147,17 @@ pub enum Error {
 }
 
 impl Error {
+    /// The error of a transport's operation that failed for good in a phase.
+    pub(crate) fn from_io(source: io::Error, phase: &'static str) -> Self {
+        match source.kind() {
+            io::ErrorKind::BrokenPipe
+            | io::ErrorKind::ConnectionReset
+            | io::ErrorKind::ConnectionAborted
+            | io::ErrorKind::UnexpectedEof => Self::Closed { phase },
+            _ => Self::Io { phase, source },
+        }
+    }
+
     /// Whether the other side broke the protocol, as opposed to being lost or having stopped.
     pub fn is_peer_fault(&self) -> bool {
         matches!(self, Self::Peer { .. })
@@ -123,40 +225,35 @@ pub enum Deviation {
 }
 
 /// Why a party stops, as it tells the other before it closes. Deliberately coarse: no detail of one
-/// party's data may reach the other by way of an error.
+/// party's data may reach the other by way of an error. The numbers are the codes on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
+#[repr(u8)]
 pub enum AbortReason {
     /// Its own input could not be used.
-    Input,
+    Input = 1,
     /// The two sides' terms differ.
-    Terms,
+    Terms = 2,
     /// Somebody asked it to stop.
-    Cancelled,
+    Cancelled = 3,
     /// It caught this party breaking the protocol.
-    Misbehaviour,
+    Misbehaviour = 4,
     /// It failed for a reason of its own: its disk, its memory, or a bug.
-    Internal,
+    Internal = 5,
 }
 
 impl AbortReason {
-    /// All reasons with their code on the wire.
-    const CODES: [(Self, u8); 5] = [
-        (Self::Input, 1),
-        (Self::Terms, 2),
-        (Self::Cancelled, 3),
-        (Self::Misbehaviour, 4),
-        (Self::Internal, 5),
-    ];
-
     /// The code on the wire.
     pub(crate) fn code(self) -> u8 {
-        Self::CODES.iter().find(|(reason, _)| *reason == self).map_or(0, |(_, code)| *code)
+        self as u8
     }
 
     /// The reason of a code; an unknown one counts as [`AbortReason::Internal`].
     pub(crate) fn from_code(code: u8) -> Self {
-        Self::CODES.iter().find(|(_, c)| *c == code).map_or(Self::Internal, |(reason, _)| *reason)
+        [Self::Input, Self::Terms, Self::Cancelled, Self::Misbehaviour]
+            .into_iter()
+            .find(|reason| reason.code() == code)
+            .unwrap_or(Self::Internal)
     }
 }
 
@@ -169,5 +266,19 @@ impl std::fmt::Display for AbortReason {
             Self::Misbehaviour => "it says that we broke the protocol",
             Self::Internal => "it failed for a reason of its own",
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::AbortReason::{self, Cancelled, Input, Internal, Misbehaviour, Terms};
+
+    #[test]
+    fn every_reason_survives_the_wire_and_an_unknown_code_is_an_internal_failure() {
+        for reason in [Input, Terms, Cancelled, Misbehaviour, Internal] {
+            assert_eq!(AbortReason::from_code(reason.code()), reason);
+        }
+        assert_eq!(AbortReason::from_code(0), Internal);
+        assert_eq!(AbortReason::from_code(255), Internal);
     }
 }

@@ -5,18 +5,34 @@
 //! sent before it, so a forgotten flush cannot hang; [`Channel::exchange`] moves both directions at
 //! once, so two large writes cannot block each other; every message carries the label of its step, so
 //! a confused peer gets an error that names both steps; a length from the peer is checked against a
-//! bound before anything is allocated; a peer that falls silent is given up after a stall timeout.
+//! bound before anything is allocated; a peer that falls silent is given up after a stall timeout; a
+//! party that stops can say why, and the other one hears it even in the middle of a message.
 //! Bytes, flights and seconds are metered by named phase.
+//!
+//! The transports: [`transport::tcp`]; [`transport::tls`] over any other transport, both parties
+//! authenticated by an [`Identity`] of their own and the [`Fingerprint`] of the other's;
+//! [`transport::files`] for parties who can only exchange files; [`transport::memory`] within one
+//! process; and [`transport::shaper`], which gives any of them a bandwidth and a round-trip time.
 //!
 //! **Must never import** anything of the project: no cryptography but TLS lives here, and nothing
 //! here knows what the messages mean.
 
 pub mod channel;
 pub mod error;
+mod exchange;
+pub mod identity;
 pub mod meter;
 pub mod transport;
 
 pub use channel::{CancelToken, Channel};
 pub use error::{AbortReason, Deviation, Error, Result};
+pub use identity::{Fingerprint, FingerprintError, Identity, IdentityError};
 pub use meter::{Meter, Phase};
-pub use transport::Transport;
+pub use transport::{
+    Transport,
+    files::{self, Files},
+    memory,
+    shaper::{self, Link, Shaped},
+    tcp::{self, Tcp},
+    tls::{self, Tls},
+};

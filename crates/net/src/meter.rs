@@ -2,6 +2,9 @@
 
 use std::time::{Duration, Instant};
 
+/// The phase of a run that has not named one yet; making the connection counts to it.
+pub(crate) const CONNECT: &str = "connect";
+
 /// What one phase cost.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Phase {
@@ -15,25 +18,28 @@ pub struct Phase {
     pub received: u64,
 }
 
+/// Which way a flight goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Direction {
+pub(crate) enum Flight {
     Out,
     In,
+    /// Both at once: an exchange.
+    Both,
 }
 
 /// Counts bytes, flights and seconds. A phase that is entered twice is one phase.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Meter {
     phases: Vec<Phase>,
     current: usize,
     since: Instant,
     flights: u64,
-    last: Option<Direction>,
+    last: Option<Flight>,
 }
 
 impl Default for Meter {
     fn default() -> Self {
-        let phases = vec![Phase { name: "connect", ..Phase::default() }];
+        let phases = vec![Phase { name: CONNECT, ..Phase::default() }];
         Self { phases, current: 0, since: Instant::now(), flights: 0, last: None }
     }
 }
@@ -52,17 +58,17 @@ impl Meter {
 
     pub(crate) fn count_sent(&mut self, bytes: usize) {
         self.phases[self.current].sent += bytes as u64;
-        self.turn(Direction::Out);
     }
 
     pub(crate) fn count_received(&mut self, bytes: usize) {
         self.phases[self.current].received += bytes as u64;
-        self.turn(Direction::In);
     }
 
-    fn turn(&mut self, direction: Direction) {
-        if self.last != Some(direction) {
-            self.last = Some(direction);
+    /// Counts a message. Messages of the same direction in a row are one flight; an exchange is a
+    /// flight of its own.
+    pub(crate) fn count_flight(&mut self, flight: Flight) {
+        if self.last != Some(flight) || flight == Flight::Both {
+            self.last = Some(flight);
             self.flights += 1;
         }
     }
@@ -89,9 +95,38 @@ impl Meter {
         self.phases.iter().map(|p| p.received).sum()
     }
 
-    /// Flights so far: how often the direction of traffic changed, as this party saw it. Papers call
-    /// this the number of rounds.
+    /// Flights so far: how often the direction of traffic changed, an exchange counting as one.
+    /// Papers call this the number of rounds. It is the same at both ends.
     pub fn rounds(&self) -> u64 {
         self.flights
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_phase_entered_twice_is_one_phase() {
+        let mut meter = Meter::default();
+        for (phase, bytes) in [("setup", 3), ("online", 5), ("setup", 7)] {
+            meter.enter(phase);
+            meter.count_sent(bytes);
+        }
+        let sent: Vec<_> = meter.phases().iter().map(|p| (p.name, p.sent)).collect();
+        assert_eq!(sent, [("connect", 0), ("setup", 10), ("online", 5)]);
+        assert_eq!((meter.phase(), meter.sent(), meter.received()), ("setup", 15, 0));
+    }
+
+    #[test]
+    fn messages_of_one_direction_are_one_flight_and_each_exchange_is_its_own() {
+        use Flight::{Both, In, Out};
+        let mut meter = Meter::default();
+        for (flight, flights) in
+            [(Out, 1), (Out, 1), (In, 2), (In, 2), (Both, 3), (Both, 4), (In, 5), (Out, 6)]
+        {
+            meter.count_flight(flight);
+            assert_eq!(meter.rounds(), flights);
+        }
     }
 }

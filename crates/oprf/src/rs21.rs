@@ -109,8 +109,9 @@ impl<A: Subspace> Sender<A> {
         lpn: Lpn,
         cot: &mut impl CotSender,
         channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
     ) -> vesica_net::Result<Self> {
-        let share = silent::send(shape.columns(), bits, lpn, cot, channel)?;
+        let share = silent::send(shape.columns(), bits, lpn, cot, channel, rng)?;
         Ok(Self { shape, bits, share, kind: PhantomData })
     }
 

@@ -14,14 +14,14 @@
 use rand::CryptoRng;
 use vesica_net::Channel;
 use vesica_oprf::rs21 as oprf;
-use vesica_ot::{extension::alsz13, vole::Subspace};
+use vesica_ot::{
+    extension::softspoken::{SmallField, semi_honest},
+    vole::Subspace,
+};
 use vesica_params::{LAMBDA, lpn, okvs, subfield};
 use vesica_primitives::Block;
 
-use crate::{
-    Adversary, Cost, Error, Item, Learns, Protocol, Result, Sizes, Status,
-    tags::{Tags, refuse_duplicates},
-};
+use crate::{Adversary, Cost, Error, Item, Learns, Protocol, Result, Sizes, Status, tags::Tags};
 
 /// Its entry in the catalogue.
 pub static PROTOCOL: Protocol = Protocol {
@@ -29,7 +29,7 @@ pub static PROTOCOL: Protocol = Protocol {
     title: "VOLE-based OPRF with a clustered OKVS",
     citation: "Raghuraman, Rindal (CCS 2022); Rindal, Schoppmann (EUROCRYPT 2021)",
     status: Status::Recommended,
-    adversary: Adversary::weakest(&[oprf::ADVERSARY, alsz13::ADVERSARY]),
+    adversary: Adversary::weakest(&[oprf::ADVERSARY, semi_honest::ADVERSARY]),
     learns: Learns {
         receiver: "the intersection and the size of the sender's set",
         sender: "the size of the receiver's set",
@@ -47,6 +47,9 @@ pub static PROTOCOL: Protocol = Protocol {
 
 /// Keys in a cluster, about: as many as let a cluster's columns stay in the second-level cache.
 const CLUSTER: usize = 1 << 15;
+
+/// The field of the OT extension: the largest, for few OTs are needed and bytes count.
+const FIELD: SmallField = SmallField::new(8);
 
 const LIST: &str = "rr22/list";
 
@@ -72,10 +75,10 @@ struct Sender<A> {
 impl<A: Subspace> Sender<A> {
     fn prepare(sizes: Sizes, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         channel.phase("base-ot");
-        let mut cot = alsz13::Sender::setup(channel, rng)?;
+        let mut cot = semi_honest::Sender::setup(FIELD, channel, rng)?;
         channel.phase("vole");
         let bits = subfield::bits(sizes.sender);
-        let oprf = oprf::Sender::setup(shape(sizes), bits, lpn::FAST, &mut cot, channel)?;
+        let oprf = oprf::Sender::setup(shape(sizes), bits, lpn::FAST, &mut cot, channel, rng)?;
         Ok(Self { sizes, oprf })
     }
 }
@@ -108,7 +111,7 @@ struct Receiver<A> {
 impl<A: Subspace> Receiver<A> {
     fn prepare(sizes: Sizes, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         channel.phase("base-ot");
-        let mut cot = alsz13::Receiver::setup(channel, rng)?;
+        let mut cot = semi_honest::Receiver::setup(FIELD, channel, rng)?;
         channel.phase("vole");
         let bits = subfield::bits(sizes.sender);
         let shape = shape(sizes);

@@ -19,13 +19,17 @@ struct Queue {
     closed: bool,
 }
 
-#[derive(Default)]
 struct Pipe {
+    capacity: usize,
     queue: Mutex<Queue>,
     changed: Condvar,
 }
 
 impl Pipe {
+    fn new(capacity: usize) -> Arc<Self> {
+        Arc::new(Self { capacity, queue: Mutex::default(), changed: Condvar::new() })
+    }
+
     /// The queue; a thread that died while it held the lock is treated as one that closed.
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
@@ -55,9 +59,14 @@ pub struct Memory {
     into: Arc<Pipe>,
 }
 
-/// Two connected ends.
+/// Two connected ends that hold 256 KiB each way.
 pub fn pair() -> (Memory, Memory) {
-    let (a, b) = (Arc::<Pipe>::default(), Arc::<Pipe>::default());
+    pair_of(CAPACITY)
+}
+
+/// Two connected ends that hold `capacity` bytes each way, at least one.
+pub fn pair_of(capacity: usize) -> (Memory, Memory) {
+    let (a, b) = (Pipe::new(capacity.max(1)), Pipe::new(capacity.max(1)));
     (Memory { out: a.clone(), into: b.clone() }, Memory { out: b, into: a })
 }
 
@@ -72,11 +81,11 @@ impl Read for Memory {
 
 impl Write for Memory {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        let mut queue = self.out.wait_while(|q| q.bytes.len() >= CAPACITY && !q.closed)?;
+        let mut queue = self.out.wait_while(|q| q.bytes.len() >= self.out.capacity && !q.closed)?;
         if queue.closed {
             return Err(io::ErrorKind::BrokenPipe.into());
         }
-        let written = buf.len().min(CAPACITY - queue.bytes.len());
+        let written = buf.len().min(self.out.capacity - queue.bytes.len());
         queue.bytes.extend(&buf[..written]);
         self.out.changed.notify_all();
         Ok(written)
@@ -91,5 +100,32 @@ impl Drop for Memory {
     fn drop(&mut self) {
         self.out.close();
         self.into.close();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::transport::is_blocked;
+
+    #[test]
+    fn a_full_pipe_blocks_its_writer_and_an_empty_one_its_reader() {
+        let (mut a, mut b) = pair_of(3);
+        assert!(is_blocked(&b.read(&mut [0]).unwrap_err()));
+        assert_eq!(a.write(&[1, 2, 3, 4]).unwrap(), 3);
+        assert!(is_blocked(&a.write(&[4]).unwrap_err()));
+        let mut first = [0; 2];
+        b.read_exact(&mut first).unwrap();
+        assert_eq!(first, [1, 2]);
+        assert_eq!(a.write(&[4, 5, 6]).unwrap(), 2);
+    }
+
+    #[test]
+    fn what_was_written_before_the_end_is_still_read() {
+        let (mut a, mut b) = pair();
+        a.write_all(&[1]).unwrap();
+        drop(a);
+        assert_eq!((b.read(&mut [0; 9]).unwrap(), b.read(&mut [0; 9]).unwrap()), (1, 0));
+        assert_eq!(b.write(&[1]).unwrap_err().kind(), io::ErrorKind::BrokenPipe);
     }
 }

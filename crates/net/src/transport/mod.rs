@@ -1,9 +1,13 @@
 //! Byte streams a [`Channel`](crate::Channel) can run over.
 
+pub mod files;
 pub mod memory;
+pub mod shaper;
+pub mod tcp;
+pub mod tls;
 
 use std::{
-    io::{Read, Write},
+    io::{self, Read, Write},
     time::Duration,
 };
 
@@ -13,10 +17,18 @@ pub const TICK: Duration = Duration::from_millis(100);
 /// A reliable, ordered byte stream to one peer.
 ///
 /// `read` and `write` move what they can and return; where nothing can be moved for [`TICK`] they
-/// return [`WouldBlock`](std::io::ErrorKind::WouldBlock) or
-/// [`TimedOut`](std::io::ErrorKind::TimedOut), so that the channel can look at its stall timeout and
-/// its cancel flag. A `read` of zero bytes says that the peer closed the stream. `flush` may return
-/// those two kinds as well, and is then called again.
+/// return [`WouldBlock`](io::ErrorKind::WouldBlock) or [`TimedOut`](io::ErrorKind::TimedOut), so that
+/// the channel can look at its stall timeout and its cancel flag. A `read` of zero bytes says that
+/// the peer closed the stream. `flush` may return those two kinds as well, and is then called again.
+/// A transport that is dropped closes the stream; what was flushed before still arrives.
+///
+/// A transport that buffers keeps trying to send during `read`: the peer may be waiting for it.
 pub trait Transport: Read + Write + Send {}
 
 impl<T: Read + Write + Send> Transport for T {}
+
+/// Whether an error says that nothing could be moved this time, as opposed to ever.
+pub(crate) fn is_blocked(error: &io::Error) -> bool {
+    use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
+    matches!(error.kind(), WouldBlock | TimedOut | Interrupted)
+}

@@ -17,7 +17,7 @@
 use rand::{CryptoRng, RngExt};
 use vesica_net::{Channel, Result};
 use vesica_params::{Adversary, lpn::Lpn};
-use vesica_primitives::{Bits, Block, Delta, code::ExpandConvolute};
+use vesica_primitives::{BinaryVector, Bits, Block, Delta, code::ExpandConvolute};
 
 use super::Subspace;
 use crate::{CotReceiver, CotSender, pprf};
@@ -46,21 +46,19 @@ pub struct ReceiverShare<A> {
 /// The dimensions of a run.
 struct Dimensions {
     block: usize,
+    trees: pprf::Shape,
     code: ExpandConvolute,
 }
 
 impl Dimensions {
     fn new(len: usize, lpn: Lpn) -> Self {
         let block = lpn.block_len(len);
-        Self { block, code: ExpandConvolute::new(lpn.dimension(block), lpn.weight) }
+        let code = ExpandConvolute::new(lpn.dimension(block), lpn.weight);
+        Self { block, trees: pprf::Shape::new(lpn.blocks, block), code }
     }
 
     /// Compresses and keeps what was asked for.
-    fn compress<V: vesica_primitives::BinaryVector>(
-        &self,
-        mut noise: Vec<V>,
-        len: usize,
-    ) -> Vec<V> {
+    fn compress<V: BinaryVector>(&self, mut noise: Vec<V>, len: usize) -> Vec<V> {
         self.code.compress(&mut noise);
         noise.truncate(len);
         noise
@@ -74,14 +72,17 @@ pub fn send(
     lpn: Lpn,
     cot: &mut impl CotSender,
     channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
 ) -> Result<SenderShare> {
     let dimensions = Dimensions::new(len, lpn);
     // 1.
     let shares = cot.send_correlated(lpn.blocks * bits as usize, channel)?;
     let shares: Vec<Block> = shares.chunks_exact(bits as usize).map(combine).collect();
-    let keys = cot.send_random(pprf::keys(lpn.blocks, dimensions.block), channel)?;
+    let trees = dimensions.trees;
+    let keys = cot.send_random(trees.ots(), channel)?;
     // 2.
-    let leaves = pprf::send(lpn.blocks, dimensions.block, &keys, channel)?;
+    let mut leaves = vec![Block::ZERO; trees.total()];
+    pprf::send(trees, &keys, &mut leaves, channel, rng)?;
     // 3.
     let blocks = leaves.chunks_exact(dimensions.block).zip(shares);
     let corrections: Vec<Block> =
@@ -114,9 +115,11 @@ pub fn receive<A: Subspace>(
         values.iter().flat_map(|y| (0..bits).map(move |bit| y.embed().0 >> bit & 1 == 1)).collect();
     let shares = cot.receive_correlated(&value_bits, channel)?;
     let shares: Vec<Block> = shares.chunks_exact(bits as usize).map(combine).collect();
-    let keys = cot.receive_random(&pprf::choices(&places, dimensions.block), channel)?;
+    let trees = dimensions.trees;
+    let keys = cot.receive_random(&trees.choices(&places), channel)?;
     // 2.
-    let mut leaves = pprf::receive(&places, dimensions.block, &keys, channel)?;
+    let mut leaves = vec![Block::ZERO; trees.total()];
+    pprf::receive(trees, &places, &keys, &mut leaves, channel)?;
     // 3.
     let mut corrections = vec![Block::ZERO; lpn.blocks];
     channel.recv_slice(CORRECTIONS, &mut corrections)?;

@@ -1,0 +1,81 @@
+//! Exit codes, and the way from an error to one.
+
+use vesica::Class;
+
+/// What each code means, for `--help`.
+pub const CODES: &str = "\
+Exit codes:
+    0  the run succeeded on both sides
+    2  usage: the flags contradict each other or ask for what there is not
+    3  input: a file of this side cannot be read, understood or written
+    4  network: the other side cannot be reached, is not who it should be, was lost, or stopped
+    5  terms: the two sides do not agree on what to run
+    6  peer: the other side broke the protocol
+   70  bug: a defect of this program
+  130  stopped on request, by Ctrl-C or SIGTERM; the other side was told
+Whatever code but 0: no output file was written, and none that existed was touched.";
+
+pub const USAGE: u8 = 2;
+pub const INPUT: u8 = 3;
+pub const NETWORK: u8 = 4;
+pub const TERMS: u8 = 5;
+pub const PEER: u8 = 6;
+pub const BUG: u8 = 70;
+pub const CANCELLED: u8 = 130;
+
+/// Why the program ends, in words and as a code.
+#[derive(Debug)]
+pub struct Failure {
+    pub code: u8,
+    pub message: String,
+}
+
+impl Failure {
+    pub fn usage(message: impl Into<String>) -> Self {
+        Self { code: USAGE, message: message.into() }
+    }
+
+    pub fn input(message: impl Into<String>) -> Self {
+        Self { code: INPUT, message: message.into() }
+    }
+
+    pub fn bug(message: impl Into<String>) -> Self {
+        Self { code: BUG, message: message.into() }
+    }
+
+    pub fn cancelled() -> Self {
+        Self { code: CANCELLED, message: "stopped on request".to_owned() }
+    }
+}
+
+impl From<vesica::Error> for Failure {
+    fn from(error: vesica::Error) -> Self {
+        let code = match error.class() {
+            Class::Usage => USAGE,
+            Class::Input => INPUT,
+            Class::Network => NETWORK,
+            Class::Terms => TERMS,
+            Class::Peer => PEER,
+            Class::Cancelled => CANCELLED,
+            Class::Bug => BUG,
+        };
+        Self { code, message: error.to_string() }
+    }
+}
+
+impl From<vesica_net::Error> for Failure {
+    fn from(error: vesica_net::Error) -> Self {
+        vesica::Error::from(error).into()
+    }
+}
+
+/// Makes a panic say where it happened and nothing else: its message may hold what nobody should
+/// see.
+pub fn hide_panics() {
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string).unwrap_or_default();
+        crate::say(&format!(
+            "vesica: internal error at {place}; no result was written. Please report this line."
+        ));
+    }));
+}

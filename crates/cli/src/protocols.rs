@@ -1,0 +1,126 @@
+//! `protocols`: the catalogue, as a table, as Markdown or as JSON.
+
+use serde::Serialize;
+use vesica_psi::{CATALOGUE, Protocol, Sizes};
+
+use crate::exit::Failure;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Print JSON
+    #[arg(long, conflicts_with = "markdown")]
+    json: bool,
+    /// Print a Markdown table
+    #[arg(long)]
+    markdown: bool,
+}
+
+/// What the predicted cost is given for.
+const ITEMS: usize = 1 << 20;
+
+/// What is told of a protocol.
+#[derive(Serialize)]
+struct Entry {
+    protocol: &'static str,
+    title: &'static str,
+    citation: &'static str,
+    status: &'static str,
+    secure_against: &'static str,
+    receiver_learns: &'static str,
+    sender_learns: &'static str,
+    /// For a million (2^20) items a side.
+    cost: Cost,
+}
+
+#[derive(Serialize)]
+struct Cost {
+    items_a_side: usize,
+    bytes_to_sender: u64,
+    bytes_to_receiver: u64,
+    rounds: u32,
+}
+
+impl Entry {
+    fn new(protocol: &Protocol) -> Self {
+        let cost = (protocol.cost)(Sizes { sender: ITEMS, receiver: ITEMS });
+        Self {
+            protocol: protocol.key,
+            title: protocol.title,
+            citation: protocol.citation,
+            status: protocol.status.name(),
+            secure_against: protocol.adversary.name(),
+            receiver_learns: protocol.learns.receiver,
+            sender_learns: protocol.learns.sender,
+            cost: Cost {
+                items_a_side: ITEMS,
+                bytes_to_sender: cost.bytes_to_sender as u64,
+                bytes_to_receiver: cost.bytes_to_receiver as u64,
+                rounds: cost.rounds,
+            },
+        }
+    }
+
+    /// Megabytes both ways together.
+    fn megabytes(&self) -> String {
+        let bytes = self.cost.bytes_to_sender + self.cost.bytes_to_receiver;
+        format!("{:.1}", bytes as f64 / 1e6)
+    }
+}
+
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let entries: Vec<_> = CATALOGUE.iter().map(|protocol| Entry::new(protocol)).collect();
+    crate::print(&if args.json {
+        json(&entries)?
+    } else if args.markdown {
+        markdown(&entries)
+    } else {
+        table(&entries)
+    })
+}
+
+fn json(entries: &[Entry]) -> Result<String, Failure> {
+    let text = serde_json::to_string_pretty(entries);
+    text.map(|text| text + "\n").map_err(|_| Failure::bug("the catalogue has no JSON"))
+}
+
+fn markdown(entries: &[Entry]) -> String {
+    let mut text = "| protocol | what it is | status | secure against | receiver learns | sender \
+                    learns | MB at 2^20 | paper |\n|---|---|---|---|---|---|---|---|\n"
+        .to_owned();
+    for entry in entries {
+        text += &format!(
+            "| `{}` | {} | {} | {} | {} | {} | {} | {} |\n",
+            entry.protocol,
+            entry.title,
+            entry.status,
+            entry.secure_against,
+            entry.receiver_learns,
+            entry.sender_learns,
+            entry.megabytes(),
+            entry.citation,
+        );
+    }
+    text
+}
+
+fn table(entries: &[Entry]) -> String {
+    let mut rows = vec![
+        ["PROTOCOL", "STATUS", "SECURE AGAINST", "MB AT 2^20", "WHAT IT IS"].map(String::from),
+    ];
+    rows.extend(entries.iter().map(|entry| {
+        let against = entry.secure_against.to_owned();
+        let (status, title) = (entry.status.to_owned(), entry.title.to_owned());
+        [entry.protocol.to_owned(), status, against, entry.megabytes(), title]
+    }));
+    let width = |i: usize| rows.iter().map(|row| row[i].chars().count()).max().unwrap_or(0);
+    let widths = [0, 1, 2, 3].map(width);
+    rows.iter()
+        .map(|row| {
+            let mut line = String::new();
+            for (cell, width) in row.iter().zip(widths) {
+                line += &format!("{cell:width$}  ");
+            }
+            line + &row[4] + "\n"
+        })
+        .collect()
+}

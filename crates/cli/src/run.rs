@@ -1,0 +1,324 @@
+//! `run`: this party's side of an intersection.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::ValueEnum;
+use rand::{
+    SeedableRng,
+    rngs::{StdRng, SysRng},
+};
+use vesica::{
+    Delimiter, Duplicates, Job, KeyColumn, Learns, Normalize, Nulls, Offer, Outcome, Parties, Role,
+    Security, Source,
+    report::{counted, grouped},
+};
+use vesica_net::{
+    CancelToken, Channel, Fingerprint, Identity, Transport,
+    transport::{
+        files::{self, Files},
+        tcp, tls,
+    },
+};
+
+use crate::{cancel, exit::Failure, keygen, progress::Progress};
+
+#[derive(clap::Args)]
+pub struct Args {
+    #[command(flatten)]
+    way: Way,
+    /// With --exchange-dir: one side is a, the other b
+    #[arg(long, value_enum, requires = "exchange_dir")]
+    side: Option<Side>,
+    /// This party's identity, made by `vesica keygen`
+    #[arg(long, value_name = "FILE")]
+    identity: PathBuf,
+    /// The other party's fingerprint, as they told it
+    #[arg(long, value_name = "FINGERPRINT")]
+    peer: Fingerprint,
+    /// This party's table, CSV with a header row; `-` is standard input
+    #[arg(long, value_name = "FILE")]
+    input: PathBuf,
+    /// The columns that make up the key, by name; the other side may call them otherwise
+    #[arg(long, required = true, value_name = "COL", value_delimiter = ',')]
+    key: Vec<String>,
+    /// How keys are made comparable: one for all columns, or one a column, the same on both sides.
+    /// none: bytes as they are; trim: Unicode NFC, no white space around; lower: and lower case;
+    /// email: and no key where it is no mail address, dots and +tags dropped at gmail.com
+    #[arg(long, value_name = "HOW", value_delimiter = ',', default_value = "none", value_parser = normalize)]
+    normalize: Vec<Normalize>,
+    /// Where this side's matched rows go, if it learns them; `-` is standard output
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Who learns the matches
+    #[arg(long, value_enum)]
+    learns: Who,
+    /// A protocol of `vesica protocols`, or auto: what the other side names, or what suits the sizes
+    #[arg(long, default_value = "auto", value_name = "NAME")]
+    protocol: String,
+    /// The least security accepted; the stricter side's counts
+    #[arg(long, default_value = "semi-honest", value_parser = security, value_name = "LEVEL")]
+    security: Security,
+    /// Rows without a key: skip them, or take them for an error
+    #[arg(long, value_enum, default_value = "skip")]
+    nulls: NullRows,
+    /// Rows that repeat a key: let the key take part once and output every row that bears it if it
+    /// matches (first), or take them for an error
+    #[arg(long, value_enum, default_value = "first")]
+    duplicates: DuplicateRows,
+    /// What separates the fields: comma, semicolon, tab, bar or auto
+    #[arg(long, default_value = "comma", value_parser = delimiter)]
+    delimiter: Delimiter,
+    /// The most distinct keys the other side may bring
+    #[arg(long, default_value_t = 100_000_000, value_name = "N")]
+    max_peer_rows: u64,
+    /// Allow protocols that are not for real data; both sides must
+    #[arg(long)]
+    allow_research: bool,
+    /// Threads to compute with [default: one a processor]
+    #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
+    threads: usize,
+    /// Write a report in JSON: sizes, bytes, seconds, who learned what; no identifiers
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    /// Wait this long for the other side to appear
+    #[arg(long, default_value = "300", value_name = "SECONDS", value_parser = seconds)]
+    wait: Duration,
+    /// Give the other side up after this long without a sign of life
+    #[arg(long, default_value = "60", value_name = "SECONDS", value_parser = seconds)]
+    stall_timeout: Duration,
+    /// Show progress: auto (on a terminal), plain (a line for each phase) or off
+    #[arg(long, value_enum, default_value = "auto", hide_possible_values = true)]
+    progress: Progress,
+    /// Say nothing but errors and warnings
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+/// How the two sides reach each other.
+#[derive(clap::Args)]
+#[group(required = true, multiple = false, id = "way")]
+struct Way {
+    /// Wait for the other side here, as in 0.0.0.0:7788; port 0 takes a free one and says which
+    #[arg(long, value_name = "ADDR", group = "way")]
+    listen: Option<String>,
+    /// Go to the other side, as in partner.example.org:7788
+    #[arg(long, value_name = "ADDR", group = "way")]
+    connect: Option<String>,
+    /// Exchange files in this directory instead, which both sides can read and write
+    #[arg(long, value_name = "DIR", group = "way", requires = "side")]
+    exchange_dir: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Side {
+    A,
+    B,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Who {
+    /// This side alone
+    Me,
+    /// The other side alone
+    Peer,
+    /// Both sides
+    Both,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum NullRows {
+    Skip,
+    Error,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum DuplicateRows {
+    First,
+    Error,
+}
+
+pub fn run(args: Args) -> Result<(), Failure> {
+    let cancel = cancel::on_signal()?;
+    let job = args.job()?;
+    job.check()?;
+    let me = keygen::load(&args.identity)?;
+    let rng = &mut StdRng::try_from_rng(&mut SysRng)
+        .map_err(|_| Failure::bug("the operating system gives no randomness"))?;
+    let (role, transport) = args.reach(&me, &cancel)?;
+    let parties = Parties { role, me: me.fingerprint().to_string(), peer: args.peer.to_string() };
+    let mut channel =
+        Channel::new(transport).with_stall_timeout(args.stall_timeout).with_cancel_token(cancel);
+    let progress = if args.quiet { Progress::Off } else { args.progress };
+    let outcome = vesica::run(job, &parties, &mut channel, progress.observer(), rng)?;
+    if !args.quiet {
+        summarise(&outcome, args.output.as_deref());
+    }
+    Ok(())
+}
+
+impl Args {
+    fn job(&self) -> Result<Job, Failure> {
+        let keys = key_columns(&self.key, &self.normalize)?;
+        let learns = match self.learns {
+            Who::Me => Learns::Me,
+            Who::Peer => Learns::Peer,
+            Who::Both => Learns::Both,
+        };
+        if self.output.is_none() && self.learns != Who::Peer {
+            return Err(Failure::usage("this side learns the matches: say where with --output"));
+        }
+        let mut output = self.output.clone();
+        if self.learns == Who::Peer && output.take().is_some() && !self.quiet {
+            crate::say("vesica: note: this side does not learn the matches; --output is not used");
+        }
+        let mut offer = Offer::new(keys.iter().map(|key| key.normalize).collect(), learns);
+        offer.protocol = Some(self.protocol.clone()).filter(|name| name != "auto");
+        offer.security = self.security;
+        offer.max_peer_rows = self.max_peer_rows;
+        offer.allow_research = self.allow_research;
+        Ok(Job {
+            input: Source::from_path(&self.input),
+            delimiter: self.delimiter,
+            columns: keys.into_iter().map(|key| key.name).collect(),
+            nulls: match self.nulls {
+                NullRows::Skip => Nulls::Skip,
+                NullRows::Error => Nulls::Error,
+            },
+            duplicates: match self.duplicates {
+                DuplicateRows::First => Duplicates::First,
+                DuplicateRows::Error => Duplicates::Error,
+            },
+            offer,
+            output,
+            report: self.report.clone(),
+            threads: self.threads,
+        })
+    }
+
+    /// An authenticated connection to the other side.
+    fn reach(
+        &self,
+        me: &Identity,
+        cancel: &CancelToken,
+    ) -> Result<(Role, impl Transport + 'static), Failure> {
+        let (role, transport) = self.plain(cancel)?;
+        let handshake = match role {
+            Role::A => tls::client,
+            Role::B => tls::server,
+        };
+        // Where files are exchanged, the handshake is where the sides wait for each other.
+        let patience = match self.way.exchange_dir {
+            Some(_) => self.wait.max(self.stall_timeout),
+            None => self.stall_timeout,
+        };
+        Ok((role, handshake(transport, me, &self.peer, patience, cancel)?))
+    }
+
+    fn plain(&self, cancel: &CancelToken) -> Result<(Role, Box<dyn Transport>), Failure> {
+        if let Some(addr) = &self.way.connect {
+            return Ok((Role::A, Box::new(tcp::connect(addr, self.wait, cancel)?)));
+        }
+        if let Some(addr) = &self.way.listen {
+            let listener = tcp::Listener::bind(addr)?;
+            // A port that the system chose is needed by whoever tells the other side.
+            if !self.quiet || addr.ends_with(":0") {
+                crate::say(&format!("listening on {}", listener.local_addr()));
+            }
+            return Ok((Role::B, Box::new(listener.accept(self.wait, cancel)?)));
+        }
+        let (Some(dir), Some(side)) = (&self.way.exchange_dir, self.side) else {
+            return Err(Failure::usage("say how to reach the other side"));
+        };
+        let (role, side) = match side {
+            Side::A => (Role::A, files::Side::A),
+            Side::B => (Role::B, files::Side::B),
+        };
+        Ok((role, Box::new(Files::open(dir, side)?)))
+    }
+}
+
+/// The key columns with their normalisation, of which there is one for all or one each.
+pub fn key_columns(names: &[String], normalize: &[Normalize]) -> Result<Vec<KeyColumn>, Failure> {
+    if normalize.len() != 1 && normalize.len() != names.len() {
+        return Err(Failure::usage(format!(
+            "--normalize names {} ways for {} key columns; name one for all, or one each",
+            normalize.len(),
+            names.len()
+        )));
+    }
+    let ways = normalize.iter().cycle();
+    Ok(names
+        .iter()
+        .zip(ways)
+        .map(|(name, normalize)| KeyColumn { name: name.clone(), normalize: *normalize })
+        .collect())
+}
+
+/// What came of the run, for a person.
+fn summarise(outcome: &Outcome, output: Option<&std::path::Path>) {
+    let report = &outcome.report;
+    let rows = report.rows;
+    let mut lines = Vec::new();
+    if let Some(matches) = report.matches {
+        let of = format!("{} of {} match", grouped(matches), counted(rows.used, "key"));
+        lines.push(match (outcome.rows_written, output) {
+            (Some(written), Some(path)) => {
+                format!("{of}; {} written to {}", counted(written, "row"), path.display())
+            }
+            _ => of,
+        });
+    }
+    if rows.null > 0 || rows.duplicate > 0 {
+        lines.push(format!(
+            "{} read: {} without a key, {} repeating a key",
+            counted(rows.read, "row"),
+            grouped(rows.null),
+            grouped(rows.duplicate)
+        ));
+    }
+    let memory = report.peak_memory_bytes.map(|b| format!(", {:.0} MB of memory", b as f64 / 1e6));
+    lines.push(format!(
+        "{} ({}), {:.2} s, {:.2} MB sent, {:.2} MB received{}",
+        report.protocol,
+        report.security,
+        report.seconds,
+        report.bytes_sent as f64 / 1e6,
+        report.bytes_received as f64 / 1e6,
+        memory.unwrap_or_default()
+    ));
+    lines.push(report.learned.me.clone());
+    lines.push(report.learned.peer.clone());
+    lines.iter().for_each(|line| crate::say(line));
+}
+
+pub fn normalize(name: &str) -> Result<Normalize, String> {
+    choice(name, Normalize::ALL, Normalize::name)
+}
+
+pub fn delimiter(name: &str) -> Result<Delimiter, String> {
+    choice(name, Delimiter::ALL, Delimiter::name)
+}
+
+fn security(name: &str) -> Result<Security, String> {
+    choice(name, [Security::SemiHonest, Security::Malicious], Security::name)
+}
+
+/// The one of `all` that bears this name.
+fn choice<T: Copy, const N: usize>(
+    wanted: &str,
+    all: [T; N],
+    name: fn(T) -> &'static str,
+) -> Result<T, String> {
+    all.into_iter()
+        .find(|one| name(*one) == wanted)
+        .ok_or_else(|| format!("possible values: {}", all.map(name).join(", ")))
+}
+
+/// A time that a person would wait.
+fn seconds(text: &str) -> Result<Duration, String> {
+    const LONGEST: f64 = 30.0 * 86400.0;
+    match text.parse::<f64>() {
+        Ok(seconds) if (0.1..=LONGEST).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),
+        _ => Err("a number of seconds from 0.1 to 2592000".to_owned()),
+    }
+}

@@ -1,0 +1,145 @@
+//! The subcommands that need no peer, and the demo.
+
+#![allow(clippy::unwrap_used)]
+
+mod harness;
+
+use std::{fs, process::Command};
+
+use harness::{Running, ended, vesica};
+
+fn scratch() -> tempfile::TempDir {
+    tempfile::tempdir().unwrap()
+}
+
+#[test]
+fn an_identity_is_private_and_never_overwritten() {
+    let scratch = scratch();
+    let file = scratch.path().join("it's me.identity");
+    let path = file.to_str().unwrap();
+    let made = ended(&["keygen", path]);
+    made.assert(0, &["keep that file secret"]);
+    assert_eq!(made.out.lines().count(), 1);
+    assert_eq!(ended(&["fingerprint", path]).out, made.out);
+    let before = fs::read(&file).unwrap();
+    ended(&["keygen", path]).assert(3, &["exists already"]);
+    assert_eq!(fs::read(&file).unwrap(), before);
+    ended(&["keygen", "/no/such/place/x"]).assert(3, &["cannot be written"]);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
+        ended(&["fingerprint", path]).assert(0, &[]);
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o644)).unwrap();
+        ended(&["fingerprint", path]).assert(0, &["can be read by other users"]);
+    }
+}
+
+#[test]
+fn check_counts() {
+    let scratch = scratch();
+    let file = scratch.path().join("a b;c.csv");
+    fs::write(&file, "k,v\nA@x.org,1\n a@x.org,2\n,3\n").unwrap();
+    let path = file.to_str().unwrap();
+    let found = ended(&["check", path, "--key", "k", "--normalize", "email", "--json"]);
+    found.assert(0, &[]);
+    let found: serde_json::Value = serde_json::from_str(&found.out).unwrap();
+    let rows = serde_json::json!({"read": 3, "null": 1, "duplicate": 1, "used": 1});
+    assert_eq!(found["rows"], rows);
+    assert_eq!(found["keys_merged"], 1);
+    let text = ended(&["check", path, "--key", "k", "--normalize", "email"]);
+    assert!(text.out.contains("distinct keys") && text.out.contains("warning: "), "{text:?}");
+    assert!(!text.out.contains("x.org"));
+    ended(&["check", path, "--key", "nope"]).assert(3, &["has no column `nope`"]);
+    ended(&["check", "/no/such/file", "--key", "k"]).assert(3, &["cannot be read"]);
+    ended(&["check", path]).assert(2, &["--key"]);
+}
+
+#[test]
+fn the_list_of_protocols_is_the_catalogue() {
+    let json: serde_json::Value =
+        serde_json::from_str(&ended(&["protocols", "--json"]).out).unwrap();
+    let names: Vec<_> = json.as_array().unwrap().iter().map(|p| p["protocol"].clone()).collect();
+    let keys: Vec<_> = vesica_psi::CATALOGUE.iter().map(|p| p.key).collect();
+    assert_eq!(names, keys);
+    for flags in [&["protocols"][..], &["protocols", "--markdown"]] {
+        let text = ended(flags).out;
+        assert!(keys.iter().all(|key| text.contains(key)), "{text}");
+    }
+}
+
+#[test]
+fn help_documents_the_exit_codes() {
+    for arguments in [&["--help"][..], &["run", "--help"]] {
+        let help = ended(arguments);
+        for code in [
+            "\n    0  ",
+            "\n    2  ",
+            "\n    3  ",
+            "\n    4  ",
+            "\n    5  ",
+            "\n    6  ",
+            "\n   70  ",
+            "\n  130  ",
+        ] {
+            assert!(help.out.contains(code), "no {code:?}");
+        }
+    }
+}
+
+#[test]
+fn the_demo_finds_what_it_must() {
+    let scratch = scratch();
+    let mut demo = vesica();
+    demo.args(["demo", "--rows", "1234"]).env("TMPDIR", scratch.path());
+    let ended = Running::start(demo).end();
+    ended.assert(0, &["shop | ", "club | "]);
+    assert_eq!(ended.out.matches("expected 370 matches = found 370").count(), 2, "{ended:#?}");
+    assert_eq!(ended.out.matches("This side learned which of its 1,234 keys").count(), 2);
+    assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn the_demo_keeps_files_where_asked() {
+    let scratch = scratch();
+    let out = scratch.path().join("kept here");
+    ended(&["demo", "--rows", "7", "--out", out.to_str().unwrap()]).assert(0, &[]);
+    let mut names: Vec<_> = fs::read_dir(&out)
+        .unwrap()
+        .map(|e| e.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    assert_eq!(
+        names,
+        [
+            "club matches.csv",
+            "club members.csv",
+            "club report.json",
+            "shop customers.csv",
+            "shop matches.csv",
+            "shop report.json"
+        ]
+    );
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupted_demo_leaves_nothing() {
+    let scratch = scratch();
+    let mut demo = vesica();
+    demo.args(["demo", "--rows", "2000000"]).env("TMPDIR", scratch.path());
+    let mut demo = Running::start(demo);
+    demo.until("| reading");
+    demo.signal("TERM");
+    demo.end().assert(130, &["stopped on request"]);
+    assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 0);
+    let running = Command::new("ps").args(["-eo", "args"]).output().unwrap();
+    let running = String::from_utf8_lossy(&running.stdout).into_owned();
+    let mine: Vec<_> = running
+        .lines()
+        .filter(|line| {
+            line.contains(".identity") && line.contains(scratch.path().to_str().unwrap())
+        })
+        .collect();
+    assert!(mine.is_empty(), "{mine:?}");
+}

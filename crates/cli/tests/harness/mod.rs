@@ -1,0 +1,255 @@
+//! Two real processes in a directory with a hard name, and what came of them.
+
+#![allow(dead_code)]
+
+use std::{
+    fs,
+    io::{BufRead, BufReader, Read, Write},
+    path::PathBuf,
+    process::{Child, ChildStdin, Command, Stdio},
+    sync::mpsc::{self, Receiver},
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+/// Longer than anything here may take on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(90);
+
+/// The program.
+pub fn vesica() -> Command {
+    Command::new(env!("CARGO_BIN_EXE_vesica"))
+}
+
+/// What a process said and how it ended.
+#[derive(Debug)]
+pub struct Ended {
+    /// The exit code; `None` after a signal.
+    pub code: Option<i32>,
+    pub out: String,
+    pub err: String,
+}
+
+impl Ended {
+    /// The process ended with this code, and said all of this on standard error.
+    #[track_caller]
+    pub fn assert(&self, code: i32, said: &[&str]) -> &Self {
+        assert_eq!(self.code, Some(code), "{self:#?}");
+        for text in said {
+            assert!(self.err.contains(text), "no {text:?} in {self:#?}");
+        }
+        self
+    }
+}
+
+/// Runs the program to its end.
+pub fn ended(arguments: &[&str]) -> Ended {
+    let output = vesica().args(arguments).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Ended { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+}
+
+/// A process that runs.
+pub struct Running {
+    child: Child,
+    lines: Receiver<String>,
+    seen: String,
+    out: Option<JoinHandle<String>>,
+}
+
+impl Running {
+    pub fn start(mut command: Command) -> Self {
+        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        let (say, lines) = mpsc::channel();
+        let stderr = child.stderr.take().unwrap();
+        thread::spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                let _ = say.send(line);
+            }
+        });
+        let mut stdout = child.stdout.take().unwrap();
+        let out = thread::spawn(move || {
+            let mut text = String::new();
+            stdout.read_to_string(&mut text).unwrap();
+            text
+        });
+        Self { child, lines, seen: String::new(), out: Some(out) }
+    }
+
+    /// Waits until the process says this, and returns the line.
+    #[track_caller]
+    pub fn until(&mut self, text: &str) -> String {
+        loop {
+            match self.lines.recv_timeout(PATIENCE) {
+                Ok(line) => {
+                    self.seen += &format!("{line}\n");
+                    if line.contains(text) {
+                        return line;
+                    }
+                }
+                Err(_) => panic!("never said {text:?}, but: {}", self.seen),
+            }
+        }
+    }
+
+    /// The process's standard input; closed when dropped.
+    pub fn stdin(&mut self) -> ChildStdin {
+        self.child.stdin.take().unwrap()
+    }
+
+    /// Sends a signal, such as `KILL`.
+    pub fn signal(&self, name: &str) {
+        let pid = self.child.id().to_string();
+        assert!(Command::new("kill").args(["-s", name, &pid]).status().unwrap().success());
+    }
+
+    #[track_caller]
+    pub fn end(mut self) -> Ended {
+        let started = Instant::now();
+        let status = loop {
+            if let Some(status) = self.child.try_wait().unwrap() {
+                break status;
+            }
+            assert!(started.elapsed() < PATIENCE, "still running: {}", self.seen);
+            thread::sleep(Duration::from_millis(5));
+        };
+        while let Ok(line) = self.lines.recv_timeout(Duration::from_secs(5)) {
+            self.seen += &format!("{line}\n");
+        }
+        let out = self.out.take().unwrap().join().unwrap();
+        Ended { code: status.code(), out, err: std::mem::take(&mut self.seen) }
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// A directory and two identities.
+pub struct Lab {
+    scratch: tempfile::TempDir,
+    pub prints: [String; 2],
+}
+
+/// Which of the two parties.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Party {
+    Connecting,
+    Listening,
+}
+
+pub use Party::{Connecting, Listening};
+
+impl Party {
+    pub fn name(self) -> &'static str {
+        match self {
+            Connecting => "connecting",
+            Listening => "listening",
+        }
+    }
+
+    pub fn other(self) -> Self {
+        match self {
+            Connecting => Listening,
+            Listening => Connecting,
+        }
+    }
+}
+
+impl Lab {
+    pub fn new() -> Self {
+        let scratch = tempfile::Builder::new().prefix("it's; \"hard\" $HOME ").tempdir().unwrap();
+        let prints = [Connecting, Listening].map(|party| {
+            let identity = scratch.path().join(format!("{}.identity", party.name()));
+            let made = ended(&["keygen", identity.to_str().unwrap()]);
+            made.assert(0, &[]);
+            made.out.trim().to_owned()
+        });
+        Self { scratch, prints }
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.scratch.path().join(name)
+    }
+
+    /// Where a party's file of this kind is: `in.csv`, `out.csv` or `report.json`.
+    pub fn file(&self, party: Party, kind: &str) -> PathBuf {
+        self.path(&format!("{}; {kind}", party.name()))
+    }
+
+    pub fn write(&self, party: Party, text: impl AsRef<[u8]>) {
+        fs::write(self.file(party, "in.csv"), text).unwrap();
+    }
+
+    pub fn output(&self, party: Party) -> Option<String> {
+        fs::read_to_string(self.file(party, "out.csv")).ok()
+    }
+
+    pub fn report(&self, party: Party) -> serde_json::Value {
+        serde_json::from_slice(&fs::read(self.file(party, "report.json")).unwrap()).unwrap()
+    }
+
+    /// A party's command: its files, key `k`, and these flags, which come last.
+    pub fn command(&self, party: Party, way: &[&str], flags: &[&str]) -> Command {
+        let mut command = vesica();
+        let path = |kind| self.file(party, kind);
+        let print = &self.prints[party.other() as usize];
+        command
+            .arg("run")
+            .args(way)
+            .arg("--identity")
+            .arg(self.path(&format!("{}.identity", party.name())))
+            .arg("--report")
+            .arg(path("report.json"))
+            .args(["--progress", "plain", "--threads", "1"]);
+        let default = |flag: &str, value: &std::ffi::OsStr, command: &mut Command| {
+            if !flags.contains(&flag) {
+                command.arg(flag).arg(value);
+            }
+        };
+        default("--wait", "60".as_ref(), &mut command);
+        default("--peer", print.as_ref(), &mut command);
+        default("--input", path("in.csv").as_ref(), &mut command);
+        default("--output", path("out.csv").as_ref(), &mut command);
+        default("--key", "k".as_ref(), &mut command);
+        default("--learns", "both".as_ref(), &mut command);
+        command.args(flags);
+        command
+    }
+
+    /// Starts both parties.
+    pub fn start(&self, connecting: &[&str], listening: &[&str]) -> [Running; 2] {
+        let way = ["--listen", "127.0.0.1:0"];
+        let mut listener = Running::start(self.command(Listening, &way, listening));
+        let line = listener.until("listening on ");
+        let address = line.trim_start_matches("listening on ");
+        let connector = self.command(Connecting, &["--connect", address], connecting);
+        [Running::start(connector), listener]
+    }
+
+    /// Runs both parties to their ends.
+    #[track_caller]
+    pub fn run(&self, connecting: &[&str], listening: &[&str]) -> [Ended; 2] {
+        let [a, b] = self.start(connecting, listening);
+        [a.end(), b.end()]
+    }
+
+    /// Nothing but inputs and identities is there.
+    #[track_caller]
+    pub fn assert_clean(&self) {
+        for entry in fs::read_dir(self.scratch.path()).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            assert!(name.ends_with("in.csv") || name.ends_with(".identity"), "{name} is left");
+        }
+    }
+}
+
+/// Feeds a process's standard input.
+pub fn feed(mut stdin: ChildStdin, text: &str) -> ChildStdin {
+    stdin.write_all(text.as_bytes()).unwrap();
+    stdin.flush().unwrap();
+    stdin
+}

@@ -1,0 +1,213 @@
+//! Peers that do not speak as they should: a clear error, never a panic, a hang or an allocation
+//! beyond what was agreed.
+
+#![allow(clippy::unwrap_used)]
+
+mod harness;
+
+use std::{
+    fs,
+    io::{Read, Write},
+    net::TcpStream,
+    time::Duration,
+};
+
+use harness::{Connecting, Ended, Lab, Listening, Running};
+use vesica_net::{
+    CancelToken, Channel, Fingerprint, Identity,
+    transport::{tcp, tls},
+};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A listening process with this table, and its address.
+fn listening(lab: &Lab, table: &str, flags: &[&str]) -> (Running, String) {
+    lab.write(Listening, table);
+    let mut flags = flags.to_vec();
+    flags.extend(["--stall-timeout", "1"]);
+    let mut process = Running::start(lab.command(Listening, &["--listen", "127.0.0.1:0"], &flags));
+    let address = process.until("listening on ").trim_start_matches("listening on ").to_owned();
+    (process, address)
+}
+
+/// What becomes of a process that a stranger without TLS calls.
+fn stranger(speak: impl FnOnce(TcpStream)) -> Ended {
+    let lab = Lab::new();
+    let (process, address) = listening(&lab, "k\nx\n", &[]);
+    speak(TcpStream::connect(address).unwrap());
+    let ended = process.end();
+    lab.assert_clean();
+    ended
+}
+
+#[test]
+fn strangers() {
+    stranger(drop).assert(4, &["tls handshake"]);
+    stranger(|mut tcp| {
+        let noise: Vec<u8> = (0..100_000u64).map(|i| ((i * i) >> 7) as u8).collect();
+        // It may hang up in the middle of it.
+        let _ = tcp.write_all(&noise);
+    })
+    .assert(4, &["no TLS 1.3 connection with the other side"]);
+    stranger(|mut tcp| {
+        tcp.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+        let _ = tcp.read_to_end(&mut Vec::new());
+    })
+    .assert(4, &["no TLS 1.3 connection with the other side"]);
+    stranger(|mut tcp| {
+        // It says nothing until the other side has had enough.
+        let _ = tcp.read_to_end(&mut Vec::new());
+    })
+    .assert(4, &["nothing moved to or from the other side for 1 s during phase `tls handshake`"]);
+}
+
+fn tls_to(lab: &Lab, address: &str) -> tls::Tls {
+    let cancel = CancelToken::default();
+    let pem = fs::read_to_string(lab.path("connecting.identity")).unwrap();
+    let me = Identity::from_pem(&pem).unwrap();
+    let peer: Fingerprint = lab.prints[1].parse().unwrap();
+    let tcp = tcp::connect(address, PATIENCE, &cancel).unwrap();
+    tls::client(tcp, &me, &peer, PATIENCE, &cancel).unwrap()
+}
+
+/// What becomes of a process whose rightful peer sends these bytes and then listens.
+fn peer_sends(bytes: &[u8]) -> Ended {
+    let lab = Lab::new();
+    let (process, address) = listening(&lab, "k\nx\n", &[]);
+    let mut peer = tls_to(&lab, &address);
+    let _ = peer.write_all(bytes).and_then(|()| peer.flush());
+    let ended = process.end();
+    drop(peer);
+    lab.assert_clean();
+    ended
+}
+
+/// A message of one segment, announced with this length.
+fn message(label: &str, length: u64, payload: &[u8]) -> Vec<u8> {
+    [&[label.len() as u8], label.as_bytes(), &length.to_le_bytes(), &[0], payload].concat()
+}
+
+const BROKE: &str = "the other side broke the protocol during phase `terms`";
+
+#[test]
+fn bytes_that_are_no_messages() {
+    peer_sends(&[0xee; 5000]).assert(6, &[BROKE, "no message"]);
+    peer_sends(b"GET / HTTP/1.1\r\n\r\n........").assert(6, &[BROKE]);
+    let wrong = message("vesica/ready", 8, &[0; 8]);
+    let said = "expected message `vesica/terms`, received `vesica/ready`";
+    peer_sends(&wrong).assert(6, &[BROKE, said]);
+    let huge = message("vesica/terms", 1 << 63, b"{}");
+    let said = "may have at most 4096 bytes, announced 9223372036854775808";
+    peer_sends(&huge).assert(6, &[BROKE, said]);
+    peer_sends(&message("vesica/terms", 2, b"{}")).assert(6, &[BROKE, "malformed"]);
+    peer_sends(&message("vesica/terms", 13, b"{\"version\":2}"))
+        .assert(5, &["here wire version 1, there 2"]);
+    peer_sends(&message("vesica/terms", 100, b"{"))
+        .assert(4, &["nothing moved to or from the other side for 1 s"]);
+    peer_sends(b"")
+        .assert(4, &["nothing moved to or from the other side for 1 s during phase `terms`"]);
+}
+
+/// A peer that has agreed on terms, over the channel that it then speaks on.
+fn agreed(lab: &Lab, address: &str, protocol: &str) -> Channel {
+    let mut channel = Channel::new(tls_to(lab, address));
+    let offer = format!(
+        "{{\"version\":1,\"protocol\":\"{protocol}\",\"security\":\"semi-honest\",\
+         \"keys\":[\"none\"],\"a_learns\":true,\"b_learns\":true,\"max_peer_rows\":100000000,\
+         \"allow_research\":true}}"
+    );
+    channel.send("vesica/terms", offer.as_bytes()).unwrap();
+    channel.recv_len("vesica/terms", 4096).unwrap();
+    channel
+}
+
+/// What becomes of a process whose peer agrees on terms and then misbehaves.
+fn peer_speaks(protocol: &str, table: &str, speak: impl FnOnce(&mut Channel)) -> Ended {
+    let lab = Lab::new();
+    let flags = ["--protocol", protocol, "--allow-research", "--max-peer-rows", "1000"];
+    let (process, address) = listening(&lab, table, &flags);
+    let mut channel = agreed(&lab, &address, protocol);
+    speak(&mut channel);
+    let _ = channel.flush();
+    let ended = process.end();
+    drop(channel);
+    lab.assert_clean();
+    ended
+}
+
+/// Says how many items it has, and comes to a seed.
+fn seeded(channel: &mut Channel, items: u64) {
+    channel.send("vesica/ready", &items.to_le_bytes()).unwrap();
+    channel.recv_into("vesica/ready", &mut [0; 8]).unwrap();
+    let mut hasher = blake3::Hasher::new_derive_key("vesica 1 seed commitment");
+    hasher.update(&[0]).update(&[7; 32]);
+    let mut theirs = [0; 32];
+    channel.exchange("vesica/commit", hasher.finalize().as_bytes(), &mut theirs).unwrap();
+    channel.exchange("vesica/open", &[7; 32], &mut theirs).unwrap();
+}
+
+#[test]
+fn sizes_that_cannot_be() {
+    let ready = |items: u64| {
+        peer_speaks("dh", "k\nx\n", |channel| {
+            channel.send("vesica/ready", &items.to_le_bytes()).unwrap();
+        })
+    };
+    ready(u64::MAX).assert(6, &["phase `read`", "more items than a set may have"]);
+    ready(1001).assert(5, &["accepts at most 1000; there: 1001 keys"]);
+    // It says one thing here and another there.
+    peer_speaks("dh", "k\nx\n", |channel| {
+        seeded(channel, 10);
+        channel.send("psi/size", &1000u64.to_le_bytes()).unwrap();
+    })
+    .assert(6, &["phase `sizes`", "check `size of the set` failed"]);
+}
+
+#[test]
+fn a_seed_that_was_not_committed_to() {
+    peer_speaks("dh", "k\nx\n", |channel| {
+        channel.send("vesica/ready", &1u64.to_le_bytes()).unwrap();
+        channel.recv_into("vesica/ready", &mut [0; 8]).unwrap();
+        let mut theirs = [0; 32];
+        channel.exchange("vesica/commit", &[1; 32], &mut theirs).unwrap();
+        channel.exchange("vesica/open", &[2; 32], &mut theirs).unwrap();
+    })
+    .assert(6, &["phase `seed`", "check `seed commitment` failed"]);
+}
+
+#[test]
+fn a_peer_that_stops_reading() {
+    let large = (0..1_500_000).fold("k\n".to_owned(), |text, i| text + &format!("u{i}\n"));
+    peer_speaks("naive", &large, |channel| {
+        seeded(channel, 1);
+        let mut theirs = [0; 8];
+        channel.exchange("psi/size", &1u64.to_le_bytes(), &mut theirs).unwrap();
+    })
+    .assert(4, &["nothing moved to or from the other side for 1 s during phase `compare`"]);
+}
+
+#[test]
+fn a_reply_that_no_honest_peer_sends() {
+    for protocol in ["dh", "dh-classic", "kkrt16"] {
+        let ended = peer_speaks(protocol, "k\nx\ny\n", |channel| {
+            seeded(channel, 2);
+            let mut theirs = [0; 8];
+            channel.exchange("psi/size", &2u64.to_le_bytes(), &mut theirs).unwrap();
+            channel.send("psi/nonsense", &[0xff; 64]).unwrap();
+        });
+        ended.assert(6, &["received `psi/nonsense`"]);
+    }
+}
+
+/// Both sides of a run refuse a third who takes the place of one of them.
+#[test]
+fn somebody_else() {
+    let lab = Lab::new();
+    let (process, address) = listening(&lab, "k\nx\n", &[]);
+    let cancel = CancelToken::default();
+    let somebody = Identity::generate().unwrap();
+    let peer: Fingerprint = lab.prints[Connecting.other() as usize].parse().unwrap();
+    let tcp = tcp::connect(&address, PATIENCE, &cancel).unwrap();
+    assert!(tls::client(tcp, &somebody, &peer, PATIENCE, &cancel).is_err());
+    process.end().assert(4, &[&somebody.fingerprint().to_string()]);
+}

@@ -1,0 +1,199 @@
+//! Two processes find exactly what a plain intersection finds.
+
+#![allow(clippy::unwrap_used)]
+
+mod harness;
+
+use std::collections::HashSet;
+
+use harness::{Connecting, Lab, Listening, Party, Running, ended, feed};
+
+/// The keys of every protocol, from the program itself.
+fn protocols() -> Vec<String> {
+    let list = ended(&["protocols", "--json"]);
+    let list: serde_json::Value = serde_json::from_str(&list.out).unwrap();
+    let names = list.as_array().unwrap().iter();
+    names.map(|entry| entry["protocol"].as_str().unwrap().to_owned()).collect()
+}
+
+/// Names as package registries have them, some twice.
+fn names(from: u32, to: u32) -> Vec<String> {
+    let name = |i: u32| match i % 7 {
+        0 => format!("@Scope{}/pkg.{i}", i % 11),
+        1 => format!("Lib-{i}_core"),
+        2 => format!("lib-{i}_core"),
+        3 => format!("org.example.Artifact{i}"),
+        4 => format!("\"quoted, {i}\""),
+        5 => format!("päckage{i}"),
+        _ => format!("x{}", i / 2),
+    };
+    (from..to).map(|i| name(i.wrapping_mul(7919) % 20_011)).collect()
+}
+
+fn csv(names: &[String]) -> String {
+    let rows = names.iter().enumerate().map(|(i, name)| format!("{i},{name},\"a, b\"\n"));
+    rows.fold("n,k,more\n".to_owned(), |text, row| text + &row)
+}
+
+/// The rows of `mine` whose name is among `theirs`.
+fn oracle(mine: &[String], theirs: &[String]) -> String {
+    let theirs: HashSet<_> = theirs.iter().collect();
+    let text = csv(mine);
+    let mut lines = text.split_inclusive('\n');
+    let mut found = lines.next().unwrap().to_owned();
+    lines.zip(mine).filter(|(_, name)| theirs.contains(name)).for_each(|(line, _)| found += line);
+    found
+}
+
+#[test]
+fn every_protocol_finds_the_plain_intersection_for_whoever_may_learn_it() {
+    let (a, b) = (names(0, 3001), names(2000, 4203));
+    let expected = [oracle(&a, &b), oracle(&b, &a)];
+    assert!(expected.iter().all(|text| text.lines().count() > 500));
+    for protocol in protocols() {
+        for (a_learns, b_learns) in [("me", "peer"), ("peer", "me"), ("both", "both")] {
+            let lab = Lab::new();
+            lab.write(Connecting, csv(&a));
+            lab.write(Listening, csv(&b));
+            let flags = |learns| ["--protocol", &protocol, "--allow-research", "--learns", learns];
+            let [x, y] = lab.run(&flags(a_learns), &flags(b_learns));
+            x.assert(0, &["The other side learned"]);
+            y.assert(0, &["This side learned"]);
+            for (party, learns) in [(Connecting, a_learns), (Listening, b_learns)] {
+                let expected = (learns != "peer").then(|| expected[party as usize].clone());
+                assert_eq!(lab.output(party), expected, "{protocol} {a_learns} {party:?}");
+                assert_eq!(lab.report(party)["protocol"], *protocol);
+                assert_eq!(lab.report(party)["matches"].is_null(), learns == "peer");
+            }
+            let hash = |party| lab.report(party)["terms_hash"].as_str().unwrap().to_owned();
+            assert_eq!(hash(Connecting), hash(Listening));
+        }
+    }
+}
+
+#[test]
+fn rows_come_out_byte_for_byte() {
+    let lab = Lab::new();
+    lab.write(Connecting, "\u{feff}v,k\r\n\" a,\r\n\"\"b\"\" \",x\r\n2,\"y\"\r\n3,z\r\n4,x");
+    lab.write(Listening, "k;v\nz;\"1;\"\ny;\n");
+    let [a, b] = lab.run(&[], &["--delimiter", "auto", "--learns", "both"]);
+    a.assert(0, &["2 of 3 keys match; 2 rows written", "4 rows read: 0 without a key, 1 rep"]);
+    b.assert(0, &["2 of 2 keys match"]);
+    assert_eq!(lab.output(Connecting).unwrap(), "\u{feff}v,k\r\n2,\"y\"\r\n3,z\r\n");
+    assert_eq!(lab.output(Listening).unwrap(), "k;v\nz;\"1;\"\ny;\n");
+}
+
+#[test]
+fn composite_keys_and_normalisation_by_column() {
+    let lab = Lab::new();
+    lab.write(Connecting, "k,l\n\"a,b\",c\n Ann@X.org ,ONE\nunknown,one\n");
+    lab.write(Listening, "mail,word\na,\"b,c\"\nann@x.org,one\nunknown,one\n");
+    let plain = ["--key", "k,l"];
+    let [a, _] = lab.run(&plain, &["--key", "mail,word"]);
+    a.assert(0, &["1 of 3 keys match"]);
+    assert_eq!(lab.output(Connecting).unwrap(), "k,l\nunknown,one\n");
+    let both = "email,lower";
+    let [a, b] = lab
+        .run(&["--key", "k,l", "--normalize", both], &["--key", "mail,word", "--normalize", both]);
+    a.assert(0, &["1 of 1 key match", "3 rows read: 2 without a key"]);
+    b.assert(0, &[]);
+    assert_eq!(lab.output(Connecting).unwrap(), "k,l\n Ann@X.org ,ONE\n");
+    assert_eq!(lab.output(Listening).unwrap(), "mail,word\nann@x.org,one\n");
+}
+
+#[test]
+fn empty_and_tiny_sets() {
+    for (a, b, matches) in [
+        ("", "k\nx\n", 0),
+        ("k\n", "k\nx\n", 0),
+        ("k\n\"\"\n", "k\n\"\"\n", 0),
+        ("", "", 0),
+        ("k\nx\n", "k\nx\n", 1),
+        ("k\nx\n", "k\ny\n", 0),
+    ] {
+        for protocol in protocols() {
+            let lab = Lab::new();
+            lab.write(Connecting, a);
+            lab.write(Listening, b);
+            let flags = ["--protocol", &protocol, "--allow-research"];
+            let ended = lab.run(&flags, &flags);
+            ended.iter().for_each(|ended| _ = ended.assert(0, &[]));
+            assert_eq!(lab.report(Connecting)["matches"], matches, "{a:?} {b:?} {protocol}");
+            assert_eq!(lab.report(Listening)["matches"], matches, "{a:?} {b:?} {protocol}");
+            let nothing = if a.is_empty() { "" } else { "k\n" };
+            let expected = if matches > 0 { a } else { nothing };
+            assert_eq!(lab.output(Connecting).unwrap(), expected);
+            let warned = ended[0].err.contains("is empty: it has no rows and not even a header");
+            assert_eq!(warned, a.is_empty());
+        }
+    }
+}
+
+#[test]
+fn one_row_against_a_million() {
+    let million = (0..1_000_000).fold("k\n".to_owned(), |text, i| text + &format!("u{i}@x\n"));
+    for large in [Connecting, Listening] {
+        let lab = Lab::new();
+        lab.write(large, &million);
+        lab.write(large.other(), "k\nu777777@x\n");
+        lab.run(&[], &[]).iter().for_each(|ended| _ = ended.assert(0, &["1 of "]));
+        for party in [Connecting, Listening] {
+            assert_eq!(lab.output(party).unwrap(), "k\nu777777@x\n");
+        }
+        assert_eq!(lab.report(large)["rows"]["used"], 1_000_000);
+    }
+}
+
+#[test]
+fn standard_input_and_output() {
+    let lab = Lab::new();
+    lab.write(Listening, "k\nx\ny\n");
+    let [mut a, b] = lab.start(&["--input", "-", "--output", "-"], &[]);
+    drop(feed(a.stdin(), "k,v\nx,1\nz,2\n"));
+    let (a, b) = (a.end(), b.end());
+    a.assert(0, &["1 row written to -"]);
+    b.assert(0, &[]);
+    assert_eq!(a.out, "k,v\nx,1\n");
+}
+
+#[test]
+fn a_side_that_learns_nothing_writes_nothing() {
+    let lab = Lab::new();
+    for party in [Connecting, Listening] {
+        lab.write(party, "k\nx\n");
+    }
+    let [a, b] = lab.run(&["--learns", "peer"], &["--learns", "me", "--quiet"]);
+    a.assert(0, &["--output is not used"]);
+    b.assert(0, &[]);
+    assert!(b.err.starts_with("listening on ") && b.err.lines().count() == 1, "{b:?}");
+}
+
+#[test]
+fn an_output_that_exists_is_replaced() {
+    let lab = Lab::new();
+    for party in [Connecting, Listening] {
+        lab.write(party, "k\nx\n");
+        std::fs::write(lab.file(party, "out.csv"), "something that was there before").unwrap();
+    }
+    lab.run(&[], &[]).iter().for_each(|ended| _ = ended.assert(0, &[]));
+    let output = |party: Party| lab.output(party).unwrap();
+    assert_eq!([output(Connecting), output(Listening)], ["k\nx\n"; 2]);
+}
+
+#[test]
+fn files_in_a_directory_instead_of_a_connection() {
+    let lab = Lab::new();
+    lab.write(Connecting, "k\nx\ny\n");
+    lab.write(Listening, "k\ny\nz\n");
+    let shared = tempfile::tempdir().unwrap();
+    let directory = shared.path().to_str().unwrap();
+    let start = |party, side| {
+        let way = ["--exchange-dir", directory, "--side", side];
+        Running::start(lab.command(party, &way, &[]))
+    };
+    let (a, b) = (start(Connecting, "a"), start(Listening, "b"));
+    a.end().assert(0, &["1 of 2 keys match"]);
+    b.end().assert(0, &["1 of 2 keys match"]);
+    assert_eq!(lab.output(Connecting).unwrap(), "k\ny\n");
+    assert_eq!(std::fs::read_dir(directory).unwrap().count(), 0);
+}

@@ -1,0 +1,150 @@
+//! Both directions at once.
+//!
+//! Each party sends up to a window ahead of what it has received, so two parties that follow the same
+//! rule keep both directions of the line full. The window starts below what any transport buffers, so
+//! that neither party has to wait for the other to read, and grows until a write blocks, so that on a
+//! long line the whole round trip is filled. A write that blocks is put off, never waited for: two
+//! parties cannot block each other.
+
+use crate::{Channel, Result, channel::SEGMENT, meter::Flight};
+
+impl Channel {
+    /// Sends `out` and receives exactly `into.len()` bytes at the same time. Both parties call it,
+    /// with the lengths the other way round.
+    ///
+    /// # Errors
+    /// As [`Channel::recv_into`].
+    pub fn exchange(&mut self, label: &'static str, out: &[u8], into: &mut [u8]) -> Result<()> {
+        self.meter.count_flight(Flight::Both);
+        self.put_header(label, out.len());
+        let mut outgoing = out.chunks(SEGMENT);
+        let mut window = Window::default();
+        self.send_ahead(&mut outgoing, &mut window)?;
+        self.await_length(label, into.len())?;
+        for segment in into.chunks_mut(SEGMENT) {
+            if window.is_half_free() {
+                self.send_ahead(&mut outgoing, &mut window)?;
+            }
+            self.read_segment(label, segment)?;
+            window.received += 1;
+        }
+        // From here on the other side only reads.
+        for segment in outgoing {
+            self.put_segment(segment);
+            if self.is_full() {
+                self.drain()?;
+            }
+        }
+        self.flush()
+    }
+
+    /// Sends until the window is full or a write blocks.
+    fn send_ahead<'a>(
+        &mut self,
+        outgoing: &mut impl Iterator<Item = &'a [u8]>,
+        window: &mut Window,
+    ) -> Result<()> {
+        while !window.is_full() {
+            if self.is_full() {
+                self.try_flush()?;
+            }
+            if self.is_full() {
+                break;
+            }
+            let Some(segment) = outgoing.next() else { break };
+            self.put_segment(segment);
+            window.sent += 1;
+        }
+        self.try_flush()?;
+        window.adapt(self.is_flushed());
+        Ok(())
+    }
+}
+
+/// How many segments a party may be ahead of what it has received.
+struct Window {
+    size: usize,
+    sent: usize,
+    received: usize,
+    /// How many times the window was filled since a write blocked; unknown before the first time.
+    smooth: Option<usize>,
+}
+
+impl Default for Window {
+    fn default() -> Self {
+        Self { size: Self::MIN, sent: 0, received: 0, smooth: None }
+    }
+}
+
+impl Window {
+    /// 64 KiB: both parties' windows together fit into the buffers of a fresh TCP connection.
+    const MIN: usize = 4;
+
+    /// 8 MiB: both together fill a line of 1 Gbit/s with a round trip of 100 ms.
+    const MAX: usize = 512;
+
+    /// After a write has blocked once, the window grows only at every so many fillings.
+    const CAUTION: usize = 16;
+
+    fn is_full(&self) -> bool {
+        self.sent >= self.received + self.size
+    }
+
+    /// Whether it is worth sending again. Two parties that both wait have nothing on the way, so each
+    /// is more than half its window ahead of the other, which cannot be.
+    fn is_half_free(&self) -> bool {
+        self.sent <= self.received + self.size / 2
+    }
+
+    /// Grows or shrinks after the window was filled.
+    fn adapt(&mut self, smooth: bool) {
+        if !smooth {
+            self.size = (self.size / 2).max(Self::MIN);
+            self.smooth = Some(0);
+            return;
+        }
+        match &mut self.smooth {
+            None => self.size = (self.size * 2).min(Self::MAX),
+            Some(times) => {
+                *times += 1;
+                if times.is_multiple_of(Self::CAUTION) {
+                    self.size = (self.size + 1).min(Self::MAX);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_window_doubles_until_a_write_blocks_and_then_grows_slowly() {
+        let mut window = Window::default();
+        for _ in 0..20 {
+            window.adapt(true);
+        }
+        assert_eq!(window.size, Window::MAX);
+        window.adapt(false);
+        assert_eq!(window.size, Window::MAX / 2);
+        for _ in 0..Window::CAUTION {
+            window.adapt(true);
+        }
+        assert_eq!(window.size, Window::MAX / 2 + 1);
+        for _ in 0..20 {
+            window.adapt(false);
+        }
+        assert_eq!(window.size, Window::MIN);
+    }
+
+    #[test]
+    fn a_party_is_never_more_than_the_window_ahead() {
+        let mut window = Window { sent: 3, ..Window::default() };
+        assert!(!window.is_full() && !window.is_half_free());
+        window.sent = 4;
+        assert!(window.is_full());
+        window.received = 2;
+        assert!(!window.is_full() && window.is_half_free());
+    }
+}

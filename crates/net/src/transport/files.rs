@@ -1,0 +1,328 @@
+//! A directory that both parties reach: a shared drive, a synchronised folder, or a stick that is
+//! carried to and fro.
+//!
+//! Each flush becomes one numbered file, `a-0000000001.vesica` and so on from side A and `b-…` from
+//! side B. The reader takes them in order and removes each after reading it. A file is written under
+//! a temporary name and then renamed, so a half-written one is never taken; and where a synchroniser
+//! brings files late, out of order or piecemeal, the reader waits for a grace period before it calls
+//! that an error. Number 0 is empty and only says which run of which party this is; each later file
+//! says for which run of the other party it is meant, as soon as that is known, so that left-overs of
+//! another run are refused and never taken for data.
+//!
+//! A party that ends writes `a-end.vesica`. The one that ends last removes whatever is left.
+
+mod part;
+
+use std::{
+    fs, io,
+    io::{Read, Write},
+    path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
+};
+
+use self::part::{Kind, MAX_PAYLOAD, Part, RunId, UNKNOWN};
+use super::TICK;
+use crate::{Error, Result, identity::provider};
+
+/// How a file ends that is whole, and one that is being written.
+const WHOLE: &str = "vesica";
+const TEMPORARY: &str = "vesica-part";
+
+/// How often to look for the other side's next file.
+const POLL: Duration = Duration::from_millis(10);
+
+/// How long a file that is incomplete, or behind its successor, is waited for.
+const GRACE: Duration = Duration::from_secs(30);
+
+/// How many files of one side may wait to be read, 256 MiB at the most: then its writer waits.
+const MAX_UNREAD: u64 = 32;
+
+/// Which of the two parties one is. They agree beforehand: one is A, the other B.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// Writes the files `a-…`, reads `b-…`.
+    A,
+    /// Writes the files `b-…`, reads `a-…`.
+    B,
+}
+
+impl Side {
+    fn letter(self) -> char {
+        match self {
+            Self::A => 'a',
+            Self::B => 'b',
+        }
+    }
+
+    fn other(self) -> Self {
+        match self {
+            Self::A => Self::B,
+            Self::B => Self::A,
+        }
+    }
+
+    fn owns(self, name: &str) -> bool {
+        let ours = name.strip_prefix(self.letter()).is_some_and(|rest| rest.starts_with('-'));
+        ours && Path::new(name).extension().is_some_and(|e| e == WHOLE || e == TEMPORARY)
+    }
+}
+
+/// One end of a conversation by way of files.
+pub struct Files {
+    directory: PathBuf,
+    side: Side,
+    grace: Duration,
+    me: RunId,
+    peer: RunId,
+    out: Vec<u8>,
+    next_out: u64,
+    /// The number of the oldest file of this side that may still be unread.
+    oldest_unread: u64,
+    into: io::Cursor<Vec<u8>>,
+    next_in: u64,
+    /// Since when the next file ought to be there.
+    overdue: Option<Instant>,
+}
+
+impl Files {
+    /// Joins the conversation in a directory, which must exist. Nothing else should use it; other
+    /// files in it are left alone.
+    ///
+    /// # Errors
+    /// [`Error::LeftOver`] where files of another run lie there, [`Error::Directory`].
+    pub fn open(directory: impl Into<PathBuf>, side: Side) -> Result<Self> {
+        let directory = directory.into();
+        let failed = |source| Error::Directory { directory: directory.clone(), source };
+        let mut me = UNKNOWN;
+        provider()
+            .secure_random
+            .fill(&mut me)
+            .map_err(|_| failed(io::Error::other("the operating system gave no randomness")))?;
+        let left_over = left_over(&directory, side).map_err(failed)?;
+        if let Some(file) = left_over {
+            return Err(Error::LeftOver { directory, file });
+        }
+        let mut files = Self {
+            directory: directory.clone(),
+            side,
+            grace: GRACE,
+            me,
+            peer: UNKNOWN,
+            out: Vec::new(),
+            next_out: 0,
+            oldest_unread: 0,
+            into: io::Cursor::default(),
+            next_in: 0,
+            overdue: None,
+        };
+        files.write_part().map_err(failed)?;
+        Ok(files)
+    }
+
+    /// Waits this long, instead of half a minute, for a file that is incomplete or behind its
+    /// successor. Less than the channel's stall timeout, or it is never reported.
+    pub fn with_grace(mut self, grace: Duration) -> Self {
+        self.grace = grace;
+        self
+    }
+
+    fn path(&self, side: Side, number: u64) -> PathBuf {
+        self.directory.join(format!("{}-{number:010}.{WHOLE}", side.letter()))
+    }
+
+    fn end_path(&self, side: Side) -> PathBuf {
+        self.directory.join(format!("{}-end.{WHOLE}", side.letter()))
+    }
+
+    /// Writes what has gathered as the next file.
+    fn write_part(&mut self) -> io::Result<()> {
+        let payload = std::mem::take(&mut self.out);
+        let number = self.next_out;
+        let part = Part { from: self.me, to: self.peer, number, kind: Kind::Data, payload };
+        let written = part.write(&self.path(self.side, number));
+        match written {
+            Ok(()) => self.next_out += 1,
+            Err(_) => self.out = part.payload,
+        }
+        written
+    }
+
+    /// Waits up to a tick for the other side to read what was written.
+    fn wait_for_room(&mut self) -> io::Result<()> {
+        let started = Instant::now();
+        loop {
+            if self.has_ended(self.side.other()) {
+                return Err(io::ErrorKind::BrokenPipe.into());
+            }
+            while self.oldest_unread < self.next_out
+                && !self.path(self.side, self.oldest_unread).exists()
+            {
+                self.oldest_unread += 1;
+            }
+            if self.next_out - self.oldest_unread < MAX_UNREAD {
+                return Ok(());
+            }
+            if started.elapsed() >= TICK {
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            thread::sleep(POLL);
+        }
+    }
+
+    /// Takes the other side's next file if it is there. False at the end.
+    fn read_part(&mut self) -> io::Result<bool> {
+        let path = self.path(self.side.other(), self.next_in);
+        match Part::read(&path) {
+            Ok(Some(part)) => self.take(part, &path).map(|()| true),
+            Ok(None) => self.look_further(&path),
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                Err(self.not_yet(&path, &error.to_string()))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn take(&mut self, part: Part, path: &Path) -> io::Result<()> {
+        if part.number != self.next_in || part.kind != Kind::Data || !self.is_of_this_run(&part) {
+            return Err(broken(path, "belongs to another run"));
+        }
+        fs::remove_file(path)?;
+        self.peer = part.from;
+        self.into = io::Cursor::new(part.payload);
+        self.next_in += 1;
+        self.overdue = None;
+        Ok(())
+    }
+
+    fn is_of_this_run(&self, part: &Part) -> bool {
+        let from = self.peer == UNKNOWN || part.from == self.peer;
+        from && (part.to == UNKNOWN || part.to == self.me)
+    }
+
+    /// The next file is not there: the other side has ended, or is slow, or a file is missing.
+    fn look_further(&mut self, path: &Path) -> io::Result<bool> {
+        let end = self.end_path(self.side.other());
+        match Part::read(&end) {
+            Ok(Some(part)) if part.kind == Kind::End && self.is_of_this_run(&part) => {
+                if part.number == self.next_in {
+                    return Ok(false);
+                }
+            }
+            Ok(Some(_)) => return Err(broken(&end, "belongs to another run")),
+            Ok(None) if self.path(self.side.other(), self.next_in + 1).exists() => {}
+            Ok(None) => {
+                self.overdue = None;
+                return Err(io::ErrorKind::WouldBlock.into());
+            }
+            Err(error) => return Err(self.not_yet(&end, &error.to_string())),
+        }
+        Err(self.not_yet(path, "is missing, though later files are there"))
+    }
+
+    /// What is wrong with a file may be that it is still on its way; only after the grace period it is
+    /// an error.
+    fn not_yet(&mut self, path: &Path, what: &str) -> io::Error {
+        match self.overdue.get_or_insert_with(Instant::now).elapsed() {
+            waited if waited < self.grace => io::ErrorKind::WouldBlock.into(),
+            _ => broken(path, what),
+        }
+    }
+
+    fn has_ended(&self, side: Side) -> bool {
+        self.end_path(side).exists()
+    }
+
+    /// Removes every file of both sides.
+    fn clear(&self) -> io::Result<()> {
+        for entry in fs::read_dir(&self.directory)? {
+            let entry = entry?;
+            let name = entry.file_name();
+            if name.to_str().is_some_and(|n| Side::A.owns(n) || Side::B.owns(n)) {
+                // The other side may be removing it as well.
+                drop(fs::remove_file(entry.path()));
+            }
+        }
+        Ok(())
+    }
+}
+
+fn broken(path: &Path, what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, format!("{} {what}", path.display()))
+}
+
+/// The name of a file of another run. All files of one's own side are; so are files of the other side
+/// that are meant for somebody, since nobody can have known this run before it began.
+fn left_over(directory: &Path, side: Side) -> io::Result<Option<String>> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        let Ok(name) = entry.file_name().into_string() else { continue };
+        let addressed = || match Part::read(&entry.path()) {
+            Ok(Some(part)) => part.to != UNKNOWN || part.kind == Kind::End,
+            _ => false,
+        };
+        if side.owns(&name) || side.other().owns(&name) && addressed() {
+            return Ok(Some(name));
+        }
+    }
+    Ok(None)
+}
+
+impl Read for Files {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        let started = Instant::now();
+        loop {
+            let read = self.into.read(buf)?;
+            if read > 0 || buf.is_empty() {
+                return Ok(read);
+            }
+            match self.read_part() {
+                Ok(true) => {}
+                Ok(false) => return Ok(0),
+                Err(error) if super::is_blocked(&error) && started.elapsed() < TICK => {
+                    thread::sleep(POLL);
+                }
+                Err(error) => return Err(error),
+            }
+        }
+    }
+}
+
+impl Write for Files {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        if self.out.len() >= MAX_PAYLOAD {
+            self.flush()?;
+        }
+        let taken = buf.len().min(MAX_PAYLOAD - self.out.len());
+        self.out.extend_from_slice(&buf[..taken]);
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        if self.out.is_empty() {
+            return Ok(());
+        }
+        self.wait_for_room()?;
+        self.write_part()
+    }
+}
+
+impl Drop for Files {
+    /// Says that the stream ends here; and where the other side has ended too, removes what is left.
+    fn drop(&mut self) {
+        let peer = self.side.other();
+        if !self.has_ended(peer) {
+            let (number, payload) = (self.next_out, Vec::new());
+            let end = Part { from: self.me, to: self.peer, number, kind: Kind::End, payload };
+            // Where the directory is gone, the other side sees nothing more in any case.
+            drop(end.write(&self.end_path(self.side)));
+        }
+        // Looked at again: the two sides may have ended at the same time.
+        if self.has_ended(peer) {
+            drop(self.clear());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

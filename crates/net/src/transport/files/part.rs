@@ -1,0 +1,169 @@
+//! One file of the conversation, as it lies in the directory.
+//!
+//! A header, the payload, and the SHA-256 of both. The digest tells a file that a synchroniser is
+//! still writing, or somebody else's file, from one of ours; it protects from no attacker, which is
+//! the business of TLS above.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::{self, Read, Write},
+    path::Path,
+};
+
+use sha2::{Digest, Sha256};
+
+/// Marks one process's part in one run: random, so that files of two runs are told apart.
+pub(super) type RunId = [u8; 16];
+
+/// In the place of a run's mark that is not known yet.
+pub(super) const UNKNOWN: RunId = [0; 16];
+
+/// The most payload bytes of one file.
+pub(super) const MAX_PAYLOAD: usize = 8 << 20;
+
+const MAGIC: &[u8; 8] = b"vesica-1";
+const DIGEST: usize = 32;
+
+/// Magic, two marks, number and kind.
+const HEADER: usize = 8 + 16 + 16 + 8 + 1;
+
+/// What a file is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    /// Its payload is the next piece of the stream.
+    Data = 0,
+    /// The stream ends before this number.
+    End = 1,
+}
+
+/// The contents of one file.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) struct Part {
+    /// The mark of the party that wrote it.
+    pub(super) from: RunId,
+    /// The mark of the party it is for, where the writer knew it.
+    pub(super) to: RunId,
+    pub(super) number: u64,
+    pub(super) kind: Kind,
+    pub(super) payload: Vec<u8>,
+}
+
+impl Part {
+    /// Writes the file under a temporary name, sees it to the disk, and renames it.
+    pub(super) fn write(&self, path: &Path) -> io::Result<()> {
+        let mut header = Vec::with_capacity(HEADER);
+        header.extend_from_slice(MAGIC);
+        header.extend_from_slice(&self.from);
+        header.extend_from_slice(&self.to);
+        header.extend_from_slice(&self.number.to_le_bytes());
+        header.push(self.kind as u8);
+        let digest = Sha256::new().chain_update(&header).chain_update(&self.payload).finalize();
+
+        let temporary = path.with_extension(super::TEMPORARY);
+        let written = OpenOptions::new().write(true).create_new(true).open(&temporary).and_then(
+            |mut file| {
+                file.write_all(&header)?;
+                file.write_all(&self.payload)?;
+                file.write_all(&digest)?;
+                file.sync_all()
+            },
+        );
+        let renamed = written.and_then(|()| fs::rename(&temporary, path));
+        if renamed.is_err() {
+            // The first error is the one to report.
+            drop(fs::remove_file(&temporary));
+        }
+        renamed
+    }
+
+    /// Reads a file; nothing if there is none. What is no whole file of ours is
+    /// [`InvalidData`](io::ErrorKind::InvalidData).
+    pub(super) fn read(path: &Path) -> io::Result<Option<Self>> {
+        // Looked at before it is opened: opening a pipe would wait for its writer.
+        let metadata = match fs::symlink_metadata(path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            metadata => metadata?,
+        };
+        let longest = HEADER + MAX_PAYLOAD + DIGEST;
+        if !metadata.is_file() || metadata.len() > longest as u64 {
+            return Err(invalid("is no file that this program writes"));
+        }
+        let mut bytes = Vec::with_capacity(metadata.len() as usize);
+        fs::File::open(path)?.take(longest as u64 + 1).read_to_end(&mut bytes)?;
+        Self::parse(bytes).map(Some)
+    }
+
+    fn parse(mut bytes: Vec<u8>) -> io::Result<Self> {
+        let Some(end) = bytes.len().checked_sub(DIGEST).filter(|end| *end >= HEADER) else {
+            return Err(invalid("is too short, or not wholly there yet"));
+        };
+        if &bytes[..8] != MAGIC {
+            return Err(invalid("is no file that this program writes"));
+        }
+        let (content, digest) = bytes.split_at(end);
+        if Sha256::digest(content).as_slice() != digest {
+            return Err(invalid("is damaged, or not wholly there yet"));
+        }
+        let kind = match content[48] {
+            0 => Kind::Data,
+            1 => Kind::End,
+            _ => return Err(invalid("was written by another version of this program")),
+        };
+        let (mut from, mut to, mut number) = (UNKNOWN, UNKNOWN, [0; 8]);
+        from.copy_from_slice(&content[8..24]);
+        to.copy_from_slice(&content[24..40]);
+        number.copy_from_slice(&content[40..48]);
+        bytes.truncate(end);
+        bytes.drain(..HEADER);
+        Ok(Self { from, to, number: u64::from_le_bytes(number), kind, payload: bytes })
+    }
+}
+
+fn invalid(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn part() -> Part {
+        let payload = b"a payload".to_vec();
+        Part { from: [1; 16], to: [2; 16], number: 3, kind: Kind::Data, payload }
+    }
+
+    #[test]
+    fn a_part_survives_the_disk_and_leaves_no_temporary_file() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.vesica");
+        assert_eq!(Part::read(&path).unwrap(), None);
+        part().write(&path).unwrap();
+        assert_eq!(Part::read(&path).unwrap(), Some(part()));
+        assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn every_flipped_byte_and_every_cut_is_noticed() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.vesica");
+        part().write(&path).unwrap();
+        let whole = fs::read(&path).unwrap();
+        for i in 0..whole.len() {
+            let mut flipped = whole.clone();
+            flipped[i] ^= 1;
+            for bytes in [flipped, whole[..i].to_vec()] {
+                fs::write(&path, bytes).unwrap();
+                assert_eq!(Part::read(&path).unwrap_err().kind(), io::ErrorKind::InvalidData);
+            }
+        }
+    }
+
+    #[test]
+    fn a_directory_and_a_huge_file_are_not_read() {
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(Part::read(dir.path()).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        let path = dir.path().join("a.vesica");
+        fs::File::create(&path).unwrap().set_len(1 << 40).unwrap();
+        assert_eq!(Part::read(&path).unwrap_err().kind(), io::ErrorKind::InvalidData);
+    }
+}

@@ -1,0 +1,144 @@
+//! The check of the other side's certificate: its fingerprint, and that it signs with its key.
+
+use std::sync::{Arc, OnceLock};
+
+use rustls::{
+    CertificateError, DigitallySignedStruct, DistinguishedName, Error, PeerIncompatible,
+    SignatureScheme,
+    client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier},
+    crypto::{CryptoProvider, verify_tls13_signature},
+    pki_types::{CertificateDer, ServerName, UnixTime},
+    server::danger::{ClientCertVerified, ClientCertVerifier},
+};
+
+use crate::Fingerprint;
+
+/// Accepts one certificate.
+#[derive(Debug)]
+pub(super) struct Pin {
+    expected: Fingerprint,
+    /// The fingerprint that was presented instead.
+    refused: OnceLock<Fingerprint>,
+    provider: Arc<CryptoProvider>,
+}
+
+impl Pin {
+    pub(super) fn new(expected: Fingerprint, provider: Arc<CryptoProvider>) -> Self {
+        Self { expected, refused: OnceLock::new(), provider }
+    }
+
+    pub(super) fn provider(&self) -> Arc<CryptoProvider> {
+        self.provider.clone()
+    }
+
+    pub(super) fn expected(&self) -> Fingerprint {
+        self.expected
+    }
+
+    /// The fingerprint of the certificate that was refused, if one was.
+    pub(super) fn refused(&self) -> Option<Fingerprint> {
+        self.refused.get().copied()
+    }
+
+    fn check_fingerprint(&self, certificate: &CertificateDer<'_>) -> Result<(), Error> {
+        let presented = Fingerprint::of(certificate);
+        if presented == self.expected {
+            return Ok(());
+        }
+        self.refused.get_or_init(|| presented);
+        // The one alert that is understood by the other side as "I expected somebody else".
+        Err(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure))
+    }
+
+    /// The certificate is public; that the other side holds its key is what this shows.
+    fn check_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        let algorithms = &self.provider.signature_verification_algorithms;
+        verify_tls13_signature(message, certificate, signature, algorithms)
+    }
+
+    fn schemes(&self) -> Vec<SignatureScheme> {
+        self.provider.signature_verification_algorithms.supported_schemes()
+    }
+}
+
+/// TLS 1.2 is not offered, so nobody can ask for its signatures.
+fn no_tls12() -> Result<HandshakeSignatureValid, Error> {
+    Err(Error::PeerIncompatible(PeerIncompatible::Tls12NotOfferedOrEnabled))
+}
+
+impl ServerCertVerifier for Pin {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _name: &ServerName<'_>,
+        _ocsp: &[u8],
+        _now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        self.check_fingerprint(certificate).map(|()| ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _certificate: &CertificateDer<'_>,
+        _signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        no_tls12()
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.check_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.schemes()
+    }
+}
+
+impl ClientCertVerifier for Pin {
+    fn root_hint_subjects(&self) -> &[DistinguishedName] {
+        &[]
+    }
+
+    fn verify_client_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        _intermediates: &[CertificateDer<'_>],
+        _now: UnixTime,
+    ) -> Result<ClientCertVerified, Error> {
+        self.check_fingerprint(certificate).map(|()| ClientCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        _message: &[u8],
+        _certificate: &CertificateDer<'_>,
+        _signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        no_tls12()
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        self.check_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.schemes()
+    }
+}

@@ -1,0 +1,158 @@
+//! From a key's bytes to the item a protocol sees.
+//!
+//! A key becomes a 256-bit digest as its row is read. Once both sets are fixed, the two sides agree
+//! on a seed that neither could choose, and an item is the digest's image under BLAKE3 keyed with
+//! it: whatever a side knew when it fixed its set, it could not prepare keys whose items collide or
+//! fall into places of its liking.
+
+use rand::CryptoRng;
+use rayon::prelude::*;
+use vesica_net::Channel;
+use vesica_psi::Item;
+
+use crate::{error::Result, offer::Role};
+
+/// BLAKE3 of an encoded key.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest([u8; 32]);
+
+impl Digest {
+    /// The digest of these bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(*blake3::hash(bytes).as_bytes())
+    }
+
+    /// Stands in the place of a row that has no key.
+    pub(crate) const BLANK: Self = Self([0; 32]);
+
+    /// A digest that begins like others.
+    #[cfg(test)]
+    pub(crate) fn forged(prefix: u64, rest: u8) -> Self {
+        let mut bytes = [rest; 32];
+        bytes[..8].copy_from_slice(&prefix.to_be_bytes());
+        Self(bytes)
+    }
+
+    /// The first 64 bits, as good as random.
+    pub(crate) fn prefix(&self) -> u64 {
+        let mut prefix = [0; 8];
+        prefix.copy_from_slice(&self.0[..8]);
+        u64::from_be_bytes(prefix)
+    }
+}
+
+// A digest of a guessable key is as good as the key: it is not shown either.
+impl std::fmt::Debug for Digest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Digest(..)")
+    }
+}
+
+/// What both sides contributed to after their sets were fixed.
+pub struct Seed([u8; 32]);
+
+const COMMIT: &str = "vesica/commit";
+const OPEN: &str = "vesica/open";
+
+impl Seed {
+    /// Commits to 32 random bytes, opens them once the other side has committed to its own, and
+    /// hashes both together.
+    ///
+    /// # Errors
+    /// A peer whose opening does not fit its commitment, and what any receive can meet.
+    pub fn agree(role: Role, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        let mut ours = [0; 32];
+        rng.fill_bytes(&mut ours);
+        let mut commitment = [0; 32];
+        channel.exchange(COMMIT, &commit(role, &ours), &mut commitment)?;
+        let mut theirs = [0; 32];
+        channel.exchange(OPEN, &ours, &mut theirs)?;
+        if commit(role.other(), &theirs) != commitment {
+            let check = vesica_net::Deviation::CheckFailed { check: "seed commitment" };
+            return Err(channel.deviation(check).into());
+        }
+        let (a, b) = match role {
+            Role::A => (ours, theirs),
+            Role::B => (theirs, ours),
+        };
+        let mut hasher = blake3::Hasher::new_derive_key("vesica 1 item seed");
+        hasher.update(&a).update(&b);
+        Ok(Self(*hasher.finalize().as_bytes()))
+    }
+
+    /// All 256 bits of a digest's image, for protocols that extract keys from what a malicious side
+    /// sent.
+    pub fn image(&self, digest: &Digest) -> [u8; 32] {
+        *blake3::keyed_hash(&self.0, &digest.0).as_bytes()
+    }
+
+    /// The items: the first 128 bits of each image. Two different keys of one run have the same item
+    /// with a probability below 2^-128 times the number of pairs.
+    pub fn items(&self, digests: &[Digest]) -> Vec<Item> {
+        digests
+            .par_iter()
+            .with_min_len(1 << 10)
+            .map(|digest| {
+                let mut bytes = [0; 16];
+                bytes.copy_from_slice(&self.image(digest)[..16]);
+                Item::from_bytes(bytes)
+            })
+            .collect()
+    }
+}
+
+/// A hiding commitment, for the bytes are uniform. The role keeps a side from handing the other's
+/// commitment back as its own.
+fn commit(role: Role, bytes: &[u8; 32]) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new_derive_key("vesica 1 seed commitment");
+    hasher.update(&[role as u8]).update(bytes);
+    *hasher.finalize().as_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{SeedableRng, rngs::StdRng};
+    use vesica_net::transport::memory;
+
+    use super::*;
+    use crate::Class;
+
+    fn rng(seed: u64) -> StdRng {
+        StdRng::seed_from_u64(seed)
+    }
+
+    #[test]
+    fn both_sides_get_the_same_items() {
+        let (a, b) = memory::pair();
+        let other = std::thread::spawn(move || {
+            Seed::agree(Role::B, &mut Channel::new(b), &mut rng(2)).unwrap()
+        });
+        let ours = Seed::agree(Role::A, &mut Channel::new(a), &mut rng(1)).unwrap();
+        let theirs = other.join().unwrap();
+        let digests: Vec<_> = (0..3000u32).map(|i| Digest::of(&i.to_le_bytes())).collect();
+        assert_eq!(ours.items(&digests), theirs.items(&digests));
+        assert_eq!(ours.image(&digests[7])[..16], ours.items(&digests)[7].to_bytes());
+        assert_ne!(ours.items(&digests), Seed([0; 32]).items(&digests));
+    }
+
+    #[test]
+    fn a_seed_chosen_late_is_caught() {
+        let (a, b) = memory::pair();
+        let cheat = std::thread::spawn(move || {
+            let mut channel = Channel::new(b);
+            let mut seen = [0; 32];
+            channel.exchange(COMMIT, &commit(Role::B, &[1; 32]), &mut seen).unwrap();
+            channel.exchange(OPEN, &[2; 32], &mut seen).unwrap();
+        });
+        let ended = Seed::agree(Role::A, &mut Channel::new(a), &mut rng(1)).err().unwrap();
+        cheat.join().unwrap();
+        assert_eq!(ended.class(), Class::Peer);
+    }
+
+    /// A side that hands the other's commitment back, and then its opening, has committed to
+    /// something else in its own role.
+    #[test]
+    fn a_mirrored_commitment_does_not_open() {
+        assert_ne!(commit(Role::A, &[1; 32]), commit(Role::B, &[1; 32]));
+    }
+}

@@ -1,0 +1,224 @@
+//! What can end a run, and whose fault it is.
+//!
+//! No error holds a value of a table: a fault is located by file, row, line and column.
+
+use std::{fmt, io, path::PathBuf};
+
+use vesica_net::AbortReason;
+
+use crate::{report::counted, terms::Difference};
+
+/// The result of anything here.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Whose fault an error is. The command line's exit codes come from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Class {
+    /// What was asked for makes no sense.
+    Usage,
+    /// A file of this side cannot be read, understood or written.
+    Input,
+    /// The other side was lost, or stopped for a reason of its own.
+    Network,
+    /// The two sides do not agree on what to run.
+    Terms,
+    /// The other side broke the protocol.
+    Peer,
+    /// Somebody asked this side to stop.
+    Cancelled,
+    /// A defect of this program.
+    Bug,
+}
+
+/// What ended a run.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// The request contradicts itself or cannot be met by anything there is.
+    #[error("{0}")]
+    Usage(String),
+    /// The input cannot be used.
+    #[error("{file}: {fault}")]
+    Input {
+        /// The file, as it was named.
+        file: String,
+        /// What is wrong with it, and where.
+        fault: InputFault,
+    },
+    /// A result cannot be written.
+    #[error("{}: cannot be written: {source}", path.display())]
+    Output {
+        /// The file that was to be written.
+        path: PathBuf,
+        /// What the operating system said.
+        source: io::Error,
+    },
+    /// The two sides do not agree. Both get this error.
+    #[error("the two sides do not agree: {}", listed(.0))]
+    Terms(Vec<Difference>),
+    /// The two sides speak different versions.
+    #[error(
+        "the two sides speak different versions: here wire version {ours}, there {theirs}; \
+         install the same release on both sides"
+    )]
+    Version {
+        /// This program's wire version.
+        ours: u32,
+        /// The other side's.
+        theirs: u64,
+    },
+    /// The connection or the other side failed.
+    #[error(transparent)]
+    Net(#[from] vesica_net::Error),
+    /// The protocol failed for a reason that is nobody's fault.
+    #[error("{0}")]
+    Unlucky(vesica_psi::Error),
+    /// A defect of this program.
+    #[error("internal error: {0}; please report it")]
+    Bug(&'static str),
+}
+
+impl Error {
+    /// Whose fault it is.
+    pub fn class(&self) -> Class {
+        match self {
+            Self::Usage(_) => Class::Usage,
+            Self::Input { .. } | Self::Output { .. } => Class::Input,
+            Self::Terms(_) | Self::Version { .. } => Class::Terms,
+            Self::Net(error) => match error {
+                vesica_net::Error::Cancelled { .. } => Class::Cancelled,
+                vesica_net::Error::Aborted { reason: AbortReason::Terms, .. } => Class::Terms,
+                error if error.is_peer_fault() => Class::Peer,
+                _ => Class::Network,
+            },
+            Self::Unlucky(_) | Self::Bug(_) => Class::Bug,
+        }
+    }
+
+    /// What the other side is told, or `None` where it knows already or cannot be told.
+    pub fn abort_reason(&self) -> Option<AbortReason> {
+        match self.class() {
+            Class::Input => Some(AbortReason::Input),
+            // Mostly both sides find this out at once, but a later release may know more.
+            Class::Terms => Some(AbortReason::Terms),
+            Class::Network => None,
+            Class::Peer => Some(AbortReason::Misbehaviour),
+            Class::Cancelled => Some(AbortReason::Cancelled),
+            Class::Usage | Class::Bug => Some(AbortReason::Internal),
+        }
+    }
+}
+
+fn listed(differences: &[Difference]) -> String {
+    differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// A place in a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The data row, counted from 1; the header is not counted.
+    pub row: u64,
+    /// The line of the file on which the row begins, counted from 1.
+    pub line: u64,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "row {} (line {})", self.row, self.line)
+    }
+}
+
+/// What is wrong with an input.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum InputFault {
+    /// The operating system refused to read it.
+    #[error("cannot be read: {0}")]
+    Io(io::Error),
+    /// It is no delimited text.
+    #[error("seems to be {format}, not UTF-8 text; {advice}")]
+    NotText {
+        /// What it seems to be.
+        format: &'static str,
+        /// What to do about it.
+        advice: &'static str,
+    },
+    /// There is no column of that name.
+    #[error("has no column `{column}`; {hint}")]
+    NoColumn {
+        /// The name asked for.
+        column: String,
+        /// What there is instead.
+        hint: String,
+    },
+    /// More than one column bears the name.
+    #[error("has {times} columns named `{column}`; rename all but one")]
+    AmbiguousColumn {
+        /// The name asked for.
+        column: String,
+        /// How many columns bear it.
+        times: usize,
+    },
+    /// A row has another number of fields than the header.
+    #[error("{place} has {}, the header has {expected}", counted(*fields as u64, "field"))]
+    Ragged {
+        /// Where.
+        place: Place,
+        /// Fields in the row.
+        fields: usize,
+        /// Fields in the header.
+        expected: usize,
+    },
+    /// The file ends inside a quoted field.
+    #[error("{place} opens a quoted field that is never closed")]
+    UnclosedQuote {
+        /// The row with the open field.
+        place: Place,
+    },
+    /// The header ends the file inside a quoted field.
+    #[error("the header opens a quoted field that is never closed")]
+    UnclosedHeader,
+    /// A key is not UTF-8.
+    #[error("{place}, column `{column}`: not valid UTF-8; convert the file to UTF-8")]
+    NotUtf8 {
+        /// Where.
+        place: Place,
+        /// The key column.
+        column: String,
+    },
+    /// A key holds a NUL character.
+    #[error("{place}, column `{column}`: holds a NUL character; the file may be damaged")]
+    Nul {
+        /// Where.
+        place: Place,
+        /// The key column.
+        column: String,
+    },
+    /// A key is missing, and the policy is to refuse that.
+    #[error("{place}, column `{column}`: the key is empty; fill it, or skip rows without a key")]
+    NullKey {
+        /// The first such row.
+        place: Place,
+        /// The key column.
+        column: String,
+    },
+    /// A key occurs twice, and the policy is to refuse that.
+    #[error(
+        "{second} bears the same key as {first}; rows that repeat an earlier row's key: {rows}; \
+         remove them, or let each key take part once"
+    )]
+    DuplicateKey {
+        /// The earlier row.
+        first: Place,
+        /// The first row that repeats a key.
+        second: Place,
+        /// How many rows do.
+        rows: u64,
+    },
+    /// More rows than a run can hold.
+    #[error("has more than {max} rows; split it")]
+    TooManyRows {
+        /// The most there may be.
+        max: u64,
+    },
+}

@@ -1,0 +1,161 @@
+//! What a run did, in numbers and two sentences, without any identifier.
+
+use serde::Serialize;
+use vesica_net::Meter;
+use vesica_psi::{Protocol, Status};
+
+use crate::keyset::RowCounts;
+
+/// The report of one side.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    /// The protocol's key.
+    pub protocol: &'static str,
+    /// The security agreed on.
+    pub security: &'static str,
+    /// The hash of the terms, the same in both sides' reports.
+    pub terms_hash: String,
+    /// This side's rows.
+    pub rows: RowCounts,
+    /// Distinct keys of the other side.
+    pub peer_items: u64,
+    /// Distinct keys that both sides have; `None` where this side does not learn them.
+    pub matches: Option<u64>,
+    /// From the first message to the last.
+    pub seconds: f64,
+    /// Bytes sent, framing included, TLS records not.
+    pub bytes_sent: u64,
+    /// Bytes received, framing included, TLS records not.
+    pub bytes_received: u64,
+    /// How often the direction of traffic changed.
+    pub rounds: u64,
+    /// Where time and bytes went.
+    pub phases: Vec<PhaseReport>,
+    /// The most memory the process had at a time, where the system says.
+    pub peak_memory_bytes: Option<u64>,
+    /// Who learned what.
+    pub learned: Learned,
+}
+
+/// The cost of one phase.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PhaseReport {
+    /// The phase's name.
+    pub name: &'static str,
+    /// Time spent in it.
+    pub seconds: f64,
+    /// Bytes sent in it.
+    pub bytes_sent: u64,
+    /// Bytes received in it.
+    pub bytes_received: u64,
+}
+
+/// What each side learned, a sentence each.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Learned {
+    /// This side.
+    pub me: String,
+    /// The other side.
+    pub peer: String,
+}
+
+impl Report {
+    /// Puts the meter's figures into the report.
+    pub(crate) fn set_costs(&mut self, meter: &Meter) {
+        let phases = meter.phases();
+        self.seconds = phases.iter().map(|phase| phase.time.as_secs_f64()).sum();
+        self.bytes_sent = meter.sent();
+        self.bytes_received = meter.received();
+        self.rounds = meter.rounds();
+        self.phases = phases
+            .iter()
+            .map(|phase| PhaseReport {
+                name: phase.name,
+                seconds: phase.time.as_secs_f64(),
+                bytes_sent: phase.sent,
+                bytes_received: phase.received,
+            })
+            .collect();
+        self.peak_memory_bytes = peak_memory();
+    }
+}
+
+impl Learned {
+    /// The sentences for a run in which this side had `mine` keys and the other `peers`.
+    pub(crate) fn new(
+        protocol: &Protocol,
+        (mine, i_learn): (u64, bool),
+        (peers, peer_learns): (u64, bool),
+        matches: Option<u64>,
+    ) -> Self {
+        let count = matches.map(|n| format!(" ({})", grouped(n))).unwrap_or_default();
+        let sentence = |one: &str, other: &str, learns, ones, others| {
+            let (ones, others) = (counted(ones, "key"), counted(others, "key"));
+            if learns {
+                format!(
+                    "{one} learned which of its {ones} {other} has too{count}, and that {other} \
+                     has {others}."
+                )
+            } else {
+                format!("{one} learned that {other} has {others}, and nothing about which.")
+            }
+        };
+        let mut me = sentence("This side", "the other side", i_learn, mine, peers);
+        let mut peer = sentence("The other side", "this side", peer_learns, peers, mine);
+        if protocol.status == Status::Insecure {
+            let truth = format!(
+                " But `{}` is insecure and for measurements only: take it that either side can \
+                 find out every guessable key of the other.",
+                protocol.key
+            );
+            me.push_str(&truth);
+            peer.push_str(&truth);
+        }
+        Self { me, peer }
+    }
+}
+
+/// A number with its digits in groups of three.
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() * 4 / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// A number of things, in words that fit: `1 key`, `2,000 keys`.
+pub fn counted(number: u64, thing: &str) -> String {
+    format!("{} {thing}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
+/// The most resident memory this process had at a time, in bytes.
+pub fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn digits_are_grouped() {
+        let cases = [(0, "0"), (999, "999"), (1000, "1,000"), (1234567, "1,234,567")];
+        for (number, expected) in cases {
+            assert_eq!(grouped(number), expected);
+        }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn memory_is_known() {
+        assert!(peak_memory().unwrap() > 1 << 20);
+    }
+}

@@ -1,0 +1,226 @@
+//! The whole job: a table in, an agreed run with the other side, a table out.
+
+use std::{path::PathBuf, sync::Arc};
+
+use rand::CryptoRng;
+use vesica_net::Channel;
+
+use crate::{
+    error::{Error, Result},
+    key::{Duplicates, KeyColumn, Nulls},
+    keyset::KeySet,
+    observe::Observer,
+    offer::{Offer, Parties, Role},
+    output::{Output, Staged},
+    report::{Learned, Report},
+    session::{Intersection, Session},
+    source::{Delimiter, Source},
+    table::{Scan, Table},
+};
+
+/// What one side brings to a run.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// The table.
+    pub input: Source,
+    /// What separates its fields.
+    pub delimiter: Delimiter,
+    /// The names of the key columns, in the order of [`Offer::keys`].
+    pub columns: Vec<String>,
+    /// What becomes of rows without a key.
+    pub nulls: Nulls,
+    /// What becomes of rows that bear the same key.
+    pub duplicates: Duplicates,
+    /// What is offered to the other side.
+    pub offer: Offer,
+    /// Where this side's matched rows go, if it learns them.
+    pub output: Option<PathBuf>,
+    /// Where the report goes.
+    pub report: Option<PathBuf>,
+    /// Threads to compute with; 0 takes as many as there are processors.
+    pub threads: usize,
+}
+
+/// What came of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The report.
+    pub report: Report,
+    /// Rows written to the output; `None` where this side does not learn any.
+    pub rows_written: Option<u64>,
+}
+
+impl Job {
+    /// Refuses what cannot succeed, before the other side is troubled.
+    ///
+    /// # Errors
+    /// [`Error::Usage`], and [`Error::Output`] where a result could not be written.
+    pub fn check(&self) -> Result<()> {
+        self.offer.check()?;
+        if self.columns.len() != self.offer.keys.len() {
+            return Err(Error::Usage("every key column needs one normalisation".to_owned()));
+        }
+        if let Some(twice) =
+            self.columns.iter().enumerate().find(|(i, name)| self.columns[..*i].contains(name))
+        {
+            return Err(Error::Usage(format!("key column `{}` is named twice", twice.1)));
+        }
+        let files = [self.output.as_ref(), self.report.as_ref()];
+        for path in files.into_iter().flatten() {
+            Output::prepare(path)?;
+        }
+        let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+        if let [Some(output), Some(report)] = files
+            && real(output) == real(report)
+        {
+            let message = "output and report are the same file".to_owned();
+            return Err(Error::Usage(message));
+        }
+        if let Source::File(input) = &self.input
+            && files.into_iter().flatten().any(|path| real(path) == real(input))
+        {
+            return Err(Error::Usage("a result would replace the input".to_owned()));
+        }
+        Ok(())
+    }
+
+    fn key_columns(&self) -> Vec<KeyColumn> {
+        let named = self.columns.iter().cloned().zip(&self.offer.keys);
+        named.map(|(name, normalize)| KeyColumn { name, normalize: *normalize }).collect()
+    }
+}
+
+/// Runs the job with the party at the other end of the channel. Whatever goes wrong, the other side
+/// is told, and nothing is written.
+///
+/// # Errors
+/// See [`Error`].
+pub fn run(
+    job: Job,
+    parties: &Parties,
+    channel: &mut Channel,
+    observer: Arc<dyn Observer>,
+    rng: &mut (dyn CryptoRng + Send),
+) -> Result<Outcome> {
+    let ended = attempt(job, parties, channel, observer, rng);
+    if let Err(error) = &ended
+        && let Some(reason) = error.abort_reason()
+    {
+        channel.abort(reason);
+    }
+    ended
+}
+
+fn attempt(
+    job: Job,
+    parties: &Parties,
+    channel: &mut Channel,
+    observer: Arc<dyn Observer>,
+    rng: &mut (dyn CryptoRng + Send),
+) -> Result<Outcome> {
+    job.check()?;
+    let mut session = Session::open(&job.offer, parties, job.threads, channel, observer.clone())?;
+    let (table, set) = read(&mut session, &job, observer)?;
+    // A side that learns nothing has no further use for its rows.
+    let table = session.learns().then_some(table);
+    let found = session.intersect(set.digests(), rng)?;
+    let mut report = describe(&session, parties.role, &set, &found);
+
+    session.phase("finish");
+    let (staged, rows_written) = match (table, found.matches) {
+        (Some(table), Some(matches)) => {
+            let rows = set.rows_of(&matches);
+            let count = rows.len() as u64;
+            let staged = stage(&mut session, job.output, table, rows)?;
+            (staged, Some(count))
+        }
+        _ => (None, None),
+    };
+    session.close()?;
+    report.set_costs(channel.meter());
+    let report_file = job.report.map(|path| stage_report(path, &report)).transpose()?;
+    for file in [staged, report_file].into_iter().flatten() {
+        file.commit()?;
+    }
+    Ok(Outcome { report, rows_written })
+}
+
+/// Reads the table while the other side reads its own.
+fn read(
+    session: &mut Session<'_>,
+    job: &Job,
+    observer: Arc<dyn Observer>,
+) -> Result<(Table, KeySet)> {
+    session.phase("read");
+    let (input, delimiter) = (job.input.clone(), job.delimiter);
+    let (columns, nulls, duplicates) = (job.key_columns(), job.nulls, job.duplicates);
+    session.meanwhile(move || {
+        let scan = Scan::new(input.read()?, delimiter)?;
+        if scan.columns().is_empty() {
+            let name = scan.text().name();
+            observer.warning(&format!("{name} is empty: it has no rows and not even a header"));
+        }
+        KeySet::read(scan, &columns, nulls, duplicates, |rows| observer.rows(rows))
+    })
+}
+
+/// Writes the matched rows where they cannot be seen yet.
+fn stage(
+    session: &mut Session<'_>,
+    output: Option<PathBuf>,
+    table: Table,
+    rows: Vec<u32>,
+) -> Result<Option<Staged>> {
+    let Some(path) = output else { return Ok(None) };
+    session.meanwhile(move || {
+        let staged = Output::prepare(&path)?.stage(|out| {
+            out.write_all(&with_line_end(table.header(), &table))?;
+            rows.iter().try_for_each(|row| {
+                let bytes = table.row(*row as usize);
+                out.write_all(&with_line_end(bytes, &table))
+            })
+        });
+        staged.map(Some)
+    })
+}
+
+/// A row's bytes; with a line end where the text's last row has none.
+fn with_line_end<'a>(bytes: &'a [u8], table: &Table) -> std::borrow::Cow<'a, [u8]> {
+    if bytes.is_empty() || bytes.ends_with(b"\n") || bytes.ends_with(b"\r") {
+        bytes.into()
+    } else {
+        [bytes, table.line_end()].concat().into()
+    }
+}
+
+fn stage_report(path: PathBuf, report: &Report) -> Result<Staged> {
+    let text =
+        serde_json::to_string_pretty(report).map_err(|_| Error::Bug("the report has no JSON"))?;
+    Output::prepare(&path)?.stage(|out| writeln!(out, "{text}"))
+}
+
+/// The report, but for what the run costs.
+fn describe(session: &Session<'_>, role: Role, set: &KeySet, found: &Intersection) -> Report {
+    let terms = session.terms();
+    let matches = found.matches.as_ref().map(|m| m.len() as u64);
+    Report {
+        protocol: found.protocol.key,
+        security: terms.security().name(),
+        terms_hash: terms.hash(),
+        rows: set.counts(),
+        peer_items: found.peer_items,
+        matches,
+        seconds: 0.0,
+        bytes_sent: 0,
+        bytes_received: 0,
+        rounds: 0,
+        phases: Vec::new(),
+        peak_memory_bytes: None,
+        learned: Learned::new(
+            found.protocol,
+            (set.counts().used, terms.learns(role)),
+            (found.peer_items, terms.learns(role.other())),
+            matches,
+        ),
+    }
+}

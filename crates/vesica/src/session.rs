@@ -1,0 +1,212 @@
+//! One run with another party, step by step: terms, sets, seed, protocol, end.
+//!
+//! A step's error ends the session; [`crate::run()`] then tells the other side why.
+
+use std::{
+    sync::{
+        Arc,
+        mpsc::{self, RecvTimeoutError},
+    },
+    thread,
+    time::Duration,
+};
+
+use rand::CryptoRng;
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use vesica_net::{Channel, Deviation};
+use vesica_psi::{Item, Protocol, Sizes, reveal};
+
+use crate::{
+    digest::{Digest, Seed},
+    error::{Error, Result},
+    observe::Observer,
+    offer::{Offer, Parties},
+    terms::Terms,
+};
+
+const READY: &str = "vesica/ready";
+
+/// How often a side that is at work looks whether it should say so or stop.
+const POLL: Duration = Duration::from_millis(50);
+
+/// A session whose terms are agreed.
+pub struct Session<'a> {
+    terms: Terms,
+    parties: &'a Parties,
+    channel: &'a mut Channel,
+    pool: Arc<ThreadPool>,
+    observer: Arc<dyn Observer>,
+}
+
+/// What a protocol run gave this side.
+pub struct Intersection {
+    /// The protocol that ran.
+    pub protocol: &'static Protocol,
+    /// The size of the other side's set.
+    pub peer_items: u64,
+    /// The positions, ascending, of this side's keys that the other side has too; `None` where this
+    /// side does not learn them.
+    pub matches: Option<Vec<u32>>,
+}
+
+impl<'a> Session<'a> {
+    /// Agrees on terms. Computing is done by `threads` threads; 0 takes as many as there are
+    /// processors.
+    ///
+    /// # Errors
+    /// As [`Terms::agree`].
+    pub fn open(
+        offer: &Offer,
+        parties: &'a Parties,
+        threads: usize,
+        channel: &'a mut Channel,
+        observer: Arc<dyn Observer>,
+    ) -> Result<Self> {
+        let pool = ThreadPoolBuilder::new().num_threads(threads).build();
+        let pool = Arc::new(pool.map_err(|_| Error::Bug("no thread could be started"))?);
+        channel.phase("terms");
+        observer.phase("terms");
+        let terms = Terms::agree(offer, parties, channel)?;
+        Ok(Self { terms, parties, channel, pool, observer })
+    }
+
+    /// The terms.
+    pub fn terms(&self) -> &Terms {
+        &self.terms
+    }
+
+    /// Whether this side learns the result.
+    pub fn learns(&self) -> bool {
+        self.terms.learns(self.parties.role)
+    }
+
+    /// Enters a phase.
+    pub fn phase(&mut self, name: &'static str) {
+        self.channel.phase(name);
+        self.observer.phase(name);
+    }
+
+    /// Runs a job of this side alone on the session's threads, and keeps the other side waiting
+    /// without giving up. A job that cannot be stopped is left behind when the session is.
+    ///
+    /// # Errors
+    /// The job's, and a lost connection or a request to stop in the meantime.
+    pub fn meanwhile<T: Send + 'static>(
+        &mut self,
+        job: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> Result<T> {
+        let (done, waiting) = mpsc::sync_channel(1);
+        let pool = self.pool.clone();
+        let work = move || {
+            // Nobody waits any more where the session ended first.
+            let _ = done.send(pool.install(job));
+        };
+        thread::Builder::new()
+            .name("vesica-work".to_owned())
+            .spawn(work)
+            .map_err(|_| Error::Bug("no thread could be started"))?;
+        loop {
+            match waiting.recv_timeout(POLL) {
+                Ok(result) => return result,
+                Err(RecvTimeoutError::Timeout) => self.channel.busy()?,
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Error::Bug("a worker thread panicked"));
+                }
+            }
+        }
+    }
+
+    /// Finds the keys that both sides have. The set is fixed from here on.
+    ///
+    /// # Errors
+    /// Sets that are larger than agreed, and whatever the connection or the other side make go
+    /// wrong.
+    pub fn intersect(
+        &mut self,
+        digests: &[Digest],
+        rng: &mut (dyn CryptoRng + Send),
+    ) -> Result<Intersection> {
+        let role = self.parties.role;
+        let mine = digests.len() as u64;
+        let peers = self.ready(mine)?;
+        self.terms.check_sizes(role, mine, peers)?;
+        let receives = self.terms.receiver() == role;
+        let (sender, receiver) = if receives { (peers, mine) } else { (mine, peers) };
+        let sizes = Sizes { sender: sender as usize, receiver: receiver as usize };
+        let protocol = self.terms.protocol(sizes)?;
+
+        self.phase("seed");
+        let seed = Seed::agree(role, self.channel, rng)?;
+        let items = self.pool.install(|| seed.items(digests));
+
+        self.phase(protocol.key);
+        let both = self.terms.learns(role) && self.terms.learns(role.other());
+        let channel = &mut *self.channel;
+        let matches =
+            self.pool.install(|| run(protocol, receives, both, &items, sizes, channel, rng));
+        Ok(Intersection { protocol, peer_items: peers, matches: matches? })
+    }
+
+    /// Waits until both sides have their sets, and returns the size of the other's.
+    fn ready(&mut self, mine: u64) -> Result<u64> {
+        self.channel.send(READY, &mine.to_le_bytes())?;
+        let mut peers = [0; 8];
+        self.channel.recv_into(READY, &mut peers)?;
+        let peers = u64::from_le_bytes(peers);
+        if peers > vesica_psi::MAX_ITEMS as u64 {
+            return Err(self.channel.malformed(READY, "more items than a set may have").into());
+        }
+        Ok(peers)
+    }
+
+    /// Waits until the other side has come to the same end, so that neither takes a run for
+    /// successful that the other did not finish.
+    ///
+    /// # Errors
+    /// What any exchange can meet.
+    pub fn close(self) -> Result<()> {
+        // The last chance for a request to stop: once this side says that it is done, it is.
+        self.channel.busy()?;
+        Ok(self.channel.finish()?)
+    }
+}
+
+/// Runs one side of the protocol, and the step by which both learn.
+fn run(
+    protocol: &Protocol,
+    receives: bool,
+    both: bool,
+    items: &[Item],
+    sizes: Sizes,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Option<Vec<u32>>> {
+    // The sizes are agreed already; a peer that says otherwise now is caught by this.
+    let max_items = sizes.sender.max(sizes.receiver);
+    if !receives {
+        vesica_psi::send(protocol, items, max_items, channel, rng)
+            .map_err(|e| blame(e, channel))?;
+        let learned = both.then(|| reveal::learn(items, sizes, channel)).transpose();
+        return learned.map_err(|e| blame(e, channel));
+    }
+    let matches = vesica_psi::receive(protocol, items, max_items, channel, rng)
+        .map_err(|e| blame(e, channel))?;
+    if both {
+        let shared: Vec<Item> = matches.iter().map(|position| items[*position as usize]).collect();
+        reveal::tell(&shared, sizes, channel, rng).map_err(|e| blame(e, channel))?;
+    }
+    Ok(Some(matches))
+}
+
+/// Whose fault a protocol's error is, given that this side brought distinct items, no more of them
+/// than agreed.
+fn blame(error: vesica_psi::Error, channel: &Channel) -> Error {
+    match error {
+        vesica_psi::Error::Channel(error) => error.into(),
+        vesica_psi::Error::TooManyItems { .. } => {
+            channel.deviation(Deviation::CheckFailed { check: "size of the set" }).into()
+        }
+        vesica_psi::Error::DuplicateItem { .. } => Error::Bug("two keys have the same item"),
+        error => Error::Unlucky(error),
+    }
+}

@@ -1,0 +1,407 @@
+//! What both sides must agree on before any data moves.
+//!
+//! Each side sends an [`Offer`] and receives the other's; both merge the two in the same way and get
+//! the same [`Terms`], or the same list of [`Difference`]s. Where one side is stricter in what it
+//! accepts (security, set size) the stricter wins; anything else must be equal.
+
+use std::fmt;
+
+use serde::Serialize;
+use vesica_net::Channel;
+use vesica_psi::{Protocol, Sizes, Status};
+
+use crate::{
+    error::{Error, Result},
+    key::Normalize,
+    offer::{Offer, Parties, Role, Security, WIRE_VERSION, WireOffer, for_lab},
+};
+
+/// Something the two sides do not agree on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// What it is about.
+    pub what: &'static str,
+    /// What this side says.
+    pub here: String,
+    /// What the other side says.
+    pub there: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} (here: {}; there: {})", self.what, self.here, self.there)
+    }
+}
+
+/// What the two sides agreed on; the same on both.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Terms {
+    version: u32,
+    protocol: Option<String>,
+    security: Security,
+    keys: Vec<Normalize>,
+    a_learns: bool,
+    b_learns: bool,
+    max_rows_of_a: u64,
+    max_rows_of_b: u64,
+    fingerprint_of_a: String,
+    fingerprint_of_b: String,
+}
+
+impl Terms {
+    /// Exchanges offers with the other side and merges them.
+    ///
+    /// # Errors
+    /// [`Error::Terms`] with every difference, [`Error::Version`], and what any exchange can meet.
+    pub fn agree(offer: &Offer, parties: &Parties, channel: &mut Channel) -> Result<Self> {
+        offer.check()?;
+        let ours = WireOffer::new(offer, parties.role);
+        let theirs = ours.exchange(channel)?;
+        Self::merge(&ours, &theirs, parties)
+    }
+
+    fn merge(ours: &WireOffer, theirs: &WireOffer, parties: &Parties) -> Result<Self> {
+        let differences = differences(ours, theirs, parties.role);
+        if !differences.is_empty() {
+            return Err(Error::Terms(differences));
+        }
+        let (a, b, a_print, b_print) = match parties.role {
+            Role::A => (ours, theirs, &parties.me, &parties.peer),
+            Role::B => (theirs, ours, &parties.peer, &parties.me),
+        };
+        Ok(Self {
+            version: WIRE_VERSION,
+            protocol: a.protocol.clone().or_else(|| b.protocol.clone()),
+            security: a.security.max(b.security),
+            keys: a.keys.clone(),
+            a_learns: a.a_learns,
+            b_learns: a.b_learns,
+            max_rows_of_a: b.max_peer_rows,
+            max_rows_of_b: a.max_peer_rows,
+            fingerprint_of_a: a_print.clone(),
+            fingerprint_of_b: b_print.clone(),
+        })
+    }
+
+    /// BLAKE3 of the canonical terms and both fingerprints, as hexadecimal digits: the same on both
+    /// sides, and different if anything agreed on differs.
+    pub fn hash(&self) -> String {
+        // A struct of numbers, words and lists of words always has a JSON form.
+        let canonical = serde_json::to_vec(self).unwrap_or_default();
+        blake3::Hasher::new_derive_key("vesica 1 terms")
+            .update(&canonical)
+            .finalize()
+            .to_hex()
+            .to_string()
+    }
+
+    /// The security agreed on.
+    pub fn security(&self) -> Security {
+        self.security
+    }
+
+    /// Whether this side learns the result.
+    pub fn learns(&self, role: Role) -> bool {
+        match role {
+            Role::A => self.a_learns,
+            Role::B => self.b_learns,
+        }
+    }
+
+    /// The side that is the protocol's receiver: the one that learns, or the connecting one where
+    /// both do.
+    pub fn receiver(&self) -> Role {
+        if self.a_learns { Role::A } else { Role::B }
+    }
+
+    /// Refuses sets that are larger than their other side accepts. Both sides find the same.
+    ///
+    /// # Errors
+    /// [`Error::Terms`].
+    pub fn check_sizes(&self, role: Role, mine: u64, peers: u64) -> Result<()> {
+        let (max_mine, max_peers) = match role {
+            Role::A => (self.max_rows_of_a, self.max_rows_of_b),
+            Role::B => (self.max_rows_of_b, self.max_rows_of_a),
+        };
+        let mut differences = Vec::new();
+        if mine > max_mine {
+            let (here, there) = (format!("{mine} keys"), format!("accepts at most {max_mine}"));
+            differences.push(Difference { what: "size of this side's set", here, there });
+        }
+        if peers > max_peers {
+            let (here, there) = (format!("accepts at most {max_peers}"), format!("{peers} keys"));
+            differences.push(Difference { what: "size of the other side's set", here, there });
+        }
+        if differences.is_empty() { Ok(()) } else { Err(Error::Terms(differences)) }
+    }
+
+    /// The protocol to run for these sizes: the one named, or the recommended one that is best.
+    ///
+    /// # Errors
+    /// [`Error::Terms`] where the catalogue has nothing of that security.
+    pub fn protocol(&self, sizes: Sizes) -> Result<&'static Protocol> {
+        let chosen = match &self.protocol {
+            Some(name) => vesica_psi::find(name),
+            None => recommended(self.security, sizes),
+        };
+        chosen.ok_or_else(|| Error::Terms(vec![unmet(self.security)]))
+    }
+}
+
+/// Up to this many items in both sets together, few flights and bytes count for more than work.
+const TINY: usize = 2048;
+
+/// The protocol for real data that suits these sizes. Both sides compute the same.
+fn recommended(security: Security, sizes: Sizes) -> Option<&'static Protocol> {
+    let fit = |p: &&&Protocol| !for_lab(p) && security.is_met_by(p);
+    let tiny = sizes.sender.saturating_add(sizes.receiver) <= TINY;
+    let dh = vesica_psi::CATALOGUE.iter().filter(fit).find(|p| tiny && p.key == "dh");
+    let best = || {
+        let bytes = |p: &&&Protocol| {
+            let cost = (p.cost)(sizes);
+            cost.bytes_to_sender + cost.bytes_to_receiver
+        };
+        let recommended = |p: &&&Protocol| p.status == Status::Recommended && p.key != "dh";
+        let of = |wanted: &dyn Fn(&&&Protocol) -> bool| {
+            let all = vesica_psi::CATALOGUE.iter().filter(fit).filter(|p| wanted(p));
+            all.min_by(|x, y| bytes(x).total_cmp(&bytes(y)))
+        };
+        of(&recommended).or_else(|| of(&|_| true))
+    };
+    dh.or_else(best).copied()
+}
+
+/// Nothing in the catalogue is that secure.
+fn unmet(security: Security) -> Difference {
+    let none = format!("no protocol of this release is secure against {} parties", security.name());
+    Difference { what: "security", here: none.clone(), there: none }
+}
+
+fn differences(ours: &WireOffer, theirs: &WireOffer, role: Role) -> Vec<Difference> {
+    let mut found = Vec::new();
+    let mut note = |what, here: String, there: String| {
+        if here != there {
+            found.push(Difference { what, here, there });
+        }
+    };
+    let names = |keys: &[Normalize]| keys.iter().map(|k| k.name()).collect::<Vec<_>>().join(", ");
+    if ours.keys.len() == theirs.keys.len() {
+        note("normalisation of the key", names(&ours.keys), names(&theirs.keys));
+    } else {
+        let columns = |keys: &[Normalize]| format!("{} ({})", keys.len(), names(keys));
+        note("number of key columns", columns(&ours.keys), columns(&theirs.keys));
+    }
+    let learner = |offer: &WireOffer| {
+        let (here, there) = match role {
+            Role::A => (offer.a_learns, offer.b_learns),
+            Role::B => (offer.b_learns, offer.a_learns),
+        };
+        match (here, there) {
+            (true, true) => "both sides",
+            (true, false) => "this side",
+            _ => "the other side",
+        }
+        .to_owned()
+    };
+    note("who learns the result", learner(ours), learner(theirs));
+    if let Some(difference) = protocol_difference(ours, theirs) {
+        found.push(difference);
+    }
+    found
+}
+
+/// What stands against the protocol that the two offers come to.
+fn protocol_difference(ours: &WireOffer, theirs: &WireOffer) -> Option<Difference> {
+    let said = |offer: &WireOffer| offer.protocol.clone().unwrap_or_else(|| "auto".to_owned());
+    let (here, there) = (said(ours), said(theirs));
+    let security = ours.security.max(theirs.security);
+    let Some(name) = ours.protocol.as_ref().or(theirs.protocol.as_ref()) else {
+        let any = vesica_psi::CATALOGUE.iter().any(|p| !for_lab(p) && security.is_met_by(p));
+        return (!any).then(|| unmet(security));
+    };
+    if ours.protocol.is_some() && theirs.protocol.is_some() && here != there {
+        return Some(Difference { what: "protocol", here, there });
+    }
+    let Some(protocol) = vesica_psi::find(name) else {
+        let here = format!("{here}, and this release has no `{name}`");
+        return Some(Difference { what: "protocol", here, there });
+    };
+    if for_lab(protocol) && !(ours.allow_research && theirs.allow_research) {
+        let permits = |offer: &WireOffer| {
+            let word = if offer.allow_research { "allowed" } else { "not allowed" };
+            format!("research protocols are {word}")
+        };
+        return Some(Difference {
+            what: "use of a protocol that is not for real data",
+            here: permits(ours),
+            there: permits(theirs),
+        });
+    }
+    (!security.is_met_by(protocol)).then(|| {
+        let asks = |offer: &WireOffer, said| format!("{said}, {} wanted", offer.security.name());
+        Difference {
+            what: "security of the protocol",
+            here: asks(ours, here),
+            there: asks(theirs, there),
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Class, Learns};
+
+    fn parties(role: Role) -> Parties {
+        let (me, peer) = match role {
+            Role::A => ("print of a", "print of b"),
+            Role::B => ("print of b", "print of a"),
+        };
+        Parties { role, me: me.into(), peer: peer.into() }
+    }
+
+    fn offer() -> Offer {
+        Offer::new(vec![Normalize::Email], Learns::Both)
+    }
+
+    /// What both sides make of two offers.
+    fn agreed(a: &Offer, b: &Offer) -> (Result<Terms>, Result<Terms>) {
+        let merge = |role| {
+            let (ours, theirs) = match role {
+                Role::A => (a, b),
+                Role::B => (b, a),
+            };
+            let ours = WireOffer::new(ours, role);
+            let theirs = WireOffer::new(theirs, role.other());
+            Terms::merge(&ours, &theirs, &parties(role))
+        };
+        (merge(Role::A), merge(Role::B))
+    }
+
+    fn refused(a: &Offer, b: &Offer) -> (String, String) {
+        let (a, b) = agreed(a, b);
+        let (a, b) = (a.unwrap_err(), b.unwrap_err());
+        assert_eq!((a.class(), b.class()), (Class::Terms, Class::Terms));
+        (a.to_string(), b.to_string())
+    }
+
+    #[test]
+    fn equal_offers_agree_on_equal_terms() {
+        let (a, b) = agreed(&offer(), &offer());
+        let (a, b) = (a.unwrap(), b.unwrap());
+        assert_eq!(a, b);
+        assert_eq!(a.hash(), b.hash());
+        assert_eq!(a.hash().len(), 64);
+    }
+
+    #[test]
+    fn my_me_is_your_peer() {
+        let me = Offer { learns: Learns::Me, ..offer() };
+        let peer = Offer { learns: Learns::Peer, ..offer() };
+        let terms = agreed(&me, &peer).0.unwrap();
+        assert!(terms.learns(Role::A) && !terms.learns(Role::B));
+        assert_eq!(terms.receiver(), Role::A);
+        let terms = agreed(&peer, &me).1.unwrap();
+        assert!(terms.learns(Role::B) && !terms.learns(Role::A));
+        assert_eq!(terms.receiver(), Role::B);
+        let (a, b) = refused(&me, &me);
+        assert!(
+            a.contains("who learns the result (here: this side; there: the other side)"),
+            "{a}"
+        );
+        assert_eq!(a, b);
+    }
+
+    #[test]
+    fn every_difference_is_named_with_both_values() {
+        let a = Offer { protocol: Some("dh".into()), ..offer() };
+        let b = Offer {
+            protocol: Some("kkrt16".into()),
+            keys: vec![Normalize::Lower],
+            learns: Learns::Me,
+            ..offer()
+        };
+        assert_eq!(
+            refused(&a, &b).0,
+            "the two sides do not agree: normalisation of the key (here: email; there: lower); who \
+             learns the result (here: both sides; there: the other side); protocol (here: dh; \
+             there: kkrt16)"
+        );
+        let two = Offer { keys: vec![Normalize::Email, Normalize::None], ..offer() };
+        let message = refused(&offer(), &two).0;
+        assert!(message.contains("(here: 1 (email); there: 2 (email, none))"), "{message}");
+    }
+
+    #[test]
+    fn whoever_names_a_protocol_decides() {
+        let named = Offer { protocol: Some("dh".into()), ..offer() };
+        let sizes = Sizes { sender: 1 << 20, receiver: 1 << 20 };
+        let (a, b) = agreed(&named, &offer());
+        assert_eq!(a.unwrap().protocol(sizes).unwrap().key, "dh");
+        assert_eq!(b.unwrap().protocol(sizes).unwrap().key, "dh");
+        let open = agreed(&offer(), &offer()).0.unwrap();
+        assert_eq!(open.protocol(sizes).unwrap().key, "kkrt16");
+        assert_eq!(open.protocol(Sizes { sender: 10, receiver: 20 }).unwrap().key, "dh");
+    }
+
+    #[test]
+    fn the_stricter_security_wins() {
+        let strict = Offer { security: Security::Malicious, ..offer() };
+        let named = Offer { protocol: Some("kkrt16".into()), ..offer() };
+        let message = refused(&named, &strict).1;
+        assert!(message.contains("security of the protocol"), "{message}");
+        assert!(message.contains("malicious wanted"), "{message}");
+        assert!(strict.check().is_ok());
+        assert!(Offer { protocol: Some("dh".into()), ..strict }.check().is_err());
+    }
+
+    #[test]
+    fn what_is_not_for_real_data_needs_both() {
+        let lab = Offer { protocol: Some("naive".into()), allow_research: true, ..offer() };
+        let message = refused(&lab, &offer()).0;
+        assert!(message.contains("here: research protocols are allowed; there: "), "{message}");
+        let yes = Offer { allow_research: true, ..offer() };
+        assert!(agreed(&lab, &yes).0.is_ok());
+        let strict = Offer { security: Security::Malicious, ..yes };
+        assert!(refused(&lab, &strict).0.contains("security of the protocol"));
+        let error = Offer { allow_research: false, ..lab }.check().unwrap_err();
+        assert_eq!(error.class(), Class::Usage);
+    }
+
+    #[test]
+    fn the_hash_covers_everything() {
+        let base = agreed(&offer(), &offer()).0.unwrap();
+        let others = [
+            Terms { version: 2, ..base.clone() },
+            Terms { protocol: Some("dh".into()), ..base.clone() },
+            Terms { security: Security::Malicious, ..base.clone() },
+            Terms { keys: vec![Normalize::Trim], ..base.clone() },
+            Terms { a_learns: false, ..base.clone() },
+            Terms { b_learns: false, ..base.clone() },
+            Terms { max_rows_of_a: 1, ..base.clone() },
+            Terms { max_rows_of_b: 1, ..base.clone() },
+            Terms { fingerprint_of_a: "other".into(), ..base.clone() },
+            Terms { fingerprint_of_b: "other".into(), ..base.clone() },
+        ];
+        assert!(others.iter().all(|other| other.hash() != base.hash()));
+    }
+
+    #[test]
+    fn a_set_may_be_too_large_for_the_other_side() {
+        let small = Offer { max_peer_rows: 10, ..offer() };
+        let (a, b) = agreed(&small, &offer());
+        let (a, b) = (a.unwrap(), b.unwrap());
+        assert!(a.check_sizes(Role::A, 1000, 10).is_ok());
+        let here = a.check_sizes(Role::A, 1000, 11).unwrap_err().to_string();
+        let there = b.check_sizes(Role::B, 11, 1000).unwrap_err().to_string();
+        assert!(here.contains("(here: accepts at most 10; there: 11 keys)"), "{here}");
+        assert!(there.contains("(here: 11 keys; there: accepts at most 10)"), "{there}");
+    }
+
+    #[test]
+    fn a_protocol_of_a_later_release_is_a_difference() {
+        let later = Offer { protocol: Some("rr99".into()), ..offer() };
+        let message = refused(&offer(), &later).0;
+        assert!(message.contains("this release has no `rr99`; there: rr99"), "{message}");
+    }
+}

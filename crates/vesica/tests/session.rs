@@ -1,0 +1,460 @@
+//! Whole jobs between two threads: files in, files out, and what both sides say when it goes wrong.
+
+#![allow(clippy::unwrap_used)]
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex},
+    thread,
+    time::Duration,
+};
+
+use rand::{SeedableRng, rngs::StdRng};
+use vesica::{
+    Class, Delimiter, Duplicates, Error, Job, Learns, Normalize, Nulls, Observer, Offer, Outcome,
+    Parties, Role, Source,
+};
+use vesica_net::{AbortReason, CancelToken, Channel, transport::memory};
+
+/// A directory with a hard name, and jobs in it.
+struct Bench {
+    scratch: tempfile::TempDir,
+}
+
+impl Bench {
+    fn new() -> Self {
+        Self { scratch: tempfile::Builder::new().prefix("it's a; \"b\" $x ").tempdir().unwrap() }
+    }
+
+    fn path(&self, name: &str) -> PathBuf {
+        self.scratch.path().join(name)
+    }
+
+    /// A job on this text, with one key column `k` as it is.
+    fn job(&self, name: &str, text: impl AsRef<[u8]>, learns: Learns) -> Job {
+        let input = self.path(&format!("{name} in.csv"));
+        fs::write(&input, text).unwrap();
+        Job {
+            input: Source::File(input),
+            delimiter: Delimiter::Comma,
+            columns: vec!["k".into()],
+            nulls: Nulls::Skip,
+            duplicates: Duplicates::First,
+            offer: Offer::new(vec![Normalize::None], learns),
+            output: Some(self.path(&format!("{name} out.csv"))),
+            report: Some(self.path(&format!("{name} report.json"))),
+            threads: 1,
+        }
+    }
+
+    fn output(&self, name: &str) -> Option<String> {
+        let bytes = fs::read(self.path(&format!("{name} out.csv"))).ok()?;
+        Some(String::from_utf8(bytes).unwrap())
+    }
+
+    fn report(&self, name: &str) -> serde_json::Value {
+        let text = fs::read(self.path(&format!("{name} report.json"))).unwrap();
+        serde_json::from_slice(&text).unwrap()
+    }
+
+    /// Nothing but the inputs is there.
+    fn assert_clean(&self) {
+        for entry in fs::read_dir(self.scratch.path()).unwrap() {
+            let name = entry.unwrap().file_name().into_string().unwrap();
+            assert!(name.ends_with(" in.csv"), "{name} was left behind");
+        }
+    }
+}
+
+#[derive(Default)]
+struct Witness {
+    seen: Mutex<Vec<String>>,
+    cancel_at: Option<(&'static str, CancelToken)>,
+}
+
+impl Observer for Witness {
+    fn phase(&self, name: &'static str) {
+        self.seen.lock().unwrap().push(format!("phase {name}"));
+        if let Some((phase, cancel)) = &self.cancel_at
+            && *phase == name
+        {
+            cancel.cancel();
+        }
+    }
+
+    fn rows(&self, read: u64) {
+        self.seen.lock().unwrap().push(format!("rows {read}"));
+    }
+
+    fn warning(&self, text: &str) {
+        self.seen.lock().unwrap().push(format!("warning {text}"));
+    }
+}
+
+fn parties(role: Role) -> Parties {
+    let prints = ("print of a".to_owned(), "print of b".to_owned());
+    let (me, peer) = if role == Role::A { prints } else { (prints.1, prints.0) };
+    Parties { role, me, peer }
+}
+
+fn channel(transport: memory::Memory) -> Channel {
+    Channel::new(transport).with_stall_timeout(Duration::from_secs(20))
+}
+
+fn side(
+    job: Job,
+    role: Role,
+    channel: &mut Channel,
+    observer: Arc<Witness>,
+) -> Result<Outcome, Error> {
+    let mut rng = StdRng::seed_from_u64(role as u64);
+    vesica::run(job, &parties(role), channel, observer, &mut rng)
+}
+
+type Ended = Result<Outcome, Error>;
+
+/// Runs both jobs; the first connects.
+fn both(a: Job, b: Job) -> (Ended, Ended) {
+    let (left, right) = memory::pair();
+    thread::scope(|scope| {
+        let a = scope.spawn(|| side(a, Role::A, &mut channel(left), Arc::default()));
+        let b = side(b, Role::B, &mut channel(right), Arc::default());
+        (a.join().unwrap(), b)
+    })
+}
+
+fn ok(ended: (Ended, Ended)) -> (Outcome, Outcome) {
+    (ended.0.unwrap(), ended.1.unwrap())
+}
+
+const PEER_INPUT: &str =
+    "the other side stopped during phase `read`: its own input could not be used";
+
+/// One side's input is bad: it says why, and the other side that it was not its fault.
+fn bad_input(text: impl AsRef<[u8]>, change: impl Fn(&mut Job)) -> String {
+    let bench = Bench::new();
+    let mut bad = bench.job("a", text, Learns::Both);
+    change(&mut bad);
+    let good = bench.job("b", "k\nx\n", Learns::Both);
+    let (a, b) = both(bad, good);
+    let (a, b) = (a.unwrap_err(), b.unwrap_err());
+    assert_eq!(a.class(), Class::Input, "{a}");
+    assert_eq!(b.class(), Class::Network, "{b}");
+    assert_eq!(b.to_string(), PEER_INPUT);
+    bench.assert_clean();
+    a.to_string()
+}
+
+#[test]
+fn both_learn_their_matched_rows_as_they_came() {
+    let bench = Bench::new();
+    let a = "\u{feff}k,v\r\nx,\"1,\r\n\"\"a\"\"\"\r\n\r\ny,2\r\n\"x\",3\r\n,4\r\nz,5";
+    let b = "n,k\n1,z\n2,w\n3,x\n";
+    let (a, b) = ok(both(bench.job("a", a, Learns::Both), bench.job("b", b, Learns::Both)));
+    assert_eq!(
+        bench.output("a").unwrap(),
+        "\u{feff}k,v\r\nx,\"1,\r\n\"\"a\"\"\"\r\n\"x\",3\r\nz,5\r\n"
+    );
+    assert_eq!(bench.output("b").unwrap(), "n,k\n1,z\n3,x\n");
+    assert_eq!((a.rows_written, b.rows_written), (Some(3), Some(2)));
+    assert_eq!((a.report.matches, b.report.matches), (Some(2), Some(2)));
+    assert_eq!(a.report.terms_hash, b.report.terms_hash);
+    assert_eq!((a.report.peer_items, b.report.peer_items), (3, 3));
+    assert_eq!(a.report.bytes_sent, b.report.bytes_received);
+}
+
+#[test]
+fn only_the_one_who_may_learn_does() {
+    for (a_learns, b_learns) in [(Learns::Me, Learns::Peer), (Learns::Peer, Learns::Me)] {
+        for protocol in vesica_psi::CATALOGUE {
+            let bench = Bench::new();
+            let rows = |range: std::ops::Range<u32>| {
+                range.fold("k\n".to_owned(), |text, i| text + &format!("{i}\n"))
+            };
+            let [mut a, mut b] =
+                [bench.job("a", rows(0..300), a_learns), bench.job("b", rows(290..1000), b_learns)];
+            for job in [&mut a, &mut b] {
+                job.offer.protocol = Some(protocol.key.to_owned());
+                job.offer.allow_research = true;
+            }
+            let (a, b) = ok(both(a, b));
+            let learned = Some(rows(290..300));
+            let (winner, loser, names) = match a_learns {
+                Learns::Me => (a, b, ["a", "b"]),
+                _ => (b, a, ["b", "a"]),
+            };
+            assert_eq!(bench.output(names[0]), learned, "{}", protocol.key);
+            assert_eq!(bench.output(names[1]), None);
+            assert_eq!((winner.report.matches, winner.rows_written), (Some(10), Some(10)));
+            assert_eq!((loser.report.matches, loser.rows_written), (None, None));
+            assert!(loser.report.learned.me.contains("nothing about which"));
+            assert!(bench.report(names[1])["matches"].is_null());
+        }
+    }
+}
+
+#[test]
+fn the_report_has_exactly_its_fields() {
+    let bench = Bench::new();
+    let a = bench.job("a", "k\nx\nx\n\"\"\ny\n", Learns::Both);
+    ok(both(a, bench.job("b", "k\nx\n", Learns::Both)));
+    let report = bench.report("a");
+    let fields = |value: &serde_json::Value| {
+        let mut names: Vec<_> = value.as_object().unwrap().keys().cloned().collect();
+        names.sort();
+        names.join(" ")
+    };
+    assert_eq!(
+        fields(&report),
+        "bytes_received bytes_sent learned matches peak_memory_bytes peer_items phases protocol \
+         rounds rows seconds security terms_hash"
+    );
+    assert_eq!(fields(&report["phases"][0]), "bytes_received bytes_sent name seconds");
+    assert_eq!(fields(&report["learned"]), "me peer");
+    let rows = serde_json::json!({"read": 4, "null": 1, "duplicate": 1, "used": 2});
+    assert_eq!(report["rows"], rows);
+    assert_eq!(report["security"], "semi-honest");
+    let names: Vec<_> = report["phases"].as_array().unwrap().iter().map(|p| &p["name"]).collect();
+    for name in ["terms", "read", "seed", "finish"] {
+        assert!(names.iter().any(|n| *n == name), "{names:?}");
+    }
+}
+
+#[test]
+fn composite_keys_do_not_run_together() {
+    let bench = Bench::new();
+    let [mut a, mut b] = [("a", "k,l,v\n\"a,b\",c,1\nx,y,2\n"), ("b", "k,l\na,\"b,c\"\nx,y\n")]
+        .map(|(name, text)| bench.job(name, text, Learns::Both));
+    for job in [&mut a, &mut b] {
+        job.columns = vec!["k".into(), "l".into()];
+        job.offer.keys = vec![Normalize::None; 2];
+    }
+    ok(both(a, b));
+    assert_eq!(bench.output("a").unwrap(), "k,l,v\nx,y,2\n");
+    assert_eq!(bench.output("b").unwrap(), "k,l\nx,y\n");
+}
+
+#[test]
+fn normalised_keys_meet() {
+    let bench = Bench::new();
+    let [mut a, mut b] =
+        [("a", "k\n Ann@X.org\nbob@x.org\nunknown\n"), ("b", "k\nann@x.ORG \nunknown\n")]
+            .map(|(name, text)| bench.job(name, text, Learns::Both));
+    for job in [&mut a, &mut b] {
+        job.offer.keys = vec![Normalize::Email];
+    }
+    let (a, _) = ok(both(a, b));
+    assert_eq!(a.report.rows.null, 1);
+    assert_eq!(bench.output("a").unwrap(), "k\n Ann@X.org\n");
+    assert_eq!(bench.output("b").unwrap(), "k\nann@x.ORG \n");
+}
+
+#[test]
+fn empty_sets_match_nothing() {
+    for (text, left) in [("", ""), ("k,v\r\n", "k,v\r\n"), ("k\n\"\"\n", "k\n")] {
+        let bench = Bench::new();
+        let a = bench.job("a", text, Learns::Both);
+        let (a, b) = ok(both(a, bench.job("b", "k\nx\n", Learns::Both)));
+        assert_eq!((a.report.matches, b.report.matches), (Some(0), Some(0)));
+        assert_eq!(bench.output("a").unwrap(), left);
+        assert_eq!(bench.output("b").unwrap(), "k\n");
+        assert_eq!(b.report.peer_items, 0);
+    }
+    let bench = Bench::new();
+    ok(both(bench.job("a", "", Learns::Both), bench.job("b", "", Learns::Both)));
+}
+
+#[test]
+fn a_file_without_a_header_is_warned_of() {
+    let bench = Bench::new();
+    let (left, right) = memory::pair();
+    let (a, b) = (bench.job("a", "", Learns::Both), bench.job("b", "k\nx\n", Learns::Both));
+    let witness = Arc::new(Witness::default());
+    thread::scope(|scope| {
+        scope.spawn(|| side(b, Role::B, &mut channel(right), Arc::default()).unwrap());
+        side(a, Role::A, &mut channel(left), witness.clone()).unwrap();
+    });
+    let seen = witness.seen.lock().unwrap().join("\n");
+    assert!(seen.contains("is empty: it has no rows and not even a header"), "{seen}");
+    assert!(seen.contains("phase terms\nphase read\n"), "{seen}");
+    assert!(seen.contains("phase seed\nphase dh\nphase finish"), "{seen}");
+}
+
+#[test]
+fn bad_inputs_end_both_sides_with_a_reason() {
+    let plain = |_: &mut Job| {};
+    let message = bad_input("k,v\nx,1\nsec\u{0}ret,2,3\n", plain);
+    assert!(
+        message.ends_with("a in.csv: row 2 (line 3) has 3 fields, the header has 2"),
+        "{message}"
+    );
+    let message = bad_input(b"k\nx\nsec\xffret\n", plain);
+    assert!(message.contains("row 2 (line 3), column `k`: not valid UTF-8"), "{message}");
+    let message = bad_input("id,v\nsecret,1\n", plain);
+    assert!(message.contains("has no column `k`; it has `id`, `v`"), "{message}");
+    let message = bad_input("k,k\nsecret,1\n", plain);
+    assert!(message.contains("has 2 columns named `k`"), "{message}");
+    let message = bad_input("k\n\"secret\n", plain);
+    assert!(message.contains("row 1 (line 2) opens a quoted field"), "{message}");
+    let message = bad_input(b"\xff\xfek\0\n\0", plain);
+    assert!(message.contains("seems to be UTF-16"), "{message}");
+    let message = bad_input("", |job| job.input = Source::File("/no/such/file".into()));
+    assert!(message.starts_with("/no/such/file: cannot be read: "), "{message}");
+    let message = bad_input("k,v\nsecret,1\n,2\n", |job| job.nulls = Nulls::Error);
+    assert!(message.contains("row 2 (line 3), column `k`: the key is empty"), "{message}");
+    let message = bad_input("k\nsecret\nsecret\n", |job| job.duplicates = Duplicates::Error);
+    assert!(message.contains("row 2 (line 3) bears the same key as row 1 (line 2)"), "{message}");
+}
+
+#[test]
+fn different_terms_end_both_sides_with_both_values() {
+    let bench = Bench::new();
+    let a = bench.job("a", "k\nx\n", Learns::Me);
+    let mut b = bench.job("b", "k\nx\n", Learns::Both);
+    b.offer.keys = vec![Normalize::Email];
+    let (a, b) = both(a, b);
+    let (a, b) = (a.unwrap_err(), b.unwrap_err());
+    assert_eq!((a.class(), b.class()), (Class::Terms, Class::Terms));
+    let (a, b) = (a.to_string(), b.to_string());
+    assert!(a.contains("(here: none; there: email)") && a.contains("(here: this side;"), "{a}");
+    assert!(b.contains("(here: email; there: none)") && b.contains("(here: both sides;"), "{b}");
+    bench.assert_clean();
+}
+
+#[test]
+fn a_set_that_is_too_large_ends_both_sides() {
+    let bench = Bench::new();
+    let a = bench.job("a", "k\nx\ny\nz\n", Learns::Both);
+    let mut b = bench.job("b", "k\nx\n", Learns::Both);
+    b.offer.max_peer_rows = 2;
+    let (a, b) = both(a, b);
+    let (a, b) = (a.unwrap_err(), b.unwrap_err());
+    assert_eq!((a.class(), b.class()), (Class::Terms, Class::Terms));
+    assert!(a.to_string().contains("(here: 3 keys; there: accepts at most 2)"), "{a}");
+    bench.assert_clean();
+}
+
+#[test]
+fn a_job_that_cannot_succeed_does_not_start() {
+    let bench = Bench::new();
+    let good = bench.job("a", "k\nx\n", Learns::Both);
+    let class = |change: &dyn Fn(&mut Job)| {
+        let mut job = good.clone();
+        change(&mut job);
+        job.check().unwrap_err().class()
+    };
+    assert!(good.check().is_ok());
+    assert_eq!(class(&|job| job.output = Some("/no/such/place/x".into())), Class::Input);
+    assert_eq!(class(&|job| job.report = Some("/no/such/place/x".into())), Class::Input);
+    assert_eq!(class(&|job| job.report = job.output.clone()), Class::Usage);
+    assert_eq!(class(&|job| job.output = Some(bench.path("a in.csv"))), Class::Usage);
+    assert_eq!(class(&|job| job.offer.protocol = Some("rr99".into())), Class::Usage);
+    assert_eq!(class(&|job| job.columns = vec!["k".into(); 2]), Class::Usage);
+    assert_eq!(
+        class(&|job| {
+            job.columns = vec!["k".into(); 2];
+            job.offer.keys = vec![Normalize::None; 2];
+        }),
+        Class::Usage
+    );
+}
+
+#[test]
+fn whoever_is_cancelled_tells_the_other() {
+    for phase in ["terms", "read", "seed", "kkrt16", "finish"] {
+        let bench = Bench::new();
+        let (left, right) = memory::pair();
+        let [mut a, b] = ["a", "b"].map(|name| bench.job(name, "k\nx\n", Learns::Both));
+        a.offer.protocol = Some("kkrt16".into());
+        let mut left = channel(left);
+        let witness =
+            Witness { cancel_at: Some((phase, left.cancel_token())), ..Witness::default() };
+        let (a, b) = thread::scope(|scope| {
+            let a = scope.spawn(move || {
+                let ended = side(a, Role::A, &mut left, Arc::new(witness));
+                drop(left);
+                ended
+            });
+            let b = side(b, Role::B, &mut channel(right), Arc::default());
+            (a.join().unwrap(), b)
+        });
+        let (a, b) = (a.unwrap_err(), b.unwrap_err());
+        assert_eq!((a.class(), b.class()), (Class::Cancelled, Class::Network), "{phase}: {a} {b}");
+        let reason = AbortReason::Cancelled;
+        assert!(
+            matches!(&b, Error::Net(vesica_net::Error::Aborted { reason: r, .. }) if *r == reason),
+            "{phase}: {b}"
+        );
+        bench.assert_clean();
+    }
+}
+
+#[test]
+fn a_peer_that_vanishes_at_the_end_leaves_no_result() {
+    let bench = Bench::new();
+    let (left, right) = memory::pair();
+    let [a, b] = ["a", "b"].map(|name| bench.job(name, "k\nx\n", Learns::Both));
+    struct Vanishing;
+    impl Observer for Vanishing {
+        fn phase(&self, name: &'static str) {
+            assert!(name != "finish", "vanished on purpose");
+        }
+    }
+    let b = thread::scope(|scope| {
+        let a = scope.spawn(move || {
+            let mut rng = StdRng::seed_from_u64(1);
+            let mut left = channel(left);
+            vesica::run(a, &parties(Role::A), &mut left, Arc::new(Vanishing), &mut rng).is_ok()
+        });
+        let b = side(b, Role::B, &mut channel(right), Arc::default());
+        assert!(a.join().is_err());
+        b.unwrap_err()
+    });
+    assert_eq!(b.class(), Class::Network);
+    assert!(b.to_string().contains("during phase `finish`"), "{b}");
+    bench.assert_clean();
+}
+
+/// Whatever one side reads, no value of its table is in what anybody says.
+#[test]
+fn values_are_never_shown() {
+    const SENTINEL: &str = "Zq7SENTINEL";
+    let s = SENTINEL;
+    let texts: [Vec<u8>; 10] = [
+        format!("k,v\n{s}@x.org,{s}\n").into(),
+        format!("{s}1234@x.org,{s}\n{s},{s}\n").into(),
+        format!("k,v\n{s}\n").into(),
+        format!("k,v\n{s},{s},{s}\n").into(),
+        format!("k,v\n\"{s},{s}\n").into(),
+        [format!("k,v\n{s}").as_bytes(), b"\xff,1\n"].concat(),
+        format!("k,v\n{s}\0,{s}\n").into(),
+        format!("k,v\n{s},1\n{s},2\n").into(),
+        format!("k,v\n,{s}\n").into(),
+        format!("k;v\n{s};{s}\n").into(),
+    ];
+    for text in texts {
+        let bench = Bench::new();
+        let mut a = bench.job("a", text, Learns::Both);
+        (a.duplicates, a.nulls) = (Duplicates::Error, Nulls::Error);
+        let b = bench.job("b", format!("k\n{s}@x.org\n"), Learns::Both);
+        let (left, right) = memory::pair();
+        let witness = Arc::new(Witness::default());
+        let (a, b) = thread::scope(|scope| {
+            let b = scope.spawn(|| side(b, Role::B, &mut channel(right), witness.clone()));
+            let a = side(a, Role::A, &mut channel(left), witness.clone());
+            (a, b.join().unwrap())
+        });
+        let mut said = witness.seen.lock().unwrap().join("\n");
+        for ended in [&a, &b] {
+            said += &format!("\n{ended:?}");
+            said += &ended.as_ref().err().map(ToString::to_string).unwrap_or_default();
+        }
+        for name in ["a", "b"] {
+            let report: &Path = &bench.path(&format!("{name} report.json"));
+            said += &fs::read_to_string(report).unwrap_or_default();
+        }
+        assert!(!said.contains(SENTINEL), "{said}");
+        assert!(said.contains("phase read"));
+    }
+}

@@ -18,3 +18,12 @@ pub mod vole;
 
 pub use flavour::{CorrelationHash, CotReceiver, CotSender, Malicious};
 pub use vesica_net::{Error, Result};
+
+/// Payload bytes that travel each way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bytes {
+    /// To the party with Δ.
+    pub to_sender: usize,
+    /// To the party with choices.
+    pub to_receiver: usize,
+}

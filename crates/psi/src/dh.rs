@@ -129,7 +129,7 @@ impl<G: Group> crate::Sender for Party<G> {
             Variant::Unblinding => {
                 let tags = Tags::new(self.sizes);
                 let list = own.iter().map(|point| tags.of(hash_point::<G>(point))).collect();
-                tags.send_list(TAGS, list, channel)
+                tags.send_list(TAGS, list, items, channel)
             }
             Variant::Classic => {
                 own.sort_unstable();
@@ -169,7 +169,7 @@ impl<G: Group> crate::Receiver for Party<G> {
         // 3.
         channel.phase("compare");
         let mut matches = match self.variant {
-            Variant::Unblinding => self.compare_tags(&returned, &beta, channel)?,
+            Variant::Unblinding => self.compare_tags(items, &returned, &beta, channel)?,
             Variant::Classic => self.compare_points(&returned, &beta, channel)?,
         };
         matches.sort_unstable();
@@ -181,6 +181,7 @@ impl<G: Group> Party<G> {
     /// Step 3 of `dh`.
     fn compare_tags(
         &self,
+        items: &[Item],
         returned: &[G::Element],
         beta: &G::Scalar,
         channel: &mut Channel,
@@ -194,7 +195,7 @@ impl<G: Group> Party<G> {
             }
             channel.busy()?;
         }
-        tags.recv_matches(TAGS, self.sizes.sender, mine, channel)
+        tags.recv_matches(TAGS, self.sizes.sender, mine, items, channel)
     }
 
     /// Step 3 of `dh-classic`.

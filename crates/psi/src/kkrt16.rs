@@ -128,7 +128,7 @@ impl crate::Sender for Sender {
             let mut list = Vec::with_capacity(items.len());
             let of_hash = table.entries().iter().zip(&values).filter(|(e, _)| e.hash() == hash);
             list.extend(of_hash.map(|(_, value)| tags.of(*value)));
-            tags.send_list(label, list, channel)?;
+            tags.send_list(label, list, items, channel)?;
             channel.flush()?;
         }
         Ok(())
@@ -173,7 +173,13 @@ impl crate::Receiver for Receiver {
                 let entry = entry.filter(|entry| entry.hash() == hash)?;
                 Some(tags.tagged(*value, entry.position()))
             });
-            matches.extend(tags.recv_matches(label, self.sizes.sender, mine.collect(), channel)?);
+            matches.extend(tags.recv_matches(
+                label,
+                self.sizes.sender,
+                mine.collect(),
+                items,
+                channel,
+            )?);
         }
         matches.sort_unstable();
         Ok(matches)

@@ -72,7 +72,7 @@ impl crate::Sender for Sender {
         channel.flush()?;
         let hashes = hash_all(&key, items).into_iter().map(|hash| tags.of(hash)).collect();
         channel.phase("compare");
-        tags.send_list(LIST, hashes, channel)
+        tags.send_list(LIST, hashes, items, channel)
     }
 }
 
@@ -102,7 +102,7 @@ impl crate::Receiver for Receiver {
             .collect();
         // 2.
         channel.phase("compare");
-        let mut matches = tags.recv_matches(LIST, sizes.sender, mine, channel)?;
+        let mut matches = tags.recv_matches(LIST, sizes.sender, mine, items, channel)?;
         matches.sort_unstable();
         Ok(matches)
     }

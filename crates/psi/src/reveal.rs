@@ -29,7 +29,7 @@ pub fn tell(
     channel.send(COUNT, &(shared.len() as u64).to_le_bytes())?;
     let tags = Tags::new(sizes);
     let hashes = shared.iter().map(|item| tags.of(hash(&key, *item))).collect();
-    tags.send_list(LIST, hashes, channel)?;
+    tags.send_list(LIST, hashes, shared, channel)?;
     Ok(channel.flush()?)
 }
 
@@ -53,7 +53,7 @@ pub fn learn(items: &[Item], sizes: Sizes, channel: &mut Channel) -> Result<Vec<
         .enumerate()
         .map(|(position, item)| tags.tagged(hash(&key, *item), position))
         .collect();
-    let mut positions = tags.recv_matches(LIST, count, mine, channel)?;
+    let mut positions = tags.recv_matches(LIST, count, mine, items, channel)?;
     if positions.len() != count {
         return Err(channel.malformed(LIST, "names an item that is not shared").into());
     }

@@ -16,10 +16,10 @@ use vesica_net::Channel;
 use vesica_oprf::rs21 as oprf;
 use vesica_ot::{
     extension::softspoken::{SmallField, semi_honest},
-    vole::Subspace,
+    vole::{Subspace, silent},
 };
 use vesica_params::{LAMBDA, lpn, okvs, subfield};
-use vesica_primitives::Block;
+use vesica_primitives::{Block, packed::packed_len};
 
 use crate::{Adversary, Cost, Error, Item, Learns, Protocol, Result, Sizes, Status, tags::Tags};
 
@@ -58,11 +58,14 @@ fn shape(sizes: Sizes) -> okvs::Shape {
 }
 
 fn cost(sizes: Sizes) -> Cost {
-    let columns = shape(sizes).columns() as f64;
+    let (shape, bits) = (shape(sizes), subfield::bits(sizes.sender));
+    let (ot, vole) = (FIELD.setup_bytes(), silent::bytes(shape.columns(), bits, lpn::FAST, FIELD));
+    let clusters = shape.clusters * packed_len(shape.cluster_columns(), bits);
+    let list = Tags::new(sizes).list_len(sizes.sender);
     Cost {
-        bytes_to_sender: columns * f64::from(subfield::bits(sizes.sender)) / 8.0,
-        bytes_to_receiver: Tags::new(sizes).list_len(sizes.sender) as f64,
-        rounds: 7,
+        bytes_to_sender: (ot.to_sender + vole.to_sender + size_of::<Block>() + clusters) as f64,
+        bytes_to_receiver: (ot.to_receiver + vole.to_receiver + list) as f64,
+        rounds: 8,
     }
 }
 
@@ -97,7 +100,7 @@ impl<A: Subspace> crate::Sender for Sender<A> {
         channel.phase("list");
         let tags = Tags::new(self.sizes);
         let list = evaluated.values.into_iter().map(|value| tags.of(value)).collect();
-        tags.send_list(LIST, list, channel)?;
+        tags.send_list(LIST, list, items, channel)?;
         Ok(channel.flush()?)
     }
 }
@@ -135,7 +138,7 @@ impl<A: Subspace> crate::Receiver for Receiver<A> {
         let tags = Tags::new(self.sizes);
         let values = evaluated.values.into_iter().zip(evaluated.positions);
         let mine = values.map(|(value, position)| tags.tagged(value, position as usize)).collect();
-        let mut matches = tags.recv_matches(LIST, self.sizes.sender, mine, channel)?;
+        let mut matches = tags.recv_matches(LIST, self.sizes.sender, mine, items, channel)?;
         matches.sort_unstable();
         Ok(matches)
     }

@@ -45,29 +45,43 @@ impl Tags {
         tag_list::Layout::new(count, self.bits)
     }
 
-    /// Sends tags as a sorted list, which hides the order of the items.
+    /// Sends the tags of `items` as a sorted list, which hides their order.
+    ///
+    /// # Errors
+    /// [`Error::DuplicateItem`] where tags are equal because items are.
     pub(crate) fn send_list(
         self,
         label: &'static str,
         mut tags: Vec<u128>,
+        items: &[Item],
         channel: &mut Channel,
     ) -> Result<()> {
         sort::by_uniform_key(&mut tags, self.bits, |tag| *tag);
+        if tags.array_windows().any(|[a, b]| a == b) {
+            refuse_duplicates(items)?;
+        }
         let bytes = self.layout(tags.len()).encode(tags.into_iter());
         Ok(channel.send(label, &bytes)?)
     }
 
-    /// Receives a list of `count` tags and returns the positions of those of `mine` that are on it,
-    /// in no particular order.
+    /// Receives a list of `count` tags and returns the positions of those of `mine`, the tags of
+    /// `items`, that are on it, in no particular order.
+    ///
+    /// # Errors
+    /// [`Error::DuplicateItem`] where tags are equal because items are.
     pub(crate) fn recv_matches(
         self,
         label: &'static str,
         count: usize,
         mut mine: Vec<Tagged>,
+        items: &[Item],
         channel: &mut Channel,
     ) -> Result<Vec<u32>> {
         let layout = self.layout(count);
         sort::by_uniform_key(&mut mine, self.bits, |tagged| tagged.tag);
+        if mine.array_windows().any(|[a, b]| a.tag == b.tag) {
+            refuse_duplicates(items)?;
+        }
         let mut bytes = vec![0; layout.encoded_len()];
         channel.recv_into(label, &mut bytes)?;
         let malformed = |error: tag_list::Error| channel.malformed(label, describe(error));

@@ -20,12 +20,21 @@ use vesica_params::{Adversary, lpn::Lpn};
 use vesica_primitives::{BinaryVector, Bits, Block, Delta, code::ExpandConvolute};
 
 use super::Subspace;
-use crate::{CotReceiver, CotSender, pprf};
+use crate::{Bytes, CotReceiver, CotSender, extension::softspoken::SmallField, pprf};
 
 /// Semi-honest: nothing checks that the trees are what they should be.
 pub const ADVERSARY: Adversary = Adversary::SemiHonest;
 
 const CORRECTIONS: &str = "silent-vole/corrections";
+
+/// Payload bytes of a run over SoftSpokenOT, without the OT's setup.
+pub fn bytes(len: usize, bits: u32, lpn: Lpn, field: SmallField) -> Bytes {
+    let trees = Dimensions::new(len, lpn).trees;
+    Bytes {
+        to_sender: field.bytes(lpn.blocks * bits as usize) + field.bytes(trees.ots()),
+        to_receiver: trees.bytes() + lpn.blocks * size_of::<Block>(),
+    }
+}
 
 /// What the sender has: c = a·Δ + b.
 pub struct SenderShare {

@@ -20,9 +20,12 @@
 //! Deviation from the paper: its subspace VOLE of a random u and the correction to chosen bits are
 //! sent as one message, which saves nothing and costs nothing for chosen choices.
 
-use vesica_primitives::Delta;
+use vesica_primitives::{
+    Block, Delta,
+    group::{Group, Ristretto},
+};
 
-use crate::pprf;
+use crate::{Bytes, base::mr19, pprf};
 
 pub mod malicious;
 pub mod semi_honest;
@@ -65,6 +68,21 @@ impl SmallField {
     /// Base OTs of the setup, k·⌈128/k⌉.
     pub const fn base_ots(self) -> usize {
         self.shape().ots()
+    }
+
+    /// Payload bytes of a semi-honest setup.
+    pub fn setup_bytes(self) -> Bytes {
+        let element = size_of::<<Ristretto as Group>::Encoded>();
+        Bytes {
+            to_sender: element + self.shape().bytes(),
+            to_receiver: mr19::bytes_per_ot::<Ristretto>() * self.base_ots() + size_of::<Block>(),
+        }
+    }
+
+    /// Payload bytes of `n` correlated or random OTs, all of them to the sender. Rows are padded to
+    /// whole blocks.
+    pub const fn bytes(self, n: usize) -> usize {
+        self.chunks() * n.div_ceil(128) * size_of::<Block>()
     }
 
     /// The trees: one for each chunk, with a leaf for each element of the field.

@@ -38,7 +38,7 @@ const GENERATOR: &str = "pprf/generator";
 const SUMS: &str = "pprf/sums";
 
 /// Parents expanded together: fills the cipher's pipeline and stays in the first-level cache.
-const BATCH: usize = 64;
+const BATCH: usize = 256;
 
 /// Leaves that one thread takes at least: fewer are not worth handing over.
 const MIN_LEAVES: usize = 4096;
@@ -251,14 +251,17 @@ fn select(pair: [Block; 2], bit: u8) -> Block {
 /// Puts `pair` in the place of pair number `secret`, of which the right node may be missing at the
 /// end. Every pair is touched, so that the caches do not tell which was meant.
 fn replace_pair(nodes: &mut [Block], secret: usize, pair: [Block; 2]) {
+    let (pairs, last) = nodes.as_chunks_mut::<2>();
+    if let [only] = last {
+        *only = select([*only, pair[0]], equal(pairs.len(), secret));
+    }
     // Words, because compilers do not vectorize over 128-bit integers.
-    let words: &mut [[u64; 2]] = bytemuck::cast_slice_mut(nodes);
-    let new: [[u64; 2]; 2] = bytemuck::cast(pair);
-    for (i, nodes) in words.chunks_mut(2).enumerate() {
+    let pairs: &mut [[u64; 4]] = bytemuck::cast_slice_mut(pairs);
+    let new: [u64; 4] = bytemuck::cast(pair);
+    for (i, words) in pairs.iter_mut().enumerate() {
         let mask = u64::from(equal(i, secret)).wrapping_neg();
-        for (node, new) in nodes.iter_mut().zip(new) {
-            node[0] ^= (node[0] ^ new[0]) & mask;
-            node[1] ^= (node[1] ^ new[1]) & mask;
+        for (word, new) in words.iter_mut().zip(new) {
+            *word ^= (*word ^ new) & mask;
         }
     }
 }

@@ -5,6 +5,9 @@
 //! | correlated | q_j; all share Δ | t_j = q_j ⊕ c_j·Δ |
 //! | random | two random blocks | the chosen one |
 //! | chosen message | two messages of its own | the chosen one |
+//!
+//! Where millions are made, memory that is fresh from the operating system costs more than the OTs
+//! in it: the functions that end in `_into` fill memory of the caller's.
 
 use rayon::prelude::*;
 use vesica_net::{Channel, Result};
@@ -134,12 +137,19 @@ pub trait CotSender {
         Ok(out)
     }
 
+    /// Random OT: fills `pairs` with two pseudo-random blocks for each OT.
+    fn send_random_into(&mut self, pairs: &mut [[Block; 2]], channel: &mut Channel) -> Result<()> {
+        let n = pairs.len();
+        self.send_correlated_into(&mut pairs.as_flattened_mut()[n..], channel)?;
+        let delta = self.delta().expose()[0];
+        self.hash().apply_both(delta, pairs);
+        Ok(())
+    }
+
     /// Random OT: two pseudo-random blocks for each of `n` OTs.
     fn send_random(&mut self, n: usize, channel: &mut Channel) -> Result<Vec<[Block; 2]>> {
         let mut pairs = vec![[Block::ZERO; 2]; n];
-        self.send_correlated_into(&mut pairs.as_flattened_mut()[n..], channel)?;
-        let delta = self.delta().expose()[0];
-        self.hash().apply_both(delta, &mut pairs);
+        self.send_random_into(&mut pairs, channel)?;
         Ok(pairs)
     }
 
@@ -188,11 +198,26 @@ pub trait CotReceiver {
         Ok(out)
     }
 
+    /// Random OT: fills `out` with the chosen block of each pair.
+    ///
+    /// # Panics
+    /// Where there are not as many blocks as choices.
+    fn receive_random_into(
+        &mut self,
+        choices: &Bits,
+        out: &mut [Block],
+        channel: &mut Channel,
+    ) -> Result<()> {
+        self.receive_correlated_into(choices, out, channel)?;
+        self.hash().apply_chosen(out);
+        Ok(())
+    }
+
     /// Random OT: the chosen block of each pair.
     fn receive_random(&mut self, choices: &Bits, channel: &mut Channel) -> Result<Vec<Block>> {
-        let mut blocks = self.receive_correlated(choices, channel)?;
-        self.hash().apply_chosen(&mut blocks);
-        Ok(blocks)
+        let mut out = vec![Block::ZERO; choices.len()];
+        self.receive_random_into(choices, &mut out, channel)?;
+        Ok(out)
     }
 
     /// Chosen-message OT: the chosen messages of `len` bytes, one after the other.

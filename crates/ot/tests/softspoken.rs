@@ -1,5 +1,7 @@
 //! SoftSpokenOT through its public face: every k, both adversaries, every flavour.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its parties as well")]
+
 use std::{thread, time::Duration};
 
 use rand::{CryptoRng, SeedableRng, rngs::StdRng};

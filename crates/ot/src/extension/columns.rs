@@ -15,7 +15,7 @@ use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::{Channel, Result};
 use vesica_params::Adversary;
-use vesica_primitives::{Bits, Block, Delta, Seed, aes::Prg, group::Ristretto};
+use vesica_primitives::{Bits, Block, Delta, Seed, aes::Prg, block::add_to, group::Ristretto};
 
 use crate::base::mr19;
 
@@ -109,10 +109,8 @@ impl Receiver {
         columns.enumerate().for_each(|(i, ((t, u), [zero, one]))| {
             zero.fill(t);
             one.fill(u);
-            let codeword = codeword_column(i);
-            for ((u, t), c) in u.iter_mut().zip(&*t).zip(codeword) {
-                *u = *u ^ *t ^ *c;
-            }
+            add_to(u, t);
+            add_to(u, codeword_column(i));
         });
         channel.send_slice(COLUMNS, &sent)?;
         Ok(kept)

@@ -1,6 +1,6 @@
 //! SoftSpokenOT against parties that deviate.
 //!
-//! What the parts in [`pprf`](crate::pprf) and [`checked`] leave to an R that deviates is to guess
+//! What the parts in [`consistency`](crate::pprf::consistency) and [`checked`] leave to an R that deviates is to guess
 //! some bits of Δ and to be caught if it guesses wrong; S then says so and Δ is never used again. A
 //! correlated OT is hashed with its number as the tweak. Against an S that deviates there is nothing
 //! to check: R's choices are masked by a stream that S lacks, and its answer by rows of its own.
@@ -453,7 +453,7 @@ mod tests {
             let Error::Peer { deviation: Deviation::CheckFailed { check }, .. } = error else {
                 panic!("{error}")
             };
-            assert_eq!(check, crate::pprf::CHECK);
+            assert_eq!(check, crate::pprf::consistency::CHECK);
             refused += 1;
         }
         assert_eq!(refused, 20);

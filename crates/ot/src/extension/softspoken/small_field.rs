@@ -82,7 +82,7 @@ impl PuncturedTrees {
 
     /// The check of the trees.
     pub fn verify(&mut self, channel: &mut Channel) -> Result<()> {
-        pprf::verify(self.field.shape(), &self.chunks, &mut self.leaves, channel)
+        pprf::consistency::verify(self.field.shape(), &self.chunks, &mut self.leaves, channel)
     }
 
     /// Takes the trees into use.
@@ -174,7 +174,7 @@ impl Trees {
 
     /// The other side of [`PuncturedTrees::verify`].
     pub fn prove(&mut self, channel: &mut Channel) -> Result<()> {
-        pprf::prove(self.field.shape(), &mut self.leaves, channel)
+        pprf::consistency::prove(self.field.shape(), &mut self.leaves, channel)
     }
 
     /// Takes the trees into use.

@@ -15,36 +15,30 @@
 //!
 //! ℓ need not be a power of two: a node without a leaf below ℓ is neither expanded nor summed.
 //!
-//! A sender that deviates can send sums that fit no tree. [`prove`] and [`verify`] catch it (Roy,
-//! Crypto 2022, the consistency check of its punctured PRF): each leaf is hashed to an output and a
-//! tag of 256 bits; S sends the sum of a tree's tags, from which R gets the one it misses, and one
-//! digest of all tags, which fixes every leaf. What is left to the sender is a guess: a wrong sum
-//! that R happens not to need passes, so passing tells the sender that R's point is in a set of its
-//! choice, and with the share of the other points it is caught. Protocols that use this against a
-//! malicious sender have to bear that.
+//! Against parties that deviate:
+//!
+//! - A sender can send sums that fit no tree; [`consistency`] catches it.
+//! - A receiver can choose a path that leaves the tree, where ℓ is not a power of two: at a node that
+//!   has no right child it goes right, and learns every leaf. A protocol that must stand such a
+//!   receiver has to use full trees ([`Shape::is_full`]).
 //!
 //! Neither the memory that is touched nor the time taken depends on the receiver's points.
 
+pub mod consistency;
+
 use rand::CryptoRng;
 use rayon::prelude::*;
-use subtle::ConstantTimeEq;
-use vesica_net::{Channel, Deviation, Result};
+use vesica_net::{Channel, Result};
 use vesica_primitives::{Bits, Block, aes::Doubling};
-use zeroize::Zeroizing;
-
-/// The check by which [`verify`] refuses a sender.
-pub const CHECK: &str = "leaves of the punctured PRF";
 
 /// The most leaves a tree may have.
 pub const MAX_LEAVES: usize = 1 << 31;
 
 const GENERATOR: &str = "pprf/generator";
 const SUMS: &str = "pprf/sums";
-const TAG_SUMS: &str = "pprf/tag-sums";
-const TAG_DIGEST: &str = "pprf/tag-digest";
 
 /// Parents expanded together: fills the cipher's pipeline and stays in the first-level cache.
-const BATCH: usize = 64;
+const BATCH: usize = 256;
 
 /// Leaves that one thread takes at least: fewer are not worth handing over.
 const MIN_LEAVES: usize = 4096;
@@ -77,12 +71,17 @@ impl Shape {
         self.trees * self.depth()
     }
 
+    /// Whether a tree has as many leaves as its depth allows, so that every path ends at one.
+    pub const fn is_full(self) -> bool {
+        self.leaves.is_power_of_two()
+    }
+
     /// Leaves of all trees.
     pub const fn total(self) -> usize {
         self.trees * self.leaves
     }
 
-    /// Bytes that the sender sends, without [`prove`].
+    /// Bytes that the sender sends, without [`consistency`].
     pub const fn bytes(self) -> usize {
         32 + 32 * self.trees * (self.depth() - 1)
     }
@@ -146,7 +145,7 @@ pub fn send(
 /// `keys` are the messages it chose in the random OTs by [`Shape::choices`].
 ///
 /// # Errors
-/// Nothing but what any receive can meet: sums that fit no tree are not noticed here, see [`verify`].
+/// Nothing but what any receive can meet: sums that fit no tree are not noticed here, see [`consistency`].
 ///
 /// # Panics
 /// Where a length does not fit the shape, or a point is no leaf.
@@ -253,16 +252,17 @@ fn select(pair: [Block; 2], bit: u8) -> Block {
 /// end. Every pair is touched, so that the caches do not tell which was meant.
 fn replace_pair(nodes: &mut [Block], secret: usize, pair: [Block; 2]) {
     let (pairs, last) = nodes.as_chunks_mut::<2>();
-    let replace = |i: usize, node: &mut Block, new: Block| {
-        *node = select([*node, new], equal(i, secret));
-    };
-    let last_pair = pairs.len();
-    for (i, nodes) in pairs.iter_mut().enumerate() {
-        replace(i, &mut nodes[0], pair[0]);
-        replace(i, &mut nodes[1], pair[1]);
-    }
     if let [only] = last {
-        replace(last_pair, only, pair[0]);
+        *only = select([*only, pair[0]], equal(pairs.len(), secret));
+    }
+    // Words, because compilers do not vectorize over 128-bit integers.
+    let pairs: &mut [[u64; 4]] = bytemuck::cast_slice_mut(pairs);
+    let new: [u64; 4] = bytemuck::cast(pair);
+    for (i, words) in pairs.iter_mut().enumerate() {
+        let mask = u64::from(equal(i, secret)).wrapping_neg();
+        for (word, new) in words.iter_mut().zip(new) {
+            *word ^= (*word ^ new) & mask;
+        }
     }
 }
 
@@ -271,105 +271,24 @@ fn equal(a: usize, b: usize) -> u8 {
     (((a ^ b) as u64).wrapping_sub(1) >> 63) as u8
 }
 
-/// A tag of a leaf.
-type Tag = [Block; 2];
-
-/// The sender's side of the consistency check: replaces each leaf by an output that the check tells
-/// nothing about, and sends what fixes the leaves. Sends 32 bytes for each tree and 32 bytes more.
-pub fn prove(shape: Shape, leaves: &mut [Block], channel: &mut Channel) -> Result<()> {
-    let tags = hash_leaves(shape, leaves);
-    let sums: Vec<Tag> = tags.chunks_exact(shape.leaves).map(sum).collect();
-    channel.send_slice(TAG_SUMS, sums.as_flattened())?;
-    channel.send(TAG_DIGEST, digest(&tags).as_bytes())
-}
-
-/// The receiver's side of the consistency check: replaces each leaf by its output, and leaves zero
-/// at the punctured points.
-///
-/// # Errors
-/// [`Deviation::CheckFailed`] with [`CHECK`] where the sender's messages fit no trees. The
-/// receiver's points must not be used again after that.
-pub fn verify(
-    shape: Shape,
-    points: &[u32],
-    leaves: &mut [Block],
-    channel: &mut Channel,
-) -> Result<()> {
-    shape.assert_points(points);
-    let mut tags = hash_leaves(shape, leaves);
-    let mut sums = vec![[Block::ZERO; 2]; shape.trees];
-    channel.recv_slice(TAG_SUMS, sums.as_flattened_mut())?;
-    let trees = tags.chunks_exact_mut(shape.leaves).zip(leaves.chunks_exact_mut(shape.leaves));
-    for (((tags, leaves), point), sent) in trees.zip(points).zip(sums) {
-        let mut missing = sent;
-        let is_missing = |i: usize| Block::mask(equal(i, *point as usize));
-        for (i, tag) in tags.iter_mut().enumerate() {
-            *tag = tag.map(|half| select([half, Block::ZERO], equal(i, *point as usize)));
-            missing = add(missing, *tag);
-        }
-        for (i, (tag, leaf)) in tags.iter_mut().zip(leaves).enumerate() {
-            *tag = add(*tag, missing.map(|half| half & is_missing(i)));
-            *leaf ^= *leaf & is_missing(i);
-        }
-    }
-    let mut sent = [0; 32];
-    channel.recv_into(TAG_DIGEST, &mut sent)?;
-    if digest(&tags).as_bytes().ct_eq(&sent).into() {
-        Ok(())
-    } else {
-        Err(channel.deviation(Deviation::CheckFailed { check: CHECK }))
-    }
-}
-
-/// Replaces each leaf by its output and returns its tag.
-fn hash_leaves(shape: Shape, leaves: &mut [Block]) -> Zeroizing<Vec<Tag>> {
-    assert_eq!(leaves.len(), shape.total(), "as the shape says");
-    let mut tags = vec![[Block::ZERO; 2]; leaves.len()];
-    let hasher = blake3::Hasher::new_derive_key("vesica pprf leaf v1");
-    let pairs = leaves.par_iter_mut().zip(&mut tags).enumerate();
-    pairs.with_min_len(MIN_LEAVES / 16).for_each(|(i, (leaf, tag))| {
-        let mut hasher = hasher.clone();
-        hasher.update(&(i as u64).to_le_bytes()).update(&leaf.to_bytes());
-        let mut expanded = Zeroizing::new([Block::ZERO; 3]);
-        hasher.finalize_xof().fill(bytemuck::cast_slice_mut(&mut *expanded));
-        *tag = [expanded[0], expanded[1]];
-        *leaf = expanded[2];
-    });
-    Zeroizing::new(tags)
-}
-
-fn digest(tags: &[Tag]) -> blake3::Hash {
-    blake3::Hasher::new_derive_key("vesica pprf tags v1")
-        .update(bytemuck::cast_slice(tags))
-        .finalize()
-}
-
-fn sum(tags: &[Tag]) -> Tag {
-    tags.iter().fold([Block::ZERO; 2], |sum, tag| add(sum, *tag))
-}
-
-fn add(a: Tag, b: Tag) -> Tag {
-    [a[0] ^ b[0], a[1] ^ b[1]]
-}
-
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use rand::{RngExt, SeedableRng, rngs::StdRng};
-    use vesica_net::Error;
 
     use vesica_primitives::aes::Aes128;
 
     use super::*;
     use crate::two_party::run;
 
-    struct Setup {
-        shape: Shape,
-        keys: Vec<[Block; 2]>,
-        points: Vec<u32>,
-        chosen: Vec<Block>,
+    /// The parties' inputs.
+    pub struct Setup {
+        pub shape: Shape,
+        pub keys: Vec<[Block; 2]>,
+        pub points: Vec<u32>,
+        pub chosen: Vec<Block>,
     }
 
-    fn setup(trees: usize, leaves: usize, seed: u64) -> Setup {
+    pub fn setup(trees: usize, leaves: usize, seed: u64) -> Setup {
         let mut rng = StdRng::seed_from_u64(seed);
         let shape = Shape::new(trees, leaves);
         let keys: Vec<[Block; 2]> =
@@ -378,6 +297,25 @@ mod tests {
         let choices = shape.choices(&points);
         let chosen = keys.iter().zip(choices.iter()).map(|(k, c)| k[usize::from(c)]).collect();
         Setup { shape, keys, points, chosen }
+    }
+
+    /// An honest run, which sends as many bytes as it should.
+    fn exchange(s: &Setup) -> (Vec<Block>, Vec<Block>) {
+        run(
+            |channel| {
+                let mut out = vec![Block(9); s.shape.total()];
+                let mut rng = StdRng::seed_from_u64(5);
+                send(s.shape, &s.keys, &mut out, channel, &mut rng).unwrap();
+                let frames = GENERATOR.len() + SUMS.len() + 2 * 9;
+                assert_eq!(channel.meter().sent() as usize, s.shape.bytes() + frames);
+                out
+            },
+            |channel| {
+                let mut out = vec![Block(9); s.shape.total()];
+                receive(s.shape, &s.points, &s.chosen, &mut out, channel).unwrap();
+                out
+            },
+        )
     }
 
     /// A leaf by its definition, from the message of the first OT down.
@@ -393,23 +331,7 @@ mod tests {
         for leaves in [2, 3, 4, 5, 7, 8, 9, 100, 127, 128, 129, 255, 256, 257, 1000, 10_007] {
             for trees in [0, 1, 3, 20] {
                 let s = setup(trees, leaves, leaves as u64);
-                let (sent, received) = run(
-                    |channel| {
-                        let mut out = vec![Block(9); s.shape.total()];
-                        let mut rng = StdRng::seed_from_u64(5);
-                        send(s.shape, &s.keys, &mut out, channel, &mut rng).unwrap();
-                        let sent = channel.meter().sent();
-                        (out, sent)
-                    },
-                    |channel| {
-                        let mut out = vec![Block(9); s.shape.total()];
-                        receive(s.shape, &s.points, &s.chosen, &mut out, channel).unwrap();
-                        out
-                    },
-                );
-                let (sent, bytes) = sent;
-                let headers = [GENERATOR, SUMS].map(|label| label.len() + 9).iter().sum::<usize>();
-                assert_eq!(bytes as usize, s.shape.bytes() + headers);
+                let (sent, received) = exchange(&s);
                 let mut rng = StdRng::seed_from_u64(5);
                 let public = [Block::random(&mut rng), Block::random(&mut rng)];
                 for tree in 0..trees {
@@ -434,125 +356,12 @@ mod tests {
             s.points = (0..leaves as u32).collect();
             let choices = s.shape.choices(&s.points);
             s.chosen = s.keys.iter().zip(choices.iter()).map(|(k, c)| k[usize::from(c)]).collect();
-            let (sent, received) = exchange(&s, |_| {}, |_| {});
-            let received = received.unwrap();
+            let (sent, received) = exchange(&s);
             for (i, (sent, received)) in sent.iter().zip(&received).enumerate() {
                 let missing = i / leaves == i % leaves;
                 assert_eq!(*received, if missing { Block::ZERO } else { *sent }, "{leaves}: {i}");
             }
             assert!(sent.iter().all(|leaf| *leaf != Block::ZERO));
         }
-    }
-
-    /// A run with the check, by a sender that changes its sums and its tags.
-    fn exchange(
-        s: &Setup,
-        change_sums: impl Fn(&mut [[Block; 2]]) + Sync,
-        change_tags: impl Fn(&mut [Tag]) + Sync,
-    ) -> (Vec<Block>, Result<Vec<Block>>) {
-        run(
-            |channel| {
-                let generator = Doubling::new([Block(1), Block(2)]);
-                channel.send_slice(GENERATOR, &[Block(1), Block(2)]).unwrap();
-                let mut leaves = vec![Block::ZERO; s.shape.total()];
-                let depth = s.shape.depth();
-                let trees = leaves.chunks_exact_mut(s.shape.leaves).zip(s.keys.chunks(depth));
-                let mut sums: Vec<[Block; 2]> =
-                    trees.flat_map(|(tree, keys)| grow(&generator, s.shape, keys, tree)).collect();
-                change_sums(&mut sums);
-                channel.send_slice(SUMS, sums.as_flattened()).unwrap();
-                let mut tags = hash_leaves(s.shape, &mut leaves);
-                let tag_sums: Vec<Tag> = tags.chunks_exact(s.shape.leaves).map(sum).collect();
-                change_tags(&mut tags);
-                channel.send_slice(TAG_SUMS, tag_sums.as_flattened()).unwrap();
-                channel.send(TAG_DIGEST, digest(&tags).as_bytes()).unwrap();
-                channel.flush().unwrap();
-                leaves
-            },
-            |channel| {
-                let mut leaves = vec![Block::ZERO; s.shape.total()];
-                receive(s.shape, &s.points, &s.chosen, &mut leaves, channel)?;
-                verify(s.shape, &s.points, &mut leaves, channel)?;
-                Ok(leaves)
-            },
-        )
-    }
-
-    fn is_refused(result: &Result<Vec<Block>>) -> bool {
-        matches!(
-            result,
-            Err(Error::Peer { deviation: Deviation::CheckFailed { check: CHECK }, .. })
-        )
-    }
-
-    #[test]
-    fn an_honest_sender_passes_with_outputs_that_agree() {
-        let s = setup(9, 13, 3);
-        let mut rng = StdRng::seed_from_u64(1);
-        let (sent, received) = run(
-            |channel| {
-                let mut leaves = vec![Block::ZERO; s.shape.total()];
-                send(s.shape, &s.keys, &mut leaves, channel, &mut rng).unwrap();
-                let before = leaves.clone();
-                prove(s.shape, &mut leaves, channel).unwrap();
-                channel.flush().unwrap();
-                assert!(before.iter().zip(&leaves).all(|(before, after)| before != after));
-                leaves
-            },
-            |channel| {
-                let mut leaves = vec![Block::ZERO; s.shape.total()];
-                receive(s.shape, &s.points, &s.chosen, &mut leaves, channel).unwrap();
-                verify(s.shape, &s.points, &mut leaves, channel).unwrap();
-                leaves
-            },
-        );
-        for (i, (sent, received)) in sent.iter().zip(received).enumerate() {
-            let missing = i % 13 == s.points[i / 13] as usize;
-            assert_eq!(received, if missing { Block::ZERO } else { *sent });
-        }
-    }
-
-    /// A sum is used where the receiver's path takes the other side and the sibling exists; only
-    /// then does a wrong one do harm, and then it is caught.
-    #[test]
-    fn a_wrong_sum_is_refused_wherever_it_is_used() {
-        let leaves = 8;
-        for seed in 0..30 {
-            let s = setup(4, leaves, seed);
-            for tree in 0..4 {
-                for level in 2..=s.shape.depth() {
-                    for side in 0..2 {
-                        let at = tree * (s.shape.depth() - 1) + level - 2;
-                        let (sent, received) =
-                            exchange(&s, |sums| sums[at][side].0 ^= 1 << (seed * 4), |_| {});
-                        let used = usize::from(s.shape.side(s.points[tree], level)) != side;
-                        assert_eq!(is_refused(&received), used, "{seed} {tree} {level} {side}");
-                        if let Ok(received) = received {
-                            let differ = |(a, b): &(&Block, &Block)| a != b;
-                            let differing = sent.iter().zip(&received).filter(differ).count();
-                            assert_eq!(differing, 4, "only the punctured leaves");
-                        }
-                    }
-                }
-            }
-            let (_, received) = exchange(&s, |sums| sums[5] = [Block(7), Block(8)], |_| {});
-            assert!(is_refused(&received), "both sums of a level wrong");
-        }
-    }
-
-    #[test]
-    fn a_wrong_tag_is_refused_for_every_leaf() {
-        let s = setup(3, 5, 8);
-        for leaf in 0..s.shape.total() {
-            let (_, received) = exchange(&s, |_| {}, |tags| tags[leaf][leaf % 2].0 ^= 1 << leaf);
-            assert!(is_refused(&received), "{leaf}");
-        }
-    }
-
-    #[test]
-    fn messages_of_the_wrong_ot_are_refused() {
-        let mut s = setup(3, 8, 4);
-        s.chosen[4].0 ^= 1 << 99;
-        assert!(is_refused(&exchange(&s, |_| {}, |_| {}).1));
     }
 }

@@ -1,0 +1,237 @@
+//! The check that a sender's trees are trees (Roy, Crypto 2022, the consistency check of its
+//! punctured PRF).
+//!
+//! 1. Each leaf is hashed to an output, which takes its place, and a tag of 256 bits.
+//! 2. S → R: the sum of each tree's tags, from which R gets the tag it misses; and one digest of all
+//!    tags, which fixes every leaf.
+//! 3. R refuses unless the digest is that of its tags.
+//!
+//! What is left to a sender that deviates is a guess: a wrong sum in a tree that R happens not to
+//! need passes. So passing tells it that R's points are in a set of its choice, and it is caught with
+//! the probability of the other points. Protocols that use this have to bear that.
+
+use rayon::prelude::*;
+use subtle::ConstantTimeEq;
+use vesica_net::{Channel, Deviation, Result};
+use vesica_primitives::Block;
+use zeroize::Zeroizing;
+
+use super::{Shape, equal};
+
+/// The check by which [`verify`] refuses a sender.
+pub const CHECK: &str = "leaves of the punctured PRF";
+
+const TAG_SUMS: &str = "pprf/tag-sums";
+const TAG_DIGEST: &str = "pprf/tag-digest";
+
+/// Leaves that one thread hashes at least: fewer are not worth handing over.
+const MIN_LEAVES: usize = 256;
+
+/// A tag of a leaf.
+type Tag = [Block; 2];
+
+/// The sender's side of the consistency check: replaces each leaf by an output that the check tells
+/// nothing about, and sends what fixes the leaves. Sends 32 bytes for each tree and 32 bytes more.
+pub fn prove(shape: Shape, leaves: &mut [Block], channel: &mut Channel) -> Result<()> {
+    let tags = hash_leaves(shape, leaves);
+    let sums: Vec<Tag> = tags.chunks_exact(shape.leaves).map(sum).collect();
+    channel.send_slice(TAG_SUMS, sums.as_flattened())?;
+    channel.send(TAG_DIGEST, digest(&tags).as_bytes())
+}
+
+/// The receiver's side of the consistency check: replaces each leaf by its output, and leaves zero
+/// at the punctured points.
+///
+/// # Errors
+/// [`Deviation::CheckFailed`] with [`CHECK`] where the sender's messages fit no trees. The
+/// receiver's points must not be used again after that.
+pub fn verify(
+    shape: Shape,
+    points: &[u32],
+    leaves: &mut [Block],
+    channel: &mut Channel,
+) -> Result<()> {
+    shape.assert_points(points);
+    let mut tags = hash_leaves(shape, leaves);
+    let mut sums = vec![[Block::ZERO; 2]; shape.trees];
+    channel.recv_slice(TAG_SUMS, sums.as_flattened_mut())?;
+    let trees = tags.chunks_exact_mut(shape.leaves).zip(leaves.chunks_exact_mut(shape.leaves));
+    for (((tags, leaves), point), sent) in trees.zip(points).zip(sums) {
+        let mut missing = sent;
+        let is_missing = |i: usize| Block::mask(equal(i, *point as usize));
+        for (i, tag) in tags.iter_mut().enumerate() {
+            *tag = add(*tag, tag.map(|half| half & is_missing(i)));
+            missing = add(missing, *tag);
+        }
+        for (i, (tag, leaf)) in tags.iter_mut().zip(leaves).enumerate() {
+            *tag = add(*tag, missing.map(|half| half & is_missing(i)));
+            *leaf ^= *leaf & is_missing(i);
+        }
+    }
+    let mut sent = [0; 32];
+    channel.recv_into(TAG_DIGEST, &mut sent)?;
+    if digest(&tags).as_bytes().ct_eq(&sent).into() {
+        Ok(())
+    } else {
+        Err(channel.deviation(Deviation::CheckFailed { check: CHECK }))
+    }
+}
+
+/// Replaces each leaf by its output and returns its tag.
+fn hash_leaves(shape: Shape, leaves: &mut [Block]) -> Zeroizing<Vec<Tag>> {
+    assert_eq!(leaves.len(), shape.total(), "as the shape says");
+    let mut tags = vec![[Block::ZERO; 2]; leaves.len()];
+    let hasher = blake3::Hasher::new_derive_key("vesica pprf leaf v1");
+    let pairs = leaves.par_iter_mut().zip(&mut tags).enumerate();
+    pairs.with_min_len(MIN_LEAVES).for_each(|(i, (leaf, tag))| {
+        let mut hasher = hasher.clone();
+        hasher.update(&(i as u64).to_le_bytes()).update(&leaf.to_bytes());
+        let mut expanded = Zeroizing::new([Block::ZERO; 3]);
+        hasher.finalize_xof().fill(bytemuck::cast_slice_mut(&mut *expanded));
+        *tag = [expanded[0], expanded[1]];
+        *leaf = expanded[2];
+    });
+    Zeroizing::new(tags)
+}
+
+fn digest(tags: &[Tag]) -> blake3::Hash {
+    blake3::Hasher::new_derive_key("vesica pprf tags v1")
+        .update(bytemuck::cast_slice(tags))
+        .finalize()
+}
+
+fn sum(tags: &[Tag]) -> Tag {
+    tags.iter().fold([Block::ZERO; 2], |sum, tag| add(sum, *tag))
+}
+
+fn add(a: Tag, b: Tag) -> Tag {
+    [a[0] ^ b[0], a[1] ^ b[1]]
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{SeedableRng, rngs::StdRng};
+    use vesica_net::Error;
+    use vesica_primitives::aes::Doubling;
+
+    use super::*;
+    use crate::{
+        pprf::{
+            GENERATOR, SUMS, grow, receive, send,
+            tests::{Setup, setup},
+        },
+        two_party::run,
+    };
+
+    /// A run with the check, by a sender that changes its sums and its tags.
+    fn exchange(
+        s: &Setup,
+        change_sums: impl Fn(&mut [[Block; 2]]) + Sync,
+        change_tags: impl Fn(&mut [Tag]) + Sync,
+    ) -> (Vec<Block>, Result<Vec<Block>>) {
+        run(
+            |channel| {
+                let generator = Doubling::new([Block(1), Block(2)]);
+                channel.send_slice(GENERATOR, &[Block(1), Block(2)]).unwrap();
+                let mut leaves = vec![Block::ZERO; s.shape.total()];
+                let depth = s.shape.depth();
+                let trees = leaves.chunks_exact_mut(s.shape.leaves).zip(s.keys.chunks(depth));
+                let mut sums: Vec<[Block; 2]> =
+                    trees.flat_map(|(tree, keys)| grow(&generator, s.shape, keys, tree)).collect();
+                change_sums(&mut sums);
+                channel.send_slice(SUMS, sums.as_flattened()).unwrap();
+                let mut tags = hash_leaves(s.shape, &mut leaves);
+                let tag_sums: Vec<Tag> = tags.chunks_exact(s.shape.leaves).map(sum).collect();
+                change_tags(&mut tags);
+                channel.send_slice(TAG_SUMS, tag_sums.as_flattened()).unwrap();
+                channel.send(TAG_DIGEST, digest(&tags).as_bytes()).unwrap();
+                channel.flush().unwrap();
+                leaves
+            },
+            |channel| {
+                let mut leaves = vec![Block::ZERO; s.shape.total()];
+                receive(s.shape, &s.points, &s.chosen, &mut leaves, channel)?;
+                verify(s.shape, &s.points, &mut leaves, channel)?;
+                Ok(leaves)
+            },
+        )
+    }
+
+    fn is_refused(result: &Result<Vec<Block>>) -> bool {
+        matches!(
+            result,
+            Err(Error::Peer { deviation: Deviation::CheckFailed { check: CHECK }, .. })
+        )
+    }
+
+    #[test]
+    fn an_honest_sender_passes_with_outputs_that_agree() {
+        let s = setup(9, 13, 3);
+        let mut rng = StdRng::seed_from_u64(1);
+        let (sent, received) = run(
+            |channel| {
+                let mut leaves = vec![Block::ZERO; s.shape.total()];
+                send(s.shape, &s.keys, &mut leaves, channel, &mut rng).unwrap();
+                let before = leaves.clone();
+                prove(s.shape, &mut leaves, channel).unwrap();
+                channel.flush().unwrap();
+                assert!(before.iter().zip(&leaves).all(|(before, after)| before != after));
+                leaves
+            },
+            |channel| {
+                let mut leaves = vec![Block::ZERO; s.shape.total()];
+                receive(s.shape, &s.points, &s.chosen, &mut leaves, channel).unwrap();
+                verify(s.shape, &s.points, &mut leaves, channel).unwrap();
+                leaves
+            },
+        );
+        for (i, (sent, received)) in sent.iter().zip(received).enumerate() {
+            let missing = i % 13 == s.points[i / 13] as usize;
+            assert_eq!(received, if missing { Block::ZERO } else { *sent });
+        }
+    }
+
+    /// A sum is used where the receiver's path takes the other side and the sibling exists; only
+    /// then does a wrong one do harm, and then it is caught.
+    #[test]
+    fn a_wrong_sum_is_refused_wherever_it_is_used() {
+        let leaves = 8;
+        for seed in 0..30 {
+            let s = setup(4, leaves, seed);
+            for tree in 0..4 {
+                for level in 2..=s.shape.depth() {
+                    for side in 0..2 {
+                        let at = tree * (s.shape.depth() - 1) + level - 2;
+                        let (sent, received) =
+                            exchange(&s, |sums| sums[at][side].0 ^= 1 << (seed * 4), |_| {});
+                        let used = usize::from(s.shape.side(s.points[tree], level)) != side;
+                        assert_eq!(is_refused(&received), used, "{seed} {tree} {level} {side}");
+                        if let Ok(received) = received {
+                            let differ = |(a, b): &(&Block, &Block)| a != b;
+                            let differing = sent.iter().zip(&received).filter(differ).count();
+                            assert_eq!(differing, 4, "only the punctured leaves");
+                        }
+                    }
+                }
+            }
+            let (_, received) = exchange(&s, |sums| sums[5] = [Block(7), Block(8)], |_| {});
+            assert!(is_refused(&received), "both sums of a level wrong");
+        }
+    }
+
+    #[test]
+    fn a_wrong_tag_is_refused_for_every_leaf() {
+        let s = setup(3, 5, 8);
+        for leaf in 0..s.shape.total() {
+            let (_, received) = exchange(&s, |_| {}, |tags| tags[leaf][leaf % 2].0 ^= 1 << leaf);
+            assert!(is_refused(&received), "{leaf}");
+        }
+    }
+
+    #[test]
+    fn messages_of_the_wrong_ot_are_refused() {
+        let mut s = setup(3, 8, 4);
+        s.chosen[4].0 ^= 1 << 99;
+        assert!(is_refused(&exchange(&s, |_| {}, |_| {}).1));
+    }
+}

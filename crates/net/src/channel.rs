@@ -9,16 +9,12 @@
 
 use std::{
     io,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
     time::{Duration, Instant},
 };
 
 use bytemuck::Pod;
 
-use crate::{AbortReason, Deviation, Error, Meter, Result, Transport, meter::Flight};
+use crate::{AbortReason, CancelToken, Deviation, Error, Meter, Result, Transport, meter::Flight};
 
 const _: () = assert!(cfg!(target_endian = "little"), "values travel as they lie in memory");
 
@@ -46,22 +42,6 @@ const END: &str = "end";
 /// The byte that begins a segment, and the one that begins an abort.
 const GOES_ON: u8 = 0;
 const ABORT: u8 = 255;
-
-/// Asks the channel it came from to stop; may be used from any thread.
-#[derive(Debug, Clone, Default)]
-pub struct CancelToken(Arc<AtomicBool>);
-
-impl CancelToken {
-    /// Makes the channel's next or current operation end with [`Error::Cancelled`].
-    pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether [`CancelToken::cancel`] was called.
-    pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
 
 /// One party's end of the conversation.
 pub struct Channel {

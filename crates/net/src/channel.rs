@@ -406,17 +406,20 @@ impl Channel {
 
     /// Hands over and flushes what the transport takes at once. Returns whether anything moved.
     pub(crate) fn try_flush(&mut self) -> Result<bool> {
-        let mut moved = false;
-        while !self.out.is_empty() {
-            if !self.try_write()? {
-                return Ok(moved);
-            }
-            moved = true;
-        }
-        if self.unflushed {
+        let mut moved = self.try_drain()?;
+        if self.unflushed && self.out.is_empty() {
             let flushed = self.attempt(|transport| transport.flush().map(|()| 1))?.is_some();
             self.unflushed = !flushed;
             moved |= flushed;
+        }
+        Ok(moved)
+    }
+
+    /// Hands over what the transport takes at once. Returns whether anything moved.
+    pub(crate) fn try_drain(&mut self) -> Result<bool> {
+        let mut moved = false;
+        while !self.out.is_empty() && self.try_write()? {
+            moved = true;
         }
         Ok(moved)
     }

@@ -46,7 +46,7 @@ impl Channel {
     ) -> Result<()> {
         while !window.is_full() {
             if self.is_full() {
-                self.try_flush()?;
+                self.try_drain()?;
             }
             if self.is_full() {
                 break;
@@ -66,13 +66,16 @@ struct Window {
     size: usize,
     sent: usize,
     received: usize,
-    /// How many times the window was filled since a write blocked; unknown before the first time.
-    smooth: Option<usize>,
+    /// After how many smooth fillings the window grows by an eighth; none as long as no write has
+    /// blocked, and the window doubles each time.
+    caution: Option<usize>,
+    /// Smooth fillings since it last grew or shrank.
+    smooth: usize,
 }
 
 impl Default for Window {
     fn default() -> Self {
-        Self { size: Self::MIN, sent: 0, received: 0, smooth: None }
+        Self { size: Self::MIN, sent: 0, received: 0, caution: None, smooth: 0 }
     }
 }
 
@@ -80,10 +83,12 @@ impl Window {
     /// 64 KiB: both parties' windows together fit into the buffers of a fresh TCP connection.
     const MIN: usize = 4;
 
-    /// 8 MiB: both together fill a line of 1 Gbit/s with a round trip of 100 ms.
-    const MAX: usize = 512;
+    /// 2 MiB: both together fit into what an operating system gives a TCP connection in the end, and
+    /// fill a line of 300 Mbit/s with a round trip of 100 ms.
+    const MAX: usize = 128;
 
-    /// After a write has blocked once, the window grows only at every so many fillings.
+    /// The caution after the first write that blocked. Each further one doubles it, since each costs
+    /// a tick.
     const CAUTION: usize = 16;
 
     fn is_full(&self) -> bool {
@@ -98,20 +103,19 @@ impl Window {
 
     /// Grows or shrinks after the window was filled.
     fn adapt(&mut self, smooth: bool) {
-        if !smooth {
-            self.size = (self.size / 2).max(Self::MIN);
-            self.smooth = Some(0);
-            return;
-        }
-        match &mut self.smooth {
-            None => self.size = (self.size * 2).min(Self::MAX),
-            Some(times) => {
-                *times += 1;
-                if times.is_multiple_of(Self::CAUTION) {
-                    self.size = (self.size + 1).min(Self::MAX);
-                }
+        self.smooth += 1;
+        let size = match (smooth, self.caution) {
+            (false, caution) => {
+                self.caution =
+                    Some(caution.map_or(Self::CAUTION, |caution| caution.saturating_mul(2)));
+                self.size / 2
             }
-        }
+            (true, None) => self.size * 2,
+            (true, Some(caution)) if self.smooth >= caution => self.size + self.size.div_ceil(8),
+            (true, Some(_)) => return,
+        };
+        self.smooth = 0;
+        self.size = size.clamp(Self::MIN, Self::MAX);
     }
 }
 
@@ -129,10 +133,17 @@ mod tests {
         window.adapt(false);
         assert_eq!(window.size, Window::MAX / 2);
         for _ in 0..Window::CAUTION {
+            assert_eq!(window.size, 64);
             window.adapt(true);
         }
-        assert_eq!(window.size, Window::MAX / 2 + 1);
-        for _ in 0..20 {
+        assert_eq!(window.size, 72);
+        window.adapt(false);
+        for _ in 0..2 * Window::CAUTION {
+            assert_eq!(window.size, 36);
+            window.adapt(true);
+        }
+        assert_eq!(window.size, 41);
+        for _ in 0..100 {
             window.adapt(false);
         }
         assert_eq!(window.size, Window::MIN);

@@ -1,1 +1,52 @@
-fn main() {}
+//! Tasks of this repository: `cargo xtask TASK`, from any of its folders.
+//!
+//! Nothing here becomes part of what is shipped. Beside the standard library this uses only
+//! `vesica-params`, to render its document.
+
+mod documents;
+mod repository;
+mod test;
+mod tidy;
+
+use std::process::ExitCode;
+
+use self::repository::Repository;
+
+const USAGE: &str = "\
+usage: cargo xtask TASK
+
+tasks:
+  test           every check and every test, in the order of cost
+  tidy           the rules of the house: floors, unsafe code, names, sizes, manifests
+  docs           write the generated parts of the documents again
+  docs --check   fail where a generated part of a document is stale";
+
+/// Why a task ended without success; what there is to say is in the message.
+type Failure = String;
+
+fn main() -> ExitCode {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    let task = match args[..] {
+        ["test"] => test::run,
+        ["tidy"] => tidy::run,
+        ["docs"] => documents::write,
+        ["docs", "--check"] => documents::check,
+        ["help" | "--help" | "-h"] => {
+            println!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match Repository::here().and_then(|repository| task(&repository)) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            // Where the tests' results go too: the last line has to be the last.
+            println!("xtask: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -253,7 +253,7 @@ impl Channel {
         if self.alone {
             return;
         }
-        self.deadline = Some(Instant::now() + LAST_WORDS);
+        self.begin_last_words();
         self.cancel = CancelToken::default();
         self.put(&[ABORT, reason.code()]);
         // There is nobody left to tell that telling failed.
@@ -464,12 +464,18 @@ impl Channel {
         }
     }
 
+    /// From here on the run is over, and what is still tried has one deadline for all of it.
+    fn begin_last_words(&mut self) {
+        self.deadline.get_or_insert_with(|| Instant::now() + LAST_WORDS);
+        self.stall = LAST_WORDS;
+    }
+
     /// After a write failed: the reason that the peer gave before it closed, if it gave one. What it
     /// sent before that is passed over.
     fn last_words(&mut self) -> Option<Error> {
         self.out.clear();
         self.unflushed = false;
-        self.deadline.get_or_insert_with(|| Instant::now() + LAST_WORDS);
+        self.begin_last_words();
         let mut scratch = [0; SEGMENT];
         loop {
             let segment = self.unread.min(SEGMENT as u64) as usize;

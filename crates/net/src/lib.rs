@@ -26,10 +26,12 @@ pub mod transport;
 
 pub use channel::{CancelToken, Channel};
 pub use error::{AbortReason, Deviation, Error, Result};
-pub use identity::{Fingerprint, Identity};
+pub use identity::{Fingerprint, FingerprintError, Identity, IdentityError};
 pub use meter::{Meter, Phase};
 pub use transport::{
-    Transport, memory,
+    Transport,
+    files::{self, Files},
+    memory,
     shaper::{self, Link, Shaped},
     tcp::{self, Tcp},
     tls::{self, Tls},

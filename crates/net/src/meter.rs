@@ -28,7 +28,7 @@ pub(crate) enum Flight {
 }
 
 /// Counts bytes, flights and seconds. A phase that is entered twice is one phase.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Meter {
     phases: Vec<Phase>,
     current: usize,

@@ -26,6 +26,7 @@ use vesica_primitives::{
     hash::{IndexedRow, MAX_ROW_BITS, ROW_BLOCKS, RowHash},
     matrix::{columns_to_rows, rows_to_columns},
 };
+use zeroize::Zeroizing;
 
 /// Semi-honest: nothing ties the receiver to codewords.
 pub const ADVERSARY: Adversary =
@@ -70,7 +71,7 @@ impl Sender {
         channel.send_slice(CODE_KEY, &[*key.expose()])?;
         let mut function = Function {
             code: PseudoRandomCode::new(&key, self.width),
-            delta: row_of(self.columns.delta().expose()),
+            delta: Zeroizing::new(row_of(self.columns.delta().expose())),
             hash: RowHash::new(*key.expose()),
             first_instance: 0,
         };
@@ -105,7 +106,7 @@ fn chunk_starts(starts: &[u32]) -> impl Iterator<Item = &[u32]> {
 /// What the sender evaluates at its points.
 struct Function {
     code: PseudoRandomCode,
-    delta: Row,
+    delta: Zeroizing<Row>,
     hash: RowHash,
     /// The number of the first instance of the chunk at hand.
     first_instance: u64,

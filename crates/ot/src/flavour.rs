@@ -46,7 +46,7 @@ pub trait CotSender {
     /// Where `messages` is not made of pairs of `len` bytes.
     fn send_chosen(&mut self, messages: &[u8], len: usize, channel: &mut Channel) -> Result<()> {
         assert!(len > 0 && messages.len().is_multiple_of(2 * len), "pairs of {len} bytes");
-        let keys = self.send_random(messages.len() / (2 * len), channel)?;
+        let keys = Zeroizing::new(self.send_random(messages.len() / (2 * len), channel)?);
         let keys = keys.as_flattened();
         let per_chunk = ots_per_chunk(len) * 2;
         for (messages, keys) in messages.chunks(per_chunk * len).zip(keys.chunks(per_chunk)) {
@@ -81,7 +81,7 @@ pub trait CotReceiver {
         channel: &mut Channel,
     ) -> Result<Vec<u8>> {
         assert!(len > 0, "messages have a length");
-        let keys = self.receive_random(choices, channel)?;
+        let keys = Zeroizing::new(self.receive_random(choices, channel)?);
         let mut chosen = vec![0; choices.len() * len];
         let per_chunk = ots_per_chunk(len);
         for (chunk, (out, keys)) in

@@ -19,7 +19,7 @@ pub fn markdown() -> String {
     let _ = writeln!(text, "| parameter | {} | source |", sizes.join(" | "));
     let _ = writeln!(text, "|---|{}---|", "---|".repeat(SIZES.len()));
     row(&mut text, "cuckoo bins per item, no stash, three distinct bins", "RS21 §7.2", |n| {
-        format!("{:.3}", cuckoo::expansion(n, LAMBDA))
+        format!("{:.3}", cuckoo::bins(n, LAMBDA) as f64 / n as f64)
     });
     row(&mut text, "cuckoo bins and stash as published", "KKRT16 Table 2", |n| {
         let shape = cuckoo::shape(n, cuckoo::Profile::Kkrt16);

@@ -40,7 +40,7 @@ const LIST: &str = "naive/list";
 
 fn cost(sizes: Sizes) -> Cost {
     let list = Tags::new(sizes).list_len(sizes.sender);
-    Cost { bytes_to_sender: 0.0, bytes_to_receiver: (32 + list) as f64, rounds: 1 }
+    Cost { bytes_to_sender: 0.0, bytes_to_receiver: (32 + list) as f64, rounds: 2 }
 }
 
 /// H_k of each item.

@@ -96,7 +96,8 @@ pub struct Cost {
     pub bytes_to_sender: f64,
     /// Payload bytes that the receiver receives.
     pub bytes_to_receiver: f64,
-    /// Flights: how often the direction of traffic changes.
+    /// Flights, as the meter of a channel counts them, for sets that are sent in one chunk; the
+    /// agreement on the sizes is the first.
     pub rounds: u32,
 }
 

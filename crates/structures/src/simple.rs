@@ -126,14 +126,17 @@ impl SimpleTable {
         &self.starts
     }
 
-    /// Two equal items, by their positions: they share the bin of their first hash function.
+    /// Two equal items, by their positions: they share the bin of their first hash function. Takes
+    /// n log n steps even where few bins hold all items, as with a peer that has very few.
     pub fn duplicate(&self, items: &[Block]) -> Option<(usize, usize)> {
+        let mut firsts = Vec::new();
         (0..self.starts.len() - 1).find_map(|bin| {
-            let firsts = || self.bin(bin).iter().filter(|entry| entry.hash() == 0);
-            firsts().enumerate().find_map(|(i, a)| {
-                let (a, rest) = (a.position(), firsts().skip(i + 1));
-                rest.map(|b| b.position()).find(|b| items[a] == items[*b]).map(|b| (a, b))
-            })
+            firsts.clear();
+            let of_first_hash = self.bin(bin).iter().filter(|entry| entry.hash() == 0);
+            firsts.extend(of_first_hash.map(|entry| entry.position()));
+            // A sort calls for the item of a lone entry not at all.
+            firsts.sort_unstable_by_key(|position| (items[*position], *position));
+            firsts.array_windows().find(|[a, b]| items[*a] == items[*b]).map(|[a, b]| (*a, *b))
         })
     }
 

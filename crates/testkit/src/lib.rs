@@ -1,1 +1,21 @@
-//! TODO
+//! What tests of every layer share: two parties in one process, recorded and tampered wires, ideal
+//! functionalities, and the conformance suites that each implementation runs in one line.
+//!
+//! - [`two_party`] runs both sides of a protocol in two threads over any kind of link.
+//! - [`transcript`] records what a party sends, for baselines and for "equal lengths for different
+//!   inputs of one size".
+//! - [`tamper`] is a peer that deviates at one message.
+//! - [`ideal`] is what a protocol ought to compute, by a party that everybody trusts.
+//! - [`conformance`] holds the suites.
+//!
+//! **Must never import** the product or the command line; and nothing but tests may depend on it: it
+//! is a `dev-dependency` or it is a mistake.
+// Everything here is the body of some test: a panic is how it reports.
+#![allow(clippy::unwrap_used)]
+
+pub mod conformance;
+pub mod frame;
+pub mod ideal;
+pub mod tamper;
+pub mod transcript;
+pub mod two_party;

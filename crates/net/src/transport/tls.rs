@@ -12,14 +12,18 @@ mod pin;
 
 use std::{
     io::{self, BufReader, Read, Write},
+    net::Ipv4Addr,
     sync::Arc,
     time::{Duration, Instant},
 };
 
 use rustls::{
     AlertDescription, ClientConfig, ClientConnection, Connection, ServerConfig, ServerConnection,
-    client::Resumption, pki_types::ServerName, server::NoServerSessionStorage,
-    sign::SingleCertAndKey, version::TLS13,
+    client::{ResolvesClientCert, Resumption},
+    pki_types::ServerName,
+    server::{NoServerSessionStorage, ResolvesServerCert},
+    sign::SingleCertAndKey,
+    version::TLS13,
 };
 
 use self::pin::Pin;
@@ -60,19 +64,10 @@ pub fn client(
     patience: Duration,
     cancel: &CancelToken,
 ) -> Result<Tls> {
-    let provider = Arc::new(provider());
-    let pin = Arc::new(Pin::new(*peer, &provider));
-    let key = me.certified_key(&provider).map_err(unexpected)?;
-    let mut config = ClientConfig::builder_with_provider(provider)
-        .with_protocol_versions(&[&TLS13])
-        .map_err(unexpected)?
-        .dangerous()
-        .with_custom_certificate_verifier(pin.clone())
-        .with_client_cert_resolver(Arc::new(SingleCertAndKey::from(key)));
-    config.resumption = Resumption::disabled();
-    config.enable_sni = false;
+    let (pin, key) = prepare(me, peer)?;
+    let config = client_config(&pin, key).map_err(unexpected)?;
     // TLS wants a name; the pin does not look at it, and it is not sent.
-    let name = ServerName::IpAddress(std::net::Ipv4Addr::UNSPECIFIED.into());
+    let name = ServerName::IpAddress(Ipv4Addr::UNSPECIFIED.into());
     let connection = ClientConnection::new(Arc::new(config), name).map_err(unexpected)?;
     Tls::new(connection.into(), transport).greet(me, &pin, patience, cancel)
 }
@@ -88,18 +83,44 @@ pub fn server(
     patience: Duration,
     cancel: &CancelToken,
 ) -> Result<Tls> {
-    let provider = Arc::new(provider());
-    let pin = Arc::new(Pin::new(*peer, &provider));
-    let key = me.certified_key(&provider).map_err(unexpected)?;
-    let mut config = ServerConfig::builder_with_provider(provider)
-        .with_protocol_versions(&[&TLS13])
-        .map_err(unexpected)?
-        .with_client_cert_verifier(pin.clone())
-        .with_cert_resolver(Arc::new(SingleCertAndKey::from(key)));
-    config.session_storage = Arc::new(NoServerSessionStorage {});
-    config.send_tls13_tickets = 0;
+    let (pin, key) = prepare(me, peer)?;
+    let config = server_config(&pin, key).map_err(unexpected)?;
     let connection = ServerConnection::new(Arc::new(config)).map_err(unexpected)?;
     Tls::new(connection.into(), transport).greet(me, &pin, patience, cancel)
+}
+
+/// The check of the other side, and what this side shows.
+fn prepare(me: &Identity, peer: &Fingerprint) -> Result<(Arc<Pin>, Arc<SingleCertAndKey>)> {
+    let provider = Arc::new(provider());
+    let key = me.certified_key(&provider).map_err(unexpected)?;
+    Ok((Arc::new(Pin::new(*peer, provider)), Arc::new(key.into())))
+}
+
+fn client_config(
+    pin: &Arc<Pin>,
+    key: Arc<dyn ResolvesClientCert>,
+) -> std::result::Result<ClientConfig, rustls::Error> {
+    let mut config = ClientConfig::builder_with_provider(pin.provider())
+        .with_protocol_versions(&[&TLS13])?
+        .dangerous()
+        .with_custom_certificate_verifier(pin.clone())
+        .with_client_cert_resolver(key);
+    config.resumption = Resumption::disabled();
+    config.enable_sni = false;
+    Ok(config)
+}
+
+fn server_config(
+    pin: &Arc<Pin>,
+    key: Arc<dyn ResolvesServerCert>,
+) -> std::result::Result<ServerConfig, rustls::Error> {
+    let mut config = ServerConfig::builder_with_provider(pin.provider())
+        .with_protocol_versions(&[&TLS13])?
+        .with_client_cert_verifier(pin.clone())
+        .with_cert_resolver(key);
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    config.send_tls13_tickets = 0;
+    Ok(config)
 }
 
 /// A configuration that the TLS library does not take.
@@ -264,3 +285,6 @@ impl Drop for Tls {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

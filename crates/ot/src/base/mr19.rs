@@ -55,7 +55,7 @@ pub fn send<G: Group>(
         let decoded = [G::decode(&pair[0])?, G::decode(&pair[1])?];
         Some([0, 1].map(|j| {
             let mask = hash_to_group::<G>(i, j, &pair[1 - j]);
-            let shared = G::mul(&G::add(&decoded[j], &mask), &a);
+            let shared = Zeroizing::new(G::mul(&G::add(&decoded[j], &mask), &a));
             output::<G>(i, j, &m, pair, &shared)
         }))
     });
@@ -74,16 +74,17 @@ pub fn receive<G: Group>(
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<Seed>> {
     // 2.
-    let secrets: Vec<(Zeroizing<G::Scalar>, G::Element)> = (0..choices.len())
-        .map(|_| (Zeroizing::new(G::random_scalar(rng)), G::random_element(rng)))
-        .collect();
+    // The random elements are sent, but which of each pair is the random one is the choice.
+    let mut secret =
+        |_| (Zeroizing::new(G::random_scalar(rng)), Zeroizing::new(G::random_element(rng)));
+    let secrets: Vec<_> = (0..choices.len()).map(&mut secret).collect();
     let pairs: Vec<[G::Encoded; 2]> = secrets
         .par_iter()
         .enumerate()
         .map(|(i, (k, other))| {
             let c = choices.get(i);
             let mask = hash_to_group::<G>(i, c.into(), &G::encode(other));
-            let chosen = G::sub(&G::mul_generator(k), &mask);
+            let chosen = Zeroizing::new(G::sub(&G::mul_generator(k), &mask));
             let c = Choice::from(c);
             [
                 G::encode(&G::Element::conditional_select(&chosen, other, c)),
@@ -99,7 +100,8 @@ pub fn receive<G: Group>(
     let decoded = G::decode(&m).ok_or_else(|| channel.malformed(POINT, "not a group element"))?;
     // 3.
     let outputs = secrets.par_iter().zip(&pairs).enumerate().map(|(i, ((k, _), pair))| {
-        output::<G>(i, choices.get(i).into(), &m, pair, &G::mul(&decoded, k))
+        let shared = Zeroizing::new(G::mul(&decoded, k));
+        output::<G>(i, choices.get(i).into(), &m, pair, &shared)
     });
     Ok(outputs.collect())
 }

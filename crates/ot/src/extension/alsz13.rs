@@ -2,7 +2,7 @@
 //! of §5.3, which improves IKNP03. Semi-honest.
 //!
 //! 1. Once: κ base OTs with the parties' roles exchanged.
-//! 2. R → S: κ bits for each OT (see [`columns`](super::columns)); the code repeats the choice bit.
+//! 2. R → S: κ bits for each OT (see [`columns`]); the code repeats the choice bit.
 //! 3. S holds q_j, R holds t_j = q_j ⊕ (r_j·Δ).
 
 use rand::CryptoRng;

@@ -35,6 +35,11 @@ pub fn chunks(rows: usize) -> impl Iterator<Item = usize> {
         .map(move |done| (rows - done).min(CHUNK_ROWS).next_multiple_of(128))
 }
 
+/// Bytes that the receiver sends for `rows` rows of a code of `width` bits.
+pub fn bytes(width: usize, rows: usize) -> usize {
+    chunks(rows).sum::<usize>() * width / 8
+}
+
 /// The party with Δ.
 pub struct Sender {
     delta: Delta,

@@ -19,7 +19,7 @@ pub trait Group: 'static {
     /// An exponent.
     type Scalar: Clone + Zeroize + Send + Sync;
     /// A group element.
-    type Element: Copy + Eq + ConditionallySelectable + Send + Sync;
+    type Element: Copy + Eq + ConditionallySelectable + Zeroize + Send + Sync;
     /// An element's bytes on the wire.
     type Encoded: Pod + Ord + std::fmt::Debug + Send + Sync;
 

@@ -23,8 +23,12 @@ pub(super) struct Pin {
 }
 
 impl Pin {
-    pub(super) fn new(expected: Fingerprint, provider: &Arc<CryptoProvider>) -> Self {
-        Self { expected, refused: OnceLock::new(), provider: provider.clone() }
+    pub(super) fn new(expected: Fingerprint, provider: Arc<CryptoProvider>) -> Self {
+        Self { expected, refused: OnceLock::new(), provider }
+    }
+
+    pub(super) fn provider(&self) -> Arc<CryptoProvider> {
+        self.provider.clone()
     }
 
     pub(super) fn expected(&self) -> Fingerprint {

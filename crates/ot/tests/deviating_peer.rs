@@ -1,0 +1,45 @@
+//! An honest party against a peer that deviates at each message in each way.
+
+use rand::{SeedableRng, rngs::StdRng};
+use vesica_net::Channel;
+use vesica_ot::{CotReceiver, CotSender, Result, base::mr19, extension::alsz13};
+use vesica_primitives::{Bits, group::Ristretto};
+use vesica_testkit::tamper;
+
+const OTS: usize = 40;
+
+/// Bytes of a chosen message.
+const LEN: usize = 20;
+
+fn choices() -> Bits {
+    Bits::random(OTS, &mut StdRng::seed_from_u64(1))
+}
+
+fn send_mr19(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
+    mr19::send::<Ristretto>(OTS, channel, rng).map(drop)
+}
+
+fn receive_mr19(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
+    mr19::receive::<Ristretto>(&choices(), channel, rng).map(drop)
+}
+
+fn send_alsz13(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
+    let messages = vec![7; 2 * OTS * LEN];
+    alsz13::Sender::setup(channel, rng)?.send_chosen(&messages, LEN, channel)
+}
+
+fn receive_alsz13(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
+    alsz13::Receiver::setup(channel, rng)?.receive_chosen(&choices(), LEN, channel).map(drop)
+}
+
+#[test]
+fn mr19() {
+    tamper::against(send_mr19, receive_mr19, |_, ()| {});
+    tamper::against(receive_mr19, send_mr19, |_, ()| {});
+}
+
+#[test]
+fn alsz13() {
+    tamper::against(send_alsz13, receive_alsz13, |_, ()| {});
+    tamper::against(receive_alsz13, send_alsz13, |_, ()| {});
+}

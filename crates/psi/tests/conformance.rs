@@ -1,0 +1,27 @@
+//! Every protocol of the catalogue runs the same suite.
+
+use vesica_testkit::{conformance::psi::large, psi_conformance};
+
+psi_conformance!(dh, &vesica_psi::dh::UNBLINDING, Budget::GroupOperations);
+psi_conformance!(dh_classic, &vesica_psi::dh::CLASSIC, Budget::GroupOperations);
+psi_conformance!(kkrt16, &vesica_psi::kkrt16::PROTOCOL, Budget::Symmetric);
+psi_conformance!(naive, &vesica_psi::naive::PROTOCOL, Budget::Symmetric);
+
+#[test]
+fn no_protocol_is_left_out() {
+    let here = ["dh", "dh-classic", "kkrt16", "naive"];
+    let keys: Vec<&str> = vesica_psi::CATALOGUE.iter().map(|protocol| protocol.key).collect();
+    assert_eq!(keys, here, "a protocol of the catalogue needs a line above");
+}
+
+#[test]
+#[ignore = "a million items a side take a minute"]
+fn kkrt16_large() {
+    large(&vesica_psi::kkrt16::PROTOCOL);
+}
+
+#[test]
+#[ignore = "a million items a side take a minute"]
+fn naive_large() {
+    large(&vesica_psi::naive::PROTOCOL);
+}

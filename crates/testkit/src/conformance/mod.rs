@@ -1,0 +1,7 @@
+//! Suites that each implementation of a layer runs in one line.
+//!
+//! A suite panics at the first thing that is not as it has to be, and says which case that was.
+
+pub mod oprf;
+pub mod ot;
+pub mod psi;

@@ -1,0 +1,219 @@
+//! What every oblivious transfer must do.
+
+use std::collections::HashSet;
+
+use rand::{CryptoRng, Rng, SeedableRng, rngs::StdRng};
+use vesica_net::{Channel, Error, Result};
+use vesica_ot::{CotReceiver, CotSender};
+use vesica_primitives::{Bits, Block, Seed};
+
+use crate::two_party::{self, Link};
+
+/// Numbers of OTs: none, one, around the width of a block, and one more than whole chunks.
+const SIZES: [usize; 7] = [0, 1, 127, 128, 129, 1000, (1 << 16) + 1];
+
+/// Numbers of base OTs.
+const BASE_SIZES: [usize; 6] = [0, 1, 2, 127, 128, 129];
+
+/// Lengths of chosen messages in bytes: shorter than a block, a block, and more.
+const MESSAGE_LENS: [usize; 3] = [1, 16, 1000];
+
+/// The most bytes of chosen messages in one call of this suite.
+const MOST_MESSAGE_BYTES: usize = 1 << 22;
+
+/// Makes one party of an OT extension.
+pub type Setup<Party> = fn(&mut Channel, &mut dyn CryptoRng) -> Result<Party>;
+
+/// How choices are made.
+#[derive(Debug, Clone, Copy)]
+enum Choices {
+    Zeros,
+    Ones,
+    Random,
+}
+
+impl Choices {
+    const ALL: [Self; 3] = [Self::Zeros, Self::Ones, Self::Random];
+
+    fn make(self, n: usize) -> Bits {
+        match self {
+            Self::Zeros => Bits::zeros(n),
+            Self::Ones => (0..n).map(|_| true).collect(),
+            Self::Random => Bits::random(n, &mut StdRng::seed_from_u64(n as u64)),
+        }
+    }
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Flavour {
+    Correlated,
+    Random,
+    /// With messages of this many bytes.
+    Chosen(usize),
+}
+
+/// One call on a setup that others were made on before.
+#[derive(Debug, Clone, Copy)]
+struct Call {
+    n: usize,
+    choices: Choices,
+    flavour: Flavour,
+}
+
+fn calls() -> Vec<Call> {
+    let mut calls = Vec::new();
+    for n in SIZES {
+        for choices in Choices::ALL {
+            calls.extend([Flavour::Correlated, Flavour::Random].map(|flavour| Call {
+                n,
+                choices,
+                flavour,
+            }));
+        }
+        let fits = |len: &usize| n * 2 * len <= MOST_MESSAGE_BYTES;
+        calls.extend(MESSAGE_LENS.into_iter().filter(fits).map(|len| Call {
+            n,
+            choices: Choices::Random,
+            flavour: Flavour::Chosen(len),
+        }));
+    }
+    calls
+}
+
+enum Sent {
+    Correlated(Vec<Block>),
+    Random(Vec<[Block; 2]>),
+    Chosen(Vec<u8>),
+}
+
+enum Received {
+    Blocks(Vec<Block>),
+    Messages(Vec<u8>),
+}
+
+/// An OT extension, in every flavour, over memory and TCP and with either party listening.
+pub fn extension<S: CotSender, R: CotReceiver>(sender: Setup<S>, receiver: Setup<R>) {
+    let send = |channel: &mut Channel, rng: &mut StdRng| {
+        let mut ot = sender(channel, rng)?;
+        let sent: Result<Vec<Sent>> =
+            calls().into_iter().map(|c| c.send(&mut ot, channel)).collect();
+        Ok::<_, Error>((ot.delta().expose()[0], sent?))
+    };
+    let receive = |channel: &mut Channel, rng: &mut StdRng| {
+        let mut ot = receiver(channel, rng)?;
+        calls().into_iter().map(|call| call.receive(&mut ot, channel)).collect::<Result<Vec<_>>>()
+    };
+    check(two_party::run(Link::Memory, send, receive));
+    check(two_party::run(Link::Tcp, send, receive));
+    let (received, sent) = two_party::run(Link::Tcp, receive, send);
+    check((sent, received));
+}
+
+fn check(((delta, sent), received): ((Block, Vec<Sent>), Vec<Received>)) {
+    assert!(delta.0.count_ones() > 20, "Δ looks random");
+    let mut seen = HashSet::new();
+    for ((call, sent), received) in calls().into_iter().zip(&sent).zip(&received) {
+        call.check(delta, sent, received, &mut seen);
+    }
+}
+
+impl Call {
+    fn send(self, ot: &mut impl CotSender, channel: &mut Channel) -> Result<Sent> {
+        Ok(match self.flavour {
+            Flavour::Correlated => Sent::Correlated(ot.send_correlated(self.n, channel)?),
+            Flavour::Random => Sent::Random(ot.send_random(self.n, channel)?),
+            Flavour::Chosen(len) => {
+                let mut messages = vec![0; 2 * self.n * len];
+                StdRng::seed_from_u64(len as u64).fill_bytes(&mut messages);
+                ot.send_chosen(&messages, len, channel)?;
+                Sent::Chosen(messages)
+            }
+        })
+    }
+
+    fn receive(self, ot: &mut impl CotReceiver, channel: &mut Channel) -> Result<Received> {
+        let choices = self.choices.make(self.n);
+        Ok(match self.flavour {
+            Flavour::Correlated => Received::Blocks(ot.receive_correlated(&choices, channel)?),
+            Flavour::Random => Received::Blocks(ot.receive_random(&choices, channel)?),
+            Flavour::Chosen(len) => Received::Messages(ot.receive_chosen(&choices, len, channel)?),
+        })
+    }
+
+    /// `seen` are the blocks of all calls so far: none may come twice.
+    fn check(self, delta: Block, sent: &Sent, received: &Received, seen: &mut HashSet<Block>) {
+        let choices = self.choices.make(self.n);
+        match (sent, received) {
+            (Sent::Correlated(q), Received::Blocks(t)) => {
+                assert_eq!([q.len(), t.len()], [self.n; 2], "{self:?}");
+                for ((q, t), c) in q.iter().zip(t).zip(choices.iter()) {
+                    assert_eq!(*t, *q ^ (delta & Block::mask(c)), "{self:?}");
+                    assert!(seen.insert(*q) && seen.insert(*q ^ delta), "{self:?}: repeated");
+                }
+            }
+            (Sent::Random(pairs), Received::Blocks(chosen)) => {
+                assert_eq!([pairs.len(), chosen.len()], [self.n; 2], "{self:?}");
+                for ((pair, chosen), c) in pairs.iter().zip(chosen).zip(choices.iter()) {
+                    assert_eq!(*chosen, pair[usize::from(c)], "{self:?}");
+                    assert_ne!(pair[0] ^ pair[1], delta, "{self:?}: still correlated");
+                    assert!(seen.insert(pair[0]) && seen.insert(pair[1]), "{self:?}: repeated");
+                }
+            }
+            (Sent::Chosen(messages), Received::Messages(chosen)) => {
+                let Flavour::Chosen(len) = self.flavour else { unreachable!() };
+                assert_eq!(chosen.len(), self.n * len, "{self:?}");
+                let pairs = messages.chunks(2 * len).zip(chosen.chunks(len));
+                for ((pair, chosen), c) in pairs.zip(choices.iter()) {
+                    assert_eq!(chosen, &pair[usize::from(c) * len..][..len], "{self:?}");
+                }
+            }
+            _ => panic!("{self:?}: the parties ran different flavours"),
+        }
+    }
+}
+
+/// The sender of base OTs: pairs of seeds, as many as asked for.
+pub type BaseSender = fn(usize, &mut Channel, &mut dyn CryptoRng) -> Result<Vec<[Seed; 2]>>;
+
+/// The receiver of base OTs: the chosen seed of each pair.
+pub type BaseReceiver = fn(&Bits, &mut Channel, &mut dyn CryptoRng) -> Result<Vec<Seed>>;
+
+/// Base OTs, over memory and TCP.
+pub fn base(send: BaseSender, receive: BaseReceiver) {
+    let cases = || BASE_SIZES.into_iter().flat_map(|n| Choices::ALL.map(|choices| (n, choices)));
+    let send_all = |channel: &mut Channel, rng: &mut StdRng| {
+        cases().map(|(n, _)| send(n, channel, rng)).collect::<Result<Vec<_>>>()
+    };
+    let receive_all = |channel: &mut Channel, rng: &mut StdRng| {
+        cases().map(|(n, choices)| receive(&choices.make(n), channel, rng)).collect::<Result<_>>()
+    };
+    for link in [Link::Memory, Link::Tcp] {
+        let (sent, received): (_, Vec<Vec<Seed>>) = two_party::run(link, send_all, receive_all);
+        let mut seen = HashSet::new();
+        for (((n, choices), pairs), chosen) in cases().zip(sent).zip(received) {
+            assert_eq!([pairs.len(), chosen.len()], [n; 2]);
+            for ((pair, chosen), c) in pairs.iter().zip(&chosen).zip(choices.make(n).iter()) {
+                assert_eq!(chosen.expose(), pair[usize::from(c)].expose(), "{n} {choices:?}");
+                let fresh = pair.iter().all(|seed| seen.insert(*seed.expose()));
+                assert!(fresh, "{n} {choices:?}: a seed comes twice");
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ideal;
+
+    #[test]
+    fn the_ideal_conforms() {
+        extension(|_, _| Ok(ideal::ot(1).0), |_, _| Ok(ideal::ot(1).1));
+    }
+
+    #[test]
+    #[should_panic(expected = "Correlated")]
+    fn parties_with_different_offsets_do_not() {
+        extension(|_, _| Ok(ideal::ot(1).0), |_, _| Ok(ideal::ot(2).1));
+    }
+}

@@ -1,0 +1,391 @@
+//! What every private set intersection must do. The oracle is a plain set intersection.
+//!
+//! [`psi_conformance!`](crate::psi_conformance) runs all of it as one test a concern.
+
+use std::collections::HashSet;
+
+use rand::{RngExt, SeedableRng, rngs::StdRng, seq::SliceRandom};
+use vesica_primitives::Block;
+use vesica_psi::{Error, Item, Protocol, Sizes, receive, send};
+
+use crate::{
+    ideal,
+    transcript::{self, Transcripts},
+    two_party::{self, Link, PATIENCE, between},
+};
+
+/// How large the sets may be that a suite has time for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Budget {
+    /// Symmetric cryptography for each item.
+    Symmetric,
+    /// A group operation for each item.
+    GroupOperations,
+}
+
+impl Budget {
+    /// Numbers of items of both parties: edges, primes, around powers of two.
+    fn sizes(self) -> Vec<usize> {
+        let mut sizes = vec![0, 1, 2, 3, 100, 1000];
+        sizes.extend((self == Self::Symmetric).then_some(65_537));
+        sizes
+    }
+
+    /// Items of the larger party of uneven pairs.
+    fn many(self) -> usize {
+        match self {
+            Self::Symmetric => 100_000,
+            Self::GroupOperations => 2_049,
+        }
+    }
+
+    /// Exponents of the sizes at which costs are compared.
+    fn cost_exponents(self) -> &'static [u32] {
+        match self {
+            Self::Symmetric => &[8, 12, 16],
+            Self::GroupOperations => &[8, 12],
+        }
+    }
+}
+
+/// Payload bytes each way that no cost formula counts: set sizes, seeds, keys and the padding of
+/// lists to whole words.
+pub const UNCOUNTED_BYTES: f64 = 64.0;
+
+/// Two sets, in random order.
+#[derive(Clone)]
+pub struct Sets {
+    /// The sender's.
+    pub sender: Vec<Item>,
+    /// The receiver's.
+    pub receiver: Vec<Item>,
+}
+
+impl Sets {
+    /// Sets of random items that share as many as `shared`.
+    pub fn random(sizes: Sizes, shared: usize, seed: u64) -> Self {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let mut fresh = HashSet::new();
+        while fresh.len() < sizes.sender + sizes.receiver - shared {
+            fresh.insert(Block::random(&mut rng));
+        }
+        let mut all: Vec<Item> = fresh.into_iter().collect();
+        all.sort_unstable();
+        all.shuffle(&mut rng);
+        Self::overlapping(&all, sizes, &mut rng)
+    }
+
+    /// The first of `all` for the sender, the last for the receiver, each shuffled.
+    fn overlapping(all: &[Item], sizes: Sizes, rng: &mut StdRng) -> Self {
+        let mut sender = all[..sizes.sender].to_vec();
+        let mut receiver = all[all.len() - sizes.receiver..].to_vec();
+        sender.shuffle(rng);
+        receiver.shuffle(rng);
+        Self { sender, receiver }
+    }
+
+    /// How many items each has.
+    pub fn sizes(&self) -> Sizes {
+        Sizes { sender: self.sender.len(), receiver: self.receiver.len() }
+    }
+
+    /// What the receiver ought to get.
+    pub fn expected(&self) -> Vec<u32> {
+        ideal::intersection(&self.receiver, &self.sender)
+    }
+}
+
+/// Runs a protocol on two sets and returns what the receiver got.
+pub fn matches(protocol: &Protocol, sets: &Sets, link: Link, sender_left: bool) -> Vec<u32> {
+    let most = sets.sender.len().max(sets.receiver.len());
+    let sender =
+        |channel: &mut _, rng: &mut StdRng| send(protocol, &sets.sender, most, channel, rng);
+    let receiver =
+        |channel: &mut _, rng: &mut StdRng| receive(protocol, &sets.receiver, most, channel, rng);
+    if sender_left {
+        two_party::run(link, sender, receiver).1
+    } else {
+        two_party::run(link, receiver, sender).0
+    }
+}
+
+fn check(protocol: &Protocol, sets: &Sets, what: &str) {
+    let found = matches(protocol, sets, Link::Memory, true);
+    let expected = sets.expected();
+    // Not `assert_eq`: two lists of thousands help nobody.
+    assert!(
+        found == expected,
+        "{} on {what}, {:?}: {} matches instead of {}",
+        protocol.key,
+        sets.sizes(),
+        found.len(),
+        expected.len()
+    );
+}
+
+/// Sets of equal size with nothing, half and everything in common.
+pub fn equal_sizes(protocol: &Protocol, budget: Budget) {
+    for n in budget.sizes() {
+        let overlaps = if n > 1000 { vec![n / 2] } else { vec![0, n / 2, n] };
+        for shared in overlaps {
+            let sets = Sets::random(Sizes { sender: n, receiver: n }, shared, n as u64);
+            check(protocol, &sets, "random items");
+        }
+    }
+}
+
+/// One party with far more items than the other, one with none, and sizes that have nothing to do
+/// with each other.
+pub fn uneven_sizes(protocol: &Protocol, budget: Budget) {
+    let many = budget.many();
+    for (sender, receiver) in
+        [(1, many), (many, 1), (0, 1000), (1000, 0), (1, 0), (0, 1), (127, 1009), (1009, 127)]
+    {
+        for shared in [0, sender.min(receiver)] {
+            check(protocol, &Sets::random(Sizes { sender, receiver }, shared, 3), "uneven sets");
+        }
+    }
+}
+
+/// Items that do not look random: neighbours of all kinds, and zero.
+pub fn odd_items(protocol: &Protocol) {
+    let mut rng = StdRng::seed_from_u64(4);
+    let base = Block::random(&mut rng);
+    let half = |all: &[Item], rng: &mut StdRng| {
+        let n = 2 * all.len() / 3;
+        Sets::overlapping(all, Sizes { sender: n, receiver: n }, rng)
+    };
+    let sequential: Vec<Item> = (0..900).map(Block).collect();
+    check(protocol, &half(&sequential, &mut rng), "sequential items from zero on");
+    let high: Vec<Item> = (0..900).map(|i| Block(i << 100)).collect();
+    check(protocol, &half(&high, &mut rng), "items that differ in high bits only");
+    let one_bit: Vec<Item> = (0..128).map(|bit| base ^ Block(1 << bit)).collect();
+    check(protocol, &half(&one_bit, &mut rng), "items at distance two of each other");
+    let extremes = [Block::ZERO, Block(u128::MAX), Block(1)].to_vec();
+    for (sender, receiver) in [(&extremes[..1], &extremes[..]), (&extremes[..], &extremes[1..2])] {
+        let sets = Sets { sender: sender.to_vec(), receiver: receiver.to_vec() };
+        check(protocol, &sets, "the items of all zeros and all ones");
+    }
+    // The receiver's x against the sender's x ⊕ 1, x ⊕ 2 and x ⊕ 3: a hash index that is mixed into
+    // items carelessly makes them meet.
+    let xs: Vec<Item> = (0..200).map(|_| Block(rng.random::<u128>() & !3)).collect();
+    let neighbours = |x: &Item| [1, 2, 3].map(|index| *x ^ Block(index));
+    let sender: Vec<Item> = xs.iter().flat_map(neighbours).collect();
+    check(protocol, &Sets { sender: sender.clone(), receiver: xs.clone() }, "neighbours only");
+    let all = [xs.clone(), sender.clone()].concat();
+    check(protocol, &Sets { sender: all.clone(), receiver: xs }, "neighbours on the sender's side");
+    check(protocol, &Sets { sender, receiver: all }, "neighbours on the receiver's side");
+}
+
+/// Over every link, with either party listening.
+pub fn links(protocol: &Protocol, budget: Budget) {
+    let n = if budget == Budget::Symmetric { 20_011 } else { 307 };
+    for link in Link::ALL {
+        for sender_left in [true, false] {
+            let sets = Sets::random(Sizes { sender: n, receiver: n / 3 }, n / 7, 5);
+            assert!(
+                matches(protocol, &sets, link, sender_left) == sets.expected(),
+                "{} over {link:?}",
+                protocol.key
+            );
+        }
+    }
+}
+
+/// A set that holds an item twice, or is too large, is refused; and the other party does not end as
+/// if nothing had happened.
+pub fn refusals(protocol: &Protocol) {
+    for n in [2, 3, 100, 1009] {
+        let sets = Sets::random(Sizes { sender: n, receiver: n }, n / 2, 6);
+        let twice = |mut set: Vec<Item>| {
+            let last = set.len() - 1;
+            set[last] = set[n / 3];
+            set
+        };
+        let (sent, received) = outcomes(
+            protocol,
+            &Sets { sender: twice(sets.sender.clone()), ..sets.clone() },
+            usize::MAX,
+        );
+        assert!(names(&sent.unwrap_err(), n / 3, n - 1) && received.is_err(), "{}", protocol.key);
+        let (sent, received) = outcomes(
+            protocol,
+            &Sets { receiver: twice(sets.receiver.clone()), ..sets },
+            usize::MAX,
+        );
+        assert!(names(&received.unwrap_err(), n / 3, n - 1) && sent.is_err(), "{}", protocol.key);
+    }
+    for (sender, receiver) in [(101, 10), (10, 101)] {
+        let sets = Sets::random(Sizes { sender, receiver }, 5, 7);
+        let (sent, received) = outcomes(protocol, &sets, 100);
+        for error in [sent.unwrap_err(), received.unwrap_err()] {
+            let refused = matches!(error, Error::TooManyItems { items: 101, max: 100 });
+            assert!(refused, "{}: {error}", protocol.key);
+        }
+    }
+}
+
+fn names(error: &Error, a: usize, b: usize) -> bool {
+    matches!(error, Error::DuplicateItem { first, second } if (*first, *second) == (a, b))
+}
+
+/// What becomes of both parties.
+fn outcomes(
+    protocol: &Protocol,
+    sets: &Sets,
+    max_items: usize,
+) -> (Result<(), Error>, Result<Vec<u32>, Error>) {
+    between(
+        Link::Memory.connect(),
+        PATIENCE,
+        |channel, rng| send(protocol, &sets.sender, max_items, channel, rng),
+        |channel, rng| receive(protocol, &sets.receiver, max_items, channel, rng),
+    )
+}
+
+/// Runs a protocol on two sets and returns what both parties sent.
+pub fn transcripts(protocol: &Protocol, sets: &Sets) -> Transcripts {
+    let most = sets.sender.len().max(sets.receiver.len());
+    transcript::of(
+        |channel, rng| send(protocol, &sets.sender, most, channel, rng),
+        |channel, rng| {
+            let found = receive(protocol, &sets.receiver, most, channel, rng)?;
+            assert!(found == sets.expected());
+            Ok::<_, Error>(())
+        },
+    )
+}
+
+/// The number of flights is the catalogue's, the agreement on sizes included, for sets that fit one
+/// chunk of every protocol.
+pub fn rounds(protocol: &Protocol) {
+    for (sender, receiver) in [(1, 1), (900, 900), (900, 7), (7, 900)] {
+        let sizes = Sizes { sender, receiver };
+        let sets = Sets::random(sizes, 1, 14);
+        let (sent, received) = two_party::run(
+            Link::Memory,
+            |channel, rng| {
+                send(protocol, &sets.sender, 900, channel, rng)?;
+                Ok(channel.meter().rounds())
+            },
+            |channel, rng| {
+                receive(protocol, &sets.receiver, 900, channel, rng)?;
+                Ok::<_, Error>(channel.meter().rounds())
+            },
+        );
+        let predicted = u64::from((protocol.cost)(sizes).rounds);
+        assert_eq!([sent, received], [predicted; 2], "{} at {sizes:?}", protocol.key);
+    }
+}
+
+/// Payload bytes each way are within 3 % of the catalogue's formula and [`UNCOUNTED_BYTES`].
+pub fn costs(protocol: &Protocol, budget: Budget) {
+    let mut sizes: Vec<Sizes> = budget
+        .cost_exponents()
+        .iter()
+        .map(|e| Sizes { sender: 1 << e, receiver: 1 << e })
+        .collect();
+    sizes.extend(
+        [(1000, 10), (10, 1000), (0, 100), (100, 0)].map(|(s, r)| Sizes { sender: s, receiver: r }),
+    );
+    for sizes in sizes {
+        let both = transcripts(protocol, &Sets::random(sizes, sizes.sender.min(sizes.receiver), 8));
+        let cost = (protocol.cost)(sizes);
+        for (who, sent, predicted) in [
+            ("sender", both.sender, cost.bytes_to_receiver),
+            ("receiver", both.receiver, cost.bytes_to_sender),
+        ] {
+            let sent = sent.payload_bytes() as f64;
+            let off = sent - predicted;
+            assert!(
+                -0.03 * predicted <= off && off <= 0.03 * predicted + UNCOUNTED_BYTES,
+                "{}: the {who} sent {sent} bytes at {sizes:?}, the catalogue says {predicted}",
+                protocol.key
+            );
+        }
+    }
+}
+
+/// What an onlooker sees depends on the sizes of the sets and on nothing else: not on the items, and
+/// not on how many are shared.
+pub fn equal_lengths(protocol: &Protocol) {
+    for (sender, receiver) in [(1, 1), (100, 100), (300, 20), (20, 300)] {
+        let sizes = Sizes { sender, receiver };
+        let least = sender.min(receiver);
+        let reference = transcripts(protocol, &Sets::random(sizes, 0, 9));
+        let sequential: Vec<Item> = (0..(sender + receiver) as u128).map(Block).collect();
+        let others = [
+            Sets::random(sizes, least, 10),
+            Sets::random(sizes, least / 2, 11),
+            Sets::overlapping(&sequential, sizes, &mut StdRng::seed_from_u64(12)),
+        ];
+        for sets in others {
+            let other = transcripts(protocol, &sets);
+            assert_eq!(reference.shape(), other.shape(), "{} at {sizes:?}", protocol.key);
+        }
+    }
+}
+
+/// A million items, and three more.
+pub fn large(protocol: &Protocol) {
+    let n = 1_000_003;
+    for (sender, receiver) in [(n, n), (n, n / 10), (n / 10, n)] {
+        let sizes = Sizes { sender, receiver };
+        check(
+            protocol,
+            &Sets::random(sizes, sizes.sender.min(sizes.receiver) / 2, 13),
+            "many items",
+        );
+    }
+}
+
+/// Runs the whole suite on one protocol: `psi_conformance!(name, &protocol, budget)` makes a module
+/// `name` with a test for each concern.
+#[macro_export]
+macro_rules! psi_conformance {
+    ($name:ident, $protocol:expr, $budget:expr) => {
+        mod $name {
+            use $crate::conformance::psi::{self, Budget};
+
+            #[test]
+            fn equal_sizes() {
+                psi::equal_sizes($protocol, $budget);
+            }
+
+            #[test]
+            fn uneven_sizes() {
+                psi::uneven_sizes($protocol, $budget);
+            }
+
+            #[test]
+            fn odd_items() {
+                psi::odd_items($protocol);
+            }
+
+            #[test]
+            fn links() {
+                psi::links($protocol, $budget);
+            }
+
+            #[test]
+            fn refusals() {
+                psi::refusals($protocol);
+            }
+
+            #[test]
+            fn costs() {
+                psi::costs($protocol, $budget);
+            }
+
+            #[test]
+            fn rounds() {
+                psi::rounds($protocol);
+            }
+
+            #[test]
+            fn equal_lengths() {
+                psi::equal_lengths($protocol);
+            }
+        }
+    };
+}

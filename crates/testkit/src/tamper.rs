@@ -1,0 +1,417 @@
+//! A peer that deviates at one message.
+//!
+//! The deviating party runs honest code over a wire that changes one of the messages it sends.
+
+use std::{
+    io::{self, Read, Write},
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::atomic::{AtomicUsize, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use rand::{Rng, SeedableRng, rngs::StdRng};
+use vesica_net::{Channel, Deviation, Error};
+
+use crate::{
+    frame::{Framer, Message, Piece},
+    transcript::record,
+    two_party::{Link, PATIENCE, Wire, party},
+};
+
+/// What is done to a message.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Tamper {
+    /// One bit of the payload is flipped; the number counts from its first bit, wrapping around.
+    FlipBit(usize),
+    /// The payload is replaced by random bytes.
+    Scramble,
+    /// The last byte of the payload is left out, while the old length is announced.
+    Truncate,
+    /// The last byte of the payload is left out, and the new length is announced.
+    Shorten,
+    /// The message is left out.
+    Drop,
+    /// The message comes twice.
+    Duplicate,
+    /// The message changes places with the next one.
+    SwapWithNext,
+    /// Another message comes in its place, such as one of an earlier run.
+    Replace(Message),
+    /// Another length is announced than the payload has.
+    Announce(u64),
+    /// The message bears another label.
+    Relabel(String),
+    /// Random bytes come in place of the message and everything after it.
+    Noise,
+    /// Nothing more comes, and the connection stays open.
+    Stall,
+    /// The connection is closed in the place of the message.
+    Close,
+    /// The connection is closed in the middle of the message.
+    CloseWithin,
+}
+
+impl Tamper {
+    /// Every way to tamper with a message, given one of the same step from an earlier run.
+    pub fn all(message: &Message, earlier: &Message) -> Vec<Self> {
+        let len = message.payload.len();
+        let mut all = vec![
+            Self::Drop,
+            Self::Duplicate,
+            Self::SwapWithNext,
+            Self::Replace(earlier.clone()),
+            Self::Announce(len as u64 + 1),
+            Self::Announce(1 << 63),
+            Self::Relabel("another/step".into()),
+            Self::Noise,
+            Self::Stall,
+            Self::Close,
+            Self::CloseWithin,
+        ];
+        if len > 0 {
+            all.extend([Self::FlipBit(0), Self::FlipBit(4 * len), Self::FlipBit(8 * len - 1)]);
+            all.extend([Self::Scramble, Self::Truncate, Self::Shorten, Self::Announce(0)]);
+        }
+        all
+    }
+
+    /// Whether this changes nothing but the content of one payload, which a protocol for parties that
+    /// follow it need not notice.
+    pub fn keeps_the_form(&self) -> bool {
+        matches!(self, Self::FlipBit(_) | Self::Scramble | Self::Replace(_))
+    }
+
+    /// Whether an error is the right one for what was done.
+    fn explains(&self, error: &Error) -> bool {
+        let Error::Peer { deviation, .. } = error else {
+            return match self {
+                Self::Close | Self::CloseWithin => matches!(error, Error::Closed { .. }),
+                // Whatever should have come next is waited for in vain; and what changes content
+                // may change how much the other party waits for.
+                Self::Stall | Self::Drop | Self::Truncate | Self::SwapWithNext => {
+                    matches!(error, Error::Stalled { .. })
+                }
+                _ => self.keeps_the_form() && matches!(error, Error::Stalled { .. }),
+            };
+        };
+        match self {
+            Self::Announce(announced) => {
+                matches!(deviation, Deviation::WrongLength { received, .. } if received == announced)
+            }
+            Self::Shorten => matches!(deviation, Deviation::WrongLength { .. }),
+            Self::Drop | Self::Duplicate | Self::SwapWithNext => {
+                matches!(deviation, Deviation::UnexpectedLabel { .. })
+            }
+            Self::Relabel(label) => {
+                matches!(deviation, Deviation::UnexpectedLabel { received, .. } if received == label)
+            }
+            Self::Noise => matches!(deviation, Deviation::NotAMessage { .. }),
+            Self::Truncate => true,
+            Self::FlipBit(_) | Self::Scramble | Self::Replace(_) => {
+                matches!(deviation, Deviation::Malformed { .. } | Deviation::WrongLength { .. })
+            }
+            Self::Stall | Self::Close | Self::CloseWithin => false,
+        }
+    }
+}
+
+enum State {
+    /// Everything passes until the message with this number.
+    Before(usize),
+    /// The message that waits for the next one to overtake it.
+    Swapping(Message),
+    /// Everything passes.
+    After,
+    /// Everything is swallowed.
+    Silent,
+    /// Nothing can be written any more.
+    Closed,
+}
+
+/// A wire that tampers with what is written to it.
+struct Tampering {
+    wire: Option<Wire>,
+    framer: Framer,
+    state: State,
+    tamper: Tamper,
+    /// Bytes that the wire has not taken yet.
+    pending: Vec<u8>,
+}
+
+/// Tampers with the message number `k`, counted from 0, that is sent into a wire. Messages that the
+/// channel sends by itself are not counted. Each message is held back until it is whole, so two
+/// parties must not both wait in the middle of one.
+pub fn tamper(wire: Wire, k: usize, tamper: Tamper) -> Wire {
+    Box::new(Tampering {
+        wire: Some(wire),
+        framer: Framer::default(),
+        state: State::Before(k),
+        tamper,
+        pending: Vec::new(),
+    })
+}
+
+impl Tampering {
+    fn take(&mut self, piece: Piece) {
+        let message = match piece {
+            Piece::Message(message) => message,
+            Piece::Abort(code) => return self.pass(&[255, code]),
+        };
+        match std::mem::replace(&mut self.state, State::After) {
+            State::Before(0) if message.is_of_protocol() => self.deviate(message),
+            State::Before(k) => {
+                self.state = State::Before(k.saturating_sub(message.is_of_protocol().into()));
+                self.pass(&message.to_bytes());
+            }
+            State::Swapping(held) => {
+                self.pass(&message.to_bytes());
+                self.pass(&held.to_bytes());
+            }
+            State::After => self.pass(&message.to_bytes()),
+            end @ (State::Silent | State::Closed) => self.state = end,
+        }
+    }
+
+    fn deviate(&mut self, mut message: Message) {
+        let honest = message.to_bytes();
+        let len = message.payload.len();
+        match self.tamper.clone() {
+            Tamper::FlipBit(bit) => {
+                message.payload[bit / 8 % len] ^= 1 << (bit % 8);
+                self.pass(&message.to_bytes());
+            }
+            Tamper::Scramble => {
+                StdRng::seed_from_u64(9).fill_bytes(&mut message.payload);
+                self.pass(&message.to_bytes());
+            }
+            Tamper::Truncate => self.pass(&honest[..honest.len() - 1]),
+            Tamper::Shorten => {
+                message.payload.pop();
+                self.pass(&message.to_bytes());
+            }
+            Tamper::Drop => {}
+            Tamper::Duplicate => self.pass(&[honest.clone(), honest].concat()),
+            Tamper::SwapWithNext => self.state = State::Swapping(message),
+            Tamper::Replace(other) => self.pass(&other.to_bytes()),
+            Tamper::Announce(len) => self.pass(&message.announcing(len)),
+            Tamper::Relabel(label) => {
+                message.label = label;
+                self.pass(&message.to_bytes());
+            }
+            Tamper::Noise => {
+                let mut noise = vec![0; 1 << 16];
+                StdRng::seed_from_u64(9).fill_bytes(&mut noise);
+                self.pass(&noise);
+                self.state = State::Silent;
+            }
+            Tamper::Stall => self.state = State::Silent,
+            Tamper::Close => self.state = State::Closed,
+            Tamper::CloseWithin => {
+                self.pass(&honest[..honest.len() / 2]);
+                self.state = State::Closed;
+            }
+        }
+    }
+
+    fn pass(&mut self, bytes: &[u8]) {
+        self.pending.extend_from_slice(bytes);
+    }
+
+    /// Hands over what the wire takes, and closes it after the last bytes where that was asked for.
+    fn pump(&mut self) -> io::Result<()> {
+        while !self.pending.is_empty() {
+            let Some(wire) = &mut self.wire else { return Err(io::ErrorKind::BrokenPipe.into()) };
+            let written = wire.write(&self.pending)?;
+            self.pending.drain(..written);
+        }
+        if let Some(wire) = &mut self.wire {
+            wire.flush()?;
+        }
+        if matches!(self.state, State::Closed) {
+            self.wire = None;
+        }
+        Ok(())
+    }
+}
+
+impl Read for Tampering {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        match self.pump() {
+            Err(error) if !is_blocked(&error) => return Err(error),
+            _ => {}
+        }
+        match &mut self.wire {
+            Some(wire) => wire.read(buf),
+            None => Ok(0),
+        }
+    }
+}
+
+impl Write for Tampering {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        self.pump()?;
+        if self.wire.is_none() {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        self.framer.push(buf);
+        while let Some(piece) = self.framer.next_piece() {
+            self.take(piece);
+        }
+        match self.pump() {
+            Err(error) if !is_blocked(&error) => Err(error),
+            _ => Ok(buf.len()),
+        }
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.pump()
+    }
+}
+
+fn is_blocked(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+}
+
+/// A stall timeout for a party whose peer deviates: long enough for a loaded machine to compute what
+/// comes between two messages of a small run, and short enough to wait for it often.
+pub const STALL: Duration = Duration::from_millis(1500);
+
+/// Runs that go on at once: most of them wait.
+const AT_ONCE: usize = 6;
+
+/// One deviation.
+#[derive(Debug, Clone)]
+pub struct Case {
+    /// The number of the message.
+    pub number: usize,
+    /// Its label.
+    pub label: String,
+    /// What is done to it.
+    pub tamper: Tamper,
+}
+
+/// Runs an honest party against one that deviates, at each of its messages and in each way. The
+/// honest party has to end within the stall timeout, by the error that fits what was done; or, where
+/// only the content of a payload was changed, with a value, which is then given to `judge`.
+///
+/// # Panics
+/// Where it does anything else.
+pub fn against<D: Send, H: Send>(
+    deviant: impl Fn(&mut Channel, &mut StdRng) -> Result<D, Error> + Sync,
+    honest: impl Fn(&mut Channel, &mut StdRng) -> Result<H, Error> + Sync,
+    judge: impl Fn(&Case, H) + Sync,
+) {
+    let sent_with = |seed: u64| {
+        let (left, right) = Link::Memory.connect();
+        let (left, recorder) = record(left);
+        thread::scope(|scope| {
+            let left = scope.spawn(|| party(left, PATIENCE, seed, &deviant).map(drop));
+            party(right, PATIENCE, seed + 1, &honest).map(drop).unwrap();
+            left.join().unwrap().unwrap();
+        });
+        recorder.transcript().messages
+    };
+    let (messages, earlier) = (sent_with(100), sent_with(200));
+    let mut cases = Vec::new();
+    for (number, (message, earlier)) in messages.iter().zip(&earlier).enumerate() {
+        let label = &message.label;
+        let case = |tamper| Case { number, label: label.clone(), tamper };
+        cases.extend(Tamper::all(message, earlier).into_iter().map(case));
+    }
+    let next = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    confront(case, &deviant, &honest, &judge);
+                }
+            });
+        }
+    });
+}
+
+fn confront<D: Send, H: Send>(
+    case: &Case,
+    deviant: &(impl Fn(&mut Channel, &mut StdRng) -> Result<D, Error> + Sync),
+    honest: &(impl Fn(&mut Channel, &mut StdRng) -> Result<H, Error> + Sync),
+    judge: &impl Fn(&Case, H),
+) {
+    let (left, right) = Link::Memory.connect();
+    let left = tamper(left, case.number, case.tamper.clone());
+    let outcome = thread::scope(|scope| {
+        // The deviant is the more patient one, so that it is the honest one that gives up.
+        scope.spawn(|| party(left, PATIENCE, 100, deviant).map(drop));
+        let started = Instant::now();
+        let outcome = catch_unwind(AssertUnwindSafe(|| party(right, STALL, 101, honest)));
+        let most = STALL + Duration::from_secs(8);
+        assert!(started.elapsed() < most, "{case:?}: took {:?}", started.elapsed());
+        outcome
+    });
+    match outcome {
+        Err(_) => panic!("{case:?}: the honest party panicked"),
+        Ok(Ok(value)) => {
+            assert!(case.tamper.keeps_the_form(), "{case:?}: not noticed");
+            judge(case, value);
+        }
+        Ok(Err(error)) => assert!(case.tamper.explains(&error), "{case:?}: {error}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Three messages with the second tampered with.
+    fn outcome(how: Tamper) -> Result<Vec<u8>, Error> {
+        let (left, right) = Link::Memory.connect();
+        let send = |channel: &mut Channel, _: &mut StdRng| {
+            channel.send("one", &[1])?;
+            channel.send("two", &[2, 2])?;
+            channel.send("three", &[3, 3, 3])
+        };
+        let receive = |channel: &mut Channel, _: &mut StdRng| {
+            let mut received = vec![0; 6];
+            channel.recv_into("one", &mut received[..1])?;
+            channel.recv_into("two", &mut received[1..3])?;
+            channel.recv_into("three", &mut received[3..])?;
+            Ok(received)
+        };
+        thread::scope(|scope| {
+            scope.spawn(|| party(tamper(left, 1, how), PATIENCE, 1, send).map(drop));
+            party(right, STALL, 2, receive)
+        })
+    }
+
+    #[test]
+    fn every_way_does_what_it_says() {
+        assert_eq!(outcome(Tamper::FlipBit(3)).unwrap(), [1, 2 ^ 8, 2, 3, 3, 3]);
+        let earlier = Message { label: "two".into(), payload: vec![8, 9] };
+        assert_eq!(outcome(Tamper::Replace(earlier)).unwrap(), [1, 8, 9, 3, 3, 3]);
+        assert_ne!(outcome(Tamper::Scramble).unwrap()[1..3], [2, 2]);
+        let deviation = |how: Tamper| match outcome(how.clone()) {
+            Err(Error::Peer { deviation, .. }) => deviation,
+            other => panic!("{how:?}: {other:?}"),
+        };
+        let wrong_length =
+            |received| Deviation::WrongLength { label: "two", expected: 2, received };
+        assert_eq!(deviation(Tamper::Shorten), wrong_length(1));
+        assert_eq!(deviation(Tamper::Announce(0)), wrong_length(0));
+        assert_eq!(deviation(Tamper::Announce(1 << 63)), wrong_length(1 << 63));
+        let unexpected = |expected, received: &str| {
+            let received = received.into();
+            Deviation::UnexpectedLabel { expected, received }
+        };
+        assert_eq!(deviation(Tamper::Drop), unexpected("two", "three"));
+        assert_eq!(deviation(Tamper::SwapWithNext), unexpected("two", "three"));
+        assert_eq!(deviation(Tamper::Duplicate), unexpected("three", "two"));
+        assert_eq!(deviation(Tamper::Relabel("x".into())), unexpected("two", "x"));
+        assert_eq!(deviation(Tamper::Noise), Deviation::NotAMessage { expected: "two" });
+        // The missing byte is taken from the next message, whose rest is then no message.
+        assert_eq!(deviation(Tamper::Truncate), Deviation::NotAMessage { expected: "three" });
+        for how in [Tamper::Close, Tamper::CloseWithin] {
+            assert!(matches!(outcome(how), Err(Error::Closed { .. })));
+        }
+        assert!(matches!(outcome(Tamper::Stall), Err(Error::Stalled { .. })));
+    }
+}

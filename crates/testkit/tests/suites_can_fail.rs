@@ -1,0 +1,136 @@
+//! A suite that accepts everything is worth nothing: here are protocols that are wrong in one way
+//! each, and the suite that says so.
+
+use rand::CryptoRng;
+use vesica_net::Channel;
+use vesica_psi::{Cost, Item, Protocol, Receiver, Result, Sender, Sizes, naive};
+use vesica_testkit::conformance::psi::{self, Budget};
+
+/// The receiver of a right protocol, whose output is spoilt.
+struct Spoilt {
+    right: Box<dyn Receiver>,
+    spoil: fn(Vec<u32>) -> Vec<u32>,
+}
+
+impl Receiver for Spoilt {
+    fn receive(
+        self: Box<Self>,
+        items: &[Item],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<u32>> {
+        self.right.receive(items, channel, rng).map(self.spoil)
+    }
+}
+
+const fn naive_with(receiver: vesica_psi::Prepare<dyn Receiver>) -> Protocol {
+    Protocol { receiver, ..RIGHT }
+}
+
+/// The parts of `naive` by hand: a constant cannot read a static.
+const RIGHT: Protocol = Protocol {
+    key: "spoilt",
+    title: "naive hashing with a flaw",
+    citation: "none",
+    status: vesica_psi::Status::Insecure,
+    adversary: vesica_psi::Adversary::None,
+    learns: vesica_psi::Learns { receiver: "", sender: "" },
+    cost: |sizes| (naive::PROTOCOL.cost)(sizes),
+    sender: |sizes, channel, rng| (naive::PROTOCOL.sender)(sizes, channel, rng),
+    receiver: |sizes, channel, rng| (naive::PROTOCOL.receiver)(sizes, channel, rng),
+};
+
+fn right(sizes: Sizes, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Box<dyn Receiver> {
+    (naive::PROTOCOL.receiver)(sizes, channel, rng).expect("it has nothing to prepare")
+}
+
+static LOSES_ONE_OF_MANY: Protocol = naive_with(|sizes, channel, rng| {
+    let spoil = |mut matches: Vec<u32>| {
+        (matches.len() > 30_000).then(|| matches.pop());
+        matches
+    };
+    Ok(Box::new(Spoilt { right: right(sizes, channel, rng), spoil }))
+});
+
+static UNSORTED: Protocol = naive_with(|sizes, channel, rng| {
+    let spoil = |matches: Vec<u32>| matches.into_iter().rev().collect();
+    Ok(Box::new(Spoilt { right: right(sizes, channel, rng), spoil }))
+});
+
+static FORGETS_THE_EMPTY_SET: Protocol = naive_with(|sizes, channel, rng| {
+    let spoil = if sizes.sender == 0 { |_| vec![0] } else { |matches| matches };
+    Ok(Box::new(Spoilt { right: right(sizes, channel, rng), spoil }))
+});
+
+static CHEAPER_THAN_IT_IS: Protocol = Protocol {
+    cost: |sizes| {
+        let cost = (naive::PROTOCOL.cost)(sizes);
+        Cost { bytes_to_receiver: cost.bytes_to_receiver * 0.95, ..cost }
+    },
+    ..RIGHT
+};
+
+/// A sender whose message is as long as the bits of its least item.
+struct Talkative(Box<dyn Sender>);
+
+impl Sender for Talkative {
+    fn send(
+        self: Box<Self>,
+        items: &[Item],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        let least = items.iter().min().map_or(0, |item| 128 - item.0.leading_zeros());
+        channel.send("talk", &vec![0; least as usize])?;
+        self.0.send(items, channel, rng)
+    }
+}
+
+static TALKATIVE: Protocol = Protocol {
+    sender: |sizes, channel, rng| {
+        Ok(Box::new(Talkative((naive::PROTOCOL.sender)(sizes, channel, rng)?)))
+    },
+    receiver: |sizes, channel, rng| {
+        channel.recv_len("talk", 128)?;
+        (naive::PROTOCOL.receiver)(sizes, channel, rng)
+    },
+    ..RIGHT
+};
+
+#[test]
+fn the_right_one_passes() {
+    psi::equal_sizes(&RIGHT, Budget::Symmetric);
+    psi::uneven_sizes(&RIGHT, Budget::Symmetric);
+    psi::costs(&RIGHT, Budget::Symmetric);
+    psi::equal_lengths(&RIGHT);
+}
+
+#[test]
+#[should_panic(expected = "32767 matches instead of 32768")]
+fn a_lost_match_among_many_is_noticed() {
+    psi::equal_sizes(&LOSES_ONE_OF_MANY, Budget::Symmetric);
+}
+
+#[test]
+#[should_panic(expected = "spoilt on random items")]
+fn a_wrong_order_is_noticed() {
+    psi::equal_sizes(&UNSORTED, Budget::GroupOperations);
+}
+
+#[test]
+#[should_panic(expected = "spoilt on uneven sets")]
+fn a_match_with_an_empty_set_is_noticed() {
+    psi::uneven_sizes(&FORGETS_THE_EMPTY_SET, Budget::GroupOperations);
+}
+
+#[test]
+#[should_panic(expected = "the catalogue says")]
+fn a_cost_that_is_off_by_five_percent_is_noticed() {
+    psi::costs(&CHEAPER_THAN_IT_IS, Budget::GroupOperations);
+}
+
+#[test]
+#[should_panic(expected = "assertion `left == right` failed: spoilt at Sizes")]
+fn a_length_that_depends_on_an_item_is_noticed() {
+    psi::equal_lengths(&TALKATIVE);
+}

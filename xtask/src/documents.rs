@@ -1,0 +1,105 @@
+//! The parts of documents that are generated from the code, so that the two cannot differ.
+
+use std::{fs, process::Stdio};
+
+use crate::{Failure, repository::Repository};
+
+/// A generated part.
+struct Part {
+    path: &'static str,
+    /// The name between the markers `<!-- NAME -->` and `<!-- /NAME -->` that stand around the part,
+    /// or `None` where it is the whole document.
+    marker: Option<&'static str>,
+    generate: fn(&Repository) -> Result<String, Failure>,
+}
+
+const PARTS: [Part; 2] = [
+    Part { path: "README.md", marker: Some("protocols"), generate: protocols },
+    Part { path: "docs/parameters.md", marker: None, generate: |_| Ok(vesica_params::markdown()) },
+];
+
+/// The catalogue's table, as the program prints it.
+fn protocols(repository: &Repository) -> Result<String, Failure> {
+    let args = ["run", "--quiet", "--locked", "--bin", "vesica", "--", "protocols", "--markdown"];
+    let printed = repository
+        .cargo(&args)
+        .stderr(Stdio::inherit())
+        .output()
+        .map_err(|e| format!("cargo cannot be started: {e}"))?;
+    if !printed.status.success() {
+        return Err(format!("`vesica protocols --markdown` ended with {}", printed.status));
+    }
+    String::from_utf8(printed.stdout).map_err(|_| "the table of protocols is not UTF-8".to_owned())
+}
+
+/// Writes every generated part.
+pub fn write(repository: &Repository) -> Result<(), Failure> {
+    for part in &PARTS {
+        let (current, wanted) = part.compare(repository)?;
+        if current != wanted {
+            let written = fs::write(repository.path(part.path), wanted);
+            written.map_err(|e| format!("{}: {e}", part.path))?;
+            println!("{} written", part.path);
+        }
+    }
+    Ok(())
+}
+
+/// Fails where a generated part is not what the code says now.
+pub fn check(repository: &Repository) -> Result<(), Failure> {
+    let mut stale = Vec::new();
+    for part in &PARTS {
+        let (current, wanted) = part.compare(repository)?;
+        if current != wanted {
+            stale.push(part.path);
+        }
+    }
+    if stale.is_empty() {
+        return Ok(());
+    }
+    Err(format!("stale: {}; run `cargo xtask docs` and commit what it writes", stale.join(", ")))
+}
+
+impl Part {
+    /// The document as it is and as it ought to be.
+    fn compare(&self, repository: &Repository) -> Result<(String, String), Failure> {
+        let generated = (self.generate)(repository)?;
+        let current = match fs::read_to_string(repository.path(self.path)) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            read => read.map_err(|e| format!("{}: {e}", self.path))?,
+        };
+        let wanted = match self.marker {
+            None => generated,
+            Some(marker) => replace_between(&current, marker, &generated)
+                .ok_or_else(|| format!("{}: no markers `{marker}`", self.path))?,
+        };
+        Ok((current, wanted))
+    }
+}
+
+/// The document with what stands between the markers replaced.
+fn replace_between(document: &str, marker: &str, part: &str) -> Option<String> {
+    let (open, close) = (format!("<!-- {marker} -->\n"), format!("<!-- /{marker} -->"));
+    let (before, rest) = document.split_once(&open)?;
+    let (_, after) = rest.split_once(&close)?;
+    Some(format!("{before}{open}{part}{close}{after}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_between_the_markers_is_replaced_and_nothing_else() {
+        let document = "a\n<!-- t -->\nold\n<!-- /t -->\nb\n";
+        let wanted = "a\n<!-- t -->\nnew\n<!-- /t -->\nb\n";
+        assert_eq!(replace_between(document, "t", "new\n").as_deref(), Some(wanted));
+        assert_eq!(replace_between(wanted, "t", "new\n").as_deref(), Some(wanted));
+    }
+
+    #[test]
+    fn a_document_without_both_markers_is_refused() {
+        assert_eq!(replace_between("a\n<!-- t -->\nold\n", "t", "new\n"), None);
+        assert_eq!(replace_between("a\nold\n<!-- /t -->\n", "t", "new\n"), None);
+    }
+}

@@ -1,0 +1,100 @@
+//! The repository on disk: where it is, what is in it, and its cargo.
+
+use std::{
+    collections::BTreeMap,
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::Failure;
+
+/// The repository that this task runs in.
+pub struct Repository {
+    root: PathBuf,
+}
+
+impl Repository {
+    /// Finds it by what `cargo run` tells a program about itself.
+    pub fn here() -> Result<Self, Failure> {
+        let manifest = env::var_os("CARGO_MANIFEST_DIR").ok_or("run this as `cargo xtask`")?;
+        let root = Path::new(&manifest).parent().ok_or("xtask has no parent folder")?;
+        Ok(Self { root: root.to_owned() })
+    }
+
+    /// A file or folder of it.
+    pub fn path(&self, relative: &str) -> PathBuf {
+        self.root.join(relative)
+    }
+
+    /// A cargo command in its root, by the same cargo that runs this.
+    pub fn cargo(&self, args: &[&str]) -> Command {
+        let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+        let mut command = Command::new(cargo);
+        command.args(args).current_dir(&self.root);
+        command
+    }
+
+    /// Every file that git knows or would add.
+    pub fn tree(&self) -> Result<Tree, Failure> {
+        let listed = Command::new("git")
+            .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
+            .current_dir(&self.root)
+            .output()
+            .map_err(|e| format!("git cannot be started: {e}"))?;
+        if !listed.status.success() {
+            return Err(format!("git ls-files: {}", String::from_utf8_lossy(&listed.stderr)));
+        }
+        let names = String::from_utf8(listed.stdout).map_err(|_| "a file's name is not UTF-8")?;
+        let mut files = BTreeMap::new();
+        for name in names.split_terminator('\0') {
+            let path = self.path(name);
+            // One that was removed but is still in the index is on its way out.
+            if path.is_file() {
+                let bytes = fs::read(&path).map_err(|e| format!("{name}: {e}"))?;
+                files.insert(name.to_owned(), String::from_utf8_lossy(&bytes).into_owned());
+            }
+        }
+        Ok(Tree { files })
+    }
+}
+
+/// Files by their path from the root, with `/` between folders.
+#[derive(Default)]
+pub struct Tree {
+    files: BTreeMap<String, String>,
+}
+
+impl Tree {
+    /// Every file: path and text.
+    pub fn files(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.files.iter().map(|(path, text)| (path.as_str(), text.as_str()))
+    }
+
+    /// Rust sources.
+    pub fn sources(&self) -> impl Iterator<Item = (&str, &str)> {
+        self.files().filter(|(path, _)| path.ends_with(".rs"))
+    }
+
+    /// The manifests of the workspace's crates, each with the crate's room: the last part of its
+    /// folder's path.
+    pub fn manifests(&self) -> impl Iterator<Item = (&str, &str, &str)> {
+        self.files().filter_map(|(path, text)| {
+            let folder = path.strip_suffix("/Cargo.toml")?;
+            Some((folder.rsplit('/').next()?, path, text))
+        })
+    }
+
+    /// The text of a file.
+    pub fn text(&self, path: &str) -> Option<&str> {
+        self.files.get(path).map(String::as_str)
+    }
+}
+
+#[cfg(test)]
+impl<const N: usize> From<[(&str, &str); N]> for Tree {
+    fn from(files: [(&str, &str); N]) -> Self {
+        let files = files.into_iter().map(|(path, text)| (path.to_owned(), text.to_owned()));
+        Self { files: files.collect() }
+    }
+}

@@ -1,0 +1,86 @@
+//! The rules of the house that no compiler checks. See CONTRIBUTING.md for their reasons.
+
+mod code;
+mod floors;
+mod lints;
+mod manifest;
+mod manifests;
+mod places;
+mod sources;
+
+use std::fmt;
+
+use crate::{
+    Failure,
+    repository::{Repository, Tree},
+};
+
+/// A breach of a rule.
+#[derive(Debug, PartialEq, Eq)]
+struct Finding {
+    path: String,
+    /// Counted from 1; 0 for the whole file.
+    line: usize,
+    what: String,
+}
+
+impl Finding {
+    fn new(path: &str, line: usize, what: impl Into<String>) -> Self {
+        Self { path: path.to_owned(), line, what: what.into() }
+    }
+}
+
+impl fmt::Display for Finding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            0 => write!(f, "{}: {}", self.path, self.what),
+            line => write!(f, "{}:{line}: {}", self.path, self.what),
+        }
+    }
+}
+
+/// Finds what breaks it.
+type Rule = fn(&Tree) -> Vec<Finding>;
+
+const RULES: &[Rule] = &[
+    floors::imports_go_down,
+    lints::crates_inherit_lints,
+    lints::unsafe_stays_in_its_place,
+    manifests::dependencies_come_from_the_workspace,
+    manifests::dependencies_have_a_reason,
+    sources::no_file_is_too_long,
+    sources::no_room_for_odds_and_ends,
+    sources::libraries_say_what_they_never_import,
+    sources::nothing_is_left_to_do,
+    places::no_path_of_a_developers_machine,
+    places::packages_come_from_crates_io,
+];
+
+/// Applies every rule.
+pub fn run(repository: &Repository) -> Result<(), Failure> {
+    let tree = repository.tree()?;
+    let findings: Vec<Finding> = RULES.iter().flat_map(|rule| rule(&tree)).collect();
+    for finding in &findings {
+        eprintln!("{finding}");
+    }
+    match findings.len() {
+        0 => Ok(()),
+        n => Err(format!("tidy found {n} breach{}", if n == 1 { "" } else { "es" })),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a rule says of a tree.
+    pub(super) fn says<const N: usize>(rule: Rule, files: [(&str, &str); N]) -> Vec<String> {
+        rule(&Tree::from(files)).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_finding_names_its_place() {
+        assert_eq!(Finding::new("a/b.rs", 3, "bad").to_string(), "a/b.rs:3: bad");
+        assert_eq!(Finding::new("a/b.rs", 0, "bad").to_string(), "a/b.rs: bad");
+    }
+}

@@ -1,0 +1,148 @@
+//! Rust sources without their comments and texts, so that a rule about code looks at code only.
+
+/// The source with every comment, string and character literal blanked out, line by line as it was.
+pub(super) fn without_words(source: &str) -> String {
+    let bytes = source.as_bytes();
+    let mut code = bytes.to_vec();
+    let mut at = 0;
+    while at < bytes.len() {
+        let end = match skipped(&bytes[at..]) {
+            Some(length) => (at + length).min(bytes.len()),
+            None => {
+                // A whole word at a time, so that the r of `for"` is not taken for a raw string's.
+                let word = bytes[at..].iter().take_while(|b| is_word(**b)).count();
+                at += word.max(1);
+                continue;
+            }
+        };
+        for byte in &mut code[at..end] {
+            if *byte != b'\n' {
+                *byte = b' ';
+            }
+        }
+        at = end;
+    }
+    // Whole literals and comments were blanked, so what is left is whole characters.
+    String::from_utf8_lossy(&code).into_owned()
+}
+
+/// The length of the comment or literal that begins here, if one does.
+fn skipped(rest: &[u8]) -> Option<usize> {
+    if rest.starts_with(b"//") {
+        return Some(rest.iter().position(|b| *b == b'\n').unwrap_or(rest.len()));
+    }
+    if rest.starts_with(b"/*") {
+        return Some(block_comment(rest));
+    }
+    let prefix = rest.iter().take_while(|b| matches!(b, b'r' | b'b' | b'c')).count().min(2);
+    let hashes = rest[prefix..].iter().take_while(|b| **b == b'#').count();
+    let raw = rest[..prefix].contains(&b'r');
+    match rest.get(prefix + hashes) {
+        Some(b'"') if raw => Some(raw_string(rest, prefix + hashes, hashes)),
+        Some(b'"') if hashes == 0 => Some(quoted(rest, prefix)),
+        Some(b'\'') if hashes == 0 && !raw => character(rest, prefix),
+        _ => None,
+    }
+}
+
+/// Comments of this kind nest.
+fn block_comment(rest: &[u8]) -> usize {
+    let (mut depth, mut at) = (0usize, 0);
+    while at < rest.len() {
+        if rest[at..].starts_with(b"/*") {
+            (depth, at) = (depth + 1, at + 2);
+        } else if rest[at..].starts_with(b"*/") {
+            (depth, at) = (depth - 1, at + 2);
+            if depth == 0 {
+                break;
+            }
+        } else {
+            at += 1;
+        }
+    }
+    at
+}
+
+fn raw_string(rest: &[u8], open: usize, hashes: usize) -> usize {
+    let close = [b"\"".as_slice(), &vec![b'#'; hashes]].concat();
+    let inside = &rest[open + 1..];
+    let length = inside.windows(close.len()).position(|window| window == close);
+    length.map_or(rest.len(), |length| open + 1 + length + close.len())
+}
+
+/// A string or character literal whose quotation mark stands at `open`.
+fn quoted(rest: &[u8], open: usize) -> usize {
+    let mut at = open + 1;
+    while at < rest.len() && rest[at] != rest[open] {
+        at += if rest[at] == b'\\' { 2 } else { 1 };
+    }
+    at + 1
+}
+
+/// A character literal, as opposed to a lifetime.
+fn character(rest: &[u8], open: usize) -> Option<usize> {
+    let inside = std::str::from_utf8(&rest[open + 1..]).ok()?;
+    let mut characters = inside.chars();
+    let first = characters.next()?;
+    let is_literal = first == '\\' || characters.next() == Some('\'');
+    is_literal.then(|| quoted(rest, open))
+}
+
+fn is_word(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || byte == b'_'
+}
+
+/// The words of a line of code, each with what follows it.
+pub(super) fn words(line: &str) -> impl Iterator<Item = (&str, &str)> {
+    let mut rest = line;
+    std::iter::from_fn(move || {
+        let start = rest.bytes().position(is_word)?;
+        let length = rest[start..].bytes().take_while(|b| is_word(*b)).count();
+        let (word, after) = rest[start..].split_at(length);
+        rest = after;
+        Some((word, after))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn code_words(source: &str) -> Vec<String> {
+        without_words(source).lines().flat_map(words).map(|(word, _)| word.to_owned()).collect()
+    }
+
+    #[test]
+    fn comments_and_literals_are_no_code() {
+        for hidden in [
+            "// x",
+            "/* x /* x */ x */",
+            "\"x \\\" x\"",
+            "b\"x\"",
+            "c\"x\"",
+            "r\"x \\\"",
+            "r#\"x \" x\"#",
+            "br##\"x \"# x\"##",
+            "'x'",
+            "b'x'",
+            "'\\''",
+            "'\\x41'",
+            "'ä'",
+        ] {
+            assert_eq!(
+                code_words(&format!("before {hidden}\nafter")),
+                ["before", "after"],
+                "{hidden}"
+            );
+        }
+    }
+
+    #[test]
+    fn code_around_them_is_kept() {
+        assert_eq!(code_words("a\"x\"b 'x'c r\"x\"d"), ["a", "b", "c", "d"]);
+        let lifetimes = code_words("fn f<'a>(x: &'a str) -> &'static u8");
+        assert_eq!(lifetimes, ["fn", "f", "a", "x", "a", "str", "static", "u8"]);
+        assert_eq!(code_words("for\"x\" bar"), ["for", "bar"]);
+        assert_eq!(without_words("a /* b\nc */ d").lines().count(), 2);
+    }
+}

@@ -9,16 +9,12 @@
 
 use std::{
     io,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
     time::{Duration, Instant},
 };
 
 use bytemuck::Pod;
 
-use crate::{AbortReason, Deviation, Error, Meter, Result, Transport, meter::Flight};
+use crate::{AbortReason, CancelToken, Deviation, Error, Meter, Result, Transport, meter::Flight};
 
 const _: () = assert!(cfg!(target_endian = "little"), "values travel as they lie in memory");
 
@@ -46,22 +42,6 @@ const END: &str = "end";
 /// The byte that begins a segment, and the one that begins an abort.
 const GOES_ON: u8 = 0;
 const ABORT: u8 = 255;
-
-/// Asks the channel it came from to stop; may be used from any thread.
-#[derive(Debug, Clone, Default)]
-pub struct CancelToken(Arc<AtomicBool>);
-
-impl CancelToken {
-    /// Makes the channel's next or current operation end with [`Error::Cancelled`].
-    pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether [`CancelToken::cancel`] was called.
-    pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
 
 /// One party's end of the conversation.
 pub struct Channel {
@@ -426,17 +406,20 @@ impl Channel {
 
     /// Hands over and flushes what the transport takes at once. Returns whether anything moved.
     pub(crate) fn try_flush(&mut self) -> Result<bool> {
-        let mut moved = false;
-        while !self.out.is_empty() {
-            if !self.try_write()? {
-                return Ok(moved);
-            }
-            moved = true;
-        }
-        if self.unflushed {
+        let mut moved = self.try_drain()?;
+        if self.unflushed && self.out.is_empty() {
             let flushed = self.attempt(|transport| transport.flush().map(|()| 1))?.is_some();
             self.unflushed = !flushed;
             moved |= flushed;
+        }
+        Ok(moved)
+    }
+
+    /// Hands over what the transport takes at once. Returns whether anything moved.
+    pub(crate) fn try_drain(&mut self) -> Result<bool> {
+        let mut moved = false;
+        while !self.out.is_empty() && self.try_write()? {
+            moved = true;
         }
         Ok(moved)
     }

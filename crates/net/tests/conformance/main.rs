@@ -1,6 +1,8 @@
 //! The channel behaves alike over every transport. Two threads a test, and a stall timeout in each
 //! channel: a deadlock is a failed test and not a hang.
 
+#![allow(clippy::unwrap_used)]
+
 mod ends;
 
 use std::{

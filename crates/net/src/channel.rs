@@ -395,13 +395,40 @@ impl Channel {
     pub(crate) fn drain(&mut self) -> Result<()> {
         let mut since = Instant::now();
         while !self.out.is_empty() {
-            if self.try_write()? {
+            // A peer that takes nothing for long may still be at work, and then it says so.
+            let moved = self.try_write()?
+                || since.elapsed() >= BUSY_INTERVAL && self.hear_in_the_meantime()?;
+            if moved {
                 since = Instant::now();
             } else {
                 self.check_stall(since)?;
             }
         }
         Ok(())
+    }
+
+    /// Reads what the peer says while it does not take what is being sent, as far as there is room
+    /// for it. Returns whether it said anything.
+    fn hear_in_the_meantime(&mut self) -> Result<bool> {
+        if self.ahead_at == self.ahead_end {
+            (self.ahead_at, self.ahead_end) = (0, 0);
+        }
+        let (mut ahead, end) = (std::mem::take(&mut self.ahead), self.ahead_end);
+        let heard = match end < ahead.len() {
+            true => self.attempt(|transport| transport.read(&mut ahead[end..])),
+            false => Ok(None),
+        };
+        self.ahead = ahead;
+        match heard {
+            Ok(heard) => {
+                self.ahead_end += heard.unwrap_or(0);
+                Ok(heard.is_some())
+            }
+            Err(Error::Closed { phase }) => {
+                Err(self.last_words().unwrap_or(Error::Closed { phase }))
+            }
+            Err(error) => Err(error),
+        }
     }
 
     /// Hands over and flushes what the transport takes at once. Returns whether anything moved.

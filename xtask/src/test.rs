@@ -3,7 +3,7 @@
 use std::{
     fmt,
     io::{self, BufRead, BufReader, Write},
-    process::{Command, Stdio},
+    process::{Command, ExitStatus, Stdio},
     time::Instant,
 };
 
@@ -16,18 +16,18 @@ struct Step {
 }
 
 enum Work {
-    /// A function of this program.
-    Own(fn(&Repository) -> Result<(), Failure>),
-    /// A cargo command with an environment variable; it checks or it fails.
+    /// A function of this program; it checks or it fails.
+    Check(fn(&Repository) -> Result<(), Failure>),
+    /// A cargo command with environment variables, likewise.
     Cargo(&'static [&'static str], &'static [(&'static str, &'static str)]),
-    /// The same, and its output says how many tests passed and failed.
-    Tests(&'static [&'static str], &'static [(&'static str, &'static str)]),
+    /// A function of this program that runs tests and counts them.
+    Tests(fn(&Repository, &mut Tally) -> Result<(), Failure>),
 }
 
 /// Cheap steps first, so that most mistakes are found soon.
 const STEPS: [Step; 7] = [
     Step { name: "format", work: Work::Cargo(&["fmt", "--all", "--check"], &[]) },
-    Step { name: "tidy", work: Work::Own(tidy::run) },
+    Step { name: "tidy", work: Work::Check(tidy::run) },
     Step {
         name: "clippy",
         work: Work::Cargo(
@@ -42,27 +42,9 @@ const STEPS: [Step; 7] = [
             &[("RUSTDOCFLAGS", "-D warnings")],
         ),
     },
-    Step {
-        name: "tests",
-        work: Work::Tests(&["test", "--workspace", "--locked", "--no-fail-fast"], &[]),
-    },
-    // The processor's backend hides the portable one from every test but the kernels' own.
-    Step {
-        name: "tests of what computes, on the portable backends",
-        work: Work::Tests(
-            &[
-                "test",
-                "--locked",
-                "--no-fail-fast",
-                "--package=vesica-primitives",
-                "--package=vesica-ot",
-                "--package=vesica-oprf",
-                "--package=vesica-psi",
-            ],
-            &[("VESICA_PORTABLE", "1")],
-        ),
-    },
-    Step { name: "generated documents", work: Work::Own(documents::check) },
+    Step { name: "tests", work: Work::Tests(everything) },
+    Step { name: "tests on the portable backends", work: Work::Tests(portable) },
+    Step { name: "generated documents", work: Work::Check(documents::check) },
 ];
 
 /// How many tests passed and failed. A step that fails without a failed test, such as clippy, counts
@@ -93,16 +75,12 @@ impl Step {
         println!("==> {}", self.name);
         let started = Instant::now();
         let done = match self.work {
-            Work::Own(check) => check(repository),
+            Work::Check(check) => check(repository),
             Work::Cargo(args, env) => {
-                let mut command = repository.cargo(args);
-                let status = command.envs(env.iter().copied()).status();
-                ended(args, status)
+                let status = repository.cargo(args).envs(env.iter().copied()).status();
+                ended(&format!("cargo {}", args.join(" ")), status)
             }
-            Work::Tests(args, env) => {
-                let mut command = repository.cargo(args);
-                ended(args, tests(command.envs(env.iter().copied()), tally))
-            }
+            Work::Tests(tests) => tests(repository, tally),
         };
         let seconds = started.elapsed().as_secs_f64();
         match &done {
@@ -113,16 +91,84 @@ impl Step {
     }
 }
 
-fn ended(args: &[&str], status: io::Result<std::process::ExitStatus>) -> Result<(), Failure> {
+fn ended(what: &str, status: io::Result<ExitStatus>) -> Result<(), Failure> {
     match status {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("`cargo {}` ended with {status}", args.join(" "))),
-        Err(error) => Err(format!("cargo cannot be started: {error}")),
+        Ok(status) => Err(format!("`{what}` ended with {status}")),
+        Err(error) => Err(format!("`{what}` cannot be started: {error}")),
+    }
+}
+
+/// Unit tests, conformance suites, documentation's examples, and two processes end to end.
+fn everything(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
+    let args = ["test", "--workspace", "--locked", "--no-fail-fast"];
+    let status = count(&mut repository.cargo(&args), tally);
+    ended(&format!("cargo {}", args.join(" ")), status)
+}
+
+/// The rooms whose work depends on the processor's backend, which hides the portable one from every
+/// test but the kernels' own.
+const COMPUTING: [&str; 4] = ["primitives", "ot", "oprf", "psi"];
+
+/// The tests of these rooms once more, on the portable backends.
+///
+/// The programs are those that [`everything`] built. `cargo test --package` would build most of the
+/// workspace again, since fewer packages ask for fewer features of what they share.
+fn portable(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
+    let args = ["test", "--workspace", "--locked", "--no-run", "--message-format=json"];
+    let built = repository.cargo(&args).stderr(Stdio::null()).output();
+    let built = built.map_err(|e| format!("cargo cannot be started: {e}"))?;
+    let messages = String::from_utf8_lossy(&built.stdout);
+    let programs: Vec<TestProgram<'_>> = messages.lines().filter_map(TestProgram::read).collect();
+    let mut done = ended(&format!("cargo {}", args.join(" ")), Ok(built.status));
+    for room in COMPUTING {
+        let mut of_room = programs.iter().filter(|program| program.room() == room).peekable();
+        if of_room.peek().is_none() {
+            return Err(format!(
+                "`{room}` has no test program; is this still the form of cargo's messages?"
+            ));
+        }
+        for program in of_room {
+            println!("     Running {}", program.executable);
+            let mut command = Command::new(program.executable);
+            command.current_dir(program.folder).env("VESICA_PORTABLE", "1");
+            // What failed first is what is told; the others run all the same.
+            let ran = ended(program.executable, count(&mut command, tally));
+            done = done.and(ran);
+        }
+    }
+    done
+}
+
+/// A program of tests that cargo built.
+#[derive(Debug, PartialEq, Eq)]
+struct TestProgram<'a> {
+    /// The folder of its crate, where cargo would run it.
+    folder: &'a str,
+    executable: &'a str,
+}
+
+impl<'a> TestProgram<'a> {
+    /// Reads one of cargo's JSON messages; nothing where it is about something else.
+    fn read(message: &'a str) -> Option<Self> {
+        let field = |name: &str| -> Option<&'a str> {
+            let (_, rest) = message.split_once(&format!("\"{name}\":\""))?;
+            Some(rest.split_once('"')?.0)
+        };
+        let folder = field("manifest_path")?.strip_suffix("/Cargo.toml")?;
+        let (_, profile) = message.split_once("\"profile\":{")?;
+        let (profile, _) = profile.split_once('}')?;
+        let executable = field("executable")?;
+        profile.contains("\"test\":true").then_some(Self { folder, executable })
+    }
+
+    fn room(&self) -> &'a str {
+        self.folder.rsplit('/').next().unwrap_or_default()
     }
 }
 
 /// Runs tests, passes what they print on as it comes, and adds up what they say.
-fn tests(command: &mut Command, tally: &mut Tally) -> io::Result<std::process::ExitStatus> {
+fn count(command: &mut Command, tally: &mut Tally) -> io::Result<ExitStatus> {
     let mut child = command.stdout(Stdio::piped()).spawn()?;
     if let Some(stdout) = child.stdout.take() {
         let (mut lines, mut out, mut line) =
@@ -172,5 +218,24 @@ mod tests {
             tally.add(line);
         }
         assert_eq!(tally, Tally { passed: 14, failed: 3 });
+    }
+
+    #[test]
+    fn test_programs_are_told_from_other_messages() {
+        let message = |test: &str, executable: &str| {
+            format!(
+                "{{\"reason\":\"compiler-artifact\",\"manifest_path\":\"/v/crates/ot/Cargo.toml\",\
+                 \"target\":{{\"test\":true}},\"profile\":{{\"opt_level\":\"2\",\"test\":{test}}},\
+                 \"executable\":{executable},\"fresh\":true}}"
+            )
+        };
+        let program = message("true", "\"/v/target/debug/deps/ot-1\"");
+        let wanted =
+            TestProgram { folder: "/v/crates/ot", executable: "/v/target/debug/deps/ot-1" };
+        assert_eq!(wanted.room(), "ot");
+        assert_eq!(TestProgram::read(&program), Some(wanted));
+        assert_eq!(TestProgram::read(&message("true", "null")), None);
+        assert_eq!(TestProgram::read(&message("false", "\"/v/target/debug/ot\"")), None);
+        assert_eq!(TestProgram::read("{\"reason\":\"build-finished\",\"success\":true}"), None);
     }
 }

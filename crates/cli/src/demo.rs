@@ -20,7 +20,11 @@ use vesica::report::grouped;
 use vesica_net::CancelToken;
 
 use self::customers::{CLUB, Files, SHOP};
-use crate::{cancel, exit::Failure, keygen};
+use crate::{
+    cancel,
+    exit::{self, Failure},
+    keygen,
+};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -158,11 +162,15 @@ fn run_both(sides: &[Side; 2], directory: &Path, cancel: &CancelToken) -> Result
         if let [Some(a), Some(b)] = ended {
             // What they said last may still be on its way to the terminal.
             thread::sleep(Duration::from_millis(50));
-            return match (stopping, a.success() && b.success()) {
-                (Some(_), _) => Err(Failure::cancelled()),
-                (None, true) => Ok(()),
-                (None, false) => Err(Failure::bug("a side of the demo failed; see above")),
+            if stopping.is_some() {
+                return Err(Failure::cancelled());
+            }
+            let Some(failed) = [a, b].into_iter().find(|status| !status.success()) else {
+                return Ok(());
             };
+            let code = failed.code().and_then(|code| u8::try_from(code).ok());
+            let message = "a side of the demo failed; see its message above".to_owned();
+            return Err(Failure { code: code.unwrap_or(exit::BUG), message });
         }
         if cancel.is_cancelled() {
             // Ctrl-C on a terminal reaches both sides too, and they end in order.

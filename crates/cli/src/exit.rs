@@ -79,3 +79,29 @@ pub fn hide_panics() {
         ));
     }));
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const IDENTIFIER: &str = "Zq7SENTINEL";
+
+    /// Not a test of its own: what the next one runs in a process of its own.
+    #[test]
+    #[ignore = "panics on purpose"]
+    fn panicking() {
+        hide_panics();
+        panic!("while looking at {IDENTIFIER}");
+    }
+
+    #[test]
+    fn a_panic_says_where_and_nothing_else() {
+        let this = std::env::current_exe().unwrap();
+        let arguments = ["--ignored", "--exact", "--nocapture", "exit::tests::panicking"];
+        let ended = std::process::Command::new(this).args(arguments).output().unwrap();
+        let said = String::from_utf8([ended.stdout, ended.stderr].concat()).unwrap();
+        assert!(!ended.status.success());
+        assert!(said.contains("vesica: internal error at ") && said.contains("exit.rs"), "{said}");
+        assert!(!said.contains(IDENTIFIER), "{said}");
+    }
+}

@@ -9,16 +9,12 @@
 
 use std::{
     io,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
     time::{Duration, Instant},
 };
 
 use bytemuck::Pod;
 
-use crate::{AbortReason, Deviation, Error, Meter, Result, Transport, meter::Flight};
+use crate::{AbortReason, CancelToken, Deviation, Error, Meter, Result, Transport, meter::Flight};
 
 const _: () = assert!(cfg!(target_endian = "little"), "values travel as they lie in memory");
 
@@ -46,22 +42,6 @@ const END: &str = "end";
 /// The byte that begins a segment, and the one that begins an abort.
 const GOES_ON: u8 = 0;
 const ABORT: u8 = 255;
-
-/// Asks the channel it came from to stop; may be used from any thread.
-#[derive(Debug, Clone, Default)]
-pub struct CancelToken(Arc<AtomicBool>);
-
-impl CancelToken {
-    /// Makes the channel's next or current operation end with [`Error::Cancelled`].
-    pub fn cancel(&self) {
-        self.0.store(true, Ordering::Relaxed);
-    }
-
-    /// Whether [`CancelToken::cancel`] was called.
-    pub fn is_cancelled(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
-    }
-}
 
 /// One party's end of the conversation.
 pub struct Channel {
@@ -415,7 +395,10 @@ impl Channel {
     pub(crate) fn drain(&mut self) -> Result<()> {
         let mut since = Instant::now();
         while !self.out.is_empty() {
-            if self.try_write()? {
+            // A peer that takes nothing for long may still be at work, and then it says so.
+            let moved = self.try_write()?
+                || since.elapsed() >= BUSY_INTERVAL && self.hear_in_the_meantime()?;
+            if moved {
                 since = Instant::now();
             } else {
                 self.check_stall(since)?;
@@ -424,19 +407,46 @@ impl Channel {
         Ok(())
     }
 
+    /// Reads what the peer says while it does not take what is being sent, as far as there is room
+    /// for it. Returns whether it said anything.
+    fn hear_in_the_meantime(&mut self) -> Result<bool> {
+        if self.ahead_at == self.ahead_end {
+            (self.ahead_at, self.ahead_end) = (0, 0);
+        }
+        let (mut ahead, end) = (std::mem::take(&mut self.ahead), self.ahead_end);
+        let heard = match end < ahead.len() {
+            true => self.attempt(|transport| transport.read(&mut ahead[end..])),
+            false => Ok(None),
+        };
+        self.ahead = ahead;
+        match heard {
+            Ok(heard) => {
+                self.ahead_end += heard.unwrap_or(0);
+                Ok(heard.is_some())
+            }
+            Err(Error::Closed { phase }) => {
+                Err(self.last_words().unwrap_or(Error::Closed { phase }))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// Hands over and flushes what the transport takes at once. Returns whether anything moved.
     pub(crate) fn try_flush(&mut self) -> Result<bool> {
-        let mut moved = false;
-        while !self.out.is_empty() {
-            if !self.try_write()? {
-                return Ok(moved);
-            }
-            moved = true;
-        }
-        if self.unflushed {
+        let mut moved = self.try_drain()?;
+        if self.unflushed && self.out.is_empty() {
             let flushed = self.attempt(|transport| transport.flush().map(|()| 1))?.is_some();
             self.unflushed = !flushed;
             moved |= flushed;
+        }
+        Ok(moved)
+    }
+
+    /// Hands over what the transport takes at once. Returns whether anything moved.
+    pub(crate) fn try_drain(&mut self) -> Result<bool> {
+        let mut moved = false;
+        while !self.out.is_empty() && self.try_write()? {
+            moved = true;
         }
         Ok(moved)
     }

@@ -46,7 +46,7 @@ impl Channel {
     ) -> Result<()> {
         while !window.is_full() {
             if self.is_full() {
-                self.try_flush()?;
+                self.try_drain()?;
             }
             if self.is_full() {
                 break;
@@ -66,13 +66,28 @@ struct Window {
     size: usize,
     sent: usize,
     received: usize,
-    /// How many times the window was filled since a write blocked; unknown before the first time.
-    smooth: Option<usize>,
+    /// How many smooth rounds it takes to grow by an eighth; none as long as no write has blocked, and
+    /// the window doubles in each round.
+    caution: Option<usize>,
+    /// Smooth rounds since it last grew or shrank.
+    smooth: usize,
+    /// The round is over when so many segments have been received.
+    answered_at: usize,
+    /// Whether the last write blocked.
+    blocked: bool,
 }
 
 impl Default for Window {
     fn default() -> Self {
-        Self { size: Self::MIN, sent: 0, received: 0, smooth: None }
+        Self {
+            size: Self::MIN,
+            sent: 0,
+            received: 0,
+            caution: None,
+            smooth: 0,
+            answered_at: Self::MIN,
+            blocked: false,
+        }
     }
 }
 
@@ -80,10 +95,12 @@ impl Window {
     /// 64 KiB: both parties' windows together fit into the buffers of a fresh TCP connection.
     const MIN: usize = 4;
 
-    /// 8 MiB: both together fill a line of 1 Gbit/s with a round trip of 100 ms.
-    const MAX: usize = 512;
+    /// 2 MiB: both together fit into what an operating system gives a TCP connection in the end, and
+    /// fill a line of 300 Mbit/s with a round trip of 100 ms.
+    const MAX: usize = 128;
 
-    /// After a write has blocked once, the window grows only at every so many fillings.
+    /// The caution after the first write that blocked. Each further one doubles it, since each costs
+    /// a tick.
     const CAUTION: usize = 16;
 
     fn is_full(&self) -> bool {
@@ -96,22 +113,31 @@ impl Window {
         self.sent <= self.received + self.size / 2
     }
 
-    /// Grows or shrinks after the window was filled.
+    /// Shrinks after a write that blocked, which counts once however long it stays so; and grows
+    /// after others, but at most once in the time in which all that was on the way has been answered.
     fn adapt(&mut self, smooth: bool) {
-        if !smooth {
-            self.size = (self.size / 2).max(Self::MIN);
-            self.smooth = Some(0);
-            return;
-        }
-        match &mut self.smooth {
-            None => self.size = (self.size * 2).min(Self::MAX),
-            Some(times) => {
-                *times += 1;
-                if times.is_multiple_of(Self::CAUTION) {
-                    self.size = (self.size + 1).min(Self::MAX);
+        let newly_blocked = !smooth && !self.blocked;
+        self.blocked = !smooth;
+        if newly_blocked {
+            self.answered_at = self.sent;
+            self.caution = Some(self.caution.map_or(Self::CAUTION, |c| c.saturating_mul(2)));
+            self.resize(self.size / 2);
+        } else if smooth && self.received >= self.answered_at {
+            self.answered_at = self.sent;
+            self.smooth += 1;
+            match self.caution {
+                None => self.resize(self.size * 2),
+                Some(caution) if self.smooth >= caution => {
+                    self.resize(self.size + self.size.div_ceil(8));
                 }
+                Some(_) => {}
             }
         }
+    }
+
+    fn resize(&mut self, size: usize) {
+        self.size = size.clamp(Self::MIN, Self::MAX);
+        self.smooth = 0;
     }
 }
 
@@ -119,21 +145,34 @@ impl Window {
 mod tests {
     use super::*;
 
+    /// A round in which everything is answered and the window is filled again.
+    fn round(window: &mut Window, smooth: bool) {
+        window.received = window.sent.max(Window::MIN);
+        window.sent = window.received + window.size;
+        window.adapt(smooth);
+    }
+
     #[test]
     fn the_window_doubles_until_a_write_blocks_and_then_grows_slowly() {
         let mut window = Window::default();
-        for _ in 0..20 {
-            window.adapt(true);
+        for size in [8, 16, 32, 64, 128, 128] {
+            round(&mut window, true);
+            assert_eq!(window.size, size);
         }
-        assert_eq!(window.size, Window::MAX);
-        window.adapt(false);
-        assert_eq!(window.size, Window::MAX / 2);
-        for _ in 0..Window::CAUTION {
-            window.adapt(true);
-        }
-        assert_eq!(window.size, Window::MAX / 2 + 1);
-        for _ in 0..20 {
+        for (rounds, size, then) in [(Window::CAUTION, 64, 72), (2 * Window::CAUTION, 36, 41)] {
+            round(&mut window, false);
+            // Still blocked, or nothing answered: nothing changes.
             window.adapt(false);
+            window.adapt(true);
+            for _ in 0..rounds {
+                assert_eq!(window.size, size);
+                round(&mut window, true);
+            }
+            assert_eq!(window.size, then);
+        }
+        for _ in 0..100 {
+            round(&mut window, false);
+            round(&mut window, true);
         }
         assert_eq!(window.size, Window::MIN);
     }

@@ -17,6 +17,7 @@
 //! **Must never import** anything of the project: no cryptography but TLS lives here, and nothing
 //! here knows what the messages mean.
 
+pub mod cancel;
 pub mod channel;
 pub mod error;
 mod exchange;
@@ -24,7 +25,8 @@ pub mod identity;
 pub mod meter;
 pub mod transport;
 
-pub use channel::{CancelToken, Channel};
+pub use cancel::CancelToken;
+pub use channel::Channel;
 pub use error::{AbortReason, Deviation, Error, Result};
 pub use identity::{Fingerprint, FingerprintError, Identity, IdentityError};
 pub use meter::{Meter, Phase};

@@ -62,9 +62,10 @@ impl Normalize {
 fn trim(value: &str) -> Cow<'_, str> {
     let value =
         value.trim_matches(|c: char| c.is_whitespace() || matches!(c, '\u{feff}' | '\u{200b}'));
-    match is_nfc_quick(value.chars()) {
-        IsNormalized::Yes => Cow::Borrowed(value),
-        _ => Cow::Owned(value.nfc().collect()),
+    // Looking for ASCII first is much the quicker.
+    match value.is_ascii() || is_nfc_quick(value.chars()) == IsNormalized::Yes {
+        true => Cow::Borrowed(value),
+        false => Cow::Owned(value.nfc().collect()),
     }
 }
 

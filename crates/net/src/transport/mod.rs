@@ -22,7 +22,7 @@ pub const TICK: Duration = Duration::from_millis(100);
 /// the peer closed the stream. `flush` may return those two kinds as well, and is then called again.
 /// A transport that is dropped closes the stream; what was flushed before still arrives.
 ///
-/// A transport that buffers keeps trying to send during `read`: the peer may be waiting for it.
+/// What was written may wait in the transport until `flush` has succeeded; `read` does not send.
 pub trait Transport: Read + Write + Send {}
 
 impl<T: Read + Write + Send> Transport for T {}

@@ -129,8 +129,6 @@ impl Shaped {
 
 impl Read for Shaped {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        // Whether it goes is for the next write to say.
-        drop(self.push());
         if self.left == 0 && !self.read_header()? {
             return Ok(0);
         }

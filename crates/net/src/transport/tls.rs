@@ -177,8 +177,20 @@ impl Tls {
             }
         };
         patiently(&mut || self.write(&[GREETING]))?;
-        patiently(&mut || self.read(greeting))?;
+        // Each message of the handshake that is read may call for one to be sent.
+        patiently(&mut || match self.flush() {
+            Err(error) if !is_blocked(&error) => self.last_words(error, greeting),
+            _ => self.read(greeting),
+        })?;
         patiently(&mut || self.flush().map(|()| 1)).map(|_| ())
+    }
+
+    /// After a write failed: the other side may have said why it closed.
+    fn last_words(&mut self, failed: io::Error, greeting: &mut [u8; 1]) -> io::Result<usize> {
+        match self.read(greeting) {
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(error),
+            _ => Err(failed),
+        }
     }
 
     /// Sees that an alert reaches the other side: where unread bytes are thrown away with the
@@ -243,10 +255,6 @@ impl Read for Tls {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             result => return result,
         }
-        // The other side may be waiting for it. Whether it goes is for the next write to say: what
-        // the other side sent before it went away is still to be read.
-        let pushed = self.push().and_then(|()| self.transport.get_mut().flush());
-        drop(pushed);
         // At most one read of the transport: a record that comes in crumbs must not keep the caller
         // from looking at its clock.
         self.pull()?;

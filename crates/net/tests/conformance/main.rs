@@ -1,6 +1,8 @@
 //! The channel behaves alike over every transport. Two threads a test, and a stall timeout in each
 //! channel: a deadlock is a failed test and not a hang.
 
+#![allow(clippy::unwrap_used)]
+
 mod ends;
 
 use std::{
@@ -261,6 +263,30 @@ fn a_busy_peer_is_waited_for(ends: Ends) {
     assert_eq!(answer, b"!");
 }
 
+/// A party that sends more than anything on the way holds, to one that is at work for longer than
+/// the stall timeout before it takes it.
+fn a_busy_peer_is_waited_for_while_sending(ends: Ends) {
+    const STALL: Duration = Duration::from_millis(1500);
+    let message = noise(7, 20_000_000);
+    run(
+        ends,
+        |a| {
+            let mut a = a.with_stall_timeout(STALL);
+            a.send("message", &message).unwrap();
+            a.finish().unwrap();
+        },
+        |mut b| {
+            let started = Instant::now();
+            while started.elapsed() < 3 * STALL {
+                thread::sleep(Duration::from_millis(50));
+                b.busy().unwrap();
+            }
+            assert!(b.recv_len("message", message.len()).unwrap() == message);
+            b.finish().unwrap();
+        },
+    );
+}
+
 fn a_peer_that_is_busy_for_ever_is_refused(ends: Ends) {
     const LIMIT: usize = 5400;
     let Ends { mut a, b, directory: _directory } = ends;
@@ -360,6 +386,7 @@ conformance!(
     an_abort_is_heard_by_a_party_that_is_sending,
     an_abort_is_heard_in_the_middle_of_the_aborting_partys_own_message,
     a_busy_peer_is_waited_for,
+    a_busy_peer_is_waited_for_while_sending,
     a_peer_that_is_busy_for_ever_is_refused,
     both_ends_measure_the_same,
     an_orderly_end_loses_nothing_and_leaves_nothing,

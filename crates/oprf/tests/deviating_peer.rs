@@ -2,7 +2,8 @@
 
 use rand::rngs::StdRng;
 use vesica_net::Channel;
-use vesica_oprf::{Result, kkrt16};
+use vesica_net::Result;
+use vesica_oprf::kkrt16;
 use vesica_primitives::Block;
 use vesica_testkit::tamper;
 

@@ -1,6 +1,7 @@
 //! What each OPRF sends is what it sent before, with every set of kernels.
 
-use vesica_oprf::{Error, kkrt16};
+use vesica_net::Error;
+use vesica_oprf::kkrt16;
 use vesica_primitives::Block;
 use vesica_testkit::transcript::{self, again_with_portable_kernels, check_baseline};
 

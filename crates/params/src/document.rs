@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use crate::{KAPPA, LAMBDA, code, cuckoo, simple, tag};
+use crate::{KAPPA, LAMBDA, code, cuckoo, lpn, okvs, simple, subfield, tag};
 
 /// log2 of the set sizes shown.
 const SIZES: [u32; 5] = [8, 12, 16, 20, 24];
@@ -31,6 +31,18 @@ pub fn markdown() -> String {
     });
     row(&mut text, "width of the pseudo-random code, bits", "KKRT16 §3.3, exact sum", |n| {
         code::width(cuckoo::HASHES * n, LAMBDA).to_string()
+    });
+    row(&mut text, "OKVS columns per key, clusters of 2^15", "RR22 §4, union bound", |n| {
+        format!("{:.3}", okvs::shape(n, 1 << 15, LAMBDA).columns() as f64 / n as f64)
+    });
+    row(&mut text, "bits of an OKVS entry in `rr22`", "λ + log n", |n| {
+        subfield::bits(n).to_string()
+    });
+    row(&mut text, "noise blocks of a silent VOLE, expander weight 7", "linear tests", |_| {
+        lpn::FAST.blocks.to_string()
+    });
+    row(&mut text, "noise blocks of a silent VOLE, expander weight 21", "linear tests", |_| {
+        lpn::CONSERVATIVE.blocks.to_string()
     });
     row(&mut text, "tag length, bits", "λ + 2 log n", |n| tag::bits(n, n, LAMBDA).to_string());
     row(&mut text, "sorted list of tags, bits per item", "n (r + 1) + 2^(ℓ − r)", |n| {

@@ -2,7 +2,7 @@
 //!
 //! Random OTs whose messages depend on both parties; secure against malicious parties in the random
 //! oracle model under the Diffie–Hellman assumption. The two flights are independent of each other,
-//! so this takes one round.
+//! so this could take one round; here M waits for the other, which spares a change of direction.
 //!
 //! For the i-th of n OTs, with choice c:
 //!
@@ -43,13 +43,14 @@ pub fn send<G: Group>(
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<[Seed; 2]>> {
-    // 1.
+    // 1. Drawn before anything is received, and sent with whatever this party says next.
     let a = Zeroizing::new(G::random_scalar(rng));
     let m = G::encode(&G::mul_generator(&a));
-    channel.send_slice(POINT, &[m])?;
     // 2.
     let mut pairs = vec![[m; 2]; n];
     channel.recv_slice(POINTS, pairs.as_flattened_mut())?;
+    channel.send_slice(POINT, &[m])?;
+    channel.flush()?;
     // 3.
     let outputs = pairs.par_iter().enumerate().map(|(i, pair)| {
         let decoded = [G::decode(&pair[0])?, G::decode(&pair[1])?];

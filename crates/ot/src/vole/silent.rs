@@ -152,3 +152,75 @@ fn combine(shares: &[Block]) -> Block {
         Block(sum.0 << 1 ^ carry) ^ *share
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use rand::{SeedableRng, rngs::StdRng};
+    use vesica_params::lpn::{CONSERVATIVE, FAST};
+    use vesica_primitives::gf;
+
+    use super::*;
+    use crate::{extension::softspoken::semi_honest, two_party};
+
+    const FIELD: SmallField = SmallField::new(8);
+
+    fn shares<A: Subspace>(len: usize, bits: u32, lpn: Lpn) -> (SenderShare, ReceiverShare<A>) {
+        let (sender, receiver) = two_party::run(
+            |channel| {
+                let mut rng = StdRng::seed_from_u64(1);
+                let mut cot = semi_honest::Sender::setup(FIELD, channel, &mut rng)?;
+                let before = channel.meter().received();
+                let share = send(len, bits, lpn, &mut cot, channel, &mut rng)?;
+                let received = channel.meter().received() - before;
+                let predicted = bytes(len, bits, lpn, FIELD).to_sender as u64;
+                assert!((predicted..predicted + 2000 + predicted / 500).contains(&received));
+                Ok::<_, vesica_net::Error>(share)
+            },
+            |channel| {
+                let mut rng = StdRng::seed_from_u64(2);
+                let mut cot = semi_honest::Receiver::setup(FIELD, channel, &mut rng)?;
+                receive(len, bits, lpn, &mut cot, channel, &mut rng)
+            },
+        );
+        (sender.unwrap(), receiver.unwrap())
+    }
+
+    fn assert_correlated<A: Subspace>(len: usize, bits: u32, lpn: Lpn) {
+        let (sender, receiver) = shares::<A>(len, bits, lpn);
+        assert_eq!([sender.b.len(), receiver.a.len(), receiver.c.len()], [len; 3]);
+        let delta = sender.delta.expose()[0];
+        for ((a, b), c) in receiver.a.iter().zip(&sender.b).zip(&receiver.c) {
+            assert_eq!(gf::multiply128(a.embed(), delta) ^ *b, *c);
+            assert!(bits == 128 || a.embed().0 >> bits == 0, "a stays in its subspace");
+        }
+    }
+
+    #[test]
+    fn shares_are_correlated() {
+        for len in [0, 1, 100, 5000, 20_011] {
+            assert_correlated::<u64>(len, 60, FAST);
+        }
+        assert_correlated::<u64>(3000, 64, FAST);
+        assert_correlated::<u64>(3000, 41, CONSERVATIVE);
+        assert_correlated::<Block>(3000, 128, FAST);
+    }
+
+    /// a and b look random: bits are balanced, and no value comes twice.
+    #[test]
+    fn shares_look_random() {
+        let (len, bits) = (20_000, 60);
+        let (sender, receiver) = shares::<u64>(len, bits, FAST);
+        let balanced = |ones: u32, total: usize| {
+            let deviation = (f64::from(ones) - total as f64 / 2.0) / (total as f64).sqrt();
+            assert!(deviation.abs() < 4.0, "{ones} of {total}");
+        };
+        let (mut a, mut b) = (receiver.a, sender.b);
+        balanced(a.iter().map(|a| a.count_ones()).sum(), len * bits as usize);
+        balanced(b.iter().map(|b| b.0.count_ones()).sum(), len * 128);
+        a.sort_unstable();
+        a.dedup();
+        b.sort_unstable();
+        b.dedup();
+        assert_eq!([a.len(), b.len()], [len; 2]);
+    }
+}

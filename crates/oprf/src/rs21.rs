@@ -25,13 +25,16 @@ use vesica_ot::{
     CotReceiver, CotSender,
     vole::{Subspace, silent},
 };
-use vesica_params::{Adversary, lpn::Lpn, okvs};
+use vesica_params::{Adversary, lpn::Lpn, okvs::Shape};
 use vesica_primitives::{
     Block,
     aes::{Aes128, CorrelationRobust},
     packed::{pack, packed_len, unpack},
 };
-use vesica_structures::okvs::rr22::{PlacedKeys, Rr22, Workspace};
+use vesica_structures::okvs::{
+    self,
+    rr22::{PlacedKeys, Rr22, Workspace},
+};
 
 use crate::Error;
 
@@ -60,7 +63,7 @@ struct Public<A> {
 }
 
 impl<A: Subspace> Public<A> {
-    fn new(shape: okvs::Shape, bits: u32, seed: Block) -> Self {
+    fn new(shape: Shape, bits: u32, seed: Block) -> Self {
         let root = Aes128::new(seed);
         let key = |purpose| root.encrypt_block(Block(purpose));
         Self {
@@ -95,7 +98,7 @@ impl<A: Subspace> Public<A> {
 /// The party that can evaluate the function everywhere. `A` holds the elements of the VOLE's short
 /// side.
 pub struct Sender<A> {
-    shape: okvs::Shape,
+    shape: Shape,
     bits: u32,
     share: silent::SenderShare,
     kind: PhantomData<A>,
@@ -104,7 +107,7 @@ pub struct Sender<A> {
 impl<A: Subspace> Sender<A> {
     /// Step 1, with the receiver's shape and number of bits.
     pub fn setup(
-        shape: okvs::Shape,
+        shape: Shape,
         bits: u32,
         lpn: Lpn,
         cot: &mut impl CotSender,
@@ -159,9 +162,17 @@ impl<A: Subspace> Sender<A> {
     }
 }
 
+/// What the receiver has made of one cluster.
+struct Done {
+    /// a + P, packed.
+    masked: Vec<u8>,
+    /// The values of its points.
+    values: Vec<Block>,
+}
+
 /// The party that learns the function's values at its points.
 pub struct Receiver<A> {
-    shape: okvs::Shape,
+    shape: Shape,
     bits: u32,
     share: silent::ReceiverShare<A>,
 }
@@ -169,7 +180,7 @@ pub struct Receiver<A> {
 impl<A: Subspace> Receiver<A> {
     /// Step 1 for points that fit the shape.
     pub fn setup(
-        shape: okvs::Shape,
+        shape: Shape,
         bits: u32,
         lpn: Lpn,
         cot: &mut impl CotReceiver,
@@ -201,28 +212,28 @@ impl<A: Subspace> Receiver<A> {
         for group in public.groups() {
             workspaces.resize_with(group.len(), Workspace::default);
             let clusters = group.into_par_iter().zip(&mut workspaces);
-            let done: Result<Vec<(Vec<u8>, Vec<Block>)>, vesica_structures::okvs::Error> = clusters
+            let done: Result<Vec<Done>, okvs::Error> = clusters
                 .map(|(cluster, workspace)| {
                     self.evaluate_cluster(&public, cluster, &placed, workspace)
                 })
                 .collect();
-            for (masked, decoded) in done? {
-                channel.send(COLUMNS, &masked)?;
-                values.extend_from_slice(&decoded);
+            for cluster in done? {
+                channel.send(COLUMNS, &cluster.masked)?;
+                values.extend_from_slice(&cluster.values);
             }
             channel.flush()?;
         }
         Ok(Values { positions: placed.into_positions(), values })
     }
 
-    /// What one cluster sends, and the values of its points.
+    /// Steps 2 and 4 for one cluster.
     fn evaluate_cluster(
         &self,
         public: &Public<A>,
         cluster: usize,
         points: &PlacedKeys,
         workspace: &mut Workspace,
-    ) -> Result<(Vec<u8>, Vec<Block>), vesica_structures::okvs::Error> {
+    ) -> Result<Done, okvs::Error> {
         // 2.
         let columns = public.columns(cluster);
         let hashes = public.hash_points(points.keys(cluster));
@@ -230,10 +241,10 @@ impl<A: Subspace> Receiver<A> {
         public.okvs.encode_cluster(cluster, points, &hashes, &mut masked, workspace)?;
         masked.iter_mut().zip(&self.share.a[columns.clone()]).for_each(|(p, a)| *p ^= *a);
         let numbers = masked.iter().map(|number| number.embed().0);
-        let bytes = pack(numbers, masked.len(), self.bits);
+        let packed = pack(numbers, masked.len(), self.bits);
         // 4.
         let mut values = public.okvs.decode_cluster(cluster, points, &self.share.c[columns]);
         public.hash.apply(&mut values);
-        Ok((bytes, values))
+        Ok(Done { masked: packed, values })
     }
 }

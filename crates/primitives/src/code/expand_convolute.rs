@@ -89,7 +89,7 @@ impl ExpandConvolute {
 fn add_places<V: BinaryVector>(x: &[V], numbers: &[u32], out: &mut [V]) {
     let range = x.len() as u64;
     for (out, number) in out.iter_mut().zip(numbers) {
-        *out ^= x[(u64::from(*number) * range >> 32) as usize];
+        *out ^= x[((u64::from(*number) * range) >> 32) as usize];
     }
 }
 
@@ -138,9 +138,9 @@ impl<V: BinaryVector> Window<V> {
     fn convolve(&mut self, entries: &mut [V; GROUP], bits: &[u32; GROUP]) {
         for i in 0..GROUP {
             let mut sum = entries[i] ^ self.remembered(i, bits[i]);
-            for j in 0..i {
+            for (j, before) in entries[..i].iter().enumerate() {
                 if bits[i] >> (MEMORY + j) & 1 == 1 {
-                    sum ^= entries[j];
+                    sum ^= *before;
                 }
             }
             entries[i] = sum;

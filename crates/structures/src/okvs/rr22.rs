@@ -215,7 +215,7 @@ impl Rr22 {
     fn place_of(&self, hash: Block) -> Place {
         let scaled = |field: u32, range: usize| {
             let field = u64::from((hash.0 >> (32 * field)) as u32);
-            (field * range as u64 >> 32) as u32
+            ((field * range as u64) >> 32) as u32
         };
         let cluster = scaled(0, self.shape.clusters);
         let sparse = self.shape.sparse;

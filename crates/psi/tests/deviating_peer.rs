@@ -3,7 +3,7 @@
 
 use rand::rngs::StdRng;
 use vesica_net::{Channel, Deviation, Error};
-use vesica_psi::{Protocol, Sizes, dh, kkrt16, naive, receive, reveal, send};
+use vesica_psi::{Protocol, Sizes, dh, kkrt16, naive, receive, reveal, rr22, send};
 use vesica_testkit::{conformance::psi::Sets, tamper};
 
 const SIZES: Sizes = Sizes { sender: 41, receiver: 30 };
@@ -84,6 +84,16 @@ fn sender_of_naive() {
 #[test]
 fn receiver_of_naive() {
     deviating_receiver(&naive::PROTOCOL);
+}
+
+#[test]
+fn sender_of_rr22() {
+    deviating_sender(&rr22::PROTOCOL);
+}
+
+#[test]
+fn receiver_of_rr22() {
+    deviating_receiver(&rr22::PROTOCOL);
 }
 
 /// Of [`reveal`], every change is noticed, down to the last bit.

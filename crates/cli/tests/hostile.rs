@@ -188,7 +188,7 @@ fn a_peer_that_stops_reading() {
 
 #[test]
 fn a_reply_that_no_honest_peer_sends() {
-    for protocol in ["dh", "dh-classic", "kkrt16", "rr22"] {
+    for protocol in ["dh", "dh-classic", "kkrt16"] {
         let ended = peer_speaks(protocol, "k\nx\ny\n", |channel| {
             seeded(channel, 2);
             let mut theirs = [0; 8];

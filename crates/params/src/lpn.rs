@@ -15,27 +15,31 @@ pub struct Lpn {
 
 /// Expander weight 7, memory 24: the default.
 ///
-/// Raghuraman, Rindal and Tanguy (eprint 2023/882) extrapolate distances from codes small enough to
-/// search; implementations disagree on what to read off (0.15 or 0.25 of the length), and this takes
-/// the lower. It is an assumption, not a proof.
-pub const FAST: Lpn = lpn(7, 15, 256);
+/// The assumed distance is that of a random code of rate 1/2 (Gilbert–Varshamov), below every figure
+/// that Raghuraman, Rindal and Tanguy (eprint 2023/882) and implementations extrapolate. It is an
+/// assumption, not a proof.
+pub const FAST: Lpn = lpn(7, 11, 768);
 
-/// Expander weight 21, memory 24: more work for a larger assumed distance (0.20, again the lower of
-/// the figures in use).
-pub const CONSERVATIVE: Lpn = lpn(21, 20, 176);
+/// Expander weight 21, memory 24: more work for a code that is closer to a random one.
+pub const CONSERVATIVE: Lpn = lpn(21, 11, 768);
 
 const fn lpn(weight: usize, distance_percent: u32, blocks: usize) -> Lpn {
     Lpn { weight, distance_percent, blocks }
 }
 
 impl Lpn {
-    /// Blocks that the linear-test bound asks for: with regular noise, the best linear test against
-    /// a code of relative distance δ has bias (1 − 2δ)^t, which has to be at most 2^-κ; rounded up to
-    /// a multiple of 8.
-    pub fn blocks_needed(&self) -> usize {
-        let bias = 1.0 - f64::from(2 * self.distance_percent) / 100.0;
-        let blocks = libm::ceil(f64::from(KAPPA) / -libm::log2(bias));
-        (blocks as usize).next_multiple_of(8)
+    /// Blocks needed for noise whose values are uniform in a space of `bits` bits, rounded up to a
+    /// multiple of 16.
+    ///
+    /// Two bounds, each at most 2^-κ. A linear test has bias (1 − δ)^t at relative distance δ: a block
+    /// with a value that is uniform, instead of always 1, cancels the test. And because code and test
+    /// are binary, a compressed vector is `bits` syndromes with common positions: an information set
+    /// of a rate-1/2 code that misses enough of them leaves the values linearly dependent, which has
+    /// probability about 2^bits · (3/4)^t.
+    pub fn blocks_needed(&self, bits: u32) -> usize {
+        let linear = f64::from(KAPPA) / -libm::log2(1.0 - f64::from(self.distance_percent) / 100.0);
+        let interleaved = f64::from(KAPPA + bits) / libm::log2(4.0 / 3.0);
+        (libm::ceil(linear.max(interleaved)) as usize).next_multiple_of(16)
     }
 
     /// Entries of a noise block such that at least `length` entries are left after compressing all
@@ -60,9 +64,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn noise_meets_the_linear_test_bound() {
+    fn noise_meets_its_bounds() {
         for lpn in [FAST, CONSERVATIVE] {
-            assert_eq!(lpn.blocks, lpn.blocks_needed(), "{lpn:?}");
+            assert_eq!([60, 64, 128].map(|bits| lpn.blocks_needed(bits)), [lpn.blocks; 3]);
             assert!(lpn.blocks.is_multiple_of(16));
         }
     }

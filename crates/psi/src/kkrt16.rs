@@ -39,7 +39,7 @@ pub static PROTOCOL: Protocol = Protocol {
     key: "kkrt16",
     title: "batched OPRF from OT extension, cuckoo hashing",
     citation: "Kolesnikov, Kumaresan, Rosulek, Trieu (CCS 2016)",
-    status: Status::Sound,
+    status: Status::Recommended,
     adversary: Adversary::weakest(&[oprf::ADVERSARY, Adversary::SemiHonest]),
     learns: Learns {
         receiver: "the intersection and the size of the sender's set",

@@ -28,7 +28,7 @@ pub static PROTOCOL: Protocol = Protocol {
     key: "rr22",
     title: "VOLE-based OPRF with a clustered OKVS",
     citation: "Raghuraman, Rindal (CCS 2022); Rindal, Schoppmann (EUROCRYPT 2021)",
-    status: Status::Recommended,
+    status: Status::Research,
     adversary: Adversary::weakest(&[oprf::ADVERSARY, semi_honest::ADVERSARY]),
     learns: Learns {
         receiver: "the intersection and the size of the sender's set",

@@ -38,7 +38,7 @@ pub static UNBLINDING: Protocol = Protocol {
     citation: "Huberman, Franklin, Hogg (EC 1999)",
     status: Status::Recommended,
     adversary: Adversary::SemiHonest,
-    learns: LEARNS,
+    learns: Learns::INTERSECTION,
     cost: |sizes| cost::<Ristretto>(sizes, Tags::new(sizes).list_len(sizes.sender)),
     sender: |sizes, _, _| Ok(Party::<Ristretto>::boxed(sizes, Variant::Unblinding)),
     receiver: |sizes, _, _| Ok(Party::<Ristretto>::boxed(sizes, Variant::Unblinding)),
@@ -51,17 +51,12 @@ pub static CLASSIC: Protocol = Protocol {
     citation: "Meadows (S&P 1986); Huberman, Franklin, Hogg (EC 1999)",
     status: Status::Sound,
     adversary: Adversary::SemiHonest,
-    learns: LEARNS,
+    learns: Learns::INTERSECTION,
     cost: |sizes| {
         cost::<Ristretto>(sizes, sizes.sender * size_of::<<Ristretto as Group>::Encoded>())
     },
     sender: |sizes, _, _| Ok(Party::<Ristretto>::boxed(sizes, Variant::Classic)),
     receiver: |sizes, _, _| Ok(Party::<Ristretto>::boxed(sizes, Variant::Classic)),
-};
-
-const LEARNS: Learns = Learns {
-    receiver: "the intersection and the size of the sender's set",
-    sender: "the size of the receiver's set",
 };
 
 const BLINDED: &str = "dh/blinded";

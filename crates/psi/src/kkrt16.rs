@@ -41,10 +41,7 @@ pub static PROTOCOL: Protocol = Protocol {
     citation: "Kolesnikov, Kumaresan, Rosulek, Trieu (CCS 2016)",
     status: Status::Recommended,
     adversary: Adversary::weakest(&[oprf::ADVERSARY, Adversary::SemiHonest]),
-    learns: Learns {
-        receiver: "the intersection and the size of the sender's set",
-        sender: "the size of the receiver's set",
-    },
+    learns: Learns::INTERSECTION,
     cost,
     sender: |sizes, channel, rng| {
         channel.phase("base-ot");

@@ -89,6 +89,14 @@ pub struct Learns {
     pub sender: &'static str,
 }
 
+impl Learns {
+    /// What the parties of every protocol learn that keeps its promise.
+    pub const INTERSECTION: Self = Self {
+        receiver: "the intersection and the size of the sender's set",
+        sender: "the size of the receiver's set",
+    };
+}
+
 /// What a run is expected to cost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {

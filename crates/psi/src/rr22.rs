@@ -30,10 +30,7 @@ pub static PROTOCOL: Protocol = Protocol {
     citation: "Raghuraman, Rindal (CCS 2022); Rindal, Schoppmann (EUROCRYPT 2021)",
     status: Status::Research,
     adversary: Adversary::weakest(&[oprf::ADVERSARY, semi_honest::ADVERSARY]),
-    learns: Learns {
-        receiver: "the intersection and the size of the sender's set",
-        sender: "the size of the receiver's set",
-    },
+    learns: Learns::INTERSECTION,
     cost,
     sender: |sizes, channel, rng| match subfield::bits(sizes.sender) {
         ..=64 => Ok(Box::new(Sender::<u64>::prepare(sizes, channel, rng)?)),

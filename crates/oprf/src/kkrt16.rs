@@ -18,19 +18,32 @@
 use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::{Channel, Result};
-use vesica_ot::extension::columns::{self, CHUNK_ROWS};
+use vesica_ot::{
+    Bytes,
+    base::{BaseOt, np01::Np01},
+    extension::columns::{self, CHUNK_ROWS},
+};
 use vesica_params::Adversary;
 use vesica_primitives::{
     Block, Seed,
     code::PseudoRandomCode,
+    group::Ristretto,
     hash::{IndexedRow, MAX_ROW_BITS, ROW_BLOCKS, RowHash},
     matrix::{columns_to_rows, rows_to_columns},
 };
 use zeroize::Zeroizing;
 
+/// The base OTs underneath.
+type Base = Np01<Ristretto>;
+
 /// Semi-honest: nothing ties the receiver to codewords.
-pub const ADVERSARY: Adversary =
-    Adversary::weakest(&[columns::BASE_ADVERSARY, Adversary::SemiHonest]);
+pub const ADVERSARY: Adversary = Adversary::weakest(&[Base::ADVERSARY, Adversary::SemiHonest]);
+
+/// Payload bytes of the setup for a code of `width` bits.
+pub fn setup_bytes(width: usize) -> Bytes {
+    let base = Base::bytes(width);
+    Bytes { to_sender: base.to_receiver, to_receiver: base.to_sender }
+}
 
 const CODE_KEY: &str = "kkrt16/code-key";
 
@@ -53,7 +66,7 @@ impl Sender {
     /// Step 1 for a code of `width` bits, a multiple of 8 and at most [`MAX_ROW_BITS`].
     pub fn setup(width: usize, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         assert!(width <= MAX_ROW_BITS, "a row and its index fit one compression");
-        Ok(Self { columns: columns::Sender::setup(width, channel, rng)?, width })
+        Ok(Self { columns: columns::Sender::setup::<Base>(width, channel, rng)?, width })
     }
 
     /// Steps 2 to 4. `starts` says for each instance where its points start among all points, and
@@ -174,7 +187,7 @@ impl Receiver {
     /// Step 1, with the sender's width.
     pub fn setup(width: usize, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         assert!(width <= MAX_ROW_BITS, "a row and its index fit one compression");
-        Ok(Self { columns: columns::Receiver::setup(width, channel, rng)?, width })
+        Ok(Self { columns: columns::Receiver::setup::<Base>(width, channel, rng)?, width })
     }
 
     /// Steps 2 to 4: the value of instance j at `words[j]`, for each j.

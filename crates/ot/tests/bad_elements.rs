@@ -2,7 +2,10 @@
 
 use rand::rngs::StdRng;
 use vesica_net::{Channel, Deviation, Error};
-use vesica_ot::{Result, base::mr19};
+use vesica_ot::{
+    Result,
+    base::{BaseOt, mr19::Mr19, np01::Np01},
+};
 use vesica_primitives::{
     Bits,
     group::{Group, Ristretto},
@@ -34,7 +37,7 @@ fn bad_elements_of_the_sender() {
             channel.recv_into("mr19/receiver-points", &mut [0; 5 * 64])
         };
         let receive = |channel: &mut Channel, rng: &mut StdRng| {
-            mr19::receive::<Ristretto>(&Bits::zeros(5), channel, rng).map(drop)
+            Mr19::<Ristretto>::receive(&Bits::zeros(5), channel, rng).map(drop)
         };
         let outcomes = between(Link::Memory.connect(), PATIENCE, deviant, receive);
         refused(outcomes.1, "mr19/sender-point");
@@ -53,7 +56,7 @@ fn bad_elements_of_the_receiver_at_each_place() {
                 channel.recv_into("mr19/sender-point", &mut [0; 32])
             };
             let send = |channel: &mut Channel, rng: &mut StdRng| {
-                mr19::send::<Ristretto>(5, channel, rng).map(drop)
+                Mr19::<Ristretto>::send(5, channel, rng).map(drop)
             };
             let outcomes = between(Link::Memory.connect(), PATIENCE, deviant, send);
             refused(outcomes.1, "mr19/receiver-points");
@@ -69,9 +72,35 @@ fn equal_elements_give_unequal_seeds() {
         channel.send_slice("mr19/receiver-points", [[a, b]; 20].as_flattened())?;
         channel.recv_into("mr19/sender-point", &mut [0; 32])
     };
-    let send = |channel: &mut Channel, rng: &mut StdRng| mr19::send::<Ristretto>(20, channel, rng);
+    let send = |channel: &mut Channel, rng: &mut StdRng| Mr19::<Ristretto>::send(20, channel, rng);
     let (_, pairs) = between(Link::Memory.connect(), PATIENCE, deviant, send);
     let pairs = pairs.unwrap();
     let seeds = pairs.as_flattened().iter().map(|seed| *seed.expose());
     assert_eq!(seeds.collect::<std::collections::HashSet<_>>().len(), 40);
+}
+
+#[test]
+fn bad_elements_in_np01() {
+    for bad in bad_elements() {
+        let sender = |channel: &mut Channel, _: &mut StdRng| {
+            channel.recv_into("np01/receiver-points", &mut [0; 5 * 32])?;
+            channel.send_slice("np01/sender-point", &[bad])
+        };
+        let receive = |channel: &mut Channel, rng: &mut StdRng| {
+            Np01::<Ristretto>::receive(&Bits::zeros(5), channel, rng).map(drop)
+        };
+        let outcomes = between(Link::Memory.connect(), PATIENCE, sender, receive);
+        refused(outcomes.1, "np01/sender-point");
+
+        let receiver = |channel: &mut Channel, _: &mut StdRng| {
+            let good = Ristretto::encode(&Ristretto::hash("test", b"good"));
+            channel.send_slice("np01/receiver-points", &[good, good, bad, good, good])?;
+            channel.recv_into("np01/sender-point", &mut [0; 32])
+        };
+        let send = |channel: &mut Channel, rng: &mut StdRng| {
+            Np01::<Ristretto>::send(5, channel, rng).map(drop)
+        };
+        let outcomes = between(Link::Memory.connect(), PATIENCE, receiver, send);
+        refused(outcomes.1, "np01/receiver-points");
+    }
 }

@@ -2,7 +2,11 @@
 
 use rand::{SeedableRng, rngs::StdRng};
 use vesica_net::Channel;
-use vesica_ot::{CotReceiver, CotSender, Result, base::mr19, extension::alsz13};
+use vesica_ot::{
+    CotReceiver, CotSender, Result,
+    base::{BaseOt, mr19::Mr19, np01::Np01},
+    extension::alsz13,
+};
 use vesica_primitives::{Bits, group::Ristretto};
 use vesica_testkit::tamper;
 
@@ -15,12 +19,12 @@ fn choices() -> Bits {
     Bits::random(OTS, &mut StdRng::seed_from_u64(1))
 }
 
-fn send_mr19(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
-    mr19::send::<Ristretto>(OTS, channel, rng).map(drop)
+fn send_base<B: BaseOt>(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
+    B::send(OTS, channel, rng).map(drop)
 }
 
-fn receive_mr19(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
-    mr19::receive::<Ristretto>(&choices(), channel, rng).map(drop)
+fn receive_base<B: BaseOt>(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
+    B::receive(&choices(), channel, rng).map(drop)
 }
 
 fn send_alsz13(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
@@ -32,10 +36,19 @@ fn receive_alsz13(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
     alsz13::Receiver::setup(channel, rng)?.receive_chosen(&choices(), LEN, channel).map(drop)
 }
 
+fn base<B: BaseOt>() {
+    tamper::against(send_base::<B>, receive_base::<B>, |_, ()| {});
+    tamper::against(receive_base::<B>, send_base::<B>, |_, ()| {});
+}
+
 #[test]
 fn mr19() {
-    tamper::against(send_mr19, receive_mr19, |_, ()| {});
-    tamper::against(receive_mr19, send_mr19, |_, ()| {});
+    base::<Mr19<Ristretto>>();
+}
+
+#[test]
+fn np01() {
+    base::<Np01<Ristretto>>();
 }
 
 #[test]

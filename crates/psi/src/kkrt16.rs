@@ -19,12 +19,12 @@
 use rand::CryptoRng;
 use vesica_net::Channel;
 use vesica_oprf::kkrt16 as oprf;
-use vesica_ot::{base::mr19, extension::columns};
+use vesica_ot::extension::columns;
 use vesica_params::{
     LAMBDA, code,
     cuckoo::{self, HASHES, Profile},
 };
-use vesica_primitives::{Block, aes::Aes128, group::Ristretto};
+use vesica_primitives::{Block, aes::Aes128};
 use vesica_structures::{
     cuckoo::CuckooTable,
     simple::{BinMap, Entry, SimpleTable},
@@ -68,11 +68,11 @@ fn bins(sizes: Sizes) -> cuckoo::Shape {
 
 fn cost(sizes: Sizes) -> Cost {
     let (width, bins) = (width(sizes), bins(sizes).bins);
-    let base_ots = mr19::bytes_per_ot::<Ristretto>();
+    let setup = oprf::setup_bytes(width);
     let lists = HASHES * Tags::new(sizes).list_len(sizes.sender);
     Cost {
-        bytes_to_sender: (columns::bytes(width, bins) + 32) as f64,
-        bytes_to_receiver: (base_ots * width + lists) as f64,
+        bytes_to_sender: (setup.to_sender + columns::bytes(width, bins)) as f64,
+        bytes_to_receiver: (setup.to_receiver + lists) as f64,
         rounds: 7,
     }
 }

@@ -56,7 +56,8 @@ fn shape(sizes: Sizes) -> okvs::Shape {
 
 fn cost(sizes: Sizes) -> Cost {
     let (shape, bits) = (shape(sizes), subfield::bits(sizes.sender));
-    let (ot, vole) = (FIELD.setup_bytes(), silent::bytes(shape.columns(), bits, lpn::FAST, FIELD));
+    let (ot, vole) =
+        (semi_honest::setup_bytes(FIELD), silent::bytes(shape.columns(), bits, lpn::FAST, FIELD));
     let clusters = shape.clusters * packed_len(shape.cluster_columns(), bits);
     let list = Tags::new(sizes).list_len(sizes.sender);
     Cost {

@@ -8,14 +8,19 @@
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};
 use vesica_params::{Adversary, KAPPA};
-use vesica_primitives::{Bits, Block, Delta, matrix::columns_to_rows};
+use vesica_primitives::{Bits, Block, Delta, group::Ristretto, matrix::columns_to_rows};
 
 use super::columns::{self, CHUNK_ROWS};
-use crate::flavour::{CorrelationHash, CotReceiver, CotSender};
+use crate::{
+    base::{BaseOt, np01::Np01},
+    flavour::{CorrelationHash, CotReceiver, CotSender},
+};
+
+/// The base OTs underneath.
+type Base = Np01<Ristretto>;
 
 /// Semi-honest: nothing checks that a receiver repeats one choice bit along a row.
-pub const ADVERSARY: Adversary =
-    Adversary::weakest(&[columns::BASE_ADVERSARY, Adversary::SemiHonest]);
+pub const ADVERSARY: Adversary = Adversary::weakest(&[Base::ADVERSARY, Adversary::SemiHonest]);
 
 const SESSION: &str = "alsz13/session";
 
@@ -28,7 +33,7 @@ pub struct Sender {
 impl Sender {
     /// Step 1, and agreement on the session's public hash key.
     pub fn setup(channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
-        let columns = columns::Sender::setup(KAPPA as usize, channel, rng)?;
+        let columns = columns::Sender::setup::<Base>(KAPPA as usize, channel, rng)?;
         let key = Block::random(rng);
         channel.send_slice(SESSION, &[key])?;
         channel.flush()?;
@@ -66,7 +71,7 @@ pub struct Receiver {
 impl Receiver {
     /// Step 1, and agreement on the session's public hash key.
     pub fn setup(channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
-        let columns = columns::Receiver::setup(KAPPA as usize, channel, rng)?;
+        let columns = columns::Receiver::setup::<Base>(KAPPA as usize, channel, rng)?;
         let mut key = [Block::ZERO];
         channel.recv_slice(SESSION, &mut key)?;
         Ok(Self { columns, hash: CorrelationHash::new(ADVERSARY, key[0]) })

@@ -14,13 +14,9 @@
 use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::{Channel, Result};
-use vesica_params::Adversary;
-use vesica_primitives::{Bits, Block, Delta, Seed, aes::Prg, block::add_to, group::Ristretto};
+use vesica_primitives::{Bits, Block, Delta, Seed, aes::Prg, block::add_to};
 
-use crate::base::mr19;
-
-/// Security of the base OTs underneath. What uses the matrix has to add its own.
-pub const BASE_ADVERSARY: Adversary = mr19::ADVERSARY;
+use crate::base::BaseOt;
 
 /// Rows handled at a time, a multiple of 128.
 pub const CHUNK_ROWS: usize = 4096;
@@ -48,10 +44,14 @@ pub struct Sender {
 
 impl Sender {
     /// Runs the base OTs for a code of `width` bits, as their receiver.
-    pub fn setup(width: usize, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+    pub fn setup<B: BaseOt>(
+        width: usize,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self> {
         let delta = Delta::random(width, rng);
         let choices = Bits::from_blocks(delta.expose().to_vec(), width);
-        let seeds = mr19::receive::<Ristretto>(&choices, channel, rng)?;
+        let seeds = B::receive(&choices, channel, rng)?;
         Ok(Self { delta, prgs: seeds.iter().map(Prg::new).collect() })
     }
 
@@ -87,8 +87,12 @@ pub struct Receiver {
 
 impl Receiver {
     /// Runs the base OTs for a code of `width` bits, as their sender.
-    pub fn setup(width: usize, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
-        let seeds: Vec<[Seed; 2]> = mr19::send::<Ristretto>(width, channel, rng)?;
+    pub fn setup<B: BaseOt>(
+        width: usize,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self> {
+        let seeds: Vec<[Seed; 2]> = B::send(width, channel, rng)?;
         let prgs = seeds.iter().map(|pair| [Prg::new(&pair[0]), Prg::new(&pair[1])]).collect();
         Ok(Self { prgs })
     }

@@ -30,8 +30,13 @@ const MIN_LEAVES: usize = 256;
 /// A tag of a leaf.
 type Tag = [Block; 2];
 
+/// Bytes that the sender sends for the check: a tag for each tree, and a digest.
+pub const fn bytes(shape: Shape) -> usize {
+    size_of::<Tag>() * (shape.trees + 1)
+}
+
 /// The sender's side of the consistency check: replaces each leaf by an output that the check tells
-/// nothing about, and sends what fixes the leaves. Sends 32 bytes for each tree and 32 bytes more.
+/// nothing about, and sends what fixes the leaves.
 pub fn prove(shape: Shape, leaves: &mut [Block], channel: &mut Channel) -> Result<()> {
     let tags = hash_leaves(shape, leaves);
     let sums: Vec<Tag> = tags.chunks_exact(shape.leaves).map(sum).collect();

@@ -34,10 +34,11 @@ pub struct ExpandConvolute {
 
 impl ExpandConvolute {
     /// The code of dimension `dimension`, a multiple of 8 and at least 64, whose expander has
-    /// `weight` ones in a row.
+    /// `weight` ones in a row, 7 or 21.
     pub fn new(dimension: usize, weight: usize) -> Self {
         assert!(dimension >= 64 && dimension.is_multiple_of(8), "k is a multiple of 8, from 64 on");
         assert!(u32::try_from(dimension).is_ok(), "places have 32 bits");
+        assert!(matches!(weight, 7 | 21), "rows of 7 or 21 ones");
         Self { dimension, weight }
     }
 
@@ -62,34 +63,35 @@ impl ExpandConvolute {
         Prg::new(&Seed::new(Block(domain ^ purpose << 112 ^ (self.weight as u128) << 120)))
     }
 
-    /// Adds B·x to `out`.
+    /// Adds B·x to `out`. The deviation of a place from uniform is below its range divided by 2^32.
     fn expand<V: BinaryVector>(&self, x: &[V], out: &mut [V]) {
-        let mut prg = self.prg(2);
-        let uniform = self.weight / 2;
-        let regions = self.weight - uniform;
-        let region = x.len() / regions;
-        let mut numbers = vec![Block::ZERO; BATCH * self.weight / 4];
-        for out in out.chunks_mut(BATCH) {
-            prg.fill(&mut numbers);
-            let numbers: &[u32] = bytemuck::cast_slice(&numbers);
-            let (regional, anywhere) = numbers.split_at(BATCH * regions);
-            for (j, numbers) in regional.chunks_exact(BATCH).enumerate() {
-                add_places(&x[j * region..][..region], numbers, out);
-            }
-            for numbers in anywhere.chunks_exact(BATCH) {
-                add_places(x, numbers, out);
-            }
+        match self.weight {
+            7 => self.expand_by::<7, V>(x, out),
+            21 => self.expand_by::<21, V>(x, out),
+            weight => unreachable!("weights are 7 or 21, not {weight}"),
         }
     }
-}
 
-/// Adds to each output the entry of `x` at a random place. The deviation from uniform is below
-/// `x.len()` / 2^32.
-#[inline]
-fn add_places<V: BinaryVector>(x: &[V], numbers: &[u32], out: &mut [V]) {
-    let range = x.len() as u64;
-    for (out, number) in out.iter_mut().zip(numbers) {
-        *out ^= x[((u64::from(*number) * range) >> 32) as usize];
+    /// Adds B·x to `out` for rows of `WEIGHT` ones. All entries of a row are read before any is
+    /// added, for they come from all over the memory and the processor can fetch many at once.
+    fn expand_by<const WEIGHT: usize, V: BinaryVector>(&self, x: &[V], out: &mut [V]) {
+        let mut prg = self.prg(2);
+        let regions = WEIGHT - WEIGHT / 2;
+        let region = x.len() / regions;
+        let mut numbers = vec![Block::ZERO; BATCH * WEIGHT / 4];
+        for out in out.chunks_mut(BATCH) {
+            prg.fill(&mut numbers);
+            let numbers: &[[u32; WEIGHT]] = bytemuck::cast_slice(&numbers);
+            for (out, numbers) in out.iter_mut().zip(numbers) {
+                let mut sum = *out;
+                for (j, number) in numbers.iter().enumerate() {
+                    let (start, range) =
+                        if j < regions { (j * region, region) } else { (0, x.len()) };
+                    sum ^= x[start + ((u64::from(*number) * range as u64) >> 32) as usize];
+                }
+                *out = sum;
+            }
+        }
     }
 }
 

@@ -1,12 +1,16 @@
 //! ristretto255 (RFC 9496).
 
+use std::sync::LazyLock;
+
 use curve25519_dalek::{
     RistrettoPoint, Scalar, ristretto::CompressedRistretto, traits::IsIdentity,
 };
 use rand::CryptoRng;
-use zeroize::Zeroizing;
 
 use super::Group;
+
+/// 1/2 modulo the order.
+static HALF: LazyLock<Scalar> = LazyLock::new(|| Scalar::from(2u8).invert());
 
 /// ristretto255: prime order, canonical encodings of 32 bytes, about 126 bits of security.
 #[derive(Debug)]
@@ -29,6 +33,10 @@ impl Group for Ristretto {
 
     fn invert(scalar: &Scalar) -> Scalar {
         scalar.invert()
+    }
+
+    fn halve(scalar: &Scalar) -> Scalar {
+        scalar * *HALF
     }
 
     fn random_element(rng: &mut dyn CryptoRng) -> RistrettoPoint {
@@ -62,14 +70,10 @@ impl Group for Ristretto {
         element.compress().to_bytes()
     }
 
-    /// Encoding the double of a point needs no inversion of its own, so this multiplies by s / 2.
-    fn mul_encode_all(elements: &[RistrettoPoint], scalar: &Scalar) -> Vec<[u8; 32]> {
-        let half = Zeroizing::new(scalar * Scalar::from(2u8).invert());
-        let halves: Vec<RistrettoPoint> = elements.iter().map(|element| element * *half).collect();
-        RistrettoPoint::double_and_compress_batch(&halves)
-            .into_iter()
-            .map(|encoded| encoded.to_bytes())
-            .collect()
+    /// One inversion serves all.
+    fn encode_doubles(elements: &[RistrettoPoint]) -> Vec<[u8; 32]> {
+        let encoded = RistrettoPoint::double_and_compress_batch(elements);
+        encoded.into_iter().map(|encoded| encoded.to_bytes()).collect()
     }
 
     fn decode(bytes: &[u8; 32]) -> Option<RistrettoPoint> {

@@ -17,7 +17,7 @@
 use rand::CryptoRng;
 use vesica_net::{Channel, Deviation, Result};
 use vesica_params::Adversary;
-use vesica_primitives::{Bits, Block, Delta, Seed, aes::Prg};
+use vesica_primitives::{Bits, Block, Delta, Seed, aes::Prg, group::Ristretto};
 use zeroize::Zeroizing;
 
 use super::{
@@ -25,15 +25,26 @@ use super::{
     small_field::{self, PuncturedTrees, Trees},
 };
 use crate::{
-    base::mr19,
+    Bytes,
+    base::{BaseOt, mr19::Mr19},
     extension::checked::{self, Columns},
     flavour::{CorrelationHash, CotReceiver, CotSender, Malicious},
+    pprf,
 };
 
+/// The base OTs underneath.
+type Base = Mr19<Ristretto>;
+
 /// Malicious, in the model of the base OTs and with an ideal cipher for the trees and the hash.
-pub const ADVERSARY: Adversary = mr19::ADVERSARY;
+pub const ADVERSARY: Adversary = Base::ADVERSARY;
 
 const SESSION: &str = "softspoken/session";
+
+/// Payload bytes of the setup.
+pub fn setup_bytes(field: SmallField) -> Bytes {
+    let trees = field.setup_bytes::<Base>();
+    Bytes { to_sender: trees.to_sender + pprf::consistency::bytes(field.shape()), ..trees }
+}
 
 /// log2 of the probability that a receiver gets through the check of a call of `n` OTs with choices
 /// that differ between chunks of Δ, other than by guessing those chunks.
@@ -61,7 +72,7 @@ impl Sender {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self> {
-        let mut trees = PuncturedTrees::receive(field, channel, rng)?;
+        let mut trees = PuncturedTrees::receive::<Base>(field, channel, rng)?;
         trees.verify(channel)?;
         let key = Block::random(rng);
         channel.send_slice(SESSION, &[key])?;
@@ -129,7 +140,7 @@ impl Receiver {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self> {
-        let mut trees = Trees::send(field, channel, rng)?;
+        let mut trees = Trees::send::<Base>(field, channel, rng)?;
         trees.prove(channel)?;
         let mut key = [Block::ZERO];
         channel.recv_slice(SESSION, &mut key)?;
@@ -444,7 +455,7 @@ mod tests {
                 |channel| Sender::setup(field, channel, &mut StdRng::seed_from_u64(seed)).err(),
                 |channel| {
                     let rng = &mut StdRng::seed_from_u64(100 + seed);
-                    let mut trees = Trees::send_falsely(field, channel, rng).unwrap();
+                    let mut trees = Trees::send_falsely::<Base>(field, channel, rng).unwrap();
                     trees.prove(channel).unwrap();
                     channel.flush().unwrap();
                 },
@@ -453,7 +464,7 @@ mod tests {
             let Error::Peer { deviation: Deviation::CheckFailed { check }, .. } = error else {
                 panic!("{error}")
             };
-            assert_eq!(check, crate::pprf::consistency::CHECK);
+            assert_eq!(check, pprf::consistency::CHECK);
             refused += 1;
         }
         assert_eq!(refused, 20);

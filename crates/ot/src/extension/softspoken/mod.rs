@@ -20,12 +20,9 @@
 //! Deviation from the paper: its subspace VOLE of a random u and the correction to chosen bits are
 //! sent as one message, which saves nothing and costs nothing for chosen choices.
 
-use vesica_primitives::{
-    Block, Delta,
-    group::{Group, Ristretto},
-};
+use vesica_primitives::{Block, Delta};
 
-use crate::{Bytes, base::mr19, pprf};
+use crate::{Bytes, base::BaseOt, pprf};
 
 pub mod malicious;
 pub mod semi_honest;
@@ -70,12 +67,12 @@ impl SmallField {
         self.shape().ots()
     }
 
-    /// Payload bytes of a semi-honest setup.
-    pub fn setup_bytes(self) -> Bytes {
-        let element = size_of::<<Ristretto as Group>::Encoded>();
+    /// Payload bytes of the trees over base OTs `B`, without a check, and of the session's key.
+    fn setup_bytes<B: BaseOt>(self) -> Bytes {
+        let base = B::bytes(self.base_ots());
         Bytes {
-            to_sender: element + self.shape().bytes(),
-            to_receiver: mr19::bytes_per_ot::<Ristretto>() * self.base_ots() + size_of::<Block>(),
+            to_sender: base.to_receiver + self.shape().bytes(),
+            to_receiver: base.to_sender + size_of::<Block>(),
         }
     }
 

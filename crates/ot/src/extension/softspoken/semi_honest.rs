@@ -3,20 +3,24 @@
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};
 use vesica_params::Adversary;
-use vesica_primitives::{Bits, Block, Delta, matrix::columns_to_rows};
+use vesica_primitives::{Bits, Block, Delta, group::Ristretto, matrix::columns_to_rows};
 
 use super::{
     SmallField,
     small_field::{self, PuncturedTrees, Trees},
 };
 use crate::{
-    base::mr19,
+    Bytes,
+    base::{BaseOt, np01::Np01},
     extension::columns::CHUNK_ROWS,
     flavour::{CorrelationHash, CotReceiver, CotSender},
 };
 
+/// The base OTs underneath.
+type Base = Np01<Ristretto>;
+
 /// Semi-honest: neither the trees nor the columns are checked.
-pub const ADVERSARY: Adversary = Adversary::weakest(&[mr19::ADVERSARY, Adversary::SemiHonest]);
+pub const ADVERSARY: Adversary = Adversary::weakest(&[Base::ADVERSARY, Adversary::SemiHonest]);
 
 const SESSION: &str = "softspoken/session";
 
@@ -33,7 +37,7 @@ impl Sender {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self> {
-        let vole = PuncturedTrees::receive(field, channel, rng)?.into_sender();
+        let vole = PuncturedTrees::receive::<Base>(field, channel, rng)?.into_sender();
         let key = Block::random(rng);
         channel.send_slice(SESSION, &[key])?;
         channel.flush()?;
@@ -63,6 +67,11 @@ impl CotSender for Sender {
     }
 }
 
+/// Payload bytes of the setup.
+pub fn setup_bytes(field: SmallField) -> Bytes {
+    field.setup_bytes::<Base>()
+}
+
 /// The party with choices.
 pub struct Receiver {
     vole: small_field::Receiver,
@@ -76,7 +85,7 @@ impl Receiver {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self> {
-        let vole = Trees::send(field, channel, rng)?.into_receiver();
+        let vole = Trees::send::<Base>(field, channel, rng)?.into_receiver();
         let mut key = [Block::ZERO];
         channel.recv_slice(SESSION, &mut key)?;
         Ok(Self { vole, hash: CorrelationHash::new(ADVERSARY, key[0]) })

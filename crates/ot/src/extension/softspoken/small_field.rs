@@ -3,11 +3,11 @@
 use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::{Channel, Result};
-use vesica_primitives::{Block, Delta, Seed, aes::Prg, block::add_to, group::Ristretto};
+use vesica_primitives::{Block, Delta, Seed, aes::Prg, block::add_to};
 use zeroize::Zeroizing;
 
 use super::SmallField;
-use crate::{base::mr19, extension::columns::CHUNK_ROWS, pprf};
+use crate::{base::BaseOt, extension::columns::CHUNK_ROWS, pprf};
 
 const CORRECTIONS: &str = "softspoken/corrections";
 
@@ -64,7 +64,7 @@ pub struct PuncturedTrees {
 
 impl PuncturedTrees {
     /// Step 1 for a fresh Δ.
-    pub fn receive(
+    pub fn receive<B: BaseOt>(
         field: SmallField,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
@@ -72,7 +72,7 @@ impl PuncturedTrees {
         let shape = field.shape();
         let delta = Delta::random(128, rng);
         let chunks = Zeroizing::new(field.split(&delta));
-        let seeds = mr19::receive::<Ristretto>(&shape.choices(&chunks), channel, rng)?;
+        let seeds = B::receive(&shape.choices(&chunks), channel, rng)?;
         let keys: Zeroizing<Vec<Block>> =
             Zeroizing::new(seeds.iter().map(|seed| *seed.expose()).collect());
         let mut leaves = Zeroizing::new(vec![Block::ZERO; shape.total()]);
@@ -162,9 +162,13 @@ pub struct Trees {
 
 impl Trees {
     /// Step 1.
-    pub fn send(field: SmallField, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+    pub fn send<B: BaseOt>(
+        field: SmallField,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self> {
         let shape = field.shape();
-        let seeds = mr19::send::<Ristretto>(shape.ots(), channel, rng)?;
+        let seeds = B::send(shape.ots(), channel, rng)?;
         let keys = seeds.iter().map(|pair| [*pair[0].expose(), *pair[1].expose()]);
         let keys: Zeroizing<Vec<[Block; 2]>> = Zeroizing::new(keys.collect());
         let mut leaves = Zeroizing::new(vec![Block::ZERO; shape.total()]);
@@ -251,13 +255,13 @@ impl Receiver {
 #[cfg(test)]
 impl Trees {
     /// As [`Trees::send`], with a message of each tree's last level that is not the one of its OT.
-    pub fn send_falsely(
+    pub fn send_falsely<B: BaseOt>(
         field: SmallField,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self> {
         let shape = field.shape();
-        let seeds = mr19::send::<Ristretto>(shape.ots(), channel, rng)?;
+        let seeds = B::send(shape.ots(), channel, rng)?;
         let mut keys: Vec<[Block; 2]> =
             seeds.iter().map(|pair| [*pair[0].expose(), *pair[1].expose()]).collect();
         keys.iter_mut().skip(shape.depth() - 1).step_by(shape.depth()).for_each(|k| k[0].0 ^= 1);

@@ -32,8 +32,8 @@ use vesica_primitives::{
     packed::{pack, packed_len, unpack},
 };
 use vesica_structures::okvs::{
-    self,
-    rr22::{PlacedKeys, Rr22, Workspace},
+    self, Codec, Okvs, PlacedKeys,
+    rr22::{Rr22, Workspace},
 };
 
 use crate::Error;
@@ -155,8 +155,10 @@ impl<A: Subspace> Sender<A> {
         let mut k = self.share.b[public.columns(cluster)].to_vec();
         A::add_products(&mut k, &masked, delta);
         // 4.
-        let mut values = public.okvs.decode_cluster(cluster, points, &k);
-        A::add_products(&mut values, &public.hash_points(points.keys(cluster)), delta);
+        let points = points.keys(cluster);
+        let mut values = vec![Block::ZERO; points.len()];
+        public.okvs.decode_cluster(points, &k, &mut values);
+        A::add_products(&mut values, &public.hash_points(points), delta);
         public.hash.apply(&mut values);
         values
     }
@@ -236,14 +238,16 @@ impl<A: Subspace> Receiver<A> {
     ) -> Result<Done, okvs::Error> {
         // 2.
         let columns = public.columns(cluster);
-        let hashes = public.hash_points(points.keys(cluster));
+        let points = points.keys(cluster);
+        let hashes = public.hash_points(points);
         let mut masked = vec![A::default(); columns.len()];
-        public.okvs.encode_cluster(cluster, points, &hashes, &mut masked, workspace)?;
+        public.okvs.encode_cluster(points, &hashes, &mut masked, workspace)?;
         masked.iter_mut().zip(&self.share.a[columns.clone()]).for_each(|(p, a)| *p ^= *a);
         let numbers = masked.iter().map(|number| number.embed().0);
         let packed = pack(numbers, masked.len(), self.bits);
         // 4.
-        let mut values = public.okvs.decode_cluster(cluster, points, &self.share.c[columns]);
+        let mut values = vec![Block::ZERO; points.len()];
+        public.okvs.decode_cluster(points, &self.share.c[columns], &mut values);
         public.hash.apply(&mut values);
         Ok(Done { masked: packed, values })
     }

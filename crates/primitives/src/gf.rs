@@ -15,6 +15,17 @@ pub fn multiply128(a: Block, b: Block) -> Block {
     Backend::current().multiply128(a, b)
 }
 
+/// The inverse in GF(2^128); 0 for 0.
+pub fn invert128(a: Block) -> Block {
+    // a^(2^128 − 2), the product of a^(2^i) for i from 1 to 127.
+    let (mut power, mut inverse) = (a, Block(1));
+    for _ in 1..128 {
+        power = multiply128(power, power);
+        inverse = multiply128(inverse, power);
+    }
+    inverse
+}
+
 /// Adds `factor` · x_i to `sums`_i for every i, in GF(2^128).
 ///
 /// # Panics
@@ -72,6 +83,16 @@ mod tests {
                 assert_eq!(backend.multiply64(a, b), by_hand64(a, b), "{backend:?}");
             }
         }
+    }
+
+    #[test]
+    fn an_element_times_its_inverse_is_1() {
+        let mut rng = StdRng::seed_from_u64(3);
+        let random = (0..100).map(|_| Block(rng.random()));
+        for a in random.chain([1, 2, 0x87, 1 << 127, u128::MAX].map(Block)) {
+            assert!(multiply128(a, invert128(a)) == Block(1));
+        }
+        assert!(invert128(Block::ZERO) == Block::ZERO);
     }
 
     #[test]

@@ -3,8 +3,33 @@
 //!
 //! Encoding is linear over GF(2), so values are whatever can be added by exclusive or. A store is
 //! bound to a seed, which must be drawn after the keys are fixed.
+//!
+//! [`Okvs`] is a store whatever its values are, [`Codec`] a store for one type of values and
+//! [`ByteStrings`] one for values whose length is known only at run time. All stores share a solver,
+//! `solve`, and differ in where a key's row has its columns.
+//!
+//! **Distribution.** Filling writes each determined column as an affine function of the undetermined
+//! ones, one column for each independent equation, and leaves the others as they were. Started from
+//! uniformly random columns ([`Free::Random`]), it therefore gives each solution of the equations with
+//! the same probability; and where the values are uniform too and the rows independent, each vector.
 
+mod bytes;
+mod dense;
+pub mod paxos;
+mod placed;
 pub mod rr22;
+mod solve;
+
+use rand::Rng;
+use rayon::prelude::*;
+use vesica_primitives::{BinaryVector, Block};
+
+pub use bytes::ByteStrings;
+pub use dense::{Binary, Field};
+pub use placed::PlacedKeys;
+
+/// Keys handled at a time: fills the pipeline of the cipher.
+const BATCH: usize = 32;
 
 /// Encoding failed: for distinct keys and a seed drawn after them, with a probability of at most
 /// 2^-λ.
@@ -25,4 +50,108 @@ pub enum Free {
     Zero,
     /// Uniformly random values: needed where the store itself is seen.
     Random,
+}
+
+/// A store for some shape and seed: clusters of columns, and the rows that keys have in them.
+pub trait Okvs: Sync {
+    /// Room for solving one cluster after the other.
+    type Workspace: Default + Send;
+
+    /// How many clusters there are; each is a store of its own for its part of the keys.
+    fn clusters(&self) -> usize;
+
+    /// Columns of one cluster, at least 1.
+    fn cluster_columns(&self) -> usize;
+
+    /// Columns in all: the length of an encoding.
+    fn columns(&self) -> usize {
+        self.clusters() * self.cluster_columns()
+    }
+
+    /// Sorts keys by their cluster.
+    ///
+    /// # Panics
+    /// If there are 2^32 keys or more.
+    fn place(&self, keys: &[Block]) -> PlacedKeys;
+
+    /// Finds an order in which the equations of a cluster's keys can be solved, whatever their values.
+    ///
+    /// # Errors
+    /// [`Error::Overflow`] and [`Error::NoSolution`], with a probability of at most 2^-λ over all
+    /// clusters for distinct keys.
+    fn solve_cluster(&self, keys: &[Block], workspace: &mut Self::Workspace) -> Result<(), Error>;
+}
+
+/// A store for values of the type `V`.
+pub trait Codec<V: BinaryVector>: Okvs {
+    /// Makes the keys that `workspace` has last solved decode to `values`, in their order. What
+    /// `columns` holds stays where no equation determines a column.
+    ///
+    /// # Errors
+    /// [`Error::NoSolution`] where equations depend on each other and their values do not agree: those
+    /// of two equal keys with different values, and otherwise with a probability of at most 2^-λ.
+    fn fill_cluster(
+        &self,
+        keys: &[Block],
+        values: &[V],
+        columns: &mut [V],
+        workspace: &Self::Workspace,
+    ) -> Result<(), Error>;
+
+    /// Writes what each key of a cluster with these `columns` decodes to.
+    fn decode_cluster(&self, keys: &[Block], columns: &[V], values: &mut [V]);
+
+    /// The part of an encoding that belongs to one cluster: solves it and fills it.
+    ///
+    /// # Errors
+    /// As [`Okvs::solve_cluster`] and [`Codec::fill_cluster`].
+    fn encode_cluster(
+        &self,
+        keys: &[Block],
+        values: &[V],
+        columns: &mut [V],
+        workspace: &mut Self::Workspace,
+    ) -> Result<(), Error> {
+        self.solve_cluster(keys, workspace)?;
+        self.fill_cluster(keys, values, columns, workspace)
+    }
+
+    /// The encoding under which each key decodes to `value(position, key)`.
+    ///
+    /// # Errors
+    /// As [`Codec::encode_cluster`].
+    fn encode<R: Rng + ?Sized>(
+        &self,
+        keys: &PlacedKeys,
+        value: impl Fn(u32, Block) -> V + Sync,
+        free: Free,
+        rng: &mut R,
+    ) -> Result<Vec<V>, Error> {
+        let mut columns = vec![V::default(); self.columns()];
+        if free == Free::Random {
+            columns.iter_mut().for_each(|column| *column = V::random(rng));
+        }
+        let clusters = columns.par_chunks_exact_mut(self.cluster_columns()).enumerate();
+        clusters.try_for_each_init(Self::Workspace::default, |workspace, (cluster, columns)| {
+            let (positions, keys) = (&keys.positions()[keys.cluster(cluster)], keys.keys(cluster));
+            let rows = positions.iter().zip(keys);
+            let values: Vec<V> = rows.map(|(position, key)| value(*position, *key)).collect();
+            self.encode_cluster(keys, &values, columns, workspace)
+        })?;
+        Ok(columns)
+    }
+
+    /// What each key decodes to, in the order of the placed keys.
+    ///
+    /// # Panics
+    /// If `columns` is not as long as an encoding.
+    fn decode(&self, keys: &PlacedKeys, columns: &[V]) -> Vec<V> {
+        assert_eq!(columns.len(), self.columns(), "as many columns as the shape has");
+        let mut values = vec![V::default(); keys.len()];
+        let clusters = columns.par_chunks_exact(self.cluster_columns()).enumerate();
+        clusters.zip(keys.cut(&mut values, 1)).for_each(|((cluster, columns), values)| {
+            self.decode_cluster(keys.keys(cluster), columns, values);
+        });
+        values
+    }
 }

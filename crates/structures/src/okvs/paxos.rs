@@ -1,0 +1,125 @@
+//! PaXoS (Pinkas, Rosulek, Trieu, Yanai: EUROCRYPT 2020) as in Rindal and Schoppmann (EUROCRYPT 2021),
+//! Figure 1: two sparse columns a row and binary dense ones, in a single cluster.
+//!
+//! Rows are edges between columns. Peeling strips the trees and leaves the 2-core, whose rows need
+//! dense columns; with [`Free::Random`](super::Free::Random) this is XoPaXoS, which draws the vertices
+//! of the 2-core and the dense columns that no pivot takes (step 5) and one root of each tree (step 7)
+//! uniformly.
+//!
+//! Deviation from the papers: of the 2-core, only one row for each independent cycle is solved in
+//! the dense columns; once it is set aside, the rest of the 2-core is a forest like any other. Figure 1
+//! solves all of the 2-core in dense columns, of which it has 1.4 log n + λ; but at 2.4 n columns a
+//! cycle of length k appears with a probability of about (5/6)^k / 2k, so that too large a 2-core is by
+//! far more frequent than 2^-λ. Both are solutions of the same equations, decoded in the same way
+//! and with free columns equally distributed.
+
+use vesica_params::okvs::{DensePart, Shape};
+use vesica_primitives::{
+    BinaryVector, Block,
+    aes::{Aes128, CorrelationRobust},
+};
+
+use super::{
+    BATCH, Binary, Codec, Error, Okvs, PlacedKeys,
+    rr22::{hashes, take},
+    solve::{self, Rows, Solver},
+};
+
+const WEIGHT: usize = 2;
+
+/// A store for some shape and seed.
+pub struct Paxos {
+    shape: Shape,
+    sparse_hash: CorrelationRobust,
+    dense_hash: CorrelationRobust,
+    /// The bits of a row's dense block that count.
+    dense_mask: Block,
+}
+
+/// Room for solving.
+#[derive(Default)]
+pub struct Workspace(Solver<u32, WEIGHT, Binary>);
+
+impl Paxos {
+    /// The store of a shape under a seed that was drawn after the keys were fixed.
+    ///
+    /// # Panics
+    /// If the shape is none of `vesica_params::okvs::paxos`, or of more than 2^32 columns.
+    pub fn new(shape: Shape, seed: Block) -> Self {
+        assert_eq!((shape.weight, shape.clusters), (WEIGHT, 1), "two sparse columns a row");
+        assert!(shape.dense_part == DensePart::Binary, "a binary dense part");
+        assert!(shape.sparse == 0 || shape.sparse >= WEIGHT, "columns for a row");
+        assert!(shape.sparse > 0 || shape.capacity <= 128, "few rows where all columns are dense");
+        assert!(shape.dense <= 128, "sets of dense columns fit a block");
+        assert!(shape.sparse.max(shape.capacity) < 1 << 32, "columns and rows have 32-bit numbers");
+        let seed = Aes128::new(seed);
+        let hash = |purpose| CorrelationRobust::new(seed.encrypt_block(Block(purpose)));
+        let dense_mask = Block(u128::MAX.checked_shr(128 - shape.dense as u32).unwrap_or(0));
+        Self { shape, sparse_hash: hash(0), dense_hash: hash(1), dense_mask }
+    }
+
+    /// The shape.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+}
+
+impl Rows<u32, WEIGHT> for Paxos {
+    type Dense = Binary;
+
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    #[inline]
+    fn sparse(&self, keys: &[Block]) -> [[u32; WEIGHT]; BATCH] {
+        let sparse = self.shape.sparse;
+        hashes(&self.sparse_hash, keys).map(|mut fraction| {
+            let first = take(&mut fraction.0, sparse);
+            // Counted among the columns other than the first.
+            let second = take(&mut fraction.0, sparse - 1);
+            [first, second + u32::from(second >= first)]
+        })
+    }
+
+    #[inline]
+    fn dense(&self, keys: &[Block]) -> [Block; BATCH] {
+        hashes(&self.dense_hash, keys).map(|hash| hash & self.dense_mask)
+    }
+}
+
+impl Okvs for Paxos {
+    type Workspace = Workspace;
+
+    fn clusters(&self) -> usize {
+        1
+    }
+
+    fn cluster_columns(&self) -> usize {
+        self.shape.cluster_columns()
+    }
+
+    fn place(&self, keys: &[Block]) -> PlacedKeys {
+        PlacedKeys::new(keys, 1, |_| [0; BATCH])
+    }
+
+    fn solve_cluster(&self, keys: &[Block], workspace: &mut Workspace) -> Result<(), Error> {
+        workspace.0.solve(self, keys)
+    }
+}
+
+impl<V: BinaryVector> Codec<V> for Paxos {
+    fn fill_cluster(
+        &self,
+        keys: &[Block],
+        values: &[V],
+        columns: &mut [V],
+        workspace: &Workspace,
+    ) -> Result<(), Error> {
+        workspace.0.fill(self, keys, values, columns)
+    }
+
+    fn decode_cluster(&self, keys: &[Block], columns: &[V], values: &mut [V]) {
+        solve::decode::<u32, WEIGHT, V, Self>(self, keys, columns, values);
+    }
+}

@@ -1,0 +1,99 @@
+//! Keys sorted by cluster.
+
+use std::ops::Range;
+
+use vesica_primitives::Block;
+
+use super::BATCH;
+
+/// Keys sorted by cluster, so that a store is worked on one cluster at a time.
+#[derive(Debug)]
+pub struct PlacedKeys {
+    keys: Vec<Block>,
+    positions: Vec<u32>,
+    /// `starts[cluster]..starts[cluster + 1]` are a cluster's keys.
+    starts: Vec<usize>,
+}
+
+impl PlacedKeys {
+    /// Sorts keys by the clusters that `clusters_of` gives for up to [`BATCH`] of them.
+    ///
+    /// # Panics
+    /// If there are more than 2^32 keys.
+    pub(super) fn new(
+        keys: &[Block],
+        clusters: usize,
+        clusters_of: impl Fn(&[Block]) -> [u32; BATCH],
+    ) -> Self {
+        let count = u32::try_from(keys.len()).expect("positions have 32 bits");
+        if clusters == 1 {
+            let starts = vec![0, keys.len()];
+            return Self { keys: keys.to_vec(), positions: (0..count).collect(), starts };
+        }
+        let mut cluster_of = vec![0u32; keys.len()];
+        let mut starts = vec![0; clusters + 1];
+        for (keys, cluster_of) in keys.chunks(BATCH).zip(cluster_of.chunks_mut(BATCH)) {
+            let found = clusters_of(keys);
+            for (found, cluster) in found.iter().zip(cluster_of) {
+                *cluster = *found;
+                starts[*found as usize + 1] += 1;
+            }
+        }
+        let mut sum = 0;
+        for start in &mut starts {
+            sum += *start;
+            *start = sum;
+        }
+        let mut next = starts.clone();
+        let mut placed = vec![Block::ZERO; keys.len()];
+        let mut positions = vec![0; keys.len()];
+        for ((position, key), cluster) in (0..).zip(keys).zip(cluster_of) {
+            let slot = &mut next[cluster as usize];
+            placed[*slot] = *key;
+            positions[*slot] = position;
+            *slot += 1;
+        }
+        Self { keys: placed, positions, starts }
+    }
+
+    /// How many keys there are.
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Whether there is no key.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// The position that each key had before, in the order in which a store decodes.
+    pub fn positions(&self) -> &[u32] {
+        &self.positions
+    }
+
+    /// As [`PlacedKeys::positions`], for good.
+    pub fn into_positions(self) -> Vec<u32> {
+        self.positions
+    }
+
+    /// The keys of a cluster.
+    pub fn keys(&self, cluster: usize) -> &[Block] {
+        &self.keys[self.cluster(cluster)]
+    }
+
+    /// Where a cluster's keys stand among all placed keys.
+    pub fn cluster(&self, cluster: usize) -> Range<usize> {
+        self.starts[cluster]..self.starts[cluster + 1]
+    }
+
+    /// A slice with `width` places for each key, cut by cluster.
+    pub(super) fn cut<'a, T>(&self, mut slice: &'a mut [T], width: usize) -> Vec<&'a mut [T]> {
+        assert_eq!(slice.len(), self.len() * width, "a place for each key");
+        let cut = |ends: &[usize]| {
+            let (part, rest) = std::mem::take(&mut slice).split_at_mut((ends[1] - ends[0]) * width);
+            slice = rest;
+            part
+        };
+        self.starts.windows(2).map(cut).collect()
+    }
+}

@@ -1,0 +1,277 @@
+//! The OKVS of Raghuraman and Rindal (CCS 2022), §§2–4: three sparse columns a row and a few dense
+//! ones, binary or over GF(2^128), in one cluster or in many that fit a cache.
+//!
+//! A key's row falls into one cluster and has three distinct sparse columns there; see
+//! [`vesica_params::okvs::DensePart`] for the dense ones. Deviation from the paper: each cluster pays
+//! for the number of clusters (the authors' code does not), see `vesica_params::okvs`.
+//!
+//! Rows are hashes of keys by AES with feed-forward, which in the ideal-cipher model is a one-way
+//! function although the seed is public; with the columns of [`Shape::one_way`] one cannot choose
+//! keys by their rows.
+
+use std::marker::PhantomData;
+
+use vesica_params::okvs::{DensePart, Shape};
+use vesica_primitives::{
+    BinaryVector, Block,
+    aes::{Aes128, CorrelationRobust},
+};
+
+use super::{
+    BATCH, Binary, Codec, Error, Field, Okvs, PlacedKeys,
+    dense::{Dense, DenseValues},
+    solve::{self, Rows, Solver},
+};
+
+const WEIGHT: usize = 3;
+
+/// A store for some shape and seed.
+pub struct Rr22<D = Binary> {
+    shape: Shape,
+    sparse_hash: CorrelationRobust,
+    dense_hash: CorrelationRobust,
+    /// The bits of a row's dense block that count.
+    dense_mask: Block,
+    dense_part: PhantomData<D>,
+}
+
+/// Room for solving one cluster after the other.
+pub struct Workspace<D: Dense = Binary> {
+    /// For clusters of fewer than 2^16 rows and columns.
+    narrow: Solver<u16, WEIGHT, D>,
+    wide: Solver<u32, WEIGHT, D>,
+}
+
+impl<D: Dense> Default for Workspace<D> {
+    fn default() -> Self {
+        Self { narrow: Solver::default(), wide: Solver::default() }
+    }
+}
+
+impl Rr22 {
+    /// The store of a shape with a binary dense part, under a seed that was drawn after the keys were
+    /// fixed.
+    ///
+    /// # Panics
+    /// If the shape is none of `vesica_params::okvs::shape`, or of more than 2^32 columns a cluster.
+    pub fn new(shape: Shape, seed: Block) -> Self {
+        assert!(shape.dense_part == DensePart::Binary, "a binary dense part");
+        let dense_mask = u128::MAX.checked_shr(128 - shape.dense as u32).unwrap_or(0);
+        Self::with(shape, seed, Block(dense_mask))
+    }
+}
+
+impl Rr22<Field> {
+    /// As [`Rr22::new`] for a shape with a dense part over GF(2^128), as of
+    /// `vesica_params::okvs::shape_over_field`.
+    ///
+    /// # Panics
+    /// As [`Rr22::new`].
+    pub fn over_field(shape: Shape, seed: Block) -> Self {
+        assert!(shape.dense_part == DensePart::Field, "a dense part over GF(2^128)");
+        Self::with(shape, seed, Block(u128::MAX))
+    }
+}
+
+impl<D: Dense> Rr22<D> {
+    fn with(shape: Shape, seed: Block, dense_mask: Block) -> Self {
+        assert_eq!(shape.weight, WEIGHT, "three sparse columns a row");
+        assert!(shape.sparse == 0 || shape.sparse >= WEIGHT, "columns for a row");
+        assert!(shape.sparse > 0 || shape.capacity <= 128, "few rows where all columns are dense");
+        assert!(shape.dense <= 128, "sets of dense columns fit a block");
+        assert!(shape.sparse.max(shape.capacity) < 1 << 32, "columns and rows have 32-bit numbers");
+        let seed = Aes128::new(seed);
+        let hash = |purpose| CorrelationRobust::new(seed.encrypt_block(Block(purpose)));
+        Self {
+            shape,
+            sparse_hash: hash(0),
+            dense_hash: hash(1),
+            dense_mask,
+            dense_part: PhantomData,
+        }
+    }
+
+    /// The shape.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// Whether numbers of rows and columns fit 16 bits.
+    fn is_narrow(&self) -> bool {
+        self.shape.sparse.max(self.shape.capacity) < 1 << 16
+    }
+
+    /// A hash of each of up to [`BATCH`] keys, for the cluster and the sparse columns.
+    #[inline]
+    fn places(&self, keys: &[Block]) -> [Block; BATCH] {
+        hashes(&self.sparse_hash, keys)
+    }
+
+    #[inline]
+    fn cluster(&self, place: Block) -> u32 {
+        scaled(place.0 as u32, self.shape.clusters)
+    }
+}
+
+/// A number below `range` from 32 random bits; the deviation from uniform is below range / 2^32.
+#[inline]
+fn scaled(random: u32, range: usize) -> u32 {
+    ((u64::from(random) * range as u64) >> 32) as u32
+}
+
+/// A number below `range` from the front of a random fraction, and the rest of the fraction.
+#[inline]
+pub(super) fn take(fraction: &mut u128, range: usize) -> u32 {
+    let low = (*fraction as u64 as u128) * range as u128;
+    let high = (*fraction >> 64) * range as u128 + (low >> 64);
+    *fraction = high << 64 | low & u128::from(u64::MAX);
+    (high >> 64) as u32
+}
+
+/// The hash of each of up to [`BATCH`] keys.
+#[inline]
+pub(super) fn hashes(hash: &CorrelationRobust, keys: &[Block]) -> [Block; BATCH] {
+    let mut hashes = [Block::ZERO; BATCH];
+    hashes[..keys.len()].copy_from_slice(keys);
+    hash.apply(&mut hashes[..keys.len()]);
+    hashes
+}
+
+/// Three distinct columns from three that are counted among those not taken yet: steps over the
+/// taken ones.
+#[inline]
+fn distinct(first: u32, mut second: u32, mut third: u32) -> [u32; WEIGHT] {
+    second += u32::from(second >= first);
+    third += u32::from(third >= first.min(second));
+    third += u32::from(third >= first.max(second));
+    [first, second, third]
+}
+
+impl<D: Dense> Rows<u16, WEIGHT> for Rr22<D> {
+    type Dense = D;
+
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Columns are fields of 32 bits, scaled: with fewer than 2^16 columns, uniform up to 2^-16.
+    #[inline]
+    fn sparse(&self, keys: &[Block]) -> [[u16; WEIGHT]; BATCH] {
+        let sparse = self.shape.sparse;
+        self.places(keys).map(|place| {
+            let scaled = |field: u32, range| scaled((place.0 >> (32 * field)) as u32, range);
+            let columns = distinct(scaled(1, sparse), scaled(2, sparse - 1), scaled(3, sparse - 2));
+            columns.map(|column| column as u16)
+        })
+    }
+
+    #[inline]
+    fn dense(&self, keys: &[Block]) -> [Block; BATCH] {
+        hashes(&self.dense_hash, keys).map(|hash| hash & self.dense_mask)
+    }
+}
+
+impl<D: Dense> Rows<u32, WEIGHT> for Rr22<D> {
+    type Dense = D;
+
+    fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// The cluster has the low 32 bits; the other 96, as a fraction, are enough for three columns of
+    /// 2^29 to be uniform up to 2^-9, and of 2^21 up to 2^-33.
+    #[inline]
+    fn sparse(&self, keys: &[Block]) -> [[u32; WEIGHT]; BATCH] {
+        let sparse = self.shape.sparse;
+        self.places(keys).map(|place| {
+            let mut fraction = place.0 & !u128::from(u32::MAX);
+            let mut next = |range| take(&mut fraction, range);
+            distinct(next(sparse), next(sparse - 1), next(sparse - 2))
+        })
+    }
+
+    #[inline]
+    fn dense(&self, keys: &[Block]) -> [Block; BATCH] {
+        <Self as Rows<u16, WEIGHT>>::dense(self, keys)
+    }
+}
+
+impl<D: Dense> Okvs for Rr22<D> {
+    type Workspace = Workspace<D>;
+
+    fn clusters(&self) -> usize {
+        self.shape.clusters
+    }
+
+    fn cluster_columns(&self) -> usize {
+        self.shape.cluster_columns()
+    }
+
+    fn place(&self, keys: &[Block]) -> PlacedKeys {
+        let clusters_of = |keys: &[Block]| self.places(keys).map(|place| self.cluster(place));
+        PlacedKeys::new(keys, self.shape.clusters, clusters_of)
+    }
+
+    fn solve_cluster(&self, keys: &[Block], workspace: &mut Workspace<D>) -> Result<(), Error> {
+        if self.is_narrow() {
+            workspace.narrow.solve(self, keys)
+        } else {
+            workspace.wide.solve(self, keys)
+        }
+    }
+}
+
+impl<V: BinaryVector, D: DenseValues<V>> Codec<V> for Rr22<D> {
+    fn fill_cluster(
+        &self,
+        keys: &[Block],
+        values: &[V],
+        columns: &mut [V],
+        workspace: &Workspace<D>,
+    ) -> Result<(), Error> {
+        if self.is_narrow() {
+            workspace.narrow.fill(self, keys, values, columns)
+        } else {
+            workspace.wide.fill(self, keys, values, columns)
+        }
+    }
+
+    fn decode_cluster(&self, keys: &[Block], columns: &[V], values: &mut [V]) {
+        if self.is_narrow() {
+            solve::decode::<u16, WEIGHT, V, Self>(self, keys, columns, values);
+        } else {
+            solve::decode::<u32, WEIGHT, V, Self>(self, keys, columns, values);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_distinct_and_each_choice_is_as_likely() {
+        let mut seen = [0; 125];
+        for first in 0..5 {
+            for second in 0..4 {
+                for third in 0..3 {
+                    let [a, b, c] = distinct(first, second, third);
+                    assert!(a != b && b != c && c != a);
+                    seen[(25 * a + 5 * b + c) as usize] += 1;
+                }
+            }
+        }
+        assert_eq!(seen.into_iter().max(), Some(1));
+        assert_eq!(seen.into_iter().sum::<u32>(), 60);
+    }
+
+    #[test]
+    fn numbers_taken_from_a_fraction_are_its_digits() {
+        // 0.7265625 = 0.BA in hexadecimal; in tens: 7, 2, 6.
+        let mut fraction = 0xba << 120;
+        assert_eq!([(); 3].map(|()| take(&mut fraction, 10)), [7, 2, 6]);
+        let mut fraction = u128::MAX;
+        assert_eq!(take(&mut fraction, 1 << 30), (1 << 30) - 1);
+        assert_eq!(take(&mut fraction, u32::MAX as usize), u32::MAX - 1);
+    }
+}

@@ -5,7 +5,10 @@ use std::collections::HashMap;
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use vesica_oprf::{
     Error,
-    rs21::{Receiver, Sender, Values},
+    rs21::{
+        Values,
+        semi_honest::{Receiver, Sender},
+    },
 };
 use vesica_ot::{
     extension::softspoken::{SmallField, semi_honest},
@@ -13,6 +16,7 @@ use vesica_ot::{
 };
 use vesica_params::{lpn, okvs};
 use vesica_primitives::Block;
+use vesica_structures::okvs::rr22::Rr22;
 use vesica_testkit::two_party::{self, Link};
 
 const FIELD: SmallField = SmallField::new(8);
@@ -27,12 +31,12 @@ fn evaluate<A: Subspace>(
         Link::Memory,
         |channel, rng| {
             let mut cot = semi_honest::Sender::setup(FIELD, channel, rng)?;
-            let party = Sender::<A>::setup(shape, bits, lpn::FAST, &mut cot, channel, rng)?;
+            let party = Sender::<Rr22, A>::setup(shape, bits, lpn::FAST, &mut cot, channel, rng)?;
             Ok::<_, Error>(party.evaluate(sender, channel)?)
         },
         |channel, rng| {
             let mut cot = semi_honest::Receiver::setup(FIELD, channel, rng)?;
-            let party = Receiver::<A>::setup(shape, bits, lpn::FAST, &mut cot, channel, rng)?;
+            let party = Receiver::<Rr22, A>::setup(shape, bits, lpn::FAST, &mut cot, channel, rng)?;
             party.evaluate(receiver, channel, rng)
         },
     );

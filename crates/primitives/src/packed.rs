@@ -5,9 +5,11 @@ pub fn packed_len(count: usize, bits: u32) -> usize {
     (count * bits as usize).div_ceil(8)
 }
 
-/// Packs numbers of `bits` bits, 1 to 128, the first into the lowest bits.
-pub fn pack(numbers: impl Iterator<Item = u128>, count: usize, bits: u32) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(packed_len(count, bits) + 8);
+/// Appends numbers of `bits` bits, 1 to 128, to `bytes`, the first into the lowest bits of the first
+/// byte.
+pub fn pack_into(bytes: &mut Vec<u8>, numbers: impl ExactSizeIterator<Item = u128>, bits: u32) {
+    let end = bytes.len() + packed_len(numbers.len(), bits);
+    bytes.reserve(end - bytes.len() + 8);
     // Bits that do not fill a word yet, and how many there are.
     let (mut word, mut filled) = (0u64, 0);
     let mut push = |part: u64, len: u32| {
@@ -20,7 +22,7 @@ pub fn pack(numbers: impl Iterator<Item = u128>, count: usize, bits: u32) -> Vec
         word = part.checked_shr(64 - filled).unwrap_or(0);
         filled = filled + len - 64;
     };
-    for number in numbers.take(count) {
+    for number in numbers {
         if bits <= 64 {
             push(number as u64, bits);
         } else {
@@ -29,8 +31,7 @@ pub fn pack(numbers: impl Iterator<Item = u128>, count: usize, bits: u32) -> Vec
         }
     }
     bytes.extend_from_slice(&word.to_le_bytes());
-    bytes.truncate(packed_len(count, bits));
-    bytes
+    bytes.truncate(end);
 }
 
 /// Unpacks `count` numbers of `bits` bits each; what is missing at the end counts as zeros.
@@ -67,9 +68,10 @@ mod tests {
             for count in [0, 1, 2, 3, 17, 64, 101] {
                 let numbers: Vec<u128> =
                     (0..count).map(|_| rng.random::<u128>() >> (128 - bits)).collect();
-                let bytes = pack(numbers.iter().copied(), count, bits);
-                assert_eq!(bytes.len(), packed_len(count, bits));
-                let unpacked: Vec<u128> = unpack(&bytes, count, bits).collect();
+                let mut bytes = vec![7];
+                pack_into(&mut bytes, numbers.iter().copied(), bits);
+                assert_eq!((bytes[0], bytes.len()), (7, 1 + packed_len(count, bits)));
+                let unpacked: Vec<u128> = unpack(&bytes[1..], count, bits).collect();
                 assert_eq!(unpacked, numbers, "{count} of {bits} bits");
             }
         }

@@ -13,13 +13,15 @@
 
 use rand::CryptoRng;
 use vesica_net::Channel;
-use vesica_oprf::rs21 as oprf;
+use vesica_oprf::rs21::semi_honest as oprf;
 use vesica_ot::{
     extension::softspoken::{SmallField, semi_honest},
     vole::{Subspace, silent},
 };
 use vesica_params::{LAMBDA, lpn, okvs, subfield};
-use vesica_primitives::{Block, packed::packed_len};
+use vesica_primitives::Block;
+
+use vesica_structures::okvs::rr22::Rr22;
 
 use crate::{Adversary, Cost, Error, Item, Learns, Protocol, Result, Sizes, Status, tags::Tags};
 
@@ -58,10 +60,9 @@ fn cost(sizes: Sizes) -> Cost {
     let (shape, bits) = (shape(sizes), subfield::bits(sizes.sender));
     let (ot, vole) =
         (semi_honest::setup_bytes(FIELD), silent::bytes(shape.columns(), bits, lpn::FAST, FIELD));
-    let clusters = shape.clusters * packed_len(shape.cluster_columns(), bits);
     let list = Tags::new(sizes).list_len(sizes.sender);
     Cost {
-        bytes_to_sender: (ot.to_sender + vole.to_sender + size_of::<Block>() + clusters) as f64,
+        bytes_to_sender: (ot.to_sender + vole.to_sender + oprf::bytes(shape, bits)) as f64,
         bytes_to_receiver: (ot.to_receiver + vole.to_receiver + list) as f64,
         rounds: 8,
     }
@@ -70,7 +71,7 @@ fn cost(sizes: Sizes) -> Cost {
 /// The party that can evaluate the OPRF everywhere.
 struct Sender<A> {
     sizes: Sizes,
-    oprf: oprf::Sender<A>,
+    oprf: oprf::Sender<Rr22, A>,
 }
 
 impl<A: Subspace> Sender<A> {
@@ -106,7 +107,7 @@ impl<A: Subspace> crate::Sender for Sender<A> {
 /// The party that learns the intersection.
 struct Receiver<A> {
     sizes: Sizes,
-    oprf: oprf::Receiver<A>,
+    oprf: oprf::Receiver<Rr22, A>,
 }
 
 impl<A: Subspace> Receiver<A> {

@@ -13,13 +13,15 @@ fn okvs(criterion: &mut Criterion) {
     rayon::ThreadPoolBuilder::new().num_threads(1).build_global().expect("the first pool");
     let mut rng = StdRng::seed_from_u64(1);
     let keys: Vec<Block> = (0..KEYS).map(|_| Block::random(&mut rng)).collect();
-    let store = Rr22::new(okvs::shape(KEYS, 1 << 15, LAMBDA), Block::random(&mut rng));
+    let store = <Rr22>::new(okvs::shape(KEYS, 1 << 15, LAMBDA), Block::random(&mut rng));
     let mut group = criterion.benchmark_group("rr22, clusters of 2^15");
     group.sample_size(20).throughput(Throughput::Elements(KEYS as u64));
     group.bench_function("place", |bencher| bencher.iter(|| store.place(&keys)));
     let placed = store.place(&keys);
     group.bench_function("encode 64 bits", |bencher| {
-        bencher.iter(|| store.encode(&placed, |_, key| key.low(), Free::Zero, &mut rng).unwrap());
+        bencher.iter(|| {
+            store.encode(&placed, |_, key| key.low(), Free::Zero, &mut rng).expect("distinct keys")
+        });
     });
     let columns: Vec<Block> = (0..store.columns()).map(|_| Block::random(&mut rng)).collect();
     group.bench_function("decode 128 bits", |bencher| {

@@ -1,6 +1,7 @@
 //! The dense columns of a cluster: what a row has in them, and the equations in them alone that are
 //! left over when the sparse columns are solved.
 
+use vesica_params::okvs::DensePart;
 use vesica_primitives::{
     BinaryVector, Block,
     gf::{invert128, multiply128},
@@ -13,6 +14,9 @@ const GROUP: usize = 8;
 
 /// A kind of dense part. A row's part is known by a random block.
 pub trait Dense: Send + Sync {
+    /// Which part of a shape this is.
+    const PART: DensePart;
+
     /// Left-over equations, solved whatever their values.
     type System: Default + Send + Sync;
 
@@ -67,6 +71,8 @@ pub struct BinarySystem {
 }
 
 impl Dense for Binary {
+    const PART: DensePart = DensePart::Binary;
+
     type System = BinarySystem;
 
     fn width(_: usize) -> usize {
@@ -188,6 +194,8 @@ impl FieldEquation {
 }
 
 impl Dense for Field {
+    const PART: DensePart = DensePart::Field;
+
     type System = FieldSystem;
 
     fn width(columns: usize) -> usize {

@@ -22,6 +22,7 @@ mod solve;
 
 use rand::Rng;
 use rayon::prelude::*;
+use vesica_params::okvs::Shape;
 use vesica_primitives::{BinaryVector, Block};
 
 pub use bytes::ByteStrings;
@@ -56,6 +57,14 @@ pub enum Free {
 pub trait Okvs: Sync {
     /// Room for solving one cluster after the other.
     type Workspace: Default + Send;
+
+    /// The store of a shape under a seed that was drawn after the keys were fixed.
+    ///
+    /// # Panics
+    /// If the shape is for another kind of store.
+    fn new(shape: Shape, seed: Block) -> Self
+    where
+        Self: Sized;
 
     /// How many clusters there are; each is a store of its own for its part of the keys.
     fn clusters(&self) -> usize;

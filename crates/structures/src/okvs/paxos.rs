@@ -41,23 +41,6 @@ pub struct Paxos {
 pub struct Workspace(Solver<u32, WEIGHT, Binary>);
 
 impl Paxos {
-    /// The store of a shape under a seed that was drawn after the keys were fixed.
-    ///
-    /// # Panics
-    /// If the shape is none of `vesica_params::okvs::paxos`, or of more than 2^32 columns.
-    pub fn new(shape: Shape, seed: Block) -> Self {
-        assert_eq!((shape.weight, shape.clusters), (WEIGHT, 1), "two sparse columns a row");
-        assert!(shape.dense_part == DensePart::Binary, "a binary dense part");
-        assert!(shape.sparse == 0 || shape.sparse >= WEIGHT, "columns for a row");
-        assert!(shape.sparse > 0 || shape.capacity <= 128, "few rows where all columns are dense");
-        assert!(shape.dense <= 128, "sets of dense columns fit a block");
-        assert!(shape.sparse.max(shape.capacity) < 1 << 32, "columns and rows have 32-bit numbers");
-        let seed = Aes128::new(seed);
-        let hash = |purpose| CorrelationRobust::new(seed.encrypt_block(Block(purpose)));
-        let dense_mask = Block(u128::MAX.checked_shr(128 - shape.dense as u32).unwrap_or(0));
-        Self { shape, sparse_hash: hash(0), dense_hash: hash(1), dense_mask }
-    }
-
     /// The shape.
     pub fn shape(&self) -> Shape {
         self.shape
@@ -90,6 +73,19 @@ impl Rows<u32, WEIGHT> for Paxos {
 
 impl Okvs for Paxos {
     type Workspace = Workspace;
+
+    fn new(shape: Shape, seed: Block) -> Self {
+        assert_eq!((shape.weight, shape.clusters), (WEIGHT, 1), "two sparse columns a row");
+        assert!(shape.dense_part == DensePart::Binary, "a binary dense part");
+        assert!(shape.sparse == 0 || shape.sparse >= WEIGHT, "columns for a row");
+        assert!(shape.sparse > 0 || shape.capacity <= 128, "few rows where all columns are dense");
+        assert!(shape.dense <= 128, "sets of dense columns fit a block");
+        assert!(shape.sparse.max(shape.capacity) < 1 << 32, "columns and rows have 32-bit numbers");
+        let seed = Aes128::new(seed);
+        let hash = |purpose| CorrelationRobust::new(seed.encrypt_block(Block(purpose)));
+        let dense_mask = Block(u128::MAX.checked_shr(128 - shape.dense as u32).unwrap_or(0));
+        Self { shape, sparse_hash: hash(0), dense_hash: hash(1), dense_mask }
+    }
 
     fn clusters(&self) -> usize {
         1

@@ -76,6 +76,11 @@ impl PlacedKeys {
         self.positions
     }
 
+    /// All keys, sorted by cluster.
+    pub fn all(&self) -> &[Block] {
+        &self.keys
+    }
+
     /// The keys of a cluster.
     pub fn keys(&self, cluster: usize) -> &[Block] {
         &self.keys[self.cluster(cluster)]
@@ -87,7 +92,7 @@ impl PlacedKeys {
     }
 
     /// A slice with `width` places for each key, cut by cluster.
-    pub(super) fn cut<'a, T>(&self, mut slice: &'a mut [T], width: usize) -> Vec<&'a mut [T]> {
+    pub fn cut<'a, T>(&self, mut slice: &'a mut [T], width: usize) -> Vec<&'a mut [T]> {
         assert_eq!(slice.len(), self.len() * width, "a place for each key");
         let cut = |ends: &[usize]| {
             let (part, rest) = std::mem::take(&mut slice).split_at_mut((ends[1] - ends[0]) * width);

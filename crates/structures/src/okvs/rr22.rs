@@ -18,7 +18,7 @@ use vesica_primitives::{
 };
 
 use super::{
-    BATCH, Binary, Codec, Error, Field, Okvs, PlacedKeys,
+    BATCH, Binary, Codec, Error, Okvs, PlacedKeys,
     dense::{Dense, DenseValues},
     solve::{self, Rows, Solver},
 };
@@ -48,49 +48,7 @@ impl<D: Dense> Default for Workspace<D> {
     }
 }
 
-impl Rr22 {
-    /// The store of a shape with a binary dense part, under a seed that was drawn after the keys were
-    /// fixed.
-    ///
-    /// # Panics
-    /// If the shape is none of `vesica_params::okvs::shape`, or of more than 2^32 columns a cluster.
-    pub fn new(shape: Shape, seed: Block) -> Self {
-        assert!(shape.dense_part == DensePart::Binary, "a binary dense part");
-        let dense_mask = u128::MAX.checked_shr(128 - shape.dense as u32).unwrap_or(0);
-        Self::with(shape, seed, Block(dense_mask))
-    }
-}
-
-impl Rr22<Field> {
-    /// As [`Rr22::new`] for a shape with a dense part over GF(2^128), as of
-    /// `vesica_params::okvs::shape_over_field`.
-    ///
-    /// # Panics
-    /// As [`Rr22::new`].
-    pub fn over_field(shape: Shape, seed: Block) -> Self {
-        assert!(shape.dense_part == DensePart::Field, "a dense part over GF(2^128)");
-        Self::with(shape, seed, Block(u128::MAX))
-    }
-}
-
 impl<D: Dense> Rr22<D> {
-    fn with(shape: Shape, seed: Block, dense_mask: Block) -> Self {
-        assert_eq!(shape.weight, WEIGHT, "three sparse columns a row");
-        assert!(shape.sparse == 0 || shape.sparse >= WEIGHT, "columns for a row");
-        assert!(shape.sparse > 0 || shape.capacity <= 128, "few rows where all columns are dense");
-        assert!(shape.dense <= 128, "sets of dense columns fit a block");
-        assert!(shape.sparse.max(shape.capacity) < 1 << 32, "columns and rows have 32-bit numbers");
-        let seed = Aes128::new(seed);
-        let hash = |purpose| CorrelationRobust::new(seed.encrypt_block(Block(purpose)));
-        Self {
-            shape,
-            sparse_hash: hash(0),
-            dense_hash: hash(1),
-            dense_mask,
-            dense_part: PhantomData,
-        }
-    }
-
     /// The shape.
     pub fn shape(&self) -> Shape {
         self.shape
@@ -198,6 +156,27 @@ impl<D: Dense> Rows<u32, WEIGHT> for Rr22<D> {
 
 impl<D: Dense> Okvs for Rr22<D> {
     type Workspace = Workspace<D>;
+
+    fn new(shape: Shape, seed: Block) -> Self {
+        assert_eq!(shape.weight, WEIGHT, "three sparse columns a row");
+        assert_eq!(shape.dense_part, D::PART, "dense columns of this kind");
+        assert!(shape.sparse == 0 || shape.sparse >= WEIGHT, "columns for a row");
+        assert!(shape.sparse > 0 || shape.capacity <= 128, "few rows where all columns are dense");
+        assert!(shape.dense <= 128, "sets of dense columns fit a block");
+        assert!(shape.sparse.max(shape.capacity) < 1 << 32, "columns and rows have 32-bit numbers");
+        let seed = Aes128::new(seed);
+        let hash = |purpose| CorrelationRobust::new(seed.encrypt_block(Block(purpose)));
+        Self {
+            shape,
+            sparse_hash: hash(0),
+            dense_hash: hash(1),
+            dense_mask: Block(match D::PART {
+                DensePart::Binary => u128::MAX.checked_shr(128 - shape.dense as u32).unwrap_or(0),
+                DensePart::Field => u128::MAX,
+            }),
+            dense_part: PhantomData,
+        }
+    }
 
     fn clusters(&self) -> usize {
         self.shape.clusters

@@ -1,0 +1,239 @@
+//! Against parties that deviate. Beyond the steps of [`super`]:
+//!
+//! - S → R at the end of step 1: a commitment to w_S. R sends its own share w_R with the OKVS seed in
+//!   step 2; S opens w_S once it has all of a + P. Both take w = w_S + w_R.
+//! - The OKVS seed is hashed with the commitment, so that neither party chooses rows or h alone.
+//! - Points are digests of 256 bits. Their head gives the row, their tail h: π(tail) ⊕ tail in
+//!   GF(2^128) under a public key of the session, a random oracle in the ideal-cipher model. Rows are
+//!   one-way (`Shape::one_way`, or dense columns over the field).
+//! - H(u, y) = BLAKE3 of u and the whole digest y, keyed by w: a random oracle that nobody has asked
+//!   before w is fixed. So a value that S sends belongs to one y, that of the one query that gave it, and
+//!   128 bits are enough.
+//!
+//! The VOLE is over GF(2^128) and malicious: entries of few bits would let R grind for points at which
+//! its P decodes to h (RR22 §5).
+//!
+//! **What R can get beyond its points.** P has m columns for n points, so R can make P decode to h at more
+//! than n points, if it finds them before it sends P. [`vesica_params::effective_inputs`] says at how many at
+//! the most, for some number of queries to h, and without any assumption on rows; under RS21's
+//! Conjecture 2.1 (rows are one-way) it is at most m. S has no such freedom: each of its values is one
+//! input.
+
+use std::{marker::PhantomData, ops::Range};
+
+use rand::CryptoRng;
+use vesica_net::{Channel, Deviation};
+use vesica_ot::{
+    CotReceiver, CotSender, Malicious,
+    vole::{self, silent},
+};
+use vesica_params::{Adversary, lpn::Lpn, okvs::Shape};
+use vesica_primitives::{
+    Block,
+    aes::{Aes128, CorrelationRobust},
+    hash::{IndexedRow, RowHash, truncate},
+};
+use vesica_structures::okvs::{Codec, Okvs, PlacedKeys};
+
+use super::{Values, masked, masked::Placed};
+use crate::Error;
+
+/// Malicious, in the random-oracle and ideal-cipher models.
+pub const ADVERSARY: Adversary =
+    Adversary::weakest(&[vole::silent::malicious::ADVERSARY, Adversary::Malicious]);
+
+/// The check by which a receiver refuses a sender's share of w.
+pub const CHECK: &str = "opening of the sender's share of w";
+
+const COMMITMENT: &str = "rs21/commitment";
+const SEED: &str = "rs21/seed";
+const OPENING: &str = "rs21/opening";
+
+/// Bits of an element.
+const BITS: u32 = 128;
+
+/// Points whose hashes are made together: fill the pipelines of cipher and hash.
+const BATCH: usize = 64;
+
+/// Payload bytes of an evaluation: to the sender, and to the receiver.
+pub fn bytes(shape: Shape) -> vesica_ot::Bytes {
+    vesica_ot::Bytes {
+        to_sender: 2 * size_of::<Block>() + masked::bytes(shape, BITS),
+        to_receiver: blake3::OUT_LEN + size_of::<Block>(),
+    }
+}
+
+/// Points as digests of 256 bits, in two halves; as many heads as tails.
+#[derive(Debug, Clone, Copy)]
+pub struct Digests<'a> {
+    /// The first halves.
+    pub heads: &'a [Block],
+    /// The second halves.
+    pub tails: &'a [Block],
+}
+
+fn commit(share: Block) -> blake3::Hash {
+    blake3::Hasher::new_derive_key("vesica rs21 commitment v1").update(&share.to_bytes()).finalize()
+}
+
+/// What both parties know from seed and commitment on: the OKVS and h; with this party's points.
+struct Public<O> {
+    okvs: O,
+    point_hash: CorrelationRobust,
+}
+
+impl<O: Okvs> Public<O> {
+    fn new(shape: Shape, commitment: &[u8; blake3::OUT_LEN], seed: Block) -> Self {
+        let mut hasher = blake3::Hasher::new_derive_key("vesica rs21 seed v1");
+        hasher.update(commitment).update(&seed.to_bytes());
+        let root = Aes128::new(truncate(&hasher.finalize()));
+        let key = |purpose| root.encrypt_block(Block(purpose));
+        Self { okvs: O::new(shape, key(0)), point_hash: CorrelationRobust::new(key(1)) }
+    }
+}
+
+/// Points in the order of their clusters.
+struct Points {
+    heads: PlacedKeys,
+    tails: Vec<Block>,
+}
+
+impl Points {
+    fn new(okvs: &impl Okvs, points: Digests<'_>) -> Self {
+        assert_eq!(points.heads.len(), points.tails.len(), "a tail for each head");
+        let heads = okvs.place(points.heads);
+        let tails = heads.positions().iter().map(|i| points.tails[*i as usize]).collect();
+        Self { heads, tails }
+    }
+
+    fn placed<'a, O>(&'a self, okvs: &'a O) -> Placed<'a, O> {
+        Placed { okvs, points: &self.heads, bits: BITS }
+    }
+
+    /// Appends h of some points.
+    fn hash(&self, point_hash: &CorrelationRobust, of: Range<usize>, out: &mut Vec<Block>) {
+        let first = out.len();
+        out.extend_from_slice(&self.tails[of]);
+        point_hash.apply(&mut out[first..]);
+    }
+
+    /// Replaces the value u of each of some points by H(u, point).
+    fn finish(&self, hash: &RowHash, of: Range<usize>, values: &mut [Block]) {
+        let points = self.heads.all()[of.clone()].iter().zip(&self.tails[of]);
+        let mut rows = [IndexedRow::default(); BATCH];
+        let mut points = points;
+        for values in values.chunks_mut(BATCH) {
+            let rows = &mut rows[..values.len()];
+            for ((row, value), (head, tail)) in rows.iter_mut().zip(&*values).zip(&mut points) {
+                *row = IndexedRow::new(0, &[*value, *head, *tail, Block::ZERO]);
+            }
+            hash.hash(rows, values);
+        }
+    }
+}
+
+/// The party that can evaluate the function everywhere.
+pub struct Sender<O> {
+    shape: Shape,
+    share: silent::SenderShare,
+    w: Block,
+    commitment: blake3::Hash,
+    kind: PhantomData<fn() -> O>,
+}
+
+impl<O: Codec<Block>> Sender<O> {
+    /// Step 1, with the receiver's shape.
+    pub fn setup(
+        shape: Shape,
+        lpn: Lpn,
+        cot: &mut (impl CotSender + Malicious),
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_net::Result<Self> {
+        let share = silent::malicious::send(shape.columns(), lpn, cot, channel, rng)?;
+        let w = Block::random(rng);
+        let commitment = commit(w);
+        channel.send(COMMITMENT, commitment.as_bytes())?;
+        channel.flush()?;
+        Ok(Self { shape, share, w, commitment, kind: PhantomData })
+    }
+
+    /// Steps 3 and 4 for each of `points`, as the receiver's clusters come in.
+    pub fn evaluate(
+        mut self,
+        points: Digests<'_>,
+        channel: &mut Channel,
+    ) -> vesica_net::Result<Values> {
+        let mut received = [Block::ZERO; 2];
+        channel.recv_slice(SEED, &mut received)?;
+        let [seed, other] = received;
+        let public = Public::<O>::new(self.shape, self.commitment.as_bytes(), seed);
+        let points = Points::new(&public.okvs, points);
+        let hash = RowHash::new(self.w ^ other);
+        let values = points.placed(&public.okvs).evaluate(
+            &self.share.delta,
+            &mut self.share.b,
+            |of, out| points.hash(&public.point_hash, of, out),
+            |of, values| points.finish(&hash, of, values),
+            channel,
+        )?;
+        channel.send_slice(OPENING, &[self.w])?;
+        Ok(Values { positions: points.heads.into_positions(), values })
+    }
+}
+
+/// The party that learns the function's values at its points.
+pub struct Receiver<O> {
+    shape: Shape,
+    share: silent::ReceiverShare<Block>,
+    commitment: [u8; blake3::OUT_LEN],
+    kind: PhantomData<fn() -> O>,
+}
+
+impl<O: Codec<Block>> Receiver<O> {
+    /// Step 1 for points that fit the shape.
+    pub fn setup(
+        shape: Shape,
+        lpn: Lpn,
+        cot: &mut (impl CotReceiver + Malicious),
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_net::Result<Self> {
+        let share = silent::malicious::receive(shape.columns(), lpn, cot, channel, rng)?;
+        let mut commitment = [0; blake3::OUT_LEN];
+        channel.recv_into(COMMITMENT, &mut commitment)?;
+        Ok(Self { shape, share, commitment, kind: PhantomData })
+    }
+
+    /// Steps 2 and 4: the value at each of `points`, which are distinct.
+    ///
+    /// # Errors
+    /// [`Error::Okvs`] with a probability of at most 2^-λ, and a deviation where S opens its share of w
+    /// to something else.
+    pub fn evaluate(
+        self,
+        points: Digests<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Values, Error> {
+        // 2.
+        let (seed, own) = (Block::random(rng), Block::random(rng));
+        let public = Public::<O>::new(self.shape, &self.commitment, seed);
+        channel.send_slice(SEED, &[seed, own])?;
+        channel.flush()?;
+        let points = Points::new(&public.okvs, points);
+        let placed = points.placed(&public.okvs);
+        let h = |of: Range<usize>, out: &mut Vec<Block>| points.hash(&public.point_hash, of, out);
+        placed.send_masked(&self.share.a, h, channel)?;
+        let mut other = [Block::ZERO];
+        channel.recv_slice(OPENING, &mut other)?;
+        if commit(other[0]).as_bytes() != &self.commitment {
+            return Err(channel.deviation(Deviation::CheckFailed { check: CHECK }).into());
+        }
+        // 4.
+        let hash = RowHash::new(own ^ other[0]);
+        let finish = |of: Range<usize>, values: &mut [Block]| points.finish(&hash, of, values);
+        let values = placed.decode(&self.share.c, finish);
+        Ok(Values { positions: points.heads.into_positions(), values })
+    }
+}

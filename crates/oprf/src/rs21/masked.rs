@@ -1,0 +1,173 @@
+//! Steps 2 to 4 for any h and H: the encoding under its mask, and decoding on both sides.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+use vesica_net::Channel;
+use vesica_ot::vole::Subspace;
+use vesica_params::okvs::Shape;
+use vesica_primitives::{
+    Block, Delta,
+    packed::{pack_into, packed_len, unpack},
+};
+use vesica_structures::okvs::{self, Codec, Okvs, PlacedKeys};
+
+use crate::Error;
+
+const COLUMNS: &str = "rs21/columns";
+
+/// Payload bytes of the columns, all of them to the sender.
+pub(super) fn bytes(shape: Shape, bits: u32) -> usize {
+    shape.clusters * packed_len(shape.cluster_columns(), bits)
+}
+
+/// Points and the OKVS they are placed in, with elements of `bits` bits.
+pub(super) struct Placed<'a, O> {
+    pub okvs: &'a O,
+    pub points: &'a PlacedKeys,
+    pub bits: u32,
+}
+
+/// What one thread needs for one cluster after the other.
+struct Scratch<A, W> {
+    workspace: W,
+    hashes: Vec<A>,
+    columns: Vec<A>,
+    bytes: Vec<u8>,
+}
+
+impl<A, W: Default> Default for Scratch<A, W> {
+    fn default() -> Self {
+        let workspace = W::default();
+        Self { workspace, hashes: Vec::new(), columns: Vec::new(), bytes: Vec::new() }
+    }
+}
+
+impl<O: Okvs> Placed<'_, O> {
+    /// Clusters are handled in groups of as many as there are threads.
+    fn groups(&self) -> impl Iterator<Item = Range<usize>> + use<O> {
+        let (clusters, group) = (self.okvs.clusters(), rayon::current_num_threads());
+        (0..clusters).step_by(group).map(move |first| first..(first + group).min(clusters))
+    }
+
+    /// The columns of one cluster among those of all.
+    fn columns(&self, cluster: usize) -> Range<usize> {
+        let width = self.okvs.cluster_columns();
+        cluster * width..(cluster + 1) * width
+    }
+
+    fn scratch<A>(&self) -> Vec<Scratch<A, O::Workspace>> {
+        let threads = rayon::current_num_threads().min(self.okvs.clusters());
+        (0..threads).map(|_| Scratch::default()).collect()
+    }
+
+    /// Step 2: sends a + P, where `h(points, out)` appends the hashes of some placed points.
+    pub fn send_masked<A: Subspace>(
+        &self,
+        a: &[A],
+        h: impl Fn(Range<usize>, &mut Vec<A>) + Sync,
+        channel: &mut Channel,
+    ) -> Result<(), Error>
+    where
+        O: Codec<A>,
+    {
+        let mut scratch = self.scratch();
+        for group in self.groups() {
+            let clusters = group.clone().into_par_iter().zip(&mut scratch);
+            clusters.try_for_each(|(cluster, scratch)| self.mask(cluster, a, &h, scratch))?;
+            for scratch in &scratch[..group.len()] {
+                channel.send(COLUMNS, &scratch.bytes)?;
+            }
+            channel.flush()?;
+        }
+        Ok(())
+    }
+
+    fn mask<A: Subspace>(
+        &self,
+        cluster: usize,
+        a: &[A],
+        h: &impl Fn(Range<usize>, &mut Vec<A>),
+        scratch: &mut Scratch<A, O::Workspace>,
+    ) -> Result<(), okvs::Error>
+    where
+        O: Codec<A>,
+    {
+        let Scratch { workspace, hashes, columns, bytes } = scratch;
+        hashes.clear();
+        h(self.points.cluster(cluster), hashes);
+        columns.clear();
+        columns.resize(self.okvs.cluster_columns(), A::default());
+        self.okvs.encode_cluster(self.points.keys(cluster), hashes, columns, workspace)?;
+        let masked =
+            columns.iter().zip(&a[self.columns(cluster)]).map(|(p, a)| (*p ^ *a).embed().0);
+        bytes.clear();
+        pack_into(bytes, masked, self.bits);
+        Ok(())
+    }
+
+    /// Step 4 at the receiver: H of what each placed point decodes to in c, where `finish(points,
+    /// values)` applies H to those of some points.
+    pub fn decode(
+        &self,
+        c: &[Block],
+        finish: impl Fn(Range<usize>, &mut [Block]) + Sync,
+    ) -> Vec<Block>
+    where
+        O: Codec<Block>,
+    {
+        let mut values = vec![Block::ZERO; self.points.len()];
+        let places = self.points.cut(&mut values, 1);
+        places.into_par_iter().enumerate().for_each(|(cluster, values)| {
+            let columns = &c[self.columns(cluster)];
+            self.okvs.decode_cluster(self.points.keys(cluster), columns, values);
+            finish(self.points.cluster(cluster), values);
+        });
+        values
+    }
+
+    /// Steps 3 and 4 at the sender, as the receiver's clusters come in: F of each placed point. Takes b
+    /// and leaves k in its place.
+    pub fn evaluate<A: Subspace>(
+        &self,
+        delta: &Delta,
+        b: &mut [Block],
+        h: impl Fn(Range<usize>, &mut Vec<A>) + Sync,
+        finish: impl Fn(Range<usize>, &mut [Block]) + Sync,
+        channel: &mut Channel,
+    ) -> vesica_net::Result<Vec<Block>>
+    where
+        O: Codec<Block>,
+    {
+        let delta = delta.expose()[0];
+        let width = self.okvs.cluster_columns();
+        let mut scratch = self.scratch::<A>();
+        let mut values = vec![Block::ZERO; self.points.len()];
+        let mut places = self.points.cut(&mut values, 1).into_iter();
+        let mut columns = b.chunks_exact_mut(width);
+        for group in self.groups() {
+            for scratch in &mut scratch[..group.len()] {
+                scratch.bytes.resize(packed_len(width, self.bits), 0);
+                channel.recv_into(COLUMNS, &mut scratch.bytes)?;
+            }
+            let count = group.len();
+            let places: Vec<_> = places.by_ref().take(count).collect();
+            let columns: Vec<_> = columns.by_ref().take(count).collect();
+            let clusters = group.into_par_iter().zip(&mut scratch).zip(columns).zip(places);
+            clusters.for_each(|(((cluster, scratch), k), values)| {
+                // 3.
+                let masked = unpack(&scratch.bytes, width, self.bits);
+                scratch.columns.clear();
+                scratch.columns.extend(masked.map(|m| A::truncate(Block(m), self.bits)));
+                A::add_products(k, &scratch.columns, delta);
+                // 4.
+                self.okvs.decode_cluster(self.points.keys(cluster), k, values);
+                scratch.hashes.clear();
+                h(self.points.cluster(cluster), &mut scratch.hashes);
+                A::add_products(values, &scratch.hashes, delta);
+                finish(self.points.cluster(cluster), values);
+            });
+        }
+        Ok(values)
+    }
+}

@@ -14,7 +14,7 @@ use rand::{SeedableRng, rngs::StdRng};
 use serde::Serialize;
 use vesica_net::{Channel, Meter, transport::memory};
 use vesica_primitives::{Block, aes::Prg, secret::Seed};
-use vesica_psi::{CATALOGUE, Item, MAX_ITEMS, Protocol, Sizes};
+use vesica_psi::{CATALOGUE, Digest, MAX_ITEMS, Protocol, Set, Sizes};
 
 /// Times protocols against each other, both parties in one process, in turn.
 #[derive(Debug, Args)]
@@ -121,7 +121,9 @@ impl Bench {
         }
         let mut wrong = 0;
         for SetSizes(sizes) in &self.sizes {
-            let sets = Sets::generate(*sizes);
+            let long = self.protocols.iter().any(|protocol| protocol.digest == Digest::Long);
+            let digest = if long { Digest::Long } else { Digest::Short };
+            let sets = Sets::generate(*sizes, digest);
             for _ in 0..self.repeat {
                 for protocol in &self.protocols {
                     let record = run_once(protocol, &sets, self.threads)?;
@@ -161,19 +163,29 @@ impl Bench {
 /// Two sets of which half of the smaller is shared, and what the receiver should find.
 struct Sets {
     sizes: Sizes,
-    receiver: Vec<Item>,
-    sender: Vec<Item>,
+    receiver: Set,
+    sender: Set,
     expected: Vec<u32>,
 }
 
 impl Sets {
-    fn generate(sizes: Sizes) -> Self {
+    fn generate(sizes: Sizes, digest: Digest) -> Self {
         let shared = sizes.sender.min(sizes.receiver) / 2;
-        let mut items = vec![Block::ZERO; sizes.sender + sizes.receiver - shared];
-        Prg::new(&Seed::random(&mut rand::rng())).fill(&mut items);
-        // The shared items are the receiver's last and the sender's first.
-        let receiver = items[..sizes.receiver].to_vec();
-        let sender = items.split_off(sizes.receiver - shared);
+        let random = || {
+            let mut blocks = vec![Block::ZERO; sizes.sender + sizes.receiver - shared];
+            Prg::new(&Seed::random(&mut rand::rng())).fill(&mut blocks);
+            // The shared items are the receiver's last and the sender's first.
+            let receiver = blocks[..sizes.receiver].to_vec();
+            (receiver, blocks.split_off(sizes.receiver - shared))
+        };
+        let heads = random();
+        let (receiver, sender) = match digest {
+            Digest::Short => (Set::short(heads.0), Set::short(heads.1)),
+            Digest::Long => {
+                let tails = random();
+                (Set::long(heads.0, tails.0), Set::long(heads.1, tails.1))
+            }
+        };
         let expected = (sizes.receiver - shared..sizes.receiver).map(|i| i as u32).collect();
         Self { sizes, receiver, sender, expected }
     }
@@ -196,14 +208,20 @@ fn run_once(
             sender_pool.install(|| {
                 let mut rng: StdRng = StdRng::from_rng(&mut rand::rng());
                 start.wait();
-                vesica_psi::send(protocol, &sets.sender, MAX_ITEMS, &mut to_receiver, &mut rng)
+                vesica_psi::send(
+                    protocol,
+                    sets.sender.items(),
+                    MAX_ITEMS,
+                    &mut to_receiver,
+                    &mut rng,
+                )
             })
         });
         let (received, seconds) = receiver_pool.install(|| {
             let mut rng = StdRng::from_rng(&mut rand::rng());
             start.wait();
             let started = Instant::now();
-            let items = &sets.receiver;
+            let items = sets.receiver.items();
             let received =
                 vesica_psi::receive(protocol, items, MAX_ITEMS, &mut to_sender, &mut rng);
             (received, started.elapsed().as_secs_f64())

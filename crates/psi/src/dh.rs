@@ -27,7 +27,7 @@ use vesica_primitives::{
 use zeroize::Zeroizing;
 
 use crate::{
-    Adversary, Cost, Item, Learns, Protocol, Result, Sizes, Status,
+    Adversary, Cost, Digest, Items, Learns, Protocol, Result, Sizes, Status,
     tags::{Tags, refuse_duplicates},
 };
 
@@ -39,6 +39,7 @@ pub static UNBLINDING: Protocol = Protocol {
     status: Status::Recommended,
     adversary: Adversary::SemiHonest,
     learns: Learns::INTERSECTION,
+    digest: Digest::Short,
     cost: |sizes| cost::<Ristretto>(sizes, Tags::new(sizes).list_len(sizes.sender)),
     sender: |sizes, _, _| Ok(Party::<Ristretto>::boxed(sizes, Variant::Unblinding)),
     receiver: |sizes, _, _| Ok(Party::<Ristretto>::boxed(sizes, Variant::Unblinding)),
@@ -52,6 +53,7 @@ pub static CLASSIC: Protocol = Protocol {
     status: Status::Sound,
     adversary: Adversary::SemiHonest,
     learns: Learns::INTERSECTION,
+    digest: Digest::Short,
     cost: |sizes| {
         cost::<Ristretto>(sizes, sizes.sender * size_of::<<Ristretto as Group>::Encoded>())
     },
@@ -97,7 +99,7 @@ impl<G: Group> Party<G> {
 impl<G: Group> crate::Sender for Party<G> {
     fn send(
         self: Box<Self>,
-        items: &[Item],
+        items: Items<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
@@ -116,7 +118,7 @@ impl<G: Group> crate::Sender for Party<G> {
         // 3.
         channel.phase("own-items");
         let mut own = Vec::with_capacity(items.len());
-        for chunk in items.chunks(CHUNK) {
+        for chunk in items.heads().chunks(CHUNK) {
             own.extend(mul_all::<G>(&hash_all::<G>(chunk), &alpha));
             channel.busy()?;
         }
@@ -140,7 +142,7 @@ impl<G: Group> crate::Sender for Party<G> {
 impl<G: Group> crate::Receiver for Party<G> {
     fn receive(
         self: Box<Self>,
-        items: &[Item],
+        items: Items<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u32>> {
@@ -150,7 +152,7 @@ impl<G: Group> crate::Receiver for Party<G> {
         channel.phase("exponentiate");
         let mut returned = Vec::with_capacity(items.len());
         let mut under_way = 0;
-        for chunk in items.chunks(CHUNK) {
+        for chunk in items.heads().chunks(CHUNK) {
             channel.send_slice(BLINDED, &mul_all::<G>(&hash_all::<G>(chunk), &beta))?;
             channel.flush()?;
             if under_way > 0 {
@@ -176,7 +178,7 @@ impl<G: Group> Party<G> {
     /// Step 3 of `dh`.
     fn compare_tags(
         &self,
-        items: &[Item],
+        items: Items<'_>,
         returned: &[G::Element],
         beta: &G::Scalar,
         channel: &mut Channel,
@@ -235,9 +237,9 @@ fn recv_points<G: Group>(
 }
 
 /// H of each item.
-fn hash_all<G: Group>(items: &[Item]) -> Vec<G::Element> {
-    let hash = |item: &Item| G::hash("vesica dh item v1", &item.to_bytes());
-    items.par_iter().with_min_len(TASK).map(hash).collect()
+fn hash_all<G: Group>(heads: &[Block]) -> Vec<G::Element> {
+    let hash = |head: &Block| G::hash("vesica dh item v1", &head.to_bytes());
+    heads.par_iter().with_min_len(TASK).map(hash).collect()
 }
 
 /// The encodings of s · P for each P.

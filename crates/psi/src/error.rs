@@ -18,6 +18,12 @@ pub enum Error {
         /// Position of the other.
         second: usize,
     },
+    /// The protocol takes digests of 256 bits, and the caller brought 128.
+    #[error("`{protocol}` takes digests of 256 bits; it was given 128")]
+    ShortDigests {
+        /// The protocol's key.
+        protocol: &'static str,
+    },
     /// One side's set is larger than the protocol is made for.
     #[error("a set of {items} items is more than the most allowed, {max}")]
     TooManyItems {

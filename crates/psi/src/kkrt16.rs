@@ -31,7 +31,8 @@ use vesica_structures::{
 };
 
 use crate::{
-    Adversary, Cost, Error, Item, Learns, Protocol, Result, Sizes, Status, coin, tags::Tags,
+    Adversary, Cost, Digest, Error, Items, Learns, Protocol, Result, Sizes, Status, coin,
+    tags::Tags,
 };
 
 /// Its entry in the catalogue.
@@ -42,6 +43,7 @@ pub static PROTOCOL: Protocol = Protocol {
     status: Status::Recommended,
     adversary: Adversary::weakest(&[oprf::ADVERSARY, Adversary::SemiHonest]),
     learns: Learns::INTERSECTION,
+    digest: Digest::Short,
     cost,
     sender: |sizes, channel, rng| {
         channel.phase("base-ot");
@@ -83,10 +85,10 @@ fn word(item: Block, hash: usize) -> Block {
 }
 
 /// The items, permuted under a seed that both drew.
-fn permute(items: &[Item], channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Vec<Block>> {
+fn permute(heads: &[Block], channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Vec<Block>> {
     channel.phase("hash");
     let seed = coin::toss_semi_honest(channel, rng)?;
-    let mut permuted = items.to_vec();
+    let mut permuted = heads.to_vec();
     Aes128::new(seed).encrypt(&mut permuted);
     Ok(permuted)
 }
@@ -100,12 +102,12 @@ pub struct Sender {
 impl crate::Sender for Sender {
     fn send(
         self: Box<Self>,
-        items: &[Item],
+        items: Items<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
         // 1.
-        let permuted = permute(items, channel, rng)?;
+        let permuted = permute(items.heads(), channel, rng)?;
         // 2.
         let table = SimpleTable::new(&permuted, BinMap::new(bins(self.sizes).bins));
         if let Some((first, second)) = table.duplicate(&permuted) {
@@ -141,12 +143,12 @@ pub struct Receiver {
 impl crate::Receiver for Receiver {
     fn receive(
         self: Box<Self>,
-        items: &[Item],
+        items: Items<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u32>> {
         // 1.
-        let permuted = permute(items, channel, rng)?;
+        let permuted = permute(items.heads(), channel, rng)?;
         // 2.
         let table = CuckooTable::new(&permuted, bins(self.sizes))?;
         // 3.

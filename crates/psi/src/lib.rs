@@ -13,6 +13,7 @@ pub mod catalogue;
 mod coin;
 pub mod dh;
 pub mod error;
+pub mod items;
 pub mod kkrt16;
 pub mod naive;
 pub mod protocol;
@@ -23,6 +24,7 @@ mod tags;
 
 pub use catalogue::{CATALOGUE, find};
 pub use error::{Error, Result};
-pub use protocol::{Cost, Item, Learns, Prepare, Protocol, Receiver, Sender, Sizes, Status};
+pub use items::{Digest, Items, Set};
+pub use protocol::{Cost, Learns, Prepare, Protocol, Receiver, Sender, Sizes, Status};
 pub use session::{MAX_ITEMS, receive, send};
 pub use vesica_params::Adversary;

@@ -15,7 +15,7 @@ use vesica_net::Channel;
 use vesica_primitives::{Block, hash::truncate};
 
 use crate::{
-    Adversary, Cost, Item, Learns, Protocol, Result, Sizes, Status,
+    Adversary, Cost, Digest, Items, Learns, Protocol, Result, Sizes, Status,
     tags::{Tags, refuse_duplicates},
 };
 
@@ -30,6 +30,7 @@ pub static PROTOCOL: Protocol = Protocol {
         receiver: "the intersection, and whether any item it can guess is in the sender's set",
         sender: "the size of the receiver's set",
     },
+    digest: Digest::Short,
     cost,
     sender: |sizes, _, _| Ok(Box::new(Sender { sizes })),
     receiver: |sizes, _, _| Ok(Box::new(Receiver { sizes })),
@@ -44,9 +45,9 @@ fn cost(sizes: Sizes) -> Cost {
 }
 
 /// H_k of each item.
-fn hash_all(key: &[u8; 32], items: &[Item]) -> Vec<Block> {
-    let hash = |item: &Item| truncate(&blake3::keyed_hash(key, &item.to_bytes()));
-    items.par_iter().map(hash).collect()
+fn hash_all(key: &[u8; 32], heads: &[Block]) -> Vec<Block> {
+    let hash = |head: &Block| truncate(&blake3::keyed_hash(key, &head.to_bytes()));
+    heads.par_iter().map(hash).collect()
 }
 
 /// The party that hands over its hashes.
@@ -58,7 +59,7 @@ pub struct Sender {
 impl crate::Sender for Sender {
     fn send(
         self: Box<Self>,
-        items: &[Item],
+        items: Items<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
@@ -70,7 +71,7 @@ impl crate::Sender for Sender {
         rng.fill_bytes(&mut key);
         channel.send(KEY, &key)?;
         channel.flush()?;
-        let hashes = hash_all(&key, items).into_iter().map(|hash| tags.of(hash)).collect();
+        let hashes = hash_all(&key, items.heads()).into_iter().map(|hash| tags.of(hash)).collect();
         channel.phase("compare");
         tags.send_list(LIST, hashes, items, channel)
     }
@@ -85,7 +86,7 @@ pub struct Receiver {
 impl crate::Receiver for Receiver {
     fn receive(
         self: Box<Self>,
-        items: &[Item],
+        items: Items<'_>,
         channel: &mut Channel,
         _: &mut dyn CryptoRng,
     ) -> Result<Vec<u32>> {
@@ -95,7 +96,7 @@ impl crate::Receiver for Receiver {
         channel.phase("hash");
         let mut key = [0; 32];
         channel.recv_into(KEY, &mut key)?;
-        let mine = hash_all(&key, items)
+        let mine = hash_all(&key, items.heads())
             .into_iter()
             .enumerate()
             .map(|(position, hash)| tags.tagged(hash, position))

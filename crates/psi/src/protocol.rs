@@ -3,13 +3,8 @@
 use rand::CryptoRng;
 use vesica_net::Channel;
 use vesica_params::Adversary;
-use vesica_primitives::Block;
 
-use crate::Result;
-
-/// An element of a set: 128 bits that stand for a row's key. Items need not look random, but they
-/// must be distinct.
-pub type Item = Block;
+use crate::{Digest, Items, Result};
 
 /// The sizes of the two sets. Both parties learn both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,14 +18,15 @@ pub struct Sizes {
 /// The party that helps, ready for its input. It learns the size of the receiver's set and nothing
 /// else.
 pub trait Sender {
-    /// The part of the protocol that needs the items: as many as were agreed, and distinct.
+    /// The part of the protocol that needs the items: as many as were agreed, and distinct. Their
+    /// digests are as long as the protocol takes.
     ///
     /// # Errors
     /// [`Error::DuplicateItem`](crate::Error::DuplicateItem), and whatever the connection or the peer
     /// make go wrong.
     fn send(
         self: Box<Self>,
-        items: &[Item],
+        items: Items<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<()>;
@@ -45,7 +41,7 @@ pub trait Receiver {
     /// As [`Sender::send`].
     fn receive(
         self: Box<Self>,
-        items: &[Item],
+        items: Items<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u32>>;
@@ -124,6 +120,8 @@ pub struct Protocol {
     pub adversary: Adversary,
     /// Who learns what.
     pub learns: Learns,
+    /// How much of each key's digest it takes.
+    pub digest: Digest,
     /// Predicted cost.
     pub cost: fn(Sizes) -> Cost,
     /// Prepares a sender.

@@ -9,7 +9,7 @@ use rand::CryptoRng;
 use vesica_net::Channel;
 use vesica_primitives::{Block, hash::truncate};
 
-use crate::{Item, Result, Sizes, tags::Tags};
+use crate::{Items, Result, Sizes, tags::Tags};
 
 const KEY: &str = "reveal/key";
 const COUNT: &str = "reveal/count";
@@ -17,7 +17,7 @@ const LIST: &str = "reveal/list";
 
 /// The receiver's side: tells the sender which items they share.
 pub fn tell(
-    shared: &[Item],
+    shared: Items<'_>,
     sizes: Sizes,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
@@ -28,9 +28,9 @@ pub fn tell(
     channel.send(KEY, &key)?;
     channel.send(COUNT, &(shared.len() as u64).to_le_bytes())?;
     let tags = Tags::new(sizes);
-    let hashes = shared.iter().map(|item| tags.of(hash(&key, *item))).collect();
+    let hashes = hash_all(&key, shared).map(|hash| tags.of(hash)).collect();
     // The items come from a set: there are none to look for that are equal.
-    tags.send_list(LIST, hashes, &[], channel)?;
+    tags.send_list(LIST, hashes, Items::from(&[][..]), channel)?;
     Ok(channel.flush()?)
 }
 
@@ -38,7 +38,7 @@ pub fn tell(
 ///
 /// # Errors
 /// A deviation where the receiver names more items than either has, or one that is not of `items`.
-pub fn learn(items: &[Item], sizes: Sizes, channel: &mut Channel) -> Result<Vec<u32>> {
+pub fn learn(items: Items<'_>, sizes: Sizes, channel: &mut Channel) -> Result<Vec<u32>> {
     channel.phase("reveal");
     let (mut key, mut count) = ([0; 32], [0; 8]);
     channel.recv_into(KEY, &mut key)?;
@@ -49,10 +49,9 @@ pub fn learn(items: &[Item], sizes: Sizes, channel: &mut Channel) -> Result<Vec<
         .filter(|count| *count <= most)
         .ok_or_else(|| channel.malformed(COUNT, "more shared items than a set has"))?;
     let tags = Tags::new(sizes);
-    let mine = items
-        .iter()
+    let mine = hash_all(&key, items)
         .enumerate()
-        .map(|(position, item)| tags.tagged(hash(&key, *item), position))
+        .map(|(position, hash)| tags.tagged(hash, position))
         .collect();
     let mut positions = tags.recv_matches(LIST, count, mine, items, channel)?;
     if positions.len() != count {
@@ -62,6 +61,14 @@ pub fn learn(items: &[Item], sizes: Sizes, channel: &mut Channel) -> Result<Vec<
     Ok(positions)
 }
 
-fn hash(key: &[u8; 32], item: Item) -> Block {
-    truncate(&blake3::keyed_hash(key, &item.to_bytes()))
+/// The keyed hash of each item, of its tail too if it has one.
+fn hash_all(key: &[u8; 32], items: Items<'_>) -> impl Iterator<Item = Block> {
+    let mut hasher = blake3::Hasher::new_keyed(key);
+    (0..items.len()).map(move |position| {
+        hasher.reset().update(&items.heads()[position].to_bytes());
+        if let Some(tail) = items.tails().get(position) {
+            hasher.update(&tail.to_bytes());
+        }
+        truncate(&hasher.finalize())
+    })
 }

@@ -23,7 +23,9 @@ use vesica_primitives::Block;
 
 use vesica_structures::okvs::rr22::Rr22;
 
-use crate::{Adversary, Cost, Error, Item, Learns, Protocol, Result, Sizes, Status, tags::Tags};
+use crate::{
+    Adversary, Cost, Digest, Error, Items, Learns, Protocol, Result, Sizes, Status, tags::Tags,
+};
 
 /// Its entry in the catalogue.
 pub static PROTOCOL: Protocol = Protocol {
@@ -33,6 +35,7 @@ pub static PROTOCOL: Protocol = Protocol {
     status: Status::Research,
     adversary: Adversary::weakest(&[oprf::ADVERSARY, semi_honest::ADVERSARY]),
     learns: Learns::INTERSECTION,
+    digest: Digest::Short,
     cost,
     sender: |sizes, channel, rng| match subfield::bits(sizes.sender) {
         ..=64 => Ok(Box::new(Sender::<u64>::prepare(sizes, channel, rng)?)),
@@ -88,13 +91,13 @@ impl<A: Subspace> Sender<A> {
 impl<A: Subspace> crate::Sender for Sender<A> {
     fn send(
         self: Box<Self>,
-        items: &[Item],
+        items: Items<'_>,
         channel: &mut Channel,
         _: &mut dyn CryptoRng,
     ) -> Result<()> {
         // 1.
         channel.phase("oprf");
-        let evaluated = self.oprf.evaluate(items, channel)?;
+        let evaluated = self.oprf.evaluate(items.heads(), channel)?;
         // 2.
         channel.phase("list");
         let tags = Tags::new(self.sizes);
@@ -125,13 +128,13 @@ impl<A: Subspace> Receiver<A> {
 impl<A: Subspace> crate::Receiver for Receiver<A> {
     fn receive(
         self: Box<Self>,
-        items: &[Item],
+        items: Items<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u32>> {
         // 1.
         channel.phase("oprf");
-        let evaluated = self.oprf.evaluate(items, channel, rng)?;
+        let evaluated = self.oprf.evaluate(items.heads(), channel, rng)?;
         // 3.
         channel.phase("list");
         let tags = Tags::new(self.sizes);

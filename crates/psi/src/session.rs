@@ -3,7 +3,7 @@
 use rand::CryptoRng;
 use vesica_net::Channel;
 
-use crate::{Error, Item, Protocol, Result, Sizes};
+use crate::{Error, Items, Protocol, Result, Sizes};
 
 /// The most items a set may have: positions are 32 bits wide with two to spare, and the parameters
 /// of every protocol hold up to here.
@@ -16,14 +16,15 @@ const SIZE: &str = "psi/size";
 ///
 /// # Errors
 /// [`Error::TooManyItems`] where either set has more than `max_items` (at most [`MAX_ITEMS`]) items,
-/// [`Error::DuplicateItem`], and whatever the connection or the peer make go wrong.
+/// [`Error::DuplicateItem`], [`Error::ShortDigests`], and whatever the connection or the peer make go wrong.
 pub fn send(
     protocol: &Protocol,
-    items: &[Item],
+    items: Items<'_>,
     max_items: usize,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<()> {
+    let items = items.cut_for(protocol)?;
     let receiver = agree_size(items.len(), max_items, channel)?;
     let sizes = Sizes { sender: items.len(), receiver };
     (protocol.sender)(sizes, channel, rng)?.send(items, channel, rng)?;
@@ -38,11 +39,12 @@ pub fn send(
 /// As [`send`].
 pub fn receive(
     protocol: &Protocol,
-    items: &[Item],
+    items: Items<'_>,
     max_items: usize,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<u32>> {
+    let items = items.cut_for(protocol)?;
     let sender = agree_size(items.len(), max_items, channel)?;
     let sizes = Sizes { sender, receiver: items.len() };
     (protocol.receiver)(sizes, channel, rng)?.receive(items, channel, rng)
@@ -71,7 +73,7 @@ mod tests {
     use vesica_primitives::Block;
 
     use super::*;
-    use crate::CATALOGUE;
+    use crate::{CATALOGUE, Set};
 
     #[test]
     fn a_small_run() {
@@ -81,13 +83,13 @@ mod tests {
             let [mut a, mut b] = [a, b].map(|t| Channel::new(t).with_stall_timeout(stall));
             thread::scope(|scope| {
                 scope.spawn(move || {
-                    let items: Vec<Item> = (50..1000).map(Block).collect();
+                    let set = Set::short((50..1000).map(Block).collect());
                     let mut rng = StdRng::seed_from_u64(1);
-                    send(protocol, &items, 1000, &mut a, &mut rng).unwrap();
+                    send(protocol, set.items(), 1000, &mut a, &mut rng).unwrap();
                 });
-                let items: Vec<Item> = (0..100).map(Block).collect();
+                let set = Set::short((0..100).map(Block).collect());
                 let mut rng = StdRng::seed_from_u64(2);
-                let matches = receive(protocol, &items, 1000, &mut b, &mut rng).unwrap();
+                let matches = receive(protocol, set.items(), 1000, &mut b, &mut rng).unwrap();
                 assert_eq!(matches, (50..100).collect::<Vec<u32>>(), "{}", protocol.key);
             });
         }

@@ -6,7 +6,7 @@ use vesica_params::LAMBDA;
 use vesica_primitives::Block;
 use vesica_structures::{sort, tag_list};
 
-use crate::{Error, Item, Result, Sizes};
+use crate::{Error, Items, Result, Sizes};
 
 /// How tags of a run are made and laid out: the first bits of pseudo-random blocks, so many that two
 /// different ones meet with probability at most 2^-λ over all pairs that the receiver compares.
@@ -53,7 +53,7 @@ impl Tags {
         self,
         label: &'static str,
         mut tags: Vec<u128>,
-        items: &[Item],
+        items: Items<'_>,
         channel: &mut Channel,
     ) -> Result<()> {
         sort::by_uniform_key(&mut tags, self.bits, |tag| *tag);
@@ -74,7 +74,7 @@ impl Tags {
         label: &'static str,
         count: usize,
         mut mine: Vec<Tagged>,
-        items: &[Item],
+        items: Items<'_>,
         channel: &mut Channel,
     ) -> Result<Vec<u32>> {
         let layout = self.layout(count);
@@ -108,21 +108,76 @@ fn describe(error: tag_list::Error) -> &'static str {
 }
 
 /// Refuses items that are not a set, naming two equal ones.
-pub(crate) fn refuse_duplicates(items: &[Item]) -> Result<()> {
-    // Items need not look random; the key of a fixed permutation spreads them evenly.
-    let mut images = items.to_vec();
-    vesica_primitives::aes::Aes128::new(Block::ZERO).encrypt(&mut images);
+pub(crate) fn refuse_duplicates(items: Items<'_>) -> Result<()> {
+    // Items need not look random; the key of a fixed permutation spreads them evenly. A tail is added
+    // to its head's image, so that whole items are compared below only where sums meet.
+    let permutation = vesica_primitives::aes::Aes128::new(Block::ZERO);
+    let mut images = items.heads().to_vec();
+    permutation.encrypt(&mut images);
+    images.iter_mut().zip(items.tails()).for_each(|(image, tail)| *image ^= *tail);
+    if !items.tails().is_empty() {
+        permutation.encrypt(&mut images);
+    }
     let mut sorted: Vec<Tagged> = images
         .iter()
         .enumerate()
         .map(|(position, image)| Tagged { tag: image.0, position: position as u32 })
         .collect();
+    drop(images);
     sort::by_uniform_key(&mut sorted, 128, |tagged| tagged.tag);
-    match sorted.array_windows().find(|[a, b]| a.tag == b.tag) {
-        None => Ok(()),
-        Some([a, b]) => {
-            let (first, second) = (a.position as usize, b.position as usize);
-            Err(Error::DuplicateItem { first: first.min(second), second: first.max(second) })
+    let whole = |tagged: &Tagged| {
+        let position = tagged.position as usize;
+        (items.heads()[position], items.tails().get(position))
+    };
+    for meeting in sorted.chunk_by(|a, b| a.tag == b.tag).filter(|run| run.len() > 1) {
+        let mut meeting: Vec<_> = meeting.iter().map(|t| (whole(t), t.position as usize)).collect();
+        meeting.sort_unstable();
+        if let Some([(_, first), (_, second)]) = meeting.array_windows().find(|[a, b]| a.0 == b.0) {
+            return Err(Error::DuplicateItem { first: *first, second: *second });
         }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Set;
+
+    fn refused(items: Items<'_>) -> Option<(usize, usize)> {
+        match refuse_duplicates(items) {
+            Ok(()) => None,
+            Err(Error::DuplicateItem { first, second }) => Some((first, second)),
+            Err(other) => panic!("{other}"),
+        }
+    }
+
+    #[test]
+    fn equal_items_are_named() {
+        let heads = [7, 8, 9, 8].map(Block);
+        assert_eq!(refused(Items::from(&heads[..])), Some((1, 3)));
+        assert_eq!(refused(Items::from(&heads[..3])), None);
+        assert_eq!(refused(Items::from(&[][..])), None);
+    }
+
+    #[test]
+    fn items_are_equal_as_a_whole() {
+        let set = |tails: [u128; 4]| {
+            Set::long([8, 8, 9, 8].map(Block).to_vec(), tails.map(Block).to_vec())
+        };
+        assert_eq!(refused(set([1, 2, 1, 3]).items()), None);
+        assert_eq!(refused(set([1, 2, 1, 2]).items()), Some((1, 3)));
+    }
+
+    /// Tails that make different items meet under the public permutation do not make them equal.
+    #[test]
+    fn items_that_only_meet_are_not_equal() {
+        let mut images = [Block(1), Block(2)];
+        vesica_primitives::aes::Aes128::new(Block::ZERO).encrypt(&mut images);
+        let set =
+            Set::long(vec![Block(1), Block(2), Block(1)], vec![images[0], images[1], images[0]]);
+        assert_eq!(refused(set.items()), Some((0, 2)));
+        let set = Set::long(vec![Block(1), Block(2)], images.to_vec());
+        assert_eq!(refused(set.items()), None);
     }
 }

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rand::rngs::StdRng;
 use vesica_net::Channel;
-use vesica_psi::{CATALOGUE, Error, Item, Protocol, Sizes, receive, send};
+use vesica_psi::{CATALOGUE, Error, Items, Protocol, Sizes, receive, send};
 use vesica_testkit::{
     conformance::psi::Sets,
     two_party::{Link, between},
@@ -19,14 +19,14 @@ const SIZES: [Sizes; 3] = [
 
 fn sending(
     protocol: &Protocol,
-    items: &[Item],
+    items: Items<'_>,
 ) -> impl FnOnce(&mut Channel, &mut StdRng) -> Result<(), Error> + Send {
     move |channel, rng| send(protocol, items, 1000, channel, rng)
 }
 
 fn receiving(
     protocol: &Protocol,
-    items: &[Item],
+    items: Items<'_>,
 ) -> impl FnOnce(&mut Channel, &mut StdRng) -> Result<(), Error> + Send {
     move |channel, rng| receive(protocol, items, 1000, channel, rng).map(drop)
 }
@@ -51,7 +51,7 @@ fn two_senders_or_two_receivers() {
     for protocol in CATALOGUE {
         for sizes in SIZES {
             let sets = Sets::random(sizes, 0, 1);
-            let (a, b) = (&sets.sender, &sets.receiver);
+            let (a, b) = (sets.sender.items(), sets.receiver.items());
             let what = format!("{} at {sizes:?}", protocol.key);
             both_fail(&what, sending(protocol, a), sending(protocol, b));
             both_fail(&what, receiving(protocol, a), receiving(protocol, b));
@@ -65,7 +65,11 @@ fn different_protocols() {
         for other in CATALOGUE.iter().filter(|other| other.key != one.key) {
             let sets = Sets::random(SIZES[0], 10, 2);
             let what = format!("{} against {}", one.key, other.key);
-            both_fail(&what, sending(one, &sets.sender), receiving(other, &sets.receiver));
+            both_fail(
+                &what,
+                sending(one, sets.sender.items()),
+                receiving(other, sets.receiver.items()),
+            );
         }
     }
 }

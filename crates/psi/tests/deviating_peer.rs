@@ -28,8 +28,8 @@ fn deviating_sender(protocol: &Protocol) {
     let sets = Sets::random(SIZES, SHARED, 1);
     let expected = sets.expected();
     tamper::against(
-        |channel, rng| send(protocol, &sets.sender, MOST, channel, rng).map_err(blame),
-        |channel, rng| receive(protocol, &sets.receiver, MOST, channel, rng).map_err(blame),
+        |channel, rng| send(protocol, sets.sender.items(), MOST, channel, rng).map_err(blame),
+        |channel, rng| receive(protocol, sets.receiver.items(), MOST, channel, rng).map_err(blame),
         |case, matches| {
             let right = matches.iter().all(|position| expected.contains(position));
             assert!(right, "{}: {case:?}: a false match", protocol.key);
@@ -40,8 +40,8 @@ fn deviating_sender(protocol: &Protocol) {
 fn deviating_receiver(protocol: &Protocol) {
     let sets = Sets::random(SIZES, SHARED, 1);
     tamper::against(
-        |channel, rng| receive(protocol, &sets.receiver, MOST, channel, rng).map_err(blame),
-        |channel, rng| send(protocol, &sets.sender, MOST, channel, rng).map_err(blame),
+        |channel, rng| receive(protocol, sets.receiver.items(), MOST, channel, rng).map_err(blame),
+        |channel, rng| send(protocol, sets.sender.items(), MOST, channel, rng).map_err(blame),
         |_, ()| {},
     );
 }
@@ -100,12 +100,12 @@ fn receiver_of_rr22() {
 #[test]
 fn receiver_that_reveals() {
     let sets = Sets::random(SIZES, SHARED, 1);
-    let shared: Vec<_> = sets.expected().iter().map(|i| sets.receiver[*i as usize]).collect();
+    let shared = sets.receiver.items().at(&sets.expected());
     let tell = |channel: &mut Channel, rng: &mut StdRng| {
-        reveal::tell(&shared, SIZES, channel, rng).map_err(blame)
+        reveal::tell(shared.items(), SIZES, channel, rng).map_err(blame)
     };
     let learn = |channel: &mut Channel, _: &mut StdRng| {
-        reveal::learn(&sets.sender, SIZES, channel).map_err(blame)
+        reveal::learn(sets.sender.items(), SIZES, channel).map_err(blame)
     };
     tamper::against(tell, learn, |case, learned| {
         // One message of an earlier run may be the same message.

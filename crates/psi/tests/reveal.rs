@@ -1,7 +1,8 @@
 //! The step by which the sender learns the intersection too.
 
 use vesica_net::{Deviation, Error::Peer};
-use vesica_psi::{Error, Item, Sizes, reveal};
+use vesica_primitives::Block;
+use vesica_psi::{Error, Items, Set, Sizes, reveal};
 use vesica_testkit::{
     conformance::psi::Sets,
     ideal,
@@ -15,25 +16,28 @@ fn both_have_the_same_items() {
         let least = sender.min(receiver);
         for shared in [0, least / 2, least] {
             let sets = Sets::random(sizes, shared, 1);
-            let told: Vec<Item> =
-                sets.expected().iter().map(|i| sets.receiver[*i as usize]).collect();
+            let told = sets.receiver.items().at(&sets.expected());
             let ((), learned) = two_party::run(
                 Link::Memory,
-                |channel, rng| reveal::tell(&told, sizes, channel, rng),
-                |channel, _| reveal::learn(&sets.sender, sizes, channel),
+                |channel, rng| reveal::tell(told.items(), sizes, channel, rng),
+                |channel, _| reveal::learn(sets.sender.items(), sizes, channel),
             );
-            assert_eq!(learned, ideal::intersection(&sets.sender, &sets.receiver), "{sizes:?}");
+            assert_eq!(
+                learned,
+                ideal::intersection(sets.sender.items(), sets.receiver.items()),
+                "{sizes:?}"
+            );
         }
     }
 }
 
 /// What a sender of `sizes` makes of a receiver that names these items.
-fn refusal(told: &[Item], sizes: Sizes, sets: &Sets) -> Deviation {
+fn refusal(told: Items<'_>, sizes: Sizes, sets: &Sets) -> Deviation {
     let (_, learned) = between(
         Link::Memory.connect(),
         PATIENCE,
         |channel, rng| reveal::tell(told, sizes, channel, rng),
-        |channel, _| reveal::learn(&sets.sender, sizes, channel),
+        |channel, _| reveal::learn(sets.sender.items(), sizes, channel),
     );
     match learned {
         Err(Error::Channel(Peer { phase: "reveal", deviation })) => deviation,
@@ -45,16 +49,30 @@ fn refusal(told: &[Item], sizes: Sizes, sets: &Sets) -> Deviation {
 fn a_receiver_that_names_what_it_must_not_is_refused() {
     let sizes = Sizes { sender: 100, receiver: 60 };
     let sets = Sets::random(sizes, 30, 2);
-    let shared: Vec<Item> = sets.expected().iter().map(|i| sets.receiver[*i as usize]).collect();
+    let (mine, expected) = (sets.receiver.items(), sets.expected());
     let not_shared =
         Deviation::Malformed { label: "reveal/list", what: "names an item that is not shared" };
-    let foreign = *sets.receiver.iter().find(|item| !sets.sender.contains(item)).unwrap();
-    assert_eq!(refusal(&[foreign], sizes, &sets), not_shared);
-    let one_foreign = [&shared[..], &[foreign]].concat();
-    assert_eq!(refusal(&one_foreign, sizes, &sets), not_shared);
-    let one_twice = [&shared[..], &shared[..1]].concat();
-    assert_eq!(refusal(&one_twice, sizes, &sets), not_shared);
+    let refused = |told: &[u32]| refusal(mine.at(told).items(), sizes, &sets);
+    let foreign = (0..60).find(|position| !expected.contains(position)).unwrap();
+    assert_eq!(refused(&[foreign]), not_shared);
+    assert_eq!(refused(&[&expected[..], &[foreign]].concat()), not_shared);
+    assert_eq!(refused(&[&expected[..], &expected[..1]].concat()), not_shared);
+    let too_many_positions: Vec<u32> = (0..61).collect();
     let too_many =
         Deviation::Malformed { label: "reveal/count", what: "more shared items than a set has" };
-    assert_eq!(refusal(&sets.sender[..61], sizes, &sets), too_many);
+    assert_eq!(
+        refusal(sets.sender.items().at(&too_many_positions).items(), sizes, &sets),
+        too_many
+    );
+}
+
+/// Of long digests the tail counts as well: an item with the head of a shared one is another.
+#[test]
+fn an_item_is_named_as_a_whole() {
+    let sizes = Sizes { sender: 2, receiver: 2 };
+    let set = |tails: [u128; 2]| Set::long(vec![Block(1), Block(2)], tails.map(Block).to_vec());
+    let sets = Sets { sender: set([3, 4]), receiver: set([3, 5]) };
+    let not_shared =
+        Deviation::Malformed { label: "reveal/list", what: "names an item that is not shared" };
+    assert_eq!(refusal(sets.receiver.items(), sizes, &sets), not_shared);
 }

@@ -10,7 +10,7 @@ use vesica_net::{Channel, Result};
 use vesica_ot::{CorrelationHash, CotReceiver, CotSender};
 use vesica_params::Adversary;
 use vesica_primitives::{Bits, Block, Delta, Seed, aes::Prg, hash::truncate};
-use vesica_psi::Item;
+use vesica_psi::Items;
 
 /// The trusted party of correlated OT, as each side sees it: both know its seed, and neither says a
 /// word to the other.
@@ -97,7 +97,13 @@ pub fn oprf(seed: u64, instance: usize, point: Block) -> Block {
 }
 
 /// Ideal PSI: the positions in `mine` of the items that are in `theirs`, ascending.
-pub fn intersection(mine: &[Item], theirs: &[Item]) -> Vec<u32> {
-    let theirs: HashSet<&Item> = theirs.iter().collect();
-    (0..).zip(mine).filter(|(_, item)| theirs.contains(item)).map(|(i, _)| i).collect()
+pub fn intersection(mine: Items<'_>, theirs: Items<'_>) -> Vec<u32> {
+    let theirs: HashSet<_> = whole(theirs).collect();
+    (0..).zip(whole(mine)).filter(|(_, item)| theirs.contains(item)).map(|(i, _)| i).collect()
+}
+
+/// Each item's head and tail.
+fn whole(items: Items<'_>) -> impl Iterator<Item = (Block, Option<Block>)> {
+    let tails = items.tails();
+    items.heads().iter().enumerate().map(|(i, head)| (*head, tails.get(i).copied()))
 }

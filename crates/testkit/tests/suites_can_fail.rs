@@ -3,7 +3,7 @@
 
 use rand::CryptoRng;
 use vesica_net::Channel;
-use vesica_psi::{Cost, Item, Protocol, Receiver, Result, Sender, Sizes, naive};
+use vesica_psi::{Cost, Digest, Items, Protocol, Receiver, Result, Sender, Sizes, naive};
 use vesica_testkit::conformance::psi::{self, Budget};
 
 /// The receiver of a right protocol, whose output is spoilt.
@@ -15,7 +15,7 @@ struct Spoilt {
 impl Receiver for Spoilt {
     fn receive(
         self: Box<Self>,
-        items: &[Item],
+        items: Items<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u32>> {
@@ -35,6 +35,7 @@ const RIGHT: Protocol = Protocol {
     status: vesica_psi::Status::Insecure,
     adversary: vesica_psi::Adversary::None,
     learns: vesica_psi::Learns { receiver: "", sender: "" },
+    digest: Digest::Short,
     cost: |sizes| (naive::PROTOCOL.cost)(sizes),
     sender: |sizes, channel, rng| (naive::PROTOCOL.sender)(sizes, channel, rng),
     receiver: |sizes, channel, rng| (naive::PROTOCOL.receiver)(sizes, channel, rng),
@@ -70,17 +71,20 @@ static CHEAPER_THAN_IT_IS: Protocol = Protocol {
     ..RIGHT
 };
 
+/// Claims to tell items apart by the whole of their digests.
+static LOOKS_AT_HEADS_ALONE: Protocol = Protocol { digest: Digest::Long, ..RIGHT };
+
 /// A sender whose message is as long as the bits of its least item.
 struct Talkative(Box<dyn Sender>);
 
 impl Sender for Talkative {
     fn send(
         self: Box<Self>,
-        items: &[Item],
+        items: Items<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
-        let least = items.iter().min().map_or(0, |item| 128 - item.0.leading_zeros());
+        let least = items.heads().iter().min().map_or(0, |item| 128 - item.0.leading_zeros());
         channel.send("talk", &vec![0; least as usize])?;
         self.0.send(items, channel, rng)
     }
@@ -121,6 +125,12 @@ fn a_wrong_order_is_noticed() {
 #[should_panic(expected = "spoilt on uneven sets")]
 fn a_match_with_an_empty_set_is_noticed() {
     psi::uneven_sizes(&FORGETS_THE_EMPTY_SET, Budget::GroupOperations);
+}
+
+#[test]
+#[should_panic(expected = "spoilt on items that share heads")]
+fn a_forgotten_half_is_noticed() {
+    psi::odd_items(&LOOKS_AT_HEADS_ALONE);
 }
 
 #[test]

@@ -8,7 +8,8 @@
 use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::Channel;
-use vesica_psi::Item;
+use vesica_primitives::Block;
+use vesica_psi::Set;
 
 use crate::{error::Result, offer::Role};
 
@@ -80,24 +81,25 @@ impl Seed {
         Ok(Self(*hasher.finalize().as_bytes()))
     }
 
-    /// All 256 bits of a digest's image, for protocols that extract keys from what a malicious side
-    /// sent.
-    pub fn image(&self, digest: &Digest) -> [u8; 32] {
-        *blake3::keyed_hash(&self.0, &digest.0).as_bytes()
+    /// A digest's image.
+    fn image(&self, digest: &Digest) -> [Block; 2] {
+        let image = blake3::keyed_hash(&self.0, &digest.0);
+        let (halves, _) = image.as_bytes().as_chunks();
+        [Block::from_bytes(halves[0]), Block::from_bytes(halves[1])]
     }
 
-    /// The items: the first 128 bits of each image. Two different keys of one run have the same item
-    /// with a probability below 2^-128 times the number of pairs.
-    pub fn items(&self, digests: &[Digest]) -> Vec<Item> {
-        digests
-            .par_iter()
-            .with_min_len(1 << 10)
-            .map(|digest| {
-                let mut bytes = [0; 16];
-                bytes.copy_from_slice(&self.image(digest)[..16]);
-                Item::from_bytes(bytes)
-            })
-            .collect()
+    /// The items: of each image as much as the protocol takes. Two different keys of one run have
+    /// the same 128 bits with a probability below 2^-128 times the number of pairs, unless a side
+    /// looks for such keys now that it knows the seed; with all 256 bits that is of no use.
+    pub fn items(&self, digests: &[Digest], taken: vesica_psi::Digest) -> Set {
+        let images = digests.par_iter().with_min_len(1 << 10).map(|digest| self.image(digest));
+        match taken {
+            vesica_psi::Digest::Short => Set::short(images.map(|[head, _]| head).collect()),
+            vesica_psi::Digest::Long => {
+                let (heads, tails) = images.map(|[head, tail]| (head, tail)).unzip();
+                Set::long(heads, tails)
+            }
+        }
     }
 }
 
@@ -130,9 +132,17 @@ mod tests {
         let ours = Seed::agree(Role::A, &mut Channel::new(a), &mut rng(1)).unwrap();
         let theirs = other.join().unwrap();
         let digests: Vec<_> = (0..3000u32).map(|i| Digest::of(&i.to_le_bytes())).collect();
-        assert_eq!(ours.items(&digests), theirs.items(&digests));
-        assert_eq!(ours.image(&digests[7])[..16], ours.items(&digests)[7].to_bytes());
-        assert_ne!(ours.items(&digests), Seed([0; 32]).items(&digests));
+        let [short, long] = [vesica_psi::Digest::Short, vesica_psi::Digest::Long];
+        let (set, again) = (ours.items(&digests, long), theirs.items(&digests, long));
+        assert_eq!(set.items().heads(), again.items().heads());
+        assert_eq!(set.items().tails(), again.items().tails());
+        assert_eq!(ours.items(&digests, short).items().heads(), set.items().heads());
+        assert!(ours.items(&digests, short).items().tails().is_empty());
+        let image = *blake3::keyed_hash(&ours.0, &digests[7].0).as_bytes();
+        let halves = [set.items().heads()[7], set.items().tails()[7]].map(Block::to_bytes);
+        assert_eq!(halves.concat(), image);
+        let others = Seed([0; 32]).items(&digests, short);
+        assert_ne!(others.items().heads(), set.items().heads());
     }
 
     #[test]

@@ -14,7 +14,7 @@ use std::{
 use rand::CryptoRng;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use vesica_net::{Channel, Deviation};
-use vesica_psi::{Item, Protocol, Sizes, reveal};
+use vesica_psi::{Items, Protocol, Sizes, reveal};
 
 use crate::{
     digest::{Digest, Seed},
@@ -137,13 +137,13 @@ impl<'a> Session<'a> {
 
         self.phase("seed");
         let seed = Seed::agree(role, self.channel, rng)?;
-        let items = self.pool.install(|| seed.items(digests));
+        let set = self.pool.install(|| seed.items(digests, protocol.digest));
 
         self.phase(protocol.key);
         let both = self.terms.learns(role) && self.terms.learns(role.other());
         let channel = &mut *self.channel;
         let matches =
-            self.pool.install(|| run(protocol, receives, both, &items, sizes, channel, rng));
+            self.pool.install(|| run(protocol, receives, both, set.items(), sizes, channel, rng));
         Ok(Intersection { protocol, peer_items: peers, matches: matches? })
     }
 
@@ -176,7 +176,7 @@ fn run(
     protocol: &Protocol,
     receives: bool,
     both: bool,
-    items: &[Item],
+    items: Items<'_>,
     sizes: Sizes,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
@@ -192,8 +192,8 @@ fn run(
     let matches = vesica_psi::receive(protocol, items, max_items, channel, rng)
         .map_err(|e| blame(e, channel))?;
     if both {
-        let shared: Vec<Item> = matches.iter().map(|position| items[*position as usize]).collect();
-        reveal::tell(&shared, sizes, channel, rng).map_err(|e| blame(e, channel))?;
+        let shared = items.at(&matches);
+        reveal::tell(shared.items(), sizes, channel, rng).map_err(|e| blame(e, channel))?;
     }
     Ok(Some(matches))
 }

@@ -5,8 +5,8 @@
 use std::collections::HashSet;
 
 use rand::{RngExt, SeedableRng, rngs::StdRng, seq::SliceRandom};
-use vesica_primitives::Block;
-use vesica_psi::{Error, Item, Protocol, Sizes, receive, send};
+use vesica_primitives::{Block, aes::Aes128};
+use vesica_psi::{Digest, Error, Protocol, Set, Sizes, receive, send};
 
 use crate::{
     ideal,
@@ -52,13 +52,21 @@ impl Budget {
 /// lists to whole words.
 pub const UNCOUNTED_BYTES: f64 = 64.0;
 
-/// Two sets, in random order.
+/// Two sets of long digests, in random order. A protocol of short digests sees the heads alone, and
+/// so those are distinct; some sets made for protocols of long digests are not.
 #[derive(Clone)]
 pub struct Sets {
     /// The sender's.
-    pub sender: Vec<Item>,
+    pub sender: Set,
     /// The receiver's.
-    pub receiver: Vec<Item>,
+    pub receiver: Set,
+}
+
+/// Items with these heads; tails are other blocks, one for each head.
+fn with_heads(heads: Vec<Block>) -> Set {
+    let mut tails = heads.clone();
+    Aes128::new(Block(1)).encrypt(&mut tails);
+    Set::long(heads, tails)
 }
 
 impl Sets {
@@ -69,19 +77,20 @@ impl Sets {
         while fresh.len() < sizes.sender + sizes.receiver - shared {
             fresh.insert(Block::random(&mut rng));
         }
-        let mut all: Vec<Item> = fresh.into_iter().collect();
-        all.sort_unstable();
-        all.shuffle(&mut rng);
-        Self::overlapping(&all, sizes, &mut rng)
+        let mut heads: Vec<Block> = fresh.into_iter().collect();
+        heads.sort_unstable();
+        heads.shuffle(&mut rng);
+        Self::overlapping(&with_heads(heads), sizes, &mut rng)
     }
 
     /// The first of `all` for the sender, the last for the receiver, each shuffled.
-    fn overlapping(all: &[Item], sizes: Sizes, rng: &mut StdRng) -> Self {
-        let mut sender = all[..sizes.sender].to_vec();
-        let mut receiver = all[all.len() - sizes.receiver..].to_vec();
+    fn overlapping(all: &Set, sizes: Sizes, rng: &mut StdRng) -> Self {
+        let n = all.len() as u32;
+        let mut sender: Vec<u32> = (0..sizes.sender as u32).collect();
+        let mut receiver: Vec<u32> = (n - sizes.receiver as u32..n).collect();
         sender.shuffle(rng);
         receiver.shuffle(rng);
-        Self { sender, receiver }
+        Self { sender: all.items().at(&sender), receiver: all.items().at(&receiver) }
     }
 
     /// How many items each has.
@@ -91,7 +100,7 @@ impl Sets {
 
     /// What the receiver ought to get.
     pub fn expected(&self) -> Vec<u32> {
-        ideal::intersection(&self.receiver, &self.sender)
+        ideal::intersection(self.receiver.items(), self.sender.items())
     }
 }
 
@@ -99,9 +108,10 @@ impl Sets {
 pub fn matches(protocol: &Protocol, sets: &Sets, link: Link, sender_left: bool) -> Vec<u32> {
     let most = sets.sender.len().max(sets.receiver.len());
     let sender =
-        |channel: &mut _, rng: &mut StdRng| send(protocol, &sets.sender, most, channel, rng);
-    let receiver =
-        |channel: &mut _, rng: &mut StdRng| receive(protocol, &sets.receiver, most, channel, rng);
+        |channel: &mut _, rng: &mut StdRng| send(protocol, sets.sender.items(), most, channel, rng);
+    let receiver = |channel: &mut _, rng: &mut StdRng| {
+        receive(protocol, sets.receiver.items(), most, channel, rng)
+    };
     if sender_left {
         two_party::run(link, sender, receiver).1
     } else {
@@ -151,30 +161,53 @@ pub fn uneven_sizes(protocol: &Protocol, budget: Budget) {
 pub fn odd_items(protocol: &Protocol) {
     let mut rng = StdRng::seed_from_u64(4);
     let base = Block::random(&mut rng);
-    let half = |all: &[Item], rng: &mut StdRng| {
-        let n = 2 * all.len() / 3;
-        Sets::overlapping(all, Sizes { sender: n, receiver: n }, rng)
-    };
-    let sequential: Vec<Item> = (0..900).map(Block).collect();
-    check(protocol, &half(&sequential, &mut rng), "sequential items from zero on");
-    let high: Vec<Item> = (0..900).map(|i| Block(i << 100)).collect();
-    check(protocol, &half(&high, &mut rng), "items that differ in high bits only");
-    let one_bit: Vec<Item> = (0..128).map(|bit| base ^ Block(1 << bit)).collect();
-    check(protocol, &half(&one_bit, &mut rng), "items at distance two of each other");
-    let extremes = [Block::ZERO, Block(u128::MAX), Block(1)].to_vec();
+    let sequential = (0..900).map(Block).collect();
+    check_thirds(protocol, with_heads(sequential), "sequential items from zero on");
+    let high = (0..900).map(|i| Block(i << 100)).collect();
+    check_thirds(protocol, with_heads(high), "items that differ in high bits only");
+    let one_bit = (0..128).map(|bit| base ^ Block(1 << bit)).collect();
+    check_thirds(protocol, with_heads(one_bit), "items at distance two of each other");
+    let extremes = [Block::ZERO, Block(u128::MAX), Block(1)];
     for (sender, receiver) in [(&extremes[..1], &extremes[..]), (&extremes[..], &extremes[1..2])] {
-        let sets = Sets { sender: sender.to_vec(), receiver: receiver.to_vec() };
-        check(protocol, &sets, "the items of all zeros and all ones");
+        let [sender, receiver] = [sender, receiver].map(|heads| with_heads(heads.to_vec()));
+        check(protocol, &Sets { sender, receiver }, "the items of all zeros and all ones");
     }
     // The receiver's x against the sender's x ⊕ 1, x ⊕ 2 and x ⊕ 3: a hash index that is mixed into
     // items carelessly makes them meet.
-    let xs: Vec<Item> = (0..200).map(|_| Block(rng.random::<u128>() & !3)).collect();
-    let neighbours = |x: &Item| [1, 2, 3].map(|index| *x ^ Block(index));
-    let sender: Vec<Item> = xs.iter().flat_map(neighbours).collect();
-    check(protocol, &Sets { sender: sender.clone(), receiver: xs.clone() }, "neighbours only");
-    let all = [xs.clone(), sender.clone()].concat();
-    check(protocol, &Sets { sender: all.clone(), receiver: xs }, "neighbours on the sender's side");
-    check(protocol, &Sets { sender, receiver: all }, "neighbours on the receiver's side");
+    let xs: Vec<Block> = (0..200).map(|_| Block(rng.random::<u128>() & !3)).collect();
+    let neighbours: Vec<Block> =
+        xs.iter().flat_map(|x| [1, 2, 3].map(|index| *x ^ Block(index))).collect();
+    let all = with_heads([&xs[..], &neighbours[..]].concat());
+    let [xs, neighbours] = [xs, neighbours].map(with_heads);
+    for (sender, receiver, what) in [
+        (&neighbours, &xs, "neighbours only"),
+        (&all, &xs, "neighbours on the sender's side"),
+        (&neighbours, &all, "neighbours on the receiver's side"),
+    ] {
+        check(protocol, &Sets { sender: sender.clone(), receiver: receiver.clone() }, what);
+    }
+    if protocol.digest == Digest::Long {
+        halves_in_common(protocol);
+    }
+}
+
+/// Different items with the same head, and with the same tail.
+fn halves_in_common(protocol: &Protocol) {
+    let blocks: Vec<Block> = (0..300).map(Block).collect();
+    let few: Vec<Block> = (0..300).map(|i| Block(i / 3)).collect();
+    check_thirds(protocol, Set::long(few.clone(), blocks.clone()), "items that share heads");
+    check_thirds(protocol, Set::long(blocks.clone(), few), "items that share tails");
+    let other_tails = blocks.iter().map(|block| *block ^ Block(1 << 90)).collect();
+    let sender = Set::long(blocks.clone(), blocks.clone());
+    let sets = Sets { sender, receiver: Set::long(blocks, other_tails) };
+    check(protocol, &sets, "the same heads with other tails");
+}
+
+/// The first two thirds against the last two.
+fn check_thirds(protocol: &Protocol, all: Set, what: &str) {
+    let n = 2 * all.len() / 3;
+    let sizes = Sizes { sender: n, receiver: n };
+    check(protocol, &Sets::overlapping(&all, sizes, &mut StdRng::seed_from_u64(15)), what);
 }
 
 /// Over every link, with either party listening.
@@ -197,22 +230,14 @@ pub fn links(protocol: &Protocol, budget: Budget) {
 pub fn refusals(protocol: &Protocol) {
     for n in [2, 3, 100, 1009] {
         let sets = Sets::random(Sizes { sender: n, receiver: n }, n / 2, 6);
-        let twice = |mut set: Vec<Item>| {
-            let last = set.len() - 1;
-            set[last] = set[n / 3];
-            set
-        };
-        let (sent, received) = outcomes(
-            protocol,
-            &Sets { sender: twice(sets.sender.clone()), ..sets.clone() },
-            usize::MAX,
-        );
+        let mut positions: Vec<u32> = (0..n as u32).collect();
+        positions[n - 1] = positions[n / 3];
+        let twice = |set: &Set| set.items().at(&positions);
+        let (sent, received) =
+            outcomes(protocol, &Sets { sender: twice(&sets.sender), ..sets.clone() }, usize::MAX);
         assert!(names(&sent.unwrap_err(), n / 3, n - 1) && received.is_err(), "{}", protocol.key);
-        let (sent, received) = outcomes(
-            protocol,
-            &Sets { receiver: twice(sets.receiver.clone()), ..sets },
-            usize::MAX,
-        );
+        let (sent, received) =
+            outcomes(protocol, &Sets { receiver: twice(&sets.receiver), ..sets }, usize::MAX);
         assert!(names(&received.unwrap_err(), n / 3, n - 1) && sent.is_err(), "{}", protocol.key);
     }
     for (sender, receiver) in [(101, 10), (10, 101)] {
@@ -238,8 +263,8 @@ fn outcomes(
     between(
         Link::Memory.connect(),
         PATIENCE,
-        |channel, rng| send(protocol, &sets.sender, max_items, channel, rng),
-        |channel, rng| receive(protocol, &sets.receiver, max_items, channel, rng),
+        |channel, rng| send(protocol, sets.sender.items(), max_items, channel, rng),
+        |channel, rng| receive(protocol, sets.receiver.items(), max_items, channel, rng),
     )
 }
 
@@ -247,9 +272,9 @@ fn outcomes(
 pub fn transcripts(protocol: &Protocol, sets: &Sets) -> Transcripts {
     let most = sets.sender.len().max(sets.receiver.len());
     transcript::of(
-        |channel, rng| send(protocol, &sets.sender, most, channel, rng),
+        |channel, rng| send(protocol, sets.sender.items(), most, channel, rng),
         |channel, rng| {
-            let found = receive(protocol, &sets.receiver, most, channel, rng)?;
+            let found = receive(protocol, sets.receiver.items(), most, channel, rng)?;
             assert!(found == sets.expected());
             Ok::<_, Error>(())
         },
@@ -265,11 +290,11 @@ pub fn rounds(protocol: &Protocol) {
         let (sent, received) = two_party::run(
             Link::Memory,
             |channel, rng| {
-                send(protocol, &sets.sender, 900, channel, rng)?;
+                send(protocol, sets.sender.items(), 900, channel, rng)?;
                 Ok(channel.meter().rounds())
             },
             |channel, rng| {
-                receive(protocol, &sets.receiver, 900, channel, rng)?;
+                receive(protocol, sets.receiver.items(), 900, channel, rng)?;
                 Ok::<_, Error>(channel.meter().rounds())
             },
         );
@@ -313,7 +338,7 @@ pub fn equal_lengths(protocol: &Protocol) {
         let sizes = Sizes { sender, receiver };
         let least = sender.min(receiver);
         let reference = transcripts(protocol, &Sets::random(sizes, 0, 9));
-        let sequential: Vec<Item> = (0..(sender + receiver) as u128).map(Block).collect();
+        let sequential = with_heads((0..(sender + receiver) as u128).map(Block).collect());
         let others = [
             Sets::random(sizes, least, 10),
             Sets::random(sizes, least / 2, 11),

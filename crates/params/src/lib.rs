@@ -11,6 +11,7 @@ pub mod binomial;
 pub mod code;
 pub mod cuckoo;
 pub mod document;
+mod effective;
 pub mod lpn;
 pub mod okvs;
 pub mod simple;
@@ -19,6 +20,7 @@ pub mod tag;
 
 pub use adversary::Adversary;
 pub use document::markdown;
+pub use effective::effective_inputs;
 
 /// Computational security in bits: key, label and digest-half length.
 pub const KAPPA: u32 = 128;

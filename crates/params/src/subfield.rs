@@ -9,10 +9,8 @@ use crate::{LAMBDA, log2};
 /// Decode(P, y) = h(y). Where h is independent of the hash that gives the rows, that has probability
 /// 2^-bits for each y, so ⌈λ + log sender⌉ bits will do; the proof is in `docs/protocols/rr22.md`.
 /// RR22 §5 asks for λ + log receiver + log sender, which also covers rows and h made from one hash.
-/// Beyond 64 bits the hash takes a whole block, which satisfies both.
 pub fn bits(sender: usize) -> u32 {
-    let needed = libm::ceil(f64::from(LAMBDA) + log2(sender)) as u32;
-    if needed <= 64 { needed } else { 128 }
+    libm::ceil(f64::from(LAMBDA) + log2(sender)) as u32
 }
 
 #[cfg(test)]
@@ -21,7 +19,7 @@ mod tests {
 
     #[test]
     fn bits_grow_with_the_sender() {
-        assert_eq!([0, 8, 20, 24, 25].map(|e: u32| bits(1 << e)), [40, 48, 60, 64, 128]);
+        assert_eq!([0, 8, 20, 24, 25].map(|e: u32| bits(1 << e)), [40, 48, 60, 64, 65]);
         assert_eq!(bits((1 << 20) + 1), 61);
     }
 }

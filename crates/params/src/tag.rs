@@ -14,7 +14,8 @@ pub fn bits(receiver: usize, sender: usize, lambda: u32) -> u32 {
 /// The list takes n (r + 1) + 2^(bits − r) bits. That is least for r near bits − log n; of the two
 /// integers around it, this is the better one.
 pub fn rice_parameter(n: usize, bits: u32) -> u32 {
-    let candidate = bits.saturating_sub(n.max(1).next_power_of_two().ilog2());
+    // Low parts are numbers of fewer than 128 bits.
+    let candidate = bits.saturating_sub(n.max(1).next_power_of_two().ilog2()).min(127);
     let below = candidate.saturating_sub(1);
     if sorted_list_bits(n, bits, below) < sorted_list_bits(n, bits, candidate) {
         below
@@ -46,6 +47,7 @@ mod tests {
         };
         assert_eq!(bits_per_item(1 << 20, 80), 62.0);
         assert!(bits_per_item(1_000_000, 80) < 62.1);
+        assert_eq!(bits_per_item(1 << 20, 128), 110.0);
         // No other parameter is better.
         for n in [1, 2, 3, 100, 1000, 999_983] {
             let best = sorted_list_bits(n, 80, rice_parameter(n, 80));

@@ -1,10 +1,17 @@
 //! The one list of protocols: command line, documents, planner and lab are generated from it.
 
-use crate::{Protocol, dh, kkrt16, naive, rr22};
+use crate::{Protocol, dh, kkrt16, naive, rr22, rs21};
 
 /// Every protocol there is.
-pub static CATALOGUE: &[&Protocol] =
-    &[&dh::UNBLINDING, &dh::CLASSIC, &kkrt16::PROTOCOL, &naive::PROTOCOL, &rr22::PROTOCOL];
+pub static CATALOGUE: &[&Protocol] = &[
+    &dh::UNBLINDING,
+    &dh::CLASSIC,
+    &kkrt16::PROTOCOL,
+    &naive::PROTOCOL,
+    &rr22::FAST,
+    &rr22::LOW,
+    &rs21::SEMI_HONEST,
+];
 
 /// The protocol with this key.
 pub fn find(key: &str) -> Option<&'static Protocol> {

@@ -19,6 +19,7 @@ pub mod naive;
 pub mod protocol;
 pub mod reveal;
 pub mod rr22;
+pub mod rs21;
 mod session;
 mod tags;
 

@@ -2,14 +2,13 @@
 //! looks which of them are its own.
 
 use vesica_net::Channel;
-use vesica_params::LAMBDA;
+use vesica_params::{KAPPA, LAMBDA};
 use vesica_primitives::Block;
 use vesica_structures::{sort, tag_list};
 
 use crate::{Error, Items, Result, Sizes};
 
-/// How tags of a run are made and laid out: the first bits of pseudo-random blocks, so many that two
-/// different ones meet with probability at most 2^-λ over all pairs that the receiver compares.
+/// How tags of a run are made and laid out: the first bits of pseudo-random blocks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tags {
     bits: u32,
@@ -23,8 +22,15 @@ pub(crate) struct Tagged {
 }
 
 impl Tags {
+    /// So many bits that two different tags meet with probability at most 2^-λ over all pairs that the
+    /// receiver compares.
     pub(crate) fn new(sizes: Sizes) -> Self {
         Self { bits: vesica_params::tag::bits(sizes.receiver, sizes.sender, LAMBDA) }
+    }
+
+    /// All κ bits, for a sender that may choose its tags: each then belongs to one item.
+    pub(crate) fn whole() -> Self {
+        Self { bits: KAPPA }
     }
 
     /// The tag of an item's pseudo-random value.

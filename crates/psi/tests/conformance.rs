@@ -6,7 +6,7 @@ psi_conformance!(dh, &vesica_psi::dh::UNBLINDING, Budget::GroupOperations);
 psi_conformance!(dh_classic, &vesica_psi::dh::CLASSIC, Budget::GroupOperations);
 psi_conformance!(kkrt16, &vesica_psi::kkrt16::PROTOCOL, Budget::Symmetric);
 psi_conformance!(naive, &vesica_psi::naive::PROTOCOL, Budget::Symmetric);
-psi_conformance!(rr22, &vesica_psi::rr22::PROTOCOL, Budget::Symmetric);
+psi_conformance!(rr22, &vesica_psi::rr22::FAST, Budget::Symmetric);
 
 #[test]
 fn no_protocol_is_left_out() {
@@ -30,5 +30,5 @@ fn naive_large() {
 #[test]
 #[ignore = "a million items a side take a minute"]
 fn rr22_large() {
-    large(&vesica_psi::rr22::PROTOCOL);
+    large(&vesica_psi::rr22::FAST);
 }

@@ -88,12 +88,12 @@ fn receiver_of_naive() {
 
 #[test]
 fn sender_of_rr22() {
-    deviating_sender(&rr22::PROTOCOL);
+    deviating_sender(&rr22::FAST);
 }
 
 #[test]
 fn receiver_of_rr22() {
-    deviating_receiver(&rr22::PROTOCOL);
+    deviating_receiver(&rr22::FAST);
 }
 
 /// Of [`reveal`], every change is noticed, down to the last bit.

@@ -9,7 +9,7 @@
 use vesica_params::tag::{rice_parameter, sorted_list_bits};
 
 /// The longest tag, in bits.
-pub const MAX_BITS: u32 = 120;
+pub const MAX_BITS: u32 = 128;
 
 /// A list that is not a valid encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -67,7 +67,7 @@ impl Layout {
         let mut words = vec![0u64; self.unary_words() + self.low_words()];
         let (unary, low) = words.split_at_mut(self.unary_words());
         for (i, tag) in tags.enumerate() {
-            debug_assert!(tag >> self.bits == 0);
+            debug_assert!(self.bits == 128 || tag >> self.bits == 0);
             let at = (tag >> self.rice) as usize + i;
             unary[at / 64] |= 1 << (at % 64);
             write_bits(low, i * self.rice as usize, self.rice, tag & self.low_mask());
@@ -131,10 +131,10 @@ impl Iterator for Tags {
         self.current &= self.current - 1;
         let rice = self.layout.rice;
         let low = &self.words[self.layout.unary_words()..];
-        let tag =
-            ((at - self.read) as u128) << rice | read_bits(low, self.read * rice as usize, rice);
+        let high = (at - self.read) as u128;
+        let tag = high << rice | read_bits(low, self.read * rice as usize, rice);
         self.read += 1;
-        if tag < self.previous || tag >> self.layout.bits != 0 {
+        if tag < self.previous || high >> (self.layout.bits - rice) != 0 {
             self.read = self.layout.count;
             return Some(Err(Error::Order));
         }
@@ -184,13 +184,13 @@ mod tests {
     #[test]
     fn what_goes_in_comes_out() {
         let mut rng = StdRng::seed_from_u64(1);
-        for bits in [1, 2, 40, 56, 63, 64, 65, 80, 88, 96, 120] {
+        for bits in [1, 2, 40, 56, 63, 64, 65, 80, 88, 96, 120, 127, 128] {
             for n in [0, 1, 2, 3, 64, 100, 1000, 4097] {
                 let layout = Layout::new(n, bits);
                 let mut random: Vec<u128> =
                     (0..n).map(|_| rng.random::<u128>() >> (128 - bits)).collect();
                 random.sort_unstable();
-                let top = (1u128 << bits) - 1;
+                let top = u128::MAX >> (128 - bits);
                 for tags in [random, vec![0; n], vec![top; n]] {
                     let bytes = layout.encode(tags.iter().copied());
                     assert_eq!(bytes.len(), layout.encoded_len());
@@ -219,6 +219,19 @@ mod tests {
         assert!(refused.contains("Count") && refused.contains("Padding"), "{refused:?}");
         assert_eq!(decode(layout, &bytes[1..]), Err(Error::Length));
         assert_eq!(decode(layout, &[]), Err(Error::Length));
+    }
+
+    #[test]
+    fn tags_too_large_are_refused() {
+        for bits in [40, 127, 128] {
+            let layout = Layout::new(1, bits);
+            let mut bytes = layout.encode(std::iter::once(u128::MAX >> (128 - bits)));
+            // The one of the only tag moves one place up, to a high part out of range.
+            let one = (0..).find(|bit| bytes[bit / 8] >> (bit % 8) & 1 == 1).unwrap();
+            bytes[one / 8] ^= 1 << (one % 8);
+            bytes[(one + 1) / 8] ^= 1 << ((one + 1) % 8);
+            assert_eq!(decode(layout, &bytes), Err(Error::Order), "{bits} bits");
+        }
     }
 
     #[test]

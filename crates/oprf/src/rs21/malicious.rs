@@ -224,7 +224,7 @@ impl<O: Codec<Block>> Receiver<O> {
         let points = Points::new(&public.okvs, points);
         let placed = points.placed(&public.okvs);
         let h = |of: Range<usize>, out: &mut Vec<Block>| points.hash(&public.point_hash, of, out);
-        placed.send_masked(&self.share.a, h, channel)?;
+        placed.send_masked(&self.share.a, h, channel, rng)?;
         let mut other = [Block::ZERO];
         channel.recv_slice(OPENING, &mut other)?;
         if commit(other[0]).as_bytes() != &self.commitment {

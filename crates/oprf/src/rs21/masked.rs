@@ -2,17 +2,22 @@
 
 use std::ops::Range;
 
+use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::Channel;
 use vesica_ot::vole::Subspace;
 use vesica_params::okvs::Shape;
 use vesica_primitives::{
-    Block, Delta,
+    Block, Delta, Seed,
+    aes::{Aes128, Prg},
     packed::{pack_into, packed_len, unpack},
 };
 use vesica_structures::okvs::{self, Codec, Okvs, PlacedKeys};
 
 use crate::Error;
+
+/// Blocks of randomness drawn at a time: fill the cipher's pipeline.
+const BATCH: usize = 64;
 
 const COLUMNS: &str = "rs21/columns";
 
@@ -43,6 +48,19 @@ impl<A, W: Default> Default for Scratch<A, W> {
     }
 }
 
+/// Fills a vector with random elements of `bits` bits.
+fn fill<A: Subspace>(out: &mut [A], bits: u32, seed: Seed) {
+    let mut prg = Prg::new(&seed);
+    let mut random = [Block::ZERO; BATCH];
+    for out in out.chunks_mut(size_of_val(&random) / size_of::<A>()) {
+        prg.fill(&mut random);
+        let random: &[A] = bytemuck::cast_slice(&random);
+        for (out, random) in out.iter_mut().zip(random) {
+            *out = A::truncate(random.embed(), bits);
+        }
+    }
+}
+
 impl<O: Okvs> Placed<'_, O> {
     /// Clusters are handled in groups of as many as there are threads.
     fn groups(&self) -> impl Iterator<Item = Range<usize>> + use<O> {
@@ -62,19 +80,27 @@ impl<O: Okvs> Placed<'_, O> {
     }
 
     /// Step 2: sends a + P, where `h(points, out)` appends the hashes of some placed points.
+    ///
+    /// Columns of P that no equation determines are random. Under the mask that is not needed; but so
+    /// somebody who knows all points still does not know a.
     pub fn send_masked<A: Subspace>(
         &self,
         a: &[A],
         h: impl Fn(Range<usize>, &mut Vec<A>) + Sync,
         channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
     ) -> Result<(), Error>
     where
         O: Codec<A>,
     {
         let mut scratch = self.scratch();
+        let free = Aes128::new(Block::random(rng));
         for group in self.groups() {
             let clusters = group.clone().into_par_iter().zip(&mut scratch);
-            clusters.try_for_each(|(cluster, scratch)| self.mask(cluster, a, &h, scratch))?;
+            clusters.try_for_each(|(cluster, scratch)| {
+                let free = Seed::new(free.encrypt_block(Block(cluster as u128)));
+                self.mask(cluster, a, &h, free, scratch)
+            })?;
             for scratch in &scratch[..group.len()] {
                 channel.send(COLUMNS, &scratch.bytes)?;
             }
@@ -88,6 +114,7 @@ impl<O: Okvs> Placed<'_, O> {
         cluster: usize,
         a: &[A],
         h: &impl Fn(Range<usize>, &mut Vec<A>),
+        free: Seed,
         scratch: &mut Scratch<A, O::Workspace>,
     ) -> Result<(), okvs::Error>
     where
@@ -98,6 +125,7 @@ impl<O: Okvs> Placed<'_, O> {
         h(self.points.cluster(cluster), hashes);
         columns.clear();
         columns.resize(self.okvs.cluster_columns(), A::default());
+        fill(columns, self.bits, free);
         self.okvs.encode_cluster(self.points.keys(cluster), hashes, columns, workspace)?;
         let masked =
             columns.iter().zip(&a[self.columns(cluster)]).map(|(p, a)| (*p ^ *a).embed().0);

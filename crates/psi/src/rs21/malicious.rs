@@ -1,0 +1,113 @@
+//! The machine against parties that deviate: malicious parts throughout, digests of 256 bits, and tags
+//! of κ bits.
+
+use rand::CryptoRng;
+use vesica_net::Channel;
+use vesica_oprf::rs21::malicious as oprf;
+use vesica_ot::{extension::softspoken::malicious as extension, vole::silent};
+use vesica_params::lpn;
+
+use super::{About, FIELD, LIST, Variant, recv_list};
+use crate::{
+    Adversary, Cost, Digest, Items, Learns, Protocol, Receiver, Result, Sender, Sizes, tags::Tags,
+};
+
+pub(super) const fn protocol<V: Variant>(about: About) -> Protocol {
+    Protocol {
+        key: about.key,
+        title: about.title,
+        citation: about.citation,
+        status: about.status,
+        adversary: Adversary::weakest(&[oprf::ADVERSARY, extension::ADVERSARY]),
+        learns: Learns::INTERSECTION,
+        digest: Digest::Long,
+        cost: cost::<V>,
+        sender: |sizes, channel, rng| Ok(Box::new(Sending::<V>::prepare(sizes, channel, rng)?)),
+        receiver: |sizes, channel, rng| Ok(Box::new(Receiving::<V>::prepare(sizes, channel, rng)?)),
+    }
+}
+
+fn cost<V: Variant>(sizes: Sizes) -> Cost {
+    let shape = V::shape(sizes.receiver);
+    let ot = extension::setup_bytes(FIELD);
+    let vole = silent::malicious::bytes(shape.columns(), lpn::FAST, FIELD);
+    let oprf = oprf::bytes(shape);
+    let list = Tags::whole().list_len(sizes.sender);
+    Cost {
+        bytes_to_sender: (ot.to_sender + vole.to_sender + oprf.to_sender) as f64,
+        bytes_to_receiver: (ot.to_receiver + vole.to_receiver + oprf.to_receiver + list) as f64,
+        rounds: 8,
+    }
+}
+
+fn digests(items: Items<'_>) -> oprf::Digests<'_> {
+    oprf::Digests { heads: items.heads(), tails: items.tails() }
+}
+
+/// The party that can evaluate the OPRF everywhere.
+struct Sending<V: Variant> {
+    oprf: oprf::Sender<V::Store>,
+}
+
+impl<V: Variant> Sending<V> {
+    fn prepare(sizes: Sizes, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        channel.phase("base-ot");
+        let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
+        channel.phase("vole");
+        let shape = V::shape(sizes.receiver);
+        let oprf = oprf::Sender::setup(shape, lpn::FAST, &mut cot, channel, rng)?;
+        Ok(Self { oprf })
+    }
+}
+
+impl<V: Variant> Sender for Sending<V> {
+    fn send(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        _: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        // 1.
+        channel.phase("oprf");
+        let evaluated = self.oprf.evaluate(digests(items), channel)?;
+        // 2.
+        channel.phase("list");
+        let tags = Tags::whole();
+        let list = evaluated.values.into_iter().map(|value| tags.of(value)).collect();
+        tags.send_list(LIST, list, items, channel)?;
+        Ok(channel.flush()?)
+    }
+}
+
+/// The party that learns the intersection.
+struct Receiving<V: Variant> {
+    sizes: Sizes,
+    oprf: oprf::Receiver<V::Store>,
+}
+
+impl<V: Variant> Receiving<V> {
+    fn prepare(sizes: Sizes, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        channel.phase("base-ot");
+        let mut cot = extension::Receiver::setup(FIELD, channel, rng)?;
+        channel.phase("vole");
+        let shape = V::shape(sizes.receiver);
+        let oprf = oprf::Receiver::setup(shape, lpn::FAST, &mut cot, channel, rng)?;
+        Ok(Self { sizes, oprf })
+    }
+}
+
+impl<V: Variant> Receiver for Receiving<V> {
+    fn receive(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<u32>> {
+        // 1.
+        channel.phase("oprf");
+        let evaluated = self.oprf.evaluate(digests(items), channel, rng)?;
+        // 3.
+        channel.phase("list");
+        recv_list(Tags::whole(), self.sizes.sender, evaluated, items, channel)
+    }
+}

@@ -32,7 +32,8 @@ pub fn markdown() -> String {
     row(&mut text, "width of the pseudo-random code, bits", "KKRT16 §3.3, exact sum", |n| {
         code::width(cuckoo::HASHES * n, LAMBDA).to_string()
     });
-    let per_key = |n: usize, shape: okvs::Shape| format!("{:.3}", shape.columns() as f64 / n as f64);
+    let per_key =
+        |n: usize, shape: okvs::Shape| format!("{:.3}", shape.columns() as f64 / n as f64);
     row(&mut text, "OKVS columns per key, clusters of 2^15", "RR22 §4, union bound", |n| {
         per_key(n, okvs::shape(n, 1 << 15, LAMBDA))
     });

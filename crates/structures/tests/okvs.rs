@@ -1,5 +1,7 @@
 //! What every OKVS must do, run for each.
 
+#![allow(clippy::unwrap_used)]
+
 use rand::{Rng, RngExt, SeedableRng, rngs::StdRng};
 use vesica_params::okvs::{Shape, paxos, shape, shape_over_field};
 use vesica_primitives::{BinaryVector, Block};

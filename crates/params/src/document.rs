@@ -32,8 +32,23 @@ pub fn markdown() -> String {
     row(&mut text, "width of the pseudo-random code, bits", "KKRT16 §3.3, exact sum", |n| {
         code::width(cuckoo::HASHES * n, LAMBDA).to_string()
     });
+    let per_key =
+        |n: usize, shape: okvs::Shape| format!("{:.3}", shape.columns() as f64 / n as f64);
     row(&mut text, "OKVS columns per key, clusters of 2^15", "RR22 §4, union bound", |n| {
-        format!("{:.3}", okvs::shape(n, 1 << 15, LAMBDA).columns() as f64 / n as f64)
+        per_key(n, okvs::shape(n, 1 << 15, LAMBDA))
+    });
+    row(&mut text, "OKVS columns per key, one cluster", "RR22 §4", |n| {
+        per_key(n, okvs::shape(n, usize::MAX, LAMBDA))
+    });
+    row(&mut text, "the same, dense part over GF(2^128)", "RR22 §4", |n| {
+        per_key(n, okvs::shape_over_field(n, usize::MAX, LAMBDA))
+    });
+    row(&mut text, "PaXoS columns per key", "RS21 Figure 1", |n| {
+        per_key(n, okvs::paxos(n, LAMBDA))
+    });
+    row(&mut text, "dense columns a cluster of 2^15, plain and one-way", "RS21 §2", |n| {
+        let shape = okvs::shape(n, 1 << 15, LAMBDA);
+        format!("{}, {}", shape.dense, shape.one_way().dense)
     });
     row(&mut text, "bits of an OKVS entry in `rr22`", "λ + log n", |n| {
         subfield::bits(n).to_string()

@@ -1,27 +1,54 @@
 //! What an OKVS costs for 2^20 keys, on one thread: `cargo bench -p vesica-structures --bench okvs`.
-//! The throughput that criterion prints is in keys; encoding takes 64-bit values, decoding blocks.
+//! The throughput that criterion prints is in keys; encoding takes 64-bit values where the store has
+//! them, decoding blocks.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand::{SeedableRng, rngs::StdRng};
 use vesica_params::{LAMBDA, okvs};
-use vesica_primitives::Block;
-use vesica_structures::okvs::{Codec, Free, Okvs, rr22::Rr22};
+use vesica_primitives::{BinaryVector, Block};
+use vesica_structures::okvs::{Codec, Field, Free, Okvs, paxos::Paxos, rr22::Rr22};
 
 const KEYS: usize = 1 << 20;
 
-fn okvs(criterion: &mut Criterion) {
+/// Clusters that fit a cache.
+const SMALL: usize = 1 << 15;
+
+fn clusters(criterion: &mut Criterion) {
     rayon::ThreadPoolBuilder::new().num_threads(1).build_global().expect("the first pool");
+    let store = <Rr22>::new(okvs::shape(KEYS, SMALL, LAMBDA), Block(1));
+    costs(criterion, "rr22, clusters of 2^15", &store, |key| key.low());
+}
+
+fn over_field(criterion: &mut Criterion) {
+    let store = Rr22::<Field>::new(okvs::shape_over_field(KEYS, SMALL, LAMBDA), Block(1));
+    costs(criterion, "rr22 over GF(2^128), clusters of 2^15", &store, |key| key);
+}
+
+fn one_cluster(criterion: &mut Criterion) {
+    let store = <Rr22>::new(okvs::shape(KEYS, usize::MAX, LAMBDA), Block(1));
+    costs(criterion, "rr22, one cluster", &store, |key| key.low());
+}
+
+fn two_core(criterion: &mut Criterion) {
+    let store = Paxos::new(okvs::paxos(KEYS, LAMBDA), Block(1));
+    costs(criterion, "paxos", &store, |key| key.low());
+}
+
+fn costs<V: BinaryVector>(
+    criterion: &mut Criterion,
+    name: &str,
+    store: &(impl Codec<V> + Codec<Block>),
+    value: impl Fn(Block) -> V + Sync,
+) {
     let mut rng = StdRng::seed_from_u64(1);
     let keys: Vec<Block> = (0..KEYS).map(|_| Block::random(&mut rng)).collect();
-    let store = <Rr22>::new(okvs::shape(KEYS, 1 << 15, LAMBDA), Block::random(&mut rng));
-    let mut group = criterion.benchmark_group("rr22, clusters of 2^15");
+    let mut group = criterion.benchmark_group(name);
     group.sample_size(20).throughput(Throughput::Elements(KEYS as u64));
     group.bench_function("place", |bencher| bencher.iter(|| store.place(&keys)));
     let placed = store.place(&keys);
-    group.bench_function("encode 64 bits", |bencher| {
-        bencher.iter(|| {
-            store.encode(&placed, |_, key| key.low(), Free::Zero, &mut rng).expect("distinct keys")
-        });
+    group.bench_function("encode", |bencher| {
+        let encode = || store.encode(&placed, |_, key| value(key), Free::Zero, &mut rng);
+        bencher.iter_with_large_drop(encode);
     });
     let columns: Vec<Block> = (0..store.columns()).map(|_| Block::random(&mut rng)).collect();
     group.bench_function("decode 128 bits", |bencher| {
@@ -30,5 +57,5 @@ fn okvs(criterion: &mut Criterion) {
     group.finish();
 }
 
-criterion_group!(benches, okvs);
+criterion_group!(benches, clusters, over_field, one_cluster, two_core);
 criterion_main!(benches);

@@ -1,0 +1,353 @@
+//! What every OKVS must do, run for each.
+
+#![allow(clippy::unwrap_used)]
+
+use rand::{Rng, RngExt, SeedableRng, rngs::StdRng};
+use vesica_params::okvs::{Shape, paxos, shape, shape_over_field};
+use vesica_primitives::{BinaryVector, Block};
+use vesica_structures::okvs::{
+    ByteStrings, Codec, Error, Field, Free, Okvs, paxos::Paxos, rr22::Rr22,
+};
+
+const SIZES: [usize; 17] =
+    [0, 1, 2, 3, 31, 32, 33, 63, 64, 65, 66, 100, 255, 1000, 4097, 65_537, 99_991];
+
+/// A way to make stores.
+trait Kind {
+    type Store: Codec<Block>;
+
+    /// Shapes for `n` keys: a few ways to cut them into clusters.
+    fn shapes(n: usize, lambda: u32) -> Vec<Shape>;
+}
+
+struct Binary;
+
+impl Kind for Binary {
+    type Store = Rr22;
+
+    fn shapes(n: usize, lambda: u32) -> Vec<Shape> {
+        [100, 1 << 14, 1 << 15, usize::MAX].map(|target| shape(n, target, lambda)).to_vec()
+    }
+}
+
+/// As [`Binary`] with one-way rows.
+struct OneWay;
+
+impl Kind for OneWay {
+    type Store = Rr22;
+
+    fn shapes(n: usize, lambda: u32) -> Vec<Shape> {
+        [100, usize::MAX].map(|target| shape(n, target, lambda).one_way()).to_vec()
+    }
+}
+
+struct OverField;
+
+impl Kind for OverField {
+    type Store = Rr22<Field>;
+
+    fn shapes(n: usize, lambda: u32) -> Vec<Shape> {
+        [100, 1 << 15, usize::MAX].map(|target| shape_over_field(n, target, lambda)).to_vec()
+    }
+}
+
+struct TwoCore;
+
+impl Kind for TwoCore {
+    type Store = Paxos;
+
+    fn shapes(n: usize, lambda: u32) -> Vec<Shape> {
+        vec![paxos(n, lambda), paxos(n, lambda).one_way()]
+    }
+}
+
+fn random<V: BinaryVector>(n: usize, rng: &mut StdRng) -> Vec<V> {
+    (0..n).map(|_| V::random(rng)).collect()
+}
+
+fn round_trip<V: BinaryVector>(store: &impl Codec<V>, n: usize, free: Free, rng: &mut StdRng) {
+    let keys = random::<Block>(n, rng);
+    let values = random::<V>(n, rng);
+    let placed = store.place(&keys);
+    let value = |position: u32, key: Block| {
+        assert!(keys[position as usize] == key);
+        values[position as usize]
+    };
+    let columns = store.encode(&placed, value, free, rng).unwrap();
+    assert_eq!(columns.len(), store.columns());
+    let decoded = store.decode(&placed, &columns);
+    assert_eq!(decoded.len(), n);
+    for (value, position) in decoded.iter().zip(placed.positions()) {
+        assert!(*value == values[*position as usize], "{n} keys");
+    }
+}
+
+fn every_key_decodes_to_its_value<K: Kind>() {
+    let mut rng = StdRng::seed_from_u64(1);
+    for n in SIZES {
+        for shape in K::shapes(n, 40) {
+            for free in [Free::Zero, Free::Random] {
+                let store = K::Store::new(shape, Block::random(&mut rng));
+                round_trip::<Block>(&store, n, free, &mut rng);
+            }
+        }
+    }
+}
+
+fn decoding_is_linear<K: Kind>() {
+    let mut rng = StdRng::seed_from_u64(3);
+    for n in [50, 1000] {
+        for shape in K::shapes(n, 40) {
+            let store = K::Store::new(shape, Block(7));
+            let placed = store.place(&random::<Block>(n, &mut rng));
+            let a = random::<Block>(store.columns(), &mut rng);
+            let b = random::<Block>(store.columns(), &mut rng);
+            let sum: Vec<Block> = a.iter().zip(&b).map(|(a, b)| *a ^ *b).collect();
+            let decoded = [a, b, sum].map(|columns| store.decode(&placed, &columns));
+            let [a, b, sum] = &decoded;
+            assert!((0..n).all(|i| a[i] ^ b[i] == sum[i]));
+        }
+    }
+}
+
+fn equal_keys_contradict_each_other_or_agree<K: Kind>() {
+    let mut rng = StdRng::seed_from_u64(4);
+    for n in [2, 50, 500, 5000] {
+        let mut keys = random::<Block>(n, &mut rng);
+        keys[n - 1] = keys[0];
+        for shape in K::shapes(n, 40) {
+            let store = K::Store::new(shape, Block::random(&mut rng));
+            let placed = store.place(&keys);
+            let by_position = |position: u32, _: Block| Block(position.into());
+            let error = store.encode(&placed, by_position, Free::Zero, &mut rng).unwrap_err();
+            assert_eq!(error, Error::NoSolution);
+            for free in [Free::Zero, Free::Random] {
+                let columns = store.encode(&placed, |_, key| key, free, &mut rng).unwrap();
+                let decoded = store.decode(&placed, &columns);
+                let positions = placed.positions().iter();
+                assert!(positions.zip(&decoded).all(|(i, value)| keys[*i as usize] == *value));
+            }
+        }
+    }
+}
+
+fn too_many_keys_are_refused<K: Kind>() {
+    let mut rng = StdRng::seed_from_u64(5);
+    for n in [0, 10, 300] {
+        for shape in K::shapes(n, 40) {
+            let store = K::Store::new(shape, Block(1));
+            let same = vec![Block(1); shape.capacity + 1];
+            let placed = store.place(&same);
+            let error = store.encode(&placed, |_, key| key, Free::Zero, &mut rng).unwrap_err();
+            assert_eq!(error, Error::Overflow);
+        }
+    }
+}
+
+/// Shapes so tight that rows have to be set aside, which in proper ones hardly ever happens.
+fn gaps_are_solved<K: Kind>(shapes: &[Shape]) {
+    let mut rng = StdRng::seed_from_u64(2);
+    for shape in shapes {
+        for free in [Free::Zero, Free::Random].repeat(20) {
+            let store = K::Store::new(*shape, Block::random(&mut rng));
+            round_trip::<Block>(&store, shape.capacity, free, &mut rng);
+        }
+    }
+}
+
+fn byte_strings<S: ByteStrings>(store: &S, n: usize, rng: &mut StdRng) {
+    let placed = store.place(&random::<Block>(n, rng));
+    for len in [0, 1, 7, 8, 9, 15, 16, 17, 24, 25, 33, 100] {
+        let mut values = vec![0; n * len];
+        rng.fill_bytes(&mut values);
+        for free in [Free::Zero, Free::Random] {
+            let columns = store.encode_bytes(&placed, &values, len, free, rng).unwrap();
+            assert_eq!(columns.len(), store.columns() * len);
+            let decoded = store.decode_bytes(&placed, &columns, len);
+            assert_eq!(decoded.len(), n * len);
+            for (i, position) in placed.positions().iter().enumerate() {
+                let expected = &values[*position as usize * len..][..len];
+                assert!(decoded[i * len..][..len] == *expected, "{n} keys of {len} bytes");
+            }
+            let zeros = columns.iter().filter(|byte| **byte == 0).count();
+            assert!(free == Free::Zero || zeros <= columns.len() / 64 + 20, "{zeros} bytes of 0");
+        }
+    }
+}
+
+fn narrow_values_and_byte_strings<K: Kind<Store: Codec<u64>>>() {
+    let mut rng = StdRng::seed_from_u64(6);
+    for n in [0, 1, 3, 64, 65, 1000, 4097, 65_537] {
+        for shape in K::shapes(n, 40) {
+            let store = K::Store::new(shape, Block::random(&mut rng));
+            round_trip::<u64>(&store, n, Free::Zero, &mut rng);
+            round_trip::<u64>(&store, n, Free::Random, &mut rng);
+        }
+    }
+    for n in [0, 1, 65, 1000] {
+        for shape in K::shapes(n, 40) {
+            byte_strings(&K::Store::new(shape, Block::random(&mut rng)), n, &mut rng);
+        }
+    }
+}
+
+macro_rules! conforms {
+    ($name:ident, $kind:ty $(, $test:ident)*) => {
+        mod $name {
+            use super::*;
+
+            #[test]
+            fn every_key_decodes_to_its_value() {
+                super::every_key_decodes_to_its_value::<$kind>();
+            }
+
+            #[test]
+            fn decoding_is_linear() {
+                super::decoding_is_linear::<$kind>();
+            }
+
+            #[test]
+            fn equal_keys_contradict_each_other_or_agree() {
+                super::equal_keys_contradict_each_other_or_agree::<$kind>();
+            }
+
+            #[test]
+            fn too_many_keys_are_refused() {
+                super::too_many_keys_are_refused::<$kind>();
+            }
+
+            $(#[test]
+            fn $test() {
+                super::$test::<$kind>();
+            })*
+        }
+    };
+}
+
+conforms!(rr22, Binary, narrow_values_and_byte_strings);
+conforms!(rr22_one_way, OneWay, narrow_values_and_byte_strings);
+conforms!(rr22_over_field, OverField);
+conforms!(two_core, TwoCore, narrow_values_and_byte_strings);
+
+#[test]
+fn rr22_solves_gaps() {
+    let tight = [1223, 1200, 1150, 1130];
+    let binary = shape(1000, usize::MAX, 40);
+    gaps_are_solved::<Binary>(&tight.map(|sparse| Shape { sparse, dense: 128, ..binary }));
+    let field = shape_over_field(1000, usize::MAX, 40);
+    gaps_are_solved::<OverField>(&tight.map(|sparse| Shape { sparse, dense: 100, ..field }));
+    // With numbers of 32 bits; a little below the threshold of 1.2218 columns a key.
+    let wide = shape(1 << 16, usize::MAX, 40);
+    gaps_are_solved::<Binary>(&[Shape { sparse: 80_060, dense: 128, ..wide }]);
+}
+
+#[test]
+fn two_core_solves_gaps() {
+    // At 2 columns a key much of the graph hangs together in cycles.
+    let graph = paxos(1000, 40);
+    let tight = [2400, 2100, 2000, 1960];
+    gaps_are_solved::<TwoCore>(&tight.map(|sparse| Shape { sparse, dense: 128, ..graph }));
+}
+
+/// How many of `trials` encodings fail.
+fn failures<K: Kind>(shape: Shape, n: usize, trials: usize) -> usize {
+    let mut rng = StdRng::seed_from_u64(7);
+    let fails = |_: &usize| {
+        let store = K::Store::new(shape, Block::random(&mut rng));
+        let placed = store.place(&random::<Block>(n, &mut rng));
+        store.encode(&placed, |_, key| Block(key.0.rotate_left(7)), Free::Zero, &mut rng).is_err()
+    };
+    (0..trials).filter(fails).count()
+}
+
+/// At a λ small enough to see, encoding fails no more often than the shape allows.
+#[test]
+fn rr22_failures_keep_to_the_bound() {
+    let trials = 3000;
+    for (n, target, lambda) in [(200, 200, 4), (1000, 1000, 4), (2000, 500, 5)] {
+        let binary = shape(n, target, lambda);
+        let failed = failures::<Binary>(binary, n, trials);
+        assert!(failed << lambda <= trials, "{failed} of {trials} at 2^-{lambda}, {binary:?}");
+        let field = shape_over_field(n, target, lambda);
+        let failed = failures::<OverField>(field, n, trials);
+        assert!(failed << lambda <= trials, "{failed} of {trials} at 2^-{lambda}, {field:?}");
+    }
+}
+
+/// What PaXoS's dense columns rest on: a graph has 2^cycles of at most 4 on average, so that d dense
+/// columns fail at most 4 times in 2^d.
+#[test]
+fn two_core_failures_follow_the_cycles() {
+    let trials = 3000;
+    for n in [65, 100, 1000] {
+        for dense in [3, 5, 7] {
+            let failed = failures::<TwoCore>(Shape { dense, ..paxos(n, 40) }, n, trials);
+            assert!(failed << dense <= 4 * trials, "{failed} of {trials}, {n} keys, {dense} dense");
+            assert!(failed > 0);
+        }
+    }
+}
+
+/// The lowest bytes: one cluster of 2^20 keys.
+#[test]
+fn one_large_cluster() {
+    let (n, mut rng) = (1 << 20, StdRng::seed_from_u64(8));
+    let low = shape(n, usize::MAX, 40);
+    assert!(low.columns() as f64 <= 1.235 * n as f64);
+    round_trip::<u64>(&<Rr22>::new(low, Block(5)), n, Free::Zero, &mut rng);
+    let clusters = shape(n, 1 << 18, 40);
+    assert_eq!(clusters.clusters, 4);
+    round_trip::<u64>(&<Rr22>::new(clusters, Block(5)), n, Free::Random, &mut rng);
+}
+
+/// χ² with 7 degrees of freedom of the joint distribution of the low bits of three columns, over many
+/// encodings of the same keys under random values: for the worst of a few triples of columns.
+fn distance_from_uniform<K: Kind>(shape: Shape, free: Free) -> f64 {
+    const TRIALS: usize = 4000;
+    let mut rng = StdRng::seed_from_u64(9);
+    let store = K::Store::new(shape, Block(11));
+    let placed = store.place(&random::<Block>(shape.capacity, &mut rng));
+    let mut encoding = || {
+        let values = random::<Block>(shape.capacity, &mut rng);
+        store.encode(&placed, |i, _| values[i as usize], free, &mut rng).unwrap()
+    };
+    let encodings: Vec<Vec<Block>> = (0..TRIALS).map(|_| encoding()).collect();
+    let distance = |columns: [usize; 3]| {
+        let mut counts = [0usize; 8];
+        for encoding in &encodings {
+            let bits = columns.map(|column| encoding[column].low() as usize & 1);
+            counts[bits[0] | bits[1] << 1 | bits[2] << 2] += 1;
+        }
+        let expected = TRIALS as f64 / 8.0;
+        counts.iter().map(|count| (*count as f64 - expected).powi(2) / expected).sum::<f64>()
+    };
+    let triples = (0..400).map(|_| [(); 3].map(|()| rng.random_range(0..store.columns())));
+    let distinct = triples.filter(|[a, b, c]| a != b && b != c && c != a);
+    distinct.map(distance).fold(0.0, f64::max)
+}
+
+/// Random values and random free columns make a random vector: also in the columns that rows set aside
+/// determine, the other dense ones, and those that no row has. Shapes are tight, so that there are
+/// such rows.
+#[test]
+fn encodings_of_random_values_are_uniform() {
+    // Beyond this with probability 1.3 · 10^-6 for a triple, 5 · 10^-4 for one of 400.
+    const LIMIT: f64 = 40.0;
+    let n = 80;
+    let rr22 = Shape { sparse: 90, dense: 24, ..shape(n, usize::MAX, 40) };
+    let field = Shape { sparse: 90, dense: 24, ..shape_over_field(n, usize::MAX, 40) };
+    let graph = Shape { sparse: 110, dense: 48, ..paxos(n, 40) };
+    let distances = |free| {
+        [
+            distance_from_uniform::<Binary>(rr22, free),
+            distance_from_uniform::<OverField>(field, free),
+            distance_from_uniform::<TwoCore>(graph, free),
+            distance_from_uniform::<TwoCore>(paxos(n, 40), free),
+        ]
+    };
+    let random = distances(Free::Random);
+    assert!(random.iter().all(|distance| *distance < LIMIT), "{random:?}");
+    // Those that leave zeros fail the same test by far.
+    let zeros = distances(Free::Zero);
+    assert!(zeros.iter().all(|distance| *distance > 10.0 * LIMIT), "{zeros:?}");
+}

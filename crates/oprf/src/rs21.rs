@@ -171,7 +171,7 @@ struct Done {
 }
 
 /// The party that learns the function's values at its points.
-pub struct Receiver<A> {
+pub struct Receiver<A: Subspace> {
     shape: Shape,
     bits: u32,
     share: silent::ReceiverShare<A>,

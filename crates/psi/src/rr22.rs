@@ -103,7 +103,7 @@ impl<A: Subspace> crate::Sender for Sender<A> {
 }
 
 /// The party that learns the intersection.
-struct Receiver<A> {
+struct Receiver<A: Subspace> {
     sizes: Sizes,
     oprf: oprf::Receiver<A>,
 }

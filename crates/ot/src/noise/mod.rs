@@ -15,6 +15,7 @@
 //! [`Dimensions::full`] takes more blocks instead of longer ones, so that there is no leaf which is
 //! not an entry of the noise.
 
+pub mod check;
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};

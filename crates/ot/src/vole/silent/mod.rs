@@ -13,6 +13,8 @@
 //!
 //! The code is binary, so a stays in the subspace that the y_i are drawn from (subfield VOLE).
 
+pub mod malicious;
+
 use rand::{CryptoRng, RngExt};
 use vesica_net::{Channel, Result};
 use vesica_params::{Adversary, lpn::Lpn};
@@ -98,13 +100,13 @@ pub fn receive<A: Subspace>(
 }
 
 /// The noise, by its places α_i and values y_i.
-pub(super) struct Noise<A: Subspace> {
-    pub places: Zeroizing<Vec<u32>>,
-    pub values: Zeroizing<Vec<A>>,
+struct Noise<A: Subspace> {
+    places: Zeroizing<Vec<u32>>,
+    values: Zeroizing<Vec<A>>,
 }
 
 impl<A: Subspace> Noise<A> {
-    pub fn random(dimensions: &Dimensions, bits: u32, rng: &mut dyn CryptoRng) -> Self {
+    fn random(dimensions: &Dimensions, bits: u32, rng: &mut dyn CryptoRng) -> Self {
         let blocks = 0..dimensions.blocks;
         let place = |_| rng.random_range(0..dimensions.block as u32);
         let places = Zeroizing::new(blocks.clone().map(place).collect());
@@ -114,7 +116,7 @@ impl<A: Subspace> Noise<A> {
 }
 
 /// Shares of `values` numbers of `bits` bits times Δ, of numbers that the receiver has.
-pub(super) fn send_values(
+fn send_values(
     values: usize,
     bits: u32,
     cot: &mut impl CotSender,
@@ -125,7 +127,7 @@ pub(super) fn send_values(
 }
 
 /// The other side of [`send_values`].
-pub(super) fn receive_values<A: Subspace>(
+fn receive_values<A: Subspace>(
     values: &[A],
     bits: u32,
     cot: &mut impl CotReceiver,
@@ -138,7 +140,7 @@ pub(super) fn receive_values<A: Subspace>(
 }
 
 /// Σ x^i · share_i in GF(2^128): from shares of bit i times Δ to one of the number times Δ.
-fn combine(shares: &[Block]) -> Block {
+pub(crate) fn combine(shares: &[Block]) -> Block {
     shares.iter().rev().fold(Block::ZERO, |sum, share| {
         // Times x, modulo x^128 + x^7 + x^2 + x + 1, without a branch.
         let carry = (sum.0 >> 127).wrapping_neg() & 0x87;

@@ -13,6 +13,7 @@ pub mod extension;
 pub mod flavour;
 mod noise;
 pub mod pprf;
+mod stream;
 #[cfg(test)]
 mod two_party;
 pub mod vole;

@@ -168,8 +168,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        CotReceiver, CotSender, Wiped,
-        noise::{CORRECTIONS, Dimensions, sum},
+        CotSender, Wiped,
+        noise::{CORRECTIONS, Dimensions, sum, values},
         pprf,
         two_party::{Ideal, run},
     };
@@ -239,7 +239,7 @@ mod tests {
         channel: &mut Channel,
         rng: &mut StdRng,
     ) -> Wiped<Block> {
-        let bits = cot.send_correlated(128, channel).unwrap();
+        let mut mask = values::send(1, 128, cot, channel).unwrap()[0];
         let (trees, depth) = (dimensions.trees, dimensions.trees.depth());
         let mut keys = cot.send_random(trees.ots(), channel).unwrap();
         if let Lie::Sum { tree, level, side } = lie {
@@ -254,7 +254,6 @@ mod tests {
             corrections[*block] ^= *difference;
         }
         channel.send_slice(CORRECTIONS, &corrections).unwrap();
-        let mut mask = crate::vole::silent::combine(&bits);
         let mut challenge = [Block::ZERO; 2];
         channel.recv_slice(CHALLENGE, &mut challenge).unwrap();
         match lie {
@@ -281,9 +280,8 @@ mod tests {
         rng: &mut StdRng,
     ) -> Received {
         let value = Block::random(rng);
-        let bits = (0..128).map(|bit| value.0 >> bit & 1 == 1).collect();
-        let shares = cot.receive_correlated(&bits, channel).unwrap();
-        let mask = Mask { value, share: crate::vole::silent::combine(&shares) };
+        let shares = values::receive(&[value], 128, cot, channel).unwrap();
+        let mask = Mask { value, share: shares[0] };
         let places: Vec<u32> =
             (0..dimensions.blocks).map(|_| rng.random_range(0..dimensions.block as u32)).collect();
         let values = vec![Block(1); dimensions.blocks];
@@ -322,7 +320,7 @@ mod tests {
         let lies: Vec<Lie> = (0..ATTEMPTS)
             .map(|i| Lie::Sum {
                 tree: rng.random_range(0..16),
-                level: 2 + i % 3,
+                level: 1 + i % 4,
                 side: rng.random_range(0..2),
             })
             .collect();

@@ -16,6 +16,7 @@
 //! not an entry of the noise.
 
 pub mod check;
+pub mod values;
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};

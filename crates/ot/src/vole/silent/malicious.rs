@@ -46,7 +46,7 @@ use vesica_params::{Adversary, lpn::Lpn};
 use vesica_primitives::Block;
 use zeroize::Zeroizing;
 
-use super::{Noise, ReceiverShare, SenderShare, receive_values, send_values};
+use super::{Noise, ReceiverShare, SenderShare};
 use crate::{
     Bytes, CotReceiver, CotSender, Malicious,
     extension::softspoken::{self, SmallField},
@@ -88,7 +88,7 @@ pub fn send(
 ) -> Result<SenderShare> {
     let dimensions = Dimensions::full(len, lpn);
     // 1.
-    let shares = send_values(dimensions.blocks + 1, BITS, cot, channel)?;
+    let shares = noise::values::send(dimensions.blocks + 1, BITS, cot, channel)?;
     let (mask, shares) = shares.split_last().expect("one more than blocks");
     // 2. and 3.
     let leaves = noise::send(&dimensions, shares, cot, channel, rng)?;
@@ -114,7 +114,7 @@ pub fn receive(
     let value = Block::random(rng);
     // 1.
     let all = Zeroizing::new([&values[..], &[value]].concat());
-    let shares = receive_values(&all, BITS, cot, channel)?;
+    let shares = noise::values::receive(&all, BITS, cot, channel)?;
     let (share, shares) = shares.split_last().expect("one more than blocks");
     let mask = Mask { value, share: *share };
     // 2. and 3.
@@ -123,4 +123,57 @@ pub fn receive(
     // 4.
     let a = dimensions.compress(dimensions.sparse(&places, &values), len);
     Ok(ReceiverShare { a, c: dimensions.compress(leaves, len) })
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{SeedableRng, rngs::StdRng};
+    use vesica_params::lpn::{CONSERVATIVE, FAST};
+    use vesica_primitives::gf;
+
+    use super::*;
+    use crate::two_party::run;
+
+    const FIELD: SmallField = SmallField::new(8);
+
+    fn assert_correlated(len: usize, lpn: Lpn) {
+        let (sender, receiver) = run(
+            |channel| {
+                let mut rng = StdRng::seed_from_u64(1);
+                let mut cot = softspoken::malicious::Sender::setup(FIELD, channel, &mut rng)?;
+                let meter =
+                    |channel: &Channel| (channel.meter().sent(), channel.meter().received());
+                let before = meter(channel);
+                let share = send(len, lpn, &mut cot, channel, &mut rng)?;
+                let after = meter(channel);
+                let predicted = bytes(len, lpn, FIELD);
+                let fits = |counted: u64, predicted: usize| {
+                    let predicted = predicted as u64;
+                    (predicted..predicted + 4000 + predicted / 200).contains(&counted)
+                };
+                assert!(fits(after.0 - before.0, predicted.to_receiver));
+                assert!(fits(after.1 - before.1, predicted.to_sender));
+                Ok::<_, vesica_net::Error>(share)
+            },
+            |channel| {
+                let mut rng = StdRng::seed_from_u64(2);
+                let mut cot = softspoken::malicious::Receiver::setup(FIELD, channel, &mut rng)?;
+                receive(len, lpn, &mut cot, channel, &mut rng)
+            },
+        );
+        let (sender, receiver) = (sender.unwrap(), receiver.unwrap());
+        assert_eq!([sender.b.len(), receiver.a.len(), receiver.c.len()], [len; 3]);
+        let delta = sender.delta.expose()[0];
+        for ((a, b), c) in receiver.a.iter().zip(&*sender.b).zip(&*receiver.c) {
+            assert_eq!(gf::multiply128(*a, delta) ^ *b, *c);
+        }
+    }
+
+    #[test]
+    fn shares_are_correlated() {
+        for len in [0, 1, 6143, 20_011] {
+            assert_correlated(len, FAST);
+        }
+        assert_correlated(1000, CONSERVATIVE);
+    }
 }

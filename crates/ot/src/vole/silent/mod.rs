@@ -18,7 +18,7 @@ pub mod malicious;
 use rand::{CryptoRng, RngExt};
 use vesica_net::{Channel, Result};
 use vesica_params::{Adversary, lpn::Lpn};
-use vesica_primitives::{Bits, Block, Delta};
+use vesica_primitives::{Block, Delta};
 use zeroize::Zeroizing;
 
 use super::Subspace;
@@ -68,7 +68,7 @@ pub fn send(
 ) -> Result<SenderShare> {
     let dimensions = Dimensions::new(len, lpn);
     // 1.
-    let shares = send_values(dimensions.blocks, bits, cot, channel)?;
+    let shares = noise::values::send(dimensions.blocks, bits, cot, channel)?;
     // 2. and 3.
     let leaves = noise::send(&dimensions, &shares, cot, channel, rng)?;
     // 4.
@@ -91,7 +91,7 @@ pub fn receive<A: Subspace>(
     let dimensions = Dimensions::new(len, lpn);
     let noise = Noise::<A>::random(&dimensions, bits, rng);
     // 1.
-    let shares = receive_values(&noise.values, bits, cot, channel)?;
+    let shares = noise::values::receive(&noise.values, bits, cot, channel)?;
     // 2. and 3.
     let leaves = noise::receive(&dimensions, &noise.places, &shares, cot, channel)?;
     // 4.
@@ -113,39 +113,6 @@ impl<A: Subspace> Noise<A> {
         let value = |_| A::truncate(Block::random(rng), bits);
         Self { places, values: Zeroizing::new(blocks.map(value).collect()) }
     }
-}
-
-/// Shares of `values` numbers of `bits` bits times Δ, of numbers that the receiver has.
-fn send_values(
-    values: usize,
-    bits: u32,
-    cot: &mut impl CotSender,
-    channel: &mut Channel,
-) -> Result<Zeroizing<Vec<Block>>> {
-    let shares = Zeroizing::new(cot.send_correlated(values * bits as usize, channel)?);
-    Ok(Zeroizing::new(shares.chunks_exact(bits as usize).map(combine).collect()))
-}
-
-/// The other side of [`send_values`].
-fn receive_values<A: Subspace>(
-    values: &[A],
-    bits: u32,
-    cot: &mut impl CotReceiver,
-    channel: &mut Channel,
-) -> Result<Zeroizing<Vec<Block>>> {
-    let value_bits: Bits =
-        values.iter().flat_map(|y| (0..bits).map(move |bit| y.embed().0 >> bit & 1 == 1)).collect();
-    let shares = Zeroizing::new(cot.receive_correlated(&value_bits, channel)?);
-    Ok(Zeroizing::new(shares.chunks_exact(bits as usize).map(combine).collect()))
-}
-
-/// Σ x^i · share_i in GF(2^128): from shares of bit i times Δ to one of the number times Δ.
-pub(crate) fn combine(shares: &[Block]) -> Block {
-    shares.iter().rev().fold(Block::ZERO, |sum, share| {
-        // Times x, modulo x^128 + x^7 + x^2 + x + 1, without a branch.
-        let carry = (sum.0 >> 127).wrapping_neg() & 0x87;
-        Block(sum.0 << 1 ^ carry) ^ *share
-    })
 }
 
 #[cfg(test)]
@@ -198,6 +165,45 @@ mod tests {
         assert_correlated::<u64>(3000, 64, FAST);
         assert_correlated::<u64>(3000, 41, CONSERVATIVE);
         assert_correlated::<Block>(3000, 128, FAST);
+    }
+
+    /// The rank over GF(2) of some random entries, twice as many as bits and more.
+    fn rank<A: Subspace>(entries: &[A], bits: u32, rng: &mut StdRng) -> u32 {
+        let mut basis = [0u128; 128];
+        for _ in 0..(bits + 64).max(150) {
+            let mut x = entries[rng.random_range(0..entries.len())].embed().0;
+            while x != 0 {
+                let pivot = &mut basis[x.ilog2() as usize];
+                if *pivot == 0 {
+                    *pivot = x;
+                }
+                x ^= *pivot;
+            }
+        }
+        basis.iter().map(|x| u32::from(*x != 0)).sum()
+    }
+
+    fn assert_full_rank<A: Subspace>(bits: u32) {
+        let rng = &mut StdRng::seed_from_u64(bits.into());
+        let compressed = |blocks: usize, rng: &mut StdRng| {
+            let len = 5000;
+            let dimensions = Dimensions::new(len, Lpn { blocks, ..FAST });
+            let noise = Noise::<A>::random(&dimensions, bits, rng);
+            dimensions.compress(dimensions.sparse(&noise.places, &noise.values), len)
+        };
+        for _ in 0..5 {
+            assert_eq!(rank(&compressed(FAST.blocks, rng), bits, rng), bits);
+        }
+        assert_eq!(rank(&shares::<A>(5000, bits, FAST).1.a, bits, rng), bits);
+        // With fewer blocks than bits, values span less than the subspace.
+        let few = bits as usize / 32 * 16;
+        assert!(rank(&compressed(few, rng), bits, rng) <= few as u32);
+    }
+
+    #[test]
+    fn entries_span_the_subspace() {
+        assert_full_rank::<u64>(60);
+        assert_full_rank::<Block>(128);
     }
 
     /// a and b look random: bits are balanced, and no value comes twice.

@@ -11,7 +11,7 @@
 pub mod base;
 pub mod extension;
 pub mod flavour;
-mod noise;
+pub mod noise;
 pub mod pprf;
 mod stream;
 #[cfg(test)]

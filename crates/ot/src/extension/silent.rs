@@ -17,8 +17,8 @@
 //! bits; an S whose Δ has another lowest bit only has other pairs than it could have.
 //!
 //! Each call is a run of its own: it costs at least what 3,000 OTs do, so ask for many at a time.
-//! Over a malicious extension, R learns whether S's trees are as they should be before anything is made of
-//! them, and what is left to S is a guess at R's noise: see `crates/ot/src/noise/check.rs`.
+//! Over a malicious extension, R learns whether S's trees are as they should be before anything is made
+//! of them, and what is left to S is a guess at R's noise; the argument stands with [`check`].
 
 use rand::{CryptoRng, RngExt};
 use vesica_net::{Channel, Result};

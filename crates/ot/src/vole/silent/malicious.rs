@@ -30,12 +30,12 @@
 //!       malicious::send(1000, FAST, cot, channel, rng)
 //!   }
 //!   ```
-//! - Trees are full: an R that left one would know Δ.
+//! - Trees are full: an R that knew all leaves of one would know Δ.
 //! - Step 1 makes shares of one value more, which masks R's challenge.
-//! - After step 3, R checks what it has before anything is made of it:
-//!   a challenge, and an answer of 32 bytes. The argument stands with the check, in
-//!   `crates/ot/src/noise/check.rs`. What is left to an S that deviates is to guess something about R's
-//!   noise and to be caught if it guesses wrong; what is left to an R that does is to choose its own a.
+//! - After step 3, R checks what it has before anything is made of it, by a challenge and an answer of 32
+//!   bytes; the argument stands with [`check`]. What is left to an S that deviates is to guess something
+//!   about R's noise and to be caught if it guesses wrong; what is left to an R that does is to choose its
+//!   own a.
 //!
 //! a is in the whole field. A VOLE with shorter a could be checked just so, but what it is for in PSI
 //! cannot stand an R that deviates.

@@ -62,7 +62,7 @@ impl CorrelationHash {
 
     /// Both outputs of each of the next OTs. The correlated blocks q_j come in the upper half of
     /// `pairs`, which spares a vector of their own.
-    fn apply_both(&mut self, delta: Block, pairs: &mut [[Block; 2]]) {
+    pub(crate) fn apply_both(&mut self, delta: Block, pairs: &mut [[Block; 2]]) {
         let n = pairs.len();
         let first = self.advance(n);
         let blocks = pairs.as_flattened_mut();
@@ -90,7 +90,7 @@ impl CorrelationHash {
     }
 
     /// The chosen output of each of the next OTs, in the place of the correlated block t_j.
-    fn apply_chosen(&mut self, blocks: &mut [Block]) {
+    pub(crate) fn apply_chosen(&mut self, blocks: &mut [Block]) {
         let first = self.advance(blocks.len());
         let batches = blocks.par_chunks_mut(HASH_BATCH).enumerate().with_min_len(MIN_HASH_BATCHES);
         batches.for_each(|(i, blocks)| {

@@ -11,13 +11,17 @@
 pub mod base;
 pub mod extension;
 pub mod flavour;
+pub mod noise;
 pub mod pprf;
+mod stream;
 #[cfg(test)]
 mod two_party;
 pub mod vole;
+mod wiped;
 
 pub use flavour::{CorrelationHash, CotReceiver, CotSender, Malicious};
 pub use vesica_net::{Error, Result};
+pub use wiped::Wiped;
 
 /// Payload bytes that travel each way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,15 +5,25 @@ use vesica_net::Channel;
 use vesica_ot::{
     CotReceiver, CotSender, Result,
     base::{BaseOt, mr19::Mr19, np01::Np01},
-    extension::alsz13,
+    extension::{
+        alsz13, silent,
+        softspoken::{SmallField, malicious},
+    },
+    vole,
 };
+use vesica_params::lpn::{BITS, FAST, Lpn};
 use vesica_primitives::{Bits, group::Ristretto};
-use vesica_testkit::tamper;
+use vesica_testkit::tamper::{self, Case};
 
 const OTS: usize = 40;
 
 /// Bytes of a chosen message.
 const LEN: usize = 20;
+
+const FIELD: SmallField = SmallField::new(4);
+
+/// Noise blocks of silent runs: few, for short messages.
+const BLOCKS: usize = 16;
 
 fn choices() -> Bits {
     Bits::random(OTS, &mut StdRng::seed_from_u64(1))
@@ -39,6 +49,55 @@ fn receive_alsz13(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
 fn base<B: BaseOt>() {
     tamper::against(send_base::<B>, receive_base::<B>, |_, ()| {});
     tamper::against(receive_base::<B>, send_base::<B>, |_, ()| {});
+}
+
+fn send_silent(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
+    let cot = malicious::Sender::setup(FIELD, channel, rng)?;
+    let lpn = Lpn { blocks: BLOCKS, ..BITS };
+    silent::Sender::setup(cot, lpn, channel, rng)?.send_random(OTS, channel).map(drop)
+}
+
+fn receive_silent(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
+    let cot = malicious::Receiver::setup(FIELD, channel, rng)?;
+    let lpn = Lpn { blocks: BLOCKS, ..BITS };
+    let mut ot = silent::Receiver::setup(cot, lpn, channel, rng)?;
+    ot.receive_random(&choices(), channel).map(drop)
+}
+
+fn send_silent_vole(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
+    let mut cot = malicious::Sender::setup(FIELD, channel, rng)?;
+    let lpn = Lpn { blocks: BLOCKS, ..FAST };
+    vole::silent::malicious::send(OTS, lpn, &mut cot, channel, rng).map(drop)
+}
+
+fn receive_silent_vole(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
+    let mut cot = malicious::Receiver::setup(FIELD, channel, rng)?;
+    let lpn = Lpn { blocks: BLOCKS, ..FAST };
+    vole::silent::malicious::receive(OTS, lpn, &mut cot, channel, rng).map(drop)
+}
+
+/// Content that was changed and not refused: in these steps, none may be.
+fn only_what_does_no_harm(case: &Case, (): ()) {
+    let checked = [
+        "pprf/generator",
+        "pprf/tag-digest",
+        "extension/answer",
+        "noise/corrections",
+        "noise/answer",
+    ];
+    assert!(!checked.contains(&case.label.as_str()), "{case:?}: not noticed");
+}
+
+#[test]
+fn silent_ot() {
+    tamper::against(send_silent, receive_silent, only_what_does_no_harm);
+    tamper::against(receive_silent, send_silent, only_what_does_no_harm);
+}
+
+#[test]
+fn silent_vole() {
+    tamper::against(send_silent_vole, receive_silent_vole, only_what_does_no_harm);
+    tamper::against(receive_silent_vole, send_silent_vole, only_what_does_no_harm);
 }
 
 #[test]

@@ -5,8 +5,13 @@ use rand::{RngExt, SeedableRng, rngs::StdRng};
 use vesica_ot::{
     CotReceiver, CotSender, Error,
     base::{BaseOt, mr19::Mr19, np01::Np01},
-    extension::alsz13,
+    extension::{
+        alsz13, silent as silent_ot,
+        softspoken::{SmallField, malicious, semi_honest},
+    },
+    vole::silent,
 };
+use vesica_params::lpn::{BITS, FAST};
 use vesica_primitives::{Bits, group::Ristretto};
 use vesica_testkit::transcript::{self, Transcripts, again_with_portable_kernels, check_baseline};
 
@@ -28,6 +33,50 @@ fn alsz13(choices: &Bits, messages: &[u8]) -> Transcripts {
     )
 }
 
+const FIELD: SmallField = SmallField::new(8);
+
+/// Silent OT over malicious SoftSpokenOT, which says all that the one over the semi-honest one does.
+fn silent_ot(choices: &Bits) -> Transcripts {
+    transcript::of(
+        |channel, rng| {
+            let cot = malicious::Sender::setup(FIELD, channel, rng)?;
+            let mut ot = silent_ot::Sender::setup(cot, BITS, channel, rng)?;
+            ot.send_random(choices.len(), channel)
+        },
+        |channel, rng| {
+            let cot = malicious::Receiver::setup(FIELD, channel, rng)?;
+            let mut ot = silent_ot::Receiver::setup(cot, BITS, channel, rng)?;
+            ot.receive_random(choices, channel)
+        },
+    )
+}
+
+fn silent_vole(len: usize) -> Transcripts {
+    transcript::of(
+        |channel, rng| {
+            let mut cot = semi_honest::Sender::setup(FIELD, channel, rng)?;
+            silent::send(len, 60, FAST, &mut cot, channel, rng).map(drop)
+        },
+        |channel, rng| {
+            let mut cot = semi_honest::Receiver::setup(FIELD, channel, rng)?;
+            silent::receive::<u64>(len, 60, FAST, &mut cot, channel, rng).map(drop)
+        },
+    )
+}
+
+fn silent_vole_malicious(len: usize) -> Transcripts {
+    transcript::of(
+        |channel, rng| {
+            let mut cot = malicious::Sender::setup(FIELD, channel, rng)?;
+            silent::malicious::send(len, FAST, &mut cot, channel, rng).map(drop)
+        },
+        |channel, rng| {
+            let mut cot = malicious::Receiver::setup(FIELD, channel, rng)?;
+            silent::malicious::receive(len, FAST, &mut cot, channel, rng).map(drop)
+        },
+    )
+}
+
 #[test]
 fn equal_the_baseline() {
     let rng = &mut StdRng::seed_from_u64(1);
@@ -38,6 +87,9 @@ fn equal_the_baseline() {
         ("alsz13", alsz13(&choices, &messages)),
         ("mr19", base::<Mr19<Ristretto>>(&few)),
         ("np01", base::<Np01<Ristretto>>(&few)),
+        ("silent-ot", silent_ot(&choices)),
+        ("silent-vole", silent_vole(20_011)),
+        ("silent-vole-malicious", silent_vole_malicious(20_011)),
     ]);
 }
 
@@ -52,6 +104,7 @@ fn lengths_do_not_depend_on_inputs() {
     let (none, all) = (Bits::zeros(50), ones(50));
     assert_eq!(base::<Mr19<Ristretto>>(&none).shape(), base::<Mr19<Ristretto>>(&all).shape());
     assert_eq!(base::<Np01<Ristretto>>(&none).shape(), base::<Np01<Ristretto>>(&all).shape());
+    assert_eq!(silent_ot(&none).shape(), silent_ot(&all).shape());
     let n = 200;
     let zeros = alsz13(&Bits::zeros(n), &vec![0; 80 * n]);
     assert_eq!(zeros.shape(), alsz13(&ones(n), &vec![255; 80 * n]).shape());

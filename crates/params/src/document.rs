@@ -59,6 +59,9 @@ pub fn markdown() -> String {
     row(&mut text, "noise blocks of a silent VOLE, expander weight 21", "linear tests", |_| {
         lpn::CONSERVATIVE.blocks.to_string()
     });
+    row(&mut text, "noise blocks of a silent OT, at least", "linear tests", |_| {
+        lpn::BITS.blocks.to_string()
+    });
     row(&mut text, "tag length, bits", "λ + 2 log n", |n| tag::bits(n, n, LAMBDA).to_string());
     row(&mut text, "sorted list of tags, bits per item", "n (r + 1) + 2^(ℓ − r)", |n| {
         let bits = tag::bits(n, n, LAMBDA);

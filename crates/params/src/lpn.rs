@@ -25,6 +25,13 @@ pub const FAST: Lpn = lpn(7, 11, 768);
 /// Expander weight 21, memory 24: more work for a code that is closer to a random one.
 pub const CONSERVATIVE: Lpn = lpn(21, 11, 768);
 
+/// For noise whose values are all 1, as silent OT has it, with the code of [`FAST`].
+///
+/// Then [`Lpn::blocks_needed`] does not apply: nothing is drawn but places, and a linear test has bias
+/// (1 − 2δ)^t. That each block adds up to 1 is public: t equations beside the k in 2k unknowns that a
+/// compressed vector is anyway.
+pub const BITS: Lpn = lpn(7, 11, 368);
+
 const fn lpn(weight: usize, distance_percent: u32, blocks: usize) -> Lpn {
     Lpn { weight, distance_percent, blocks }
 }
@@ -44,6 +51,22 @@ impl Lpn {
         let linear = f64::from(KAPPA) / -libm::log2(1.0 - f64::from(self.distance_percent) / 100.0);
         let interleaved = f64::from(KAPPA + bits) / libm::log2(4.0 / 3.0);
         (libm::ceil(linear.max(interleaved)) as usize).next_multiple_of(16)
+    }
+
+    /// Blocks needed for noise whose values are all 1, rounded up to a multiple of 16: a linear test has
+    /// bias (1 − 2δ)^t, at most 2^-κ.
+    pub fn blocks_needed_for_ones(&self) -> usize {
+        let linear = 1.0 - 2.0 * f64::from(self.distance_percent) / 100.0;
+        (libm::ceil(f64::from(KAPPA) / -libm::log2(linear)) as usize).next_multiple_of(16)
+    }
+
+    /// The same code with at least as many blocks, such that a power of two of entries a block is
+    /// enough for `length` and little is left over. More blocks, and shorter ones, only add noise.
+    pub fn with_full_blocks(self, length: usize) -> Self {
+        // The largest power of two that is not above.
+        let block = 1 << self.block_len(length).ilog2();
+        let blocks = (2 * length).div_ceil(block).next_multiple_of(16);
+        Self { blocks: blocks.max(self.blocks), ..self }
     }
 
     /// Entries of a noise block such that at least `length` entries are left after compressing all
@@ -76,6 +99,8 @@ mod tests {
             assert_eq!(lpn.blocks, 768);
             assert!(lpn.blocks.is_multiple_of(16));
         }
+        assert_eq!(BITS.blocks_needed_for_ones(), BITS.blocks);
+        assert!(0.78f64.powi(357) > 2f64.powi(-128) && 0.78f64.powi(358) < 2f64.powi(-128));
     }
 
     #[test]

@@ -40,6 +40,13 @@ impl Delta {
         Self(blocks)
     }
 
+    /// The same offset with bit 0 set.
+    pub fn with_lowest_bit(&self) -> Self {
+        let mut delta = self.clone();
+        delta.0[0].0 |= 1;
+        delta
+    }
+
     /// The offset's blocks.
     pub fn expose(&self) -> &[Block] {
         &self.0

@@ -10,7 +10,9 @@ pub static CATALOGUE: &[&Protocol] = &[
     &naive::PROTOCOL,
     &rr22::FAST,
     &rr22::LOW,
+    &rr22::MALICIOUS,
     &rs21::SEMI_HONEST,
+    &rs21::MALICIOUS,
 ];
 
 /// The protocol with this key.

@@ -3,7 +3,7 @@
 
 use rand::rngs::StdRng;
 use vesica_net::{Channel, Deviation, Error};
-use vesica_psi::{Protocol, Sizes, dh, kkrt16, naive, receive, reveal, rr22, send};
+use vesica_psi::{Protocol, Sizes, dh, kkrt16, naive, receive, reveal, rr22, rs21, send};
 use vesica_testkit::{conformance::psi::Sets, tamper};
 
 const SIZES: Sizes = Sizes { sender: 41, receiver: 30 };
@@ -94,6 +94,46 @@ fn sender_of_rr22() {
 #[test]
 fn receiver_of_rr22() {
     deviating_receiver(&rr22::FAST);
+}
+
+#[test]
+fn sender_of_rr22_low() {
+    deviating_sender(&rr22::LOW);
+}
+
+#[test]
+fn receiver_of_rr22_low() {
+    deviating_receiver(&rr22::LOW);
+}
+
+#[test]
+fn sender_of_rr22_malicious() {
+    deviating_sender(&rr22::MALICIOUS);
+}
+
+#[test]
+fn receiver_of_rr22_malicious() {
+    deviating_receiver(&rr22::MALICIOUS);
+}
+
+#[test]
+fn sender_of_rs21() {
+    deviating_sender(&rs21::SEMI_HONEST);
+}
+
+#[test]
+fn receiver_of_rs21() {
+    deviating_receiver(&rs21::SEMI_HONEST);
+}
+
+#[test]
+fn sender_of_rs21_malicious() {
+    deviating_sender(&rs21::MALICIOUS);
+}
+
+#[test]
+fn receiver_of_rs21_malicious() {
+    deviating_receiver(&rs21::MALICIOUS);
 }
 
 /// Of [`reveal`], every change is noticed, down to the last bit.

@@ -92,7 +92,11 @@ impl Tamper {
                 Self::Stall | Self::Drop | Self::Truncate | Self::SwapWithNext => {
                     matches!(error, Error::Stalled { .. })
                 }
-                _ => self.keeps_the_form() && matches!(error, Error::Stalled { .. }),
+                // The deviant, whose code is honest, may have given up on what came of it.
+                _ => {
+                    self.keeps_the_form()
+                        && matches!(error, Error::Stalled { .. } | Error::Closed { .. })
+                }
             };
         };
         match self {
@@ -109,7 +113,12 @@ impl Tamper {
             Self::Noise => matches!(deviation, Deviation::NotAMessage { .. }),
             Self::Truncate => true,
             Self::FlipBit(_) | Self::Scramble | Self::Replace(_) => {
-                matches!(deviation, Deviation::Malformed { .. } | Deviation::WrongLength { .. })
+                matches!(
+                    deviation,
+                    Deviation::Malformed { .. }
+                        | Deviation::WrongLength { .. }
+                        | Deviation::CheckFailed { .. }
+                )
             }
             Self::Stall | Self::Close | Self::CloseWithin => false,
         }

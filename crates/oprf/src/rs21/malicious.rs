@@ -23,10 +23,7 @@ use std::{marker::PhantomData, ops::Range};
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Deviation};
-use vesica_ot::{
-    CotReceiver, CotSender, Malicious,
-    vole::{self, silent},
-};
+use vesica_ot::{CotReceiver, CotSender, Malicious, vole::silent};
 use vesica_params::{Adversary, lpn::Lpn, okvs::Shape};
 use vesica_primitives::{
     Block,
@@ -40,7 +37,7 @@ use crate::Error;
 
 /// Malicious, in the random-oracle and ideal-cipher models.
 pub const ADVERSARY: Adversary =
-    Adversary::weakest(&[vole::silent::malicious::ADVERSARY, Adversary::Malicious]);
+    Adversary::weakest(&[silent::malicious::ADVERSARY, Adversary::Malicious]);
 
 /// The check by which a receiver refuses a sender's share of w.
 pub const CHECK: &str = "opening of the sender's share of w";

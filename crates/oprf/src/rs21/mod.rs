@@ -13,7 +13,7 @@
 //! to be h(y). What h and H are, and what else is exchanged, depends on the adversary:
 //! [`semi_honest`] and [`malicious`].
 
-//MAL pub mod malicious;
+pub mod malicious;
 mod masked;
 pub mod semi_honest;
 

@@ -116,7 +116,7 @@ impl<O: Codec<Block>, A: Subspace> Sender<O, A> {
 }
 
 /// The party that learns the function's values at its points.
-pub struct Receiver<O, A> {
+pub struct Receiver<O, A: Subspace> {
     shape: Shape,
     bits: u32,
     share: silent::ReceiverShare<A>,

@@ -28,6 +28,7 @@ use vesica_primitives::{
 use zeroize::Zeroizing;
 
 use super::columns::CHUNK_ROWS;
+use crate::Bytes;
 
 /// The check by which [`Columns::verify`] refuses a receiver.
 pub const CHECK: &str = "choices equal in every column";
@@ -51,6 +52,10 @@ pub fn error(chunks: usize, rows: usize) -> f64 {
     let pairs = chunks as f64 * (chunks as f64 - 1.0) / 2.0;
     (pairs * rows.div_ceil(128) as f64).log2() - 128.0
 }
+
+/// Payload bytes of the check.
+pub const BYTES: Bytes =
+    Bytes { to_sender: (1 + WIDTH) * size_of::<Block>(), to_receiver: size_of::<Block>() };
 
 /// The columns of all rows of a call, kept until they are checked in the memory of the rows that
 /// they then become.

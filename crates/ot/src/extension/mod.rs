@@ -3,4 +3,5 @@
 pub mod alsz13;
 pub mod checked;
 pub mod columns;
+pub mod silent;
 pub mod softspoken;

@@ -267,7 +267,7 @@ fn replace_pair(nodes: &mut [Block], secret: usize, pair: [Block; 2]) {
 }
 
 /// 1 where the two are equal, else 0; without a branch. For numbers below 2^63.
-fn equal(a: usize, b: usize) -> u8 {
+pub(crate) fn equal(a: usize, b: usize) -> u8 {
     (((a ^ b) as u64).wrapping_sub(1) >> 63) as u8
 }
 

@@ -7,9 +7,10 @@
 pub mod silent;
 
 use vesica_primitives::{BinaryVector, Block, gf};
+use zeroize::DefaultIsZeroes;
 
 /// A subspace of GF(2^128) over GF(2).
-pub trait Subspace: BinaryVector {
+pub trait Subspace: BinaryVector + DefaultIsZeroes {
     /// Its dimension at the most: bits of its representation.
     const BITS: u32;
 

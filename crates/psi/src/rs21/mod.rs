@@ -12,7 +12,7 @@
 //! [`malicious`] are the machines; a [`Variant`] says which OKVS they run on. Here are the paper's own,
 //! with PaXoS; those of [`rr22`](crate::rr22) have an OKVS that is smaller and faster.
 
-//MAL mod malicious;
+mod malicious;
 mod semi_honest;
 
 use vesica_net::Channel;
@@ -58,11 +58,10 @@ pub(crate) const fn semi_honest<V: ShortVariant>(about: About) -> Protocol {
     semi_honest::protocol::<V>(about)
 }
 
-/*MAL /// The entry of a malicious variant.
+/// The entry of a malicious variant.
 pub(crate) const fn malicious<V: Variant>(about: About) -> Protocol {
     malicious::protocol::<V>(about)
 }
-MAL*/
 
 /// PaXoS of the size that semi-honest parties need, with elements of GF(2^128) as in the paper.
 struct WithPaxos;
@@ -81,7 +80,6 @@ impl ShortVariant for WithPaxos {
     }
 }
 
-/*MAL
 /// PaXoS with one-way rows.
 struct WithOneWayPaxos;
 
@@ -93,7 +91,6 @@ impl Variant for WithOneWayPaxos {
     }
 }
 
-MAL*/
 /// The paper's protocol among parties that follow it.
 pub static SEMI_HONEST: Protocol = semi_honest::<WithPaxos>(About {
     key: "rs21",
@@ -102,7 +99,6 @@ pub static SEMI_HONEST: Protocol = semi_honest::<WithPaxos>(About {
     status: Status::Sound,
 });
 
-/*MAL
 /// The paper's protocol against parties that deviate.
 pub static MALICIOUS: Protocol = malicious::<WithOneWayPaxos>(About {
     key: "rs21-malicious",
@@ -111,7 +107,6 @@ pub static MALICIOUS: Protocol = malicious::<WithOneWayPaxos>(About {
     status: Status::Sound,
 });
 
-MAL*/
 /// Step 3: receives the list of `count` tags and returns the positions of the items whose values are on
 /// it, ascending.
 fn recv_list(

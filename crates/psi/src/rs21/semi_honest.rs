@@ -86,7 +86,7 @@ impl<V: ShortVariant, A: Subspace> Sender for Sending<V, A> {
 }
 
 /// The party that learns the intersection.
-struct Receiving<V: ShortVariant, A> {
+struct Receiving<V: ShortVariant, A: Subspace> {
     sizes: Sizes,
     oprf: oprf::Receiver<V::Store, A>,
 }

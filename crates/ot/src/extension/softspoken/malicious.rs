@@ -52,6 +52,15 @@ pub fn error(field: SmallField, n: usize) -> f64 {
     checked::error(field.chunks(), n)
 }
 
+/// Payload bytes of a call of `n` correlated or random OTs.
+pub const fn bytes(field: SmallField, n: usize) -> Bytes {
+    if n == 0 {
+        return Bytes { to_sender: 0, to_receiver: 0 };
+    }
+    let columns = field.bytes(n) + field.bytes(checked::MASK_ROWS);
+    Bytes { to_sender: columns + checked::BYTES.to_sender, ..checked::BYTES }
+}
+
 /// The party with Δ, 128 bits.
 pub struct Sender {
     vole: small_field::Sender,

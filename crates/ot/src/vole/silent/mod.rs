@@ -4,35 +4,40 @@
 //! R draws noise e: t blocks, each zero but for y_i in a random place α_i. With an OT extension in
 //! which S holds Δ:
 //!
-//! 1. Correlated OT on the bits of the y_i gives shares of y_i·Δ, and random OT on the bits of the
-//!    α_i gives the keys of the trees.
-//! 2. S → R: a puncturable PRF for each block; S knows all its leaves w, R all but the one at α_i.
-//! 3. S → R for each block: the sum of its leaves, plus S's share of y_i·Δ. R sets its missing leaf
-//!    so that it has w + e·Δ.
+//! 1. Correlated OT on the bits of the y_i gives shares of y_i·Δ.
+//! 2. From these S and R make w and w + e·Δ, by a puncturable PRF whose keys come from random OT on
+//!    the bits of the α_i,
+//! 3. and by a correction for each block.
 //! 4. Both compress by the transpose of a public code: b = G·w, c = G·(w + e·Δ), a = G·e, where a
 //!    looks random by the LPN assumption that `vesica_params::lpn` states.
 //!
 //! The code is binary, so a stays in the subspace that the y_i are drawn from (subfield VOLE).
 
+pub mod malicious;
+
 use rand::{CryptoRng, RngExt};
 use vesica_net::{Channel, Result};
 use vesica_params::{Adversary, lpn::Lpn};
-use vesica_primitives::{BinaryVector, Bits, Block, Delta, code::ExpandConvolute};
+use vesica_primitives::{Block, Delta};
+use zeroize::Zeroizing;
 
 use super::Subspace;
-use crate::{Bytes, CotReceiver, CotSender, extension::softspoken::SmallField, pprf};
+use crate::{
+    Bytes, CotReceiver, CotSender, Wiped,
+    extension::softspoken::SmallField,
+    noise::{self, Dimensions},
+};
 
 /// Semi-honest: nothing checks that the trees are what they should be.
 pub const ADVERSARY: Adversary = Adversary::SemiHonest;
 
-const CORRECTIONS: &str = "silent-vole/corrections";
-
 /// Payload bytes of a run over SoftSpokenOT, without the OT's setup.
 pub fn bytes(len: usize, bits: u32, lpn: Lpn, field: SmallField) -> Bytes {
-    let trees = Dimensions::new(len, lpn).trees;
+    let dimensions = Dimensions::new(len, lpn);
+    let values = field.bytes(dimensions.blocks * bits as usize);
     Bytes {
-        to_sender: field.bytes(lpn.blocks * bits as usize) + field.bytes(trees.ots()),
-        to_receiver: trees.bytes() + lpn.blocks * size_of::<Block>(),
+        to_sender: values + field.bytes(dimensions.trees.ots()),
+        to_receiver: dimensions.bytes(),
     }
 }
 
@@ -41,37 +46,15 @@ pub struct SenderShare {
     /// Δ.
     pub delta: Delta,
     /// b.
-    pub b: Vec<Block>,
+    pub b: Wiped<Block>,
 }
 
 /// What the receiver has: c = a·Δ + b.
-pub struct ReceiverShare<A> {
+pub struct ReceiverShare<A: Subspace> {
     /// a, in the subspace.
-    pub a: Vec<A>,
+    pub a: Wiped<A>,
     /// c.
-    pub c: Vec<Block>,
-}
-
-/// The dimensions of a run.
-struct Dimensions {
-    block: usize,
-    trees: pprf::Shape,
-    code: ExpandConvolute,
-}
-
-impl Dimensions {
-    fn new(len: usize, lpn: Lpn) -> Self {
-        let block = lpn.block_len(len);
-        let code = ExpandConvolute::new(lpn.dimension(block), lpn.weight);
-        Self { block, trees: pprf::Shape::new(lpn.blocks, block), code }
-    }
-
-    /// Compresses and keeps what was asked for.
-    fn compress<V: BinaryVector>(&self, mut noise: Vec<V>, len: usize) -> Vec<V> {
-        self.code.compress(&mut noise);
-        noise.truncate(len);
-        noise
-    }
+    pub c: Wiped<Block>,
 }
 
 /// The sender's side of a VOLE of length `len` whose a has `bits` bits.
@@ -85,19 +68,9 @@ pub fn send(
 ) -> Result<SenderShare> {
     let dimensions = Dimensions::new(len, lpn);
     // 1.
-    let shares = cot.send_correlated(lpn.blocks * bits as usize, channel)?;
-    let shares: Vec<Block> = shares.chunks_exact(bits as usize).map(combine).collect();
-    let trees = dimensions.trees;
-    let keys = cot.send_random(trees.ots(), channel)?;
-    // 2.
-    let mut leaves = vec![Block::ZERO; trees.total()];
-    pprf::send(trees, &keys, &mut leaves, channel, rng)?;
-    // 3.
-    let blocks = leaves.chunks_exact(dimensions.block).zip(shares);
-    let corrections: Vec<Block> =
-        blocks.map(|(leaves, share)| leaves.iter().fold(share, |sum, leaf| sum ^ *leaf)).collect();
-    channel.send_slice(CORRECTIONS, &corrections)?;
-    channel.flush()?;
+    let shares = noise::values::send(dimensions.blocks, bits, cot, channel)?;
+    // 2. and 3.
+    let leaves = noise::send(&dimensions, &shares, cot, channel, rng)?;
     // 4.
     Ok(SenderShare { delta: cot.delta().clone(), b: dimensions.compress(leaves, len) })
 }
@@ -116,41 +89,30 @@ pub fn receive<A: Subspace>(
 ) -> Result<ReceiverShare<A>> {
     assert!(bits <= A::BITS, "{bits} bits fit the subspace");
     let dimensions = Dimensions::new(len, lpn);
-    let places: Vec<u32> =
-        (0..lpn.blocks).map(|_| rng.random_range(0..dimensions.block as u32)).collect();
-    let values: Vec<A> = (0..lpn.blocks).map(|_| A::truncate(Block::random(rng), bits)).collect();
+    let noise = Noise::<A>::random(&dimensions, bits, rng);
     // 1.
-    let value_bits: Bits =
-        values.iter().flat_map(|y| (0..bits).map(move |bit| y.embed().0 >> bit & 1 == 1)).collect();
-    let shares = cot.receive_correlated(&value_bits, channel)?;
-    let shares: Vec<Block> = shares.chunks_exact(bits as usize).map(combine).collect();
-    let trees = dimensions.trees;
-    let keys = cot.receive_random(&trees.choices(&places), channel)?;
-    // 2.
-    let mut leaves = vec![Block::ZERO; trees.total()];
-    pprf::receive(trees, &places, &keys, &mut leaves, channel)?;
-    // 3.
-    let mut corrections = vec![Block::ZERO; lpn.blocks];
-    channel.recv_slice(CORRECTIONS, &mut corrections)?;
-    let mut noise = vec![A::default(); lpn.blocks * dimensions.block];
-    for (i, place) in places.iter().enumerate() {
-        let known = &mut leaves[i * dimensions.block..][..dimensions.block];
-        // The missing leaf is still 0.
-        let sum = known.iter().fold(corrections[i] ^ shares[i], |sum, leaf| sum ^ *leaf);
-        known[*place as usize] = sum;
-        noise[i * dimensions.block + *place as usize] = values[i];
-    }
+    let shares = noise::values::receive(&noise.values, bits, cot, channel)?;
+    // 2. and 3.
+    let leaves = noise::receive(&dimensions, &noise.places, &shares, cot, channel)?;
     // 4.
-    Ok(ReceiverShare { a: dimensions.compress(noise, len), c: dimensions.compress(leaves, len) })
+    let a = dimensions.compress(dimensions.sparse(&noise.places, &noise.values), len);
+    Ok(ReceiverShare { a, c: dimensions.compress(leaves, len) })
 }
 
-/// Σ x^i · share_i in GF(2^128): from shares of bit i times Δ to one of the number times Δ.
-fn combine(shares: &[Block]) -> Block {
-    shares.iter().rev().fold(Block::ZERO, |sum, share| {
-        // Times x, modulo x^128 + x^7 + x^2 + x + 1, without a branch.
-        let carry = (sum.0 >> 127).wrapping_neg() & 0x87;
-        Block(sum.0 << 1 ^ carry) ^ *share
-    })
+/// The noise, by its places α_i and values y_i.
+struct Noise<A: Subspace> {
+    places: Zeroizing<Vec<u32>>,
+    values: Zeroizing<Vec<A>>,
+}
+
+impl<A: Subspace> Noise<A> {
+    fn random(dimensions: &Dimensions, bits: u32, rng: &mut dyn CryptoRng) -> Self {
+        let blocks = 0..dimensions.blocks;
+        let place = |_| rng.random_range(0..dimensions.block as u32);
+        let places = Zeroizing::new(blocks.clone().map(place).collect());
+        let value = |_| A::truncate(Block::random(rng), bits);
+        Self { places, values: Zeroizing::new(blocks.map(value).collect()) }
+    }
 }
 
 #[cfg(test)]
@@ -189,7 +151,7 @@ mod tests {
         let (sender, receiver) = shares::<A>(len, bits, lpn);
         assert_eq!([sender.b.len(), receiver.a.len(), receiver.c.len()], [len; 3]);
         let delta = sender.delta.expose()[0];
-        for ((a, b), c) in receiver.a.iter().zip(&sender.b).zip(&receiver.c) {
+        for ((a, b), c) in receiver.a.iter().zip(&*sender.b).zip(&*receiver.c) {
             assert_eq!(gf::multiply128(a.embed(), delta) ^ *b, *c);
             assert!(bits == 128 || a.embed().0 >> bits == 0, "a stays in its subspace");
         }
@@ -205,6 +167,45 @@ mod tests {
         assert_correlated::<Block>(3000, 128, FAST);
     }
 
+    /// The rank over GF(2) of some random entries, twice as many as bits and more.
+    fn rank<A: Subspace>(entries: &[A], bits: u32, rng: &mut StdRng) -> u32 {
+        let mut basis = [0u128; 128];
+        for _ in 0..(bits + 64).max(150) {
+            let mut x = entries[rng.random_range(0..entries.len())].embed().0;
+            while x != 0 {
+                let pivot = &mut basis[x.ilog2() as usize];
+                if *pivot == 0 {
+                    *pivot = x;
+                }
+                x ^= *pivot;
+            }
+        }
+        basis.iter().map(|x| u32::from(*x != 0)).sum()
+    }
+
+    fn assert_full_rank<A: Subspace>(bits: u32) {
+        let rng = &mut StdRng::seed_from_u64(bits.into());
+        let compressed = |blocks: usize, rng: &mut StdRng| {
+            let len = 5000;
+            let dimensions = Dimensions::new(len, Lpn { blocks, ..FAST });
+            let noise = Noise::<A>::random(&dimensions, bits, rng);
+            dimensions.compress(dimensions.sparse(&noise.places, &noise.values), len)
+        };
+        for _ in 0..5 {
+            assert_eq!(rank(&compressed(FAST.blocks, rng), bits, rng), bits);
+        }
+        assert_eq!(rank(&shares::<A>(5000, bits, FAST).1.a, bits, rng), bits);
+        // With fewer blocks than bits, values span less than the subspace.
+        let few = bits as usize / 32 * 16;
+        assert!(rank(&compressed(few, rng), bits, rng) <= few as u32);
+    }
+
+    #[test]
+    fn entries_span_the_subspace() {
+        assert_full_rank::<u64>(60);
+        assert_full_rank::<Block>(128);
+    }
+
     /// a and b look random: bits are balanced, and no value comes twice.
     #[test]
     fn shares_look_random() {
@@ -214,9 +215,10 @@ mod tests {
             let deviation = (f64::from(ones) - total as f64 / 2.0) / (total as f64).sqrt();
             assert!(deviation.abs() < 4.0, "{ones} of {total}");
         };
-        let (mut a, mut b) = (receiver.a, sender.b);
+        let (a, b) = (receiver.a, sender.b);
         balanced(a.iter().map(|a| a.count_ones()).sum(), len * bits as usize);
         balanced(b.iter().map(|b| b.0.count_ones()).sum(), len * 128);
+        let (mut a, mut b) = (a.to_vec(), b.to_vec());
         a.sort_unstable();
         a.dedup();
         b.sort_unstable();

@@ -1,0 +1,178 @@
+//! What silent OT and silent VOLE cost, both parties together.
+//!
+//! One thread runs both parties' threads by turns as far as the machine lets it; with two cores or more,
+//! wall time is less than what the parties compute. So this measures the CPU time of the process:
+//! compare it with the number of entries, which the name of each benchmark says.
+
+#![allow(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
+
+use std::{fs, thread, time::Duration};
+
+use criterion::{Criterion, criterion_group, criterion_main};
+use rand::{SeedableRng, rngs::StdRng};
+use vesica_net::{Channel, transport::memory};
+use vesica_ot::{
+    CotReceiver, CotSender,
+    extension::{
+        silent as silent_ot,
+        softspoken::{SmallField, malicious, semi_honest},
+    },
+    vole::silent,
+};
+use vesica_params::lpn::{BITS, FAST};
+use vesica_primitives::{BinaryVector, Block, code::ExpandConvolute};
+
+const FIELD: SmallField = SmallField::new(8);
+
+/// OTs, and entries of a VOLE.
+const LEN: usize = 1 << 20;
+
+/// CPU time of all threads of this process, also those that ended. In ticks of 10 ms, where there is
+/// such a clock.
+fn cpu_time() -> Duration {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap();
+    let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
+    let ticks: u64 = fields[11..13].iter().map(|ticks| ticks.parse::<u64>().unwrap()).sum();
+    Duration::from_millis(10 * ticks)
+}
+
+/// CPU time of `times` runs of two parties.
+fn parties(
+    times: u64,
+    sender: impl Fn(&mut Channel, &mut StdRng) + Sync,
+    receiver: impl Fn(&mut Channel, &mut StdRng) + Sync,
+) -> Duration {
+    let before = cpu_time();
+    for seed in 0..times {
+        let (left, right) = memory::pair();
+        let (mut left, mut right) = (Channel::new(left), Channel::new(right));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                sender(&mut left, &mut StdRng::seed_from_u64(2 * seed));
+                left.flush().unwrap();
+            });
+            receiver(&mut right, &mut StdRng::seed_from_u64(2 * seed + 1));
+            right.flush().unwrap();
+        });
+    }
+    cpu_time() - before
+}
+
+fn setups(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("setup, to be taken off");
+    group.sample_size(10);
+    group.bench_function("softspoken semi-honest", |bencher| {
+        bencher.iter_custom(|times| {
+            parties(
+                times,
+                |channel, rng| drop(semi_honest::Sender::setup(FIELD, channel, rng).unwrap()),
+                |channel, rng| drop(semi_honest::Receiver::setup(FIELD, channel, rng).unwrap()),
+            )
+        });
+    });
+    group.bench_function("softspoken malicious", |bencher| {
+        bencher.iter_custom(|times| {
+            parties(
+                times,
+                |channel, rng| drop(malicious::Sender::setup(FIELD, channel, rng).unwrap()),
+                |channel, rng| drop(malicious::Receiver::setup(FIELD, channel, rng).unwrap()),
+            )
+        });
+    });
+    group.finish();
+}
+
+fn vole(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("silent VOLE, 2^20 entries");
+    group.sample_size(10);
+    group.bench_function("60 bits, semi-honest", |bencher| {
+        bencher.iter_custom(|times| {
+            parties(
+                times,
+                |channel, rng| {
+                    let mut cot = semi_honest::Sender::setup(FIELD, channel, rng).unwrap();
+                    drop(silent::send(LEN, 60, FAST, &mut cot, channel, rng).unwrap());
+                },
+                |channel, rng| {
+                    let mut cot = semi_honest::Receiver::setup(FIELD, channel, rng).unwrap();
+                    drop(silent::receive::<u64>(LEN, 60, FAST, &mut cot, channel, rng).unwrap());
+                },
+            )
+        });
+    });
+    group.bench_function("128 bits, malicious", |bencher| {
+        bencher.iter_custom(|times| {
+            parties(
+                times,
+                |channel, rng| {
+                    let mut cot = malicious::Sender::setup(FIELD, channel, rng).unwrap();
+                    drop(silent::malicious::send(LEN, FAST, &mut cot, channel, rng).unwrap());
+                },
+                |channel, rng| {
+                    let mut cot = malicious::Receiver::setup(FIELD, channel, rng).unwrap();
+                    drop(silent::malicious::receive(LEN, FAST, &mut cot, channel, rng).unwrap());
+                },
+            )
+        });
+    });
+    group.finish();
+}
+
+fn extend<S: CotSender, R: CotReceiver>(
+    times: u64,
+    sender: impl Fn(&mut Channel, &mut StdRng) -> S + Sync,
+    receiver: impl Fn(&mut Channel, &mut StdRng) -> R + Sync,
+) -> Duration {
+    parties(
+        times,
+        |channel, rng| {
+            let cot = sender(channel, rng);
+            let mut ot = silent_ot::Sender::setup(cot, BITS, channel, rng).unwrap();
+            drop(ot.extend_random(LEN, channel).unwrap());
+        },
+        |channel, rng| {
+            let cot = receiver(channel, rng);
+            let mut ot = silent_ot::Receiver::setup(cot, BITS, channel, rng).unwrap();
+            drop(ot.extend_random(LEN, channel).unwrap());
+        },
+    )
+}
+
+fn ot(criterion: &mut Criterion) {
+    let mut group = criterion.benchmark_group("silent OT, 2^20 random OTs of random choices");
+    group.sample_size(10);
+    group.bench_function("semi-honest", |bencher| {
+        bencher.iter_custom(|times| {
+            extend(
+                times,
+                |channel, rng| semi_honest::Sender::setup(FIELD, channel, rng).unwrap(),
+                |channel, rng| semi_honest::Receiver::setup(FIELD, channel, rng).unwrap(),
+            )
+        });
+    });
+    group.bench_function("malicious", |bencher| {
+        bencher.iter_custom(|times| {
+            extend(
+                times,
+                |channel, rng| malicious::Sender::setup(FIELD, channel, rng).unwrap(),
+                |channel, rng| malicious::Receiver::setup(FIELD, channel, rng).unwrap(),
+            )
+        });
+    });
+    group.finish();
+}
+
+/// What compressing costs one party, by the kind of entry: bytes are what choices on their own would be.
+fn compress(criterion: &mut Criterion) {
+    fn of<V: BinaryVector>(criterion: &mut Criterion, name: &str) {
+        let code = ExpandConvolute::new(LEN, FAST.weight);
+        let mut noise = vec![V::default(); 2 * LEN];
+        criterion.bench_function(name, |bencher| bencher.iter(|| code.compress(&mut noise)));
+    }
+    of::<Block>(criterion, "compressing 2^20 blocks");
+    of::<u64>(criterion, "compressing 2^20 numbers of 64 bits");
+    of::<u8>(criterion, "compressing 2^20 bytes");
+}
+
+criterion_group!(benches, setups, vole, ot, compress);
+criterion_main!(benches);

@@ -1,0 +1,334 @@
+//! Silent OT: many correlated OTs of *random* choices from few, with little talk (Boyle et al., CCS
+//! 2019; with the codes of Raghuraman, Rindal and Tanguy, CRYPTO 2023). Against whom it stands is
+//! what the OT extension beneath does.
+//!
+//! As a silent VOLE, but all values of the noise are 1, so that a = G·e is a vector of bits, and S's
+//! share of a value times Δ is Δ itself.
+//!
+//! 1. Over a malicious extension: a share of one random number times Δ, for the check.
+//! 2. S gets w and R gets w + e·Δ, where e is noise of R's; the only OTs are those on its places.
+//! 3. Over a malicious extension: R checks that.
+//! 4. Both clear the lowest bit of every entry. R puts that of e in its place, and S sets that of Δ.
+//! 5. Both compress by the transpose of a public code: q = G·w and t = q + a·Δ, where a looks random by the
+//!    LPN assumption that `vesica_params::lpn` states for values of 1. The lowest bits of t are a.
+//! 6. For choices c that R makes itself, R → S: a + c, one bit an OT; S adds that times Δ to q.
+//!
+//! Step 4 spares compressing e on its own, at the price of one bit of Δ. It is R that makes its choices'
+//! bits; an S whose Δ has another lowest bit only has other pairs than it could have.
+//!
+//! Each call is a run of its own: it costs at least what 3,000 OTs do, so ask for many at a time.
+//! Over a malicious extension, R learns whether S's trees are as they should be before anything is made
+//! of them, and what is left to S is a guess at R's noise; the argument stands with [`check`].
+
+use rand::{CryptoRng, RngExt};
+use vesica_net::{Channel, Result};
+use vesica_params::{Adversary, lpn::Lpn};
+use vesica_primitives::{Bits, Block, Delta};
+use zeroize::Zeroizing;
+
+use crate::{
+    Bytes,
+    flavour::{CorrelationHash, CotReceiver, CotSender, Malicious},
+    noise::{
+        self, Dimensions,
+        check::{self, Mask},
+    },
+    pprf::equal,
+    stream::Stream,
+};
+
+pub use check::CHECK;
+
+const SESSION: &str = "silent-ot/session";
+const FLIPS: &str = "silent-ot/flips";
+
+/// Bits of the number that masks the check.
+const MASK_BITS: u32 = 128;
+
+/// Whether a run is checked, over an extension against this adversary.
+const fn is_checked(adversary: Adversary) -> bool {
+    matches!(adversary, Adversary::Malicious)
+}
+
+/// OTs of the extension beneath for a call of `n` OTs: one call for random OTs, and one for correlated
+/// ones, if there are any.
+pub fn ots_beneath(n: usize, lpn: Lpn, adversary: Adversary) -> [usize; 2] {
+    let checked = if is_checked(adversary) { MASK_BITS as usize } else { 0 };
+    [Dimensions::full(n, lpn).trees.ots(), checked]
+}
+
+/// Payload bytes of a call of `n` OTs, without those of the extension beneath; choices that the
+/// receiver makes itself are another n/8 to the sender.
+pub fn bytes(n: usize, lpn: Lpn, adversary: Adversary) -> Bytes {
+    let noise = Dimensions::full(n, lpn).bytes();
+    match is_checked(adversary) {
+        true => Bytes { to_receiver: noise + check::BYTES.to_receiver, ..check::BYTES },
+        false => Bytes { to_sender: 0, to_receiver: noise },
+    }
+}
+
+/// The party with Δ, 128 bits of which the lowest is 1.
+pub struct Sender<C> {
+    cot: C,
+    lpn: Lpn,
+    delta: Delta,
+    hash: CorrelationHash,
+    rng: Stream,
+}
+
+impl<C: CotSender + Malicious> Malicious for Sender<C> {}
+
+impl<C: CotSender> Sender<C> {
+    /// Over an extension that was set up. Draws the session's public hash key.
+    pub fn setup(cot: C, lpn: Lpn, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        let key = Block::random(rng);
+        channel.send_slice(SESSION, &[key])?;
+        channel.flush()?;
+        let delta = cot.delta().with_lowest_bit();
+        let hash = CorrelationHash::new(C::ADVERSARY, key);
+        Ok(Self { cot, lpn, delta, hash, rng: Stream::new(rng) })
+    }
+
+    /// Correlated OT of random choices: fills `out` with q_j.
+    pub fn extend_into(&mut self, out: &mut [Block], channel: &mut Channel) -> Result<()> {
+        if out.is_empty() {
+            return Ok(());
+        }
+        let dimensions = Dimensions::full(out.len(), self.lpn);
+        let delta = Zeroizing::new(self.cot.delta().expose()[0]);
+        // 1.
+        let mask = match is_checked(C::ADVERSARY) {
+            true => Some(noise::values::send(1, MASK_BITS, &mut self.cot, channel)?),
+            false => None,
+        };
+        // 2.
+        let shares = Zeroizing::new(vec![*delta; dimensions.blocks]);
+        let leaves = noise::send(&dimensions, &shares, &mut self.cot, channel, &mut self.rng)?;
+        // 3.
+        if let Some(mask) = mask {
+            check::prove(*delta, &leaves, mask[0], channel)?;
+        }
+        // 4. and 5.
+        let q = dimensions.compress(leaves, out.len());
+        out.iter_mut().zip(&*q).for_each(|(out, q)| *out = Block(q.0 & !1));
+        Ok(())
+    }
+
+    /// Random OT of random choices: two pseudo-random blocks for each of `n` OTs.
+    pub fn extend_random(&mut self, n: usize, channel: &mut Channel) -> Result<Vec<[Block; 2]>> {
+        let mut pairs = vec![[Block::ZERO; 2]; n];
+        self.extend_into(&mut pairs.as_flattened_mut()[n..], channel)?;
+        self.hash.apply_both(self.delta.expose()[0], &mut pairs);
+        Ok(pairs)
+    }
+}
+
+impl<C: CotSender> CotSender for Sender<C> {
+    const ADVERSARY: Adversary = C::ADVERSARY;
+
+    fn delta(&self) -> &Delta {
+        &self.delta
+    }
+
+    fn hash(&mut self) -> &mut CorrelationHash {
+        &mut self.hash
+    }
+
+    fn send_correlated_into(&mut self, out: &mut [Block], channel: &mut Channel) -> Result<()> {
+        self.extend_into(out, channel)?;
+        // 6.
+        let mut flips = vec![Block::ZERO; out.len().div_ceil(128)];
+        channel.recv_slice(FLIPS, &mut flips)?;
+        let delta = self.delta.expose()[0];
+        for (rows, flips) in out.chunks_mut(128).zip(flips) {
+            for (i, q) in rows.iter_mut().enumerate() {
+                *q ^= delta & Block::mask((flips.0 >> i & 1) as u8);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The party with choices.
+pub struct Receiver<C> {
+    cot: C,
+    lpn: Lpn,
+    hash: CorrelationHash,
+    rng: Stream,
+}
+
+impl<C: CotReceiver + Malicious> Malicious for Receiver<C> {}
+
+impl<C: CotReceiver> Receiver<C> {
+    /// Over an extension that was set up. Learns the session's public hash key.
+    pub fn setup(cot: C, lpn: Lpn, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        let mut key = [Block::ZERO];
+        channel.recv_slice(SESSION, &mut key)?;
+        let hash = CorrelationHash::new(C::ADVERSARY, key[0]);
+        Ok(Self { cot, lpn, hash, rng: Stream::new(rng) })
+    }
+
+    /// Correlated OT of random choices: fills `out` with t_j = q_j ⊕ a_j·Δ and returns the a_j.
+    ///
+    /// # Errors
+    /// Over a malicious extension, [`CheckFailed`](vesica_net::Deviation::CheckFailed) with [`CHECK`]
+    /// where the sender's leaves and corrections do not belong together.
+    pub fn extend_into(&mut self, out: &mut [Block], channel: &mut Channel) -> Result<Bits> {
+        if out.is_empty() {
+            return Ok(Bits::zeros(0));
+        }
+        let dimensions = Dimensions::full(out.len(), self.lpn);
+        let place = |_| self.rng.random_range(0..dimensions.block as u32);
+        let places: Zeroizing<Vec<u32>> =
+            Zeroizing::new((0..dimensions.blocks).map(place).collect());
+        // 1.
+        let mask = match is_checked(C::ADVERSARY) {
+            true => Some(self.mask(channel)?),
+            false => None,
+        };
+        // 2.
+        let shares = vec![Block::ZERO; dimensions.blocks];
+        let mut leaves = noise::receive(&dimensions, &places, &shares, &mut self.cot, channel)?;
+        // 3.
+        if let Some(mask) = mask {
+            let ones = vec![Block(1); dimensions.blocks];
+            check::verify(&places, &ones, &leaves, &mask, channel, &mut self.rng)?;
+        }
+        // 4.
+        for (leaves, place) in leaves.chunks_exact_mut(dimensions.block).zip(&*places) {
+            mark(leaves, *place);
+        }
+        // 5.
+        out.copy_from_slice(&dimensions.compress(leaves, out.len()));
+        Ok(lowest_bits(out))
+    }
+
+    /// Random OT of random choices: the choices, and the chosen block of each pair.
+    pub fn extend_random(&mut self, n: usize, channel: &mut Channel) -> Result<(Bits, Vec<Block>)> {
+        let mut out = vec![Block::ZERO; n];
+        let choices = self.extend_into(&mut out, channel)?;
+        self.hash.apply_chosen(&mut out);
+        Ok((choices, out))
+    }
+
+    fn mask(&mut self, channel: &mut Channel) -> Result<Mask> {
+        let value = Block::random(&mut self.rng);
+        let shares = noise::values::receive(&[value], MASK_BITS, &mut self.cot, channel)?;
+        Ok(Mask { value, share: shares[0] })
+    }
+}
+
+impl<C: CotReceiver> CotReceiver for Receiver<C> {
+    const ADVERSARY: Adversary = C::ADVERSARY;
+
+    fn hash(&mut self) -> &mut CorrelationHash {
+        &mut self.hash
+    }
+
+    fn receive_correlated_into(
+        &mut self,
+        choices: &Bits,
+        out: &mut [Block],
+        channel: &mut Channel,
+    ) -> Result<()> {
+        assert_eq!(choices.len(), out.len(), "a block for each choice");
+        let random = self.extend_into(out, channel)?;
+        // 6.
+        let bits = choices.blocks().iter().zip(random.blocks());
+        let flips: Vec<Block> = bits.map(|(choices, random)| *choices ^ *random).collect();
+        channel.send_slice(FLIPS, &flips)?;
+        channel.flush()
+    }
+}
+
+/// Makes the lowest bits those of the noise: 1 at the place, else 0. Every entry is touched.
+fn mark(leaves: &mut [Block], place: u32) {
+    let words: &mut [[u64; 2]] = bytemuck::cast_slice_mut(leaves);
+    for (i, words) in words.iter_mut().enumerate() {
+        words[0] = words[0] & !1 | u64::from(equal(i, place as usize));
+    }
+}
+
+fn lowest_bits(blocks: &[Block]) -> Bits {
+    let pack = |blocks: &[Block]| {
+        let bits = blocks.iter().enumerate().map(|(i, block)| (block.0 & 1) << i);
+        Block(bits.fold(0, |packed, bit| packed | bit))
+    };
+    Bits::from_blocks(blocks.chunks(128).map(pack).collect(), blocks.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{SeedableRng, rngs::StdRng};
+    use vesica_params::lpn::BITS;
+
+    use super::*;
+    use crate::{
+        extension::softspoken::{SmallField, malicious, semi_honest},
+        two_party::run,
+    };
+
+    const FIELD: SmallField = SmallField::new(8);
+    const SIZES: [usize; 6] = [0, 1, 127, 128, 3000, 20_011];
+
+    fn assert_random_choices<S: CotSender, R: CotReceiver + Send>(
+        sender: fn(SmallField, &mut Channel, &mut dyn CryptoRng) -> Result<S>,
+        receiver: fn(SmallField, &mut Channel, &mut dyn CryptoRng) -> Result<R>,
+    ) {
+        let ((delta, sent), received) = run(
+            |channel| {
+                let rng = &mut StdRng::seed_from_u64(1);
+                let cot = sender(FIELD, channel, rng).unwrap();
+                let mut ot = Sender::setup(cot, BITS, channel, rng).unwrap();
+                let sent = SIZES.map(|n| {
+                    let mut q = vec![Block::ZERO; n];
+                    ot.extend_into(&mut q, channel).unwrap();
+                    (q, ot.extend_random(n, channel).unwrap())
+                });
+                (ot.delta().expose()[0], sent)
+            },
+            |channel| {
+                let rng = &mut StdRng::seed_from_u64(2);
+                let cot = receiver(FIELD, channel, rng).unwrap();
+                let mut ot = Receiver::setup(cot, BITS, channel, rng).unwrap();
+                SIZES.map(|n| {
+                    let mut t = vec![Block::ZERO; n];
+                    let choices = ot.extend_into(&mut t, channel).unwrap();
+                    (choices, t, ot.extend_random(n, channel).unwrap())
+                })
+            },
+        );
+        for (n, (sent, received)) in SIZES.into_iter().zip(sent.iter().zip(&received)) {
+            let ((q, pairs), (choices, t, (random, chosen))) = (sent, received);
+            assert_eq!([choices.len(), random.len(), pairs.len(), chosen.len()], [n; 4]);
+            for (j, choice) in choices.iter().enumerate() {
+                assert_eq!(t[j], q[j] ^ (delta & Block::mask(choice)), "{j} of {n}");
+            }
+            for (j, choice) in random.iter().enumerate() {
+                assert_eq!(chosen[j], pairs[j][usize::from(choice)], "{j} of {n}");
+                assert_ne!(pairs[j][0] ^ pairs[j][1], delta);
+            }
+            for choices in [choices, random] {
+                let ones: u32 = choices.iter().map(u32::from).sum();
+                let deviation = (f64::from(ones) - n as f64 / 2.0) / (n.max(1) as f64).sqrt();
+                assert!(deviation.abs() < 2.5, "{ones} of {n}");
+            }
+        }
+    }
+
+    #[test]
+    fn choices_are_random_and_blocks_are_those_chosen() {
+        assert_random_choices(semi_honest::Sender::setup, semi_honest::Receiver::setup);
+        assert_random_choices(malicious::Sender::setup, malicious::Receiver::setup);
+    }
+
+    #[test]
+    fn lowest_bits_are_those_of_the_noise() {
+        for place in 0..5 {
+            let mut leaves = [Block(7 << 64 | 3); 5];
+            mark(&mut leaves, place);
+            let expected = |i: usize| Block(7 << 64 | 2 | u128::from(i == place as usize));
+            assert!((0..5).all(|i| leaves[i] == expected(i)));
+        }
+    }
+}

@@ -1,0 +1,403 @@
+//! The check that S made its leaves and corrections from one w and one Δ, whatever R's places are
+//! (Weng, Yang, Katz and Wang, S&P 2021, Figure 7, there for one block at a time).
+//!
+//! Before, S has Q* and R has T* = Q* + y*·Δ for a random y* of R, by correlated OT and used for
+//! nothing else. Then, when S's leaves and corrections have been received:
+//!
+//! 1. R draws χ of GF(2^128) and takes x = Σ y_i·χ^j over the entries j of its noise that are not 0.
+//!    R → S: χ and x + y*.
+//! 2. S → R: a hash of Σ χ^j·w_j + Q* + (x + y*)·Δ.
+//! 3. R refuses unless that is the hash of Σ χ^j·v_j + T*, where v = w + e·Δ is what it has.
+//!
+//! Nothing that is derived from v may leave R before.
+//!
+//! **An S that deviates.** Δ is fixed by the OT extension, which is for malicious parties. What R gets
+//! is a function of what S sent and of R's places α: at all entries but those the leaves that it
+//! computes, which may depend on α where sums fit no tree; at α_i the correction plus those leaves plus
+//! Q_i + y_i·Δ (in silent OT, Q_i is Δ and y_i is 1, so R's share is 0). Call W(α) the vector of these leaves, with the correction plus Q_i plus the other
+//! leaves of the block at α_i. Then v = W(α) + e·Δ whatever S did, and R compares the hash with that of
+//! Σ χ^j·W(α)_j + Q* + (x + y*)·Δ, to which only α is unknown to S: y_i cancels, and x is masked by y*.
+//!
+//! Let S answer with the hash of some value, which it has to know (a random oracle). Two vectors
+//! W(α) ≠ W(α') have the same polynomial value for at most N of all χ, with N entries. For two
+//! independent random α, α' the probability that W differs and values are equal is thus at most
+//! N/2^128, on average over χ. If some answer of S's choice were accepted for α with W(α) other than
+//! the likeliest W_0 among the accepted ones with probability β, then the former would be at least
+//! β². So β is at most (N/2^128)^(1/2) on average, below 2^-48 for 2^32 entries. In all other cases
+//! acceptance means W(α) = W_0 for a W_0 that what S sent determines: shares as they should be, and S has learned that α_i
+//! is among those for which block i of W(α) is that of W_0, for each i. That is a guess at a set of places
+//! for each block, each right with the share of the block that the set is, and all of them must be right.
+//! LPN with static leakage (Boyle et al., CCS 2019, §5; Weng et al.) is the assumption that covers this. A
+//! sum that is wrong is a guess at one bit of α_i; a correction that is wrong, and so another Δ for a
+//! block, is a guess at α_i itself.
+//!
+//! **An R that deviates.** It may take any places and values, also y_i = 0, for that only makes its own a
+//! less random. Trees are full, so in each it misses a leaf, which masks Q_i in the correction. With
+//! x + y* not as it should be but off by d, S hashes a value that is off by d·Δ: something to compare
+//! guesses at all of Δ with, of which there are as many as Δ has left in view of what the OT extension
+//! let R guess. S sends nothing but that hash, and never says whether it liked anything.
+
+use std::iter::successors;
+
+use rand::CryptoRng;
+use rayon::prelude::*;
+use subtle::ConstantTimeEq;
+use vesica_net::{Channel, Deviation, Result};
+use vesica_primitives::{
+    Block,
+    gf::{inner_product128, multiply128},
+};
+use zeroize::Zeroizing;
+
+use crate::Bytes;
+
+/// The check by which [`verify`] refuses a sender.
+pub const CHECK: &str = "one noise and one Δ in every block";
+
+/// Payload bytes of the check.
+pub const BYTES: Bytes = Bytes { to_sender: 32, to_receiver: 32 };
+
+const CHALLENGE: &str = "noise/challenge";
+const ANSWER: &str = "noise/answer";
+
+/// Entries that are summed at a time: their powers fit the first-level cache.
+const PART: usize = 1024;
+
+/// Parts that one thread takes at least: fewer are not worth handing over.
+const MIN_PARTS: usize = 8;
+
+/// S's side, for its `leaves` w and its share Q* of the mask.
+pub fn prove(delta: Block, leaves: &[Block], mask: Block, channel: &mut Channel) -> Result<()> {
+    // 1.
+    let mut challenge = [Block::ZERO; 2];
+    channel.recv_slice(CHALLENGE, &mut challenge)?;
+    // 2.
+    let value = answer(delta, leaves, mask, challenge);
+    channel.send(ANSWER, digest(challenge[0], value).as_bytes())?;
+    channel.flush()
+}
+
+/// What S's answer is the hash of.
+fn answer(delta: Block, leaves: &[Block], mask: Block, [chi, masked]: [Block; 2]) -> Block {
+    polynomial(leaves, chi) ^ mask ^ multiply128(masked, delta)
+}
+
+/// What R knows of the mask: T* = Q* + y*·Δ.
+pub struct Mask {
+    /// y*, drawn for this and used once.
+    pub value: Block,
+    /// T*.
+    pub share: Block,
+}
+
+/// R's side, for its `leaves` v, with noise of `values` at `places`. The trees have to be full.
+///
+/// # Errors
+/// [`Deviation::CheckFailed`] with [`CHECK`]. Neither leaves nor places must be used after that.
+pub fn verify(
+    places: &[u32],
+    values: &[Block],
+    leaves: &[Block],
+    mask: &Mask,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<()> {
+    // 1.
+    let chi = Block::random(rng);
+    let noise = sparse_polynomial(leaves.len() / places.len(), places, values, chi);
+    channel.send_slice(CHALLENGE, &[chi, noise ^ mask.value])?;
+    channel.flush()?;
+    // 2.
+    let mut answer = [0; 32];
+    channel.recv_into(ANSWER, &mut answer)?;
+    // 3.
+    let expected = digest(chi, polynomial(leaves, chi) ^ mask.share);
+    if expected.as_bytes().ct_eq(&answer).into() {
+        Ok(())
+    } else {
+        Err(channel.deviation(Deviation::CheckFailed { check: CHECK }))
+    }
+}
+
+/// Σ χ^j · entry j.
+fn polynomial(entries: &[Block], chi: Block) -> Block {
+    let powers = powers(chi, PART);
+    let starts = self::powers(multiply128(chi, powers[PART - 1]), entries.len().div_ceil(PART));
+    let parts = entries.par_chunks(PART).zip(&starts).with_min_len(MIN_PARTS);
+    let values = parts
+        .map(|(part, start)| multiply128(*start, inner_product128(&powers[..part.len()], part)));
+    values.reduce(|| Block::ZERO, |sum, value| sum ^ value)
+}
+
+/// Σ y_i·χ^j over the entries j at which the noise has its y_i, with blocks of `block` entries, a power
+/// of two. No address depends on a place.
+fn sparse_polynomial(block: usize, places: &[u32], values: &[Block], chi: Block) -> Block {
+    assert!(block.is_power_of_two(), "trees are full");
+    let depth = block.trailing_zeros() as usize;
+    let squares: Vec<Block> =
+        successors(Some(chi), |x| Some(multiply128(*x, *x))).take(depth + 1).collect();
+    let starts = powers(squares[depth], places.len());
+    let terms = starts.iter().zip(places).zip(values).map(|((start, place), value)| {
+        let power = squares[..depth].iter().enumerate().fold(*start, |power, (bit, square)| {
+            let is_set = Block::mask((place >> bit & 1) as u8);
+            multiply128(power, Block(1) ^ ((Block(1) ^ *square) & is_set))
+        });
+        multiply128(power, *value)
+    });
+    terms.fold(Block::ZERO, |sum, term| sum ^ term)
+}
+
+/// x^0, x^1 and so on.
+fn powers(x: Block, n: usize) -> Vec<Block> {
+    successors(Some(Block(1)), |power| Some(multiply128(*power, x))).take(n).collect()
+}
+
+fn digest(chi: Block, value: Block) -> blake3::Hash {
+    let value = Zeroizing::new(value.to_bytes());
+    blake3::Hasher::new_derive_key("vesica noise check v1")
+        .update(&chi.to_bytes())
+        .update(&*value)
+        .finalize()
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng, rngs::StdRng};
+    use vesica_net::Error;
+    use vesica_params::lpn::{BITS, Lpn};
+
+    use super::*;
+    use crate::{
+        CotSender, Wiped,
+        noise::{CORRECTIONS, Dimensions, sum, values},
+        pprf,
+        two_party::{Ideal, run},
+    };
+
+    const ATTEMPTS: usize = 1000;
+
+    /// 16 blocks of 16 entries.
+    const SMALL: Lpn = Lpn { blocks: 16, ..BITS };
+
+    /// What a sender does in one attempt.
+    #[derive(Clone, Copy, Debug)]
+    enum Lie {
+        None,
+        /// A message of an OT that is not what it should be, which masks a sum that is then wrong.
+        Sum {
+            tree: usize,
+            level: usize,
+            side: usize,
+        },
+        /// Another correction, such as for another Δ; and an answer that fits if R's place is this.
+        Correction {
+            block: usize,
+            difference: Block,
+            guess: Option<usize>,
+        },
+        /// Another Δ in the answer.
+        AnswerDelta,
+        /// Another share of the mask.
+        Mask,
+        /// The answer to the attempt before.
+        Replay,
+    }
+
+    struct Received {
+        places: Vec<u32>,
+        values: Vec<Block>,
+        leaves: Wiped<Block>,
+        is_accepted: bool,
+    }
+
+    /// Makes all attempts; returns Δ, the sender's leaves, and what the receiver has.
+    fn attempt(lies: &[Lie]) -> (Block, Vec<Wiped<Block>>, Vec<Received>) {
+        let dimensions = &Dimensions::full(100, SMALL);
+        assert_eq!([dimensions.blocks, dimensions.block], [16, 16]);
+        let ((delta, sent), received) = run(
+            |channel| {
+                let (mut cot, mut rng) = (Ideal::new(1), StdRng::seed_from_u64(1));
+                let mut last = [0; 32];
+                let send = |lie| deviate(dimensions, lie, &mut cot, &mut last, channel, &mut rng);
+                let leaves: Vec<_> = lies.iter().map(send).collect();
+                (CotSender::delta(&cot).expose()[0], leaves)
+            },
+            |channel| {
+                let (mut cot, mut rng) = (Ideal::new(1), StdRng::seed_from_u64(2));
+                lies.iter().map(|_| receive(dimensions, &mut cot, channel, &mut rng)).collect()
+            },
+        );
+        (delta, sent, received)
+    }
+
+    /// The sender's side with values 1, so that the share of each block is Δ.
+    fn deviate(
+        dimensions: &Dimensions,
+        lie: &Lie,
+        cot: &mut Ideal,
+        last: &mut [u8; 32],
+        channel: &mut Channel,
+        rng: &mut StdRng,
+    ) -> Wiped<Block> {
+        let mut mask = values::send(1, 128, cot, channel).unwrap()[0];
+        let (trees, depth) = (dimensions.trees, dimensions.trees.depth());
+        let mut keys = cot.send_random(trees.ots(), channel).unwrap();
+        if let Lie::Sum { tree, level, side } = lie {
+            keys[tree * depth + level - 1][*side].0 ^= 1 << 77;
+        }
+        let mut leaves = Wiped::zeros(trees.total());
+        pprf::send(trees, &keys, &mut leaves, channel, rng).unwrap();
+        let mut delta = CotSender::delta(cot).expose()[0];
+        let blocks = leaves.chunks_exact(dimensions.block);
+        let mut corrections: Vec<Block> = blocks.map(|leaves| sum(leaves) ^ delta).collect();
+        if let Lie::Correction { block, difference, .. } = lie {
+            corrections[*block] ^= *difference;
+        }
+        channel.send_slice(CORRECTIONS, &corrections).unwrap();
+        let mut challenge = [Block::ZERO; 2];
+        channel.recv_slice(CHALLENGE, &mut challenge).unwrap();
+        match lie {
+            Lie::AnswerDelta => delta.0 ^= 2,
+            Lie::Mask => mask.0 ^= 1 << 127,
+            _ => {}
+        }
+        let mut value = answer(delta, &leaves, mask, challenge);
+        if let Lie::Correction { block, difference, guess: Some(guess) } = lie {
+            let power = powers(challenge[0], trees.total())[block * dimensions.block + guess];
+            value ^= multiply128(power, *difference);
+        }
+        let honest = *digest(challenge[0], value).as_bytes();
+        channel.send(ANSWER, if matches!(lie, Lie::Replay) { last } else { &honest }).unwrap();
+        channel.flush().unwrap();
+        *last = honest;
+        leaves
+    }
+
+    fn receive(
+        dimensions: &Dimensions,
+        cot: &mut Ideal,
+        channel: &mut Channel,
+        rng: &mut StdRng,
+    ) -> Received {
+        let value = Block::random(rng);
+        let shares = values::receive(&[value], 128, cot, channel).unwrap();
+        let mask = Mask { value, share: shares[0] };
+        let places: Vec<u32> =
+            (0..dimensions.blocks).map(|_| rng.random_range(0..dimensions.block as u32)).collect();
+        let values = vec![Block(1); dimensions.blocks];
+        let zeros = vec![Block::ZERO; dimensions.blocks];
+        let leaves = crate::noise::receive(dimensions, &places, &zeros, cot, channel).unwrap();
+        let is_accepted = match verify(&places, &values, &leaves, &mask, channel, rng) {
+            Ok(()) => true,
+            Err(Error::Peer { deviation: Deviation::CheckFailed { check: CHECK }, .. }) => false,
+            Err(other) => panic!("{other}"),
+        };
+        Received { places, values, leaves, is_accepted }
+    }
+
+    /// Whether the shares are what they should be, but for `difference` at the place of `block`.
+    fn fits(delta: Block, sent: &[Block], r: &Received, block: usize, difference: Block) -> bool {
+        let mut expected = sent.to_vec();
+        for (i, place) in r.places.iter().enumerate() {
+            expected[16 * i + *place as usize] ^= multiply128(r.values[i], delta);
+        }
+        expected[16 * block + r.places[block] as usize] ^= difference;
+        *expected == *r.leaves
+    }
+
+    #[test]
+    fn who_follows_the_protocol_passes() {
+        let (delta, sent, received) = attempt(&[Lie::None; 50]);
+        for (sent, received) in sent.iter().zip(&received) {
+            assert!(received.is_accepted && fits(delta, sent, received, 0, Block::ZERO));
+        }
+    }
+
+    /// A wrong sum passes only where R has no use for it: a guess at one bit of its place, by design.
+    #[test]
+    fn a_wrong_sum_passes_only_where_it_is_not_used() {
+        let rng = &mut StdRng::seed_from_u64(1);
+        let lies: Vec<Lie> = (0..ATTEMPTS)
+            .map(|i| Lie::Sum {
+                tree: rng.random_range(0..16),
+                level: 1 + i % 4,
+                side: rng.random_range(0..2),
+            })
+            .collect();
+        let (delta, sent, received) = attempt(&lies);
+        for ((lie, sent), received) in lies.iter().zip(&sent).zip(&received) {
+            let Lie::Sum { tree, level, side } = *lie else { unreachable!() };
+            let is_unused = (received.places[tree] >> (4 - level) & 1) as usize == side;
+            assert_eq!(received.is_accepted, is_unused, "{lie:?}");
+            assert!(!is_unused || fits(delta, sent, received, 0, Block::ZERO));
+        }
+        let accepted = received.iter().filter(|received| received.is_accepted).count();
+        assert!((420..580).contains(&accepted), "{accepted}");
+    }
+
+    /// Another Δ for one block passes only with an answer for a guess at the whole place, 1 in 16.
+    #[test]
+    fn a_wrong_correction_passes_only_with_the_right_guess() {
+        let rng = &mut StdRng::seed_from_u64(2);
+        let lies: Vec<Lie> = (0..ATTEMPTS)
+            .map(|_| Lie::Correction {
+                block: rng.random_range(0..16),
+                difference: Block::random(rng),
+                guess: Some(rng.random_range(0..16)),
+            })
+            .collect();
+        let (delta, sent, received) = attempt(&lies);
+        for ((lie, sent), received) in lies.iter().zip(&sent).zip(&received) {
+            let &Lie::Correction { block, difference, guess } = lie else { unreachable!() };
+            let is_right = guess == Some(received.places[block] as usize);
+            assert_eq!(received.is_accepted, is_right, "{lie:?}");
+            assert!(!is_right || fits(delta, sent, received, block, difference));
+        }
+        let accepted = received.iter().filter(|received| received.is_accepted).count();
+        assert!((30..100).contains(&accepted), "{accepted}");
+    }
+
+    #[test]
+    fn whatever_is_no_guess_never_passes() {
+        let rng = &mut StdRng::seed_from_u64(3);
+        let lies: Vec<Lie> = (0..ATTEMPTS)
+            .map(|i| match i % 5 {
+                0 => Lie::Correction {
+                    block: i % 16,
+                    difference: Block(1 << (i % 128)),
+                    guess: None,
+                },
+                1 => {
+                    let difference = Block::random(rng);
+                    Lie::Correction { block: i % 16, difference, guess: None }
+                }
+                2 => Lie::AnswerDelta,
+                3 => Lie::Mask,
+                _ => Lie::Replay,
+            })
+            .collect();
+        let (_, _, received) = attempt(&lies);
+        assert!(received.iter().all(|received| !received.is_accepted));
+    }
+
+    /// Parts and places are those of the definition.
+    #[test]
+    fn polynomials_equal_their_definition() {
+        let rng = &mut StdRng::seed_from_u64(4);
+        for (blocks, block) in [(1, 2), (5, 16), (3, 512), (7, 1024), (3, 4096)] {
+            let chi = Block::random(rng);
+            let entries: Vec<Block> = (0..blocks * block).map(|_| Block::random(rng)).collect();
+            let horner = |entries: &[Block]| {
+                entries.iter().rev().fold(Block::ZERO, |sum, x| multiply128(sum, chi) ^ *x)
+            };
+            assert_eq!(polynomial(&entries, chi), horner(&entries));
+            let places: Vec<u32> = (0..blocks).map(|_| rng.random_range(0..block as u32)).collect();
+            let mut sparse = vec![Block::ZERO; blocks * block];
+            for (i, place) in places.iter().enumerate() {
+                sparse[i * block + *place as usize] = entries[i];
+            }
+            let expected = horner(&sparse);
+            assert_eq!(sparse_polynomial(block, &places, &entries[..blocks], chi), expected);
+        }
+    }
+}

@@ -1,0 +1,40 @@
+//! Shares of numbers times Δ, from correlated OT on the bits of the numbers.
+
+use vesica_net::{Channel, Result};
+use vesica_primitives::{Bits, Block};
+use zeroize::Zeroizing;
+
+use crate::{CotReceiver, CotSender, vole::Subspace};
+
+/// S's shares Q_i of `values` numbers y_i of `bits` bits, which R has.
+pub fn send(
+    values: usize,
+    bits: u32,
+    cot: &mut impl CotSender,
+    channel: &mut Channel,
+) -> Result<Zeroizing<Vec<Block>>> {
+    let shares = Zeroizing::new(cot.send_correlated(values * bits as usize, channel)?);
+    Ok(Zeroizing::new(shares.chunks_exact(bits as usize).map(combine).collect()))
+}
+
+/// R's shares Q_i + y_i·Δ of its numbers y_i.
+pub fn receive<A: Subspace>(
+    values: &[A],
+    bits: u32,
+    cot: &mut impl CotReceiver,
+    channel: &mut Channel,
+) -> Result<Zeroizing<Vec<Block>>> {
+    let value_bits: Bits =
+        values.iter().flat_map(|y| (0..bits).map(move |bit| y.embed().0 >> bit & 1 == 1)).collect();
+    let shares = Zeroizing::new(cot.receive_correlated(&value_bits, channel)?);
+    Ok(Zeroizing::new(shares.chunks_exact(bits as usize).map(combine).collect()))
+}
+
+/// Σ x^i · share_i in GF(2^128): from shares of bit i times Δ to one of the number times Δ.
+fn combine(shares: &[Block]) -> Block {
+    shares.iter().rev().fold(Block::ZERO, |sum, share| {
+        // Times x, modulo x^128 + x^7 + x^2 + x + 1, without a branch.
+        let carry = (sum.0 >> 127).wrapping_neg() & 0x87;
+        Block(sum.0 << 1 ^ carry) ^ *share
+    })
+}

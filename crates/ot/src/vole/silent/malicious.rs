@@ -1,0 +1,179 @@
+//! Silent VOLE over GF(2^128) against parties that deviate (Weng et al., S&P 2021; Boyle et al., CCS
+//! 2019; with the codes of Raghuraman, Rindal and Tanguy, CRYPTO 2023).
+//!
+//! As the semi-honest one, but for this:
+//!
+//! - The OT extension has to be one for malicious parties; another does not compile:
+//!
+//!   ```compile_fail,E0277
+//!   # use vesica_ot::{Result, extension::softspoken::semi_honest, vole::silent::malicious};
+//!   # use vesica_params::lpn::FAST;
+//!   fn share(
+//!       cot: &mut semi_honest::Sender,
+//!       channel: &mut vesica_net::Channel,
+//!       rng: &mut rand::rngs::StdRng,
+//!   ) -> Result<vesica_ot::vole::silent::SenderShare> {
+//!       malicious::send(1000, FAST, cot, channel, rng)
+//!   }
+//!   ```
+//!
+//!   while this does:
+//!
+//!   ```
+//!   # use vesica_ot::{Result, extension::softspoken, vole::silent::malicious};
+//!   # use vesica_params::lpn::FAST;
+//!   fn share(
+//!       cot: &mut softspoken::malicious::Sender,
+//!       channel: &mut vesica_net::Channel,
+//!       rng: &mut rand::rngs::StdRng,
+//!   ) -> Result<vesica_ot::vole::silent::SenderShare> {
+//!       malicious::send(1000, FAST, cot, channel, rng)
+//!   }
+//!   ```
+//! - Trees are full: an R that knew all leaves of one would know Δ.
+//! - Step 1 makes shares of one value more, which masks R's challenge.
+//! - After step 3, R checks what it has before anything is made of it, by a challenge and an answer of 32
+//!   bytes; the argument stands with [`check`]. What is left to an S that deviates is to guess something
+//!   about R's noise and to be caught if it guesses wrong; what is left to an R that does is to choose its
+//!   own a.
+//!
+//! a is in the whole field. A VOLE with shorter a could be checked just so, but what it is for in PSI
+//! cannot stand an R that deviates.
+
+use rand::CryptoRng;
+use vesica_net::{Channel, Result};
+use vesica_params::{Adversary, lpn::Lpn};
+use vesica_primitives::Block;
+use zeroize::Zeroizing;
+
+use super::{Noise, ReceiverShare, SenderShare};
+use crate::{
+    Bytes, CotReceiver, CotSender, Malicious,
+    extension::softspoken::{self, SmallField},
+    noise::{
+        self, Dimensions,
+        check::{self, Mask},
+    },
+};
+
+pub use check::CHECK;
+
+/// Malicious, over an OT extension that is, under LPN with static leakage.
+pub const ADVERSARY: Adversary = Adversary::Malicious;
+
+/// Bits of a value.
+const BITS: u32 = 128;
+
+/// Payload bytes of a run over malicious SoftSpokenOT, without the OT's setup.
+pub fn bytes(len: usize, lpn: Lpn, field: SmallField) -> Bytes {
+    let dimensions = Dimensions::full(len, lpn);
+    let values = softspoken::malicious::bytes(field, (dimensions.blocks + 1) * BITS as usize);
+    let keys = softspoken::malicious::bytes(field, dimensions.trees.ots());
+    Bytes {
+        to_sender: values.to_sender + keys.to_sender + check::BYTES.to_sender,
+        to_receiver: values.to_receiver
+            + keys.to_receiver
+            + dimensions.bytes()
+            + check::BYTES.to_receiver,
+    }
+}
+
+/// The sender's side of a VOLE of length `len`.
+pub fn send(
+    len: usize,
+    lpn: Lpn,
+    cot: &mut (impl CotSender + Malicious),
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<SenderShare> {
+    let dimensions = Dimensions::full(len, lpn);
+    // 1.
+    let shares = noise::values::send(dimensions.blocks + 1, BITS, cot, channel)?;
+    let (mask, shares) = shares.split_last().expect("one more than blocks");
+    // 2. and 3.
+    let leaves = noise::send(&dimensions, shares, cot, channel, rng)?;
+    check::prove(cot.delta().expose()[0], &leaves, *mask, channel)?;
+    // 4.
+    Ok(SenderShare { delta: cot.delta().clone(), b: dimensions.compress(leaves, len) })
+}
+
+/// The receiver's side of a VOLE of length `len`.
+///
+/// # Errors
+/// [`CheckFailed`](vesica_net::Deviation::CheckFailed) with [`CHECK`] where the sender's leaves and
+/// corrections do not belong together.
+pub fn receive(
+    len: usize,
+    lpn: Lpn,
+    cot: &mut (impl CotReceiver + Malicious),
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<ReceiverShare<Block>> {
+    let dimensions = Dimensions::full(len, lpn);
+    let Noise { places, values } = Noise::<Block>::random(&dimensions, BITS, rng);
+    let value = Block::random(rng);
+    // 1.
+    let all = Zeroizing::new([&values[..], &[value]].concat());
+    let shares = noise::values::receive(&all, BITS, cot, channel)?;
+    let (share, shares) = shares.split_last().expect("one more than blocks");
+    let mask = Mask { value, share: *share };
+    // 2. and 3.
+    let leaves = noise::receive(&dimensions, &places, shares, cot, channel)?;
+    check::verify(&places, &values, &leaves, &mask, channel, rng)?;
+    // 4.
+    let a = dimensions.compress(dimensions.sparse(&places, &values), len);
+    Ok(ReceiverShare { a, c: dimensions.compress(leaves, len) })
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{SeedableRng, rngs::StdRng};
+    use vesica_params::lpn::{CONSERVATIVE, FAST};
+    use vesica_primitives::gf;
+
+    use super::*;
+    use crate::two_party::run;
+
+    const FIELD: SmallField = SmallField::new(8);
+
+    fn assert_correlated(len: usize, lpn: Lpn) {
+        let (sender, receiver) = run(
+            |channel| {
+                let mut rng = StdRng::seed_from_u64(1);
+                let mut cot = softspoken::malicious::Sender::setup(FIELD, channel, &mut rng)?;
+                let meter =
+                    |channel: &Channel| (channel.meter().sent(), channel.meter().received());
+                let before = meter(channel);
+                let share = send(len, lpn, &mut cot, channel, &mut rng)?;
+                let after = meter(channel);
+                let predicted = bytes(len, lpn, FIELD);
+                let fits = |counted: u64, predicted: usize| {
+                    let predicted = predicted as u64;
+                    (predicted..predicted + 4000 + predicted / 200).contains(&counted)
+                };
+                assert!(fits(after.0 - before.0, predicted.to_receiver));
+                assert!(fits(after.1 - before.1, predicted.to_sender));
+                Ok::<_, vesica_net::Error>(share)
+            },
+            |channel| {
+                let mut rng = StdRng::seed_from_u64(2);
+                let mut cot = softspoken::malicious::Receiver::setup(FIELD, channel, &mut rng)?;
+                receive(len, lpn, &mut cot, channel, &mut rng)
+            },
+        );
+        let (sender, receiver) = (sender.unwrap(), receiver.unwrap());
+        assert_eq!([sender.b.len(), receiver.a.len(), receiver.c.len()], [len; 3]);
+        let delta = sender.delta.expose()[0];
+        for ((a, b), c) in receiver.a.iter().zip(&*sender.b).zip(&*receiver.c) {
+            assert_eq!(gf::multiply128(*a, delta) ^ *b, *c);
+        }
+    }
+
+    #[test]
+    fn shares_are_correlated() {
+        for len in [0, 1, 6143, 20_011] {
+            assert_correlated(len, FAST);
+        }
+        assert_correlated(1000, CONSERVATIVE);
+    }
+}

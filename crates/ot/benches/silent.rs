@@ -1,8 +1,8 @@
 //! What silent OT and silent VOLE cost, both parties together.
 //!
-//! One thread runs both parties' threads by turns as far as the machine lets it; with two cores or more,
-//! wall time is less than what the parties compute. So this measures the CPU time of the process:
-//! compare it with the number of entries, which the name of each benchmark says.
+//! Two threads work at once, and other programs beside them, so this measures the CPU time of the process
+//! instead of time on the wall. Setups of the OT extension beneath are included, and measured by
+//! themselves to be taken off.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 

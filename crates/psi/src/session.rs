@@ -75,6 +75,10 @@ mod tests {
     use super::*;
     use crate::{CATALOGUE, Set};
 
+    fn set(range: std::ops::Range<u128>) -> Set {
+        Set::long(range.clone().map(Block).collect(), range.map(|i| Block(i << 64)).collect())
+    }
+
     #[test]
     fn a_small_run() {
         for protocol in CATALOGUE {
@@ -83,13 +87,13 @@ mod tests {
             let [mut a, mut b] = [a, b].map(|t| Channel::new(t).with_stall_timeout(stall));
             thread::scope(|scope| {
                 scope.spawn(move || {
-                    let set = Set::short((50..1000).map(Block).collect());
+                    let items = set(50..1000);
                     let mut rng = StdRng::seed_from_u64(1);
-                    send(protocol, set.items(), 1000, &mut a, &mut rng).unwrap();
+                    send(protocol, items.items(), 1000, &mut a, &mut rng).unwrap();
                 });
-                let set = Set::short((0..100).map(Block).collect());
+                let items = set(0..100);
                 let mut rng = StdRng::seed_from_u64(2);
-                let matches = receive(protocol, set.items(), 1000, &mut b, &mut rng).unwrap();
+                let matches = receive(protocol, items.items(), 1000, &mut b, &mut rng).unwrap();
                 assert_eq!(matches, (50..100).collect::<Vec<u32>>(), "{}", protocol.key);
             });
         }

@@ -13,7 +13,7 @@ use std::sync::LazyLock;
 
 use crate::Block;
 
-/// Inputs that [`Backend::keyed_hash`] takes at a time.
+/// Inputs that [`Backend::hash`] takes at a time.
 pub const HASH_LANES: usize = portable::blake3::LANES;
 
 pub use portable::blake3::{IV as HASH_IV, KEYED as HASH_KEYED};

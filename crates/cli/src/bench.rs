@@ -10,11 +10,12 @@ use std::{
 };
 
 use clap::Args;
-use rand::{SeedableRng, rngs::StdRng};
+use rand::{CryptoRng, SeedableRng, rngs::StdRng};
 use serde::Serialize;
+use vesica::report::peak_memory;
 use vesica_net::{Channel, Meter, transport::memory};
 use vesica_primitives::{Block, aes::Prg, secret::Seed};
-use vesica_psi::{CATALOGUE, Digest, MAX_ITEMS, Protocol, Set, Sizes};
+use vesica_psi::{CATALOGUE, Digest, Items, MAX_ITEMS, Protocol, Set, Sizes};
 
 /// Times protocols against each other, both parties in one process, in turn.
 #[derive(Debug, Args)]
@@ -84,6 +85,14 @@ struct Record {
     link: &'static str,
     threads: usize,
     seconds: f64,
+    /// The receiver's time until both were ready for items.
+    offline_seconds: f64,
+    /// The receiver's time from there on.
+    online_seconds: f64,
+    /// Processor time of both parties, in the program and in the system.
+    cpu_seconds: Option<f64>,
+    /// The most resident memory of the process during the run, both sets included.
+    peak_memory_bytes: Option<u64>,
     bytes_to_receiver: u64,
     bytes_to_sender: u64,
     rounds: u64,
@@ -109,11 +118,15 @@ impl Bench {
         if !self.json {
             writeln!(
                 out,
-                "{:<12} {:>10} {:>10} {:>9} {:>14} {:>14} {:>7}",
+                "{:<12} {:>10} {:>10} {:>9} {:>9} {:>9} {:>9} {:>8} {:>14} {:>14} {:>7}",
                 "protocol",
                 "receiver",
                 "sender",
                 "seconds",
+                "offline",
+                "online",
+                "CPU s",
+                "peak MB",
                 "B to receiver",
                 "B to sender",
                 "rounds"
@@ -145,11 +158,15 @@ impl Bench {
         } else {
             writeln!(
                 out,
-                "{:<12} {:>10} {:>10} {:>9.3} {:>14} {:>14} {:>7}{}",
+                "{:<12} {:>10} {:>10} {:>9.3} {:>9.3} {:>9.3} {:>9} {:>8} {:>14} {:>14} {:>7}{}",
                 record.protocol,
                 record.receiver_items,
                 record.sender_items,
                 record.seconds,
+                record.offline_seconds,
+                record.online_seconds,
+                shown(record.cpu_seconds, 3),
+                shown(record.peak_memory_bytes.map(|bytes| bytes as f64 / 1e6), 0),
                 record.bytes_to_receiver,
                 record.bytes_to_sender,
                 record.rounds,
@@ -158,6 +175,11 @@ impl Bench {
         }
         Ok(out.flush()?)
     }
+}
+
+/// A figure that not every system gives.
+fn shown(figure: Option<f64>, decimals: usize) -> String {
+    figure.map_or("-".to_owned(), |figure| format!("{figure:.decimals$}"))
 }
 
 /// Two sets of which half of the smaller is shared, and what the receiver should find.
@@ -203,32 +225,28 @@ fn run_once(
     let (mut to_receiver, mut to_sender) = (channel(sender_end), channel(receiver_end));
     let start = Barrier::new(2);
 
-    let (sent, received, seconds) = thread::scope(|scope| {
+    usage::reset_peak_memory();
+    let cpu_before = usage::cpu_seconds();
+    let (sent, received) = thread::scope(|scope| {
         let sender = scope.spawn(|| {
             sender_pool.install(|| {
                 let mut rng: StdRng = StdRng::from_rng(&mut rand::rng());
                 start.wait();
-                vesica_psi::send(
-                    protocol,
-                    sets.sender.items(),
-                    MAX_ITEMS,
-                    &mut to_receiver,
-                    &mut rng,
-                )
+                let items = sets.sender.items();
+                vesica_psi::send(protocol, items, MAX_ITEMS, &mut to_receiver, &mut rng)
             })
         });
-        let (received, seconds) = receiver_pool.install(|| {
+        let received = receiver_pool.install(|| {
             let mut rng = StdRng::from_rng(&mut rand::rng());
             start.wait();
-            let started = Instant::now();
-            let items = sets.receiver.items();
-            let received =
-                vesica_psi::receive(protocol, items, MAX_ITEMS, &mut to_sender, &mut rng);
-            (received, started.elapsed().as_secs_f64())
+            receive(protocol, sets.receiver.items(), &mut to_sender, &mut rng)
         });
-        (sender.join(), received, seconds)
+        (sender.join(), received)
     });
+    let cpu_seconds = usage::cpu_seconds().zip(cpu_before).map(|(after, before)| after - before);
+    let peak_memory_bytes = peak_memory();
     sent.map_err(|_| "the sender panicked")??;
+    let Received { matches, offline, online } = received?;
 
     let phases = |party, meter: &Meter| {
         let record = move |phase: vesica_net::Phase| PhaseRecord {
@@ -246,11 +264,64 @@ fn run_once(
         receiver_items: sets.sizes.receiver,
         link: "memory",
         threads,
-        seconds,
+        seconds: (offline + online).as_secs_f64(),
+        offline_seconds: offline.as_secs_f64(),
+        online_seconds: online.as_secs_f64(),
+        cpu_seconds,
+        peak_memory_bytes,
         bytes_to_receiver: to_receiver.meter().sent(),
         bytes_to_sender: to_sender.meter().sent(),
         rounds: to_sender.meter().rounds(),
-        correct: received? == sets.expected,
+        correct: matches == sets.expected,
         phases: by_phase,
     })
+}
+
+/// What came of the receiver's side, and how long its two parts took.
+struct Received {
+    matches: Vec<u32>,
+    offline: Duration,
+    online: Duration,
+}
+
+/// As [`vesica_psi::receive`], with a look at the clock between its parts.
+fn receive(
+    protocol: &Protocol,
+    items: Items<'_>,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> vesica_psi::Result<Received> {
+    let started = Instant::now();
+    let items = items.cut_for(protocol)?;
+    let party = vesica_psi::prepare_receiver(protocol, items.len(), MAX_ITEMS, channel, rng)?;
+    let offline = started.elapsed();
+    let matches = party.receive(items, channel, rng)?;
+    Ok(Received { matches, offline, online: started.elapsed() - offline })
+}
+
+/// What the system says the process has used.
+#[cfg(target_os = "linux")]
+mod usage {
+    use rustix::time::{ClockId, clock_gettime};
+
+    pub fn cpu_seconds() -> Option<f64> {
+        let used = clock_gettime(ClockId::ProcessCPUTime);
+        Some(used.tv_sec as f64 + used.tv_nsec as f64 / 1e9)
+    }
+
+    /// Makes the peak of memory the present. Where that is not allowed, the peak is that of all runs so
+    /// far.
+    pub fn reset_peak_memory() {
+        let _ = std::fs::write("/proc/self/clear_refs", "5");
+    }
+}
+
+/// Other systems are not asked.
+#[cfg(not(target_os = "linux"))]
+mod usage {
+    pub fn cpu_seconds() -> Option<f64> {
+        None
+    }
+
+    pub fn reset_peak_memory() {}
 }

@@ -9,6 +9,7 @@ mod check;
 mod demo;
 mod exit;
 mod keygen;
+mod listen;
 mod progress;
 mod protocols;
 mod run;

@@ -20,7 +20,7 @@ use vesica_net::{
     },
 };
 
-use crate::{cancel, exit::Failure, keygen, progress::Progress};
+use crate::{cancel, exit::Failure, keygen, listen::Wait, progress::Progress};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -201,22 +201,10 @@ impl Args {
         me: &Identity,
         cancel: &CancelToken,
     ) -> Result<(Role, impl Transport + 'static), Failure> {
-        let (role, transport) = self.plain(cancel)?;
-        let handshake = match role {
-            Role::A => tls::client,
-            Role::B => tls::server,
-        };
-        // Where files are exchanged, the handshake is where the sides wait for each other.
-        let patience = match self.way.exchange_dir {
-            Some(_) => self.wait.max(self.stall_timeout),
-            None => self.stall_timeout,
-        };
-        Ok((role, handshake(transport, me, &self.peer, patience, cancel)?))
-    }
-
-    fn plain(&self, cancel: &CancelToken) -> Result<(Role, Box<dyn Transport>), Failure> {
+        let peer = &self.peer;
         if let Some(addr) = &self.way.connect {
-            return Ok((Role::A, Box::new(tcp::connect(addr, self.wait, cancel)?)));
+            let tcp = tcp::connect(addr, self.wait, cancel)?;
+            return Ok((Role::A, tls::client(tcp, me, peer, self.stall_timeout, cancel)?));
         }
         if let Some(addr) = &self.way.listen {
             let listener = tcp::Listener::bind(addr)?;
@@ -224,16 +212,24 @@ impl Args {
             if !self.quiet || addr.ends_with(":0") {
                 crate::say(&format!("listening on {}", listener.local_addr()));
             }
-            return Ok((Role::B, Box::new(listener.accept(self.wait, cancel)?)));
+            let wait = Wait { me, peer, appear: self.wait, stall: self.stall_timeout };
+            return Ok((Role::B, wait.accept(&listener, cancel)?));
         }
         let (Some(dir), Some(side)) = (&self.way.exchange_dir, self.side) else {
             return Err(Failure::usage("say how to reach the other side"));
         };
-        let (role, side) = match side {
-            Side::A => (Role::A, files::Side::A),
-            Side::B => (Role::B, files::Side::B),
-        };
-        Ok((role, Box::new(Files::open(dir, side)?)))
+        // The handshake is where the sides wait for each other.
+        let patience = self.wait.max(self.stall_timeout);
+        Ok(match side {
+            Side::A => {
+                let files = Files::open(dir, files::Side::A)?;
+                (Role::A, tls::client(files, me, peer, patience, cancel)?)
+            }
+            Side::B => {
+                let files = Files::open(dir, files::Side::B)?;
+                (Role::B, tls::server(files, me, peer, patience, cancel)?)
+            }
+        })
     }
 }
 

@@ -156,10 +156,10 @@ fn the_wrong_peer() {
     let stranger = lab.path("stranger.identity");
     let stranger = ended(&["keygen", stranger.to_str().unwrap()]).out;
     let wrong = ["--peer", stranger.trim()];
-    let [a, b] = lab.run(&wrong, &[]);
+    let [a, b] = lab.run(&wrong, &["--wait", "5"]);
     a.assert(4, &[stranger.trim(), &lab.prints[1]]);
     b.assert(4, &[&lab.prints[1]]);
-    let [a, b] = lab.run(&[], &wrong);
+    let [a, b] = lab.run(&[], &[&wrong[..], &["--wait", "5"]].concat());
     a.assert(4, &[&lab.prints[0]]);
     b.assert(4, &[stranger.trim(), &lab.prints[0]]);
     lab.assert_clean();

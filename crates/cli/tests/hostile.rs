@@ -30,35 +30,60 @@ fn listening(lab: &Lab, table: &str, flags: &[&str]) -> (Running, String) {
     (process, address)
 }
 
-/// What becomes of a process that a stranger without TLS calls.
-fn stranger(speak: impl FnOnce(TcpStream)) -> Ended {
-    let lab = Lab::new();
-    let (process, address) = listening(&lab, "k\nx\n", &[]);
-    speak(TcpStream::connect(address).unwrap());
-    let ended = process.end();
-    lab.assert_clean();
-    ended
-}
-
+/// Whoever calls and is not the other side is turned away, and keeps nobody waiting.
 #[test]
 fn strangers() {
-    stranger(drop).assert(4, &["tls handshake"]);
-    stranger(|mut tcp| {
-        let noise: Vec<u8> = (0..100_000u64).map(|i| ((i * i) >> 7) as u8).collect();
-        // It may hang up in the middle of it.
-        let _ = tcp.write_all(&noise);
-    })
-    .assert(4, &["no TLS 1.3 connection with the other side"]);
-    stranger(|mut tcp| {
-        tcp.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
-        let _ = tcp.read_to_end(&mut Vec::new());
-    })
-    .assert(4, &["no TLS 1.3 connection with the other side"]);
-    stranger(|mut tcp| {
-        // It says nothing until the other side has had enough.
-        let _ = tcp.read_to_end(&mut Vec::new());
-    })
-    .assert(4, &["nothing moved to or from the other side for 1 s during phase `tls handshake`"]);
+    let lab = Lab::new();
+    lab.write(Connecting, "k\nx\n");
+    let (mut process, address) = listening(&lab, "k\nx\n", &[]);
+    let call = || TcpStream::connect(&address).unwrap();
+    let mut turned_away = |why: &str| {
+        let line = process.until("turned a caller away");
+        assert!(line.contains(why), "{line}");
+    };
+    drop(call());
+    turned_away("tls handshake");
+    let noise: Vec<u8> = (0..100_000u64).map(|i| ((i * i) >> 7) as u8).collect();
+    // It may be cut off in the middle of it.
+    let _ = call().write_all(&noise);
+    turned_away("no TLS 1.3 connection with the other side");
+    let mut web = call();
+    web.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    let _ = web.read_to_end(&mut Vec::new());
+    turned_away("no TLS 1.3 connection with the other side");
+    let somebody = impostor(&lab, &address);
+    turned_away(&somebody);
+    let _ = call().read_to_end(&mut Vec::new());
+    turned_away("nothing moved to or from the other side for 1 s");
+
+    let silent: Vec<TcpStream> = (0..5).map(|_| call()).collect();
+    let peer = Running::start(lab.command(Connecting, &["--connect", &address], &[]));
+    peer.end().assert(0, &[]);
+    process.end().assert(0, &[]);
+    drop(silent);
+}
+
+/// When time is up, it matters whether somebody came who took this party for its own.
+#[test]
+fn nobody_but_strangers() {
+    let lab = Lab::new();
+    let (process, address) = listening(&lab, "k\nx\n", &["--wait", "2"]);
+    drop(TcpStream::connect(&address).unwrap());
+    process.end().assert(4, &["turned a caller away", "nobody connected"]);
+    let (process, address) = listening(&lab, "k\nx\n", &["--wait", "2"]);
+    let somebody = impostor(&lab, &address);
+    process.end().assert(4, &["\nvesica: the other side is not the expected one", &somebody]);
+    lab.assert_clean();
+}
+
+/// Somebody with an identity of its own calls; returns its fingerprint.
+fn impostor(lab: &Lab, address: &str) -> String {
+    let somebody = Identity::generate().unwrap();
+    let peer: Fingerprint = lab.prints[Connecting.other() as usize].parse().unwrap();
+    let cancel = CancelToken::default();
+    let tcp = tcp::connect(address, PATIENCE, &cancel).unwrap();
+    assert!(tls::client(tcp, &somebody, &peer, PATIENCE, &cancel).is_err());
+    somebody.fingerprint().to_string()
 }
 
 fn tls_to(lab: &Lab, address: &str) -> tls::Tls {
@@ -197,17 +222,4 @@ fn a_reply_that_no_honest_peer_sends() {
         });
         ended.assert(6, &["received `psi/nonsense`"]);
     }
-}
-
-/// Both sides of a run refuse a third who takes the place of one of them.
-#[test]
-fn somebody_else() {
-    let lab = Lab::new();
-    let (process, address) = listening(&lab, "k\nx\n", &[]);
-    let cancel = CancelToken::default();
-    let somebody = Identity::generate().unwrap();
-    let peer: Fingerprint = lab.prints[Connecting.other() as usize].parse().unwrap();
-    let tcp = tcp::connect(&address, PATIENCE, &cancel).unwrap();
-    assert!(tls::client(tcp, &somebody, &peer, PATIENCE, &cancel).is_err());
-    process.end().assert(4, &[&somebody.fingerprint().to_string()]);
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     Block,
-    arch::{Backend, HASH_LANES},
+    arch::{Backend, HASH_IV, HASH_KEYED, HASH_LANES},
 };
 
 /// Blocks of a row of [`RowHash`].
@@ -41,9 +41,7 @@ impl RowHash {
     /// The hash of the session with this identifier.
     pub fn new(session: Block) -> Self {
         let key = blake3::derive_key("vesica row hash v1", &session.to_bytes());
-        let (words, _) = key.as_chunks();
-        let key = std::array::from_fn(|i| u32::from_le_bytes(words[i]));
-        Self { key, backend: Backend::current() }
+        Self { key: words(&key), backend: Backend::current() }
     }
 
     /// Hashes each row.
@@ -57,12 +55,79 @@ impl RowHash {
             for (input, row) in inputs.iter_mut().zip(rows) {
                 *input = bytemuck::cast(row.0);
             }
-            let digests = self.backend.keyed_hash(&self.key, &inputs);
+            let lens = [size_of::<IndexedRow>() as u32; HASH_LANES];
+            let digests = self.backend.hash(&self.key, HASH_KEYED, &inputs, &lens);
             for (out, digest) in out.iter_mut().zip(digests) {
-                *out = bytemuck::cast(digest);
+                let [head, _]: [Block; 2] = bytemuck::cast(digest);
+                *out = head;
             }
         }
     }
+}
+
+/// The longest input of [`ShortHash`], in bytes.
+pub const SHORT: usize = 64;
+
+/// BLAKE3 of many short inputs: the same digests as the `blake3` crate's, several at a time.
+pub struct ShortHash {
+    key: [u32; 8],
+    mode: u32,
+    backend: Backend,
+}
+
+/// An input of [`ShortHash`].
+#[derive(Debug, Clone, Copy)]
+pub struct ShortInput {
+    bytes: [u8; SHORT],
+    len: u32,
+}
+
+impl ShortInput {
+    /// These bytes; `None` where there are more than [`SHORT`].
+    pub fn new(input: &[u8]) -> Option<Self> {
+        let mut bytes = [0; SHORT];
+        bytes.get_mut(..input.len())?.copy_from_slice(input);
+        Some(Self { bytes, len: input.len() as u32 })
+    }
+}
+
+impl ShortHash {
+    /// Inputs that are hashed at once; batches are best a multiple of it.
+    pub const LANES: usize = HASH_LANES;
+
+    /// `blake3::hash`.
+    pub fn plain() -> Self {
+        Self { key: HASH_IV, mode: 0, backend: Backend::current() }
+    }
+
+    /// `blake3::keyed_hash` with this key.
+    pub fn keyed(key: &[u8; 32]) -> Self {
+        Self { key: words(key), mode: HASH_KEYED, backend: Backend::current() }
+    }
+
+    /// Gives each input's digest to `show`, in order.
+    pub fn hash(&self, inputs: impl Iterator<Item = ShortInput>, mut show: impl FnMut([u8; 32])) {
+        let mut inputs = inputs.fuse();
+        loop {
+            let (mut blocks, mut lens) = ([[0; 16]; HASH_LANES], [0; HASH_LANES]);
+            let mut filled = 0;
+            for (lane, input) in inputs.by_ref().take(HASH_LANES).enumerate() {
+                (blocks[lane], lens[lane]) = (bytemuck::cast(input.bytes), input.len);
+                filled = lane + 1;
+            }
+            if filled == 0 {
+                return;
+            }
+            let digests = self.backend.hash(&self.key, self.mode, &blocks, &lens);
+            digests[..filled].iter().for_each(|digest| show(bytemuck::cast(*digest)));
+        }
+    }
+}
+
+/// The words of a key.
+fn words(key: &[u8; 32]) -> [u32; 8] {
+    let (words, _) = key.as_chunks();
+    std::array::from_fn(|i| u32::from_le_bytes(words[i]))
 }
 
 /// The first 128 bits of a digest.
@@ -92,6 +157,22 @@ mod tests {
             let mut other = row;
             other[bit / 128].0 ^= 1 << (bit % 128);
             assert_ne!(base, hash(Block(1), 5, &other), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn short_inputs_are_hashed_as_any() {
+        let bytes: Vec<u8> = (0..=SHORT as u8).collect();
+        assert!(ShortInput::new(&bytes).is_none());
+        for count in 0..=SHORT + 1 {
+            let inputs = (0..count).map(|len| ShortInput::new(&bytes[..len]).unwrap());
+            let (mut plain, mut keyed) = (Vec::new(), Vec::new());
+            ShortHash::plain().hash(inputs.clone(), |digest| plain.push(digest));
+            ShortHash::keyed(&[7; 32]).hash(inputs, |digest| keyed.push(digest));
+            let expected = |len| *blake3::hash(&bytes[..len]).as_bytes();
+            assert_eq!(plain, (0..count).map(expected).collect::<Vec<_>>());
+            let expected = |len| *blake3::keyed_hash(&[7; 32], &bytes[..len]).as_bytes();
+            assert_eq!(keyed, (0..count).map(expected).collect::<Vec<_>>());
         }
     }
 

@@ -93,7 +93,7 @@ impl<'a> Items<'a> {
     ///
     /// # Errors
     /// [`Error::ShortDigests`] where it takes more than there is.
-    pub(crate) fn cut_for(self, protocol: &Protocol) -> Result<Self> {
+    pub fn cut_for(self, protocol: &Protocol) -> Result<Self> {
         match protocol.digest {
             Digest::Short => Ok(Self { tails: &[], ..self }),
             Digest::Long if self.tails.len() == self.heads.len() => Ok(self),

@@ -27,5 +27,5 @@ pub use catalogue::{CATALOGUE, find};
 pub use error::{Error, Result};
 pub use items::{Digest, Items, Set};
 pub use protocol::{Cost, Learns, Prepare, Protocol, Receiver, Sender, Sizes, Status};
-pub use session::{MAX_ITEMS, receive, send};
+pub use session::{MAX_ITEMS, prepare_receiver, prepare_sender, receive, send};
 pub use vesica_params::Adversary;

@@ -3,7 +3,7 @@
 use rand::CryptoRng;
 use vesica_net::Channel;
 
-use crate::{Error, Items, Protocol, Result, Sizes};
+use crate::{Error, Items, Protocol, Receiver, Result, Sender, Sizes};
 
 /// The most items a set may have: positions are 32 bits wide with two to spare, and the parameters
 /// of every protocol hold up to here.
@@ -16,7 +16,8 @@ const SIZE: &str = "psi/size";
 ///
 /// # Errors
 /// [`Error::TooManyItems`] where either set has more than `max_items` (at most [`MAX_ITEMS`]) items,
-/// [`Error::DuplicateItem`], [`Error::ShortDigests`], and whatever the connection or the peer make go wrong.
+/// [`Error::DuplicateItem`], [`Error::ShortDigests`], and whatever the connection or the peer make go
+/// wrong.
 pub fn send(
     protocol: &Protocol,
     items: Items<'_>,
@@ -25,11 +26,9 @@ pub fn send(
     rng: &mut dyn CryptoRng,
 ) -> Result<()> {
     let items = items.cut_for(protocol)?;
-    let receiver = agree_size(items.len(), max_items, channel)?;
-    let sizes = Sizes { sender: items.len(), receiver };
-    (protocol.sender)(sizes, channel, rng)?.send(items, channel, rng)?;
-    channel.flush()?;
-    Ok(())
+    let sender = prepare_sender(protocol, items.len(), max_items, channel, rng)?;
+    sender.send(items, channel, rng)?;
+    Ok(channel.flush()?)
 }
 
 /// Runs the receiver's side of `protocol` on a set of distinct items, and returns the positions in
@@ -45,9 +44,38 @@ pub fn receive(
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<u32>> {
     let items = items.cut_for(protocol)?;
-    let sender = agree_size(items.len(), max_items, channel)?;
-    let sizes = Sizes { sender, receiver: items.len() };
-    (protocol.receiver)(sizes, channel, rng)?.receive(items, channel, rng)
+    prepare_receiver(protocol, items.len(), max_items, channel, rng)?.receive(items, channel, rng)
+}
+
+/// The first part of [`send`], which needs no items: agrees on sizes and makes a party that is ready
+/// for as many `items`. They are to be [cut](Items::cut_for) to what the protocol takes.
+///
+/// # Errors
+/// As [`send`].
+pub fn prepare_sender(
+    protocol: &Protocol,
+    items: usize,
+    max_items: usize,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Box<dyn Sender>> {
+    let receiver = agree_size(items, max_items, channel)?;
+    (protocol.sender)(Sizes { sender: items, receiver }, channel, rng)
+}
+
+/// The first part of [`receive`]; see [`prepare_sender`].
+///
+/// # Errors
+/// As [`send`].
+pub fn prepare_receiver(
+    protocol: &Protocol,
+    items: usize,
+    max_items: usize,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Box<dyn Receiver>> {
+    let sender = agree_size(items, max_items, channel)?;
+    (protocol.receiver)(Sizes { sender, receiver: items }, channel, rng)
 }
 
 /// Tells the peer the size of this party's set and returns the size of the peer's.

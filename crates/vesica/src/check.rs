@@ -98,11 +98,11 @@ impl<'a> Tally<'a> {
     }
 
     fn see(&mut self, row: &Row<'_>) -> Result<()> {
-        let Key::Present(digest) = self.as_agreed.key(row)? else {
+        let Key::Present(key) = self.as_agreed.key(row)? else {
             self.normalised.push(None);
             return Ok(());
         };
-        self.normalised.push(Some(digest));
+        self.normalised.push(Some(key));
         if let Key::Present(raw) = self.as_it_is.key(row)? {
             self.raw.push(Some(raw));
         }

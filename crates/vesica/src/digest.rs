@@ -8,7 +8,10 @@
 use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::Channel;
-use vesica_primitives::Block;
+use vesica_primitives::{
+    Block,
+    hash::{ShortHash, ShortInput},
+};
 use vesica_psi::Set;
 
 use crate::{error::Result, offer::Role};
@@ -49,8 +52,47 @@ impl std::fmt::Debug for Digest {
     }
 }
 
+/// Hashes keys as rows bring them, several at a time.
+#[derive(Default)]
+pub struct Digester {
+    waiting: Vec<ShortInput>,
+    /// Where the digests of those that wait belong.
+    places: Vec<u32>,
+}
+
+impl Digester {
+    /// Puts the digest of `bytes` at the end of `digests`, by the next [`Digester::settle`] at the
+    /// latest.
+    pub fn push(&mut self, bytes: &[u8], digests: &mut Vec<Digest>) {
+        const BATCH: usize = 16 * ShortHash::LANES;
+        let Some(input) = ShortInput::new(bytes) else {
+            digests.push(Digest::of(bytes));
+            return;
+        };
+        self.waiting.push(input);
+        self.places.push(digests.len() as u32);
+        digests.push(Digest::BLANK);
+        if self.waiting.len() == BATCH {
+            self.settle(digests);
+        }
+    }
+
+    /// Hashes what waits.
+    pub fn settle(&mut self, digests: &mut [Digest]) {
+        let mut places = self.places.drain(..);
+        ShortHash::plain().hash(self.waiting.drain(..), |digest| {
+            if let Some(place) = places.next() {
+                digests[place as usize] = Digest(digest);
+            }
+        });
+    }
+}
+
 /// What both sides contributed to after their sets were fixed.
 pub struct Seed([u8; 32]);
+
+/// Digests that a thread takes at a time.
+const CHUNK: usize = 1 << 12;
 
 const COMMIT: &str = "vesica/commit";
 const OPEN: &str = "vesica/open";
@@ -81,25 +123,35 @@ impl Seed {
         Ok(Self(*hasher.finalize().as_bytes()))
     }
 
-    /// A digest's image.
-    fn image(&self, digest: &Digest) -> [Block; 2] {
-        let image = blake3::keyed_hash(&self.0, &digest.0);
-        let (halves, _) = image.as_bytes().as_chunks();
-        [Block::from_bytes(halves[0]), Block::from_bytes(halves[1])]
+    /// The items: of each digest's image as much as the protocol takes. Two different keys of one run
+    /// have the same 128 bits with a probability below 2^-128 times the number of pairs, unless a
+    /// side looks for such keys now that it knows the seed; with all 256 bits that is of no use.
+    pub fn items(&self, digests: &[Digest], taken: vesica_psi::Digest) -> Set {
+        let mut heads = vec![Block::ZERO; digests.len()];
+        if taken == vesica_psi::Digest::Short {
+            let chunks = digests.par_chunks(CHUNK).zip(heads.par_chunks_mut(CHUNK));
+            chunks.for_each(|(digests, heads)| {
+                self.images(digests, |i, [head, _]| heads[i] = head);
+            });
+            return Set::short(heads);
+        }
+        let mut tails = heads.clone();
+        let halves = heads.par_chunks_mut(CHUNK).zip(tails.par_chunks_mut(CHUNK));
+        digests.par_chunks(CHUNK).zip(halves).for_each(|(digests, (heads, tails))| {
+            self.images(digests, |i, image| [heads[i], tails[i]] = image);
+        });
+        Set::long(heads, tails)
     }
 
-    /// The items: of each image as much as the protocol takes. Two different keys of one run have
-    /// the same 128 bits with a probability below 2^-128 times the number of pairs, unless a side
-    /// looks for such keys now that it knows the seed; with all 256 bits that is of no use.
-    pub fn items(&self, digests: &[Digest], taken: vesica_psi::Digest) -> Set {
-        let images = digests.par_iter().with_min_len(1 << 10).map(|digest| self.image(digest));
-        match taken {
-            vesica_psi::Digest::Short => Set::short(images.map(|[head, _]| head).collect()),
-            vesica_psi::Digest::Long => {
-                let (heads, tails) = images.map(|[head, tail]| (head, tail)).unzip();
-                Set::long(heads, tails)
-            }
-        }
+    /// Gives each digest's position and image to `show`.
+    fn images(&self, digests: &[Digest], mut show: impl FnMut(usize, [Block; 2])) {
+        let inputs = digests.iter().filter_map(|digest| ShortInput::new(&digest.0));
+        let mut position = 0;
+        ShortHash::keyed(&self.0).hash(inputs, |image| {
+            let (halves, _) = image.as_chunks();
+            show(position, [Block::from_bytes(halves[0]), Block::from_bytes(halves[1])]);
+            position += 1;
+        });
     }
 }
 
@@ -131,7 +183,7 @@ mod tests {
         });
         let ours = Seed::agree(Role::A, &mut Channel::new(a), &mut rng(1)).unwrap();
         let theirs = other.join().unwrap();
-        let digests: Vec<_> = (0..3000u32).map(|i| Digest::of(&i.to_le_bytes())).collect();
+        let digests: Vec<_> = (0..9001u32).map(|i| Digest::of(&i.to_le_bytes())).collect();
         let [short, long] = [vesica_psi::Digest::Short, vesica_psi::Digest::Long];
         let (set, again) = (ours.items(&digests, long), theirs.items(&digests, long));
         assert_eq!(set.items().heads(), again.items().heads());
@@ -143,6 +195,18 @@ mod tests {
         assert_eq!(halves.concat(), image);
         let others = Seed([0; 32]).items(&digests, short);
         assert_ne!(others.items().heads(), set.items().heads());
+    }
+
+    #[test]
+    fn a_key_has_one_digest_whatever_its_length_and_company() {
+        let bytes: Vec<u8> = (0..200u8).collect();
+        for count in [0, 1, 63, 127, 128, 129, 200] {
+            let (mut digester, mut digests) = (Digester::default(), Vec::new());
+            (0..count).for_each(|len| digester.push(&bytes[..len], &mut digests));
+            digester.settle(&mut digests);
+            let expected: Vec<_> = (0..count).map(|len| Digest::of(&bytes[..len])).collect();
+            assert!(digests == expected, "{count} keys");
+        }
     }
 
     #[test]

@@ -11,7 +11,6 @@ use serde::{Deserialize, Serialize};
 use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 use crate::{
-    digest::Digest,
     error::{Error, InputFault, Result},
     table::{Row, Scan},
 };
@@ -127,8 +126,8 @@ pub enum Duplicates {
 /// A row's key, if it has one.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Key<'a> {
-    /// The digest of its encoding.
-    Present(Digest),
+    /// Its encoding.
+    Present(&'a [u8]),
     /// The first key column that is empty.
     Missing(&'a str),
 }
@@ -178,7 +177,7 @@ impl Extractor {
             self.encoded.extend_from_slice(&(value.len() as u64).to_le_bytes());
             self.encoded.extend_from_slice(value.as_bytes());
         }
-        Ok(Key::Present(Digest::of(&self.encoded)))
+        Ok(Key::Present(&self.encoded))
     }
 
     /// The values of a row's key columns before normalisation.
@@ -196,7 +195,7 @@ fn text_of<'a>(row: &Row<'a>, position: usize, column: &KeyColumn) -> Result<&'a
     };
     let value = std::str::from_utf8(row.field(position))
         .map_err(|_| fault(|place, column| InputFault::NotUtf8 { place, column }))?;
-    if value.contains('\0') {
+    if value.as_bytes().contains(&0) {
         return Err(fault(|place, column| InputFault::Nul { place, column }));
     }
     Ok(value)
@@ -205,6 +204,7 @@ fn text_of<'a>(row: &Row<'a>, position: usize, column: &KeyColumn) -> Result<&'a
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::digest::Digest;
     use crate::source::{Delimiter, Source};
 
     /// The digests of all rows; `None` for rows without a key.
@@ -219,7 +219,7 @@ mod tests {
         let mut keys = Vec::new();
         scan.rows(|row| {
             keys.push(match extractor.key(&row)? {
-                Key::Present(digest) => Some(digest),
+                Key::Present(encoding) => Some(Digest::of(encoding)),
                 Key::Missing(_) => None,
             });
             Ok(())

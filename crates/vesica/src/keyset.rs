@@ -1,9 +1,9 @@
 //! A table's keys as a set: each distinct key once, and which row bears which.
 
-use rayon::prelude::*;
+use std::hash::{BuildHasher, RandomState};
 
 use crate::{
-    digest::Digest,
+    digest::{Digest, Digester},
     error::{Error, InputFault, Result},
     key::{Duplicates, Extractor, Key, KeyColumn, Nulls},
     table::{Scan, Table},
@@ -37,14 +37,18 @@ pub struct KeySet {
 pub struct Collector {
     /// One a row.
     digests: Vec<Digest>,
+    digester: Digester,
     /// [`NO_KEY`] for rows without a key, anything else for the others.
     key_of_row: Vec<u32>,
 }
 
 impl Collector {
-    /// Takes the next row's key.
-    pub fn push(&mut self, key: Option<Digest>) {
-        self.digests.push(key.unwrap_or(Digest::BLANK));
+    /// Takes the encoding of the next row's key.
+    pub fn push(&mut self, key: Option<&[u8]>) {
+        match key {
+            Some(key) => self.digester.push(key, &mut self.digests),
+            None => self.digests.push(Digest::BLANK),
+        }
         self.key_of_row.push(if key.is_some() { 0 } else { NO_KEY });
     }
 
@@ -54,7 +58,8 @@ impl Collector {
     }
 
     /// The set of these keys.
-    pub fn finish(self) -> KeySet {
+    pub fn finish(mut self) -> KeySet {
+        self.digester.settle(&mut self.digests);
         KeySet::distinct(self.digests, self.key_of_row)
     }
 }
@@ -76,7 +81,7 @@ impl KeySet {
         let mut keys = Collector::default();
         let table = scan.rows(|row| {
             match extractor.key(&row)? {
-                Key::Present(digest) => keys.push(Some(digest)),
+                Key::Present(key) => keys.push(Some(key)),
                 Key::Missing(column) if nulls == Nulls::Error => {
                     let column = column.to_owned();
                     return Err(row.fault(InputFault::NullKey { place: row.place(), column }));
@@ -106,39 +111,24 @@ impl KeySet {
     /// Numbers the distinct keys. `digests` has one a row, `key_of_row` is [`NO_KEY`] for rows
     /// without a key and anything else for the others.
     fn distinct(mut digests: Vec<Digest>, mut key_of_row: Vec<u32>) -> Self {
-        let mut order: Vec<(u64, u32)> = digests
-            .iter()
-            .zip(0u32..)
-            .filter(|(_, row)| key_of_row[*row as usize] != NO_KEY)
-            .map(|(digest, row)| (digest.prefix(), row))
-            .collect();
-        let digest = |row: u32| &digests[row as usize];
-        order.par_sort_unstable_by(|a, b| {
-            a.0.cmp(&b.0).then_with(|| digest(a.1).cmp(digest(b.1))).then(a.1.cmp(&b.1))
-        });
-        // Of the rows that bear one key, the first stands for all.
-        let mut first = 0;
-        for (i, (_, row)) in order.iter().enumerate() {
-            if i == 0 || digest(order[i - 1].1) != digest(*row) {
-                first = *row;
-            }
-            key_of_row[*row as usize] = first;
-        }
         let mut counts = RowCounts { read: digests.len() as u64, ..RowCounts::default() };
+        let mut places = Places::new(digests.len());
         let mut used = 0;
+        // A key's digest moves to the place of its number, which is never behind the row.
         for row in 0..digests.len() {
-            match key_of_row[row] {
-                NO_KEY => counts.null += 1,
-                first if first as usize == row => {
-                    digests[used] = digests[row];
-                    key_of_row[row] = used as u32;
-                    used += 1;
-                }
-                first => {
-                    key_of_row[row] = key_of_row[first as usize];
-                    counts.duplicate += 1;
-                }
+            if key_of_row[row] == NO_KEY {
+                counts.null += 1;
+                continue;
             }
+            let digest = digests[row];
+            digests[used] = digest;
+            let key = places.find_or_insert(&digest, used as u32, &digests);
+            if key as usize == used {
+                used += 1;
+            } else {
+                counts.duplicate += 1;
+            }
+            key_of_row[row] = key;
         }
         digests.truncate(used);
         digests.shrink_to_fit();
@@ -146,9 +136,10 @@ impl KeySet {
         Self { digests, key_of_row, counts }
     }
 
-    /// The digest of every distinct key.
-    pub fn digests(&self) -> &[Digest] {
-        &self.digests
+    /// The digest of every distinct key. They are not needed to find rows, and so they can be dropped
+    /// when they have served.
+    pub fn take_digests(&mut self) -> Vec<Digest> {
+        std::mem::take(&mut self.digests)
     }
 
     /// How many rows went which way.
@@ -157,9 +148,9 @@ impl KeySet {
     }
 
     /// The rows, counted from 0 and in order, that bear one of these keys, which are given by their
-    /// positions in [`KeySet::digests`].
+    /// positions among the digests.
     pub fn rows_of(&self, keys: &[u32]) -> Vec<u32> {
-        let mut wanted = vec![false; self.digests.len()];
+        let mut wanted = vec![false; self.counts.used as usize];
         keys.iter().for_each(|key| wanted[*key as usize] = true);
         let bears = |key: &u32| *key != NO_KEY && wanted[*key as usize];
         (0u32..).zip(&self.key_of_row).filter(|(_, key)| bears(key)).map(|(row, _)| row).collect()
@@ -177,6 +168,41 @@ impl KeySet {
             }
         }
         None
+    }
+}
+
+/// Which digests were there already: a hash table of numbers.
+struct Places {
+    /// A number, and beside it bits of its digest that spare most looks at the digests.
+    slots: Vec<(u32, u32)>,
+    shift: u32,
+    /// Random, so that whoever chose the keys cannot have them crowd in one place.
+    factor: u64,
+}
+
+impl Places {
+    /// With room for so many. At least half of the slots stay free.
+    fn new(most: usize) -> Self {
+        let slots = (2 * most).next_power_of_two().max(2);
+        let factor = RandomState::new().hash_one(0) | 1;
+        Self { slots: vec![(NO_KEY, 0); slots], shift: 64 - slots.ilog2(), factor }
+    }
+
+    /// The number of the digest, which is `next` if it is new.
+    fn find_or_insert(&mut self, digest: &Digest, next: u32, digests: &[Digest]) -> u32 {
+        let spread = digest.prefix().wrapping_mul(self.factor);
+        let check = spread as u32;
+        let mut place = (spread >> self.shift) as usize;
+        loop {
+            match self.slots[place] {
+                (NO_KEY, _) => {
+                    self.slots[place] = (next, check);
+                    return next;
+                }
+                (key, bits) if bits == check && digests[key as usize] == *digest => return key,
+                _ => place = (place + 1) & (self.slots.len() - 1),
+            }
+        }
     }
 }
 
@@ -201,7 +227,7 @@ mod tests {
     fn every_row_is_counted_once() {
         let set = read(TEXT, Nulls::Skip, Duplicates::First).unwrap();
         assert_eq!(set.counts(), RowCounts { read: 8, null: 2, duplicate: 3, used: 3 });
-        assert_eq!(set.digests().len(), 3);
+        assert_eq!(set.digests.len(), 3);
     }
 
     #[test]
@@ -232,7 +258,7 @@ mod tests {
         let (x, y) = (Digest::forged(7, 1), Digest::forged(7, 2));
         let set = KeySet::distinct(vec![y, x, y, x, x], vec![0, 0, 0, NO_KEY, 0]);
         assert_eq!(set.counts(), RowCounts { read: 5, null: 1, duplicate: 2, used: 2 });
-        assert_eq!(set.digests(), [y, x]);
+        assert_eq!(set.digests, [y, x]);
         assert_eq!(set.rows_of(&[0]), [0, 2]);
         assert_eq!(set.rows_of(&[1]), [1, 4]);
     }

@@ -6,7 +6,7 @@
 //! and positions.
 //!
 //! The way of the data: key columns → [`key`]: normalised, encoded bytes → [`digest`]: 256-bit
-//! digest, then 128-bit item under the run's seed → the protocol → positions of matches →
+//! digest, then the item under the run's seed → the protocol → positions of matches →
 //! [`keyset`]: rows → [`output`]: the rows' bytes as they came.
 //!
 //! **Must never import** the command line: no flags and no terminal here. No value of a table ever

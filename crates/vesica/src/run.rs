@@ -120,10 +120,10 @@ fn attempt(
 ) -> Result<Outcome> {
     job.check()?;
     let mut session = Session::open(&job.offer, parties, job.threads, channel, observer.clone())?;
-    let (table, set) = read(&mut session, &job, observer)?;
+    let (table, mut set) = read(&mut session, &job, observer)?;
     // A side that learns nothing has no further use for its rows.
     let table = session.learns().then_some(table);
-    let found = session.intersect(set.digests(), rng)?;
+    let found = session.intersect(set.take_digests(), rng)?;
     let mut report = describe(&session, parties.role, &set, &found);
 
     session.phase("finish");

@@ -123,7 +123,7 @@ impl<'a> Session<'a> {
     /// wrong.
     pub fn intersect(
         &mut self,
-        digests: &[Digest],
+        digests: Vec<Digest>,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Intersection> {
         let role = self.parties.role;
@@ -137,7 +137,8 @@ impl<'a> Session<'a> {
 
         self.phase("seed");
         let seed = Seed::agree(role, self.channel, rng)?;
-        let set = self.pool.install(|| seed.items(digests, protocol.digest));
+        let set = self.pool.install(|| seed.items(&digests, protocol.digest));
+        drop(digests);
 
         self.phase(protocol.key);
         let both = self.terms.learns(role) && self.terms.learns(role.other());

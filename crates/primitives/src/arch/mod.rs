@@ -13,8 +13,10 @@ use std::sync::LazyLock;
 
 use crate::Block;
 
-/// Inputs that [`Backend::keyed_hash`] takes at a time.
+/// Inputs that [`Backend::hash`] takes at a time.
 pub const HASH_LANES: usize = portable::blake3::LANES;
+
+pub use portable::blake3::{IV as HASH_IV, KEYED as HASH_KEYED};
 
 /// The environment variable that forces the portable backend when it is `1`.
 pub const FORCE_PORTABLE: &str = "VESICA_PORTABLE";
@@ -68,17 +70,20 @@ impl Backend {
         backends
     }
 
-    /// The first 128 bits of BLAKE3's keyed hash of each 64-byte input, eight at a time.
-    pub fn keyed_hash(
+    /// BLAKE3 of eight inputs of at most 64 bytes each, padded with 0; with a key where `mode` is
+    /// [`HASH_KEYED`], without where it is 0 and the key [`HASH_IV`].
+    pub fn hash(
         self,
         key: &[u32; 8],
+        mode: u32,
         inputs: &[[u32; 16]; HASH_LANES],
-    ) -> [[u32; 4]; HASH_LANES] {
+        lens: &[u32; HASH_LANES],
+    ) -> [[u32; 8]; HASH_LANES] {
         match self.0 {
-            Kind::Portable => portable::blake3::keyed_hash(key, inputs),
+            Kind::Portable => portable::blake3::hash(key, mode, inputs, lens),
             // SAFETY: a backend of these kinds exists only where AVX2 was found.
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 | Kind::Vaes => unsafe { x86_64::blake3::keyed_hash(key, inputs) },
+            Kind::Avx2 | Kind::Vaes => unsafe { x86_64::blake3::hash(key, mode, inputs, lens) },
         }
     }
 
@@ -344,19 +349,42 @@ mod tests {
     }
 
     #[test]
-    fn keyed_hash_is_blake3() {
+    fn hash_is_blake3() {
         let key = [9; 32];
         let key_words = std::array::from_fn(|i| {
             u32::from_le_bytes(std::array::from_fn(|byte| key[4 * i + byte]))
         });
         let blocks = pattern(4 * HASH_LANES);
-        let inputs: &[[u32; 16]] = bytemuck::cast_slice(&blocks);
-        let inputs = inputs.try_into().unwrap();
-        for backend in Backend::available() {
-            let outputs = backend.keyed_hash(&key_words, inputs);
-            for (output, input) in outputs.iter().zip(inputs) {
-                let expected = blake3::keyed_hash(&key, bytemuck::bytes_of(input));
-                assert_eq!(bytemuck::bytes_of(output), &expected.as_bytes()[..16], "{backend:?}");
+        // Every length, and in one call different ones.
+        for first in 0..=64u32 {
+            let lens: [u32; HASH_LANES] =
+                std::array::from_fn(|lane| (first + 9 * lane as u32) % 65);
+            let mut padded = blocks.clone();
+            let bytes: &mut [u8] = bytemuck::cast_slice_mut(&mut padded);
+            for (input, len) in bytes.chunks_mut(64).zip(lens) {
+                input[len as usize..].fill(0);
+            }
+            let words: &[[u32; 16]] = bytemuck::cast_slice(&padded);
+            let (words, bytes) =
+                (words.try_into().unwrap(), bytemuck::cast_slice::<_, u8>(&padded));
+            for backend in Backend::available() {
+                let keyed = backend.hash(&key_words, HASH_KEYED, words, &lens);
+                let plain = backend.hash(&HASH_IV, 0, words, &lens);
+                for (lane, input) in bytes.chunks(64).enumerate() {
+                    let input = &input[..lens[lane] as usize];
+                    let expected = blake3::keyed_hash(&key, input);
+                    assert_eq!(
+                        bytemuck::bytes_of(&keyed[lane]),
+                        expected.as_bytes(),
+                        "{backend:?}"
+                    );
+                    let expected = blake3::hash(input);
+                    assert_eq!(
+                        bytemuck::bytes_of(&plain[lane]),
+                        expected.as_bytes(),
+                        "{backend:?}"
+                    );
+                }
             }
         }
     }

@@ -8,7 +8,23 @@ pub const LANES: usize = 8;
 
 type Lanes = [u32; LANES];
 
-const IV: [u32; 4] = [0x6a09_e667, 0xbb67_ae85, 0x3c6e_f372, 0xa54f_f53a];
+/// The initial values, which are the key where there is none.
+pub const IV: [u32; 8] = [
+    0x6a09_e667,
+    0xbb67_ae85,
+    0x3c6e_f372,
+    0xa54f_f53a,
+    0x510e_527f,
+    0x9b05_688c,
+    0x1f83_d9ab,
+    0x5be0_cd19,
+];
+
+/// One chunk that is the whole input: CHUNK_START, CHUNK_END and ROOT.
+const WHOLE: u32 = 1 | 2 | 8;
+
+/// The mode of hashing with a key.
+pub const KEYED: u32 = 16;
 
 const ROUNDS: usize = 7;
 
@@ -36,26 +52,29 @@ const fn schedule() -> [[usize; 16]; ROUNDS] {
     schedule
 }
 
-/// The first four words of the keyed hash of each 64-byte input.
+/// The hash of each input, which is the first `lens` bytes (at most 64) of its block; the others must
+/// be 0. `mode` is [`KEYED`], or 0 with the key [`IV`].
 ///
 /// Inlined so that a backend can compile the same code for its instruction set.
 #[inline(always)]
-pub fn keyed_hash(key: &[u32; 8], inputs: &[[u32; 16]; LANES]) -> [[u32; 4]; LANES] {
-    /// One chunk that is the whole input: CHUNK_START, CHUNK_END, ROOT and KEYED_HASH.
-    const FLAGS: u32 = 1 | 2 | 8 | 16;
-    const BLOCK_LEN: u32 = 64;
-
+pub fn hash(
+    key: &[u32; 8],
+    mode: u32,
+    inputs: &[[u32; 16]; LANES],
+    lens: &[u32; LANES],
+) -> [[u32; 8]; LANES] {
     let mut message = [[0; LANES]; 16];
     for (lane, input) in inputs.iter().enumerate() {
         for (word, lanes) in input.iter().zip(&mut message) {
             lanes[lane] = *word;
         }
     }
-    let tail = [IV[0], IV[1], IV[2], IV[3], 0, 0, BLOCK_LEN, FLAGS];
+    let tail = [IV[0], IV[1], IV[2], IV[3], 0, 0, 0, WHOLE | mode];
     let mut state = [[0; LANES]; 16];
     for (lanes, word) in state.iter_mut().zip(key.iter().chain(&tail)) {
         *lanes = [*word; LANES];
     }
+    state[14] = *lens;
     for words in &SCHEDULE {
         let m = |i: usize| message[words[i]];
         mix(&mut state, [0, 4, 8, 12], m(0), m(1));
@@ -67,7 +86,7 @@ pub fn keyed_hash(key: &[u32; 8], inputs: &[[u32; 16]; LANES]) -> [[u32; 4]; LAN
         mix(&mut state, [2, 7, 8, 13], m(12), m(13));
         mix(&mut state, [3, 4, 9, 14], m(14), m(15));
     }
-    let mut out = [[0; 4]; LANES];
+    let mut out = [[0; 8]; LANES];
     for (lane, out) in out.iter_mut().enumerate() {
         for (word, out) in out.iter_mut().enumerate() {
             *out = state[word][lane] ^ state[word + 8][lane];

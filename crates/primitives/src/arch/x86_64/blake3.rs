@@ -2,11 +2,16 @@
 
 use super::super::portable::blake3::{self, LANES};
 
-/// As [`blake3::keyed_hash`].
+/// As [`blake3::hash`].
 ///
 /// # Safety
 /// The processor must have AVX2.
 #[target_feature(enable = "avx2")]
-pub unsafe fn keyed_hash(key: &[u32; 8], inputs: &[[u32; 16]; LANES]) -> [[u32; 4]; LANES] {
-    blake3::keyed_hash(key, inputs)
+pub unsafe fn hash(
+    key: &[u32; 8],
+    mode: u32,
+    inputs: &[[u32; 16]; LANES],
+    lens: &[u32; LANES],
+) -> [[u32; 8]; LANES] {
+    blake3::hash(key, mode, inputs, lens)
 }

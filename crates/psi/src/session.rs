@@ -11,6 +11,9 @@ pub const MAX_ITEMS: usize = 1 << 28;
 
 const SIZE: &str = "psi/size";
 
+/// What a party says first: the size of its set and a digest of its protocol's key.
+const HELLO_LEN: usize = 16;
+
 /// Runs the sender's side of `protocol` on a set of distinct items. Both parties learn the size of
 /// the other's set; the sender learns nothing more.
 ///
@@ -59,7 +62,7 @@ pub fn prepare_sender(
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Box<dyn Sender>> {
-    let receiver = agree_size(items, max_items, channel)?;
+    let receiver = agree_size(protocol, items, max_items, channel)?;
     (protocol.sender)(Sizes { sender: items, receiver }, channel, rng)
 }
 
@@ -74,22 +77,36 @@ pub fn prepare_receiver(
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Box<dyn Receiver>> {
-    let sender = agree_size(items, max_items, channel)?;
+    let sender = agree_size(protocol, items, max_items, channel)?;
     (protocol.receiver)(Sizes { sender, receiver: items }, channel, rng)
 }
 
-/// Tells the peer the size of this party's set and returns the size of the peer's.
-fn agree_size(mine: usize, max_items: usize, channel: &mut Channel) -> Result<usize> {
+/// Tells the peer the size of this party's set and returns the size of the peer's. Refuses a peer that
+/// runs another protocol, whose messages might look the same.
+fn agree_size(
+    protocol: &Protocol,
+    mine: usize,
+    max_items: usize,
+    channel: &mut Channel,
+) -> Result<usize> {
     let max = max_items.min(MAX_ITEMS);
     let within = |items: u64| match usize::try_from(items) {
         Ok(items) if items <= max => Ok(items),
         _ => Err(Error::TooManyItems { items, max: max as u64 }),
     };
     channel.phase("sizes");
-    let mut theirs = [0; 8];
-    channel.exchange(SIZE, &(mine as u64).to_le_bytes(), &mut theirs)?;
+    let name = blake3::hash(protocol.key.as_bytes());
+    let mut hello = [0; HELLO_LEN];
+    hello[..8].copy_from_slice(&(mine as u64).to_le_bytes());
+    hello[8..].copy_from_slice(&name.as_bytes()[..HELLO_LEN - 8]);
+    let mut theirs = [0; HELLO_LEN];
+    channel.exchange(SIZE, &hello, &mut theirs)?;
     within(mine as u64)?;
-    within(u64::from_le_bytes(theirs))
+    let (size, other_name) = theirs.split_first_chunk().expect("a size and a name");
+    if *other_name != hello[8..] {
+        return Err(channel.malformed(SIZE, "of another protocol").into());
+    }
+    within(u64::from_le_bytes(*size))
 }
 
 #[cfg(test)]

@@ -311,9 +311,15 @@ impl Case {
 
     /// Whether this is the error that fits.
     fn explains(&self, error: &Error) -> bool {
-        let wrong_length =
-            matches!(error, Error::Peer { deviation: Deviation::WrongLength { .. }, .. });
-        self.tamper.explains(error) || self.repeated && self.reorders() && wrong_length
+        // Among messages of one label, another order is another content.
+        let content = matches!(
+            error,
+            Error::Peer {
+                deviation: Deviation::WrongLength { .. } | Deviation::CheckFailed { .. },
+                ..
+            }
+        );
+        self.tamper.explains(error) || self.repeated && self.reorders() && content
     }
 
     fn reorders(&self) -> bool {

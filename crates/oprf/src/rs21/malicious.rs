@@ -3,10 +3,12 @@
 //! - S → R at the end of step 1: a commitment to w_S. R sends its own share w_R with the OKVS seed in
 //!   step 2; S opens w_S once it has all of a + P. Both take w = w_S + w_R.
 //! - The OKVS seed is hashed with the commitment, so that neither party chooses rows or h alone.
-//! - Points are digests of 256 bits. Their head gives the row, their tail h: π(tail) ⊕ tail in
-//!   GF(2^128) under a public key of the session, a random oracle in the ideal-cipher model. Rows are
-//!   one-way (`Shape::one_way`, or dense columns over the field).
-//! - H(u, y) = BLAKE3 of u and the whole digest y, keyed by w: a random oracle that nobody has asked
+//! - Points are digests of 256 bits, in two halves. With ideal ciphers π under public keys of the session,
+//!   h is π_1(tail) ⊕ tail, a random oracle to GF(2^128), and the row is that of the OKVS key
+//!   head ⊕ π_2(tail) ⊕ tail. So points that share a head or a tail still have unrelated rows, and no two
+//!   points share row and h unless both halves collide. Rows are one-way (`Shape::one_way`, or dense
+//!   columns over the field).
+//! - H(u, y) = BLAKE3 of u and the whole point y, as OKVS key and tail, keyed by w: a random oracle that nobody has asked
 //!   before w is fixed. So a value that S sends belongs to one y, that of the one query that gave it, and
 //!   128 bits are enough.
 //!
@@ -28,6 +30,7 @@ use vesica_params::{Adversary, lpn::Lpn, okvs::Shape};
 use vesica_primitives::{
     Block,
     aes::{Aes128, CorrelationRobust},
+    block::add_to,
     hash::{IndexedRow, RowHash, truncate},
 };
 use vesica_structures::okvs::{Codec, Okvs, PlacedKeys};
@@ -73,10 +76,11 @@ fn commit(share: Block) -> blake3::Hash {
     blake3::Hasher::new_derive_key("vesica rs21 commitment v1").update(&share.to_bytes()).finalize()
 }
 
-/// What both parties know from seed and commitment on: the OKVS and h; with this party's points.
+/// What both parties know from seed and commitment on: the OKVS, its keys, and h.
 struct Public<O> {
     okvs: O,
     point_hash: CorrelationRobust,
+    key_hash: CorrelationRobust,
 }
 
 impl<O: Okvs> Public<O> {
@@ -85,26 +89,33 @@ impl<O: Okvs> Public<O> {
         hasher.update(commitment).update(&seed.to_bytes());
         let root = Aes128::new(truncate(&hasher.finalize()));
         let key = |purpose| root.encrypt_block(Block(purpose));
-        Self { okvs: O::new(shape, key(0)), point_hash: CorrelationRobust::new(key(1)) }
+        Self {
+            okvs: O::new(shape, key(0)),
+            point_hash: CorrelationRobust::new(key(1)),
+            key_hash: CorrelationRobust::new(key(2)),
+        }
     }
 }
 
-/// Points in the order of their clusters.
+/// Points in the order of their clusters, by OKVS keys and tails, which determine heads.
 struct Points {
-    heads: PlacedKeys,
+    keys: PlacedKeys,
     tails: Vec<Block>,
 }
 
 impl Points {
-    fn new(okvs: &impl Okvs, points: Digests<'_>) -> Self {
+    fn new(public: &Public<impl Okvs>, points: Digests<'_>) -> Self {
         assert_eq!(points.heads.len(), points.tails.len(), "a tail for each head");
-        let heads = okvs.place(points.heads);
-        let tails = heads.positions().iter().map(|i| points.tails[*i as usize]).collect();
-        Self { heads, tails }
+        let mut keys = points.tails.to_vec();
+        public.key_hash.apply(&mut keys);
+        add_to(&mut keys, points.heads);
+        let keys = public.okvs.place(&keys);
+        let tails = keys.positions().iter().map(|i| points.tails[*i as usize]).collect();
+        Self { keys, tails }
     }
 
     fn placed<'a, O>(&'a self, okvs: &'a O) -> Placed<'a, O> {
-        Placed { okvs, points: &self.heads, bits: BITS }
+        Placed { okvs, points: &self.keys, bits: BITS }
     }
 
     /// Appends h of some points.
@@ -114,15 +125,14 @@ impl Points {
         point_hash.apply(&mut out[first..]);
     }
 
-    /// Replaces the value u of each of some points by H(u, point).
+    /// Replaces the value u of each of some points by H(u, y).
     fn finish(&self, hash: &RowHash, of: Range<usize>, values: &mut [Block]) {
-        let points = self.heads.all()[of.clone()].iter().zip(&self.tails[of]);
+        let mut points = self.keys.all()[of.clone()].iter().zip(&self.tails[of]);
         let mut rows = [IndexedRow::default(); BATCH];
-        let mut points = points;
         for values in values.chunks_mut(BATCH) {
             let rows = &mut rows[..values.len()];
-            for ((row, value), (head, tail)) in rows.iter_mut().zip(&*values).zip(&mut points) {
-                *row = IndexedRow::new(0, &[*value, *head, *tail, Block::ZERO]);
+            for ((row, value), (key, tail)) in rows.iter_mut().zip(&*values).zip(&mut points) {
+                *row = IndexedRow::new(0, &[*value, *key, *tail, Block::ZERO]);
             }
             hash.hash(rows, values);
         }
@@ -165,7 +175,7 @@ impl<O: Codec<Block>> Sender<O> {
         channel.recv_slice(SEED, &mut received)?;
         let [seed, other] = received;
         let public = Public::<O>::new(self.shape, self.commitment.as_bytes(), seed);
-        let points = Points::new(&public.okvs, points);
+        let points = Points::new(&public, points);
         let hash = RowHash::new(self.w ^ other);
         let values = points.placed(&public.okvs).evaluate(
             &self.share.delta,
@@ -175,7 +185,7 @@ impl<O: Codec<Block>> Sender<O> {
             channel,
         )?;
         channel.send_slice(OPENING, &[self.w])?;
-        Ok(Values { positions: points.heads.into_positions(), values })
+        Ok(Values { positions: points.keys.into_positions(), values })
     }
 }
 
@@ -218,7 +228,7 @@ impl<O: Codec<Block>> Receiver<O> {
         let public = Public::<O>::new(self.shape, &self.commitment, seed);
         channel.send_slice(SEED, &[seed, own])?;
         channel.flush()?;
-        let points = Points::new(&public.okvs, points);
+        let points = Points::new(&public, points);
         let placed = points.placed(&public.okvs);
         let h = |of: Range<usize>, out: &mut Vec<Block>| points.hash(&public.point_hash, of, out);
         placed.send_masked(&self.share.a, h, channel, rng)?;
@@ -231,6 +241,6 @@ impl<O: Codec<Block>> Receiver<O> {
         let hash = RowHash::new(own ^ other[0]);
         let finish = |of: Range<usize>, values: &mut [Block]| points.finish(&hash, of, values);
         let values = placed.decode(&self.share.c, finish);
-        Ok(Values { positions: points.heads.into_positions(), values })
+        Ok(Values { positions: points.keys.into_positions(), values })
     }
 }

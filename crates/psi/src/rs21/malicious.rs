@@ -36,7 +36,7 @@ fn cost<V: Variant>(sizes: Sizes) -> Cost {
     Cost {
         bytes_to_sender: (ot.to_sender + vole.to_sender + oprf.to_sender) as f64,
         bytes_to_receiver: (ot.to_receiver + vole.to_receiver + oprf.to_receiver + list) as f64,
-        rounds: 8,
+        rounds: 14,
     }
 }
 

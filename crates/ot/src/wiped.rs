@@ -2,6 +2,7 @@
 
 use std::ops::{Deref, DerefMut};
 
+use bytemuck::Zeroable;
 use zeroize::{DefaultIsZeroes, Zeroize};
 
 /// Secret entries, wiped when dropped.
@@ -14,12 +15,14 @@ pub struct Wiped<V: DefaultIsZeroes> {
     len: usize,
 }
 
-impl<V: DefaultIsZeroes> Wiped<V> {
-    /// `len` zeros.
+impl<V: DefaultIsZeroes + Zeroable> Wiped<V> {
+    /// `len` zeros, which the operating system provides: it takes no time to write them.
     pub fn zeros(len: usize) -> Self {
-        Self { entries: vec![V::default(); len], len }
+        Self { entries: bytemuck::zeroed_vec(len), len }
     }
+}
 
+impl<V: DefaultIsZeroes> Wiped<V> {
     /// Hides the entries from `len` on.
     ///
     /// # Panics

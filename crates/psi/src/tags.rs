@@ -1,6 +1,7 @@
 //! The tail that most protocols share: the sender hands over a sorted list of tags, the receiver
 //! looks which of them are its own.
 
+use bytemuck::Zeroable;
 use vesica_net::Channel;
 use vesica_params::{KAPPA, LAMBDA};
 use vesica_primitives::Block;
@@ -15,10 +16,21 @@ pub(crate) struct Tags {
 }
 
 /// A tag and where in its party's set the item stands.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Zeroable)]
 pub(crate) struct Tagged {
-    pub(crate) tag: u128,
-    pub(crate) position: u32,
+    /// In pieces, for a number of 128 bits would be aligned to 16 bytes and waste 12.
+    tag: [u32; 4],
+    position: u32,
+}
+
+impl Tagged {
+    fn new(tag: u128, position: u32) -> Self {
+        Self { tag: bytemuck::cast(tag), position }
+    }
+
+    fn tag(self) -> u128 {
+        bytemuck::cast(self.tag)
+    }
 }
 
 impl Tags {
@@ -39,7 +51,7 @@ impl Tags {
     }
 
     pub(crate) fn tagged(self, value: Block, position: usize) -> Tagged {
-        Tagged { tag: self.of(value), position: position as u32 }
+        Tagged::new(self.of(value), position as u32)
     }
 
     /// Bytes of a list of `count` tags.
@@ -66,8 +78,8 @@ impl Tags {
         if tags.array_windows().any(|[a, b]| a == b) {
             refuse_duplicates(items)?;
         }
-        let bytes = self.layout(tags.len()).encode(tags.into_iter());
-        Ok(channel.send(label, &bytes)?)
+        let words = self.layout(tags.len()).encode(tags.into_iter());
+        Ok(channel.send(label, bytemuck::cast_slice(&words))?)
     }
 
     /// Receives a list of `count` tags and returns the positions of those of `mine`, the tags of
@@ -84,19 +96,19 @@ impl Tags {
         channel: &mut Channel,
     ) -> Result<Vec<u32>> {
         let layout = self.layout(count);
-        sort::by_uniform_key(&mut mine, self.bits, |tagged| tagged.tag);
-        if mine.array_windows().any(|[a, b]| a.tag == b.tag) {
+        sort::by_uniform_key(&mut mine, self.bits, |tagged| tagged.tag());
+        if mine.array_windows().any(|[a, b]| a.tag() == b.tag()) {
             refuse_duplicates(items)?;
         }
-        let mut bytes = vec![0; layout.encoded_len()];
-        channel.recv_into(label, &mut bytes)?;
+        let mut words = vec![0u64; layout.encoded_words()];
+        channel.recv_into(label, bytemuck::cast_slice_mut(&mut words))?;
         let malformed = |error: tag_list::Error| channel.malformed(label, describe(error));
         let mut matches = Vec::new();
         let mut mine = mine.iter().peekable();
-        for theirs in layout.decode(&bytes).map_err(malformed)? {
+        for theirs in layout.decode(words).map_err(malformed)? {
             let theirs = theirs.map_err(malformed)?;
-            while mine.next_if(|tagged| tagged.tag < theirs).is_some() {}
-            while let Some(tagged) = mine.next_if(|tagged| tagged.tag == theirs) {
+            while mine.next_if(|tagged| tagged.tag() < theirs).is_some() {}
+            while let Some(tagged) = mine.next_if(|tagged| tagged.tag() == theirs) {
                 matches.push(tagged.position);
             }
         }
@@ -127,15 +139,15 @@ pub(crate) fn refuse_duplicates(items: Items<'_>) -> Result<()> {
     let mut sorted: Vec<Tagged> = images
         .iter()
         .enumerate()
-        .map(|(position, image)| Tagged { tag: image.0, position: position as u32 })
+        .map(|(position, image)| Tagged::new(image.0, position as u32))
         .collect();
     drop(images);
-    sort::by_uniform_key(&mut sorted, 128, |tagged| tagged.tag);
+    sort::by_uniform_key(&mut sorted, 128, |tagged| tagged.tag());
     let whole = |tagged: &Tagged| {
         let position = tagged.position as usize;
         (items.heads()[position], items.tails().get(position))
     };
-    for meeting in sorted.chunk_by(|a, b| a.tag == b.tag).filter(|run| run.len() > 1) {
+    for meeting in sorted.chunk_by(|a, b| a.tag() == b.tag()).filter(|run| run.len() > 1) {
         let mut meeting: Vec<_> = meeting.iter().map(|t| (whole(t), t.position as usize)).collect();
         meeting.sort_unstable();
         if let Some([(_, first), (_, second)]) = meeting.array_windows().find(|[a, b]| a.0 == b.0) {

@@ -1,12 +1,13 @@
 //! Sorting values that are spread evenly over a range, as hashes are.
 
+use bytemuck::Zeroable;
 use rayon::prelude::*;
 
 /// Elements a bucket holds on average: small enough to be sorted in the first-level cache.
 const BUCKET: usize = 256;
 
 /// Sorts by a `bits`-bit key (1 to 128 bits). Fast where keys are spread evenly, right in any case.
-pub fn by_uniform_key<T: Copy + Send>(
+pub fn by_uniform_key<T: Copy + Send + Zeroable>(
     values: &mut Vec<T>,
     bits: u32,
     key: impl Fn(&T) -> u128 + Sync,
@@ -25,7 +26,7 @@ pub fn by_uniform_key<T: Copy + Send>(
         total += *end;
         *end = total;
     }
-    let mut scattered = values.clone();
+    let mut scattered: Vec<T> = bytemuck::zeroed_vec(values.len());
     let mut starts = ends.clone();
     for value in values.iter().rev() {
         let slot = &mut starts[bucket(value)];

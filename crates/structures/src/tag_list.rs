@@ -45,7 +45,12 @@ impl Layout {
 
     /// Bytes of the encoding.
     pub fn encoded_len(&self) -> usize {
-        self.unary_words() * 8 + self.low_words() * 8
+        self.encoded_words() * size_of::<u64>()
+    }
+
+    /// Words of the encoding, of 64 bits, little endian.
+    pub fn encoded_words(&self) -> usize {
+        self.unary_words() + self.low_words()
     }
 
     fn unary_bits(&self) -> usize {
@@ -62,9 +67,9 @@ impl Layout {
     }
 
     /// Encodes tags that are sorted, `count` of them and below 2^bits.
-    pub fn encode(&self, tags: impl ExactSizeIterator<Item = u128>) -> Vec<u8> {
+    pub fn encode(&self, tags: impl ExactSizeIterator<Item = u128>) -> Vec<u64> {
         assert_eq!(tags.len(), self.count, "as many tags as the layout has");
-        let mut words = vec![0u64; self.unary_words() + self.low_words()];
+        let mut words = vec![0u64; self.encoded_words()];
         let (unary, low) = words.split_at_mut(self.unary_words());
         for (i, tag) in tags.enumerate() {
             debug_assert!(self.bits == 128 || tag >> self.bits == 0);
@@ -72,7 +77,8 @@ impl Layout {
             unary[at / 64] |= 1 << (at % 64);
             write_bits(low, i * self.rice as usize, self.rice, tag & self.low_mask());
         }
-        bytemuck::cast_slice(&words).to_vec()
+        words.iter_mut().for_each(|word| *word = word.to_le());
+        words
     }
 
     /// Checks an encoding and opens it for reading.
@@ -80,12 +86,11 @@ impl Layout {
     /// # Errors
     /// [`Error::Length`], [`Error::Count`] and [`Error::Padding`]; [`Error::Order`] comes from the
     /// iterator.
-    pub fn decode(self, bytes: &[u8]) -> Result<Tags, Error> {
-        if bytes.len() != self.encoded_len() {
+    pub fn decode(self, mut words: Vec<u64>) -> Result<Tags, Error> {
+        if words.len() != self.encoded_words() {
             return Err(Error::Length);
         }
-        let (chunks, _) = bytes.as_chunks();
-        let words: Vec<u64> = chunks.iter().map(|word| u64::from_le_bytes(*word)).collect();
+        words.iter_mut().for_each(|word| *word = u64::from_le(*word));
         let (unary, low) = words.split_at(self.unary_words());
         if unary.iter().map(|word| word.count_ones() as usize).sum::<usize>() != self.count {
             return Err(Error::Count);
@@ -177,8 +182,8 @@ mod tests {
 
     use super::*;
 
-    fn decode(layout: Layout, bytes: &[u8]) -> Result<Vec<u128>, Error> {
-        layout.decode(bytes)?.collect()
+    fn decode(layout: Layout, words: &[u64]) -> Result<Vec<u128>, Error> {
+        layout.decode(words.to_vec())?.collect()
     }
 
     #[test]
@@ -192,9 +197,9 @@ mod tests {
                 random.sort_unstable();
                 let top = u128::MAX >> (128 - bits);
                 for tags in [random, vec![0; n], vec![top; n]] {
-                    let bytes = layout.encode(tags.iter().copied());
-                    assert_eq!(bytes.len(), layout.encoded_len());
-                    assert_eq!(decode(layout, &bytes), Ok(tags), "{n} of {bits} bits");
+                    let words = layout.encode(tags.iter().copied());
+                    assert_eq!(size_of_val(&words[..]), layout.encoded_len());
+                    assert_eq!(decode(layout, &words), Ok(tags), "{n} of {bits} bits");
                 }
             }
         }
@@ -206,18 +211,18 @@ mod tests {
         let layout = Layout::new(50, 46);
         let mut tags: Vec<u128> = (0..50).map(|_| rng.random::<u128>() >> 82).collect();
         tags.sort_unstable();
-        let bytes = layout.encode(tags.iter().copied());
+        let words = layout.encode(tags.iter().copied());
         let mut refused = std::collections::HashSet::new();
-        for bit in 0..bytes.len() * 8 {
-            let mut tampered = bytes.clone();
-            tampered[bit / 8] ^= 1 << (bit % 8);
+        for bit in 0..words.len() * 64 {
+            let mut tampered = words.clone();
+            tampered[bit / 64] ^= 1 << (bit % 64);
             match decode(layout, &tampered) {
                 Ok(other) => assert!(other != tags && other.is_sorted() && other.len() == 50),
                 Err(error) => drop(refused.insert(format!("{error:?}"))),
             }
         }
         assert!(refused.contains("Count") && refused.contains("Padding"), "{refused:?}");
-        assert_eq!(decode(layout, &bytes[1..]), Err(Error::Length));
+        assert_eq!(decode(layout, &words[1..]), Err(Error::Length));
         assert_eq!(decode(layout, &[]), Err(Error::Length));
     }
 
@@ -225,12 +230,12 @@ mod tests {
     fn tags_too_large_are_refused() {
         for bits in [40, 127, 128] {
             let layout = Layout::new(1, bits);
-            let mut bytes = layout.encode(std::iter::once(u128::MAX >> (128 - bits)));
+            let mut words = layout.encode(std::iter::once(u128::MAX >> (128 - bits)));
             // The one of the only tag moves one place up, to a high part out of range.
-            let one = (0..).find(|bit| bytes[bit / 8] >> (bit % 8) & 1 == 1).unwrap();
-            bytes[one / 8] ^= 1 << (one % 8);
-            bytes[(one + 1) / 8] ^= 1 << ((one + 1) % 8);
-            assert_eq!(decode(layout, &bytes), Err(Error::Order), "{bits} bits");
+            let one = (0..).find(|bit| words[bit / 64] >> (bit % 64) & 1 == 1).unwrap();
+            words[one / 64] ^= 1 << (one % 64);
+            words[(one + 1) / 64] ^= 1 << ((one + 1) % 64);
+            assert_eq!(decode(layout, &words), Err(Error::Order), "{bits} bits");
         }
     }
 
@@ -238,7 +243,7 @@ mod tests {
     fn tags_out_of_order_are_refused() {
         // Two tags with the same high part, low parts swapped.
         let layout = Layout::new(2, 40);
-        let bytes = layout.encode([5, 3].into_iter());
-        assert_eq!(decode(layout, &bytes), Err(Error::Order));
+        let words = layout.encode([5, 3].into_iter());
+        assert_eq!(decode(layout, &words), Err(Error::Order));
     }
 }

@@ -144,7 +144,7 @@ impl<O: Okvs> Placed<'_, O> {
     where
         O: Codec<Block>,
     {
-        let mut values = vec![Block::ZERO; self.points.len()];
+        let mut values: Vec<Block> = bytemuck::zeroed_vec(self.points.len());
         let places = self.points.cut(&mut values, 1);
         places.into_par_iter().enumerate().for_each(|(cluster, values)| {
             let columns = &c[self.columns(cluster)];
@@ -170,7 +170,7 @@ impl<O: Okvs> Placed<'_, O> {
         let delta = delta.expose()[0];
         let width = self.okvs.cluster_columns();
         let mut scratch = self.scratch::<A>();
-        let mut values = vec![Block::ZERO; self.points.len()];
+        let mut values: Vec<Block> = bytemuck::zeroed_vec(self.points.len());
         let mut places = self.points.cut(&mut values, 1).into_iter();
         let mut columns = b.chunks_exact_mut(width);
         for group in self.groups() {

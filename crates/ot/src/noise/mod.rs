@@ -89,7 +89,7 @@ impl Dimensions {
     ) -> Wiped<V> {
         let mut noise = Wiped::zeros(self.trees.total());
         let blocks = noise.chunks_exact_mut(self.block).zip(places).zip(values);
-        blocks.for_each(|((block, place), value)| add_at(block, *place, *value));
+        blocks.for_each(|((block, place), value)| put_at(block, *place, *value));
         noise
     }
 }
@@ -104,12 +104,10 @@ pub fn send(
 ) -> Result<Wiped<Block>> {
     // 1.
     let keys = Zeroizing::new(cot.send_random(dimensions.trees.ots(), channel)?);
-    // 2.
+    // 2. and, while a tree's leaves are in the cache, 3.
     let mut leaves = Wiped::zeros(dimensions.trees.total());
-    pprf::send(dimensions.trees, &keys, &mut leaves, channel, rng)?;
-    // 3.
-    let blocks = leaves.chunks_exact(dimensions.block).zip(shares);
-    let corrections: Vec<Block> = blocks.map(|(leaves, share)| sum(leaves) ^ *share).collect();
+    let correct = |i: usize, leaves: &mut [Block]| sum(leaves) ^ shares[i];
+    let corrections = pprf::send_with(dimensions.trees, &keys, &mut leaves, correct, channel, rng)?;
     channel.send_slice(CORRECTIONS, &corrections)?;
     channel.flush()?;
     Ok(leaves)
@@ -125,19 +123,17 @@ pub fn receive(
 ) -> Result<Wiped<Block>> {
     // 1.
     let keys = Zeroizing::new(cot.receive_random(&dimensions.trees.choices(places), channel)?);
-    // 2.
-    let mut leaves = Wiped::zeros(dimensions.trees.total());
-    pprf::receive(dimensions.trees, places, &keys, &mut leaves, channel)?;
-    // 3.
+    let trees = pprf::MaskedSums::receive(dimensions.trees, channel)?;
     let mut sums = Zeroizing::new(vec![Block::ZERO; dimensions.blocks]);
     channel.recv_slice(CORRECTIONS, &mut sums)?;
     add_to(&mut sums, shares);
-    let blocks = leaves.chunks_exact_mut(dimensions.block).zip(places).zip(&*sums);
-    for ((leaves, place), correction) in blocks {
+    // 2. and, while a tree's leaves are in the cache, 3.
+    let mut leaves = Wiped::zeros(dimensions.trees.total());
+    trees.grow(places, &keys, &mut leaves, |i, leaves| {
         // The missing leaf is still 0.
-        let missing = sum(leaves) ^ *correction;
-        add_at(leaves, *place, missing);
-    }
+        let missing = sum(leaves) ^ sums[i];
+        add_at(leaves, places[i], missing);
+    });
     Ok(leaves)
 }
 
@@ -159,6 +155,17 @@ fn add_at<V: BinaryVector>(entries: &mut [V], place: u32, value: V) {
     }
 }
 
+/// Fills `entries` with zeros but for `value` at a secret place. Fresh memory is written without having
+/// been read, which spares a page fault each.
+fn put_at<V: BinaryVector>(entries: &mut [V], place: u32, value: V) {
+    let words: &mut [u64] = bytemuck::cast_slice_mut(entries);
+    let value: &[u64] = bytemuck::cast_slice(std::slice::from_ref(&value));
+    for (i, entry) in words.chunks_exact_mut(size_of::<V>() / size_of::<u64>()).enumerate() {
+        let mask = u64::from(equal(i, place as usize)).wrapping_neg();
+        entry.iter_mut().zip(value).for_each(|(word, value)| *word = value & mask);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use vesica_params::lpn::{BITS, CONSERVATIVE, FAST};
@@ -175,6 +182,8 @@ mod tests {
                 assert!((0..len).all(|i| narrow[i] == expected(i)));
                 let mut wide: Vec<Block> = (0..len as u128).map(|i| Block(i << 70)).collect();
                 add_at(&mut wide, place as u32, Block(1));
+                put_at(&mut narrow, place as u32, 7);
+                assert!((0..len).all(|i| narrow[i] == if i == place { 7 } else { 0 }));
                 let expected = |i: usize| Block((i as u128) << 70 | u128::from(i == place));
                 assert!((0..len).all(|i| wide[i] == expected(i)));
             }

@@ -130,15 +130,30 @@ pub fn send(
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<()> {
+    send_with(shape, keys, leaves, |_, _| (), channel, rng).map(drop)
+}
+
+/// As [`send`]; `finish(i, leaves)` gets the leaves of tree i as soon as they are there, which is while
+/// they are in the cache. Returns what it makes of each tree.
+pub fn send_with<T: Send>(
+    shape: Shape,
+    keys: &[[Block; 2]],
+    leaves: &mut [Block],
+    finish: impl Fn(usize, &mut [Block]) -> T + Sync,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Vec<T>> {
     assert_eq!([keys.len(), leaves.len()], [shape.ots(), shape.total()], "as the shape says");
     let public = [Block::random(rng), Block::random(rng)];
     let generator = Doubling::new(public);
     let trees = leaves.par_chunks_exact_mut(shape.leaves).zip(keys.par_chunks_exact(shape.depth()));
-    let trees = trees.with_min_len(shape.trees_per_task());
-    let sums: Vec<[Block; 2]> =
-        trees.flat_map_iter(|(tree, keys)| grow(&generator, shape, keys, tree)).collect();
+    let trees = trees.enumerate().with_min_len(shape.trees_per_task());
+    let grown =
+        trees.map(|(i, (tree, keys))| (grow(&generator, shape, keys, tree), finish(i, tree)));
+    let (sums, finished): (Vec<Vec<[Block; 2]>>, Vec<T>) = grown.unzip();
     channel.send_slice(GENERATOR, &public)?;
-    channel.send_slice(SUMS, sums.as_flattened())
+    channel.send_slice(SUMS, sums.concat().as_flattened())?;
+    Ok(finished)
 }
 
 /// The receiver's side: fills `leaves` with the leaves of all trees, zero at the punctured points.
@@ -156,20 +171,51 @@ pub fn receive(
     leaves: &mut [Block],
     channel: &mut Channel,
 ) -> Result<()> {
-    assert_eq!([keys.len(), leaves.len()], [shape.ots(), shape.total()], "as the shape says");
-    shape.assert_points(points);
-    let mut public = [Block::ZERO; 2];
-    channel.recv_slice(GENERATOR, &mut public)?;
-    let levels = shape.depth() - 1;
-    let mut sums = vec![[Block::ZERO; 2]; shape.trees * levels];
-    channel.recv_slice(SUMS, sums.as_flattened_mut())?;
-    let generator = Doubling::new(public);
-    let trees = leaves.par_chunks_exact_mut(shape.leaves).zip(keys.par_chunks_exact(shape.depth()));
-    let trees = trees.zip(points).enumerate().with_min_len(shape.trees_per_task());
-    trees.for_each(|(i, ((tree, keys), point))| {
-        grow_punctured(&generator, shape, *point, keys, &sums[i * levels..][..levels], tree);
-    });
+    MaskedSums::receive(shape, channel)?.grow(points, keys, leaves, |_, _| ());
     Ok(())
+}
+
+/// What the sender sends.
+pub struct MaskedSums {
+    shape: Shape,
+    generator: Doubling,
+    sums: Vec<[Block; 2]>,
+}
+
+impl MaskedSums {
+    /// The receiver's side of [`send_with`].
+    pub fn receive(shape: Shape, channel: &mut Channel) -> Result<Self> {
+        let mut public = [Block::ZERO; 2];
+        channel.recv_slice(GENERATOR, &mut public)?;
+        let mut sums = vec![[Block::ZERO; 2]; shape.trees * (shape.depth() - 1)];
+        channel.recv_slice(SUMS, sums.as_flattened_mut())?;
+        Ok(Self { shape, generator: Doubling::new(public), sums })
+    }
+
+    /// As [`receive`]; `finish(i, leaves)` gets the leaves of tree i as soon as they are there, which is
+    /// while they are in the cache.
+    ///
+    /// # Panics
+    /// As [`receive`].
+    pub fn grow(
+        &self,
+        points: &[u32],
+        keys: &[Block],
+        leaves: &mut [Block],
+        finish: impl Fn(usize, &mut [Block]) + Sync,
+    ) {
+        let shape = self.shape;
+        assert_eq!([keys.len(), leaves.len()], [shape.ots(), shape.total()], "as the shape says");
+        shape.assert_points(points);
+        let levels = shape.depth() - 1;
+        let keys = keys.par_chunks_exact(shape.depth());
+        let trees = leaves.par_chunks_exact_mut(shape.leaves).zip(keys).zip(points).enumerate();
+        trees.with_min_len(shape.trees_per_task()).for_each(|(i, ((tree, keys), point))| {
+            let sums = &self.sums[i * levels..][..levels];
+            grow_punctured(&self.generator, shape, *point, keys, sums, tree);
+            finish(i, tree);
+        });
+    }
 }
 
 /// Replaces the first `parents` nodes by their children, which fill `nodes`: two of each, but perhaps

@@ -45,7 +45,7 @@ impl PlacedKeys {
             *start = sum;
         }
         let mut next = starts.clone();
-        let mut placed = vec![Block::ZERO; keys.len()];
+        let mut placed: Vec<Block> = bytemuck::zeroed_vec(keys.len());
         let mut positions = vec![0; keys.len()];
         for ((position, key), cluster) in (0..).zip(keys).zip(cluster_of) {
             let slot = &mut next[cluster as usize];

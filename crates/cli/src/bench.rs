@@ -233,7 +233,7 @@ fn run_once(
                 let mut rng: StdRng = StdRng::from_rng(&mut rand::rng());
                 start.wait();
                 let items = sets.sender.items();
-                vesica_psi::send(protocol, items, MAX_ITEMS, &mut to_receiver, &mut rng)
+                vesica_psi::send(protocol, items, 0..=MAX_ITEMS, &mut to_receiver, &mut rng)
             })
         });
         let received = receiver_pool.install(|| {
@@ -293,7 +293,7 @@ fn receive(
 ) -> vesica_psi::Result<Received> {
     let started = Instant::now();
     let items = items.cut_for(protocol)?;
-    let party = vesica_psi::prepare_receiver(protocol, items.len(), MAX_ITEMS, channel, rng)?;
+    let party = vesica_psi::prepare_receiver(protocol, items.len(), 0..=MAX_ITEMS, channel, rng)?;
     let offline = started.elapsed();
     let matches = party.receive(items, channel, rng)?;
     Ok(Received { matches, offline, online: started.elapsed() - offline })

@@ -91,6 +91,13 @@ impl Learns {
         receiver: "the intersection and the size of the sender's set",
         sender: "the size of the receiver's set",
     };
+
+    /// As [`Learns::INTERSECTION`], where a receiver that deviates may use more items than it said.
+    pub const EXTRACTED: Self = Self {
+        receiver: "the intersection and the size of the sender's set; if it deviates, the intersection \
+                   with somewhat more items than it announced (the protocol's page says how many)",
+        sender: "the size of the receiver's set",
+    };
 }
 
 /// What a run is expected to cost.

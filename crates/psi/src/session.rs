@@ -1,5 +1,7 @@
 //! Running a protocol: sizes agreed, then its two phases.
 
+use std::ops::RangeInclusive;
+
 use rand::CryptoRng;
 use vesica_net::Channel;
 
@@ -15,21 +17,23 @@ const SIZE: &str = "psi/size";
 const HELLO_LEN: usize = 16;
 
 /// Runs the sender's side of `protocol` on a set of distinct items. Both parties learn the size of
-/// the other's set; the sender learns nothing more.
+/// the other's set; the sender learns nothing more. A size that was agreed before is to be given as
+/// `peer_items`, for a protocol takes as many inputs from the peer as it says here.
 ///
 /// # Errors
-/// [`Error::TooManyItems`] where either set has more than `max_items` (at most [`MAX_ITEMS`]) items,
+/// [`Error::TooManyItems`] where this set has more than [`MAX_ITEMS`] items or the peer's more than
+/// `peer_items`; a deviation where the peer's has fewer;
 /// [`Error::DuplicateItem`], [`Error::ShortDigests`], and whatever the connection or the peer make go
 /// wrong.
 pub fn send(
     protocol: &Protocol,
     items: Items<'_>,
-    max_items: usize,
+    peer_items: RangeInclusive<usize>,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<()> {
     let items = items.cut_for(protocol)?;
-    let sender = prepare_sender(protocol, items.len(), max_items, channel, rng)?;
+    let sender = prepare_sender(protocol, items.len(), peer_items, channel, rng)?;
     sender.send(items, channel, rng)?;
     Ok(channel.flush()?)
 }
@@ -42,12 +46,12 @@ pub fn send(
 pub fn receive(
     protocol: &Protocol,
     items: Items<'_>,
-    max_items: usize,
+    peer_items: RangeInclusive<usize>,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<u32>> {
     let items = items.cut_for(protocol)?;
-    prepare_receiver(protocol, items.len(), max_items, channel, rng)?.receive(items, channel, rng)
+    prepare_receiver(protocol, items.len(), peer_items, channel, rng)?.receive(items, channel, rng)
 }
 
 /// The first part of [`send`], which needs no items: agrees on sizes and makes a party that is ready
@@ -58,11 +62,11 @@ pub fn receive(
 pub fn prepare_sender(
     protocol: &Protocol,
     items: usize,
-    max_items: usize,
+    peer_items: RangeInclusive<usize>,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Box<dyn Sender>> {
-    let receiver = agree_size(protocol, items, max_items, channel)?;
+    let receiver = agree_size(protocol, items, peer_items, channel)?;
     (protocol.sender)(Sizes { sender: items, receiver }, channel, rng)
 }
 
@@ -73,11 +77,11 @@ pub fn prepare_sender(
 pub fn prepare_receiver(
     protocol: &Protocol,
     items: usize,
-    max_items: usize,
+    peer_items: RangeInclusive<usize>,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Box<dyn Receiver>> {
-    let sender = agree_size(protocol, items, max_items, channel)?;
+    let sender = agree_size(protocol, items, peer_items, channel)?;
     (protocol.receiver)(Sizes { sender, receiver: items }, channel, rng)
 }
 
@@ -86,14 +90,10 @@ pub fn prepare_receiver(
 fn agree_size(
     protocol: &Protocol,
     mine: usize,
-    max_items: usize,
+    peer_items: RangeInclusive<usize>,
     channel: &mut Channel,
 ) -> Result<usize> {
-    let max = max_items.min(MAX_ITEMS);
-    let within = |items: u64| match usize::try_from(items) {
-        Ok(items) if items <= max => Ok(items),
-        _ => Err(Error::TooManyItems { items, max: max as u64 }),
-    };
+    let (least, most) = (*peer_items.start(), MAX_ITEMS.min(*peer_items.end()));
     channel.phase("sizes");
     let name = blake3::hash(protocol.key.as_bytes());
     let mut hello = [0; HELLO_LEN];
@@ -101,12 +101,19 @@ fn agree_size(
     hello[8..].copy_from_slice(&name.as_bytes()[..HELLO_LEN - 8]);
     let mut theirs = [0; HELLO_LEN];
     channel.exchange(SIZE, &hello, &mut theirs)?;
-    within(mine as u64)?;
+    if mine > MAX_ITEMS {
+        return Err(Error::TooManyItems { items: mine as u64, max: MAX_ITEMS as u64 });
+    }
     let (size, other_name) = theirs.split_first_chunk().expect("a size and a name");
     if *other_name != hello[8..] {
         return Err(channel.malformed(SIZE, "of another protocol").into());
     }
-    within(u64::from_le_bytes(*size))
+    let items = u64::from_le_bytes(*size);
+    match usize::try_from(items) {
+        Ok(size) if size < least => Err(channel.malformed(SIZE, "fewer items than agreed").into()),
+        Ok(size) if size <= most => Ok(size),
+        _ => Err(Error::TooManyItems { items, max: most as u64 }),
+    }
 }
 
 #[cfg(test)]
@@ -134,11 +141,11 @@ mod tests {
                 scope.spawn(move || {
                     let items = set(50..1000);
                     let mut rng = StdRng::seed_from_u64(1);
-                    send(protocol, items.items(), 1000, &mut a, &mut rng).unwrap();
+                    send(protocol, items.items(), 0..=1000, &mut a, &mut rng).unwrap();
                 });
                 let items = set(0..100);
                 let mut rng = StdRng::seed_from_u64(2);
-                let matches = receive(protocol, items.items(), 1000, &mut b, &mut rng).unwrap();
+                let matches = receive(protocol, items.items(), 0..=1000, &mut b, &mut rng).unwrap();
                 assert_eq!(matches, (50..100).collect::<Vec<u32>>(), "{}", protocol.key);
             });
         }

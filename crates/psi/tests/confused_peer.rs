@@ -21,14 +21,14 @@ fn sending(
     protocol: &Protocol,
     items: Items<'_>,
 ) -> impl FnOnce(&mut Channel, &mut StdRng) -> Result<(), Error> + Send {
-    move |channel, rng| send(protocol, items, 1000, channel, rng)
+    move |channel, rng| send(protocol, items, 0..=1000, channel, rng)
 }
 
 fn receiving(
     protocol: &Protocol,
     items: Items<'_>,
 ) -> impl FnOnce(&mut Channel, &mut StdRng) -> Result<(), Error> + Send {
-    move |channel, rng| receive(protocol, items, 1000, channel, rng).map(drop)
+    move |channel, rng| receive(protocol, items, 0..=1000, channel, rng).map(drop)
 }
 
 fn both_fail(

@@ -28,8 +28,10 @@ fn deviating_sender(protocol: &Protocol) {
     let sets = Sets::random(SIZES, SHARED, 1);
     let expected = sets.expected();
     tamper::against(
-        |channel, rng| send(protocol, sets.sender.items(), MOST, channel, rng).map_err(blame),
-        |channel, rng| receive(protocol, sets.receiver.items(), MOST, channel, rng).map_err(blame),
+        |channel, rng| send(protocol, sets.sender.items(), 0..=MOST, channel, rng).map_err(blame),
+        |channel, rng| {
+            receive(protocol, sets.receiver.items(), 0..=MOST, channel, rng).map_err(blame)
+        },
         |case, matches| {
             let right = matches.iter().all(|position| expected.contains(position));
             assert!(right, "{}: {case:?}: a false match", protocol.key);
@@ -40,8 +42,10 @@ fn deviating_sender(protocol: &Protocol) {
 fn deviating_receiver(protocol: &Protocol) {
     let sets = Sets::random(SIZES, SHARED, 1);
     tamper::against(
-        |channel, rng| receive(protocol, sets.receiver.items(), MOST, channel, rng).map_err(blame),
-        |channel, rng| send(protocol, sets.sender.items(), MOST, channel, rng).map_err(blame),
+        |channel, rng| {
+            receive(protocol, sets.receiver.items(), 0..=MOST, channel, rng).map_err(blame)
+        },
+        |channel, rng| send(protocol, sets.sender.items(), 0..=MOST, channel, rng).map_err(blame),
         |_, ()| {},
     );
 }

@@ -183,14 +183,14 @@ fn run(
     rng: &mut dyn CryptoRng,
 ) -> Result<Option<Vec<u32>>> {
     // The sizes are agreed already; a peer that says otherwise now is caught by this.
-    let max_items = sizes.sender.max(sizes.receiver);
+    let peers = if receives { sizes.sender } else { sizes.receiver };
     if !receives {
-        vesica_psi::send(protocol, items, max_items, channel, rng)
+        vesica_psi::send(protocol, items, peers..=peers, channel, rng)
             .map_err(|e| blame(e, channel))?;
         let learned = both.then(|| reveal::learn(items, sizes, channel)).transpose();
         return learned.map_err(|e| blame(e, channel));
     }
-    let matches = vesica_psi::receive(protocol, items, max_items, channel, rng)
+    let matches = vesica_psi::receive(protocol, items, peers..=peers, channel, rng)
         .map_err(|e| blame(e, channel))?;
     if both {
         let shared = items.at(&matches);

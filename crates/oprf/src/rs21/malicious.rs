@@ -3,23 +3,25 @@
 //! - S → R at the end of step 1: a commitment to w_S. R sends its own share w_R with the OKVS seed in
 //!   step 2; S opens w_S once it has all of a + P. Both take w = w_S + w_R.
 //! - The OKVS seed is hashed with the commitment, so that neither party chooses rows or h alone.
-//! - Points are digests of 256 bits, in two halves. With ideal ciphers π under public keys of the session,
-//!   h is π_1(tail) ⊕ tail, a random oracle to GF(2^128), and the row is that of the OKVS key
-//!   head ⊕ π_2(tail) ⊕ tail. So points that share a head or a tail still have unrelated rows, and no two
-//!   points share row and h unless both halves collide. Rows are one-way (`Shape::one_way`, or dense
-//!   columns over the field).
-//! - H(u, y) = BLAKE3 of u and the whole point y, as OKVS key and tail, keyed by w: a random oracle that nobody has asked
-//!   before w is fixed. So a value that S sends belongs to one y, that of the one query that gave it, and
-//!   128 bits are enough.
+//! - Points are digests of 256 bits, in two halves. The row is that of the OKVS key
+//!   head ⊕ π(tail) ⊕ tail, with an ideal cipher π under a public key of the session, so that points which
+//!   share a head or a tail have unrelated rows. h is BLAKE3 of OKVS key and tail, keyed by the session: a
+//!   random oracle on the *whole* point. (If h came from a part of the point, P could be made to decode
+//!   to it for all points that share that part.)
+//! - H(u, y) = BLAKE3 of u and the whole point y, as OKVS key and tail, keyed by w: a random oracle that nobody
+//!   has asked before w is fixed. What S sends is so extracted from its queries. κ bits are enough although
+//!   two queries may collide after 2^(κ/2): only a value that belongs to one y is taken for it, and a
+//!   collision does harm only if it meets a point of R, n_x · q · 2^-κ in all (RS21, Theorem 4.1).
 //!
 //! The VOLE is over GF(2^128) and malicious: entries of few bits would let R grind for points at which
 //! its P decodes to h (RR22 §5).
 //!
 //! **What R can get beyond its points.** P has m columns for n points, so R can make P decode to h at more
 //! than n points, if it finds them before it sends P. [`vesica_params::effective_inputs`] says at how many at
-//! the most, for some number of queries to h, and without any assumption on rows; under RS21's
-//! Conjecture 2.1 (rows are one-way) it is at most m. S has no such freedom: each of its values is one
-//! input.
+//! the most, for some number of queries to h and without any assumption on rows. (RS21's Conjecture 2.1
+//! would give m for rows over a large field; with rows of bits a few more are found by generalised
+//! birthday attacks. One-way rows, `Shape::one_way`, keep cheaper attacks away.) S has no such freedom:
+//! each of its values is one input.
 
 use std::{marker::PhantomData, ops::Range};
 
@@ -79,8 +81,8 @@ fn commit(share: Block) -> blake3::Hash {
 /// What both parties know from seed and commitment on: the OKVS, its keys, and h.
 struct Public<O> {
     okvs: O,
-    point_hash: CorrelationRobust,
     key_hash: CorrelationRobust,
+    point_hash: RowHash,
 }
 
 impl<O: Okvs> Public<O> {
@@ -91,8 +93,8 @@ impl<O: Okvs> Public<O> {
         let key = |purpose| root.encrypt_block(Block(purpose));
         Self {
             okvs: O::new(shape, key(0)),
-            point_hash: CorrelationRobust::new(key(1)),
-            key_hash: CorrelationRobust::new(key(2)),
+            key_hash: CorrelationRobust::new(key(1)),
+            point_hash: RowHash::new(key(2)),
         }
     }
 }
@@ -119,14 +121,14 @@ impl Points {
     }
 
     /// Appends h of some points.
-    fn hash(&self, point_hash: &CorrelationRobust, of: Range<usize>, out: &mut Vec<Block>) {
+    fn hash(&self, point_hash: &RowHash, of: Range<usize>, out: &mut Vec<Block>) {
         let first = out.len();
-        out.extend_from_slice(&self.tails[of]);
-        point_hash.apply(&mut out[first..]);
+        out.resize(first + of.len(), Block::ZERO);
+        self.hash_with(point_hash, of, &mut out[first..]);
     }
 
-    /// Replaces the value u of each of some points by H(u, y).
-    fn finish(&self, hash: &RowHash, of: Range<usize>, values: &mut [Block]) {
+    /// Replaces each of `values`, one for each of some points y, by the hash of value and y.
+    fn hash_with(&self, hash: &RowHash, of: Range<usize>, values: &mut [Block]) {
         let mut points = self.keys.all()[of.clone()].iter().zip(&self.tails[of]);
         let mut rows = [IndexedRow::default(); BATCH];
         for values in values.chunks_mut(BATCH) {
@@ -181,7 +183,7 @@ impl<O: Codec<Block>> Sender<O> {
             &self.share.delta,
             &mut self.share.b,
             |of, out| points.hash(&public.point_hash, of, out),
-            |of, values| points.finish(&hash, of, values),
+            |of, values| points.hash_with(&hash, of, values),
             channel,
         )?;
         channel.send_slice(OPENING, &[self.w])?;
@@ -239,7 +241,7 @@ impl<O: Codec<Block>> Receiver<O> {
         }
         // 4.
         let hash = RowHash::new(own ^ other[0]);
-        let finish = |of: Range<usize>, values: &mut [Block]| points.finish(&hash, of, values);
+        let finish = |of: Range<usize>, values: &mut [Block]| points.hash_with(&hash, of, values);
         let values = placed.decode(&self.share.c, finish);
         Ok(Values { positions: points.keys.into_positions(), values })
     }

@@ -5,7 +5,11 @@ use rand::CryptoRng;
 use vesica_net::Channel;
 use vesica_oprf::rs21::malicious as oprf;
 use vesica_ot::{extension::softspoken::malicious as extension, vole::silent};
-use vesica_params::lpn;
+use vesica_params::{
+    LAMBDA, lpn,
+    okvs::{Shape, shape_over_field},
+};
+use vesica_structures::okvs::{Field, rr22::Rr22};
 
 use super::{About, FIELD, LIST, Variant, recv_list};
 use crate::{
@@ -19,16 +23,40 @@ pub(super) const fn protocol<V: Variant>(about: About) -> Protocol {
         citation: about.citation,
         status: about.status,
         adversary: Adversary::weakest(&[oprf::ADVERSARY, extension::ADVERSARY]),
-        learns: Learns::INTERSECTION,
+        learns: Learns::EXTRACTED,
         digest: Digest::Long,
         cost: cost::<V>,
-        sender: |sizes, channel, rng| Ok(Box::new(Sending::<V>::prepare(sizes, channel, rng)?)),
-        receiver: |sizes, channel, rng| Ok(Box::new(Receiving::<V>::prepare(sizes, channel, rng)?)),
+        sender: |sizes, channel, rng| match sizes.receiver {
+            ..=FEW => Ok(Box::new(Sending::<Few>::prepare(sizes, channel, rng)?)),
+            _ => Ok(Box::new(Sending::<V>::prepare(sizes, channel, rng)?)),
+        },
+        receiver: |sizes, channel, rng| match sizes.receiver {
+            ..=FEW => Ok(Box::new(Receiving::<Few>::prepare(sizes, channel, rng)?)),
+            _ => Ok(Box::new(Receiving::<V>::prepare(sizes, channel, rng)?)),
+        },
+    }
+}
+
+/// The most items of a receiver for which every column is dense.
+const FEW: usize = 64;
+
+/// An OKVS of as many columns as keys: with bits for coefficients there would be 128 columns, and a
+/// receiver that deviates could use each of them for another item.
+struct Few;
+
+impl Variant for Few {
+    type Store = Rr22<Field>;
+
+    fn shape(items: usize) -> Shape {
+        shape_over_field(items, FEW, LAMBDA)
     }
 }
 
 fn cost<V: Variant>(sizes: Sizes) -> Cost {
-    let shape = V::shape(sizes.receiver);
+    let shape = match sizes.receiver {
+        ..=FEW => Few::shape(sizes.receiver),
+        _ => V::shape(sizes.receiver),
+    };
     let ot = extension::setup_bytes(FIELD);
     let vole = silent::malicious::bytes(shape.columns(), lpn::FAST, FIELD);
     let oprf = oprf::bytes(shape);

@@ -107,10 +107,11 @@ impl Sets {
 /// Runs a protocol on two sets and returns what the receiver got.
 pub fn matches(protocol: &Protocol, sets: &Sets, link: Link, sender_left: bool) -> Vec<u32> {
     let most = sets.sender.len().max(sets.receiver.len());
-    let sender =
-        |channel: &mut _, rng: &mut StdRng| send(protocol, sets.sender.items(), most, channel, rng);
+    let sender = |channel: &mut _, rng: &mut StdRng| {
+        send(protocol, sets.sender.items(), 0..=most, channel, rng)
+    };
     let receiver = |channel: &mut _, rng: &mut StdRng| {
-        receive(protocol, sets.receiver.items(), most, channel, rng)
+        receive(protocol, sets.receiver.items(), 0..=most, channel, rng)
     };
     if sender_left {
         two_party::run(link, sender, receiver).1
@@ -263,8 +264,8 @@ fn outcomes(
     between(
         Link::Memory.connect(),
         PATIENCE,
-        |channel, rng| send(protocol, sets.sender.items(), max_items, channel, rng),
-        |channel, rng| receive(protocol, sets.receiver.items(), max_items, channel, rng),
+        |channel, rng| send(protocol, sets.sender.items(), 0..=max_items, channel, rng),
+        |channel, rng| receive(protocol, sets.receiver.items(), 0..=max_items, channel, rng),
     )
 }
 
@@ -272,9 +273,9 @@ fn outcomes(
 pub fn transcripts(protocol: &Protocol, sets: &Sets) -> Transcripts {
     let most = sets.sender.len().max(sets.receiver.len());
     transcript::of(
-        |channel, rng| send(protocol, sets.sender.items(), most, channel, rng),
+        |channel, rng| send(protocol, sets.sender.items(), 0..=most, channel, rng),
         |channel, rng| {
-            let found = receive(protocol, sets.receiver.items(), most, channel, rng)?;
+            let found = receive(protocol, sets.receiver.items(), 0..=most, channel, rng)?;
             assert!(found == sets.expected());
             Ok::<_, Error>(())
         },
@@ -290,11 +291,11 @@ pub fn rounds(protocol: &Protocol) {
         let (sent, received) = two_party::run(
             Link::Memory,
             |channel, rng| {
-                send(protocol, sets.sender.items(), 900, channel, rng)?;
+                send(protocol, sets.sender.items(), 0..=900, channel, rng)?;
                 Ok(channel.meter().rounds())
             },
             |channel, rng| {
-                receive(protocol, sets.receiver.items(), 900, channel, rng)?;
+                receive(protocol, sets.receiver.items(), 0..=900, channel, rng)?;
                 Ok::<_, Error>(channel.meter().rounds())
             },
         );

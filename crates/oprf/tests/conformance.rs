@@ -1,15 +1,13 @@
 //! Every OPRF runs the suite of its kind.
 
+mod parties;
+
 use vesica_oprf::{
-    Error,
     kkrt16::{Receiver, Sender},
-    opprf::{self, Dimensions},
+    opprf::Dimensions,
 };
-use vesica_ot::{
-    extension::softspoken::{SmallField, semi_honest as extension},
-    vole::Subspace,
-};
-use vesica_params::{lpn, okvs};
+use vesica_ot::vole::Subspace;
+use vesica_params::{lpn::FAST, okvs};
 use vesica_primitives::Block;
 use vesica_structures::okvs::{ByteStrings, Codec, paxos::Paxos, rr22::Rr22};
 use vesica_testkit::conformance::oprf::{self, Agreed};
@@ -27,39 +25,31 @@ fn kkrt16() {
     );
 }
 
-const FIELD: SmallField = SmallField::new(8);
-
-/// A programmable OPRF with OKVS of this kind and entries in this type.
-fn programmable<O: ByteStrings + Codec<A>, A: Subspace>(shape: fn(usize) -> okvs::Shape) {
+/// The programmable OPRF with OKVS of this kind and entries in this type.
+fn opprf<O: ByteStrings + Codec<A>, A: Subspace>(shape: fn(usize) -> okvs::Shape) {
     let dimensions =
         |agreed: Agreed| Dimensions::new(agreed.points, agreed.programmed, agreed.len, shape);
-    oprf::programmable::<Error>(
+    oprf::programmable(
         |agreed, points, values, channel, rng| {
-            let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
-            let dimensions = dimensions(agreed);
-            opprf::Sender::<O, A>::setup(dimensions, lpn::FAST, &mut cot, channel, rng)?
-                .evaluate(points, values, channel, rng)
+            parties::program::<O, A>(dimensions(agreed), FAST, (points, values), channel, rng)
         },
         |agreed, points, channel, rng| {
-            let mut cot = extension::Receiver::setup(FIELD, channel, rng)?;
-            let dimensions = dimensions(agreed);
-            opprf::Receiver::<O, A>::setup(dimensions, lpn::FAST, &mut cot, channel, rng)?
-                .evaluate(points, channel, rng)
+            parties::receive_programmed::<O, A>(dimensions(agreed), FAST, points, channel, rng)
         },
     );
 }
 
 #[test]
-fn opprf_with_short_entries() {
-    programmable::<Rr22, u64>(|n| okvs::shape(n, 1 << 10, 40));
+fn opprf_with_entries_in_words() {
+    opprf::<Rr22, u64>(|n| okvs::shape(n, 1 << 10, 40));
 }
 
 #[test]
-fn opprf_with_entries_that_need_a_block() {
-    programmable::<Rr22, Block>(|n| okvs::shape(n, usize::MAX, 40));
+fn opprf_with_entries_in_blocks() {
+    opprf::<Rr22, Block>(|n| okvs::shape(n, usize::MAX, 40));
 }
 
 #[test]
 fn opprf_with_paxos() {
-    programmable::<Paxos, u64>(|n| okvs::paxos(n, 40));
+    opprf::<Paxos, u64>(|n| okvs::paxos(n, 40));
 }

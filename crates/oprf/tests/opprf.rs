@@ -16,7 +16,7 @@ use vesica_primitives::Block;
 use vesica_structures::okvs::{ByteStrings, Free, Okvs, rr22::Rr22};
 use vesica_testkit::{
     transcript::{self, Transcripts},
-    two_party::{Link, PATIENCE, between},
+    two_party::{self, Link, PATIENCE, between},
 };
 
 use crate::parties::{FIELD, program, receive_programmed};
@@ -140,4 +140,24 @@ fn unusable_points_end_the_run_for_both() {
     let (sent, received) = outcome(&points);
     assert!(matches!(sent, Err(Error::DuplicatePoint { first: 42, second: 99 })), "{sent:?}");
     assert!(matches!(received, Err(Error::Channel(_))));
+}
+
+/// As many points as in a circuit PSI of a million items: bins on one side, three times the items on the
+/// other.
+#[test]
+fn many_points() {
+    let (n, programmed) = (1_270_001, 3_000_017);
+    let dimensions = Dimensions::new(n, programmed, 8, |n| okvs::shape(n, 1 << 15, 40));
+    let all = random(n + programmed - n / 2, 10);
+    let (mine, theirs) = (&all[..n], &all[n - n / 2..]);
+    let values: Vec<u8> = (0..programmed as u64).flat_map(|i| i.to_le_bytes()).collect();
+    let (_, received) = two_party::run(
+        Link::Memory,
+        |channel, rng| program::<Rr22, u64>(dimensions, FAST, (theirs, &values), channel, rng),
+        |channel, rng| receive_programmed::<Rr22, u64>(dimensions, FAST, mine, channel, rng),
+    );
+    let (others, shared) = received.split_at((n - n / 2) * 8);
+    assert!(*shared == values[..shared.len()]);
+    // Values that were programmed have zeros at the end; of random ones, one in 2^40.
+    assert!(others.chunks(8).all(|value| value[3..] != [0; 5]));
 }

@@ -15,9 +15,9 @@
 //! seed. It is one-way: who knows a part of z and so of the pad does not find F(y), from which the rest
 //! would follow.
 //!
-//! **What each learns.** S nothing, not even how many of its points R has. R: how many points were
-//! programmed at the most, and `len`; both are fixed beforehand, and lengths of messages depend on them
-//! and on the OPRF's shape alone. Provided that:
+//! **What each learns.** What was agreed on beforehand: `len`, and the most points that each may have.
+//! Lengths of messages depend on that alone. Besides, S learns nothing, not even how many of its points R
+//! has; and R gets the values at its points and nothing else, provided that:
 //!
 //! - *The OPRF's entries are long enough.* If F(y) is not pseudo-random for R at a point y that it does not
 //!   have, R can unmask a z there. This happens with probability 2^-ℓ a point, so with n points programmed
@@ -25,8 +25,8 @@
 //!   n_y: it shows F to be uniform at y ∈ Y \ X given all that R has, and there pad is random where π_j
 //!   has not been asked for F(y): q queries find one of n values with probability below q·n·2^-127.
 //! - *The hint is uniform.* Then it says nothing of Y \ X: under uniform masks, independent rows and
-//!   random free columns each P is as likely ([`okvs`](vesica_structures::okvs)). Columns left zero would
-//!   show which rows were solved.
+//!   random free columns each P is as likely ([`okvs`]). Columns left zero would show which rows were
+//!   solved.
 //! - *The values that R can see look random to it*, taken together: the z at all points that are also R's.
 //!   Otherwise R recognises at which of its points something was programmed. Random targets of a
 //!   comparison are such, and so is a payload under a one-time pad; a payload as it is, or a value that

@@ -94,9 +94,10 @@ fn receiver_against(label: &str, how: Tamper) -> Result<Values, Error> {
         |channel, rng| receive_checked(shape, FAST, points, channel, rng),
     );
     let number = honest.sender.messages.iter().position(|message| message.label == label);
+    let number = number.expect("the sender sends such a message");
     let (left, right) = Link::Memory.connect();
     let (_, received) = between(
-        (tamper(left, number.unwrap(), how), right),
+        (tamper(left, number, how), right),
         STALL,
         |channel, rng| send_checked(shape, FAST, points, channel, rng),
         |channel, rng| receive_checked(shape, FAST, points, channel, rng),

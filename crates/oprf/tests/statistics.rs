@@ -58,6 +58,9 @@ fn points([heads, tails]: &[Vec<Block>; 2]) -> Digests<'_> {
     Digests { heads, tails }
 }
 
+/// Makes another digest from one of the receiver's and the next one.
+type Other = fn([Block; 2], [Block; 2]) -> [Block; 2];
+
 /// The malicious OPRF at points that share one half of their digest with a point of the receiver, or a
 /// sum of both.
 #[test]
@@ -65,7 +68,7 @@ fn values_depend_on_both_halves_of_a_digest() {
     const N: usize = 20_000;
     let digest = |i: usize| [Block(i as u128 * 64), Block((i as u128 * 64) << 50)];
     let whole: Vec<[Block; 2]> = (0..N).map(digest).collect();
-    let others: [(&str, fn([Block; 2], [Block; 2]) -> [Block; 2]); 6] = [
+    let others: [(&str, Other); 6] = [
         ("the next one's head", |[_, tail], [head, _]| [head, tail]),
         ("the next one's tail", |[head, _], [_, tail]| [head, tail]),
         ("a neighbour's head", |[head, tail], _| [head ^ Block(1), tail]),

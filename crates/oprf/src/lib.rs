@@ -2,11 +2,13 @@
 //! points that the sender does not see, and nothing about it elsewhere.
 //!
 //! One file a paper. A *batched* OPRF has many instances, each with a function of its own of which
-//! the receiver learns one value.
+//! the receiver learns one value. In a *programmable* one, [`opprf`], the sender chooses the values at
+//! some points.
 //!
 //! **Must never import** circuits, protocols or anything above.
 
 pub mod kkrt16;
+pub mod opprf;
 pub mod rs21;
 
 /// An OPRF that did not finish.
@@ -16,7 +18,23 @@ pub enum Error {
     /// The connection or the peer failed.
     #[error(transparent)]
     Channel(#[from] vesica_net::Error),
-    /// The receiver's points could not be encoded.
+    /// A party's points could not be encoded.
     #[error(transparent)]
     Okvs(#[from] vesica_structures::okvs::Error),
+    /// The caller programs a point twice.
+    #[error("points {first} and {second} (counted from 0) are equal; each is programmed once")]
+    DuplicatePoint {
+        /// Position of one of the two.
+        first: usize,
+        /// Position of the other.
+        second: usize,
+    },
+    /// The caller programs more points than both parties agreed on.
+    #[error("{points} points to program are more than the {max} agreed on")]
+    TooManyPoints {
+        /// How many there are.
+        points: usize,
+        /// The number agreed on.
+        max: usize,
+    },
 }

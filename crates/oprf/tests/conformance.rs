@@ -1,7 +1,16 @@
 //! Every OPRF runs the suite of its kind.
 
-use vesica_oprf::kkrt16::{Receiver, Sender};
-use vesica_testkit::conformance::oprf;
+mod parties;
+
+use vesica_oprf::{
+    kkrt16::{Receiver, Sender},
+    opprf::Dimensions,
+};
+use vesica_ot::vole::Subspace;
+use vesica_params::{lpn::FAST, okvs};
+use vesica_primitives::Block;
+use vesica_structures::okvs::{ByteStrings, Codec, paxos::Paxos, rr22::Rr22};
+use vesica_testkit::conformance::oprf::{self, Agreed};
 
 /// Wide enough for any number of points of the suite, and no whole number of blocks.
 const WIDTH: usize = 424;
@@ -14,4 +23,33 @@ fn kkrt16() {
         },
         |words, channel, rng| Receiver::setup(WIDTH, channel, rng)?.evaluate(words, channel),
     );
+}
+
+/// The programmable OPRF with OKVS of this kind and entries in this type.
+fn opprf<O: ByteStrings + Codec<A>, A: Subspace>(shape: fn(usize) -> okvs::Shape) {
+    let dimensions =
+        |agreed: Agreed| Dimensions::new(agreed.points, agreed.programmed, agreed.len, shape);
+    oprf::programmable(
+        |agreed, points, values, channel, rng| {
+            parties::program::<O, A>(dimensions(agreed), FAST, (points, values), channel, rng)
+        },
+        |agreed, points, channel, rng| {
+            parties::receive_programmed::<O, A>(dimensions(agreed), FAST, points, channel, rng)
+        },
+    );
+}
+
+#[test]
+fn opprf_with_entries_in_words() {
+    opprf::<Rr22, u64>(|n| okvs::shape(n, 1 << 10, 40));
+}
+
+#[test]
+fn opprf_with_entries_in_blocks() {
+    opprf::<Rr22, Block>(|n| okvs::shape(n, usize::MAX, 40));
+}
+
+#[test]
+fn opprf_with_paxos() {
+    opprf::<Paxos, u64>(|n| okvs::paxos(n, 40));
 }

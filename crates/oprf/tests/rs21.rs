@@ -1,44 +1,46 @@
 //! The multi-point OPRF: both parties get the same function, and only where they should.
 
+mod parties;
+
 use std::collections::HashMap;
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
+use vesica_net::Deviation;
 use vesica_oprf::{
     Error,
     rs21::{
         Values,
-        semi_honest::{Receiver, Sender},
+        malicious::{CHECK, Digests},
     },
 };
-use vesica_ot::{
-    extension::softspoken::{SmallField, semi_honest},
-    vole::Subspace,
+use vesica_ot::vole::Subspace;
+use vesica_params::{
+    lpn::FAST,
+    okvs::{self, Shape},
 };
-use vesica_params::{lpn, okvs};
 use vesica_primitives::Block;
-use vesica_structures::okvs::rr22::Rr22;
-use vesica_testkit::two_party::{self, Link};
+use vesica_structures::okvs::{Codec, rr22::Rr22};
+use vesica_testkit::{
+    tamper::{STALL, Tamper, tamper},
+    transcript,
+    two_party::{self, Link, between},
+};
 
-const FIELD: SmallField = SmallField::new(8);
+use crate::parties::{receive, receive_checked, send, send_checked};
 
 fn evaluate<A: Subspace>(
     receiver: &[Block],
     sender: &[Block],
     bits: u32,
-) -> [HashMap<Block, Block>; 2] {
+) -> [HashMap<Block, Block>; 2]
+where
+    Rr22: Codec<A>,
+{
     let shape = okvs::shape(receiver.len(), 1 << 10, 40);
     let (sent, received) = two_party::run(
         Link::Memory,
-        |channel, rng| {
-            let mut cot = semi_honest::Sender::setup(FIELD, channel, rng)?;
-            let party = Sender::<Rr22, A>::setup(shape, bits, lpn::FAST, &mut cot, channel, rng)?;
-            Ok::<_, Error>(party.evaluate(sender, channel)?)
-        },
-        |channel, rng| {
-            let mut cot = semi_honest::Receiver::setup(FIELD, channel, rng)?;
-            let party = Receiver::<Rr22, A>::setup(shape, bits, lpn::FAST, &mut cot, channel, rng)?;
-            party.evaluate(receiver, channel, rng)
-        },
+        |channel, rng| send::<A>((shape, bits), FAST, sender, channel, rng),
+        |channel, rng| receive::<A>((shape, bits), FAST, receiver, channel, rng),
     );
     let by_point = |points: &[Block], values: Values| -> HashMap<Block, Block> {
         assert_eq!([values.positions.len(), values.values.len()], [points.len(); 2]);
@@ -48,7 +50,10 @@ fn evaluate<A: Subspace>(
     [by_point(receiver, received), by_point(sender, sent)]
 }
 
-fn agrees_where_it_should<A: Subspace>(receiver: usize, sender: usize, bits: u32) {
+fn agrees_where_it_should<A: Subspace>(receiver: usize, sender: usize, bits: u32)
+where
+    Rr22: Codec<A>,
+{
     let mut rng = StdRng::seed_from_u64(receiver as u64 ^ (sender as u64) << 32);
     let shared = receiver.min(sender) / 2;
     let all: Vec<Block> = (0..receiver + sender - shared).map(|_| Block(rng.random())).collect();
@@ -73,4 +78,48 @@ fn values_agree_at_shared_points_alone() {
     }
     agrees_where_it_should::<u64>(500, 500, 64);
     agrees_where_it_should::<Block>(500, 500, 128);
+}
+
+fn one_way(points: usize) -> Shape {
+    okvs::shape(points, 1 << 10, 40).one_way()
+}
+
+/// What comes of a receiver where the sender's message with this label is changed.
+fn receiver_against(label: &str, how: Tamper) -> Result<Values, Error> {
+    let (heads, tails): (Vec<_>, Vec<_>) = (0..100).map(|i| (Block(i), Block(i << 64))).unzip();
+    let points = Digests { heads: &heads, tails: &tails };
+    let shape = one_way(heads.len());
+    let honest = transcript::of(
+        |channel, rng| send_checked(shape, FAST, points, channel, rng),
+        |channel, rng| receive_checked(shape, FAST, points, channel, rng),
+    );
+    let number = honest.sender.messages.iter().position(|message| message.label == label);
+    let number = number.expect("the sender sends such a message");
+    let (left, right) = Link::Memory.connect();
+    let (_, received) = between(
+        (tamper(left, number, how), right),
+        STALL,
+        |channel, rng| send_checked(shape, FAST, points, channel, rng),
+        |channel, rng| receive_checked(shape, FAST, points, channel, rng),
+    );
+    received
+}
+
+/// A sender that could open its share of w as it likes after it has seen the receiver's could choose w.
+#[test]
+fn a_sender_that_opens_another_share_than_it_committed_to_is_refused() {
+    for label in ["rs21/opening", "rs21/commitment"] {
+        for how in [Tamper::FlipBit(0), Tamper::FlipBit(127), Tamper::Scramble] {
+            match receiver_against(label, how.clone()) {
+                Err(Error::Channel(vesica_net::Error::Peer { deviation, .. })) => {
+                    assert_eq!(
+                        deviation,
+                        Deviation::CheckFailed { check: CHECK },
+                        "{label} {how:?}"
+                    );
+                }
+                other => panic!("{label} {how:?}: {other:?}"),
+            }
+        }
+    }
 }

@@ -1,6 +1,12 @@
 //! False positives at a tag length at which there are some.
 
-use vesica_oprf::kkrt16::{Receiver, Sender};
+mod parties;
+
+use vesica_oprf::{
+    kkrt16::{Receiver, Sender},
+    rs21::{Values, malicious::Digests},
+};
+use vesica_params::{lpn::FAST, okvs};
 use vesica_primitives::Block;
 use vesica_testkit::two_party::{self, Link};
 
@@ -24,11 +30,73 @@ fn truncated_values_agree_as_often_as_random_ones() {
         |channel, rng| Sender::setup(440, channel, rng)?.evaluate(&starts, point, channel, rng),
         |channel, rng| Receiver::setup(440, channel, rng)?.evaluate(&words, channel),
     );
-    let tag = |value: &Block| value.0 >> (128 - TAG_BITS);
     let agree = |(i, value): &(usize, &Block)| tag(value) == tag(&received[i / POINTS]);
     let agreeing = values.iter().enumerate().filter(agree).count() as f64;
-    let pairs = (INSTANCES * POINTS) as f64;
-    let expected = pairs / f64::from(1 << TAG_BITS);
-    // Expected 390.6 with a standard deviation of 19.7: four of them either way.
+    // Expected 390.6 with a standard deviation of 19.7.
+    assert_as_random(agreeing, INSTANCES * POINTS);
+}
+
+fn tag(value: &Block) -> u128 {
+    value.0 >> (128 - TAG_BITS)
+}
+
+/// As many of these pairs of tags agree as of random ones, up to four standard deviations.
+fn assert_as_random(agreeing: f64, pairs: usize) {
+    let expected = pairs as f64 / f64::from(1 << TAG_BITS);
     assert!((agreeing - expected).abs() < 4.0 * expected.sqrt(), "{agreeing} of {expected}");
+}
+
+/// The values in the order of the points.
+fn in_order(values: Values) -> Vec<Block> {
+    let mut ordered = vec![Block::ZERO; values.values.len()];
+    let by_position = values.positions.iter().zip(values.values);
+    by_position.for_each(|(position, value)| ordered[*position as usize] = value);
+    ordered
+}
+
+fn points([heads, tails]: &[Vec<Block>; 2]) -> Digests<'_> {
+    Digests { heads, tails }
+}
+
+/// Makes another digest from one of the receiver's and the next one.
+type Other = fn([Block; 2], [Block; 2]) -> [Block; 2];
+
+/// The malicious OPRF at points that share one half of their digest with a point of the receiver, or a
+/// sum of both.
+#[test]
+fn values_depend_on_both_halves_of_a_digest() {
+    const N: usize = 20_000;
+    let digest = |i: usize| [Block(i as u128 * 64), Block((i as u128 * 64) << 50)];
+    let whole: Vec<[Block; 2]> = (0..N).map(digest).collect();
+    let others: [(&str, Other); 6] = [
+        ("the next one's head", |[_, tail], [head, _]| [head, tail]),
+        ("the next one's tail", |[head, _], [_, tail]| [head, tail]),
+        ("a neighbour's head", |[head, tail], _| [head ^ Block(1), tail]),
+        ("a neighbour's tail", |[head, tail], _| [head, tail ^ Block(1)]),
+        ("the same sum of halves", |[head, tail], _| [head ^ Block(1), tail ^ Block(1)]),
+        ("halves that changed places", |[head, tail], _| [tail ^ Block(2), head ^ Block(2)]),
+    ];
+    let other = |kind: usize, i: usize| others[kind].1(whole[i], whole[(i + 1) % N]);
+    let kinds = (0..others.len()).flat_map(|kind| (0..N).map(move |i| (kind, i)));
+    let theirs: Vec<[Block; 2]> =
+        whole.iter().copied().chain(kinds.map(|(kind, i)| other(kind, i))).collect();
+    let halves = |digests: &[[Block; 2]]| -> [Vec<Block>; 2] {
+        [0, 1].map(|half| digests.iter().map(|digest| digest[half]).collect())
+    };
+    let [mine, theirs] = [halves(&whole), halves(&theirs)];
+    let shape = okvs::shape(N, 1 << 14, 40).one_way();
+    let (sent, received) = two_party::run(
+        Link::Memory,
+        |channel, rng| parties::send_checked(shape, FAST, points(&theirs), channel, rng),
+        |channel, rng| parties::receive_checked(shape, FAST, points(&mine), channel, rng),
+    );
+    let (sent, received) = (in_order(sent), in_order(received));
+    assert!(sent[..N] == received, "whole digests agree");
+    for ((what, _), values) in others.iter().zip(sent[N..].chunks(N)) {
+        let pairs = || values.iter().zip(&received);
+        assert!(pairs().all(|(value, mine)| value != mine), "{what}");
+        // Expected 78.1 with a standard deviation of 8.8.
+        let agreeing = pairs().filter(|(value, mine)| tag(value) == tag(mine)).count();
+        assert_as_random(agreeing as f64, N);
+    }
 }

@@ -1,25 +1,74 @@
 //! What each OPRF sends is what it sent before, with every set of kernels.
 
-use vesica_net::Error;
-use vesica_oprf::kkrt16;
-use vesica_primitives::Block;
-use vesica_testkit::transcript::{self, again_with_portable_kernels, check_baseline};
+mod parties;
 
-#[test]
-fn equal_the_baseline() {
-    let words: Vec<Block> = (0..5000).map(Block).collect();
-    let starts: Vec<u32> = (0..=5000).collect();
-    let kkrt16 = transcript::of(
+use vesica_net::Error;
+use vesica_oprf::{kkrt16, opprf::Dimensions, rs21::malicious::Digests};
+use vesica_params::{
+    lpn::FAST,
+    okvs::{self, Shape},
+};
+use vesica_primitives::Block;
+use vesica_structures::okvs::rr22::Rr22;
+use vesica_testkit::transcript::{self, Transcripts, again_with_portable_kernels, check_baseline};
+
+/// Two clusters.
+fn shape(points: usize) -> Shape {
+    okvs::shape(points, 1 << 12, 40)
+}
+
+fn kkrt16(words: &[Block]) -> Transcripts {
+    let starts: Vec<u32> = (0..=words.len() as u32).collect();
+    transcript::of(
         |channel, rng| {
             let sender = kkrt16::Sender::setup(432, channel, rng)?;
             sender.evaluate(&starts, |i| words[i], channel, rng)
         },
         |channel, rng| {
-            kkrt16::Receiver::setup(432, channel, rng)?.evaluate(&words, channel)?;
+            kkrt16::Receiver::setup(432, channel, rng)?.evaluate(words, channel)?;
             Ok::<_, Error>(())
         },
-    );
-    check_baseline(&[("oprf-kkrt16", kkrt16)]);
+    )
+}
+
+fn rs21(points: &[Block]) -> Transcripts {
+    let agreed = (shape(points.len()), 53);
+    transcript::of(
+        |channel, rng| parties::send::<u64>(agreed, FAST, points, channel, rng),
+        |channel, rng| parties::receive::<u64>(agreed, FAST, points, channel, rng),
+    )
+}
+
+fn rs21_malicious(points: &[Block]) -> Transcripts {
+    let shape = shape(points.len()).one_way();
+    let points = Digests { heads: points, tails: points };
+    transcript::of(
+        |channel, rng| parties::send_checked(shape, FAST, points, channel, rng),
+        |channel, rng| parties::receive_checked(shape, FAST, points, channel, rng),
+    )
+}
+
+fn opprf(points: &[Block]) -> Transcripts {
+    let dimensions = Dimensions::new(points.len(), points.len() + 50, 17, shape);
+    let values = vec![7; points.len() * dimensions.len];
+    let programmed = (points, &values[..]);
+    transcript::of(
+        |channel, rng| parties::program::<Rr22, u64>(dimensions, FAST, programmed, channel, rng),
+        |channel, rng| {
+            parties::receive_programmed::<Rr22, u64>(dimensions, FAST, points, channel, rng)
+        },
+    )
+}
+
+#[test]
+fn equal_the_baseline() {
+    let points: Vec<Block> = (0..5000).map(Block).collect();
+    check_baseline(&[
+        ("opprf", opprf(&points)),
+        ("oprf-kkrt16", kkrt16(&points)),
+        ("oprf-rs21", rs21(&points)),
+        ("oprf-rs21-malicious", rs21_malicious(&points)),
+    ]);
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! What every oblivious pseudo-random function must do.
 
-use std::collections::HashSet;
+use std::{
+    collections::{HashMap, HashSet},
+    fmt::Display,
+};
 
-use rand::{CryptoRng, SeedableRng, rngs::StdRng};
-use vesica_net::{Channel, Result};
+use rand::{CryptoRng, Rng, SeedableRng, rngs::StdRng};
+use vesica_net::{Channel, Error};
 use vesica_primitives::Block;
 
 use crate::two_party::{self, Link};
@@ -13,12 +16,16 @@ const INSTANCES: [usize; 7] = [0, 1, 100, 4095, 4096, 4097, 10_000];
 
 /// The sender's side of a batched OPRF, setup and all: `starts` says for each instance where its
 /// points start, and at the end how many there are; returns the value of each point.
-pub type BatchedSender =
-    fn(starts: &[u32], points: &[Block], &mut Channel, &mut dyn CryptoRng) -> Result<Vec<Block>>;
+pub type BatchedSender = fn(
+    starts: &[u32],
+    points: &[Block],
+    &mut Channel,
+    &mut dyn CryptoRng,
+) -> Result<Vec<Block>, Error>;
 
 /// The receiver's side: one word for each instance, and the values there.
 pub type BatchedReceiver =
-    fn(words: &[Block], &mut Channel, &mut dyn CryptoRng) -> Result<Vec<Block>>;
+    fn(words: &[Block], &mut Channel, &mut dyn CryptoRng) -> Result<Vec<Block>, Error>;
 
 /// How the sender's points are spread over the instances.
 #[derive(Debug, Clone, Copy)]
@@ -90,6 +97,125 @@ impl Case {
     }
 }
 
+/// Points of the receiver and points that the sender programs: none, one, around a block's bits, and
+/// enough for an OKVS with sparse columns on either side.
+const PROGRAMMED: [(usize, usize); 12] = [
+    (0, 0),
+    (0, 3),
+    (3, 0),
+    (1, 1),
+    (2, 3),
+    (3, 2),
+    (64, 65),
+    (65, 64),
+    (1000, 64),
+    (65, 1000),
+    (5003, 1000),
+    (1000, 5003),
+];
+
+/// Lengths of programmed values in bytes: less than a block, a block, and more than two.
+const VALUE_LENS: [usize; 4] = [1, 8, 16, 40];
+
+/// What both parties of a programmable OPRF agree on.
+#[derive(Debug, Clone, Copy)]
+pub struct Agreed {
+    /// Points of the receiver.
+    pub points: usize,
+    /// Points that the sender programs at the most.
+    pub programmed: usize,
+    /// Bytes of a value.
+    pub len: usize,
+}
+
+/// A programmable OPRF over memory, at all sizes and lengths of values. The sender is given points and
+/// their values one after the other, setup and all; the receiver its points, and returns the values
+/// there.
+pub fn programmable<E: From<Error> + Display + Send>(
+    sender: impl Fn(Agreed, &[Block], &[u8], &mut Channel, &mut StdRng) -> Result<(), E> + Sync,
+    receiver: impl Fn(Agreed, &[Block], &mut Channel, &mut StdRng) -> Result<Vec<u8>, E> + Sync,
+) {
+    for (i, (points, programmed)) in PROGRAMMED.into_iter().enumerate() {
+        for len in VALUE_LENS {
+            // With room for as many points as the sender has, and for more.
+            let agreed = Agreed { points, programmed: programmed + i % 3 * 5, len };
+            let case = ProgrammedCase::new(agreed, programmed);
+            let (_, values) = two_party::run(
+                Link::Memory,
+                |channel, rng| sender(agreed, &case.programmed, &case.values, channel, rng),
+                |channel, rng| receiver(agreed, &case.points, channel, rng),
+            );
+            case.check(&values);
+        }
+    }
+}
+
+#[derive(Debug)]
+struct ProgrammedCase {
+    agreed: Agreed,
+    /// The receiver's points, of which every other one is programmed as long as the sender has some.
+    points: Vec<Block>,
+    programmed: Vec<Block>,
+    /// The sender's values, one after the other.
+    values: Vec<u8>,
+}
+
+impl ProgrammedCase {
+    fn new(agreed: Agreed, programmed: usize) -> Self {
+        let mut rng = StdRng::seed_from_u64(agreed.points as u64);
+        let mut points: Vec<Block> = (0..agreed.points).map(|i| Block(i as u128)).collect();
+        // Neighbours, and points that look random.
+        points
+            .iter_mut()
+            .skip(agreed.points / 3)
+            .for_each(|point| *point = Block::random(&mut rng));
+        let mut theirs: Vec<Block> = points.iter().step_by(2).copied().collect();
+        theirs.reverse();
+        theirs.resize_with(programmed, || Block::random(&mut rng));
+        let mut values = vec![0; programmed * agreed.len];
+        rng.fill_bytes(&mut values);
+        Self { agreed, points, programmed: theirs, values }
+    }
+
+    fn check(&self, values: &[u8]) {
+        let Agreed { points, len, .. } = self.agreed;
+        assert_eq!(values.len(), points * len, "a value for each point");
+        let programmed: HashMap<&Block, &[u8]> =
+            self.programmed.iter().zip(self.values.chunks(len)).collect();
+        let mut others = Vec::new();
+        for (i, (point, value)) in self.points.iter().zip(values.chunks(len)).enumerate() {
+            match programmed.get(point) {
+                Some(expected) => {
+                    assert!(value == *expected, "point {i} is programmed, {:?}", self.agreed);
+                }
+                None => others.push(value),
+            }
+        }
+        self.look_random(&others);
+    }
+
+    /// As many ones as zeros at each place of a byte, and where values are long enough for it none that
+    /// comes twice or was programmed.
+    fn look_random(&self, values: &[&[u8]]) {
+        let bytes = values.iter().copied().flatten();
+        for bit in 0..8 {
+            let ones = bytes.clone().filter(|byte| *byte >> bit & 1 == 1).count() as f64;
+            let count = (values.len() * self.agreed.len) as f64;
+            // Five standard deviations either way.
+            let off = (ones - count / 2.0).abs();
+            assert!(off <= 2.5 * count.sqrt(), "{ones} ones of {count}, {:?}", self.agreed);
+        }
+        if self.agreed.len >= 8 {
+            let mut distinct: HashSet<&[u8]> = self.values.chunks(self.agreed.len).collect();
+            assert!(
+                values.iter().all(|value| distinct.insert(value)),
+                "a value at a point that is not programmed comes twice, {:?}",
+                self.agreed
+            );
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -132,5 +258,78 @@ mod tests {
                 Ok(values)
             },
         );
+    }
+
+    /// Says what it programs to a receiver that everybody trusts.
+    fn programs(
+        _: Agreed,
+        points: &[Block],
+        values: &[u8],
+        channel: &mut Channel,
+        _: &mut StdRng,
+    ) -> Result<(), Error> {
+        channel.send_slice("points", points)?;
+        channel.send("values", values)?;
+        channel.flush()
+    }
+
+    /// What the receiver gets where `other` gives the values at points that are not programmed.
+    fn look_up(
+        agreed: Agreed,
+        points: &[Block],
+        channel: &mut Channel,
+        other: impl Fn(Block) -> Vec<u8>,
+    ) -> Result<Vec<u8>, Error> {
+        let theirs = channel.recv_len("points", agreed.programmed * size_of::<Block>())?;
+        let values = channel.recv_len("values", agreed.programmed * agreed.len)?;
+        let theirs = theirs.chunks(16).zip(values.chunks(agreed.len));
+        let programmed: HashMap<&[u8], &[u8]> = theirs.collect();
+        let value = |point: &Block| match programmed.get(&point.to_bytes()[..]) {
+            Some(value) => value.to_vec(),
+            None => other(*point),
+        };
+        Ok(points.iter().flat_map(value).collect())
+    }
+
+    fn pseudo_random(point: Block, len: usize) -> Vec<u8> {
+        let blocks = (0..len.div_ceil(16)).flat_map(|j| ideal::oprf(2, j, point).to_bytes());
+        blocks.take(len).collect()
+    }
+
+    #[test]
+    fn the_ideal_programmable_one_conforms() {
+        programmable::<Error>(programs, |agreed, points, channel, _| {
+            look_up(agreed, points, channel, |point| pseudo_random(point, agreed.len))
+        });
+    }
+
+    #[test]
+    #[should_panic(expected = "point 0 is programmed")]
+    fn one_that_nobody_programs_does_not() {
+        programmable::<Error>(programs, |agreed, points, channel, _| {
+            look_up(agreed, &[], channel, |_| Vec::new())?;
+            Ok(points.iter().flat_map(|point| pseudo_random(*point, agreed.len)).collect())
+        });
+    }
+
+    #[test]
+    #[should_panic(expected = "comes twice")]
+    fn one_with_few_values_elsewhere_does_not() {
+        programmable::<Error>(programs, |agreed, points, channel, _| {
+            look_up(agreed, points, channel, |point| {
+                pseudo_random(Block(point.0 & 0xff), agreed.len)
+            })
+        });
+    }
+
+    #[test]
+    #[should_panic(expected = "ones of")]
+    fn one_with_a_bit_that_is_mostly_zero_does_not() {
+        programmable::<Error>(programs, |agreed, points, channel, _| {
+            look_up(agreed, points, channel, |point| {
+                let [a, b] = [point, point ^ Block(1 << 127)].map(|p| pseudo_random(p, agreed.len));
+                a.iter().zip(b).map(|(a, b)| a & (b | 0x7f)).collect()
+            })
+        });
     }
 }

@@ -66,7 +66,8 @@ fn a_constant_decodes_to_the_hash_of_one_point_alone() {
             // h of the first point in every sparse column: three of them add up to it in every row.
             let mut h = [Block::ZERO];
             RowHash::new(key(2)).hash(&rows(&[Block::ZERO], &keys[..1]), &mut h);
-            for columns in share.a.chunks_exact(shape.cluster_columns()) {
+            let (a, c): (Vec<Block>, Vec<Block>) = share.parts().unzip();
+            for columns in a.chunks_exact(shape.cluster_columns()) {
                 let p = |column: usize| if column < shape.sparse { h[0] } else { Block::ZERO };
                 let masked = columns.iter().enumerate().map(|(i, a)| p(i) ^ *a);
                 let masked: Vec<u8> = masked.flat_map(Block::to_bytes).collect();
@@ -77,7 +78,7 @@ fn a_constant_decodes_to_the_hash_of_one_point_alone() {
             channel.recv_slice("rs21/opening", &mut other)?;
             let okvs = <Rr22>::new(shape, key(0));
             let placed = okvs.place(&keys);
-            let decoded = okvs.decode(&placed, &share.c);
+            let decoded = okvs.decode(&placed, &c);
             let mut values = vec![Block::ZERO; decoded.len()];
             RowHash::new(own ^ other[0]).hash(&rows(&decoded, placed.all()), &mut values);
             Ok::<_, Error>((placed.into_positions(), values))

@@ -23,7 +23,7 @@ pub mod matrix;
 pub mod packed;
 pub mod secret;
 
-pub use binary::BinaryVector;
+pub use binary::{BinaryVector, Words};
 pub use bits::Bits;
 pub use block::Block;
 pub use secret::{Delta, Seed};

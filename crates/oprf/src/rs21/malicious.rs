@@ -233,7 +233,7 @@ impl<O: Codec<Block>> Receiver<O> {
         let points = Points::new(&public, points);
         let placed = points.placed(&public.okvs);
         let h = |of: Range<usize>, out: &mut Vec<Block>| points.hash(&public.point_hash, of, out);
-        placed.send_masked(&self.share.a, h, channel, rng)?;
+        placed.send_masked(&self.share, h, channel, rng)?;
         let mut other = [Block::ZERO];
         channel.recv_slice(OPENING, &mut other)?;
         if commit(other[0]).as_bytes() != &self.commitment {
@@ -242,7 +242,7 @@ impl<O: Codec<Block>> Receiver<O> {
         // 4.
         let hash = RowHash::new(own ^ other[0]);
         let finish = |of: Range<usize>, values: &mut [Block]| points.hash_with(&hash, of, values);
-        let values = placed.decode(&self.share.c, finish);
+        let values = placed.decode(&self.share, finish);
         Ok(Values { positions: points.keys.into_positions(), values })
     }
 }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::Channel;
-use vesica_ot::vole::Subspace;
+use vesica_ot::vole::{Subspace, silent::ReceiverShare};
 use vesica_params::okvs::Shape;
 use vesica_primitives::{
     Block, Delta, Seed,
@@ -13,6 +13,7 @@ use vesica_primitives::{
     packed::{pack_into, packed_len, unpack},
 };
 use vesica_structures::okvs::{self, Codec, Okvs, PlacedKeys};
+use zeroize::Zeroizing;
 
 use crate::Error;
 
@@ -85,7 +86,7 @@ impl<O: Okvs> Placed<'_, O> {
     /// somebody who knows all points still does not know a.
     pub fn send_masked<A: Subspace>(
         &self,
-        a: &[A],
+        share: &ReceiverShare<A>,
         h: impl Fn(Range<usize>, &mut Vec<A>) + Sync,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
@@ -99,7 +100,7 @@ impl<O: Okvs> Placed<'_, O> {
             let clusters = group.clone().into_par_iter().zip(&mut scratch);
             clusters.try_for_each(|(cluster, scratch)| {
                 let free = Seed::new(free.encrypt_block(Block(cluster as u128)));
-                self.mask(cluster, a, &h, free, scratch)
+                self.mask(cluster, share, &h, free, scratch)
             })?;
             for scratch in &scratch[..group.len()] {
                 channel.send(COLUMNS, &scratch.bytes)?;
@@ -112,7 +113,7 @@ impl<O: Okvs> Placed<'_, O> {
     fn mask<A: Subspace>(
         &self,
         cluster: usize,
-        a: &[A],
+        share: &ReceiverShare<A>,
         h: &impl Fn(Range<usize>, &mut Vec<A>),
         free: Seed,
         scratch: &mut Scratch<A, O::Workspace>,
@@ -127,8 +128,8 @@ impl<O: Okvs> Placed<'_, O> {
         columns.resize(self.okvs.cluster_columns(), A::default());
         fill(columns, self.bits, free);
         self.okvs.encode_cluster(self.points.keys(cluster), hashes, columns, workspace)?;
-        let masked =
-            columns.iter().zip(&a[self.columns(cluster)]).map(|(p, a)| (*p ^ *a).embed().0);
+        let masks = &share.entries[self.columns(cluster)];
+        let masked = columns.iter().zip(masks).map(|(p, a)| (*p ^ A::part(*a).0).embed().0);
         bytes.clear();
         pack_into(bytes, masked, self.bits);
         Ok(())
@@ -136,9 +137,9 @@ impl<O: Okvs> Placed<'_, O> {
 
     /// Step 4 at the receiver: H of what each placed point decodes to in c, where `finish(points,
     /// values)` applies H to those of some points.
-    pub fn decode(
+    pub fn decode<A: Subspace>(
         &self,
-        c: &[Block],
+        share: &ReceiverShare<A>,
         finish: impl Fn(Range<usize>, &mut [Block]) + Sync,
     ) -> Vec<Block>
     where
@@ -146,9 +147,12 @@ impl<O: Okvs> Placed<'_, O> {
     {
         let mut values: Vec<Block> = bytemuck::zeroed_vec(self.points.len());
         let places = self.points.cut(&mut values, 1);
-        places.into_par_iter().enumerate().for_each(|(cluster, values)| {
-            let columns = &c[self.columns(cluster)];
-            self.okvs.decode_cluster(self.points.keys(cluster), columns, values);
+        // The columns of a cluster, apart from a: fewer of them would fit the cache with it.
+        let c = || Zeroizing::new(vec![Block::ZERO; self.okvs.cluster_columns()]);
+        places.into_par_iter().enumerate().for_each_init(c, |c, (cluster, values)| {
+            let entries = &share.entries[self.columns(cluster)];
+            c.iter_mut().zip(entries).for_each(|(c, entry)| *c = A::part(*entry).1);
+            self.okvs.decode_cluster(self.points.keys(cluster), c, values);
             finish(self.points.cluster(cluster), values);
         });
         values

@@ -49,7 +49,7 @@ use vesica_primitives::{
 };
 use zeroize::Zeroizing;
 
-use crate::Bytes;
+use crate::{Bytes, vole::Subspace};
 
 /// The check by which [`verify`] refuses a sender.
 pub const CHECK: &str = "one noise and one Δ in every block";
@@ -94,10 +94,10 @@ pub struct Mask {
 ///
 /// # Errors
 /// [`Deviation::CheckFailed`] with [`CHECK`]. Neither leaves nor places must be used after that.
-pub fn verify(
+pub fn verify<L: Leaves>(
     places: &[u32],
     values: &[Block],
-    leaves: &[Block],
+    leaves: &[L],
     mask: &Mask,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
@@ -119,13 +119,36 @@ pub fn verify(
     }
 }
 
+/// Entries that hold a leaf.
+pub trait Leaves: Copy + Sync {
+    /// The leaf.
+    fn leaf(self) -> Block;
+}
+
+impl Leaves for Block {
+    #[inline]
+    fn leaf(self) -> Block {
+        self
+    }
+}
+
+impl Leaves for <Block as Subspace>::Joint {
+    #[inline]
+    fn leaf(self) -> Block {
+        Block::part(self).1
+    }
+}
+
 /// Σ χ^j · entry j.
-fn polynomial(entries: &[Block], chi: Block) -> Block {
+fn polynomial<L: Leaves>(entries: &[L], chi: Block) -> Block {
     let powers = powers(chi, PART);
     let starts = self::powers(multiply128(chi, powers[PART - 1]), entries.len().div_ceil(PART));
     let parts = entries.par_chunks(PART).zip(&starts).with_min_len(MIN_PARTS);
-    let values = parts
-        .map(|(part, start)| multiply128(*start, inner_product128(&powers[..part.len()], part)));
+    let values = parts.map(|(part, start)| {
+        let mut leaves = [Block::ZERO; PART];
+        leaves.iter_mut().zip(part).for_each(|(leaf, entry)| *leaf = entry.leaf());
+        multiply128(*start, inner_product128(&powers[..part.len()], &leaves[..part.len()]))
+    });
     values.reduce(|| Block::ZERO, |sum, value| sum ^ value)
 }
 

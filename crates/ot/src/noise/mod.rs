@@ -27,6 +27,7 @@ use zeroize::Zeroizing;
 use crate::{
     CotReceiver, CotSender, Wiped,
     pprf::{self, equal},
+    vole::Subspace,
 };
 
 const CORRECTIONS: &str = "noise/corrections";
@@ -80,18 +81,6 @@ impl Dimensions {
         noise.truncate(len);
         noise
     }
-
-    /// The vector with `values` at `places`, one in each block, and zeros elsewhere.
-    pub fn sparse<V: BinaryVector + zeroize::DefaultIsZeroes>(
-        &self,
-        places: &[u32],
-        values: &[V],
-    ) -> Wiped<V> {
-        let mut noise = Wiped::zeros(self.trees.total());
-        let blocks = noise.chunks_exact_mut(self.block).zip(places).zip(values);
-        blocks.for_each(|((block, place), value)| put_at(block, *place, *value));
-        noise
-    }
 }
 
 /// S's side, where `shares` are the Q_i; returns w.
@@ -121,20 +110,65 @@ pub fn receive(
     cot: &mut impl CotReceiver,
     channel: &mut Channel,
 ) -> Result<Wiped<Block>> {
-    // 1.
-    let keys = Zeroizing::new(cot.receive_random(&dimensions.trees.choices(places), channel)?);
-    let trees = pprf::MaskedSums::receive(dimensions.trees, channel)?;
-    let mut sums = Zeroizing::new(vec![Block::ZERO; dimensions.blocks]);
-    channel.recv_slice(CORRECTIONS, &mut sums)?;
-    add_to(&mut sums, shares);
-    // 2. and, while a tree's leaves are in the cache, 3.
+    let Received { keys, trees, sums } = Received::new(dimensions, places, shares, cot, channel)?;
     let mut leaves = Wiped::zeros(dimensions.trees.total());
-    trees.grow(places, &keys, &mut leaves, |i, leaves| {
-        // The missing leaf is still 0.
-        let missing = sum(leaves) ^ sums[i];
-        add_at(leaves, places[i], missing);
-    });
+    trees.grow(places, &keys, &mut leaves, |i, leaves| complete(leaves, places[i], sums[i]));
     Ok(leaves)
+}
+
+/// As [`receive`], with e beside it: y_i for each of `values` at its place.
+pub fn receive_with<A: Subspace>(
+    dimensions: &Dimensions,
+    places: &[u32],
+    values: &[A],
+    shares: &[Block],
+    cot: &mut impl CotReceiver,
+    channel: &mut Channel,
+) -> Result<Wiped<A::Joint>> {
+    let Received { keys, trees, sums } = Received::new(dimensions, places, shares, cot, channel)?;
+    let mut joint = Wiped::zeros(dimensions.trees.total());
+    trees.grow_into(places, &keys, &mut joint, |i, leaves, joint| {
+        complete(leaves, places[i], sums[i]);
+        let value = values[i].embed();
+        for (j, (joint, leaf)) in joint.iter_mut().zip(leaves).enumerate() {
+            let noise = value & Block::mask(equal(j, places[i] as usize));
+            *joint = A::truncate(noise, A::BITS).join(*leaf);
+        }
+    });
+    Ok(joint)
+}
+
+/// What R has before it grows its trees.
+struct Received {
+    keys: Zeroizing<Vec<Block>>,
+    trees: pprf::MaskedSums,
+    /// For each block, the sum of its leaves plus y_i·Δ.
+    sums: Zeroizing<Vec<Block>>,
+}
+
+impl Received {
+    fn new(
+        dimensions: &Dimensions,
+        places: &[u32],
+        shares: &[Block],
+        cot: &mut impl CotReceiver,
+        channel: &mut Channel,
+    ) -> Result<Self> {
+        // 1.
+        let keys = cot.receive_random(&dimensions.trees.choices(places), channel)?;
+        // 2. and 3.
+        let trees = pprf::MaskedSums::receive(dimensions.trees, channel)?;
+        let mut sums = Zeroizing::new(vec![Block::ZERO; dimensions.blocks]);
+        channel.recv_slice(CORRECTIONS, &mut sums)?;
+        add_to(&mut sums, shares);
+        Ok(Self { keys: Zeroizing::new(keys), trees, sums })
+    }
+}
+
+/// Puts in the missing leaf, which is still 0.
+fn complete(leaves: &mut [Block], place: u32, with_missing: Block) {
+    let missing = sum(leaves) ^ with_missing;
+    add_at(leaves, place, missing);
 }
 
 fn sum(leaves: &[Block]) -> Block {
@@ -155,17 +189,6 @@ fn add_at<V: BinaryVector>(entries: &mut [V], place: u32, value: V) {
     }
 }
 
-/// Fills `entries` with zeros but for `value` at a secret place. Fresh memory is written without having
-/// been read, which spares a page fault each.
-fn put_at<V: BinaryVector>(entries: &mut [V], place: u32, value: V) {
-    let words: &mut [u64] = bytemuck::cast_slice_mut(entries);
-    let value: &[u64] = bytemuck::cast_slice(std::slice::from_ref(&value));
-    for (i, entry) in words.chunks_exact_mut(size_of::<V>() / size_of::<u64>()).enumerate() {
-        let mask = u64::from(equal(i, place as usize)).wrapping_neg();
-        entry.iter_mut().zip(value).for_each(|(word, value)| *word = value & mask);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use vesica_params::lpn::{BITS, CONSERVATIVE, FAST};
@@ -182,8 +205,6 @@ mod tests {
                 assert!((0..len).all(|i| narrow[i] == expected(i)));
                 let mut wide: Vec<Block> = (0..len as u128).map(|i| Block(i << 70)).collect();
                 add_at(&mut wide, place as u32, Block(1));
-                put_at(&mut narrow, place as u32, 7);
-                assert!((0..len).all(|i| narrow[i] == if i == place { 7 } else { 0 }));
                 let expected = |i: usize| Block((i as u128) << 70 | u128::from(i == place));
                 assert!((0..len).all(|i| wide[i] == expected(i)));
             }

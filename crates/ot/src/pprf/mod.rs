@@ -30,6 +30,7 @@ use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::{Channel, Result};
 use vesica_primitives::{Bits, Block, aes::Doubling};
+use zeroize::Zeroizing;
 
 /// The most leaves a tree may have.
 pub const MAX_LEAVES: usize = 1 << 31;
@@ -214,6 +215,33 @@ impl MaskedSums {
             let sums = &self.sums[i * levels..][..levels];
             grow_punctured(&self.generator, shape, *point, keys, sums, tree);
             finish(i, tree);
+        });
+    }
+
+    /// As [`MaskedSums::grow`], where `finish(i, leaves, out)` makes something else of a tree's leaves than
+    /// to leave them where they are: as many entries, at the tree's place in `out`.
+    ///
+    /// # Panics
+    /// As [`receive`].
+    pub fn grow_into<T: Send>(
+        &self,
+        points: &[u32],
+        keys: &[Block],
+        out: &mut [T],
+        finish: impl Fn(usize, &mut [Block], &mut [T]) + Sync,
+    ) {
+        let shape = self.shape;
+        assert_eq!([keys.len(), out.len()], [shape.ots(), shape.total()], "as the shape says");
+        shape.assert_points(points);
+        let levels = shape.depth() - 1;
+        let keys = keys.par_chunks_exact(shape.depth());
+        let trees = out.par_chunks_exact_mut(shape.leaves).zip(keys).zip(points).enumerate();
+        let room = || Zeroizing::new(vec![Block::ZERO; shape.leaves]);
+        let trees = trees.with_min_len(shape.trees_per_task());
+        trees.for_each_init(room, |tree, (i, ((out, keys), point))| {
+            let sums = &self.sums[i * levels..][..levels];
+            grow_punctured(&self.generator, shape, *point, keys, sums, tree);
+            finish(i, tree, out);
         });
     }
 }

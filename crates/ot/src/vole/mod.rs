@@ -6,13 +6,22 @@
 
 pub mod silent;
 
-use vesica_primitives::{BinaryVector, Block, gf};
+use vesica_primitives::{BinaryVector, Block, Words, gf};
 use zeroize::DefaultIsZeroes;
 
 /// A subspace of GF(2^128) over GF(2).
 pub trait Subspace: BinaryVector + DefaultIsZeroes {
     /// Its dimension at the most: bits of its representation.
     const BITS: u32;
+
+    /// An element together with one of the field, side by side, so that one look into memory gets both.
+    type Joint: BinaryVector + DefaultIsZeroes;
+
+    /// This element and one of the field.
+    fn join(self, other: Block) -> Self::Joint;
+
+    /// The two elements of a joint.
+    fn part(joint: Self::Joint) -> (Self, Block);
 
     /// The element as one of the field.
     fn embed(self) -> Block;
@@ -26,6 +35,17 @@ pub trait Subspace: BinaryVector + DefaultIsZeroes {
 
 impl Subspace for u64 {
     const BITS: u32 = 64;
+    type Joint = Words<3>;
+
+    #[inline]
+    fn join(self, other: Block) -> Words<3> {
+        Words([self, other.low(), other.high()])
+    }
+
+    #[inline]
+    fn part(Words([own, low, high]): Words<3>) -> (Self, Block) {
+        (own, block(low, high))
+    }
 
     fn embed(self) -> Block {
         Block(self.into())
@@ -42,6 +62,17 @@ impl Subspace for u64 {
 
 impl Subspace for Block {
     const BITS: u32 = 128;
+    type Joint = Words<4>;
+
+    #[inline]
+    fn join(self, other: Block) -> Words<4> {
+        Words([self.low(), self.high(), other.low(), other.high()])
+    }
+
+    #[inline]
+    fn part(Words([own_low, own_high, low, high]): Words<4>) -> (Self, Block) {
+        (block(own_low, own_high), block(low, high))
+    }
 
     fn embed(self) -> Block {
         self
@@ -54,4 +85,9 @@ impl Subspace for Block {
     fn add_products(sums: &mut [Block], x: &[Self], factor: Block) {
         gf::add_products128(sums, x, factor);
     }
+}
+
+#[inline]
+fn block(low: u64, high: u64) -> Block {
+    Block(u128::from(low) | u128::from(high) << 64)
 }

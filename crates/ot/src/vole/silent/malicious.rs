@@ -118,11 +118,10 @@ pub fn receive(
     let (share, shares) = shares.split_last().expect("one more than blocks");
     let mask = Mask { value, share: *share };
     // 2. and 3.
-    let leaves = noise::receive(&dimensions, &places, shares, cot, channel)?;
+    let leaves = noise::receive_with(&dimensions, &places, &values, shares, cot, channel)?;
     check::verify(&places, &values, &leaves, &mask, channel, rng)?;
     // 4.
-    let a = dimensions.compress(dimensions.sparse(&places, &values), len);
-    Ok(ReceiverShare { a, c: dimensions.compress(leaves, len) })
+    Ok(ReceiverShare { entries: dimensions.compress(leaves, len) })
 }
 
 #[cfg(test)]
@@ -162,10 +161,10 @@ mod tests {
             },
         );
         let (sender, receiver) = (sender.unwrap(), receiver.unwrap());
-        assert_eq!([sender.b.len(), receiver.a.len(), receiver.c.len()], [len; 3]);
+        assert_eq!([sender.b.len(), receiver.entries.len()], [len; 2]);
         let delta = sender.delta.expose()[0];
-        for ((a, b), c) in receiver.a.iter().zip(&*sender.b).zip(&*receiver.c) {
-            assert_eq!(gf::multiply128(*a, delta) ^ *b, *c);
+        for (b, (a, c)) in sender.b.iter().zip(receiver.parts()) {
+            assert_eq!(gf::multiply128(a, delta) ^ *b, c);
         }
     }
 

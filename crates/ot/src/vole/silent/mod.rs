@@ -51,10 +51,15 @@ pub struct SenderShare {
 
 /// What the receiver has: c = a·Δ + b.
 pub struct ReceiverShare<A: Subspace> {
-    /// a, in the subspace.
-    pub a: Wiped<A>,
-    /// c.
-    pub c: Wiped<Block>,
+    /// The entries of a, in the subspace, each with that of c.
+    pub entries: Wiped<A::Joint>,
+}
+
+impl<A: Subspace> ReceiverShare<A> {
+    /// The entries of a and c.
+    pub fn parts(&self) -> impl Iterator<Item = (A, Block)> {
+        self.entries.iter().map(|joint| A::part(*joint))
+    }
 }
 
 /// The sender's side of a VOLE of length `len` whose a has `bits` bits.
@@ -93,10 +98,10 @@ pub fn receive<A: Subspace>(
     // 1.
     let shares = noise::values::receive(&noise.values, bits, cot, channel)?;
     // 2. and 3.
-    let leaves = noise::receive(&dimensions, &noise.places, &shares, cot, channel)?;
+    let Noise { places, values } = noise;
+    let leaves = noise::receive_with(&dimensions, &places, &values, &shares, cot, channel)?;
     // 4.
-    let a = dimensions.compress(dimensions.sparse(&noise.places, &noise.values), len);
-    Ok(ReceiverShare { a, c: dimensions.compress(leaves, len) })
+    Ok(ReceiverShare { entries: dimensions.compress(leaves, len) })
 }
 
 /// The noise, by its places α_i and values y_i.
@@ -120,6 +125,8 @@ mod tests {
     use rand::{SeedableRng, rngs::StdRng};
     use vesica_params::lpn::{CONSERVATIVE, FAST};
     use vesica_primitives::gf;
+
+    use zeroize::DefaultIsZeroes;
 
     use super::*;
     use crate::{extension::softspoken::semi_honest, two_party};
@@ -149,10 +156,10 @@ mod tests {
 
     fn assert_correlated<A: Subspace>(len: usize, bits: u32, lpn: Lpn) {
         let (sender, receiver) = shares::<A>(len, bits, lpn);
-        assert_eq!([sender.b.len(), receiver.a.len(), receiver.c.len()], [len; 3]);
+        assert_eq!([sender.b.len(), receiver.entries.len()], [len; 2]);
         let delta = sender.delta.expose()[0];
-        for ((a, b), c) in receiver.a.iter().zip(&*sender.b).zip(&*receiver.c) {
-            assert_eq!(gf::multiply128(a.embed(), delta) ^ *b, *c);
+        for (b, (a, c)) in sender.b.iter().zip(receiver.parts()) {
+            assert_eq!(gf::multiply128(a.embed(), delta) ^ *b, c);
             assert!(bits == 128 || a.embed().0 >> bits == 0, "a stays in its subspace");
         }
     }
@@ -183,18 +190,23 @@ mod tests {
         basis.iter().map(|x| u32::from(*x != 0)).sum()
     }
 
-    fn assert_full_rank<A: Subspace>(bits: u32) {
+    fn assert_full_rank<A: Subspace + DefaultIsZeroes>(bits: u32) {
         let rng = &mut StdRng::seed_from_u64(bits.into());
         let compressed = |blocks: usize, rng: &mut StdRng| {
             let len = 5000;
             let dimensions = Dimensions::new(len, Lpn { blocks, ..FAST });
             let noise = Noise::<A>::random(&dimensions, bits, rng);
-            dimensions.compress(dimensions.sparse(&noise.places, &noise.values), len)
+            let mut sparse = Wiped::<A>::zeros(dimensions.trees.total());
+            for (i, (place, value)) in noise.places.iter().zip(&*noise.values).enumerate() {
+                sparse[i * dimensions.block + *place as usize] = *value;
+            }
+            dimensions.compress(sparse, len)
         };
         for _ in 0..5 {
             assert_eq!(rank(&compressed(FAST.blocks, rng), bits, rng), bits);
         }
-        assert_eq!(rank(&shares::<A>(5000, bits, FAST).1.a, bits, rng), bits);
+        let a: Vec<A> = shares::<A>(5000, bits, FAST).1.parts().map(|(a, _)| a).collect();
+        assert_eq!(rank(&a, bits, rng), bits);
         // With fewer blocks than bits, values span less than the subspace.
         let few = bits as usize / 32 * 16;
         assert!(rank(&compressed(few, rng), bits, rng) <= few as u32);
@@ -215,10 +227,11 @@ mod tests {
             let deviation = (f64::from(ones) - total as f64 / 2.0) / (total as f64).sqrt();
             assert!(deviation.abs() < 4.0, "{ones} of {total}");
         };
-        let (a, b) = (receiver.a, sender.b);
+        let a: Vec<u64> = receiver.parts().map(|(a, _)| a).collect();
+        let b = sender.b;
         balanced(a.iter().map(|a| a.count_ones()).sum(), len * bits as usize);
         balanced(b.iter().map(|b| b.0.count_ones()).sum(), len * 128);
-        let (mut a, mut b) = (a.to_vec(), b.to_vec());
+        let (mut a, mut b) = (a, b.to_vec());
         a.sort_unstable();
         a.dedup();
         b.sort_unstable();

@@ -16,6 +16,13 @@ pub trait BinaryVector:
         rng.fill_bytes(bytemuck::bytes_of_mut(&mut vector));
         vector
     }
+
+    /// This vector where `keep` is all ones, zero where it is all zeros; without a branch.
+    #[inline(always)]
+    fn masked(mut self, keep: u8) -> Self {
+        bytemuck::bytes_of_mut(&mut self).iter_mut().for_each(|byte| *byte &= keep);
+        self
+    }
 }
 
 impl<T> BinaryVector for T where
@@ -39,16 +46,15 @@ impl<const N: usize> DefaultIsZeroes for Words<N> {}
 impl<const N: usize> BitXor for Words<N> {
     type Output = Self;
 
-    #[inline]
-    fn bitxor(mut self, other: Self) -> Self {
-        self ^= other;
-        self
+    #[inline(always)]
+    fn bitxor(self, other: Self) -> Self {
+        Self(std::array::from_fn(|i| self.0[i] ^ other.0[i]))
     }
 }
 
 impl<const N: usize> BitXorAssign for Words<N> {
-    #[inline]
+    #[inline(always)]
     fn bitxor_assign(&mut self, other: Self) {
-        self.0.iter_mut().zip(other.0).for_each(|(word, other)| *word ^= other);
+        *self = *self ^ other;
     }
 }

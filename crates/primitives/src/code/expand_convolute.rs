@@ -201,18 +201,29 @@ impl<V: BinaryVector> Default for Window<V> {
 
 impl<V: BinaryVector> Window<V> {
     /// Convolves the next group, each entry with the bits of one number.
+    ///
+    /// What entries of a group add to each other must not be a branch, which would be mispredicted: short
+    /// entries are masked in registers, long ones come from the group's own table as far as it is filled.
     #[inline(always)]
     fn convolve(&mut self, entries: &mut [V; GROUP], bits: &[u32; GROUP]) {
-        for i in 0..GROUP {
-            let mut sum = entries[i] ^ self.remembered(i, bits[i]);
-            for (j, before) in entries[..i].iter().enumerate() {
-                if bits[i] >> (MEMORY + j) & 1 == 1 {
-                    sum ^= *before;
-                }
+        if size_of::<V>() > size_of::<Block>() {
+            for i in 0..GROUP {
+                let own = self.tables[self.group % 8][(bits[i] >> MEMORY) as usize % (1 << i)];
+                entries[i] ^= self.remembered(i, bits[i]) ^ own;
+                self.tabulate(i, entries[i]);
             }
-            entries[i] = sum;
+        } else {
+            for i in 0..GROUP {
+                let mut sum = entries[i] ^ self.remembered(i, bits[i]);
+                for (j, before) in entries[..i].iter().enumerate() {
+                    let bit = (bits[i] >> (MEMORY + j)) as u8 & 1;
+                    sum ^= before.masked(bit.wrapping_neg());
+                }
+                entries[i] = sum;
+            }
+            entries.iter().enumerate().for_each(|(i, entry)| self.tabulate(i, *entry));
         }
-        self.push(*entries);
+        self.group += 1;
     }
 
     /// Adds what a group beyond the end would get to `entries`, and goes on with zeros.
@@ -220,7 +231,8 @@ impl<V: BinaryVector> Window<V> {
         for i in 0..GROUP {
             entries[i] ^= self.remembered(i, bits[i]);
         }
-        self.push([V::default(); GROUP]);
+        self.tables[self.group % 8] = [V::default(); 1 << GROUP];
+        self.group += 1;
     }
 
     /// The share of earlier groups in entry `i` of the group to come.
@@ -241,15 +253,13 @@ impl<V: BinaryVector> Window<V> {
         }
     }
 
+    /// Adds entry `i` to the table of its group.
     #[inline(always)]
-    fn push(&mut self, entries: [V; GROUP]) {
+    fn tabulate(&mut self, i: usize, entry: V) {
         let table = &mut self.tables[self.group % 8];
-        for (i, entry) in entries.into_iter().enumerate() {
-            for subset in 0..1 << i {
-                table[1 << i | subset] = table[subset] ^ entry;
-            }
+        for subset in 0..1 << i {
+            table[1 << i | subset] = table[subset] ^ entry;
         }
-        self.group += 1;
     }
 }
 

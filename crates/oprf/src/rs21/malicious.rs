@@ -26,6 +26,7 @@
 use std::{marker::PhantomData, ops::Range};
 
 use rand::CryptoRng;
+use rayon::prelude::*;
 use vesica_net::{Channel, Deviation};
 use vesica_ot::{CotReceiver, CotSender, Malicious, vole::silent};
 use vesica_params::{Adversary, lpn::Lpn, okvs::Shape};
@@ -56,6 +57,9 @@ const BITS: u32 = 128;
 
 /// Points whose hashes are made together: fill the pipelines of cipher and hash.
 const BATCH: usize = 64;
+
+/// Points that one thread hashes at least: fewer are not worth handing over.
+const CHUNK: usize = 4096;
 
 /// Payload bytes of an evaluation: to the sender, and to the receiver.
 pub fn bytes(shape: Shape) -> vesica_ot::Bytes {
@@ -234,15 +238,18 @@ impl<O: Codec<Block>> Receiver<O> {
         let placed = points.placed(&public.okvs);
         let h = |of: Range<usize>, out: &mut Vec<Block>| points.hash(&public.point_hash, of, out);
         placed.send_masked(&self.share, h, channel, rng)?;
+        // 4. Decoding does not need w, and S may still be busy.
+        let mut values = placed.decode(&self.share, |_, _| ());
         let mut other = [Block::ZERO];
         channel.recv_slice(OPENING, &mut other)?;
         if commit(other[0]).as_bytes() != &self.commitment {
             return Err(channel.deviation(Deviation::CheckFailed { check: CHECK }).into());
         }
-        // 4.
         let hash = RowHash::new(own ^ other[0]);
-        let finish = |of: Range<usize>, values: &mut [Block]| points.hash_with(&hash, of, values);
-        let values = placed.decode(&self.share, finish);
+        values.par_chunks_mut(CHUNK).enumerate().for_each(|(i, values)| {
+            let first = i * CHUNK;
+            points.hash_with(&hash, first..first + values.len(), values);
+        });
         Ok(Values { positions: points.keys.into_positions(), values })
     }
 }

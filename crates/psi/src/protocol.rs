@@ -56,7 +56,7 @@ pub type Prepare<Party> = fn(Sizes, &mut Channel, &mut dyn CryptoRng) -> Result<
 pub enum Status {
     /// The one to take for some sizes and networks.
     Recommended,
-    /// Keeps its promise, but another one is better everywhere.
+    /// Keeps its promise, but another one is better, unless one asks for what this one is made for.
     Sound,
     /// Reproduced from its paper for comparison; not for real data.
     Research,

@@ -76,7 +76,7 @@ pub static FAST: Protocol = semi_honest::<Fast>(About {
     key: "rr22",
     title: "VOLE-based OPRF with a clustered OKVS",
     citation: CITATION,
-    status: Status::Research,
+    status: Status::Recommended,
 });
 
 /// The one with the fewest bytes.
@@ -84,7 +84,7 @@ pub static LOW: Protocol = semi_honest::<Low>(About {
     key: "rr22-low",
     title: "VOLE-based OPRF with the smallest OKVS",
     citation: CITATION,
-    status: Status::Research,
+    status: Status::Sound,
 });
 
 /// Against parties that deviate.
@@ -92,5 +92,5 @@ pub static MALICIOUS: Protocol = malicious::<Checked>(About {
     key: "rr22-malicious",
     title: "VOLE-based OPRF with a clustered OKVS, all steps checked",
     citation: CITATION,
-    status: Status::Research,
+    status: Status::Recommended,
 });

@@ -149,7 +149,7 @@ impl Terms {
 }
 
 /// Up to this many items in both sets together, few flights and bytes count for more than work.
-const TINY: usize = 2048;
+const TINY: usize = 512;
 
 /// The protocol for real data that suits these sizes. Both sides compute the same.
 fn recommended(security: Security, sizes: Sizes) -> Option<&'static Protocol> {
@@ -340,7 +340,7 @@ mod tests {
         assert_eq!(a.unwrap().protocol(sizes).unwrap().key, "dh");
         assert_eq!(b.unwrap().protocol(sizes).unwrap().key, "dh");
         let open = agreed(&offer(), &offer()).0.unwrap();
-        assert_eq!(open.protocol(sizes).unwrap().key, "kkrt16");
+        assert_eq!(open.protocol(sizes).unwrap().key, "rr22");
         assert_eq!(open.protocol(Sizes { sender: 10, receiver: 20 }).unwrap().key, "dh");
     }
 

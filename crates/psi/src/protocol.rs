@@ -17,7 +17,7 @@ pub struct Sizes {
 
 /// The party that helps, ready for its input. It learns the size of the receiver's set and nothing
 /// else.
-pub trait Sender {
+pub trait Sender: Send {
     /// The part of the protocol that needs the items: as many as were agreed, and distinct. Their
     /// digests are as long as the protocol takes.
     ///
@@ -33,7 +33,7 @@ pub trait Sender {
 }
 
 /// The party that learns the intersection, ready for its input.
-pub trait Receiver {
+pub trait Receiver: Send {
     /// The part of the protocol that needs the items: as many as were agreed, and distinct. Returns
     /// the positions in `items` of those the sender has too, ascending.
     ///

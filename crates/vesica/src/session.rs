@@ -137,14 +137,21 @@ impl<'a> Session<'a> {
 
         self.phase("seed");
         let seed = Seed::agree(role, self.channel, rng)?;
-        let set = self.pool.install(|| seed.items(&digests, protocol.digest));
-        drop(digests);
-
         self.phase(protocol.key);
         let both = self.terms.learns(role) && self.terms.learns(role.other());
         let channel = &mut *self.channel;
-        let matches =
-            self.pool.install(|| run(protocol, receives, both, set.items(), sizes, channel, rng));
+        let matches = self.pool.install(|| {
+            // What the protocol does without items goes on while they are made.
+            let (set, party) = rayon::join(
+                || {
+                    let set = seed.items(&digests, protocol.digest);
+                    drop(digests);
+                    set
+                },
+                || Party::prepare(protocol, receives, sizes, channel, rng),
+            );
+            party?.run(both, set.items(), sizes, channel, rng)
+        });
         Ok(Intersection { protocol, peer_items: peers, matches: matches? })
     }
 
@@ -172,31 +179,57 @@ impl<'a> Session<'a> {
     }
 }
 
-/// Runs one side of the protocol, and the step by which both learn.
-fn run(
-    protocol: &Protocol,
-    receives: bool,
-    both: bool,
-    items: Items<'_>,
-    sizes: Sizes,
-    channel: &mut Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Option<Vec<u32>>> {
-    // The sizes are agreed already; a peer that says otherwise now is caught by this.
-    let peers = if receives { sizes.sender } else { sizes.receiver };
-    if !receives {
-        vesica_psi::send(protocol, items, peers..=peers, channel, rng)
-            .map_err(|e| blame(e, channel))?;
-        let learned = both.then(|| reveal::learn(items, sizes, channel)).transpose();
-        return learned.map_err(|e| blame(e, channel));
+/// One side of the protocol, ready for its items.
+enum Party {
+    Sends(Box<dyn vesica_psi::Sender>),
+    Receives(Box<dyn vesica_psi::Receiver>),
+}
+
+impl Party {
+    fn prepare(
+        protocol: &Protocol,
+        receives: bool,
+        sizes: Sizes,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self> {
+        // The sizes are agreed already; a peer that says otherwise now is caught by this.
+        let Sizes { sender, receiver } = sizes;
+        let party = if receives {
+            let peer = sender..=sender;
+            vesica_psi::prepare_receiver(protocol, receiver, peer, channel, rng).map(Self::Receives)
+        } else {
+            let peer = receiver..=receiver;
+            vesica_psi::prepare_sender(protocol, sender, peer, channel, rng).map(Self::Sends)
+        };
+        party.map_err(|e| blame(e, channel))
     }
-    let matches = vesica_psi::receive(protocol, items, peers..=peers, channel, rng)
-        .map_err(|e| blame(e, channel))?;
-    if both {
-        let shared = items.at(&matches);
-        reveal::tell(shared.items(), sizes, channel, rng).map_err(|e| blame(e, channel))?;
+
+    /// The protocol, and the step by which both learn.
+    fn run(
+        self,
+        both: bool,
+        items: Items<'_>,
+        sizes: Sizes,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Option<Vec<u32>>> {
+        let party = match self {
+            Self::Sends(party) => {
+                let sent = party.send(items, channel, rng).and_then(|()| Ok(channel.flush()?));
+                sent.map_err(|e| blame(e, channel))?;
+                let learned = both.then(|| reveal::learn(items, sizes, channel)).transpose();
+                return learned.map_err(|e| blame(e, channel));
+            }
+            Self::Receives(party) => party,
+        };
+        let matches = party.receive(items, channel, rng).map_err(|e| blame(e, channel))?;
+        if both {
+            let shared = items.at(&matches);
+            reveal::tell(shared.items(), sizes, channel, rng).map_err(|e| blame(e, channel))?;
+        }
+        Ok(Some(matches))
     }
-    Ok(Some(matches))
 }
 
 /// Whose fault a protocol's error is, given that this side brought distinct items, no more of them

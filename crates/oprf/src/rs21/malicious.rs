@@ -58,7 +58,7 @@ const BITS: u32 = 128;
 /// Points whose hashes are made together: fill the pipelines of cipher and hash.
 const BATCH: usize = 64;
 
-/// Points that one thread hashes at least: fewer are not worth handing over.
+/// Points that one thread hashes at least: fewer are not worth handing over, and these fit a cache.
 const CHUNK: usize = 4096;
 
 /// Payload bytes of an evaluation: to the sender, and to the receiver.
@@ -112,9 +112,13 @@ struct Points {
 impl Points {
     fn new(public: &Public<impl Okvs>, points: Digests<'_>) -> Self {
         assert_eq!(points.heads.len(), points.tails.len(), "a tail for each head");
-        let mut keys = points.tails.to_vec();
-        public.key_hash.apply(&mut keys);
-        add_to(&mut keys, points.heads);
+        let mut keys: Vec<Block> = bytemuck::zeroed_vec(points.heads.len());
+        let halves = points.heads.par_chunks(CHUNK).zip(points.tails.par_chunks(CHUNK));
+        keys.par_chunks_mut(CHUNK).zip(halves).for_each(|(keys, (heads, tails))| {
+            keys.copy_from_slice(tails);
+            public.key_hash.apply(keys);
+            add_to(keys, heads);
+        });
         let keys = public.okvs.place(&keys);
         let tails = keys.positions().iter().map(|i| points.tails[*i as usize]).collect();
         Self { keys, tails }
@@ -124,11 +128,15 @@ impl Points {
         Placed { okvs, points: &self.keys, bits: BITS }
     }
 
-    /// Appends h of some points.
+    /// Appends h of some points: the hash of each with a value of 0.
     fn hash(&self, point_hash: &RowHash, of: Range<usize>, out: &mut Vec<Block>) {
-        let first = out.len();
-        out.resize(first + of.len(), Block::ZERO);
-        self.hash_with(point_hash, of, &mut out[first..]);
+        for start in of.clone().step_by(BATCH) {
+            let end = of.end.min(start + BATCH);
+            let mut values = [Block::ZERO; BATCH];
+            let values = &mut values[..end - start];
+            self.hash_with(point_hash, start..end, values);
+            out.extend_from_slice(values);
+        }
     }
 
     /// Replaces each of `values`, one for each of some points y, by the hash of value and y.

@@ -124,7 +124,6 @@ impl<O: Okvs> Placed<'_, O> {
         let Scratch { workspace, hashes, columns, bytes } = scratch;
         hashes.clear();
         h(self.points.cluster(cluster), hashes);
-        columns.clear();
         columns.resize(self.okvs.cluster_columns(), A::default());
         fill(columns, self.bits, free);
         self.okvs.encode_cluster(self.points.keys(cluster), hashes, columns, workspace)?;

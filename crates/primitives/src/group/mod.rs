@@ -13,7 +13,7 @@ use zeroize::{Zeroize, Zeroizing};
 ///
 /// Elements on the wire are [`Group::Encoded`]; decoding accepts the one canonical encoding of each
 /// element and refuses the identity, so that no peer can make a product predictable.
-pub trait Group: 'static {
+pub trait Group: Send + Sync + 'static {
     /// The name in tables.
     const NAME: &'static str;
     /// An exponent.

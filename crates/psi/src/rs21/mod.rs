@@ -8,8 +8,8 @@
 //! 2. S → R: the sorted list of {F(y)}, cut to tags.
 //! 3. R outputs the x whose tag is on the list.
 //!
-//! R learns the intersection and the size of S's set, S the size of R's set. [`semi_honest`] and
-//! [`malicious`] are the machines; a [`Variant`] says which OKVS they run on. Here are the paper's own,
+//! R learns the intersection and the size of S's set, S the size of R's set. `semi_honest` and
+//! `malicious` are the machines; a `Variant` says which OKVS they run on. Here are the paper's own,
 //! with PaXoS; those of [`rr22`](crate::rr22) have an OKVS that is smaller and faster.
 
 mod malicious;

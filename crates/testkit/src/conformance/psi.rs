@@ -354,14 +354,16 @@ pub fn equal_lengths(protocol: &Protocol) {
 
 /// A million items, and three more.
 pub fn large(protocol: &Protocol) {
-    let n = 1_000_003;
-    for (sender, receiver) in [(n, n), (n, n / 10), (n / 10, n)] {
+    let (n, prime) = (1_000_000, 999_983);
+    let half = |sender: usize, receiver: usize, seed: u64| {
         let sizes = Sizes { sender, receiver };
-        check(
-            protocol,
-            &Sets::random(sizes, sizes.sender.min(sizes.receiver) / 2, 13),
-            "many items",
-        );
+        Sets::random(sizes, sender.min(receiver).div_ceil(2), seed)
+    };
+    for (sender, receiver) in [(prime, prime), (n, 1), (1, n), (n, n / 10), (n / 10, n)] {
+        check(protocol, &half(sender, receiver, 13), "many items");
+    }
+    for seed in 0..10 {
+        check(protocol, &half(n, n, seed), "many items again");
     }
 }
 

@@ -21,7 +21,7 @@ pub const IV: [u32; 8] = [
 ];
 
 /// One chunk that is the whole input: CHUNK_START, CHUNK_END and ROOT.
-const WHOLE: u32 = 1 | 2 | 8;
+pub const WHOLE: u32 = 1 | 2 | 8;
 
 /// The mode of hashing with a key.
 pub const KEYED: u32 = 16;
@@ -29,7 +29,7 @@ pub const KEYED: u32 = 16;
 const ROUNDS: usize = 7;
 
 /// Which message word each round takes where.
-const SCHEDULE: [[usize; 16]; ROUNDS] = schedule();
+pub const SCHEDULE: [[usize; 16]; ROUNDS] = schedule();
 
 /// Each round permutes the words of the one before (Table 2 of the paper).
 const fn schedule() -> [[usize; 16]; ROUNDS] {
@@ -54,9 +54,6 @@ const fn schedule() -> [[usize; 16]; ROUNDS] {
 
 /// The hash of each input, which is the first `lens` bytes (at most 64) of its block; the others must
 /// be 0. `mode` is [`KEYED`], or 0 with the key [`IV`].
-///
-/// Inlined so that a backend can compile the same code for its instruction set.
-#[inline(always)]
 pub fn hash(
     key: &[u32; 8],
     mode: u32,

@@ -40,7 +40,7 @@ pub static PROTOCOL: Protocol = Protocol {
     key: "kkrt16",
     title: "batched OPRF from OT extension, cuckoo hashing",
     citation: "Kolesnikov, Kumaresan, Rosulek, Trieu (CCS 2016)",
-    status: Status::Recommended,
+    status: Status::Sound,
     adversary: Adversary::weakest(&[oprf::ADVERSARY, Adversary::SemiHonest]),
     learns: Learns::INTERSECTION,
     digest: Digest::Short,

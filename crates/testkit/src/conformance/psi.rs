@@ -244,10 +244,14 @@ pub fn refusals(protocol: &Protocol) {
     for (sender, receiver) in [(101, 10), (10, 101)] {
         let sets = Sets::random(Sizes { sender, receiver }, 5, 7);
         let (sent, received) = outcomes(protocol, &sets, 100);
-        for error in [sent.unwrap_err(), received.unwrap_err()] {
-            let refused = matches!(error, Error::TooManyItems { items: 101, max: 100 });
-            assert!(refused, "{}: {error}", protocol.key);
-        }
+        // The other side refuses, and the one with too many is told that it is over.
+        let (refusing, refused) = match sender {
+            101 => (received.unwrap_err(), sent.unwrap_err()),
+            _ => (sent.unwrap_err(), received.unwrap_err()),
+        };
+        let too_many = matches!(refusing, Error::TooManyItems { items: 101, max: 100 });
+        assert!(too_many, "{}: {refusing}", protocol.key);
+        assert!(matches!(refused, Error::Channel(_)), "{}: {refused}", protocol.key);
     }
 }
 

@@ -23,37 +23,20 @@ const FAST_CLUSTER: usize = 1 << 15;
 
 /// Keys in a cluster where columns count more than time. Beyond a million a larger one saves less than
 /// half a bit an item.
-const SMALL_CLUSTER: usize = 1 << 20;
+const LARGE_CLUSTER: usize = 1 << 20;
 
-/// Clusters that fit the cache.
-struct Fast;
+/// Clusters of about `KEYS` keys, and elements as short as they may be.
+struct Clusters<const KEYS: usize>;
 
-impl Variant for Fast {
+impl<const KEYS: usize> Variant for Clusters<KEYS> {
     type Store = Rr22;
 
     fn shape(items: usize) -> Shape {
-        shape(items, FAST_CLUSTER, LAMBDA)
+        shape(items, KEYS, LAMBDA)
     }
 }
 
-impl ShortVariant for Fast {
-    fn bits(sizes: Sizes) -> u32 {
-        subfield::bits(sizes.sender)
-    }
-}
-
-/// As few columns as there can be.
-struct Low;
-
-impl Variant for Low {
-    type Store = Rr22;
-
-    fn shape(items: usize) -> Shape {
-        shape(items, SMALL_CLUSTER, LAMBDA)
-    }
-}
-
-impl ShortVariant for Low {
+impl<const KEYS: usize> ShortVariant for Clusters<KEYS> {
     fn bits(sizes: Sizes) -> u32 {
         subfield::bits(sizes.sender)
     }
@@ -67,12 +50,12 @@ impl Variant for Checked {
     type Store = Rr22;
 
     fn shape(items: usize) -> Shape {
-        Fast::shape(items).one_way()
+        Clusters::<FAST_CLUSTER>::shape(items).one_way()
     }
 }
 
 /// The fast one.
-pub static FAST: Protocol = semi_honest::<Fast>(About {
+pub static FAST: Protocol = semi_honest::<Clusters<FAST_CLUSTER>>(About {
     key: "rr22",
     title: "VOLE-based OPRF with a clustered OKVS",
     citation: CITATION,
@@ -80,7 +63,7 @@ pub static FAST: Protocol = semi_honest::<Fast>(About {
 });
 
 /// The one with the fewest bytes.
-pub static LOW: Protocol = semi_honest::<Low>(About {
+pub static LOW: Protocol = semi_honest::<Clusters<LARGE_CLUSTER>>(About {
     key: "rr22-low",
     title: "VOLE-based OPRF with the smallest OKVS",
     citation: CITATION,

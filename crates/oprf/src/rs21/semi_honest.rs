@@ -137,7 +137,7 @@ impl<O: Codec<A> + Codec<Block>, A: Subspace> Receiver<O, A> {
         Ok(Self { shape, bits, share, kind: PhantomData })
     }
 
-    /// Steps 2 and 4: the value at each of `points`. Equal points have equal values, but two many of
+    /// Steps 2 and 4: the value at each of `points`. Equal points have equal values, but too many of
     /// them overflow their cluster.
     ///
     /// # Errors

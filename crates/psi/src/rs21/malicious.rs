@@ -11,12 +11,13 @@ use vesica_params::{
 };
 use vesica_structures::okvs::{Field, rr22::Rr22};
 
-use super::{About, FIELD, LIST, Variant, recv_list};
+use super::{About, FIELD, Variant, recv_list, send_list};
 use crate::{
     Adversary, Cost, Digest, Items, Learns, Protocol, Receiver, Result, Sender, Sizes, tags::Tags,
 };
 
-pub(super) const fn protocol<V: Variant>(about: About) -> Protocol {
+/// The entry of a variant.
+pub(crate) const fn protocol<V: Variant>(about: About) -> Protocol {
     Protocol {
         key: about.key,
         title: about.title,
@@ -100,10 +101,7 @@ impl<V: Variant> Sender for Sending<V> {
         let evaluated = self.oprf.evaluate(digests(items), channel)?;
         // 2.
         channel.phase("list");
-        let tags = Tags::whole();
-        let list = evaluated.values.into_iter().map(|value| tags.of(value)).collect();
-        tags.send_list(LIST, list, items, channel)?;
-        Ok(channel.flush()?)
+        send_list(Tags::whole(), evaluated, items, channel)
     }
 }
 

@@ -22,6 +22,9 @@ use vesica_params::{LAMBDA, okvs::Shape};
 use vesica_primitives::Block;
 use vesica_structures::okvs::{Codec, paxos::Paxos};
 
+pub(crate) use malicious::protocol as malicious;
+pub(crate) use semi_honest::protocol as semi_honest;
+
 use crate::{Error, Items, Protocol, Result, Sizes, Status, tags::Tags};
 
 /// An OKVS for the protocol.
@@ -51,16 +54,6 @@ pub(crate) struct About {
     pub title: &'static str,
     pub citation: &'static str,
     pub status: Status,
-}
-
-/// The entry of a semi-honest variant.
-pub(crate) const fn semi_honest<V: ShortVariant>(about: About) -> Protocol {
-    semi_honest::protocol::<V>(about)
-}
-
-/// The entry of a malicious variant.
-pub(crate) const fn malicious<V: Variant>(about: About) -> Protocol {
-    malicious::protocol::<V>(about)
 }
 
 /// PaXoS of the size that semi-honest parties need, with elements of GF(2^128) as in the paper.
@@ -106,6 +99,13 @@ pub static MALICIOUS: Protocol = malicious::<WithOneWayPaxos>(About {
     citation: "Rindal, Schoppmann (EUROCRYPT 2021)",
     status: Status::Sound,
 });
+
+/// Step 2: sends the sorted list of tags of the values of `items`.
+fn send_list(tags: Tags, evaluated: Values, items: Items<'_>, channel: &mut Channel) -> Result<()> {
+    let list = evaluated.values.into_iter().map(|value| tags.of(value)).collect();
+    tags.send_list(LIST, list, items, channel)?;
+    Ok(channel.flush()?)
+}
 
 /// Step 3: receives the list of `count` tags and returns the positions of the items whose values are on
 /// it, ascending.

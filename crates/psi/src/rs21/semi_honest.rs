@@ -11,12 +11,13 @@ use vesica_params::lpn;
 use vesica_primitives::Block;
 use vesica_structures::okvs::Codec;
 
-use super::{About, FIELD, LIST, ShortVariant, recv_list};
+use super::{About, FIELD, ShortVariant, recv_list, send_list};
 use crate::{
     Adversary, Cost, Digest, Items, Learns, Protocol, Receiver, Result, Sender, Sizes, tags::Tags,
 };
 
-pub(super) const fn protocol<V: ShortVariant>(about: About) -> Protocol {
+/// The entry of a variant.
+pub(crate) const fn protocol<V: ShortVariant>(about: About) -> Protocol {
     Protocol {
         key: about.key,
         title: about.title,
@@ -78,10 +79,7 @@ impl<V: ShortVariant, A: Subspace> Sender for Sending<V, A> {
         let evaluated = self.oprf.evaluate(items.heads(), channel)?;
         // 2.
         channel.phase("list");
-        let tags = Tags::new(self.sizes);
-        let list = evaluated.values.into_iter().map(|value| tags.of(value)).collect();
-        tags.send_list(LIST, list, items, channel)?;
-        Ok(channel.flush()?)
+        send_list(Tags::new(self.sizes), evaluated, items, channel)
     }
 }
 

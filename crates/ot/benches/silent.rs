@@ -167,7 +167,7 @@ fn compress(criterion: &mut Criterion) {
     fn of<V: BinaryVector>(criterion: &mut Criterion, name: &str) {
         let code = ExpandConvolute::new(LEN, FAST.weight);
         let mut noise = vec![V::default(); 2 * LEN];
-        criterion.bench_function(name, |bencher| bencher.iter(|| code.compress(&mut noise)));
+        criterion.bench_function(name, |bencher| bencher.iter(|| code.compress(&mut noise, LEN)));
     }
     of::<Block>(criterion, "compressing 2^20 blocks");
     of::<u64>(criterion, "compressing 2^20 numbers of 64 bits");

@@ -11,7 +11,15 @@ pub struct Lpn {
     pub distance_percent: u32,
     /// Blocks of the noise, each with one entry that is not zero.
     pub blocks: usize,
+    /// The most entries that are compressed together. Where more are asked for, there are several
+    /// pieces, each with its own noise of as many blocks: an expander's reads are all over a piece, and
+    /// this many entries stay in a processor's cache. A piece is LPN with fewer samples than the whole
+    /// would be.
+    pub piece: usize,
 }
+
+/// Entries of a piece by default: 768 trees of 512 leaves make twice as many.
+const PIECE: usize = 768 * 512 / 2;
 
 /// Expander weight 7, memory 24: the default.
 ///
@@ -33,10 +41,20 @@ pub const CONSERVATIVE: Lpn = lpn(21, 11, 768);
 pub const BITS: Lpn = lpn(7, 11, 368);
 
 const fn lpn(weight: usize, distance_percent: u32, blocks: usize) -> Lpn {
-    Lpn { weight, distance_percent, blocks }
+    Lpn { weight, distance_percent, blocks, piece: PIECE }
 }
 
 impl Lpn {
+    /// With pieces of up to `piece` entries: fewer bytes the fewer pieces there are.
+    pub const fn with_piece(self, piece: usize) -> Self {
+        Self { piece, ..self }
+    }
+
+    /// Pieces for `length` entries, all of one length.
+    pub fn pieces(&self, length: usize) -> usize {
+        length.div_ceil(self.piece).max(1)
+    }
+
     /// Blocks needed for noise whose values are uniform in a space of `bits` bits, rounded up to a
     /// multiple of 16.
     ///
@@ -64,10 +82,15 @@ impl Lpn {
     }
 
     /// The same code with at least as many blocks, such that a power of two of entries a block is
-    /// enough for `length` and little is left over. More blocks, and shorter ones, only add noise.
+    /// enough for `length` and no more than a quarter is left over. More blocks, and shorter ones, only
+    /// add noise.
     pub fn with_full_blocks(self, length: usize) -> Self {
+        let least = self.block_len(length);
+        if 4 * least.next_power_of_two() <= 5 * least {
+            return self;
+        }
         // The largest power of two that is not above.
-        let block = 1 << self.block_len(length).ilog2();
+        let block = 1 << least.ilog2();
         let blocks = (2 * length).div_ceil(block).next_multiple_of(16);
         Self { blocks: blocks.max(self.blocks), ..self }
     }

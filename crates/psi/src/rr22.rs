@@ -6,6 +6,7 @@
 
 use vesica_params::{
     LAMBDA,
+    lpn::{self, Lpn},
     okvs::{Shape, shape},
     subfield,
 };
@@ -25,37 +26,59 @@ const FAST_CLUSTER: usize = 1 << 15;
 /// half a bit an item.
 const LARGE_CLUSTER: usize = 1 << 20;
 
-/// Clusters of about `KEYS` keys, and elements as short as they may be.
-struct Clusters<const KEYS: usize>;
+/// Clusters that fit the cache, and elements as short as they may be.
+struct Fast;
 
-impl<const KEYS: usize> Variant for Clusters<KEYS> {
+impl Variant for Fast {
     type Store = Rr22;
 
     fn shape(items: usize) -> Shape {
-        shape(items, KEYS, LAMBDA)
+        shape(items, FAST_CLUSTER, LAMBDA)
     }
 }
 
-impl<const KEYS: usize> ShortVariant for Clusters<KEYS> {
+impl ShortVariant for Fast {
     fn bits(sizes: Sizes) -> u32 {
         subfield::bits(sizes.sender)
     }
 }
 
-/// Clusters that fit the cache, with as many dense columns as make rows one-way. Over GF(2^128) a few
-/// columns would do, but sums of bits come from tables and are decoded three times as fast.
+/// Clusters as large as pay, elements as short as they may be, and one noise for all of the VOLE.
+struct Low;
+
+impl Variant for Low {
+    type Store = Rr22;
+
+    const LPN: Lpn = lpn::FAST.with_piece(usize::MAX);
+
+    fn shape(items: usize) -> Shape {
+        shape(items, LARGE_CLUSTER, LAMBDA)
+    }
+}
+
+impl ShortVariant for Low {
+    fn bits(sizes: Sizes) -> u32 {
+        Fast::bits(sizes)
+    }
+}
+
+/// Pieces and clusters twice as large as the fast one's, for an entry and a block of noise cost twice as
+/// many bytes, with as many dense columns as make rows one-way. Over GF(2^128) a few columns would do,
+/// but sums of bits come from tables and are decoded three times as fast.
 struct Checked;
 
 impl Variant for Checked {
     type Store = Rr22;
 
+    const LPN: Lpn = lpn::FAST.with_piece(2 * lpn::FAST.piece);
+
     fn shape(items: usize) -> Shape {
-        Clusters::<FAST_CLUSTER>::shape(items).one_way()
+        shape(items, 2 * FAST_CLUSTER, LAMBDA).one_way()
     }
 }
 
 /// The fast one.
-pub static FAST: Protocol = semi_honest::<Clusters<FAST_CLUSTER>>(About {
+pub static FAST: Protocol = semi_honest::<Fast>(About {
     key: "rr22",
     title: "VOLE-based OPRF with a clustered OKVS",
     citation: CITATION,
@@ -63,7 +86,7 @@ pub static FAST: Protocol = semi_honest::<Clusters<FAST_CLUSTER>>(About {
 });
 
 /// The one with the fewest bytes.
-pub static LOW: Protocol = semi_honest::<Clusters<LARGE_CLUSTER>>(About {
+pub static LOW: Protocol = semi_honest::<Low>(About {
     key: "rr22-low",
     title: "VOLE-based OPRF with the smallest OKVS",
     citation: CITATION,

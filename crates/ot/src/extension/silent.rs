@@ -5,22 +5,23 @@
 //! As a silent VOLE, but all values of the noise are 1, so that a = G·e is a vector of bits, and S's
 //! share of a value times Δ is Δ itself.
 //!
-//! 1. Over a malicious extension: a share of one random number times Δ, for the check.
-//! 2. S gets w and R gets w + e·Δ, where e is noise of R's; the only OTs are those on its places.
-//! 3. Over a malicious extension: R checks that.
-//! 4. Both clear the lowest bit of every entry. R puts that of e in its place, and S sets that of Δ.
-//! 5. Both compress by the transpose of a public code: q = G·w and t = q + a·Δ, where a looks random by the
+//! 1. Random OT on the places of R's noise e; and, over a malicious extension, a share of one random number
+//!    times Δ, for the check.
+//! 2. S gets w and R gets w + e·Δ.
+//! 3. Both clear the lowest bit of every entry. R puts that of e in its place, and S sets that of Δ.
+//! 4. Both compress by the transpose of a public code: q = G·w and t = q + a·Δ, where a looks random by the
 //!    LPN assumption that `vesica_params::lpn` states for values of 1. The lowest bits of t are a.
+//! 5. Over a malicious extension: R checks what it got in step 2, before it makes use of t.
 //! 6. For choices c that R makes itself, R → S: a + c, one bit an OT; S adds that times Δ to q.
 //!
-//! Step 4 spares compressing e on its own, at the price of one bit of Δ. It is R that makes its choices'
+//! Step 3 spares compressing e on its own, at the price of one bit of Δ. It is R that makes its choices'
 //! bits; an S whose Δ has another lowest bit only has other pairs than it could have.
 //!
 //! Each call is a run of its own: it costs at least what 3,000 OTs do, so ask for many at a time.
 //! Over a malicious extension, R learns whether S's trees are as they should be before anything is made
 //! of them, and what is left to S is a guess at R's noise; the argument stands with [`check`].
 
-use rand::{CryptoRng, RngExt};
+use rand::CryptoRng;
 use vesica_net::{Channel, Result};
 use vesica_params::{Adversary, lpn::Lpn};
 use vesica_primitives::{Bits, Block, Delta};
@@ -31,7 +32,7 @@ use crate::{
     flavour::{CorrelationHash, CotReceiver, CotSender, Malicious},
     noise::{
         self, Dimensions,
-        check::{self, Mask},
+        check::{self, Mask, Polynomial},
     },
     pprf::equal,
     stream::Stream,
@@ -54,7 +55,7 @@ const fn is_checked(adversary: Adversary) -> bool {
 /// ones, if there are any.
 pub fn ots_beneath(n: usize, lpn: Lpn, adversary: Adversary) -> [usize; 2] {
     let checked = if is_checked(adversary) { MASK_BITS as usize } else { 0 };
-    [Dimensions::full(n, lpn).trees.ots(), checked]
+    [Dimensions::full(n, lpn).ots(), checked]
 }
 
 /// Payload bytes of a call of `n` OTs, without those of the extension beneath; choices that the
@@ -96,20 +97,19 @@ impl<C: CotSender> Sender<C> {
         }
         let dimensions = Dimensions::full(out.len(), self.lpn);
         let delta = Zeroizing::new(self.cot.delta().expose()[0]);
+        let shares = Zeroizing::new(vec![*delta; dimensions.blocks]);
         // 1.
+        let noise = noise::Sender::new(&dimensions, &mut self.cot, channel)?;
         let mask = match is_checked(C::ADVERSARY) {
             true => Some(noise::values::send(1, MASK_BITS, &mut self.cot, channel)?),
             false => None,
         };
-        // 2.
-        let shares = Zeroizing::new(vec![*delta; dimensions.blocks]);
-        let leaves = noise::send(&dimensions, &shares, &mut self.cot, channel, &mut self.rng)?;
-        // 3.
+        // 2. to 4.
+        let (q, trees) = noise.compressed(&shares, channel, &mut self.rng)?;
+        // 5.
         if let Some(mask) = mask {
-            check::prove(*delta, &leaves, mask[0], channel)?;
+            check::prove(*delta, &trees, mask[0], channel)?;
         }
-        // 4. and 5.
-        let q = dimensions.compress(leaves, out.len());
         out.iter_mut().zip(&*q).for_each(|(out, q)| *out = Block(q.0 & !1));
         Ok(())
     }
@@ -178,28 +178,29 @@ impl<C: CotReceiver> Receiver<C> {
             return Ok(Bits::zeros(0));
         }
         let dimensions = Dimensions::full(out.len(), self.lpn);
-        let place = |_| self.rng.random_range(0..dimensions.block as u32);
-        let places: Zeroizing<Vec<u32>> =
-            Zeroizing::new((0..dimensions.blocks).map(place).collect());
+        let places = dimensions.places(&mut self.rng);
+        let shares = vec![Block::ZERO; dimensions.blocks];
         // 1.
+        let noise = noise::Receiver::new(&dimensions, &places, &mut self.cot, channel)?;
         let mask = match is_checked(C::ADVERSARY) {
             true => Some(self.mask(channel)?),
             false => None,
         };
-        // 2.
-        let shares = vec![Block::ZERO; dimensions.blocks];
-        let mut leaves = noise::receive(&dimensions, &places, &shares, &mut self.cot, channel)?;
-        // 3.
+        // 2. to 4.
+        let polynomial = Polynomial::new(Block::random(&mut self.rng), dimensions.block);
+        let keep = |i: usize, leaves: &[Block], out: &mut [Block]| {
+            out.copy_from_slice(leaves);
+            mark(out, places[i]);
+            mask.as_ref().map(|_| polynomial.of_block(leaves))
+        };
+        let (t, blocks) = noise.compressed(&shares, keep, channel)?;
+        // 5.
         if let Some(mask) = mask {
             let ones = vec![Block(1); dimensions.blocks];
-            check::verify(&places, &ones, &leaves, &mask, channel, &mut self.rng)?;
+            let blocks: Vec<Block> = blocks.into_iter().flatten().collect();
+            check::verify(&polynomial, &blocks, &places, &ones, &mask, channel)?;
         }
-        // 4.
-        for (leaves, place) in leaves.chunks_exact_mut(dimensions.block).zip(&*places) {
-            mark(leaves, *place);
-        }
-        // 5.
-        out.copy_from_slice(&dimensions.compress(leaves, out.len()));
+        out.copy_from_slice(&t);
         Ok(lowest_bits(out))
     }
 

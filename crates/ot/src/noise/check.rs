@@ -5,7 +5,8 @@
 //! nothing else. Then, when S's leaves and corrections have been received:
 //!
 //! 1. R draws χ of GF(2^128) and takes x = Σ y_i·χ^j over the entries j of its noise that are not 0.
-//!    R → S: χ and x + y*.
+//!    R → S: χ and x + y*. R may draw χ before, for what it makes of leaves while it has them, as long
+//!    as nobody else knows.
 //! 2. S → R: a hash of Σ χ^j·w_j + Q* + (x + y*)·Δ.
 //! 3. R refuses unless that is the hash of Σ χ^j·v_j + T*, where v = w + e·Δ is what it has.
 //!
@@ -39,8 +40,6 @@
 
 use std::iter::successors;
 
-use rand::CryptoRng;
-use rayon::prelude::*;
 use subtle::ConstantTimeEq;
 use vesica_net::{Channel, Deviation, Result};
 use vesica_primitives::{
@@ -49,7 +48,7 @@ use vesica_primitives::{
 };
 use zeroize::Zeroizing;
 
-use crate::{Bytes, vole::Subspace};
+use crate::{Bytes, Wiped, pprf};
 
 /// The check by which [`verify`] refuses a sender.
 pub const CHECK: &str = "one noise and one Δ in every block";
@@ -60,26 +59,68 @@ pub const BYTES: Bytes = Bytes { to_sender: 32, to_receiver: 32 };
 const CHALLENGE: &str = "noise/challenge";
 const ANSWER: &str = "noise/answer";
 
-/// Entries that are summed at a time: their powers fit the first-level cache.
-const PART: usize = 1024;
+/// The polynomial whose coefficients are the entries of all blocks, at χ.
+pub struct Polynomial {
+    /// χ^j for the entries j of a block.
+    powers: Vec<Block>,
+    /// χ to the length of a block.
+    next: Block,
+}
 
-/// Parts that one thread takes at least: fewer are not worth handing over.
-const MIN_PARTS: usize = 8;
+impl Polynomial {
+    /// For blocks of `block` entries.
+    pub fn new(chi: Block, block: usize) -> Self {
+        let powers = powers(chi, block);
+        let next = multiply128(powers[block - 1], chi);
+        Self { powers, next }
+    }
 
-/// S's side, for its `leaves` w and its share Q* of the mask.
-pub fn prove(delta: Block, leaves: &[Block], mask: Block, channel: &mut Channel) -> Result<()> {
+    /// The value of a block by itself.
+    pub fn of_block(&self, entries: &[Block]) -> Block {
+        inner_product128(&self.powers, entries)
+    }
+
+    /// From the values of all blocks, the whole one's.
+    fn of_all(&self, blocks: &[Block]) -> Block {
+        blocks.iter().rev().fold(Block::ZERO, |sum, block| multiply128(sum, self.next) ^ *block)
+    }
+
+    fn chi(&self) -> Block {
+        // A block has more than one entry.
+        self.powers[1]
+    }
+}
+
+/// S's side, for its `trees` and its share Q* of the mask.
+pub fn prove(
+    delta: Block,
+    trees: &[pprf::Trees<'_>],
+    mask: Block,
+    channel: &mut Channel,
+) -> Result<()> {
     // 1.
     let mut challenge = [Block::ZERO; 2];
     channel.recv_slice(CHALLENGE, &mut challenge)?;
     // 2.
-    let value = answer(delta, leaves, mask, challenge);
+    let value = answer(delta, trees, mask, challenge);
     channel.send(ANSWER, digest(challenge[0], value).as_bytes())?;
     channel.flush()
 }
 
 /// What S's answer is the hash of.
-fn answer(delta: Block, leaves: &[Block], mask: Block, [chi, masked]: [Block; 2]) -> Block {
-    polynomial(leaves, chi) ^ mask ^ multiply128(masked, delta)
+fn answer(
+    delta: Block,
+    trees: &[pprf::Trees<'_>],
+    mask: Block,
+    [chi, masked]: [Block; 2],
+) -> Block {
+    let shape = trees[0].shape();
+    let polynomial = Polynomial::new(chi, shape.leaves());
+    let mut leaves = Wiped::zeros(shape.total());
+    let of_block = |_, leaves: &[Block]| polynomial.of_block(leaves);
+    let blocks = trees.iter().flat_map(|trees| trees.again(&mut leaves, of_block));
+    let blocks: Vec<Block> = blocks.collect();
+    polynomial.of_all(&blocks) ^ mask ^ multiply128(masked, delta)
 }
 
 /// What R knows of the mask: T* = Q* + y*·Δ.
@@ -90,66 +131,34 @@ pub struct Mask {
     pub share: Block,
 }
 
-/// R's side, for its `leaves` v, with noise of `values` at `places`. The trees have to be full.
+/// R's side, with noise of `values` at `places`, where `blocks` are the values of the polynomial for each
+/// block of v by itself. The trees have to be full.
 ///
 /// # Errors
 /// [`Deviation::CheckFailed`] with [`CHECK`]. Neither leaves nor places must be used after that.
-pub fn verify<L: Leaves>(
+pub fn verify(
+    polynomial: &Polynomial,
+    blocks: &[Block],
     places: &[u32],
     values: &[Block],
-    leaves: &[L],
     mask: &Mask,
     channel: &mut Channel,
-    rng: &mut dyn CryptoRng,
 ) -> Result<()> {
     // 1.
-    let chi = Block::random(rng);
-    let noise = sparse_polynomial(leaves.len() / places.len(), places, values, chi);
+    let chi = polynomial.chi();
+    let noise = sparse_polynomial(polynomial.powers.len(), places, values, chi);
     channel.send_slice(CHALLENGE, &[chi, noise ^ mask.value])?;
     channel.flush()?;
     // 2.
     let mut answer = [0; 32];
     channel.recv_into(ANSWER, &mut answer)?;
     // 3.
-    let expected = digest(chi, polynomial(leaves, chi) ^ mask.share);
+    let expected = digest(chi, polynomial.of_all(blocks) ^ mask.share);
     if expected.as_bytes().ct_eq(&answer).into() {
         Ok(())
     } else {
         Err(channel.deviation(Deviation::CheckFailed { check: CHECK }))
     }
-}
-
-/// Entries that hold a leaf.
-pub trait Leaves: Copy + Sync {
-    /// The leaf.
-    fn leaf(self) -> Block;
-}
-
-impl Leaves for Block {
-    #[inline]
-    fn leaf(self) -> Block {
-        self
-    }
-}
-
-impl Leaves for <Block as Subspace>::Joint {
-    #[inline]
-    fn leaf(self) -> Block {
-        Block::part(self).1
-    }
-}
-
-/// Σ χ^j · entry j.
-fn polynomial<L: Leaves>(entries: &[L], chi: Block) -> Block {
-    let powers = powers(chi, PART);
-    let starts = self::powers(multiply128(chi, powers[PART - 1]), entries.len().div_ceil(PART));
-    let parts = entries.par_chunks(PART).zip(&starts).with_min_len(MIN_PARTS);
-    let values = parts.map(|(part, start)| {
-        let mut leaves = [Block::ZERO; PART];
-        leaves.iter_mut().zip(part).for_each(|(leaf, entry)| *leaf = entry.leaf());
-        multiply128(*start, inner_product128(&powers[..part.len()], &leaves[..part.len()]))
-    });
-    values.reduce(|| Block::ZERO, |sum, value| sum ^ value)
 }
 
 /// Σ y_i·χ^j over the entries j at which the noise has its y_i, with blocks of `block` entries, a power
@@ -191,9 +200,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        CotSender, Wiped,
-        noise::{CORRECTIONS, Dimensions, sum, values},
-        pprf,
+        CotSender,
+        noise::{self, CORRECTIONS, Dimensions, sum, values},
         two_party::{Ideal, run},
     };
 
@@ -263,13 +271,15 @@ mod tests {
         rng: &mut StdRng,
     ) -> Wiped<Block> {
         let mut mask = values::send(1, 128, cot, channel).unwrap()[0];
-        let (trees, depth) = (dimensions.trees, dimensions.trees.depth());
+        let trees = dimensions.all_trees();
+        let depth = trees.depth();
         let mut keys = cot.send_random(trees.ots(), channel).unwrap();
         if let Lie::Sum { tree, level, side } = lie {
             keys[tree * depth + level - 1][*side].0 ^= 1 << 77;
         }
         let mut leaves = Wiped::zeros(trees.total());
-        pprf::send(trees, &keys, &mut leaves, channel, rng).unwrap();
+        let grown = pprf::Trees::new(trees, &keys, rng);
+        grown.send(&mut leaves, |_, _| (), channel).unwrap();
         let mut delta = CotSender::delta(cot).expose()[0];
         let blocks = leaves.chunks_exact(dimensions.block);
         let mut corrections: Vec<Block> = blocks.map(|leaves| sum(leaves) ^ delta).collect();
@@ -284,7 +294,7 @@ mod tests {
             Lie::Mask => mask.0 ^= 1 << 127,
             _ => {}
         }
-        let mut value = answer(delta, &leaves, mask, challenge);
+        let mut value = answer(delta, &[grown], mask, challenge);
         if let Lie::Correction { block, difference, guess: Some(guess) } = lie {
             let power = powers(challenge[0], trees.total())[block * dimensions.block + guess];
             value ^= multiply128(power, *difference);
@@ -305,12 +315,18 @@ mod tests {
         let value = Block::random(rng);
         let shares = values::receive(&[value], 128, cot, channel).unwrap();
         let mask = Mask { value, share: shares[0] };
-        let places: Vec<u32> =
-            (0..dimensions.blocks).map(|_| rng.random_range(0..dimensions.block as u32)).collect();
+        let places = dimensions.places(rng).to_vec();
         let values = vec![Block(1); dimensions.blocks];
         let zeros = vec![Block::ZERO; dimensions.blocks];
-        let leaves = crate::noise::receive(dimensions, &places, &zeros, cot, channel).unwrap();
-        let is_accepted = match verify(&places, &values, &leaves, &mask, channel, rng) {
+        let noise = noise::Receiver::new(dimensions, &places, cot, channel).unwrap();
+        let polynomial = Polynomial::new(Block::random(rng), dimensions.block);
+        let mut leaves = Wiped::zeros(dimensions.all_trees().total());
+        let keep = |_: usize, leaves: &[Block], out: &mut [Block]| {
+            out.copy_from_slice(leaves);
+            polynomial.of_block(leaves)
+        };
+        let blocks = noise.fill(0, &mut leaves, &zeros, &keep, channel).unwrap();
+        let is_accepted = match verify(&polynomial, &blocks, &places, &values, &mask, channel) {
             Ok(()) => true,
             Err(Error::Peer { deviation: Deviation::CheckFailed { check: CHECK }, .. }) => false,
             Err(other) => panic!("{other}"),
@@ -413,7 +429,10 @@ mod tests {
             let horner = |entries: &[Block]| {
                 entries.iter().rev().fold(Block::ZERO, |sum, x| multiply128(sum, chi) ^ *x)
             };
-            assert_eq!(polynomial(&entries, chi), horner(&entries));
+            let polynomial = Polynomial::new(chi, block);
+            let values: Vec<Block> =
+                entries.chunks(block).map(|entries| polynomial.of_block(entries)).collect();
+            assert_eq!(polynomial.of_all(&values), horner(&entries));
             let places: Vec<u32> = (0..blocks).map(|_| rng.random_range(0..block as u32)).collect();
             let mut sparse = vec![Block::ZERO; blocks * block];
             for (i, place) in places.iter().enumerate() {

@@ -10,19 +10,23 @@
 //! 3. S → R for each block: the sum of its leaves, plus Q_i. R adds its own share and the leaves that
 //!    it has, which gives it the missing leaf plus y_i·Δ.
 //!
+//! Long vectors are made of several *pieces*, each with noise and trees of its own
+//! ([`Lpn::piece`]); the OTs of all of them come first, at once.
+//!
 //! Against an S that deviates, [`check`]. Against an R that does, the trees have to be full: an R that
 //! knew all leaves of a block would have Q_i from step 3, and so y_i·Δ for a y_i of its choice.
-//! [`Dimensions::full`] takes more blocks instead of longer ones, so that there is no leaf which is
-//! not an entry of the noise.
+//! [`Dimensions::full`] takes more blocks or longer ones, so that there is no leaf which is not an entry
+//! of the noise.
 
 pub mod check;
 pub mod values;
 
-use rand::CryptoRng;
+use rand::{CryptoRng, RngExt};
+use rayon::prelude::*;
 use vesica_net::{Channel, Result};
 use vesica_params::lpn::Lpn;
 use vesica_primitives::{BinaryVector, Block, block::add_to, code::ExpandConvolute};
-use zeroize::Zeroizing;
+use zeroize::{DefaultIsZeroes, Zeroizing};
 
 use crate::{
     CotReceiver, CotSender, Wiped,
@@ -34,134 +38,215 @@ const CORRECTIONS: &str = "noise/corrections";
 
 /// The dimensions of a run.
 pub struct Dimensions {
-    /// Blocks of the noise.
+    /// Entries after compressing.
+    pub len: usize,
+    /// Blocks of the noise, of all pieces.
     pub blocks: usize,
     /// Entries of a block.
     pub block: usize,
-    /// The trees, one for each block, with a leaf for each entry.
-    pub trees: pprf::Shape,
-    code: ExpandConvolute,
+    /// The trees of a piece, one for each block, with a leaf for each entry.
+    trees: pprf::Shape,
+    pub(crate) code: ExpandConvolute,
+    pieces: usize,
 }
 
 impl Dimensions {
     /// For `len` entries after compressing, with as few entries before as possible.
     pub fn new(len: usize, lpn: Lpn) -> Self {
-        Self::of_blocks(lpn, lpn.block_len(len))
+        let block = lpn.block_len(piece_len(len, lpn));
+        Self::of_blocks(len, lpn, block)
     }
 
     /// As [`Dimensions::new`], with full trees.
     pub fn full(len: usize, lpn: Lpn) -> Self {
-        let lpn = lpn.with_full_blocks(len);
-        let dimensions = Self::of_blocks(lpn, lpn.block_len(len).next_power_of_two());
+        let piece = piece_len(len, lpn);
+        let full = lpn.with_full_blocks(piece);
+        let dimensions = Self::of_blocks(len, full, full.block_len(piece).next_power_of_two());
         assert!(dimensions.trees.is_full(), "as rounded");
         dimensions
     }
 
-    fn of_blocks(lpn: Lpn, block: usize) -> Self {
+    fn of_blocks(len: usize, lpn: Lpn, block: usize) -> Self {
         let code = ExpandConvolute::new(lpn.dimension(block), lpn.weight);
         let trees = pprf::Shape::new(lpn.blocks, block);
         // The leaves of a tree of one level are the messages of its OT themselves: no key that is
         // drawn for this call would stand between the OT extension and the shares.
         assert!(trees.depth() > 1, "trees of more than one level");
-        Self { blocks: lpn.blocks, block, trees, code }
+        let pieces = lpn.pieces(len);
+        // So that a VOLE for the values of all blocks is shorter than the one that needs them.
+        assert!(
+            pieces == 1 || pieces * lpn.blocks + 1 < len,
+            "pieces have more entries than blocks"
+        );
+        Self { len, blocks: pieces * lpn.blocks, block, trees, code, pieces }
+    }
+
+    /// Random OTs of step 1.
+    pub fn ots(&self) -> usize {
+        self.all_trees().ots()
+    }
+
+    /// The trees of all pieces.
+    fn all_trees(&self) -> pprf::Shape {
+        pprf::Shape::new(self.blocks, self.block)
     }
 
     /// Payload bytes that go to the receiver.
     pub fn bytes(&self) -> usize {
-        self.trees.bytes() + self.blocks * size_of::<Block>()
+        self.pieces * self.trees.bytes() + self.blocks * size_of::<Block>()
     }
 
-    /// Compresses and keeps what was asked for.
-    pub fn compress<V: BinaryVector + zeroize::DefaultIsZeroes>(
+    /// Random places, one in each block.
+    pub fn places(&self, rng: &mut dyn CryptoRng) -> Zeroizing<Vec<u32>> {
+        let place = |_| rng.random_range(0..self.block as u32);
+        Zeroizing::new((0..self.blocks).map(place).collect())
+    }
+
+    /// Blocks of a piece.
+    fn piece_blocks(&self) -> usize {
+        self.blocks / self.pieces
+    }
+
+    /// Entries of a piece after compressing, of which some of the last piece may not be needed.
+    fn piece_len(&self) -> usize {
+        self.len.div_ceil(self.pieces).max(1)
+    }
+
+    /// Compresses pieces while they are in the cache: as many at a time as there are threads.
+    /// `fill(i, leaves)` makes those of piece i.
+    fn compressed<V: BinaryVector + DefaultIsZeroes>(
         &self,
-        mut noise: Wiped<V>,
-        len: usize,
-    ) -> Wiped<V> {
-        self.code.compress(&mut noise);
-        noise.truncate(len);
-        noise
+        mut fill: impl FnMut(usize, &mut [V]) -> Result<()>,
+    ) -> Result<Wiped<V>> {
+        let threads = rayon::current_num_threads().min(self.pieces);
+        let (before, after) = (self.trees.total(), self.piece_len());
+        let mut out = Wiped::zeros(self.pieces * after);
+        let mut leaves = Wiped::zeros(threads * before);
+        for (group, out) in out.chunks_mut(threads * after).enumerate() {
+            let mut pieces = leaves.chunks_exact_mut(before).zip(group * threads..self.pieces);
+            pieces.try_for_each(|(leaves, piece)| fill(piece, leaves))?;
+            let pieces = leaves.par_chunks_exact_mut(before).zip(out.par_chunks_mut(after));
+            pieces.for_each(|(leaves, out)| {
+                self.code.compress(leaves, after);
+                out.copy_from_slice(&leaves[..after]);
+            });
+        }
+        out.truncate(self.len);
+        Ok(out)
     }
 }
 
-/// S's side, where `shares` are the Q_i; returns w.
-pub fn send(
-    dimensions: &Dimensions,
-    shares: &[Block],
-    cot: &mut impl CotSender,
-    channel: &mut Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Wiped<Block>> {
-    // 1.
-    let keys = Zeroizing::new(cot.send_random(dimensions.trees.ots(), channel)?);
-    // 2. and, while a tree's leaves are in the cache, 3.
-    let mut leaves = Wiped::zeros(dimensions.trees.total());
-    let correct = |i: usize, leaves: &mut [Block]| sum(leaves) ^ shares[i];
-    let corrections = pprf::send_with(dimensions.trees, &keys, &mut leaves, correct, channel, rng)?;
-    channel.send_slice(CORRECTIONS, &corrections)?;
-    channel.flush()?;
-    Ok(leaves)
+fn piece_len(len: usize, lpn: Lpn) -> usize {
+    len.div_ceil(lpn.pieces(len))
 }
 
-/// R's side, where `places` are the α_i and `shares` the Q_i + y_i·Δ; returns w + e·Δ.
-pub fn receive(
-    dimensions: &Dimensions,
-    places: &[u32],
-    shares: &[Block],
-    cot: &mut impl CotReceiver,
-    channel: &mut Channel,
-) -> Result<Wiped<Block>> {
-    let Received { keys, trees, sums } = Received::new(dimensions, places, shares, cot, channel)?;
-    let mut leaves = Wiped::zeros(dimensions.trees.total());
-    trees.grow(places, &keys, &mut leaves, |i, leaves| complete(leaves, places[i], sums[i]));
-    Ok(leaves)
+/// S's side after step 1.
+pub struct Sender<'a> {
+    dimensions: &'a Dimensions,
+    keys: Zeroizing<Vec<[Block; 2]>>,
 }
 
-/// As [`receive`], with e beside it: y_i for each of `values` at its place.
-pub fn receive_with<A: Subspace>(
-    dimensions: &Dimensions,
-    places: &[u32],
-    values: &[A],
-    shares: &[Block],
-    cot: &mut impl CotReceiver,
-    channel: &mut Channel,
-) -> Result<Wiped<A::Joint>> {
-    let Received { keys, trees, sums } = Received::new(dimensions, places, shares, cot, channel)?;
-    let mut joint = Wiped::zeros(dimensions.trees.total());
-    trees.grow_into(places, &keys, &mut joint, |i, leaves, joint| {
-        complete(leaves, places[i], sums[i]);
-        let value = values[i].embed();
-        for (j, (joint, leaf)) in joint.iter_mut().zip(leaves).enumerate() {
-            let noise = value & Block::mask(equal(j, places[i] as usize));
-            *joint = A::truncate(noise, A::BITS).join(*leaf);
-        }
-    });
-    Ok(joint)
-}
+impl<'a> Sender<'a> {
+    /// Step 1.
+    pub fn new(
+        dimensions: &'a Dimensions,
+        cot: &mut impl CotSender,
+        channel: &mut Channel,
+    ) -> Result<Self> {
+        let keys = Zeroizing::new(cot.send_random(dimensions.ots(), channel)?);
+        Ok(Self { dimensions, keys })
+    }
 
-/// What R has before it grows its trees.
-struct Received {
-    keys: Zeroizing<Vec<Block>>,
-    trees: pprf::MaskedSums,
-    /// For each block, the sum of its leaves plus y_i·Δ.
-    sums: Zeroizing<Vec<Block>>,
-}
-
-impl Received {
-    fn new(
-        dimensions: &Dimensions,
-        places: &[u32],
+    /// Steps 2 and 3, where `shares` are the Q_i: w, compressed; and the trees that it is made of.
+    pub fn compressed(
+        &self,
         shares: &[Block],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(Wiped<Block>, Vec<pprf::Trees<'_>>)> {
+        let trees = self.dimensions.trees;
+        let pieces = self.keys.chunks_exact(trees.ots());
+        let pieces: Vec<_> = pieces.map(|keys| pprf::Trees::new(trees, keys, rng)).collect();
+        let blocks = self.dimensions.piece_blocks();
+        let compressed = self.dimensions.compressed(|piece, leaves| {
+            let shares = &shares[piece * blocks..][..blocks];
+            // 2. and, while a tree's leaves are in the cache, 3.
+            let correct = |i: usize, leaves: &[Block]| sum(leaves) ^ shares[i];
+            let corrections = pieces[piece].send(leaves, correct, channel)?;
+            channel.send_slice(CORRECTIONS, &corrections)?;
+            channel.flush()
+        })?;
+        Ok((compressed, pieces))
+    }
+}
+
+/// R's side after step 1.
+pub struct Receiver<'a> {
+    dimensions: &'a Dimensions,
+    places: &'a [u32],
+    keys: Zeroizing<Vec<Block>>,
+}
+
+impl<'a> Receiver<'a> {
+    /// Step 1, where `places` are the α_i.
+    pub fn new(
+        dimensions: &'a Dimensions,
+        places: &'a [u32],
         cot: &mut impl CotReceiver,
         channel: &mut Channel,
     ) -> Result<Self> {
-        // 1.
-        let keys = cot.receive_random(&dimensions.trees.choices(places), channel)?;
+        let choices = dimensions.all_trees().choices(places);
+        let keys = Zeroizing::new(cot.receive_random(&choices, channel)?);
+        Ok(Self { dimensions, places, keys })
+    }
+
+    /// Steps 2 and 3, where `shares` are the Q_i + y_i·Δ: w + e·Δ, compressed. Before, `keep(i, leaves,
+    /// out)` puts into `out` what it makes of block i. Returns also what else that makes of each block.
+    pub fn compressed<V: DefaultIsZeroes + BinaryVector, T: Send>(
+        &self,
+        shares: &[Block],
+        keep: impl Fn(usize, &[Block], &mut [V]) -> T + Sync,
+        channel: &mut Channel,
+    ) -> Result<(Wiped<V>, Vec<T>)> {
+        let mut kept = Vec::with_capacity(self.dimensions.blocks);
+        let compressed = self.dimensions.compressed(|piece, leaves| {
+            kept.extend(self.fill(piece, leaves, shares, &keep, channel)?);
+            Ok(())
+        })?;
+        Ok((compressed, kept))
+    }
+
+    /// Makes the leaves of a piece.
+    fn fill<V: Send, T: Send>(
+        &self,
+        piece: usize,
+        leaves: &mut [V],
+        shares: &[Block],
+        keep: &(impl Fn(usize, &[Block], &mut [V]) -> T + Sync),
+        channel: &mut Channel,
+    ) -> Result<Vec<T>> {
+        let (trees, blocks) = (self.dimensions.trees, self.dimensions.piece_blocks());
+        let keys = &self.keys[piece * trees.ots()..][..trees.ots()];
+        let first = piece * blocks;
+        let places = &self.places[first..][..blocks];
         // 2. and 3.
-        let trees = pprf::MaskedSums::receive(dimensions.trees, channel)?;
-        let mut sums = Zeroizing::new(vec![Block::ZERO; dimensions.blocks]);
+        let masked = pprf::MaskedSums::receive(trees, channel)?;
+        let mut sums = Zeroizing::new(vec![Block::ZERO; blocks]);
         channel.recv_slice(CORRECTIONS, &mut sums)?;
-        add_to(&mut sums, shares);
-        Ok(Self { keys: Zeroizing::new(keys), trees, sums })
+        add_to(&mut sums, &shares[first..][..blocks]);
+        Ok(masked.grow(places, keys, leaves, |i, leaves, out| {
+            complete(leaves, places[i], sums[i]);
+            keep(first + i, leaves, out)
+        }))
+    }
+}
+
+/// Keeps the noise beside the leaves of a block: `value` at `place`.
+pub fn join<A: Subspace>(place: u32, value: A, leaves: &[Block], out: &mut [A::Joint]) {
+    let value = value.embed();
+    for (j, (out, leaf)) in out.iter_mut().zip(leaves).enumerate() {
+        let noise = value & Block::mask(equal(j, place as usize));
+        *out = A::truncate(noise, A::BITS).join(*leaf);
     }
 }
 
@@ -212,14 +297,49 @@ mod tests {
     }
 
     #[test]
-    fn full_trees_have_no_more_leaves_than_entries() {
-        for lpn in [FAST, CONSERVATIVE, BITS] {
-            for len in [0, 1, 100, 6144, 6145, 50_000, 1 << 20, 1_373_000, 1 << 24] {
-                let full = Dimensions::full(len, lpn);
-                assert!(full.blocks >= lpn.blocks && full.blocks < 2 * lpn.blocks + 16);
-                assert!(full.code.dimension() >= len);
-                let least = Dimensions::new(len, lpn).trees.total();
-                assert!(full.trees.total() <= least + 16 * full.block, "{len}");
+    fn full_trees_have_hardly_more_leaves_than_others() {
+        for lpn in [FAST, CONSERVATIVE, BITS, FAST.with_piece(usize::MAX)] {
+            for len in [0, 1, 100, 6144, 6145, 50_000, 200_000, 1 << 20, 1_373_000, 1 << 24] {
+                let (least, full) = (Dimensions::new(len, lpn), Dimensions::full(len, lpn));
+                assert_eq!(full.pieces, least.pieces);
+                let blocks = full.piece_blocks();
+                assert!(blocks >= lpn.blocks && blocks < 2 * lpn.blocks + 16);
+                for dimensions in [&least, &full] {
+                    assert!(dimensions.code.dimension() >= dimensions.piece_len());
+                    assert!(dimensions.piece_len() <= lpn.piece);
+                    assert!(dimensions.pieces * dimensions.piece_len() >= len);
+                }
+                let spare = full.trees.total().saturating_sub(least.trees.total());
+                assert!(spare <= (16 * full.block).max(least.trees.total() / 4), "{len}");
+            }
+        }
+    }
+
+    /// Piece by piece or all at once, threads or none: the same entries.
+    #[test]
+    fn pieces_are_compressed_in_their_order() {
+        let lpn = FAST.with_piece(3000);
+        for len in [1, 3000, 3001, 20_000] {
+            let dimensions = Dimensions::new(len, lpn);
+            let total = dimensions.trees.total();
+            let entry = |i: usize| (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+            let piece = |i: usize| {
+                let mut leaves: Vec<u64> = (i * total..(i + 1) * total).map(entry).collect();
+                dimensions.code.compress(&mut leaves, dimensions.piece_len());
+                leaves.truncate(dimensions.piece_len());
+                leaves
+            };
+            let mut expected: Vec<u64> = (0..dimensions.pieces).flat_map(piece).collect();
+            expected.truncate(len);
+            for threads in [1, 3] {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                let fill = |piece: usize, leaves: &mut [u64]| {
+                    let entries = (piece * total..).map(entry);
+                    leaves.iter_mut().zip(entries).for_each(|(x, entry)| *x = entry);
+                    Ok(())
+                };
+                let compressed = pool.install(|| dimensions.compressed(fill)).unwrap();
+                assert_eq!(*compressed, expected, "{len} entries, {threads} threads");
             }
         }
     }

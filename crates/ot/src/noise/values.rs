@@ -4,7 +4,7 @@ use vesica_net::{Channel, Result};
 use vesica_primitives::{Bits, Block};
 use zeroize::Zeroizing;
 
-use crate::{CotReceiver, CotSender, vole::Subspace};
+use crate::{CotReceiver, CotSender, Wiped, vole::Subspace};
 
 /// S's shares Q_i of `values` numbers y_i of `bits` bits, which R has.
 pub fn send(
@@ -12,9 +12,9 @@ pub fn send(
     bits: u32,
     cot: &mut impl CotSender,
     channel: &mut Channel,
-) -> Result<Zeroizing<Vec<Block>>> {
+) -> Result<Wiped<Block>> {
     let shares = Zeroizing::new(cot.send_correlated(values * bits as usize, channel)?);
-    Ok(Zeroizing::new(shares.chunks_exact(bits as usize).map(combine).collect()))
+    Ok(combined(&shares, bits))
 }
 
 /// R's shares Q_i + y_i·Δ of its numbers y_i.
@@ -23,11 +23,19 @@ pub fn receive<A: Subspace>(
     bits: u32,
     cot: &mut impl CotReceiver,
     channel: &mut Channel,
-) -> Result<Zeroizing<Vec<Block>>> {
+) -> Result<Wiped<Block>> {
     let value_bits: Bits =
         values.iter().flat_map(|y| (0..bits).map(move |bit| y.embed().0 >> bit & 1 == 1)).collect();
     let shares = Zeroizing::new(cot.receive_correlated(&value_bits, channel)?);
-    Ok(Zeroizing::new(shares.chunks_exact(bits as usize).map(combine).collect()))
+    Ok(combined(&shares, bits))
+}
+
+/// Of the shares of the bits of each number, the number's.
+fn combined(shares: &[Block], bits: u32) -> Wiped<Block> {
+    let bits = bits as usize;
+    let mut out = Wiped::zeros(shares.len() / bits);
+    out.iter_mut().zip(shares.chunks_exact(bits)).for_each(|(out, bits)| *out = combine(bits));
+    out
 }
 
 /// Σ x^i · share_i in GF(2^128): from shares of bit i times Δ to one of the number times Δ.

@@ -79,6 +79,11 @@ impl Shape {
         self.trees * self.depth()
     }
 
+    /// Leaves of a tree.
+    pub const fn leaves(self) -> usize {
+        self.leaves
+    }
+
     /// Whether a tree has as many leaves as its depth allows, so that every path ends at one.
     pub const fn is_full(self) -> bool {
         self.leaves.is_power_of_two()
@@ -138,30 +143,71 @@ pub fn send(
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<()> {
-    send_with(shape, keys, leaves, |_, _| (), channel, rng).map(drop)
+    Trees::new(shape, keys, rng).send(leaves, |_, _| (), channel).map(drop)
 }
 
-/// As [`send`]; `finish(i, leaves)` gets the leaves of tree i as soon as they are there, which is while
-/// they are in the cache. Returns what it makes of each tree.
-pub fn send_with<T: Send>(
+/// The sender's trees, which can be grown again.
+pub struct Trees<'a> {
     shape: Shape,
-    keys: &[[Block; 2]],
-    leaves: &mut [Block],
-    finish: impl Fn(usize, &mut [Block]) -> T + Sync,
-    channel: &mut Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Vec<T>> {
-    assert_eq!([keys.len(), leaves.len()], [shape.ots(), shape.total()], "as the shape says");
-    let public = [Block::random(rng), Block::random(rng)];
-    let generator = Doubling::new(public);
-    let trees = leaves.par_chunks_exact_mut(shape.leaves).zip(keys.par_chunks_exact(shape.depth()));
-    let trees = trees.enumerate().with_min_len(shape.trees_per_task());
-    let grown =
-        trees.map(|(i, (tree, keys))| (grow(&generator, shape, keys, tree), finish(i, tree)));
-    let (sums, finished): (Vec<Vec<[Block; 2]>>, Vec<T>) = grown.unzip();
-    channel.send_slice(GENERATOR, &public)?;
-    channel.send_slice(SUMS, sums.concat().as_flattened())?;
-    Ok(finished)
+    keys: &'a [[Block; 2]],
+    public: [Block; 2],
+    generator: Doubling,
+}
+
+impl<'a> Trees<'a> {
+    /// Trees from the messages of the random OTs.
+    ///
+    /// # Panics
+    /// Where there are not as many as the shape says.
+    pub fn new(shape: Shape, keys: &'a [[Block; 2]], rng: &mut dyn CryptoRng) -> Self {
+        assert_eq!(keys.len(), shape.ots(), "as the shape says");
+        let public = [Block::random(rng), Block::random(rng)];
+        Self { shape, keys, public, generator: Doubling::new(public) }
+    }
+
+    /// Their shape.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+
+    /// As [`send`]; `finish(i, leaves)` gets the leaves of tree i as soon as they are there, which is
+    /// while they are in the cache. Returns what it makes of each tree.
+    pub fn send<T: Send>(
+        &self,
+        leaves: &mut [Block],
+        finish: impl Fn(usize, &[Block]) -> T + Sync,
+        channel: &mut Channel,
+    ) -> Result<Vec<T>> {
+        let (sums, finished): (Vec<Vec<[Block; 2]>>, Vec<T>) = self.grow(leaves, &finish).unzip();
+        channel.send_slice(GENERATOR, &self.public)?;
+        channel.send_slice(SUMS, sums.concat().as_flattened())?;
+        Ok(finished)
+    }
+
+    /// Grows the trees once more and returns what `finish` makes of each: that is quicker than to keep
+    /// their leaves where they are many.
+    pub fn again<T: Send>(
+        &self,
+        leaves: &mut [Block],
+        finish: impl Fn(usize, &[Block]) -> T + Sync,
+    ) -> Vec<T> {
+        self.grow(leaves, &finish).map(|(_, finished)| finished).collect()
+    }
+
+    /// The masked sums of each tree, and what `finish` makes of its leaves.
+    fn grow<T: Send>(
+        &self,
+        leaves: &mut [Block],
+        finish: &(impl Fn(usize, &[Block]) -> T + Sync),
+    ) -> impl IndexedParallelIterator<Item = (Vec<[Block; 2]>, T)> {
+        let shape = self.shape;
+        assert_eq!(leaves.len(), shape.total(), "as the shape says");
+        let keys = self.keys.par_chunks_exact(shape.depth());
+        let trees = leaves.par_chunks_exact_mut(shape.leaves).zip(keys).enumerate();
+        trees.with_min_len(shape.trees_per_task()).map(move |(i, (tree, keys))| {
+            (grow(&self.generator, shape, keys, tree), finish(i, tree))
+        })
+    }
 }
 
 /// The receiver's side: fills `leaves` with the leaves of all trees, zero at the punctured points.
@@ -179,7 +225,8 @@ pub fn receive(
     leaves: &mut [Block],
     channel: &mut Channel,
 ) -> Result<()> {
-    MaskedSums::receive(shape, channel)?.grow(points, keys, leaves, |_, _| ());
+    let copy = |_, grown: &mut [Block], leaves: &mut [Block]| leaves.copy_from_slice(grown);
+    MaskedSums::receive(shape, channel)?.grow(points, keys, leaves, copy);
     Ok(())
 }
 
@@ -191,7 +238,7 @@ pub struct MaskedSums {
 }
 
 impl MaskedSums {
-    /// The receiver's side of [`send_with`].
+    /// The receiver's side of [`Trees::send`].
     pub fn receive(shape: Shape, channel: &mut Channel) -> Result<Self> {
         let mut public = [Block::ZERO; 2];
         channel.recv_slice(GENERATOR, &mut public)?;
@@ -200,43 +247,19 @@ impl MaskedSums {
         Ok(Self { shape, generator: Doubling::new(public), sums })
     }
 
-    /// As [`receive`]; `finish(i, leaves)` gets the leaves of tree i as soon as they are there, which is
-    /// while they are in the cache.
+    /// As [`receive`], where `finish(i, leaves, out)` gets the leaves of tree i as soon as they are there,
+    /// which is while they are in the cache, and makes as many entries of them at the tree's place in `out`.
+    /// Returns what else it makes of each tree.
     ///
     /// # Panics
     /// As [`receive`].
-    pub fn grow(
+    pub fn grow<V: Send, T: Send>(
         &self,
         points: &[u32],
         keys: &[Block],
-        leaves: &mut [Block],
-        finish: impl Fn(usize, &mut [Block]) + Sync,
-    ) {
-        let shape = self.shape;
-        assert_eq!([keys.len(), leaves.len()], [shape.ots(), shape.total()], "as the shape says");
-        shape.assert_points(points);
-        let levels = shape.depth() - 1;
-        let keys = keys.par_chunks_exact(shape.depth());
-        let trees = leaves.par_chunks_exact_mut(shape.leaves).zip(keys).zip(points).enumerate();
-        trees.with_min_len(shape.trees_per_task()).for_each(|(i, ((tree, keys), point))| {
-            let sums = &self.sums[i * levels..][..levels];
-            grow_punctured(&self.generator, shape, *point, keys, sums, tree);
-            finish(i, tree);
-        });
-    }
-
-    /// As [`MaskedSums::grow`], where `finish(i, leaves, out)` makes something else of a tree's leaves than
-    /// to leave them where they are: as many entries, at the tree's place in `out`.
-    ///
-    /// # Panics
-    /// As [`receive`].
-    pub fn grow_into<T: Send>(
-        &self,
-        points: &[u32],
-        keys: &[Block],
-        out: &mut [T],
-        finish: impl Fn(usize, &mut [Block], &mut [T]) + Sync,
-    ) {
+        out: &mut [V],
+        finish: impl Fn(usize, &mut [Block], &mut [V]) -> T + Sync,
+    ) -> Vec<T> {
         let shape = self.shape;
         assert_eq!([keys.len(), out.len()], [shape.ots(), shape.total()], "as the shape says");
         shape.assert_points(points);
@@ -245,11 +268,12 @@ impl MaskedSums {
         let trees = out.par_chunks_exact_mut(shape.leaves).zip(keys).zip(points).enumerate();
         let room = || Zeroizing::new(vec![Block::ZERO; shape.leaves]);
         let trees = trees.with_min_len(shape.trees_per_task());
-        trees.for_each_init(room, |tree, (i, ((out, keys), point))| {
+        let grown = trees.map_init(room, |tree, (i, ((out, keys), point))| {
             let sums = &self.sums[i * levels..][..levels];
             grow_punctured(&self.generator, shape, *point, keys, sums, tree);
-            finish(i, tree, out);
+            finish(i, tree, out)
         });
+        grown.collect()
     }
 }
 

@@ -62,15 +62,15 @@ impl ExpandConvolute {
         self.dimension
     }
 
-    /// Compresses the 2k entries of `noise` to k; leaves them in the first half, and nothing of use
-    /// in the second.
-    pub fn compress<V: BinaryVector>(&self, noise: &mut [V]) {
+    /// Compresses the 2k entries of `noise` to k, of which it leaves the first `len` in front, and nothing
+    /// of use behind.
+    pub fn compress<V: BinaryVector>(&self, noise: &mut [V], len: usize) {
         assert_eq!(noise.len(), 2 * self.dimension, "twice the dimension");
         let (head, tail) = noise.split_at_mut(self.dimension);
         convolve(tail, &mut self.prg(0));
         interleave(tail, &mut self.prg(3));
         convolve(tail, &mut self.prg(1));
-        self.expand(tail, head);
+        self.expand(tail, &mut head[..len]);
     }
 
     /// Public randomness: the code is a constant.
@@ -320,7 +320,7 @@ mod tests {
             let code = ExpandConvolute::new(k, weight);
             let compress = |noise: &[u64]| {
                 let mut noise = noise.to_vec();
-                code.compress(&mut noise);
+                code.compress(&mut noise, k);
                 noise.truncate(k);
                 noise
             };
@@ -331,7 +331,7 @@ mod tests {
             assert!((0..k).all(|i| a[i] ^ b[i] == both[i]));
 
             let mut wide: Vec<Block> = sum.iter().map(|x| Block(u128::from(*x) << 40)).collect();
-            code.compress(&mut wide);
+            code.compress(&mut wide, k);
             assert!((0..k).all(|i| wide[i] == Block(u128::from(both[i]) << 40)));
         }
     }
@@ -420,7 +420,7 @@ mod tests {
         for at in (0..2 * k).step_by(37) {
             let mut noise = vec![0u64; 2 * k];
             noise[at] = 1;
-            code.compress(&mut noise);
+            code.compress(&mut noise, k);
             let ones = noise[..k].iter().filter(|x| **x == 1).count();
             if at < k {
                 assert_eq!(ones, 1);

@@ -6,7 +6,7 @@ use vesica_net::Channel;
 use vesica_oprf::rs21::malicious as oprf;
 use vesica_ot::{extension::softspoken::malicious as extension, vole::silent};
 use vesica_params::{
-    LAMBDA, lpn,
+    LAMBDA,
     okvs::{Shape, shape_over_field},
 };
 use vesica_structures::okvs::{Field, rr22::Rr22};
@@ -59,7 +59,7 @@ fn cost<V: Variant>(sizes: Sizes) -> Cost {
         _ => V::shape(sizes.receiver),
     };
     let ot = extension::setup_bytes(FIELD);
-    let vole = silent::malicious::bytes(shape.columns(), lpn::FAST, FIELD);
+    let vole = silent::malicious::bytes(shape.columns(), V::LPN, FIELD);
     let oprf = oprf::bytes(shape);
     let list = Tags::whole().list_len(sizes.sender);
     Cost {
@@ -84,7 +84,7 @@ impl<V: Variant> Sending<V> {
         let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
         channel.phase("vole");
         let shape = V::shape(sizes.receiver);
-        let oprf = oprf::Sender::setup(shape, lpn::FAST, &mut cot, channel, rng)?;
+        let oprf = oprf::Sender::setup(shape, V::LPN, &mut cot, channel, rng)?;
         Ok(Self { oprf })
     }
 }
@@ -117,7 +117,7 @@ impl<V: Variant> Receiving<V> {
         let mut cot = extension::Receiver::setup(FIELD, channel, rng)?;
         channel.phase("vole");
         let shape = V::shape(sizes.receiver);
-        let oprf = oprf::Receiver::setup(shape, lpn::FAST, &mut cot, channel, rng)?;
+        let oprf = oprf::Receiver::setup(shape, V::LPN, &mut cot, channel, rng)?;
         Ok(Self { sizes, oprf })
     }
 }

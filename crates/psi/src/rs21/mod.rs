@@ -18,7 +18,11 @@ mod semi_honest;
 use vesica_net::Channel;
 use vesica_oprf::rs21::Values;
 use vesica_ot::extension::softspoken::SmallField;
-use vesica_params::{LAMBDA, okvs::Shape};
+use vesica_params::{
+    LAMBDA,
+    lpn::{self, Lpn},
+    okvs::Shape,
+};
 use vesica_primitives::Block;
 use vesica_structures::okvs::{Codec, paxos::Paxos};
 
@@ -31,6 +35,9 @@ use crate::{Error, Items, Protocol, Result, Sizes, Status, tags::Tags};
 pub(crate) trait Variant: Send + Sync + 'static {
     /// The OKVS.
     type Store: Codec<Block>;
+
+    /// The noise of the VOLE.
+    const LPN: Lpn = lpn::FAST;
 
     /// Its shape for as many items of the receiver.
     fn shape(items: usize) -> Shape;

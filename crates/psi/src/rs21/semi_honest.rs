@@ -7,7 +7,6 @@ use vesica_ot::{
     extension::softspoken::semi_honest as extension,
     vole::{Subspace, silent},
 };
-use vesica_params::lpn;
 use vesica_primitives::Block;
 use vesica_structures::okvs::Codec;
 
@@ -41,7 +40,7 @@ pub(crate) const fn protocol<V: ShortVariant>(about: About) -> Protocol {
 fn cost<V: ShortVariant>(sizes: Sizes) -> Cost {
     let (shape, bits) = (V::shape(sizes.receiver), V::bits(sizes));
     let ot = extension::setup_bytes(FIELD);
-    let vole = silent::bytes(shape.columns(), bits, lpn::FAST, FIELD);
+    let vole = silent::bytes(shape.columns(), bits, V::LPN, FIELD);
     let list = Tags::new(sizes).list_len(sizes.sender);
     Cost {
         bytes_to_sender: (ot.to_sender + vole.to_sender + oprf::bytes(shape, bits)) as f64,
@@ -62,7 +61,7 @@ impl<V: ShortVariant, A: Subspace> Sending<V, A> {
         let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
         channel.phase("vole");
         let (shape, bits) = (V::shape(sizes.receiver), V::bits(sizes));
-        let oprf = oprf::Sender::setup(shape, bits, lpn::FAST, &mut cot, channel, rng)?;
+        let oprf = oprf::Sender::setup(shape, bits, V::LPN, &mut cot, channel, rng)?;
         Ok(Self { sizes, oprf })
     }
 }
@@ -98,7 +97,7 @@ impl<V: ShortVariant, A: Subspace> Receiving<V, A> {
         let mut cot = extension::Receiver::setup(FIELD, channel, rng)?;
         channel.phase("vole");
         let (shape, bits) = (V::shape(sizes.receiver), V::bits(sizes));
-        let oprf = oprf::Receiver::setup(shape, bits, lpn::FAST, &mut cot, channel, rng)?;
+        let oprf = oprf::Receiver::setup(shape, bits, V::LPN, &mut cot, channel, rng)?;
         Ok(Self { sizes, oprf })
     }
 }

@@ -31,8 +31,9 @@
 //!   }
 //!   ```
 //! - Trees are full: an R that knew all leaves of one would know Δ.
-//! - Step 1 makes shares of one value more, which masks R's challenge.
-//! - After step 3, R checks what it has before anything is made of it, by a challenge and an answer of 32
+//! - Step 2 makes shares of one value more, which masks R's challenge. Where that is a shorter VOLE, it
+//!   is checked as this one is.
+//! - At the end R checks what it has before anything else is made of it, by a challenge and an answer of 32
 //!   bytes; the argument stands with [`check`]. What is left to an S that deviates is to guess something
 //!   about R's noise and to be caught if it guesses wrong; what is left to an R that does is to choose its
 //!   own a.
@@ -44,15 +45,14 @@ use rand::CryptoRng;
 use vesica_net::{Channel, Result};
 use vesica_params::{Adversary, lpn::Lpn};
 use vesica_primitives::Block;
-use zeroize::Zeroizing;
 
-use super::{Noise, ReceiverShare, SenderShare};
+use super::{ReceiverShare, SenderShare, random_values};
 use crate::{
     Bytes, CotReceiver, CotSender, Malicious,
     extension::softspoken::{self, SmallField},
     noise::{
         self, Dimensions,
-        check::{self, Mask},
+        check::{self, Mask, Polynomial},
     },
 };
 
@@ -67,8 +67,11 @@ const BITS: u32 = 128;
 /// Payload bytes of a run over malicious SoftSpokenOT, without the OT's setup.
 pub fn bytes(len: usize, lpn: Lpn, field: SmallField) -> Bytes {
     let dimensions = Dimensions::full(len, lpn);
-    let values = softspoken::malicious::bytes(field, (dimensions.blocks + 1) * BITS as usize);
-    let keys = softspoken::malicious::bytes(field, dimensions.trees.ots());
+    let values = match lpn.pieces(len) {
+        1 => softspoken::malicious::bytes(field, (dimensions.blocks + 1) * BITS as usize),
+        _ => bytes(dimensions.blocks + 1, lpn, field),
+    };
+    let keys = softspoken::malicious::bytes(field, dimensions.ots());
     Bytes {
         to_sender: values.to_sender + keys.to_sender + check::BYTES.to_sender,
         to_receiver: values.to_receiver
@@ -88,13 +91,17 @@ pub fn send(
 ) -> Result<SenderShare> {
     let dimensions = Dimensions::full(len, lpn);
     // 1.
-    let shares = noise::values::send(dimensions.blocks + 1, BITS, cot, channel)?;
+    let noise = noise::Sender::new(&dimensions, cot, channel)?;
+    // 2.
+    let shares = match lpn.pieces(len) {
+        1 => noise::values::send(dimensions.blocks + 1, BITS, cot, channel)?,
+        _ => send(dimensions.blocks + 1, lpn, cot, channel, rng)?.b,
+    };
     let (mask, shares) = shares.split_last().expect("one more than blocks");
-    // 2. and 3.
-    let leaves = noise::send(&dimensions, shares, cot, channel, rng)?;
-    check::prove(cot.delta().expose()[0], &leaves, *mask, channel)?;
-    // 4.
-    Ok(SenderShare { delta: cot.delta().clone(), b: dimensions.compress(leaves, len) })
+    // 3. and 4.
+    let (b, trees) = noise.compressed(shares, channel, rng)?;
+    check::prove(cot.delta().expose()[0], &trees, *mask, channel)?;
+    Ok(SenderShare { delta: cot.delta().clone(), b })
 }
 
 /// The receiver's side of a VOLE of length `len`.
@@ -110,18 +117,26 @@ pub fn receive(
     rng: &mut dyn CryptoRng,
 ) -> Result<ReceiverShare<Block>> {
     let dimensions = Dimensions::full(len, lpn);
-    let Noise { places, values } = Noise::<Block>::random(&dimensions, BITS, rng);
-    let value = Block::random(rng);
+    let places = dimensions.places(rng);
     // 1.
-    let all = Zeroizing::new([&values[..], &[value]].concat());
-    let shares = noise::values::receive(&all, BITS, cot, channel)?;
+    let noise = noise::Receiver::new(&dimensions, &places, cot, channel)?;
+    // 2.
+    let (values, shares) = match lpn.pieces(len) {
+        1 => random_values(dimensions.blocks + 1, BITS, cot, channel, rng)?,
+        _ => receive(dimensions.blocks + 1, lpn, cot, channel, rng)?.into_parts(),
+    };
+    let (value, values) = values.split_last().expect("one more than blocks");
     let (share, shares) = shares.split_last().expect("one more than blocks");
-    let mask = Mask { value, share: *share };
-    // 2. and 3.
-    let leaves = noise::receive_with(&dimensions, &places, &values, shares, cot, channel)?;
-    check::verify(&places, &values, &leaves, &mask, channel, rng)?;
-    // 4.
-    Ok(ReceiverShare { entries: dimensions.compress(leaves, len) })
+    let mask = Mask { value: *value, share: *share };
+    // 3. and 4.
+    let polynomial = Polynomial::new(Block::random(rng), dimensions.block);
+    let keep = |i: usize, leaves: &[Block], out: &mut [_]| {
+        noise::join(places[i], values[i], leaves, out);
+        polynomial.of_block(leaves)
+    };
+    let (entries, blocks) = noise.compressed(shares, keep, channel)?;
+    check::verify(&polynomial, &blocks, &places, values, &mask, channel)?;
+    Ok(ReceiverShare { entries })
 }
 
 #[cfg(test)]
@@ -150,8 +165,9 @@ mod tests {
                     let predicted = predicted as u64;
                     (predicted..predicted + 4000 + predicted / 200).contains(&counted)
                 };
-                assert!(fits(after.0 - before.0, predicted.to_receiver));
-                assert!(fits(after.1 - before.1, predicted.to_sender));
+                let counted = [after.0 - before.0, after.1 - before.1];
+                assert!(fits(counted[0], predicted.to_receiver), "{counted:?} {predicted:?}");
+                assert!(fits(counted[1], predicted.to_sender), "{counted:?} {predicted:?}");
                 Ok::<_, vesica_net::Error>(share)
             },
             |channel| {
@@ -174,5 +190,6 @@ mod tests {
             assert_correlated(len, FAST);
         }
         assert_correlated(1000, CONSERVATIVE);
+        assert_correlated(20_011, FAST.with_piece(5000));
     }
 }

@@ -4,22 +4,19 @@
 //! R draws noise e: t blocks, each zero but for y_i in a random place α_i. With an OT extension in
 //! which S holds Δ:
 //!
-//! 1. Correlated OT on the bits of the y_i gives shares of y_i·Δ.
-//! 2. From these S and R make w and w + e·Δ, by a puncturable PRF whose keys come from random OT on
-//!    the bits of the α_i,
-//! 3. and by a correction for each block.
+//! 1. Random OT on the bits of the α_i gives the keys of puncturable PRFs.
+//! 2. Correlated OT on the bits of the y_i gives shares of y_i·Δ.
+//! 3. From these S and R make w and w + e·Δ, with the PRFs and a correction for each block.
 //! 4. Both compress by the transpose of a public code: b = G·w, c = G·(w + e·Δ), a = G·e, where a
 //!    looks random by the LPN assumption that `vesica_params::lpn` states.
+//!
+//! Where that is more than a piece ([`Lpn::piece`]), each piece has a noise of its own. Its y_i then are
+//! entries of a shorter silent VOLE instead of fresh ones, which takes fewer bytes than step 2 does, as
+//! Weng et al. (S&P 2021) extend a VOLE by another: so the y_i of long ones look random by LPN, too.
 //!
 //! The code is binary, so a stays in the subspace that the y_i are drawn from (subfield VOLE).
 
 pub mod malicious;
-
-use rand::{CryptoRng, RngExt};
-use vesica_net::{Channel, Result};
-use vesica_params::{Adversary, lpn::Lpn};
-use vesica_primitives::{Block, Delta};
-use zeroize::Zeroizing;
 
 use super::Subspace;
 use crate::{
@@ -27,6 +24,10 @@ use crate::{
     extension::softspoken::SmallField,
     noise::{self, Dimensions},
 };
+use rand::CryptoRng;
+use vesica_net::{Channel, Result};
+use vesica_params::{Adversary, lpn::Lpn};
+use vesica_primitives::{Block, Delta};
 
 /// Semi-honest: nothing checks that the trees are what they should be.
 pub const ADVERSARY: Adversary = Adversary::SemiHonest;
@@ -34,10 +35,13 @@ pub const ADVERSARY: Adversary = Adversary::SemiHonest;
 /// Payload bytes of a run over SoftSpokenOT, without the OT's setup.
 pub fn bytes(len: usize, bits: u32, lpn: Lpn, field: SmallField) -> Bytes {
     let dimensions = Dimensions::new(len, lpn);
-    let values = field.bytes(dimensions.blocks * bits as usize);
+    let values = match lpn.pieces(len) {
+        1 => Bytes { to_sender: field.bytes(dimensions.blocks * bits as usize), to_receiver: 0 },
+        _ => bytes(dimensions.blocks, bits, lpn, field),
+    };
     Bytes {
-        to_sender: values + field.bytes(dimensions.trees.ots()),
-        to_receiver: dimensions.bytes(),
+        to_sender: field.bytes(dimensions.ots()) + values.to_sender,
+        to_receiver: values.to_receiver + dimensions.bytes(),
     }
 }
 
@@ -60,6 +64,15 @@ impl<A: Subspace> ReceiverShare<A> {
     pub fn parts(&self) -> impl Iterator<Item = (A, Block)> {
         self.entries.iter().map(|joint| A::part(*joint))
     }
+
+    /// a and c.
+    fn into_parts(self) -> (Wiped<A>, Wiped<Block>) {
+        let mut parts = (Wiped::zeros(self.entries.len()), Wiped::zeros(self.entries.len()));
+        for ((a, c), entry) in parts.0.iter_mut().zip(parts.1.iter_mut()).zip(self.parts()) {
+            (*a, *c) = entry;
+        }
+        parts
+    }
 }
 
 /// The sender's side of a VOLE of length `len` whose a has `bits` bits.
@@ -73,11 +86,15 @@ pub fn send(
 ) -> Result<SenderShare> {
     let dimensions = Dimensions::new(len, lpn);
     // 1.
-    let shares = noise::values::send(dimensions.blocks, bits, cot, channel)?;
-    // 2. and 3.
-    let leaves = noise::send(&dimensions, &shares, cot, channel, rng)?;
-    // 4.
-    Ok(SenderShare { delta: cot.delta().clone(), b: dimensions.compress(leaves, len) })
+    let noise = noise::Sender::new(&dimensions, cot, channel)?;
+    // 2.
+    let shares = match lpn.pieces(len) {
+        1 => noise::values::send(dimensions.blocks, bits, cot, channel)?,
+        _ => send(dimensions.blocks, bits, lpn, cot, channel, rng)?.b,
+    };
+    // 3. and 4.
+    let (b, _) = noise.compressed(&shares, channel, rng)?;
+    Ok(SenderShare { delta: cot.delta().clone(), b })
 }
 
 /// The receiver's side of a VOLE of length `len` whose a has `bits` bits.
@@ -94,35 +111,37 @@ pub fn receive<A: Subspace>(
 ) -> Result<ReceiverShare<A>> {
     assert!(bits <= A::BITS, "{bits} bits fit the subspace");
     let dimensions = Dimensions::new(len, lpn);
-    let noise = Noise::<A>::random(&dimensions, bits, rng);
+    let places = dimensions.places(rng);
     // 1.
-    let shares = noise::values::receive(&noise.values, bits, cot, channel)?;
-    // 2. and 3.
-    let Noise { places, values } = noise;
-    let leaves = noise::receive_with(&dimensions, &places, &values, &shares, cot, channel)?;
-    // 4.
-    Ok(ReceiverShare { entries: dimensions.compress(leaves, len) })
+    let noise = noise::Receiver::new(&dimensions, &places, cot, channel)?;
+    // 2.
+    let (values, shares) = match lpn.pieces(len) {
+        1 => random_values::<A>(dimensions.blocks, bits, cot, channel, rng)?,
+        _ => receive(dimensions.blocks, bits, lpn, cot, channel, rng)?.into_parts(),
+    };
+    // 3. and 4.
+    let keep = |i, leaves: &[Block], out: &mut [_]| noise::join(places[i], values[i], leaves, out);
+    let (entries, _) = noise.compressed(&shares, keep, channel)?;
+    Ok(ReceiverShare { entries })
 }
 
-/// The noise, by its places α_i and values y_i.
-struct Noise<A: Subspace> {
-    places: Zeroizing<Vec<u32>>,
-    values: Zeroizing<Vec<A>>,
-}
-
-impl<A: Subspace> Noise<A> {
-    fn random(dimensions: &Dimensions, bits: u32, rng: &mut dyn CryptoRng) -> Self {
-        let blocks = 0..dimensions.blocks;
-        let place = |_| rng.random_range(0..dimensions.block as u32);
-        let places = Zeroizing::new(blocks.clone().map(place).collect());
-        let value = |_| A::truncate(Block::random(rng), bits);
-        Self { places, values: Zeroizing::new(blocks.map(value).collect()) }
-    }
+/// Random y_i of `bits` bits, and shares of y_i·Δ from correlated OT.
+fn random_values<A: Subspace>(
+    blocks: usize,
+    bits: u32,
+    cot: &mut impl CotReceiver,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<(Wiped<A>, Wiped<Block>)> {
+    let mut values = Wiped::zeros(blocks);
+    values.fill_with(|| A::truncate(Block::random(rng), bits));
+    let shares = noise::values::receive(&values, bits, cot, channel)?;
+    Ok((values, shares))
 }
 
 #[cfg(test)]
 mod tests {
-    use rand::{SeedableRng, rngs::StdRng};
+    use rand::{RngExt, SeedableRng, rngs::StdRng};
     use vesica_params::lpn::{CONSERVATIVE, FAST};
     use vesica_primitives::gf;
 
@@ -171,6 +190,10 @@ mod tests {
         }
         assert_correlated::<u64>(3000, 64, FAST);
         assert_correlated::<u64>(3000, 41, CONSERVATIVE);
+        // Many pieces, whose values come from a VOLE of several pieces itself.
+        for len in [5001, 20_011] {
+            assert_correlated::<u64>(len, 60, FAST.with_piece(2500));
+        }
         assert_correlated::<Block>(3000, 128, FAST);
     }
 
@@ -195,12 +218,14 @@ mod tests {
         let compressed = |blocks: usize, rng: &mut StdRng| {
             let len = 5000;
             let dimensions = Dimensions::new(len, Lpn { blocks, ..FAST });
-            let noise = Noise::<A>::random(&dimensions, bits, rng);
-            let mut sparse = Wiped::<A>::zeros(dimensions.trees.total());
-            for (i, (place, value)) in noise.places.iter().zip(&*noise.values).enumerate() {
-                sparse[i * dimensions.block + *place as usize] = *value;
+            let mut sparse = Wiped::<A>::zeros(dimensions.blocks * dimensions.block);
+            for (i, place) in dimensions.places(rng).iter().enumerate() {
+                let value = A::truncate(Block::random(rng), bits);
+                sparse[i * dimensions.block + *place as usize] = value;
             }
-            dimensions.compress(sparse, len)
+            dimensions.code.compress(&mut sparse, len);
+            sparse.truncate(len);
+            sparse
         };
         for _ in 0..5 {
             assert_eq!(rank(&compressed(FAST.blocks, rng), bits, rng), bits);

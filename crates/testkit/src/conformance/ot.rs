@@ -12,8 +12,8 @@ use crate::two_party::{self, Link};
 /// Numbers of OTs: none, one, around the width of a block, and one more than whole chunks.
 const SIZES: [usize; 7] = [0, 1, 127, 128, 129, 1000, (1 << 16) + 1];
 
-/// Numbers of base OTs: few, around a batch of elements, and around the bits of Δ.
-const BASE_SIZES: [usize; 8] = [0, 1, 2, 32, 33, 127, 128, 129];
+/// Numbers of base OTs: few, more than a batch of elements, and around the bits of Δ.
+const BASE_SIZES: [usize; 7] = [0, 1, 2, 33, 127, 128, 129];
 
 /// Lengths of chosen messages in bytes: shorter than a block, a block, and more.
 const MESSAGE_LENS: [usize; 3] = [1, 16, 1000];

@@ -10,9 +10,9 @@
 //! 4. S outputs s_j = H(i, j, r, A, B, a·(B − j·A)); R outputs s_c = H(i, c, r, A, B, b·A). R refuses an r
 //!    that does not fit the commitment.
 //!
-//! B is uniform whatever c is, so R's choice is hidden unconditionally (with short exponents it only looks
-//! uniform, and the choice is hidden as [`ffdhe3072`](vesica_primitives::group::Ffdhe3072) says). An R that
-//! knew both a·B and a·B − a·A would know a·A = a²·G, which is as hard as the Diffie–Hellman problem.
+//! B is uniform whatever c is, so R's choice is hidden unconditionally (computationally in groups with
+//! [short exponents](Group::random_scalar)). An R that knew both a·B and a·B − a·A would know
+//! a·A = a²·G, which is as hard as the Diffie–Hellman problem.
 //!
 //! Deviation from the paper: r. Without it an R that deviates sees A first and can try one B after another
 //! until it likes its seed. With it each seed is a hash of r, which S has fixed before it sees B and which
@@ -21,14 +21,14 @@
 //!
 //! **Why nothing malicious is built on this.** The paper claims security against malicious parties; its proof
 //! has gaps (Genç, Iovino and Rial, eprint 2017/370; Hauck and Loss, eprint 2017/1011, who mend it for static
-//! corruption under a gap assumption). A simulator learns the choice of an R that
-//! deviates only when R computes its seed, which may be after it has seen what its peer did with the seeds.
-//! The commitment does not change that, and whether an OT extension on top still keeps what it promises is
-//! not settled; [`mr19`](super::mr19) has a proof for just that use.
+//! corruption under a gap assumption). A simulator learns the choice of an R that deviates only when R
+//! computes its seed, which may be after it has seen what its peer did with the seeds. The commitment does
+//! not change that, and whether an OT extension on top still keeps what it promises is not settled;
+//! [`mr19`](super::mr19) has a proof for just that use.
 
 use std::marker::PhantomData;
 
-use bytemuck::Zeroable;
+use bytemuck::{Pod, Zeroable};
 use rand::CryptoRng;
 use rayon::prelude::*;
 use subtle::{Choice, ConditionallySelectable};
@@ -128,7 +128,7 @@ fn commit(r: &[u8; LEN]) -> [u8; LEN] {
 }
 
 /// What the sender said: r and A.
-fn said(r: &[u8; LEN], point: &impl bytemuck::Pod) -> Vec<u8> {
+fn said(r: &[u8; LEN], point: &impl Pod) -> Vec<u8> {
     [r, bytemuck::bytes_of(point)].concat()
 }
 

@@ -1,8 +1,9 @@
 //! Endemic oblivious transfer of Masny and Rindal (CCS 2019), §5.1, over any group of prime order.
 //!
 //! Random OTs whose messages depend on both parties; secure against malicious parties in the random
-//! oracle model under the Diffie–Hellman assumption. The two flights are independent of each other,
-//! so this could take one round; here M waits for the other, which spares a change of direction.
+//! oracle model under the Diffie–Hellman assumption (with [short exponents](Group::random_scalar) in groups
+//! that have them). The two flights are independent of each other, so this could take one round; here M
+//! waits for the other, which spares a change of direction.
 //!
 //! For the i-th of n OTs, with choice c:
 //!
@@ -17,7 +18,7 @@
 
 use std::marker::PhantomData;
 
-use bytemuck::Zeroable;
+use bytemuck::{Pod, Zeroable};
 use rand::CryptoRng;
 use rayon::prelude::*;
 use subtle::{Choice, ConditionallySelectable};
@@ -108,6 +109,6 @@ fn hash_to_group<G: Group>(i: usize, j: usize, other: &G::Encoded) -> G::Element
     G::hash("vesica mr19 mask v1", &input)
 }
 
-fn transcript<'a, E: bytemuck::Pod>(m: &'a E, pairs: &'a [[E; 2]]) -> Transcript<'a, [E; 2]> {
+fn transcript<'a, E: Pod>(m: &'a E, pairs: &'a [[E; 2]]) -> Transcript<'a, [E; 2]> {
     Transcript { domain: "vesica mr19 output v1", sender: bytemuck::bytes_of(m), receiver: pairs }
 }

@@ -9,15 +9,15 @@
 //! 3. S outputs s_0 = H(i, 0, transcript, a·P_0) and s_1 = H(i, 1, transcript, a·C − a·P_0); R outputs
 //!    s_c = H(i, c, transcript, k·A).
 //!
-//! P_0 is uniform whatever c is, so R's choice is hidden unconditionally (with short exponents it only looks
-//! uniform, and the choice is hidden as [`ffdhe3072`](vesica_primitives::group::Ffdhe3072) says). An R that knew both a·P_0
-//! and a·P_1 would know their sum a·C, a Diffie–Hellman problem. That argument does not give a
-//! simulator for every R, so nothing malicious is built on this. A is fresh for each call, which makes
-//! the two flights independent of each other; A is sent second, which spares a change of direction.
+//! P_0 is uniform whatever c is, so R's choice is hidden unconditionally (computationally in groups with
+//! [short exponents](Group::random_scalar)). An R that knew both a·P_0 and a·P_1 would know their sum
+//! a·C, a Diffie–Hellman problem. That argument does not give a simulator for every R, so nothing malicious
+//! is built on this. A is fresh for each call, which makes the two flights independent of each other; A is
+//! sent second, which spares a change of direction.
 
 use std::marker::PhantomData;
 
-use bytemuck::Zeroable;
+use bytemuck::{Pod, Zeroable};
 use rand::CryptoRng;
 use subtle::{Choice, ConditionallySelectable};
 use vesica_net::{Channel, Result};
@@ -90,7 +90,7 @@ fn constant_part<G: Group>() -> G::Element {
     G::hash("vesica np01 constant v1", &[])
 }
 
-fn transcript<'a, E: bytemuck::Pod>(point: &'a E, points: &'a [E]) -> Transcript<'a, E> {
+fn transcript<'a, E: Pod>(point: &'a E, points: &'a [E]) -> Transcript<'a, E> {
     Transcript {
         domain: "vesica np01 output v1",
         sender: bytemuck::bytes_of(point),

@@ -3,7 +3,8 @@
 //! Products are encoded in batches, which wants them divided by the factor of the
 //! [group](vesica_primitives::group::Group); such quotients are called parts here.
 
-use bytemuck::Pod;
+use bytemuck::{Pod, Zeroable};
+use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::{Channel, Result};
 use vesica_primitives::{Bits, Seed, group::Group, hash::truncate};
@@ -69,10 +70,10 @@ pub(super) fn encode_parts<G: Group, const K: usize>(
     batches.collect()
 }
 
-/// As many secret exponents.
+/// `n` secret exponents.
 pub(super) fn random_scalars<G: Group>(
     n: usize,
-    rng: &mut dyn rand::CryptoRng,
+    rng: &mut dyn CryptoRng,
 ) -> Vec<Zeroizing<G::Scalar>> {
     (0..n).map(|_| Zeroizing::new(G::random_scalar(rng))).collect()
 }
@@ -98,7 +99,7 @@ pub(super) fn recv_element<G: Group>(
     label: &'static str,
     channel: &mut Channel,
 ) -> Result<(G::Encoded, G::Element)> {
-    let mut encoded = [<G::Encoded as bytemuck::Zeroable>::zeroed()];
+    let mut encoded = [G::Encoded::zeroed()];
     channel.recv_slice(label, &mut encoded)?;
     Ok((encoded[0], decode_all::<G>(label, &encoded, channel)?[0]))
 }

@@ -16,7 +16,8 @@
 //! short exponents of at least 275 bits. [`Group::random_scalar`] draws 280. With them g^s is not uniform
 //! but indistinguishable from uniform if discrete logarithms with short exponents are hard, and the
 //! decisional Diffie–Hellman problem stays hard if it is with long ones (Koshiba and Kurosawa, PKC 2004).
-//! What hides something behind g^s unconditionally in other groups does so computationally here.
+//! What hides something behind g^s unconditionally in other groups does so computationally here. A peer
+//! cannot learn parts of a short exponent by elements of small order, because there are none.
 
 use std::{iter, sync::LazyLock};
 
@@ -87,6 +88,9 @@ static WINDOWS: LazyLock<Vec<[Residue; 1 << WINDOW]>> = LazyLock::new(|| {
 });
 
 /// The group of RFC 7919's ffdhe3072: prime order, encodings of 384 bytes, about 125 bits of security.
+///
+/// Random exponents are short, 280 bits. That products with them look uniform is the assumption that
+/// discrete logarithms with short exponents are hard, beside that of Diffie and Hellman.
 #[derive(Debug)]
 pub struct Ffdhe3072;
 

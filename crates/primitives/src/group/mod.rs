@@ -29,7 +29,8 @@ pub trait Group: Send + Sync + 'static {
     /// An element's bytes on the wire.
     type Encoded: Pod + Ord + ConditionallySelectable + Zeroize + std::fmt::Debug + Send + Sync;
 
-    /// A random exponent other than 0: uniform, or as long as it takes to be as good as that.
+    /// A random exponent other than 0: uniform; or short where products are slow, so that those with it
+    /// only look uniform, under an assumption that the group's documentation names.
     fn random_scalar(rng: &mut dyn CryptoRng) -> Self::Scalar;
 
     /// 1 / s.

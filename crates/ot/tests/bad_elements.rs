@@ -122,8 +122,9 @@ fn equal_elements_give_unequal_seeds<B: BaseOt>(messages: &Messages) {
         messages.sender.iter().try_for_each(|label| channel.recv_into(label, &mut [0; 32]))
     };
     let send = |channel: &mut Channel, rng: &mut StdRng| B::send(OTS, channel, rng);
-    let (_, pairs) = between(Link::Memory.connect(), PATIENCE, receiver, send);
-    let pairs = pairs.unwrap();
+    let (_, Ok(pairs)) = between(Link::Memory.connect(), PATIENCE, receiver, send) else {
+        panic!("equal elements are no deviation");
+    };
     let seeds = pairs.as_flattened().iter().map(|seed| *seed.expose());
     assert_eq!(seeds.collect::<HashSet<_>>().len(), 2 * OTS);
 }

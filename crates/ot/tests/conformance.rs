@@ -1,26 +1,34 @@
 //! Every oblivious transfer runs the suites of its flavour.
 
 use vesica_ot::{
-    base::{BaseOt, mr19::Mr19, np01::Np01},
+    base::{BaseOt, co15::Co15, mr19::Mr19, np01::Np01},
     extension::{
         alsz13, silent,
         softspoken::{SmallField, malicious, semi_honest},
     },
 };
 use vesica_params::lpn::BITS;
-use vesica_primitives::group::Ristretto;
+use vesica_primitives::group::{Ffdhe3072, Group, Ristretto};
 use vesica_testkit::conformance::ot;
 
 const FIELD: SmallField = SmallField::new(8);
 
-#[test]
-fn mr19() {
-    ot::base(Mr19::<Ristretto>::send, Mr19::<Ristretto>::receive);
+/// All base OTs over one group, at most `most` of them a call.
+fn base<G: Group>(most: usize) {
+    ot::base(most, Np01::<G>::send, Np01::<G>::receive);
+    ot::base(most, Co15::<G>::send, Co15::<G>::receive);
+    ot::base(most, Mr19::<G>::send, Mr19::<G>::receive);
 }
 
 #[test]
-fn np01() {
-    ot::base(Np01::<Ristretto>::send, Np01::<Ristretto>::receive);
+fn base_over_ristretto() {
+    base::<Ristretto>(129);
+}
+
+/// Few, because exponentiations are slow.
+#[test]
+fn base_over_ffdhe3072() {
+    base::<Ffdhe3072>(33);
 }
 
 #[test]

@@ -3,8 +3,8 @@
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use vesica_ot::{
-    CotReceiver, CotSender, Error,
-    base::{BaseOt, mr19::Mr19, np01::Np01},
+    Bytes, CotReceiver, CotSender, Error,
+    base::{BaseOt, co15::Co15, mr19::Mr19, np01::Np01},
     extension::{
         alsz13, silent as silent_ot,
         softspoken::{SmallField, malicious, semi_honest},
@@ -12,7 +12,10 @@ use vesica_ot::{
     vole::silent,
 };
 use vesica_params::lpn::{BITS, FAST};
-use vesica_primitives::{Bits, group::Ristretto};
+use vesica_primitives::{
+    Bits,
+    group::{Ffdhe3072, Ristretto},
+};
 use vesica_testkit::transcript::{self, Transcripts, again_with_portable_kernels, check_baseline};
 
 fn base<B: BaseOt>(choices: &Bits) -> Transcripts {
@@ -85,8 +88,12 @@ fn equal_the_baseline() {
     let few = Bits::random(99, rng);
     check_baseline(&[
         ("alsz13", alsz13(&choices, &messages)),
+        ("co15", base::<Co15<Ristretto>>(&few)),
+        ("co15-ffdhe3072", base::<Co15<Ffdhe3072>>(&few)),
         ("mr19", base::<Mr19<Ristretto>>(&few)),
+        ("mr19-ffdhe3072", base::<Mr19<Ffdhe3072>>(&few)),
         ("np01", base::<Np01<Ristretto>>(&few)),
+        ("np01-ffdhe3072", base::<Np01<Ffdhe3072>>(&few)),
         ("silent-ot", silent_ot(&choices)),
         ("silent-vole", silent_vole(20_011)),
         ("silent-vole-malicious", silent_vole_malicious(20_011)),
@@ -98,12 +105,29 @@ fn portable_kernels_send_the_same() {
     again_with_portable_kernels("equal_the_baseline");
 }
 
+/// As [`lengths_do_not_depend_on_inputs`], and they add up to what [`BaseOt::bytes`] says.
+fn base_lengths<B: BaseOt>() {
+    for n in [0, 7] {
+        let zeros = base::<B>(&Bits::zeros(n));
+        assert_eq!(zeros.shape(), base::<B>(&(0..n).map(|_| true).collect()).shape());
+        let bytes = Bytes {
+            to_sender: zeros.receiver.payload_bytes(),
+            to_receiver: zeros.sender.payload_bytes(),
+        };
+        assert_eq!(bytes, B::bytes(n));
+    }
+}
+
 #[test]
 fn lengths_do_not_depend_on_inputs() {
     let ones = |n: usize| (0..n).map(|_| true).collect::<Bits>();
     let (none, all) = (Bits::zeros(50), ones(50));
-    assert_eq!(base::<Mr19<Ristretto>>(&none).shape(), base::<Mr19<Ristretto>>(&all).shape());
-    assert_eq!(base::<Np01<Ristretto>>(&none).shape(), base::<Np01<Ristretto>>(&all).shape());
+    base_lengths::<Np01<Ristretto>>();
+    base_lengths::<Np01<Ffdhe3072>>();
+    base_lengths::<Co15<Ristretto>>();
+    base_lengths::<Co15<Ffdhe3072>>();
+    base_lengths::<Mr19<Ristretto>>();
+    base_lengths::<Mr19<Ffdhe3072>>();
     assert_eq!(silent_ot(&none).shape(), silent_ot(&all).shape());
     let n = 200;
     let zeros = alsz13(&Bits::zeros(n), &vec![0; 80 * n]);

@@ -1,7 +1,9 @@
 //! Base OTs: random OTs of one seed each, by public-key cryptography.
 
+pub mod co15;
 pub mod mr19;
 pub mod np01;
+mod seeds;
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};
@@ -27,7 +29,8 @@ pub trait BaseOt {
     /// The receiver's side of as many OTs as there are choices: the chosen seed of each.
     ///
     /// # Errors
-    /// A deviation where the sender sends what is no group element.
+    /// A deviation where the sender sends what is no group element, or does not open what it
+    /// committed to.
     fn receive(choices: &Bits, channel: &mut Channel, rng: &mut dyn CryptoRng)
     -> Result<Vec<Seed>>;
 }

@@ -1,37 +1,38 @@
 //! Oblivious transfer of Naor and Pinkas (SODA 2001), §3, over any group of prime order, for random
 //! OTs. Semi-honest here; half the work and half the bytes of [`mr19`](super::mr19).
 //!
-//! C is a group element whose discrete logarithm nobody knows: twice the hash of a constant. For the i-th
-//! of n OTs, with choice c:
+//! C is a group element whose discrete logarithm nobody knows: the hash of a constant, times the group's
+//! factor. For the i-th of n OTs, with choice c:
 //!
 //! 1. S → R: A = a·G, once for all.
 //! 2. R → S: P_0, where P_c = k·G and P_0 + P_1 = C.
 //! 3. S outputs s_0 = H(i, 0, transcript, a·P_0) and s_1 = H(i, 1, transcript, a·C − a·P_0); R outputs
 //!    s_c = H(i, c, transcript, k·A).
 //!
-//! P_0 is uniform whatever c is, so R's choice is hidden unconditionally. An R that knew both a·P_0
-//! and a·P_1 would know their sum a·C, a Diffie–Hellman problem. That argument does not give a
-//! simulator for every R, so nothing malicious is built on this. A is fresh for each call, which makes
-//! the two flights independent of each other; A is sent second, which spares a change of direction.
+//! P_0 is uniform whatever c is, so R's choice is hidden unconditionally (computationally in groups with
+//! [short exponents](Group::random_scalar)). An R that knew both a·P_0 and a·P_1 would know their sum
+//! a·C, a Diffie–Hellman problem. That argument does not give a simulator for every R, so nothing malicious
+//! is built on this. A is fresh for each call, which makes the two flights independent of each other; A is
+//! sent second, which spares a change of direction.
 
 use std::marker::PhantomData;
 
+use bytemuck::{Pod, Zeroable};
 use rand::CryptoRng;
-use rayon::prelude::*;
 use subtle::{Choice, ConditionallySelectable};
 use vesica_net::{Channel, Result};
 use vesica_params::Adversary;
-use vesica_primitives::{Bits, Seed, group::Group, hash::truncate};
+use vesica_primitives::{Bits, Seed, group::Group};
 use zeroize::Zeroizing;
 
-use super::BaseOt;
+use super::{
+    BaseOt,
+    seeds::{Transcript, decode_all, encode_parts, random_scalars, recv_element},
+};
 use crate::Bytes;
 
 const POINT: &str = "np01/sender-point";
 const POINTS: &str = "np01/receiver-points";
-
-/// OTs that one thread takes at least, and whose elements are encoded together.
-const BATCH: usize = 64;
 
 /// The protocol over the group `G`.
 pub struct Np01<G>(PhantomData<G>);
@@ -49,30 +50,18 @@ impl<G: Group> BaseOt for Np01<G> {
         let a = Zeroizing::new(G::random_scalar(rng));
         let point = G::encode(&G::mul_generator(&a));
         // 2.
-        let mut points = vec![point; n];
+        let mut points = vec![G::Encoded::zeroed(); n];
         channel.recv_slice(POINTS, &mut points)?;
         channel.send_slice(POINT, &[point])?;
         channel.flush()?;
-        // 3. Half of each product, because it is encoded by doubling.
-        let half = Zeroizing::new(G::halve(&a));
-        let sum = Zeroizing::new(G::mul(&half_constant::<G>(), &a));
-        let batches = points.par_chunks(BATCH).enumerate();
-        let seeds: Option<Vec<Vec<[Seed; 2]>>> = batches
-            .map(|(batch, points)| {
-                let products = points.iter().map(|p| Some(G::mul(&G::decode(p)?, &half)));
-                let products = products.map(|zero| zero.map(|zero| [zero, G::sub(&sum, &zero)]));
-                let products = Zeroizing::new(products.collect::<Option<Vec<_>>>()?);
-                let shared = Zeroizing::new(G::encode_doubles(products.as_flattened()));
-                let pairs = shared.as_chunks::<2>().0.iter().zip(points).enumerate();
-                let hashed = pairs.map(|(i, (pair, of))| {
-                    let i = batch * BATCH + i;
-                    [0, 1].map(|j| output::<G>(i, j, &point, of, &pair[j]))
-                });
-                Some(hashed.collect())
-            })
-            .collect();
-        let seeds = seeds.ok_or_else(|| channel.malformed(POINTS, "not a group element"))?;
-        Ok(seeds.into_iter().flatten().collect())
+        // 3.
+        let decoded = decode_all::<G>(POINTS, &points, channel)?;
+        let part = Zeroizing::new(G::divide(&a));
+        let sum = Zeroizing::new(G::mul(&constant_part::<G>(), &a));
+        Ok(transcript(&point, &points).pairs::<G>(|i| {
+            let zero = G::mul(&decoded[i], &part);
+            [zero, G::sub(&sum, &zero)]
+        }))
     }
 
     fn receive(
@@ -80,66 +69,31 @@ impl<G: Group> BaseOt for Np01<G> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<Seed>> {
-        // 2. Halves, as above.
-        let halves: Vec<_> =
-            (0..choices.len()).map(|_| Zeroizing::new(G::random_scalar(rng))).collect();
-        let sum = half_constant::<G>();
-        let points: Vec<Vec<G::Encoded>> = halves
-            .par_chunks(BATCH)
-            .enumerate()
-            .map(|(batch, halves)| {
-                let own = halves.iter().enumerate().map(|(i, half)| {
-                    let chosen = G::mul_generator(half);
-                    let other = G::sub(&sum, &chosen);
-                    let choice = Choice::from(choices.get(batch * BATCH + i));
-                    G::Element::conditional_select(&chosen, &other, choice)
-                });
-                G::encode_doubles(&own.collect::<Vec<_>>())
-            })
-            .collect();
-        let points = points.concat();
+        // 2. What is drawn is the part of k, for P_0 is encoded as a multiple too.
+        let parts = random_scalars::<G>(choices.len(), rng);
+        let sum = constant_part::<G>();
+        let points = encode_parts::<G, 1>(choices.len(), |i| {
+            let chosen = G::mul_generator(&parts[i]);
+            let other = G::sub(&sum, &chosen);
+            [G::Element::conditional_select(&chosen, &other, Choice::from(choices.get(i)))]
+        });
         channel.send_slice(POINTS, &points)?;
-        channel.flush()?;
         // 1.
-        let mut point = [<G::Encoded as bytemuck::Zeroable>::zeroed()];
-        channel.recv_slice(POINT, &mut point)?;
-        let [point] = point;
-        let decoded =
-            G::decode(&point).ok_or_else(|| channel.malformed(POINT, "not a group element"))?;
+        let (point, decoded) = recv_element::<G>(POINT, channel)?;
         // 3.
-        let batches = halves.par_chunks(BATCH).zip(points.par_chunks(BATCH)).enumerate();
-        let seeds: Vec<Vec<Seed>> = batches
-            .map(|(batch, (halves, points))| {
-                let products = halves.iter().map(|half| G::mul(&decoded, half));
-                let products = Zeroizing::new(products.collect::<Vec<_>>());
-                let shared = Zeroizing::new(G::encode_doubles(&products));
-                let outputs = shared.iter().zip(points).enumerate().map(|(i, (shared, of))| {
-                    let i = batch * BATCH + i;
-                    output::<G>(i, choices.get(i).into(), &point, of, shared)
-                });
-                outputs.collect()
-            })
-            .collect();
-        Ok(seeds.into_iter().flatten().collect())
+        Ok(transcript(&point, &points).chosen::<G>(choices, &decoded, &parts))
     }
 }
 
-/// C / 2.
-fn half_constant<G: Group>() -> G::Element {
+/// The part of C.
+fn constant_part<G: Group>() -> G::Element {
     G::hash("vesica np01 constant v1", &[])
 }
 
-fn output<G: Group>(
-    i: usize,
-    j: usize,
-    sender_point: &G::Encoded,
-    receiver_point: &G::Encoded,
-    shared: &G::Encoded,
-) -> Seed {
-    let mut hasher = blake3::Hasher::new_derive_key("vesica np01 output v1");
-    hasher.update(&(i as u64).to_le_bytes()).update(&[j as u8]);
-    for element in [sender_point, receiver_point, shared] {
-        hasher.update(bytemuck::bytes_of(element));
+fn transcript<'a, E: Pod>(point: &'a E, points: &'a [E]) -> Transcript<'a, E> {
+    Transcript {
+        domain: "vesica np01 output v1",
+        sender: bytemuck::bytes_of(point),
+        receiver: points,
     }
-    Seed::new(truncate(&hasher.finalize()))
 }

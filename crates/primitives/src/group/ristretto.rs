@@ -35,7 +35,8 @@ impl Group for Ristretto {
         scalar.invert()
     }
 
-    fn halve(scalar: &Scalar) -> Scalar {
+    /// F is 2: the double of a point is encoded without a square root.
+    fn divide(scalar: &Scalar) -> Scalar {
         scalar * *HALF
     }
 
@@ -62,8 +63,8 @@ impl Group for Ristretto {
         left + right
     }
 
-    fn sub(left: &RistrettoPoint, right: &RistrettoPoint) -> RistrettoPoint {
-        left - right
+    fn negate(element: &RistrettoPoint) -> RistrettoPoint {
+        -element
     }
 
     fn encode(element: &RistrettoPoint) -> [u8; 32] {
@@ -71,7 +72,7 @@ impl Group for Ristretto {
     }
 
     /// One inversion serves all.
-    fn encode_doubles(elements: &[RistrettoPoint]) -> Vec<[u8; 32]> {
+    fn encode_multiples(elements: &[RistrettoPoint]) -> Vec<[u8; 32]> {
         let encoded = RistrettoPoint::double_and_compress_batch(elements);
         encoded.into_iter().map(|encoded| encoded.to_bytes()).collect()
     }

@@ -12,8 +12,8 @@ use crate::two_party::{self, Link};
 /// Numbers of OTs: none, one, around the width of a block, and one more than whole chunks.
 const SIZES: [usize; 7] = [0, 1, 127, 128, 129, 1000, (1 << 16) + 1];
 
-/// Numbers of base OTs.
-const BASE_SIZES: [usize; 6] = [0, 1, 2, 127, 128, 129];
+/// Numbers of base OTs: few, more than a batch of elements, and around the bits of Δ.
+const BASE_SIZES: [usize; 7] = [0, 1, 2, 33, 127, 128, 129];
 
 /// Lengths of chosen messages in bytes: shorter than a block, a block, and more.
 const MESSAGE_LENS: [usize; 3] = [1, 16, 1000];
@@ -178,17 +178,19 @@ pub type BaseSender = fn(usize, &mut Channel, &mut dyn CryptoRng) -> Result<Vec<
 /// The receiver of base OTs: the chosen seed of each pair.
 pub type BaseReceiver = fn(&Bits, &mut Channel, &mut dyn CryptoRng) -> Result<Vec<Seed>>;
 
-/// Base OTs, over memory and TCP.
-pub fn base(send: BaseSender, receive: BaseReceiver) {
-    let cases = || BASE_SIZES.into_iter().flat_map(|n| Choices::ALL.map(|choices| (n, choices)));
+/// Base OTs, over memory and TCP and with either party listening; at most `most` of them a call.
+pub fn base(most: usize, send: BaseSender, receive: BaseReceiver) {
+    let sizes = || BASE_SIZES.into_iter().filter(|&n| n <= most);
+    let cases = || sizes().flat_map(|n| Choices::ALL.map(|choices| (n, choices)));
     let send_all = |channel: &mut Channel, rng: &mut StdRng| {
         cases().map(|(n, _)| send(n, channel, rng)).collect::<Result<Vec<_>>>()
     };
     let receive_all = |channel: &mut Channel, rng: &mut StdRng| {
-        cases().map(|(n, choices)| receive(&choices.make(n), channel, rng)).collect::<Result<_>>()
+        cases()
+            .map(|(n, choices)| receive(&choices.make(n), channel, rng))
+            .collect::<Result<Vec<_>>>()
     };
-    for link in [Link::Memory, Link::Tcp] {
-        let (sent, received): (_, Vec<Vec<Seed>>) = two_party::run(link, send_all, receive_all);
+    let check = |sent: Vec<Vec<[Seed; 2]>>, received: Vec<Vec<Seed>>| {
         let mut seen = HashSet::new();
         for (((n, choices), pairs), chosen) in cases().zip(sent).zip(received) {
             assert_eq!([pairs.len(), chosen.len()], [n; 2]);
@@ -198,7 +200,13 @@ pub fn base(send: BaseSender, receive: BaseReceiver) {
                 assert!(fresh, "{n} {choices:?}: a seed comes twice");
             }
         }
+    };
+    for link in [Link::Memory, Link::Tcp] {
+        let (sent, received) = two_party::run(link, send_all, receive_all);
+        check(sent, received);
     }
+    let (received, sent) = two_party::run(Link::Tcp, receive_all, send_all);
+    check(sent, received);
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 //! Where millions are made, memory that is fresh from the operating system costs more than the OTs
 //! in it: the functions that end in `_into` fill memory of the caller's.
 
+use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::{Channel, Result};
 use vesica_params::Adversary;
@@ -58,6 +59,31 @@ impl CorrelationHash {
             _ => Function::Plain(CorrelationRobust::new(key)),
         };
         Self { function, next: 0 }
+    }
+
+    /// The hash of a new session, whose key the party with Δ draws, which it protects, and sends
+    /// under this label.
+    pub(crate) fn draw(
+        adversary: Adversary,
+        label: &'static str,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self> {
+        let key = Block::random(rng);
+        channel.send_slice(label, &[key])?;
+        channel.flush()?;
+        Ok(Self::new(adversary, key))
+    }
+
+    /// The other side of [`CorrelationHash::draw`].
+    pub(crate) fn learn(
+        adversary: Adversary,
+        label: &'static str,
+        channel: &mut Channel,
+    ) -> Result<Self> {
+        let mut key = [Block::ZERO];
+        channel.recv_slice(label, &mut key)?;
+        Ok(Self::new(adversary, key[0]))
     }
 
     /// Both outputs of each of the next OTs. The correlated blocks q_j come in the upper half of

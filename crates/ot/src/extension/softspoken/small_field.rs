@@ -7,7 +7,13 @@ use vesica_primitives::{Block, Delta, Seed, aes::Prg, block::add_to};
 use zeroize::Zeroizing;
 
 use super::SmallField;
-use crate::{base::BaseOt, extension::columns::CHUNK_ROWS, pprf};
+#[cfg(test)]
+use crate::extension::checked::Deviant;
+use crate::{
+    base::BaseOt,
+    extension::columns::{CHUNK_ROWS, ColumnReceiver, ColumnSender},
+    pprf,
+};
 
 const CORRECTIONS: &str = "softspoken/corrections";
 
@@ -119,15 +125,12 @@ pub struct Sender {
     streams: Vec<Prg>,
 }
 
-impl Sender {
-    /// Δ, 128 bits.
-    pub fn delta(&self) -> &Delta {
+impl ColumnSender for Sender {
+    fn delta(&self) -> &Delta {
         &self.delta
     }
 
-    /// Fills `columns` with the columns q of the next rows, as many as blocks, one of 128 after the
-    /// other.
-    pub fn extend(&mut self, columns: &mut [Block], channel: &mut Channel) -> Result<()> {
+    fn correlate(&mut self, columns: &mut [Block], channel: &mut Channel) -> Result<()> {
         let (field, delta) = (self.field, &self.delta);
         let len = columns.len() / 128;
         let mut corrections = vec![Block::ZERO; field.chunks() * len];
@@ -195,10 +198,8 @@ pub struct Receiver {
     streams: Vec<Prg>,
 }
 
-impl Receiver {
-    /// Fills `columns` with the columns t of the next rows, as many as blocks, one of 128 after the
-    /// other, for a choice a row.
-    pub fn extend(
+impl ColumnReceiver for Receiver {
+    fn correlate(
         &mut self,
         choices: &[Block],
         columns: &mut [Block],
@@ -207,8 +208,10 @@ impl Receiver {
         let corrections = self.correct(choices, columns);
         channel.send_slice(CORRECTIONS, &corrections)
     }
+}
 
-    /// As [`Receiver::extend`]; returns what is to be sent.
+impl Receiver {
+    /// Fills `columns` with the columns t of the next rows; returns the corrections.
     fn correct(&mut self, choices: &[Block], columns: &mut [Block]) -> Vec<Block> {
         let field = self.field;
         let len = choices.len();
@@ -231,15 +234,9 @@ impl Receiver {
     }
 }
 
-/// What a receiver that deviates sends in tests.
 #[cfg(test)]
-impl Receiver {
-    pub fn field(&self) -> SmallField {
-        self.field
-    }
-
-    /// As [`Receiver::extend`], with corrections that are changed before they go out.
-    pub fn extend_falsely(
+impl Deviant for Receiver {
+    fn correlate_falsely(
         &mut self,
         choices: &[Block],
         columns: &mut [Block],

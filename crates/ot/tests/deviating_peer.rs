@@ -126,14 +126,9 @@ fn iknp03() {
     extension(iknp03::Sender::setup, iknp03::Receiver::setup);
 }
 
+/// With a stock that holds for some of the OTs, so that KOS15 runs before and in between.
 #[test]
-fn kos15() {
-    extension(kos15::Sender::setup, kos15::Receiver::setup);
-}
-
-/// With a stock that holds for some of the OTs.
-#[test]
-fn precomputed() {
+fn precomputed_over_kos15() {
     extension(
         |channel, rng| {
             let mut ot = precomputed::Sender::new(kos15::Sender::setup(channel, rng)?);

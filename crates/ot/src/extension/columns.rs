@@ -10,7 +10,8 @@
 //!
 //! IKNP03 sends both masked columns ([`iknp03`](super::iknp03)); this sends half of that. Matrices are
 //! handled in chunks of [`CHUNK_ROWS`] rows, so that one stays in the second-level cache and both
-//! parties work at once.
+//! parties work at once. A chunk of 128 columns is left to one thread, which fills a network of some
+//! Gb/s; wider ones are shared.
 //!
 //! [`ColumnSender`] and [`ColumnReceiver`] are what this has in common, for the code that repeats a
 //! choice 128 times, with other ways to the same columns: [`unchecked`](super::unchecked) and
@@ -118,6 +119,7 @@ impl ColumnSender for Sender {
     }
 
     fn correlate(&mut self, columns: &mut [Block], channel: &mut Channel) -> Result<()> {
+        debug_assert_eq!(self.prgs.len(), 128, "one for each bit of the repetition code");
         self.extend_into(columns, channel)
     }
 }
@@ -126,6 +128,8 @@ impl ColumnSender for Sender {
 pub struct Receiver {
     /// G(k_i^0) and G(k_i^1) for each column.
     pub(super) prgs: Vec<[Prg; 2]>,
+    /// The columns u of the last rows, of which only the room matters.
+    sent: Vec<Block>,
 }
 
 impl Receiver {
@@ -137,7 +141,7 @@ impl Receiver {
     ) -> Result<Self> {
         let seeds: Vec<[Seed; 2]> = B::send(width, channel, rng)?;
         let prgs = seeds.iter().map(|pair| [Prg::new(&pair[0]), Prg::new(&pair[1])]).collect();
-        Ok(Self { prgs })
+        Ok(Self { prgs, sent: Vec::new() })
     }
 
     /// The columns t of the next `rows` rows (a multiple of 128), one after the other.
@@ -150,7 +154,7 @@ impl Receiver {
     ) -> Result<Vec<Block>> {
         let mut kept = vec![Block::ZERO; self.prgs.len() * rows / 128];
         let sent = self.mask(codeword_column, &mut kept);
-        channel.send_slice(COLUMNS, &sent)?;
+        channel.send_slice(COLUMNS, sent)?;
         Ok(kept)
     }
 
@@ -159,18 +163,18 @@ impl Receiver {
         &mut self,
         codeword_column: impl Fn(usize) -> &'a [Block] + Sync,
         kept: &mut [Block],
-    ) -> Vec<Block> {
+    ) -> &mut [Block] {
         let column = kept.len() / self.prgs.len();
-        let mut sent = vec![Block::ZERO; kept.len()];
+        self.sent.resize(kept.len(), Block::ZERO);
         let columns = kept.par_chunks_exact_mut(column).with_min_len(MIN_COLUMNS);
-        let columns = columns.zip(sent.par_chunks_exact_mut(column)).zip(&mut self.prgs);
+        let columns = columns.zip(self.sent.par_chunks_exact_mut(column)).zip(&mut self.prgs);
         columns.enumerate().for_each(|(i, ((t, u), [zero, one]))| {
             zero.fill(t);
             one.fill(u);
             add_to(u, t);
             add_to(u, codeword_column(i));
         });
-        sent
+        &mut self.sent
     }
 }
 
@@ -181,8 +185,9 @@ impl ColumnReceiver for Receiver {
         columns: &mut [Block],
         channel: &mut Channel,
     ) -> Result<()> {
+        debug_assert_eq!(self.prgs.len(), 128, "one for each bit of the repetition code");
         let sent = self.mask(|_| choices, columns);
-        channel.send_slice(COLUMNS, &sent)
+        channel.send_slice(COLUMNS, sent)
     }
 }
 
@@ -195,11 +200,12 @@ impl super::checked::Deviant for Receiver {
         change: impl FnOnce(&mut [Block]),
         channel: &mut Channel,
     ) -> Result<()> {
-        let mut sent = self.mask(|_| choices, columns);
-        change(&mut sent);
-        channel.send_slice(COLUMNS, &sent)
+        let sent = self.mask(|_| choices, columns);
+        change(sent);
+        channel.send_slice(COLUMNS, sent)
     }
 }
 
-/// Columns that one thread takes at least: fewer are not worth handing over.
-pub(super) const MIN_COLUMNS: usize = 32;
+/// Columns that one thread takes at least. To hand work to a thread and to wait for it takes some
+/// microseconds, in which 128 columns of a chunk are done.
+pub(super) const MIN_COLUMNS: usize = 128;

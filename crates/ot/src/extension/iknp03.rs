@@ -53,7 +53,7 @@ impl Sender {
     /// Step 1, and agreement on the session's public hash key.
     pub fn setup(channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         let seeds = columns::Sender::setup::<Base>(KAPPA as usize, channel, rng)?;
-        Self::new(Unmasked(seeds), SESSION, channel, rng)
+        Self::new(Unmasked { seeds, received: Vec::new() }, SESSION, channel, rng)
     }
 }
 
@@ -65,26 +65,30 @@ impl Receiver {
     pub fn setup(channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         let seeds = columns::Receiver::setup::<Base>(KAPPA as usize, channel, rng)?;
         let matrix = Prg::new(&Seed::random(rng));
-        Self::new(Masked { seeds, matrix }, SESSION, channel)
+        Self::new(Masked { seeds, matrix, sent: Vec::new() }, SESSION, channel)
     }
 }
 
 /// The columns of the party with Δ.
-pub struct Unmasked(columns::Sender);
+pub struct Unmasked {
+    seeds: columns::Sender,
+    /// Of the last rows; only the room matters.
+    received: Vec<Block>,
+}
 
 impl ColumnSender for Unmasked {
     fn delta(&self) -> &Delta {
-        &self.0.delta
+        &self.seeds.delta
     }
 
     /// Step 3.
     fn correlate(&mut self, columns: &mut [Block], channel: &mut Channel) -> Result<()> {
         let len = columns.len() / KAPPA as usize;
-        let mut received = vec![Block::ZERO; 2 * columns.len()];
-        channel.recv_slice(COLUMNS, &mut received)?;
-        let columns::Sender { delta, prgs } = &mut self.0;
+        self.received.resize(2 * columns.len(), Block::ZERO);
+        channel.recv_slice(COLUMNS, &mut self.received)?;
+        let columns::Sender { delta, prgs } = &mut self.seeds;
         let columns = columns.par_chunks_exact_mut(len).with_min_len(MIN_COLUMNS);
-        let columns = columns.zip(received.par_chunks_exact(2 * len)).zip(prgs);
+        let columns = columns.zip(self.received.par_chunks_exact(2 * len)).zip(prgs);
         columns.enumerate().for_each(|(i, ((q, pair), prg))| {
             let (zeros, ones) = pair.split_at(len);
             let mask = Block::mask(delta.bit(i));
@@ -102,6 +106,8 @@ pub struct Masked {
     seeds: columns::Receiver,
     /// T, column by column of each chunk.
     matrix: Prg,
+    /// Of the last rows; only the room matters.
+    sent: Vec<Block>,
 }
 
 impl ColumnReceiver for Masked {
@@ -115,8 +121,8 @@ impl ColumnReceiver for Masked {
         let len = choices.len();
         debug_assert!(columns.len() == KAPPA as usize * len && columns.len() <= CHUNK_ROWS);
         self.matrix.fill(columns);
-        let mut sent = vec![Block::ZERO; 2 * columns.len()];
-        let pairs = sent.par_chunks_exact_mut(2 * len).with_min_len(MIN_COLUMNS);
+        self.sent.resize(2 * columns.len(), Block::ZERO);
+        let pairs = self.sent.par_chunks_exact_mut(2 * len).with_min_len(MIN_COLUMNS);
         let pairs = pairs.zip(columns.par_chunks_exact(len)).zip(&mut self.seeds.prgs);
         pairs.for_each(|((pair, t), [zero, one])| {
             let (zeros, ones) = pair.split_at_mut(len);
@@ -126,6 +132,6 @@ impl ColumnReceiver for Masked {
             add_to(ones, t);
             add_to(ones, choices);
         });
-        channel.send_slice(COLUMNS, &sent)
+        channel.send_slice(COLUMNS, &self.sent)
     }
 }

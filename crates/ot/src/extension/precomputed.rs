@@ -131,7 +131,7 @@ impl<C: CotSender> CotSender for Sender<C> {
 pub struct Receiver<C> {
     cot: C,
     stock: Stock,
-    /// The random choices of the stock, used ones included.
+    /// The random choices of the stock. A block of them is wiped when the last one in it is used.
     choices: Zeroizing<Vec<Block>>,
     rng: Stream,
 }

@@ -58,8 +58,8 @@ const WIDTH: usize = 128;
 const CHALLENGE: &str = "extension/challenge";
 const ANSWER: &str = "extension/answer";
 
-/// Columns that one thread takes at least: fewer are not worth handing over.
-const MIN_COLUMNS: usize = 32;
+/// Columns that one thread hashes.
+const TASK_COLUMNS: usize = 32;
 
 /// log2 of the probability that a receiver with different choices in some of `chunks` chunks of Δ
 /// passes for `rows` OTs other than by guessing those chunks: at most C(chunks, 2)·(B − 1)/2^128,
@@ -288,10 +288,12 @@ impl<'a> Columns<'a> {
 
     fn hash(&self, hash: &UniversalHash) -> [Block; WIDTH] {
         let mut sums = [Block::ZERO; WIDTH];
-        for piece in self.whole.chunks_exact(CHUNK_ROWS).chain(self.tail.chunks(CHUNK_ROWS)) {
-            let columns = piece.par_chunks_exact(piece.len() / WIDTH).with_min_len(MIN_COLUMNS);
-            columns.zip(&mut sums).for_each(|(column, sum)| *sum = hash.append(*sum, column));
-        }
+        sums.par_chunks_mut(TASK_COLUMNS).enumerate().for_each(|(i, sums)| {
+            for piece in self.whole.chunks_exact(CHUNK_ROWS).chain(self.tail.chunks(CHUNK_ROWS)) {
+                let columns = piece.chunks_exact(piece.len() / WIDTH).skip(i * TASK_COLUMNS);
+                columns.zip(&mut *sums).for_each(|(column, sum)| *sum = hash.append(*sum, column));
+            }
+        });
         sums
     }
 

@@ -9,6 +9,7 @@
 //! Where millions are made, memory that is fresh from the operating system costs more than the OTs
 //! in it: the functions that end in `_into` fill memory of the caller's.
 
+use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::{Channel, Result};
 use vesica_params::Adversary;
@@ -16,7 +17,7 @@ use vesica_primitives::{
     Bits, Block, Delta, Seed,
     aes::{CorrelationRobust, Prg, TweakableCorrelationRobust},
 };
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 const MESSAGES: &str = "ot/messages";
 
@@ -26,11 +27,8 @@ const MESSAGE_CHUNK_BYTES: usize = 1 << 20;
 /// OTs that are hashed together: fit the first-level cache.
 const HASH_BATCH: usize = 128;
 
-/// OTs that are handed to the threads together: fit the second-level cache.
-const HASH_CHUNK: usize = 1 << 12;
-
 /// Batches that one thread takes at least: fewer are not worth handing over.
-const MIN_HASH_BATCHES: usize = 8;
+const MIN_HASH_BATCHES: usize = 32;
 
 /// An extension whose promises hold against a party that deviates, on its side of the protocol and
 /// on the other. A protocol that needs that asks for `CotSender + Malicious`, and then a semi-honest
@@ -60,33 +58,52 @@ impl CorrelationHash {
         Self { function, next: 0 }
     }
 
+    /// The hash of a new session, whose key the party with Δ draws, which it protects, and sends
+    /// under this label.
+    pub(crate) fn draw(
+        adversary: Adversary,
+        label: &'static str,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self> {
+        let key = Block::random(rng);
+        channel.send_slice(label, &[key])?;
+        channel.flush()?;
+        Ok(Self::new(adversary, key))
+    }
+
+    /// The other side of [`CorrelationHash::draw`].
+    pub(crate) fn learn(
+        adversary: Adversary,
+        label: &'static str,
+        channel: &mut Channel,
+    ) -> Result<Self> {
+        let mut key = [Block::ZERO];
+        channel.recv_slice(label, &mut key)?;
+        Ok(Self::new(adversary, key[0]))
+    }
+
     /// Both outputs of each of the next OTs. The correlated blocks q_j come in the upper half of
     /// `pairs`, which spares a vector of their own.
-    pub(crate) fn apply_both(&mut self, delta: Block, pairs: &mut [[Block; 2]]) {
-        let n = pairs.len();
-        let first = self.advance(n);
-        let blocks = pairs.as_flattened_mut();
-        let mut correlated = vec![Block::ZERO; HASH_CHUNK.min(n)];
-        // From the front: the pairs of the OTs below `done` take the place of rows below it at most.
-        for done in (0..n).step_by(HASH_CHUNK) {
-            let rows = &mut correlated[..HASH_CHUNK.min(n - done)];
-            rows.copy_from_slice(&blocks[n + done..][..rows.len()]);
-            let (pairs, _) = blocks[2 * done..][..2 * rows.len()].as_chunks_mut::<2>();
-            let batches = pairs.par_chunks_mut(HASH_BATCH).zip(rows.par_chunks(HASH_BATCH));
+    pub(crate) fn apply_both(&mut self, delta: Block, mut pairs: &mut [[Block; 2]]) {
+        let mut first = self.advance(pairs.len());
+        // The first half of the pairs takes the place of no row, and what is left looks the same.
+        while pairs.len() > HASH_BATCH {
+            let (n, half) = (pairs.len(), pairs.len() / 2);
+            let (done, left) = pairs.split_at_mut(half);
+            let rows = &left.as_flattened()[n - 2 * half..][..half];
+            let batches = done.par_chunks_mut(HASH_BATCH).zip(rows.par_chunks(HASH_BATCH));
             let batches = batches.enumerate().with_min_len(MIN_HASH_BATCHES);
             batches.for_each(|(i, (pairs, rows))| {
-                let mut sides = [[Block::ZERO; HASH_BATCH]; 2];
-                let [zeros, ones] = sides.each_mut().map(|side| &mut side[..rows.len()]);
-                zeros.copy_from_slice(rows);
-                ones.iter_mut().zip(rows).for_each(|(one, row)| *one = *row ^ delta);
-                let first = first + (done + i * HASH_BATCH) as u64;
-                self.function.apply(first, zeros);
-                self.function.apply(first, ones);
-                for ((pair, zero), one) in pairs.iter_mut().zip(zeros).zip(ones) {
-                    *pair = [*zero, *one];
-                }
+                self.function.apply_both(first + (i * HASH_BATCH) as u64, delta, rows, pairs);
             });
+            (first, pairs) = (first + half as u64, left);
         }
+        let mut rows = [Block::ZERO; HASH_BATCH];
+        let rows = &mut rows[..pairs.len()];
+        rows.copy_from_slice(&pairs.as_flattened()[pairs.len()..]);
+        self.function.apply_both(first, delta, rows, pairs);
+        rows.zeroize();
     }
 
     /// The chosen output of each of the next OTs, in the place of the correlated block t_j.
@@ -112,6 +129,19 @@ impl Function {
         match self {
             Self::Plain(hash) => hash.apply(blocks),
             Self::Tweakable(hash) => hash.apply(first.into(), blocks),
+        }
+    }
+
+    /// Both outputs of each of a batch of OTs from number `first` on.
+    fn apply_both(&self, first: u64, delta: Block, rows: &[Block], pairs: &mut [[Block; 2]]) {
+        let mut sides = [[Block::ZERO; HASH_BATCH]; 2];
+        let [zeros, ones] = sides.each_mut().map(|side| &mut side[..rows.len()]);
+        zeros.copy_from_slice(rows);
+        ones.iter_mut().zip(rows).for_each(|(one, row)| *one = *row ^ delta);
+        self.apply(first, zeros);
+        self.apply(first, ones);
+        for ((pair, zero), one) in pairs.iter_mut().zip(zeros).zip(ones) {
+            *pair = [*zero, *one];
         }
     }
 }

@@ -7,10 +7,9 @@ use std::{thread, time::Duration};
 use rand::{CryptoRng, SeedableRng, rngs::StdRng};
 use vesica_net::{Channel, Result, transport::memory};
 use vesica_ot::{
-    CotReceiver, CotSender, Malicious,
+    CotReceiver, CotSender,
     extension::softspoken::{SmallField, malicious, semi_honest},
 };
-use vesica_params::Adversary;
 use vesica_primitives::{Bits, Block};
 
 const SIZES: [usize; 7] = [0, 1, 127, 128, 129, 1000, (1 << 16) + 1];
@@ -123,18 +122,4 @@ fn malicious_for_every_k() {
             assert!(fits(bytes, payload, messages), "k = {k}, n = {n}: {bytes}");
         }
     }
-}
-
-#[test]
-fn only_the_malicious_ones_are_called_so() {
-    fn adversaries<S: CotSender + Malicious, R: CotReceiver + Malicious>(
-        _: Setup<S>,
-        _: Setup<R>,
-    ) -> [Adversary; 2] {
-        [S::ADVERSARY, R::ADVERSARY]
-    }
-    let both = adversaries(malicious::Sender::setup, malicious::Receiver::setup);
-    assert_eq!(both, [Adversary::Malicious; 2]);
-    assert_eq!(semi_honest::Sender::ADVERSARY, Adversary::SemiHonest);
-    assert_eq!(semi_honest::Receiver::ADVERSARY, Adversary::SemiHonest);
 }

@@ -1,12 +1,13 @@
 //! What each oblivious transfer sends is what it sent before, with every set of kernels, and its
 //! length does not depend on choices or messages.
 
-use rand::{RngExt, SeedableRng, rngs::StdRng};
+use rand::{CryptoRng, RngExt, SeedableRng, rngs::StdRng};
+use vesica_net::Channel;
 use vesica_ot::{
-    Bytes, CotReceiver, CotSender, Error,
+    Bytes, CotReceiver, CotSender, Error, Result,
     base::{BaseOt, co15::Co15, mr19::Mr19, np01::Np01},
     extension::{
-        alsz13, silent as silent_ot,
+        alsz13, iknp03, kos15, precomputed, silent as silent_ot,
         softspoken::{SmallField, malicious, semi_honest},
     },
     vole::silent,
@@ -25,14 +26,67 @@ fn base<B: BaseOt>(choices: &Bits) -> Transcripts {
     )
 }
 
+/// Makes one party of an OT extension.
+type Setup<Party> = fn(&mut Channel, &mut dyn CryptoRng) -> Result<Party>;
+
 /// Chosen messages of 40 bytes, which run through every flavour below.
-fn alsz13(choices: &Bits, messages: &[u8]) -> Transcripts {
+fn extension<S: CotSender, R: CotReceiver>(
+    sender: Setup<S>,
+    receiver: Setup<R>,
+    choices: &Bits,
+    messages: &[u8],
+) -> Transcripts {
     transcript::of(
-        |channel, rng| alsz13::Sender::setup(channel, rng)?.send_chosen(messages, 40, channel),
+        |channel, rng| sender(channel, rng)?.send_chosen(messages, 40, channel),
+        |channel, rng| receiver(channel, rng)?.receive_chosen(choices, 40, channel).map(drop),
+    )
+}
+
+fn alsz13(choices: &Bits, messages: &[u8]) -> Transcripts {
+    extension(alsz13::Sender::setup, alsz13::Receiver::setup, choices, messages)
+}
+
+fn iknp03(choices: &Bits, messages: &[u8]) -> Transcripts {
+    extension(iknp03::Sender::setup, iknp03::Receiver::setup, choices, messages)
+}
+
+fn kos15(choices: &Bits, messages: &[u8]) -> Transcripts {
+    extension(kos15::Sender::setup, kos15::Receiver::setup, choices, messages)
+}
+
+fn softspoken(choices: &Bits, messages: &[u8]) -> Transcripts {
+    extension(
+        |channel, rng| semi_honest::Sender::setup(SmallField::new(3), channel, rng),
+        |channel, rng| semi_honest::Receiver::setup(SmallField::new(3), channel, rng),
+        choices,
+        messages,
+    )
+}
+
+fn softspoken_malicious(choices: &Bits, messages: &[u8]) -> Transcripts {
+    extension(
+        |channel, rng| malicious::Sender::setup(SmallField::new(2), channel, rng),
+        |channel, rng| malicious::Receiver::setup(SmallField::new(2), channel, rng),
+        choices,
+        messages,
+    )
+}
+
+/// With a stock that holds for some of the OTs.
+fn precomputed(choices: &Bits, messages: &[u8]) -> Transcripts {
+    extension(
         |channel, rng| {
-            alsz13::Receiver::setup(channel, rng)?.receive_chosen(choices, 40, channel)?;
-            Ok::<_, Error>(())
+            let mut ot = precomputed::Sender::new(kos15::Sender::setup(channel, rng)?);
+            ot.prepare(100, channel)?;
+            Ok(ot)
         },
+        |channel, rng| {
+            let mut ot = precomputed::Receiver::new(kos15::Receiver::setup(channel, rng)?, rng);
+            ot.prepare(100, channel)?;
+            Ok(ot)
+        },
+        choices,
+        messages,
     )
 }
 
@@ -90,13 +144,18 @@ fn equal_the_baseline() {
         ("alsz13", alsz13(&choices, &messages)),
         ("co15", base::<Co15<Ristretto>>(&few)),
         ("co15-ffdhe3072", base::<Co15<Ffdhe3072>>(&few)),
+        ("iknp03", iknp03(&choices, &messages)),
+        ("kos15", kos15(&choices, &messages)),
         ("mr19", base::<Mr19<Ristretto>>(&few)),
         ("mr19-ffdhe3072", base::<Mr19<Ffdhe3072>>(&few)),
         ("np01", base::<Np01<Ristretto>>(&few)),
         ("np01-ffdhe3072", base::<Np01<Ffdhe3072>>(&few)),
+        ("precomputed", precomputed(&choices, &messages)),
         ("silent-ot", silent_ot(&choices)),
         ("silent-vole", silent_vole(20_011)),
         ("silent-vole-malicious", silent_vole_malicious(20_011)),
+        ("softspoken", softspoken(&choices, &messages)),
+        ("softspoken-malicious", softspoken_malicious(&choices, &messages)),
     ]);
 }
 
@@ -130,6 +189,82 @@ fn lengths_do_not_depend_on_inputs() {
     base_lengths::<Mr19<Ffdhe3072>>();
     assert_eq!(silent_ot(&none).shape(), silent_ot(&all).shape());
     let n = 200;
-    let zeros = alsz13(&Bits::zeros(n), &vec![0; 80 * n]);
-    assert_eq!(zeros.shape(), alsz13(&ones(n), &vec![255; 80 * n]).shape());
+    let extensions: [fn(&Bits, &[u8]) -> Transcripts; 6] =
+        [alsz13, iknp03, kos15, precomputed, softspoken, softspoken_malicious];
+    for extension in extensions {
+        let zeros = extension(&Bits::zeros(n), &vec![0; 80 * n]);
+        assert_eq!(zeros.shape(), extension(&ones(n), &vec![255; 80 * n]).shape());
+    }
+}
+
+/// Setup and a call of random OT of some sizes.
+fn predicted<S: CotSender, R: CotReceiver>(
+    sender: Setup<S>,
+    receiver: Setup<R>,
+    setup: Bytes,
+    bytes: impl Fn(usize) -> Bytes,
+) {
+    for n in [0, 1, 127, 128, 129, 5001] {
+        let transcripts = transcript::of(
+            |channel, rng| sender(channel, rng)?.send_random(n, channel),
+            |channel, rng| receiver(channel, rng)?.receive_random(&Bits::zeros(n), channel),
+        );
+        let sent = Bytes {
+            to_sender: transcripts.receiver.payload_bytes(),
+            to_receiver: transcripts.sender.payload_bytes(),
+        };
+        let call = bytes(n);
+        let expected = Bytes {
+            to_sender: setup.to_sender + call.to_sender,
+            to_receiver: setup.to_receiver + call.to_receiver,
+        };
+        assert_eq!(sent, expected, "{n} OTs");
+    }
+}
+
+#[test]
+fn bytes_are_what_formulas_say() {
+    predicted(iknp03::Sender::setup, iknp03::Receiver::setup, iknp03::setup_bytes(), iknp03::bytes);
+    predicted(alsz13::Sender::setup, alsz13::Receiver::setup, alsz13::setup_bytes(), alsz13::bytes);
+    predicted(kos15::Sender::setup, kos15::Receiver::setup, kos15::setup_bytes(), kos15::bytes);
+    predicted(
+        |channel, rng| semi_honest::Sender::setup(FIELD, channel, rng),
+        |channel, rng| semi_honest::Receiver::setup(FIELD, channel, rng),
+        semi_honest::setup_bytes(FIELD),
+        |n| semi_honest::bytes(FIELD, n),
+    );
+    predicted(
+        |channel, rng| malicious::Sender::setup(FIELD, channel, rng),
+        |channel, rng| malicious::Receiver::setup(FIELD, channel, rng),
+        malicious::setup_bytes(FIELD),
+        |n| malicious::bytes(FIELD, n),
+    );
+    // A stock that holds for every size: what comes on top is online.
+    const STOCK: usize = 5001;
+    let (setup, offline) = (kos15::setup_bytes(), kos15::bytes(STOCK));
+    predicted(
+        |channel, rng| {
+            let mut ot = precomputed::Sender::new(kos15::Sender::setup(channel, rng)?);
+            ot.prepare(STOCK, channel)?;
+            Ok(ot)
+        },
+        |channel, rng| {
+            let mut ot = precomputed::Receiver::new(kos15::Receiver::setup(channel, rng)?, rng);
+            ot.prepare(STOCK, channel)?;
+            Ok(ot)
+        },
+        Bytes {
+            to_sender: setup.to_sender + offline.to_sender,
+            to_receiver: setup.to_receiver + offline.to_receiver,
+        },
+        precomputed::bytes,
+    );
+}
+
+/// Where IKNP03 sends both masked columns, ours send one.
+#[test]
+fn alsz13_sends_half_of_iknp03() {
+    for n in [1, 129, 1 << 20] {
+        assert_eq!(2 * alsz13::bytes(n).to_sender, iknp03::bytes(n).to_sender);
+    }
 }

@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use rand::{SeedableRng, rngs::StdRng};
 use vesica_net::{Channel, Result};
-use vesica_ot::{CorrelationHash, CotReceiver, CotSender};
+use vesica_ot::{CorrelationHash, CotReceiver, CotSender, Malicious};
 use vesica_params::Adversary;
 use vesica_primitives::{Bits, Block, Delta, Seed, aes::Prg, hash::truncate};
 use vesica_psi::Items;
@@ -41,6 +41,10 @@ pub struct OtReceiver(Trusted);
 pub fn ot(seed: u64) -> (OtSender, OtReceiver) {
     (OtSender(Trusted::new(seed)), OtReceiver(Trusted::new(seed)))
 }
+
+impl Malicious for OtSender {}
+
+impl Malicious for OtReceiver {}
 
 impl CotSender for OtSender {
     const ADVERSARY: Adversary = Adversary::Malicious;

@@ -8,96 +8,50 @@
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};
 use vesica_params::{Adversary, KAPPA};
-use vesica_primitives::{Bits, Block, Delta, group::Ristretto, matrix::columns_to_rows};
+use vesica_primitives::group::Ristretto;
 
-use super::columns::{self, CHUNK_ROWS};
+use super::{columns, unchecked};
 use crate::{
+    Bytes,
     base::{BaseOt, np01::Np01},
-    flavour::{CorrelationHash, CotReceiver, CotSender},
 };
 
 /// The base OTs underneath.
 type Base = Np01<Ristretto>;
 
 /// Semi-honest: nothing checks that a receiver repeats one choice bit along a row.
-pub const ADVERSARY: Adversary = Adversary::weakest(&[Base::ADVERSARY, Adversary::SemiHonest]);
+pub const ADVERSARY: Adversary = Adversary::weakest(&[Base::ADVERSARY, unchecked::ADVERSARY]);
 
 const SESSION: &str = "alsz13/session";
 
-/// The party with Δ, 128 bits.
-pub struct Sender {
-    columns: columns::Sender,
-    hash: CorrelationHash,
+/// Payload bytes of the setup.
+pub fn setup_bytes() -> Bytes {
+    super::setup_bytes::<Base>(KAPPA as usize)
 }
+
+/// Payload bytes of a call of `n` correlated or random OTs, all of them to the sender.
+pub fn bytes(n: usize) -> Bytes {
+    Bytes { to_sender: columns::bytes(KAPPA as usize, n), to_receiver: 0 }
+}
+
+/// The party with Δ, 128 bits.
+pub type Sender = unchecked::Sender<columns::Sender>;
 
 impl Sender {
     /// Step 1, and agreement on the session's public hash key.
     pub fn setup(channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         let columns = columns::Sender::setup::<Base>(KAPPA as usize, channel, rng)?;
-        let key = Block::random(rng);
-        channel.send_slice(SESSION, &[key])?;
-        channel.flush()?;
-        Ok(Self { columns, hash: CorrelationHash::new(ADVERSARY, key) })
-    }
-}
-
-impl CotSender for Sender {
-    const ADVERSARY: Adversary = ADVERSARY;
-
-    fn delta(&self) -> &Delta {
-        self.columns.delta()
-    }
-
-    fn hash(&mut self) -> &mut CorrelationHash {
-        &mut self.hash
-    }
-
-    fn send_correlated_into(&mut self, out: &mut [Block], channel: &mut Channel) -> Result<()> {
-        for rows in out.chunks_mut(CHUNK_ROWS) {
-            let padded = rows.len().next_multiple_of(128);
-            let q = self.columns.extend(padded, channel)?;
-            columns_to_rows(&q, padded, rows, 1);
-        }
-        Ok(())
+        Self::new(columns, SESSION, channel, rng)
     }
 }
 
 /// The party with choices.
-pub struct Receiver {
-    columns: columns::Receiver,
-    hash: CorrelationHash,
-}
+pub type Receiver = unchecked::Receiver<columns::Receiver>;
 
 impl Receiver {
     /// Step 1, and agreement on the session's public hash key.
     pub fn setup(channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         let columns = columns::Receiver::setup::<Base>(KAPPA as usize, channel, rng)?;
-        let mut key = [Block::ZERO];
-        channel.recv_slice(SESSION, &mut key)?;
-        Ok(Self { columns, hash: CorrelationHash::new(ADVERSARY, key[0]) })
-    }
-}
-
-impl CotReceiver for Receiver {
-    const ADVERSARY: Adversary = ADVERSARY;
-
-    fn hash(&mut self) -> &mut CorrelationHash {
-        &mut self.hash
-    }
-
-    fn receive_correlated_into(
-        &mut self,
-        choices: &Bits,
-        out: &mut [Block],
-        channel: &mut Channel,
-    ) -> Result<()> {
-        assert_eq!(choices.len(), out.len(), "a block for each choice");
-        let choices = choices.blocks().chunks(CHUNK_ROWS / 128);
-        for (rows, choices) in out.chunks_mut(CHUNK_ROWS).zip(choices) {
-            let padded = 128 * choices.len();
-            let t = self.columns.extend(padded, |_| choices, channel)?;
-            columns_to_rows(&t, padded, rows, 1);
-        }
-        Ok(())
+        Self::new(columns, SESSION, channel)
     }
 }

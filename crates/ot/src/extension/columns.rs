@@ -8,8 +8,14 @@
 //!   the codeword of the receiver's j-th word. The receiver keeps t_i = G(k_i^0).
 //! - The sender computes q_i = Δ_i·u_i ⊕ G(k_i^{Δ_i}), so that row j is q_j = t_j ⊕ (c_j ∧ Δ).
 //!
-//! IKNP03 sends both masked columns; this sends half of that. Matrices are handled in chunks of
-//! [`CHUNK_ROWS`] rows, so that one stays in the second-level cache and both parties work at once.
+//! IKNP03 sends both masked columns ([`iknp03`](super::iknp03)); this sends half of that. Matrices are
+//! handled in chunks of [`CHUNK_ROWS`] rows, so that one stays in the second-level cache and both
+//! parties work at once. A chunk of 128 columns is left to one thread, which fills a network of some
+//! Gb/s; wider ones are shared.
+//!
+//! [`ColumnSender`] and [`ColumnReceiver`] are what this has in common, for the code that repeats a
+//! choice 128 times, with other ways to the same columns: [`unchecked`](super::unchecked) and
+//! [`checked`](super::checked) make correlated OT of any of them.
 
 use rand::CryptoRng;
 use rayon::prelude::*;
@@ -22,6 +28,27 @@ use crate::base::BaseOt;
 pub const CHUNK_ROWS: usize = 4096;
 
 const COLUMNS: &str = "extension/columns";
+
+/// The party with Δ, 128 bits, in any extension whose rows are q_j = t_j ⊕ c_j·Δ.
+pub trait ColumnSender {
+    /// Δ, 128 bits.
+    fn delta(&self) -> &Delta;
+
+    /// Fills `columns` with the 128 columns q of the next rows, one after the other. There are as
+    /// many rows as blocks: a multiple of 128, at most [`CHUNK_ROWS`].
+    fn correlate(&mut self, columns: &mut [Block], channel: &mut Channel) -> Result<()>;
+}
+
+/// The party with choices in any such extension.
+pub trait ColumnReceiver {
+    /// As [`ColumnSender::correlate`], for the columns t; `choices` has a bit for each row.
+    fn correlate(
+        &mut self,
+        choices: &[Block],
+        columns: &mut [Block],
+        channel: &mut Channel,
+    ) -> Result<()>;
+}
 
 /// Sizes of the chunks in which `rows` rows are handled: all but the last have [`CHUNK_ROWS`], and
 /// the last is rounded up to a multiple of 128.
@@ -38,8 +65,9 @@ pub fn bytes(width: usize, rows: usize) -> usize {
 
 /// The party with Δ.
 pub struct Sender {
-    delta: Delta,
-    prgs: Vec<Prg>,
+    pub(super) delta: Delta,
+    /// G(k_i^{Δ_i}) for each column.
+    pub(super) prgs: Vec<Prg>,
 }
 
 impl Sender {
@@ -62,11 +90,16 @@ impl Sender {
 
     /// The columns q of the next `rows` rows (a multiple of 128), one after the other.
     pub fn extend(&mut self, rows: usize, channel: &mut Channel) -> Result<Vec<Block>> {
-        let column = rows / 128;
-        let mut received = vec![Block::ZERO; self.prgs.len() * column];
-        channel.recv_slice(COLUMNS, &mut received)?;
-        let delta = &self.delta;
-        let columns = received.par_chunks_exact_mut(column).with_min_len(MIN_COLUMNS);
+        let mut columns = vec![Block::ZERO; self.prgs.len() * rows / 128];
+        self.extend_into(&mut columns, channel)?;
+        Ok(columns)
+    }
+
+    /// Fills `columns` with the columns q of the next rows, one after the other.
+    fn extend_into(&mut self, columns: &mut [Block], channel: &mut Channel) -> Result<()> {
+        channel.recv_slice(COLUMNS, columns)?;
+        let (delta, column) = (&self.delta, columns.len() / self.prgs.len());
+        let columns = columns.par_chunks_exact_mut(column).with_min_len(MIN_COLUMNS);
         columns.zip(&mut self.prgs).enumerate().for_each(|(i, (q, prg))| {
             let mask = Block::mask(delta.bit(i));
             let mut stream = [Block::ZERO; CHUNK_ROWS / 128];
@@ -76,13 +109,27 @@ impl Sender {
                 part.iter_mut().zip(stream).for_each(|(q, g)| *q = *q & mask ^ *g);
             }
         });
-        Ok(received)
+        Ok(())
+    }
+}
+
+impl ColumnSender for Sender {
+    fn delta(&self) -> &Delta {
+        &self.delta
+    }
+
+    fn correlate(&mut self, columns: &mut [Block], channel: &mut Channel) -> Result<()> {
+        debug_assert_eq!(self.prgs.len(), 128, "one for each bit of the repetition code");
+        self.extend_into(columns, channel)
     }
 }
 
 /// The party with a word for each row.
 pub struct Receiver {
-    prgs: Vec<[Prg; 2]>,
+    /// G(k_i^0) and G(k_i^1) for each column.
+    pub(super) prgs: Vec<[Prg; 2]>,
+    /// The columns u of the last rows, of which only the room matters.
+    sent: Vec<Block>,
 }
 
 impl Receiver {
@@ -94,7 +141,7 @@ impl Receiver {
     ) -> Result<Self> {
         let seeds: Vec<[Seed; 2]> = B::send(width, channel, rng)?;
         let prgs = seeds.iter().map(|pair| [Prg::new(&pair[0]), Prg::new(&pair[1])]).collect();
-        Ok(Self { prgs })
+        Ok(Self { prgs, sent: Vec::new() })
     }
 
     /// The columns t of the next `rows` rows (a multiple of 128), one after the other.
@@ -105,21 +152,60 @@ impl Receiver {
         codeword_column: impl Fn(usize) -> &'a [Block] + Sync,
         channel: &mut Channel,
     ) -> Result<Vec<Block>> {
-        let column = rows / 128;
-        let mut kept = vec![Block::ZERO; self.prgs.len() * column];
-        let mut sent = vec![Block::ZERO; self.prgs.len() * column];
+        let mut kept = vec![Block::ZERO; self.prgs.len() * rows / 128];
+        let sent = self.mask(codeword_column, &mut kept);
+        channel.send_slice(COLUMNS, sent)?;
+        Ok(kept)
+    }
+
+    /// Fills `kept` with the columns t of the next rows; returns the columns u.
+    fn mask<'a>(
+        &mut self,
+        codeword_column: impl Fn(usize) -> &'a [Block] + Sync,
+        kept: &mut [Block],
+    ) -> &mut [Block] {
+        let column = kept.len() / self.prgs.len();
+        self.sent.resize(kept.len(), Block::ZERO);
         let columns = kept.par_chunks_exact_mut(column).with_min_len(MIN_COLUMNS);
-        let columns = columns.zip(sent.par_chunks_exact_mut(column)).zip(&mut self.prgs);
+        let columns = columns.zip(self.sent.par_chunks_exact_mut(column)).zip(&mut self.prgs);
         columns.enumerate().for_each(|(i, ((t, u), [zero, one]))| {
             zero.fill(t);
             one.fill(u);
             add_to(u, t);
             add_to(u, codeword_column(i));
         });
-        channel.send_slice(COLUMNS, &sent)?;
-        Ok(kept)
+        &mut self.sent
     }
 }
 
-/// Columns that one thread takes at least: fewer are not worth handing over.
-const MIN_COLUMNS: usize = 32;
+impl ColumnReceiver for Receiver {
+    fn correlate(
+        &mut self,
+        choices: &[Block],
+        columns: &mut [Block],
+        channel: &mut Channel,
+    ) -> Result<()> {
+        debug_assert_eq!(self.prgs.len(), 128, "one for each bit of the repetition code");
+        let sent = self.mask(|_| choices, columns);
+        channel.send_slice(COLUMNS, sent)
+    }
+}
+
+#[cfg(test)]
+impl super::checked::Deviant for Receiver {
+    fn correlate_falsely(
+        &mut self,
+        choices: &[Block],
+        columns: &mut [Block],
+        change: impl FnOnce(&mut [Block]),
+        channel: &mut Channel,
+    ) -> Result<()> {
+        let sent = self.mask(|_| choices, columns);
+        change(sent);
+        channel.send_slice(COLUMNS, sent)
+    }
+}
+
+/// Columns that one thread takes at least. To hand work to a thread and to wait for it takes some
+/// microseconds, in which 128 columns of a chunk are done.
+pub(super) const MIN_COLUMNS: usize = 128;

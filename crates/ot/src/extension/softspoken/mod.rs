@@ -26,7 +26,7 @@ use crate::{Bytes, base::BaseOt, pprf};
 
 pub mod malicious;
 pub mod semi_honest;
-mod small_field;
+pub(super) mod small_field;
 
 /// GF(2^k) for k from 1 to 8: more bits mean fewer bytes sent and more work.
 ///
@@ -69,11 +69,8 @@ impl SmallField {
 
     /// Payload bytes of the trees over base OTs `B`, without a check, and of the session's key.
     fn setup_bytes<B: BaseOt>(self) -> Bytes {
-        let base = B::bytes(self.base_ots());
-        Bytes {
-            to_sender: base.to_receiver + self.shape().bytes(),
-            to_receiver: base.to_sender + size_of::<Block>(),
-        }
+        let setup = super::setup_bytes::<B>(self.base_ots());
+        Bytes { to_sender: setup.to_sender + self.shape().bytes(), ..setup }
     }
 
     /// Payload bytes of `n` correlated or random OTs, all of them to the sender. Rows are padded to

@@ -7,15 +7,22 @@ use vesica_primitives::{Block, Delta, Seed, aes::Prg, block::add_to};
 use zeroize::Zeroizing;
 
 use super::SmallField;
-use crate::{base::BaseOt, extension::columns::CHUNK_ROWS, pprf};
+#[cfg(test)]
+use crate::extension::checked::Deviant;
+use crate::{
+    base::BaseOt,
+    extension::columns::{CHUNK_ROWS, ColumnReceiver, ColumnSender},
+    pprf,
+};
 
 const CORRECTIONS: &str = "softspoken/corrections";
 
 /// Blocks of the longest piece of a column that is made at a time.
 const MAX_COLUMN: usize = CHUNK_ROWS / 128;
 
-/// Leaves whose streams one thread takes at least: fewer are not worth handing over.
-const MIN_LEAVES: usize = 64;
+/// Leaves whose streams one thread takes at least. To hand work to a thread and to wait for it takes
+/// some microseconds, in which so many are done.
+const MIN_LEAVES: usize = 256;
 
 /// Sums of streams below nodes whose sibling is not complete yet, one for each height.
 type Pending = [[Block; MAX_COLUMN]; SmallField::MAX_BITS];
@@ -92,7 +99,7 @@ impl PuncturedTrees {
         trees.for_each(|(leaves, chunk)| shift(leaves, *chunk));
         let known = self.leaves.chunks_exact(size).flat_map(|leaves| &leaves[1..]);
         let streams = known.map(|leaf| Prg::new(&Seed::new(*leaf))).collect();
-        Sender { field: self.field, delta: self.delta, streams }
+        Sender { field: self.field, delta: self.delta, streams, corrections: Vec::new() }
     }
 }
 
@@ -117,26 +124,25 @@ pub struct Sender {
     delta: Delta,
     /// For each tree the stream of leaf y ⊕ d, for each y but 0.
     streams: Vec<Prg>,
+    /// Of the last rows; only the room matters.
+    corrections: Vec<Block>,
 }
 
-impl Sender {
-    /// Δ, 128 bits.
-    pub fn delta(&self) -> &Delta {
+impl ColumnSender for Sender {
+    fn delta(&self) -> &Delta {
         &self.delta
     }
 
-    /// Fills `columns` with the columns q of the next rows, as many as blocks, one of 128 after the
-    /// other.
-    pub fn extend(&mut self, columns: &mut [Block], channel: &mut Channel) -> Result<()> {
+    fn correlate(&mut self, columns: &mut [Block], channel: &mut Channel) -> Result<()> {
         let (field, delta) = (self.field, &self.delta);
         let len = columns.len() / 128;
-        let mut corrections = vec![Block::ZERO; field.chunks() * len];
-        channel.recv_slice(CORRECTIONS, &mut corrections)?;
+        self.corrections.resize(field.chunks() * len, Block::ZERO);
+        channel.recv_slice(CORRECTIONS, &mut self.corrections)?;
         let known = (1 << field.bits()) - 1;
         let trees = columns
             .par_chunks_mut(field.bits() * len)
             .zip(self.streams.par_chunks_exact_mut(known))
-            .zip(corrections.par_chunks_exact(len));
+            .zip(self.corrections.par_chunks_exact(len));
         let trees = trees.enumerate().with_min_len(MIN_LEAVES.div_ceil(known));
         let scratch = || (NOTHING_PENDING, [Block::ZERO; MAX_COLUMN]);
         trees.for_each_init(scratch, |(pending, total), (i, ((columns, streams), correction))| {
@@ -184,7 +190,7 @@ impl Trees {
     /// Takes the trees into use.
     pub fn into_receiver(self) -> Receiver {
         let streams = self.leaves.iter().map(|leaf| Prg::new(&Seed::new(*leaf))).collect();
-        Receiver { field: self.field, streams }
+        Receiver { field: self.field, streams, corrections: Vec::new() }
     }
 }
 
@@ -193,32 +199,34 @@ pub struct Receiver {
     field: SmallField,
     /// For each tree the stream of each leaf.
     streams: Vec<Prg>,
+    /// Of the last rows; only the room matters.
+    corrections: Vec<Block>,
 }
 
-impl Receiver {
-    /// Fills `columns` with the columns t of the next rows, as many as blocks, one of 128 after the
-    /// other, for a choice a row.
-    pub fn extend(
+impl ColumnReceiver for Receiver {
+    fn correlate(
         &mut self,
         choices: &[Block],
         columns: &mut [Block],
         channel: &mut Channel,
     ) -> Result<()> {
         let corrections = self.correct(choices, columns);
-        channel.send_slice(CORRECTIONS, &corrections)
+        channel.send_slice(CORRECTIONS, corrections)
     }
+}
 
-    /// As [`Receiver::extend`]; returns what is to be sent.
-    fn correct(&mut self, choices: &[Block], columns: &mut [Block]) -> Vec<Block> {
+impl Receiver {
+    /// Fills `columns` with the columns t of the next rows; returns the corrections.
+    fn correct(&mut self, choices: &[Block], columns: &mut [Block]) -> &mut [Block] {
         let field = self.field;
         let len = choices.len();
         assert_eq!(columns.len(), 128 * len, "128 columns");
-        let mut corrections = vec![Block::ZERO; field.chunks() * len];
+        self.corrections.resize(field.chunks() * len, Block::ZERO);
         let leaves = 1 << field.bits();
         let trees = columns
             .par_chunks_mut(field.bits() * len)
             .zip(self.streams.par_chunks_exact_mut(leaves))
-            .zip(corrections.par_chunks_exact_mut(len));
+            .zip(self.corrections.par_chunks_exact_mut(len));
         let trees = trees.with_min_len(MIN_LEAVES.div_ceil(leaves));
         trees.for_each_init(
             || NOTHING_PENDING,
@@ -227,28 +235,22 @@ impl Receiver {
                 add_to(correction, choices);
             },
         );
-        corrections
+        &mut self.corrections
     }
 }
 
-/// What a receiver that deviates sends in tests.
 #[cfg(test)]
-impl Receiver {
-    pub fn field(&self) -> SmallField {
-        self.field
-    }
-
-    /// As [`Receiver::extend`], with corrections that are changed before they go out.
-    pub fn extend_falsely(
+impl Deviant for Receiver {
+    fn correlate_falsely(
         &mut self,
         choices: &[Block],
         columns: &mut [Block],
         change: impl FnOnce(&mut [Block]),
         channel: &mut Channel,
     ) -> Result<()> {
-        let mut corrections = self.correct(choices, columns);
-        change(&mut corrections);
-        channel.send_slice(CORRECTIONS, &corrections)
+        let corrections = self.correct(choices, columns);
+        change(corrections);
+        channel.send_slice(CORRECTIONS, corrections)
     }
 }
 

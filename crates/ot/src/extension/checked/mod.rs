@@ -1,4 +1,6 @@
-//! The check that a receiver used the same choices for every column: the universal hash of columns
+//! Correlated OT from columns that are checked. Malicious, where what is beneath the columns is.
+//!
+//! The check that a receiver used the same choices for every column is the universal hash of columns
 //! of SoftSpokenOT (Roy, Crypto 2022, §4), which is also the one that mends KOS15.
 //!
 //! R has sent something from which S computed columns q_i. An honest R has t_i = q_i ⊕ Δ_i·c with one
@@ -17,24 +19,38 @@
 //! costs nothing: R could as well have guessed those bits of Δ afterwards. [`error`] is the
 //! probability of anything else.
 
+use rand::CryptoRng;
 use rayon::prelude::*;
 use subtle::ConstantTimeEq;
 use vesica_net::{Channel, Deviation, Result};
+use vesica_params::Adversary;
 use vesica_primitives::{
-    Block, Delta,
+    Bits, Block, Delta, Seed,
+    aes::Prg,
     gf::{inner_product128, multiply128},
     matrix::columns_to_rows,
 };
 use zeroize::Zeroizing;
 
-use super::columns::CHUNK_ROWS;
-use crate::Bytes;
+use super::columns::{CHUNK_ROWS, ColumnReceiver, ColumnSender};
+use crate::{
+    Bytes,
+    flavour::{CorrelationHash, CotReceiver, CotSender, Malicious},
+};
 
-/// The check by which [`Columns::verify`] refuses a receiver.
+#[cfg(test)]
+mod deviants;
+#[cfg(test)]
+pub(super) use deviants::Deviant;
+
+/// Malicious. Whoever makes the columns has to see that the base OTs beneath them are so as well.
+pub const ADVERSARY: Adversary = Adversary::Malicious;
+
+/// The check by which a sender refuses a receiver.
 pub const CHECK: &str = "choices equal in every column";
 
 /// Rows that are given up to hide the others.
-pub const MASK_ROWS: usize = 128;
+const MASK_ROWS: usize = 128;
 
 /// Columns of the matrix.
 const WIDTH: usize = 128;
@@ -42,8 +58,8 @@ const WIDTH: usize = 128;
 const CHALLENGE: &str = "extension/challenge";
 const ANSWER: &str = "extension/answer";
 
-/// Columns that one thread takes at least: fewer are not worth handing over.
-const MIN_COLUMNS: usize = 32;
+/// Columns that one thread hashes.
+const TASK_COLUMNS: usize = 32;
 
 /// log2 of the probability that a receiver with different choices in some of `chunks` chunks of Δ
 /// passes for `rows` OTs other than by guessing those chunks: at most C(chunks, 2)·(B − 1)/2^128,
@@ -53,16 +69,158 @@ pub fn error(chunks: usize, rows: usize) -> f64 {
     (pairs * rows.div_ceil(128) as f64).log2() - 128.0
 }
 
-/// Payload bytes of the check.
-pub const BYTES: Bytes =
-    Bytes { to_sender: (1 + WIDTH) * size_of::<Block>(), to_receiver: size_of::<Block>() };
+/// Rows of a call of `n` OTs, masks included.
+pub const fn rows(n: usize) -> usize {
+    match n {
+        0 => 0,
+        _ => n.next_multiple_of(128) + MASK_ROWS,
+    }
+}
+
+/// Payload bytes of a call of `n` correlated or random OTs for whose columns the receiver sends
+/// `columns` bytes.
+pub const fn bytes(n: usize, columns: usize) -> Bytes {
+    match n {
+        0 => Bytes { to_sender: 0, to_receiver: 0 },
+        _ => Bytes {
+            to_sender: columns + (1 + WIDTH) * size_of::<Block>(),
+            to_receiver: size_of::<Block>(),
+        },
+    }
+}
+
+/// The party with Δ, 128 bits.
+pub struct Sender<C> {
+    columns: C,
+    hash: CorrelationHash,
+    challenges: Prg,
+    /// The receiver was caught, so that Δ may not be safe any more.
+    is_refused: bool,
+}
+
+impl<C: ColumnSender> Sender<C> {
+    /// Agrees on the session's public hash key, which this party draws because the hash protects its
+    /// Δ.
+    pub(super) fn new(
+        columns: C,
+        session: &'static str,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self> {
+        let hash = CorrelationHash::draw(ADVERSARY, session, channel, rng)?;
+        let challenges = Prg::new(&Seed::random(rng));
+        Ok(Self { columns, hash, challenges, is_refused: false })
+    }
+}
+
+impl<C: ColumnSender> Malicious for Sender<C> {}
+
+impl<C: ColumnSender> CotSender for Sender<C> {
+    const ADVERSARY: Adversary = ADVERSARY;
+
+    fn delta(&self) -> &Delta {
+        self.columns.delta()
+    }
+
+    fn hash(&mut self) -> &mut CorrelationHash {
+        &mut self.hash
+    }
+
+    /// # Errors
+    /// A deviation where the receiver's columns fail the check, and from then on always: a receiver
+    /// that may try again would learn Δ.
+    fn send_correlated_into(&mut self, out: &mut [Block], channel: &mut Channel) -> Result<()> {
+        if self.is_refused {
+            return Err(channel.deviation(Deviation::CheckFailed { check: CHECK }));
+        }
+        if out.is_empty() {
+            return Ok(());
+        }
+        // 1.
+        let mut columns = Columns::new(out);
+        for piece in columns.pieces() {
+            self.columns.correlate(piece, channel)?;
+        }
+        // 2. to 4.
+        let mut challenge = [Block::ZERO];
+        self.challenges.fill(&mut challenge);
+        let verified = columns.verify(self.columns.delta(), challenge[0], channel);
+        self.is_refused = verified.is_err();
+        verified?;
+        // Only now are columns turned into rows, and rows into anything that leaves this module.
+        columns.into_rows();
+        Ok(())
+    }
+}
+
+/// The party with choices.
+pub struct Receiver<C> {
+    columns: C,
+    hash: CorrelationHash,
+    masks: Prg,
+}
+
+impl<C: ColumnReceiver> Receiver<C> {
+    /// Agrees on the session's public hash key.
+    pub(super) fn new(
+        columns: C,
+        session: &'static str,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self> {
+        let hash = CorrelationHash::learn(ADVERSARY, session, channel)?;
+        Ok(Self { columns, hash, masks: Prg::new(&Seed::random(rng)) })
+    }
+
+    /// The choices of the rows of a call: those asked for, and random ones for the masks.
+    fn masked(&mut self, choices: &Bits) -> Zeroizing<Vec<Block>> {
+        let mut mask = [Block::ZERO; MASK_ROWS / 128];
+        self.masks.fill(&mut mask);
+        Zeroizing::new([choices.blocks(), &mask].concat())
+    }
+}
+
+impl<C: ColumnReceiver> Malicious for Receiver<C> {}
+
+impl<C: ColumnReceiver> CotReceiver for Receiver<C> {
+    const ADVERSARY: Adversary = ADVERSARY;
+
+    fn hash(&mut self) -> &mut CorrelationHash {
+        &mut self.hash
+    }
+
+    fn receive_correlated_into(
+        &mut self,
+        choices: &Bits,
+        out: &mut [Block],
+        channel: &mut Channel,
+    ) -> Result<()> {
+        assert_eq!(choices.len(), out.len(), "a block for each choice");
+        if out.is_empty() {
+            return Ok(());
+        }
+        // 1.
+        let choices = self.masked(choices);
+        let mut columns = Columns::new(out);
+        let mut rest = &choices[..];
+        for piece in columns.pieces() {
+            let (choices, later) = rest.split_at(piece.len() / 128);
+            self.columns.correlate(choices, piece, channel)?;
+            rest = later;
+        }
+        // 2. and 3.
+        columns.answer(&choices, channel)?;
+        columns.into_rows();
+        Ok(())
+    }
+}
 
 /// The columns of all rows of a call, kept until they are checked in the memory of the rows that
 /// they then become.
 ///
 /// A piece of up to [`CHUNK_ROWS`] rows is 128 columns one after the other, and takes as many blocks
 /// as rows.
-pub struct Columns<'a> {
+struct Columns<'a> {
     whole: &'a mut [Block],
     rest: &'a mut [Block],
     /// What the rest will be made of: filled up to a multiple of 128 rows, and the masks.
@@ -71,25 +229,25 @@ pub struct Columns<'a> {
 
 impl<'a> Columns<'a> {
     /// The place for the columns of as many rows as `out` has blocks, and of the masks.
-    pub fn new(out: &'a mut [Block]) -> Self {
+    fn new(out: &'a mut [Block]) -> Self {
         let (whole, rest) = out.split_at_mut(out.len() / CHUNK_ROWS * CHUNK_ROWS);
         let tail = vec![Block::ZERO; rest.len().next_multiple_of(128) + MASK_ROWS];
         Self { whole, rest, tail }
     }
 
     /// The pieces, first rows first.
-    pub fn pieces(&mut self) -> impl Iterator<Item = &mut [Block]> {
+    fn pieces(&mut self) -> impl Iterator<Item = &mut [Block]> {
         self.whole.chunks_exact_mut(CHUNK_ROWS).chain(self.tail.chunks_mut(CHUNK_ROWS))
     }
 
     /// Step 2, and the receiver's step 3: `choices` are those of all rows, masks included.
-    pub fn answer(&self, choices: &[Block], channel: &mut Channel) -> Result<()> {
+    fn answer(&self, choices: &[Block], channel: &mut Channel) -> Result<()> {
         let (_, answer) = self.receive_challenge(choices, channel)?;
         self.send_answer(&answer, channel)
     }
 
     /// The challenge and the right answer to it: the hash of the choices, then those of the columns.
-    pub(super) fn receive_challenge(
+    fn receive_challenge(
         &self,
         choices: &[Block],
         channel: &mut Channel,
@@ -102,7 +260,7 @@ impl<'a> Columns<'a> {
         Ok((challenge[0], answer))
     }
 
-    pub(super) fn send_answer(&self, answer: &[Block], channel: &mut Channel) -> Result<()> {
+    fn send_answer(&self, answer: &[Block], channel: &mut Channel) -> Result<()> {
         channel.send_slice(ANSWER, answer)?;
         channel.flush()
     }
@@ -111,7 +269,7 @@ impl<'a> Columns<'a> {
     ///
     /// # Errors
     /// [`Deviation::CheckFailed`] with [`CHECK`]. Δ must not be used again after that.
-    pub fn verify(&self, delta: &Delta, challenge: Block, channel: &mut Channel) -> Result<()> {
+    fn verify(&self, delta: &Delta, challenge: Block, channel: &mut Channel) -> Result<()> {
         channel.send_slice(CHALLENGE, &[challenge])?;
         channel.flush()?;
         let own = self.hash(&UniversalHash::new(challenge));
@@ -130,15 +288,17 @@ impl<'a> Columns<'a> {
 
     fn hash(&self, hash: &UniversalHash) -> [Block; WIDTH] {
         let mut sums = [Block::ZERO; WIDTH];
-        for piece in self.whole.chunks_exact(CHUNK_ROWS).chain(self.tail.chunks(CHUNK_ROWS)) {
-            let columns = piece.par_chunks_exact(piece.len() / WIDTH).with_min_len(MIN_COLUMNS);
-            columns.zip(&mut sums).for_each(|(column, sum)| *sum = hash.append(*sum, column));
-        }
+        sums.par_chunks_mut(TASK_COLUMNS).enumerate().for_each(|(i, sums)| {
+            for piece in self.whole.chunks_exact(CHUNK_ROWS).chain(self.tail.chunks(CHUNK_ROWS)) {
+                let columns = piece.chunks_exact(piece.len() / WIDTH).skip(i * TASK_COLUMNS);
+                columns.zip(&mut *sums).for_each(|(column, sum)| *sum = hash.append(*sum, column));
+            }
+        });
         sums
     }
 
     /// Turns the columns into the rows asked for.
-    pub fn into_rows(self) {
+    fn into_rows(self) {
         let transpose = |copy: &mut Vec<Block>, piece: &mut [Block]| {
             copy.clear();
             copy.extend_from_slice(piece);
@@ -181,12 +341,6 @@ impl UniversalHash {
         let powers = &self.powers[MAX_PART - part.len()..];
         multiply128(sum, self.shifts[part.len()]) ^ inner_product128(powers, part)
     }
-}
-
-/// The hash of a column at a challenge, for receivers that deviate in tests.
-#[cfg(test)]
-pub(super) fn hash_of(challenge: Block, column: &[Block]) -> Block {
-    UniversalHash::new(challenge).of(column)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};
-use vesica_ot::one_of_n::{self, Keys};
+use vesica_ot::one_of_n::{self, Keys, Sender as _};
 use vesica_primitives::Block;
 
 pub use vesica_ot::one_of_n::kkrt16::{ADVERSARY, setup_bytes};
@@ -54,6 +54,8 @@ impl Receiver {
 
     /// The value of instance j at `words[j]`, for each j.
     pub fn evaluate(mut self, words: &[Block], channel: &mut Channel) -> Result<Vec<Block>> {
-        self.0.receive_random(words, channel)
+        let mut values = vec![Block::ZERO; words.len()];
+        self.0.receive_random_into(words, &mut values, channel)?;
+        Ok(values)
     }
 }

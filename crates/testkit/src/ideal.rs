@@ -141,6 +141,19 @@ impl<const BITS: usize> one_of_n::Sender for OneOfN<BITS> {
     ) -> Result<OneOfNKeys> {
         Ok(self.take(ots))
     }
+
+    fn send_random_pieces(
+        &mut self,
+        ots: usize,
+        _: &mut Channel,
+        _: &mut dyn CryptoRng,
+        mut show: impl FnMut(&OneOfNKeys),
+    ) -> Result<()> {
+        let first = ots / 2;
+        show(&self.take(first));
+        show(&self.take(ots - first));
+        Ok(())
+    }
 }
 
 impl<const BITS: usize> one_of_n::Receiver for OneOfN<BITS> {
@@ -148,13 +161,16 @@ impl<const BITS: usize> one_of_n::Receiver for OneOfN<BITS> {
 
     const WORD_BITS: usize = BITS;
 
-    fn receive_random(
+    fn receive_random_into(
         &mut self,
         words: &[Block],
+        keys: &mut [Block],
         _: &mut Channel,
         _: &mut dyn CryptoRng,
-    ) -> Result<Vec<Block>> {
-        Ok(one_of_n::Keys::at(&self.take(words.len()), words))
+    ) -> Result<()> {
+        let own = self.take(words.len());
+        one_of_n::Keys::evaluate(&own, |ot| ot, |point| words[point], keys);
+        Ok(())
     }
 }
 

@@ -90,6 +90,20 @@ impl super::Sender for Sender {
         self.next += ots as u64;
         Ok(keys)
     }
+
+    fn send_random_pieces(
+        &mut self,
+        ots: usize,
+        channel: &mut Channel,
+        _: &mut dyn CryptoRng,
+        show: impl FnMut(&Self::Keys),
+    ) -> Result<()> {
+        // 2 and 3.
+        let columns = (&self.function, &mut self.columns);
+        RowKeys::receive_pieces(columns, self.next, ots, channel, show)?;
+        self.next += ots as u64;
+        Ok(())
+    }
 }
 
 /// The party that learns one key of each OT.
@@ -114,16 +128,17 @@ impl super::Receiver for Receiver {
 
     const WORD_BITS: usize = <WalshHadamard as Code>::DIMENSION;
 
-    fn receive_random(
+    fn receive_random_into(
         &mut self,
         words: &[Block],
+        keys: &mut [Block],
         channel: &mut Channel,
         _: &mut dyn CryptoRng,
-    ) -> Result<Vec<Block>> {
+    ) -> Result<()> {
         // 2 and 3.
-        let rows = (&WalshHadamard, &mut self.columns);
-        let keys = rows::receive_keys(rows, &self.hash, self.next, words, channel)?;
+        let rows = (&WalshHadamard, &mut self.columns, &self.hash);
+        rows::receive_keys(rows, self.next, words, keys, channel)?;
         self.next += words.len() as u64;
-        Ok(keys)
+        Ok(())
     }
 }

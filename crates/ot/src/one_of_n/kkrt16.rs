@@ -67,22 +67,6 @@ impl Sender {
         Ok(Self { columns: columns::Sender::setup::<Base>(width, channel, rng)?, width, next: 0 })
     }
 
-    /// Steps 2 to 4 for `ots` OTs, whose keys are shown piece by piece, in order, as soon as they are
-    /// there.
-    pub fn send_random_pieces(
-        &mut self,
-        ots: usize,
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-        show: impl FnMut(&RowKeys<PseudoRandomCode>),
-    ) -> Result<()> {
-        let function = self.draw_code(channel, rng)?;
-        let columns = (&function, &mut self.columns);
-        RowKeys::receive_pieces(columns, self.next, ots, channel, show)?;
-        self.next += ots as u64;
-        Ok(())
-    }
-
     /// Step 2.
     fn draw_code(
         &self,
@@ -116,6 +100,22 @@ impl super::Sender for Sender {
         self.next += ots as u64;
         Ok(keys)
     }
+
+    fn send_random_pieces(
+        &mut self,
+        ots: usize,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+        show: impl FnMut(&Self::Keys),
+    ) -> Result<()> {
+        // 2.
+        let function = self.draw_code(channel, rng)?;
+        // 3 and 4.
+        let columns = (&function, &mut self.columns);
+        RowKeys::receive_pieces(columns, self.next, ots, channel, show)?;
+        self.next += ots as u64;
+        Ok(())
+    }
 }
 
 /// The party that learns one key of each OT.
@@ -132,17 +132,26 @@ impl Receiver {
         Ok(Self { columns: columns::Receiver::setup::<Base>(width, channel, rng)?, width, next: 0 })
     }
 
-    /// Steps 2 to 4: the key of each OT at the word chosen for it. Draws no randomness.
-    pub fn receive_random(&mut self, words: &[Block], channel: &mut Channel) -> Result<Vec<Block>> {
+    /// Steps 2 to 4, which take no randomness: fills `keys` with the key of each OT at the word chosen for
+    /// it.
+    ///
+    /// # Panics
+    /// Where there are not as many keys as words.
+    pub fn receive_random_into(
+        &mut self,
+        words: &[Block],
+        keys: &mut [Block],
+        channel: &mut Channel,
+    ) -> Result<()> {
         // 2.
         let mut key = [Block::ZERO];
         channel.recv_slice(CODE_KEY, &mut key)?;
         let code = PseudoRandomCode::new(&Seed::new(key[0]), self.width);
         // 3 and 4.
-        let rows = (&code, &mut self.columns);
-        let keys = rows::receive_keys(rows, &RowHash::new(key[0]), self.next, words, channel)?;
+        let rows = (&code, &mut self.columns, &RowHash::new(key[0]));
+        rows::receive_keys(rows, self.next, words, keys, channel)?;
         self.next += words.len() as u64;
-        Ok(keys)
+        Ok(())
     }
 }
 
@@ -151,12 +160,13 @@ impl super::Receiver for Receiver {
 
     const WORD_BITS: usize = PseudoRandomCode::DIMENSION;
 
-    fn receive_random(
+    fn receive_random_into(
         &mut self,
         words: &[Block],
+        keys: &mut [Block],
         channel: &mut Channel,
         _: &mut dyn CryptoRng,
-    ) -> Result<Vec<Block>> {
-        self.receive_random(words, channel)
+    ) -> Result<()> {
+        self.receive_random_into(words, keys, channel)
     }
 }

@@ -99,6 +99,16 @@ pub trait Sender {
         rng: &mut dyn CryptoRng,
     ) -> Result<Self::Keys>;
 
+    /// Random OT: shows the keys of `ots` OTs in pieces, first OTs first, each as soon as its keys may be
+    /// used. Where they are used at once, that takes less memory and time.
+    fn send_random_pieces(
+        &mut self,
+        ots: usize,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+        show: impl FnMut(&Self::Keys),
+    ) -> Result<()>;
+
     /// OT of chosen messages: `messages` holds the `n` messages of each OT one after the other, all of
     /// `len` bytes. Costs n·len bytes an OT beyond the random OT.
     ///
@@ -140,6 +150,18 @@ pub trait Receiver {
     /// Bits of a word: n is two to the power of that.
     const WORD_BITS: usize;
 
+    /// Random OT: fills `keys` with the key of each OT at the word chosen for it.
+    ///
+    /// # Panics
+    /// Where there are not as many keys as words, or a word has too many bits.
+    fn receive_random_into(
+        &mut self,
+        words: &[Block],
+        keys: &mut [Block],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()>;
+
     /// Random OT: the key of each OT at the word chosen for it.
     ///
     /// # Panics
@@ -149,7 +171,11 @@ pub trait Receiver {
         words: &[Block],
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> Result<Vec<Block>>;
+    ) -> Result<Vec<Block>> {
+        let mut keys = vec![Block::ZERO; words.len()];
+        self.receive_random_into(words, &mut keys, channel, rng)?;
+        Ok(keys)
+    }
 
     /// OT of chosen messages: the message with the chosen number of each OT, one after the other, where
     /// an OT has `n` of `len` bytes.
@@ -185,7 +211,10 @@ pub trait Receiver {
 }
 
 fn assert_messages(n: usize, len: usize, word_bits: usize) {
-    assert!(len > 0 && (1..=MAX_MESSAGES).contains(&n), "1 to {MAX_MESSAGES} messages, which have a length");
+    assert!(
+        len > 0 && (1..=MAX_MESSAGES).contains(&n),
+        "1 to {MAX_MESSAGES} messages, which have a length"
+    );
     assert!(n <= 1 << word_bits.min(8), "a word for each message");
 }
 

@@ -102,7 +102,12 @@ impl<C: LinearCode> Sender<C> {
     }
 
     /// Steps 3 to 5, for the rows of the OTs and of the masks.
-    fn verify(&self, rows: &[C::Row], channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<()> {
+    fn verify(
+        &self,
+        rows: &[C::Row],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()> {
         let challenge = Block::random(rng);
         channel.send_slice(CHALLENGE, &[challenge])?;
         channel.flush()?;
@@ -163,6 +168,18 @@ impl<C: LinearCode> super::Sender for Sender<C> {
         self.next += ots as u64;
         Ok(keys)
     }
+
+    /// All keys come in one piece, for none may be used before all rows are checked.
+    fn send_random_pieces(
+        &mut self,
+        ots: usize,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+        mut show: impl FnMut(&RowKeys<C>),
+    ) -> Result<()> {
+        show(&self.send_random(ots, channel, rng)?);
+        Ok(())
+    }
 }
 
 /// The party that learns one key of each OT.
@@ -190,15 +207,17 @@ impl<C: LinearCode> super::Receiver for Receiver<C> {
 
     const WORD_BITS: usize = <C as LinearCode>::DIMENSION;
 
-    fn receive_random(
+    fn receive_random_into(
         &mut self,
         words: &[Block],
+        keys: &mut [Block],
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> Result<Vec<Block>> {
+    ) -> Result<()> {
+        assert_eq!(keys.len(), words.len(), "a key for each word");
         let ots = words.len();
         if ots == 0 {
-            return Ok(Vec::new());
+            return Ok(());
         }
         // 2.
         let masked = with_masks::<C>(words, rng);
@@ -210,10 +229,9 @@ impl<C: LinearCode> super::Receiver for Receiver<C> {
         channel.send_slice(ANSWER, &answer)?;
         channel.flush()?;
         // 6.
-        let mut keys = vec![Block::ZERO; ots];
-        rows::chosen_keys(&self.hash, C::WIDTH, self.next, &rows[..ots], &mut keys);
+        rows::chosen_keys(&self.hash, C::WIDTH, self.next, &rows[..ots], keys);
         self.next += ots as u64;
-        Ok(keys)
+        Ok(())
     }
 }
 
@@ -237,4 +255,333 @@ fn answer<R: Row>(words: &[Block], rows: &[R], challenge: Block) -> Vec<Block> {
     let words: &[[Block; 1]] = bytemuck::cast_slice(words);
     let (words, rows) = (combinations.of(words), combinations.of(rows));
     [words.as_flattened(), bytemuck::cast_slice(&rows)].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng, rngs::StdRng};
+    use vesica_net::Error;
+
+    use super::{
+        super::{Keys, Sender as _},
+        *,
+    };
+    use crate::two_party::run;
+
+    const ATTEMPTS: usize = 1000;
+
+    /// What a receiver does in one attempt.
+    #[derive(Clone, Default)]
+    struct Attempt {
+        words: Vec<Block>,
+        /// Places of the matrix that are flipped: row and column.
+        flips: Vec<(usize, usize)>,
+        /// Added to a word when columns are made, but not when the check is answered.
+        inconsistency: Option<(usize, Block)>,
+        /// Columns for which it takes Δ to be 1 where its flips show in the check.
+        guessed_ones: Vec<usize>,
+        /// Added to a block of the answer.
+        answer_change: Option<(usize, Block)>,
+        /// Answers with what it answered to an attempt before.
+        replays: bool,
+    }
+
+    /// The code of a receiver that deviates.
+    struct Falsely<'a, C> {
+        code: &'a C,
+        attempt: &'a Attempt,
+    }
+
+    impl<C: LinearCode> Code for Falsely<'_, C> {
+        type Row = C::Row;
+
+        const DIMENSION: usize = <C as LinearCode>::DIMENSION;
+
+        fn width(&self) -> usize {
+            C::WIDTH
+        }
+
+        fn encode(&self, words: &[Block], rows: &mut [C::Row]) {
+            self.code.encode(words, rows);
+        }
+
+        fn encode_columns(&self, words: &[Block], columns: &mut [Block]) {
+            let mut words = words.to_vec();
+            if let Some((row, difference)) = self.attempt.inconsistency {
+                words[row] ^= difference;
+            }
+            self.code.encode_columns(&words, columns);
+            let len = columns.len() / C::WIDTH;
+            for (row, column) in &self.attempt.flips {
+                columns[column * len + row / 128] ^= Block(1 << (row % 128));
+            }
+        }
+    }
+
+    /// A sender's keys at word 0 and at the receiver's words, where it accepted.
+    type Outcome = Option<[Vec<Block>; 2]>;
+
+    struct Outcomes<C: LinearCode> {
+        delta: C::Row,
+        sender: Vec<Outcome>,
+        /// The receiver's keys.
+        receiver: Vec<Vec<Block>>,
+    }
+
+    /// Makes all attempts on one setup, on which an honest sender would have stopped at the first that
+    /// it refuses.
+    fn attempt<C: LinearCode>(code: fn() -> C, attempts: &[Attempt]) -> Outcomes<C> {
+        let ((delta, sender), receiver) = run(
+            |channel| {
+                let rng = &mut StdRng::seed_from_u64(1);
+                let mut sender = Sender::setup(code(), channel, rng).unwrap();
+                let outcomes = attempts.iter().map(|attempt| {
+                    let result = sender.send_random(attempt.words.len(), channel, rng);
+                    assert_eq!(sender.is_refused, result.is_err());
+                    sender.is_refused = false;
+                    match result {
+                        Ok(keys) => Some([keys.all(1), keys.at(&attempt.words)]),
+                        Err(Error::Peer {
+                            deviation: Deviation::CheckFailed { check: CHECK },
+                            ..
+                        }) => {
+                            // The receiver does not know, and counts on.
+                            sender.next += attempt.words.len() as u64;
+                            None
+                        }
+                        Err(other) => panic!("{other}"),
+                    }
+                });
+                let outcomes = outcomes.collect();
+                (*sender.function.delta, outcomes)
+            },
+            |channel| {
+                let rng = &mut StdRng::seed_from_u64(2);
+                let mut receiver = Receiver::setup(code(), channel, rng).unwrap();
+                let mut last = vec![Block(3); SUMS * (1 + C::Row::BLOCKS)];
+                let keys = attempts.iter().map(|attempt| {
+                    let (keys, answer) = deviate(&mut receiver, attempt, &last, channel, rng);
+                    last = answer;
+                    keys
+                });
+                keys.collect()
+            },
+        );
+        Outcomes { delta, sender, receiver }
+    }
+
+    /// One call of a receiver that deviates; returns its keys and the answer that an honest one would
+    /// have given for its rows and words.
+    fn deviate<C: LinearCode>(
+        receiver: &mut Receiver<C>,
+        attempt: &Attempt,
+        last: &[Block],
+        channel: &mut Channel,
+        rng: &mut StdRng,
+    ) -> (Vec<Block>, Vec<Block>) {
+        let words = with_masks::<C>(&attempt.words, rng);
+        let mut rows = vec![Block::ZERO; words.len() * C::Row::BLOCKS];
+        let code = Falsely { code: &receiver.code, attempt };
+        rows::send_rows(&code, &mut receiver.columns, &words, &mut rows, channel).unwrap();
+        let rows: &mut [C::Row] = bytemuck::cast_slice_mut(&mut rows);
+        let challenge = receive_challenge(channel).unwrap();
+        let right = answer(&words, &*rows, challenge);
+        // Where Δ is 1, S has the flip in its rows.
+        let mut guessed = rows.to_vec();
+        for (row, column) in &attempt.flips {
+            if attempt.guessed_ones.contains(column) {
+                let blocks: &mut [Block] = bytemuck::cast_slice_mut(&mut guessed[*row..=*row]);
+                blocks[column / 128].0 ^= 1 << (column % 128);
+            }
+        }
+        let mut sent = answer(&words, &guessed, challenge);
+        if let Some((at, change)) = attempt.answer_change {
+            sent[at] ^= change;
+        }
+        let sent = if attempt.replays { last } else { &sent };
+        channel.send_slice(ANSWER, sent).unwrap();
+        channel.flush().unwrap();
+        let (ots, first) = (attempt.words.len(), receiver.next);
+        let mut keys = vec![Block::ZERO; ots];
+        rows::chosen_keys(&receiver.hash, C::WIDTH, first, &rows[..ots], &mut keys);
+        receiver.next += ots as u64;
+        (keys, right)
+    }
+
+    fn words<C: LinearCode>(n: usize, rng: &mut StdRng) -> Vec<Block> {
+        let word = |_| Block(rng.random::<u128>() >> (128 - <C as LinearCode>::DIMENSION));
+        (0..n).map(word).collect()
+    }
+
+    fn bit<R: Row>(row: &R, column: usize) -> bool {
+        row.widen()[column / 128].0 >> (column % 128) & 1 == 1
+    }
+
+    /// One bit of one column flipped on its way, with the answer of an honest receiver: passes where Δ
+    /// is 0 there, and then does no harm.
+    fn one_flip_passes_only_where_it_does_no_harm<C: LinearCode>(code: fn() -> C) {
+        let rng = &mut StdRng::seed_from_u64(3);
+        let attempts: Vec<Attempt> = (0..ATTEMPTS)
+            .map(|i| Attempt {
+                words: words::<C>(30, rng),
+                // Also in the masks and beyond them.
+                flips: vec![(i % 80, rng.random_range(0..C::WIDTH))],
+                ..Attempt::default()
+            })
+            .collect();
+        let outcomes = attempt(code, &attempts);
+        for ((attempt, sent), received) in
+            attempts.iter().zip(&outcomes.sender).zip(&outcomes.receiver)
+        {
+            let (row, column) = attempt.flips[0];
+            let is_harmless = !bit(&outcomes.delta, column) || row >= 30 + SUMS;
+            assert_eq!(sent.is_some(), is_harmless, "row {row}, column {column}");
+            if let Some([_, at_words]) = sent {
+                assert_eq!(at_words, received);
+            }
+        }
+        let accepted = outcomes.sender.iter().flatten().count();
+        assert!((400..700).contains(&accepted), "{accepted}");
+    }
+
+    #[test]
+    fn one_flipped_bit_of_a_column() {
+        one_flip_passes_only_where_it_does_no_harm(Bch::new);
+        one_flip_passes_only_where_it_does_no_harm(|| WalshHadamard);
+    }
+
+    /// A receiver that guesses the bits of Δ where it flips some passes where all of its guesses are
+    /// right and in no other way: with probability 2^-k for k columns.
+    #[test]
+    fn flips_in_some_columns_pass_only_with_the_right_guess() {
+        for k in [1, 2, 4, 7] {
+            let rng = &mut StdRng::seed_from_u64(k as u64);
+            let attempts: Vec<Attempt> = (0..ATTEMPTS)
+                .map(|_| {
+                    let columns: Vec<usize> = (0..k)
+                        .map(|i| 2 * i + 14 * rng.random_range(0..36) + rng.random_range(0..2))
+                        .collect();
+                    let guessed_ones = columns.iter().copied().filter(|_| rng.random()).collect();
+                    Attempt {
+                        words: words::<Bch>(10, rng),
+                        guessed_ones,
+                        flips: columns.into_iter().map(|c| (0, c)).collect(),
+                        ..Attempt::default()
+                    }
+                })
+                .collect();
+            let outcomes = attempt(Bch::new, &attempts);
+            for (attempt, sent) in attempts.iter().zip(&outcomes.sender) {
+                let mut columns = attempt.flips.iter().map(|(_, column)| column);
+                let is_right =
+                    columns.all(|c| bit(&outcomes.delta, *c) == attempt.guessed_ones.contains(c));
+                assert_eq!(sent.is_some(), is_right, "{k} columns");
+            }
+            let accepted = outcomes.sender.iter().flatten().count() as f64;
+            let expected = ATTEMPTS as f64 / f64::from(1 << k);
+            assert!((accepted - expected).abs() < 5.0 * expected.sqrt(), "{k} columns: {accepted}");
+        }
+    }
+
+    /// Rows that are no codewords, or those of another word than the one answered for.
+    fn wrong_rows_never_pass<C: LinearCode>(code: fn() -> C) {
+        let rng = &mut StdRng::seed_from_u64(5);
+        let attempts: Vec<Attempt> = (0..ATTEMPTS)
+            .map(|i| {
+                let row = rng.random_range(0..20 + SUMS);
+                let is_noise = i % 2 == 0;
+                let noise = (0..C::WIDTH).filter(|_| is_noise && rng.random());
+                let flips = noise.map(|column| (row, column)).collect();
+                let bit = Block(1 << rng.random_range(0..<C as LinearCode>::DIMENSION));
+                let inconsistency = (!is_noise).then_some((row, bit));
+                Attempt { words: words::<C>(20, rng), flips, inconsistency, ..Attempt::default() }
+            })
+            .collect();
+        assert!(attempt(code, &attempts).sender.iter().all(Option::is_none));
+    }
+
+    #[test]
+    fn rows_that_are_no_codewords_or_of_another_word() {
+        wrong_rows_never_pass(Bch::new);
+        wrong_rows_never_pass(|| WalshHadamard);
+    }
+
+    #[test]
+    fn an_answer_that_is_wrong_or_from_another_run_never_passes() {
+        let rng = &mut StdRng::seed_from_u64(6);
+        let attempts: Vec<Attempt> = (0..ATTEMPTS)
+            .map(|i| {
+                let honest = Attempt { words: words::<Bch>(5, rng), ..Attempt::default() };
+                let at = rng.random_range(0..5 * SUMS);
+                match i % 3 {
+                    0 => Attempt { replays: true, ..honest },
+                    // In a word only where it stays one.
+                    1 => Attempt { answer_change: Some((at, Block(1 << (i % 76)))), ..honest },
+                    _ => Attempt { answer_change: Some((at, Block(1))), ..honest },
+                }
+            })
+            .collect();
+        assert!(attempt(Bch::new, &attempts).sender.iter().all(Option::is_none));
+    }
+
+    #[test]
+    fn honest_attempts_pass_and_keys_agree() {
+        let rng = &mut StdRng::seed_from_u64(7);
+        let attempts: Vec<Attempt> = (1..200)
+            .map(|n| Attempt { words: words::<Bch>(n, rng), ..Attempt::default() })
+            .collect();
+        let outcomes = attempt(Bch::new, &attempts);
+        for (sent, received) in outcomes.sender.iter().zip(&outcomes.receiver) {
+            let [_, at_words] = sent.as_ref().unwrap();
+            assert_eq!(at_words, received);
+        }
+    }
+
+    #[test]
+    fn a_word_with_too_many_bits_is_malformed() {
+        let change = Some((3, Block(1 << 127)));
+        let words = vec![Block(1); 5];
+        let attempt = Attempt { words, answer_change: change, ..Attempt::default() };
+        let (error, ()) = run(
+            |channel| {
+                let rng = &mut StdRng::seed_from_u64(1);
+                let mut sender = Sender::setup(Bch::new(), channel, rng).unwrap();
+                sender.send_random(5, channel, rng).err().unwrap()
+            },
+            |channel| {
+                let rng = &mut StdRng::seed_from_u64(2);
+                let mut receiver = Receiver::setup(Bch::new(), channel, rng).unwrap();
+                deviate(&mut receiver, &attempt, &[], channel, rng);
+            },
+        );
+        let deviation = Deviation::Malformed { label: ANSWER, what: "a word has too many bits" };
+        assert!(matches!(error, Error::Peer { deviation: found, .. } if found == deviation));
+    }
+
+    #[test]
+    fn a_receiver_that_was_caught_stays_refused() {
+        let attempt = Attempt {
+            words: vec![Block(1); 5],
+            inconsistency: Some((0, Block(1))),
+            ..Attempt::default()
+        };
+        let (second, ()) = run(
+            |channel| {
+                let rng = &mut StdRng::seed_from_u64(1);
+                let mut sender = Sender::setup(Bch::new(), channel, rng).unwrap();
+                assert!(sender.send_random(5, channel, rng).is_err());
+                sender.send_random(5, channel, rng).err().unwrap()
+            },
+            |channel| {
+                let rng = &mut StdRng::seed_from_u64(2);
+                let mut receiver = Receiver::setup(Bch::new(), channel, rng).unwrap();
+                deviate(&mut receiver, &attempt, &[], channel, rng);
+            },
+        );
+        let is_the_check = matches!(
+            second,
+            Error::Peer { deviation: Deviation::CheckFailed { check: CHECK }, .. }
+        );
+        assert!(is_the_check);
+    }
 }

@@ -30,6 +30,9 @@ const TASK_OTS: usize = 512;
 /// Rows that are encoded and hashed together: what linear codes take at a time.
 const BATCH: usize = 128;
 
+/// Rows that get their numbers together.
+const HASH_BATCH: usize = 32;
+
 /// What S computes keys with.
 pub(super) struct Function<C: Code> {
     pub(super) code: C,
@@ -125,7 +128,9 @@ impl<C: Code> RowKeys<C> {
                 *word_at = word(point);
             }
             code.encode(&words[batch], &mut codewords[batch]);
-            for ((row, number), codeword) in rows.iter_mut().zip(&mut numbers).zip(&codewords[batch]) {
+            for ((row, number), codeword) in
+                rows.iter_mut().zip(&mut numbers).zip(&codewords[batch])
+            {
                 while starts(ot + 1) <= point {
                     ot += 1;
                 }
@@ -203,15 +208,18 @@ pub(super) fn send_rows<C: Code>(
     Ok(())
 }
 
-/// R's side of the next OTs, with numbers from `first` on: their keys at these words.
+/// R's side of the next OTs, with numbers from `first` on: fills `keys` with their keys at these words.
+///
+/// # Panics
+/// Where there are not as many keys as words.
 pub(super) fn receive_keys<C: Code>(
-    (code, columns): (&C, &mut columns::Receiver),
-    hash: &RowHash,
+    (code, columns, hash): (&C, &mut columns::Receiver, &RowHash),
     first: u64,
     words: &[Block],
+    keys: &mut [Block],
     channel: &mut Channel,
-) -> Result<Vec<Block>> {
-    let mut keys = vec![Block::ZERO; words.len()];
+) -> Result<()> {
+    assert_eq!(keys.len(), words.len(), "a key for each word");
     let mut rows = Wiped::zeros(CHUNK_ROWS.min(words.len()) * C::Row::BLOCKS);
     let pieces = words.chunks(CHUNK_ROWS).zip(keys.chunks_mut(CHUNK_ROWS));
     for ((words, keys), first) in pieces.zip((first..).step_by(CHUNK_ROWS)) {
@@ -219,7 +227,7 @@ pub(super) fn receive_keys<C: Code>(
         send_rows(code, columns, words, rows, channel)?;
         chosen_keys::<C::Row>(hash, code.width(), first, bytemuck::cast_slice(rows), keys);
     }
-    Ok(keys)
+    Ok(())
 }
 
 /// The keys that R has of its rows t, which are of `width` bits and have numbers from `first` on.
@@ -244,7 +252,7 @@ pub(super) fn chosen_keys<R: Row>(
     });
 }
 
-/// H of up to [`BATCH`] rows of `width` bits and their numbers; spoils the rows.
+/// H of rows of `width` bits and their numbers; spoils the rows.
 fn hash_rows(
     hash: &RowHash,
     width: usize,
@@ -255,9 +263,12 @@ fn hash_rows(
     if width > MAX_ROW_BITS {
         hash.shorten(rows);
     }
-    let mut indexed = [IndexedRow::default(); BATCH];
-    for ((indexed, row), number) in indexed.iter_mut().zip(&*rows).zip(numbers) {
-        *indexed = IndexedRow::new(*number, row);
+    let mut indexed = [IndexedRow::default(); HASH_BATCH];
+    let batches = rows.chunks(HASH_BATCH).zip(numbers.chunks(HASH_BATCH));
+    for ((rows, numbers), keys) in batches.zip(keys.chunks_mut(HASH_BATCH)) {
+        for ((indexed, row), number) in indexed.iter_mut().zip(rows).zip(numbers) {
+            *indexed = IndexedRow::new(*number, row);
+        }
+        hash.hash(&indexed[..rows.len()], keys);
     }
-    hash.hash(&indexed[..rows.len()], keys);
 }

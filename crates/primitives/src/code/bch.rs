@@ -98,9 +98,8 @@ impl LinearCode for Bch {
         let (checks, word) = places.split_at_mut(CHECKS);
         for (check, pick) in checks.iter_mut().zip(&*self.picks) {
             let picked = sums.iter().zip(pick).map(|(sums, pick)| sums[usize::from(*pick)]);
-            *check = picked.fold([Block::ZERO; T], |sum, picked| {
-                std::array::from_fn(|t| sum[t] ^ picked[t])
-            });
+            *check = picked
+                .fold([Block::ZERO; T], |sum, picked| std::array::from_fn(|t| sum[t] ^ picked[t]));
         }
         word.copy_from_slice(bits);
     }

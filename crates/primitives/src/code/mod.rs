@@ -52,12 +52,7 @@ pub trait Code: Send + Sync {
         let count = columns.len() / self.width() * 128;
         let mut rows = vec![Self::Row::zeroed(); count];
         self.encode(words, &mut rows[..words.len()]);
-        rows_to_columns(
-            bytemuck::cast_slice(&rows),
-            Self::Row::BLOCKS,
-            self.width(),
-            columns,
-        );
+        rows_to_columns(bytemuck::cast_slice(&rows), Self::Row::BLOCKS, self.width(), columns);
     }
 }
 

@@ -49,6 +49,10 @@ enum Call {
         ots: usize,
         words: Words,
     },
+    /// Random OT whose keys the sender uses piece by piece, at the receiver's random words.
+    Pieces {
+        ots: usize,
+    },
     /// With so many messages an OT and so many bytes a message.
     Chosen {
         ots: usize,
@@ -60,6 +64,7 @@ fn calls(bits: usize) -> Vec<Call> {
     let mut calls = Vec::new();
     for ots in SIZES {
         calls.extend(Words::ALL.map(|words| Call::Random { ots, words }));
+        calls.push(Call::Pieces { ots });
         let fits = |(n, len): &(usize, usize)| {
             ots * n * len <= MOST_MESSAGE_BYTES && *n <= 1 << bits.min(8)
         };
@@ -81,6 +86,8 @@ enum Sent {
         /// At any number of random words of each OT and, in every other one, the receiver's.
         uneven: Vec<Block>,
     },
+    /// At the receiver's words.
+    Pieces(Vec<Block>),
     Messages(Vec<u8>),
 }
 
@@ -170,6 +177,13 @@ impl Call {
                     uneven,
                 }
             }
+            Self::Pieces { ots } => {
+                let (words, mut keys) = (Words::Random.make(ots, bits), Vec::new());
+                ot.send_random_pieces(ots, channel, rng, |piece| {
+                    keys.extend(piece.at(&words[keys.len()..][..piece.len()]));
+                })?;
+                Sent::Pieces(keys)
+            }
             Self::Chosen { ots, messages: (n, len) } => {
                 let mut messages = vec![0; ots * n * len];
                 StdRng::seed_from_u64(len as u64).fill_bytes(&mut messages);
@@ -188,6 +202,10 @@ impl Call {
         Ok(match self {
             Self::Random { ots, words } => {
                 let words = words.make(ots, R::WORD_BITS);
+                Received::Keys(ot.receive_random(&words, channel, rng)?)
+            }
+            Self::Pieces { ots } => {
+                let words = Words::Random.make(ots, R::WORD_BITS);
                 Received::Keys(ot.receive_random(&words, channel, rng)?)
             }
             Self::Chosen { ots, messages } => {
@@ -220,6 +238,11 @@ impl Call {
                         assert_eq!(values[point] == *key, is_chosen, "{self:?}: point {point}");
                     }
                 }
+            }
+            (Self::Pieces { ots }, Sent::Pieces(same), Received::Keys(keys)) => {
+                assert_eq!(keys.len(), ots);
+                assert_eq!(keys, same, "{self:?}");
+                assert!(keys.iter().all(|key| seen.insert(*key)), "{self:?}: a key comes twice");
             }
             (
                 Self::Chosen { ots, messages: (n, len) },

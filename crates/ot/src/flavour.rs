@@ -285,7 +285,7 @@ fn ots_per_chunk(len: usize) -> usize {
 }
 
 /// Adds the key's stream to a message. A key is used once, so short messages take it as it is.
-fn mask(message: &mut [u8], key: Block) {
+pub(crate) fn mask(message: &mut [u8], key: Block) {
     if let Some(short) = key.to_bytes().get(..message.len()) {
         message.iter_mut().zip(short).for_each(|(m, k)| *m ^= k);
         return;

@@ -3,7 +3,7 @@
 //!
 //! [`base`] makes a few hundred of them with public-key cryptography; [`extension`] turns those into
 //! millions with symmetric cryptography; [`flavour`] derives random and chosen-message OT from
-//! correlated OT once for every extension. Whoever holds Δ is the sender of an extension, and is the
+//! correlated OT once for every extension; [`one_of_n`] does the same for more than two messages. Whoever holds Δ is the sender of an extension, and is the
 //! *receiver* of its base OTs, with the bits of Δ as choices.
 //!
 //! **Must never import** OPRFs, protocols or anything above; hash bins and OKVS have no place here.
@@ -12,6 +12,7 @@ pub mod base;
 pub mod extension;
 pub mod flavour;
 pub mod noise;
+pub mod one_of_n;
 pub mod pprf;
 mod stream;
 #[cfg(test)]

@@ -17,8 +17,11 @@ pub const MAX_ROW_BITS: usize = 464;
 /// Rows of an OT extension that share a secret Δ under a code need a hash that is robust against
 /// Hamming correlations (KKRT16 §5.1), which a fixed-key cipher is not: this is BLAKE3 keyed by the
 /// session, over the row's 464 bits and the 48-bit index, in one compression.
+///
+/// Wider rows are first replaced by a digest ([`RowHash::shorten`]).
 pub struct RowHash {
     key: [u32; 8],
+    wide_key: [u32; 8],
     backend: Backend,
 }
 
@@ -40,8 +43,30 @@ impl IndexedRow {
 impl RowHash {
     /// The hash of the session with this identifier.
     pub fn new(session: Block) -> Self {
-        let key = blake3::derive_key("vesica row hash v1", &session.to_bytes());
-        Self { key: words(&key), backend: Backend::current() }
+        let key = |context| words(&blake3::derive_key(context, &session.to_bytes()));
+        Self {
+            key: key("vesica row hash v1"),
+            wide_key: key("vesica wide row v1"),
+            backend: Backend::current(),
+        }
+    }
+
+    /// Replaces each row by its digest of 256 bits, under another key of the session. For rows wider
+    /// than [`MAX_ROW_BITS`], which leave no room for an index: two rows with one digest take 2^128
+    /// steps to find.
+    pub fn shorten(&self, rows: &mut [[Block; ROW_BLOCKS]]) {
+        for rows in rows.chunks_mut(HASH_LANES) {
+            let mut inputs = [[0; 16]; HASH_LANES];
+            for (input, row) in inputs.iter_mut().zip(&*rows) {
+                *input = bytemuck::cast(*row);
+            }
+            let lens = [size_of::<IndexedRow>() as u32; HASH_LANES];
+            let digests = self.backend.hash(&self.wide_key, HASH_KEYED, &inputs, &lens);
+            for (row, digest) in rows.iter_mut().zip(digests) {
+                let [head, tail]: [Block; 2] = bytemuck::cast(digest);
+                *row = [head, tail, Block::ZERO, Block::ZERO];
+            }
+        }
     }
 
     /// Hashes each row.
@@ -157,6 +182,20 @@ mod tests {
             let mut other = row;
             other[bit / 128].0 ^= 1 << (bit % 128);
             assert_ne!(base, hash(Block(1), 5, &other), "bit {bit}");
+        }
+    }
+
+    #[test]
+    fn wide_rows_are_shortened_under_a_key_of_their_own() {
+        let rows: Vec<[Block; ROW_BLOCKS]> =
+            (0..20).map(|i| [1, 2, 3, u128::MAX - 40].map(|x| Block(x + i))).collect();
+        let mut short = rows.clone();
+        RowHash::new(Block(9)).shorten(&mut short);
+        let key = blake3::derive_key("vesica wide row v1", &Block(9).to_bytes());
+        for (row, short) in rows.iter().zip(&short) {
+            let digest = blake3::keyed_hash(&key, bytemuck::cast_slice(row));
+            assert_eq!(bytemuck::cast_slice::<_, u8>(&short[..2]), digest.as_bytes());
+            assert_eq!(short[2..], [Block::ZERO; 2]);
         }
     }
 

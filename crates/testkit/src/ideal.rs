@@ -5,9 +5,9 @@
 
 use std::collections::HashSet;
 
-use rand::{SeedableRng, rngs::StdRng};
+use rand::{CryptoRng, SeedableRng, rngs::StdRng};
 use vesica_net::{Channel, Result};
-use vesica_ot::{CorrelationHash, CotReceiver, CotSender, Malicious};
+use vesica_ot::{CorrelationHash, CotReceiver, CotSender, Malicious, one_of_n};
 use vesica_params::Adversary;
 use vesica_primitives::{Bits, Block, Delta, Seed, aes::Prg, hash::truncate};
 use vesica_psi::Items;
@@ -79,6 +79,101 @@ impl CotReceiver for OtReceiver {
         let delta = self.0.delta.expose()[0];
         self.0.blocks.fill(out);
         out.iter_mut().zip(choices.iter()).for_each(|(q, c)| *q ^= delta & Block::mask(c));
+        Ok(())
+    }
+}
+
+/// Ideal 1-out-of-2^BITS OT, either party: both ask the trusted party, which is the seed. Chosen messages
+/// still travel by the channel, masked.
+pub struct OneOfN<const BITS: usize> {
+    seed: u64,
+    next: usize,
+}
+
+/// Ideal 1-out-of-2^BITS OT.
+pub fn one_of_n<const BITS: usize>(seed: u64) -> OneOfN<BITS> {
+    OneOfN { seed, next: 0 }
+}
+
+/// The keys of some OTs of [`OneOfN`].
+pub struct OneOfNKeys {
+    seed: u64,
+    ots: std::ops::Range<usize>,
+}
+
+impl one_of_n::Keys for OneOfNKeys {
+    fn len(&self) -> usize {
+        self.ots.len()
+    }
+
+    fn evaluate(
+        &self,
+        starts: impl Fn(usize) -> usize + Sync,
+        word: impl Fn(usize) -> Block + Sync,
+        keys: &mut [Block],
+    ) {
+        let first = starts(0);
+        for ot in 0..self.ots.len() {
+            for point in starts(ot)..starts(ot + 1) {
+                keys[point - first] = oprf(self.seed, self.ots.start + ot, word(point));
+            }
+        }
+    }
+}
+
+impl<const BITS: usize> OneOfN<BITS> {
+    /// Takes the next `ots` OTs.
+    fn take(&mut self, ots: usize) -> OneOfNKeys {
+        let first = self.next;
+        self.next += ots;
+        OneOfNKeys { seed: self.seed, ots: first..self.next }
+    }
+}
+
+impl<const BITS: usize> one_of_n::Sender for OneOfN<BITS> {
+    const ADVERSARY: Adversary = Adversary::Malicious;
+
+    const WORD_BITS: usize = BITS;
+
+    type Keys = OneOfNKeys;
+
+    fn send_random(
+        &mut self,
+        ots: usize,
+        _: &mut Channel,
+        _: &mut dyn CryptoRng,
+    ) -> Result<OneOfNKeys> {
+        Ok(self.take(ots))
+    }
+
+    fn send_random_pieces(
+        &mut self,
+        ots: usize,
+        _: &mut Channel,
+        _: &mut dyn CryptoRng,
+        mut show: impl FnMut(&OneOfNKeys),
+    ) -> Result<()> {
+        let first = ots / 2;
+        show(&self.take(first));
+        show(&self.take(ots - first));
+        Ok(())
+    }
+}
+
+impl<const BITS: usize> one_of_n::Receiver for OneOfN<BITS> {
+    const ADVERSARY: Adversary = Adversary::Malicious;
+
+    const WORD_BITS: usize = BITS;
+
+    fn receive_random_into(
+        &mut self,
+        words: &[Block],
+        keys: &mut [Block],
+        _: &mut Channel,
+        _: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        let own = self.take(words.len());
+        one_of_n::Keys::evaluate(&own, |ot| ot, |point| words[point], keys);
         Ok(())
     }
 }

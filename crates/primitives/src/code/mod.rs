@@ -1,8 +1,108 @@
 //! Codes: those that spread the inputs of a 1-out-of-n OT far apart, and those that compress the
 //! sparse noise of a silent VOLE.
+//!
+//! A [`Code`] maps words to codewords; any two of them differ in many places. That of a 1-out-of-n OT
+//! is what its receiver does with its choices, which are secret: no code looks anything up at a place
+//! that depends on a word.
 
+mod bch;
 pub mod expand_convolute;
+mod linear;
 mod pseudo_random;
+mod repetition;
+mod walsh_hadamard;
 
+use bytemuck::{Pod, Zeroable};
+use zeroize::Zeroize;
+
+pub use bch::Bch;
 pub use expand_convolute::ExpandConvolute;
+pub use linear::LinearCode;
 pub use pseudo_random::PseudoRandomCode;
+pub use repetition::Repetition;
+pub use walsh_hadamard::WalshHadamard;
+
+use crate::{Block, hash::ROW_BLOCKS, matrix::rows_to_columns};
+
+/// A map from words to codewords. A word is a block of which no bits but the lowest
+/// [`Code::DIMENSION`] are set.
+pub trait Code: Send + Sync {
+    /// A codeword; bits beyond the width are 0.
+    type Row: Row;
+
+    /// Bits of a word.
+    const DIMENSION: usize;
+
+    /// Bits of a codeword.
+    fn width(&self) -> usize;
+
+    /// Encodes each word into a row.
+    ///
+    /// # Panics
+    /// If there are not as many rows as words, or what is to be a word has too many bits.
+    fn encode(&self, words: &[Block], rows: &mut [Self::Row]);
+
+    /// Encodes words into the columns of their rows, one column after the other: bit j of column i is
+    /// bit i of the codeword of word j. Columns may be longer than there are words, and then end in
+    /// zeros.
+    ///
+    /// # Panics
+    /// If the columns are not as many as the width, or too short; and as [`Code::encode`] does.
+    fn encode_columns(&self, words: &[Block], columns: &mut [Block]) {
+        let count = columns.len() / self.width() * 128;
+        let mut rows = vec![Self::Row::zeroed(); count];
+        self.encode(words, &mut rows[..words.len()]);
+        rows_to_columns(bytemuck::cast_slice(&rows), Self::Row::BLOCKS, self.width(), columns);
+    }
+}
+
+/// Some blocks that stand for a row of a matrix of bits.
+pub trait Row: Pod + Zeroize + Send + Sync {
+    /// How many.
+    const BLOCKS: usize;
+
+    /// The row whose first blocks these are, with zeros behind.
+    ///
+    /// # Panics
+    /// If there are more than fit.
+    fn from_blocks(blocks: &[Block]) -> Self;
+
+    /// This row with zeros behind, as hashes take it. Rows of more blocks do not exist.
+    fn widen(&self) -> [Block; ROW_BLOCKS];
+
+    /// Adds another row.
+    fn add(&mut self, other: &Self);
+
+    /// This row with `other` added where `mask` is set.
+    fn add_masked(&self, other: &Self, mask: &Self) -> Self;
+}
+
+impl<const N: usize> Row for [Block; N] {
+    const BLOCKS: usize = {
+        assert!(N <= ROW_BLOCKS, "hashes take rows of four blocks");
+        N
+    };
+
+    fn from_blocks(blocks: &[Block]) -> Self {
+        let mut row = [Block::ZERO; N];
+        row[..blocks.len()].copy_from_slice(blocks);
+        row
+    }
+
+    #[inline]
+    fn widen(&self) -> [Block; ROW_BLOCKS] {
+        let mut wide = [Block::ZERO; ROW_BLOCKS];
+        wide[..N].copy_from_slice(self);
+        wide
+    }
+
+    #[inline]
+    fn add(&mut self, other: &Self) {
+        crate::block::add_to(self, other);
+    }
+
+    #[inline]
+    fn add_masked(&self, other: &Self, mask: &Self) -> Self {
+        std::array::from_fn(|b| self[b] ^ (other[b] & mask[b]))
+    }
+}

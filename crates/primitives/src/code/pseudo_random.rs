@@ -1,5 +1,6 @@
 //! The pseudo-random code of KKRT16.
 
+use super::Code;
 use crate::{Block, Seed, aes::Aes128, hash::ROW_BLOCKS};
 
 /// The pseudo-random code of KKRT16 §3.2: C(x) = AES_{c_1}(x) ‖ … ‖ AES_{c_4}(x), cut to its width.
@@ -11,6 +12,7 @@ use crate::{Block, Seed, aes::Aes128, hash::ROW_BLOCKS};
 pub struct PseudoRandomCode {
     ciphers: [Aes128; ROW_BLOCKS],
     masks: [Block; ROW_BLOCKS],
+    width: usize,
 }
 
 /// Words encoded at a time: fills the pipeline of the cipher.
@@ -27,7 +29,7 @@ impl PseudoRandomCode {
             bits @ 0..128 => Block((1 << bits) - 1),
             _ => Block(u128::MAX),
         };
-        Self { ciphers: keys.map(Aes128::new), masks: std::array::from_fn(mask) }
+        Self { ciphers: keys.map(Aes128::new), masks: std::array::from_fn(mask), width }
     }
 
     /// Encodes each word into a row; bits beyond the width are 0.
@@ -47,6 +49,20 @@ impl PseudoRandomCode {
                 }
             }
         }
+    }
+}
+
+impl Code for PseudoRandomCode {
+    type Row = [Block; ROW_BLOCKS];
+
+    const DIMENSION: usize = 128;
+
+    fn width(&self) -> usize {
+        self.width
+    }
+
+    fn encode(&self, words: &[Block], rows: &mut [Self::Row]) {
+        self.encode(words, rows);
     }
 }
 
@@ -80,6 +96,22 @@ mod tests {
                 (width..512).all(|bit| row[bit / 128].0 >> (bit % 128) & 1 == 0)
             };
             assert!(rows.iter().all(beyond));
+        }
+    }
+
+    #[test]
+    fn columns_are_those_of_the_rows() {
+        let code = PseudoRandomCode::new(&Seed::new(Block(4)), 440);
+        let words: Vec<Block> = (0..300).map(Block).collect();
+        let mut rows = vec![[Block::ZERO; ROW_BLOCKS]; 384];
+        code.encode(&words, &mut rows[..300]);
+        let mut columns = vec![Block(5); 440 * 3];
+        code.encode_columns(&words, &mut columns);
+        for (j, row) in rows[..300].iter().enumerate() {
+            for i in 0..440 {
+                let bit = columns[3 * i + j / 128].0 >> (j % 128) & 1;
+                assert_eq!(bit, row[i / 128].0 >> (i % 128) & 1);
+            }
         }
     }
 

@@ -1,0 +1,130 @@
+//! Random sums of rows, as [`oos17`](super::oos17) checks them.
+
+use rayon::prelude::*;
+use vesica_params::LAMBDA;
+use vesica_primitives::{Block, Seed, aes::Prg, code::Row};
+
+/// How many sums there are: each one misses a row that is wrong with probability 1/2.
+pub const SUMS: usize = LAMBDA as usize;
+
+/// Rows whose coefficients are drawn together: a byte for each sum.
+const GROUP: usize = 8;
+
+/// Groups that one thread takes at a time.
+const TASK_GROUPS: usize = 128;
+
+/// Coefficients of the rows in all sums, by a public challenge.
+///
+/// They are the stream of a generator whose seed is the challenge, so there is no challenge, such as
+/// 0, for which rows drop out.
+pub struct Combinations {
+    /// For each group of rows a byte for each sum, whose bit i is the coefficient of row i.
+    coefficients: Vec<Block>,
+}
+
+impl Combinations {
+    /// The coefficients of `rows` rows.
+    pub fn new(challenge: Block, rows: usize) -> Self {
+        let bytes = rows.div_ceil(GROUP) * SUMS;
+        let mut coefficients = vec![Block::ZERO; bytes.div_ceil(size_of::<Block>())];
+        Prg::new(&Seed::new(challenge)).fill(&mut coefficients);
+        Self { coefficients }
+    }
+
+    /// The sums of these rows, each with one of the last [`SUMS`] rows added, which belong to no other
+    /// sum and hide it.
+    ///
+    /// # Panics
+    /// Where there are not as many rows as were said, and the masks.
+    pub fn of<R: Row>(&self, rows: &[R]) -> [R; SUMS] {
+        let (rows, masks) = rows.split_at(rows.len() - SUMS);
+        let bytes: &[u8] = bytemuck::cast_slice(&self.coefficients);
+        let (groups, _) = bytes.as_chunks::<SUMS>();
+        assert!(rows.len() <= groups.len() * GROUP, "coefficients for each row");
+        let tasks = rows.par_chunks(TASK_GROUPS * GROUP).zip(groups.par_chunks(TASK_GROUPS));
+        let sums = tasks.map(|(rows, groups)| {
+            let mut sums = [R::zeroed(); SUMS];
+            let rows = rows.chunks(GROUP).zip(groups);
+            rows.for_each(|(rows, coefficients)| add(&mut sums, rows, coefficients));
+            sums
+        });
+        let nothing = || [R::zeroed(); SUMS];
+        let mut sums = sums.reduce(nothing, |mut left, right| {
+            left.iter_mut().zip(&right).for_each(|(left, right)| left.add(right));
+            left
+        });
+        sums.iter_mut().zip(masks).for_each(|(sum, mask)| sum.add(mask));
+        sums
+    }
+}
+
+/// Adds a group of rows to the sums that they belong to. All sums of the lower and of the upper four are
+/// computed first: then it is two additions for each sum instead of four.
+fn add<R: Row>(sums: &mut [R; SUMS], rows: &[R], coefficients: &[u8; SUMS]) {
+    // The last group may not be whole; what it lacks has coefficients as well.
+    let mut whole = [R::zeroed(); GROUP];
+    whole[..rows.len()].copy_from_slice(rows);
+    let mut tables = [[R::zeroed(); 1 << (GROUP / 2)]; 2];
+    for (rows, table) in whole.chunks(GROUP / 2).zip(&mut tables) {
+        for (i, row) in rows.iter().enumerate() {
+            let (below, with) = table.split_at_mut(1 << i);
+            for (with, below) in with.iter_mut().zip(below) {
+                *with = *below;
+                with.add(row);
+            }
+        }
+    }
+    let [low, high] = &tables;
+    for (sum, coefficients) in sums.iter_mut().zip(coefficients) {
+        sum.add(&low[usize::from(coefficients & 15)]);
+        sum.add(&high[usize::from(coefficients >> 4)]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng, rngs::StdRng};
+
+    use super::*;
+
+    #[test]
+    fn sums_are_those_of_the_coefficients() {
+        let rng = &mut StdRng::seed_from_u64(1);
+        for n in [0, 1, 3, 4, 5, 7, 8, 9, 1000, 1024, 1025, 5000] {
+            let rows: Vec<[Block; 2]> =
+                (0..n + SUMS).map(|_| [Block(rng.random()), Block(rng.random())]).collect();
+            let combinations = Combinations::new(Block(rng.random()), n);
+            let bytes: &[u8] = bytemuck::cast_slice(&combinations.coefficients);
+            let sums = combinations.of(&rows);
+            for (l, sum) in sums.iter().enumerate() {
+                let mut expected = rows[n + l];
+                for (j, row) in rows[..n].iter().enumerate() {
+                    if bytes[j / 8 * SUMS + l] >> (j % 8) & 1 == 1 {
+                        expected.add(row);
+                    }
+                }
+                assert_eq!(*sum, expected, "sum {l} of {n} rows");
+            }
+        }
+    }
+
+    /// As often as not, in every sum, for every challenge.
+    #[test]
+    fn no_row_drops_out() {
+        for challenge in [0, 1, u128::MAX] {
+            let n = 2000;
+            let mut taken = 0;
+            for row in 0..n {
+                let mut rows = vec![[Block::ZERO]; n + SUMS];
+                rows[row] = [Block(1)];
+                let sums = Combinations::new(Block(challenge), n).of(&rows);
+                let here = sums.iter().filter(|sum| sum[0] == Block(1)).count();
+                // Three or fewer, or as many more than half, have probability 2^-25.
+                assert!((4..=36).contains(&here), "row {row}: {here}");
+                taken += here;
+            }
+            let expected = n * SUMS / 2;
+            assert!(taken.abs_diff(expected) < 5 * (expected as f64 / 2.0).sqrt() as usize);
+        }
+    }
+}

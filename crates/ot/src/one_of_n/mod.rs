@@ -1,0 +1,248 @@
+//! 1-out-of-n OT: the sender has a key for each of n words, the receiver learns the key of the word it
+//! chose.
+//!
+//! | extension | words | adversary | bits an OT to the sender |
+//! |---|---|---|---|
+//! | [`kk13`] | 2^8 | semi-honest | 256 |
+//! | [`kkrt16`] | 2^128 | semi-honest | 416 to 448, by how often keys are computed |
+//! | [`oos17`], Walsh–Hadamard | 2^8 | malicious | 256 |
+//! | [`oos17`], BCH | 2^76 | malicious | 511 |
+//!
+//! They are one machine ([`rows`]): the matrix of the IKNP family, in which the receiver's row is a
+//! codeword of its word. An extension implements random OT, where keys are pseudo-random; OT of chosen
+//! messages is derived from it here.
+
+mod combinations;
+pub mod kk13;
+pub mod kkrt16;
+pub mod oos17;
+pub mod rows;
+
+use rand::CryptoRng;
+use rayon::prelude::*;
+use vesica_net::{Channel, Result};
+use vesica_params::Adversary;
+use vesica_primitives::Block;
+use zeroize::Zeroizing;
+
+use crate::flavour::mask;
+
+const MESSAGES: &str = "one-of-n/messages";
+
+/// Bytes of masked messages that go into one network message, unless one OT alone has more.
+const MESSAGE_CHUNK_BYTES: usize = 1 << 20;
+
+/// The most messages of an OT of chosen messages.
+pub const MAX_MESSAGES: usize = 256;
+
+/// The keys of some consecutive OTs, as their sender can compute them.
+pub trait Keys: Sync {
+    /// How many OTs there are.
+    fn len(&self) -> usize;
+
+    /// Whether there are none.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Computes keys at any number of points of each OT. The points of OT i (counted from the first of
+    /// these) are those from `starts(i)` up to `starts(i + 1)`; the words there are given by `word`.
+    /// `keys` takes the keys from point `starts(0)` on.
+    ///
+    /// # Panics
+    /// Where `keys` has not as many places as there are points, or a word has too many bits.
+    fn evaluate(
+        &self,
+        starts: impl Fn(usize) -> usize + Sync,
+        word: impl Fn(usize) -> Block + Sync,
+        keys: &mut [Block],
+    );
+
+    /// The key of each OT at one word.
+    ///
+    /// # Panics
+    /// Where there are not as many words as OTs; and as [`Keys::evaluate`] does.
+    fn at(&self, words: &[Block]) -> Vec<Block> {
+        assert_eq!(words.len(), self.len(), "a word for each OT");
+        let mut keys = vec![Block::ZERO; words.len()];
+        self.evaluate(|ot| ot, |point| words[point], &mut keys);
+        keys
+    }
+
+    /// The keys of each OT at the words 0 to n − 1.
+    ///
+    /// # Panics
+    /// Where there are fewer words.
+    fn all(&self, n: usize) -> Vec<Block> {
+        let mut keys = vec![Block::ZERO; self.len() * n];
+        self.evaluate(|ot| ot * n, |point| Block((point % n) as u128), &mut keys);
+        keys
+    }
+}
+
+/// The sender of a 1-out-of-n OT extension.
+pub trait Sender {
+    /// Against whom this extension keeps its promises.
+    const ADVERSARY: Adversary;
+
+    /// Bits of a word: n is two to the power of that.
+    const WORD_BITS: usize;
+
+    /// The keys of this extension.
+    type Keys: Keys;
+
+    /// Random OT: the keys of `ots` OTs.
+    fn send_random(
+        &mut self,
+        ots: usize,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self::Keys>;
+
+    /// Random OT: shows the keys of `ots` OTs in pieces, first OTs first, each as soon as its keys may be
+    /// used. Where they are used at once, that takes less memory and time.
+    fn send_random_pieces(
+        &mut self,
+        ots: usize,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+        show: impl FnMut(&Self::Keys),
+    ) -> Result<()>;
+
+    /// OT of chosen messages: `messages` holds the `n` messages of each OT one after the other, all of
+    /// `len` bytes. Costs n·len bytes an OT beyond the random OT.
+    ///
+    /// # Panics
+    /// Where `messages` is not made of `n` times `len` bytes, or there are not so many words or more
+    /// than [`MAX_MESSAGES`].
+    fn send_chosen(
+        &mut self,
+        messages: &[u8],
+        (n, len): (usize, usize),
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        assert_messages(n, len, Self::WORD_BITS);
+        assert!(messages.len().is_multiple_of(n * len), "{n} messages of {len} bytes an OT");
+        let ots = messages.len() / (n * len);
+        let keys = self.send_random(ots, channel, rng)?;
+        let per_chunk = ots_per_chunk(n, len);
+        let mut masks = Zeroizing::new(vec![Block::ZERO; per_chunk.min(ots) * n]);
+        for (i, messages) in messages.chunks(per_chunk * n * len).enumerate() {
+            let (first, count) = (i * per_chunk, messages.len() / len);
+            let masks = &mut masks[..count];
+            // Only the OTs of this chunk have points.
+            let starts = |ot: usize| (ot.max(first) - first).saturating_mul(n).min(count);
+            keys.evaluate(starts, |point| Block((point % n) as u128), masks);
+            let mut masked = messages.to_vec();
+            masked.par_chunks_mut(len).zip(masks).for_each(|(message, key)| mask(message, *key));
+            channel.send(MESSAGES, &masked)?;
+        }
+        Ok(())
+    }
+}
+
+/// The receiver of a 1-out-of-n OT extension.
+pub trait Receiver {
+    /// Against whom this extension keeps its promises.
+    const ADVERSARY: Adversary;
+
+    /// Bits of a word: n is two to the power of that.
+    const WORD_BITS: usize;
+
+    /// Random OT: fills `keys` with the key of each OT at the word chosen for it.
+    ///
+    /// # Panics
+    /// Where there are not as many keys as words, or a word has too many bits.
+    fn receive_random_into(
+        &mut self,
+        words: &[Block],
+        keys: &mut [Block],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()>;
+
+    /// Random OT: the key of each OT at the word chosen for it.
+    ///
+    /// # Panics
+    /// Where a word has too many bits.
+    fn receive_random(
+        &mut self,
+        words: &[Block],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<Block>> {
+        let mut keys = vec![Block::ZERO; words.len()];
+        self.receive_random_into(words, &mut keys, channel, rng)?;
+        Ok(keys)
+    }
+
+    /// OT of chosen messages: the message with the chosen number of each OT, one after the other, where
+    /// an OT has `n` of `len` bytes.
+    ///
+    /// # Panics
+    /// Where a choice is not below n, or the sender would for these `n` and `len`.
+    fn receive_chosen(
+        &mut self,
+        choices: &[u8],
+        (n, len): (usize, usize),
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<u8>> {
+        assert_messages(n, len, Self::WORD_BITS);
+        assert!(choices.iter().all(|choice| usize::from(*choice) < n), "choices below {n}");
+        let words = choices.iter().map(|choice| Block((*choice).into()));
+        let words: Zeroizing<Vec<Block>> = Zeroizing::new(words.collect());
+        let keys = Zeroizing::new(self.receive_random(&words, channel, rng)?);
+        let mut chosen = vec![0; choices.len() * len];
+        let per_chunk = ots_per_chunk(n, len);
+        let chunks = chosen.chunks_mut(per_chunk * len).zip(choices.chunks(per_chunk));
+        for ((out, choices), keys) in chunks.zip(keys.chunks(per_chunk)) {
+            let mut masked = vec![0; n * out.len()];
+            channel.recv_into(MESSAGES, &mut masked)?;
+            let ots = out.par_chunks_mut(len).zip(masked.par_chunks(n * len));
+            ots.zip(choices).zip(keys).for_each(|(((out, messages), choice), key)| {
+                select(messages, *choice, out);
+                mask(out, *key);
+            });
+        }
+        Ok(chosen)
+    }
+}
+
+fn assert_messages(n: usize, len: usize, word_bits: usize) {
+    assert!(
+        len > 0 && (1..=MAX_MESSAGES).contains(&n),
+        "1 to {MAX_MESSAGES} messages, which have a length"
+    );
+    assert!(n <= 1 << word_bits.min(8), "a word for each message");
+}
+
+fn ots_per_chunk(n: usize, len: usize) -> usize {
+    (MESSAGE_CHUNK_BYTES / (n * len)).max(1)
+}
+
+/// Writes the message with this number to `out`, which is 0 before; reads all of them.
+fn select(messages: &[u8], choice: u8, out: &mut [u8]) {
+    for (number, message) in (0..=u8::MAX).zip(messages.chunks_exact(out.len())) {
+        let differs = (number ^ choice) as i8;
+        // The sign of x | −x is set but for x = 0.
+        let select = !((differs | differs.wrapping_neg()) >> 7) as u8;
+        out.iter_mut().zip(message).for_each(|(out, message)| *out |= message & select);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_chosen_message_is_selected() {
+        let messages: Vec<u8> = (0..256 * 3).map(|i| (i * 7) as u8).collect();
+        for choice in 0..=255 {
+            let mut out = [0; 3];
+            select(&messages, choice, &mut out);
+            assert_eq!(out, messages[3 * usize::from(choice)..][..3]);
+        }
+    }
+}

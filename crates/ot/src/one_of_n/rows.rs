@@ -1,0 +1,274 @@
+//! The rows of the matrix of [`columns`] under a code, and the keys that are made of them.
+//!
+//! S holds q_j = t_j ⊕ (C(w_j) ∧ Δ), R holds t_j for its word w_j. The key of OT j at a word v is
+//! H(j, q_j ⊕ (C(v) ∧ Δ)), which at w_j is H(j, t_j); elsewhere R would have to know the bits of Δ at the
+//! places where C(v) and C(w_j) differ, κ of them or more. The rows share Δ, so H must stand Hamming
+//! correlations: BLAKE3 over the whole row and its number, keyed by the session.
+
+use std::sync::Arc;
+
+use bytemuck::Zeroable;
+use rayon::prelude::*;
+use vesica_net::{Channel, Result};
+use vesica_primitives::{
+    Block, Delta,
+    code::{Code, Row},
+    hash::{IndexedRow, MAX_ROW_BITS, ROW_BLOCKS, RowHash},
+    matrix::columns_to_rows,
+};
+use zeroize::Zeroizing;
+
+use super::Keys;
+use crate::{
+    Wiped,
+    extension::columns::{self, CHUNK_ROWS},
+};
+
+/// OTs that one thread takes at a time.
+const TASK_OTS: usize = 512;
+
+/// Rows that are encoded and hashed together: what linear codes take at a time.
+const BATCH: usize = 128;
+
+/// Rows that get their numbers together.
+const HASH_BATCH: usize = 32;
+
+/// What S computes keys with.
+pub(super) struct Function<C: Code> {
+    pub(super) code: C,
+    pub(super) delta: Zeroizing<C::Row>,
+    hash: RowHash,
+}
+
+impl<C: Code> Function<C> {
+    /// For a session with this public identifier.
+    pub(super) fn new(code: C, delta: &Delta, session: Block) -> Self {
+        let delta = Zeroizing::new(C::Row::from_blocks(delta.expose()));
+        Self { code, delta, hash: RowHash::new(session) }
+    }
+}
+
+/// The keys of consecutive OTs of an extension under a code. Secret: wiped when dropped.
+pub struct RowKeys<C: Code> {
+    function: Arc<Function<C>>,
+    /// The number of the first OT.
+    first: u64,
+    /// The rows q, one after the other.
+    rows: Wiped<Block>,
+}
+
+impl<C: Code> RowKeys<C> {
+    /// S's side of the next rows, with numbers from `first` on.
+    pub(super) fn receive(
+        (function, columns): (&Arc<Function<C>>, &mut columns::Sender),
+        first: u64,
+        ots: usize,
+        channel: &mut Channel,
+    ) -> Result<Self> {
+        let rows = Wiped::zeros(ots * C::Row::BLOCKS);
+        let mut keys = Self { function: function.clone(), first, rows };
+        keys.fill(columns, channel)?;
+        Ok(keys)
+    }
+
+    /// As [`RowKeys::receive`], but shows the keys piece by piece as soon as they are there, in memory
+    /// that stays in the cache.
+    pub(super) fn receive_pieces(
+        (function, columns): (&Arc<Function<C>>, &mut columns::Sender),
+        first: u64,
+        ots: usize,
+        channel: &mut Channel,
+        mut show: impl FnMut(&Self),
+    ) -> Result<()> {
+        let rows = Wiped::zeros(CHUNK_ROWS.min(ots) * C::Row::BLOCKS);
+        let mut keys = Self { function: function.clone(), first, rows };
+        for done in (0..ots).step_by(CHUNK_ROWS) {
+            keys.first = first + done as u64;
+            keys.truncate(CHUNK_ROWS.min(ots - done));
+            keys.fill(columns, channel)?;
+            show(&keys);
+        }
+        Ok(())
+    }
+
+    fn fill(&mut self, columns: &mut columns::Sender, channel: &mut Channel) -> Result<()> {
+        for rows in self.rows.chunks_mut(CHUNK_ROWS * C::Row::BLOCKS) {
+            let padded = (rows.len() / C::Row::BLOCKS).next_multiple_of(128);
+            let q = columns.extend(padded, channel)?;
+            columns_to_rows(&q, padded, rows, C::Row::BLOCKS);
+        }
+        Ok(())
+    }
+
+    /// Forgets the OTs from the `ots`-th on.
+    pub(super) fn truncate(&mut self, ots: usize) {
+        self.rows.truncate(ots * C::Row::BLOCKS);
+    }
+
+    /// The rows q.
+    pub(super) fn rows(&self) -> &[C::Row] {
+        bytemuck::cast_slice(&self.rows)
+    }
+
+    fn evaluate_task(
+        &self,
+        task: Task<'_>,
+        starts: &impl Fn(usize) -> usize,
+        word: &impl Fn(usize) -> Block,
+    ) {
+        let Function { code, delta, hash } = &*self.function;
+        let mut words = [Block::ZERO; BATCH];
+        let mut codewords = [C::Row::zeroed(); BATCH];
+        let mut rows = [[Block::ZERO; ROW_BLOCKS]; BATCH];
+        let mut numbers = [0; BATCH];
+        let Task { mut ot, mut point, keys } = task;
+        for keys in keys.chunks_mut(BATCH) {
+            let batch = ..keys.len();
+            for (word_at, point) in words[batch].iter_mut().zip(point..) {
+                *word_at = word(point);
+            }
+            code.encode(&words[batch], &mut codewords[batch]);
+            for ((row, number), codeword) in
+                rows.iter_mut().zip(&mut numbers).zip(&codewords[batch])
+            {
+                while starts(ot + 1) <= point {
+                    ot += 1;
+                }
+                *row = self.rows()[ot].add_masked(codeword, delta).widen();
+                *number = self.first + ot as u64;
+                point += 1;
+            }
+            hash_rows(hash, code.width(), &mut rows[batch], &numbers[batch], keys);
+        }
+    }
+}
+
+impl<C: Code> Keys for RowKeys<C> {
+    fn len(&self) -> usize {
+        self.rows.len() / C::Row::BLOCKS
+    }
+
+    fn evaluate(
+        &self,
+        starts: impl Fn(usize) -> usize + Sync,
+        word: impl Fn(usize) -> Block + Sync,
+        keys: &mut [Block],
+    ) {
+        let tasks = split(self.len(), &starts, keys);
+        tasks.into_par_iter().for_each(|task| self.evaluate_task(task, &starts, &word));
+    }
+}
+
+/// A few neighbouring OTs and the place for the keys of their points.
+struct Task<'a> {
+    /// The first of them.
+    ot: usize,
+    /// Its first point.
+    point: usize,
+    keys: &'a mut [Block],
+}
+
+/// Splits OTs into tasks, without those that have no points.
+fn split<'a>(
+    ots: usize,
+    starts: &impl Fn(usize) -> usize,
+    mut keys: &'a mut [Block],
+) -> Vec<Task<'a>> {
+    assert_eq!(keys.len(), starts(ots) - starts(0), "a place for the key of each point");
+    let tasks = (0..ots).step_by(TASK_OTS).map(|ot| {
+        let point = starts(ot);
+        let points = starts((ot + TASK_OTS).min(ots)) - point;
+        let (own, rest) = std::mem::take(&mut keys).split_at_mut(points);
+        keys = rest;
+        Task { ot, point, keys: own }
+    });
+    tasks.filter(|task| !task.keys.is_empty()).collect()
+}
+
+/// R's side of the next rows: fills `rows`, as many as words, with t.
+pub(super) fn send_rows<C: Code>(
+    code: &C,
+    columns: &mut columns::Receiver,
+    words: &[Block],
+    rows: &mut [Block],
+    channel: &mut Channel,
+) -> Result<()> {
+    let mut codewords = Vec::new();
+    let pieces = words.chunks(CHUNK_ROWS).zip(rows.chunks_mut(CHUNK_ROWS * C::Row::BLOCKS));
+    for (words, rows) in pieces {
+        let padded = words.len().next_multiple_of(128);
+        let column = padded / 128;
+        codewords.resize(code.width() * column, Block::ZERO);
+        code.encode_columns(words, &mut codewords);
+        let t = columns.extend(padded, |i| &codewords[i * column..][..column], channel)?;
+        // Let the sender start on this piece.
+        channel.flush()?;
+        columns_to_rows(&t, padded, rows, C::Row::BLOCKS);
+    }
+    Ok(())
+}
+
+/// R's side of the next OTs, with numbers from `first` on: fills `keys` with their keys at these words.
+///
+/// # Panics
+/// Where there are not as many keys as words.
+pub(super) fn receive_keys<C: Code>(
+    (code, columns, hash): (&C, &mut columns::Receiver, &RowHash),
+    first: u64,
+    words: &[Block],
+    keys: &mut [Block],
+    channel: &mut Channel,
+) -> Result<()> {
+    assert_eq!(keys.len(), words.len(), "a key for each word");
+    let mut rows = Wiped::zeros(CHUNK_ROWS.min(words.len()) * C::Row::BLOCKS);
+    let pieces = words.chunks(CHUNK_ROWS).zip(keys.chunks_mut(CHUNK_ROWS));
+    for ((words, keys), first) in pieces.zip((first..).step_by(CHUNK_ROWS)) {
+        let rows = &mut rows[..words.len() * C::Row::BLOCKS];
+        send_rows(code, columns, words, rows, channel)?;
+        chosen_keys::<C::Row>(hash, code.width(), first, bytemuck::cast_slice(rows), keys);
+    }
+    Ok(())
+}
+
+/// The keys that R has of its rows t, which are of `width` bits and have numbers from `first` on.
+pub(super) fn chosen_keys<R: Row>(
+    hash: &RowHash,
+    width: usize,
+    first: u64,
+    rows: &[R],
+    keys: &mut [Block],
+) {
+    let tasks = keys.par_chunks_mut(TASK_OTS).zip(rows.par_chunks(TASK_OTS)).enumerate();
+    tasks.for_each(|(task, (keys, rows))| {
+        let (mut wide, mut numbers) = ([[Block::ZERO; ROW_BLOCKS]; BATCH], [0; BATCH]);
+        let first = first + (task * TASK_OTS) as u64;
+        let batches = keys.chunks_mut(BATCH).zip(rows.chunks(BATCH));
+        for ((keys, rows), first) in batches.zip((first..).step_by(BATCH)) {
+            let batch = ..keys.len();
+            wide.iter_mut().zip(rows).for_each(|(wide, row)| *wide = row.widen());
+            numbers.iter_mut().zip(first..).for_each(|(number, at)| *number = at);
+            hash_rows(hash, width, &mut wide[batch], &numbers[batch], keys);
+        }
+    });
+}
+
+/// H of rows of `width` bits and their numbers; spoils the rows.
+fn hash_rows(
+    hash: &RowHash,
+    width: usize,
+    rows: &mut [[Block; ROW_BLOCKS]],
+    numbers: &[u64],
+    keys: &mut [Block],
+) {
+    if width > MAX_ROW_BITS {
+        hash.shorten(rows);
+    }
+    let mut indexed = [IndexedRow::default(); HASH_BATCH];
+    let batches = rows.chunks(HASH_BATCH).zip(numbers.chunks(HASH_BATCH));
+    for ((rows, numbers), keys) in batches.zip(keys.chunks_mut(HASH_BATCH)) {
+        for ((indexed, row), number) in indexed.iter_mut().zip(rows).zip(numbers) {
+            *indexed = IndexedRow::new(*number, row);
+        }
+        hash.hash(&indexed[..rows.len()], keys);
+    }
+}

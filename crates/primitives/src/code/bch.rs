@@ -1,0 +1,232 @@
+//! The BCH code of OOS17.
+
+use super::LinearCode;
+use crate::Block;
+
+/// The binary BCH code \[511, 76\] with designed distance 171, primitive and in the narrow sense, over
+/// GF(2^9) = GF(2)\[x\]/(x^9 + x^4 + 1): the multiples of the polynomial that is 0 at α^1 … α^170.
+///
+/// Place i of a codeword is the coefficient of x^i. The encoding is systematic: bit i of the word is
+/// place 435 + i, and the places below are the remainder that makes the whole a multiple.
+pub struct Bch {
+    /// For each place that is no bit of the word, the bits whose sum it is, in groups.
+    picks: Box<[[u8; GROUPS]; CHECKS]>,
+}
+
+/// The generator; bit i of the whole is the coefficient of x^i. A test recomputes it.
+const GENERATOR: [u128; 4] = [
+    0x6e7c_f2e2_c8aa_aae2_8d8c_59a7_e115_3e45,
+    0x9b20_7848_ffad_3b37_7917_32ac_9184_a83a,
+    0xb8a9_71bb_a5f0_c3b5_24c0_f6f9_1dbe_79d8,
+    0x000a_d98b_f954_7f24,
+];
+
+/// The generator's degree.
+const CHECKS: usize = 435;
+
+const DIMENSION: usize = 76;
+
+/// Bits of a group: as many as take the fewest sums, those for its table included.
+const GROUP_BITS: usize = 6;
+
+const GROUPS: usize = DIMENSION.div_ceil(GROUP_BITS);
+
+impl Bch {
+    /// Computes the matrix of the code.
+    pub fn new() -> Self {
+        let mut picks = Box::new([[0; GROUPS]; CHECKS]);
+        let mut remainder = GENERATOR;
+        clear_leading(&mut remainder);
+        // x^435, x^436 … modulo the generator.
+        for bit in 0..DIMENSION {
+            for (place, pick) in picks.iter_mut().enumerate() {
+                let sums = (remainder[place / 128] >> (place % 128) & 1) as u8;
+                pick[bit / GROUP_BITS] |= sums << (bit % GROUP_BITS);
+            }
+            remainder = times_x(remainder);
+        }
+        Self { picks }
+    }
+}
+
+impl Default for Bch {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// Takes x^435 away.
+fn clear_leading(polynomial: &mut [u128; 4]) {
+    polynomial[CHECKS / 128] &= !(1 << (CHECKS % 128));
+}
+
+/// The product with x modulo the generator.
+fn times_x(polynomial: [u128; 4]) -> [u128; 4] {
+    let mut carry = 0;
+    let mut product = polynomial.map(|block| {
+        let doubled = block << 1 | carry;
+        carry = block >> 127;
+        doubled
+    });
+    if product[CHECKS / 128] >> (CHECKS % 128) & 1 == 1 {
+        product.iter_mut().zip(GENERATOR).for_each(|(p, g)| *p ^= g);
+    }
+    product
+}
+
+impl LinearCode for Bch {
+    type Row = [Block; 4];
+
+    const DIMENSION: usize = DIMENSION;
+
+    const WIDTH: usize = CHECKS + DIMENSION;
+
+    const DISTANCE: usize = 171;
+
+    /// By the method of the four Russians: all sums of each group of bits, and then one of each group
+    /// for each place. Which one is a matter of the code, not of the words.
+    fn spread<const T: usize>(&self, bits: &[[Block; T]], places: &mut [[Block; T]]) {
+        let mut sums = [[[Block::ZERO; T]; 1 << GROUP_BITS]; GROUPS];
+        for (bits, sums) in bits.chunks(GROUP_BITS).zip(&mut sums) {
+            for (i, bit) in bits.iter().enumerate() {
+                let (below, with) = sums.split_at_mut(1 << i);
+                for (with, below) in with.iter_mut().zip(below) {
+                    *with = std::array::from_fn(|t| below[t] ^ bit[t]);
+                }
+            }
+        }
+        let (checks, word) = places.split_at_mut(CHECKS);
+        for (check, pick) in checks.iter_mut().zip(&*self.picks) {
+            let picked = sums.iter().zip(pick).map(|(sums, pick)| sums[usize::from(*pick)]);
+            *check = picked
+                .fold([Block::ZERO; T], |sum, picked| std::array::from_fn(|t| sum[t] ^ picked[t]));
+        }
+        word.copy_from_slice(bits);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng, rngs::StdRng};
+
+    use super::*;
+    use crate::code::{
+        Code,
+        linear::tests::{codeword, conforms, random_words, weight},
+    };
+
+    /// Polynomials over GF(2), the coefficient of x^i at place i.
+    fn bits_of(row: &[u128; 4]) -> Vec<u8> {
+        (0..512).map(|i| (row[i / 128] >> (i % 128) & 1) as u8).collect()
+    }
+
+    fn product(a: &[u8], b: &[u8]) -> Vec<u8> {
+        let mut product = vec![0; a.len() + b.len() - 1];
+        for (i, a) in a.iter().enumerate() {
+            b.iter().enumerate().for_each(|(j, b)| product[i + j] ^= a & b);
+        }
+        product
+    }
+
+    /// Long division, from the top.
+    fn is_multiple(mut of: Vec<u8>, divisor: &[u8]) -> bool {
+        for top in (divisor.len() - 1..of.len()).rev() {
+            if of[top] == 1 {
+                let low = top + 1 - divisor.len();
+                divisor.iter().enumerate().for_each(|(i, d)| of[low + i] ^= d);
+            }
+        }
+        of.iter().all(|c| *c == 0)
+    }
+
+    /// Powers of α, as numbers whose bit i is the coefficient of x^i.
+    fn powers_of_alpha() -> Vec<u16> {
+        let next = |x: &u16| Some(x << 1 ^ if x >> 8 == 1 { 0b10_0001_0001 } else { 0 });
+        std::iter::successors(Some(1), next).take(511).collect()
+    }
+
+    /// The product of x − α^j over a cyclotomic class, which is the minimal polynomial of its members.
+    fn minimal_polynomial(class: &[usize], powers: &[u16]) -> Vec<u8> {
+        let log = |x: u16| powers.iter().position(|power| *power == x).unwrap();
+        let times = |a: u16, b: u16| match (a, b) {
+            (0, _) | (_, 0) => 0,
+            _ => powers[(log(a) + log(b)) % 511],
+        };
+        let mut polynomial = vec![1];
+        for j in class {
+            let shifted = [&[0], &polynomial[..]].concat();
+            let scaled = polynomial.iter().map(|c| times(*c, powers[*j])).chain([0]);
+            polynomial = shifted.iter().zip(scaled).map(|(a, b)| a ^ b).collect();
+        }
+        assert!(polynomial.iter().all(|c| *c <= 1), "over GF(2)");
+        polynomial.into_iter().map(|c| c as u8).collect()
+    }
+
+    #[test]
+    fn the_generator_is_the_least_multiple_of_the_minimal_polynomials() {
+        let powers = powers_of_alpha();
+        let mut sorted = powers.clone();
+        sorted.sort_unstable();
+        assert!(sorted.into_iter().eq(1..512), "x^9 + x^4 + 1 is primitive");
+        let (mut seen, mut generator) = ([false; 511], vec![1]);
+        for i in 1..=170 {
+            if !seen[i] {
+                let mut class = vec![i];
+                while class[class.len() - 1] * 2 % 511 != i {
+                    class.push(class[class.len() - 1] * 2 % 511);
+                }
+                class.iter().for_each(|j| seen[*j] = true);
+                generator = product(&generator, &minimal_polynomial(&class, &powers));
+            }
+        }
+        assert_eq!(generator.len(), CHECKS + 1);
+        generator.resize(512, 0);
+        assert_eq!(bits_of(&GENERATOR), generator);
+    }
+
+    #[test]
+    fn codewords_are_multiples_of_the_generator() {
+        let generator = &bits_of(&GENERATOR)[..=CHECKS];
+        let code = Bch::new();
+        let words = random_words::<Bch>(500, 1);
+        let single = (0..DIMENSION).map(|bit| Block(1 << bit));
+        for word in words.into_iter().chain(single).chain([Block((1 << DIMENSION) - 1)]) {
+            let row = codeword(&code, word.0);
+            let bits = bits_of(&row.map(|block| block.0));
+            assert!(is_multiple(bits.clone(), generator));
+            let word_bits = (0..DIMENSION).map(|i| (word.0 >> i & 1) as u8);
+            assert!(bits[CHECKS..511].iter().copied().eq(word_bits), "systematic");
+        }
+        assert!(!is_multiple(bits_of(&[1, 0, 0, 0]), generator));
+    }
+
+    #[test]
+    fn conforms_to_what_it_claims() {
+        conforms(&Bch::new());
+    }
+
+    /// Sums of up to three rows of the matrix and random words: the lightest that can be had cheaply.
+    #[test]
+    fn no_sampled_codeword_is_lighter_than_the_distance() {
+        let code = Bch::new();
+        let rng = &mut StdRng::seed_from_u64(2);
+        let mut words: Vec<Block> = random_words::<Bch>(50_000, 3);
+        for a in 0..DIMENSION {
+            for b in 0..DIMENSION {
+                words.push(Block(1 << a | 1 << b));
+                words.push(Block(1 << a | 1 << b | 1 << rng.random_range(0..DIMENSION)));
+            }
+        }
+        let mut rows = vec![[Block::ZERO; 4]; words.len()];
+        code.encode(&words, &mut rows);
+        let nonzero = words.iter().zip(&rows).filter(|(word, _)| **word != Block::ZERO);
+        let least = nonzero.map(|(_, row)| weight(row)).min().unwrap();
+        assert!((171..=210).contains(&least), "{least}");
+    }
+
+    #[test]
+    #[should_panic(expected = "words of 76 bits")]
+    fn longer_words_are_refused() {
+        codeword(&Bch::new(), 1 << DIMENSION);
+    }
+}

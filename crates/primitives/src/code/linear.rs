@@ -1,0 +1,138 @@
+//! Linear codes, many words at a time.
+
+use super::{Code, Row};
+use crate::{Block, arch::Backend, matrix::columns_to_rows};
+
+/// A code whose codewords are sums of rows of a matrix.
+///
+/// Words are encoded 128 at a time, bit i of all of them in one block: then a place of the codewords is
+/// a sum of such blocks, the same for all words, and nothing depends on what the words are.
+pub trait LinearCode: Send + Sync {
+    /// A codeword.
+    type Row: Row;
+
+    /// Bits of a word.
+    const DIMENSION: usize;
+
+    /// Bits of a codeword.
+    const WIDTH: usize;
+
+    /// The least number of places in which two codewords differ.
+    const DISTANCE: usize;
+
+    /// Encodes T times 128 words: from their bits ([`LinearCode::DIMENSION`] of them) to the places of
+    /// their codewords ([`LinearCode::WIDTH`]), both with T blocks each.
+    fn spread<const T: usize>(&self, bits: &[[Block; T]], places: &mut [[Block; T]]);
+}
+
+/// Groups of 128 words whose columns are made together: a cache line's worth of each column.
+const TILES: usize = 4;
+
+impl<L: LinearCode> Code for L {
+    type Row = L::Row;
+
+    const DIMENSION: usize = L::DIMENSION;
+
+    fn width(&self) -> usize {
+        L::WIDTH
+    }
+
+    fn encode(&self, words: &[Block], rows: &mut [L::Row]) {
+        assert_eq!(words.len(), rows.len(), "a row for each word");
+        let mut places = vec![[Block::ZERO; 1]; L::WIDTH];
+        for (words, rows) in words.chunks(128).zip(rows.chunks_mut(128)) {
+            let tile = bits_of::<L>(words);
+            let bits: &[[Block; 1]] = bytemuck::cast_slice(&tile[..L::DIMENSION]);
+            self.spread(bits, &mut places);
+            let rows = bytemuck::cast_slice_mut(rows);
+            columns_to_rows(places.as_flattened(), 128, rows, L::Row::BLOCKS);
+        }
+    }
+
+    fn encode_columns(&self, words: &[Block], columns: &mut [Block]) {
+        let len = columns.len() / L::WIDTH;
+        assert_eq!(len * L::WIDTH, columns.len(), "{} columns", L::WIDTH);
+        assert!(words.len() <= 128 * len, "a place for each word");
+        let mut bits = vec![[Block::ZERO; TILES]; L::DIMENSION];
+        let mut places = vec![[Block::ZERO; TILES]; L::WIDTH];
+        let mut groups = words.chunks(128);
+        for first in (0..len).step_by(TILES) {
+            for t in 0..TILES {
+                let tile = bits_of::<L>(groups.next().unwrap_or_default());
+                bits.iter_mut().zip(tile).for_each(|(bits, tile)| bits[t] = tile);
+            }
+            self.spread(&bits, &mut places);
+            let end = len.min(first + TILES);
+            for (column, place) in columns.chunks_exact_mut(len).zip(&places) {
+                column[first..end].copy_from_slice(&place[..end - first]);
+            }
+        }
+    }
+}
+
+/// Block i holds bit i of each of up to 128 words.
+fn bits_of<L: LinearCode>(words: &[Block]) -> [Block; 128] {
+    let is_word = |word: &Block| L::DIMENSION == 128 || word.0 >> L::DIMENSION == 0;
+    assert!(words.iter().all(is_word), "words of {} bits", L::DIMENSION);
+    let mut tile = [Block::ZERO; 128];
+    tile[..words.len()].copy_from_slice(words);
+    Backend::current().transpose(&mut tile);
+    tile
+}
+
+/// What the tests of linear codes share.
+#[cfg(test)]
+pub(super) mod tests {
+    use bytemuck::Zeroable;
+    use rand::{RngExt, SeedableRng, rngs::StdRng};
+
+    use super::*;
+
+    pub fn codeword<L: LinearCode>(code: &L, word: u128) -> L::Row {
+        let mut rows = [L::Row::zeroed()];
+        code.encode(&[Block(word)], &mut rows);
+        rows[0]
+    }
+
+    pub fn weight(row: &impl Row) -> usize {
+        row.widen().iter().map(|block| block.0.count_ones() as usize).sum()
+    }
+
+    pub fn random_words<L: LinearCode>(n: usize, seed: u64) -> Vec<Block> {
+        let mut rng = StdRng::seed_from_u64(seed);
+        (0..n).map(|_| Block(rng.random::<u128>() >> (128 - L::DIMENSION))).collect()
+    }
+
+    /// Columns and rows agree at every number of words; sums of words become sums of codewords; no
+    /// sampled codeword is lighter than the distance; nothing beyond the width.
+    pub fn conforms<L: LinearCode>(code: &L) {
+        assert_eq!(code.width(), L::WIDTH);
+        for n in [0, 1, 2, 127, 128, 129, 511, 512, 513, 1000] {
+            let words = random_words::<L>(n, n as u64);
+            let mut rows = vec![L::Row::zeroed(); n];
+            code.encode(&words, &mut rows);
+            let len = n.div_ceil(128);
+            let mut columns = vec![Block(5); len * L::WIDTH];
+            code.encode_columns(&words, &mut columns);
+            let mut transposed = vec![L::Row::zeroed(); n];
+            if n > 0 {
+                let out = bytemuck::cast_slice_mut(&mut transposed);
+                columns_to_rows(&columns, 128 * len, out, L::Row::BLOCKS);
+            }
+            for (i, (row, transposed)) in rows.iter().zip(&transposed).enumerate() {
+                assert_eq!(row.widen(), transposed.widen(), "word {i} of {n}");
+                assert_eq!(row.widen(), codeword(code, words[i].0).widen(), "word {i} of {n}");
+                let beyond = |bit: usize| row.widen()[bit / 128].0 >> (bit % 128) & 1;
+                assert!((L::WIDTH..512).all(|bit| beyond(bit) == 0));
+                assert!(words[i] == Block::ZERO || weight(row) >= L::DISTANCE);
+            }
+            for i in 1..n {
+                let mut sum = rows[i - 1];
+                sum.add(&rows[i]);
+                let of_sum = codeword(code, (words[i - 1] ^ words[i]).0);
+                assert_eq!(sum.widen(), of_sum.widen(), "word {i} of {n}");
+            }
+        }
+        assert_eq!(weight(&codeword(code, 0)), 0);
+    }
+}

@@ -1,0 +1,62 @@
+//! The Walsh–Hadamard code of KK13.
+
+use super::LinearCode;
+use crate::Block;
+
+/// The Walsh–Hadamard code \[256, 8, 128\]: place p of the codeword of v is the parity of v ∧ p. Any two
+/// codewords differ in exactly half of all places.
+#[derive(Debug, Clone, Copy)]
+pub struct WalshHadamard;
+
+impl LinearCode for WalshHadamard {
+    type Row = [Block; 2];
+
+    const DIMENSION: usize = 8;
+
+    const WIDTH: usize = 256;
+
+    const DISTANCE: usize = 128;
+
+    fn spread<const T: usize>(&self, bits: &[[Block; T]], places: &mut [[Block; T]]) {
+        places[0] = [Block::ZERO; T];
+        for (i, bit) in bits.iter().enumerate() {
+            // The places whose highest bit is i are those below, and bit i of the word.
+            let (below, with) = places.split_at_mut(1 << i);
+            for (with, below) in with.iter_mut().zip(below) {
+                *with = std::array::from_fn(|t| below[t] ^ bit[t]);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::code::{
+        Row,
+        linear::tests::{codeword, conforms, weight},
+    };
+
+    #[test]
+    fn places_are_parities() {
+        conforms(&WalshHadamard);
+        for v in 0..256 {
+            let row = codeword(&WalshHadamard, v);
+            for p in 0..256 {
+                let parity = (v & p as u128).count_ones() % 2;
+                assert_eq!(row[p / 128].0 >> (p % 128) & 1, u128::from(parity), "{v}, place {p}");
+            }
+        }
+    }
+
+    #[test]
+    fn all_codewords_are_equally_far_apart() {
+        for v in 0..256 {
+            for w in 0..v {
+                let mut sum = codeword(&WalshHadamard, v);
+                sum.add(&codeword(&WalshHadamard, w));
+                assert_eq!(weight(&sum), 128);
+            }
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! What every 1-out-of-n oblivious transfer must do.
+
+use std::collections::HashSet;
+
+use rand::{Rng, RngExt, SeedableRng, rngs::StdRng};
+use vesica_net::{Channel, Error, Result};
+use vesica_ot::one_of_n::{Keys, Receiver, Sender};
+use vesica_primitives::Block;
+
+use super::ot::Setup;
+use crate::two_party::{self, Link};
+
+/// Numbers of OTs: none, one, around the width of a block, and one more than whole chunks.
+const SIZES: [usize; 7] = [0, 1, 127, 128, 129, 1000, (1 << 16) + 1];
+
+/// Numbers of messages of an OT and their lengths in bytes: shorter than a block, a block, and more.
+const MESSAGES: [(usize, usize); 6] = [(1, 16), (2, 1), (7, 16), (256, 1), (256, 16), (3, 1000)];
+
+/// The most bytes of chosen messages in one call of this suite.
+const MOST_MESSAGE_BYTES: usize = 1 << 22;
+
+/// How the receiver's words are made.
+#[derive(Debug, Clone, Copy)]
+enum Words {
+    Zeros,
+    Ones,
+    Random,
+}
+
+impl Words {
+    const ALL: [Self; 3] = [Self::Zeros, Self::Ones, Self::Random];
+
+    fn make(self, n: usize, bits: usize) -> Vec<Block> {
+        let mut rng = StdRng::seed_from_u64(n as u64);
+        let ones = u128::MAX >> (128 - bits);
+        let word = |_| match self {
+            Self::Zeros => Block::ZERO,
+            Self::Ones => Block(ones),
+            Self::Random => Block(rng.random::<u128>() & ones),
+        };
+        (0..n).map(word).collect()
+    }
+}
+
+/// One call on a setup that others were made on before.
+#[derive(Debug, Clone, Copy)]
+enum Call {
+    Random {
+        ots: usize,
+        words: Words,
+    },
+    /// Random OT whose keys the sender uses piece by piece, at the receiver's random words.
+    Pieces {
+        ots: usize,
+    },
+    /// With so many messages an OT and so many bytes a message.
+    Chosen {
+        ots: usize,
+        messages: (usize, usize),
+    },
+}
+
+fn calls(bits: usize) -> Vec<Call> {
+    let mut calls = Vec::new();
+    for ots in SIZES {
+        calls.extend(Words::ALL.map(|words| Call::Random { ots, words }));
+        calls.push(Call::Pieces { ots });
+        let fits = |(n, len): &(usize, usize)| {
+            ots * n * len <= MOST_MESSAGE_BYTES && *n <= 1 << bits.min(8)
+        };
+        let messages = MESSAGES.into_iter().filter(fits);
+        calls.extend(messages.map(|messages| Call::Chosen { ots, messages }));
+    }
+    calls
+}
+
+/// What the sender has of a call.
+enum Sent {
+    Random {
+        /// At the words 0 to n − 1 of each OT, for a few n.
+        all: Vec<Block>,
+        /// At the receiver's words.
+        same: Vec<Block>,
+        /// At words that are one bit off, which one depending on the OT.
+        other: Vec<Block>,
+        /// At any number of random words of each OT and, in every other one, the receiver's.
+        uneven: Vec<Block>,
+    },
+    /// At the receiver's words.
+    Pieces(Vec<Block>),
+    Messages(Vec<u8>),
+}
+
+enum Received {
+    Keys(Vec<Block>),
+    Messages(Vec<u8>),
+}
+
+/// A 1-out-of-n OT extension, in every flavour, over memory and TCP and with either party listening.
+pub fn extension<S: Sender, R: Receiver>(sender: Setup<S>, receiver: Setup<R>) {
+    assert_eq!(S::WORD_BITS, R::WORD_BITS);
+    let calls = calls(S::WORD_BITS);
+    let send = |channel: &mut Channel, rng: &mut StdRng| {
+        let mut ot = sender(channel, rng)?;
+        let sent: Result<Vec<Sent>> =
+            calls.iter().map(|call| call.send(&mut ot, channel, rng)).collect();
+        Ok::<_, Error>(sent?)
+    };
+    let receive = |channel: &mut Channel, rng: &mut StdRng| {
+        let mut ot = receiver(channel, rng)?;
+        let received: Result<Vec<Received>> =
+            calls.iter().map(|call| call.receive(&mut ot, channel, rng)).collect();
+        Ok::<_, Error>(received?)
+    };
+    let check = |(sent, received): (Vec<Sent>, Vec<Received>)| {
+        let mut seen = HashSet::new();
+        for ((call, sent), received) in calls.iter().zip(&sent).zip(&received) {
+            call.check(S::WORD_BITS, sent, received, &mut seen);
+        }
+    };
+    check(two_party::run(Link::Memory, send, receive));
+    check(two_party::run(Link::Tcp, send, receive));
+    let (received, sent) = two_party::run(Link::Tcp, receive, send);
+    check((sent, received));
+}
+
+/// Words for which the sender computes all keys.
+fn few(ots: usize, bits: usize) -> usize {
+    if ots > 1000 { 2 } else { 1 << bits.min(5) }
+}
+
+/// Points of OT j in the uneven evaluation: none to four, or many.
+fn uneven(ots: usize) -> Vec<usize> {
+    let count = |j: usize| if j == ots / 2 { 300 } else { j * 7 % 5 };
+    let ends = (0..ots).scan(0, |end, j| {
+        *end += count(j);
+        Some(*end)
+    });
+    [0].into_iter().chain(ends).collect()
+}
+
+/// The word of an uneven point, among which is the receiver's in every other OT that has points.
+fn uneven_word(starts: &[usize], words: &[Block], bits: usize, point: usize) -> Block {
+    let ot = starts.partition_point(|start| *start <= point) - 1;
+    if point == starts[ot] && ot.is_multiple_of(2) {
+        return words[ot];
+    }
+    let noise = (point as u128 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835);
+    Block(noise >> (128 - bits))
+}
+
+fn one_off(words: &[Block], bits: usize) -> Vec<Block> {
+    words.iter().enumerate().map(|(j, word)| *word ^ Block(1 << (j % bits))).collect()
+}
+
+fn choices(ots: usize, n: usize) -> Vec<u8> {
+    let mut rng = StdRng::seed_from_u64(ots as u64);
+    (0..ots).map(|_| rng.random_range(0..n) as u8).collect()
+}
+
+impl Call {
+    fn send<S: Sender>(self, ot: &mut S, channel: &mut Channel, rng: &mut StdRng) -> Result<Sent> {
+        let bits = S::WORD_BITS;
+        Ok(match self {
+            Self::Random { ots, words } => {
+                let words = words.make(ots, bits);
+                let keys = ot.send_random(ots, channel, rng)?;
+                assert_eq!(keys.len(), ots);
+                let starts = uneven(ots);
+                let mut uneven = vec![Block::ZERO; starts[ots]];
+                let word = |point| uneven_word(&starts, &words, bits, point);
+                keys.evaluate(|ot| starts[ot], word, &mut uneven);
+                Sent::Random {
+                    all: keys.all(few(ots, bits)),
+                    same: keys.at(&words),
+                    other: keys.at(&one_off(&words, bits)),
+                    uneven,
+                }
+            }
+            Self::Pieces { ots } => {
+                let (words, mut keys) = (Words::Random.make(ots, bits), Vec::new());
+                ot.send_random_pieces(ots, channel, rng, |piece| {
+                    keys.extend(piece.at(&words[keys.len()..][..piece.len()]));
+                })?;
+                Sent::Pieces(keys)
+            }
+            Self::Chosen { ots, messages: (n, len) } => {
+                let mut messages = vec![0; ots * n * len];
+                StdRng::seed_from_u64(len as u64).fill_bytes(&mut messages);
+                ot.send_chosen(&messages, (n, len), channel, rng)?;
+                Sent::Messages(messages)
+            }
+        })
+    }
+
+    fn receive<R: Receiver>(
+        self,
+        ot: &mut R,
+        channel: &mut Channel,
+        rng: &mut StdRng,
+    ) -> Result<Received> {
+        Ok(match self {
+            Self::Random { ots, words } => {
+                let words = words.make(ots, R::WORD_BITS);
+                Received::Keys(ot.receive_random(&words, channel, rng)?)
+            }
+            Self::Pieces { ots } => {
+                let words = Words::Random.make(ots, R::WORD_BITS);
+                Received::Keys(ot.receive_random(&words, channel, rng)?)
+            }
+            Self::Chosen { ots, messages } => {
+                let choices = choices(ots, messages.0);
+                Received::Messages(ot.receive_chosen(&choices, messages, channel, rng)?)
+            }
+        })
+    }
+
+    /// `seen` are the receiver's keys of all calls so far: none may come twice.
+    fn check(self, bits: usize, sent: &Sent, received: &Received, seen: &mut HashSet<Block>) {
+        match (self, sent, received) {
+            (
+                Self::Random { ots, words },
+                Sent::Random { all, same, other, uneven: values },
+                Received::Keys(keys),
+            ) => {
+                assert_eq!(keys, same, "{self:?}: keys at the receiver's words");
+                let (words, n) = (words.make(ots, bits), few(ots, bits));
+                let starts = uneven(ots);
+                for (j, (key, word)) in keys.iter().zip(&words).enumerate() {
+                    assert!(seen.insert(*key), "{self:?}: a key comes twice");
+                    assert!(seen.insert(other[j]), "{self:?}: a key comes twice");
+                    for (v, of_all) in all[j * n..][..n].iter().enumerate() {
+                        let is_chosen = word.0 == v as u128;
+                        assert_eq!(of_all == key, is_chosen, "{self:?}: word {v} of OT {j}");
+                    }
+                    for point in starts[j]..starts[j + 1] {
+                        let is_chosen = uneven_word(&starts, &words, bits, point) == *word;
+                        assert_eq!(values[point] == *key, is_chosen, "{self:?}: point {point}");
+                    }
+                }
+            }
+            (Self::Pieces { ots }, Sent::Pieces(same), Received::Keys(keys)) => {
+                assert_eq!(keys.len(), ots);
+                assert_eq!(keys, same, "{self:?}");
+                assert!(keys.iter().all(|key| seen.insert(*key)), "{self:?}: a key comes twice");
+            }
+            (
+                Self::Chosen { ots, messages: (n, len) },
+                Sent::Messages(messages),
+                Received::Messages(chosen),
+            ) => {
+                assert_eq!(chosen.len(), ots * len, "{self:?}");
+                let of_each = messages.chunks(n * len).zip(chosen.chunks(len));
+                for ((messages, chosen), choice) in of_each.zip(choices(ots, n)) {
+                    let expected = &messages[usize::from(choice) * len..][..len];
+                    assert_eq!(chosen, expected, "{self:?}");
+                }
+            }
+            _ => panic!("{self:?}: the parties ran different flavours"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ideal;
+
+    #[test]
+    fn the_ideal_conforms() {
+        extension(|_, _| Ok(ideal::one_of_n::<8>(1)), |_, _| Ok(ideal::one_of_n::<8>(1)));
+        extension(|_, _| Ok(ideal::one_of_n::<1>(1)), |_, _| Ok(ideal::one_of_n::<1>(1)));
+        extension(|_, _| Ok(ideal::one_of_n::<128>(1)), |_, _| Ok(ideal::one_of_n::<128>(1)));
+    }
+
+    #[test]
+    #[should_panic(expected = "keys at the receiver's words")]
+    fn parties_with_different_keys_do_not() {
+        extension(|_, _| Ok(ideal::one_of_n::<8>(1)), |_, _| Ok(ideal::one_of_n::<8>(2)));
+    }
+}

@@ -3,12 +3,14 @@
 //!
 //! [`base`] makes a few hundred of them with public-key cryptography; [`extension`] turns those into
 //! millions with symmetric cryptography; [`flavour`] derives random and chosen-message OT from
-//! correlated OT once for every extension; [`one_of_n`] does the same for more than two messages. Whoever holds Δ is the sender of an extension, and is the
-//! *receiver* of its base OTs, with the bits of Δ as choices.
+//! correlated OT once for every extension; [`one_of_n`] does the same for more than two messages.
+//! [`catalogue`] lists them all. Whoever holds Δ is the sender of an extension, and is the *receiver* of
+//! its base OTs, with the bits of Δ as choices.
 //!
 //! **Must never import** OPRFs, protocols or anything above; hash bins and OKVS have no place here.
 
 pub mod base;
+pub mod catalogue;
 pub mod extension;
 pub mod flavour;
 pub mod noise;
@@ -31,4 +33,15 @@ pub struct Bytes {
     pub to_sender: usize,
     /// To the party with choices.
     pub to_receiver: usize,
+}
+
+impl std::ops::Add for Bytes {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            to_sender: self.to_sender + other.to_sender,
+            to_receiver: self.to_receiver + other.to_receiver,
+        }
+    }
 }

@@ -4,7 +4,7 @@
 use rand::{CryptoRng, RngExt, SeedableRng, rngs::StdRng};
 use vesica_net::Channel;
 use vesica_ot::{
-    Bytes, CotReceiver, CotSender, Error, Result,
+    Bytes, CotReceiver, CotSender, Result,
     base::{BaseOt, co15::Co15, mr19::Mr19, np01::Np01},
     extension::{
         alsz13, iknp03, kos15, precomputed, silent as silent_ot,

@@ -5,7 +5,7 @@ use crate::Block;
 
 /// The Walsh–Hadamard code \[256, 8, 128\]: place p of the codeword of v is the parity of v ∧ p. Any two
 /// codewords differ in exactly half of all places.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub struct WalshHadamard;
 
 impl LinearCode for WalshHadamard {

@@ -1,5 +1,8 @@
 //! `vesica bench`: protocols against each other, both parties in one process.
 
+mod link;
+mod ot;
+
 use std::{
     error::Error,
     io::{self, Write},
@@ -13,20 +16,32 @@ use clap::Args;
 use rand::{CryptoRng, SeedableRng, rngs::StdRng};
 use serde::Serialize;
 use vesica::report::peak_memory;
-use vesica_net::{Channel, Meter, transport::memory};
+use vesica_net::{Channel, Meter};
+use vesica_ot::catalogue::Entry;
 use vesica_primitives::{Block, aes::Prg, secret::Seed};
 use vesica_psi::{CATALOGUE, Digest, Items, MAX_ITEMS, Protocol, Set, Sizes};
 
-/// Times protocols against each other, both parties in one process, in turn.
-#[derive(Debug, Args)]
+use link::Line;
+
+/// Times protocols or their oblivious transfers against each other, both parties in one process, in turn.
+#[derive(Args)]
 pub struct Bench {
     /// Protocols to run, by their keys.
-    #[arg(long, value_delimiter = ',', required = true, value_parser = protocol)]
+    #[arg(long, value_delimiter = ',', required_unless_present = "ot", value_parser = protocol)]
     protocols: Vec<&'static Protocol>,
+
+    /// Oblivious transfers to run instead, by their keys; sizes are then numbers of OTs.
+    #[arg(long, value_delimiter = ',', conflicts_with = "protocols", value_parser = ot::entry)]
+    ot: Vec<&'static Entry>,
 
     /// Set sizes: `1000`, `2^20`, or `RECEIVERxSENDER` such as `2^10x2^20`.
     #[arg(long, value_delimiter = ',', required = true)]
     sizes: Vec<SetSizes>,
+
+    /// Line between the parties: `memory`, `lan`, `liang-lan`, `liang-wan1` to `liang-wan3`, or a rate in
+    /// Mbit/s and a round trip in milliseconds such as `100,80`. Give it again for more of them.
+    #[arg(long, default_value = "memory")]
+    link: Vec<Line>,
 
     /// Threads of each party.
     #[arg(long, default_value_t = 1)]
@@ -82,7 +97,7 @@ struct Record {
     protocol: &'static str,
     sender_items: usize,
     receiver_items: usize,
-    link: &'static str,
+    link: String,
     threads: usize,
     seconds: f64,
     /// The receiver's time until both were ready for items.
@@ -114,7 +129,37 @@ impl Bench {
     /// # Errors
     /// Where a run fails or its result is wrong, after it was printed.
     pub fn run(&self) -> Result<(), Box<dyn Error>> {
-        let mut out = io::stdout().lock();
+        match self.ot.is_empty() {
+            true => self.run_protocols(&mut io::stdout().lock()),
+            false => self.run_ots(&mut io::stdout().lock()),
+        }
+    }
+
+    fn run_ots(&self, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
+        if !self.json {
+            ot::print_header(out)?;
+        }
+        for SetSizes(sizes) in &self.sizes {
+            if sizes.sender != sizes.receiver {
+                return Err("an oblivious transfer has one size".into());
+            }
+            for line in &self.link {
+                for _ in 0..self.repeat {
+                    for entry in &self.ot {
+                        let record = ot::run_once(entry, sizes.sender, line, self.threads)?;
+                        match self.json {
+                            true => print_json(&record, out)?,
+                            false => record.print(out)?,
+                        }
+                        out.flush()?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn run_protocols(&self, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
         if !self.json {
             writeln!(
                 out,
@@ -137,11 +182,13 @@ impl Bench {
             let long = self.protocols.iter().any(|protocol| protocol.digest == Digest::Long);
             let digest = if long { Digest::Long } else { Digest::Short };
             let sets = Sets::generate(*sizes, digest);
-            for _ in 0..self.repeat {
-                for protocol in &self.protocols {
-                    let record = run_once(protocol, &sets, self.threads)?;
-                    wrong += usize::from(!record.correct);
-                    self.print(&record, &mut out)?;
+            for line in &self.link {
+                for _ in 0..self.repeat {
+                    for protocol in &self.protocols {
+                        let record = run_once(protocol, &sets, line, self.threads)?;
+                        wrong += usize::from(!record.correct);
+                        self.print(&record, out)?;
+                    }
                 }
             }
         }
@@ -153,8 +200,7 @@ impl Bench {
 
     fn print(&self, record: &Record, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
         if self.json {
-            serde_json::to_writer(&mut *out, record)?;
-            writeln!(out)?;
+            print_json(record, out)?;
         } else {
             writeln!(
                 out,
@@ -175,6 +221,11 @@ impl Bench {
         }
         Ok(out.flush()?)
     }
+}
+
+fn print_json(record: &impl Serialize, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
+    serde_json::to_writer(&mut *out, record)?;
+    Ok(writeln!(out)?)
 }
 
 /// A figure that not every system gives.
@@ -216,13 +267,12 @@ impl Sets {
 fn run_once(
     protocol: &'static Protocol,
     sets: &Sets,
+    line: &Line,
     threads: usize,
 ) -> Result<Record, Box<dyn Error>> {
     let pool = || rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let (sender_pool, receiver_pool) = (pool()?, pool()?);
-    let (sender_end, receiver_end) = memory::pair();
-    let channel = |transport| Channel::new(transport).with_stall_timeout(STALL);
-    let (mut to_receiver, mut to_sender) = (channel(sender_end), channel(receiver_end));
+    let [mut to_receiver, mut to_sender] = line.channels(STALL);
     let start = Barrier::new(2);
 
     usage::reset_peak_memory();
@@ -262,7 +312,7 @@ fn run_once(
         protocol: protocol.key,
         sender_items: sets.sizes.sender,
         receiver_items: sets.sizes.receiver,
-        link: "memory",
+        link: line.to_string(),
         threads,
         seconds: (offline + online).as_secs_f64(),
         offline_seconds: offline.as_secs_f64(),

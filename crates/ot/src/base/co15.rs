@@ -1,6 +1,6 @@
 //! The simplest oblivious transfer of Chou and Orlandi (LATINCRYPT 2015), over any group of prime order,
-//! for random OTs, with a seed that the sender commits to. Semi-honest here; as many bytes as
-//! [`np01`](super::np01) and somewhat less work, for one more flight.
+//! for random OTs, with a seed that the sender commits to. Semi-honest here; 64 bytes and a flight more than
+//! [`np01`](super::np01), and less work in groups where subtraction is slow.
 //!
 //! For the i-th of n OTs, with choice c:
 //!

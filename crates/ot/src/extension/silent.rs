@@ -27,6 +27,7 @@ use vesica_params::{Adversary, lpn::Lpn};
 use vesica_primitives::{Bits, Block, Delta};
 use zeroize::Zeroizing;
 
+use super::flips;
 use crate::{
     Bytes,
     flavour::{CorrelationHash, CotReceiver, CotSender, Malicious},
@@ -137,15 +138,7 @@ impl<C: CotSender> CotSender for Sender<C> {
     fn send_correlated_into(&mut self, out: &mut [Block], channel: &mut Channel) -> Result<()> {
         self.extend_into(out, channel)?;
         // 6.
-        let mut flips = vec![Block::ZERO; out.len().div_ceil(128)];
-        channel.recv_slice(FLIPS, &mut flips)?;
-        let delta = self.delta.expose()[0];
-        for (rows, flips) in out.chunks_mut(128).zip(flips) {
-            for (i, q) in rows.iter_mut().enumerate() {
-                *q ^= delta & Block::mask((flips.0 >> i & 1) as u8);
-            }
-        }
-        Ok(())
+        flips::receive(FLIPS, &self.delta, out, channel)
     }
 }
 
@@ -235,10 +228,7 @@ impl<C: CotReceiver> CotReceiver for Receiver<C> {
         assert_eq!(choices.len(), out.len(), "a block for each choice");
         let random = self.extend_into(out, channel)?;
         // 6.
-        let bits = choices.blocks().iter().zip(random.blocks());
-        let flips: Vec<Block> = bits.map(|(choices, random)| *choices ^ *random).collect();
-        channel.send_slice(FLIPS, &flips)?;
-        channel.flush()
+        flips::send(FLIPS, choices, &random, channel)
     }
 }
 

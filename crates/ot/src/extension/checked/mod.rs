@@ -50,7 +50,7 @@ pub const ADVERSARY: Adversary = Adversary::Malicious;
 pub const CHECK: &str = "choices equal in every column";
 
 /// Rows that are given up to hide the others.
-const MASK_ROWS: usize = 128;
+pub const MASK_ROWS: usize = 128;
 
 /// Columns of the matrix.
 const WIDTH: usize = 128;

@@ -25,9 +25,9 @@
 //! **Many targets.** The trees of a call share the two keys, so an R that tries some s compares
 //! π_0(s) ⊕ s and π_1(s) ⊕ s with what it knows of every tree and level at once. There is one node it
 //! lacks at each level of each tree, and one of them is enough to find that tree's missing leaf. For a
-//! malicious silent VOLE that makes about 2^13.8 targets at 2^20 items and 2^14.6 at the most, 2^28: of
-//! 2^128 trials for one target, about 2^113 evaluations of AES remain against all trees of a run. Keys
-//! are fresh for each call, so that runs do not add up.
+//! piece of a malicious silent VOLE, which is a call, that makes 2^13 to 2^14 targets: of 2^128 trials for
+//! one target, about 2^114 evaluations of AES remain. Keys are fresh for each call, so that calls and runs
+//! do not add up.
 //!
 //! Neither the memory that is touched nor the time taken depends on the receiver's points.
 

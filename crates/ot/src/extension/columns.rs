@@ -62,11 +62,16 @@ impl Sender {
 
     /// The columns q of the next `rows` rows (a multiple of 128), one after the other.
     pub fn extend(&mut self, rows: usize, channel: &mut Channel) -> Result<Vec<Block>> {
-        let column = rows / 128;
-        let mut received = vec![Block::ZERO; self.prgs.len() * column];
-        channel.recv_slice(COLUMNS, &mut received)?;
-        let delta = &self.delta;
-        let columns = received.par_chunks_exact_mut(column).with_min_len(MIN_COLUMNS);
+        let mut columns = vec![Block::ZERO; self.prgs.len() * rows / 128];
+        self.extend_into(&mut columns, channel)?;
+        Ok(columns)
+    }
+
+    /// Fills `columns` with the columns q of the next rows, one after the other.
+    pub fn extend_into(&mut self, columns: &mut [Block], channel: &mut Channel) -> Result<()> {
+        channel.recv_slice(COLUMNS, columns)?;
+        let (delta, column) = (&self.delta, columns.len() / self.prgs.len());
+        let columns = columns.par_chunks_exact_mut(column).with_min_len(MIN_COLUMNS);
         columns.zip(&mut self.prgs).enumerate().for_each(|(i, (q, prg))| {
             let mask = Block::mask(delta.bit(i));
             let mut stream = [Block::ZERO; CHUNK_ROWS / 128];
@@ -76,13 +81,15 @@ impl Sender {
                 part.iter_mut().zip(stream).for_each(|(q, g)| *q = *q & mask ^ *g);
             }
         });
-        Ok(received)
+        Ok(())
     }
 }
 
 /// The party with a word for each row.
 pub struct Receiver {
     prgs: Vec<[Prg; 2]>,
+    /// The columns u of the last rows, of which only the room matters.
+    sent: Vec<Block>,
 }
 
 impl Receiver {
@@ -94,7 +101,7 @@ impl Receiver {
     ) -> Result<Self> {
         let seeds: Vec<[Seed; 2]> = B::send(width, channel, rng)?;
         let prgs = seeds.iter().map(|pair| [Prg::new(&pair[0]), Prg::new(&pair[1])]).collect();
-        Ok(Self { prgs })
+        Ok(Self { prgs, sent: Vec::new() })
     }
 
     /// The columns t of the next `rows` rows (a multiple of 128), one after the other.
@@ -105,19 +112,39 @@ impl Receiver {
         codeword_column: impl Fn(usize) -> &'a [Block] + Sync,
         channel: &mut Channel,
     ) -> Result<Vec<Block>> {
-        let column = rows / 128;
-        let mut kept = vec![Block::ZERO; self.prgs.len() * column];
-        let mut sent = vec![Block::ZERO; self.prgs.len() * column];
+        let mut kept = vec![Block::ZERO; self.prgs.len() * rows / 128];
+        self.extend_into(codeword_column, &mut kept, channel)?;
+        Ok(kept)
+    }
+
+    /// As [`Receiver::extend`], but fills `kept` with the columns t.
+    pub fn extend_into<'a>(
+        &mut self,
+        codeword_column: impl Fn(usize) -> &'a [Block] + Sync,
+        kept: &mut [Block],
+        channel: &mut Channel,
+    ) -> Result<()> {
+        let sent = self.mask(codeword_column, kept);
+        channel.send_slice(COLUMNS, sent)
+    }
+
+    /// Fills `kept` with the columns t of the next rows; returns the columns u.
+    fn mask<'a>(
+        &mut self,
+        codeword_column: impl Fn(usize) -> &'a [Block] + Sync,
+        kept: &mut [Block],
+    ) -> &mut [Block] {
+        let column = kept.len() / self.prgs.len();
+        self.sent.resize(kept.len(), Block::ZERO);
         let columns = kept.par_chunks_exact_mut(column).with_min_len(MIN_COLUMNS);
-        let columns = columns.zip(sent.par_chunks_exact_mut(column)).zip(&mut self.prgs);
+        let columns = columns.zip(self.sent.par_chunks_exact_mut(column)).zip(&mut self.prgs);
         columns.enumerate().for_each(|(i, ((t, u), [zero, one]))| {
             zero.fill(t);
             one.fill(u);
             add_to(u, t);
             add_to(u, codeword_column(i));
         });
-        channel.send_slice(COLUMNS, &sent)?;
-        Ok(kept)
+        &mut self.sent
     }
 }
 

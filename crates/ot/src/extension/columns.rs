@@ -88,15 +88,8 @@ impl Sender {
         &self.delta
     }
 
-    /// The columns q of the next `rows` rows (a multiple of 128), one after the other.
-    pub fn extend(&mut self, rows: usize, channel: &mut Channel) -> Result<Vec<Block>> {
-        let mut columns = vec![Block::ZERO; self.prgs.len() * rows / 128];
-        self.extend_into(&mut columns, channel)?;
-        Ok(columns)
-    }
-
     /// Fills `columns` with the columns q of the next rows, one after the other.
-    fn extend_into(&mut self, columns: &mut [Block], channel: &mut Channel) -> Result<()> {
+    pub fn extend_into(&mut self, columns: &mut [Block], channel: &mut Channel) -> Result<()> {
         channel.recv_slice(COLUMNS, columns)?;
         let (delta, column) = (&self.delta, columns.len() / self.prgs.len());
         let columns = columns.par_chunks_exact_mut(column).with_min_len(MIN_COLUMNS);
@@ -144,18 +137,16 @@ impl Receiver {
         Ok(Self { prgs, sent: Vec::new() })
     }
 
-    /// The columns t of the next `rows` rows (a multiple of 128), one after the other.
-    /// `codeword_column(i)` is column i of the rows' codewords, `rows / 128` blocks.
-    pub fn extend<'a>(
+    /// Fills `kept` with the columns t of the next rows, one after the other. `codeword_column(i)` is
+    /// column i of the rows' codewords.
+    pub fn extend_into<'a>(
         &mut self,
-        rows: usize,
         codeword_column: impl Fn(usize) -> &'a [Block] + Sync,
+        kept: &mut [Block],
         channel: &mut Channel,
-    ) -> Result<Vec<Block>> {
-        let mut kept = vec![Block::ZERO; self.prgs.len() * rows / 128];
-        let sent = self.mask(codeword_column, &mut kept);
-        channel.send_slice(COLUMNS, sent)?;
-        Ok(kept)
+    ) -> Result<()> {
+        let sent = self.mask(codeword_column, kept);
+        channel.send_slice(COLUMNS, sent)
     }
 
     /// Fills `kept` with the columns t of the next rows; returns the columns u.

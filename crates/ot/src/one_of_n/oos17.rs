@@ -39,7 +39,7 @@ use zeroize::Zeroizing;
 
 use super::{
     combinations::{Combinations, SUMS},
-    rows::{self, Function, RowKeys},
+    rows::{self, Function, Room, RowKeys},
 };
 use crate::{
     Bytes, Malicious, Wiped,
@@ -222,7 +222,8 @@ impl<C: LinearCode> super::Receiver for Receiver<C> {
         // 2.
         let masked = with_masks::<C>(words, rng);
         let mut rows = Wiped::zeros(masked.len() * C::Row::BLOCKS);
-        rows::send_rows(&self.code, &mut self.columns, &masked, &mut rows, channel)?;
+        let machine = (&self.code, &mut self.columns);
+        rows::send_rows(machine, &masked, &mut rows, &mut Room::default(), channel)?;
         let rows: &[C::Row] = bytemuck::cast_slice(&rows);
         // 3 and 4.
         let answer = answer(&masked, rows, receive_challenge(channel)?);
@@ -382,7 +383,8 @@ mod tests {
         let words = with_masks::<C>(&attempt.words, rng);
         let mut rows = vec![Block::ZERO; words.len() * C::Row::BLOCKS];
         let code = Falsely { code: &receiver.code, attempt };
-        rows::send_rows(&code, &mut receiver.columns, &words, &mut rows, channel).unwrap();
+        let machine = (&code, &mut receiver.columns);
+        rows::send_rows(machine, &words, &mut rows, &mut Room::default(), channel).unwrap();
         let rows: &mut [C::Row] = bytemuck::cast_slice_mut(&mut rows);
         let challenge = receive_challenge(channel).unwrap();
         let right = answer(&words, &*rows, challenge);

@@ -67,7 +67,7 @@ impl<C: Code> RowKeys<C> {
     ) -> Result<Self> {
         let rows = Wiped::zeros(ots * C::Row::BLOCKS);
         let mut keys = Self { function: function.clone(), first, rows };
-        keys.fill(columns, channel)?;
+        keys.fill(columns, &mut Vec::new(), channel)?;
         Ok(keys)
     }
 
@@ -82,20 +82,29 @@ impl<C: Code> RowKeys<C> {
     ) -> Result<()> {
         let rows = Wiped::zeros(CHUNK_ROWS.min(ots) * C::Row::BLOCKS);
         let mut keys = Self { function: function.clone(), first, rows };
+        let mut q = Vec::new();
         for done in (0..ots).step_by(CHUNK_ROWS) {
             keys.first = first + done as u64;
             keys.truncate(CHUNK_ROWS.min(ots - done));
-            keys.fill(columns, channel)?;
+            keys.fill(columns, &mut q, channel)?;
             show(&keys);
         }
         Ok(())
     }
 
-    fn fill(&mut self, columns: &mut columns::Sender, channel: &mut Channel) -> Result<()> {
+    /// Fills the rows, in pieces whose columns `q` has room for or gets it.
+    fn fill(
+        &mut self,
+        columns: &mut columns::Sender,
+        q: &mut Vec<Block>,
+        channel: &mut Channel,
+    ) -> Result<()> {
+        let width = self.function.code.width();
         for rows in self.rows.chunks_mut(CHUNK_ROWS * C::Row::BLOCKS) {
             let padded = (rows.len() / C::Row::BLOCKS).next_multiple_of(128);
-            let q = columns.extend(padded, channel)?;
-            columns_to_rows(&q, padded, rows, C::Row::BLOCKS);
+            q.resize(width * padded / 128, Block::ZERO);
+            columns.extend_into(q, channel)?;
+            columns_to_rows(q, padded, rows, C::Row::BLOCKS);
         }
         Ok(())
     }
@@ -185,25 +194,32 @@ fn split<'a>(
     tasks.filter(|task| !task.keys.is_empty()).collect()
 }
 
+/// What R keeps between pieces: room for their codewords' columns and for t.
+#[derive(Default)]
+pub(super) struct Room {
+    codewords: Vec<Block>,
+    t: Vec<Block>,
+}
+
 /// R's side of the next rows: fills `rows`, as many as words, with t.
 pub(super) fn send_rows<C: Code>(
-    code: &C,
-    columns: &mut columns::Receiver,
+    (code, columns): (&C, &mut columns::Receiver),
     words: &[Block],
     rows: &mut [Block],
+    Room { codewords, t }: &mut Room,
     channel: &mut Channel,
 ) -> Result<()> {
-    let mut codewords = Vec::new();
     let pieces = words.chunks(CHUNK_ROWS).zip(rows.chunks_mut(CHUNK_ROWS * C::Row::BLOCKS));
     for (words, rows) in pieces {
         let padded = words.len().next_multiple_of(128);
         let column = padded / 128;
         codewords.resize(code.width() * column, Block::ZERO);
-        code.encode_columns(words, &mut codewords);
-        let t = columns.extend(padded, |i| &codewords[i * column..][..column], channel)?;
+        t.resize(code.width() * column, Block::ZERO);
+        code.encode_columns(words, codewords);
+        columns.extend_into(|i| &codewords[i * column..][..column], t, channel)?;
         // Let the sender start on this piece.
         channel.flush()?;
-        columns_to_rows(&t, padded, rows, C::Row::BLOCKS);
+        columns_to_rows(t, padded, rows, C::Row::BLOCKS);
     }
     Ok(())
 }
@@ -221,10 +237,11 @@ pub(super) fn receive_keys<C: Code>(
 ) -> Result<()> {
     assert_eq!(keys.len(), words.len(), "a key for each word");
     let mut rows = Wiped::zeros(CHUNK_ROWS.min(words.len()) * C::Row::BLOCKS);
+    let mut room = Room::default();
     let pieces = words.chunks(CHUNK_ROWS).zip(keys.chunks_mut(CHUNK_ROWS));
     for ((words, keys), first) in pieces.zip((first..).step_by(CHUNK_ROWS)) {
         let rows = &mut rows[..words.len() * C::Row::BLOCKS];
-        send_rows(code, columns, words, rows, channel)?;
+        send_rows((code, columns), words, rows, &mut room, channel)?;
         chosen_keys::<C::Row>(hash, code.width(), first, bytemuck::cast_slice(rows), keys);
     }
     Ok(())

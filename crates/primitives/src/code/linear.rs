@@ -1,7 +1,7 @@
 //! Linear codes, many words at a time.
 
-use super::{Code, Row};
-use crate::{Block, arch::Backend, matrix::columns_to_rows};
+use super::{Code, Row, TILES};
+use crate::{Block, arch::Backend};
 
 /// A code whose codewords are sums of rows of a matrix.
 ///
@@ -25,9 +25,6 @@ pub trait LinearCode: Send + Sync {
     fn spread<const T: usize>(&self, bits: &[[Block; T]], places: &mut [[Block; T]]);
 }
 
-/// Groups of 128 words whose columns are made together: a cache line's worth of each column.
-const TILES: usize = 4;
-
 impl<L: LinearCode> Code for L {
     type Row = L::Row;
 
@@ -39,13 +36,20 @@ impl<L: LinearCode> Code for L {
 
     fn encode(&self, words: &[Block], rows: &mut [L::Row]) {
         assert_eq!(words.len(), rows.len(), "a row for each word");
-        let mut places = vec![[Block::ZERO; 1]; L::WIDTH];
+        // Whole tiles; those beyond the width stay 0.
+        let mut places = vec![[Block::ZERO; 1]; 128 * L::Row::BLOCKS];
         for (words, rows) in words.chunks(128).zip(rows.chunks_mut(128)) {
             let tile = bits_of::<L>(words);
             let bits: &[[Block; 1]] = bytemuck::cast_slice(&tile[..L::DIMENSION]);
-            self.spread(bits, &mut places);
-            let rows = bytemuck::cast_slice_mut(rows);
-            columns_to_rows(places.as_flattened(), 128, rows, L::Row::BLOCKS);
+            self.spread(bits, &mut places[..L::WIDTH]);
+            places[L::WIDTH..].fill([Block::ZERO]);
+            let (tiles, _) = places.as_flattened_mut().as_chunks_mut::<128>();
+            let rows: &mut [Block] = bytemuck::cast_slice_mut(rows);
+            for (across, tile) in tiles.iter_mut().enumerate() {
+                Backend::current().transpose(tile);
+                let rows = rows.iter_mut().skip(across).step_by(L::Row::BLOCKS);
+                rows.zip(tile).for_each(|(row, bits)| *row = *bits);
+            }
         }
     }
 
@@ -87,6 +91,7 @@ pub(super) mod tests {
     use rand::{RngExt, SeedableRng, rngs::StdRng};
 
     use super::*;
+    use crate::matrix::columns_to_rows;
 
     pub fn codeword<L: LinearCode>(code: &L, word: u128) -> L::Row {
         let mut rows = [L::Row::zeroed()];

@@ -22,7 +22,7 @@ pub use pseudo_random::PseudoRandomCode;
 pub use repetition::Repetition;
 pub use walsh_hadamard::WalshHadamard;
 
-use crate::{Block, hash::ROW_BLOCKS, matrix::rows_to_columns};
+use crate::{Block, arch::Backend, hash::ROW_BLOCKS};
 
 /// A map from words to codewords. A word is a block of which no bits but the lowest
 /// [`Code::DIMENSION`] are set.
@@ -49,12 +49,33 @@ pub trait Code: Send + Sync {
     /// # Panics
     /// If the columns are not as many as the width, or too short; and as [`Code::encode`] does.
     fn encode_columns(&self, words: &[Block], columns: &mut [Block]) {
-        let count = columns.len() / self.width() * 128;
-        let mut rows = vec![Self::Row::zeroed(); count];
-        self.encode(words, &mut rows[..words.len()]);
-        rows_to_columns(bytemuck::cast_slice(&rows), Self::Row::BLOCKS, self.width(), columns);
+        let len = columns.len() / self.width();
+        assert!(words.len() <= 128 * len, "a place for each word");
+        let mut rows = vec![Self::Row::zeroed(); 128 * TILES];
+        let mut groups = words.chunks(128 * TILES);
+        for first in (0..len).step_by(TILES) {
+            let words = groups.next().unwrap_or_default();
+            self.encode(words, &mut rows[..words.len()]);
+            rows[words.len()..].fill(Self::Row::zeroed());
+            let end = len.min(first + TILES);
+            let blocks: &[Block] = bytemuck::cast_slice(&rows);
+            for (across, columns) in columns.chunks_mut(128 * len).enumerate() {
+                let mut tiles = [[Block::ZERO; 128]; TILES];
+                let rows = blocks.iter().skip(across).step_by(Self::Row::BLOCKS);
+                tiles.as_flattened_mut().iter_mut().zip(rows).for_each(|(bits, row)| *bits = *row);
+                tiles[..end - first].iter_mut().for_each(|tile| Backend::current().transpose(tile));
+                for (i, column) in columns.chunks_exact_mut(len).enumerate() {
+                    for (block, tile) in column[first..end].iter_mut().zip(&tiles) {
+                        *block = tile[i];
+                    }
+                }
+            }
+        }
     }
 }
+
+/// Groups of 128 words whose columns are made together: a cache line's worth of each column.
+const TILES: usize = 4;
 
 /// Some blocks that stand for a row of a matrix of bits.
 pub trait Row: Pod + Zeroize + Send + Sync {

@@ -1,5 +1,5 @@
-//! The 1-out-of-n OT extension of Orrù, Orsini and Scholl (CT-RSA 2017), §3 and Figure 4, against parties
-//! that deviate: for n = 2^76 with the BCH code, for n = 256 with the Walsh–Hadamard code.
+//! The 1-out-of-n OT extension of Orrù, Orsini and Scholl (CT-RSA 2017), against parties that
+//! deviate: for n = 2^76 with the BCH code, for n = 256 with the Walsh–Hadamard code.
 //!
 //! A linear code C \[width, bits of a word, d ≥ κ\], and s = λ:
 //!

@@ -34,7 +34,8 @@ fn random<S: Sender, R: Receiver>(times: u64, sender: Setup<S>, receiver: Setup<
     let word = |rng: &mut StdRng| Block(rng.random::<u128>() >> (128 - S::WORD_BITS));
     let theirs: Vec<Block> = (0..OTS).map(|_| word(rng)).collect();
     let words: Vec<Block> = (0..OTS).map(|_| word(rng)).collect();
-    let (mut sent, mut received) = (vec![Block::ZERO; OTS], vec![Block::ZERO; OTS]);
+    // Not zeros, which the operating system would provide when they are first written to.
+    let (mut sent, mut received) = (vec![Block(1); OTS], vec![Block(1); OTS]);
     let mut total = Duration::ZERO;
     for seed in 0..times {
         let (left, right) = memory::pair();

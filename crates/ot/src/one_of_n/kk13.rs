@@ -1,4 +1,4 @@
-//! The 1-out-of-n OT extension of Kolesnikov and Kumaresan (Crypto 2013), §4, for n up to 256.
+//! The 1-out-of-n OT extension of Kolesnikov and Kumaresan (Crypto 2013) for n up to 256.
 //! Semi-honest.
 //!
 //! IKNP03 whose rows are codewords of the Walsh–Hadamard code instead of one bit repeated:

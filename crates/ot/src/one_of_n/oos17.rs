@@ -1,5 +1,5 @@
-//! The 1-out-of-n OT extension of Orrù, Orsini and Scholl (CT-RSA 2017), §3 and Figure 4, against parties
-//! that deviate: for n = 2^76 with the BCH code, for n = 256 with the Walsh–Hadamard code.
+//! The 1-out-of-n OT extension of Orrù, Orsini and Scholl (CT-RSA 2017), against parties that
+//! deviate: for n = 2^76 with the BCH code, for n = 256 with the Walsh–Hadamard code.
 //!
 //! A linear code C \[width, bits of a word, d ≥ κ\], and s = λ:
 //!
@@ -31,7 +31,7 @@ use vesica_net::{Channel, Deviation, Result};
 use vesica_params::{Adversary, KAPPA};
 use vesica_primitives::{
     Block,
-    code::{Bch, Code, LinearCode, Row, WalshHadamard},
+    code::{Code, LinearCode, Row},
     group::Ristretto,
     hash::RowHash,
 };
@@ -55,8 +55,6 @@ pub const ADVERSARY: Adversary = Base::ADVERSARY;
 
 /// The check by which the sender refuses a receiver.
 pub const CHECK: &str = "rows are codewords";
-
-const _: () = assert!(Bch::DISTANCE >= KAPPA as usize && WalshHadamard::DISTANCE >= KAPPA as usize);
 
 const SESSION: &str = "oos17/session";
 const CHALLENGE: &str = "oos17/challenge";
@@ -93,6 +91,7 @@ impl<C: LinearCode> Sender<C> {
     /// Step 1, and the session's public hash key, which this party draws because the hash protects its
     /// Δ.
     pub fn setup(code: C, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        const { assert!(C::DISTANCE >= KAPPA as usize, "a code that is far enough apart") };
         let columns = columns::Sender::setup::<Base>(C::WIDTH, channel, rng)?;
         let session = Block::random(rng);
         channel.send_slice(SESSION, &[session])?;
@@ -193,6 +192,7 @@ pub struct Receiver<C: LinearCode> {
 impl<C: LinearCode> Receiver<C> {
     /// Step 1, and the session's public hash key.
     pub fn setup(code: C, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        const { assert!(C::DISTANCE >= KAPPA as usize, "a code that is far enough apart") };
         let columns = columns::Receiver::setup::<Base>(C::WIDTH, channel, rng)?;
         let mut session = [Block::ZERO];
         channel.recv_slice(SESSION, &mut session)?;
@@ -262,6 +262,7 @@ fn answer<R: Row>(words: &[Block], rows: &[R], challenge: Block) -> Vec<Block> {
 mod tests {
     use rand::{RngExt, SeedableRng, rngs::StdRng};
     use vesica_net::Error;
+    use vesica_primitives::code::{Bch, WalshHadamard};
 
     use super::{
         super::{Keys, Sender as _},

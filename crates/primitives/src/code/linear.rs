@@ -23,6 +23,25 @@ pub trait LinearCode: Send + Sync {
     /// Encodes T times 128 words: from their bits ([`LinearCode::DIMENSION`] of them) to the places of
     /// their codewords ([`LinearCode::WIDTH`]), both with T blocks each.
     fn spread<const T: usize>(&self, bits: &[[Block; T]], places: &mut [[Block; T]]);
+
+    /// Encodes each word into a row: 128 at a time, unless a code knows better.
+    fn encode_rows(&self, words: &[Block], rows: &mut [Self::Row]) {
+        // Whole tiles, with zeros beyond the width.
+        let mut places = vec![[Block::ZERO; 1]; 128 * Self::Row::BLOCKS];
+        for (words, rows) in words.chunks(128).zip(rows.chunks_mut(128)) {
+            let tile = bits_of(words);
+            let bits: &[[Block; 1]] = bytemuck::cast_slice(&tile[..Self::DIMENSION]);
+            self.spread(bits, &mut places[..Self::WIDTH]);
+            places[Self::WIDTH..].fill([Block::ZERO]);
+            let (tiles, _) = places.as_flattened_mut().as_chunks_mut::<128>();
+            let rows: &mut [Block] = bytemuck::cast_slice_mut(rows);
+            for (across, tile) in tiles.iter_mut().enumerate() {
+                Backend::current().transpose(tile);
+                let rows = rows.iter_mut().skip(across).step_by(Self::Row::BLOCKS);
+                rows.zip(tile).for_each(|(row, bits)| *row = *bits);
+            }
+        }
+    }
 }
 
 impl<L: LinearCode> Code for L {
@@ -36,33 +55,21 @@ impl<L: LinearCode> Code for L {
 
     fn encode(&self, words: &[Block], rows: &mut [L::Row]) {
         assert_eq!(words.len(), rows.len(), "a row for each word");
-        // Whole tiles; those beyond the width stay 0.
-        let mut places = vec![[Block::ZERO; 1]; 128 * L::Row::BLOCKS];
-        for (words, rows) in words.chunks(128).zip(rows.chunks_mut(128)) {
-            let tile = bits_of::<L>(words);
-            let bits: &[[Block; 1]] = bytemuck::cast_slice(&tile[..L::DIMENSION]);
-            self.spread(bits, &mut places[..L::WIDTH]);
-            places[L::WIDTH..].fill([Block::ZERO]);
-            let (tiles, _) = places.as_flattened_mut().as_chunks_mut::<128>();
-            let rows: &mut [Block] = bytemuck::cast_slice_mut(rows);
-            for (across, tile) in tiles.iter_mut().enumerate() {
-                Backend::current().transpose(tile);
-                let rows = rows.iter_mut().skip(across).step_by(L::Row::BLOCKS);
-                rows.zip(tile).for_each(|(row, bits)| *row = *bits);
-            }
-        }
+        assert_words::<L>(words);
+        self.encode_rows(words, rows);
     }
 
     fn encode_columns(&self, words: &[Block], columns: &mut [Block]) {
         let len = columns.len() / L::WIDTH;
         assert_eq!(len * L::WIDTH, columns.len(), "{} columns", L::WIDTH);
         assert!(words.len() <= 128 * len, "a place for each word");
+        assert_words::<L>(words);
         let mut bits = vec![[Block::ZERO; TILES]; L::DIMENSION];
         let mut places = vec![[Block::ZERO; TILES]; L::WIDTH];
         let mut groups = words.chunks(128);
         for first in (0..len).step_by(TILES) {
             for t in 0..TILES {
-                let tile = bits_of::<L>(groups.next().unwrap_or_default());
+                let tile = bits_of(groups.next().unwrap_or_default());
                 bits.iter_mut().zip(tile).for_each(|(bits, tile)| bits[t] = tile);
             }
             self.spread(&bits, &mut places);
@@ -74,10 +81,13 @@ impl<L: LinearCode> Code for L {
     }
 }
 
-/// Block i holds bit i of each of up to 128 words.
-fn bits_of<L: LinearCode>(words: &[Block]) -> [Block; 128] {
+fn assert_words<L: LinearCode>(words: &[Block]) {
     let is_word = |word: &Block| L::DIMENSION == 128 || word.0 >> L::DIMENSION == 0;
     assert!(words.iter().all(is_word), "words of {} bits", L::DIMENSION);
+}
+
+/// Block i holds bit i of each of up to 128 words.
+fn bits_of(words: &[Block]) -> [Block; 128] {
     let mut tile = [Block::ZERO; 128];
     tile[..words.len()].copy_from_slice(words);
     Backend::current().transpose(&mut tile);

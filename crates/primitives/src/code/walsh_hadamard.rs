@@ -27,7 +27,29 @@ impl LinearCode for WalshHadamard {
             }
         }
     }
+
+    /// The first 64 places are a sum of six patterns; the others are the same ones or their complements.
+    fn encode_rows(&self, words: &[Block], rows: &mut [[Block; 2]]) {
+        for (word, row) in words.iter().zip(rows) {
+            let repeated = |bit: usize| (word.low() >> bit & 1).wrapping_neg();
+            let patterns = PATTERNS.iter().enumerate();
+            let low = patterns.fold(0, |sum, (bit, pattern)| sum ^ pattern & repeated(bit));
+            let [six, seven] = [repeated(6), repeated(7)];
+            let block = |low: u64| Block(u128::from(low ^ six) << 64 | u128::from(low));
+            *row = [block(low), block(low ^ seven)];
+        }
+    }
 }
+
+/// Bit p of the i-th is bit i of p.
+const PATTERNS: [u64; 6] = [
+    0xaaaa_aaaa_aaaa_aaaa,
+    0xcccc_cccc_cccc_cccc,
+    0xf0f0_f0f0_f0f0_f0f0,
+    0xff00_ff00_ff00_ff00,
+    0xffff_0000_ffff_0000,
+    0xffff_ffff_0000_0000,
+];
 
 #[cfg(test)]
 mod tests {

@@ -3,7 +3,7 @@
 use std::collections::HashSet;
 
 use rand::{Rng, RngExt, SeedableRng, rngs::StdRng};
-use vesica_net::{Channel, Error, Result};
+use vesica_net::{Channel, Result};
 use vesica_ot::one_of_n::{Keys, Receiver, Sender};
 use vesica_primitives::Block;
 
@@ -102,15 +102,11 @@ pub fn extension<S: Sender, R: Receiver>(sender: Setup<S>, receiver: Setup<R>) {
     let calls = calls(S::WORD_BITS);
     let send = |channel: &mut Channel, rng: &mut StdRng| {
         let mut ot = sender(channel, rng)?;
-        let sent: Result<Vec<Sent>> =
-            calls.iter().map(|call| call.send(&mut ot, channel, rng)).collect();
-        Ok::<_, Error>(sent?)
+        calls.iter().map(|call| call.send(&mut ot, channel, rng)).collect::<Result<Vec<Sent>>>()
     };
     let receive = |channel: &mut Channel, rng: &mut StdRng| {
         let mut ot = receiver(channel, rng)?;
-        let received: Result<Vec<Received>> =
-            calls.iter().map(|call| call.receive(&mut ot, channel, rng)).collect();
-        Ok::<_, Error>(received?)
+        calls.iter().map(|call| call.receive(&mut ot, channel, rng)).collect::<Result<Vec<_>>>()
     };
     let check = |(sent, received): (Vec<Sent>, Vec<Received>)| {
         let mut seen = HashSet::new();
@@ -233,9 +229,10 @@ impl Call {
                         let is_chosen = word.0 == v as u128;
                         assert_eq!(of_all == key, is_chosen, "{self:?}: word {v} of OT {j}");
                     }
-                    for point in starts[j]..starts[j + 1] {
+                    let points = starts[j]..starts[j + 1];
+                    for (point, value) in points.clone().zip(&values[points]) {
                         let is_chosen = uneven_word(&starts, &words, bits, point) == *word;
-                        assert_eq!(values[point] == *key, is_chosen, "{self:?}: point {point}");
+                        assert_eq!(value == key, is_chosen, "{self:?}: point {point}");
                     }
                 }
             }

@@ -106,12 +106,12 @@ impl<C: CotSender> Sender<C> {
             false => None,
         };
         // 2. to 4.
-        let (q, trees) = noise.compressed(&shares, channel, &mut self.rng)?;
+        let trees = noise.fill(out, &shares, channel, &mut self.rng)?;
         // 5.
         if let Some(mask) = mask {
             check::prove(*delta, &trees, mask[0], channel)?;
         }
-        out.iter_mut().zip(&*q).for_each(|(out, q)| *out = Block(q.0 & !1));
+        out.iter_mut().for_each(|q| *q = Block(q.0 & !1));
         Ok(())
     }
 
@@ -186,14 +186,13 @@ impl<C: CotReceiver> Receiver<C> {
             mark(out, places[i]);
             mask.as_ref().map(|_| polynomial.of_block(leaves))
         };
-        let (t, blocks) = noise.compressed(&shares, keep, channel)?;
+        let blocks = noise.fill(out, &shares, keep, channel)?;
         // 5.
         if let Some(mask) = mask {
             let ones = vec![Block(1); dimensions.blocks];
             let blocks: Vec<Block> = blocks.into_iter().flatten().collect();
             check::verify(&polynomial, &blocks, &places, &ones, &mask, channel)?;
         }
-        out.copy_from_slice(&t);
         Ok(lowest_bits(out))
     }
 

@@ -325,7 +325,7 @@ mod tests {
             out.copy_from_slice(leaves);
             polynomial.of_block(leaves)
         };
-        let blocks = noise.fill(0, &mut leaves, &zeros, &keep, channel).unwrap();
+        let blocks = noise.grow(0, &mut leaves, &zeros, &keep, channel).unwrap();
         let is_accepted = match verify(&polynomial, &blocks, &places, &values, &mask, channel) {
             Ok(()) => true,
             Err(Error::Peer { deviation: Deviation::CheckFailed { check: CHECK }, .. }) => false,

@@ -21,6 +21,8 @@
 pub mod check;
 pub mod values;
 
+use std::iter::repeat_with;
+
 use rand::{CryptoRng, RngExt};
 use rayon::prelude::*;
 use vesica_net::{Channel, Result};
@@ -112,27 +114,31 @@ impl Dimensions {
         self.len.div_ceil(self.pieces).max(1)
     }
 
-    /// Compresses pieces while they are in the cache: as many at a time as there are threads.
+    /// Compresses pieces to `out` while they are in the cache: as many at a time as there are threads.
     /// `fill(i, leaves)` makes those of piece i.
-    fn compressed<V: BinaryVector + DefaultIsZeroes>(
+    fn compress<V: BinaryVector + DefaultIsZeroes>(
         &self,
+        out: &mut [V],
         mut fill: impl FnMut(usize, &mut [V]) -> Result<()>,
-    ) -> Result<Wiped<V>> {
+    ) -> Result<()> {
+        assert_eq!(out.len(), self.len, "as many entries as were asked for");
         let threads = rayon::current_num_threads().min(self.pieces);
-        let (before, after) = (self.trees.total(), self.piece_len());
-        let mut out = Wiped::zeros(self.pieces * after);
+        let before = self.trees.total();
         let mut leaves = Wiped::zeros(threads * before);
-        for (group, out) in out.chunks_mut(threads * after).enumerate() {
-            let mut pieces = leaves.chunks_exact_mut(before).zip(group * threads..self.pieces);
+        // A run for no entries has a piece all the same.
+        let mut outs = out.chunks_mut(self.piece_len()).chain(repeat_with(Default::default));
+        for first in (0..self.pieces).step_by(threads) {
+            let count = threads.min(self.pieces - first);
+            let leaves = &mut leaves[..count * before];
+            let mut pieces = leaves.chunks_exact_mut(before).zip(first..);
             pieces.try_for_each(|(leaves, piece)| fill(piece, leaves))?;
-            let pieces = leaves.par_chunks_exact_mut(before).zip(out.par_chunks_mut(after));
-            pieces.for_each(|(leaves, out)| {
-                self.code.compress(leaves, after);
-                out.copy_from_slice(&leaves[..after]);
+            let outs: Vec<&mut [V]> = outs.by_ref().take(count).collect();
+            leaves.par_chunks_exact_mut(before).zip(outs).for_each(|(leaves, out)| {
+                self.code.compress(leaves, out.len());
+                out.copy_from_slice(&leaves[..out.len()]);
             });
         }
-        out.truncate(self.len);
-        Ok(out)
+        Ok(())
     }
 }
 
@@ -157,18 +163,20 @@ impl<'a> Sender<'a> {
         Ok(Self { dimensions, keys })
     }
 
-    /// Steps 2 and 3, where `shares` are the Q_i: w, compressed; and the trees that it is made of.
-    pub fn compressed(
+    /// Steps 2 and 3, where `shares` are the Q_i: fills `out` with w, compressed. Returns the trees that w is
+    /// made of.
+    pub fn fill(
         &self,
+        out: &mut [Block],
         shares: &[Block],
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> Result<(Wiped<Block>, Vec<pprf::Trees<'_>>)> {
+    ) -> Result<Vec<pprf::Trees<'_>>> {
         let trees = self.dimensions.trees;
         let pieces = self.keys.chunks_exact(trees.ots());
         let pieces: Vec<_> = pieces.map(|keys| pprf::Trees::new(trees, keys, rng)).collect();
         let blocks = self.dimensions.piece_blocks();
-        let compressed = self.dimensions.compressed(|piece, leaves| {
+        self.dimensions.compress(out, |piece, leaves| {
             let shares = &shares[piece * blocks..][..blocks];
             // 2. and, while a tree's leaves are in the cache, 3.
             let correct = |i: usize, leaves: &[Block]| sum(leaves) ^ shares[i];
@@ -176,7 +184,7 @@ impl<'a> Sender<'a> {
             channel.send_slice(CORRECTIONS, &corrections)?;
             channel.flush()
         })?;
-        Ok((compressed, pieces))
+        Ok(pieces)
     }
 }
 
@@ -200,24 +208,26 @@ impl<'a> Receiver<'a> {
         Ok(Self { dimensions, places, keys })
     }
 
-    /// Steps 2 and 3, where `shares` are the Q_i + y_i·Δ: w + e·Δ, compressed. Before, `keep(i, leaves,
-    /// out)` puts into `out` what it makes of block i. Returns also what else that makes of each block.
-    pub fn compressed<V: DefaultIsZeroes + BinaryVector, T: Send>(
+    /// Steps 2 and 3, where `shares` are the Q_i + y_i·Δ: fills `out` with w + e·Δ, compressed. Before,
+    /// `keep(i, leaves, kept)` puts into `kept` what it makes of block i. Returns what else that makes of each
+    /// block.
+    pub fn fill<V: DefaultIsZeroes + BinaryVector, T: Send>(
         &self,
+        out: &mut [V],
         shares: &[Block],
         keep: impl Fn(usize, &[Block], &mut [V]) -> T + Sync,
         channel: &mut Channel,
-    ) -> Result<(Wiped<V>, Vec<T>)> {
-        let mut kept = Vec::with_capacity(self.dimensions.blocks);
-        let compressed = self.dimensions.compressed(|piece, leaves| {
-            kept.extend(self.fill(piece, leaves, shares, &keep, channel)?);
+    ) -> Result<Vec<T>> {
+        let mut made = Vec::with_capacity(self.dimensions.blocks);
+        self.dimensions.compress(out, |piece, leaves| {
+            made.extend(self.grow(piece, leaves, shares, &keep, channel)?);
             Ok(())
         })?;
-        Ok((compressed, kept))
+        Ok(made)
     }
 
     /// Makes the leaves of a piece.
-    fn fill<V: Send, T: Send>(
+    fn grow<V: Send, T: Send>(
         &self,
         piece: usize,
         leaves: &mut [V],
@@ -338,8 +348,9 @@ mod tests {
                     leaves.iter_mut().zip(entries).for_each(|(x, entry)| *x = entry);
                     Ok(())
                 };
-                let compressed = pool.install(|| dimensions.compressed(fill)).unwrap();
-                assert_eq!(*compressed, expected, "{len} entries, {threads} threads");
+                let mut out = vec![0; len];
+                pool.install(|| dimensions.compress(&mut out, fill)).unwrap();
+                assert_eq!(out, expected, "{len} entries, {threads} threads");
             }
         }
     }

@@ -48,7 +48,7 @@ use vesica_primitives::Block;
 
 use super::{ReceiverShare, SenderShare, random_values};
 use crate::{
-    Bytes, CotReceiver, CotSender, Malicious,
+    Bytes, CotReceiver, CotSender, Malicious, Wiped,
     extension::softspoken::{self, SmallField},
     noise::{
         self, Dimensions,
@@ -99,7 +99,8 @@ pub fn send(
     };
     let (mask, shares) = shares.split_last().expect("one more than blocks");
     // 3. and 4.
-    let (b, trees) = noise.compressed(shares, channel, rng)?;
+    let mut b = Wiped::zeros(len);
+    let trees = noise.fill(&mut b, shares, channel, rng)?;
     check::prove(cot.delta().expose()[0], &trees, *mask, channel)?;
     Ok(SenderShare { delta: cot.delta().clone(), b })
 }
@@ -134,7 +135,8 @@ pub fn receive(
         noise::join(places[i], values[i], leaves, out);
         polynomial.of_block(leaves)
     };
-    let (entries, blocks) = noise.compressed(shares, keep, channel)?;
+    let mut entries = Wiped::zeros(len);
+    let blocks = noise.fill(&mut entries, shares, keep, channel)?;
     check::verify(&polynomial, &blocks, &places, values, &mask, channel)?;
     Ok(ReceiverShare { entries })
 }

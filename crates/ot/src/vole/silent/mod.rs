@@ -93,7 +93,8 @@ pub fn send(
         _ => send(dimensions.blocks, bits, lpn, cot, channel, rng)?.b,
     };
     // 3. and 4.
-    let (b, _) = noise.compressed(&shares, channel, rng)?;
+    let mut b = Wiped::zeros(len);
+    noise.fill(&mut b, &shares, channel, rng)?;
     Ok(SenderShare { delta: cot.delta().clone(), b })
 }
 
@@ -121,7 +122,8 @@ pub fn receive<A: Subspace>(
     };
     // 3. and 4.
     let keep = |i, leaves: &[Block], out: &mut [_]| noise::join(places[i], values[i], leaves, out);
-    let (entries, _) = noise.compressed(&shares, keep, channel)?;
+    let mut entries = Wiped::zeros(len);
+    noise.fill(&mut entries, &shares, keep, channel)?;
     Ok(ReceiverShare { entries })
 }
 

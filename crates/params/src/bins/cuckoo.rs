@@ -211,7 +211,7 @@ mod tests {
         assert_eq!([6, 8, 12, 16, 20, 24].map(five), [1218, 1113, 1063, 1060, 1059, 1059]);
     }
 
-    /// The trap: known tables give two functions stashes that are too small at λ = 40.
+    /// The trap: known tables give two functions smaller stashes than can be proved to do at λ = 40.
     #[test]
     fn two_functions_need_a_larger_stash_than_published() {
         let sizes = [8, 12, 16, 20, 24];

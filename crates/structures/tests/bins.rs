@@ -56,8 +56,8 @@ fn cuckoo_finds<const H: usize>(n: usize, rng: &mut StdRng) {
     for shape in published.chain(sound) {
         let items = random_items(n, rng);
         let hashed = BinMap::<H>::new(shape.bins).of(&items);
-        let in_order_given = CuckooTable::new(&items, shape).unwrap();
-        let of_set = CuckooTable::of_set(&hashed, shape.stash).unwrap();
+        let in_order_given = CuckooTable::new(&items, shape).expect("shapes have room");
+        let of_set = CuckooTable::of_set(&hashed, shape.stash).expect("shapes have room");
         for table in [in_order_given, of_set] {
             assert_found(&hashed, cuckoo_seats(&table), table.stash());
             assert!(table.stash().len() <= shape.stash);
@@ -80,7 +80,7 @@ fn balanced_finds<const H: usize>(n: usize, rng: &mut StdRng) {
     for bins in [n.max(H), (n / 7).max(H), 2 * n + H] {
         let items = random_items(n, rng);
         let hashed = BinMap::<H>::new(bins).of(&items);
-        let table = Table::balanced(&hashed).unwrap();
+        let table = Table::balanced(&hashed).expect("items are distinct");
         assert_found(&hashed, seats(&table), &[]);
         assert!(table.max_load() <= balanced::max_load(n, bins, H, 40), "{n} items, {bins} bins");
     }

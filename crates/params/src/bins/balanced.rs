@@ -17,15 +17,16 @@ use crate::binomial::log2_upper_tail;
 ///
 /// The published figure, ln ln n / ln d + O(1) for n = bins, has no constant: [`published`].
 pub fn max_load(balls: usize, bins: usize, choices: usize, lambda: u32) -> usize {
-    let mut best = simple::max_load(balls, bins, lambda);
+    let one_choice = simple::max_load(balls, bins, lambda);
     if choices < 2 {
-        return best;
+        return one_choice;
     }
+    let mut best = one_choice;
     let mut heavy = bins.min(balls);
-    for height in 1..best {
+    for height in 1..one_choice {
         heavy = heavy.min(balls / height);
         let above = most_above(balls, heavy, bins, choices, lambda + height as u32);
-        best = best.min(height + (above + choices - 1) / choices);
+        best = best.min(height + above.div_ceil(choices));
         heavy = heavy.min(above);
     }
     best

@@ -30,7 +30,7 @@ impl Shape {
     /// As RR17 has it, for any number of bins from 1; nothing where an item does not fit 128 bits, or
     /// there are more bins than items or 2^32 or more.
     pub fn modular(bits: u32, bins: usize) -> Option<Self> {
-        let few = bins >= 1 && bins < 1 << 32 && (bits >= 32 || bins <= 1 << bits);
+        let few = (1..1 << 32).contains(&bins) && (bits >= 32 || bins <= 1 << bits);
         (bits <= 128 && few).then_some(Self { bits, bins, form: Form::Modular })
     }
 

@@ -204,7 +204,7 @@ mod tests {
 
     #[test]
     fn more_functions_need_fewer_bins() {
-        let milli = |bins: usize, e: u32| bins * 1000 >> e;
+        let milli = |bins: usize, e: u32| (bins * 1000) >> e;
         let four = |e: u32| milli(sound::<4>(1 << e, 40).bins, e);
         let five = |e: u32| milli(sound::<5>(1 << e, 40).bins, e);
         assert_eq!([6, 8, 12, 16, 20, 24].map(four), [1390, 1203, 1129, 1125, 1124, 1124]);

@@ -2,7 +2,18 @@
 
 use std::fmt::Write;
 
-use crate::{KAPPA, LAMBDA, code, cuckoo, lpn, okvs, simple, subfield, tag};
+use crate::{
+    KAPPA, LAMBDA,
+    bins::{
+        balanced,
+        cuckoo::{
+            self,
+            Published::{NoStash, Stash},
+        },
+        phasing, simple, two_choice,
+    },
+    code, lpn, okvs, subfield, tag,
+};
 
 /// log2 of the set sizes shown.
 const SIZES: [u32; 5] = [8, 12, 16, 20, 24];
@@ -18,17 +29,7 @@ pub fn markdown() -> String {
     // Writing to a string cannot fail.
     let _ = writeln!(text, "| parameter | {} | source |", sizes.join(" | "));
     let _ = writeln!(text, "|---|{}---|", "---|".repeat(SIZES.len()));
-    row(&mut text, "cuckoo bins per item, no stash, three distinct bins", "RS21 §7.2", |n| {
-        format!("{:.3}", cuckoo::bins(n, LAMBDA) as f64 / n as f64)
-    });
-    row(&mut text, "cuckoo bins and stash as published", "KKRT16 Table 2", |n| {
-        let shape = cuckoo::shape(n, cuckoo::Profile::Kkrt16);
-        format!("1.2 n + {}", shape.stash)
-    });
-    row(&mut text, "most items in a bin, three bins an item", "exact union bound", |n| {
-        let bins = cuckoo::shape(n, cuckoo::Profile::Sound).bins;
-        simple::max_load(cuckoo::HASHES * n, bins, LAMBDA).to_string()
-    });
+    bins(&mut text);
     row(&mut text, "width of the pseudo-random code, bits", "KKRT16 §3.3, exact sum", |n| {
         code::width(cuckoo::HASHES * n, LAMBDA).to_string()
     });
@@ -69,6 +70,68 @@ pub fn markdown() -> String {
         format!("{:.1}", total as f64 / n as f64)
     });
     text
+}
+
+/// Hash bins, as published beside as sound.
+fn bins(text: &mut String) {
+    let per_item = |bins: usize, n: usize| format!("{:.3}", bins as f64 / n as f64);
+    row(text, "cuckoo bins per item, three hash functions, no stash", "RS21 §7.2", |n| {
+        per_item(cuckoo::sound::<3>(n, LAMBDA).bins, n)
+    });
+    row(text, "the same, by proof alone", "union bound", |n| {
+        per_item(cuckoo::proved::<3>(n, 0, LAMBDA).bins, n)
+    });
+    row(text, "the same, as published: not sound", "PSZ18", |n| published::<3>(n, NoStash));
+    row(text, "three hash functions and stash, as published", "KKRT16 Table 2", |n| {
+        published::<3>(n, Stash)
+    });
+    row(text, "cuckoo bins per item, four hash functions", "union bound", |n| {
+        per_item(cuckoo::sound::<4>(n, LAMBDA).bins, n)
+    });
+    row(text, "the same, as published: not proved", "PSZ18", |n| published::<4>(n, NoStash));
+    row(text, "cuckoo bins per item, five hash functions", "union bound", |n| {
+        per_item(cuckoo::sound::<5>(n, LAMBDA).bins, n)
+    });
+    row(text, "the same, as published: not proved", "PSZ18", |n| published::<5>(n, NoStash));
+    row(text, "stash, two hash functions, 2.4 n bins", "union bound", |n| {
+        cuckoo::sound::<2>(n, LAMBDA).stash.to_string()
+    });
+    row(text, "the same, as published: not proved", "PSSZ15, cryptoTools", |n| {
+        published::<2>(n, Stash)
+    });
+    row(text, "most items in a bin, three bins an item", "exact union bound", |n| {
+        simple::max_load(3 * n, cuckoo::sound::<3>(n, LAMBDA).bins, LAMBDA).to_string()
+    });
+    row(text, "most items in one of n bins, emptier of two", "layered induction", |n| {
+        balanced::max_load(n, n, 2, LAMBDA).to_string()
+    });
+    row(text, "the same, as published: not a bound", "PSZ14 §6.1", |n| {
+        balanced::published(n, 2).to_string()
+    });
+    row(text, "bins × capacity, two choices", "union bound", |n| {
+        let shape = two_choice::sound(n, LAMBDA);
+        format!("{} × {}", shape.bins, shape.capacity)
+    });
+    row(text, "the same, as published", "PRTY19, mpc4j", |n| {
+        let shape = two_choice::published(n);
+        format!("{} × {}", shape.bins, shape.capacity)
+    });
+    row(text, "item bits before phasing", "λ + 2 log 2n − 1", |n| {
+        phasing::sound_bits(128, n, n, LAMBDA).to_string()
+    });
+    row(text, "stored bits after phasing, three hash functions", "RR17 §6.1", |n| {
+        let bits = phasing::sound_bits(128, n, n, LAMBDA);
+        let shape = phasing::Shape::modular(bits, cuckoo::sound::<3>(n, LAMBDA).bins);
+        shape.map_or_else(String::new, |shape| shape.stored_bits(3).to_string())
+    });
+}
+
+fn published<const H: usize>(n: usize, published: cuckoo::Published) -> String {
+    cuckoo::published::<H>(n, published).map_or_else(String::new, |shape| {
+        let per_item = shape.bins as f64 / n as f64;
+        let stash = if shape.stash > 0 { format!(" + {}", shape.stash) } else { String::new() };
+        format!("{per_item:.2}{stash}")
+    })
 }
 
 fn row(text: &mut String, name: &str, source: &str, cell: impl Fn(usize) -> String) {

@@ -8,13 +8,12 @@
 
 pub mod adversary;
 pub mod binomial;
+pub mod bins;
 pub mod code;
-pub mod cuckoo;
 pub mod document;
 mod effective;
 pub mod lpn;
 pub mod okvs;
-pub mod simple;
 pub mod subfield;
 pub mod tag;
 

@@ -21,14 +21,12 @@ use vesica_net::Channel;
 use vesica_oprf::kkrt16 as oprf;
 use vesica_ot::extension::columns;
 use vesica_params::{
-    LAMBDA, code,
-    cuckoo::{self, HASHES, Profile},
+    LAMBDA,
+    bins::cuckoo::{self, HASHES},
+    code,
 };
 use vesica_primitives::{Block, aes::Aes128};
-use vesica_structures::{
-    cuckoo::CuckooTable,
-    simple::{BinMap, Entry, SimpleTable},
-};
+use vesica_structures::bins::{self, BinMap, Entry, Table, cuckoo::CuckooTable};
 
 use crate::{
     Adversary, Cost, Digest, Error, Items, Learns, Protocol, Result, Sizes, Status, coin,
@@ -64,12 +62,12 @@ fn width(sizes: Sizes) -> usize {
     code::width(HASHES * sizes.sender, LAMBDA)
 }
 
-fn bins(sizes: Sizes) -> cuckoo::Shape {
-    cuckoo::shape(sizes.receiver, Profile::Sound)
+fn shape(sizes: Sizes) -> cuckoo::Shape {
+    cuckoo::sound(sizes.receiver, LAMBDA)
 }
 
 fn cost(sizes: Sizes) -> Cost {
-    let (width, bins) = (width(sizes), bins(sizes).bins);
+    let (width, bins) = (width(sizes), shape(sizes).bins);
     let setup = oprf::setup_bytes(width);
     let lists = HASHES * Tags::new(sizes).list_len(sizes.sender);
     Cost {
@@ -109,8 +107,9 @@ impl crate::Sender for Sender {
         // 1.
         let permuted = permute(items.heads(), channel, rng)?;
         // 2.
-        let table = SimpleTable::new(&permuted, BinMap::new(bins(self.sizes).bins));
-        if let Some((first, second)) = table.duplicate(&permuted) {
+        let hashed = BinMap::<HASHES>::new(shape(self.sizes).bins).of(&permuted);
+        let table = Table::simple(&hashed);
+        if let Some((first, second)) = table.duplicate(&hashed) {
             return Err(Error::DuplicateItem { first, second });
         }
         // 3.
@@ -150,7 +149,7 @@ impl crate::Receiver for Receiver {
         // 1.
         let permuted = permute(items.heads(), channel, rng)?;
         // 2.
-        let table = CuckooTable::new(&permuted, bins(self.sizes))?;
+        let table = CuckooTable::new(&permuted, shape(self.sizes))?;
         // 3.
         channel.phase("oprf");
         let words: Vec<Block> = table
@@ -185,13 +184,11 @@ impl crate::Receiver for Receiver {
     }
 }
 
-impl From<vesica_structures::cuckoo::Error> for Error {
-    fn from(error: vesica_structures::cuckoo::Error) -> Self {
+impl From<bins::Error> for Error {
+    fn from(error: bins::Error) -> Self {
         match error {
-            vesica_structures::cuckoo::Error::NoTable => Self::HashingFailure,
-            vesica_structures::cuckoo::Error::Duplicate { first, second } => {
-                Self::DuplicateItem { first, second }
-            }
+            bins::Error::NoTable => Self::HashingFailure,
+            bins::Error::Duplicate { first, second } => Self::DuplicateItem { first, second },
         }
     }
 }

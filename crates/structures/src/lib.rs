@@ -6,8 +6,7 @@
 //!
 //! **Must never import** `vesica-net` or anything above it: a structure never sees a channel.
 
-pub mod cuckoo;
+pub mod bins;
 pub mod okvs;
-pub mod simple;
 pub mod sort;
 pub mod tag_list;

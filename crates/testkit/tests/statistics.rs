@@ -1,14 +1,14 @@
 //! Failure models, seen at a λ small enough to be seen. Everything is seeded.
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
-use vesica_params::{KAPPA, code, cuckoo, tag};
+use vesica_params::{KAPPA, bins::cuckoo, code, tag};
 use vesica_primitives::{Block, Seed, code::PseudoRandomCode};
-use vesica_structures::cuckoo::{CuckooTable, Error};
+use vesica_structures::bins::{Error, cuckoo::CuckooTable};
 
 /// Tables of `n` items and `bins` bins that cannot be built, of `trials`.
 fn failures(n: usize, bins: usize, trials: usize) -> usize {
     let mut rng = StdRng::seed_from_u64(n as u64);
-    let shape = cuckoo::Shape { bins, stash: 0 };
+    let shape = cuckoo::Shape::<3> { bins, stash: 0 };
     let fails = |_: &usize| {
         let items: Vec<Block> = (0..n).map(|_| Block::random(&mut rng)).collect();
         matches!(CuckooTable::new(&items, shape), Err(Error::NoTable))
@@ -30,7 +30,7 @@ fn cuckoo_tables_fail_no_more_often_than_promised() {
     ] {
         for n in sizes {
             for lambda in [4, 7] {
-                let failed = failures(*n, cuckoo::bins(*n, lambda), trials);
+                let failed = failures(*n, cuckoo::sound::<3>(*n, lambda).bins, trials);
                 let most = allowed(trials, lambda);
                 assert!(failed <= most, "{n} items, λ = {lambda}: {failed} of {trials}");
             }
@@ -43,11 +43,11 @@ fn cuckoo_tables_fail_no_more_often_than_promised() {
 fn fewer_bins_would_not_do() {
     let trials = 20_000;
     for (n, lambda) in [(4, 7), (5, 7), (8, 7)] {
-        let failed = failures(n, cuckoo::bins(n, lambda) - 2, trials);
+        let failed = failures(n, cuckoo::sound::<3>(n, lambda).bins - 2, trials);
         assert!(failed > allowed(trials, lambda), "{n} items: {failed} of {trials}");
     }
     // The fits are tight at the least size they are made for.
-    assert!(failures(512, cuckoo::bins(512, 7) - 14, 3_000) > allowed(3_000, 7));
+    assert!(failures(512, cuckoo::sound::<3>(512, 7).bins - 14, 3_000) > allowed(3_000, 7));
 }
 
 #[test]

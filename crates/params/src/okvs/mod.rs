@@ -6,7 +6,7 @@
 
 mod fixed;
 
-use crate::{KAPPA, simple};
+use crate::{KAPPA, bins::simple};
 
 /// The most keys for which every column is dense: a binary row then fits 128 bits together with the
 /// λ + 1 + log clusters columns that make a random matrix full rank, for any number of clusters.

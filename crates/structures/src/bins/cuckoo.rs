@@ -1,29 +1,12 @@
-//! Cuckoo hashing: at most one item a bin, each item in one of its three.
+//! Cuckoo hashing: at most one item a bin, each item in one of its own.
 
-use vesica_params::cuckoo::{HASHES, Shape};
+use vesica_params::bins::cuckoo::Shape;
 use vesica_primitives::Block;
 
-use crate::simple::{BinMap, Entry};
+use super::{BinMap, Entry, Error, Hashed, map::canonical_order};
 
 /// How many items one insertion may push aside before the exact search takes over.
 const MAX_KICKS: usize = 200;
-
-/// A table could not be built.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub enum Error {
-    /// There is no way to give each item a bin of its own. For distinct pseudo-random items and a
-    /// shape from `vesica_params` this has a probability below 2^-40.
-    #[error("no cuckoo table exists for these items")]
-    NoTable,
-    /// Two items are equal.
-    #[error("items {first} and {second} (counted from 0) are equal")]
-    Duplicate {
-        /// Position of one of the two.
-        first: usize,
-        /// Position of the other.
-        second: usize,
-    },
-}
 
 /// Which item sits in which bin.
 #[derive(Debug)]
@@ -33,27 +16,44 @@ pub struct CuckooTable {
 }
 
 impl CuckooTable {
-    /// Gives each of the pseudo-random, distinct `items` one of its bins.
+    /// Gives each of the pseudo-random, distinct `items` one of its bins, in the order in which they
+    /// come: where an item sits depends on that order, and must not become known.
     ///
-    /// Insertion is a random walk; where a walk grows long, an exact search for an augmenting path
-    /// decides, so that this fails only where no table with as large a stash exists.
+    /// Insertion is a random walk of bounded length; where a walk grows long, an exact search for an
+    /// augmenting path decides, so that this fails only where no table with as large a stash exists.
     ///
     /// # Errors
     /// [`Error::NoTable`], or [`Error::Duplicate`] where the reason is that.
-    pub fn new(items: &[Block], shape: Shape) -> Result<Self, Error> {
-        let map = BinMap::new(shape.bins);
-        let mut table = Self { bins: vec![None; shape.bins], stash: Vec::new() };
-        for position in table.seat_where_free(items, map) {
-            let Some(homeless) = table.walk(items, map, position) else { continue };
-            if table.augment(items, map, homeless) {
+    pub fn new<const H: usize>(items: &[Block], shape: Shape<H>) -> Result<Self, Error> {
+        Self::insert(&BinMap::<H>::new(shape.bins).of(items), shape.stash, 0..items.len())
+    }
+
+    /// As [`CuckooTable::new`], for items of any kind, and inserted in the order of their names: where an
+    /// item sits depends on the set alone.
+    ///
+    /// # Errors
+    /// As [`CuckooTable::new`].
+    pub fn of_set<const H: usize>(items: &impl Hashed<H>, stash: usize) -> Result<Self, Error> {
+        Self::insert(items, stash, canonical_order(items)?)
+    }
+
+    fn insert<const H: usize>(
+        items: &impl Hashed<H>,
+        stash: usize,
+        order: impl IntoIterator<Item = usize>,
+    ) -> Result<Self, Error> {
+        let mut table = Self { bins: vec![None; items.bin_count()], stash: Vec::new() };
+        for position in table.seat_where_free(items, order.into_iter().collect()) {
+            let Some(homeless) = table.walk(items, position) else { continue };
+            if table.augment(items, homeless) {
                 continue;
             }
             table.stash.push(homeless);
-            if table.stash.len() > shape.stash {
-                return Err(table.duplicate(items, map).unwrap_or(Error::NoTable));
+            if table.stash.len() > stash {
+                return Err(table.duplicate(items).unwrap_or(Error::NoTable));
             }
         }
-        match table.duplicate(items, map) {
+        match table.duplicate(items) {
             Some(duplicate) => Err(duplicate),
             None => Ok(table),
         }
@@ -73,11 +73,14 @@ impl CuckooTable {
     ///
     /// One hash function after the other: steps of one pass do not wait for each other, which lets
     /// the processor look at many bins at once, and most items need no more.
-    fn seat_where_free(&mut self, items: &[Block], map: BinMap) -> Vec<usize> {
-        let mut standing: Vec<usize> = (0..items.len()).collect();
-        for hash in 0..HASHES {
+    fn seat_where_free<const H: usize>(
+        &mut self,
+        items: &impl Hashed<H>,
+        mut standing: Vec<usize>,
+    ) -> Vec<usize> {
+        for hash in 0..H {
             standing.retain(|position| {
-                let bin = &mut self.bins[map.bins(items[*position])[hash] as usize];
+                let bin = &mut self.bins[items.bins(*position)[hash] as usize];
                 let taken = bin.is_some();
                 if !taken {
                     *bin = Some(Entry::new(*position, hash));
@@ -89,13 +92,17 @@ impl CuckooTable {
     }
 
     /// Inserts an item by pushing others aside; returns the one left without a bin, if any.
-    fn walk(&mut self, items: &[Block], map: BinMap, mut position: usize) -> Option<usize> {
+    fn walk<const H: usize>(
+        &mut self,
+        items: &impl Hashed<H>,
+        mut position: usize,
+    ) -> Option<usize> {
         // Any sequence will do that does not repeat itself: it need not be secret nor reproducible
         // by the other party.
-        let mut dice = items[position].low() | 1;
+        let mut dice = items.name(position).low() | 1;
         let mut came_from = None;
         for _ in 0..MAX_KICKS {
-            let bins = map.bins(items[position]);
+            let bins = items.bins(position);
             let free = (0..bins.len()).find(|hash| self.bins[bins[*hash] as usize].is_none());
             if let Some(hash) = free {
                 self.bins[bins[hash] as usize] = Some(Entry::new(position, hash));
@@ -114,12 +121,12 @@ impl CuckooTable {
     }
 
     /// Inserts an item by the shortest sequence of moves, if there is one.
-    fn augment(&mut self, items: &[Block], map: BinMap, position: usize) -> bool {
+    fn augment<const H: usize>(&mut self, items: &impl Hashed<H>, position: usize) -> bool {
         // Breadth first over bins. `reached[bin]` is the item that would move there.
         let mut reached = std::collections::HashMap::new();
         let mut frontier = std::collections::VecDeque::new();
         let mut reach = |position: usize, frontier: &mut std::collections::VecDeque<u32>| {
-            for (hash, bin) in map.bins(items[position]).into_iter().enumerate() {
+            for (hash, bin) in items.bins(position).into_iter().enumerate() {
                 reached.entry(bin).or_insert_with(|| {
                     frontier.push_back(bin);
                     Entry::new(position, hash)
@@ -136,7 +143,7 @@ impl CuckooTable {
             let mut bin = bin;
             loop {
                 let entry = reached[&bin];
-                let old_bin = self.bin_of(map, items, entry.position());
+                let old_bin = self.bin_of(items, entry.position());
                 self.bins[bin as usize] = Some(entry);
                 match old_bin {
                     Some(old) => bin = old,
@@ -149,19 +156,20 @@ impl CuckooTable {
     }
 
     /// The bin in which an item sits.
-    fn bin_of(&self, map: BinMap, items: &[Block], position: usize) -> Option<u32> {
+    fn bin_of<const H: usize>(&self, items: &impl Hashed<H>, position: usize) -> Option<u32> {
         let sits =
             |bin: &u32| self.bins[*bin as usize].is_some_and(|entry| entry.position() == position);
-        map.bins(items[position]).into_iter().find(sits)
+        items.bins(position).into_iter().find(sits)
     }
 
-    /// Two equal items, if there are any in the table: they have the same three bins.
-    fn duplicate(&self, items: &[Block], map: BinMap) -> Option<Error> {
+    /// Two equal items, if there are any in the table: they have the same bins.
+    fn duplicate<const H: usize>(&self, items: &impl Hashed<H>) -> Option<Error> {
         let seated = self.bins.iter().flatten().map(|entry| entry.position());
         seated.chain(self.stash.iter().copied()).find_map(|first| {
-            let equal = |second: &usize| *second != first && items[*second] == items[first];
-            let neighbours = map
-                .bins(items[first])
+            let equal =
+                |second: &usize| *second != first && items.name(*second) == items.name(first);
+            let neighbours = items
+                .bins(first)
                 .into_iter()
                 .filter_map(|bin| self.bins[bin as usize].map(|entry| entry.position()));
             let second = neighbours.chain(self.stash.iter().copied()).find(equal)?;
@@ -173,7 +181,7 @@ impl CuckooTable {
 #[cfg(test)]
 mod tests {
     use rand::{SeedableRng, rngs::StdRng};
-    use vesica_params::cuckoo::{Profile, shape};
+    use vesica_params::bins::cuckoo::{Published, published, sound};
 
     use super::*;
 
@@ -181,7 +189,11 @@ mod tests {
         (0..n).map(|_| Block::random(rng)).collect()
     }
 
-    fn assert_complete(table: &CuckooTable, items: &[Block], map: BinMap) {
+    fn shapes(n: usize) -> [Shape<3>; 2] {
+        [sound(n, 40), published(n, Published::Stash).unwrap()]
+    }
+
+    fn assert_complete(table: &CuckooTable, items: &[Block], map: BinMap<3>) {
         let mut seen = vec![0; items.len()];
         for (bin, entry) in table.bins().iter().enumerate() {
             if let Some(entry) = entry {
@@ -197,9 +209,8 @@ mod tests {
     fn every_item_has_a_bin() {
         let mut rng = StdRng::seed_from_u64(1);
         for n in [0, 1, 2, 3, 5, 17, 100, 1000, 65_537] {
-            for profile in [Profile::Sound, Profile::Kkrt16] {
+            for shape in shapes(n) {
                 let items = random_items(n, &mut rng);
-                let shape = shape(n, profile);
                 let table = CuckooTable::new(&items, shape).unwrap();
                 assert_complete(&table, &items, BinMap::new(shape.bins));
                 assert!(table.stash().len() <= shape.stash);
@@ -213,7 +224,7 @@ mod tests {
     fn failures_are_those_of_an_exact_matching() {
         let mut rng = StdRng::seed_from_u64(2);
         let (n, trials) = (64, 100_000);
-        let shape = Shape { bins: 81, stash: 0 };
+        let shape = Shape::<3> { bins: 81, stash: 0 };
         let mut failures = 0;
         for _ in 0..trials {
             let items = random_items(n, &mut rng);
@@ -236,7 +247,7 @@ mod tests {
         let mut rng = StdRng::seed_from_u64(3);
         for _ in 0..20 {
             let items = random_items(9_000, &mut rng);
-            let shape = Shape { bins: 10_000, stash: 0 };
+            let shape = Shape::<3> { bins: 10_000, stash: 0 };
             let table = CuckooTable::new(&items, shape).unwrap();
             assert_complete(&table, &items, BinMap::new(shape.bins));
         }
@@ -249,12 +260,14 @@ mod tests {
             let mut items = random_items(n, &mut rng);
             items[n - 1] = items[n / 2 - 1];
             let expected = Error::Duplicate { first: n / 2 - 1, second: n - 1 };
-            for profile in [Profile::Sound, Profile::Kkrt16] {
-                assert_eq!(CuckooTable::new(&items, shape(n, profile)).unwrap_err(), expected);
+            for shape in shapes(n) {
+                assert_eq!(CuckooTable::new(&items, shape).unwrap_err(), expected);
+                let hashed = BinMap::<3>::new(shape.bins).of(&items);
+                assert_eq!(CuckooTable::of_set(&hashed, shape.stash).unwrap_err(), expected);
             }
         }
         let same = vec![Block(1); 100];
-        let error = CuckooTable::new(&same, shape(100, Profile::Sound)).unwrap_err();
+        let error = CuckooTable::new(&same, sound::<3>(100, 40)).unwrap_err();
         assert!(matches!(error, Error::Duplicate { .. }));
     }
 }

@@ -1,0 +1,122 @@
+//! Permutation-based hashing, or phasing (PSSZ15 §5): a bin stores of an item only what the bin's number
+//! does not tell.
+
+/// How an item splits into a place and a rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// PSSZ15: the item is place ‖ rest, and the bin is place ⊕ f(rest). The number of bins is a power of
+    /// two.
+    Xor,
+    /// RR17 §6.1: the item is rest · bins + place, and the bin is (place + f(rest)) mod bins.
+    Modular,
+}
+
+/// Items of a length, and bins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    bits: u32,
+    bins: usize,
+    form: Form,
+}
+
+impl Shape {
+    /// As PSSZ15 has it, for items of `bits` bits and 2^`log_bins` bins; nothing where an item does not
+    /// fit 128 bits or is not as long as the number of a bin, or bins are 2^32 or more.
+    pub fn xor(bits: u32, log_bins: u32) -> Option<Self> {
+        let fits = bits <= 128 && log_bins <= bits && log_bins < 32;
+        fits.then(|| Self { bits, bins: 1 << log_bins, form: Form::Xor })
+    }
+
+    /// As RR17 has it, for any number of bins from 1; nothing where an item does not fit 128 bits, or
+    /// there are more bins than items or 2^32 or more.
+    pub fn modular(bits: u32, bins: usize) -> Option<Self> {
+        let few = (1..1 << 32).contains(&bins) && (bits >= 32 || bins <= 1 << bits);
+        (bits <= 128 && few).then_some(Self { bits, bins, form: Form::Modular })
+    }
+
+    /// Bits of an item.
+    pub fn bits(self) -> u32 {
+        self.bits
+    }
+
+    /// Bins.
+    pub fn bins(self) -> usize {
+        self.bins
+    }
+
+    /// How an item splits.
+    pub fn form(self) -> Form {
+        self.form
+    }
+
+    /// Bits of the rest: about log bins fewer than an item has.
+    pub fn rest_bits(self) -> u32 {
+        match self.form {
+            Form::Xor => self.bits - self.bins.ilog2(),
+            Form::Modular => {
+                let largest = u128::MAX.checked_shr(128 - self.bits).unwrap_or(0);
+                128 - (largest / self.bins as u128).leading_zeros()
+            }
+        }
+    }
+
+    /// Bits of what a bin stores: the rest, and which of `hashes` functions led there. Without that two
+    /// items could not be told apart that come to one bin, with one rest, by two functions.
+    pub fn stored_bits(self, hashes: usize) -> u32 {
+        self.rest_bits() + hash_bits(hashes)
+    }
+}
+
+/// Bits that tell `hashes` hash functions apart.
+pub fn hash_bits(hashes: usize) -> u32 {
+    hashes.next_power_of_two().ilog2()
+}
+
+/// Bits to which items of `item_bits` bits are hashed first such that no two of both sets, together
+/// `receiver + sender`, collide but with probability 2^-λ: at most λ + 2 log(receiver + sender) − 1.
+pub fn sound_bits(item_bits: u32, receiver: usize, sender: usize, lambda: u32) -> u32 {
+    let pairs = 2.0 * crate::log2(receiver + sender) - 1.0;
+    item_bits.min(libm::ceil(f64::from(lambda) + pairs.max(0.0)) as u32)
+}
+
+/// As published, for sets of n: λ + 2 log n, which leaves out collisions inside a set.
+pub fn published_bits(item_bits: u32, n: usize, lambda: u32) -> u32 {
+    item_bits.min(libm::ceil(f64::from(lambda) + 2.0 * crate::log2(n)) as u32)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bin_saves_its_number() {
+        let xor = Shape::xor(80, 20).unwrap();
+        assert_eq!((xor.rest_bits(), xor.stored_bits(1), xor.stored_bits(3)), (60, 60, 62));
+        assert_eq!(Shape::modular(80, 1 << 20).unwrap().rest_bits(), 60);
+        // 1.2 · 2^20 bins tell a fifth more: not a whole bit, so that the rest is as long.
+        assert_eq!(Shape::modular(80, 1_258_292).unwrap().rest_bits(), 60);
+        assert_eq!(Shape::modular(128, 1).unwrap().rest_bits(), 128);
+        assert_eq!(Shape::modular(8, 256).unwrap().rest_bits(), 0);
+        assert_eq!(Shape::modular(0, 1).unwrap().rest_bits(), 0);
+    }
+
+    #[test]
+    fn impossible_shapes_are_none() {
+        assert_eq!(Shape::xor(129, 3), None);
+        assert_eq!(Shape::xor(3, 4), None);
+        assert_eq!(Shape::xor(64, 32), None);
+        assert_eq!(Shape::modular(8, 257), None);
+        assert_eq!(Shape::modular(8, 0), None);
+        assert_eq!(Shape::modular(129, 8), None);
+    }
+
+    #[test]
+    fn inside_a_set_items_must_not_collide_either() {
+        assert_eq!(published_bits(128, 1 << 20, 40), 80);
+        assert_eq!(sound_bits(128, 1 << 20, 1 << 20, 40), 81);
+        assert_eq!(sound_bits(32, 1 << 20, 1 << 20, 40), 32);
+        assert_eq!(sound_bits(128, 0, 0, 40), 40);
+        // A.1: 2^-87 for 128 bits and twice 2^20 items, by the same formula.
+        assert_eq!(sound_bits(128, 1 << 20, 1 << 20, 87), 128);
+    }
+}

@@ -1,0 +1,92 @@
+//! Two choices, placed with all items known: bins of nearly equal size, as PRTY19's fast variant has.
+
+use super::hall::log2_sum_thinned;
+use crate::binomial::{log2_choose, log2_upper_tail};
+
+/// Items a bin has on average, at most.
+const MEAN: usize = 40;
+
+/// Bins and what each takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Bins, at least 2.
+    pub bins: usize,
+    /// The most items in a bin, to which a protocol fills it up.
+    pub capacity: usize,
+}
+
+/// The least capacity of the bins of PRTY19 for which no placement exists with probability at most
+/// 2^-λ, by the union bound over all sets of bins (see [`log2_no_table`]).
+pub fn sound(n: usize, lambda: u32) -> Shape {
+    let bins = bins(n);
+    let mut capacity = n.div_ceil(bins);
+    while log2_no_table(n, Shape { bins, capacity }) > -f64::from(lambda) {
+        capacity += 1;
+    }
+    Shape { bins, capacity }
+}
+
+/// ⌈n / 40⌉ bins, but at least two, of one more than the average, as known implementations of PRTY19 have
+/// it. From 81 to 600 items no placement exists with a probability of up to 2^-29, by the same bound.
+pub fn published(n: usize) -> Shape {
+    let bins = bins(n);
+    Shape { bins, capacity: n.div_ceil(bins) + 1 }
+}
+
+fn bins(n: usize) -> usize {
+    n.div_ceil(MEAN).max(2)
+}
+
+/// log2 of a bound on the probability that `n` items, each of which may go into either of two distinct
+/// random bins, have no placement. There is one unless some v bins hold all choices of more than
+/// v · capacity items (Hall): Σ_v C(bins, v) · Pr\[Bin(n, C(v, 2) / C(bins, 2)) > v · capacity\].
+pub fn log2_no_table(n: usize, shape: Shape) -> f64 {
+    let (n, bins) = (n as u64, shape.bins as u64);
+    if n > bins * shape.capacity as u64 {
+        return 0.0;
+    }
+    let pairs = |v: u64| v as f64 * (v - 1) as f64;
+    let term = |v: u64| {
+        let too_many = v * shape.capacity as u64 + 1;
+        if too_many > n {
+            return f64::NEG_INFINITY;
+        }
+        let share = pairs(v) / pairs(bins);
+        log2_choose(bins, v) + log2_upper_tail(n, share, too_many)
+    };
+    // Few bins, and all but few: the terms are largest at both ends.
+    let half = bins / 2;
+    let few = log2_sum_thinned(2, half, term);
+    let all_but_few = log2_sum_thinned(1, (bins - 1).saturating_sub(half), |u| term(bins - u));
+    few.max(all_but_few) + 1.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The trap: "one more than the average" is enough for large sets and for those that two bins
+    /// hold, but not between 81 and 600.
+    #[test]
+    fn one_more_than_the_average_is_not_always_enough() {
+        let bound = |n: usize| log2_no_table(n, published(n));
+        for n in [0, 1, 2, 3, 40, 41, 80, 601, 1000, 1013, 1 << 16, 1 << 20] {
+            assert!(bound(n) <= -40.0 && sound(n, 40).capacity <= published(n).capacity, "{n}");
+        }
+        for n in [81, 128, 256, 600] {
+            assert!(bound(n) > -40.0 && sound(n, 40).capacity > published(n).capacity, "{n}");
+            assert!(log2_no_table(n, sound(n, 40)) <= -40.0, "{n}");
+        }
+        assert!(bound(245) > -30.0);
+        assert_eq!(sound(1 << 16, 40), Shape { bins: 1639, capacity: 40 });
+        assert_eq!(published(1 << 16), Shape { bins: 1639, capacity: 41 });
+    }
+
+    #[test]
+    fn bounds_by_hand() {
+        assert_eq!(log2_no_table(6, Shape { bins: 3, capacity: 1 }), 0.0);
+        // Capacity 2: a pair of bins with five items or more: 3 · Pr[Bin(6, 1/3) > 4] = 13/243.
+        let bound = log2_no_table(6, Shape { bins: 3, capacity: 2 });
+        assert!((bound - 1.0 - libm::log2(13.0 / 243.0)).abs() < 1e-9, "{bound}");
+    }
+}

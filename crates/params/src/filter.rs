@@ -6,7 +6,10 @@
 
 use std::fmt;
 
-use crate::{Adversary, log2};
+use crate::{
+    Adversary, log2,
+    tag::{rice_parameter, sorted_list_bits},
+};
 
 /// Why there is no filter for a purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -141,6 +144,35 @@ impl Shape for ListShape {
 
     fn wire_bits(&self) -> u128 {
         self.items as u128 * u128::from(self.bits)
+    }
+}
+
+/// The same list in the code that [`crate::tag`] describes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SortedListShape(pub ListShape);
+
+impl SortedListShape {
+    /// As [`ListShape::new`].
+    ///
+    /// # Errors
+    /// [`Refused::TooStrict`].
+    pub fn new(items: usize, rate: Rate) -> Result<Self, Refused> {
+        ListShape::new(items, rate).map(Self)
+    }
+}
+
+impl Shape for SortedListShape {
+    fn items(&self) -> usize {
+        self.0.items
+    }
+
+    fn log2_rate(&self) -> f64 {
+        self.0.log2_rate()
+    }
+
+    fn wire_bits(&self) -> u128 {
+        let ListShape { items, bits } = self.0;
+        sorted_list_bits(items, bits, rice_parameter(items, bits))
     }
 }
 

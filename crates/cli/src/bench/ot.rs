@@ -38,7 +38,15 @@ pub fn print_header(out: &mut impl Write) -> std::io::Result<()> {
     writeln!(
         out,
         "{:<20} {:>10} {:>11} {:>9} {:>9} {:>14} {:>14} {:>14} {:>7}",
-        "OT", "OTs", "line", "seconds", "CPU s", "B to receiver", "B to sender", "formula", "rounds"
+        "OT",
+        "OTs",
+        "line",
+        "seconds",
+        "CPU s",
+        "B to receiver",
+        "B to sender",
+        "formula",
+        "rounds"
     )
 }
 

@@ -95,7 +95,8 @@ impl<const SLOTS: usize, P: Pairing> Buckets<SLOTS, P> {
         let slots = self.slots.as_flattened();
         let bit = |slot: &u128| u128::from(*slot != 0);
         pack_into(&mut bytes, slots.iter().map(bit), 1);
-        let tags: Vec<u128> = slots.iter().filter(|slot| **slot != 0).map(|slot| slot >> 1).collect();
+        let tags: Vec<u128> =
+            slots.iter().filter(|slot| **slot != 0).map(|slot| slot >> 1).collect();
         pack_into(&mut bytes, tags.into_iter(), self.size.tag_bits);
         bytes
     }
@@ -155,40 +156,48 @@ impl<const SLOTS: usize, P: Pairing> Buckets<SLOTS, P> {
     fn insert(&mut self, item: Block, search: &mut Vec<Step>) -> bool {
         let (bucket, tag) = self.place(item);
         search.clear();
-        search.push(Step { bucket, from: None });
-        search.push(Step { bucket: self.pairing.other(bucket, tag), from: None });
-        for at in 0.. {
-            if at == search.len() || at == MAX_SEARCH {
-                return false;
+        let root = |bucket| Step { bucket, before: 0, slot: 0 };
+        search.extend([bucket, self.pairing.other(bucket, tag)].map(root));
+        let mut looked_at = 0;
+        for before in 0.. {
+            while let Some(step) = search.get(looked_at) {
+                if let Some(free) = self.slots[step.bucket].iter().position(|slot| *slot == 0) {
+                    self.shift(search, looked_at, free, taken(tag));
+                    return true;
+                }
+                looked_at += 1;
             }
-            let bucket = search[at].bucket;
-            if let Some(free) = self.slots[bucket].iter().position(|slot| *slot == 0) {
-                self.shift(search, at, free, taken(tag));
-                return true;
+            if before == looked_at || looked_at > MAX_SEARCH {
+                break;
             }
-            for (slot, tag) in self.slots[bucket].into_iter().enumerate() {
+            let bucket = search[before].bucket;
+            for (slot, tag) in self.slots[bucket].iter().enumerate() {
                 let bucket = self.pairing.other(bucket, tag >> 1);
-                search.push(Step { bucket, from: Some((at, slot)) });
+                search.push(Step { bucket, before: before as u32, slot: slot as u32 });
             }
         }
-        unreachable!("the search ends")
+        false
     }
 
     /// Moves each tag along the path that ends in a free slot, and puts the new one where the path
-    /// starts.
+    /// starts, in one of the first two steps.
     fn shift(&mut self, search: &[Step], mut at: usize, mut free: usize, new: u128) {
-        while let Some((before, slot)) = search[at].from {
-            self.slots[search[at].bucket][free] = self.slots[search[before].bucket][slot];
-            (at, free) = (before, slot);
+        while at >= 2 {
+            let Step { bucket, before, slot } = search[at];
+            let from = search[before as usize].bucket;
+            self.slots[bucket][free] = self.slots[from][slot as usize];
+            (at, free) = (before as usize, slot as usize);
         }
         self.slots[search[at].bucket][free] = new;
     }
 }
 
 /// A bucket on the way to a free slot, and the step and slot that a tag would come from.
-pub(super) struct Step {
+#[derive(Clone, Copy)]
+struct Step {
     bucket: usize,
-    from: Option<(usize, usize)>,
+    before: u32,
+    slot: u32,
 }
 
 fn taken(tag: u128) -> u128 {

@@ -27,7 +27,10 @@ struct Xor {
 
 impl Xor {
     fn new<const SLOTS: usize>(shape: &CuckooShape) -> Self {
-        assert!(shape.slots == SLOTS && shape.buckets.is_power_of_two(), "a shape of {SLOTS} slots");
+        assert!(
+            shape.slots == SLOTS && shape.buckets.is_power_of_two(),
+            "a shape of {SLOTS} slots"
+        );
         Self { buckets: shape.buckets }
     }
 }
@@ -39,6 +42,7 @@ impl Pairing for Xor {
 
     fn other(&self, bucket: usize, tag: u128) -> usize {
         let others = self.buckets as u128 - 1;
+        // One bucket alone is its own other.
         bucket ^ ((u128::from(spread(tag)) * others >> 64) as usize + 1).min(self.buckets - 1)
     }
 }

@@ -9,9 +9,13 @@
 //! | [`List`] | sorted values | 80 |
 //! | [`SortedList`] | the same, Golomb–Rice coded | 62 |
 //! | [`Bloom`] | bits; of distinct positions, or sparse as in RR16 | 87 |
-//! | [`Cuckoo`] | tags in buckets of four | 64 to 70 |
-//! | [`MobileCuckoo`] | tags in buckets of three, loaded less | 64 to 68 |
+//! | [`Cuckoo`] | tags in buckets of four | 64 |
+//! | [`MobileCuckoo`] | tags in buckets of three, loaded less | 64 |
 //! | [`Vacuum`] | tags in buckets of four, any number of buckets | 64 |
+//!
+//! No filter is smaller than the sorted list at the same rate. Those with buckets are asked faster, and
+//! an empty slot of theirs costs one bit on the wire, so that the load matters little there: half as
+//! many items in a bucket also make for tags one bit shorter.
 //!
 //! Each is a function of the set alone, whatever the order of the items: what is sent tells no more
 //! than the list would. Two parties with the same shape agree on the length to the byte.

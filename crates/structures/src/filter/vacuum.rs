@@ -43,6 +43,7 @@ impl Pairing for Chunks {
         match self.chunks {
             Some(chunks) => {
                 let chunk = chunks[(tag % 4) as usize];
+                // A bucket that is a chunk of its own is its own other.
                 bucket ^ (below(chunk - 1) + 1).min(chunk - 1)
             }
             None => {

@@ -37,7 +37,7 @@ impl Positions {
                 std::array::from_fn(|i| Block(item.0 ^ (batch * BATCH + i) as u128));
             self.hash.apply(&mut stream);
             for draw in stream.iter().flat_map(|block| [block.low(), block.high()]) {
-                let position = (u128::from(draw) * self.shape.bits as u128 >> 64) as usize;
+                let position = ((u128::from(draw) * self.shape.bits as u128) >> 64) as usize;
                 if self.shape.distinct {
                     if seen.contains(&position) {
                         continue;

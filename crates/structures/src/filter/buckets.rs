@@ -35,11 +35,18 @@ pub(super) trait Pairing: Copy {
     fn other(&self, bucket: usize, tag: u128) -> usize;
 }
 
-/// A number that depends on every bit of a tag's lower half, in its upper bits: tags that are short, or
+/// The other bucket of a tag in its chunk, where chunks are a power of two of buckets: the numbers of a
+/// pair add up, bit by bit, to a nonzero number. A bucket that is all of its chunk is its own other.
+pub(super) fn other_in_chunk(bucket: usize, tag: u128, chunk: usize) -> usize {
+    bucket ^ (spread(tag, chunk - 1) + 1).min(chunk - 1)
+}
+
+/// A number below `bound` that depends on every bit of a tag's lower half: tags that are short, or
 /// whose lowest bits choose a class, still lead everywhere.
-pub(super) fn spread(tag: u128) -> u64 {
+pub(super) fn spread(tag: u128, bound: usize) -> usize {
     // An odd number without pattern: 2^64 over the golden ratio.
-    (tag as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+    let spread = (tag as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    ((u128::from(spread) * bound as u128) >> 64) as usize
 }
 
 /// How much there is to hold.
@@ -147,7 +154,7 @@ impl<const SLOTS: usize, P: Pairing> Buckets<SLOTS, P> {
         }
         let [hash] = hash;
         let field = hash.0 & ((1 << BUCKET_BITS) - 1);
-        let bucket = (field * self.pairing.buckets() as u128 >> BUCKET_BITS) as usize;
+        let bucket = ((field * self.pairing.buckets() as u128) >> BUCKET_BITS) as usize;
         (bucket, hash.0 >> (128 - self.size.tag_bits))
     }
 

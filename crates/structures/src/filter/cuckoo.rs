@@ -6,7 +6,7 @@ use vesica_primitives::Block;
 
 use super::{
     BuildError, DecodeError, Filter,
-    buckets::{Buckets, Pairing, Size, spread},
+    buckets::{Buckets, Pairing, Size, other_in_chunk},
     sorted,
 };
 
@@ -19,7 +19,7 @@ pub type Cuckoo = Paired<4>;
 /// The filter of mobile contact discovery: three tags a bucket.
 pub type MobileCuckoo = Paired<3>;
 
-/// A power of two of buckets; the numbers of a pair add up to a nonzero number below that.
+/// Buckets that are one chunk, and so a power of two.
 #[derive(Clone, Copy)]
 struct Xor {
     buckets: usize,
@@ -41,9 +41,7 @@ impl Pairing for Xor {
     }
 
     fn other(&self, bucket: usize, tag: u128) -> usize {
-        let others = self.buckets as u128 - 1;
-        // One bucket alone is its own other.
-        bucket ^ ((u128::from(spread(tag)) * others >> 64) as usize + 1).min(self.buckets - 1)
+        other_in_chunk(bucket, tag, self.buckets)
     }
 }
 

@@ -18,7 +18,9 @@
 //! many items in a bucket also make for tags one bit shorter.
 //!
 //! Each is a function of the set alone, whatever the order of the items: what is sent tells no more
-//! than the list would. Two parties with the same shape agree on the length to the byte.
+//! than the list would. Two parties with the same shape agree on the length to the byte. For the same
+//! reason none can replace a list whose order means something, such as the one that comes back to the
+//! client of DH-based PSI.
 //!
 //! They are written here because no crate fits: the filters there are hash what they are given to at
 //! most 64 bits and keep fingerprints of at most 32, so that no rate below about 2^-32 is in reach, and

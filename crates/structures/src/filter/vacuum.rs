@@ -10,7 +10,7 @@ use vesica_primitives::Block;
 
 use super::{
     BuildError, DecodeError, Filter,
-    buckets::{Buckets, Pairing, Size, spread},
+    buckets::{Buckets, Pairing, Size, other_in_chunk, spread},
     sorted,
 };
 
@@ -39,15 +39,10 @@ impl Pairing for Chunks {
     }
 
     fn other(&self, bucket: usize, tag: u128) -> usize {
-        let below = |bound: usize| (u128::from(spread(tag)) * bound as u128 >> 64) as usize;
         match self.chunks {
-            Some(chunks) => {
-                let chunk = chunks[(tag % 4) as usize];
-                // A bucket that is a chunk of its own is its own other.
-                bucket ^ (below(chunk - 1) + 1).min(chunk - 1)
-            }
+            Some(chunks) => other_in_chunk(bucket, tag, chunks[(tag % 4) as usize]),
             None => {
-                let sum = 2 * below(self.buckets / 2) + 1;
+                let sum = 2 * spread(tag, self.buckets / 2) + 1;
                 (sum + self.buckets - bucket) % self.buckets
             }
         }

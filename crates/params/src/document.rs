@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use crate::{
-    KAPPA, LAMBDA,
+    Adversary, KAPPA, LAMBDA,
     bins::{
         balanced,
         cuckoo::{
@@ -12,7 +12,9 @@ use crate::{
         },
         phasing, simple, two_choice,
     },
-    code, lpn, okvs, subfield, tag,
+    code,
+    filter::{BloomShape, CuckooShape, Rate, Shape, VacuumShape},
+    lpn, okvs, subfield, tag,
 };
 
 /// log2 of the set sizes shown.
@@ -69,6 +71,7 @@ pub fn markdown() -> String {
         let total = tag::sorted_list_bits(n, bits, tag::rice_parameter(n, bits));
         format!("{:.1}", total as f64 / n as f64)
     });
+    filters(&mut text);
     text
 }
 
@@ -132,6 +135,46 @@ fn published<const H: usize>(n: usize, published: cuckoo::Published) -> String {
         let stash = if shape.stash > 0 { format!(" + {}", shape.stash) } else { String::new() };
         format!("{per_item:.2}{stash}")
     })
+}
+
+/// Filters that n values of the receiver are tested with.
+fn filters(text: &mut String) {
+    const REACH: &str = "2^-(λ + log n) is within reach of 128-bit values";
+    let sender = Adversary::SemiHonest;
+    let sound = |n: usize| Rate::sound(sender, n, LAMBDA).expect(REACH);
+    row(text, "Bloom filter, bits per item", "n log(1/ε) / ln 2; n ε ≤ 2^-λ", |n| {
+        per_item(n, BloomShape::new(n, sound(n)))
+    });
+    row(text, "Bloom filter of distinct positions", "fill^k", |n| {
+        per_item(n, BloomShape::distinct(n, sound(n)))
+    });
+    row(text, "sparse Bloom filter: positions; bits per item", "RR16, authors' code", |n| {
+        let shape = BloomShape::sparse(n);
+        format!("{}; {}", shape.hashes, per_item(n, shape))
+    });
+    row(text, "cuckoo filter, bits per item", "tag ≥ log(2 n / (buckets ε))", |n| {
+        per_item(n, CuckooShape::new(n, sound(n)).expect(REACH))
+    });
+    row(text, "mobile cuckoo filter, bits per item", "KRSSW19, tag as above", |n| {
+        per_item(n, CuckooShape::mobile(n, sound(n)).expect(REACH))
+    });
+    row(text, "vacuum filter, bits per item", "chunks of LIANG22 §5.1, tag as above", |n| {
+        per_item(n, VacuumShape::new(n, sound(n)).expect(REACH))
+    });
+    let tag_and_failure = |n: usize, rate: Rate| {
+        let shape = VacuumShape::new(n, rate).expect(REACH);
+        format!("{}; 2^{:.0}", shape.tag_bits, shape.log2_failure(n))
+    };
+    row(text, "its tag, bits; a run's false positives", "LIANG22 Theorem 1", |n| {
+        tag_and_failure(n, sound(n))
+    });
+    row(text, "the same as published, too many", "LIANG22 §5.1", |n| {
+        tag_and_failure(n, Rate::liang22(sender).expect(REACH))
+    });
+}
+
+fn per_item(n: usize, shape: impl Shape) -> String {
+    format!("{:.1}", shape.wire_bits() as f64 / n as f64)
 }
 
 fn row(text: &mut String, name: &str, source: &str, cell: impl Fn(usize) -> String) {

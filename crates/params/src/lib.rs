@@ -12,6 +12,7 @@ pub mod bins;
 pub mod code;
 pub mod document;
 mod effective;
+pub mod filter;
 pub mod lpn;
 pub mod okvs;
 pub mod subfield;

@@ -1,0 +1,154 @@
+//! Filters: what a sender may hand over in place of the list of its final values.
+//!
+//! A filter holds the items it was built from and, now and then, takes another value for one of them;
+//! [`vesica_params::filter`] has the shapes and says how rarely. Items are pseudo-random blocks, such
+//! as the outputs of an OPRF, so that they are their own hashes.
+//!
+//! | filter | is | bits an item at 2^20 items, 2^-60 a query |
+//! |---|---|---|
+//! | [`List`] | sorted values | 80 |
+//! | [`SortedList`] | the same, Golomb–Rice coded | 62 |
+//! | [`Bloom`] | bits; of distinct positions, or sparse as in RR16 | 87 |
+//! | [`Cuckoo`] | tags in buckets of four | 64 |
+//! | [`MobileCuckoo`] | tags in buckets of three, loaded less | 64 |
+//! | [`Vacuum`] | tags in buckets of four, any number of buckets | 64 |
+//!
+//! No filter is smaller than the sorted list at the same rate. Those with buckets are asked faster, and
+//! an empty slot of theirs costs one bit on the wire, so that the load matters little there: half as
+//! many items in a bucket also make for tags one bit shorter.
+//!
+//! Each is a function of the set alone, whatever the order of the items: what is sent tells no more
+//! than the list would. Two parties with the same shape agree on the length to the byte. For the same
+//! reason none can replace a list whose order means something, such as the one that comes back to the
+//! client of DH-based PSI.
+//!
+//! They are written here because no crate fits: the filters there are hash what they are given to at
+//! most 64 bits and keep fingerprints of at most 32, so that no rate below about 2^-32 is in reach, and
+//! none promises a wire format.
+
+mod bloom;
+mod buckets;
+mod cuckoo;
+mod list;
+mod sorted_list;
+mod vacuum;
+
+pub use bloom::{Bloom, Positions};
+pub use cuckoo::{Cuckoo, MobileCuckoo};
+pub use list::List;
+pub use sorted_list::SortedList;
+pub use vacuum::Vacuum;
+use vesica_params::filter::Shape;
+use vesica_primitives::Block;
+
+use crate::{sort, tag_list};
+
+/// Why a filter could not be built.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum BuildError {
+    /// Items are not a set.
+    #[error("two items of a filter are equal")]
+    Duplicate,
+    /// Too many items for the buckets, in every way to distribute them that was tried. For shapes from
+    /// `vesica_params` and pseudo-random items the probability is far below 2^-128.
+    #[error("the buckets of a filter do not hold its items")]
+    Full,
+}
+
+/// An encoding that no filter of the shape has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum DecodeError {
+    /// Not as many bytes as the shape asks for.
+    #[error("a filter of {actual} bytes where its shape has {expected}")]
+    Length {
+        /// What the shape asks for.
+        expected: usize,
+        /// What there was.
+        actual: usize,
+    },
+    /// Not as many items as agreed.
+    #[error("wrong number of items in a filter")]
+    Count,
+    /// Values, or the tags of a bucket, out of order.
+    #[error("values of a filter are not sorted")]
+    Order,
+    /// A bucket with a tag after an empty slot.
+    #[error("a bucket of a filter has a gap")]
+    Gap,
+    /// Bits set where padding must be zero.
+    #[error("padding of a filter is not zero")]
+    Padding,
+}
+
+impl From<tag_list::Error> for DecodeError {
+    fn from(error: tag_list::Error) -> Self {
+        match error {
+            tag_list::Error::Length => unreachable!("lengths were compared before"),
+            tag_list::Error::Count => Self::Count,
+            tag_list::Error::Order => Self::Order,
+            tag_list::Error::Padding => Self::Padding,
+        }
+    }
+}
+
+/// A set that is built once, sent, and asked.
+///
+/// Only against semi-honest senders: a malicious one builds a filter that contains everything. Shapes
+/// ask for a [`vesica_params::filter::Rate`], which there is not for such senders.
+pub trait Filter: Sized {
+    /// The shape, which both parties compute.
+    type Shape: Shape;
+
+    /// The filter of pseudo-random, distinct `items`, in any order.
+    ///
+    /// # Errors
+    /// [`BuildError`].
+    ///
+    /// # Panics
+    /// If there are not as many items as the shape has.
+    fn build(items: &[Block], shape: Self::Shape) -> Result<Self, BuildError>;
+
+    /// Whether a value is one of the items; for other values wrongly yes at the shape's rate.
+    fn contains(&self, value: Block) -> bool;
+
+    /// Bytes of every encoding of a shape.
+    fn encoded_len(shape: &Self::Shape) -> usize;
+
+    /// The bytes to send, always [`encoded_len`](Self::encoded_len) of them.
+    fn encode(&self) -> Vec<u8>;
+
+    /// Reads an encoding. There is one for each filter: what is accepted encodes to the same bytes.
+    ///
+    /// # Errors
+    /// [`DecodeError`]; nothing is allocated where the length is wrong.
+    fn decode(bytes: &[u8], shape: Self::Shape) -> Result<Self, DecodeError>;
+}
+
+/// The items in ascending order.
+fn sorted(items: &[Block], shape: &impl Shape) -> Result<Vec<Block>, BuildError> {
+    assert_eq!(items.len(), shape.items(), "as many items as the shape has");
+    let mut sorted = items.to_vec();
+    sort::by_uniform_key(&mut sorted, 128, |item| item.0);
+    if sorted.array_windows().any(|[a, b]| a == b) {
+        return Err(BuildError::Duplicate);
+    }
+    Ok(sorted)
+}
+
+/// Refuses a wrong length.
+fn check_len(bytes: &[u8], expected: usize) -> Result<(), DecodeError> {
+    match bytes.len() {
+        actual if actual == expected => Ok(()),
+        actual => Err(DecodeError::Length { expected, actual }),
+    }
+}
+
+/// Refuses bits beyond the first `bits` of a field that is no longer than its bits ask for.
+fn check_padding(field: &[u8], bits: usize) -> Result<(), DecodeError> {
+    match field.last() {
+        Some(last) if !bits.is_multiple_of(8) && last >> (bits % 8) != 0 => {
+            Err(DecodeError::Padding)
+        }
+        _ => Ok(()),
+    }
+}

@@ -3,10 +3,12 @@
 #![allow(clippy::unwrap_used)]
 
 use rand::{Rng, RngExt, SeedableRng, rngs::StdRng};
-use vesica_params::okvs::{Shape, paxos, shape, shape_over_field};
+use vesica_params::okvs::{
+    Excess, Shape, band, paxos, random_matrix, shape, shape_over_field, three_hash,
+};
 use vesica_primitives::{BinaryVector, Block};
 use vesica_structures::okvs::{
-    ByteStrings, Codec, Error, Field, Free, Okvs, paxos::Paxos, rr22::Rr22,
+    ByteStrings, Codec, Error, Field, Free, Okvs, band::Band, paxos::Paxos, rr22::Rr22,
 };
 
 const SIZES: [usize; 17] =
@@ -15,6 +17,9 @@ const SIZES: [usize; 17] =
 /// A way to make stores.
 trait Kind {
     type Store: Codec<Block>;
+
+    /// The most keys tried: fewer where a store is large or slow.
+    const MOST: usize = usize::MAX;
 
     /// Shapes for `n` keys: a few ways to cut them into clusters.
     fn shapes(n: usize, lambda: u32) -> Vec<Shape>;
@@ -61,6 +66,48 @@ impl Kind for TwoCore {
     }
 }
 
+/// The garbled cuckoo table with three hash functions, whose numbers of columns are too low for the
+/// sizes between.
+struct ThreeHash;
+
+impl Kind for ThreeHash {
+    type Store = Rr22;
+
+    fn shapes(n: usize, lambda: u32) -> Vec<Shape> {
+        vec![if n <= 64 || n >= 6600 { three_hash(n, lambda) } else { shape(n, n, lambda) }]
+    }
+}
+
+struct RandomBand;
+
+impl Kind for RandomBand {
+    type Store = Band;
+
+    fn shapes(n: usize, lambda: u32) -> Vec<Shape> {
+        let one = |excess| band(n, usize::MAX, excess, lambda);
+        let clusters = |target| band(n, target, Excess::Percent5, lambda);
+        let tried = [one(Excess::Percent3), one(Excess::Percent5), one(Excess::Percent10)];
+        [&tried[..], &[clusters(100), clusters(1 << 15), tried[2].one_way()]].concat()
+    }
+}
+
+struct RandomMatrix;
+
+impl Kind for RandomMatrix {
+    type Store = Band;
+
+    const MOST: usize = 1000;
+
+    fn shapes(n: usize, lambda: u32) -> Vec<Shape> {
+        vec![random_matrix(n, lambda), random_matrix(n, lambda).one_way()]
+    }
+}
+
+/// The sizes to try of a kind.
+fn sizes<K: Kind>(sizes: &[usize]) -> impl Iterator<Item = usize> {
+    sizes.iter().copied().filter(|n| *n <= K::MOST)
+}
+
 fn random<V: BinaryVector>(n: usize, rng: &mut StdRng) -> Vec<V> {
     (0..n).map(|_| V::random(rng)).collect()
 }
@@ -84,7 +131,7 @@ fn round_trip<V: BinaryVector>(store: &impl Codec<V>, n: usize, free: Free, rng:
 
 fn every_key_decodes_to_its_value<K: Kind>() {
     let mut rng = StdRng::seed_from_u64(1);
-    for n in SIZES {
+    for n in sizes::<K>(&SIZES) {
         for shape in K::shapes(n, 40) {
             for free in [Free::Zero, Free::Random] {
                 let store = K::Store::new(shape, Block::random(&mut rng));
@@ -112,7 +159,7 @@ fn decoding_is_linear<K: Kind>() {
 
 fn equal_keys_contradict_each_other_or_agree<K: Kind>() {
     let mut rng = StdRng::seed_from_u64(4);
-    for n in [2, 50, 500, 5000] {
+    for n in sizes::<K>(&[2, 50, 500, 5000]) {
         let mut keys = random::<Block>(n, &mut rng);
         keys[n - 1] = keys[0];
         for shape in K::shapes(n, 40) {
@@ -177,7 +224,7 @@ fn byte_strings<S: ByteStrings>(store: &S, n: usize, rng: &mut StdRng) {
 
 fn narrow_values_and_byte_strings<K: Kind<Store: Codec<u64>>>() {
     let mut rng = StdRng::seed_from_u64(6);
-    for n in [0, 1, 3, 64, 65, 1000, 4097, 65_537] {
+    for n in sizes::<K>(&[0, 1, 3, 64, 65, 1000, 4097, 65_537]) {
         for shape in K::shapes(n, 40) {
             let store = K::Store::new(shape, Block::random(&mut rng));
             round_trip::<u64>(&store, n, Free::Zero, &mut rng);
@@ -227,7 +274,10 @@ macro_rules! conforms {
 conforms!(rr22, Binary, narrow_values_and_byte_strings);
 conforms!(rr22_one_way, OneWay, narrow_values_and_byte_strings);
 conforms!(rr22_over_field, OverField);
+conforms!(three_hashes, ThreeHash, narrow_values_and_byte_strings);
 conforms!(two_core, TwoCore, narrow_values_and_byte_strings);
+conforms!(random_band, RandomBand, narrow_values_and_byte_strings);
+conforms!(matrix, RandomMatrix, narrow_values_and_byte_strings);
 
 #[test]
 fn rr22_solves_gaps() {
@@ -288,6 +338,37 @@ fn two_core_failures_follow_the_cycles() {
     }
 }
 
+/// As [`rr22_failures_keep_to_the_bound`]; and narrower bands do fail, so that this is seen.
+#[test]
+fn band_failures_keep_to_the_bound() {
+    let trials = 1000;
+    for (n, target, lambda) in [(1 << 10, 1 << 10, 4), (700, 700, 4), (1 << 12, 1 << 10, 4)] {
+        for excess in [Excess::Percent3, Excess::Percent5, Excess::Percent7, Excess::Percent10] {
+            let shape = band(n, target, excess, lambda);
+            let failed = failures::<RandomBand>(shape, n, trials);
+            assert!(failed << lambda <= trials, "{failed} of {trials} at 2^-{lambda}, {shape:?}");
+            // Full, which a cluster hardly ever is.
+            let narrow = Shape { clusters: 1, weight: shape.weight / 2, ..shape };
+            let failed = failures::<RandomBand>(narrow, shape.capacity, trials / 10);
+            assert!(failed << lambda > trials / 10, "{failed} at 2^-{lambda}, {narrow:?}");
+        }
+    }
+}
+
+/// What the bound on random matrices says, and that it is no larger than it must be: with as many
+/// columns as rows and no more, 71 of 100 are singular.
+#[test]
+fn random_matrix_failures_keep_to_the_bound() {
+    let trials = 3000;
+    for n in [2, 10, 100] {
+        for lambda in [1, 3, 5] {
+            let failed = failures::<RandomMatrix>(random_matrix(n, lambda), n, trials);
+            assert!(failed << lambda <= trials + trials / 8, "{failed} of {trials}, {n}, {lambda}");
+            assert!(failed << lambda > trials / 8, "{failed} of {trials}, {n}, {lambda}");
+        }
+    }
+}
+
 /// The lowest bytes: one cluster of 2^20 keys.
 #[test]
 fn one_large_cluster() {
@@ -337,12 +418,15 @@ fn encodings_of_random_values_are_uniform() {
     let rr22 = Shape { sparse: 90, dense: 24, ..shape(n, usize::MAX, 40) };
     let field = Shape { sparse: 90, dense: 24, ..shape_over_field(n, usize::MAX, 40) };
     let graph = Shape { sparse: 110, dense: 48, ..paxos(n, 40) };
+    let bands = Shape { weight: 30, sparse: 140, ..band(n, usize::MAX, Excess::Percent10, 40) };
     let distances = |free| {
         [
             distance_from_uniform::<Binary>(rr22, free),
             distance_from_uniform::<OverField>(field, free),
             distance_from_uniform::<TwoCore>(graph, free),
             distance_from_uniform::<TwoCore>(paxos(n, 40), free),
+            distance_from_uniform::<RandomBand>(bands, free),
+            distance_from_uniform::<RandomMatrix>(random_matrix(n, 10), free),
         ]
     };
     let random = distances(Free::Random);

@@ -13,6 +13,7 @@
 //! uniformly random columns ([`Free::Random`]), it therefore gives each solution of the equations with
 //! the same probability; and where the values are uniform too and the rows independent, each vector.
 
+pub mod band;
 mod bytes;
 mod dense;
 pub mod paxos;

@@ -16,6 +16,8 @@
 pub mod band;
 mod bytes;
 mod dense;
+pub mod depth_first;
+pub mod garbled_bloom;
 pub mod paxos;
 mod placed;
 pub mod rr22;

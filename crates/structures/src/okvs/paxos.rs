@@ -25,7 +25,7 @@ use super::{
     solve::{self, Rows, Solver},
 };
 
-const WEIGHT: usize = 2;
+pub(super) const WEIGHT: usize = 2;
 
 /// A store for some shape and seed.
 pub struct Paxos {

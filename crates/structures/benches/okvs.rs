@@ -9,7 +9,9 @@ use vesica_params::{
     okvs::{self, Excess},
 };
 use vesica_primitives::{BinaryVector, Block};
-use vesica_structures::okvs::{Codec, Field, Free, Okvs, band::Band, paxos::Paxos, rr22::Rr22};
+use vesica_structures::okvs::{
+    Codec, Field, Free, Okvs, band::Band, depth_first::DepthFirst, paxos::Paxos, rr22::Rr22,
+};
 
 const KEYS: usize = 1 << 20;
 
@@ -35,6 +37,11 @@ fn one_cluster(criterion: &mut Criterion) {
 fn two_core(criterion: &mut Criterion) {
     let store = Paxos::new(okvs::paxos(KEYS, LAMBDA), Block(1));
     costs(criterion, "paxos", &store, |key| key.low());
+}
+
+fn depth_first(criterion: &mut Criterion) {
+    let store = DepthFirst::new(okvs::paxos(KEYS, LAMBDA), Block(1));
+    costs(criterion, "paxos by depth-first search", &store, |key| key.low());
 }
 
 fn bands(criterion: &mut Criterion) {
@@ -71,5 +78,5 @@ fn costs<V: BinaryVector>(
     group.finish();
 }
 
-criterion_group!(benches, clusters, over_field, one_cluster, two_core, bands);
+criterion_group!(benches, clusters, over_field, one_cluster, two_core, depth_first, bands);
 criterion_main!(benches);

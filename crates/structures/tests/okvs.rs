@@ -82,8 +82,13 @@ struct Bloom;
 impl Kind for Bloom {
     type Store = GarbledBloom;
 
+    const MOST: usize = 65_537;
+
     fn shapes(n: usize, lambda: u32) -> Vec<Shape> {
-        vec![garbled_bloom(n, lambda), garbled_bloom(n, lambda).one_way()]
+        let shape = garbled_bloom(n, lambda);
+        let mut shapes = vec![shape, shape.one_way()];
+        shapes.dedup();
+        shapes
     }
 }
 

@@ -412,6 +412,14 @@ fn band_failures_keep_to_the_bound() {
     }
 }
 
+/// The size that matters, at a λ that few trials can see.
+#[test]
+fn bands_of_2_20_keys_keep_to_the_bound() {
+    let (n, lambda, trials) = (1 << 20, 3, 16);
+    let failed = failures::<RandomBand>(band(n, usize::MAX, Excess::Percent5, lambda), n, trials);
+    assert!(failed << lambda <= 2 * trials, "{failed} of {trials}");
+}
+
 /// The bound holds, and is within a factor of 32: most of it is spent on the last keys alone.
 #[test]
 fn garbled_bloom_failures_keep_to_the_bound() {

@@ -71,20 +71,23 @@ impl PlacedKeys {
         let bucket = |fraction| scale(fraction, buckets) as u32;
         let mut placed = Self::new(keys, buckets, |keys| fractions_of(keys).map(bucket));
         let mut starts = vec![0; clusters + 1];
-        let mut order: Vec<(u64, u32, Block)> = Vec::new();
+        let mut order = Vec::new();
         for bucket in placed.starts.windows(2) {
             let keys = &mut placed.keys[bucket[0]..bucket[1]];
             let positions = &mut placed.positions[bucket[0]..bucket[1]];
             order.clear();
-            for (keys, positions) in keys.chunks(BATCH).zip(positions.chunks(BATCH)) {
+            for keys in keys.chunks(BATCH) {
                 let fractions = fractions_of(keys);
-                let found = fractions.iter().zip(positions).zip(keys);
-                order.extend(found.map(|((fraction, at), key)| (*fraction, *at, *key)));
+                let numbers = order.len() as u32..;
+                order.extend(fractions[..keys.len()].iter().copied().zip(numbers));
             }
-            order.sort_unstable_by_key(|(fraction, position, _)| (*fraction, *position));
-            for ((key, at), sorted) in keys.iter_mut().zip(positions).zip(&order) {
-                starts[scale(sorted.0, clusters) + 1] += 1;
-                (*at, *key) = (sorted.1, sorted.2);
+            order.sort_unstable();
+            let before: Vec<(Block, u32)> =
+                keys.iter().copied().zip(positions.iter().copied()).collect();
+            for ((key, position), (fraction, number)) in keys.iter_mut().zip(positions).zip(&order)
+            {
+                (*key, *position) = before[*number as usize];
+                starts[scale(*fraction, clusters) + 1] += 1;
             }
         }
         for cluster in 0..clusters {

@@ -56,6 +56,7 @@ impl Elimination {
         self.words = store.words();
         self.steps.clear();
         self.added.clear();
+        self.steps.reserve(keys.len());
         self.determined.clear();
         self.determined.resize(shape.sparse.div_ceil(64), 0);
         // Whatever a determined column has here was written when it came to be.
@@ -72,36 +73,48 @@ impl Elimination {
             rows.read(store, &batch[..numbers.len()]);
             let starts = rows.starts.iter().zip(rows.bits.chunks_exact_mut(self.words));
             for (number, (start, row)) in numbers.iter().zip(starts) {
-                self.reduce(*number, *start as usize / 64, row);
+                let first = *start as usize / 64;
+                // A number of words that the compiler knows halves the time.
+                match row.len() {
+                    4 => self.reduce(*number, first, &mut row[..4]),
+                    5 => self.reduce(*number, first, &mut row[..5]),
+                    6 => self.reduce(*number, first, &mut row[..6]),
+                    7 => self.reduce(*number, first, &mut row[..7]),
+                    8 => self.reduce(*number, first, &mut row[..8]),
+                    10 => self.reduce(*number, first, &mut row[..10]),
+                    11 => self.reduce(*number, first, &mut row[..11]),
+                    _ => self.reduce(*number, first, row),
+                }
             }
         }
         Ok(())
     }
 
     /// Reduces the row of a key, which starts in the word `first`.
-    #[inline]
+    #[inline(always)]
     fn reduce(&mut self, key: u32, first: usize, row: &mut [u64]) {
         let (before, mut added, mut at) = (self.added.len(), 0, 0);
         let column = loop {
-            if row[at] == 0 {
+            // The row's words from `at` on, and zeros.
+            if row[0] == 0 {
                 self.added.push(added);
                 (added, at) = (0, at + 1);
                 if at == row.len() {
                     break DEPENDENT;
                 }
+                row.copy_within(1.., 0);
+                row[row.len() - 1] = 0;
                 continue;
             }
-            let bit = row[at].trailing_zeros();
+            let bit = row[0].trailing_zeros();
             let column = 64 * (first + at) + bit as usize;
             let reduced = &mut self.reduced[column * row.len()..][..row.len()];
             if self.determined[first + at] >> bit & 1 == 0 {
-                let (left, beyond) = reduced.split_at_mut(row.len() - at);
-                left.copy_from_slice(&row[at..]);
-                beyond.fill(0);
+                reduced.copy_from_slice(row);
                 self.determined[first + at] |= 1 << bit;
                 break column as u32;
             }
-            row[at..].iter_mut().zip(&*reduced).for_each(|(row, reduced)| *row ^= reduced);
+            row.iter_mut().zip(reduced).for_each(|(row, reduced)| *row ^= *reduced);
             added |= 1 << bit;
         };
         if added != 0 {

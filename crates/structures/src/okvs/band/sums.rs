@@ -44,7 +44,7 @@ impl<V: BinaryVector> Sums<V> {
     #[inline]
     pub fn set(&mut self, column: usize, value: V) {
         let mask = self.tables.len() - 1;
-        let sums = &mut self.tables[column / 64 & mask][column % 64 / GROUP];
+        let sums = &mut self.tables[(column / 64) & mask][column % 64 / GROUP];
         match column % GROUP {
             0 => add::<0, V>(sums, value),
             1 => add::<1, V>(sums, value),

@@ -49,6 +49,16 @@ pub fn markdown() -> String {
     row(&mut text, "PaXoS columns per key", "RS21 Figure 1", |n| {
         per_key(n, okvs::paxos(n, LAMBDA))
     });
+    row(&mut text, "three-hash garbled cuckoo table, columns per key", "GPR+21", |n| {
+        per_key(n, okvs::three_hash(n, LAMBDA))
+    });
+    row(&mut text, "RB-OKVS at 5 in 100: columns per key, width", "BPSY23, measured lines", |n| {
+        let shape = okvs::band(n, usize::MAX, okvs::Excess::Percent5, LAMBDA);
+        format!("{}, {}", per_key(n, shape), shape.weight)
+    });
+    row(&mut text, "garbled Bloom filter, columns per key", "DCW13, exact bound", |n| {
+        per_key(n, okvs::garbled_bloom(n, LAMBDA))
+    });
     row(&mut text, "dense columns a cluster of 2^15, plain and one-way", "RS21 §2", |n| {
         let shape = okvs::shape(n, 1 << 15, LAMBDA);
         format!("{}, {}", shape.dense, shape.one_way().dense)

@@ -4,9 +4,14 @@
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand::{SeedableRng, rngs::StdRng};
-use vesica_params::{LAMBDA, okvs};
+use vesica_params::{
+    LAMBDA,
+    okvs::{self, Excess},
+};
 use vesica_primitives::{BinaryVector, Block};
-use vesica_structures::okvs::{Codec, Field, Free, Okvs, paxos::Paxos, rr22::Rr22};
+use vesica_structures::okvs::{
+    Codec, Field, Free, Okvs, band::Band, depth_first::DepthFirst, paxos::Paxos, rr22::Rr22,
+};
 
 const KEYS: usize = 1 << 20;
 
@@ -34,12 +39,28 @@ fn two_core(criterion: &mut Criterion) {
     costs(criterion, "paxos", &store, |key| key.low());
 }
 
+fn depth_first(criterion: &mut Criterion) {
+    let store = DepthFirst::new(okvs::paxos(KEYS, LAMBDA), Block(1));
+    costs(criterion, "paxos by depth-first search", &store, |key| key.low());
+}
+
+fn bands(criterion: &mut Criterion) {
+    for excess in [Excess::Percent3, Excess::Percent5, Excess::Percent7, Excess::Percent10] {
+        let store = Band::new(okvs::band(KEYS, usize::MAX, excess, LAMBDA), Block(1));
+        let name = format!("band, {} in 100 more columns", excess.percent());
+        costs(criterion, &name, &store, |key| key.low());
+    }
+    let store = Band::new(okvs::band(KEYS, SMALL, Excess::Percent5, LAMBDA), Block(1));
+    costs(criterion, "band, 5 in 100 more columns, clusters of 2^15", &store, |key| key.low());
+}
+
 fn costs<V: BinaryVector>(
     criterion: &mut Criterion,
     name: &str,
     store: &(impl Codec<V> + Codec<Block>),
     value: impl Fn(Block) -> V + Sync,
 ) {
+    println!("{name}: {:.4} columns a key", store.columns() as f64 / KEYS as f64);
     let mut rng = StdRng::seed_from_u64(1);
     let keys: Vec<Block> = (0..KEYS).map(|_| Block::random(&mut rng)).collect();
     let mut group = criterion.benchmark_group(name);
@@ -57,5 +78,5 @@ fn costs<V: BinaryVector>(
     group.finish();
 }
 
-criterion_group!(benches, clusters, over_field, one_cluster, two_core);
+criterion_group!(benches, clusters, over_field, one_cluster, two_core, depth_first, bands);
 criterion_main!(benches);

@@ -3,10 +3,13 @@
 #![allow(clippy::unwrap_used)]
 
 use rand::{Rng, RngExt, SeedableRng, rngs::StdRng};
-use vesica_params::okvs::{Shape, paxos, shape, shape_over_field};
+use vesica_params::okvs::{
+    Excess, Shape, band, garbled_bloom, paxos, random_matrix, shape, shape_over_field, three_hash,
+};
 use vesica_primitives::{BinaryVector, Block};
 use vesica_structures::okvs::{
-    ByteStrings, Codec, Error, Field, Free, Okvs, paxos::Paxos, rr22::Rr22,
+    ByteStrings, Codec, Error, Field, Free, Okvs, band::Band, depth_first::DepthFirst,
+    garbled_bloom::GarbledBloom, paxos::Paxos, rr22::Rr22,
 };
 
 const SIZES: [usize; 17] =
@@ -15,6 +18,9 @@ const SIZES: [usize; 17] =
 /// A way to make stores.
 trait Kind {
     type Store: Codec<Block>;
+
+    /// The most keys tried: fewer where a store is large or slow.
+    const MOST: usize = usize::MAX;
 
     /// Shapes for `n` keys: a few ways to cut them into clusters.
     fn shapes(n: usize, lambda: u32) -> Vec<Shape>;
@@ -61,6 +67,73 @@ impl Kind for TwoCore {
     }
 }
 
+struct BySearch;
+
+impl Kind for BySearch {
+    type Store = DepthFirst;
+
+    fn shapes(n: usize, lambda: u32) -> Vec<Shape> {
+        TwoCore::shapes(n, lambda)
+    }
+}
+
+struct Bloom;
+
+impl Kind for Bloom {
+    type Store = GarbledBloom;
+
+    const MOST: usize = 65_537;
+
+    fn shapes(n: usize, lambda: u32) -> Vec<Shape> {
+        let shape = garbled_bloom(n, lambda);
+        let mut shapes = vec![shape, shape.one_way()];
+        shapes.dedup();
+        shapes
+    }
+}
+
+/// The garbled cuckoo table with three hash functions, whose numbers of columns are too low for the
+/// sizes between.
+struct ThreeHash;
+
+impl Kind for ThreeHash {
+    type Store = Rr22;
+
+    fn shapes(n: usize, lambda: u32) -> Vec<Shape> {
+        vec![if n <= 64 || n >= 6600 { three_hash(n, lambda) } else { shape(n, n, lambda) }]
+    }
+}
+
+struct RandomBand;
+
+impl Kind for RandomBand {
+    type Store = Band;
+
+    fn shapes(n: usize, lambda: u32) -> Vec<Shape> {
+        let one = |excess| band(n, usize::MAX, excess, lambda);
+        let clusters = |target| band(n, target, Excess::Percent5, lambda);
+        let tried = [one(Excess::Percent3), one(Excess::Percent5), one(Excess::Percent10)];
+        [&tried[..], &[clusters(100), clusters(1 << 15), tried[2].one_way()]].concat()
+    }
+}
+
+struct RandomMatrix;
+
+impl Kind for RandomMatrix {
+    type Store = Band;
+
+    const MOST: usize = 1000;
+
+    fn shapes(n: usize, lambda: u32) -> Vec<Shape> {
+        vec![random_matrix(n, lambda), random_matrix(n, lambda).one_way()]
+    }
+}
+
+/// The sizes to try of a kind.
+fn sizes<K: Kind>(sizes: &[usize]) -> impl Iterator<Item = usize> {
+    sizes.iter().copied().filter(|n| *n <= K::MOST)
+}
+
 fn random<V: BinaryVector>(n: usize, rng: &mut StdRng) -> Vec<V> {
     (0..n).map(|_| V::random(rng)).collect()
 }
@@ -84,7 +157,7 @@ fn round_trip<V: BinaryVector>(store: &impl Codec<V>, n: usize, free: Free, rng:
 
 fn every_key_decodes_to_its_value<K: Kind>() {
     let mut rng = StdRng::seed_from_u64(1);
-    for n in SIZES {
+    for n in sizes::<K>(&SIZES) {
         for shape in K::shapes(n, 40) {
             for free in [Free::Zero, Free::Random] {
                 let store = K::Store::new(shape, Block::random(&mut rng));
@@ -112,7 +185,7 @@ fn decoding_is_linear<K: Kind>() {
 
 fn equal_keys_contradict_each_other_or_agree<K: Kind>() {
     let mut rng = StdRng::seed_from_u64(4);
-    for n in [2, 50, 500, 5000] {
+    for n in sizes::<K>(&[2, 50, 500, 5000]) {
         let mut keys = random::<Block>(n, &mut rng);
         keys[n - 1] = keys[0];
         for shape in K::shapes(n, 40) {
@@ -177,7 +250,7 @@ fn byte_strings<S: ByteStrings>(store: &S, n: usize, rng: &mut StdRng) {
 
 fn narrow_values_and_byte_strings<K: Kind<Store: Codec<u64>>>() {
     let mut rng = StdRng::seed_from_u64(6);
-    for n in [0, 1, 3, 64, 65, 1000, 4097, 65_537] {
+    for n in sizes::<K>(&[0, 1, 3, 64, 65, 1000, 4097, 65_537]) {
         for shape in K::shapes(n, 40) {
             let store = K::Store::new(shape, Block::random(&mut rng));
             round_trip::<u64>(&store, n, Free::Zero, &mut rng);
@@ -227,7 +300,12 @@ macro_rules! conforms {
 conforms!(rr22, Binary, narrow_values_and_byte_strings);
 conforms!(rr22_one_way, OneWay, narrow_values_and_byte_strings);
 conforms!(rr22_over_field, OverField);
+conforms!(three_hashes, ThreeHash, narrow_values_and_byte_strings);
 conforms!(two_core, TwoCore, narrow_values_and_byte_strings);
+conforms!(depth_first, BySearch, narrow_values_and_byte_strings);
+conforms!(bloom, Bloom, narrow_values_and_byte_strings);
+conforms!(random_band, RandomBand, narrow_values_and_byte_strings);
+conforms!(matrix, RandomMatrix, narrow_values_and_byte_strings);
 
 #[test]
 fn rr22_solves_gaps() {
@@ -247,6 +325,28 @@ fn two_core_solves_gaps() {
     let graph = paxos(1000, 40);
     let tight = [2400, 2100, 2000, 1960];
     gaps_are_solved::<TwoCore>(&tight.map(|sparse| Shape { sparse, dense: 128, ..graph }));
+}
+
+#[test]
+fn depth_first_search_solves_gaps() {
+    let graph = paxos(1000, 40);
+    let tight = [2400, 2100, 2000, 1960];
+    gaps_are_solved::<BySearch>(&tight.map(|sparse| Shape { sparse, dense: 128, ..graph }));
+}
+
+/// What one way to solve a graph encodes, the other decodes.
+#[test]
+fn ways_to_solve_a_graph_have_one_encoding() {
+    let mut rng = StdRng::seed_from_u64(10);
+    for n in [1, 64, 65, 3000] {
+        let (two_core, by_search) =
+            (Paxos::new(paxos(n, 40), Block(2)), DepthFirst::new(paxos(n, 40), Block(2)));
+        let keys = two_core.place(&random::<Block>(n, &mut rng));
+        let value = |_: u32, key: Block| Block(!key.0);
+        let columns = by_search.encode(&keys, value, Free::Random, &mut rng).unwrap();
+        let decoded = two_core.decode(&keys, &columns);
+        assert!(decoded.iter().zip(keys.all()).all(|(decoded, key)| decoded.0 == !key.0));
+    }
 }
 
 /// How many of `trials` encodings fail.
@@ -281,9 +381,67 @@ fn two_core_failures_follow_the_cycles() {
     let trials = 3000;
     for n in [65, 100, 1000] {
         for dense in [3, 5, 7] {
-            let failed = failures::<TwoCore>(Shape { dense, ..paxos(n, 40) }, n, trials);
-            assert!(failed << dense <= 4 * trials, "{failed} of {trials}, {n} keys, {dense} dense");
-            assert!(failed > 0);
+            let shape = Shape { dense, ..paxos(n, 40) };
+            for failed in
+                [failures::<TwoCore>(shape, n, trials), failures::<BySearch>(shape, n, trials)]
+            {
+                assert!(
+                    failed << dense <= 4 * trials,
+                    "{failed} of {trials}, {n} keys, {dense} dense"
+                );
+                assert!(failed > 0);
+            }
+        }
+    }
+}
+
+/// As [`rr22_failures_keep_to_the_bound`]; and narrower bands do fail, so that this is seen.
+#[test]
+fn band_failures_keep_to_the_bound() {
+    let trials = 1000;
+    for (n, target, lambda) in [(1 << 10, 1 << 10, 4), (700, 700, 4), (1 << 12, 1 << 10, 4)] {
+        for excess in [Excess::Percent3, Excess::Percent5, Excess::Percent7, Excess::Percent10] {
+            let shape = band(n, target, excess, lambda);
+            let failed = failures::<RandomBand>(shape, n, trials);
+            assert!(failed << lambda <= trials, "{failed} of {trials} at 2^-{lambda}, {shape:?}");
+            // Full, which a cluster hardly ever is.
+            let narrow = Shape { clusters: 1, weight: shape.weight / 2, ..shape };
+            let failed = failures::<RandomBand>(narrow, shape.capacity, trials / 10);
+            assert!(failed << lambda > trials / 10, "{failed} at 2^-{lambda}, {narrow:?}");
+        }
+    }
+}
+
+/// The size that matters, at a λ that few trials can see.
+#[test]
+fn bands_of_2_20_keys_keep_to_the_bound() {
+    let (n, lambda, trials) = (1 << 20, 3, 16);
+    let failed = failures::<RandomBand>(band(n, usize::MAX, Excess::Percent5, lambda), n, trials);
+    assert!(failed << lambda <= 2 * trials, "{failed} of {trials}");
+}
+
+/// The bound holds, and is within a factor of 32: most of it is spent on the last keys alone.
+#[test]
+fn garbled_bloom_failures_keep_to_the_bound() {
+    let trials = 3000;
+    for (n, lambda) in [(2, 1), (20, 1), (20, 3), (300, 1), (300, 4)] {
+        let shape = garbled_bloom(n, lambda);
+        let failed = failures::<Bloom>(shape, n, trials);
+        assert!(failed << lambda <= trials, "{failed} of {trials} at 2^-{lambda}, {shape:?}");
+        assert!(failed << (lambda + 5) > trials, "{failed} of {trials} at 2^-{lambda}, {shape:?}");
+    }
+}
+
+/// What the bound on random matrices says, and that it is no larger than it must be: with as many
+/// columns as rows and no more, 71 of 100 are singular.
+#[test]
+fn random_matrix_failures_keep_to_the_bound() {
+    let trials = 3000;
+    for n in [2, 10, 100] {
+        for lambda in [1, 3, 5] {
+            let failed = failures::<RandomMatrix>(random_matrix(n, lambda), n, trials);
+            assert!(failed << lambda <= trials + trials / 8, "{failed} of {trials}, {n}, {lambda}");
+            assert!(failed << lambda > trials / 8, "{failed} of {trials}, {n}, {lambda}");
         }
     }
 }
@@ -326,28 +484,37 @@ fn distance_from_uniform<K: Kind>(shape: Shape, free: Free) -> f64 {
     distinct.map(distance).fold(0.0, f64::max)
 }
 
+/// Beyond this with probability 1.3 · 10^-6 for a triple of columns, 5 · 10^-4 for one of 400.
+const LIMIT: f64 = 40.0;
+
 /// Random values and random free columns make a random vector: also in the columns that rows set aside
 /// determine, the other dense ones, and those that no row has. Shapes are tight, so that there are
-/// such rows.
+/// such rows. Stores that leave zeros fail the same test by far.
+fn random_values_give_uniform_columns<K: Kind>(shape: Shape) {
+    let random = distance_from_uniform::<K>(shape, Free::Random);
+    assert!(random < LIMIT, "{random}, {shape:?}");
+    let zeros = distance_from_uniform::<K>(shape, Free::Zero);
+    assert!(zeros > 10.0 * LIMIT, "{zeros}, {shape:?}");
+}
+
 #[test]
 fn encodings_of_random_values_are_uniform() {
-    // Beyond this with probability 1.3 · 10^-6 for a triple, 5 · 10^-4 for one of 400.
-    const LIMIT: f64 = 40.0;
     let n = 80;
-    let rr22 = Shape { sparse: 90, dense: 24, ..shape(n, usize::MAX, 40) };
-    let field = Shape { sparse: 90, dense: 24, ..shape_over_field(n, usize::MAX, 40) };
-    let graph = Shape { sparse: 110, dense: 48, ..paxos(n, 40) };
-    let distances = |free| {
-        [
-            distance_from_uniform::<Binary>(rr22, free),
-            distance_from_uniform::<OverField>(field, free),
-            distance_from_uniform::<TwoCore>(graph, free),
-            distance_from_uniform::<TwoCore>(paxos(n, 40), free),
-        ]
-    };
-    let random = distances(Free::Random);
-    assert!(random.iter().all(|distance| *distance < LIMIT), "{random:?}");
-    // Those that leave zeros fail the same test by far.
-    let zeros = distances(Free::Zero);
-    assert!(zeros.iter().all(|distance| *distance > 10.0 * LIMIT), "{zeros:?}");
+    let tight = |shape| Shape { sparse: 90, dense: 24, ..shape };
+    random_values_give_uniform_columns::<Binary>(tight(shape(n, usize::MAX, 40)));
+    random_values_give_uniform_columns::<OverField>(tight(shape_over_field(n, usize::MAX, 40)));
+    let narrow = Shape { weight: 30, sparse: 140, ..band(n, usize::MAX, Excess::Percent10, 40) };
+    random_values_give_uniform_columns::<RandomBand>(narrow);
+    random_values_give_uniform_columns::<RandomMatrix>(random_matrix(n, 10));
+    random_values_give_uniform_columns::<Bloom>(garbled_bloom(30, 10));
+}
+
+/// PaXoS as published leaves zeros in the columns that no row determines, which shows where these
+/// are; XoPaXoS (RS21 Figure 1) draws them.
+#[test]
+fn xopaxos_is_uniform_and_paxos_is_not() {
+    for graph in [Shape { sparse: 110, dense: 48, ..paxos(80, 40) }, paxos(80, 40)] {
+        random_values_give_uniform_columns::<TwoCore>(graph);
+        random_values_give_uniform_columns::<BySearch>(graph);
+    }
 }

@@ -4,7 +4,12 @@
 //! exact bound of [`simple::max_load`]: `libm` in its portable form, of additions, multiplications and
 //! divisions that IEEE 754 defines to the bit, and a table below pins what comes out.
 
+mod band;
 mod fixed;
+mod garbled_bloom;
+
+pub use band::{Excess, band, random_matrix};
+pub use garbled_bloom::garbled_bloom;
 
 use crate::{KAPPA, bins::simple};
 
@@ -13,21 +18,34 @@ use crate::{KAPPA, bins::simple};
 const ALL_DENSE: usize = 64;
 
 /// The shape of an OKVS: keys fall into clusters, each of which is a small OKVS of its own with sparse
-/// columns, a few a row, and dense ones.
+/// columns, some of which a row has, and dense ones, which each row has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// Clusters.
     pub clusters: usize,
     /// The most keys a cluster takes.
     pub capacity: usize,
-    /// Distinct sparse columns of a row.
+    /// Sparse columns that a row may have, distinct ones.
     pub weight: usize,
     /// Sparse columns of a cluster; 0 or at least `weight`.
     pub sparse: usize,
+    /// Where a row's sparse columns are.
+    pub sparse_part: SparsePart,
     /// Dense columns of a cluster, at most 128.
     pub dense: usize,
     /// What a row has in the dense columns.
     pub dense_part: DensePart,
+}
+
+/// Where a row's sparse columns are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SparsePart {
+    /// Anywhere: each choice of `weight` columns is as likely, and the row has a 1 in each.
+    Scattered,
+    /// One in each of `weight` equal parts, and the row has a 1 in each.
+    Parts,
+    /// Side by side: the first is a 1, the others are random bits.
+    Band,
 }
 
 /// What a row has in its dense columns.
@@ -50,22 +68,34 @@ impl Shape {
         self.sparse + self.dense
     }
 
-    /// The shape with as many binary dense columns as make rows one-way, which RS21 (§2) needs against
-    /// a receiver that deviates: a cluster has C(sparse, weight) · 2^dense ≥ 2^κ rows, so that one does
-    /// not meet a row of one's choice by trying keys. Each cluster holds this by itself: whoever
-    /// cheats is free to do so in a single one. A row over the field has 2^128 dense parts anyway.
+    /// The shape with as many columns as make rows one-way, which RS21 (§2) needs against a receiver that
+    /// deviates: a cluster has 2^κ rows or more, such as C(sparse, weight) · 2^dense for scattered columns,
+    /// so that one does not meet a row of one's choice by trying keys. Each cluster holds this by
+    /// itself: whoever cheats is free to do so in a single one. A row over the field has 2^128 dense
+    /// parts anyway.
+    ///
+    /// Scattered columns are joined by dense ones; parts grow, and bands become wider.
     pub fn one_way(self) -> Self {
-        match self.dense_part {
-            DensePart::Binary => {
-                let missing = KAPPA - self.sparse_rows().ilog2().min(KAPPA);
+        match (self.sparse_part, self.dense_part) {
+            (_, DensePart::Field) => self,
+            (SparsePart::Scattered, DensePart::Binary) => {
+                let missing = KAPPA - self.scattered_rows().ilog2().min(KAPPA);
                 Self { dense: self.dense.max(missing as usize), ..self }
             }
-            DensePart::Field => self,
+            (SparsePart::Parts, DensePart::Binary) => {
+                let part = 1 << KAPPA.div_ceil(self.weight as u32);
+                Self { sparse: self.sparse.max(part * self.weight), ..self }
+            }
+            // All bits but the first are random.
+            (SparsePart::Band, DensePart::Binary) => {
+                let weight = self.weight.max(KAPPA as usize + 1);
+                Self { weight, sparse: self.sparse.max(weight), ..self }
+            }
         }
     }
 
     /// C(sparse, weight), or 1 where every column is dense.
-    fn sparse_rows(&self) -> u128 {
+    fn scattered_rows(&self) -> u128 {
         if self.sparse == 0 {
             return 1;
         }
@@ -112,24 +142,56 @@ pub fn paxos(n: usize, lambda: u32) -> Shape {
         capacity: n,
         weight: 2,
         sparse,
+        sparse_part: SparsePart::Scattered,
         dense: gap + lambda as usize,
         dense_part: DensePart::Binary,
     }
 }
 
+/// The shape of the garbled cuckoo table with three hash functions (GPR+21) for `n` keys, as published:
+/// weight 3, 1.3 n sparse columns, and ⌈log n / 2⌉ + λ binary dense ones, in one cluster. Its store is
+/// that of [`shape`], which has other numbers of columns.
+///
+/// GPR+21 measured failures of 2^-29 at 6600 keys. By RR22's fit (§4), encoding fails with probability
+/// at most 2^-40 from about 6600 keys on; for fewer keys it fails more often than that, and [`shape`]
+/// has the columns that are needed. Up to 64 keys every column is dense.
+pub fn three_hash(n: usize, lambda: u32) -> Shape {
+    let excess = fixed::log2(n.max(1) as u64).div_ceil(2 * fixed::ONE) as usize;
+    let (sparse, gap) = if n <= ALL_DENSE { (0, n) } else { ((13 * n).div_ceil(10), excess) };
+    Shape { weight: 3, sparse, dense: gap + lambda as usize, ..paxos(n, lambda) }
+}
+
+/// Clusters of about `target` keys and what each must meet, for encoding to fail with probability at
+/// most 2^-λ: half of that is spent on a cluster that overflows (exact union bound), half on clusters
+/// that have no solution.
+struct Clusters {
+    clusters: usize,
+    /// Keys in a cluster.
+    capacity: usize,
+    /// λ' = λ + 1 + log clusters: a cluster may have no solution with probability 2^-λ'.
+    strict: u32,
+}
+
+impl Clusters {
+    fn new(n: usize, target: usize, lambda: u32) -> Self {
+        let clusters = n.div_ceil(target).max(1);
+        let capacity = simple::max_load(n, clusters, lambda + 1);
+        let strict = lambda + 1 + clusters.next_power_of_two().ilog2();
+        Self { clusters, capacity, strict }
+    }
+}
+
 /// A shape of weight 3 that lacks its dense columns, and λ'.
 fn without_dense_columns(n: usize, target: usize, lambda: u32) -> (Shape, u32) {
-    let clusters = n.div_ceil(target).max(1);
-    let capacity = simple::max_load(n, clusters, lambda + 1);
-    let strict = lambda + 1 + clusters.next_power_of_two().ilog2();
+    let Clusters { clusters, capacity, strict } = Clusters::new(n, target, lambda);
     let sparse = if capacity <= ALL_DENSE {
         0
     } else {
         let product = u128::from(expansion(capacity, strict)) * capacity as u128;
         product.div_ceil(fixed::ONE.into()) as usize
     };
-    let dense_part = DensePart::Binary;
-    (Shape { clusters, capacity, weight: 3, sparse, dense: 0, dense_part }, strict)
+    let (sparse_part, dense_part) = (SparsePart::Scattered, DensePart::Binary);
+    (Shape { clusters, capacity, weight: 3, sparse, sparse_part, dense: 0, dense_part }, strict)
 }
 
 /// Sparse columns per key for weight 3, in fixed point: e = e* + (λ + 9.2) / 2^slope with e* = 1.223
@@ -260,13 +322,30 @@ mod tests {
     }
 
     #[test]
+    fn three_hashes_meet_the_fit_from_some_thousand_keys_on() {
+        let Shape { sparse, dense, .. } = three_hash(1 << 20, 40);
+        assert_eq!((sparse, dense), (1_363_149, 10 + 40));
+        for n in [6600, 10_000, 1 << 16, 1 << 20, 1 << 24] {
+            let sound = shape(n, usize::MAX, 40);
+            assert!(three_hash(n, 40).sparse >= sound.sparse);
+            assert!(three_hash(n, 40).dense >= sound.dense);
+        }
+        assert!(three_hash(6000, 40).sparse < shape(6000, usize::MAX, 40).sparse);
+    }
+
+    #[test]
     fn rows_fit_their_words() {
         for n in (0..200).chain(SIZES) {
             for target in [1 << 14, 1 << 15] {
                 assert!(shape(n, target, 40).sparse < 1 << 16);
             }
             for target in [1 << 14, 1 << 15, 1 << 18, usize::MAX] {
-                for shape in [shape(n, target, 40), shape_over_field(n, target, 40), paxos(n, 40)] {
+                for shape in [
+                    shape(n, target, 40),
+                    shape_over_field(n, target, 40),
+                    paxos(n, 40),
+                    three_hash(n, 40),
+                ] {
                     assert!(shape.dense <= 128, "{n}: {shape:?}");
                     assert!(shape.sparse == 0 || shape.sparse >= shape.weight);
                     assert!(shape.sparse < 1 << 32);

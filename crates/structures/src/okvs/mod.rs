@@ -5,16 +5,30 @@
 //! bound to a seed, which must be drawn after the keys are fixed.
 //!
 //! [`Okvs`] is a store whatever its values are, [`Codec`] a store for one type of values and
-//! [`ByteStrings`] one for values whose length is known only at run time. All stores share a solver,
-//! `solve`, and differ in where a key's row has its columns.
+//! [`ByteStrings`] one for values whose length is known only at run time.
+//!
+//! | store | shape | columns a key at 2^20 |
+//! |---|---|---|
+//! | [`rr22::Rr22`] | [`shape`](vesica_params::okvs::shape) | 1.23, or 1.31 in clusters that fit a cache |
+//! | the same, as three-hash garbled cuckoo table | [`three_hash`](vesica_params::okvs::three_hash) | 1.30 |
+//! | [`band::Band`] (RB-OKVS) | [`band`](vesica_params::okvs::band) | 1.03 to 1.10 |
+//! | the same, as random matrix, for few keys | [`random_matrix`](vesica_params::okvs::random_matrix) | – |
+//! | [`paxos::Paxos`], [`depth_first::DepthFirst`] | [`paxos`](vesica_params::okvs::paxos) | 2.40 |
+//! | [`garbled_bloom::GarbledBloom`] | [`garbled_bloom`](vesica_params::okvs::garbled_bloom) | 86.6 |
+//!
+//! Those with a few scattered columns a row share a solver, `solve`; bands are eliminated, and a garbled
+//! Bloom filter is filled key by key.
 //!
 //! **Distribution.** Filling writes each determined column as an affine function of the undetermined
 //! ones, one column for each independent equation, and leaves the others as they were. Started from
 //! uniformly random columns ([`Free::Random`]), it therefore gives each solution of the equations with
 //! the same probability; and where the values are uniform too and the rows independent, each vector.
 
+pub mod band;
 mod bytes;
 mod dense;
+pub mod depth_first;
+pub mod garbled_bloom;
 pub mod paxos;
 mod placed;
 pub mod rr22;

@@ -13,7 +13,7 @@
 //! far more frequent than 2^-λ. Both are solutions of the same equations, decoded in the same way
 //! and with free columns equally distributed.
 
-use vesica_params::okvs::{DensePart, Shape};
+use vesica_params::okvs::{DensePart, Shape, SparsePart};
 use vesica_primitives::{
     BinaryVector, Block,
     aes::{Aes128, CorrelationRobust},
@@ -25,7 +25,7 @@ use super::{
     solve::{self, Rows, Solver},
 };
 
-const WEIGHT: usize = 2;
+pub(super) const WEIGHT: usize = 2;
 
 /// A store for some shape and seed.
 pub struct Paxos {
@@ -77,6 +77,7 @@ impl Okvs for Paxos {
     fn new(shape: Shape, seed: Block) -> Self {
         assert_eq!((shape.weight, shape.clusters), (WEIGHT, 1), "two sparse columns a row");
         assert!(shape.dense_part == DensePart::Binary, "a binary dense part");
+        assert!(shape.sparse_part == SparsePart::Scattered, "scattered columns");
         assert!(shape.sparse == 0 || shape.sparse >= WEIGHT, "columns for a row");
         assert!(shape.sparse > 0 || shape.capacity <= 128, "few rows where all columns are dense");
         assert!(shape.dense <= 128, "sets of dense columns fit a block");

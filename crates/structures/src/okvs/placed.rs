@@ -56,6 +56,47 @@ impl PlacedKeys {
         Self { keys: placed, positions, starts }
     }
 
+    /// Sorts keys by the fractions that `fractions_of` gives for up to [`BATCH`] of them; a key's cluster
+    /// is the part of the unit interval that its fraction is in.
+    ///
+    /// # Panics
+    /// If there are more than 2^32 keys.
+    pub(super) fn sorted(
+        keys: &[Block],
+        clusters: usize,
+        fractions_of: impl Fn(&[Block]) -> [u64; BATCH],
+    ) -> Self {
+        // Few enough keys in a bucket to be sorted in the cache.
+        let buckets = keys.len() / 256 + 1;
+        let bucket = |fraction| scale(fraction, buckets) as u32;
+        let mut placed = Self::new(keys, buckets, |keys| fractions_of(keys).map(bucket));
+        let mut starts = vec![0; clusters + 1];
+        let mut order = Vec::new();
+        for bucket in placed.starts.windows(2) {
+            let keys = &mut placed.keys[bucket[0]..bucket[1]];
+            let positions = &mut placed.positions[bucket[0]..bucket[1]];
+            order.clear();
+            for keys in keys.chunks(BATCH) {
+                let fractions = fractions_of(keys);
+                let numbers = order.len() as u32..;
+                order.extend(fractions[..keys.len()].iter().copied().zip(numbers));
+            }
+            order.sort_unstable();
+            let before: Vec<(Block, u32)> =
+                keys.iter().copied().zip(positions.iter().copied()).collect();
+            for ((key, position), (fraction, number)) in keys.iter_mut().zip(positions).zip(&order)
+            {
+                (*key, *position) = before[*number as usize];
+                starts[scale(*fraction, clusters) + 1] += 1;
+            }
+        }
+        for cluster in 0..clusters {
+            starts[cluster + 1] += starts[cluster];
+        }
+        placed.starts = starts;
+        placed
+    }
+
     /// How many keys there are.
     pub fn len(&self) -> usize {
         self.keys.len()
@@ -101,4 +142,10 @@ impl PlacedKeys {
         };
         self.starts.windows(2).map(cut).collect()
     }
+}
+
+/// A number below `range` from a fraction of 2^64, in the order of fractions.
+#[inline]
+pub(super) fn scale(fraction: u64, range: usize) -> usize {
+    ((u128::from(fraction) * range as u128) >> 64) as usize
 }

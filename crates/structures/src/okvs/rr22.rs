@@ -11,7 +11,7 @@
 
 use std::marker::PhantomData;
 
-use vesica_params::okvs::{DensePart, Shape};
+use vesica_params::okvs::{DensePart, Shape, SparsePart};
 use vesica_primitives::{
     BinaryVector, Block,
     aes::{Aes128, CorrelationRobust},
@@ -84,6 +84,13 @@ pub(super) fn take(fraction: &mut u128, range: usize) -> u32 {
     let high = (*fraction >> 64) * range as u128 + (low >> 64);
     *fraction = high << 64 | low & u128::from(u64::MAX);
     (high >> 64) as u32
+}
+
+/// So many hashes, independent of each other, for the parts of a row.
+pub(super) fn row_hashes(seed: Block, count: usize) -> Vec<CorrelationRobust> {
+    let seed = Aes128::new(seed);
+    let hash = |purpose| CorrelationRobust::new(seed.encrypt_block(Block(purpose as u128)));
+    (0..count).map(hash).collect()
 }
 
 /// The hash of each of up to [`BATCH`] keys.
@@ -160,6 +167,7 @@ impl<D: Dense> Okvs for Rr22<D> {
     fn new(shape: Shape, seed: Block) -> Self {
         assert_eq!(shape.weight, WEIGHT, "three sparse columns a row");
         assert_eq!(shape.dense_part, D::PART, "dense columns of this kind");
+        assert!(shape.sparse_part == SparsePart::Scattered, "scattered columns");
         assert!(shape.sparse == 0 || shape.sparse >= WEIGHT, "columns for a row");
         assert!(shape.sparse > 0 || shape.capacity <= 128, "few rows where all columns are dense");
         assert!(shape.dense <= 128, "sets of dense columns fit a block");

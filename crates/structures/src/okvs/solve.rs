@@ -71,15 +71,21 @@ pub struct Solver<I, const WEIGHT: usize, D: Dense> {
     columns: Vec<Remaining<I>>,
     /// Columns that may have a single row left.
     ready: Vec<I>,
-    /// Peeled rows, each with the column it determines.
-    order: Vec<(I, I)>,
-    /// Rows set aside, at most 128.
-    gap: Vec<I>,
+    order: Order<I>,
     /// Rows that are part of left-over equations, and of which.
     involved: Vec<(I, u128)>,
     /// Undetermined sparse columns that are left in equations, and in which.
     undetermined: Vec<(I, u128)>,
     system: D::System,
+}
+
+/// In which order rows are solved: what steps 1 and 2 find out.
+#[derive(Default)]
+pub struct Order<I> {
+    /// Peeled rows, each with the column it determines, which no row after it has.
+    pub peeled: Vec<(I, I)>,
+    /// Rows set aside, at most 128.
+    pub gap: Vec<I>,
 }
 
 impl<I, const WEIGHT: usize, D: Dense> Default for Solver<I, WEIGHT, D> {
@@ -88,8 +94,7 @@ impl<I, const WEIGHT: usize, D: Dense> Default for Solver<I, WEIGHT, D> {
             rows: Vec::new(),
             columns: Vec::new(),
             ready: Vec::new(),
-            order: Vec::new(),
-            gap: Vec::new(),
+            order: Order { peeled: Vec::new(), gap: Vec::new() },
             involved: Vec::new(),
             undetermined: Vec::new(),
             system: D::System::default(),
@@ -111,13 +116,28 @@ impl<I: Index, const WEIGHT: usize, D: Dense> Solver<I, WEIGHT, D> {
     where
         R: Rows<I, WEIGHT, Dense = D>,
     {
-        if keys.len() > rows.shape().capacity {
-            return Err(Error::Overflow);
-        }
         self.triangulate(rows, keys)?;
-        if !self.gap.is_empty() {
-            self.eliminate(rows, keys);
+        self.eliminate(rows, keys);
+        Ok(())
+    }
+
+    /// As [`Solver::solve`], with another way for steps 1 and 2: `triangulate` is given the sparse columns
+    /// of each row.
+    pub fn solve_by<R>(
+        &mut self,
+        rows: &R,
+        keys: &[Block],
+        triangulate: impl FnOnce(&[[I; WEIGHT]], &mut Order<I>),
+    ) -> Result<(), Error>
+    where
+        R: Rows<I, WEIGHT, Dense = D>,
+    {
+        self.read(rows, keys, |_, _| {})?;
+        triangulate(&self.rows, &mut self.order);
+        if self.order.gap.len() > rows.shape().dense {
+            return Err(Error::NoSolution);
         }
+        self.eliminate(rows, keys);
         Ok(())
     }
 
@@ -135,8 +155,8 @@ impl<I: Index, const WEIGHT: usize, D: Dense> Solver<I, WEIGHT, D> {
         D: DenseValues<V>,
     {
         let (sparse, dense) = columns.split_at_mut(rows.shape().sparse);
-        if !self.gap.is_empty() {
-            let mut equations = vec![V::default(); self.gap.len()];
+        if !self.order.gap.is_empty() {
+            let mut equations = vec![V::default(); self.order.gap.len()];
             let mut add = |value: V, set: u128| bits(set).for_each(|i| equations[i] ^= value);
             self.involved.iter().for_each(|(row, set)| add(values[row.get()], *set));
             self.undetermined.iter().for_each(|(column, set)| add(sparse[column.get()], *set));
@@ -146,37 +166,60 @@ impl<I: Index, const WEIGHT: usize, D: Dense> Solver<I, WEIGHT, D> {
         Ok(())
     }
 
+    /// Takes the rows of keys, and hands out each. Where all columns are dense, sets each aside.
+    fn read<R>(
+        &mut self,
+        rows: &R,
+        keys: &[Block],
+        mut each: impl FnMut(I, &[I; WEIGHT]),
+    ) -> Result<(), Error>
+    where
+        R: Rows<I, WEIGHT>,
+    {
+        if keys.len() > rows.shape().capacity {
+            return Err(Error::Overflow);
+        }
+        self.rows.clear();
+        self.order.peeled.clear();
+        self.order.gap.clear();
+        if rows.shape().sparse == 0 {
+            self.order.gap.extend((0..keys.len()).map(I::new));
+            return Ok(());
+        }
+        for keys in keys.chunks(BATCH) {
+            for columns in &rows.sparse(keys)[..keys.len()] {
+                each(I::new(self.rows.len()), columns);
+                self.rows.push(*columns);
+            }
+        }
+        Ok(())
+    }
+
     /// Steps 1 and 2.
     fn triangulate<R>(&mut self, rows: &R, keys: &[Block]) -> Result<(), Error>
     where
         R: Rows<I, WEIGHT>,
     {
         let Shape { sparse, dense, .. } = *rows.shape();
-        self.rows.clear();
-        self.order.clear();
-        self.gap.clear();
-        if sparse == 0 {
-            self.gap.extend((0..keys.len()).map(I::new));
-            return Ok(());
-        }
-        self.columns.clear();
-        self.columns.resize(sparse, Remaining::default());
-        for keys in keys.chunks(BATCH) {
-            for columns in &rows.sparse(keys)[..keys.len()] {
-                let row = I::new(self.rows.len());
-                for column in columns {
-                    let remaining = &mut self.columns[column.get()];
-                    remaining.count += I::ONE;
-                    remaining.rows ^= row;
-                }
-                self.rows.push(*columns);
+        let mut remaining = std::mem::take(&mut self.columns);
+        remaining.clear();
+        remaining.resize(sparse, Remaining::default());
+        self.read(rows, keys, |row, columns| {
+            for column in columns {
+                let remaining = &mut remaining[column.get()];
+                remaining.count += I::ONE;
+                remaining.rows ^= row;
             }
+        })?;
+        self.columns = remaining;
+        if sparse == 0 {
+            return Ok(());
         }
         self.ready.clear();
         self.ready.extend((0..self.columns.len()).map(I::new));
         self.peel();
-        while self.order.len() + self.gap.len() < self.rows.len() {
-            if self.gap.len() == dense {
+        while self.order.peeled.len() + self.order.gap.len() < self.rows.len() {
+            if self.order.gap.len() == dense {
                 return Err(Error::NoSolution);
             }
             self.set_one_aside();
@@ -189,7 +232,7 @@ impl<I: Index, const WEIGHT: usize, D: Dense> Solver<I, WEIGHT, D> {
         while let Some(column) = self.ready.pop() {
             let Remaining { count, rows: row } = self.columns[column.get()];
             if count == I::ONE {
-                self.order.push((row, column));
+                self.order.peeled.push((row, column));
                 self.take_away(row);
             }
         }
@@ -199,14 +242,14 @@ impl<I: Index, const WEIGHT: usize, D: Dense> Solver<I, WEIGHT, D> {
     /// look through everything.
     fn set_one_aside(&mut self) {
         let mut taken = vec![false; self.rows.len()];
-        let peeled = self.order.iter().map(|(row, _)| row);
-        peeled.chain(&self.gap).for_each(|row| taken[row.get()] = true);
+        let peeled = self.order.peeled.iter().map(|(row, _)| row);
+        peeled.chain(&self.order.gap).for_each(|row| taken[row.get()] = true);
         let counts = self.columns.iter().map(|column| column.count.get()).enumerate();
         let with_rows = counts.filter(|(_, count)| *count > 0);
         let (column, _) = with_rows.min_by_key(|(_, count)| *count).expect("rows remain");
         let holds = |row: &usize| !taken[*row] && self.rows[*row].contains(&I::new(column));
         let row = (0..self.rows.len()).find(holds).expect("the column has rows");
-        self.gap.push(I::new(row));
+        self.order.gap.push(I::new(row));
         self.take_away(I::new(row));
     }
 
@@ -228,18 +271,21 @@ impl<I: Index, const WEIGHT: usize, D: Dense> Solver<I, WEIGHT, D> {
         R: Rows<I, WEIGHT, Dense = D>,
     {
         self.involved.clear();
+        if self.order.gap.is_empty() {
+            return;
+        }
         // The equations that have a column once the rows so far are added.
         let mut sets = vec![0u128; rows.shape().sparse];
         let mut toggle = |columns: Option<&[I; WEIGHT]>, set: u128| {
             columns.into_iter().flatten().for_each(|column| sets[column.get()] ^= set);
         };
-        for (i, row) in self.gap.iter().enumerate() {
+        for (i, row) in self.order.gap.iter().enumerate() {
             self.involved.push((*row, 1 << i));
             toggle(self.rows.get(row.get()), 1 << i);
         }
         // A column is in no row peeled after the one that it determines, so once that row is added
         // where it is needed, the column does not come back.
-        for (row, column) in &self.order {
+        for (row, column) in &self.order.peeled {
             let set = sets[column.get()];
             if set != 0 {
                 self.involved.push((*row, set));
@@ -251,7 +297,7 @@ impl<I: Index, const WEIGHT: usize, D: Dense> Solver<I, WEIGHT, D> {
         self.undetermined.extend(left.map(|(column, set)| (I::new(column), set)));
 
         let width = D::width(rows.shape().dense);
-        let mut equations = vec![Block::ZERO; self.gap.len() * width];
+        let mut equations = vec![Block::ZERO; self.order.gap.len() * width];
         for involved in self.involved.chunks(BATCH) {
             let keys: Vec<Block> = involved.iter().map(|(row, _)| keys[row.get()]).collect();
             for ((_, set), row) in involved.iter().zip(rows.dense(&keys)) {
@@ -286,7 +332,7 @@ impl<I: Index, const WEIGHT: usize, D: Dense> Solver<I, WEIGHT, D> {
             }
             &adjusted
         };
-        for (row, column) in self.order.iter().rev() {
+        for (row, column) in self.order.peeled.iter().rev() {
             sparse[column.get()] = V::default();
             sparse[column.get()] = values[row.get()] ^ sum(sparse, self.rows[row.get()]);
         }

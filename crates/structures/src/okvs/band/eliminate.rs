@@ -1,0 +1,176 @@
+//! Solving and filling one cluster of bands.
+//!
+//! 1. Take rows by where they start. Add to each the reduced row of its first column, as long as
+//!    that column has one; the column that it comes to is determined by this row. A reduced row lies
+//!    within the band of the row it comes from, whose band does not end after those of later ones:
+//!    so that a row stays in its band.
+//! 2. Do the same to the values.
+//! 3. Go through the determined columns from the last to the first: each is its value and the sum of
+//!    the other columns of its reduced row.
+//!
+//! Step 1 does not look at values. It keeps for each row the columns whose reduced rows were added; as
+//! these are few and near the start, as many words as it takes.
+
+use vesica_primitives::{BinaryVector, Block};
+
+use super::{Band, Sums};
+use crate::okvs::{BATCH, Error};
+
+/// What is known of the cluster that was last solved.
+#[derive(Default)]
+pub struct Elimination {
+    /// Words of a row.
+    words: usize,
+    /// The reduced row of each determined column, from the word that the column is in.
+    reduced: Vec<u64>,
+    /// A bit for each column: whether it is determined.
+    determined: Vec<u64>,
+    /// The rows in the order in which they were reduced.
+    steps: Vec<Step>,
+    /// The columns that the steps refer to.
+    added: Vec<u64>,
+}
+
+/// How a row was reduced.
+struct Step {
+    /// The number of its key.
+    key: u32,
+    /// The column that it determines, or [`DEPENDENT`].
+    column: u32,
+    /// The word that it starts in, and how many words of `added` are its own: the columns, counted
+    /// from that word, whose reduced rows were added to it.
+    first: u32,
+    words: u32,
+}
+
+/// In place of a column: nothing is left of the row.
+const DEPENDENT: u32 = u32::MAX;
+
+impl Elimination {
+    /// Step 1.
+    pub fn solve(&mut self, store: &Band, keys: &[Block]) -> Result<(), Error> {
+        let shape = store.shape();
+        if keys.len() > shape.capacity {
+            return Err(Error::Overflow);
+        }
+        self.words = store.words();
+        self.steps.clear();
+        self.added.clear();
+        self.steps.reserve(keys.len());
+        self.determined.clear();
+        self.determined.resize(shape.sparse.div_ceil(64), 0);
+        // Whatever a determined column has here was written when it came to be.
+        if self.reduced.len() != shape.sparse * self.words {
+            self.reduced = vec![0; shape.sparse * self.words];
+        }
+        let order = in_order(store, keys);
+        let mut rows = store.rows();
+        for numbers in order.chunks(BATCH) {
+            let mut batch = [Block::ZERO; BATCH];
+            for (key, number) in batch.iter_mut().zip(numbers) {
+                *key = keys[*number as usize];
+            }
+            rows.read(store, &batch[..numbers.len()]);
+            let starts = rows.starts.iter().zip(rows.bits.chunks_exact_mut(self.words));
+            for (number, (start, row)) in numbers.iter().zip(starts) {
+                let first = *start as usize / 64;
+                // A number of words that the compiler knows halves the time.
+                match row.len() {
+                    4 => self.reduce(*number, first, &mut row[..4]),
+                    5 => self.reduce(*number, first, &mut row[..5]),
+                    6 => self.reduce(*number, first, &mut row[..6]),
+                    7 => self.reduce(*number, first, &mut row[..7]),
+                    8 => self.reduce(*number, first, &mut row[..8]),
+                    10 => self.reduce(*number, first, &mut row[..10]),
+                    11 => self.reduce(*number, first, &mut row[..11]),
+                    _ => self.reduce(*number, first, row),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Reduces the row of a key, which starts in the word `first`.
+    #[inline(always)]
+    fn reduce(&mut self, key: u32, first: usize, row: &mut [u64]) {
+        let (before, mut added, mut at) = (self.added.len(), 0, 0);
+        let column = loop {
+            // The row's words from `at` on, and zeros.
+            if row[0] == 0 {
+                self.added.push(added);
+                (added, at) = (0, at + 1);
+                if at == row.len() {
+                    break DEPENDENT;
+                }
+                row.copy_within(1.., 0);
+                row[row.len() - 1] = 0;
+                continue;
+            }
+            let bit = row[0].trailing_zeros();
+            let column = 64 * (first + at) + bit as usize;
+            let reduced = &mut self.reduced[column * row.len()..][..row.len()];
+            if self.determined[first + at] >> bit & 1 == 0 {
+                reduced.copy_from_slice(row);
+                self.determined[first + at] |= 1 << bit;
+                break column as u32;
+            }
+            row.iter_mut().zip(reduced).for_each(|(row, reduced)| *row ^= *reduced);
+            added |= 1 << bit;
+        };
+        if added != 0 {
+            self.added.push(added);
+        }
+        let words = (self.added.len() - before) as u32;
+        self.steps.push(Step { key, column, first: first as u32, words });
+    }
+
+    /// Steps 2 and 3: makes the keys that were last solved take `values`.
+    pub fn fill<V: BinaryVector>(&self, values: &[V], columns: &mut [V]) -> Result<(), Error> {
+        let mut added = self.added.iter();
+        for Step { key, column, first, words } in &self.steps {
+            let mut value = values[*key as usize];
+            for (word, bits) in (*first as usize..).zip(added.by_ref().take(*words as usize)) {
+                let mut bits = *bits;
+                while bits != 0 {
+                    value ^= columns[64 * word + bits.trailing_zeros() as usize];
+                    bits &= bits - 1;
+                }
+            }
+            if *column != DEPENDENT {
+                columns[*column as usize] = value;
+            } else if value != V::default() {
+                return Err(Error::NoSolution);
+            }
+        }
+        self.substitute(columns);
+        Ok(())
+    }
+
+    /// Step 3.
+    fn substitute<V: BinaryVector>(&self, columns: &mut [V]) {
+        let mut sums = Sums::new(self.words);
+        let rows = self.reduced.chunks_exact(self.words);
+        for ((number, column), row) in columns.iter_mut().enumerate().rev().zip(rows.rev()) {
+            if self.determined[number / 64] >> (number % 64) & 1 == 1 {
+                // Without the column itself, the first of its row.
+                *column ^= sums.sum(number / 64, row[0] & (row[0] - 1), &row[1..]);
+            }
+            sums.set(number, *column);
+        }
+    }
+}
+
+/// The numbers of keys in the order in which their rows start.
+fn in_order(store: &Band, keys: &[Block]) -> Vec<u32> {
+    let mut starts = Vec::with_capacity(keys.len());
+    for keys in keys.chunks(BATCH) {
+        let fractions = store.fractions(keys);
+        starts.extend(fractions[..keys.len()].iter().map(|fraction| store.start(*fraction)));
+    }
+    let mut order: Vec<u32> = (0..keys.len() as u32).collect();
+    // Keys that were placed are in order.
+    if !starts.is_sorted() {
+        order.sort_by_key(|number| starts[*number as usize]);
+    }
+    order
+}

@@ -56,7 +56,8 @@ pub struct Entry {
     pub receive: Party,
 }
 
-/// Every OT there is.
+/// Every OT that is measured by itself. Besides, any of them but base OTs can be precomputed, and silent OT
+/// runs over any extension.
 pub static CATALOGUE: &[Entry] = &[
     base::<Np01<Ristretto>>("np01", "NP01, ristretto255", NAOR_PINKAS),
     base::<Np01<Ffdhe3072>>("np01-ffc", "NP01, ffdhe3072", NAOR_PINKAS),

@@ -11,14 +11,20 @@
 //! 5. S refuses unless t^l = q^l ⊕ (C(w^l) ∧ Δ) for all l, where q^l is the same sum of its rows.
 //! 6. Only then: R's key is H(j, t_j); S's key for a word v is H(j, q_j ⊕ (C(v) ∧ Δ)).
 //!
-//! What a check leaves to R. Let c_j be what R put in the place of codewords, and E the places at which
-//! some Σ_j χ_{l,j}·c_j ⊕ c_{m+l} is not the codeword that R answers with. R passes only if it knows what
-//! Δ is at all of E, with probability 2^-|E|. For any E, if some c_j is outside E not a codeword, then
-//! each sum is one with probability 1/2 at most, and all of them with 2^-s. Otherwise, where |E| < d, each
-//! c_j is outside E the codeword of one word alone; the key at any other needs d − |E| more bits of Δ, so
-//! that together with those R guessed it is no less than d ≥ κ. A receiver that was caught is refused
-//! from then on. Against an S that deviates there is nothing to check: R's words are masked by streams
-//! that S lacks, and each answer by a row of its own.
+//! What a check leaves to R. Let c_j be what R put in the place of codewords, V the span of all c_j modulo
+//! the code, of dimension D, and U that of the s sums, which are uniform in V once χ is drawn. R passes
+//! only if it knows what Δ is at a set E of places that covers U: outside of E every vector of U is zero, so
+//! that |E| ≥ dim U, and it knows that with probability 2^-|E|. If E covers V, each c_j is outside E the
+//! codeword of one word alone, as |E| < d; the key at any other needs d − |E| more bits of Δ, so that
+//! together with those R guessed it is no less than d ≥ κ. If E does not cover V, then dim U = D − r for
+//! some r ≥ 1; that has probability 2^(r·(D − s)) and less, and R's guess 2^-(D − r), in all less than
+//! 2^-(s − 1), also for an E that R chooses when it knows χ. A mask row that is no codeword moves a sum by a
+//! constant, which costs as many places as it saves. A receiver that was caught is refused from then on;
+//! keys of earlier calls stay as they are. Against an S that deviates there is nothing to check: R's words
+//! are masked by streams that S lacks, and each answer by a row of its own.
+//!
+//! Sessions are not bound to roles: whoever runs two of them at the same time with one peer, in opposite
+//! roles, could be talking to itself through that peer, and would not notice.
 //!
 //! Deviation from the paper: H is BLAKE3 of the row and of its number.
 

@@ -3,11 +3,12 @@
 
 use std::arch::x86_64::{
     __m128i, __m256i, _mm_clmulepi64_si128, _mm_cvtsi64_si128, _mm_xor_si128,
-    _mm256_castsi256_si128, _mm256_clmulepi64_epi128, _mm256_extracti128_si256, _mm256_loadu_si256,
-    _mm256_setzero_si256, _mm256_xor_si256,
+    _mm256_broadcastsi128_si256, _mm256_castsi256_si128, _mm256_clmulepi64_epi128,
+    _mm256_extracti128_si256, _mm256_loadu_si256, _mm256_set1_epi64x, _mm256_setzero_si256,
+    _mm256_slli_si256, _mm256_storeu_si256, _mm256_xor_si256,
 };
 
-use super::super::portable::gf;
+use super::super::portable::{gf, transform::{self, Direction, Twiddles}};
 use crate::Block;
 
 /// As [`gf::multiply64`].
@@ -75,6 +76,161 @@ pub unsafe fn inner_product128_wide(a: &[Block], b: &[Block]) -> Block {
     let [low, middle, high] = [low, middle, high].map(|sums| fold(sums));
     let pairs = gf::reduce128(low ^ middle << 64, high ^ middle >> 64);
     Block(pairs ^ gf::inner_product128(|a, b| clmul(a, b), rest_a, rest_b))
+}
+
+/// As [`gf::add_products128`], two products an instruction.
+///
+/// # Safety
+/// The processor must have VPCLMULQDQ, PCLMULQDQ and AVX2.
+#[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
+pub unsafe fn add_products128_wide(sums: &mut [Block], x: &[Block], factor: Block) {
+    add_products_wide(sums, x, factor);
+}
+
+/// As [`gf::multiply64`] for each element of `x`, added to `sums`.
+///
+/// # Safety
+/// The processor must have PCLMULQDQ.
+#[target_feature(enable = "pclmulqdq,sse2")]
+pub unsafe fn add_products_gf64(sums: &mut [u64], x: &[u64], factor: u64) {
+    for (sum, x) in sums.iter_mut().zip(x) {
+        *sum ^= gf::multiply64(|a, b| clmul(a, b), *x, factor);
+    }
+}
+
+/// As [`gf::multiply_each128`].
+///
+/// # Safety
+/// The processor must have PCLMULQDQ.
+#[target_feature(enable = "pclmulqdq,sse2")]
+pub unsafe fn multiply_each128(values: &mut [Block], factors: &[Block]) {
+    gf::multiply_each128(|a, b| clmul(a, b), values, factors);
+}
+
+/// As [`gf::multiply_each128`], two products an instruction.
+///
+/// # Safety
+/// The processor must have VPCLMULQDQ, PCLMULQDQ and AVX2.
+#[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
+pub unsafe fn multiply_each128_wide(values: &mut [Block], factors: &[Block]) {
+    let len = values.len().min(factors.len());
+    let (pairs, rest) = values[..len].as_chunks_mut::<2>();
+    let (factors, rest_factors) = factors[..len].as_chunks::<2>();
+    let modulus = _mm256_set1_epi64x(0x87);
+    for (pair, factor) in pairs.iter_mut().zip(factors) {
+        let (a, b) = (load(pair), load(factor));
+        let low = _mm256_clmulepi64_epi128::<0x00>(a, b);
+        let high = _mm256_clmulepi64_epi128::<0x11>(a, b);
+        let middle = _mm256_xor_si256(
+            _mm256_clmulepi64_epi128::<0x01>(a, b),
+            _mm256_clmulepi64_epi128::<0x10>(a, b),
+        );
+        // Words 3, 2, 1, 0 from the top: word 3 folds into 2 and 1, then word 2 into 1 and 0.
+        let folded = _mm256_clmulepi64_epi128::<0x01>(high, modulus);
+        let middle = _mm256_xor_si256(middle, folded);
+        let top = _mm256_xor_si256(_mm256_slli_si256::<8>(high), middle);
+        let folded = _mm256_clmulepi64_epi128::<0x01>(top, modulus);
+        let bottom = _mm256_xor_si256(low, _mm256_slli_si256::<8>(middle));
+        store(pair, _mm256_xor_si256(bottom, folded));
+    }
+    gf::multiply_each128(|a, b| clmul(a, b), rest, rest_factors);
+}
+
+/// As [`gf::multiply_each64`].
+///
+/// # Safety
+/// The processor must have PCLMULQDQ.
+#[target_feature(enable = "pclmulqdq,sse2")]
+pub unsafe fn multiply_each64(values: &mut [u64], factors: &[u64]) {
+    gf::multiply_each64(|a, b| clmul(a, b), values, factors);
+}
+
+/// As [`transform::additive128`].
+///
+/// # Safety
+/// The processor must have PCLMULQDQ.
+#[target_feature(enable = "pclmulqdq,sse2")]
+pub unsafe fn additive128(
+    twiddles: &Twiddles<Block>,
+    values: &mut [Block],
+    log: usize,
+    coset: bool,
+    direction: Direction,
+) {
+    let multiply = |a: Block, b: Block| Block(gf::multiply128(|a, b| clmul(a, b), a.0, b.0));
+    transform::additive128(multiply, twiddles, values, log, coset, direction);
+}
+
+/// As [`transform::additive128`], two products an instruction.
+///
+/// # Safety
+/// The processor must have VPCLMULQDQ, PCLMULQDQ and AVX2.
+#[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
+pub unsafe fn additive128_wide(
+    twiddles: &Twiddles<Block>,
+    values: &mut [Block],
+    log: usize,
+    coset: bool,
+    direction: Direction,
+) {
+    let add_products = |sums: &mut [Block], x: &[Block], factor| add_products_wide(sums, x, factor);
+    transform::additive(add_products, twiddles, values, log, coset, direction);
+}
+
+/// As [`transform::additive64`].
+///
+/// # Safety
+/// The processor must have PCLMULQDQ.
+#[target_feature(enable = "pclmulqdq,sse2")]
+pub unsafe fn additive64(
+    twiddles: &Twiddles<u64>,
+    values: &mut [u64],
+    log: usize,
+    coset: bool,
+    direction: Direction,
+) {
+    let multiply = |a, b| gf::multiply64(|a, b| clmul(a, b), a, b);
+    transform::additive64(multiply, twiddles, values, log, coset, direction);
+}
+
+/// Adds the products of a factor. With the factor times x^64 at hand, a product has 192 bits instead of
+/// 256 before it is reduced.
+#[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
+#[inline]
+fn add_products_wide(sums: &mut [Block], x: &[Block], factor: Block) {
+    let len = sums.len().min(x.len());
+    let (pairs, rest) = sums[..len].as_chunks_mut::<2>();
+    let (x, rest_x) = x[..len].as_chunks::<2>();
+    if !pairs.is_empty() {
+        let over = clmul(factor.high(), 0x87);
+        let shifted = Block(factor.0 << 64 ^ over);
+        let [factor, shifted] = [factor, shifted]
+            .map(|block| _mm256_broadcastsi128_si256(bytemuck::cast::<_, __m128i>(block)));
+        let modulus = _mm256_set1_epi64x(0x87);
+        for (pair, x) in pairs.iter_mut().zip(x) {
+            let x = load(x);
+            let low = _mm256_xor_si256(
+                _mm256_clmulepi64_epi128::<0x00>(x, factor),
+                _mm256_clmulepi64_epi128::<0x01>(x, shifted),
+            );
+            let high = _mm256_xor_si256(
+                _mm256_clmulepi64_epi128::<0x10>(x, factor),
+                _mm256_clmulepi64_epi128::<0x11>(x, shifted),
+            );
+            let folded = _mm256_clmulepi64_epi128::<0x01>(high, modulus);
+            let product = _mm256_xor_si256(low, _mm256_slli_si256::<8>(high));
+            let sum = _mm256_xor_si256(load(pair), product);
+            store(pair, _mm256_xor_si256(sum, folded));
+        }
+    }
+    gf::add_products128(|a, b| clmul(a, b), rest, rest_x, factor);
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn store(pair: &mut [Block; 2], values: __m256i) {
+    // SAFETY: the pair is 32 bytes, and the store needs no alignment.
+    unsafe { _mm256_storeu_si256(pair.as_mut_ptr().cast(), values) }
 }
 
 #[target_feature(enable = "avx2")]

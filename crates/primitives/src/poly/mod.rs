@@ -31,6 +31,40 @@ impl std::fmt::Display for DuplicatePoint {
 
 impl std::error::Error for DuplicatePoint {}
 
+/// The polynomial with as many coefficients as points that takes the values there, by the quicker
+/// method. For several lists of values at the same points, [`Interpolator`].
+///
+/// # Errors
+/// If two points are equal.
+///
+/// # Panics
+/// If there are not as many values as points, or more than 2^(MAX_LOG − 1).
+pub fn interpolate<F: Domains>(points: &[F], values: &[F]) -> Result<Vec<F>, DuplicatePoint> {
+    if points.len() <= INTERPOLATED_QUADRATICALLY {
+        quadratic::newton(points, values)
+    } else {
+        Ok(Interpolator::new(points)?.interpolate(values))
+    }
+}
+
+/// The values of a polynomial at points, by the quicker method.
+///
+/// # Panics
+/// If there are more than 2^(MAX_LOG − 1) points.
+pub fn evaluate<F: Domains>(polynomial: &[F], points: &[F]) -> Vec<F> {
+    if polynomial.len().min(points.len()) <= EVALUATED_QUADRATICALLY {
+        quadratic::evaluate(polynomial, points)
+    } else {
+        Tree::new(points).evaluate(polynomial)
+    }
+}
+
+/// Up to so many points, Newton's form is quicker than the tree.
+const INTERPOLATED_QUADRATICALLY: usize = 64;
+
+/// Up to so many points or coefficients, Horner's rule is quicker than the tree.
+const EVALUATED_QUADRATICALLY: usize = 64;
+
 #[cfg(test)]
 mod tests {
     use rand::{SeedableRng, rngs::StdRng};

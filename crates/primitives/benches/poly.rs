@@ -118,7 +118,9 @@ fn least<T>(runs: usize, mut work: impl FnMut() -> T) -> f64 {
 /// Interpolation of 2^12 to 2^18 points: the time, and what it is per n log² n, which tends to a
 /// constant; the quadratic method up to 2^16.
 fn growth<F: Domains>(field: &str) {
-    println!("{field}: log n, seconds, ns per n log² n, same points again, evaluation, Newton, ratio");
+    println!(
+        "{field}: log n, seconds, ns per n log² n, same points again, evaluation, Newton, ratio"
+    );
     for log in 12..=18 {
         let n = 1 << log;
         let (points, values) = (random::<F>(n), random::<F>(n));

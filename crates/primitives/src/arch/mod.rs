@@ -146,9 +146,7 @@ impl Backend {
             }
             // SAFETY: a backend of these kinds exists only where PCLMULQDQ was found.
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 | Kind::Vaes => unsafe {
-                x86_64::clmul::add_products_gf64(sums, x, factor)
-            },
+            Kind::Avx2 | Kind::Vaes => unsafe { x86_64::clmul::add_products_gf64(sums, x, factor) },
         }
     }
 
@@ -192,8 +190,9 @@ impl Backend {
         match self.0 {
             Kind::Portable => {
                 let clmul = portable::clmul::multiply;
-                let multiply = |a: Block, b: Block| Block(portable::gf::multiply128(clmul, a.0, b.0));
-                transform::additive128(multiply, twiddles, values, log, coset, direction);
+                let multiply =
+                    |a: Block, b: Block| Block(portable::gf::multiply128(clmul, a.0, b.0));
+                transform::additive_by(multiply, twiddles, values, log, coset, direction);
             }
             // SAFETY: a backend of this kind exists only where PCLMULQDQ was found.
             #[cfg(target_arch = "x86_64")]
@@ -220,7 +219,7 @@ impl Backend {
         match self.0 {
             Kind::Portable => {
                 let multiply = |a, b| portable::gf::multiply64(portable::clmul::multiply, a, b);
-                transform::additive64(multiply, twiddles, values, log, coset, direction);
+                transform::additive_by(multiply, twiddles, values, log, coset, direction);
             }
             // SAFETY: a backend of these kinds exists only where PCLMULQDQ was found.
             #[cfg(target_arch = "x86_64")]

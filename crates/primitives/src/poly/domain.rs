@@ -89,7 +89,8 @@ impl Domains for Block {
 }
 
 fn additive128(values: &mut [Block], log: usize, coset: bool, direction: Direction) {
-    static TWIDDLES: LazyLock<Twiddles<Block>> = LazyLock::new(|| cantor::twiddles(128, |i| Block(1 << i), |x| x));
+    static TWIDDLES: LazyLock<Twiddles<Block>> =
+        LazyLock::new(|| cantor::twiddles(128, |i| Block(1 << i), |x| x));
     Backend::current().additive128(&TWIDDLES, values, log, coset, direction);
 }
 
@@ -240,15 +241,10 @@ mod cantor {
     /// From powers of x to products of s_i: divides by s_i, from the largest to s_0 = x.
     pub fn to_domain_basis<F: Field>(polynomial: &mut [F]) {
         for i in (1..polynomial.len().ilog2() as usize).rev() {
-            let half = 1 << i;
-            for block in polynomial.chunks_exact_mut(2 * half) {
-                for t in (0..half).rev() {
-                    let quotient = block[half + t];
-                    for exponent in exponents(i) {
-                        let x = &mut block[exponent + t];
-                        *x = x.add(quotient);
-                    }
-                }
+            for block in polynomial.chunks_exact_mut(2 << i) {
+                // The quotient's upper half is there; its lower half is once that is taken away.
+                add_multiple(block, i, 1);
+                add_multiple(block, i, 0);
             }
         }
     }
@@ -256,14 +252,105 @@ mod cantor {
     /// The inverse of [`to_domain_basis`], step by step.
     pub fn from_domain_basis<F: Field>(polynomial: &mut [F]) {
         for i in 1..polynomial.len().ilog2() as usize {
-            let half = 1 << i;
-            for block in polynomial.chunks_exact_mut(2 * half) {
-                for t in 0..half {
-                    let quotient = block[half + t];
-                    for exponent in exponents(i) {
-                        let x = &mut block[exponent + t];
-                        *x = x.subtract(quotient);
-                    }
+            for block in polynomial.chunks_exact_mut(2 << i) {
+                add_multiple(block, i, 0);
+                add_multiple(block, i, 1);
+            }
+        }
+    }
+
+    /// Adds s_i without its highest power, times one half of the 2^i upper coefficients, to a block. No
+    /// coefficient is both read and written, because exponents are at most half of 2^i.
+    fn add_multiple<F: Field>(block: &mut [F], i: usize, half: usize) {
+        let size = 1 << i >> 1;
+        let (written, read) = block.split_at_mut((2 + half) * size);
+        for exponent in exponents(i) {
+            F::add_each(&mut written[half * size + exponent..][..size], &read[..size]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{SeedableRng, rngs::StdRng};
+
+    use super::*;
+    use crate::poly::quadratic::evaluate;
+
+    fn random<F: Field>(n: usize) -> Vec<F> {
+        let mut rng = StdRng::seed_from_u64(n as u64);
+        (0..n).map(|_| F::random(&mut rng)).collect()
+    }
+
+    /// The points of V_k, in order: the values of x.
+    fn points<F: Domains>(k: usize) -> Vec<F> {
+        let mut points = vec![F::ZERO; 1 << k];
+        points[1] = F::ONE;
+        F::to_values(&mut points);
+        points
+    }
+
+    fn domains_are_what_they_say<F: Domains>() {
+        let all = points::<F>(10);
+        for k in 0..10 {
+            let size = 1 << k;
+            let (domain, rest) = all.split_at(size);
+            assert!(k == 0 || points::<F>(k) == domain);
+            // The vanishing polynomial, on the coset.
+            for x in &rest[..size] {
+                let product = domain.iter().fold(F::ONE, |p, point| p.multiply(x.subtract(*point)));
+                assert!(product == F::ON_COSET, "{k}");
+            }
+            assert!(F::ON_COSET.multiply(F::ON_COSET_INVERSE) == F::ONE);
+            let polynomial = random::<F>(size);
+            let mut values = polynomial.clone();
+            F::to_values(&mut values);
+            assert!(values == evaluate(&polynomial, domain), "{k}");
+            // Two nodes side by side.
+            let mut moved = [values.clone(), values.clone()].concat();
+            F::to_coset(&mut moved, k);
+            let expected = evaluate(&polynomial, &rest[..size]);
+            assert!(moved == [expected.clone(), expected].concat(), "{k}");
+            F::from_coset(&mut moved, k);
+            assert!(moved[size..] == values, "{k}");
+            F::to_coefficients(&mut values);
+            assert!(values == polynomial, "{k}");
+        }
+    }
+
+    #[test]
+    fn domains_are_what_they_say_in_each_field() {
+        domains_are_what_they_say::<Block>();
+        domains_are_what_they_say::<Gf64>();
+        domains_are_what_they_say::<Fp64>();
+    }
+
+    #[test]
+    fn the_basis_is_cantors() {
+        let basis = cantor::basis(128, |i| Block(1 << i));
+        assert_eq!(basis[0], Block(1));
+        assert!(basis.array_windows().all(|[a, b]| b.multiply(*b) ^ *b == *a));
+        let basis = cantor::basis(64, |i| Gf64(1 << i));
+        assert!(basis.array_windows().all(|[a, b]| b.multiply(*b).add(*b) == *a));
+    }
+
+    #[test]
+    fn backends_transform_alike() {
+        for log in 0..8 {
+            for coset in [false, true] {
+                for direction in [Direction::Forward, Direction::Backward] {
+                    let wide = cantor::twiddles(128, |i| Block(1 << i), |x| x);
+                    let narrow = cantor::twiddles(64, |i| Gf64(1 << i), |x| x.0);
+                    let values = random::<Block>(3 << log);
+                    let halves: Vec<u64> = values.iter().map(|value| value.low()).collect();
+                    let results = Backend::available().into_iter().map(|backend| {
+                        let (mut values, mut halves) = (values.clone(), halves.clone());
+                        backend.additive128(&wide, &mut values, log, coset, direction);
+                        backend.additive64(&narrow, &mut halves, log, coset, direction);
+                        (values, halves)
+                    });
+                    let results: Vec<_> = results.collect();
+                    assert!(results.array_windows().all(|[a, b]| a == b), "{log}");
                 }
             }
         }

@@ -5,6 +5,7 @@ use rand::{Rng, RngExt};
 use crate::{
     Block,
     arch::Backend,
+    block::add_to,
     gf::{add_products128, invert128, multiply64, multiply128},
 };
 
@@ -39,6 +40,11 @@ pub trait Field: Copy + Eq + Send + Sync + 'static {
     /// Adds `factor` · x_i to `sums`_i for each i that both have.
     fn add_products(sums: &mut [Self], x: &[Self], factor: Self) {
         sums.iter_mut().zip(x).for_each(|(sum, x)| *sum = sum.add(x.multiply(factor)));
+    }
+
+    /// Adds to each of `sums` the element at its position, of which there are as many.
+    fn add_each(sums: &mut [Self], x: &[Self]) {
+        sums.iter_mut().zip(x).for_each(|(sum, x)| *sum = sum.add(*x));
     }
 
     /// Multiplies each of `values` by the factor at its position.
@@ -100,6 +106,10 @@ impl Field for Block {
     fn add_products(sums: &mut [Self], x: &[Self], factor: Self) {
         let len = sums.len().min(x.len());
         add_products128(&mut sums[..len], &x[..len], factor);
+    }
+
+    fn add_each(sums: &mut [Self], x: &[Self]) {
+        add_to(sums, x);
     }
 
     fn multiply_each(values: &mut [Self], factors: &[Self]) {
@@ -239,5 +249,36 @@ impl Field for Fp64 {
                 return Self(number);
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{SeedableRng, rngs::StdRng};
+
+    use super::*;
+
+    #[test]
+    fn the_prime_field_is_that_of_integers_modulo_p() {
+        let mut rng = StdRng::seed_from_u64(1);
+        let edges = [0, 1, 2, u64::from(u32::MAX), 1 << 32, Fp64::P / 2, Fp64::P - 2, Fp64::P - 1];
+        let mut elements: Vec<Fp64> = edges.map(Fp64::new).to_vec();
+        elements.extend((0..50).map(|_| Fp64::random(&mut rng)));
+        let modulo = |x: u128| (x % u128::from(Fp64::P)) as u64;
+        for a in &elements {
+            let wide = u128::from(a.number());
+            for b in &elements {
+                let other = u128::from(b.number());
+                assert_eq!(a.add(*b).number(), modulo(wide + other));
+                assert_eq!(a.multiply(*b).number(), modulo(wide * other));
+                let difference = wide + u128::from(Fp64::P) - other;
+                assert_eq!(a.subtract(*b).number(), modulo(difference));
+            }
+            assert_eq!(a.half().add(a.half()), *a);
+            let unit = if *a == Fp64::ZERO { Fp64::ZERO } else { Fp64::ONE };
+            assert_eq!(a.multiply(a.invert()), unit);
+        }
+        assert_eq!(Fp64::new(Fp64::P), Fp64::ZERO);
+        assert_eq!(Fp64::new(u64::MAX).number(), u64::MAX - Fp64::P);
     }
 }

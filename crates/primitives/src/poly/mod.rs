@@ -55,12 +55,14 @@ pub fn evaluate<F: Domains>(polynomial: &[F], points: &[F]) -> Vec<F> {
     if polynomial.len().min(points.len()) <= EVALUATED_QUADRATICALLY {
         quadratic::evaluate(polynomial, points)
     } else {
-        Tree::new(points).evaluate(polynomial)
+        // A tree with many more leaves than coefficients has levels that nothing gains from.
+        let parts = points.chunks(polynomial.len().next_power_of_two());
+        parts.flat_map(|points| Tree::new(points).evaluate(polynomial)).collect()
     }
 }
 
 /// Up to so many points, Newton's form is quicker than the tree.
-const INTERPOLATED_QUADRATICALLY: usize = 64;
+pub const INTERPOLATED_QUADRATICALLY: usize = 64;
 
 /// Up to so many points or coefficients, Horner's rule is quicker than the tree.
 const EVALUATED_QUADRATICALLY: usize = 64;
@@ -81,25 +83,91 @@ mod tests {
     fn fast_equals_quadratic<F: Domains>() {
         let mut rng = StdRng::seed_from_u64(1);
         for n in SIZES {
-            let points = random::<F>(n, &mut rng);
+            // 0 and 1 among them, which are points of the domains too.
+            let mut points = random::<F>(n, &mut rng);
+            points[0] = F::ZERO;
+            points[n / 2] = F::ONE;
             let tree = Interpolator::new(&points).unwrap();
             for len in [0, 1, n - 1, n, n + 1, 3 * n + 7] {
                 let polynomial = random::<F>(len, &mut rng);
                 let expected = quadratic::evaluate(&polynomial, &points);
                 assert!(tree.evaluate(&polynomial) == expected, "{n} {len}");
+                assert!(evaluate(&polynomial, &points) == expected, "{n} {len}");
             }
             let values = random::<F>(n, &mut rng);
             let polynomial = tree.interpolate(&values);
             assert!(quadratic::evaluate(&polynomial, &points) == values, "{n}");
             assert!(quadratic::newton(&points, &values) == Ok(polynomial.clone()), "{n}");
-            assert!(quadratic::lagrange(&points, &values) == Ok(polynomial), "{n}");
+            assert!(interpolate(&points, &values) == Ok(polynomial.clone()), "{n}");
+            if n <= 1024 {
+                assert!(quadratic::lagrange(&points, &values) == Ok(polynomial), "{n}");
+            }
+        }
+        assert!(interpolate::<F>(&[], &[]) == Ok(Vec::new()));
+        assert!(quadratic::lagrange::<F>(&[], &[]) == Ok(Vec::new()));
+        assert!(evaluate::<F>(&[F::ONE], &[]).is_empty());
+    }
+
+    fn interpolation_is_linear<F: Domains>() {
+        let mut rng = StdRng::seed_from_u64(2);
+        let ready = Interpolator::new(&random::<F>(300, &mut rng)).unwrap();
+        let [a, b] = [(); 2].map(|()| random::<F>(300, &mut rng));
+        let factor = F::random(&mut rng);
+        let mut sum = a.clone();
+        F::add_products(&mut sum, &b, factor);
+        let [mut a, b, sum] = [a, b, sum].map(|values| ready.interpolate(&values));
+        F::add_products(&mut a, &b, factor);
+        assert!(a == sum);
+    }
+
+    fn equal_points_are_refused<F: Domains>() {
+        let mut rng = StdRng::seed_from_u64(3);
+        for n in [2, 3, 60, 100, 1000] {
+            let mut points = random::<F>(n, &mut rng);
+            points[n - 1] = points[n / 3];
+            assert!(Interpolator::new(&points).is_err());
+            assert!(interpolate(&points, &points) == Err(DuplicatePoint));
+            assert!(quadratic::lagrange(&points, &points) == Err(DuplicatePoint));
         }
     }
 
-    #[test]
-    fn fast_equals_quadratic_in_each_field() {
-        fast_equals_quadratic::<Fp64>();
-        fast_equals_quadratic::<Gf64>();
-        fast_equals_quadratic::<Block>();
+    fn products_are_sums_of_products<F: Domains>() {
+        let mut rng = StdRng::seed_from_u64(4);
+        for [m, n] in [[0, 5], [1, 1], [32, 40], [33, 33], [40, 500], [513, 512]] {
+            let (a, b) = (random::<F>(m, &mut rng), random::<F>(n, &mut rng));
+            let product = multiply(&a, &b);
+            assert_eq!(product.len(), if m == 0 { 0 } else { m + n - 1 });
+            for at in 0..product.len() {
+                let pairs = (0..m).filter(|i| *i <= at && at - i < n);
+                let sum = pairs.fold(F::ZERO, |sum, i| sum.add(a[i].multiply(b[at - i])));
+                assert!(product[at] == sum, "{m} {n}");
+            }
+        }
     }
+
+    fn a_series_times_its_reciprocal_is_1<F: Domains>() {
+        let mut rng = StdRng::seed_from_u64(5);
+        for len in [1, 2, 3, 100, 257] {
+            let series = random::<F>(90, &mut rng);
+            let mut product = multiply(&series, &reciprocal(&series, len));
+            product.truncate(len);
+            assert!(product[0] == F::ONE && product[1..].iter().all(|x| *x == F::ZERO));
+        }
+    }
+
+    macro_rules! in_each_field {
+        ($($test:ident),* $(,)?) => {
+            mod prime_field { $(#[test] fn $test() { super::$test::<super::Fp64>(); })* }
+            mod gf64 { $(#[test] fn $test() { super::$test::<super::Gf64>(); })* }
+            mod gf128 { $(#[test] fn $test() { super::$test::<super::Block>(); })* }
+        };
+    }
+
+    in_each_field!(
+        fast_equals_quadratic,
+        interpolation_is_linear,
+        equal_points_are_refused,
+        products_are_sums_of_products,
+        a_series_times_its_reciprocal_is_1,
+    );
 }

@@ -51,8 +51,10 @@ impl<F: Domains> Tree<F> {
         let log = points.len().next_power_of_two().ilog2() as usize;
         assert!(!points.is_empty() && log < MAX_LOG, "1 to 2^{} points", MAX_LOG - 1);
         let x = identity::<F>(1);
-        let mut nodes: Vec<F> =
-            points.iter().flat_map(|point| [x[0].subtract(*point), x[1].subtract(*point)]).collect();
+        let mut nodes: Vec<F> = points
+            .iter()
+            .flat_map(|point| [x[0].subtract(*point), x[1].subtract(*point)])
+            .collect();
         let mut levels = Vec::with_capacity(log);
         for k in 0..log {
             if nodes.len() >> (k + 1) & 1 == 1 {
@@ -93,8 +95,7 @@ impl<F: Domains> Tree<F> {
             }
             for part in parts {
                 F::multiply_each(&mut values, &powers);
-                let part = self.evaluate_part(part);
-                values.iter_mut().zip(part).for_each(|(value, x)| *value = value.add(x));
+                F::add_each(&mut values, &self.evaluate_part(part));
             }
         }
         values
@@ -168,8 +169,7 @@ impl<F: Domains> Tree<F> {
             if child % 2 == 0 {
                 parents.extend_from_slice(&product);
             } else {
-                let left = parents[child / 2 * 2 * size..].iter_mut();
-                left.zip(&product).for_each(|(sum, x)| *sum = sum.add(*x));
+                F::add_each(&mut parents[child / 2 * 2 * size..], &product);
             }
         }
         parents

@@ -17,6 +17,7 @@ mod bytes;
 mod dense;
 pub mod paxos;
 mod placed;
+pub mod polynomial;
 pub mod rr22;
 mod solve;
 

@@ -79,11 +79,7 @@ pub fn add_products64(
 
 /// Multiplies each of `values` by its factor, in GF(2^128).
 #[inline(always)]
-pub fn multiply_each128(
-    clmul: impl Fn(u64, u64) -> u128,
-    values: &mut [Block],
-    factors: &[Block],
-) {
+pub fn multiply_each128(clmul: impl Fn(u64, u64) -> u128, values: &mut [Block], factors: &[Block]) {
     for (value, factor) in values.iter_mut().zip(factors) {
         *value = Block(multiply128(&clmul, value.0, factor.0));
     }

@@ -10,8 +10,6 @@
 
 use std::ops::BitXorAssign;
 
-use crate::Block;
-
 /// The largest domain together with its coset has 2^LAYERS points.
 pub const LAYERS: usize = 31;
 
@@ -90,11 +88,11 @@ pub enum Direction {
     Backward,
 }
 
-/// A transform over a field of characteristic 2, given how to add the multiples of one slice to
-/// another.
+/// A transform over a field of characteristic 2, given the butterflies of each direction for a twiddle.
 #[inline(always)]
-pub fn additive<T: Copy + PartialEq + BitXorAssign>(
-    add_products: impl Fn(&mut [T], &[T], T),
+pub fn additive<T: Copy + BitXorAssign>(
+    split: impl Fn(&mut [T], &mut [T], T),
+    join: impl Fn(&mut [T], &mut [T], T),
     twiddles: &Twiddles<T>,
     values: &mut [T],
     log: usize,
@@ -105,57 +103,52 @@ pub fn additive<T: Copy + PartialEq + BitXorAssign>(
         twiddle ^= difference;
         twiddle
     };
-    let add = |to: &mut [T], from: &[T]| to.iter_mut().zip(from).for_each(|(to, from)| *to ^= *from);
-    // `first` is 0: nothing to multiply.
-    let zero = twiddles.first;
     match direction {
-        Direction::Forward => {
-            forward(twiddles, values, log, coset, step, |low, high, twiddle| {
-                if twiddle != zero {
-                    add_products(low, high, twiddle);
-                }
-                add(high, low);
-            });
-        }
-        Direction::Backward => {
-            backward(twiddles, values, log, coset, step, |low, high, twiddle| {
-                add(high, low);
-                if twiddle != zero {
-                    add_products(low, high, twiddle);
-                }
-            });
-        }
+        Direction::Forward => forward(twiddles, values, log, coset, step, split),
+        Direction::Backward => backward(twiddles, values, log, coset, step, join),
     }
 }
 
-/// [`additive`] over GF(2^128) by any multiplication.
+/// The butterfly from coefficients to values, given a product: on the first half, the polynomial
+/// `low` + s · `high` with s equal to the twiddle, and on the second with s greater by 1.
 #[inline(always)]
-pub fn additive128(
-    multiply: impl Fn(Block, Block) -> Block,
-    twiddles: &Twiddles<Block>,
-    values: &mut [Block],
-    log: usize,
-    coset: bool,
-    direction: Direction,
+pub fn split<T: Copy + BitXorAssign>(
+    multiply: impl Fn(T, T) -> T,
+    low: &mut [T],
+    high: &mut [T],
+    twiddle: T,
 ) {
-    let add_products = |sums: &mut [Block], x: &[Block], factor| {
-        sums.iter_mut().zip(x).for_each(|(sum, x)| *sum ^= multiply(*x, factor));
-    };
-    additive(add_products, twiddles, values, log, coset, direction);
+    for (low, high) in low.iter_mut().zip(high) {
+        *low ^= multiply(*high, twiddle);
+        *high ^= *low;
+    }
 }
 
-/// [`additive`] over GF(2^64) by any multiplication.
+/// The inverse of [`split`].
 #[inline(always)]
-pub fn additive64(
-    multiply: impl Fn(u64, u64) -> u64,
-    twiddles: &Twiddles<u64>,
-    values: &mut [u64],
+pub fn join<T: Copy + BitXorAssign>(
+    multiply: impl Fn(T, T) -> T,
+    low: &mut [T],
+    high: &mut [T],
+    twiddle: T,
+) {
+    for (low, high) in low.iter_mut().zip(high) {
+        *high ^= *low;
+        *low ^= multiply(*high, twiddle);
+    }
+}
+
+/// [`additive`] by any multiplication.
+#[inline(always)]
+pub fn additive_by<T: Copy + BitXorAssign>(
+    multiply: impl Fn(T, T) -> T,
+    twiddles: &Twiddles<T>,
+    values: &mut [T],
     log: usize,
     coset: bool,
     direction: Direction,
 ) {
-    let add_products = |sums: &mut [u64], x: &[u64], factor| {
-        sums.iter_mut().zip(x).for_each(|(sum, x)| *sum ^= multiply(*x, factor));
-    };
-    additive(add_products, twiddles, values, log, coset, direction);
+    let split = |low: &mut [T], high: &mut [T], twiddle| split(&multiply, low, high, twiddle);
+    let join = |low: &mut [T], high: &mut [T], twiddle| join(&multiply, low, high, twiddle);
+    additive(split, join, twiddles, values, log, coset, direction);
 }

@@ -8,7 +8,10 @@ use std::arch::x86_64::{
     _mm256_slli_si256, _mm256_storeu_si256, _mm256_xor_si256,
 };
 
-use super::super::portable::{gf, transform::{self, Direction, Twiddles}};
+use super::super::portable::{
+    gf,
+    transform::{self, Direction, Twiddles},
+};
 use crate::Block;
 
 /// As [`gf::multiply64`].
@@ -84,7 +87,15 @@ pub unsafe fn inner_product128_wide(a: &[Block], b: &[Block]) -> Block {
 /// The processor must have VPCLMULQDQ, PCLMULQDQ and AVX2.
 #[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
 pub unsafe fn add_products128_wide(sums: &mut [Block], x: &[Block], factor: Block) {
-    add_products_wide(sums, x, factor);
+    let len = sums.len().min(x.len());
+    let (pairs, rest) = sums[..len].as_chunks_mut::<2>();
+    let (x, rest_x) = x[..len].as_chunks::<2>();
+    let factors = Factor::new(factor);
+    for (sum, x) in pairs.iter_mut().zip(x) {
+        let product = times(load(x), factors);
+        store(sum, _mm256_xor_si256(load(sum), product));
+    }
+    gf::add_products128(|a, b| clmul(a, b), rest, rest_x, factor);
 }
 
 /// As [`gf::multiply64`] for each element of `x`, added to `sums`.
@@ -145,7 +156,7 @@ pub unsafe fn multiply_each64(values: &mut [u64], factors: &[u64]) {
     gf::multiply_each64(|a, b| clmul(a, b), values, factors);
 }
 
-/// As [`transform::additive128`].
+/// As [`transform::additive_by`].
 ///
 /// # Safety
 /// The processor must have PCLMULQDQ.
@@ -158,10 +169,10 @@ pub unsafe fn additive128(
     direction: Direction,
 ) {
     let multiply = |a: Block, b: Block| Block(gf::multiply128(|a, b| clmul(a, b), a.0, b.0));
-    transform::additive128(multiply, twiddles, values, log, coset, direction);
+    transform::additive_by(multiply, twiddles, values, log, coset, direction);
 }
 
-/// As [`transform::additive128`], two products an instruction.
+/// As [`transform::additive_by`], two products an instruction.
 ///
 /// # Safety
 /// The processor must have VPCLMULQDQ, PCLMULQDQ and AVX2.
@@ -173,11 +184,13 @@ pub unsafe fn additive128_wide(
     coset: bool,
     direction: Direction,
 ) {
-    let add_products = |sums: &mut [Block], x: &[Block], factor| add_products_wide(sums, x, factor);
-    transform::additive(add_products, twiddles, values, log, coset, direction);
+    // Closures, because functions that need instructions are not of the type of those that do not.
+    let split = |low: &mut [Block], high: &mut [Block], twiddle| split_wide(low, high, twiddle);
+    let join = |low: &mut [Block], high: &mut [Block], twiddle| join_wide(low, high, twiddle);
+    transform::additive(split, join, twiddles, values, log, coset, direction);
 }
 
-/// As [`transform::additive64`].
+/// As [`transform::additive_by`].
 ///
 /// # Safety
 /// The processor must have PCLMULQDQ.
@@ -190,40 +203,78 @@ pub unsafe fn additive64(
     direction: Direction,
 ) {
     let multiply = |a, b| gf::multiply64(|a, b| clmul(a, b), a, b);
-    transform::additive64(multiply, twiddles, values, log, coset, direction);
+    transform::additive_by(multiply, twiddles, values, log, coset, direction);
 }
 
-/// Adds the products of a factor. With the factor times x^64 at hand, a product has 192 bits instead of
-/// 256 before it is reduced.
+/// As [`transform::split`]. Inlined into functions that have the instructions.
 #[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
 #[inline]
-fn add_products_wide(sums: &mut [Block], x: &[Block], factor: Block) {
-    let len = sums.len().min(x.len());
-    let (pairs, rest) = sums[..len].as_chunks_mut::<2>();
-    let (x, rest_x) = x[..len].as_chunks::<2>();
-    if !pairs.is_empty() {
-        let over = clmul(factor.high(), 0x87);
-        let shifted = Block(factor.0 << 64 ^ over);
-        let [factor, shifted] = [factor, shifted]
-            .map(|block| _mm256_broadcastsi128_si256(bytemuck::cast::<_, __m128i>(block)));
-        let modulus = _mm256_set1_epi64x(0x87);
-        for (pair, x) in pairs.iter_mut().zip(x) {
-            let x = load(x);
-            let low = _mm256_xor_si256(
-                _mm256_clmulepi64_epi128::<0x00>(x, factor),
-                _mm256_clmulepi64_epi128::<0x01>(x, shifted),
-            );
-            let high = _mm256_xor_si256(
-                _mm256_clmulepi64_epi128::<0x10>(x, factor),
-                _mm256_clmulepi64_epi128::<0x11>(x, shifted),
-            );
-            let folded = _mm256_clmulepi64_epi128::<0x01>(high, modulus);
-            let product = _mm256_xor_si256(low, _mm256_slli_si256::<8>(high));
-            let sum = _mm256_xor_si256(load(pair), product);
-            store(pair, _mm256_xor_si256(sum, folded));
-        }
+fn split_wide(low: &mut [Block], high: &mut [Block], twiddle: Block) {
+    let (low_pairs, low_rest) = low.as_chunks_mut::<2>();
+    let (high_pairs, high_rest) = high.as_chunks_mut::<2>();
+    let twiddles = Factor::new(twiddle);
+    for (low, high) in low_pairs.iter_mut().zip(high_pairs) {
+        let b = load(high);
+        let a = _mm256_xor_si256(load(low), times(b, twiddles));
+        store(low, a);
+        store(high, _mm256_xor_si256(a, b));
     }
-    gf::add_products128(|a, b| clmul(a, b), rest, rest_x, factor);
+    let multiply = |a: Block, b: Block| Block(gf::multiply128(|a, b| clmul(a, b), a.0, b.0));
+    transform::split(multiply, low_rest, high_rest, twiddle);
+}
+
+/// As [`transform::join`]. Inlined into functions that have the instructions.
+#[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
+#[inline]
+fn join_wide(low: &mut [Block], high: &mut [Block], twiddle: Block) {
+    let (low_pairs, low_rest) = low.as_chunks_mut::<2>();
+    let (high_pairs, high_rest) = high.as_chunks_mut::<2>();
+    let twiddles = Factor::new(twiddle);
+    for (low, high) in low_pairs.iter_mut().zip(high_pairs) {
+        let a = load(low);
+        let b = _mm256_xor_si256(a, load(high));
+        store(low, _mm256_xor_si256(a, times(b, twiddles)));
+        store(high, b);
+    }
+    let multiply = |a: Block, b: Block| Block(gf::multiply128(|a, b| clmul(a, b), a.0, b.0));
+    transform::join(multiply, low_rest, high_rest, twiddle);
+}
+
+/// A factor of many products: itself, and times x^64, by which a product has 192 bits instead of 256
+/// before it is reduced.
+#[derive(Clone, Copy)]
+struct Factor {
+    itself: __m256i,
+    shifted: __m256i,
+    modulus: __m256i,
+}
+
+impl Factor {
+    #[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
+    #[inline]
+    fn new(factor: Block) -> Self {
+        let modulus = _mm256_set1_epi64x(0x87);
+        let itself = _mm256_broadcastsi128_si256(bytemuck::cast(factor));
+        let over = _mm256_clmulepi64_epi128::<0x01>(itself, modulus);
+        let shifted = _mm256_xor_si256(_mm256_slli_si256::<8>(itself), over);
+        Self { itself, shifted, modulus }
+    }
+}
+
+/// The products of a pair and a factor.
+#[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
+#[inline]
+fn times(x: __m256i, factor: Factor) -> __m256i {
+    let low = _mm256_xor_si256(
+        _mm256_clmulepi64_epi128::<0x00>(x, factor.itself),
+        _mm256_clmulepi64_epi128::<0x01>(x, factor.shifted),
+    );
+    let high = _mm256_xor_si256(
+        _mm256_clmulepi64_epi128::<0x10>(x, factor.itself),
+        _mm256_clmulepi64_epi128::<0x11>(x, factor.shifted),
+    );
+    let folded = _mm256_clmulepi64_epi128::<0x01>(high, factor.modulus);
+    _mm256_xor_si256(low, _mm256_xor_si256(_mm256_slli_si256::<8>(high), folded))
 }
 
 #[target_feature(enable = "avx2")]

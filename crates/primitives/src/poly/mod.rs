@@ -61,11 +61,13 @@ pub fn evaluate<F: Domains>(polynomial: &[F], points: &[F]) -> Vec<F> {
     }
 }
 
-/// Up to so many points, Newton's form is quicker than the tree.
-pub const INTERPOLATED_QUADRATICALLY: usize = 64;
+/// Up to so many points, Newton's form is about as quick as the tree. It inverts once a point and the
+/// tree once in all: over GF(2^128), 16 points take 36 µs and 20 µs, 64 points 150 µs and 85 µs.
+pub const INTERPOLATED_QUADRATICALLY: usize = 8;
 
-/// Up to so many points or coefficients, Horner's rule is quicker than the tree.
-const EVALUATED_QUADRATICALLY: usize = 64;
+/// Up to so many points or coefficients, Horner's rule is quicker than the tree: over GF(2^128), 128 take
+/// 49 µs and 109 µs, 256 take 239 µs and 253 µs.
+const EVALUATED_QUADRATICALLY: usize = 256;
 
 #[cfg(test)]
 mod tests {
@@ -133,7 +135,7 @@ mod tests {
 
     fn products_are_sums_of_products<F: Domains>() {
         let mut rng = StdRng::seed_from_u64(4);
-        for [m, n] in [[0, 5], [1, 1], [32, 40], [33, 33], [40, 500], [513, 512]] {
+        for [m, n] in [[0, 5], [1, 1], [32, 40], [33, 33], [40, 500], [65, 70], [513, 512]] {
             let (a, b) = (random::<F>(m, &mut rng), random::<F>(n, &mut rng));
             let product = multiply(&a, &b);
             assert_eq!(product.len(), if m == 0 { 0 } else { m + n - 1 });

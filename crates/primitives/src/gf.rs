@@ -113,6 +113,32 @@ mod tests {
     }
 
     #[test]
+    fn products_value_by_value_equal_those_by_hand_at_every_length_around_a_vector() {
+        let mut rng = StdRng::seed_from_u64(4);
+        for n in 0..10 {
+            let [a, b] = [(); 2].map(|()| (0..n).map(|_| Block(rng.random())).collect::<Vec<_>>());
+            let (low_a, low_b): (Vec<u64>, Vec<u64>) =
+                a.iter().zip(&b).map(|(a, b)| (a.low(), b.low())).unzip();
+            for backend in Backend::available() {
+                let mut products = a.clone();
+                backend.multiply_each128(&mut products, &b);
+                assert!((0..n).all(|i| products[i].0 == by_hand128(a[i].0, b[i].0)), "{backend:?}");
+                let mut sums = a.clone();
+                backend.add_products128(&mut sums, &b, Block(u128::MAX));
+                let expected = |i: usize| a[i].0 ^ by_hand128(b[i].0, u128::MAX);
+                assert!((0..n).all(|i| sums[i].0 == expected(i)), "{backend:?}");
+                let mut products = low_a.clone();
+                backend.multiply_each64(&mut products, &low_b);
+                assert!((0..n).all(|i| products[i] == by_hand64(low_a[i], low_b[i])));
+                let mut sums = low_a.clone();
+                backend.add_products_gf64(&mut sums, &low_b, 7 << 61);
+                let expected = |i: usize| low_a[i] ^ by_hand64(low_b[i], 7 << 61);
+                assert!((0..n).all(|i| sums[i] == expected(i)), "{backend:?}");
+            }
+        }
+    }
+
+    #[test]
     fn inner_products_are_sums_of_products_at_every_length_around_a_vector() {
         let mut rng = StdRng::seed_from_u64(2);
         for n in 0..40 {

@@ -21,6 +21,7 @@ pub mod group;
 pub mod hash;
 pub mod matrix;
 pub mod packed;
+pub mod poly;
 pub mod secret;
 
 pub use binary::{BinaryVector, Words};

@@ -16,6 +16,8 @@ use crate::Block;
 /// Inputs that [`Backend::hash`] takes at a time.
 pub const HASH_LANES: usize = portable::blake3::LANES;
 
+pub(crate) use portable::transform::{self, Direction, Twiddles};
+
 pub use portable::blake3::{IV as HASH_IV, KEYED as HASH_KEYED};
 
 /// The environment variable that forces the portable backend when it is `1`.
@@ -113,9 +115,12 @@ impl Backend {
             Kind::Portable => {
                 portable::gf::add_products128(portable::clmul::multiply, sums, x, factor);
             }
-            // SAFETY: a backend of these kinds exists only where PCLMULQDQ was found.
+            // SAFETY: a backend of this kind exists only where PCLMULQDQ was found.
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 | Kind::Vaes => unsafe { x86_64::clmul::add_products128(sums, x, factor) },
+            Kind::Avx2 => unsafe { x86_64::clmul::add_products128(sums, x, factor) },
+            // SAFETY: a backend of this kind exists only where VPCLMULQDQ and AVX2 were found.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Vaes => unsafe { x86_64::clmul::add_products128_wide(sums, x, factor) },
         }
     }
 
@@ -128,6 +133,99 @@ impl Backend {
             // SAFETY: a backend of these kinds exists only where PCLMULQDQ was found.
             #[cfg(target_arch = "x86_64")]
             Kind::Avx2 | Kind::Vaes => unsafe { x86_64::clmul::add_products64(sums, x, factor) },
+        }
+    }
+
+    /// Adds `factor` times each of `x` to `sums`, all of GF(2^64), as far as both reach.
+    pub fn add_products_gf64(self, sums: &mut [u64], x: &[u64], factor: u64) {
+        match self.0 {
+            Kind::Portable => {
+                for (sum, x) in sums.iter_mut().zip(x) {
+                    *sum ^= portable::gf::multiply64(portable::clmul::multiply, *x, factor);
+                }
+            }
+            // SAFETY: a backend of these kinds exists only where PCLMULQDQ was found.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 | Kind::Vaes => unsafe { x86_64::clmul::add_products_gf64(sums, x, factor) },
+        }
+    }
+
+    /// Multiplies each of `values` by its factor in GF(2^128), as far as both reach.
+    pub fn multiply_each128(self, values: &mut [Block], factors: &[Block]) {
+        match self.0 {
+            Kind::Portable => {
+                portable::gf::multiply_each128(portable::clmul::multiply, values, factors);
+            }
+            // SAFETY: a backend of this kind exists only where PCLMULQDQ was found.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => unsafe { x86_64::clmul::multiply_each128(values, factors) },
+            // SAFETY: a backend of this kind exists only where VPCLMULQDQ and AVX2 were found.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Vaes => unsafe { x86_64::clmul::multiply_each128_wide(values, factors) },
+        }
+    }
+
+    /// Multiplies each of `values` by its factor in GF(2^64), as far as both reach.
+    pub fn multiply_each64(self, values: &mut [u64], factors: &[u64]) {
+        match self.0 {
+            Kind::Portable => {
+                portable::gf::multiply_each64(portable::clmul::multiply, values, factors);
+            }
+            // SAFETY: a backend of these kinds exists only where PCLMULQDQ was found.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 | Kind::Vaes => unsafe { x86_64::clmul::multiply_each64(values, factors) },
+        }
+    }
+
+    /// Transforms each node of 2^`log` elements of GF(2^128) on a domain or its coset; see
+    /// [`crate::poly`].
+    pub(crate) fn additive128(
+        self,
+        twiddles: &Twiddles<Block>,
+        values: &mut [Block],
+        log: usize,
+        coset: bool,
+        direction: Direction,
+    ) {
+        match self.0 {
+            Kind::Portable => {
+                let clmul = portable::clmul::multiply;
+                let multiply =
+                    |a: Block, b: Block| Block(portable::gf::multiply128(clmul, a.0, b.0));
+                transform::additive_by(multiply, twiddles, values, log, coset, direction);
+            }
+            // SAFETY: a backend of this kind exists only where PCLMULQDQ was found.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => unsafe {
+                x86_64::clmul::additive128(twiddles, values, log, coset, direction);
+            },
+            // SAFETY: a backend of this kind exists only where VPCLMULQDQ and AVX2 were found.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Vaes => unsafe {
+                x86_64::clmul::additive128_wide(twiddles, values, log, coset, direction);
+            },
+        }
+    }
+
+    /// As [`Backend::additive128`] for GF(2^64).
+    pub(crate) fn additive64(
+        self,
+        twiddles: &Twiddles<u64>,
+        values: &mut [u64],
+        log: usize,
+        coset: bool,
+        direction: Direction,
+    ) {
+        match self.0 {
+            Kind::Portable => {
+                let multiply = |a, b| portable::gf::multiply64(portable::clmul::multiply, a, b);
+                transform::additive_by(multiply, twiddles, values, log, coset, direction);
+            }
+            // SAFETY: a backend of these kinds exists only where PCLMULQDQ was found.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 | Kind::Vaes => unsafe {
+                x86_64::clmul::additive64(twiddles, values, log, coset, direction);
+            },
         }
     }
 

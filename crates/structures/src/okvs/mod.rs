@@ -31,6 +31,7 @@ pub mod depth_first;
 pub mod garbled_bloom;
 pub mod paxos;
 mod placed;
+pub mod polynomial;
 pub mod rr22;
 mod solve;
 

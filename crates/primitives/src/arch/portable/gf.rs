@@ -77,6 +77,22 @@ pub fn add_products64(
     }
 }
 
+/// Multiplies each of `values` by its factor, in GF(2^128).
+#[inline(always)]
+pub fn multiply_each128(clmul: impl Fn(u64, u64) -> u128, values: &mut [Block], factors: &[Block]) {
+    for (value, factor) in values.iter_mut().zip(factors) {
+        *value = Block(multiply128(&clmul, value.0, factor.0));
+    }
+}
+
+/// Multiplies each of `values` by its factor, in GF(2^64).
+#[inline(always)]
+pub fn multiply_each64(clmul: impl Fn(u64, u64) -> u128, values: &mut [u64], factors: &[u64]) {
+    for (value, factor) in values.iter_mut().zip(factors) {
+        *value = multiply64(&clmul, *value, *factor);
+    }
+}
+
 /// `low` + x^128 · `high` modulo x^128 + x^7 + x^2 + x + 1.
 #[inline(always)]
 pub fn reduce128(low: u128, high: u128) -> u128 {

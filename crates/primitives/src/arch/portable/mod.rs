@@ -4,4 +4,5 @@ pub mod aes;
 pub mod blake3;
 pub mod clmul;
 pub mod gf;
+pub mod transform;
 pub mod transpose;

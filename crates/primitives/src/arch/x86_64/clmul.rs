@@ -3,11 +3,15 @@
 
 use std::arch::x86_64::{
     __m128i, __m256i, _mm_clmulepi64_si128, _mm_cvtsi64_si128, _mm_xor_si128,
-    _mm256_castsi256_si128, _mm256_clmulepi64_epi128, _mm256_extracti128_si256, _mm256_loadu_si256,
-    _mm256_setzero_si256, _mm256_xor_si256,
+    _mm256_broadcastsi128_si256, _mm256_castsi256_si128, _mm256_clmulepi64_epi128,
+    _mm256_extracti128_si256, _mm256_loadu_si256, _mm256_set1_epi64x, _mm256_setzero_si256,
+    _mm256_slli_si256, _mm256_storeu_si256, _mm256_xor_si256,
 };
 
-use super::super::portable::gf;
+use super::super::portable::{
+    gf,
+    transform::{self, Direction, Twiddles},
+};
 use crate::Block;
 
 /// As [`gf::multiply64`].
@@ -75,6 +79,209 @@ pub unsafe fn inner_product128_wide(a: &[Block], b: &[Block]) -> Block {
     let [low, middle, high] = [low, middle, high].map(|sums| fold(sums));
     let pairs = gf::reduce128(low ^ middle << 64, high ^ middle >> 64);
     Block(pairs ^ gf::inner_product128(|a, b| clmul(a, b), rest_a, rest_b))
+}
+
+/// As [`gf::add_products128`], two products an instruction.
+///
+/// # Safety
+/// The processor must have VPCLMULQDQ, PCLMULQDQ and AVX2.
+#[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
+pub unsafe fn add_products128_wide(sums: &mut [Block], x: &[Block], factor: Block) {
+    let len = sums.len().min(x.len());
+    let (pairs, rest) = sums[..len].as_chunks_mut::<2>();
+    let (x, rest_x) = x[..len].as_chunks::<2>();
+    let factors = Factor::new(factor);
+    for (sum, x) in pairs.iter_mut().zip(x) {
+        let product = times(load(x), factors);
+        store(sum, _mm256_xor_si256(load(sum), product));
+    }
+    gf::add_products128(|a, b| clmul(a, b), rest, rest_x, factor);
+}
+
+/// As [`gf::multiply64`] for each element of `x`, added to `sums`.
+///
+/// # Safety
+/// The processor must have PCLMULQDQ.
+#[target_feature(enable = "pclmulqdq,sse2")]
+pub unsafe fn add_products_gf64(sums: &mut [u64], x: &[u64], factor: u64) {
+    for (sum, x) in sums.iter_mut().zip(x) {
+        *sum ^= gf::multiply64(|a, b| clmul(a, b), *x, factor);
+    }
+}
+
+/// As [`gf::multiply_each128`].
+///
+/// # Safety
+/// The processor must have PCLMULQDQ.
+#[target_feature(enable = "pclmulqdq,sse2")]
+pub unsafe fn multiply_each128(values: &mut [Block], factors: &[Block]) {
+    gf::multiply_each128(|a, b| clmul(a, b), values, factors);
+}
+
+/// As [`gf::multiply_each128`], two products an instruction.
+///
+/// # Safety
+/// The processor must have VPCLMULQDQ, PCLMULQDQ and AVX2.
+#[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
+pub unsafe fn multiply_each128_wide(values: &mut [Block], factors: &[Block]) {
+    let len = values.len().min(factors.len());
+    let (pairs, rest) = values[..len].as_chunks_mut::<2>();
+    let (factors, rest_factors) = factors[..len].as_chunks::<2>();
+    let modulus = _mm256_set1_epi64x(0x87);
+    for (pair, factor) in pairs.iter_mut().zip(factors) {
+        let (a, b) = (load(pair), load(factor));
+        let low = _mm256_clmulepi64_epi128::<0x00>(a, b);
+        let high = _mm256_clmulepi64_epi128::<0x11>(a, b);
+        let middle = _mm256_xor_si256(
+            _mm256_clmulepi64_epi128::<0x01>(a, b),
+            _mm256_clmulepi64_epi128::<0x10>(a, b),
+        );
+        // Words 3, 2, 1, 0 from the top: word 3 folds into 2 and 1, then word 2 into 1 and 0.
+        let folded = _mm256_clmulepi64_epi128::<0x01>(high, modulus);
+        let middle = _mm256_xor_si256(middle, folded);
+        let top = _mm256_xor_si256(_mm256_slli_si256::<8>(high), middle);
+        let folded = _mm256_clmulepi64_epi128::<0x01>(top, modulus);
+        let bottom = _mm256_xor_si256(low, _mm256_slli_si256::<8>(middle));
+        store(pair, _mm256_xor_si256(bottom, folded));
+    }
+    gf::multiply_each128(|a, b| clmul(a, b), rest, rest_factors);
+}
+
+/// As [`gf::multiply_each64`].
+///
+/// # Safety
+/// The processor must have PCLMULQDQ.
+#[target_feature(enable = "pclmulqdq,sse2")]
+pub unsafe fn multiply_each64(values: &mut [u64], factors: &[u64]) {
+    gf::multiply_each64(|a, b| clmul(a, b), values, factors);
+}
+
+/// As [`transform::additive_by`].
+///
+/// # Safety
+/// The processor must have PCLMULQDQ.
+#[target_feature(enable = "pclmulqdq,sse2")]
+pub unsafe fn additive128(
+    twiddles: &Twiddles<Block>,
+    values: &mut [Block],
+    log: usize,
+    coset: bool,
+    direction: Direction,
+) {
+    let multiply = |a: Block, b: Block| Block(gf::multiply128(|a, b| clmul(a, b), a.0, b.0));
+    transform::additive_by(multiply, twiddles, values, log, coset, direction);
+}
+
+/// As [`transform::additive_by`], two products an instruction.
+///
+/// # Safety
+/// The processor must have VPCLMULQDQ, PCLMULQDQ and AVX2.
+#[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
+pub unsafe fn additive128_wide(
+    twiddles: &Twiddles<Block>,
+    values: &mut [Block],
+    log: usize,
+    coset: bool,
+    direction: Direction,
+) {
+    // Closures, because functions that need instructions are not of the type of those that do not.
+    let split = |low: &mut [Block], high: &mut [Block], twiddle| split_wide(low, high, twiddle);
+    let join = |low: &mut [Block], high: &mut [Block], twiddle| join_wide(low, high, twiddle);
+    transform::additive(split, join, twiddles, values, log, coset, direction);
+}
+
+/// As [`transform::additive_by`].
+///
+/// # Safety
+/// The processor must have PCLMULQDQ.
+#[target_feature(enable = "pclmulqdq,sse2")]
+pub unsafe fn additive64(
+    twiddles: &Twiddles<u64>,
+    values: &mut [u64],
+    log: usize,
+    coset: bool,
+    direction: Direction,
+) {
+    let multiply = |a, b| gf::multiply64(|a, b| clmul(a, b), a, b);
+    transform::additive_by(multiply, twiddles, values, log, coset, direction);
+}
+
+/// As [`transform::split`]. Inlined into functions that have the instructions.
+#[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
+#[inline]
+fn split_wide(low: &mut [Block], high: &mut [Block], twiddle: Block) {
+    let (low_pairs, low_rest) = low.as_chunks_mut::<2>();
+    let (high_pairs, high_rest) = high.as_chunks_mut::<2>();
+    let twiddles = Factor::new(twiddle);
+    for (low, high) in low_pairs.iter_mut().zip(high_pairs) {
+        let b = load(high);
+        let a = _mm256_xor_si256(load(low), times(b, twiddles));
+        store(low, a);
+        store(high, _mm256_xor_si256(a, b));
+    }
+    let multiply = |a: Block, b: Block| Block(gf::multiply128(|a, b| clmul(a, b), a.0, b.0));
+    transform::split(multiply, low_rest, high_rest, twiddle);
+}
+
+/// As [`transform::join`]. Inlined into functions that have the instructions.
+#[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
+#[inline]
+fn join_wide(low: &mut [Block], high: &mut [Block], twiddle: Block) {
+    let (low_pairs, low_rest) = low.as_chunks_mut::<2>();
+    let (high_pairs, high_rest) = high.as_chunks_mut::<2>();
+    let twiddles = Factor::new(twiddle);
+    for (low, high) in low_pairs.iter_mut().zip(high_pairs) {
+        let a = load(low);
+        let b = _mm256_xor_si256(a, load(high));
+        store(low, _mm256_xor_si256(a, times(b, twiddles)));
+        store(high, b);
+    }
+    let multiply = |a: Block, b: Block| Block(gf::multiply128(|a, b| clmul(a, b), a.0, b.0));
+    transform::join(multiply, low_rest, high_rest, twiddle);
+}
+
+/// A factor of many products: itself, and times x^64, by which a product has 192 bits instead of 256
+/// before it is reduced.
+#[derive(Clone, Copy)]
+struct Factor {
+    itself: __m256i,
+    shifted: __m256i,
+    modulus: __m256i,
+}
+
+impl Factor {
+    #[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
+    #[inline]
+    fn new(factor: Block) -> Self {
+        let modulus = _mm256_set1_epi64x(0x87);
+        let itself = _mm256_broadcastsi128_si256(bytemuck::cast(factor));
+        let over = _mm256_clmulepi64_epi128::<0x01>(itself, modulus);
+        let shifted = _mm256_xor_si256(_mm256_slli_si256::<8>(itself), over);
+        Self { itself, shifted, modulus }
+    }
+}
+
+/// The products of a pair and a factor.
+#[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
+#[inline]
+fn times(x: __m256i, factor: Factor) -> __m256i {
+    let low = _mm256_xor_si256(
+        _mm256_clmulepi64_epi128::<0x00>(x, factor.itself),
+        _mm256_clmulepi64_epi128::<0x01>(x, factor.shifted),
+    );
+    let high = _mm256_xor_si256(
+        _mm256_clmulepi64_epi128::<0x10>(x, factor.itself),
+        _mm256_clmulepi64_epi128::<0x11>(x, factor.shifted),
+    );
+    let folded = _mm256_clmulepi64_epi128::<0x01>(high, factor.modulus);
+    _mm256_xor_si256(low, _mm256_xor_si256(_mm256_slli_si256::<8>(high), folded))
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn store(pair: &mut [Block; 2], values: __m256i) {
+    // SAFETY: the pair is 32 bytes, and the store needs no alignment.
+    unsafe { _mm256_storeu_si256(pair.as_mut_ptr().cast(), values) }
 }
 
 #[target_feature(enable = "avx2")]

@@ -1,0 +1,358 @@
+//! Domains on which polynomials are evaluated at once.
+//!
+//! The domain V_k has 2^k points and is the first half of V_(k+1); the other half is its coset. Its
+//! vanishing polynomial s_k has degree 2^k and leading coefficient 1, is 0 on V_k and the same constant
+//! on the coset; its highest power apart, it has no power above half its degree. Moving between
+//! coefficients, values on V_k and values on the coset takes O(k · 2^k) operations. That is all the rest
+//! of this module knows of a domain.
+//!
+//! **Over GF(2^64) and GF(2^128)**, V_k is the span of β_0 to β_(k−1) over GF(2), where β_0 = 1 and
+//! β_(i+1)² + β_(i+1) = β_i (Cantor 1989; Gao and Mateer 2010). There s_(k+1) = s_k² + s_k, and s_i
+//! maps β_j to β_(j−i), so that the twiddle of a block is the sum of the β that the bits of its number
+//! name. The transform is that of Lin, Chung and Han (FOCS 2014) in the basis of the products of s_i;
+//! between that and powers of x only additions are needed, because s_i has coefficients in GF(2), 2^w
+//! of them not zero where i has w bits that are 1.
+//!
+//! **Over the prime field**, V_k are the roots of x^(2^k) = 1, and s_k = x^(2^k) − 1 is −2 on the
+//! coset.
+
+use std::sync::LazyLock;
+
+use super::field::{Field, Fp64, Gf64};
+use crate::{
+    Block,
+    arch::{
+        Backend,
+        transform::{self, Direction, LAYERS, Twiddles},
+    },
+};
+
+/// The logarithm of the size of the largest domain.
+pub const MAX_LOG: usize = LAYERS;
+
+/// A field with domains. Slices that hold several nodes hold 2^k values for each, one after the
+/// other.
+pub trait Domains: Field {
+    /// What s_k is on the coset of V_k, for every k.
+    const ON_COSET: Self;
+
+    /// The inverse of [`Domains::ON_COSET`].
+    const ON_COSET_INVERSE: Self;
+
+    /// Turns the coefficients of a polynomial, as many as V_k has points, into its values on V_k.
+    fn to_values(polynomial: &mut [Self]);
+
+    /// The inverse of [`Domains::to_values`].
+    fn to_coefficients(values: &mut [Self]);
+
+    /// Turns the values on V_k of polynomials of degree below 2^k into those on the coset.
+    fn to_coset(values: &mut [Self], k: usize);
+
+    /// The inverse of [`Domains::to_coset`].
+    fn from_coset(values: &mut [Self], k: usize);
+}
+
+/// The k of the domain that has as many points as there are elements.
+///
+/// # Panics
+/// If there is no such domain.
+fn log_of<T>(elements: &[T]) -> usize {
+    assert!(elements.len().is_power_of_two(), "a domain has a power of two of points");
+    let log = elements.len().ilog2() as usize;
+    assert!(log <= MAX_LOG, "a domain has at most 2^{MAX_LOG} points");
+    log
+}
+
+impl Domains for Block {
+    const ON_COSET: Self = Self(1);
+    const ON_COSET_INVERSE: Self = Self(1);
+
+    fn to_values(polynomial: &mut [Self]) {
+        cantor::to_domain_basis(polynomial);
+        additive128(polynomial, log_of(polynomial), false, Direction::Forward);
+    }
+
+    fn to_coefficients(values: &mut [Self]) {
+        additive128(values, log_of(values), false, Direction::Backward);
+        cantor::from_domain_basis(values);
+    }
+
+    fn to_coset(values: &mut [Self], k: usize) {
+        additive128(values, k, false, Direction::Backward);
+        additive128(values, k, true, Direction::Forward);
+    }
+
+    fn from_coset(values: &mut [Self], k: usize) {
+        additive128(values, k, true, Direction::Backward);
+        additive128(values, k, false, Direction::Forward);
+    }
+}
+
+fn additive128(values: &mut [Block], log: usize, coset: bool, direction: Direction) {
+    static TWIDDLES: LazyLock<Twiddles<Block>> =
+        LazyLock::new(|| cantor::twiddles(128, |i| Block(1 << i), |x| x));
+    Backend::current().additive128(&TWIDDLES, values, log, coset, direction);
+}
+
+impl Domains for Gf64 {
+    const ON_COSET: Self = Self(1);
+    const ON_COSET_INVERSE: Self = Self(1);
+
+    fn to_values(polynomial: &mut [Self]) {
+        cantor::to_domain_basis(polynomial);
+        additive64(polynomial, log_of(polynomial), false, Direction::Forward);
+    }
+
+    fn to_coefficients(values: &mut [Self]) {
+        additive64(values, log_of(values), false, Direction::Backward);
+        cantor::from_domain_basis(values);
+    }
+
+    fn to_coset(values: &mut [Self], k: usize) {
+        additive64(values, k, false, Direction::Backward);
+        additive64(values, k, true, Direction::Forward);
+    }
+
+    fn from_coset(values: &mut [Self], k: usize) {
+        additive64(values, k, true, Direction::Backward);
+        additive64(values, k, false, Direction::Forward);
+    }
+}
+
+fn additive64(values: &mut [Gf64], log: usize, coset: bool, direction: Direction) {
+    static TWIDDLES: LazyLock<Twiddles<u64>> =
+        LazyLock::new(|| cantor::twiddles(64, |i| Gf64(1 << i), |x| x.0));
+    let values = bytemuck::cast_slice_mut(values);
+    Backend::current().additive64(&TWIDDLES, values, log, coset, direction);
+}
+
+impl Domains for Fp64 {
+    const ON_COSET: Self = Self::new(Self::P - 2);
+    // (p − 1) / 2 times −2 is 1 − p.
+    const ON_COSET_INVERSE: Self = Self::new((Self::P - 1) / 2);
+
+    fn to_values(polynomial: &mut [Self]) {
+        roots_forward(polynomial, log_of(polynomial), false);
+    }
+
+    fn to_coefficients(values: &mut [Self]) {
+        roots_backward(values, log_of(values), false);
+    }
+
+    fn to_coset(values: &mut [Self], k: usize) {
+        roots_backward(values, k, false);
+        roots_forward(values, k, true);
+    }
+
+    fn from_coset(values: &mut [Self], k: usize) {
+        roots_backward(values, k, true);
+        roots_forward(values, k, false);
+    }
+}
+
+fn roots_forward(values: &mut [Fp64], log: usize, coset: bool) {
+    static TWIDDLES: LazyLock<Twiddles<Fp64>> = LazyLock::new(|| root_twiddles(false));
+    let butterfly = |low: &mut [Fp64], high: &mut [Fp64], twiddle: Fp64| {
+        for (low, high) in low.iter_mut().zip(high) {
+            let (a, b) = (*low, high.multiply(twiddle));
+            (*low, *high) = (a.add(b), a.subtract(b));
+        }
+    };
+    transform::forward(&TWIDDLES, values, log, coset, Fp64::multiply, butterfly);
+}
+
+fn roots_backward(values: &mut [Fp64], log: usize, coset: bool) {
+    static TWIDDLES: LazyLock<Twiddles<Fp64>> = LazyLock::new(|| root_twiddles(true));
+    let butterfly = |low: &mut [Fp64], high: &mut [Fp64], twiddle: Fp64| {
+        for (low, high) in low.iter_mut().zip(high) {
+            let (a, b) = (*low, *high);
+            (*low, *high) = (a.add(b).half(), a.subtract(b).half().multiply(twiddle));
+        }
+    };
+    transform::backward(&TWIDDLES, values, log, coset, Fp64::multiply, butterfly);
+}
+
+/// Block c, whose bits are c_0, c_1 and so on, has the root of unity with the exponent Σ c_i / 2^(i+2)
+/// of a full turn, or its inverse.
+fn root_twiddles(inverse: bool) -> Twiddles<Fp64> {
+    /// Has no square root: generates the group.
+    const GENERATOR: Fp64 = Fp64::new(7);
+    let part = |log: usize| {
+        let root = GENERATOR.power((Fp64::P - 1) >> log);
+        if inverse { root.invert() } else { root }
+    };
+    let powers: [Fp64; LAYERS] = std::array::from_fn(|i| part(i + 2));
+    let lower = |i: usize| powers[..i].iter().fold(Fp64::ONE, |product, x| product.multiply(*x));
+    let steps = std::array::from_fn(|i| powers[i].multiply(lower(i).invert()));
+    Twiddles { first: Fp64::ONE, powers, steps }
+}
+
+/// The domains of fields of characteristic 2.
+mod cantor {
+    use super::{Field, LAYERS, Twiddles};
+
+    /// Block c, whose bits are c_0, c_1 and so on, has Σ c_i β_(i+1).
+    pub fn twiddles<F: Field, T>(
+        bits: u32,
+        element: impl Fn(u32) -> F,
+        inner: impl Fn(F) -> T,
+    ) -> Twiddles<T> {
+        let basis = basis(bits, element);
+        let powers: [F; LAYERS] = std::array::from_fn(|i| basis[i + 1]);
+        let sum = |i: usize| powers[..=i].iter().fold(F::ZERO, |sum, x| sum.add(*x));
+        Twiddles {
+            first: inner(F::ZERO),
+            powers: powers.map(&inner),
+            steps: std::array::from_fn(sum).map(&inner),
+        }
+    }
+
+    /// β_0 to β_LAYERS, in a field with a basis of `bits` elements over GF(2), a power of two above
+    /// LAYERS.
+    pub fn basis<F: Field>(bits: u32, element: impl Fn(u32) -> F) -> Vec<F> {
+        let square = |x: F| x.multiply(x);
+        let trace = |x: F| {
+            let powers = std::iter::successors(Some(x), |x| Some(square(*x)));
+            powers.take(bits as usize).fold(F::ZERO, F::add)
+        };
+        let mut elements = (0..bits).map(element);
+        let unit = elements.find(|x| trace(*x) == F::ONE).expect("the trace is not 0 everywhere");
+        // With the trace of u equal to 1 and that of c equal to 0, z² + z = c has the solution
+        // z = Σ_i (Σ_(j > i) u^(2^j)) c^(2^i).
+        let root = |c: F| {
+            let (mut tail, mut power_of_u) = (F::ONE, unit);
+            let (mut sum, mut power_of_c) = (F::ZERO, c);
+            for _ in 1..bits {
+                tail = tail.add(power_of_u);
+                sum = sum.add(tail.multiply(power_of_c));
+                power_of_u = square(power_of_u);
+                power_of_c = square(power_of_c);
+            }
+            sum
+        };
+        std::iter::successors(Some(F::ONE), |beta| Some(root(*beta))).take(LAYERS + 1).collect()
+    }
+
+    /// The exponents of x in s_i without the highest, 2^i: all 2^j where C(i, j) is odd.
+    fn exponents(i: usize) -> impl Iterator<Item = usize> + Clone {
+        (0..i).filter(move |j| j & !i == 0).map(|j| 1 << j)
+    }
+
+    /// From powers of x to products of s_i: divides by s_i, from the largest to s_0 = x.
+    pub fn to_domain_basis<F: Field>(polynomial: &mut [F]) {
+        for i in (1..polynomial.len().ilog2() as usize).rev() {
+            for block in polynomial.chunks_exact_mut(2 << i) {
+                // The quotient's upper half is there; its lower half is once that is taken away.
+                add_multiple(block, i, 1);
+                add_multiple(block, i, 0);
+            }
+        }
+    }
+
+    /// The inverse of [`to_domain_basis`], step by step.
+    pub fn from_domain_basis<F: Field>(polynomial: &mut [F]) {
+        for i in 1..polynomial.len().ilog2() as usize {
+            for block in polynomial.chunks_exact_mut(2 << i) {
+                add_multiple(block, i, 0);
+                add_multiple(block, i, 1);
+            }
+        }
+    }
+
+    /// Adds s_i without its highest power, times one half of the 2^i upper coefficients, to a block. No
+    /// coefficient is both read and written, because exponents are at most half of 2^i.
+    fn add_multiple<F: Field>(block: &mut [F], i: usize, half: usize) {
+        let size = 1 << i >> 1;
+        let (written, read) = block.split_at_mut((2 + half) * size);
+        for exponent in exponents(i) {
+            F::add_each(&mut written[half * size + exponent..][..size], &read[..size]);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{SeedableRng, rngs::StdRng};
+
+    use super::*;
+    use crate::poly::quadratic::evaluate;
+
+    fn random<F: Field>(n: usize) -> Vec<F> {
+        let mut rng = StdRng::seed_from_u64(n as u64);
+        (0..n).map(|_| F::random(&mut rng)).collect()
+    }
+
+    /// The points of V_k, in order: the values of x.
+    fn points<F: Domains>(k: usize) -> Vec<F> {
+        let mut points = vec![F::ZERO; 1 << k];
+        points[1] = F::ONE;
+        F::to_values(&mut points);
+        points
+    }
+
+    fn domains_are_what_they_say<F: Domains>() {
+        let all = points::<F>(10);
+        for k in 0..10 {
+            let size = 1 << k;
+            let (domain, rest) = all.split_at(size);
+            assert!(k == 0 || points::<F>(k) == domain);
+            // The vanishing polynomial, on the coset.
+            for x in &rest[..size] {
+                let product = domain.iter().fold(F::ONE, |p, point| p.multiply(x.subtract(*point)));
+                assert!(product == F::ON_COSET, "{k}");
+            }
+            assert!(F::ON_COSET.multiply(F::ON_COSET_INVERSE) == F::ONE);
+            let polynomial = random::<F>(size);
+            let mut values = polynomial.clone();
+            F::to_values(&mut values);
+            assert!(values == evaluate(&polynomial, domain), "{k}");
+            // Two nodes side by side.
+            let mut moved = [values.clone(), values.clone()].concat();
+            F::to_coset(&mut moved, k);
+            let expected = evaluate(&polynomial, &rest[..size]);
+            assert!(moved == [expected.clone(), expected].concat(), "{k}");
+            F::from_coset(&mut moved, k);
+            assert!(moved[size..] == values, "{k}");
+            F::to_coefficients(&mut values);
+            assert!(values == polynomial, "{k}");
+        }
+    }
+
+    #[test]
+    fn domains_are_what_they_say_in_each_field() {
+        domains_are_what_they_say::<Block>();
+        domains_are_what_they_say::<Gf64>();
+        domains_are_what_they_say::<Fp64>();
+    }
+
+    #[test]
+    fn the_basis_is_cantors() {
+        let basis = cantor::basis(128, |i| Block(1 << i));
+        assert_eq!(basis[0], Block(1));
+        assert!(basis.array_windows().all(|[a, b]| b.multiply(*b) ^ *b == *a));
+        let basis = cantor::basis(64, |i| Gf64(1 << i));
+        assert!(basis.array_windows().all(|[a, b]| b.multiply(*b).add(*b) == *a));
+    }
+
+    #[test]
+    fn backends_transform_alike() {
+        for log in 0..8 {
+            for coset in [false, true] {
+                for direction in [Direction::Forward, Direction::Backward] {
+                    let wide = cantor::twiddles(128, |i| Block(1 << i), |x| x);
+                    let narrow = cantor::twiddles(64, |i| Gf64(1 << i), |x| x.0);
+                    let values = random::<Block>(3 << log);
+                    let halves: Vec<u64> = values.iter().map(|value| value.low()).collect();
+                    let results = Backend::available().into_iter().map(|backend| {
+                        let (mut values, mut halves) = (values.clone(), halves.clone());
+                        backend.additive128(&wide, &mut values, log, coset, direction);
+                        backend.additive64(&narrow, &mut halves, log, coset, direction);
+                        (values, halves)
+                    });
+                    let results: Vec<_> = results.collect();
+                    assert!(results.array_windows().all(|[a, b]| a == b), "{log}");
+                }
+            }
+        }
+    }
+}

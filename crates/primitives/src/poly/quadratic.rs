@@ -1,0 +1,106 @@
+//! Evaluation and interpolation in a number of operations that grows as the square: the quickest for a
+//! few points, and the oracle for the others.
+
+use super::{
+    DuplicatePoint,
+    field::{Field, invert_all},
+};
+
+/// Points evaluated side by side, so that one product need not wait for the other.
+const LANES: usize = 16;
+
+/// The values of a polynomial at points, by Horner's rule.
+pub fn evaluate<F: Field>(polynomial: &[F], points: &[F]) -> Vec<F> {
+    let mut values = vec![F::ZERO; points.len()];
+    for (values, points) in values.chunks_mut(LANES).zip(points.chunks(LANES)) {
+        for coefficient in polynomial.iter().rev() {
+            F::multiply_each(values, points);
+            values.iter_mut().for_each(|value| *value = value.add(*coefficient));
+        }
+    }
+    values
+}
+
+/// The polynomial with as many coefficients as points that takes the values there, in Newton's form:
+/// 3/2 n² products.
+///
+/// # Errors
+/// If two points are equal.
+///
+/// # Panics
+/// If there are not as many values as points.
+pub fn newton<F: Field>(points: &[F], values: &[F]) -> Result<Vec<F>, DuplicatePoint> {
+    assert_eq!(points.len(), values.len(), "a value for each point");
+    // At each point that is still to come: what is missing of its value, and Π (x − x_i) over the
+    // points so far.
+    let mut missing = values.to_vec();
+    let mut product = vec![F::ONE; points.len()];
+    let mut factors = points.to_vec();
+    let mut divided = Vec::with_capacity(points.len());
+    for (k, point) in points.iter().enumerate() {
+        if product[k] == F::ZERO {
+            return Err(DuplicatePoint);
+        }
+        let quotient = missing[k].multiply(product[k].invert());
+        divided.push(quotient);
+        let rest = k + 1..points.len();
+        let minus = F::ZERO.subtract(quotient);
+        F::add_products(&mut missing[rest.clone()], &product[rest.clone()], minus);
+        let others = factors[rest.clone()].iter_mut().zip(&points[rest.clone()]);
+        others.for_each(|(factor, other)| *factor = other.subtract(*point));
+        F::multiply_each(&mut product[rest.clone()], &factors[rest]);
+    }
+    Ok(expand(points, &divided))
+}
+
+/// The coefficients of Σ_k d_k Π_(i<k) (x − x_i).
+fn expand<F: Field>(points: &[F], divided: &[F]) -> Vec<F> {
+    // The polynomial so far stands at the end; moving its start by one multiplies it by x.
+    let mut polynomial = vec![F::ZERO; divided.len()];
+    let mut before = Vec::with_capacity(divided.len());
+    for (k, (point, quotient)) in points.iter().zip(divided).enumerate().rev() {
+        before.clear();
+        before.extend_from_slice(&polynomial[k + 1..]);
+        polynomial[k] = *quotient;
+        F::add_products(&mut polynomial[k..], &before, F::ZERO.subtract(*point));
+    }
+    polynomial
+}
+
+/// As [`newton`], as the sum of Lagrange's polynomials: 3 n² products.
+///
+/// # Errors
+/// If two points are equal.
+///
+/// # Panics
+/// If there are not as many values as points.
+pub fn lagrange<F: Field>(points: &[F], values: &[F]) -> Result<Vec<F>, DuplicatePoint> {
+    assert_eq!(points.len(), values.len(), "a value for each point");
+    let nodal = nodal(points);
+    let at_points = evaluate(&derivative(&nodal), points);
+    let weights = invert_all(&at_points).ok_or(DuplicatePoint)?;
+    let mut polynomial = vec![F::ZERO; points.len()];
+    let mut quotient = vec![F::ZERO; points.len()];
+    for ((point, value), weight) in points.iter().zip(values).zip(weights) {
+        let mut carried = F::ZERO;
+        for (slot, coefficient) in quotient.iter_mut().zip(&nodal[1..]).rev() {
+            carried = coefficient.add(carried.multiply(*point));
+            *slot = carried;
+        }
+        F::add_products(&mut polynomial, &quotient, value.multiply(weight));
+    }
+    Ok(polynomial)
+}
+
+/// Π (x − x_i).
+fn nodal<F: Field>(points: &[F]) -> Vec<F> {
+    let mut divided = vec![F::ZERO; points.len()];
+    divided.push(F::ONE);
+    // The last factor of the last product is not in it.
+    expand(&[points, &[F::ZERO]].concat(), &divided)
+}
+
+/// The formal derivative.
+pub fn derivative<F: Field>(polynomial: &[F]) -> Vec<F> {
+    (1..).zip(polynomial.iter().skip(1)).map(|(i, coefficient)| coefficient.times(i)).collect()
+}

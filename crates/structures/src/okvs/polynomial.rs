@@ -1,0 +1,129 @@
+//! A polynomial as a store: the one of degree below n through n keys and values, which has no column
+//! more than keys and never fails (RS21 §2, LIANG §2.3). In several clusters, the mega-bins of Pinkas,
+//! Schneider, Tkachenko and Yanai (EUROCRYPT 2019, "PSTY19"), one polynomial each, padded to the load
+//! that no bin exceeds.
+//!
+//! Keys and values are elements of GF(2^128), and a key's row holds the powers of the key itself: the
+//! seed only chooses clusters. Equal keys are refused even where their values agree.
+//!
+//! Where a cluster has fewer keys than columns, filling adds to the polynomial F that the columns hold
+//! the one of least degree that mends the values: for uniform F, each solution has the same
+//! probability. Not constant time, which keys that are hashes of one's own items do not need.
+
+use vesica_params::{
+    okvs::{DensePart, Shape},
+    simple,
+};
+use vesica_primitives::{
+    Block,
+    aes::{Aes128, CorrelationRobust},
+    poly::{self, DuplicatePoint, Interpolator},
+};
+
+use super::{
+    BATCH, Codec, Error, Okvs, PlacedKeys,
+    rr22::{hashes, take},
+};
+
+/// The shape for `n` keys in bins of about `target`, none of which gets more keys than it takes but with
+/// probability at most 2^-λ (exact union bound). `usize::MAX` gives a single polynomial with n
+/// coefficients, which takes n log² n steps; ln n is PSTY19's target, with which steps grow as n log n
+/// and columns to about three times the keys.
+pub fn shape(n: usize, target: usize, lambda: u32) -> Shape {
+    let clusters = n.div_ceil(target).max(1);
+    let capacity = simple::max_load(n, clusters, lambda);
+    // A cluster has a column even where there is no key.
+    let dense = capacity.max(1);
+    Shape { clusters, capacity, weight: 0, sparse: 0, dense, dense_part: DensePart::Field }
+}
+
+/// A store for some shape and seed.
+pub struct Polynomial {
+    shape: Shape,
+    cluster_hash: CorrelationRobust,
+}
+
+/// Room for solving: what many keys of a cluster are interpolated with.
+#[derive(Default)]
+pub struct Workspace(Option<Interpolator<Block>>);
+
+impl Polynomial {
+    /// The shape.
+    pub fn shape(&self) -> Shape {
+        self.shape
+    }
+}
+
+impl From<DuplicatePoint> for Error {
+    fn from(_: DuplicatePoint) -> Self {
+        Self::NoSolution
+    }
+}
+
+impl Okvs for Polynomial {
+    type Workspace = Workspace;
+
+    fn new(shape: Shape, seed: Block) -> Self {
+        assert!(shape.dense_part == DensePart::Field, "coefficients of GF(2^128)");
+        assert_eq!((shape.weight, shape.sparse), (0, 0), "no sparse columns");
+        assert!(shape.clusters > 0 && shape.dense >= shape.capacity.max(1), "columns for all keys");
+        assert!(shape.clusters < 1 << 32, "clusters have 32-bit numbers");
+        Self {
+            shape,
+            cluster_hash: CorrelationRobust::new(Aes128::new(seed).encrypt_block(Block(0))),
+        }
+    }
+
+    fn clusters(&self) -> usize {
+        self.shape.clusters
+    }
+
+    fn cluster_columns(&self) -> usize {
+        self.shape.dense
+    }
+
+    fn place(&self, keys: &[Block]) -> PlacedKeys {
+        PlacedKeys::new(keys, self.shape.clusters, |keys| -> [u32; BATCH] {
+            hashes(&self.cluster_hash, keys).map(|mut hash| take(&mut hash.0, self.shape.clusters))
+        })
+    }
+
+    fn solve_cluster(&self, keys: &[Block], workspace: &mut Workspace) -> Result<(), Error> {
+        if keys.len() > self.shape.capacity {
+            return Err(Error::Overflow);
+        }
+        // Few keys are interpolated at once when they are filled, and refused then if two are equal.
+        let many = keys.len() > poly::INTERPOLATED_QUADRATICALLY;
+        workspace.0 = many.then(|| Interpolator::new(keys)).transpose()?;
+        Ok(())
+    }
+}
+
+impl Codec<Block> for Polynomial {
+    fn fill_cluster(
+        &self,
+        keys: &[Block],
+        values: &[Block],
+        columns: &mut [Block],
+        workspace: &Workspace,
+    ) -> Result<(), Error> {
+        let mut missing = values.to_vec();
+        if columns.iter().any(|column| *column != Block::ZERO) {
+            let before = match &workspace.0 {
+                Some(ready) => ready.evaluate(columns),
+                None => poly::evaluate(columns, keys),
+            };
+            missing.iter_mut().zip(before).for_each(|(value, x)| *value ^= x);
+        }
+        let mending = match &workspace.0 {
+            Some(ready) => ready.interpolate(&missing),
+            None => poly::interpolate(keys, &missing)?,
+        };
+        columns.iter_mut().zip(mending).for_each(|(column, x)| *column ^= x);
+        Ok(())
+    }
+
+    fn decode_cluster(&self, keys: &[Block], columns: &[Block], values: &mut [Block]) {
+        values.copy_from_slice(&poly::evaluate(columns, keys));
+    }
+}

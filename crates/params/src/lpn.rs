@@ -38,6 +38,11 @@ pub const CONSERVATIVE: Lpn = lpn(21, 11, 768);
 /// Then [`Lpn::blocks_needed`] does not apply: nothing is drawn but places, and a linear test has bias
 /// (1 − 2δ)^t. That each block adds up to 1 is public: t equations beside the k in 2k unknowns that a
 /// compressed vector is anyway.
+///
+/// A sender that may guess sets of places and is caught otherwise gains more by a guess here than it
+/// costs: with all 368 blocks guessed to miss a word of least weight, it would tell the vector from random
+/// with probability 0.89^368, about 2^-62, if it had such a word. That is below 2^-λ, and no way to find such
+/// a word is known.
 pub const BITS: Lpn = lpn(7, 11, 368);
 
 const fn lpn(weight: usize, distance_percent: u32, blocks: usize) -> Lpn {

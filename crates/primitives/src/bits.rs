@@ -70,11 +70,20 @@ impl Bits {
 
 impl FromIterator<bool> for Bits {
     fn from_iter<I: IntoIterator<Item = bool>>(bits: I) -> Self {
-        let bits: Vec<bool> = bits.into_iter().collect();
-        let mut packed = Self::zeros(bits.len());
-        for (i, bit) in bits.into_iter().enumerate() {
-            packed.set(i, bit.into());
+        let bits = bits.into_iter();
+        let mut packed = Self::zeros(bits.size_hint().0);
+        packed.len = 0;
+        for bit in bits {
+            if packed.len / 128 == packed.blocks.len() {
+                // By hand, so that what is left behind is wiped.
+                let mut longer = vec![Block::ZERO; 2 * packed.blocks.len() + 1];
+                longer[..packed.blocks.len()].copy_from_slice(&packed.blocks);
+                std::mem::replace(&mut packed.blocks, longer).zeroize();
+            }
+            packed.len += 1;
+            packed.set(packed.len - 1, bit.into());
         }
+        packed.blocks.truncate(packed.len.div_ceil(128));
         packed
     }
 }

@@ -25,7 +25,7 @@ use rand::CryptoRng;
 use vesica_net::{Channel, Result};
 use vesica_params::{Adversary, lpn::Lpn};
 use vesica_primitives::{Bits, Block, Delta};
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::flips;
 use crate::{
@@ -109,7 +109,7 @@ impl<C: CotSender> Sender<C> {
         let trees = noise.fill(out, &shares, channel, &mut self.rng)?;
         // 5.
         if let Some(mask) = mask {
-            check::prove(*delta, &trees, mask[0], channel)?;
+            check::prove(*delta, &trees, mask[0], channel).inspect_err(|_| out.zeroize())?;
         }
         out.iter_mut().for_each(|q| *q = Block(q.0 & !1));
         Ok(())
@@ -184,14 +184,14 @@ impl<C: CotReceiver> Receiver<C> {
         let keep = |i: usize, leaves: &[Block], out: &mut [Block]| {
             out.copy_from_slice(leaves);
             mark(out, places[i]);
-            mask.as_ref().map(|_| polynomial.of_block(leaves))
+            mask.as_ref().map_or(Block::ZERO, |_| polynomial.of_block(leaves))
         };
         let blocks = noise.fill(out, &shares, keep, channel)?;
         // 5.
         if let Some(mask) = mask {
             let ones = vec![Block(1); dimensions.blocks];
-            let blocks: Vec<Block> = blocks.into_iter().flatten().collect();
-            check::verify(&polynomial, &blocks, &places, &ones, &mask, channel)?;
+            check::verify(&polynomial, &blocks, &places, &ones, &mask, channel)
+                .inspect_err(|_| out.zeroize())?;
         }
         Ok(lowest_bits(out))
     }

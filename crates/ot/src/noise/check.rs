@@ -1,8 +1,9 @@
 //! The check that S made its leaves and corrections from one w and one Δ, whatever R's places are
 //! (Weng, Yang, Katz and Wang, S&P 2021, Figure 7, there for one block at a time).
 //!
-//! Before, S has Q* and R has T* = Q* + y*·Δ for a random y* of R, by correlated OT and used for
-//! nothing else. Then, when S's leaves and corrections have been received:
+//! Before, S has Q* and R has T* = Q* + y*·Δ for a random y* of R, used for nothing else: by correlated OT,
+//! or as an entry of a VOLE that was checked before, where y* is pseudo-random under the same assumption as
+//! all else. What R's noise bears in guesses is one budget for all VOLEs of a run. Then, when S's leaves and corrections have been received:
 //!
 //! 1. R draws χ of GF(2^128) and takes x = Σ y_i·χ^j over the entries j of its noise that are not 0.
 //!    R → S: χ and x + y*. R may draw χ before, for what it makes of leaves while it has them, as long
@@ -46,7 +47,7 @@ use vesica_primitives::{
     Block,
     gf::{inner_product128, multiply128},
 };
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 use crate::{Bytes, Wiped, pprf};
 
@@ -102,25 +103,29 @@ pub fn prove(
     let mut challenge = [Block::ZERO; 2];
     channel.recv_slice(CHALLENGE, &mut challenge)?;
     // 2.
-    let value = answer(delta, trees, mask, challenge);
-    channel.send(ANSWER, digest(challenge[0], value).as_bytes())?;
+    let value = Zeroizing::new(answer(delta, trees, mask, challenge, || channel.busy())?);
+    channel.send(ANSWER, digest(challenge[0], *value).as_bytes())?;
     channel.flush()
 }
 
-/// What S's answer is the hash of.
+/// What S's answer is the hash of. Calls `step` for each piece, for this takes a while.
 fn answer(
     delta: Block,
     trees: &[pprf::Trees<'_>],
     mask: Block,
     [chi, masked]: [Block; 2],
-) -> Block {
+    mut step: impl FnMut() -> Result<()>,
+) -> Result<Block> {
     let shape = trees[0].shape();
     let polynomial = Polynomial::new(chi, shape.leaves());
     let mut leaves = Wiped::zeros(shape.total());
-    let of_block = |_, leaves: &[Block]| polynomial.of_block(leaves);
-    let blocks = trees.iter().flat_map(|trees| trees.again(&mut leaves, of_block));
-    let blocks: Vec<Block> = blocks.collect();
-    polynomial.of_all(&blocks) ^ mask ^ multiply128(masked, delta)
+    let mut blocks = Zeroizing::new(Vec::with_capacity(trees.len() * shape.trees()));
+    for trees in trees {
+        let of_block = |_, leaves: &[Block]| polynomial.of_block(leaves);
+        blocks.extend_from_slice(&Zeroizing::new(trees.again(&mut leaves, of_block)));
+        step()?;
+    }
+    Ok(polynomial.of_all(&blocks) ^ mask ^ multiply128(masked, delta))
 }
 
 /// What R knows of the mask: T* = Q* + y*·Δ.
@@ -129,6 +134,13 @@ pub struct Mask {
     pub value: Block,
     /// T*.
     pub share: Block,
+}
+
+impl Drop for Mask {
+    fn drop(&mut self) {
+        self.value.zeroize();
+        self.share.zeroize();
+    }
 }
 
 /// R's side, with noise of `values` at `places`, where `blocks` are the values of the polynomial for each
@@ -147,7 +159,7 @@ pub fn verify(
     // 1.
     let chi = polynomial.chi();
     let noise = sparse_polynomial(polynomial.powers.len(), places, values, chi);
-    channel.send_slice(CHALLENGE, &[chi, noise ^ mask.value])?;
+    channel.send_slice(CHALLENGE, &[chi, *Zeroizing::new(noise) ^ mask.value])?;
     channel.flush()?;
     // 2.
     let mut answer = [0; 32];
@@ -294,7 +306,7 @@ mod tests {
             Lie::Mask => mask.0 ^= 1 << 127,
             _ => {}
         }
-        let mut value = answer(delta, &[grown], mask, challenge);
+        let mut value = answer(delta, &[grown], mask, challenge, || Ok(())).unwrap();
         if let Lie::Correction { block, difference, guess: Some(guess) } = lie {
             let power = powers(challenge[0], trees.total())[block * dimensions.block + guess];
             value ^= multiply128(power, *difference);

@@ -28,7 +28,7 @@ use rayon::prelude::*;
 use vesica_net::{Channel, Result};
 use vesica_params::lpn::Lpn;
 use vesica_primitives::{BinaryVector, Block, block::add_to, code::ExpandConvolute};
-use zeroize::{DefaultIsZeroes, Zeroizing};
+use zeroize::{DefaultIsZeroes, Zeroize, Zeroizing};
 
 use crate::{
     CotReceiver, CotSender, Wiped,
@@ -211,16 +211,17 @@ impl<'a> Receiver<'a> {
     /// Steps 2 and 3, where `shares` are the Q_i + y_i·Δ: fills `out` with w + e·Δ, compressed. Before,
     /// `keep(i, leaves, kept)` puts into `kept` what it makes of block i. Returns what else that makes of each
     /// block.
-    pub fn fill<V: DefaultIsZeroes + BinaryVector, T: Send>(
+    pub fn fill<V: DefaultIsZeroes + BinaryVector, T: Send + Copy + Zeroize>(
         &self,
         out: &mut [V],
         shares: &[Block],
         keep: impl Fn(usize, &[Block], &mut [V]) -> T + Sync,
         channel: &mut Channel,
-    ) -> Result<Vec<T>> {
-        let mut made = Vec::with_capacity(self.dimensions.blocks);
+    ) -> Result<Zeroizing<Vec<T>>> {
+        let mut made = Zeroizing::new(Vec::with_capacity(self.dimensions.blocks));
         self.dimensions.compress(out, |piece, leaves| {
-            made.extend(self.grow(piece, leaves, shares, &keep, channel)?);
+            let of_piece = Zeroizing::new(self.grow(piece, leaves, shares, &keep, channel)?);
+            made.extend_from_slice(&of_piece);
             Ok(())
         })?;
         Ok(made)

@@ -79,6 +79,11 @@ impl Shape {
         self.trees * self.depth()
     }
 
+    /// How many trees there are.
+    pub const fn trees(self) -> usize {
+        self.trees
+    }
+
     /// Leaves of a tree.
     pub const fn leaves(self) -> usize {
         self.leaves

@@ -11,8 +11,8 @@
 //! probability. Not constant time, which keys that are hashes of one's own items do not need.
 
 use vesica_params::{
-    okvs::{DensePart, Shape},
-    simple,
+    bins::simple,
+    okvs::{DensePart, Shape, SparsePart},
 };
 use vesica_primitives::{
     Block,
@@ -34,7 +34,8 @@ pub fn shape(n: usize, target: usize, lambda: u32) -> Shape {
     let capacity = simple::max_load(n, clusters, lambda);
     // A cluster has a column even where there is no key.
     let dense = capacity.max(1);
-    Shape { clusters, capacity, weight: 0, sparse: 0, dense, dense_part: DensePart::Field }
+    let (sparse_part, dense_part) = (SparsePart::Scattered, DensePart::Field);
+    Shape { clusters, capacity, weight: 0, sparse: 0, sparse_part, dense, dense_part }
 }
 
 /// A store for some shape and seed.

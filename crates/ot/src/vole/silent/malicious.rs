@@ -193,5 +193,7 @@ mod tests {
         }
         assert_correlated(1000, CONSERVATIVE);
         assert_correlated(20_011, FAST.with_piece(5000));
+        // 13 pieces, whose values come from 2, whose values come from 1.
+        assert_correlated(60_011, FAST.with_piece(5000));
     }
 }

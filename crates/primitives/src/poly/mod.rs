@@ -1,6 +1,6 @@
 //! Polynomials over finite fields: products, evaluation at many points, interpolation.
 //!
-//! A polynomial is the list of its coefficients, that of x^0 first. The fields are [`Block`], which is
+//! A polynomial is the list of its coefficients, that of x^0 first. The fields are [`Block`](crate::Block), which is
 //! GF(2^128); [`Gf64`], which is GF(2^64); and the prime field [`Fp64`]. Interpolation at n points and
 //! evaluation of n coefficients at n points take O(n log² n) operations in each.
 //!

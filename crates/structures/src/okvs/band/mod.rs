@@ -206,7 +206,7 @@ mod tests {
                     ones += columns.len() - 1;
                 }
             }
-            assert!(weight == 1 || (1200..1800).contains(&ends) || weight == 1, "{ends}");
+            assert!(weight == 1 || (1200..1800).contains(&ends), "{ends}");
             let expected = 3000.0 * (weight - 1) as f64 / 2.0;
             assert!((ones as f64 - expected).abs() <= 5.0 * (expected / 2.0).sqrt());
             assert!(*starts.iter().max().unwrap() > (shape.sparse - weight) * 9 / 10);

@@ -69,6 +69,27 @@ fn the_list_of_protocols_is_the_catalogue() {
 }
 
 #[test]
+fn oblivious_transfers_are_measured() {
+    let keys = ["np01", "alsz13", "kk13"];
+    let args = ["--ot", "np01,alsz13,kk13", "--sizes", "100", "--link", "lan", "--json"];
+    let printed = ended(&[&["bench"][..], &args].concat()).out;
+    let lines: Vec<serde_json::Value> =
+        printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let shown: Vec<_> = lines.iter().map(|line| line["ot"].clone()).collect();
+    assert_eq!(shown, keys);
+    for line in lines {
+        assert_eq!([&line["ots"], &line["link"]], [&serde_json::json!(100), &"lan".into()]);
+        let sent = line["bytes_to_sender"].as_u64().zip(line["bytes_to_receiver"].as_u64());
+        let sent = sent.map(|(sender, receiver)| sender + receiver);
+        assert!(sent >= line["formula_bytes"].as_u64(), "framing comes on top: {line}");
+    }
+    for wrong in [&["--ot", "np02"][..], &["--protocols", "naive", "--link", "wan"]] {
+        let ended = ended(&[&["bench", "--sizes", "5"][..], wrong].concat());
+        assert_eq!(ended.code, Some(2), "{}", ended.err);
+    }
+}
+
+#[test]
 fn help_documents_the_exit_codes() {
     for arguments in [&["--help"][..], &["run", "--help"]] {
         let help = ended(arguments);

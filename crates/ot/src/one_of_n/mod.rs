@@ -10,12 +10,13 @@
 //!
 //! They are one machine ([`rows`]): the matrix of the IKNP family, in which the receiver's row is a
 //! codeword of its word. An extension implements random OT, where keys are pseudo-random; OT of chosen
-//! messages is derived from it here.
+//! messages is derived from it here, and OT made before words are known in [`precomputed`].
 
 mod combinations;
 pub mod kk13;
 pub mod kkrt16;
 pub mod oos17;
+pub mod precomputed;
 pub mod rows;
 
 use rand::CryptoRng;

@@ -14,7 +14,9 @@
 //!
 //! M is fresh for each call, elements are decoded strictly (the identity is refused), and every hash
 //! takes the index, without which messages could be swapped between OTs. Deviation from the paper:
-//! one M for all OTs of a call, as the authors' own code does; hashes take M and both elements.
+//! one M for all OTs of a call, as the authors' own code does, so that a reduction has to answer for OTs
+//! other than the one it is about: that takes the gap or an interactive form of the Diffie–Hellman
+//! assumption. Hashes take M and both elements.
 
 use std::marker::PhantomData;
 

@@ -19,11 +19,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 
+mod cpu;
+
 use std::{sync::Barrier, thread, time::Duration};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand::{CryptoRng, SeedableRng, rngs::StdRng};
-use rustix::time::{ClockId, clock_gettime};
 use vesica_net::{Channel, Result, transport::memory};
 use vesica_ot::{
     CotReceiver, CotSender,
@@ -46,12 +47,6 @@ type Setup<Party> = fn(&mut Channel, &mut dyn CryptoRng) -> Result<Party>;
 enum Flavour {
     Correlated,
     Random,
-}
-
-/// CPU time of all threads of this process, also those that ended.
-fn cpu_time() -> Duration {
-    let time = clock_gettime(ClockId::ProcessCPUTime);
-    Duration::new(time.tv_sec as u64, time.tv_nsec as u32)
 }
 
 /// CPU time of `times` calls on one setup.
@@ -87,7 +82,7 @@ fn calls<S: CotSender, R: CotReceiver>(
         let (choices, mut out) = (Bits::random(n, rng), vec![Block(1); n]);
         right.flush().unwrap();
         barrier.wait();
-        let before = cpu_time();
+        let before = cpu::time();
         for _ in 0..times {
             match flavour {
                 Flavour::Random => ot.receive_random_into(&choices, &mut out, &mut right).unwrap(),
@@ -98,7 +93,7 @@ fn calls<S: CotSender, R: CotReceiver>(
         }
         right.flush().unwrap();
         barrier.wait();
-        cpu_time() - before
+        cpu::time() - before
     })
 }
 

@@ -6,11 +6,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 
+mod cpu;
+
 use std::{sync::Barrier, thread, time::Duration};
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand::{CryptoRng, RngExt, SeedableRng, rngs::StdRng};
-use rustix::time::{ClockId, clock_gettime};
 use vesica_net::{Channel, Result, transport::memory};
 use vesica_ot::one_of_n::{Keys, Receiver, Sender, kk13, kkrt16, oos17};
 use vesica_params::{LAMBDA, code};
@@ -20,11 +21,6 @@ use vesica_primitives::{
 };
 
 const OTS: usize = 1 << 20;
-
-/// CPU time of all threads of this process, also those that ended.
-fn cpu_time() -> Duration {
-    clock_gettime(ClockId::ProcessCPUTime).try_into().unwrap()
-}
 
 type Setup<Party> = fn(&mut Channel, &mut dyn CryptoRng) -> Result<Party>;
 
@@ -62,10 +58,10 @@ fn random<S: Sender, R: Receiver>(times: u64, sender: Setup<S>, receiver: Setup<
                 let mut ot = receiver(&mut right, rng).unwrap();
                 right.flush().unwrap();
                 barrier.wait();
-                let before = cpu_time();
+                let before = cpu::time();
                 ot.receive_random_into(&words, received, &mut right, rng).unwrap();
                 barrier.wait();
-                total += cpu_time() - before;
+                total += cpu::time() - before;
             },
         );
     }

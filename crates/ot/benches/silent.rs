@@ -6,7 +6,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 
-use std::{fs, thread, time::Duration};
+mod cpu;
+
+use std::{thread, time::Duration};
 
 use criterion::{Criterion, criterion_group, criterion_main};
 use rand::{SeedableRng, rngs::StdRng};
@@ -27,22 +29,13 @@ const FIELD: SmallField = SmallField::new(8);
 /// OTs, and entries of a VOLE.
 const LEN: usize = 1 << 20;
 
-/// CPU time of all threads of this process, also those that ended. In ticks of 10 ms, where there is
-/// such a clock.
-fn cpu_time() -> Duration {
-    let stat = fs::read_to_string("/proc/self/stat").unwrap();
-    let fields: Vec<&str> = stat.rsplit(')').next().unwrap().split_whitespace().collect();
-    let ticks: u64 = fields[11..13].iter().map(|ticks| ticks.parse::<u64>().unwrap()).sum();
-    Duration::from_millis(10 * ticks)
-}
-
 /// CPU time of `times` runs of two parties.
 fn parties(
     times: u64,
     sender: impl Fn(&mut Channel, &mut StdRng) + Sync,
     receiver: impl Fn(&mut Channel, &mut StdRng) + Sync,
 ) -> Duration {
-    let before = cpu_time();
+    let before = cpu::time();
     for seed in 0..times {
         let (left, right) = memory::pair();
         let (mut left, mut right) = (Channel::new(left), Channel::new(right));
@@ -55,7 +48,7 @@ fn parties(
             right.flush().unwrap();
         });
     }
-    cpu_time() - before
+    cpu::time() - before
 }
 
 fn setups(criterion: &mut Criterion) {

@@ -15,6 +15,7 @@ mod effective;
 pub mod filter;
 pub mod lpn;
 pub mod okvs;
+mod search;
 pub mod subfield;
 pub mod tag;
 

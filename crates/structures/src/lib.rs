@@ -8,6 +8,7 @@
 
 pub mod bins;
 pub mod filter;
+mod fraction;
 pub mod okvs;
 pub mod sort;
 pub mod tag_list;

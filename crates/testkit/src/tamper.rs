@@ -84,19 +84,17 @@ impl Tamper {
 
     /// Whether an error is the right one for what was done.
     fn explains(&self, error: &Error) -> bool {
+        if self.keeps_the_form() {
+            return comes_of_other_content(error);
+        }
         let Error::Peer { deviation, .. } = error else {
             return match self {
                 Self::Close | Self::CloseWithin => matches!(error, Error::Closed { .. }),
-                // Whatever should have come next is waited for in vain; and what changes content
-                // may change how much the other party waits for.
+                // Whatever should have come next is waited for in vain.
                 Self::Stall | Self::Drop | Self::Truncate | Self::SwapWithNext => {
                     matches!(error, Error::Stalled { .. })
                 }
-                // The deviant, whose code is honest, may have given up on what came of it.
-                _ => {
-                    self.keeps_the_form()
-                        && matches!(error, Error::Stalled { .. } | Error::Closed { .. })
-                }
+                _ => false,
             };
         };
         match self {
@@ -112,16 +110,23 @@ impl Tamper {
             }
             Self::Noise => matches!(deviation, Deviation::NotAMessage { .. }),
             Self::Truncate => true,
-            Self::FlipBit(_) | Self::Scramble | Self::Replace(_) => {
-                matches!(
-                    deviation,
-                    Deviation::Malformed { .. }
-                        | Deviation::WrongLength { .. }
-                        | Deviation::CheckFailed { .. }
-                )
-            }
-            Self::Stall | Self::Close | Self::CloseWithin => false,
+            _ => false,
         }
+    }
+}
+
+/// Whether an error may come of a message that has its form and another content: the content is
+/// refused, or it changes how much the other party waits for, or the deviant, whose code is honest,
+/// gave up first on what came of it.
+fn comes_of_other_content(error: &Error) -> bool {
+    match error {
+        Error::Peer { deviation, .. } => matches!(
+            deviation,
+            Deviation::Malformed { .. }
+                | Deviation::WrongLength { .. }
+                | Deviation::CheckFailed { .. }
+        ),
+        _ => matches!(error, Error::Stalled { .. } | Error::Closed { .. }),
     }
 }
 
@@ -306,24 +311,18 @@ pub struct Case {
 impl Case {
     /// Whether this may go unnoticed: it changes no more than the content of payloads.
     fn keeps_the_form(&self) -> bool {
-        self.tamper.keeps_the_form() || self.repeated && self.reorders()
+        self.tamper.keeps_the_form() || self.is_another_order()
     }
 
     /// Whether this is the error that fits.
     fn explains(&self, error: &Error) -> bool {
-        // Among messages of one label, another order is another content.
-        let content = matches!(
-            error,
-            Error::Peer {
-                deviation: Deviation::WrongLength { .. } | Deviation::CheckFailed { .. },
-                ..
-            }
-        );
-        self.tamper.explains(error) || self.repeated && self.reorders() && content
+        self.tamper.explains(error) || self.is_another_order() && comes_of_other_content(error)
     }
 
-    fn reorders(&self) -> bool {
-        matches!(self.tamper, Tamper::Drop | Tamper::Duplicate | Tamper::SwapWithNext)
+    /// Whether parts of one step come in another order, which is another content of that step.
+    fn is_another_order(&self) -> bool {
+        self.repeated
+            && matches!(self.tamper, Tamper::Drop | Tamper::Duplicate | Tamper::SwapWithNext)
     }
 }
 

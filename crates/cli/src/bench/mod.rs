@@ -270,33 +270,17 @@ fn run_once(
     line: &Line,
     threads: usize,
 ) -> Result<Record, Box<dyn Error>> {
-    let pool = || rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let (sender_pool, receiver_pool) = (pool()?, pool()?);
-    let [mut to_receiver, mut to_sender] = line.channels(STALL);
-    let start = Barrier::new(2);
-
     usage::reset_peak_memory();
-    let cpu_before = usage::cpu_seconds();
-    let (sent, received) = thread::scope(|scope| {
-        let sender = scope.spawn(|| {
-            sender_pool.install(|| {
-                let mut rng: StdRng = StdRng::from_rng(&mut rand::rng());
-                start.wait();
-                let items = sets.sender.items();
-                vesica_psi::send(protocol, items, 0..=MAX_ITEMS, &mut to_receiver, &mut rng)
-            })
-        });
-        let received = receiver_pool.install(|| {
-            let mut rng = StdRng::from_rng(&mut rand::rng());
-            start.wait();
-            receive(protocol, sets.receiver.items(), &mut to_sender, &mut rng)
-        });
-        (sender.join(), received)
-    });
-    let cpu_seconds = usage::cpu_seconds().zip(cpu_before).map(|(after, before)| after - before);
+    let ran = together(
+        line,
+        threads,
+        |channel, rng| vesica_psi::send(protocol, sets.sender.items(), 0..=MAX_ITEMS, channel, rng),
+        |channel, rng| receive(protocol, sets.receiver.items(), channel, rng),
+    )?;
     let peak_memory_bytes = peak_memory();
-    sent.map_err(|_| "the sender panicked")??;
-    let Received { matches, offline, online } = received?;
+    let Ran { sender, receiver, to_sender, to_receiver, cpu_seconds, .. } = ran;
+    sender?;
+    let Received { matches, offline, online } = receiver?;
 
     let phases = |party, meter: &Meter| {
         let record = move |phase: vesica_net::Phase| PhaseRecord {
@@ -325,6 +309,51 @@ fn run_once(
         correct: matches == sets.expected,
         phases: by_phase,
     })
+}
+
+/// What came of both parties' work, and what it took.
+struct Ran<S, R> {
+    sender: S,
+    receiver: R,
+    to_sender: Channel,
+    to_receiver: Channel,
+    /// From the start to the end of both.
+    seconds: f64,
+    cpu_seconds: Option<f64>,
+}
+
+/// Runs both parties at once, each with so many threads of its own.
+fn together<S: Send, R: Send>(
+    line: &Line,
+    threads: usize,
+    send: impl FnOnce(&mut Channel, &mut StdRng) -> S + Send,
+    receive: impl FnOnce(&mut Channel, &mut StdRng) -> R + Send,
+) -> Result<Ran<S, R>, Box<dyn Error>> {
+    let pool = || rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let (sender_pool, receiver_pool) = (pool()?, pool()?);
+    let [mut to_receiver, mut to_sender] = line.channels(STALL);
+    let barrier = Barrier::new(2);
+    let cpu_before = usage::cpu_seconds();
+    let (sender, (receiver, started)) = thread::scope(|scope| {
+        let sender = scope.spawn(|| {
+            sender_pool.install(|| {
+                let mut rng = StdRng::from_rng(&mut rand::rng());
+                barrier.wait();
+                send(&mut to_receiver, &mut rng)
+            })
+        });
+        let received = receiver_pool.install(|| {
+            let mut rng = StdRng::from_rng(&mut rand::rng());
+            barrier.wait();
+            let started = Instant::now();
+            (receive(&mut to_sender, &mut rng), started)
+        });
+        (sender.join(), received)
+    });
+    let seconds = started.elapsed().as_secs_f64();
+    let cpu_seconds = usage::cpu_seconds().zip(cpu_before).map(|(after, before)| after - before);
+    let sender = sender.map_err(|_| "the sender panicked")?;
+    Ok(Ran { sender, receiver, to_sender, to_receiver, seconds, cpu_seconds })
 }
 
 /// What came of the receiver's side, and how long its two parts took.

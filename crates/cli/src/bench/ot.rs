@@ -1,12 +1,11 @@
 //! `vesica bench --ot`: oblivious transfers, both parties in one process.
 
-use std::{error::Error, io::Write, sync::Barrier, thread, time::Instant};
+use std::{error::Error, io::Write};
 
-use rand::{SeedableRng, rngs::StdRng};
 use serde::Serialize;
 use vesica_ot::catalogue::{self, CATALOGUE, Entry};
 
-use super::{STALL, link::Line, shown, usage};
+use super::{Ran, link::Line, shown, together};
 
 /// One run, as printed with `--json`.
 #[derive(Debug, Serialize)]
@@ -75,32 +74,21 @@ pub fn run_once(
     line: &Line,
     threads: usize,
 ) -> Result<Record, Box<dyn Error>> {
-    let pool = || rayon::ThreadPoolBuilder::new().num_threads(threads).build();
-    let (sender_pool, receiver_pool) = (pool()?, pool()?);
-    let [mut to_receiver, mut to_sender] = line.channels(STALL);
-    let start = Barrier::new(2);
-    let cpu_before = usage::cpu_seconds();
-    let (sent, received, seconds) = thread::scope(|scope| {
-        let sender = scope.spawn(|| {
-            sender_pool.install(|| {
-                let mut rng: StdRng = StdRng::from_rng(&mut rand::rng());
-                start.wait();
-                (entry.send)(ots, &mut to_receiver, &mut rng)?;
-                to_receiver.flush()
-            })
-        });
-        let (received, started) = receiver_pool.install(|| {
-            let mut rng: StdRng = StdRng::from_rng(&mut rand::rng());
-            start.wait();
-            let started = Instant::now();
-            let received = (entry.receive)(ots, &mut to_sender, &mut rng);
-            (received.and_then(|()| to_sender.flush()), started)
-        });
-        (sender.join(), received, started.elapsed().as_secs_f64())
-    });
-    let cpu_seconds = usage::cpu_seconds().zip(cpu_before).map(|(after, before)| after - before);
-    sent.map_err(|_| "the sender panicked")??;
-    received?;
+    let ran = together(
+        line,
+        threads,
+        |channel, rng| {
+            (entry.send)(ots, channel, rng)?;
+            channel.flush()
+        },
+        |channel, rng| {
+            (entry.receive)(ots, channel, rng)?;
+            channel.flush()
+        },
+    )?;
+    let Ran { sender, receiver, to_sender, to_receiver, seconds, cpu_seconds } = ran;
+    sender?;
+    receiver?;
     let formula = (entry.bytes)(ots);
     Ok(Record {
         ot: entry.key,

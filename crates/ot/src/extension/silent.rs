@@ -83,11 +83,8 @@ impl<C: CotSender + Malicious> Malicious for Sender<C> {}
 impl<C: CotSender> Sender<C> {
     /// Over an extension that was set up. Draws the session's public hash key.
     pub fn setup(cot: C, lpn: Lpn, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
-        let key = Block::random(rng);
-        channel.send_slice(SESSION, &[key])?;
-        channel.flush()?;
+        let hash = CorrelationHash::draw(C::ADVERSARY, SESSION, channel, rng)?;
         let delta = cot.delta().with_lowest_bit();
-        let hash = CorrelationHash::new(C::ADVERSARY, key);
         Ok(Self { cot, lpn, delta, hash, rng: Stream::new(rng) })
     }
 
@@ -155,9 +152,7 @@ impl<C: CotReceiver + Malicious> Malicious for Receiver<C> {}
 impl<C: CotReceiver> Receiver<C> {
     /// Over an extension that was set up. Learns the session's public hash key.
     pub fn setup(cot: C, lpn: Lpn, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
-        let mut key = [Block::ZERO];
-        channel.recv_slice(SESSION, &mut key)?;
-        let hash = CorrelationHash::new(C::ADVERSARY, key[0]);
+        let hash = CorrelationHash::learn(C::ADVERSARY, SESSION, channel)?;
         Ok(Self { cot, lpn, hash, rng: Stream::new(rng) })
     }
 
@@ -175,22 +170,24 @@ impl<C: CotReceiver> Receiver<C> {
         let shares = vec![Block::ZERO; dimensions.blocks];
         // 1.
         let noise = noise::Receiver::new(&dimensions, &places, &mut self.cot, channel)?;
-        let mask = match is_checked(C::ADVERSARY) {
-            true => Some(self.mask(channel)?),
+        let check = match is_checked(C::ADVERSARY) {
+            true => {
+                let mask = self.mask(channel)?;
+                Some((mask, Polynomial::new(Block::random(&mut self.rng), dimensions.block)))
+            }
             false => None,
         };
         // 2. to 4.
-        let polynomial = Polynomial::new(Block::random(&mut self.rng), dimensions.block);
         let keep = |i: usize, leaves: &[Block], out: &mut [Block]| {
             out.copy_from_slice(leaves);
             mark(out, places[i]);
-            mask.as_ref().map_or(Block::ZERO, |_| polynomial.of_block(leaves))
+            check.as_ref().map_or(Block::ZERO, |(_, polynomial)| polynomial.of_block(leaves))
         };
         let blocks = noise.fill(out, &shares, keep, channel)?;
         // 5.
-        if let Some(mask) = mask {
+        if let Some((mask, polynomial)) = &check {
             let ones = vec![Block(1); dimensions.blocks];
-            check::verify(&polynomial, &blocks, &places, &ones, &mask, channel)
+            check::verify(polynomial, &blocks, &places, &ones, mask, channel)
                 .inspect_err(|_| out.zeroize())?;
         }
         Ok(lowest_bits(out))

@@ -64,10 +64,7 @@ impl Sender {
     /// Step 1, and agreement on the session's public hash key.
     pub fn setup(channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         let columns = columns::Sender::setup::<Base>(WalshHadamard::WIDTH, channel, rng)?;
-        let session = Block::random(rng);
-        channel.send_slice(SESSION, &[session])?;
-        channel.flush()?;
-        let function = Arc::new(Function::new(WalshHadamard, columns.delta(), session));
+        let function = Function::draw(WalshHadamard, columns.delta(), SESSION, channel, rng)?;
         Ok(Self { columns, function, next: 0 })
     }
 }
@@ -117,9 +114,7 @@ impl Receiver {
     /// Step 1, and agreement on the session's public hash key.
     pub fn setup(channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         let columns = columns::Receiver::setup::<Base>(WalshHadamard::WIDTH, channel, rng)?;
-        let mut session = [Block::ZERO];
-        channel.recv_slice(SESSION, &mut session)?;
-        Ok(Self { columns, hash: RowHash::new(session[0]), next: 0 })
+        Ok(Self { columns, hash: rows::learn_hash(SESSION, channel)?, next: 0 })
     }
 }
 

@@ -94,15 +94,11 @@ pub struct Sender<C: LinearCode> {
 }
 
 impl<C: LinearCode> Sender<C> {
-    /// Step 1, and the session's public hash key, which this party draws because the hash protects its
-    /// Δ.
+    /// Step 1, and agreement on the session's public hash key.
     pub fn setup(code: C, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         const { assert!(C::DISTANCE >= KAPPA as usize, "a code that is far enough apart") };
         let columns = columns::Sender::setup::<Base>(C::WIDTH, channel, rng)?;
-        let session = Block::random(rng);
-        channel.send_slice(SESSION, &[session])?;
-        channel.flush()?;
-        let function = Arc::new(Function::new(code, columns.delta(), session));
+        let function = Function::draw(code, columns.delta(), SESSION, channel, rng)?;
         Ok(Self { columns, function, next: 0, is_refused: false })
     }
 
@@ -196,13 +192,12 @@ pub struct Receiver<C: LinearCode> {
 }
 
 impl<C: LinearCode> Receiver<C> {
-    /// Step 1, and the session's public hash key.
+    /// Step 1, and agreement on the session's public hash key.
     pub fn setup(code: C, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         const { assert!(C::DISTANCE >= KAPPA as usize, "a code that is far enough apart") };
         let columns = columns::Receiver::setup::<Base>(C::WIDTH, channel, rng)?;
-        let mut session = [Block::ZERO];
-        channel.recv_slice(SESSION, &mut session)?;
-        Ok(Self { columns, code, hash: RowHash::new(session[0]), next: 0 })
+        let hash = rows::learn_hash(SESSION, channel)?;
+        Ok(Self { columns, code, hash, next: 0 })
     }
 }
 

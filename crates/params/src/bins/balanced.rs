@@ -2,7 +2,7 @@
 //! bins, and a bin holds few.
 
 use super::simple;
-use crate::binomial::log2_upper_tail;
+use crate::{binomial::log2_upper_tail, search::least};
 
 /// A load that some bin exceeds with probability at most 2^-λ, when each of `balls` balls goes to the
 /// emptiest of `choices` distinct random ones of `bins` bins.
@@ -45,16 +45,7 @@ fn most_above(balls: usize, heavy: usize, bins: usize, choices: usize, lambda: u
     }
     let enough =
         |k: usize| log2_upper_tail(balls as u64, share, k as u64 + 1) <= -f64::from(lambda);
-    let (mut low, mut high) = (0, balls);
-    while low < high {
-        let middle = low.midpoint(high);
-        if enough(middle) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    high
+    least(0, balls, enough)
 }
 
 /// ln ln n / ln d: what PSZ14 §6.1 counts with for n balls in n bins, rounded up. It leaves out the O(1)

@@ -1,7 +1,7 @@
 //! Cuckoo hashing: how many bins, and how large a stash.
 
 use super::hall;
-use crate::{binomial::log2_choose, log2};
+use crate::{binomial::log2_choose, log2, search::least};
 
 /// Number of hash functions where nothing else is said: three need the fewest values of a party that
 /// hashes each item into all of its bins, at few bins for the other.
@@ -44,7 +44,7 @@ pub fn sound<const H: usize>(n: usize, lambda: u32) -> Shape<H> {
         3 => Shape { bins: three(n, lambda), stash: 0 },
         _ => {
             let enough = |bins: usize| hall::log2_no_table(n, H, bins, 0) <= -f64::from(lambda);
-            Shape { bins: least(n.max(min_bins(H)), enough), stash: 0 }
+            Shape { bins: least(n.max(min_bins(H)), n, enough), stash: 0 }
         }
     }
 }
@@ -52,7 +52,7 @@ pub fn sound<const H: usize>(n: usize, lambda: u32) -> Shape<H> {
 /// The fewest bins for which [`sound`]'s union bound alone, without any fit, gives 2^-λ with this stash.
 pub fn proved<const H: usize>(n: usize, stash: usize, lambda: u32) -> Shape<H> {
     let enough = |bins: usize| hall::log2_no_table(n, H, bins, stash) <= -f64::from(lambda);
-    Shape { bins: least(n.max(min_bins(H)), enough), stash }
+    Shape { bins: least(n.max(min_bins(H)), n, enough), stash }
 }
 
 /// What papers published for λ = 40.
@@ -110,24 +110,7 @@ fn three(n: usize, lambda: u32) -> usize {
     if n >= FITTED {
         return times(fitted_expansion(n, lambda), n, 3);
     }
-    least(n.max(min_bins(3)), |bins| log2_no_table(n, bins) <= -f64::from(lambda))
-}
-
-/// The least number from `low` on that is enough.
-fn least(mut low: usize, enough: impl Fn(usize) -> bool) -> usize {
-    let mut high = low;
-    while !enough(high) {
-        (low, high) = (high + 1, high * 2);
-    }
-    while low < high {
-        let middle = low.midpoint(high);
-        if enough(middle) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    high
+    least(n.max(min_bins(3)), n, |bins| log2_no_table(n, bins) <= -f64::from(lambda))
 }
 
 /// From how many items on the fits are used.

@@ -1,6 +1,6 @@
 //! Simple hashing: every ball goes to its bins, and a bin holds what falls into it.
 
-use crate::binomial::log2_upper_tail;
+use crate::{binomial::log2_upper_tail, search::least};
 
 /// The least μ such that, when `balls` balls fall into `bins` bins independently and uniformly, some
 /// bin gets more than μ of them with probability at most 2^-λ.
@@ -17,20 +17,7 @@ pub fn max_load(balls: usize, bins: usize, lambda: u32) -> usize {
         libm::log2(bins as f64) + tail <= -f64::from(lambda)
     };
     let mean = balls.div_ceil(bins);
-    let mut high = mean;
-    while !fits(high) {
-        high = (high * 2).min(balls);
-    }
-    let mut low = mean.min(high);
-    while low < high {
-        let middle = low.midpoint(high);
-        if fits(middle) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    high
+    least(mean, mean, fits)
 }
 
 #[cfg(test)]

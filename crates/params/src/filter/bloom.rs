@@ -1,6 +1,7 @@
 //! The bits of Bloom filters, and how many of them an item sets.
 
 use super::{Rate, Shape};
+use crate::search::least;
 
 /// A Bloom filter: each item sets `hashes` of `bits` bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,24 +52,12 @@ impl BloomShape {
         let hashes = libm::ceil(rate.bits).max(1.0) as usize;
         let classic = libm::ceil((items * hashes) as f64 / std::f64::consts::LN_2) as usize;
         let shape = |bits| Self { items, bits, hashes, distinct };
-        let mut low = hashes + 1;
+        let low = hashes + 1;
         if rate.published {
             return shape(classic.max(low));
         }
         let enough = |bits: usize| shape(bits).log2_rate() <= rate.log2();
-        let mut high = classic.max(low);
-        while !enough(high) {
-            (low, high) = (high + 1, high * 2);
-        }
-        while low < high {
-            let middle = low.midpoint(high);
-            if enough(middle) {
-                high = middle;
-            } else {
-                low = middle + 1;
-            }
-        }
-        shape(high)
+        shape(least(low, classic, enough))
     }
 
     /// The expected part of bits that are set.

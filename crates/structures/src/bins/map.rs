@@ -6,7 +6,7 @@ use vesica_params::bins::cuckoo::HASHES;
 use vesica_primitives::Block;
 
 use super::Error;
-use crate::sort;
+use crate::{fraction::digit, sort};
 
 /// Items with their bins: what tables are built from.
 pub trait Hashed<const H: usize> {
@@ -67,8 +67,11 @@ impl<const H: usize> BinMap<H> {
         let mut taken = [0; H];
         for i in 0..H {
             let range = self.count - i as u32;
-            let mut bin =
-                if H <= 3 { field::<H>(item, i, range) } else { digit(&mut fraction, range) };
+            let mut bin = if H <= 3 {
+                field::<H>(item, i, range)
+            } else {
+                digit(&mut fraction, range as usize)
+            };
             // Each further bin is counted among those not taken yet: step over the taken ones.
             for earlier in &taken[..i] {
                 bin += u32::from(bin >= *earlier);
@@ -90,15 +93,6 @@ fn field<const H: usize>(item: Block, i: usize, range: u32) -> u32 {
     let width = const { if H == 1 { 64 } else { 128 / H as u32 } };
     let field = (item.0 >> (i as u32 * width)) as u64 & (u64::MAX >> (64 - width));
     ((u128::from(field) * u128::from(range)) >> width) as u32
-}
-
-/// The first digit of a fraction in base `range`; what remains is the fraction of the further ones.
-#[inline]
-fn digit(fraction: &mut u128, range: u32) -> u32 {
-    let low = u128::from(*fraction as u64) * u128::from(range);
-    let high = (*fraction >> 64) * u128::from(range) + (low >> 64);
-    *fraction = high << 64 | u128::from(low as u64);
-    (high >> 64) as u32
 }
 
 /// Pseudo-random items under a map.

@@ -21,9 +21,10 @@ use vesica_primitives::{
 
 use super::{
     BATCH, Binary, Codec, Error, Okvs, PlacedKeys,
-    rr22::{hashes, take},
+    rr22::hashes,
     solve::{self, Rows, Solver},
 };
+use crate::fraction::digit;
 
 pub(super) const WEIGHT: usize = 2;
 
@@ -58,9 +59,9 @@ impl Rows<u32, WEIGHT> for Paxos {
     fn sparse(&self, keys: &[Block]) -> [[u32; WEIGHT]; BATCH] {
         let sparse = self.shape.sparse;
         hashes(&self.sparse_hash, keys).map(|mut fraction| {
-            let first = take(&mut fraction.0, sparse);
+            let first = digit(&mut fraction.0, sparse);
             // Counted among the columns other than the first.
-            let second = take(&mut fraction.0, sparse - 1);
+            let second = digit(&mut fraction.0, sparse - 1);
             [first, second + u32::from(second >= first)]
         })
     }

@@ -20,10 +20,8 @@ use vesica_primitives::{
     poly::{self, DuplicatePoint, Interpolator},
 };
 
-use super::{
-    BATCH, Codec, Error, Okvs, PlacedKeys,
-    rr22::{hashes, take},
-};
+use super::{BATCH, Codec, Error, Okvs, PlacedKeys, rr22::hashes};
+use crate::fraction::digit;
 
 /// The shape for `n` keys in bins of about `target`, none of which gets more keys than it takes but with
 /// probability at most 2^-λ (exact union bound). `usize::MAX` gives a single polynomial with n
@@ -85,7 +83,7 @@ impl Okvs for Polynomial {
 
     fn place(&self, keys: &[Block]) -> PlacedKeys {
         PlacedKeys::new(keys, self.shape.clusters, |keys| -> [u32; BATCH] {
-            hashes(&self.cluster_hash, keys).map(|mut hash| take(&mut hash.0, self.shape.clusters))
+            hashes(&self.cluster_hash, keys).map(|mut hash| digit(&mut hash.0, self.shape.clusters))
         })
     }
 

@@ -22,6 +22,7 @@ use super::{
     dense::{Dense, DenseValues},
     solve::{self, Rows, Solver},
 };
+use crate::fraction::digit;
 
 const WEIGHT: usize = 3;
 
@@ -75,15 +76,6 @@ impl<D: Dense> Rr22<D> {
 #[inline]
 fn scaled(random: u32, range: usize) -> u32 {
     ((u64::from(random) * range as u64) >> 32) as u32
-}
-
-/// A number below `range` from the front of a random fraction, and the rest of the fraction.
-#[inline]
-pub(super) fn take(fraction: &mut u128, range: usize) -> u32 {
-    let low = (*fraction as u64 as u128) * range as u128;
-    let high = (*fraction >> 64) * range as u128 + (low >> 64);
-    *fraction = high << 64 | low & u128::from(u64::MAX);
-    (high >> 64) as u32
 }
 
 /// So many hashes, independent of each other, for the parts of a row.
@@ -150,7 +142,7 @@ impl<D: Dense> Rows<u32, WEIGHT> for Rr22<D> {
         let sparse = self.shape.sparse;
         self.places(keys).map(|place| {
             let mut fraction = place.0 & !u128::from(u32::MAX);
-            let mut next = |range| take(&mut fraction, range);
+            let mut next = |range| digit(&mut fraction, range);
             distinct(next(sparse), next(sparse - 1), next(sparse - 2))
         })
     }
@@ -250,15 +242,5 @@ mod tests {
         }
         assert_eq!(seen.into_iter().max(), Some(1));
         assert_eq!(seen.into_iter().sum::<u32>(), 60);
-    }
-
-    #[test]
-    fn numbers_taken_from_a_fraction_are_its_digits() {
-        // 0.7265625 = 0.BA in hexadecimal; in tens: 7, 2, 6.
-        let mut fraction = 0xba << 120;
-        assert_eq!([(); 3].map(|()| take(&mut fraction, 10)), [7, 2, 6]);
-        let mut fraction = u128::MAX;
-        assert_eq!(take(&mut fraction, 1 << 30), (1 << 30) - 1);
-        assert_eq!(take(&mut fraction, u32::MAX as usize), u32::MAX - 1);
     }
 }

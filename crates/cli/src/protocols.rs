@@ -42,7 +42,7 @@ struct Cost {
 
 impl Entry {
     fn new(protocol: &Protocol) -> Self {
-        let cost = (protocol.cost)(Sizes { sender: ITEMS, receiver: ITEMS });
+        let cost = protocol.cost(Sizes { sender: ITEMS, receiver: ITEMS });
         Self {
             protocol: protocol.key,
             title: protocol.title,

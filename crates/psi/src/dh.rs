@@ -27,7 +27,7 @@ use vesica_primitives::{
 use zeroize::Zeroizing;
 
 use crate::{
-    Adversary, Cost, Digest, Items, Learns, Protocol, Result, Sizes, Status,
+    Adversary, Cost, Digest, Items, Learns, List, Protocol, Result, Setting, Sizes, Status,
     tags::{Tags, refuse_duplicates},
 };
 
@@ -40,9 +40,14 @@ pub static UNBLINDING: Protocol = Protocol {
     adversary: Adversary::SemiHonest,
     learns: Learns::INTERSECTION,
     digest: Digest::Short,
-    cost: |sizes| cost::<Ristretto>(sizes, Tags::new(sizes).list_len(sizes.sender)),
-    sender: |sizes, _, _| Ok(Party::<Ristretto>::boxed(sizes, Variant::Unblinding)),
-    receiver: |sizes, _, _| Ok(Party::<Ristretto>::boxed(sizes, Variant::Unblinding)),
+    filters: true,
+    list: List::Sorted,
+    cost: |setting| {
+        let sizes = setting.sizes;
+        cost::<Ristretto>(sizes, Tags::new(setting).list_len(sizes.sender))
+    },
+    sender: |setting, _, _| Ok(Party::<Ristretto>::boxed(setting, Variant::Unblinding)),
+    receiver: |setting, _, _| Ok(Party::<Ristretto>::boxed(setting, Variant::Unblinding)),
 };
 
 /// The entry of the variant with whole points.
@@ -54,11 +59,13 @@ pub static CLASSIC: Protocol = Protocol {
     adversary: Adversary::SemiHonest,
     learns: Learns::INTERSECTION,
     digest: Digest::Short,
-    cost: |sizes| {
+    filters: false,
+    list: List::Sorted,
+    cost: |Setting { sizes, .. }| {
         cost::<Ristretto>(sizes, sizes.sender * size_of::<<Ristretto as Group>::Encoded>())
     },
-    sender: |sizes, _, _| Ok(Party::<Ristretto>::boxed(sizes, Variant::Classic)),
-    receiver: |sizes, _, _| Ok(Party::<Ristretto>::boxed(sizes, Variant::Classic)),
+    sender: |setting, _, _| Ok(Party::<Ristretto>::boxed(setting, Variant::Classic)),
+    receiver: |setting, _, _| Ok(Party::<Ristretto>::boxed(setting, Variant::Classic)),
 };
 
 const BLINDED: &str = "dh/blinded";
@@ -85,14 +92,14 @@ enum Variant {
 
 /// Either party: neither has anything to prepare.
 struct Party<G> {
-    sizes: Sizes,
+    setting: Setting,
     variant: Variant,
     group: PhantomData<G>,
 }
 
 impl<G: Group> Party<G> {
-    fn boxed(sizes: Sizes, variant: Variant) -> Box<Self> {
-        Box::new(Self { sizes, variant, group: PhantomData })
+    fn boxed(setting: Setting, variant: Variant) -> Box<Self> {
+        Box::new(Self { setting, variant, group: PhantomData })
     }
 }
 
@@ -108,8 +115,8 @@ impl<G: Group> crate::Sender for Party<G> {
         // 2.
         channel.phase("exponentiate");
         let mut returned = 0;
-        while returned < self.sizes.receiver {
-            let count = CHUNK.min(self.sizes.receiver - returned);
+        while returned < self.setting.sizes.receiver {
+            let count = CHUNK.min(self.setting.sizes.receiver - returned);
             let points = recv_points::<G>(BLINDED, count, channel)?;
             channel.send_slice(RETURNED, &mul_all::<G>(&points, &alpha))?;
             channel.flush()?;
@@ -124,7 +131,7 @@ impl<G: Group> crate::Sender for Party<G> {
         }
         match self.variant {
             Variant::Unblinding => {
-                let tags = Tags::new(self.sizes);
+                let tags = Tags::new(self.setting);
                 let list = own.iter().map(|point| tags.of(hash_point::<G>(point))).collect();
                 tags.send_list(TAGS, list, items, channel)
             }
@@ -183,7 +190,7 @@ impl<G: Group> Party<G> {
         beta: &G::Scalar,
         channel: &mut Channel,
     ) -> Result<Vec<u32>> {
-        let tags = Tags::new(self.sizes);
+        let tags = Tags::new(self.setting);
         let inverse = Zeroizing::new(G::invert(beta));
         let mut mine = Vec::with_capacity(returned.len());
         for chunk in returned.chunks(CHUNK) {
@@ -192,7 +199,7 @@ impl<G: Group> Party<G> {
             }
             channel.busy()?;
         }
-        tags.recv_matches(TAGS, self.sizes.sender, mine, items, channel)
+        tags.recv_matches(TAGS, self.setting.sizes.sender, mine, items, channel)
     }
 
     /// Step 3 of `dh-classic`.
@@ -207,8 +214,8 @@ impl<G: Group> Party<G> {
         mine.sort_unstable();
         let mut matches = Vec::new();
         let mut received = 0;
-        while received < self.sizes.sender {
-            let count = CHUNK.min(self.sizes.sender - received);
+        while received < self.setting.sizes.sender {
+            let count = CHUNK.min(self.setting.sizes.sender - received);
             let points = recv_points::<G>(POINTS, count, channel)?;
             for point in mul_all::<G>(&points, beta) {
                 if let Ok(found) = mine.binary_search_by_key(&point, |(mine, _)| *mine) {

@@ -29,8 +29,8 @@ use vesica_primitives::{Block, aes::Aes128};
 use vesica_structures::bins::{self, BinMap, Entry, Table, cuckoo::CuckooTable};
 
 use crate::{
-    Adversary, Cost, Digest, Error, Items, Learns, Protocol, Result, Sizes, Status, coin,
-    tags::Tags,
+    Adversary, Cost, Digest, Error, Items, Learns, List, Protocol, Result, Setting, Sizes, Status,
+    coin, tags::Tags,
 };
 
 /// Its entry in the catalogue.
@@ -42,16 +42,18 @@ pub static PROTOCOL: Protocol = Protocol {
     adversary: Adversary::weakest(&[oprf::ADVERSARY, Adversary::SemiHonest]),
     learns: Learns::INTERSECTION,
     digest: Digest::Short,
+    filters: true,
+    list: List::Sorted,
     cost,
-    sender: |sizes, channel, rng| {
+    sender: |setting, channel, rng| {
         channel.phase("base-ot");
-        let oprf = oprf::Sender::setup(width(sizes), channel, rng)?;
-        Ok(Box::new(Sender { sizes, oprf }))
+        let oprf = oprf::Sender::setup(width(setting.sizes), channel, rng)?;
+        Ok(Box::new(Sender { setting, oprf }))
     },
-    receiver: |sizes, channel, rng| {
+    receiver: |setting, channel, rng| {
         channel.phase("base-ot");
-        let oprf = oprf::Receiver::setup(width(sizes), channel, rng)?;
-        Ok(Box::new(Receiver { sizes, oprf }))
+        let oprf = oprf::Receiver::setup(width(setting.sizes), channel, rng)?;
+        Ok(Box::new(Receiver { setting, oprf }))
     },
 };
 
@@ -66,10 +68,11 @@ fn shape(sizes: Sizes) -> cuckoo::Shape {
     cuckoo::sound(sizes.receiver, LAMBDA)
 }
 
-fn cost(sizes: Sizes) -> Cost {
+fn cost(setting: Setting) -> Cost {
+    let sizes = setting.sizes;
     let (width, bins) = (width(sizes), shape(sizes).bins);
     let setup = oprf::setup_bytes(width);
-    let lists = HASHES * Tags::new(sizes).list_len(sizes.sender);
+    let lists = HASHES * Tags::new(setting).list_len(sizes.sender);
     Cost {
         bytes_to_sender: (setup.to_sender + columns::bytes(width, bins)) as f64,
         bytes_to_receiver: (setup.to_receiver + lists) as f64,
@@ -93,7 +96,7 @@ fn permute(heads: &[Block], channel: &mut Channel, rng: &mut dyn CryptoRng) -> R
 
 /// The party that can evaluate the OPRF everywhere.
 pub struct Sender {
-    sizes: Sizes,
+    setting: Setting,
     oprf: oprf::Sender,
 }
 
@@ -107,7 +110,7 @@ impl crate::Sender for Sender {
         // 1.
         let permuted = permute(items.heads(), channel, rng)?;
         // 2.
-        let hashed = BinMap::<HASHES>::new(shape(self.sizes).bins).of(&permuted);
+        let hashed = BinMap::<HASHES>::new(shape(self.setting.sizes).bins).of(&permuted);
         let table = Table::simple(&hashed);
         if let Some((first, second)) = table.duplicate(&hashed) {
             return Err(Error::DuplicateItem { first, second });
@@ -121,7 +124,7 @@ impl crate::Sender for Sender {
         let values = self.oprf.evaluate(table.starts(), entry_word, channel, rng)?;
         // 4.
         channel.phase("lists");
-        let tags = Tags::new(self.sizes);
+        let tags = Tags::new(self.setting);
         for (hash, label) in LISTS.into_iter().enumerate() {
             let mut list = Vec::with_capacity(items.len());
             let of_hash = table.entries().iter().zip(&values).filter(|(e, _)| e.hash() == hash);
@@ -135,7 +138,7 @@ impl crate::Sender for Sender {
 
 /// The party that learns the intersection.
 pub struct Receiver {
-    sizes: Sizes,
+    setting: Setting,
     oprf: oprf::Receiver,
 }
 
@@ -149,7 +152,7 @@ impl crate::Receiver for Receiver {
         // 1.
         let permuted = permute(items.heads(), channel, rng)?;
         // 2.
-        let table = CuckooTable::new(&permuted, shape(self.sizes))?;
+        let table = CuckooTable::new(&permuted, shape(self.setting.sizes))?;
         // 3.
         channel.phase("oprf");
         let words: Vec<Block> = table
@@ -163,7 +166,7 @@ impl crate::Receiver for Receiver {
         let values = self.oprf.evaluate(&words, channel)?;
         // 5.
         channel.phase("lists");
-        let tags = Tags::new(self.sizes);
+        let tags = Tags::new(self.setting);
         let mut matches = Vec::new();
         for (hash, label) in LISTS.into_iter().enumerate() {
             let seated = table.bins().iter().zip(&values);
@@ -173,7 +176,7 @@ impl crate::Receiver for Receiver {
             });
             matches.extend(tags.recv_matches(
                 label,
-                self.sizes.sender,
+                self.setting.sizes.sender,
                 mine.collect(),
                 items,
                 channel,

@@ -26,6 +26,8 @@ mod tags;
 pub use catalogue::{CATALOGUE, find};
 pub use error::{Error, Result};
 pub use items::{Digest, Items, Set};
-pub use protocol::{Cost, Learns, Prepare, Protocol, Receiver, Sender, Sizes, Status};
+pub use protocol::{
+    Cost, Learns, List, Prepare, Protocol, Receiver, Sender, Setting, Sizes, Status,
+};
 pub use session::{MAX_ITEMS, prepare_receiver, prepare_sender, receive, send};
 pub use vesica_params::Adversary;

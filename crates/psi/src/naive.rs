@@ -15,7 +15,7 @@ use vesica_net::Channel;
 use vesica_primitives::{Block, hash::truncate};
 
 use crate::{
-    Adversary, Cost, Digest, Items, Learns, Protocol, Result, Sizes, Status,
+    Adversary, Cost, Digest, Items, Learns, List, Protocol, Result, Setting, Status,
     tags::{Tags, refuse_duplicates},
 };
 
@@ -31,16 +31,18 @@ pub static PROTOCOL: Protocol = Protocol {
         sender: "the size of the receiver's set",
     },
     digest: Digest::Short,
+    filters: true,
+    list: List::Sorted,
     cost,
-    sender: |sizes, _, _| Ok(Box::new(Sender { sizes })),
-    receiver: |sizes, _, _| Ok(Box::new(Receiver { sizes })),
+    sender: |setting, _, _| Ok(Box::new(Sender { setting })),
+    receiver: |setting, _, _| Ok(Box::new(Receiver { setting })),
 };
 
 const KEY: &str = "naive/key";
 const LIST: &str = "naive/list";
 
-fn cost(sizes: Sizes) -> Cost {
-    let list = Tags::new(sizes).list_len(sizes.sender);
+fn cost(setting: Setting) -> Cost {
+    let list = Tags::new(setting).list_len(setting.sizes.sender);
     Cost { bytes_to_sender: 0.0, bytes_to_receiver: (32 + list) as f64, rounds: 2 }
 }
 
@@ -53,7 +55,7 @@ fn hash_all(key: &[u8; 32], heads: &[Block]) -> Vec<Block> {
 /// The party that hands over its hashes.
 #[derive(Debug)]
 pub struct Sender {
-    sizes: Sizes,
+    setting: Setting,
 }
 
 impl crate::Sender for Sender {
@@ -63,7 +65,7 @@ impl crate::Sender for Sender {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
-        let tags = Tags::new(self.sizes);
+        let tags = Tags::new(self.setting);
         refuse_duplicates(items)?;
         // 1.
         channel.phase("hash");
@@ -80,7 +82,7 @@ impl crate::Sender for Sender {
 /// The party that learns the intersection.
 #[derive(Debug)]
 pub struct Receiver {
-    sizes: Sizes,
+    setting: Setting,
 }
 
 impl crate::Receiver for Receiver {
@@ -90,8 +92,7 @@ impl crate::Receiver for Receiver {
         channel: &mut Channel,
         _: &mut dyn CryptoRng,
     ) -> Result<Vec<u32>> {
-        let sizes = self.sizes;
-        let tags = Tags::new(sizes);
+        let tags = Tags::new(self.setting);
         refuse_duplicates(items)?;
         channel.phase("hash");
         let mut key = [0; 32];
@@ -103,7 +104,8 @@ impl crate::Receiver for Receiver {
             .collect();
         // 2.
         channel.phase("compare");
-        let mut matches = tags.recv_matches(LIST, sizes.sender, mine, items, channel)?;
+        let count = self.setting.sizes.sender;
+        let mut matches = tags.recv_matches(LIST, count, mine, items, channel)?;
         matches.sort_unstable();
         Ok(matches)
     }

@@ -1,5 +1,7 @@
 //! What every protocol provides, and how it describes itself.
 
+use std::borrow::Cow;
+
 use rand::CryptoRng;
 use vesica_net::Channel;
 use vesica_params::Adversary;
@@ -13,6 +15,50 @@ pub struct Sizes {
     pub sender: usize,
     /// Items of the receiver, the party that learns the intersection.
     pub receiver: usize,
+}
+
+/// How the sender hands over the values that the receiver looks for its own among.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum List {
+    /// Tags, sorted and Golomb–Rice coded: exact, and the shortest.
+    #[default]
+    Sorted,
+    /// A Bloom filter of distinct positions.
+    Bloom,
+    /// A cuckoo filter.
+    Cuckoo,
+    /// A vacuum filter.
+    Vacuum,
+}
+
+impl List {
+    /// The filters, which are there to be measured: each is longer than the sorted list.
+    pub const FILTERS: [Self; 3] = [Self::Bloom, Self::Cuckoo, Self::Vacuum];
+
+    /// The word for it in the name of a protocol.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Sorted => "sorted",
+            Self::Bloom => "bloom",
+            Self::Cuckoo => "cuckoo",
+            Self::Vacuum => "vacuum",
+        }
+    }
+}
+
+/// What both parties know of a run before its first step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Setting {
+    /// The sizes of the two sets.
+    pub sizes: Sizes,
+    /// How the sender hands over its final values.
+    pub list: List,
+}
+
+impl From<Sizes> for Setting {
+    fn from(sizes: Sizes) -> Self {
+        Self { sizes, list: List::Sorted }
+    }
 }
 
 /// The party that helps, ready for its input. It learns the size of the receiver's set and nothing
@@ -47,9 +93,9 @@ pub trait Receiver: Send {
     ) -> Result<Vec<u32>>;
 }
 
-/// The part of a protocol that needs no input but the sizes, such as base OTs; it makes a party that
+/// The part of a protocol that needs no input but the setting, such as base OTs; it makes a party that
 /// is ready for its input.
-pub type Prepare<Party> = fn(Sizes, &mut Channel, &mut dyn CryptoRng) -> Result<Box<Party>>;
+pub type Prepare<Party> = fn(Setting, &mut Channel, &mut dyn CryptoRng) -> Result<Box<Party>>;
 
 /// What a protocol may be used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,7 +159,7 @@ pub struct Cost {
 }
 
 /// One protocol of the catalogue: what it is, and how to prepare its two parties.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Protocol {
     /// The paper's key, the protocol's name everywhere.
     pub key: &'static str,
@@ -129,10 +175,37 @@ pub struct Protocol {
     pub learns: Learns,
     /// How much of each key's digest it takes.
     pub digest: Digest,
+    /// Whether a filter may stand in for the sender's final list, which LIANG22 Theorem 1 allows
+    /// where the values on it are one-way and their order means nothing, among parties that follow
+    /// the protocol.
+    pub filters: bool,
+    /// How the sender hands over its final values.
+    pub list: List,
     /// Predicted cost.
-    pub cost: fn(Sizes) -> Cost,
+    pub cost: fn(Setting) -> Cost,
     /// Prepares a sender.
     pub sender: Prepare<dyn Sender>,
     /// Prepares a receiver.
     pub receiver: Prepare<dyn Receiver>,
+}
+
+impl Protocol {
+    /// The same with another form of the sender's final list, where it may have one.
+    pub fn with_list(self, list: List) -> Option<Self> {
+        let allowed = list == List::Sorted || self.filters;
+        allowed.then_some(Self { list, ..self })
+    }
+
+    /// Its key, and how it departs from its entry in the catalogue: `kkrt16`, `kkrt16+vacuum`.
+    pub fn name(&self) -> Cow<'static, str> {
+        match self.list {
+            List::Sorted => self.key.into(),
+            list => format!("{}+{}", self.key, list.name()).into(),
+        }
+    }
+
+    /// Predicted cost for sets of these sizes.
+    pub fn cost(&self, sizes: Sizes) -> Cost {
+        (self.cost)(Setting { sizes, list: self.list })
+    }
 }

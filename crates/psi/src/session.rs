@@ -5,7 +5,7 @@ use std::ops::RangeInclusive;
 use rand::CryptoRng;
 use vesica_net::Channel;
 
-use crate::{Error, Items, Protocol, Receiver, Result, Sender, Sizes};
+use crate::{Error, Items, Protocol, Receiver, Result, Sender, Setting, Sizes};
 
 /// The most items a set may have: positions are 32 bits wide with two to spare, and the parameters
 /// of every protocol hold up to here.
@@ -13,7 +13,7 @@ pub const MAX_ITEMS: usize = 1 << 28;
 
 const SIZE: &str = "psi/size";
 
-/// What a party says first: the size of its set and a digest of its protocol's key.
+/// What a party says first: the size of its set and a digest of its protocol's name.
 const HELLO_LEN: usize = 16;
 
 /// Runs the sender's side of `protocol` on a set of distinct items. Both parties learn the size of
@@ -67,7 +67,8 @@ pub fn prepare_sender(
     rng: &mut dyn CryptoRng,
 ) -> Result<Box<dyn Sender>> {
     let receiver = agree_size(protocol, items, peer_items, channel)?;
-    (protocol.sender)(Sizes { sender: items, receiver }, channel, rng)
+    let sizes = Sizes { sender: items, receiver };
+    (protocol.sender)(Setting { sizes, list: protocol.list }, channel, rng)
 }
 
 /// The first part of [`receive`]; see [`prepare_sender`].
@@ -82,7 +83,8 @@ pub fn prepare_receiver(
     rng: &mut dyn CryptoRng,
 ) -> Result<Box<dyn Receiver>> {
     let sender = agree_size(protocol, items, peer_items, channel)?;
-    (protocol.receiver)(Sizes { sender, receiver: items }, channel, rng)
+    let sizes = Sizes { sender, receiver: items };
+    (protocol.receiver)(Setting { sizes, list: protocol.list }, channel, rng)
 }
 
 /// Tells the peer the size of this party's set and returns the size of the peer's. Refuses a peer that
@@ -95,7 +97,7 @@ fn agree_size(
 ) -> Result<usize> {
     let (least, most) = (*peer_items.start(), MAX_ITEMS.min(*peer_items.end()));
     channel.phase("sizes");
-    let name = blake3::hash(protocol.key.as_bytes());
+    let name = blake3::hash(protocol.name().as_bytes());
     let mut hello = [0; HELLO_LEN];
     hello[..8].copy_from_slice(&(mine as u64).to_le_bytes());
     hello[8..].copy_from_slice(&name.as_bytes()[..HELLO_LEN - 8]);

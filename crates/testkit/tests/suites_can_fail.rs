@@ -3,7 +3,7 @@
 
 use rand::CryptoRng;
 use vesica_net::Channel;
-use vesica_psi::{Cost, Digest, Items, Protocol, Receiver, Result, Sender, Sizes, naive};
+use vesica_psi::{Cost, Digest, Items, List, Protocol, Receiver, Result, Sender, Setting, naive};
 use vesica_testkit::conformance::psi::{self, Budget};
 
 /// The receiver of a right protocol, whose output is spoilt.
@@ -36,36 +36,38 @@ const RIGHT: Protocol = Protocol {
     adversary: vesica_psi::Adversary::None,
     learns: vesica_psi::Learns { receiver: "", sender: "" },
     digest: Digest::Short,
-    cost: |sizes| (naive::PROTOCOL.cost)(sizes),
-    sender: |sizes, channel, rng| (naive::PROTOCOL.sender)(sizes, channel, rng),
-    receiver: |sizes, channel, rng| (naive::PROTOCOL.receiver)(sizes, channel, rng),
+    filters: true,
+    list: List::Sorted,
+    cost: |setting| (naive::PROTOCOL.cost)(setting),
+    sender: |setting, channel, rng| (naive::PROTOCOL.sender)(setting, channel, rng),
+    receiver: |setting, channel, rng| (naive::PROTOCOL.receiver)(setting, channel, rng),
 };
 
-fn right(sizes: Sizes, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Box<dyn Receiver> {
-    (naive::PROTOCOL.receiver)(sizes, channel, rng).expect("it has nothing to prepare")
+fn right(setting: Setting, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Box<dyn Receiver> {
+    (naive::PROTOCOL.receiver)(setting, channel, rng).expect("it has nothing to prepare")
 }
 
-static LOSES_ONE_OF_MANY: Protocol = naive_with(|sizes, channel, rng| {
+static LOSES_ONE_OF_MANY: Protocol = naive_with(|setting, channel, rng| {
     let spoil = |mut matches: Vec<u32>| {
         (matches.len() > 30_000).then(|| matches.pop());
         matches
     };
-    Ok(Box::new(Spoilt { right: right(sizes, channel, rng), spoil }))
+    Ok(Box::new(Spoilt { right: right(setting, channel, rng), spoil }))
 });
 
-static UNSORTED: Protocol = naive_with(|sizes, channel, rng| {
+static UNSORTED: Protocol = naive_with(|setting, channel, rng| {
     let spoil = |matches: Vec<u32>| matches.into_iter().rev().collect();
-    Ok(Box::new(Spoilt { right: right(sizes, channel, rng), spoil }))
+    Ok(Box::new(Spoilt { right: right(setting, channel, rng), spoil }))
 });
 
-static FORGETS_THE_EMPTY_SET: Protocol = naive_with(|sizes, channel, rng| {
-    let spoil = if sizes.sender == 0 { |_| vec![0] } else { |matches| matches };
-    Ok(Box::new(Spoilt { right: right(sizes, channel, rng), spoil }))
+static FORGETS_THE_EMPTY_SET: Protocol = naive_with(|setting, channel, rng| {
+    let spoil = if setting.sizes.sender == 0 { |_| vec![0] } else { |matches| matches };
+    Ok(Box::new(Spoilt { right: right(setting, channel, rng), spoil }))
 });
 
 static CHEAPER_THAN_IT_IS: Protocol = Protocol {
-    cost: |sizes| {
-        let cost = (naive::PROTOCOL.cost)(sizes);
+    cost: |setting| {
+        let cost = (naive::PROTOCOL.cost)(setting);
         Cost { bytes_to_receiver: cost.bytes_to_receiver * 0.95, ..cost }
     },
     ..RIGHT
@@ -91,12 +93,12 @@ impl Sender for Talkative {
 }
 
 static TALKATIVE: Protocol = Protocol {
-    sender: |sizes, channel, rng| {
-        Ok(Box::new(Talkative((naive::PROTOCOL.sender)(sizes, channel, rng)?)))
+    sender: |setting, channel, rng| {
+        Ok(Box::new(Talkative((naive::PROTOCOL.sender)(setting, channel, rng)?)))
     },
-    receiver: |sizes, channel, rng| {
+    receiver: |setting, channel, rng| {
         channel.recv_len("talk", 128)?;
-        (naive::PROTOCOL.receiver)(sizes, channel, rng)
+        (naive::PROTOCOL.receiver)(setting, channel, rng)
     },
     ..RIGHT
 };

@@ -158,7 +158,7 @@ fn recommended(security: Security, sizes: Sizes) -> Option<&'static Protocol> {
     let dh = vesica_psi::CATALOGUE.iter().filter(fit).find(|p| tiny && p.key == "dh");
     let best = || {
         let bytes = |p: &&&Protocol| {
-            let cost = (p.cost)(sizes);
+            let cost = p.cost(sizes);
             cost.bytes_to_sender + cost.bytes_to_receiver
         };
         let recommended = |p: &&&Protocol| p.status == Status::Recommended && p.key != "dh";

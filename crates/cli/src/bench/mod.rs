@@ -19,16 +19,17 @@ use vesica::report::peak_memory;
 use vesica_net::{Channel, Meter};
 use vesica_ot::catalogue::Entry;
 use vesica_primitives::{Block, aes::Prg, secret::Seed};
-use vesica_psi::{CATALOGUE, Digest, Items, MAX_ITEMS, Protocol, Set, Sizes};
+use vesica_psi::{CATALOGUE, Digest, Items, List, MAX_ITEMS, Protocol, Set, Sizes};
 
 use link::Line;
 
 /// Times protocols or their oblivious transfers against each other, both parties in one process, in turn.
 #[derive(Args)]
 pub struct Bench {
-    /// Protocols to run, by their keys.
+    /// Protocols to run, by their keys; with a filter in place of the sender's list as in
+    /// `kkrt16+vacuum` (`bloom`, `cuckoo` or `vacuum`).
     #[arg(long, value_delimiter = ',', required_unless_present = "ot", value_parser = protocol)]
-    protocols: Vec<&'static Protocol>,
+    protocols: Vec<Protocol>,
 
     /// Oblivious transfers to run instead, by their keys; sizes are then numbers of OTs.
     #[arg(long, value_delimiter = ',', conflicts_with = "protocols", value_parser = ot::entry)]
@@ -84,17 +85,28 @@ fn count(text: &str) -> Result<usize, String> {
         .ok_or_else(|| format!("`{text}` is no set size: write 1000 or 2^20, at most {MAX_ITEMS}"))
 }
 
-fn protocol(key: &str) -> Result<&'static Protocol, String> {
-    vesica_psi::find(key).ok_or_else(|| {
+fn protocol(name: &str) -> Result<Protocol, String> {
+    let (key, filter) = name.split_once('+').map_or((name, None), |(key, list)| (key, Some(list)));
+    let entry = vesica_psi::find(key).ok_or_else(|| {
         let keys: Vec<&str> = CATALOGUE.iter().map(|protocol| protocol.key).collect();
         format!("no such protocol; there are {}", keys.join(", "))
-    })
+    })?;
+    let list = match filter {
+        None => List::Sorted,
+        Some(name) => {
+            List::FILTERS.into_iter().find(|list| list.name() == name).ok_or_else(|| {
+                let names = List::FILTERS.map(List::name);
+                format!("no such filter; there are {}", names.join(", "))
+            })?
+        }
+    };
+    entry.with_list(list).ok_or_else(|| format!("`{key}` has no list that a filter may replace"))
 }
 
 /// One run, as printed with `--json`.
 #[derive(Debug, Serialize)]
 struct Record {
-    protocol: &'static str,
+    protocol: String,
     sender_items: usize,
     receiver_items: usize,
     link: String,
@@ -163,7 +175,7 @@ impl Bench {
         if !self.json {
             writeln!(
                 out,
-                "{:<12} {:>10} {:>10} {:>9} {:>9} {:>9} {:>9} {:>8} {:>14} {:>14} {:>7}",
+                "{:<20} {:>10} {:>10} {:>9} {:>9} {:>9} {:>9} {:>8} {:>14} {:>14} {:>7}",
                 "protocol",
                 "receiver",
                 "sender",
@@ -204,7 +216,7 @@ impl Bench {
         } else {
             writeln!(
                 out,
-                "{:<12} {:>10} {:>10} {:>9.3} {:>9.3} {:>9.3} {:>9} {:>8} {:>14} {:>14} {:>7}{}",
+                "{:<20} {:>10} {:>10} {:>9.3} {:>9.3} {:>9.3} {:>9} {:>8} {:>14} {:>14} {:>7}{}",
                 record.protocol,
                 record.receiver_items,
                 record.sender_items,
@@ -265,7 +277,7 @@ impl Sets {
 }
 
 fn run_once(
-    protocol: &'static Protocol,
+    protocol: &Protocol,
     sets: &Sets,
     line: &Line,
     threads: usize,
@@ -293,7 +305,7 @@ fn run_once(
     let mut by_phase = phases("receiver", to_sender.meter());
     by_phase.extend(phases("sender", to_receiver.meter()));
     Ok(Record {
-        protocol: protocol.key,
+        protocol: protocol.name().into_owned(),
         sender_items: sets.sizes.sender,
         receiver_items: sets.sizes.receiver,
         link: line.to_string(),

@@ -13,7 +13,8 @@ use vesica_structures::okvs::{Field, rr22::Rr22};
 
 use super::{About, FIELD, Variant, recv_list, send_list};
 use crate::{
-    Adversary, Cost, Digest, Items, Learns, Protocol, Receiver, Result, Sender, Sizes, tags::Tags,
+    Adversary, Cost, Digest, Items, Learns, List, Protocol, Receiver, Result, Sender, Setting,
+    Sizes, tags::Tags,
 };
 
 /// The entry of a variant.
@@ -26,12 +27,14 @@ pub(crate) const fn protocol<V: Variant>(about: About) -> Protocol {
         adversary: Adversary::weakest(&[oprf::ADVERSARY, extension::ADVERSARY]),
         learns: Learns::EXTRACTED,
         digest: Digest::Long,
+        filters: false,
+        list: List::Sorted,
         cost: cost::<V>,
-        sender: |sizes, channel, rng| match sizes.receiver {
+        sender: |Setting { sizes, .. }, channel, rng| match sizes.receiver {
             ..=FEW => Ok(Box::new(Sending::<Few>::prepare(sizes, channel, rng)?)),
             _ => Ok(Box::new(Sending::<V>::prepare(sizes, channel, rng)?)),
         },
-        receiver: |sizes, channel, rng| match sizes.receiver {
+        receiver: |Setting { sizes, .. }, channel, rng| match sizes.receiver {
             ..=FEW => Ok(Box::new(Receiving::<Few>::prepare(sizes, channel, rng)?)),
             _ => Ok(Box::new(Receiving::<V>::prepare(sizes, channel, rng)?)),
         },
@@ -53,7 +56,7 @@ impl Variant for Few {
     }
 }
 
-fn cost<V: Variant>(sizes: Sizes) -> Cost {
+fn cost<V: Variant>(Setting { sizes, .. }: Setting) -> Cost {
     let shape = match sizes.receiver {
         ..=FEW => Few::shape(sizes.receiver),
         _ => V::shape(sizes.receiver),

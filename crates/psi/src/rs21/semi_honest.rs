@@ -12,7 +12,8 @@ use vesica_structures::okvs::Codec;
 
 use super::{About, FIELD, ShortVariant, recv_list, send_list};
 use crate::{
-    Adversary, Cost, Digest, Items, Learns, Protocol, Receiver, Result, Sender, Sizes, tags::Tags,
+    Adversary, Cost, Digest, Items, Learns, List, Protocol, Receiver, Result, Sender, Setting,
+    tags::Tags,
 };
 
 /// The entry of a variant.
@@ -25,23 +26,26 @@ pub(crate) const fn protocol<V: ShortVariant>(about: About) -> Protocol {
         adversary: Adversary::weakest(&[oprf::ADVERSARY, extension::ADVERSARY]),
         learns: Learns::INTERSECTION,
         digest: Digest::Short,
+        filters: true,
+        list: List::Sorted,
         cost: cost::<V>,
-        sender: |sizes, channel, rng| match V::bits(sizes) {
-            ..=64 => Ok(Box::new(Sending::<V, u64>::prepare(sizes, channel, rng)?)),
-            _ => Ok(Box::new(Sending::<V, Block>::prepare(sizes, channel, rng)?)),
+        sender: |setting, channel, rng| match V::bits(setting.sizes) {
+            ..=64 => Ok(Box::new(Sending::<V, u64>::prepare(setting, channel, rng)?)),
+            _ => Ok(Box::new(Sending::<V, Block>::prepare(setting, channel, rng)?)),
         },
-        receiver: |sizes, channel, rng| match V::bits(sizes) {
-            ..=64 => Ok(Box::new(Receiving::<V, u64>::prepare(sizes, channel, rng)?)),
-            _ => Ok(Box::new(Receiving::<V, Block>::prepare(sizes, channel, rng)?)),
+        receiver: |setting, channel, rng| match V::bits(setting.sizes) {
+            ..=64 => Ok(Box::new(Receiving::<V, u64>::prepare(setting, channel, rng)?)),
+            _ => Ok(Box::new(Receiving::<V, Block>::prepare(setting, channel, rng)?)),
         },
     }
 }
 
-fn cost<V: ShortVariant>(sizes: Sizes) -> Cost {
+fn cost<V: ShortVariant>(setting: Setting) -> Cost {
+    let sizes = setting.sizes;
     let (shape, bits) = (V::shape(sizes.receiver), V::bits(sizes));
     let ot = extension::setup_bytes(FIELD);
     let vole = silent::bytes(shape.columns(), bits, V::LPN, FIELD);
-    let list = Tags::new(sizes).list_len(sizes.sender);
+    let list = Tags::new(setting).list_len(sizes.sender);
     Cost {
         bytes_to_sender: (ot.to_sender + vole.to_sender + oprf::bytes(shape, bits)) as f64,
         bytes_to_receiver: (ot.to_receiver + vole.to_receiver + list) as f64,
@@ -51,18 +55,19 @@ fn cost<V: ShortVariant>(sizes: Sizes) -> Cost {
 
 /// The party that can evaluate the OPRF everywhere.
 struct Sending<V: ShortVariant, A> {
-    sizes: Sizes,
+    setting: Setting,
     oprf: oprf::Sender<V::Store, A>,
 }
 
 impl<V: ShortVariant, A: Subspace> Sending<V, A> {
-    fn prepare(sizes: Sizes, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+    fn prepare(setting: Setting, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         channel.phase("base-ot");
         let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
         channel.phase("vole");
+        let sizes = setting.sizes;
         let (shape, bits) = (V::shape(sizes.receiver), V::bits(sizes));
         let oprf = oprf::Sender::setup(shape, bits, V::LPN, &mut cot, channel, rng)?;
-        Ok(Self { sizes, oprf })
+        Ok(Self { setting, oprf })
     }
 }
 
@@ -78,27 +83,28 @@ impl<V: ShortVariant, A: Subspace> Sender for Sending<V, A> {
         let evaluated = self.oprf.evaluate(items.heads(), channel)?;
         // 2.
         channel.phase("list");
-        send_list(Tags::new(self.sizes), evaluated, items, channel)
+        send_list(Tags::new(self.setting), evaluated, items, channel)
     }
 }
 
 /// The party that learns the intersection.
 struct Receiving<V: ShortVariant, A: Subspace> {
-    sizes: Sizes,
+    setting: Setting,
     oprf: oprf::Receiver<V::Store, A>,
 }
 
 impl<V: ShortVariant, A: Subspace> Receiving<V, A> {
-    fn prepare(sizes: Sizes, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self>
+    fn prepare(setting: Setting, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self>
     where
         V::Store: Codec<A>,
     {
         channel.phase("base-ot");
         let mut cot = extension::Receiver::setup(FIELD, channel, rng)?;
         channel.phase("vole");
+        let sizes = setting.sizes;
         let (shape, bits) = (V::shape(sizes.receiver), V::bits(sizes));
         let oprf = oprf::Receiver::setup(shape, bits, V::LPN, &mut cot, channel, rng)?;
-        Ok(Self { sizes, oprf })
+        Ok(Self { setting, oprf })
     }
 }
 
@@ -117,7 +123,7 @@ where
         let evaluated = self.oprf.evaluate(items.heads(), channel, rng)?;
         // 3.
         channel.phase("list");
-        let tags = Tags::new(self.sizes);
-        recv_list(tags, self.sizes.sender, evaluated, items, channel)
+        let tags = Tags::new(self.setting);
+        recv_list(tags, self.setting.sizes.sender, evaluated, items, channel)
     }
 }

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use rand::{RngExt, SeedableRng, rngs::StdRng, seq::SliceRandom};
 use vesica_primitives::{Block, aes::Aes128};
-use vesica_psi::{Digest, Error, Protocol, Set, Sizes, receive, send};
+use vesica_psi::{Digest, Error, List, Protocol, Set, Sizes, receive, send};
 
 use crate::{
     ideal,
@@ -21,14 +21,20 @@ pub enum Budget {
     Symmetric,
     /// A group operation for each item.
     GroupOperations,
+    /// An operation on integers of thousands of bits for each item.
+    BigIntegers,
 }
 
 impl Budget {
     /// Numbers of items of both parties: edges, primes, around powers of two.
     fn sizes(self) -> Vec<usize> {
-        let mut sizes = vec![0, 1, 2, 3, 100, 1000];
-        sizes.extend((self == Self::Symmetric).then_some(65_537));
-        sizes
+        let sizes = [0, 1, 2, 3, 100, 1000, 65_537];
+        let affordable = match self {
+            Self::Symmetric => 7,
+            Self::GroupOperations => 6,
+            Self::BigIntegers => 5,
+        };
+        sizes[..affordable].to_vec()
     }
 
     /// Items of the larger party of uneven pairs.
@@ -36,6 +42,7 @@ impl Budget {
         match self {
             Self::Symmetric => 100_000,
             Self::GroupOperations => 2_049,
+            Self::BigIntegers => 257,
         }
     }
 
@@ -44,6 +51,7 @@ impl Budget {
         match self {
             Self::Symmetric => &[8, 12, 16],
             Self::GroupOperations => &[8, 12],
+            Self::BigIntegers => &[8],
         }
     }
 }
@@ -303,7 +311,7 @@ pub fn rounds(protocol: &Protocol) {
                 Ok::<_, Error>(channel.meter().rounds())
             },
         );
-        let predicted = u64::from((protocol.cost)(sizes).rounds);
+        let predicted = u64::from(protocol.cost(sizes).rounds);
         assert_eq!([sent, received], [predicted; 2], "{} at {sizes:?}", protocol.key);
     }
 }
@@ -320,7 +328,7 @@ pub fn costs(protocol: &Protocol, budget: Budget) {
     );
     for sizes in sizes {
         let both = transcripts(protocol, &Sets::random(sizes, sizes.sender.min(sizes.receiver), 8));
-        let cost = (protocol.cost)(sizes);
+        let cost = protocol.cost(sizes);
         for (who, sent, predicted) in [
             ("sender", both.sender, cost.bytes_to_receiver),
             ("receiver", both.receiver, cost.bytes_to_sender),
@@ -331,6 +339,25 @@ pub fn costs(protocol: &Protocol, budget: Budget) {
                 -0.03 * predicted <= off && off <= 0.03 * predicted + UNCOUNTED_BYTES,
                 "{}: the {who} sent {sent} bytes at {sizes:?}, the catalogue says {predicted}",
                 protocol.key
+            );
+        }
+    }
+}
+
+/// With each filter in place of the list: the same matches, and the bytes that the catalogue says.
+pub fn filters(protocol: &Protocol) {
+    for filtered in List::FILTERS.into_iter().filter_map(|list| protocol.with_list(list)) {
+        for (sender, receiver) in [(0, 3), (3, 0), (1, 1), (700, 300), (64, 900)] {
+            let sizes = Sizes { sender, receiver };
+            let sets = Sets::random(sizes, sender.min(receiver).div_ceil(2), 16);
+            check(&filtered, &sets, "with a filter");
+            let sent = transcripts(&filtered, &sets).sender.payload_bytes() as f64;
+            let predicted = filtered.cost(sizes).bytes_to_receiver;
+            let off = sent - predicted;
+            assert!(
+                -0.03 * predicted <= off && off <= 0.03 * predicted + UNCOUNTED_BYTES,
+                "{}: {sent} bytes at {sizes:?}, the catalogue says {predicted}",
+                filtered.name()
             );
         }
     }
@@ -417,6 +444,11 @@ macro_rules! psi_conformance {
             #[test]
             fn equal_lengths() {
                 psi::equal_lengths($protocol);
+            }
+
+            #[test]
+            fn filters() {
+                psi::filters($protocol);
             }
         }
     };

@@ -1,5 +1,7 @@
-//! The tail that most protocols share: the sender hands over a sorted list of tags, the receiver
-//! looks which of them are its own.
+//! The tail that most protocols share: the sender hands over a sorted list of tags, or a filter that
+//! holds them, and the receiver looks which of them are its own.
+
+mod filter;
 
 use bytemuck::Zeroable;
 use vesica_net::Channel;
@@ -7,12 +9,17 @@ use vesica_params::{KAPPA, LAMBDA};
 use vesica_primitives::Block;
 use vesica_structures::{sort, tag_list};
 
-use crate::{Error, Items, Result, Sizes};
+use crate::{Error, Items, List, Result, Setting};
+
+use filter::Form;
 
 /// How tags of a run are made and laid out: the first bits of pseudo-random blocks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tags {
     bits: u32,
+    list: List,
+    /// How many values the receiver tests in all.
+    queries: usize,
 }
 
 /// A tag and where in its party's set the item stands.
@@ -36,13 +43,20 @@ impl Tagged {
 impl Tags {
     /// So many bits that two different tags meet with probability at most 2^-λ over all pairs that the
     /// receiver compares.
-    pub(crate) fn new(sizes: Sizes) -> Self {
-        Self { bits: vesica_params::tag::bits(sizes.receiver, sizes.sender, LAMBDA) }
+    ///
+    /// A filter takes whole blocks, and is wrong on any of the receiver's with that probability.
+    pub(crate) fn new(setting: impl Into<Setting>) -> Self {
+        let Setting { sizes, list } = setting.into();
+        let bits = match list {
+            List::Sorted => vesica_params::tag::bits(sizes.receiver, sizes.sender, LAMBDA),
+            _ => 128,
+        };
+        Self { bits, list, queries: sizes.receiver }
     }
 
     /// All κ bits, for a sender that may choose its tags: each then belongs to one item.
     pub(crate) fn whole() -> Self {
-        Self { bits: KAPPA }
+        Self { bits: KAPPA, list: List::Sorted, queries: 0 }
     }
 
     /// The tag of an item's pseudo-random value.
@@ -56,14 +70,21 @@ impl Tags {
 
     /// Bytes of a list of `count` tags.
     pub(crate) fn list_len(self, count: usize) -> usize {
-        self.layout(count).encoded_len()
+        match self.filter(count) {
+            Some(filter) => filter.encoded_len(),
+            None => self.layout(count).encoded_len(),
+        }
+    }
+
+    fn filter(self, count: usize) -> Option<Form> {
+        Form::new(self.list, count, self.queries)
     }
 
     fn layout(self, count: usize) -> tag_list::Layout {
         tag_list::Layout::new(count, self.bits)
     }
 
-    /// Sends the tags of `items` as a sorted list, which hides their order.
+    /// Sends the tags of `items` as a sorted list or as a filter, which hides their order.
     ///
     /// # Errors
     /// [`Error::DuplicateItem`] where tags are equal because items are.
@@ -74,6 +95,14 @@ impl Tags {
         items: Items<'_>,
         channel: &mut Channel,
     ) -> Result<()> {
+        if let Some(filter) = self.filter(tags.len()) {
+            let values: Vec<Block> = tags.into_iter().map(Block).collect();
+            let Some(encoded) = filter.encode(&values)? else {
+                refuse_duplicates(items)?;
+                return Err(Error::HashingFailure);
+            };
+            return Ok(channel.send(label, &encoded)?);
+        }
         sort::by_uniform_key(&mut tags, self.bits, |tag| *tag);
         if tags.array_windows().any(|[a, b]| a == b) {
             refuse_duplicates(items)?;
@@ -82,7 +111,7 @@ impl Tags {
         Ok(channel.send(label, bytemuck::cast_slice(&words))?)
     }
 
-    /// Receives a list of `count` tags and returns the positions of those of `mine`, the tags of
+    /// Receives a list or filter of `count` tags and returns the positions of those of `mine`, the tags of
     /// `items`, that are on it, in no particular order.
     ///
     /// # Errors
@@ -95,11 +124,16 @@ impl Tags {
         items: Items<'_>,
         channel: &mut Channel,
     ) -> Result<Vec<u32>> {
-        let layout = self.layout(count);
         sort::by_uniform_key(&mut mine, self.bits, |tagged| tagged.tag());
         if mine.array_windows().any(|[a, b]| a.tag() == b.tag()) {
             refuse_duplicates(items)?;
         }
+        if let Some(filter) = self.filter(count) {
+            let contains = filter.recv(label, channel)?;
+            let found = mine.iter().filter(|tagged| contains(Block(tagged.tag())));
+            return Ok(found.map(|tagged| tagged.position).collect());
+        }
+        let layout = self.layout(count);
         let mut words = vec![0u64; layout.encoded_words()];
         channel.recv_into(label, bytemuck::cast_slice_mut(&mut words))?;
         let malformed = |error: tag_list::Error| channel.malformed(label, describe(error));

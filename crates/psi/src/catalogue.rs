@@ -11,6 +11,7 @@ pub static CATALOGUE: &[&Protocol] = &[
     &rr22::FAST,
     &rr22::LOW,
     &rr22::MALICIOUS,
+    &rr22::MALICIOUS_LOW,
     &rs21::SEMI_HONEST,
     &rs21::MALICIOUS,
 ];

@@ -7,10 +7,10 @@
 use vesica_params::{
     LAMBDA,
     lpn::{self, Lpn},
-    okvs::{Shape, shape},
+    okvs::{Excess, Shape, band, shape},
     subfield,
 };
-use vesica_structures::okvs::rr22::Rr22;
+use vesica_structures::okvs::{band::Band, rr22::Rr22};
 
 use crate::{
     Protocol, Sizes, Status,
@@ -77,6 +77,20 @@ impl Variant for Checked {
     }
 }
 
+/// The random bands of [BPSY23](vesica_structures::okvs::band) in one cluster: 1.05 columns an item, and
+/// rows of several hundred random bits, which are one-way as they are. One noise for all of the VOLE.
+struct CheckedBand;
+
+impl Variant for CheckedBand {
+    type Store = Band;
+
+    const LPN: Lpn = Low::LPN;
+
+    fn shape(items: usize) -> Shape {
+        band(items, usize::MAX, Excess::Percent5, LAMBDA).one_way()
+    }
+}
+
 /// The fast one.
 pub static FAST: Protocol = semi_honest::<Fast>(About {
     key: "rr22",
@@ -99,4 +113,12 @@ pub static MALICIOUS: Protocol = malicious::<Checked>(About {
     title: "VOLE-based OPRF with a clustered OKVS, all steps checked",
     citation: CITATION,
     status: Status::Recommended,
+});
+
+/// Against parties that deviate, with the fewest bytes.
+pub static MALICIOUS_LOW: Protocol = malicious::<CheckedBand>(About {
+    key: "rr22-malicious-low",
+    title: "VOLE-based OPRF with an OKVS of random bands, all steps checked",
+    citation: "Raghuraman, Rindal (CCS 2022); Bienstock, Patel, Seo, Yeo (USENIX Security 2023)",
+    status: Status::Sound,
 });

@@ -9,6 +9,7 @@ psi_conformance!(naive, &vesica_psi::naive::PROTOCOL, Budget::Symmetric);
 psi_conformance!(rr22, &vesica_psi::rr22::FAST, Budget::Symmetric);
 psi_conformance!(rr22_low, &vesica_psi::rr22::LOW, Budget::Symmetric);
 psi_conformance!(rr22_malicious, &vesica_psi::rr22::MALICIOUS, Budget::Symmetric);
+psi_conformance!(rr22_malicious_low, &vesica_psi::rr22::MALICIOUS_LOW, Budget::Symmetric);
 psi_conformance!(rs21, &vesica_psi::rs21::SEMI_HONEST, Budget::Symmetric);
 psi_conformance!(rs21_malicious, &vesica_psi::rs21::MALICIOUS, Budget::Symmetric);
 
@@ -22,6 +23,7 @@ fn no_protocol_is_left_out() {
         "rr22",
         "rr22-low",
         "rr22-malicious",
+        "rr22-malicious-low",
         "rs21",
         "rs21-malicious",
     ];
@@ -57,6 +59,12 @@ fn rr22_low_large() {
 #[ignore = "a million items a side take a minute"]
 fn rr22_malicious_large() {
     large(&vesica_psi::rr22::MALICIOUS);
+}
+
+#[test]
+#[ignore = "a million items a side take a minute"]
+fn rr22_malicious_low_large() {
+    large(&vesica_psi::rr22::MALICIOUS_LOW);
 }
 
 #[test]

@@ -121,6 +121,16 @@ fn receiver_of_rr22_malicious() {
 }
 
 #[test]
+fn sender_of_rr22_malicious_low() {
+    deviating_sender(&rr22::MALICIOUS_LOW);
+}
+
+#[test]
+fn receiver_of_rr22_malicious_low() {
+    deviating_receiver(&rr22::MALICIOUS_LOW);
+}
+
+#[test]
 fn sender_of_rs21() {
     deviating_sender(&rs21::SEMI_HONEST);
 }

@@ -6,6 +6,7 @@
 mod ends;
 
 use std::{
+    sync::mpsc,
     thread,
     time::{Duration, Instant},
 };
@@ -222,18 +223,20 @@ fn an_abort_is_heard_by_a_party_that_is_sending(ends: Ends) {
 }
 
 fn an_abort_is_heard_in_the_middle_of_the_aborting_partys_own_message(ends: Ends) {
+    let (is_full, full) = mpsc::channel();
     let (error, ()) = run(
         ends,
-        |mut a| {
-            thread::sleep(2 * SHORT);
+        move |mut a| {
+            full.recv().unwrap();
             (0..PLENTY).find_map(|_| a.recv_len("chunk", 1 << 20).err()).expect("an end")
         },
-        |b| {
+        move |b| {
             let mut b = b.with_stall_timeout(SHORT / 2);
             let message = vec![7; 1 << 20];
             let send = |b: &mut Channel| b.send("chunk", &message).and_then(|()| b.flush());
             let blocked = (0..PLENTY / 10).find_map(|_| send(&mut b).err()).expect("nobody reads");
             assert!(matches!(blocked, Error::Stalled { .. }), "{blocked}");
+            is_full.send(()).unwrap();
             b.abort(AbortReason::Cancelled);
         },
     );

@@ -77,7 +77,7 @@ fn of_tags<const H: usize>(
 }
 
 /// What gives items their bins.
-trait Spread<const H: usize> {
+trait Spread<const H: usize>: Send + Sync {
     type Hashed<'a>: Hashed<H>
     where
         Self: 'a;
@@ -110,7 +110,7 @@ impl<const H: usize> Spread<H> for Cut<H> {
 }
 
 /// How items go into their bins.
-trait Seat<const H: usize> {
+trait Seat<const H: usize>: Send + Sync {
     /// The table, unless some item has no room.
     fn seat(&self, items: &impl Hashed<H>) -> Option<Seats>;
 }

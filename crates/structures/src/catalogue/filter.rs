@@ -19,7 +19,7 @@ struct Filled<F: Filter> {
 }
 
 /// A filter of a shape that has a rate of 2^-strictness, if there is one.
-pub(super) fn filled<F: Filter<Shape: 'static> + 'static>(
+pub(super) fn filled<F: Filter + 'static>(
     n: usize,
     strictness: u32,
     shape: impl Fn(usize, Rate) -> Result<F::Shape, Refused>,

@@ -66,7 +66,7 @@ impl Kind {
 }
 
 /// A structure of some shape, to be built from as many items as it was planned for.
-pub trait Plan {
+pub trait Plan: Send + Sync {
     /// log2 of a bound on the risk: that a value is taken for an item, for filters, and that there is no
     /// structure, for others. Nothing where there is none.
     fn log2_risk(&self) -> Option<f64>;
@@ -133,7 +133,9 @@ pub static CATALOGUE: &[Entry] = &[
     bins("cuckoo-5", "cuckoo hashing, 5 functions", PSZ18, |n, risk| {
         Some(cuckoo::<5>(n, cuckoo::sound(n, risk), risk))
     }),
-    bins("two-choice", "two choices, bins of about 40", PRTY19, |n, risk| Some(two_choice(n, risk))),
+    bins("two-choice", "two choices, bins of about 40", PRTY19, |n, risk| {
+        Some(two_choice(n, risk))
+    }),
     bins("phasing", "cuckoo hashing, 3 functions, phased", PSSZ15, phased::<3>),
     filter("list", "list", LIANG22, |n, risk| filled::<List>(n, risk, ListShape::new)),
     filter("sorted-list", "list, sorted and Golomb–Rice coded", "Rice (1979)", |n, risk| {
@@ -151,9 +153,12 @@ pub static CATALOGUE: &[Entry] = &[
     filter("cuckoo-filter", "cuckoo filter", "Fan et al. (CoNEXT 2014)", |n, risk| {
         filled::<Cuckoo>(n, risk, CuckooShape::new)
     }),
-    filter("mobile-cuckoo", "cuckoo filter, buckets of 3", "Kales et al. (USENIX 2019)", |n, risk| {
-        filled::<MobileCuckoo>(n, risk, CuckooShape::mobile)
-    }),
+    filter(
+        "mobile-cuckoo",
+        "cuckoo filter, buckets of 3",
+        "Kales et al. (USENIX 2019)",
+        |n, risk| filled::<MobileCuckoo>(n, risk, CuckooShape::mobile),
+    ),
     filter("vacuum", "vacuum filter", "Wang et al. (VLDB 2019); Liang et al.", |n, risk| {
         filled::<Vacuum>(n, risk, VacuumShape::new)
     }),
@@ -179,9 +184,12 @@ pub static CATALOGUE: &[Entry] = &[
     store("xopaxos", "XoPaXoS, random free columns", RS21, |n, risk| {
         Some(encoded::<Paxos>(paxos(n, risk), Free::Random, risk))
     }),
-    store("depth-first", "PaXoS by depth-first search", "Pinkas et al. (EUROCRYPT 2020)", |n, risk| {
-        Some(encoded::<DepthFirst>(paxos(n, risk), Free::Zero, risk))
-    }),
+    store(
+        "depth-first",
+        "PaXoS by depth-first search",
+        "Pinkas et al. (EUROCRYPT 2020)",
+        |n, risk| Some(encoded::<DepthFirst>(paxos(n, risk), Free::Zero, risk)),
+    ),
     Entry {
         sizes: 6600..=ANY,
         because: "with fewer keys it fails more often than it may",
@@ -323,7 +331,8 @@ mod tests {
             let plan = (entry.plan)(n, entry.kind.visible()).unwrap();
             let risk = plan.log2_risk().unwrap().exp2();
             let trials = if entry.kind == Kind::Filter { 1 << 16 } else { 300 };
-            let mut blocks = |count| (0..count).map(|_| Block::random(&mut rng)).collect::<Vec<_>>();
+            let mut blocks =
+                |count| (0..count).map(|_| Block::random(&mut rng)).collect::<Vec<_>>();
             let seen = if entry.kind == Kind::Filter {
                 let (items, others) = (blocks(n), blocks(trials));
                 plan.build(&items, &mut rng).unwrap().found(&others)

@@ -2,7 +2,7 @@
 
 use std::{fs, process::Stdio};
 
-use crate::{Failure, repository::Repository};
+use crate::{Failure, compression, repository::Repository};
 
 /// A generated part.
 struct Part {
@@ -13,9 +13,10 @@ struct Part {
     generate: fn(&Repository) -> Result<String, Failure>,
 }
 
-const PARTS: [Part; 2] = [
+const PARTS: [Part; 3] = [
     Part { path: "README.md", marker: Some("protocols"), generate: protocols },
     Part { path: "docs/parameters.md", marker: None, generate: |_| Ok(vesica_params::markdown()) },
+    Part { path: "docs/compression.svg", marker: None, generate: |_| compression::svg() },
 ];
 
 /// The catalogue's table, as the program prints it.

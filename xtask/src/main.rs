@@ -1,8 +1,9 @@
 //! Tasks of this repository: `cargo xtask TASK`, from any of its folders.
 //!
 //! Nothing here becomes part of what is shipped. Beside the standard library this uses only
-//! `vesica-params`, to render its document.
+//! `vesica-params`, to render its document and a figure.
 
+mod compression;
 mod documents;
 mod repository;
 mod test;

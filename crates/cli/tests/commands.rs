@@ -90,6 +90,36 @@ fn oblivious_transfers_are_measured() {
 }
 
 #[test]
+fn structures_are_measured() {
+    let sizes = ["--sizes", "100,5000", "--json"];
+    let args = [&["bench", "--structures", "cuckoo-3,vacuum,band-5,random-matrix"], &sizes[..]];
+    let printed = ended(&args.concat()).out;
+    let lines: Vec<serde_json::Value> =
+        printed.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let keys = ["cuckoo-3", "vacuum", "band-5", "random-matrix"].repeat(2);
+    assert!(lines.iter().map(|line| &line["structure"]).eq(keys));
+    let (left_out, measured) = lines.split_last().unwrap();
+    assert!(left_out["left_out"].is_string() && left_out["items"] == 5000, "{left_out}");
+    for line in measured {
+        assert_eq!(line["correct"], true);
+        let bits = |key: &str| line[key].as_f64().unwrap();
+        let per_item = bits("bytes") * 8.0 / bits("items");
+        assert!((per_item - bits("bits_per_item")).abs() < 1e-6 && per_item > 40.0, "{line}");
+        assert!(bits("log2_risk") <= -39.999, "{line}");
+        // Risks that can be seen keep to their bound, and a filter's is about as large.
+        let trial = &line["trial"];
+        let [seen, of, log2] = ["seen", "of", "log2_risk"].map(|key| trial[key].as_f64().unwrap());
+        let mean = of * log2.exp2();
+        assert!(seen <= mean + 5.0 * mean.sqrt(), "{line}");
+        assert!(line["structure"] != "vacuum" || seen >= mean / 2.0, "{line}");
+    }
+    for wrong in [&["--structures", "cuckoo-9"][..], &["--structures", "list", "--ot", "np01"]] {
+        let ended = ended(&[&["bench", "--sizes", "5"][..], wrong].concat());
+        assert_eq!(ended.code, Some(2), "{}", ended.err);
+    }
+}
+
+#[test]
 fn help_documents_the_exit_codes() {
     for arguments in [&["--help"][..], &["run", "--help"]] {
         let help = ended(arguments);

@@ -59,6 +59,10 @@ pub fn markdown() -> String {
     row(&mut text, "garbled Bloom filter, columns per key", "DCW13, exact bound", |n| {
         per_key(n, okvs::garbled_bloom(n, LAMBDA))
     });
+    row(&mut text, "mega-bins × coefficients, a polynomial each", "PSTY19, union bound", |n| {
+        let shape = okvs::polynomial(n, okvs::mega_bin(n), LAMBDA);
+        format!("{} × {}", shape.clusters, shape.dense)
+    });
     row(&mut text, "dense columns a cluster of 2^15, plain and one-way", "RS21 §2", |n| {
         let shape = okvs::shape(n, 1 << 15, LAMBDA);
         format!("{}, {}", shape.dense, shape.one_way().dense)

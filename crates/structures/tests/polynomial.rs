@@ -3,12 +3,9 @@
 #![allow(clippy::unwrap_used)]
 
 use rand::{SeedableRng, rngs::StdRng};
-use vesica_params::okvs::Shape;
+use vesica_params::okvs::{Shape, mega_bin, polynomial};
 use vesica_primitives::Block;
-use vesica_structures::okvs::{
-    Codec, Error, Free, Okvs,
-    polynomial::{Polynomial, shape},
-};
+use vesica_structures::okvs::{Codec, Error, Free, Okvs, polynomial::Polynomial};
 
 fn random(n: usize, rng: &mut StdRng) -> Vec<Block> {
     (0..n).map(|_| Block::random(rng)).collect()
@@ -16,8 +13,7 @@ fn random(n: usize, rng: &mut StdRng) -> Vec<Block> {
 
 /// One polynomial; mega-bins of about ln n keys; and a few large ones.
 fn shapes(n: usize) -> [Shape; 3] {
-    let logarithm = (n.max(3) as f64).ln() as usize;
-    [usize::MAX, logarithm, 300].map(|target| shape(n, target, 40))
+    [usize::MAX, mega_bin(n), 300].map(|target| polynomial(n, target, 40))
 }
 
 #[test]
@@ -37,13 +33,6 @@ fn every_key_decodes_to_its_value() {
                 assert!(expected.eq(decoded), "{n} keys");
             }
         }
-    }
-}
-
-#[test]
-fn a_single_polynomial_has_a_column_a_key() {
-    for n in [1, 7, 1000, 4097] {
-        assert_eq!(shape(n, usize::MAX, 40).columns(), n);
     }
 }
 
@@ -72,7 +61,7 @@ fn equal_keys_and_too_many_are_refused() {
 fn free_columns_are_random_in_every_place() {
     let mut rng = StdRng::seed_from_u64(3);
     let store =
-        Polynomial::new(Shape { capacity: 6, dense: 6, ..shape(6, usize::MAX, 40) }, Block(1));
+        Polynomial::new(Shape { capacity: 6, dense: 6, ..polynomial(6, usize::MAX, 40) }, Block(1));
     let placed = store.place(&random(5, &mut rng));
     let mut ones = [0; 6];
     for _ in 0..2000 {

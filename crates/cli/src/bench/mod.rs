@@ -1,7 +1,8 @@
-//! `vesica bench`: protocols against each other, both parties in one process.
+//! `vesica bench`: protocols, or the parts they are made of, against each other, in one process.
 
 mod link;
 mod ot;
+mod structures;
 
 use std::{
     error::Error,
@@ -22,18 +23,29 @@ use vesica_primitives::{Block, aes::Prg, secret::Seed};
 use vesica_psi::{CATALOGUE, Digest, Items, List, MAX_ITEMS, Protocol, Set, Sizes};
 
 use link::Line;
+use structures::{Case, Choice};
 
-/// Times protocols or their oblivious transfers against each other, both parties in one process, in turn.
+/// Times protocols, oblivious transfers or structures against each other, in one process, in turn.
 #[derive(Args)]
 pub struct Bench {
     /// Protocols to run, by their keys; with a filter in place of the sender's list as in
     /// `kkrt16+vacuum` (`bloom`, `cuckoo` or `vacuum`).
-    #[arg(long, value_delimiter = ',', required_unless_present = "ot", value_parser = protocol)]
+    #[arg(
+        long,
+        value_delimiter = ',',
+        required_unless_present_any = ["ot", "structures"],
+        value_parser = protocol
+    )]
     protocols: Vec<Protocol>,
 
     /// Oblivious transfers to run instead, by their keys; sizes are then numbers of OTs.
     #[arg(long, value_delimiter = ',', conflicts_with = "protocols", value_parser = ot::entry)]
     ot: Vec<&'static Entry>,
+
+    /// Hash bins, filters and OKVS to build and ask instead, by their keys, or `all`; sizes are then numbers
+    /// of items.
+    #[arg(long, value_delimiter = ',', conflicts_with_all = ["protocols", "ot", "link"], value_parser = structures::choice)]
+    structures: Vec<Choice>,
 
     /// Set sizes: `1000`, `2^20`, or `RECEIVERxSENDER` such as `2^10x2^20`.
     #[arg(long, value_delimiter = ',', required = true)]
@@ -141,10 +153,42 @@ impl Bench {
     /// # Errors
     /// Where a run fails or its result is wrong, after it was printed.
     pub fn run(&self) -> Result<(), Box<dyn Error>> {
-        match self.ot.is_empty() {
-            true => self.run_protocols(&mut io::stdout().lock()),
-            false => self.run_ots(&mut io::stdout().lock()),
+        let out = &mut io::stdout().lock();
+        if !self.structures.is_empty() {
+            self.run_structures(out)
+        } else if !self.ot.is_empty() {
+            self.run_ots(out)
+        } else {
+            self.run_protocols(out)
         }
+    }
+
+    fn run_structures(&self, out: &mut impl Write) -> Result<(), Box<dyn Error>> {
+        if !self.json {
+            structures::print_header(out)?;
+        }
+        let mut wrong = 0;
+        for SetSizes(sizes) in &self.sizes {
+            if sizes.sender != sizes.receiver {
+                return Err("a structure has one size".into());
+            }
+            for entry in self.structures.iter().flat_map(|choice| choice.0) {
+                let Some(case) = Case::new(entry, sizes.sender, self.json, out)? else { continue };
+                for _ in 0..self.repeat {
+                    let record = case.run(self.threads)?;
+                    wrong += usize::from(!record.correct());
+                    match self.json {
+                        true => print_json(&record, out)?,
+                        false => record.print(out)?,
+                    }
+                    out.flush()?;
+                }
+            }
+        }
+        if wrong > 0 {
+            return Err(format!("{wrong} runs gave a wrong answer").into());
+        }
+        Ok(())
     }
 
     fn run_ots(&self, out: &mut impl Write) -> Result<(), Box<dyn Error>> {

@@ -89,7 +89,7 @@ fn refuse_malicious(sender: Adversary) -> Result<(), Refused> {
 }
 
 /// What all shapes tell.
-pub trait Shape: Copy {
+pub trait Shape: Copy + Send + Sync + 'static {
     /// How many items there are.
     fn items(&self) -> usize;
 

@@ -29,6 +29,9 @@ const fn line(keys: u32, slope: u64, offset: u64) -> Line {
     Line { keys, slope, offset }
 }
 
+/// The fewest keys of a line.
+const FEWEST: usize = 1 << 10;
+
 const PERCENT_3: [Line; 6] = [
     line(10, 8047, 3464),
     line(14, 8253, 5751),
@@ -101,16 +104,20 @@ impl Excess {
 /// with probability at most 2^-λ. `usize::MAX` for a target gives a single cluster, which has the
 /// fewest columns, and is local as it is.
 ///
-/// A cluster of c keys has c and `excess` columns, but at least c + λ', where λ' is what each cluster
-/// must meet. Widths are those of the lines that BPSY23 fitted to measured failures, as their
-/// implementations have them. The lines begin at 2^10 keys. With fewer the width is that of 2^10, or
-/// the whole cluster, which then is a [`random_matrix`] with the bound of such.
+/// A cluster of c keys has c and `excess` columns, but at least c + λ' + 2, where λ' is what each cluster
+/// must meet, so that what a random matrix of as many columns fails is a small part of it. Widths are
+/// those of the lines that BPSY23 fitted to measured failures, as their implementations have them. The
+/// lines begin at 2^10 keys. A cluster of fewer is a [`random_matrix`] with the bound of such: with the
+/// width of 2^10, 100 keys fail almost twice as often as 2^-5, where λ is that.
 pub fn band(n: usize, target: usize, excess: Excess, lambda: u32) -> Shape {
     let clusters = Clusters::new(n, target, lambda);
     // A single cluster cannot overflow.
     let strict = if clusters.clusters == 1 { lambda } else { clusters.strict };
     let capacity = clusters.capacity;
-    let sparse = capacity + (excess.percent() * capacity).div_ceil(100).max(strict as usize);
+    if capacity < FEWEST {
+        return Shape { clusters: clusters.clusters, ..random_matrix(capacity, strict) };
+    }
+    let sparse = capacity + (excess.percent() * capacity).div_ceil(100).max(strict as usize + 2);
     let weight = excess.width(capacity, strict).min(sparse);
     Shape { clusters: clusters.clusters, capacity, weight, sparse, ..random_matrix(n, lambda) }
 }
@@ -162,12 +169,14 @@ mod tests {
 
     #[test]
     fn small_stores_are_random_matrices() {
-        for n in [0, 1, 2, 100, 280] {
+        for n in [0, 1, 2, 100, 280, 1023] {
             let shape = band(n, usize::MAX, Excess::Percent5, 40);
             assert_eq!(shape, random_matrix(n, 40));
         }
-        let shape = band(1000, usize::MAX, Excess::Percent5, 40);
-        assert_eq!((shape.sparse, shape.weight), (1050, 321));
+        let shape = band(1024, usize::MAX, Excess::Percent5, 40);
+        assert_eq!((shape.sparse, shape.weight), (1076, 321));
+        // 31 columns, which are 3 in 100, would be too few.
+        assert_eq!(band(1024, usize::MAX, Excess::Percent3, 40).sparse, 1024 + 42);
     }
 
     #[test]

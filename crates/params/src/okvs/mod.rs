@@ -7,9 +7,11 @@
 mod band;
 mod fixed;
 mod garbled_bloom;
+mod polynomial;
 
 pub use band::{Excess, band, random_matrix};
 pub use garbled_bloom::garbled_bloom;
+pub use polynomial::{mega_bin, polynomial};
 
 use crate::{KAPPA, bins::simple};
 

@@ -14,6 +14,7 @@
 //! | [`band::Band`] (RB-OKVS) | [`band`](vesica_params::okvs::band) | 1.03 to 1.10 |
 //! | the same, as random matrix, for few keys | [`random_matrix`](vesica_params::okvs::random_matrix) | – |
 //! | [`paxos::Paxos`], [`depth_first::DepthFirst`] | [`paxos`](vesica_params::okvs::paxos) | 2.40 |
+//! | [`polynomial::Polynomial`] | [`polynomial`](vesica_params::okvs::polynomial()) | 1, or 4.15 in mega-bins |
 //! | [`garbled_bloom::GarbledBloom`] | [`garbled_bloom`](vesica_params::okvs::garbled_bloom) | 86.6 |
 //!
 //! Those with a few scattered columns a row share a solver, `solve`; bands are eliminated, and a garbled

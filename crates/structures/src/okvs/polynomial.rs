@@ -10,10 +10,7 @@
 //! the one of least degree that mends the values: for uniform F, each solution has the same
 //! probability. Not constant time, which keys that are hashes of one's own items do not need.
 
-use vesica_params::{
-    bins::simple,
-    okvs::{DensePart, Shape, SparsePart},
-};
+use vesica_params::okvs::{DensePart, Shape};
 use vesica_primitives::{
     Block,
     aes::{Aes128, CorrelationRobust},
@@ -22,19 +19,6 @@ use vesica_primitives::{
 
 use super::{BATCH, Codec, Error, Okvs, PlacedKeys, rr22::hashes};
 use crate::fraction::digit;
-
-/// The shape for `n` keys in bins of about `target`, none of which gets more keys than it takes but with
-/// probability at most 2^-λ (exact union bound). `usize::MAX` gives a single polynomial with n
-/// coefficients, which takes n log² n steps; ln n is PSTY19's target, with which steps grow as n log n
-/// and columns to about three times the keys.
-pub fn shape(n: usize, target: usize, lambda: u32) -> Shape {
-    let clusters = n.div_ceil(target).max(1);
-    let capacity = simple::max_load(n, clusters, lambda);
-    // A cluster has a column even where there is no key.
-    let dense = capacity.max(1);
-    let (sparse_part, dense_part) = (SparsePart::Scattered, DensePart::Field);
-    Shape { clusters, capacity, weight: 0, sparse: 0, sparse_part, dense, dense_part }
-}
 
 /// A store for some shape and seed.
 pub struct Polynomial {

@@ -1,6 +1,6 @@
 //! The one list of protocols: command line, documents, planner and lab are generated from it.
 
-use crate::{Protocol, dh, kkrt16, naive, rr22, rs21};
+use crate::{Protocol, dh, kkrt16, naive, psz14, rr22, rs21};
 
 /// Every protocol there is.
 pub static CATALOGUE: &[&Protocol] = &[
@@ -8,6 +8,8 @@ pub static CATALOGUE: &[&Protocol] = &[
     &dh::CLASSIC,
     &kkrt16::PROTOCOL,
     &naive::PROTOCOL,
+    &psz14::gbf::PUBLISHED,
+    &psz14::gbf::LIANG,
     &rr22::FAST,
     &rr22::LOW,
     &rr22::MALICIOUS,

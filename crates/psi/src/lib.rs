@@ -10,6 +10,7 @@
 //! **Must never import** `vesica`, the command line, files, sockets, clocks or configuration.
 
 pub mod catalogue;
+mod cells;
 mod coin;
 pub mod dh;
 pub mod error;
@@ -17,6 +18,7 @@ pub mod items;
 pub mod kkrt16;
 pub mod naive;
 pub mod protocol;
+pub mod psz14;
 pub mod reveal;
 pub mod rr22;
 pub mod rs21;

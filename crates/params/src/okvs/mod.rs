@@ -9,7 +9,7 @@ mod fixed;
 mod garbled_bloom;
 
 pub use band::{Excess, band, random_matrix};
-pub use garbled_bloom::garbled_bloom;
+pub use garbled_bloom::{garbled_bloom, garbled_bloom_of_weight};
 
 use crate::{KAPPA, bins::simple};
 

@@ -123,16 +123,6 @@ fn receiver_of_psz14() {
 }
 
 #[test]
-fn sender_of_psz14_none() {
-    deviating_sender(&psz14::NONE);
-}
-
-#[test]
-fn receiver_of_psz14_none() {
-    deviating_receiver(&psz14::NONE);
-}
-
-#[test]
 fn sender_of_psz14_simple() {
     deviating_sender(&psz14::SIMPLE);
 }
@@ -140,16 +130,6 @@ fn sender_of_psz14_simple() {
 #[test]
 fn receiver_of_psz14_simple() {
     deviating_receiver(&psz14::SIMPLE);
-}
-
-#[test]
-fn sender_of_psz14_balanced() {
-    deviating_sender(&psz14::BALANCED);
-}
-
-#[test]
-fn receiver_of_psz14_balanced() {
-    deviating_receiver(&psz14::BALANCED);
 }
 
 #[test]

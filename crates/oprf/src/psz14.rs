@@ -267,7 +267,7 @@ mod tests {
         let letters = 3;
         let words = [Block(0), Block(0x01_02_03), Block(0xff_ff_ff)];
         let points: Vec<Block> = (0..3000u128).map(|i| Block(i * 0x00_01_03)).collect();
-        let mut sets = vec![points.clone(), points.clone(), points[..5].to_vec()];
+        let mut sets = [points.clone(), points.clone(), points[..5].to_vec()];
         sets.iter_mut().zip(words).for_each(|(set, word)| set.push(word));
         let (shown, received) = two_party::run(
             Link::Memory,

@@ -47,6 +47,8 @@ mod tests {
             assert!((n as f64).log2() - weight as f64 <= -40.0);
         }
         assert_eq!(garbled_bloom(1 << 20, 40).weight, 60);
+        assert_eq!(garbled_bloom_of_weight(1 << 20, 60), garbled_bloom(1 << 20, 40));
+        assert_eq!(garbled_bloom_of_weight(100, 128).columns(), 128 * 145);
     }
 
     #[test]

@@ -200,3 +200,64 @@ impl crate::Receiver for Receiver {
         Ok(matches)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sizes(receiver: usize) -> Sizes {
+        Sizes { sender: 1, receiver }
+    }
+
+    /// How often an item that R does not have has all of its cells set, which shows it to R: at so few
+    /// hash functions that it happens, 2^-k of the time at the most, and not much less.
+    #[test]
+    fn other_items_have_a_cell_that_is_not_set() {
+        const K: usize = 6;
+        const OTHERS: usize = 1 << 15;
+        for n in [1, 2, 3, 100, 5000] {
+            let store = GarbledBloom::new(shape::<K>(sizes(n)), Block(n as u128));
+            let items: Vec<Block> = (0..(n + OTHERS) as u128).map(Block).collect();
+            let mut shown = vec![true; OTHERS];
+            for part in 0..K {
+                let mut cells = vec![0; items.len()];
+                store.columns_in_part(part, &items, &mut cells);
+                let mut set = vec![false; store.part_columns()];
+                cells[..n].iter().for_each(|cell| set[*cell as usize] = true);
+                let others = shown.iter_mut().zip(&cells[n..]);
+                others.for_each(|(shown, cell)| *shown &= set[*cell as usize]);
+            }
+            let shown = shown.into_iter().filter(|shown| *shown).count() as f64;
+            // Of large sets 2^-6 of them, 512; the standard deviation is 23.
+            let expected = OTHERS as f64 / f64::from(1 << K);
+            assert!(shown < expected + 4.0 * 23.0, "{shown} with {n} items");
+            assert!(n < 5000 || shown > expected - 4.0 * 23.0, "{shown} with {n} items");
+        }
+    }
+
+    /// The trap: sums of cells depend on each other as soon as there are more items than cells.
+    #[test]
+    fn values_are_no_sums() {
+        let sums = [1, 2, 4, 7].map(Block);
+        let mut values = sums;
+        hash(Block(5), &mut values, &[10, 11, 12, 13].map(Block));
+        assert_eq!(sums.iter().fold(Block::ZERO, |sum, value| sum ^ *value), Block::ZERO);
+        assert_ne!(values.iter().fold(Block::ZERO, |sum, value| sum ^ *value), Block::ZERO);
+        // One sum, two items: two values.
+        let mut values = [Block(9); 2];
+        hash(Block(5), &mut values, &[1, 2].map(Block));
+        assert_ne!(values[0], values[1]);
+    }
+
+    #[test]
+    fn what_it_costs_is_what_it_has_cells() {
+        let bits = |protocol: &Protocol, e: u32| {
+            let sizes = Sizes { sender: 1 << e, receiver: 1 << e };
+            8.0 * protocol.cost(sizes).bytes_to_sender / f64::from(1 << e)
+        };
+        assert_eq!([&PUBLISHED, &LIANG].map(|p| bits(p, 20).round()), [11_819.0, 3_693.0]);
+        assert!(affordable::<{ KAPPA as usize }>(sizes(MAX_ITEMS)).is_ok());
+        let error = affordable::<40>(sizes(MAX_ITEMS + 1)).unwrap_err();
+        assert!(matches!(error, Error::TooManyItems { .. }), "{error}");
+    }
+}

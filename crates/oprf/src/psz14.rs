@@ -3,8 +3,8 @@
 //!
 //! 1. Once, without input: the setup of [`kk13`].
 //! 2. For each instance j and each of the t letters a random OT (j, i), in which R chooses the i-th letter
-//!    of its string w_j: S has 256 keys s_{j,i}[·], R has s_{j,i}[w_j[i]].
-//! 3. F_j(v) = H(j, ⊕_i s_{j,i}[v[i]], v).
+//!    of its string w_j: S has a key s_{j,i}(c) for each letter c, R has that of its own.
+//! 3. F_j(v) = H(j, ⊕_i s_{j,i}(v_i), v).
 //!
 //! So its cost grows with the length of strings, where [`kkrt16`](super::kkrt16) takes a whole block
 //! for the price of three and a half letters.

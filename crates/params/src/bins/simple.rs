@@ -46,7 +46,7 @@ mod tests {
         assert_eq!(row(1, 1.0), [16, 17, 17, 18, 18, 18, 19, 19, 20]);
     }
 
-    /// PSZ14 Table 4 counts 3.7 n places for n = 2^18; the exact bound has as many.
+    /// PSZ14 Table 4 counts 3.7 n places, an asymptotic estimate; at λ = 40 the exact bound has more.
     #[test]
     fn places_of_the_published_bins() {
         let places = |n: usize| {
@@ -54,7 +54,7 @@ mod tests {
             (bins * max_load(n, bins, 40)) as f64 / n as f64
         };
         let rounded = [8, 12, 16, 18, 20].map(|e: u32| (10.0 * places(1 << e)).round());
-        assert_eq!(rounded, [50.0, 43.0, 39.0, 37.0, 36.0]);
+        assert_eq!(rounded, [55.0, 48.0, 43.0, 42.0, 40.0]);
         assert_eq!([0, 1, 2, 3].map(published_bins), [1, 1, 2, 3]);
     }
 

@@ -5,6 +5,7 @@ mod parties;
 use vesica_oprf::{
     kkrt16::{Receiver, Sender},
     opprf::Dimensions,
+    psz14,
 };
 use vesica_ot::vole::Subspace;
 use vesica_params::{lpn::FAST, okvs};
@@ -22,6 +23,27 @@ fn kkrt16() {
             Sender::setup(WIDTH, channel, rng)?.evaluate(starts, |i| points[i], channel, rng)
         },
         |words, channel, rng| Receiver::setup(WIDTH, channel, rng)?.evaluate(words, channel),
+    );
+}
+
+#[test]
+fn psz14() {
+    oprf::batched(
+        |starts, points, channel, rng| {
+            let mut values = Vec::with_capacity(points.len());
+            psz14::Sender::setup(channel, rng)?.evaluate(
+                (starts.len() - 1, psz14::MAX_LETTERS),
+                |instance| &points[starts[instance] as usize..starts[instance + 1] as usize],
+                channel,
+                rng,
+                |_, shown| values.extend_from_slice(shown),
+            )?;
+            Ok(values)
+        },
+        |words, channel, rng| {
+            let receiver = psz14::Receiver::setup(channel, rng)?;
+            receiver.evaluate(words, psz14::MAX_LETTERS, channel, rng)
+        },
     );
 }
 

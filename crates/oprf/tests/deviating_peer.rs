@@ -4,7 +4,7 @@ mod parties;
 
 use rand::rngs::StdRng;
 use vesica_net::{Channel, Result};
-use vesica_oprf::{Error, kkrt16, opprf::Dimensions, rs21::malicious::Digests};
+use vesica_oprf::{Error, kkrt16, opprf::Dimensions, psz14, rs21::malicious::Digests};
 use vesica_params::{
     lpn::{self, Lpn},
     okvs::{self, Shape},
@@ -44,6 +44,17 @@ fn send_kkrt16(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
 
 fn receive_kkrt16(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
     kkrt16::Receiver::setup(424, channel, rng)?.evaluate(&points(), channel).map(drop)
+}
+
+fn send_psz14(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
+    let points = points();
+    let sender = psz14::Sender::setup(channel, rng)?;
+    let dimensions = (POINTS as usize, 3);
+    sender.evaluate(dimensions, |j| &points[j..=j], channel, rng, |_, _| {})
+}
+
+fn receive_psz14(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
+    psz14::Receiver::setup(channel, rng)?.evaluate(&points(), 3, channel, rng).map(drop)
 }
 
 fn send_rs21(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
@@ -99,6 +110,12 @@ fn not_the_share_of_w(case: &Case, (): ()) {
 fn kkrt16() {
     tamper::against(send_kkrt16, receive_kkrt16, |_, ()| {});
     tamper::against(receive_kkrt16, send_kkrt16, |_, ()| {});
+}
+
+#[test]
+fn psz14() {
+    tamper::against(send_psz14, receive_psz14, |_, ()| {});
+    tamper::against(receive_psz14, send_psz14, |_, ()| {});
 }
 
 #[test]

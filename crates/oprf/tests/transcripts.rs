@@ -3,7 +3,7 @@
 mod parties;
 
 use vesica_net::Error;
-use vesica_oprf::{kkrt16, opprf::Dimensions, rs21::malicious::Digests};
+use vesica_oprf::{kkrt16, opprf::Dimensions, psz14, rs21::malicious::Digests};
 use vesica_params::{
     lpn::FAST,
     okvs::{self, Shape},
@@ -26,6 +26,20 @@ fn kkrt16(words: &[Block]) -> Transcripts {
         },
         |channel, rng| {
             kkrt16::Receiver::setup(432, channel, rng)?.evaluate(words, channel)?;
+            Ok::<_, Error>(())
+        },
+    )
+}
+
+fn psz14(words: &[Block]) -> Transcripts {
+    transcript::of(
+        |channel, rng| {
+            let points = |j| std::slice::from_ref(&words[j]);
+            let sender = psz14::Sender::setup(channel, rng)?;
+            sender.evaluate((words.len(), 5), points, channel, rng, |_, _| {})
+        },
+        |channel, rng| {
+            psz14::Receiver::setup(channel, rng)?.evaluate(words, 5, channel, rng)?;
             Ok::<_, Error>(())
         },
     )
@@ -66,6 +80,7 @@ fn equal_the_baseline() {
     check_baseline(&[
         ("opprf", opprf(&points)),
         ("oprf-kkrt16", kkrt16(&points)),
+        ("oprf-psz14", psz14(&points)),
         ("oprf-rs21", rs21(&points)),
         ("oprf-rs21-malicious", rs21_malicious(&points)),
     ]);

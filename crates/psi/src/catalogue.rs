@@ -1,13 +1,21 @@
 //! The one list of protocols: command line, documents, planner and lab are generated from it.
 
-use crate::{Protocol, dh, kkrt16, naive, rr22, rs21};
+use crate::{Protocol, dcw13, dh, kkrt16, naive, pssz15, psz14, rr22, rs21};
 
 /// Every protocol there is.
 pub static CATALOGUE: &[&Protocol] = &[
+    &dcw13::PROTOCOL,
     &dh::UNBLINDING,
     &dh::CLASSIC,
     &kkrt16::PROTOCOL,
     &naive::PROTOCOL,
+    &pssz15::PROTOCOL,
+    &psz14::CUCKOO,
+    &psz14::BALANCED,
+    &psz14::gbf::PUBLISHED,
+    &psz14::gbf::LIANG,
+    &psz14::NONE,
+    &psz14::SIMPLE,
     &rr22::FAST,
     &rr22::LOW,
     &rr22::MALICIOUS,

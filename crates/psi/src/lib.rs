@@ -10,13 +10,17 @@
 //! **Must never import** `vesica`, the command line, files, sockets, clocks or configuration.
 
 pub mod catalogue;
+mod cells;
 mod coin;
+pub mod dcw13;
 pub mod dh;
 pub mod error;
 pub mod items;
 pub mod kkrt16;
 pub mod naive;
 pub mod protocol;
+pub mod pssz15;
+pub mod psz14;
 pub mod reveal;
 pub mod rr22;
 pub mod rs21;

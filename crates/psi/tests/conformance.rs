@@ -2,10 +2,18 @@
 
 use vesica_testkit::{conformance::psi::large, psi_conformance};
 
+psi_conformance!(dcw13, &vesica_psi::dcw13::PROTOCOL, Budget::Symmetric);
 psi_conformance!(dh, &vesica_psi::dh::UNBLINDING, Budget::GroupOperations);
 psi_conformance!(dh_classic, &vesica_psi::dh::CLASSIC, Budget::GroupOperations);
 psi_conformance!(kkrt16, &vesica_psi::kkrt16::PROTOCOL, Budget::Symmetric);
 psi_conformance!(naive, &vesica_psi::naive::PROTOCOL, Budget::Symmetric);
+psi_conformance!(pssz15, &vesica_psi::pssz15::PROTOCOL, Budget::Symmetric);
+psi_conformance!(psz14, &vesica_psi::psz14::CUCKOO, Budget::Symmetric);
+psi_conformance!(psz14_balanced, &vesica_psi::psz14::BALANCED, Budget::GroupOperations);
+psi_conformance!(psz14_gbf, &vesica_psi::psz14::gbf::PUBLISHED, Budget::Symmetric);
+psi_conformance!(psz14_gbf_liang, &vesica_psi::psz14::gbf::LIANG, Budget::Symmetric);
+psi_conformance!(psz14_none, &vesica_psi::psz14::NONE, Budget::BigIntegers);
+psi_conformance!(psz14_simple, &vesica_psi::psz14::SIMPLE, Budget::GroupOperations);
 psi_conformance!(rr22, &vesica_psi::rr22::FAST, Budget::Symmetric);
 psi_conformance!(rr22_low, &vesica_psi::rr22::LOW, Budget::Symmetric);
 psi_conformance!(rr22_malicious, &vesica_psi::rr22::MALICIOUS, Budget::Symmetric);
@@ -16,10 +24,18 @@ psi_conformance!(rs21_malicious, &vesica_psi::rs21::MALICIOUS, Budget::Symmetric
 #[test]
 fn no_protocol_is_left_out() {
     let here = [
+        "dcw13",
         "dh",
         "dh-classic",
         "kkrt16",
         "naive",
+        "pssz15",
+        "psz14",
+        "psz14-balanced",
+        "psz14-gbf",
+        "psz14-gbf-liang",
+        "psz14-none",
+        "psz14-simple",
         "rr22",
         "rr22-low",
         "rr22-malicious",
@@ -41,6 +57,18 @@ fn kkrt16_large() {
 #[ignore = "a million items a side take a minute"]
 fn naive_large() {
     large(&vesica_psi::naive::PROTOCOL);
+}
+
+#[test]
+#[ignore = "a million items a side take minutes"]
+fn pssz15_large() {
+    large(&vesica_psi::pssz15::PROTOCOL);
+}
+
+#[test]
+#[ignore = "a million items a side take minutes"]
+fn psz14_large() {
+    large(&vesica_psi::psz14::CUCKOO);
 }
 
 #[test]

@@ -3,7 +3,9 @@
 
 use rand::rngs::StdRng;
 use vesica_net::{Channel, Deviation, Error};
-use vesica_psi::{Protocol, Sizes, dh, kkrt16, naive, receive, reveal, rr22, rs21, send};
+use vesica_psi::{
+    Protocol, Sizes, dcw13, dh, kkrt16, naive, pssz15, psz14, receive, reveal, rr22, rs21, send,
+};
 use vesica_testkit::{conformance::psi::Sets, tamper};
 
 const SIZES: Sizes = Sizes { sender: 41, receiver: 30 };
@@ -51,6 +53,16 @@ fn deviating_receiver(protocol: &Protocol) {
 }
 
 #[test]
+fn sender_of_dcw13() {
+    deviating_sender(&dcw13::PROTOCOL);
+}
+
+#[test]
+fn receiver_of_dcw13() {
+    deviating_receiver(&dcw13::PROTOCOL);
+}
+
+#[test]
 fn sender_of_dh() {
     deviating_sender(&dh::UNBLINDING);
 }
@@ -88,6 +100,46 @@ fn sender_of_naive() {
 #[test]
 fn receiver_of_naive() {
     deviating_receiver(&naive::PROTOCOL);
+}
+
+#[test]
+fn sender_of_pssz15() {
+    deviating_sender(&pssz15::PROTOCOL);
+}
+
+#[test]
+fn receiver_of_pssz15() {
+    deviating_receiver(&pssz15::PROTOCOL);
+}
+
+#[test]
+fn sender_of_psz14() {
+    deviating_sender(&psz14::CUCKOO);
+}
+
+#[test]
+fn receiver_of_psz14() {
+    deviating_receiver(&psz14::CUCKOO);
+}
+
+#[test]
+fn sender_of_psz14_simple() {
+    deviating_sender(&psz14::SIMPLE);
+}
+
+#[test]
+fn receiver_of_psz14_simple() {
+    deviating_receiver(&psz14::SIMPLE);
+}
+
+#[test]
+fn sender_of_psz14_gbf() {
+    deviating_sender(&psz14::gbf::PUBLISHED);
+}
+
+#[test]
+fn receiver_of_psz14_gbf() {
+    deviating_receiver(&psz14::gbf::PUBLISHED);
 }
 
 #[test]

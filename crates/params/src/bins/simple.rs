@@ -20,6 +20,13 @@ pub fn max_load(balls: usize, bins: usize, lambda: u32) -> usize {
     least(mean, mean, fits)
 }
 
+/// The bins of PSZ14 §6 for `n` items of which each goes to one: n / ln n, so that the fullest holds a
+/// few times what a bin does on average. At least 1.
+pub fn published_bins(n: usize) -> usize {
+    let ln = libm::log(n.max(3) as f64);
+    (libm::ceil(n as f64 / ln) as usize).max(1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -37,6 +44,18 @@ mod tests {
         assert_eq!(row(3, 1.27), [22, 23, 23, 24, 25, 25, 26, 26, 27]);
         assert_eq!(row(2, 2.4), [15, 16, 16, 17, 17, 18, 18, 19, 19]);
         assert_eq!(row(1, 1.0), [16, 17, 17, 18, 18, 18, 19, 19, 20]);
+    }
+
+    /// PSZ14 Table 4 counts 3.7 n places, an asymptotic estimate; at λ = 40 the exact bound has more.
+    #[test]
+    fn places_of_the_published_bins() {
+        let places = |n: usize| {
+            let bins = published_bins(n);
+            (bins * max_load(n, bins, 40)) as f64 / n as f64
+        };
+        let rounded = [8, 12, 16, 18, 20].map(|e: u32| (10.0 * places(1 << e)).round());
+        assert_eq!(rounded, [55.0, 48.0, 43.0, 42.0, 40.0]);
+        assert_eq!([0, 1, 2, 3].map(published_bins), [1, 1, 2, 3]);
     }
 
     #[test]

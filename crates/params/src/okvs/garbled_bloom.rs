@@ -14,7 +14,13 @@ const INVERSE_LN_2: u64 = 6_196_328_019;
 /// 2^-λ. Published choices are k = κ, and k = λ, which is a failure of 2^-λ for each key rather than
 /// for all.
 pub fn garbled_bloom(n: usize, lambda: u32) -> Shape {
-    let weight = (lambda + n.max(1).next_power_of_two().ilog2()) as usize;
+    garbled_bloom_of_weight(n, (lambda + n.max(1).next_power_of_two().ilog2()) as usize)
+}
+
+/// The shape of a garbled Bloom filter for `n` keys with any number of columns a row, such as κ (PSZ14)
+/// or λ (LIANG22): a given key finds all of its columns taken by `n` − 1 others with probability at most
+/// 2^-weight.
+pub fn garbled_bloom_of_weight(n: usize, weight: usize) -> Shape {
     let part = (u128::from(INVERSE_LN_2) * n.max(1) as u128).div_ceil(fixed::ONE.into()) as usize;
     Shape {
         clusters: 1,
@@ -41,6 +47,8 @@ mod tests {
             assert!((n as f64).log2() - weight as f64 <= -40.0);
         }
         assert_eq!(garbled_bloom(1 << 20, 40).weight, 60);
+        assert_eq!(garbled_bloom_of_weight(1 << 20, 60), garbled_bloom(1 << 20, 40));
+        assert_eq!(garbled_bloom_of_weight(100, 128).columns(), 128 * 145);
     }
 
     #[test]

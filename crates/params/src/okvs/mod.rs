@@ -10,7 +10,7 @@ mod garbled_bloom;
 mod polynomial;
 
 pub use band::{Excess, band, random_matrix};
-pub use garbled_bloom::garbled_bloom;
+pub use garbled_bloom::{garbled_bloom, garbled_bloom_of_weight};
 pub use polynomial::{mega_bin, polynomial};
 
 use crate::{KAPPA, bins::simple};

@@ -12,6 +12,7 @@
 //!
 //! Rows are hashes of keys by AES with feed-forward, as in [`rr22`](super::rr22).
 
+use rayon::prelude::*;
 use vesica_params::okvs::{Shape, SparsePart};
 use vesica_primitives::{BinaryVector, Block, aes::CorrelationRobust};
 
@@ -20,6 +21,9 @@ use super::{
     placed::scale,
     rr22::{hashes, row_hashes},
 };
+
+/// Batches that one thread takes at least.
+const MIN_BATCHES: usize = 64;
 
 /// A store for some shape and seed.
 pub struct GarbledBloom {
@@ -43,6 +47,27 @@ impl GarbledBloom {
         self.shape
     }
 
+    /// Columns of a part. Part i has those from i times that on.
+    pub fn part_columns(&self) -> usize {
+        self.shape.sparse / self.shape.weight
+    }
+
+    /// The column of each key in one part, counted from the part's start.
+    ///
+    /// # Panics
+    /// Where there is no such part, or not as many columns as keys.
+    pub fn columns_in_part(&self, part: usize, keys: &[Block], columns: &mut [u32]) {
+        assert!(part < self.shape.weight && keys.len() == columns.len(), "a column for each key");
+        let (hash, range) = (&self.hashes[part / 2], self.part_columns());
+        let batches = keys.par_chunks(BATCH).zip(columns.par_chunks_mut(BATCH));
+        batches.with_min_len(MIN_BATCHES).for_each(|(keys, columns)| {
+            for (column, place) in columns.iter_mut().zip(hashes(hash, keys)) {
+                let fraction = if part.is_multiple_of(2) { place.high() } else { place.low() };
+                *column = scale(fraction, range) as u32;
+            }
+        });
+    }
+
     /// Room for the columns of [`BATCH`] keys.
     fn rows(&self) -> Vec<u32> {
         vec![0; BATCH * self.shape.weight]
@@ -54,8 +79,8 @@ impl GarbledBloom {
         keys: &[Block],
         rows: &'a mut [u32],
     ) -> impl Iterator<Item = &'a [u32]> + use<'a> {
-        let Shape { weight, sparse, .. } = self.shape;
-        let part = sparse / weight;
+        let weight = self.shape.weight;
+        let part = self.part_columns();
         for (pair, hash) in self.hashes.iter().enumerate() {
             let places = hashes(hash, keys);
             for (row, place) in rows.chunks_exact_mut(weight).zip(places) {
@@ -151,4 +176,28 @@ impl<V: BinaryVector> Codec<V> for GarbledBloom {
 /// The sum of a row's columns.
 fn sum<V: BinaryVector>(columns: &[V], row: &[u32]) -> V {
     row.iter().fold(V::default(), |sum, column| sum ^ columns[*column as usize])
+}
+
+#[cfg(test)]
+mod tests {
+    use vesica_params::okvs::garbled_bloom_of_weight;
+
+    use super::*;
+
+    /// What [`GarbledBloom::columns_in_part`] says is what a row is made of, for odd weights also.
+    #[test]
+    fn columns_of_parts_make_up_the_row() {
+        for weight in [1, 2, 7, 40] {
+            let store = GarbledBloom::new(garbled_bloom_of_weight(300, weight), Block(3));
+            let keys: Vec<Block> = (0..BATCH as u128).map(Block).collect();
+            let mut rows = store.rows();
+            let rows: Vec<&[u32]> = store.read(&keys, &mut rows).collect();
+            for part in 0..weight {
+                let mut columns = vec![0; keys.len()];
+                store.columns_in_part(part, &keys, &mut columns);
+                let start = (part * store.part_columns()) as u32;
+                assert!(rows.iter().zip(&columns).all(|(row, column)| row[part] == start + column));
+            }
+        }
+    }
 }

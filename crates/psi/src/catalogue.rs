@@ -1,6 +1,6 @@
 //! The one list of protocols: command line, documents, planner and lab are generated from it.
 
-use crate::{Protocol, dh, kkrt16, naive, rr22, rs21};
+use crate::{Protocol, dh, kkrt16, naive, prty19, rr22, rs21};
 
 /// Every protocol there is.
 pub static CATALOGUE: &[&Protocol] = &[
@@ -8,10 +8,13 @@ pub static CATALOGUE: &[&Protocol] = &[
     &dh::CLASSIC,
     &kkrt16::PROTOCOL,
     &naive::PROTOCOL,
+    &prty19::FAST,
+    &prty19::LOW,
     &rr22::FAST,
     &rr22::LOW,
     &rr22::MALICIOUS,
     &rs21::SEMI_HONEST,
+    &rs21::LOW,
     &rs21::MALICIOUS,
 ];
 

@@ -17,6 +17,7 @@ pub mod items;
 pub mod kkrt16;
 pub mod naive;
 pub mod protocol;
+pub mod prty19;
 pub mod reveal;
 pub mod rr22;
 pub mod rs21;

@@ -6,10 +6,13 @@ psi_conformance!(dh, &vesica_psi::dh::UNBLINDING, Budget::GroupOperations);
 psi_conformance!(dh_classic, &vesica_psi::dh::CLASSIC, Budget::GroupOperations);
 psi_conformance!(kkrt16, &vesica_psi::kkrt16::PROTOCOL, Budget::Symmetric);
 psi_conformance!(naive, &vesica_psi::naive::PROTOCOL, Budget::Symmetric);
+psi_conformance!(prty19_fast, &vesica_psi::prty19::FAST, Budget::Symmetric);
+psi_conformance!(prty19_low, &vesica_psi::prty19::LOW, Budget::Symmetric);
 psi_conformance!(rr22, &vesica_psi::rr22::FAST, Budget::Symmetric);
 psi_conformance!(rr22_low, &vesica_psi::rr22::LOW, Budget::Symmetric);
 psi_conformance!(rr22_malicious, &vesica_psi::rr22::MALICIOUS, Budget::Symmetric);
 psi_conformance!(rs21, &vesica_psi::rs21::SEMI_HONEST, Budget::Symmetric);
+psi_conformance!(rs21_low, &vesica_psi::rs21::LOW, Budget::Symmetric);
 psi_conformance!(rs21_malicious, &vesica_psi::rs21::MALICIOUS, Budget::Symmetric);
 
 #[test]
@@ -19,10 +22,13 @@ fn no_protocol_is_left_out() {
         "dh-classic",
         "kkrt16",
         "naive",
+        "prty19-fast",
+        "prty19-low",
         "rr22",
         "rr22-low",
         "rr22-malicious",
         "rs21",
+        "rs21-low",
         "rs21-malicious",
     ];
     let keys: Vec<&str> = vesica_psi::CATALOGUE.iter().map(|protocol| protocol.key).collect();
@@ -39,6 +45,18 @@ fn kkrt16_large() {
 #[ignore = "a million items a side take a minute"]
 fn naive_large() {
     large(&vesica_psi::naive::PROTOCOL);
+}
+
+#[test]
+#[ignore = "a million items a side take a minute"]
+fn prty19_fast_large() {
+    large(&vesica_psi::prty19::FAST);
+}
+
+#[test]
+#[ignore = "a million items a side take minutes"]
+fn prty19_low_large() {
+    large(&vesica_psi::prty19::LOW);
 }
 
 #[test]
@@ -63,6 +81,12 @@ fn rr22_malicious_large() {
 #[ignore = "a million items a side take a minute"]
 fn rs21_large() {
     large(&vesica_psi::rs21::SEMI_HONEST);
+}
+
+#[test]
+#[ignore = "a million items a side take minutes"]
+fn rs21_low_large() {
+    large(&vesica_psi::rs21::LOW);
 }
 
 #[test]

@@ -3,7 +3,7 @@
 
 use rand::rngs::StdRng;
 use vesica_net::{Channel, Deviation, Error};
-use vesica_psi::{Protocol, Sizes, dh, kkrt16, naive, receive, reveal, rr22, rs21, send};
+use vesica_psi::{Protocol, Sizes, dh, kkrt16, naive, prty19, receive, reveal, rr22, rs21, send};
 use vesica_testkit::{conformance::psi::Sets, tamper};
 
 const SIZES: Sizes = Sizes { sender: 41, receiver: 30 };
@@ -91,6 +91,26 @@ fn receiver_of_naive() {
 }
 
 #[test]
+fn sender_of_prty19_fast() {
+    deviating_sender(&prty19::FAST);
+}
+
+#[test]
+fn receiver_of_prty19_fast() {
+    deviating_receiver(&prty19::FAST);
+}
+
+#[test]
+fn sender_of_prty19_low() {
+    deviating_sender(&prty19::LOW);
+}
+
+#[test]
+fn receiver_of_prty19_low() {
+    deviating_receiver(&prty19::LOW);
+}
+
+#[test]
 fn sender_of_rr22() {
     deviating_sender(&rr22::FAST);
 }
@@ -128,6 +148,16 @@ fn sender_of_rs21() {
 #[test]
 fn receiver_of_rs21() {
     deviating_receiver(&rs21::SEMI_HONEST);
+}
+
+#[test]
+fn sender_of_rs21_low() {
+    deviating_sender(&rs21::LOW);
+}
+
+#[test]
+fn receiver_of_rs21_low() {
+    deviating_receiver(&rs21::LOW);
 }
 
 #[test]

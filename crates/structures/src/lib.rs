@@ -10,5 +10,6 @@ pub mod bins;
 pub mod filter;
 mod fraction;
 pub mod okvs;
+pub mod slices;
 pub mod sort;
 pub mod tag_list;

@@ -34,7 +34,10 @@ pub(crate) use malicious::protocol as malicious;
 pub(crate) use semi_honest::protocol as semi_honest;
 use semi_honest::whole;
 
-use crate::{Error, Items, Protocol, Result, Sizes, Status, tags::Tags};
+use crate::{
+    Error, Items, Protocol, Result, Sizes, Status,
+    tags::{Tags, refuse_duplicates},
+};
 
 /// An OKVS for the protocol.
 pub(crate) trait Variant: Send + Sync + 'static {
@@ -148,6 +151,17 @@ fn recv_list(
     let mut matches = tags.recv_matches(LIST, count, mine, items, channel)?;
     matches.sort_unstable();
     Ok(matches)
+}
+
+/// Why the OPRF did not finish: equal items, where a store does not take them.
+fn blame_duplicates(error: vesica_oprf::Error, items: Items<'_>) -> Error {
+    match error.into() {
+        Error::HashingFailure => match refuse_duplicates(items) {
+            Err(duplicate) => duplicate,
+            Ok(()) => Error::HashingFailure,
+        },
+        other => other,
+    }
 }
 
 impl From<vesica_oprf::Error> for Error {

@@ -10,7 +10,7 @@ use vesica_ot::{
 use vesica_primitives::Block;
 use vesica_structures::okvs::Codec;
 
-use super::{About, FIELD, ShortVariant, Variant, recv_list, send_list};
+use super::{About, FIELD, ShortVariant, Variant, blame_duplicates, recv_list, send_list};
 use crate::{
     Adversary, Cost, Digest, Items, Learns, List, Prepare, Protocol, Receiver, Result, Sender,
     Setting, tags::Tags,
@@ -158,7 +158,8 @@ where
     ) -> Result<Vec<u32>> {
         // 1.
         channel.phase("oprf");
-        let evaluated = self.oprf.evaluate(items.heads(), channel, rng)?;
+        let evaluated = self.oprf.evaluate(items.heads(), channel, rng);
+        let evaluated = evaluated.map_err(|error| blame_duplicates(error, items))?;
         // 3.
         channel.phase("list");
         let tags = Tags::new(self.setting);

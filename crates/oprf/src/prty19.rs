@@ -220,6 +220,9 @@ impl Sender {
         rows: &mut [Row],
         channel: &mut Channel,
     ) -> vesica_net::Result<()> {
+        if self.shape.wide == 0 {
+            return Ok(());
+        }
         let decoder = Decoder::new(self.shape, &Bins { starts, nodes: points });
         let mut columns = vec![Block::ZERO; (starts.len() - 1) * self.shape.capacity];
         for index in 0..self.shape.wide {
@@ -358,6 +361,9 @@ impl Receiver {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<(), Error> {
+        if self.shape.wide == 0 {
+            return Ok(());
+        }
         let bins = Bins { starts: group.starts, nodes: group.points };
         let encoder = Encoder::new(self.shape, &bins, &Excess::default(), rng)?;
         for index in 0..self.shape.wide {

@@ -11,11 +11,15 @@ pub struct Shape {
     pub capacity: usize,
     /// Slices over GF(2^128), whose nodes are the keys.
     pub wide: usize,
-    /// Slices over GF(2^64), whose nodes are hashes of the keys; the last ones of a row.
+    /// Slices over GF(2^64), whose nodes are hashes of the keys; the last of a row.
     pub narrow: usize,
     /// Columns that each narrow slice has beside its polynomials', for keys whose nodes meet.
     pub spare: usize,
 }
+
+/// With more keys in a bin all slices are narrow: most of the work is the tree over the nodes, which all
+/// slices over one field share.
+const MANY: usize = 256;
 
 /// Slices for rows of at least `bits` bits, with room for all keys except with probability 2^-λ.
 ///
@@ -26,7 +30,8 @@ pub struct Shape {
 /// probability spare² · 2^-64.
 pub fn shape(bits: usize, bins: usize, capacity: usize, lambda: u32) -> Shape {
     let block = KAPPA as usize;
-    let (wide, narrow) = (bits / block, (bits % block).div_ceil(64));
+    let wide = if capacity > MANY { 0 } else { bits / block };
+    let narrow = (bits - wide * block).div_ceil(64);
     let pairs = bins * (capacity * capacity.saturating_sub(1) / 2);
     let meet = log2(pairs) - 64.0;
     let need = f64::from(lambda + 1);
@@ -66,6 +71,8 @@ mod tests {
             let shape = shape(width, 1, 100, 40);
             assert_eq!((shape.wide, shape.narrow, shape.bits()), (3, 1, 448));
         }
+        let many = shape(436, 1, 1 << 20, 40);
+        assert_eq!((many.wide, many.narrow, many.bits()), (0, 7, 448));
         assert_eq!(shape(449, 1, 100, 40).bits(), 512);
         assert_eq!(shape(512, 1, 100, 40).wide, 4);
     }

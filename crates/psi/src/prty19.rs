@@ -12,7 +12,7 @@
 //! 5. R outputs the x whose value is on the list of the hash function that its bin comes from.
 //!
 //! R learns the intersection and the size of S's set, S the size of R's set. Deviations from the paper, and
-//! why the last slice of a polynomial's values may be over a field of 64 bits, are in
+//! why slices of a polynomial's values may be over a field of 64 bits, are in
 //! `docs/protocols/prty19.md`.
 
 use std::marker::PhantomData;

@@ -9,6 +9,7 @@
 
 pub mod kkrt16;
 pub mod opprf;
+pub mod prty19;
 pub mod psz14;
 pub mod rs21;
 

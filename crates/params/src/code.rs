@@ -2,18 +2,22 @@
 
 use crate::{KAPPA, binomial::log2_fewer_heads, log2};
 
-/// The width in bits, a multiple of 8, at which the codewords of each of `pairs` pairs of different
-/// words are at distance at least κ, except with probability 2^-λ over the code's key.
-///
-/// The least k with 2^-k · Σ_{i<κ} C(k, i) ≤ 2^-(λ + log pairs), rounded up to whole bytes (KKRT16
-/// §3.3 and Table 2, which rounds likewise).
+/// The width in bits, a multiple of 8, of codewords as [`least_width`] has them (KKRT16 Table 2, which
+/// rounds likewise).
 pub fn width(pairs: usize, lambda: u32) -> usize {
+    least_width(pairs, lambda).next_multiple_of(8)
+}
+
+/// The least width in bits at which the codewords of each of `pairs` pairs of different words are at
+/// distance at least κ, except with probability 2^-λ over the code's key.
+///
+/// The least k with 2^-k · Σ_{i<κ} C(k, i) ≤ 2^-(λ + log pairs) (KKRT16 §3.3).
+pub fn least_width(pairs: usize, lambda: u32) -> usize {
     let need = -(f64::from(lambda) + log2(pairs));
     let kappa = u64::from(KAPPA);
     let close = |width: u64| log2_fewer_heads(width, kappa) <= need;
     // The median of a binomial is at half its width, so no width below 2κ will do.
-    let exact = (2 * kappa..).find(|width| close(*width)).expect("the tail falls below any bound");
-    exact.next_multiple_of(8) as usize
+    (2 * kappa..).find(|width| close(*width)).expect("the tail falls below any bound") as usize
 }
 
 #[cfg(test)]
@@ -26,8 +30,9 @@ mod tests {
         let paper = [(8, 12), (12, 6), (16, 4), (20, 3), (24, 2)];
         let widths = paper.map(|(e, stash): (u32, usize)| width((3 + stash) << e, 40));
         assert_eq!(widths, [424, 432, 440, 448, 448]);
-        // Without a stash; the exact values before rounding are 415, 423, 431, 439 and 447.
         let stashless = [8, 12, 16, 20, 24].map(|e: u32| width(3usize << e, 40));
         assert_eq!(stashless, [416, 424, 432, 440, 448]);
+        let exact = [8, 12, 16, 20, 24].map(|e: u32| least_width(3usize << e, 40));
+        assert_eq!(exact, [415, 423, 431, 439, 447]);
     }
 }

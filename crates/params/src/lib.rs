@@ -16,6 +16,7 @@ pub mod filter;
 pub mod lpn;
 pub mod okvs;
 mod search;
+pub mod slices;
 pub mod subfield;
 pub mod tag;
 

@@ -1,6 +1,6 @@
 //! The one list of protocols: command line, documents, planner and lab are generated from it.
 
-use crate::{Protocol, dcw13, dh, kkrt16, naive, pssz15, psz14, rr22, rs21};
+use crate::{Protocol, dcw13, dh, kkrt16, naive, prty19, pssz15, psz14, rr22, rs21};
 
 /// Every protocol there is.
 pub static CATALOGUE: &[&Protocol] = &[
@@ -9,6 +9,8 @@ pub static CATALOGUE: &[&Protocol] = &[
     &dh::CLASSIC,
     &kkrt16::PROTOCOL,
     &naive::PROTOCOL,
+    &prty19::FAST,
+    &prty19::LOW,
     &pssz15::PROTOCOL,
     &psz14::CUCKOO,
     &psz14::BALANCED,
@@ -21,6 +23,7 @@ pub static CATALOGUE: &[&Protocol] = &[
     &rr22::MALICIOUS,
     &rr22::MALICIOUS_LOW,
     &rs21::SEMI_HONEST,
+    &rs21::LOW,
     &rs21::MALICIOUS,
 ];
 

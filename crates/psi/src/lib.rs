@@ -19,6 +19,7 @@ pub mod items;
 pub mod kkrt16;
 pub mod naive;
 pub mod protocol;
+pub mod prty19;
 pub mod pssz15;
 pub mod psz14;
 pub mod reveal;

@@ -7,6 +7,8 @@ psi_conformance!(dh, &vesica_psi::dh::UNBLINDING, Budget::GroupOperations);
 psi_conformance!(dh_classic, &vesica_psi::dh::CLASSIC, Budget::GroupOperations);
 psi_conformance!(kkrt16, &vesica_psi::kkrt16::PROTOCOL, Budget::Symmetric);
 psi_conformance!(naive, &vesica_psi::naive::PROTOCOL, Budget::Symmetric);
+psi_conformance!(prty19_fast, &vesica_psi::prty19::FAST, Budget::Symmetric);
+psi_conformance!(prty19_low, &vesica_psi::prty19::LOW, Budget::Symmetric);
 psi_conformance!(pssz15, &vesica_psi::pssz15::PROTOCOL, Budget::Symmetric);
 psi_conformance!(psz14, &vesica_psi::psz14::CUCKOO, Budget::Symmetric);
 psi_conformance!(psz14_balanced, &vesica_psi::psz14::BALANCED, Budget::GroupOperations);
@@ -19,6 +21,7 @@ psi_conformance!(rr22_low, &vesica_psi::rr22::LOW, Budget::Symmetric);
 psi_conformance!(rr22_malicious, &vesica_psi::rr22::MALICIOUS, Budget::Symmetric);
 psi_conformance!(rr22_malicious_low, &vesica_psi::rr22::MALICIOUS_LOW, Budget::Symmetric);
 psi_conformance!(rs21, &vesica_psi::rs21::SEMI_HONEST, Budget::Symmetric);
+psi_conformance!(rs21_low, &vesica_psi::rs21::LOW, Budget::Symmetric);
 psi_conformance!(rs21_malicious, &vesica_psi::rs21::MALICIOUS, Budget::Symmetric);
 
 #[test]
@@ -29,6 +32,8 @@ fn no_protocol_is_left_out() {
         "dh-classic",
         "kkrt16",
         "naive",
+        "prty19-fast",
+        "prty19-low",
         "pssz15",
         "psz14",
         "psz14-balanced",
@@ -41,6 +46,7 @@ fn no_protocol_is_left_out() {
         "rr22-malicious",
         "rr22-malicious-low",
         "rs21",
+        "rs21-low",
         "rs21-malicious",
     ];
     let keys: Vec<&str> = vesica_psi::CATALOGUE.iter().map(|protocol| protocol.key).collect();
@@ -57,6 +63,18 @@ fn kkrt16_large() {
 #[ignore = "a million items a side take a minute"]
 fn naive_large() {
     large(&vesica_psi::naive::PROTOCOL);
+}
+
+#[test]
+#[ignore = "a million items a side take a minute"]
+fn prty19_fast_large() {
+    large(&vesica_psi::prty19::FAST);
+}
+
+#[test]
+#[ignore = "a million items a side take minutes"]
+fn prty19_low_large() {
+    large(&vesica_psi::prty19::LOW);
 }
 
 #[test]
@@ -99,6 +117,12 @@ fn rr22_malicious_low_large() {
 #[ignore = "a million items a side take a minute"]
 fn rs21_large() {
     large(&vesica_psi::rs21::SEMI_HONEST);
+}
+
+#[test]
+#[ignore = "a million items a side take minutes"]
+fn rs21_low_large() {
+    large(&vesica_psi::rs21::LOW);
 }
 
 #[test]

@@ -3,9 +3,7 @@
 
 use rand::rngs::StdRng;
 use vesica_net::{Channel, Deviation, Error};
-use vesica_psi::{
-    Protocol, Sizes, dcw13, dh, kkrt16, naive, pssz15, psz14, receive, reveal, rr22, rs21, send,
-};
+use vesica_psi::{Protocol, Sizes, receive, reveal, send};
 use vesica_testkit::{conformance::psi::Sets, tamper};
 
 const SIZES: Sizes = Sizes { sender: 41, receiver: 30 };
@@ -52,155 +50,41 @@ fn deviating_receiver(protocol: &Protocol) {
     );
 }
 
-#[test]
-fn sender_of_dcw13() {
-    deviating_sender(&dcw13::PROTOCOL);
+/// Either party of a protocol deviates.
+macro_rules! deviating {
+    ($name:ident, $protocol:expr) => {
+        mod $name {
+            #[test]
+            fn sender() {
+                super::deviating_sender($protocol);
+            }
+
+            #[test]
+            fn receiver() {
+                super::deviating_receiver($protocol);
+            }
+        }
+    };
 }
 
-#[test]
-fn receiver_of_dcw13() {
-    deviating_receiver(&dcw13::PROTOCOL);
-}
-
-#[test]
-fn sender_of_dh() {
-    deviating_sender(&dh::UNBLINDING);
-}
-
-#[test]
-fn receiver_of_dh() {
-    deviating_receiver(&dh::UNBLINDING);
-}
-
-#[test]
-fn sender_of_dh_classic() {
-    deviating_sender(&dh::CLASSIC);
-}
-
-#[test]
-fn receiver_of_dh_classic() {
-    deviating_receiver(&dh::CLASSIC);
-}
-
-#[test]
-fn sender_of_kkrt16() {
-    deviating_sender(&kkrt16::PROTOCOL);
-}
-
-#[test]
-fn receiver_of_kkrt16() {
-    deviating_receiver(&kkrt16::PROTOCOL);
-}
-
-#[test]
-fn sender_of_naive() {
-    deviating_sender(&naive::PROTOCOL);
-}
-
-#[test]
-fn receiver_of_naive() {
-    deviating_receiver(&naive::PROTOCOL);
-}
-
-#[test]
-fn sender_of_pssz15() {
-    deviating_sender(&pssz15::PROTOCOL);
-}
-
-#[test]
-fn receiver_of_pssz15() {
-    deviating_receiver(&pssz15::PROTOCOL);
-}
-
-#[test]
-fn sender_of_psz14() {
-    deviating_sender(&psz14::CUCKOO);
-}
-
-#[test]
-fn receiver_of_psz14() {
-    deviating_receiver(&psz14::CUCKOO);
-}
-
-#[test]
-fn sender_of_psz14_simple() {
-    deviating_sender(&psz14::SIMPLE);
-}
-
-#[test]
-fn receiver_of_psz14_simple() {
-    deviating_receiver(&psz14::SIMPLE);
-}
-
-#[test]
-fn sender_of_psz14_gbf() {
-    deviating_sender(&psz14::gbf::PUBLISHED);
-}
-
-#[test]
-fn receiver_of_psz14_gbf() {
-    deviating_receiver(&psz14::gbf::PUBLISHED);
-}
-
-#[test]
-fn sender_of_rr22() {
-    deviating_sender(&rr22::FAST);
-}
-
-#[test]
-fn receiver_of_rr22() {
-    deviating_receiver(&rr22::FAST);
-}
-
-#[test]
-fn sender_of_rr22_low() {
-    deviating_sender(&rr22::LOW);
-}
-
-#[test]
-fn receiver_of_rr22_low() {
-    deviating_receiver(&rr22::LOW);
-}
-
-#[test]
-fn sender_of_rr22_malicious() {
-    deviating_sender(&rr22::MALICIOUS);
-}
-
-#[test]
-fn receiver_of_rr22_malicious() {
-    deviating_receiver(&rr22::MALICIOUS);
-}
-
-#[test]
-fn sender_of_rr22_malicious_low() {
-    deviating_sender(&rr22::MALICIOUS_LOW);
-}
-
-#[test]
-fn receiver_of_rr22_malicious_low() {
-    deviating_receiver(&rr22::MALICIOUS_LOW);
-}
-
-#[test]
-fn sender_of_rs21() {
-    deviating_sender(&rs21::SEMI_HONEST);
-}
-
-#[test]
-fn receiver_of_rs21() {
-    deviating_receiver(&rs21::SEMI_HONEST);
-}
-
-#[test]
-fn sender_of_rs21_malicious() {
-    deviating_sender(&rs21::MALICIOUS);
-}
-
-#[test]
-fn receiver_of_rs21_malicious() {
-    deviating_receiver(&rs21::MALICIOUS);
-}
+deviating!(dcw13, &vesica_psi::dcw13::PROTOCOL);
+deviating!(dh, &vesica_psi::dh::UNBLINDING);
+deviating!(dh_classic, &vesica_psi::dh::CLASSIC);
+deviating!(kkrt16, &vesica_psi::kkrt16::PROTOCOL);
+deviating!(naive, &vesica_psi::naive::PROTOCOL);
+deviating!(prty19_fast, &vesica_psi::prty19::FAST);
+deviating!(prty19_low, &vesica_psi::prty19::LOW);
+deviating!(pssz15, &vesica_psi::pssz15::PROTOCOL);
+deviating!(psz14, &vesica_psi::psz14::CUCKOO);
+deviating!(psz14_gbf, &vesica_psi::psz14::gbf::PUBLISHED);
+deviating!(psz14_simple, &vesica_psi::psz14::SIMPLE);
+deviating!(rr22, &vesica_psi::rr22::FAST);
+deviating!(rr22_low, &vesica_psi::rr22::LOW);
+deviating!(rr22_malicious, &vesica_psi::rr22::MALICIOUS);
+deviating!(rr22_malicious_low, &vesica_psi::rr22::MALICIOUS_LOW);
+deviating!(rs21, &vesica_psi::rs21::SEMI_HONEST);
+deviating!(rs21_low, &vesica_psi::rs21::LOW);
+deviating!(rs21_malicious, &vesica_psi::rs21::MALICIOUS);
 
 /// Of [`reveal`], every change is noticed, down to the last bit.
 #[test]

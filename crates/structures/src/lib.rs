@@ -11,5 +11,6 @@ pub mod catalogue;
 pub mod filter;
 mod fraction;
 pub mod okvs;
+pub mod slices;
 pub mod sort;
 pub mod tag_list;

@@ -12,12 +12,14 @@ pub mod domain;
 pub mod field;
 mod product;
 pub mod quadratic;
+mod ready;
 mod tree;
 
 pub use domain::Domains;
 pub use field::{Field, Fp64, Gf64};
 pub use product::{multiply, reciprocal};
-pub use tree::{Interpolator, Tree};
+pub use ready::{Evaluator, Interpolator};
+pub use tree::Tree;
 
 /// Two points of an interpolation are equal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,27 +49,17 @@ pub fn interpolate<F: Domains>(points: &[F], values: &[F]) -> Result<Vec<F>, Dup
     }
 }
 
-/// The values of a polynomial at points, by the quicker method.
+/// The values of a polynomial at points, by the quicker method. For several polynomials, [`Evaluator`].
 ///
 /// # Panics
 /// If there are more than 2^(MAX_LOG − 1) points.
 pub fn evaluate<F: Domains>(polynomial: &[F], points: &[F]) -> Vec<F> {
-    if polynomial.len().min(points.len()) <= EVALUATED_QUADRATICALLY {
-        quadratic::evaluate(polynomial, points)
-    } else {
-        // A tree with many more leaves than coefficients has levels that nothing gains from.
-        let parts = points.chunks(polynomial.len().next_power_of_two());
-        parts.flat_map(|points| Tree::new(points).evaluate(polynomial)).collect()
-    }
+    Evaluator::new(points, polynomial.len()).evaluate(polynomial)
 }
 
 /// Up to so many points, Newton's form is about as quick as the tree. It inverts once a point and the
 /// tree once in all: over GF(2^128), 16 points take 36 µs and 20 µs, 64 points 150 µs and 85 µs.
 pub const INTERPOLATED_QUADRATICALLY: usize = 8;
-
-/// Up to so many points or coefficients, Horner's rule is quicker than the tree: over GF(2^128), 128 take
-/// 49 µs and 109 µs, 256 take 239 µs and 253 µs.
-const EVALUATED_QUADRATICALLY: usize = 256;
 
 #[cfg(test)]
 mod tests {
@@ -89,7 +81,7 @@ mod tests {
             let mut points = random::<F>(n, &mut rng);
             points[0] = F::ZERO;
             points[n / 2] = F::ONE;
-            let tree = Interpolator::new(&points).unwrap();
+            let tree = tree::Interpolator::new(&points).unwrap();
             for len in [0, 1, n - 1, n, n + 1, 3 * n + 7] {
                 let polynomial = random::<F>(len, &mut rng);
                 let expected = quadratic::evaluate(&polynomial, &points);
@@ -100,6 +92,7 @@ mod tests {
             let polynomial = tree.interpolate(&values);
             assert!(quadratic::evaluate(&polynomial, &points) == values, "{n}");
             assert!(quadratic::newton(&points, &values) == Ok(polynomial.clone()), "{n}");
+            assert!(Interpolator::new(&points).unwrap().interpolate(&values) == polynomial, "{n}");
             assert!(interpolate(&points, &values) == Ok(polynomial.clone()), "{n}");
             if n <= 1024 {
                 assert!(quadratic::lagrange(&points, &values) == Ok(polynomial), "{n}");
@@ -127,6 +120,7 @@ mod tests {
         for n in [2, 3, 60, 100, 1000] {
             let mut points = random::<F>(n, &mut rng);
             points[n - 1] = points[n / 3];
+            assert!(tree::Interpolator::new(&points).is_err());
             assert!(Interpolator::new(&points).is_err());
             assert!(interpolate(&points, &points) == Err(DuplicatePoint));
             assert!(quadratic::lagrange(&points, &points) == Err(DuplicatePoint));

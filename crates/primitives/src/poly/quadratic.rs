@@ -92,6 +92,56 @@ pub fn lagrange<F: Field>(points: &[F], values: &[F]) -> Result<Vec<F>, Duplicat
     Ok(polynomial)
 }
 
+/// Interpolation at a few points, made ready for any number of lists of values: the inverse of the matrix
+/// of their powers.
+pub struct Inverse<F> {
+    points: Vec<F>,
+    /// Row k: what the coefficient of x^k takes of each value.
+    rows: Vec<F>,
+}
+
+impl<F: Field> Inverse<F> {
+    /// Gets ready for some points in 3 n² products.
+    ///
+    /// # Errors
+    /// If two of them are equal.
+    pub fn new(points: &[F]) -> Result<Self, DuplicatePoint> {
+        let n = points.len();
+        let nodal = nodal(points);
+        let weights = invert_all(&evaluate(&derivative(&nodal), points)).ok_or(DuplicatePoint)?;
+        // The quotients Π (x − x_j) / (x − x_i) for all i side by side, from the top down.
+        let mut quotients = weights.clone();
+        let mut rows = vec![F::ZERO; n * n];
+        for k in (0..n).rev() {
+            rows[k * n..][..n].copy_from_slice(&quotients);
+            F::multiply_each(&mut quotients, points);
+            F::add_products(&mut quotients, &weights, nodal[k]);
+        }
+        Ok(Self { points: points.to_vec(), rows })
+    }
+
+    /// The polynomial with as many coefficients as points that takes the values there, in n² products.
+    ///
+    /// # Panics
+    /// If there are not as many values as points.
+    pub fn interpolate(&self, values: &[F]) -> Vec<F> {
+        assert_eq!(values.len(), self.points.len(), "a value for each point");
+        let mut products = vec![F::ZERO; values.len()];
+        let rows = self.rows.chunks_exact(values.len().max(1));
+        rows.map(|row| {
+            products.copy_from_slice(row);
+            F::multiply_each(&mut products, values);
+            products.iter().fold(F::ZERO, |sum, x| sum.add(*x))
+        })
+        .collect()
+    }
+
+    /// The points.
+    pub fn points(&self) -> &[F] {
+        &self.points
+    }
+}
+
 /// Π (x − x_i).
 fn nodal<F: Field>(points: &[F]) -> Vec<F> {
     let mut divided = vec![F::ZERO; points.len()];

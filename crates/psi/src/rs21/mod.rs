@@ -10,7 +10,7 @@
 //!
 //! R learns the intersection and the size of S's set, S the size of R's set. `semi_honest` and
 //! `malicious` are the machines; a `Variant` says which OKVS they run on. Here are the paper's own,
-//! with PaXoS; those of [`rr22`](crate::rr22) have an OKVS that is smaller and faster.
+//! with PaXoS and with a polynomial; those of [`rr22`](crate::rr22) have an OKVS that is smaller and faster.
 
 mod malicious;
 mod semi_honest;
@@ -24,12 +24,20 @@ use vesica_params::{
     okvs::Shape,
 };
 use vesica_primitives::Block;
-use vesica_structures::okvs::{Codec, paxos::Paxos};
+use vesica_structures::okvs::{
+    Codec,
+    paxos::Paxos,
+    polynomial::{self, Polynomial},
+};
 
 pub(crate) use malicious::protocol as malicious;
 pub(crate) use semi_honest::protocol as semi_honest;
+use semi_honest::whole;
 
-use crate::{Error, Items, Protocol, Result, Sizes, Status, tags::Tags};
+use crate::{
+    Error, Items, Protocol, Result, Sizes, Status,
+    tags::{Tags, refuse_duplicates},
+};
 
 /// An OKVS for the protocol.
 pub(crate) trait Variant: Send + Sync + 'static {
@@ -74,9 +82,16 @@ impl Variant for WithPaxos {
     }
 }
 
-impl ShortVariant for WithPaxos {
-    fn bits(_: Sizes) -> u32 {
-        128
+/// A single polynomial, which has no column more than items, and one noise for all of the VOLE.
+struct WithPolynomial;
+
+impl Variant for WithPolynomial {
+    type Store = Polynomial;
+
+    const LPN: Lpn = lpn::FAST.with_piece(usize::MAX);
+
+    fn shape(items: usize) -> Shape {
+        polynomial::shape(items, usize::MAX, LAMBDA)
     }
 }
 
@@ -92,9 +107,17 @@ impl Variant for WithOneWayPaxos {
 }
 
 /// The paper's protocol among parties that follow it.
-pub static SEMI_HONEST: Protocol = semi_honest::<WithPaxos>(About {
+pub static SEMI_HONEST: Protocol = whole::<WithPaxos>(About {
     key: "rs21",
     title: "VOLE-based OPRF with PaXoS",
+    citation: "Rindal, Schoppmann (EUROCRYPT 2021)",
+    status: Status::Sound,
+});
+
+/// The same with the solver that sends least, at the price of n log² n steps.
+pub static LOW: Protocol = whole::<WithPolynomial>(About {
+    key: "rs21-low",
+    title: "VOLE-based OPRF with one polynomial",
     citation: "Rindal, Schoppmann (EUROCRYPT 2021)",
     status: Status::Sound,
 });
@@ -128,6 +151,17 @@ fn recv_list(
     let mut matches = tags.recv_matches(LIST, count, mine, items, channel)?;
     matches.sort_unstable();
     Ok(matches)
+}
+
+/// Why the OPRF did not finish: equal items, where a store does not take them.
+fn blame_duplicates(error: vesica_oprf::Error, items: Items<'_>) -> Error {
+    match error.into() {
+        Error::HashingFailure => match refuse_duplicates(items) {
+            Err(duplicate) => duplicate,
+            Ok(()) => Error::HashingFailure,
+        },
+        other => other,
+    }
 }
 
 impl From<vesica_oprf::Error> for Error {

@@ -10,14 +10,50 @@ use vesica_ot::{
 use vesica_primitives::Block;
 use vesica_structures::okvs::Codec;
 
-use super::{About, FIELD, ShortVariant, recv_list, send_list};
+use super::{About, FIELD, ShortVariant, Variant, blame_duplicates, recv_list, send_list};
 use crate::{
-    Adversary, Cost, Digest, Items, Learns, List, Protocol, Receiver, Result, Sender, Setting,
-    tags::Tags,
+    Adversary, Cost, Digest, Items, Learns, List, Prepare, Protocol, Receiver, Result, Sender,
+    Setting, tags::Tags,
 };
 
-/// The entry of a variant.
+/// The entry of a variant with elements as short as they may be.
 pub(crate) const fn protocol<V: ShortVariant>(about: About) -> Protocol {
+    entry(
+        about,
+        |setting| cost::<V>(setting, V::bits(setting.sizes)),
+        |setting, channel, rng| match V::bits(setting.sizes) {
+            bits @ ..=64 => Ok(Box::new(Sending::<V, u64>::prepare(setting, bits, channel, rng)?)),
+            bits => Ok(Box::new(Sending::<V, Block>::prepare(setting, bits, channel, rng)?)),
+        },
+        |setting, channel, rng| match V::bits(setting.sizes) {
+            bits @ ..=64 => {
+                Ok(Box::new(Receiving::<V, u64>::prepare(setting, bits, channel, rng)?))
+            }
+            bits => Ok(Box::new(Receiving::<V, Block>::prepare(setting, bits, channel, rng)?)),
+        },
+    )
+}
+
+/// The entry of a variant with elements of GF(2^128), as in the paper.
+pub(crate) const fn whole<V: Variant>(about: About) -> Protocol {
+    entry(
+        about,
+        |setting| cost::<V>(setting, 128),
+        |setting, channel, rng| {
+            Ok(Box::new(Sending::<V, Block>::prepare(setting, 128, channel, rng)?))
+        },
+        |setting, channel, rng| {
+            Ok(Box::new(Receiving::<V, Block>::prepare(setting, 128, channel, rng)?))
+        },
+    )
+}
+
+const fn entry(
+    about: About,
+    cost: fn(Setting) -> Cost,
+    sender: Prepare<dyn Sender>,
+    receiver: Prepare<dyn Receiver>,
+) -> Protocol {
     Protocol {
         key: about.key,
         title: about.title,
@@ -28,21 +64,15 @@ pub(crate) const fn protocol<V: ShortVariant>(about: About) -> Protocol {
         digest: Digest::Short,
         filters: true,
         list: List::Sorted,
-        cost: cost::<V>,
-        sender: |setting, channel, rng| match V::bits(setting.sizes) {
-            ..=64 => Ok(Box::new(Sending::<V, u64>::prepare(setting, channel, rng)?)),
-            _ => Ok(Box::new(Sending::<V, Block>::prepare(setting, channel, rng)?)),
-        },
-        receiver: |setting, channel, rng| match V::bits(setting.sizes) {
-            ..=64 => Ok(Box::new(Receiving::<V, u64>::prepare(setting, channel, rng)?)),
-            _ => Ok(Box::new(Receiving::<V, Block>::prepare(setting, channel, rng)?)),
-        },
+        cost,
+        sender,
+        receiver,
     }
 }
 
-fn cost<V: ShortVariant>(setting: Setting) -> Cost {
+fn cost<V: Variant>(setting: Setting, bits: u32) -> Cost {
     let sizes = setting.sizes;
-    let (shape, bits) = (V::shape(sizes.receiver), V::bits(sizes));
+    let shape = V::shape(sizes.receiver);
     let ot = extension::setup_bytes(FIELD);
     let vole = silent::bytes(shape.columns(), bits, V::LPN, FIELD);
     let list = Tags::new(setting).list_len(sizes.sender);
@@ -54,24 +84,28 @@ fn cost<V: ShortVariant>(setting: Setting) -> Cost {
 }
 
 /// The party that can evaluate the OPRF everywhere.
-struct Sending<V: ShortVariant, A> {
+struct Sending<V: Variant, A> {
     setting: Setting,
     oprf: oprf::Sender<V::Store, A>,
 }
 
-impl<V: ShortVariant, A: Subspace> Sending<V, A> {
-    fn prepare(setting: Setting, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+impl<V: Variant, A: Subspace> Sending<V, A> {
+    fn prepare(
+        setting: Setting,
+        bits: u32,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self> {
         channel.phase("base-ot");
         let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
         channel.phase("vole");
-        let sizes = setting.sizes;
-        let (shape, bits) = (V::shape(sizes.receiver), V::bits(sizes));
+        let shape = V::shape(setting.sizes.receiver);
         let oprf = oprf::Sender::setup(shape, bits, V::LPN, &mut cot, channel, rng)?;
         Ok(Self { setting, oprf })
     }
 }
 
-impl<V: ShortVariant, A: Subspace> Sender for Sending<V, A> {
+impl<V: Variant, A: Subspace> Sender for Sending<V, A> {
     fn send(
         self: Box<Self>,
         items: Items<'_>,
@@ -88,27 +122,31 @@ impl<V: ShortVariant, A: Subspace> Sender for Sending<V, A> {
 }
 
 /// The party that learns the intersection.
-struct Receiving<V: ShortVariant, A: Subspace> {
+struct Receiving<V: Variant, A: Subspace> {
     setting: Setting,
     oprf: oprf::Receiver<V::Store, A>,
 }
 
-impl<V: ShortVariant, A: Subspace> Receiving<V, A> {
-    fn prepare(setting: Setting, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self>
+impl<V: Variant, A: Subspace> Receiving<V, A> {
+    fn prepare(
+        setting: Setting,
+        bits: u32,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self>
     where
         V::Store: Codec<A>,
     {
         channel.phase("base-ot");
         let mut cot = extension::Receiver::setup(FIELD, channel, rng)?;
         channel.phase("vole");
-        let sizes = setting.sizes;
-        let (shape, bits) = (V::shape(sizes.receiver), V::bits(sizes));
+        let shape = V::shape(setting.sizes.receiver);
         let oprf = oprf::Receiver::setup(shape, bits, V::LPN, &mut cot, channel, rng)?;
         Ok(Self { setting, oprf })
     }
 }
 
-impl<V: ShortVariant, A: Subspace> Receiver for Receiving<V, A>
+impl<V: Variant, A: Subspace> Receiver for Receiving<V, A>
 where
     V::Store: Codec<A>,
 {
@@ -120,7 +158,8 @@ where
     ) -> Result<Vec<u32>> {
         // 1.
         channel.phase("oprf");
-        let evaluated = self.oprf.evaluate(items.heads(), channel, rng)?;
+        let evaluated = self.oprf.evaluate(items.heads(), channel, rng);
+        let evaluated = evaluated.map_err(|error| blame_duplicates(error, items))?;
         // 3.
         channel.phase("list");
         let tags = Tags::new(self.setting);

@@ -91,6 +91,10 @@ impl Codec<Block> for Polynomial {
         workspace: &Workspace,
     ) -> Result<(), Error> {
         let mut missing = values.to_vec();
+        if keys.len() == columns.len() {
+            // Nothing is left free.
+            columns.fill(Block::ZERO);
+        }
         if columns.iter().any(|column| *column != Block::ZERO) {
             let before = match &workspace.0 {
                 Some(ready) => ready.evaluate(columns),

@@ -1,0 +1,96 @@
+//! Rows of bits as values of polynomials, cut into slices that are elements of a field (PRTY19).
+
+use crate::{KAPPA, log2};
+
+/// The bins of the keys, and what one of them has for each slice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Bins, at least 1, each with polynomials of its own.
+    pub bins: usize,
+    /// The most keys of a bin, and the coefficients of each of its polynomials.
+    pub capacity: usize,
+    /// Slices over GF(2^128), whose nodes are the keys.
+    pub wide: usize,
+    /// Slices over GF(2^64), whose nodes are hashes of the keys; the last of a row.
+    pub narrow: usize,
+    /// Columns that each narrow slice has beside its polynomials', for keys whose nodes meet.
+    pub spare: usize,
+}
+
+/// With more keys in a bin all slices are narrow: most of the work is the tree over the nodes, which all
+/// slices over one field share.
+const MANY: usize = 256;
+
+/// Slices for rows of at least `bits` bits, with room for all keys except with probability 2^-λ.
+///
+/// Keys of one bin whose 64-bit nodes meet cannot all be values of one polynomial. The nodes are
+/// independent of the bins, so two keys of a bin meet with probability 2^-64. More than `spare` keys that
+/// are one too many take `spare` + 1 meetings without a cycle, of which there are at most
+/// pairs^(spare + 1); one more bit is left for the spare columns' own equations, which are dependent with
+/// probability spare² · 2^-64.
+pub fn shape(bits: usize, bins: usize, capacity: usize, lambda: u32) -> Shape {
+    let block = KAPPA as usize;
+    let wide = if capacity > MANY { 0 } else { bits / block };
+    let narrow = (bits - wide * block).div_ceil(64);
+    let pairs = bins * (capacity * capacity.saturating_sub(1) / 2);
+    let meet = log2(pairs) - 64.0;
+    let need = f64::from(lambda + 1);
+    let spare = match (narrow, pairs) {
+        (0, _) | (_, 0) => 0,
+        _ => libm::ceil(need / -meet) as usize - 1,
+    };
+    Shape { bins, capacity, wide, narrow, spare }
+}
+
+impl Shape {
+    /// Bits of a row.
+    pub fn bits(self) -> usize {
+        128 * self.wide + 64 * self.narrow
+    }
+
+    /// Bytes of all columns.
+    pub fn bytes(self) -> usize {
+        self.bins * self.capacity * self.bits() / 8 + self.narrow * self.spare * 8
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{bins::two_choice, code::least_width};
+
+    #[test]
+    fn widths_are_those_of_prty19_rounded_up_to_a_slice() {
+        // The paper has 412 at 2^8, and 2 more in fast.
+        let exponents = [8, 10, 12, 14, 16, 18, 20, 22, 24];
+        let low = exponents.map(|e: u32| least_width(1 << e, 40));
+        assert_eq!(low, [411, 416, 420, 424, 428, 432, 436, 440, 444]);
+        let fast = exponents.map(|e: u32| least_width(2 << e, 40));
+        assert_eq!(fast, low.map(|width| width + 2));
+        for width in low.into_iter().chain(fast) {
+            let shape = shape(width, 1, 100, 40);
+            assert_eq!((shape.wide, shape.narrow, shape.bits()), (3, 1, 448));
+        }
+        let many = shape(436, 1, 1 << 20, 40);
+        assert_eq!((many.wide, many.narrow, many.bits()), (0, 7, 448));
+        assert_eq!(shape(449, 1, 100, 40).bits(), 512);
+        assert_eq!(shape(512, 1, 100, 40).wide, 4);
+    }
+
+    #[test]
+    fn spare_columns_cover_nodes_that_meet() {
+        let low = |e: u32| shape(448, 1, 1 << e, 40).spare;
+        assert_eq!([0, 1, 8, 11, 12, 16, 20, 22, 24, 28].map(low), [0, 0, 0, 0, 0, 1, 1, 1, 2, 4]);
+        let fast = |e: u32| {
+            let bins = two_choice::sound(1 << e, 40);
+            shape(448, bins.bins, bins.capacity, 40).spare
+        };
+        assert_eq!([0, 8, 12, 16, 18, 20, 24, 28].map(fast), [0, 0, 0, 0, 0, 1, 1, 1]);
+        // By hand: the bound on more than `spare` of them, and not one column more than it takes.
+        for e in [8u32, 16, 20, 28] {
+            let meet = f64::from(2 * e - 1) - 64.0;
+            let spare = low(e) as f64;
+            assert!((spare + 1.0) * meet <= -41.0 && (spare == 0.0 || spare * meet > -41.5), "{e}");
+        }
+    }
+}

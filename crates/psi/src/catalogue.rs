@@ -1,9 +1,11 @@
 //! The one list of protocols: command line, documents, planner and lab are generated from it.
 
-use crate::{Protocol, dh, kkrt16, naive, rr22, rs21};
+use crate::{Protocol, cm20, dh, kkrt16, naive, rr22, rs21};
 
 /// Every protocol there is.
 pub static CATALOGUE: &[&Protocol] = &[
+    &cm20::SEMI_HONEST,
+    &cm20::MALICIOUS_SENDER,
     &dh::UNBLINDING,
     &dh::CLASSIC,
     &kkrt16::PROTOCOL,

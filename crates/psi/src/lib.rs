@@ -10,6 +10,7 @@
 //! **Must never import** `vesica`, the command line, files, sockets, clocks or configuration.
 
 pub mod catalogue;
+pub mod cm20;
 mod coin;
 pub mod dh;
 pub mod error;

@@ -2,6 +2,8 @@
 
 use vesica_testkit::{conformance::psi::large, psi_conformance};
 
+psi_conformance!(cm20, &vesica_psi::cm20::SEMI_HONEST, Budget::Symmetric);
+psi_conformance!(cm20_malicious_sender, &vesica_psi::cm20::MALICIOUS_SENDER, Budget::Symmetric);
 psi_conformance!(dh, &vesica_psi::dh::UNBLINDING, Budget::GroupOperations);
 psi_conformance!(dh_classic, &vesica_psi::dh::CLASSIC, Budget::GroupOperations);
 psi_conformance!(kkrt16, &vesica_psi::kkrt16::PROTOCOL, Budget::Symmetric);
@@ -15,6 +17,8 @@ psi_conformance!(rs21_malicious, &vesica_psi::rs21::MALICIOUS, Budget::Symmetric
 #[test]
 fn no_protocol_is_left_out() {
     let here = [
+        "cm20",
+        "cm20-malicious-sender",
         "dh",
         "dh-classic",
         "kkrt16",
@@ -27,6 +31,18 @@ fn no_protocol_is_left_out() {
     ];
     let keys: Vec<&str> = vesica_psi::CATALOGUE.iter().map(|protocol| protocol.key).collect();
     assert_eq!(keys, here, "a protocol of the catalogue needs a line above");
+}
+
+#[test]
+#[ignore = "a million items a side take a minute"]
+fn cm20_large() {
+    large(&vesica_psi::cm20::SEMI_HONEST);
+}
+
+#[test]
+#[ignore = "a million items a side take a minute"]
+fn cm20_malicious_sender_large() {
+    large(&vesica_psi::cm20::MALICIOUS_SENDER);
 }
 
 #[test]

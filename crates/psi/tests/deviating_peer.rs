@@ -3,7 +3,7 @@
 
 use rand::rngs::StdRng;
 use vesica_net::{Channel, Deviation, Error};
-use vesica_psi::{Protocol, Sizes, dh, kkrt16, naive, receive, reveal, rr22, rs21, send};
+use vesica_psi::{Protocol, Sizes, cm20, dh, kkrt16, naive, receive, reveal, rr22, rs21, send};
 use vesica_testkit::{conformance::psi::Sets, tamper};
 
 const SIZES: Sizes = Sizes { sender: 41, receiver: 30 };
@@ -48,6 +48,26 @@ fn deviating_receiver(protocol: &Protocol) {
         |channel, rng| send(protocol, sets.sender.items(), 0..=MOST, channel, rng).map_err(blame),
         |_, ()| {},
     );
+}
+
+#[test]
+fn sender_of_cm20() {
+    deviating_sender(&cm20::SEMI_HONEST);
+}
+
+#[test]
+fn receiver_of_cm20() {
+    deviating_receiver(&cm20::SEMI_HONEST);
+}
+
+#[test]
+fn sender_of_cm20_malicious_sender() {
+    deviating_sender(&cm20::MALICIOUS_SENDER);
+}
+
+#[test]
+fn receiver_of_cm20_malicious_sender() {
+    deviating_receiver(&cm20::MALICIOUS_SENDER);
 }
 
 #[test]

@@ -35,6 +35,8 @@ use vesica_primitives::{
 };
 use vesica_structures::bins::{BinMap, Table};
 
+use crate::Values;
+
 /// Columns whose rows come from one block of cipher.
 const GROUP: usize = 4;
 
@@ -71,15 +73,6 @@ pub struct Points<'a> {
     pub heads: &'a [Block],
     /// The other 128 bits of each, or nothing.
     pub tails: &'a [Block],
-}
-
-/// Values of the function at some points, in an order of their own.
-#[derive(Debug)]
-pub struct Values {
-    /// The position that each point has in the input.
-    pub positions: Vec<u32>,
-    /// Its value.
-    pub values: Vec<Block>,
 }
 
 /// What both parties know: where points have their rows, and the hash.
@@ -162,20 +155,76 @@ impl Function {
         }
     }
 
+    /// Step 4 at S, for the columns of a group: `bits` gets the bits of each point, `len` blocks of them
+    /// for each column.
+    fn read(&self, group: usize, points: &[Block], c: &[Block], bits: &mut [Block], len: usize) {
+        let c: &[u64] = bytemuck::cast_slice(c);
+        let bits: &mut [u64] = bytemuck::cast_slice_mut(bits);
+        self.rows(group, points, |i, chunk, rows| {
+            let c = c.chunks_exact(2 * self.column()).nth(i);
+            let bits = bits.chunks_exact_mut(2 * len).nth(i);
+            // The last group may have fewer columns.
+            if let (Some(c), Some(bits)) = (c, bits) {
+                read(c, rows, &mut bits[chunk * (CHUNK / 64)..]);
+            }
+        });
+    }
+
+    /// Steps 3 and 4 at R, as [`Function::read`]: `sent` gets what is sent.
+    fn mark(
+        &self,
+        group: usize,
+        points: &[Block],
+        prgs: &mut [[Prg; 2]],
+        sent: &mut [Block],
+        bits: &mut [Block],
+        len: usize,
+    ) {
+        let column = self.column();
+        let mut a = Wiped::<Block>::zeros(sent.len());
+        let mut marks = Wiped::<Block>::zeros(sent.len());
+        for (i, [zero, one]) in prgs.iter_mut().enumerate() {
+            zero.fill(&mut a[i * column..][..column]);
+            one.fill(&mut sent[i * column..][..column]);
+        }
+        let a_words: &[u64] = bytemuck::cast_slice(&a);
+        let mark_words: &mut [u64] = bytemuck::cast_slice_mut(&mut marks);
+        let bits: &mut [u64] = bytemuck::cast_slice_mut(bits);
+        self.rows(group, points, |i, chunk, rows| {
+            let a = a_words.chunks_exact(2 * column).nth(i);
+            let marks = mark_words.chunks_exact_mut(2 * column).nth(i);
+            let bits = bits.chunks_exact_mut(2 * len).nth(i);
+            if let (Some(a), Some(marks), Some(bits)) = (a, marks, bits) {
+                read_and_mark(a, marks, rows, &mut bits[chunk * (CHUNK / 64)..]);
+            }
+        });
+        add_to(sent, &a);
+        add_to(sent, &marks);
+        // D is 0 where there is a mark.
+        sent.iter_mut().for_each(|block| block.0 = !block.0);
+    }
+
     /// The values of a block's points from their bits, column by column.
     fn hash(&self, bits: &[Block], values: &mut [Block]) {
         const CHUNK_BLOCKS: usize = CHUNK / 128;
         let width = self.matrix.width;
         let len = bits.len() / width;
-        values.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, values)| {
+        let room = || {
+            let [columns, rows] = [width * CHUNK_BLOCKS, CHUNK * ROW_BLOCKS].map(Wiped::zeros);
+            (columns, rows)
+        };
+        let chunks = values.par_chunks_mut(CHUNK).enumerate();
+        chunks.for_each_init(room, |(columns, rows), (chunk, values)| {
             let padded = values.len().next_multiple_of(128);
-            let mut columns = Vec::with_capacity(width * padded / 128);
-            for column in bits.chunks_exact(len) {
-                columns.extend_from_slice(&column[chunk * CHUNK_BLOCKS..][..padded / 128]);
+            let columns: &mut [Block] = &mut columns[..width * padded / 128];
+            let parts = columns.chunks_exact_mut(padded / 128);
+            for (part, column) in parts.zip(bits.chunks_exact(len)) {
+                part.copy_from_slice(&column[chunk * CHUNK_BLOCKS..][..padded / 128]);
             }
-            let mut rows = vec![[Block::ZERO; ROW_BLOCKS]; values.len()];
-            columns_to_rows(&columns, padded, rows.as_flattened_mut(), ROW_BLOCKS);
+            let rows: &mut [Block] = &mut rows[..values.len() * ROW_BLOCKS];
+            columns_to_rows(columns, padded, rows, ROW_BLOCKS);
             let mut indexed = [IndexedRow::default(); HASH_BATCH];
+            let (rows, _) = rows.as_chunks::<ROW_BLOCKS>();
             for (rows, values) in rows.chunks(HASH_BATCH).zip(values.chunks_mut(HASH_BATCH)) {
                 let inputs = indexed.iter_mut().zip(rows);
                 inputs.for_each(|(indexed, row)| *indexed = IndexedRow::new(0, row));
@@ -246,21 +295,8 @@ impl Sender {
                 let groups = groups.zip(bits.par_chunks_mut(GROUP * len)).enumerate();
                 groups.for_each(|(i, ((c, prgs), bits))| {
                     let group = piece * (PIECE / GROUP) + i;
-                    let mut stream = vec![Block::ZERO; column];
-                    for (i, (c, prg)) in c.chunks_exact_mut(column).zip(prgs).enumerate() {
-                        let mask = Block::mask(self.s.bit(group * GROUP + i));
-                        prg.fill(&mut stream);
-                        c.iter_mut().zip(&stream).for_each(|(c, g)| *c = *c & mask ^ *g);
-                    }
-                    let c: &[u64] = bytemuck::cast_slice(c);
-                    let bits: &mut [u64] = bytemuck::cast_slice_mut(bits);
-                    function.rows(group, points, |i, chunk, rows| {
-                        let c = c.chunks_exact(2 * column).nth(i);
-                        let bits = bits.chunks_exact_mut(2 * len).nth(i);
-                        if let (Some(c), Some(bits)) = (c, bits) {
-                            read(c, rows, &mut bits[chunk * (CHUNK / 64)..]);
-                        }
-                    });
+                    unmask(c, prgs, |i| self.s.bit(group * GROUP + i));
+                    function.read(group, points, c, bits, len);
                 });
             }
             function.hash(&bits, values);
@@ -269,22 +305,35 @@ impl Sender {
     }
 }
 
+/// Makes some of the columns C of what R sent, where `s` gives the bit of each.
+fn unmask(columns: &mut [Block], prgs: &mut [Prg], s: impl Fn(usize) -> u8) {
+    let len = columns.len() / prgs.len();
+    let mut stream = Wiped::<Block>::zeros(len);
+    for (i, (column, prg)) in columns.chunks_exact_mut(len).zip(prgs).enumerate() {
+        let mask = Block::mask(s(i));
+        prg.fill(&mut stream);
+        column.iter_mut().zip(&*stream).for_each(|(c, g)| *c = *c & mask ^ *g);
+    }
+}
+
 /// Reads the bits of a column in these rows.
 fn read(column: &[u64], rows: &[u32], bits: &mut [u64]) {
     for (rows, bits) in rows.chunks(64).zip(bits) {
-        for (i, row) in rows.iter().enumerate() {
-            *bits |= (column[(row / 64) as usize] >> (row % 64) & 1) << i;
-        }
+        *bits = rows
+            .iter()
+            .rev()
+            .fold(0, |bits, row| bits << 1 | (column[(row / 64) as usize] >> (row % 64) & 1));
     }
 }
 
 /// As [`read`], and marks these rows.
 fn read_and_mark(column: &[u64], marks: &mut [u64], rows: &[u32], bits: &mut [u64]) {
     for (rows, bits) in rows.chunks(64).zip(bits) {
-        for (i, row) in rows.iter().enumerate() {
-            *bits |= (column[(row / 64) as usize] >> (row % 64) & 1) << i;
-            marks[(row / 64) as usize] |= 1 << (row % 64);
-        }
+        *bits = rows.iter().rev().fold(0, |bits, row| {
+            let word = (row / 64) as usize;
+            marks[word] |= 1 << (row % 64);
+            bits << 1 | (column[word] >> (row % 64) & 1)
+        });
     }
 }
 
@@ -333,28 +382,7 @@ impl Receiver {
                 let groups = groups.zip(bits.par_chunks_mut(GROUP * len)).enumerate();
                 groups.for_each(|(i, ((sent, prgs), bits))| {
                     let group = piece * (PIECE / GROUP) + i;
-                    let mut a = Wiped::zeros(sent.len());
-                    let mut marks = Wiped::<Block>::zeros(sent.len());
-                    for (a, [zero, _]) in a.chunks_exact_mut(column).zip(&mut *prgs) {
-                        zero.fill(a);
-                    }
-                    let a_words: &[u64] = bytemuck::cast_slice(&a);
-                    let mark_words: &mut [u64] = bytemuck::cast_slice_mut(&mut marks);
-                    let bits: &mut [u64] = bytemuck::cast_slice_mut(bits);
-                    function.rows(group, points, |i, chunk, rows| {
-                        let a = a_words.chunks_exact(2 * column).nth(i);
-                        let marks = mark_words.chunks_exact_mut(2 * column).nth(i);
-                        let bits = bits.chunks_exact_mut(2 * len).nth(i);
-                        if let (Some(a), Some(marks), Some(bits)) = (a, marks, bits) {
-                            read_and_mark(a, marks, rows, &mut bits[chunk * (CHUNK / 64)..]);
-                        }
-                    });
-                    for (sent, [_, one]) in sent.chunks_exact_mut(column).zip(prgs) {
-                        one.fill(sent);
-                    }
-                    add_to(sent, &a);
-                    add_to(sent, &marks);
-                    sent.iter_mut().for_each(|block| block.0 = !block.0);
+                    function.mark(group, points, prgs, sent, bits, len);
                 });
                 channel.send_slice(COLUMNS, sent)?;
                 channel.flush()?;

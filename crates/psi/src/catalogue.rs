@@ -1,6 +1,6 @@
 //! The one list of protocols: command line, documents, planner and lab are generated from it.
 
-use crate::{Protocol, cm20, dh, kkrt16, naive, rr22, rs21};
+use crate::{Protocol, cm20, dh, kkrt16, naive, prty20, rr22, rs21};
 
 /// Every protocol there is.
 pub static CATALOGUE: &[&Protocol] = &[
@@ -10,6 +10,8 @@ pub static CATALOGUE: &[&Protocol] = &[
     &dh::CLASSIC,
     &kkrt16::PROTOCOL,
     &naive::PROTOCOL,
+    &prty20::CLUSTERED,
+    &prty20::WITH_PAXOS,
     &rr22::FAST,
     &rr22::LOW,
     &rr22::MALICIOUS,

@@ -18,7 +18,7 @@ use std::{borrow::Cow, marker::PhantomData};
 
 use rand::CryptoRng;
 use vesica_net::Channel;
-use vesica_oprf::cm20::{self as oprf, Points, Values};
+use vesica_oprf::cm20::{self as oprf, Points};
 use vesica_ot::base::{BaseOt, mr19::Mr19, np01::Np01};
 use vesica_params::{
     LAMBDA,
@@ -185,13 +185,10 @@ impl<M: Model> crate::Sender for Sender<M> {
     ) -> Result<()> {
         // 1.
         channel.phase("oprf");
-        let Values { values, .. } = self.oprf.evaluate(M::inputs(items).points(), channel)?;
+        let evaluated = self.oprf.evaluate(M::inputs(items).points(), channel)?;
         // 2.
         channel.phase("list");
-        let tags = M::tags(self.setting);
-        let list = values.into_iter().map(|value| tags.of(value)).collect();
-        tags.send_list(LIST, list, items, channel)?;
-        Ok(channel.flush()?)
+        M::tags(self.setting).send_values(LIST, evaluated, items, channel)
     }
 }
 
@@ -212,15 +209,10 @@ impl<M: Model> crate::Receiver for Receiver<M> {
         // 1.
         channel.phase("oprf");
         let inputs = M::inputs(items);
-        let Values { positions, values } = self.oprf.evaluate(inputs.points(), channel, rng)?;
+        let evaluated = self.oprf.evaluate(inputs.points(), channel, rng)?;
         // 3.
         channel.phase("list");
-        let tags = M::tags(self.setting);
-        let mine = values.into_iter().zip(positions);
-        let mine = mine.map(|(value, position)| tags.tagged(value, position as usize)).collect();
         let sender = self.setting.sizes.sender;
-        let mut matches = tags.recv_matches(LIST, sender, mine, items, channel)?;
-        matches.sort_unstable();
-        Ok(matches)
+        M::tags(self.setting).recv_values(LIST, sender, evaluated, items, channel)
     }
 }

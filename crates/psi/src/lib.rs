@@ -18,6 +18,7 @@ pub mod items;
 pub mod kkrt16;
 pub mod naive;
 pub mod protocol;
+pub mod prty20;
 pub mod reveal;
 pub mod rr22;
 pub mod rs21;

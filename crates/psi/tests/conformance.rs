@@ -8,6 +8,8 @@ psi_conformance!(dh, &vesica_psi::dh::UNBLINDING, Budget::GroupOperations);
 psi_conformance!(dh_classic, &vesica_psi::dh::CLASSIC, Budget::GroupOperations);
 psi_conformance!(kkrt16, &vesica_psi::kkrt16::PROTOCOL, Budget::Symmetric);
 psi_conformance!(naive, &vesica_psi::naive::PROTOCOL, Budget::Symmetric);
+psi_conformance!(prty20, &vesica_psi::prty20::CLUSTERED, Budget::Symmetric);
+psi_conformance!(prty20_paxos, &vesica_psi::prty20::WITH_PAXOS, Budget::Symmetric);
 psi_conformance!(rr22, &vesica_psi::rr22::FAST, Budget::Symmetric);
 psi_conformance!(rr22_low, &vesica_psi::rr22::LOW, Budget::Symmetric);
 psi_conformance!(rr22_malicious, &vesica_psi::rr22::MALICIOUS, Budget::Symmetric);
@@ -23,6 +25,8 @@ fn no_protocol_is_left_out() {
         "dh-classic",
         "kkrt16",
         "naive",
+        "prty20",
+        "prty20-paxos",
         "rr22",
         "rr22-low",
         "rr22-malicious",
@@ -55,6 +59,18 @@ fn kkrt16_large() {
 #[ignore = "a million items a side take a minute"]
 fn naive_large() {
     large(&vesica_psi::naive::PROTOCOL);
+}
+
+#[test]
+#[ignore = "a million items a side take a minute"]
+fn prty20_large() {
+    large(&vesica_psi::prty20::CLUSTERED);
+}
+
+#[test]
+#[ignore = "a million items a side take a minute"]
+fn prty20_paxos_large() {
+    large(&vesica_psi::prty20::WITH_PAXOS);
 }
 
 #[test]

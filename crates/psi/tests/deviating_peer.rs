@@ -3,7 +3,9 @@
 
 use rand::rngs::StdRng;
 use vesica_net::{Channel, Deviation, Error};
-use vesica_psi::{Protocol, Sizes, cm20, dh, kkrt16, naive, receive, reveal, rr22, rs21, send};
+use vesica_psi::{
+    Protocol, Sizes, cm20, dh, kkrt16, naive, prty20, receive, reveal, rr22, rs21, send,
+};
 use vesica_testkit::{conformance::psi::Sets, tamper};
 
 const SIZES: Sizes = Sizes { sender: 41, receiver: 30 };
@@ -108,6 +110,26 @@ fn sender_of_naive() {
 #[test]
 fn receiver_of_naive() {
     deviating_receiver(&naive::PROTOCOL);
+}
+
+#[test]
+fn sender_of_prty20() {
+    deviating_sender(&prty20::CLUSTERED);
+}
+
+#[test]
+fn receiver_of_prty20() {
+    deviating_receiver(&prty20::CLUSTERED);
+}
+
+#[test]
+fn sender_of_prty20_paxos() {
+    deviating_sender(&prty20::WITH_PAXOS);
+}
+
+#[test]
+fn receiver_of_prty20_paxos() {
+    deviating_receiver(&prty20::WITH_PAXOS);
 }
 
 #[test]

@@ -7,11 +7,15 @@
 //!
 //! **Must never import** circuits, protocols or anything above.
 
+pub mod cm20;
 pub mod kkrt16;
 pub mod opprf;
 pub mod prty19;
+pub mod prty20;
 pub mod psz14;
 pub mod rs21;
+
+use vesica_primitives::Block;
 
 /// An OPRF that did not finish.
 #[derive(Debug, thiserror::Error)]
@@ -39,4 +43,13 @@ pub enum Error {
         /// The number agreed on.
         max: usize,
     },
+}
+
+/// Values of a function at some points, in an order of their own.
+#[derive(Debug)]
+pub struct Values {
+    /// The position that each point has in the input.
+    pub positions: Vec<u32>,
+    /// Its value.
+    pub values: Vec<Block>,
 }

@@ -7,6 +7,9 @@ pub enum Adversary {
     None,
     /// A party that follows the protocol and looks at what it received.
     SemiHonest,
+    /// A sender that does anything at all; a receiver that follows the protocol and looks at what it
+    /// received.
+    MaliciousSender,
     /// A party that does anything at all.
     Malicious,
 }
@@ -30,6 +33,7 @@ impl Adversary {
         match self {
             Self::None => "none",
             Self::SemiHonest => "semi-honest",
+            Self::MaliciousSender => "malicious-sender",
             Self::Malicious => "malicious",
         }
     }
@@ -37,12 +41,14 @@ impl Adversary {
 
 #[cfg(test)]
 mod tests {
-    use super::Adversary::{self, Malicious, None, SemiHonest};
+    use super::Adversary::{self, Malicious, MaliciousSender, None, SemiHonest};
 
     #[test]
     fn a_chain_is_as_strong_as_its_weakest_part() {
         assert_eq!(Adversary::weakest(&[]), Malicious);
         assert_eq!(Adversary::weakest(&[Malicious, SemiHonest]), SemiHonest);
+        assert_eq!(Adversary::weakest(&[Malicious, MaliciousSender]), MaliciousSender);
+        assert_eq!(Adversary::weakest(&[SemiHonest, MaliciousSender]), SemiHonest);
         assert_eq!(Adversary::weakest(&[None, Malicious, SemiHonest]), None);
     }
 }

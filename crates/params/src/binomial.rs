@@ -18,6 +18,16 @@ pub fn log2_upper_tail(n: u64, p: f64, k: u64) -> f64 {
     log2_sum_decreasing_tail((k..=n).map(term))
 }
 
+/// log2 of Pr[Bin(n, p) < k] for 0 < p <= 1.
+pub fn log2_lower_tail(n: u64, p: f64, k: u64) -> f64 {
+    if p >= 1.0 {
+        return if n < k { 0.0 } else { f64::NEG_INFINITY };
+    }
+    let (log_p, log_q) = (libm::log2(p), libm::log1p(-p) / LN_2);
+    let term = |i: u64| log2_choose(n, i) + i as f64 * log_p + (n - i) as f64 * log_q;
+    log2_sum_decreasing_tail((0..k.min(n + 1)).rev().map(term))
+}
+
 /// log2 of 2^-n · Σ_{i < k} C(n, i): the chance that n fair coins show fewer than k heads.
 pub fn log2_fewer_heads(n: u64, k: u64) -> f64 {
     log2_sum_decreasing_tail((0..k.min(n + 1)).rev().map(|i| log2_choose(n, i))) - n as f64
@@ -56,5 +66,10 @@ mod tests {
         assert_eq!(log2_upper_tail(4, 0.5, 0), 0.0);
         assert_eq!(log2_upper_tail(4, 0.5, 5), f64::NEG_INFINITY);
         assert_eq!(log2_fewer_heads(4, 0), f64::NEG_INFINITY);
+        // 27/256 of four zeros, 27/64 of three, at p = 1/4: 81/256 + 108/256.
+        assert!((log2_lower_tail(4, 0.25, 2) - libm::log2(189.0 / 256.0)).abs() < 1e-12);
+        assert!((log2_lower_tail(400, 0.5, 128) - log2_fewer_heads(400, 128)).abs() < 1e-9);
+        assert_eq!(log2_lower_tail(4, 1.0, 4), f64::NEG_INFINITY);
+        assert_eq!(log2_lower_tail(3, 1.0, 4), 0.0);
     }
 }

@@ -14,7 +14,9 @@ use crate::{
     },
     code,
     filter::{BloomShape, CuckooShape, Rate, Shape, VacuumShape},
-    lpn, okvs, subfield, tag,
+    lpn,
+    matrix::{Matrix, matrix},
+    okvs, subfield, tag,
 };
 
 /// log2 of the set sizes shown.
@@ -34,6 +36,10 @@ pub fn markdown() -> String {
     bins(&mut text);
     row(&mut text, "width of the pseudo-random code, bits", "KKRT16 §3.3, exact sum", |n| {
         code::width(cuckoo::HASHES * n, LAMBDA).to_string()
+    });
+    row(&mut text, "blocks × rows × columns of a bit matrix", "CM20 §3.3, exact sums", |n| {
+        let Matrix { blocks, height, width } = matrix(n, n, LAMBDA);
+        format!("{blocks} × {height} × {width}")
     });
     let per_key =
         |n: usize, shape: okvs::Shape| format!("{:.3}", shape.columns() as f64 / n as f64);

@@ -14,6 +14,7 @@ pub mod document;
 mod effective;
 pub mod filter;
 pub mod lpn;
+pub mod matrix;
 pub mod okvs;
 mod search;
 pub mod slices;

@@ -1,9 +1,11 @@
 //! The one list of protocols: command line, documents, planner and lab are generated from it.
 
-use crate::{Protocol, dcw13, dh, kkrt16, naive, prty19, pssz15, psz14, rr22, rs21};
+use crate::{Protocol, cm20, dcw13, dh, kkrt16, naive, prty19, prty20, pssz15, psz14, rr22, rs21};
 
 /// Every protocol there is.
 pub static CATALOGUE: &[&Protocol] = &[
+    &cm20::SEMI_HONEST,
+    &cm20::MALICIOUS_SENDER,
     &dcw13::PROTOCOL,
     &dh::UNBLINDING,
     &dh::CLASSIC,
@@ -11,6 +13,8 @@ pub static CATALOGUE: &[&Protocol] = &[
     &naive::PROTOCOL,
     &prty19::FAST,
     &prty19::LOW,
+    &prty20::CLUSTERED,
+    &prty20::WITH_PAXOS,
     &pssz15::PROTOCOL,
     &psz14::CUCKOO,
     &psz14::BALANCED,

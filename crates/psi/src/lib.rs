@@ -11,6 +11,7 @@
 
 pub mod catalogue;
 mod cells;
+pub mod cm20;
 mod coin;
 pub mod dcw13;
 pub mod dh;
@@ -20,6 +21,7 @@ pub mod kkrt16;
 pub mod naive;
 pub mod protocol;
 pub mod prty19;
+pub mod prty20;
 pub mod pssz15;
 pub mod psz14;
 pub mod reveal;

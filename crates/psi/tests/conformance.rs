@@ -2,6 +2,8 @@
 
 use vesica_testkit::{conformance::psi::large, psi_conformance};
 
+psi_conformance!(cm20, &vesica_psi::cm20::SEMI_HONEST, Budget::Symmetric);
+psi_conformance!(cm20_malicious_sender, &vesica_psi::cm20::MALICIOUS_SENDER, Budget::Symmetric);
 psi_conformance!(dcw13, &vesica_psi::dcw13::PROTOCOL, Budget::Symmetric);
 psi_conformance!(dh, &vesica_psi::dh::UNBLINDING, Budget::GroupOperations);
 psi_conformance!(dh_classic, &vesica_psi::dh::CLASSIC, Budget::GroupOperations);
@@ -9,6 +11,8 @@ psi_conformance!(kkrt16, &vesica_psi::kkrt16::PROTOCOL, Budget::Symmetric);
 psi_conformance!(naive, &vesica_psi::naive::PROTOCOL, Budget::Symmetric);
 psi_conformance!(prty19_fast, &vesica_psi::prty19::FAST, Budget::Symmetric);
 psi_conformance!(prty19_low, &vesica_psi::prty19::LOW, Budget::Symmetric);
+psi_conformance!(prty20, &vesica_psi::prty20::CLUSTERED, Budget::Symmetric);
+psi_conformance!(prty20_paxos, &vesica_psi::prty20::WITH_PAXOS, Budget::Symmetric);
 psi_conformance!(pssz15, &vesica_psi::pssz15::PROTOCOL, Budget::Symmetric);
 psi_conformance!(psz14, &vesica_psi::psz14::CUCKOO, Budget::Symmetric);
 psi_conformance!(psz14_balanced, &vesica_psi::psz14::BALANCED, Budget::GroupOperations);
@@ -27,6 +31,8 @@ psi_conformance!(rs21_malicious, &vesica_psi::rs21::MALICIOUS, Budget::Symmetric
 #[test]
 fn no_protocol_is_left_out() {
     let here = [
+        "cm20",
+        "cm20-malicious-sender",
         "dcw13",
         "dh",
         "dh-classic",
@@ -34,6 +40,8 @@ fn no_protocol_is_left_out() {
         "naive",
         "prty19-fast",
         "prty19-low",
+        "prty20",
+        "prty20-paxos",
         "pssz15",
         "psz14",
         "psz14-balanced",
@@ -51,6 +59,18 @@ fn no_protocol_is_left_out() {
     ];
     let keys: Vec<&str> = vesica_psi::CATALOGUE.iter().map(|protocol| protocol.key).collect();
     assert_eq!(keys, here, "a protocol of the catalogue needs a line above");
+}
+
+#[test]
+#[ignore = "a million items a side take a minute"]
+fn cm20_large() {
+    large(&vesica_psi::cm20::SEMI_HONEST);
+}
+
+#[test]
+#[ignore = "a million items a side take a minute"]
+fn cm20_malicious_sender_large() {
+    large(&vesica_psi::cm20::MALICIOUS_SENDER);
 }
 
 #[test]
@@ -75,6 +95,18 @@ fn prty19_fast_large() {
 #[ignore = "a million items a side take minutes"]
 fn prty19_low_large() {
     large(&vesica_psi::prty19::LOW);
+}
+
+#[test]
+#[ignore = "a million items a side take a minute"]
+fn prty20_large() {
+    large(&vesica_psi::prty20::CLUSTERED);
+}
+
+#[test]
+#[ignore = "a million items a side take a minute"]
+fn prty20_paxos_large() {
+    large(&vesica_psi::prty20::WITH_PAXOS);
 }
 
 #[test]

@@ -67,6 +67,8 @@ macro_rules! deviating {
     };
 }
 
+deviating!(cm20, &vesica_psi::cm20::SEMI_HONEST);
+deviating!(cm20_malicious_sender, &vesica_psi::cm20::MALICIOUS_SENDER);
 deviating!(dcw13, &vesica_psi::dcw13::PROTOCOL);
 deviating!(dh, &vesica_psi::dh::UNBLINDING);
 deviating!(dh_classic, &vesica_psi::dh::CLASSIC);
@@ -74,6 +76,8 @@ deviating!(kkrt16, &vesica_psi::kkrt16::PROTOCOL);
 deviating!(naive, &vesica_psi::naive::PROTOCOL);
 deviating!(prty19_fast, &vesica_psi::prty19::FAST);
 deviating!(prty19_low, &vesica_psi::prty19::LOW);
+deviating!(prty20, &vesica_psi::prty20::CLUSTERED);
+deviating!(prty20_paxos, &vesica_psi::prty20::WITH_PAXOS);
 deviating!(pssz15, &vesica_psi::pssz15::PROTOCOL);
 deviating!(psz14, &vesica_psi::psz14::CUCKOO);
 deviating!(psz14_gbf, &vesica_psi::psz14::gbf::PUBLISHED);

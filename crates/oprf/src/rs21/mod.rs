@@ -17,13 +17,4 @@ pub mod malicious;
 mod masked;
 pub mod semi_honest;
 
-use vesica_primitives::Block;
-
-/// Values of the function at some points, in an order of their own.
-#[derive(Debug)]
-pub struct Values {
-    /// The position that each point has in the input.
-    pub positions: Vec<u32>,
-    /// Its value.
-    pub values: Vec<Block>,
-}
+pub use crate::Values;

@@ -88,6 +88,12 @@ impl Sender {
         &self.delta
     }
 
+    /// Δ, and the generator that this party has of each column: for protocols that take one column
+    /// after the other.
+    pub fn into_parts(self) -> (Delta, Vec<Prg>) {
+        (self.delta, self.prgs)
+    }
+
     /// Fills `columns` with the columns q of the next rows, one after the other.
     pub fn extend_into(&mut self, columns: &mut [Block], channel: &mut Channel) -> Result<()> {
         channel.recv_slice(COLUMNS, columns)?;
@@ -135,6 +141,11 @@ impl Receiver {
         let seeds: Vec<[Seed; 2]> = B::send(width, channel, rng)?;
         let prgs = seeds.iter().map(|pair| [Prg::new(&pair[0]), Prg::new(&pair[1])]).collect();
         Ok(Self { prgs, sent: Vec::new() })
+    }
+
+    /// Both generators of each column.
+    pub fn into_prgs(self) -> Vec<[Prg; 2]> {
+        self.prgs
     }
 
     /// Fills `kept` with the columns t of the next rows, one after the other. `codeword_column(i)` is

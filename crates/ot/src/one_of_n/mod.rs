@@ -9,12 +9,14 @@
 //! | [`oos17`], BCH | 2^76 | malicious | 511 |
 //!
 //! They are one machine ([`rows`]): the matrix of the IKNP family, in which the receiver's row is a
-//! codeword of its word. An extension implements random OT, where keys are pseudo-random; OT of chosen
-//! messages is derived from it here, and OT made before words are known in [`precomputed`].
+//! codeword of its word; [`matrix`] hands over its rows as they are, for protocols that add them up. An
+//! extension implements random OT, where keys are pseudo-random; OT of chosen messages is derived from it
+//! here, and OT made before words are known in [`precomputed`].
 
 mod combinations;
 pub mod kk13;
 pub mod kkrt16;
+pub mod matrix;
 pub mod oos17;
 pub mod precomputed;
 pub mod rows;

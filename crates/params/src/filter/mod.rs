@@ -85,7 +85,7 @@ impl Rate {
 }
 
 fn refuse_malicious(sender: Adversary) -> Result<(), Refused> {
-    if sender >= Adversary::Malicious { Err(Refused::MaliciousSender) } else { Ok(()) }
+    if sender >= Adversary::MaliciousSender { Err(Refused::MaliciousSender) } else { Ok(()) }
 }
 
 /// What all shapes tell.
@@ -181,6 +181,7 @@ mod tests {
     #[test]
     fn malicious_senders_get_no_filter() {
         assert_eq!(Rate::sound(Adversary::Malicious, 1, 40), Err(Refused::MaliciousSender));
+        assert_eq!(Rate::sound(Adversary::MaliciousSender, 1, 40), Err(Refused::MaliciousSender));
         assert_eq!(Rate::liang22(Adversary::Malicious), Err(Refused::MaliciousSender));
         assert_eq!(ListShape::whole(7), ListShape { items: 7, bits: 128 });
     }

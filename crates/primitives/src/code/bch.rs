@@ -1,4 +1,4 @@
-//! The BCH code of OOS17.
+//! The BCH code of OOS17, whole and cut down.
 
 use super::LinearCode;
 use crate::Block;
@@ -6,11 +6,21 @@ use crate::Block;
 /// The binary BCH code \[511, 76\] with designed distance 171, primitive and in the narrow sense, over
 /// GF(2^9) = GF(2)\[x\]/(x^9 + x^4 + 1): the multiples of the polynomial that is 0 at α^1 … α^170.
 ///
-/// Place i of a codeword is the coefficient of x^i. The encoding is systematic: bit i of the word is
-/// place 435 + i, and the places below are the remainder that makes the whole a multiple.
-pub struct Bch {
+/// Coefficient i of a codeword is that of x^i. The encoding is systematic: bit i of the word is
+/// coefficient 435 + i, and those below are the remainder that makes the whole a multiple. They are the
+/// places of the codeword, in order.
+pub type Bch = CutBch<DIMENSION, 0>;
+
+/// The code \[460, 68\] of distance at least 128 that is left of [`Bch`] when words are 8 bits shorter
+/// and the lowest 43 coefficients are left out.
+pub type ShortBch = CutBch<68, 43>;
+
+/// [`Bch`] cut down. Words are of `BITS` bits, the others being 0, which leaves a subset of the
+/// codewords; their coefficients above are all 0 and are left out. So are the lowest `LOWEST` of all,
+/// which takes no more than as many from the distance.
+pub struct CutBch<const BITS: usize, const LOWEST: usize> {
     /// For each place that is no bit of the word, the bits whose sum it is, in groups.
-    picks: Box<[[u8; GROUPS]; CHECKS]>,
+    picks: Box<[[u8; GROUPS]]>,
 }
 
 /// The generator; bit i of the whole is the coefficient of x^i. A test recomputes it.
@@ -26,21 +36,23 @@ const CHECKS: usize = 435;
 
 const DIMENSION: usize = 76;
 
+const DISTANCE: usize = 171;
+
 /// Bits of a group: as many as take the fewest sums, those for its table included.
 const GROUP_BITS: usize = 6;
 
 const GROUPS: usize = DIMENSION.div_ceil(GROUP_BITS);
 
-impl Bch {
+impl<const BITS: usize, const LOWEST: usize> CutBch<BITS, LOWEST> {
     /// Computes the matrix of the code.
     pub fn new() -> Self {
-        let mut picks = Box::new([[0; GROUPS]; CHECKS]);
+        let mut picks = vec![[0; GROUPS]; CHECKS - LOWEST].into_boxed_slice();
         let mut remainder = GENERATOR;
         clear_leading(&mut remainder);
         // x^435, x^436 … modulo the generator.
-        for bit in 0..DIMENSION {
-            for (place, pick) in picks.iter_mut().enumerate() {
-                let sums = (remainder[place / 128] >> (place % 128) & 1) as u8;
+        for bit in 0..BITS {
+            for (i, pick) in (LOWEST..).zip(&mut picks) {
+                let sums = (remainder[i / 128] >> (i % 128) & 1) as u8;
                 pick[bit / GROUP_BITS] |= sums << (bit % GROUP_BITS);
             }
             remainder = times_x(remainder);
@@ -49,7 +61,7 @@ impl Bch {
     }
 }
 
-impl Default for Bch {
+impl<const BITS: usize, const LOWEST: usize> Default for CutBch<BITS, LOWEST> {
     fn default() -> Self {
         Self::new()
     }
@@ -74,14 +86,17 @@ fn times_x(polynomial: [u128; 4]) -> [u128; 4] {
     product
 }
 
-impl LinearCode for Bch {
+impl<const BITS: usize, const LOWEST: usize> LinearCode for CutBch<BITS, LOWEST> {
     type Row = [Block; 4];
 
-    const DIMENSION: usize = DIMENSION;
+    const DIMENSION: usize = {
+        assert!(BITS <= DIMENSION, "no more bits than the whole code has");
+        BITS
+    };
 
-    const WIDTH: usize = CHECKS + DIMENSION;
+    const WIDTH: usize = CHECKS - LOWEST + BITS;
 
-    const DISTANCE: usize = 171;
+    const DISTANCE: usize = DISTANCE - LOWEST;
 
     /// By the method of the four Russians: all sums of each group of bits, and then one of each group
     /// for each place. Which one is a matter of the code, not of the words.
@@ -95,8 +110,8 @@ impl LinearCode for Bch {
                 }
             }
         }
-        let (checks, word) = places.split_at_mut(CHECKS);
-        for (check, pick) in checks.iter_mut().zip(&*self.picks) {
+        let (checks, word) = places.split_at_mut(CHECKS - LOWEST);
+        for (check, pick) in checks.iter_mut().zip(&self.picks) {
             let picked = sums.iter().zip(pick).map(|(sums, pick)| sums[usize::from(*pick)]);
             *check = picked
                 .fold([Block::ZERO; T], |sum, picked| std::array::from_fn(|t| sum[t] ^ picked[t]));
@@ -203,6 +218,19 @@ mod tests {
     #[test]
     fn conforms_to_what_it_claims() {
         conforms(&Bch::new());
+        conforms(&ShortBch::new());
+    }
+
+    #[test]
+    fn the_short_code_has_what_the_whole_one_has() {
+        assert_eq!((ShortBch::WIDTH, ShortBch::DISTANCE), (460, 128));
+        let (whole, short) = (Bch::new(), ShortBch::new());
+        for word in random_words::<ShortBch>(100, 4) {
+            let [whole, short] = [codeword(&whole, word.0), codeword(&short, word.0)];
+            let [whole, short] = [whole, short].map(|row| bits_of(&row.map(|block| block.0)));
+            assert_eq!(whole[43..503], short[..460]);
+            assert!(whole[503..].iter().chain(&short[460..]).all(|bit| *bit == 0));
+        }
     }
 
     /// Sums of up to three rows of the matrix and random words: the lightest that can be had cheaply.

@@ -15,7 +15,7 @@ mod walsh_hadamard;
 use bytemuck::{Pod, Zeroable};
 use zeroize::Zeroize;
 
-pub use bch::Bch;
+pub use bch::{Bch, CutBch, ShortBch};
 pub use expand_convolute::ExpandConvolute;
 pub use linear::LinearCode;
 pub use pseudo_random::PseudoRandomCode;

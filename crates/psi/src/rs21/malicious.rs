@@ -11,7 +11,7 @@ use vesica_params::{
 };
 use vesica_structures::okvs::{Field, rr22::Rr22};
 
-use super::{About, FIELD, Variant, recv_list, send_list};
+use super::{About, FIELD, LIST, Variant};
 use crate::{
     Adversary, Cost, Digest, Items, Learns, List, Protocol, Receiver, Result, Sender, Setting,
     Sizes, tags::Tags,
@@ -104,7 +104,7 @@ impl<V: Variant> Sender for Sending<V> {
         let evaluated = self.oprf.evaluate(digests(items), channel)?;
         // 2.
         channel.phase("list");
-        send_list(Tags::whole(), evaluated, items, channel)
+        Tags::whole().send_values(LIST, evaluated, items, channel)
     }
 }
 
@@ -137,6 +137,6 @@ impl<V: Variant> Receiver for Receiving<V> {
         let evaluated = self.oprf.evaluate(digests(items), channel, rng)?;
         // 3.
         channel.phase("list");
-        recv_list(Tags::whole(), self.sizes.sender, evaluated, items, channel)
+        Tags::whole().recv_values(LIST, self.sizes.sender, evaluated, items, channel)
     }
 }

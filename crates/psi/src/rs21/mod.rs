@@ -15,8 +15,6 @@
 mod malicious;
 mod semi_honest;
 
-use vesica_net::Channel;
-use vesica_oprf::rs21::Values;
 use vesica_ot::extension::softspoken::SmallField;
 use vesica_params::{
     LAMBDA,
@@ -24,20 +22,13 @@ use vesica_params::{
     okvs::Shape,
 };
 use vesica_primitives::Block;
-use vesica_structures::okvs::{
-    Codec,
-    paxos::Paxos,
-    polynomial::{self, Polynomial},
-};
+use vesica_structures::okvs::{Codec, paxos::Paxos, polynomial::Polynomial};
 
 pub(crate) use malicious::protocol as malicious;
 pub(crate) use semi_honest::protocol as semi_honest;
 use semi_honest::whole;
 
-use crate::{
-    Error, Items, Protocol, Result, Sizes, Status,
-    tags::{Tags, refuse_duplicates},
-};
+use crate::{Error, Items, Protocol, Sizes, Status, tags::refuse_duplicates};
 
 /// An OKVS for the protocol.
 pub(crate) trait Variant: Send + Sync + 'static {
@@ -91,7 +82,7 @@ impl Variant for WithPolynomial {
     const LPN: Lpn = lpn::FAST.with_piece(usize::MAX);
 
     fn shape(items: usize) -> Shape {
-        polynomial::shape(items, usize::MAX, LAMBDA)
+        vesica_params::okvs::polynomial(items, usize::MAX, LAMBDA)
     }
 }
 
@@ -129,29 +120,6 @@ pub static MALICIOUS: Protocol = malicious::<WithOneWayPaxos>(About {
     citation: "Rindal, Schoppmann (EUROCRYPT 2021)",
     status: Status::Sound,
 });
-
-/// Step 2: sends the sorted list of tags of the values of `items`.
-fn send_list(tags: Tags, evaluated: Values, items: Items<'_>, channel: &mut Channel) -> Result<()> {
-    let list = evaluated.values.into_iter().map(|value| tags.of(value)).collect();
-    tags.send_list(LIST, list, items, channel)?;
-    Ok(channel.flush()?)
-}
-
-/// Step 3: receives the list of `count` tags and returns the positions of the items whose values are on
-/// it, ascending.
-fn recv_list(
-    tags: Tags,
-    count: usize,
-    evaluated: Values,
-    items: Items<'_>,
-    channel: &mut Channel,
-) -> Result<Vec<u32>> {
-    let values = evaluated.values.into_iter().zip(evaluated.positions);
-    let mine = values.map(|(value, position)| tags.tagged(value, position as usize)).collect();
-    let mut matches = tags.recv_matches(LIST, count, mine, items, channel)?;
-    matches.sort_unstable();
-    Ok(matches)
-}
 
 /// Why the OPRF did not finish: equal items, where a store does not take them.
 fn blame_duplicates(error: vesica_oprf::Error, items: Items<'_>) -> Error {

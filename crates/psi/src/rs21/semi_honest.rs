@@ -10,7 +10,7 @@ use vesica_ot::{
 use vesica_primitives::Block;
 use vesica_structures::okvs::Codec;
 
-use super::{About, FIELD, ShortVariant, Variant, blame_duplicates, recv_list, send_list};
+use super::{About, FIELD, LIST, ShortVariant, Variant, blame_duplicates};
 use crate::{
     Adversary, Cost, Digest, Items, Learns, List, Prepare, Protocol, Receiver, Result, Sender,
     Setting, tags::Tags,
@@ -117,7 +117,7 @@ impl<V: Variant, A: Subspace> Sender for Sending<V, A> {
         let evaluated = self.oprf.evaluate(items.heads(), channel)?;
         // 2.
         channel.phase("list");
-        send_list(Tags::new(self.setting), evaluated, items, channel)
+        Tags::new(self.setting).send_values(LIST, evaluated, items, channel)
     }
 }
 
@@ -162,7 +162,7 @@ where
         let evaluated = evaluated.map_err(|error| blame_duplicates(error, items))?;
         // 3.
         channel.phase("list");
-        let tags = Tags::new(self.setting);
-        recv_list(tags, self.setting.sizes.sender, evaluated, items, channel)
+        let sender = self.setting.sizes.sender;
+        Tags::new(self.setting).recv_values(LIST, sender, evaluated, items, channel)
     }
 }

@@ -5,6 +5,7 @@ mod filter;
 
 use bytemuck::Zeroable;
 use vesica_net::Channel;
+use vesica_oprf::Values;
 use vesica_params::{KAPPA, LAMBDA};
 use vesica_primitives::Block;
 use vesica_structures::{sort, tag_list};
@@ -82,6 +83,42 @@ impl Tags {
 
     fn layout(self, count: usize) -> tag_list::Layout {
         tag_list::Layout::new(count, self.bits)
+    }
+
+    /// Sends the tags of the values that a multi-point OPRF has at `items`, and nothing else after them.
+    ///
+    /// # Errors
+    /// As [`Tags::send_list`].
+    pub(crate) fn send_values(
+        self,
+        label: &'static str,
+        evaluated: Values,
+        items: Items<'_>,
+        channel: &mut Channel,
+    ) -> Result<()> {
+        let list = evaluated.values.into_iter().map(|value| self.of(value)).collect();
+        self.send_list(label, list, items, channel)?;
+        Ok(channel.flush()?)
+    }
+
+    /// Receives a list or filter of `count` tags and returns the positions of the `items` whose values,
+    /// `evaluated`, are on it, ascending.
+    ///
+    /// # Errors
+    /// As [`Tags::recv_matches`].
+    pub(crate) fn recv_values(
+        self,
+        label: &'static str,
+        count: usize,
+        evaluated: Values,
+        items: Items<'_>,
+        channel: &mut Channel,
+    ) -> Result<Vec<u32>> {
+        let mine = evaluated.values.into_iter().zip(evaluated.positions);
+        let mine = mine.map(|(value, position)| self.tagged(value, position as usize)).collect();
+        let mut matches = self.recv_matches(label, count, mine, items, channel)?;
+        matches.sort_unstable();
+        Ok(matches)
     }
 
     /// Sends the tags of `items` as a sorted list or as a filter, which hides their order.

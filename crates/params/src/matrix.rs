@@ -1,0 +1,114 @@
+//! The bit matrix of CM20.
+
+use crate::{KAPPA, binomial::log2_lower_tail, bins::simple, log2, search::least};
+
+/// A matrix of bits, in blocks of rows. Each item has one block, and one row of it in each column.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Matrix {
+    /// How many blocks.
+    pub blocks: usize,
+    /// Rows of a block, a multiple of 128.
+    pub height: usize,
+    /// Columns.
+    pub width: usize,
+}
+
+/// The most rows of a block: a column of one is 16 KiB, and two of them fit the first-level cache.
+const MAX_HEIGHT: usize = 1 << 17;
+
+/// Rows for each two of the receiver's items.
+///
+/// The product of rows and columns is least at about 1.2 rows an item, and up to 1.5 grows by less than
+/// 3 in 100, while there are a third fewer columns than at the paper's one: all work is by column.
+const ROWS_PER_TWO_ITEMS: usize = 3;
+
+/// The matrix for sets of these sizes, such that with probability at least 1 − 2^-λ every item of the
+/// sender that the receiver has not meets κ cells or more that the receiver left as they were.
+///
+/// With more blocks than one that holds unless some block gets more of the receiver's items than is
+/// reckoned with, which has half of the probability.
+pub fn matrix(receiver: usize, sender: usize, lambda: u32) -> Matrix {
+    let rows = (receiver * ROWS_PER_TWO_ITEMS).div_ceil(2).max(1);
+    let blocks = rows.div_ceil(MAX_HEIGHT);
+    let height = rows.div_ceil(blocks).next_multiple_of(128);
+    let lambda = if blocks == 1 { lambda } else { lambda + 1 };
+    let load = simple::max_load(receiver, blocks, lambda);
+    Matrix { blocks, height, width: width(height, load, sender, lambda) }
+}
+
+/// The least number of columns of a block of `height` rows, of which `load` items of the receiver mark
+/// one each, such that
+///
+/// - each of `sender` other items meets at least κ cells that are not marked, except with probability
+///   2^-λ for all of them: sender · Pr\[Bin(width, p) < κ\] ≤ 2^-λ, where p = (1 − 1/height − 2^-32)^load
+///   bounds from below the probability that a cell is not marked (CM20 §3.3; 2^-32 more than 1/height is
+///   what the likeliest row may have when it comes from 32 random bits);
+/// - two items that one party chooses have different bits, except with probability 2^-κ:
+///   (1/2 + 1/(2 height) + 2^-33)^width ≤ 2^-κ (CM20, proof of Theorem 3.2).
+fn width(height: usize, load: usize, sender: usize, lambda: u32) -> usize {
+    const BIAS: f64 = 1.0 / (1u64 << 32) as f64;
+    let kappa = u64::from(KAPPA);
+    let row = 1.0 / height as f64 + BIAS;
+    let unmarked = libm::exp(load as f64 * libm::log1p(-row));
+    let need = -(f64::from(lambda) + log2(sender));
+    let enough = |width: usize| {
+        let alike = width as f64 * libm::log2(0.5 + row / 2.0);
+        let few = log2_lower_tail(width as u64, unmarked, kappa);
+        few <= need && alike <= -f64::from(KAPPA)
+    };
+    least(KAPPA as usize, 4 * KAPPA as usize, enough)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn widths_equal_cm20_table_1() {
+        let squares = [8, 10, 12, 14, 16, 18, 20].map(|e| width(1 << e, 1 << e, 1 << e, 40));
+        // The paper lists those from 2^16 on.
+        assert_eq!(squares, [585, 591, 597, 603, 609, 615, 621]);
+    }
+
+    #[test]
+    fn a_point_fits_one_compression_at_every_size() {
+        let sizes = [0, 1, 2, 85, 86, 1000, 65_537, 87_382, 1 << 20, 10_000_019, 1 << 28];
+        for receiver in sizes {
+            for sender in sizes {
+                let Matrix { blocks, height, width } = matrix(receiver, sender, 40);
+                assert!(2 * blocks * height >= 3 * receiver && height.is_multiple_of(128));
+                assert!(blocks * height <= 3 * receiver / 2 + 128 * blocks);
+                assert!((128..=464).contains(&width), "{receiver} {sender}: {width}");
+            }
+        }
+        let large = Matrix { blocks: 12, height: 131_072, width: 432 };
+        assert_eq!(matrix(1 << 20, 1 << 20, 40), large);
+        // Few rows in which all are alike take more columns than few marks do.
+        assert!(matrix(0, 1, 40).width > 128);
+    }
+
+    /// The bound is a bound, seen at a λ small enough to be seen, and not by far.
+    #[test]
+    fn unmarked_cells_by_simulation() {
+        let (height, load, lambda, trials) = (64, 64, 5, 3000);
+        let width = width(height, load, 1, lambda);
+        let mut state = 1u64;
+        let mut row = || {
+            state = state
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (state >> 33) as usize % height
+        };
+        let mut few = 0;
+        for _ in 0..trials {
+            let mut unmarked = 0;
+            for _ in 0..width {
+                let marks = (0..load).fold(0u64, |marks, _| marks | 1 << row());
+                unmarked += usize::from(marks >> row() & 1 == 0);
+            }
+            few += usize::from(unmarked < KAPPA as usize);
+        }
+        let expected = trials >> lambda;
+        assert!((expected / 2..expected * 5 / 4).contains(&few), "{few}, {expected}");
+    }
+}

@@ -7,6 +7,7 @@
 //!
 //! **Must never import** circuits, protocols or anything above.
 
+pub mod hl08;
 pub mod kkrt16;
 pub mod opprf;
 pub mod rs21;

@@ -1,11 +1,15 @@
 //! The one list of protocols: command line, documents, planner and lab are generated from it.
 
-use crate::{Protocol, dh, kkrt16, naive, rr22, rs21};
+use crate::{Protocol, blind_rsa, dh, hl08, kkrt16, naive, rr22, rs21};
 
 /// Every protocol there is.
 pub static CATALOGUE: &[&Protocol] = &[
+    &blind_rsa::PROTOCOL,
     &dh::UNBLINDING,
     &dh::CLASSIC,
+    &dh::FINITE_FIELD,
+    &hl08::RISTRETTO,
+    &hl08::FINITE_FIELD,
     &kkrt16::PROTOCOL,
     &naive::PROTOCOL,
     &rr22::FAST,

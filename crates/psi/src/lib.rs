@@ -9,10 +9,12 @@
 //!
 //! **Must never import** `vesica`, the command line, files, sockets, clocks or configuration.
 
+pub mod blind_rsa;
 pub mod catalogue;
 mod coin;
 pub mod dh;
 pub mod error;
+pub mod hl08;
 pub mod items;
 pub mod kkrt16;
 pub mod naive;

@@ -1,9 +1,11 @@
 //! An honest party against a peer that deviates at each message in each way: it ends with an error
 //! that names what happened, or with an output that holds no item the other side does not have.
 
+mod key;
+
 use rand::rngs::StdRng;
 use vesica_net::{Channel, Deviation, Error};
-use vesica_psi::{Protocol, Sizes, dh, kkrt16, naive, receive, reveal, rr22, rs21, send};
+use vesica_psi::{Protocol, Sizes, dh, hl08, kkrt16, naive, receive, reveal, rr22, rs21, send};
 use vesica_testkit::{conformance::psi::Sets, tamper};
 
 const SIZES: Sizes = Sizes { sender: 41, receiver: 30 };
@@ -51,6 +53,16 @@ fn deviating_receiver(protocol: &Protocol) {
 }
 
 #[test]
+fn sender_of_blind_rsa() {
+    deviating_sender(&key::BLIND_RSA);
+}
+
+#[test]
+fn receiver_of_blind_rsa() {
+    deviating_receiver(&key::BLIND_RSA);
+}
+
+#[test]
 fn sender_of_dh() {
     deviating_sender(&dh::UNBLINDING);
 }
@@ -68,6 +80,36 @@ fn sender_of_dh_classic() {
 #[test]
 fn receiver_of_dh_classic() {
     deviating_receiver(&dh::CLASSIC);
+}
+
+#[test]
+fn sender_of_dh_ffc() {
+    deviating_sender(&dh::FINITE_FIELD);
+}
+
+#[test]
+fn receiver_of_dh_ffc() {
+    deviating_receiver(&dh::FINITE_FIELD);
+}
+
+#[test]
+fn sender_of_hl08() {
+    deviating_sender(&hl08::RISTRETTO);
+}
+
+#[test]
+fn receiver_of_hl08() {
+    deviating_receiver(&hl08::RISTRETTO);
+}
+
+#[test]
+fn sender_of_hl08_ffc() {
+    deviating_sender(&hl08::FINITE_FIELD);
+}
+
+#[test]
+fn receiver_of_hl08_ffc() {
+    deviating_receiver(&hl08::FINITE_FIELD);
 }
 
 #[test]

@@ -8,6 +8,7 @@
 //! **Must never import** circuits, protocols or anything above.
 
 pub mod cm20;
+pub mod hl08;
 pub mod kkrt16;
 pub mod opprf;
 pub mod prty19;

@@ -22,6 +22,7 @@ pub mod hash;
 pub mod matrix;
 pub mod packed;
 pub mod poly;
+pub mod rsa;
 pub mod secret;
 
 pub use binary::{BinaryVector, Words};

@@ -1,14 +1,21 @@
 //! The one list of protocols: command line, documents, planner and lab are generated from it.
 
-use crate::{Protocol, cm20, dcw13, dh, kkrt16, naive, prty19, prty20, pssz15, psz14, rr22, rs21};
+use crate::{
+    Protocol, blind_rsa, cm20, dcw13, dh, hl08, kkrt16, naive, prty19, prty20, pssz15, psz14, rr22,
+    rs21,
+};
 
 /// Every protocol there is.
 pub static CATALOGUE: &[&Protocol] = &[
+    &blind_rsa::PROTOCOL,
     &cm20::SEMI_HONEST,
     &cm20::MALICIOUS_SENDER,
     &dcw13::PROTOCOL,
     &dh::UNBLINDING,
     &dh::CLASSIC,
+    &dh::FINITE_FIELD,
+    &hl08::RISTRETTO,
+    &hl08::FINITE_FIELD,
     &kkrt16::PROTOCOL,
     &naive::PROTOCOL,
     &prty19::FAST,

@@ -10,6 +10,9 @@
 //!    `dh-classic`: S → R: {α·H(y)} as whole points, sorted. R multiplies them by β and outputs the
 //!    x whose returned point is among them.
 //!
+//! `dh-ffc` is `dh` in the group of a finite field, where elements are twelve times as long. There β is a
+//! short exponent, and 1/β, the only one that is not, costs eleven times as much.
+//!
 //! R learns the intersection and the size of S's set, S the size of R's set. A point is decoded
 //! strictly, and 0 and the identity are refused. Semi-honest only: nothing forces S to use one α.
 //! Points travel in chunks, so that both parties work at once and a peer that fell silent is noticed.
@@ -21,7 +24,7 @@ use rayon::prelude::*;
 use vesica_net::Channel;
 use vesica_primitives::{
     Block,
-    group::{Group, Ristretto},
+    group::{Ffdhe3072, Group, Ristretto},
     hash::truncate,
 };
 use zeroize::Zeroizing;
@@ -68,16 +71,42 @@ pub static CLASSIC: Protocol = Protocol {
     receiver: |setting, _, _| Ok(Party::<Ristretto>::boxed(setting, Variant::Classic)),
 };
 
+/// The entry of the variant with unblinding over a finite field.
+pub static FINITE_FIELD: Protocol = Protocol {
+    key: "dh-ffc",
+    title: "Diffie–Hellman over ffdhe3072, short tags",
+    status: Status::Sound,
+    cost: |setting| {
+        let sizes = setting.sizes;
+        cost::<Ffdhe3072>(sizes, Tags::new(setting).list_len(sizes.sender))
+    },
+    sender: |setting, _, _| Ok(Party::<Ffdhe3072>::boxed(setting, Variant::Unblinding)),
+    receiver: |setting, _, _| Ok(Party::<Ffdhe3072>::boxed(setting, Variant::Unblinding)),
+    ..UNBLINDING
+};
+
 const BLINDED: &str = "dh/blinded";
 const RETURNED: &str = "dh/returned";
 const TAGS: &str = "dh/tags";
 const POINTS: &str = "dh/points";
 
+/// Bytes of points in one message: while both parties send one, neither waits for the other to read.
+const CHUNK_BYTES: usize = 1 << 15;
+
 /// Points in one message.
-const CHUNK: usize = 1024;
+const fn chunk<G: Group>() -> usize {
+    CHUNK_BYTES / size_of::<G::Encoded>()
+}
+
+/// Points whose products are made without telling the peer that this party is still there.
+const fn round<G: Group>() -> usize {
+    chunk::<G>() / 4
+}
 
 /// Points that one thread takes at a time.
-const TASK: usize = 64;
+const fn task<G: Group>() -> usize {
+    chunk::<G>() / 16
+}
 
 fn cost<G: Group>(sizes: Sizes, last_message: usize) -> Cost {
     let points = (sizes.receiver * size_of::<G::Encoded>()) as f64;
@@ -116,7 +145,7 @@ impl<G: Group> crate::Sender for Party<G> {
         channel.phase("exponentiate");
         let mut returned = 0;
         while returned < self.setting.sizes.receiver {
-            let count = CHUNK.min(self.setting.sizes.receiver - returned);
+            let count = chunk::<G>().min(self.setting.sizes.receiver - returned);
             let points = recv_points::<G>(BLINDED, count, channel)?;
             channel.send_slice(RETURNED, &mul_all::<G>(&points, &alpha))?;
             channel.flush()?;
@@ -125,7 +154,7 @@ impl<G: Group> crate::Sender for Party<G> {
         // 3.
         channel.phase("own-items");
         let mut own = Vec::with_capacity(items.len());
-        for chunk in items.heads().chunks(CHUNK) {
+        for chunk in items.heads().chunks(round::<G>()) {
             own.extend(mul_all::<G>(&hash_all::<G>(chunk), &alpha));
             channel.busy()?;
         }
@@ -137,7 +166,7 @@ impl<G: Group> crate::Sender for Party<G> {
             }
             Variant::Classic => {
                 own.sort_unstable();
-                for chunk in own.chunks(CHUNK) {
+                for chunk in own.chunks(chunk::<G>()) {
                     channel.send_slice(POINTS, chunk)?;
                 }
                 Ok(())
@@ -159,7 +188,7 @@ impl<G: Group> crate::Receiver for Party<G> {
         channel.phase("exponentiate");
         let mut returned = Vec::with_capacity(items.len());
         let mut under_way = 0;
-        for chunk in items.heads().chunks(CHUNK) {
+        for chunk in items.heads().chunks(chunk::<G>()) {
             channel.send_slice(BLINDED, &mul_all::<G>(&hash_all::<G>(chunk), &beta))?;
             channel.flush()?;
             if under_way > 0 {
@@ -193,7 +222,7 @@ impl<G: Group> Party<G> {
         let tags = Tags::new(self.setting);
         let inverse = Zeroizing::new(G::invert(beta));
         let mut mine = Vec::with_capacity(returned.len());
-        for chunk in returned.chunks(CHUNK) {
+        for chunk in returned.chunks(round::<G>()) {
             for point in mul_all::<G>(chunk, &inverse) {
                 mine.push(tags.tagged(hash_point::<G>(&point), mine.len()));
             }
@@ -215,7 +244,7 @@ impl<G: Group> Party<G> {
         let mut matches = Vec::new();
         let mut received = 0;
         while received < self.setting.sizes.sender {
-            let count = CHUNK.min(self.setting.sizes.sender - received);
+            let count = chunk::<G>().min(self.setting.sizes.sender - received);
             let points = recv_points::<G>(POINTS, count, channel)?;
             for point in mul_all::<G>(&points, beta) {
                 if let Ok(found) = mine.binary_search_by_key(&point, |(mine, _)| *mine) {
@@ -239,19 +268,20 @@ fn recv_points<G: Group>(
 ) -> Result<Vec<G::Element>> {
     let mut encoded = vec![<G::Encoded as bytemuck::Zeroable>::zeroed(); count];
     channel.recv_slice(label, &mut encoded)?;
-    let points: Option<Vec<_>> = encoded.par_iter().with_min_len(TASK).map(G::decode).collect();
+    let points: Option<Vec<_>> =
+        encoded.par_iter().with_min_len(task::<G>()).map(G::decode).collect();
     Ok(points.ok_or_else(|| channel.malformed(label, "not a group element"))?)
 }
 
 /// H of each item.
 fn hash_all<G: Group>(heads: &[Block]) -> Vec<G::Element> {
     let hash = |head: &Block| G::hash("vesica dh item v1", &head.to_bytes());
-    heads.par_iter().with_min_len(TASK).map(hash).collect()
+    heads.par_iter().with_min_len(task::<G>()).map(hash).collect()
 }
 
 /// The encodings of s · P for each P.
 fn mul_all<G: Group>(points: &[G::Element], scalar: &G::Scalar) -> Vec<G::Encoded> {
-    points.par_chunks(TASK).flat_map_iter(|chunk| G::mul_encode_all(chunk, scalar)).collect()
+    points.par_chunks(task::<G>()).flat_map_iter(|chunk| G::mul_encode_all(chunk, scalar)).collect()
 }
 
 /// H' of a point.

@@ -9,6 +9,7 @@
 //!
 //! **Must never import** `vesica`, the command line, files, sockets, clocks or configuration.
 
+pub mod blind_rsa;
 pub mod catalogue;
 mod cells;
 pub mod cm20;
@@ -16,6 +17,7 @@ mod coin;
 pub mod dcw13;
 pub mod dh;
 pub mod error;
+pub mod hl08;
 pub mod items;
 pub mod kkrt16;
 pub mod naive;

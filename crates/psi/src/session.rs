@@ -66,9 +66,19 @@ pub fn prepare_sender(
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Box<dyn Sender>> {
-    let receiver = agree_size(protocol, items, peer_items, channel)?;
-    let sizes = Sizes { sender: items, receiver };
+    let sizes = agree_sizes_as_sender(protocol, items, peer_items, channel)?;
     (protocol.sender)(Setting { sizes, list: protocol.list }, channel, rng)
+}
+
+/// What a sender agrees on first.
+pub(crate) fn agree_sizes_as_sender(
+    protocol: &Protocol,
+    items: usize,
+    peer_items: RangeInclusive<usize>,
+    channel: &mut Channel,
+) -> Result<Sizes> {
+    let receiver = agree_size(protocol, items, peer_items, channel)?;
+    Ok(Sizes { sender: items, receiver })
 }
 
 /// The first part of [`receive`]; see [`prepare_sender`].

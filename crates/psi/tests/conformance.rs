@@ -1,12 +1,18 @@
 //! Every protocol of the catalogue runs the same suite.
 
+mod key;
+
 use vesica_testkit::{conformance::psi::large, psi_conformance};
 
+psi_conformance!(blind_rsa, &crate::key::BLIND_RSA, Budget::BigIntegers);
 psi_conformance!(cm20, &vesica_psi::cm20::SEMI_HONEST, Budget::Symmetric);
 psi_conformance!(cm20_malicious_sender, &vesica_psi::cm20::MALICIOUS_SENDER, Budget::Symmetric);
 psi_conformance!(dcw13, &vesica_psi::dcw13::PROTOCOL, Budget::Symmetric);
 psi_conformance!(dh, &vesica_psi::dh::UNBLINDING, Budget::GroupOperations);
 psi_conformance!(dh_classic, &vesica_psi::dh::CLASSIC, Budget::GroupOperations);
+psi_conformance!(dh_ffc, &vesica_psi::dh::FINITE_FIELD, Budget::BigIntegers);
+psi_conformance!(hl08, &vesica_psi::hl08::RISTRETTO, Budget::GroupOperations);
+psi_conformance!(hl08_ffc, &vesica_psi::hl08::FINITE_FIELD, Budget::BigIntegers);
 psi_conformance!(kkrt16, &vesica_psi::kkrt16::PROTOCOL, Budget::Symmetric);
 psi_conformance!(naive, &vesica_psi::naive::PROTOCOL, Budget::Symmetric);
 psi_conformance!(prty19_fast, &vesica_psi::prty19::FAST, Budget::Symmetric);
@@ -31,11 +37,15 @@ psi_conformance!(rs21_malicious, &vesica_psi::rs21::MALICIOUS, Budget::Symmetric
 #[test]
 fn no_protocol_is_left_out() {
     let here = [
+        "blind-rsa",
         "cm20",
         "cm20-malicious-sender",
         "dcw13",
         "dh",
         "dh-classic",
+        "dh-ffc",
+        "hl08",
+        "hl08-ffc",
         "kkrt16",
         "naive",
         "prty19-fast",

@@ -1,6 +1,8 @@
 //! An honest party against a peer that deviates at each message in each way: it ends with an error
 //! that names what happened, or with an output that holds no item the other side does not have.
 
+mod key;
+
 use rand::rngs::StdRng;
 use vesica_net::{Channel, Deviation, Error};
 use vesica_psi::{Protocol, Sizes, receive, reveal, send};
@@ -67,11 +69,15 @@ macro_rules! deviating {
     };
 }
 
+deviating!(blind_rsa, &crate::key::BLIND_RSA);
 deviating!(cm20, &vesica_psi::cm20::SEMI_HONEST);
 deviating!(cm20_malicious_sender, &vesica_psi::cm20::MALICIOUS_SENDER);
 deviating!(dcw13, &vesica_psi::dcw13::PROTOCOL);
 deviating!(dh, &vesica_psi::dh::UNBLINDING);
 deviating!(dh_classic, &vesica_psi::dh::CLASSIC);
+deviating!(dh_ffc, &vesica_psi::dh::FINITE_FIELD);
+deviating!(hl08, &vesica_psi::hl08::RISTRETTO);
+deviating!(hl08_ffc, &vesica_psi::hl08::FINITE_FIELD);
 deviating!(kkrt16, &vesica_psi::kkrt16::PROTOCOL);
 deviating!(naive, &vesica_psi::naive::PROTOCOL);
 deviating!(prty19_fast, &vesica_psi::prty19::FAST);

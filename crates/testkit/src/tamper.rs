@@ -178,6 +178,11 @@ impl Tampering {
                 self.state = State::Before(k.saturating_sub(message.is_of_protocol().into()));
                 self.pass(&message.to_bytes());
             }
+            // It tells of no step, and comes when it comes.
+            State::Swapping(held) if message.label == "busy" => {
+                self.pass(&message.to_bytes());
+                self.state = State::Swapping(held);
+            }
             State::Swapping(held) => {
                 self.pass(&message.to_bytes());
                 self.pass(&held.to_bytes());

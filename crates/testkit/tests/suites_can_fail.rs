@@ -108,7 +108,7 @@ fn the_right_one_passes() {
     psi::equal_sizes(&RIGHT, Budget::Symmetric);
     psi::uneven_sizes(&RIGHT, Budget::Symmetric);
     psi::costs(&RIGHT, Budget::Symmetric);
-    psi::equal_lengths(&RIGHT);
+    psi::equal_lengths(&RIGHT, Budget::Symmetric);
 }
 
 #[test]
@@ -132,7 +132,7 @@ fn a_match_with_an_empty_set_is_noticed() {
 #[test]
 #[should_panic(expected = "spoilt on items that share heads")]
 fn a_forgotten_half_is_noticed() {
-    psi::odd_items(&LOOKS_AT_HEADS_ALONE);
+    psi::odd_items(&LOOKS_AT_HEADS_ALONE, Budget::Symmetric);
 }
 
 #[test]
@@ -144,5 +144,5 @@ fn a_cost_that_is_off_by_five_percent_is_noticed() {
 #[test]
 #[should_panic(expected = "assertion `left == right` failed: spoilt at Sizes")]
 fn a_length_that_depends_on_an_item_is_noticed() {
-    psi::equal_lengths(&TALKATIVE);
+    psi::equal_lengths(&TALKATIVE, Budget::Symmetric);
 }

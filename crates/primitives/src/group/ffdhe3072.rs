@@ -18,15 +18,21 @@
 //! decisional Diffie–Hellman problem stays hard if it is with long ones (Koshiba and Kurosawa, PKC 2004).
 //! What hides something behind g^s unconditionally in other groups does so computationally here. A peer
 //! cannot learn parts of a short exponent by elements of small order, because there are none.
+//!
+//! **Long exponents.** Inverses and products of exponents are integers modulo q, of 3071 bits, and a power with
+//! one takes eleven times as long. For powers of the generator there are tables of both lengths.
 
 use std::{iter, sync::LazyLock};
 
-use crypto_bigint::{Odd, U3072, const_monty_params, modular::ConstMontyForm};
+use crypto_bigint::{
+    Odd, U3072, const_monty_params,
+    modular::{ConstMontyForm, FixedMontyForm, FixedMontyParams},
+};
 use rand::CryptoRng;
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq, ConstantTimeGreater};
 use zeroize::{Zeroize, Zeroizing};
 
-use super::Group;
+use super::{Group, Scalars};
 
 const_monty_params!(
     Modulus,
@@ -70,12 +76,27 @@ const WIDE: usize = ENCODED + 32;
 /// Bits of a short exponent: in whole bytes, what RFC 7919 asks for at least.
 const SHORT: u32 = 280;
 
-/// Bits of an exponent that a [window](WINDOWS) takes.
+/// Bits of an exponent that a [window](Windows) takes.
 const WINDOW: u32 = 4;
 
-/// Of the i-th [`WINDOW`] bits of a short exponent, what each value contributes: the generator to the
-/// power of that value times 16^i. Takes 430 KB, and some 1000 multiplications at its first use.
-static WINDOWS: LazyLock<Vec<[Residue; 1 << WINDOW]>> = LazyLock::new(|| {
+/// Bits of an exponent that is not short.
+const LONG: u32 = ORDER.bits_vartime();
+
+/// Of the i-th [`WINDOW`] bits of an exponent, what each value contributes: the generator to the power of
+/// that value times 16^i.
+type Windows = Vec<[Residue; 1 << WINDOW]>;
+
+/// For short exponents. Takes 430 KB, and some 1000 multiplications at its first use.
+static SHORT_WINDOWS: LazyLock<Windows> = LazyLock::new(|| windows(SHORT));
+
+/// For long exponents. Takes 4.7 MB, and some 12,000 multiplications at its first use.
+static LONG_WINDOWS: LazyLock<Windows> = LazyLock::new(|| windows(LONG));
+
+/// How to compute modulo q.
+static MODULO_ORDER: LazyLock<FixedMontyParams<{ U3072::LIMBS }>> =
+    LazyLock::new(|| FixedMontyParams::new_vartime(ODD_ORDER));
+
+fn windows(bits: u32) -> Windows {
     let bases = iter::successors(Some(GENERATOR), |b| Some(b.square_repeat_vartime(WINDOW)));
     let powers = |base: Residue| {
         let mut powers = [Residue::ONE; 1 << WINDOW];
@@ -84,8 +105,8 @@ static WINDOWS: LazyLock<Vec<[Residue; 1 << WINDOW]>> = LazyLock::new(|| {
         }
         powers
     };
-    bases.take((SHORT / WINDOW) as usize).map(powers).collect()
-});
+    bases.take(bits.div_ceil(WINDOW) as usize).map(powers).collect()
+}
 
 /// The group of RFC 7919's ffdhe3072: prime order, encodings of 384 bytes, about 125 bits of security.
 ///
@@ -160,7 +181,7 @@ impl Group for Ffdhe3072 {
     /// Not a short exponent any more, and powers of it take eleven times as long.
     fn invert(scalar: &Scalar) -> Scalar {
         let value = scalar.value.invert_odd_mod(&ODD_ORDER).unwrap_or(U3072::ZERO);
-        Scalar { value, bits: ORDER.bits_vartime() }
+        Scalar { value, bits: LONG }
     }
 
     fn random_element(rng: &mut dyn CryptoRng) -> Element {
@@ -176,14 +197,12 @@ impl Group for Ffdhe3072 {
         Element::from_uniform_bytes(&uniform)
     }
 
-    /// By a table if the exponent is short.
+    /// By a table. Time depends on the public bound of the exponent.
     fn mul_generator(scalar: &Scalar) -> Element {
-        if scalar.bits > SHORT {
-            return Self::mul(&Element(GENERATOR), scalar);
-        }
+        let windows = if scalar.bits > SHORT { &*LONG_WINDOWS } else { &*SHORT_WINDOWS };
         let bytes: Zeroizing<[u8; ENCODED]> = Zeroizing::new(scalar.value.to_le_bytes().into());
         let mut product = Residue::ONE;
-        for (i, powers) in WINDOWS.iter().enumerate() {
+        for (i, powers) in windows.iter().enumerate() {
             let digit = bytes[i / 2] >> (4 * (i % 2)) & 0xf;
             let mut power = Residue::ONE;
             for (value, candidate) in (0..).zip(powers) {
@@ -220,12 +239,46 @@ impl Group for Ffdhe3072 {
     }
 }
 
+impl Scalars for Ffdhe3072 {
+    type EncodedScalar = [u8; ENCODED];
+    type WideScalar = [u8; WIDE];
+
+    fn reduce(wide: &[u8; WIDE]) -> Scalar {
+        let (low, high) = wide.split_at(ENCODED);
+        let mut padded = Zeroizing::new([0; ENCODED]);
+        padded[..high.len()].copy_from_slice(high);
+        let high = modulo_order(&U3072::from_le_slice(&*padded));
+        // 256^ENCODED, which is the least integer that has no room.
+        let shift = modulo_order(&U3072::MAX) + FixedMontyForm::one(&MODULO_ORDER);
+        long(&(high * shift + modulo_order(&U3072::from_le_slice(low))))
+    }
+
+    fn encode_scalar(scalar: &Scalar) -> [u8; ENCODED] {
+        scalar.value.to_le_bytes().into()
+    }
+
+    fn multiply_scalars(left: &Scalar, right: &Scalar) -> Scalar {
+        long(&(modulo_order(&left.value) * modulo_order(&right.value)))
+    }
+
+    fn select_scalar(zero: &Scalar, one: &Scalar, choice: Choice) -> Scalar {
+        let value = U3072::conditional_select(&zero.value, &one.value, choice);
+        Scalar { value, bits: zero.bits.max(one.bits) }
+    }
+}
+
+/// The residue of an integer modulo q.
+fn modulo_order(integer: &U3072) -> FixedMontyForm<{ U3072::LIMBS }> {
+    FixedMontyForm::new(integer, &MODULO_ORDER)
+}
+
+fn long(residue: &FixedMontyForm<{ U3072::LIMBS }>) -> Scalar {
+    Scalar { value: residue.retrieve(), bits: LONG }
+}
+
 #[cfg(test)]
 mod tests {
-    use crypto_bigint::{
-        NonZero,
-        modular::{FixedMontyForm, FixedMontyParams},
-    };
+    use crypto_bigint::NonZero;
     use rand::{SeedableRng, rngs::StdRng};
 
     use super::*;
@@ -264,8 +317,7 @@ mod tests {
     /// generator of the quadratic residues.
     #[test]
     fn the_order_is_prime() {
-        let params = FixedMontyParams::new_vartime(ODD_ORDER);
-        let three = FixedMontyForm::new(&U3072::from_u64(3), &params);
+        let three = modulo_order(&U3072::from_u64(3));
         assert_eq!(three.pow(&ORDER.wrapping_sub(&U3072::ONE)).retrieve(), U3072::ONE);
         assert_eq!(GENERATOR.pow(&ORDER), Residue::ONE);
     }
@@ -311,7 +363,10 @@ mod tests {
         let bits = |value| Scalar { value, bits: SHORT };
         let largest = U3072::ONE.shl_vartime(SHORT).wrapping_sub(&U3072::ONE);
         let few = [U3072::ONE, U3072::from_u64(16), largest].map(bits);
-        for s in few.into_iter().chain((0..5).map(|_| Ffdhe3072::random_scalar(&mut rng))) {
+        let inverses = few.clone().map(|s| Ffdhe3072::invert(&s));
+        let last = Scalar { value: ORDER.wrapping_sub(&U3072::ONE), bits: LONG };
+        let random = (0..5).map(|_| Ffdhe3072::random_scalar(&mut rng));
+        for s in few.into_iter().chain(inverses).chain([last]).chain(random) {
             assert!(Ffdhe3072::mul_generator(&s) == Ffdhe3072::mul(&Element(GENERATOR), &s));
         }
     }

@@ -8,7 +8,7 @@ pub use ristretto::Ristretto;
 
 use bytemuck::Pod;
 use rand::CryptoRng;
-use subtle::ConditionallySelectable;
+use subtle::{Choice, ConditionallySelectable};
 use zeroize::{Zeroize, Zeroizing};
 
 /// A group of prime order, written additively.
@@ -82,6 +82,36 @@ pub trait Group: Send + Sync + 'static {
 
     /// The element with these bytes, unless they are no canonical encoding or that of the identity.
     fn decode(bytes: &Self::Encoded) -> Option<Self::Element>;
+}
+
+/// A group whose scalars are computed with and sent.
+///
+/// Scalars made here are uniform and as long as the order, even where [`Group::random_scalar`] draws short
+/// ones: a product of short exponents is not short.
+pub trait Scalars: Group {
+    /// A scalar's bytes, and as many in which any integer stands for its residue.
+    type EncodedScalar: Pod + Zeroize + Send + Sync;
+    /// So many bytes that, if they are uniform, their residue is within 2^-128 of uniform.
+    type WideScalar: Pod + Zeroize + Send + Sync;
+
+    /// A uniform scalar; 0 has no chance.
+    fn uniform_scalar(rng: &mut dyn CryptoRng) -> Self::Scalar {
+        let mut wide = Zeroizing::new(<Self::WideScalar as bytemuck::Zeroable>::zeroed());
+        rng.fill_bytes(bytemuck::bytes_of_mut(&mut *wide));
+        Self::reduce(&wide)
+    }
+
+    /// The residue of an integer, in constant time. Its least significant byte comes first.
+    fn reduce(wide: &Self::WideScalar) -> Self::Scalar;
+
+    /// The bytes of a scalar, the least significant first.
+    fn encode_scalar(scalar: &Self::Scalar) -> Self::EncodedScalar;
+
+    /// s · t, in constant time.
+    fn multiply_scalars(left: &Self::Scalar, right: &Self::Scalar) -> Self::Scalar;
+
+    /// `one` if the choice is 1, and `zero` else, in constant time.
+    fn select_scalar(zero: &Self::Scalar, one: &Self::Scalar, choice: Choice) -> Self::Scalar;
 }
 
 /// What every group must do, run on each instance.
@@ -163,8 +193,44 @@ mod conformance {
         assert!((10..128).contains(&refused), "{refused} of 128");
     }
 
-    fn conforms<G: Group>() {
+    fn widen<G: Scalars>(encoded: &G::EncodedScalar) -> G::WideScalar {
+        let mut wide = <G::WideScalar as bytemuck::Zeroable>::zeroed();
+        let bytes = bytemuck::bytes_of(encoded);
+        bytemuck::bytes_of_mut(&mut wide)[..bytes.len()].copy_from_slice(bytes);
+        wide
+    }
+
+    fn scalars_are_a_field<G: Scalars>() {
+        let mut rng = StdRng::seed_from_u64(3);
+        let [s, t] = [(), ()].map(|()| G::uniform_scalar(&mut rng));
+        let short = G::random_scalar(&mut rng);
+        let bytes = |scalar: &G::Scalar| bytemuck::bytes_of(&G::encode_scalar(scalar)).to_vec();
+        let product = G::multiply_scalars(&s, &t);
+        assert_eq!(bytes(&product), bytes(&G::multiply_scalars(&t, &s)));
+        assert!(G::mul_generator(&product) == G::mul(&G::mul_generator(&s), &t));
+        let other = G::multiply_scalars(&s, &short);
+        assert!(G::mul_generator(&other) == G::mul(&G::mul_generator(&s), &short));
+        let one = G::multiply_scalars(&s, &G::invert(&s));
+        assert_eq!(bytes(&G::multiply_scalars(&one, &t)), bytes(&t));
+        assert_eq!(bytes(&G::reduce(&widen::<G>(&G::encode_scalar(&s)))), bytes(&s));
+        for (choice, chosen) in [(0, &s), (1, &short)] {
+            let selected = G::select_scalar(&s, &short, Choice::from(choice));
+            assert_eq!(bytes(&selected), bytes(chosen));
+            assert!(G::mul_generator(&selected) == G::mul_generator(chosen));
+        }
+        // The largest integer: with w its residue and b = 256^len the next, w + 1 is that of b.
+        let mut wide = <G::WideScalar as bytemuck::Zeroable>::zeroed();
+        bytemuck::bytes_of_mut(&mut wide).fill(0xff);
+        let largest = G::reduce(&wide);
+        bytemuck::bytes_of_mut(&mut wide)[0] = 0xfe;
+        let below = G::reduce(&wide);
+        let difference = G::sub(&G::mul_generator(&largest), &G::mul_generator(&below));
+        assert!(difference == G::mul_generator(&one));
+    }
+
+    fn conforms<G: Scalars>() {
         obeys_the_laws::<G>();
+        scalars_are_a_field::<G>();
         hash_separates_domains_and_inputs::<G>();
         encodings_are_canonical::<G>();
     }

@@ -6,8 +6,9 @@ use curve25519_dalek::{
     RistrettoPoint, Scalar, ristretto::CompressedRistretto, traits::IsIdentity,
 };
 use rand::CryptoRng;
+use subtle::{Choice, ConditionallySelectable};
 
-use super::Group;
+use super::{Group, Scalars};
 
 /// 1/2 modulo the order.
 static HALF: LazyLock<Scalar> = LazyLock::new(|| Scalar::from(2u8).invert());
@@ -79,6 +80,27 @@ impl Group for Ristretto {
 
     fn decode(bytes: &[u8; 32]) -> Option<RistrettoPoint> {
         CompressedRistretto(*bytes).decompress().filter(|element| !element.is_identity())
+    }
+}
+
+impl Scalars for Ristretto {
+    type EncodedScalar = [u8; 32];
+    type WideScalar = [u8; 64];
+
+    fn reduce(wide: &[u8; 64]) -> Scalar {
+        Scalar::from_bytes_mod_order_wide(wide)
+    }
+
+    fn encode_scalar(scalar: &Scalar) -> [u8; 32] {
+        scalar.to_bytes()
+    }
+
+    fn multiply_scalars(left: &Scalar, right: &Scalar) -> Scalar {
+        left * right
+    }
+
+    fn select_scalar(zero: &Scalar, one: &Scalar, choice: Choice) -> Scalar {
+        Scalar::conditional_select(zero, one, choice)
     }
 }
 

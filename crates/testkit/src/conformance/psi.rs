@@ -46,6 +46,14 @@ impl Budget {
         }
     }
 
+    /// As many items as there is time for in place of this many, where a test needs no certain number.
+    fn of(self, items: usize) -> usize {
+        match self {
+            Self::Symmetric | Self::GroupOperations => items,
+            Self::BigIntegers => items.div_ceil(10),
+        }
+    }
+
     /// Exponents of the sizes at which costs are compared.
     fn cost_exponents(self) -> &'static [u32] {
         match self {
@@ -156,10 +164,18 @@ pub fn equal_sizes(protocol: &Protocol, budget: Budget) {
 /// One party with far more items than the other, one with none, and sizes that have nothing to do
 /// with each other.
 pub fn uneven_sizes(protocol: &Protocol, budget: Budget) {
-    let many = budget.many();
-    for (sender, receiver) in
-        [(1, many), (many, 1), (0, 1000), (1000, 0), (1, 0), (0, 1), (127, 1009), (1009, 127)]
-    {
+    let (many, thousand, few, more) =
+        (budget.many(), budget.of(1000), budget.of(127), budget.of(1009));
+    for (sender, receiver) in [
+        (1, many),
+        (many, 1),
+        (0, thousand),
+        (thousand, 0),
+        (1, 0),
+        (0, 1),
+        (few, more),
+        (more, few),
+    ] {
         for shared in [0, sender.min(receiver)] {
             check(protocol, &Sets::random(Sizes { sender, receiver }, shared, 3), "uneven sets");
         }
@@ -167,12 +183,13 @@ pub fn uneven_sizes(protocol: &Protocol, budget: Budget) {
 }
 
 /// Items that do not look random: neighbours of all kinds, and zero.
-pub fn odd_items(protocol: &Protocol) {
+pub fn odd_items(protocol: &Protocol, budget: Budget) {
     let mut rng = StdRng::seed_from_u64(4);
     let base = Block::random(&mut rng);
-    let sequential = (0..900).map(Block).collect();
+    let n = budget.of(900) as u128;
+    let sequential = (0..n).map(Block).collect();
     check_thirds(protocol, with_heads(sequential), "sequential items from zero on");
-    let high = (0..900).map(|i| Block(i << 100)).collect();
+    let high = (0..n).map(|i| Block(i << 100)).collect();
     check_thirds(protocol, with_heads(high), "items that differ in high bits only");
     let one_bit = (0..128).map(|bit| base ^ Block(1 << bit)).collect();
     check_thirds(protocol, with_heads(one_bit), "items at distance two of each other");
@@ -183,7 +200,7 @@ pub fn odd_items(protocol: &Protocol) {
     }
     // The receiver's x against the sender's x ⊕ 1, x ⊕ 2 and x ⊕ 3: a hash index that is mixed into
     // items carelessly makes them meet.
-    let xs: Vec<Block> = (0..200).map(|_| Block(rng.random::<u128>() & !3)).collect();
+    let xs: Vec<Block> = (0..budget.of(200)).map(|_| Block(rng.random::<u128>() & !3)).collect();
     let neighbours: Vec<Block> =
         xs.iter().flat_map(|x| [1, 2, 3].map(|index| *x ^ Block(index))).collect();
     let all = with_heads([&xs[..], &neighbours[..]].concat());
@@ -221,7 +238,7 @@ fn check_thirds(protocol: &Protocol, all: Set, what: &str) {
 
 /// Over every link, with either party listening.
 pub fn links(protocol: &Protocol, budget: Budget) {
-    let n = if budget == Budget::Symmetric { 20_011 } else { 307 };
+    let n = if budget == Budget::Symmetric { 20_011 } else { budget.of(307) };
     for link in Link::ALL {
         for sender_left in [true, false] {
             let sets = Sets::random(Sizes { sender: n, receiver: n / 3 }, n / 7, 5);
@@ -296,18 +313,20 @@ pub fn transcripts(protocol: &Protocol, sets: &Sets) -> Transcripts {
 
 /// The number of flights is the catalogue's, the agreement on sizes included, for sets that fit one
 /// chunk of every protocol.
-pub fn rounds(protocol: &Protocol) {
-    for (sender, receiver) in [(1, 1), (900, 900), (900, 7), (7, 900)] {
+pub fn rounds(protocol: &Protocol, budget: Budget) {
+    // Fewer large integers fill a chunk.
+    let n = if budget == Budget::BigIntegers { 80 } else { 900 };
+    for (sender, receiver) in [(1, 1), (n, n), (n, 7), (7, n)] {
         let sizes = Sizes { sender, receiver };
         let sets = Sets::random(sizes, 1, 14);
         let (sent, received) = two_party::run(
             Link::Memory,
             |channel, rng| {
-                send(protocol, sets.sender.items(), 0..=900, channel, rng)?;
+                send(protocol, sets.sender.items(), 0..=n, channel, rng)?;
                 Ok(channel.meter().rounds())
             },
             |channel, rng| {
-                receive(protocol, sets.receiver.items(), 0..=900, channel, rng)?;
+                receive(protocol, sets.receiver.items(), 0..=n, channel, rng)?;
                 Ok::<_, Error>(channel.meter().rounds())
             },
         );
@@ -324,7 +343,8 @@ pub fn costs(protocol: &Protocol, budget: Budget) {
         .map(|e| Sizes { sender: 1 << e, receiver: 1 << e })
         .collect();
     sizes.extend(
-        [(1000, 10), (10, 1000), (0, 100), (100, 0)].map(|(s, r)| Sizes { sender: s, receiver: r }),
+        [(1000, 10), (10, 1000), (0, 100), (100, 0)]
+            .map(|(s, r)| Sizes { sender: budget.of(s), receiver: budget.of(r) }),
     );
     for sizes in sizes {
         let both = transcripts(protocol, &Sets::random(sizes, sizes.sender.min(sizes.receiver), 8));
@@ -345,11 +365,12 @@ pub fn costs(protocol: &Protocol, budget: Budget) {
 }
 
 /// With each filter in place of the list: the same matches, and the bytes that the catalogue says.
-pub fn filters(protocol: &Protocol) {
+pub fn filters(protocol: &Protocol, budget: Budget) {
     for filtered in List::FILTERS.into_iter().filter_map(|list| protocol.with_list(list)) {
         for (sender, receiver) in [(0, 3), (3, 0), (1, 1), (700, 300), (64, 900)] {
-            let sizes = Sizes { sender, receiver };
-            let sets = Sets::random(sizes, sender.min(receiver).div_ceil(2), 16);
+            let sizes = Sizes { sender: budget.of(sender), receiver: budget.of(receiver) };
+            let least = sizes.sender.min(sizes.receiver);
+            let sets = Sets::random(sizes, least.div_ceil(2), 16);
             check(&filtered, &sets, "with a filter");
             let sent = transcripts(&filtered, &sets).sender.payload_bytes() as f64;
             let predicted = filtered.cost(sizes).bytes_to_receiver;
@@ -365,8 +386,9 @@ pub fn filters(protocol: &Protocol) {
 
 /// What an onlooker sees depends on the sizes of the sets and on nothing else: not on the items, and
 /// not on how many are shared.
-pub fn equal_lengths(protocol: &Protocol) {
+pub fn equal_lengths(protocol: &Protocol, budget: Budget) {
     for (sender, receiver) in [(1, 1), (100, 100), (300, 20), (20, 300)] {
+        let (sender, receiver) = (budget.of(sender), budget.of(receiver));
         let sizes = Sizes { sender, receiver };
         let least = sender.min(receiver);
         let reference = transcripts(protocol, &Sets::random(sizes, 0, 9));
@@ -418,7 +440,7 @@ macro_rules! psi_conformance {
 
             #[test]
             fn odd_items() {
-                psi::odd_items($protocol);
+                psi::odd_items($protocol, $budget);
             }
 
             #[test]
@@ -438,17 +460,17 @@ macro_rules! psi_conformance {
 
             #[test]
             fn rounds() {
-                psi::rounds($protocol);
+                psi::rounds($protocol, $budget);
             }
 
             #[test]
             fn equal_lengths() {
-                psi::equal_lengths($protocol);
+                psi::equal_lengths($protocol, $budget);
             }
 
             #[test]
             fn filters() {
-                psi::filters($protocol);
+                psi::filters($protocol, $budget);
             }
         }
     };

@@ -8,7 +8,7 @@
 //!    and k_i^{Δ_i}.
 //! 2. R → S: for each bin b polynomials P_b with P_b(x) = R_x at the points of the bin, where bit i of R_x is
 //!    F(k_i^0, x) ⊕ F(k_i^1, x). S misses one of the two, so the R_x look random, and so do the
-//!    polynomials, which have as many coefficients as a bin takes points ([`slices`]).
+//!    polynomials, which have as many coefficients as a bin takes points ([`vesica_structures::slices`]).
 //! 3. S can compute Q_b(y), bit i of which is F(k_i^{Δ_i}, y) ⊕ Δ_i · P_b(y)_i, for any y. R has T_x with
 //!    bits F(k_i^0, x).
 //! 4. The value of y in bin b is H(b, y, Q_b(y)); R has H(b, x, T_x).

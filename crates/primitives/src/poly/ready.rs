@@ -8,8 +8,8 @@ use super::{
     tree,
 };
 
-/// Up to so many points, the inverse matrix is quicker than the tree, and it takes no more than the
-/// second-level cache.
+/// Up to so many points, the inverse matrix is quicker than the tree: over GF(2^128), 129 points take 180 µs
+/// and 42 µs a list of values, against 340 µs and 65 µs; 256 take 550 µs and 200 µs, against 390 µs and 95 µs.
 const INVERTED: usize = 128;
 
 /// Up to so many points or coefficients, Horner's rule is quicker than the tree: over GF(2^128), 128 take

@@ -293,18 +293,14 @@ mod tests {
 
     fn conforms<O: Store>(shape: impl Fn(usize) -> Shape) {
         for n in [0, 1, 2, 63, 64, 65, 1000, 10_000] {
-            let shared = n / 3;
+            let shared = (n / 3).min(400);
             let [senders, receivers] = [blocks(0..500), blocks(500 - shared..500 - shared + n)];
-            let shared = shared.min(500) as usize;
             let [theirs, mine] = run::<O>(shape(n as usize), &senders, &receivers);
-            if n <= 1000 {
-                assert_eq!(theirs[500 - shared..], mine[..shared], "{n}");
-            }
-            let mut all = [&theirs[..], &mine[..]].concat();
+            let shared = shared as usize;
+            assert_eq!(theirs[500 - shared..], mine[..shared], "{n}");
+            let mut all = [&theirs[..], &mine[shared..]].concat();
             all.sort_unstable();
-            let met = all.array_windows().filter(|[a, b]| a == b).count();
-            let expected = receivers.iter().filter(|point| senders.contains(point)).count();
-            assert_eq!(met, expected, "{n}");
+            assert!(all.array_windows().all(|[a, b]| a != b), "{n}");
         }
     }
 

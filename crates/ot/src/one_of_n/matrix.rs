@@ -1,7 +1,7 @@
 //! The matrix of a 1-out-of-n OT extension under a linear code, bare: for protocols that add rows
 //! before they hash them. Semi-honest.
 //!
-//! S holds q_j = t_j ⊕ (C(w_j) ∧ Δ), R holds t_j for its word w_j, as in [`rows`](super::rows). Since C is
+//! S holds q_j = t_j ⊕ (C(w_j) ∧ Δ), R holds t_j for its word w_j, as in [`rows`]. Since C is
 //! linear, the same holds of sums: for any set of rows, the sum of q is that of t ⊕ (C(sum of w) ∧ Δ).
 
 use rand::CryptoRng;

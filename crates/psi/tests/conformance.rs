@@ -6,6 +6,7 @@ psi_conformance!(dh, &vesica_psi::dh::UNBLINDING, Budget::GroupOperations);
 psi_conformance!(dh_classic, &vesica_psi::dh::CLASSIC, Budget::GroupOperations);
 psi_conformance!(kkrt16, &vesica_psi::kkrt16::PROTOCOL, Budget::Symmetric);
 psi_conformance!(naive, &vesica_psi::naive::PROTOCOL, Budget::Symmetric);
+psi_conformance!(rr16, &vesica_psi::rr16::PROTOCOL, Budget::GroupOperations);
 psi_conformance!(rr22, &vesica_psi::rr22::FAST, Budget::Symmetric);
 psi_conformance!(rr22_low, &vesica_psi::rr22::LOW, Budget::Symmetric);
 psi_conformance!(rr22_malicious, &vesica_psi::rr22::MALICIOUS, Budget::Symmetric);
@@ -20,6 +21,7 @@ fn no_protocol_is_left_out() {
         "dh-classic",
         "kkrt16",
         "naive",
+        "rr16",
         "rr22",
         "rr22-low",
         "rr22-malicious",

@@ -3,7 +3,7 @@
 
 use rand::rngs::StdRng;
 use vesica_net::{Channel, Deviation, Error};
-use vesica_psi::{Protocol, Sizes, dh, kkrt16, naive, receive, reveal, rr22, rs21, send};
+use vesica_psi::{Protocol, Sizes, dh, kkrt16, naive, receive, reveal, rr16, rr22, rs21, send};
 use vesica_testkit::{conformance::psi::Sets, tamper};
 
 const SIZES: Sizes = Sizes { sender: 41, receiver: 30 };
@@ -88,6 +88,16 @@ fn sender_of_naive() {
 #[test]
 fn receiver_of_naive() {
     deviating_receiver(&naive::PROTOCOL);
+}
+
+#[test]
+fn sender_of_rr16() {
+    deviating_sender(&rr16::PROTOCOL);
+}
+
+#[test]
+fn receiver_of_rr16() {
+    deviating_receiver(&rr16::PROTOCOL);
 }
 
 #[test]

@@ -99,3 +99,55 @@ pub(super) fn receive(cells: usize, channel: &mut Channel) -> Result<Vec<u32>> {
     }
     Ok(assignment)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use rand::{SeedableRng, rngs::StdRng};
+
+    use super::*;
+    use crate::rr16::draw::subset;
+
+    #[test]
+    fn set_cells_get_ones_and_every_ot_is_used_once() {
+        let rng = &mut StdRng::seed_from_u64(1);
+        for (cells, set, ones) in [(1, 1, 1), (300, 0, 0), (300, 40, 40), (300, 40, 200), (7, 7, 7)]
+        {
+            let [is_set, choices] = [set, ones].map(|size| subset(cells, size, &Seed::random(rng)));
+            let assignment = draw(&is_set, &choices, rng).unwrap();
+            let choice = |cell: usize| choices.get(assignment[cell] as usize);
+            assert!((0..cells).all(|cell| is_set.get(cell) <= choice(cell)));
+            let mut sorted = assignment;
+            sorted.sort_unstable();
+            assert!(sorted.into_iter().eq(0..cells as u32));
+        }
+        let [is_set, choices] = [41, 40].map(|size| subset(300, size, &Seed::random(rng)));
+        assert!(draw(&is_set, &choices, rng).is_none());
+    }
+
+    /// What S sees has nothing to do with the filter.
+    #[test]
+    fn assignments_are_uniform_whatever_is_set() {
+        for set in 0..=2 {
+            let rng = &mut StdRng::seed_from_u64(set as u64);
+            let is_set: Bits = (0..4).map(|cell| cell < set).collect();
+            let mut counts = HashMap::new();
+            for _ in 0..24_000 {
+                let choices = subset(4, 2, &Seed::random(rng));
+                *counts.entry(draw(&is_set, &choices, rng).unwrap()).or_insert(0) += 1;
+            }
+            // 1000 of each, with a standard deviation of 31.
+            assert!(counts.len() == 24, "{set}");
+            assert!(counts.values().all(|n: &i32| n.abs_diff(1000) < 5 * 31), "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn bytes_are_those_of_all_messages() {
+        assert_eq!([2, 3, 8, 9].map(bits), [1, 2, 3, 4]);
+        assert_eq!(bytes(100), 88);
+        assert_eq!(bytes(CHUNK), CHUNK * 18 / 8);
+        assert_eq!(bytes(2 * CHUNK + 8), 2 * CHUNK * 20 / 8 + 20);
+    }
+}

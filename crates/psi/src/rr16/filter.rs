@@ -70,3 +70,54 @@ impl Filter {
         ));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Set;
+
+    const SHAPE: Shape = Shape { weight: 4, part: 50, opened: 0, threshold: 0, set: 0, most: 0 };
+
+    fn cells(seed: u128, head: u128, tail: u128) -> [u32; 4] {
+        let mut cells = [0; 4];
+        Filter::new(SHAPE, Block(seed)).cells((&Block(head), &Block(tail)), &mut cells);
+        cells
+    }
+
+    #[test]
+    fn the_whole_item_and_the_seed_matter() {
+        let base = cells(1, 2, 3);
+        assert_eq!(base, cells(1, 2, 3));
+        for bit in [0, 1, 64, 127] {
+            let flip = 1 << bit;
+            let others = [cells(1 ^ flip, 2, 3), cells(1, 2 ^ flip, 3), cells(1, 2, 3 ^ flip)];
+            assert!(others.iter().all(|other| *other != base), "{bit}");
+        }
+    }
+
+    #[test]
+    fn each_part_has_one_cell_and_every_cell_is_as_likely() {
+        let mut counts = [0; 200];
+        for item in 0..10_000 {
+            for (part, cell) in (0..).zip(cells(1, item, 0)) {
+                assert_eq!(cell / 50, part);
+                counts[cell as usize] += 1;
+            }
+        }
+        // 200 of each, with a standard deviation of 14.
+        assert!(counts.iter().all(|count: &i32| count.abs_diff(200) < 5 * 14), "{counts:?}");
+    }
+
+    #[test]
+    fn sums_are_over_the_cells_that_are_set() {
+        let filter = Filter::new(SHAPE, Block(1));
+        let set = Set::long(vec![Block(5)], vec![Block(6)]);
+        let is_set = filter.of(set.items());
+        let string = |cell: usize| Block(1 << (cell % 128) ^ cell as u128);
+        let expected = (0..200).filter(|cell| is_set.get(*cell) == 1).map(string);
+        let mut sums = Vec::new();
+        filter.sums((set.items().heads(), set.items().tails()), string, &mut sums);
+        assert_eq!(sums, [expected.fold(Block::ZERO, |sum, string| sum ^ string)]);
+        assert_eq!(is_set.iter().filter(|bit| *bit == 1).count(), 4);
+    }
+}

@@ -78,8 +78,8 @@ pub static PROTOCOL: Protocol = Protocol {
     },
 };
 
-/// The most items of R: 200 million OTs, of which both parties hold a string each. Twice that would
-/// not be uniform enough for draws of 96 bits.
+/// The most items of R: 200 million OTs, of which both parties hold a string each, and as many as
+/// [`draw`] is uniform enough for.
 const MAX_ITEMS: usize = 1 << 20;
 
 const LIST: &str = "rr16/list";

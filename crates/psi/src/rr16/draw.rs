@@ -31,7 +31,7 @@ impl Draws {
         }
         let block = blocks[*used];
         *used += 1;
-        ((block.0 >> 32) * u128::from(bound) >> 96) as u32
+        (((block.0 >> 32) * u128::from(bound)) >> 96) as u32
     }
 }
 

@@ -32,7 +32,7 @@ impl Filter {
         hasher.update(&head.to_bytes()).update(&tail.to_bytes());
         hasher.finalize_xof().fill(bytemuck::cast_slice_mut(cells));
         for (number, cell) in (0..).zip(cells) {
-            let within = u64::from(u32::from_le(*cell)) * part >> 32;
+            let within = (u64::from(u32::from_le(*cell)) * part) >> 32;
             *cell = (number * part + within) as u32;
         }
     }

@@ -12,7 +12,7 @@ use crate::{
         },
         phasing, simple, two_choice,
     },
-    code,
+    code, cut_and_choose,
     filter::{BloomShape, CuckooShape, Rate, Shape, VacuumShape},
     lpn,
     matrix::{Matrix, matrix},
@@ -84,6 +84,11 @@ pub fn markdown() -> String {
     });
     row(&mut text, "noise blocks of a silent OT, at least", "linear tests", |_| {
         lpn::BITS.blocks.to_string()
+    });
+    row(&mut text, "OTs per item in `rr16`, and opened", "hypergeometric tails", |n| {
+        let shape = cut_and_choose::Shape::new(n, LAMBDA);
+        let per_item = |ots: usize| ots as f64 / n as f64;
+        format!("{:.1}, {:.2}", per_item(shape.ots()), per_item(shape.opened))
     });
     row(&mut text, "tag length, bits", "λ + 2 log n", |n| tag::bits(n, n, LAMBDA).to_string());
     row(&mut text, "sorted list of tags, bits per item", "n (r + 1) + 2^(ℓ − r)", |n| {

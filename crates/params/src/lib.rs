@@ -10,6 +10,7 @@ pub mod adversary;
 pub mod binomial;
 pub mod bins;
 pub mod code;
+pub mod cut_and_choose;
 pub mod document;
 mod effective;
 pub mod filter;

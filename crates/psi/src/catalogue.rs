@@ -1,8 +1,8 @@
 //! The one list of protocols: command line, documents, planner and lab are generated from it.
 
 use crate::{
-    Protocol, blind_rsa, cm20, dcw13, dh, hl08, kkrt16, naive, prty19, prty20, pssz15, psz14, rr22,
-    rs21,
+    Protocol, blind_rsa, cm20, dcw13, dh, hl08, kkrt16, naive, prty19, prty20, pssz15, psz14, rr16,
+    rr22, rs21,
 };
 
 /// Every protocol there is.
@@ -29,6 +29,7 @@ pub static CATALOGUE: &[&Protocol] = &[
     &psz14::gbf::LIANG,
     &psz14::NONE,
     &psz14::SIMPLE,
+    &rr16::PROTOCOL,
     &rr22::FAST,
     &rr22::LOW,
     &rr22::MALICIOUS,

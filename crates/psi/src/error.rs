@@ -35,4 +35,10 @@ pub enum Error {
     /// Hashing into bins failed; this happens with a probability of at most 2^-λ.
     #[error("hashing into bins failed, which has a probability below 2^-40; run it again")]
     HashingFailure,
+    /// Opened OTs showed more ones than is forgiven to a receiver that followed the protocol; this
+    /// happens with a probability of at most 2^-λ.
+    #[error(
+        "the opened OTs showed too many ones, which has a probability below 2^-40; run it again"
+    )]
+    CutAndChooseFailure,
 }

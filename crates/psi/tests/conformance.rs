@@ -26,6 +26,7 @@ psi_conformance!(psz14_gbf, &vesica_psi::psz14::gbf::PUBLISHED, Budget::Symmetri
 psi_conformance!(psz14_gbf_liang, &vesica_psi::psz14::gbf::LIANG, Budget::Symmetric);
 psi_conformance!(psz14_none, &vesica_psi::psz14::NONE, Budget::BigIntegers);
 psi_conformance!(psz14_simple, &vesica_psi::psz14::SIMPLE, Budget::GroupOperations);
+psi_conformance!(rr16, &vesica_psi::rr16::PROTOCOL, Budget::GroupOperations);
 psi_conformance!(rr22, &vesica_psi::rr22::FAST, Budget::Symmetric);
 psi_conformance!(rr22_low, &vesica_psi::rr22::LOW, Budget::Symmetric);
 psi_conformance!(rr22_malicious, &vesica_psi::rr22::MALICIOUS, Budget::Symmetric);
@@ -59,6 +60,7 @@ fn no_protocol_is_left_out() {
         "psz14-gbf-liang",
         "psz14-none",
         "psz14-simple",
+        "rr16",
         "rr22",
         "rr22-low",
         "rr22-malicious",

@@ -1,0 +1,458 @@
+//! Parties that deviate: each has the code of an honest one with a step replaced.
+
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+use vesica_net::{Channel, Deviation, Error as ChannelError};
+use vesica_params::{KAPPA, binomial::log2_choose};
+use vesica_primitives::Bits;
+use vesica_structures::tag_list;
+use vesica_testkit::two_party::{Link, PATIENCE, between, run};
+
+use super::{
+    assignment::{CHECK_ONCE, CHECK_RANGE},
+    cut_and_choose::{Answer, CHECK_COUNT, CHECK_PROOF, receive_challenge},
+    draw::subset,
+    *,
+};
+use crate::{Receiver as _, Sender as _, Set};
+
+const ATTEMPTS: usize = 1000;
+
+/// OTs so few that luck shows.
+const SMALL: Shape = Shape { weight: 4, part: 64, opened: 96, threshold: 30, set: 40, most: 128 };
+
+/// Choices with so many ones.
+fn choices(shape: Shape, ones: usize, rng: &mut StdRng) -> Bits {
+    subset(shape.ots(), ones, &vesica_primitives::Seed::random(rng))
+}
+
+fn ones(bits: &Bits) -> usize {
+    bits.iter().filter(|bit| *bit == 1).count()
+}
+
+/// The name of the check by which a party refused the other.
+fn check(error: &Error) -> &'static str {
+    match error {
+        Error::Channel(ChannelError::Peer {
+            deviation: Deviation::CheckFailed { check }, ..
+        }) => check,
+        other => panic!("no check failed: {other}"),
+    }
+}
+
+/// Whether `count` of [`ATTEMPTS`] is what comes of this probability.
+fn is_share(count: usize, probability: f64) -> bool {
+    let expected = probability * ATTEMPTS as f64;
+    let deviation = (expected * (1.0 - probability)).sqrt();
+    (count as f64 - expected).abs() <= 5.0 * deviation + 1e-9
+}
+
+/// The probability that of a receiver's ones so many are opened as `wanted` says.
+fn hypergeometric(shape: Shape, ones: usize, wanted: impl Fn(usize) -> bool) -> f64 {
+    let choose = |n: usize, k: usize| log2_choose(n as u64, k as u64);
+    let first = (shape.opened + ones).saturating_sub(shape.ots());
+    (first..=ones.min(shape.opened))
+        .filter(|x| wanted(*x))
+        .map(|x| {
+            let (others, rest) = (shape.ots() - ones, shape.opened - x);
+            let log = choose(ones, x) + choose(others, rest) - choose(shape.ots(), shape.opened);
+            log.exp2()
+        })
+        .sum()
+}
+
+/// What came of an attempt: what the receiver has left, and what S has or by which check it refused.
+struct Outcome {
+    hand: Hand,
+    verdict: std::result::Result<Zeroizing<Vec<Block>>, &'static str>,
+}
+
+/// Many attempts of cut and choose with an honest S on one setup of OT, by a receiver that chooses so
+/// many ones and answers as `answer` says, given its hand, the OTs to open and the answer before.
+fn attempts(
+    shape: Shape,
+    chosen: usize,
+    answer: impl Fn(&Hand, &Bits, &mut StdRng, Option<Answer>) -> Answer + Sync,
+) -> Vec<Outcome> {
+    let (verdicts, hands) = run(
+        Link::Memory,
+        |channel, rng| {
+            let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
+            let verdicts: Vec<_> = (0..ATTEMPTS)
+                .map(|_| {
+                    let result = cut_and_choose::send(shape, &mut cot, channel, rng);
+                    result.map_err(|error| check(&error))
+                })
+                .collect();
+            Ok::<_, Error>(verdicts)
+        },
+        |channel, rng| {
+            let mut cot = extension::Receiver::setup(FIELD, channel, rng)?;
+            let mut last = None;
+            let mut hands = Vec::new();
+            for _ in 0..ATTEMPTS {
+                let choices = choices(shape, chosen, rng);
+                let hand = Hand::receive(shape, choices, &mut cot, channel)?;
+                let opened = receive_challenge(shape, channel)?;
+                let answer = answer(&hand, &opened, rng, last);
+                answer.send(channel)?;
+                last = Some(hand.open(&opened));
+                hands.push(hand.without(&opened));
+            }
+            Ok(hands)
+        },
+    );
+    verdicts.into_iter().zip(hands).map(|(verdict, hand)| Outcome { hand, verdict }).collect()
+}
+
+fn honest(hand: &Hand, opened: &Bits, _: &mut StdRng, _: Option<Answer>) -> Answer {
+    hand.open(opened)
+}
+
+/// Too many ones pass as often as they are lucky, all ones never, and there is no harm in few.
+#[test]
+fn over_full_filters_pass_with_the_stated_probability() {
+    for chosen in [0, SMALL.ones(), 95, 110, 125, 200, SMALL.ots()] {
+        let outcomes = attempts(SMALL, chosen, honest);
+        let passes = hypergeometric(SMALL, chosen, |opened| opened <= SMALL.threshold);
+        let accepted = outcomes.iter().filter(|outcome| outcome.verdict.is_ok()).count();
+        assert!(is_share(accepted, passes), "{chosen} ones: {accepted}, not {passes}");
+        for Outcome { hand, verdict } in outcomes {
+            match verdict {
+                Err(check) => assert_eq!(check, CHECK_COUNT),
+                // S has the strings of the OTs that R has left, and those alone.
+                Ok(strings) => {
+                    assert!(ones(&hand.choices) + SMALL.threshold >= chosen);
+                    assert_eq!(strings.len(), SMALL.cells());
+                    let ots = hand.choices.iter().zip(&*hand.strings).zip(&*strings);
+                    ots.for_each(|((choice, own), one)| assert_eq!(own == one, choice == 1));
+                }
+            }
+        }
+    }
+}
+
+/// At λ = 4, where a receiver that cheats as well as it can is seen to succeed, though not more often
+/// than 2^-4.
+#[test]
+fn no_more_ones_are_left_than_the_bound_says() {
+    let shape = Shape::new(1, 4);
+    let chosen = shape.most + 1 + shape.threshold;
+    let outcomes = attempts(shape, chosen, honest);
+    let left =
+        |outcome: &&Outcome| outcome.verdict.is_ok() && ones(&outcome.hand.choices) > shape.most;
+    let succeeded = outcomes.iter().filter(left).count();
+    let chance = hypergeometric(shape, chosen, |opened| opened <= shape.threshold);
+    assert!(chance <= 1.0 / 16.0 && chance > 1.0 / 1024.0, "{chance}");
+    assert!(is_share(succeeded, chance), "{succeeded}, not {chance}");
+}
+
+/// A receiver that calls a one a zero lacks a string, whatever it adds in its place.
+#[test]
+fn ones_that_are_called_zeros_are_noticed() {
+    // All of its own strings; those of its zeros; the sum with a guess.
+    for way in 0..3 {
+        let outcomes = attempts(SMALL, 200, |hand, opened, rng, _| {
+            let honest = hand.open(opened);
+            let all = opened.iter().zip(&*hand.strings).filter(|(opened, _)| *opened == 1);
+            let proof = match way {
+                0 => all.fold(Block::ZERO, |sum, (_, string)| sum ^ *string),
+                1 => honest.proof,
+                _ => honest.proof ^ Block(rng.random()),
+            };
+            Answer { is_zero: (0..SMALL.opened).map(|_| true).collect(), proof }
+        });
+        assert!(outcomes.iter().all(|o| o.verdict.as_ref().err() == Some(&CHECK_PROOF)), "{way}");
+    }
+    // A single one among zeros is enough to be caught.
+    let outcomes = attempts(SMALL, 40, |hand, opened, _, _| {
+        let mut answer = hand.open(opened);
+        let first = answer.is_zero.iter().position(|bit| bit == 0);
+        if let Some(one) = first {
+            answer.is_zero.set(one, 1);
+        }
+        answer
+    });
+    let refused =
+        outcomes.iter().filter(|o| o.verdict.as_ref().err() == Some(&CHECK_PROOF)).count();
+    assert_eq!(refused, ATTEMPTS);
+}
+
+/// Zeros that are kept back count as ones.
+#[test]
+fn short_opened_sets_are_refused() {
+    let keeping = |kept: usize| {
+        attempts(SMALL, 0, move |hand, opened, rng, _| {
+            // No ones at all: the proof is over what is opened.
+            let all = hand.open(opened);
+            let is_kept = subset(SMALL.opened, kept, &vesica_primitives::Seed::random(rng));
+            let strings = opened.iter().zip(&*hand.strings).filter(|(opened, _)| *opened == 1);
+            let shown = is_kept.iter().zip(strings).filter(|(kept, _)| *kept == 0);
+            let proof = shown.fold(Block::ZERO, |sum, (_, (_, string))| sum ^ *string);
+            let is_zero = is_kept.iter().zip(all.is_zero.iter()).map(|(kept, zero)| zero > kept);
+            Answer { is_zero: is_zero.collect(), proof }
+        })
+    };
+    assert!(keeping(SMALL.threshold).iter().all(|outcome| outcome.verdict.is_ok()));
+    let refused = keeping(SMALL.threshold + 1);
+    assert!(refused.iter().all(|outcome| outcome.verdict.as_ref().err() == Some(&CHECK_COUNT)));
+}
+
+#[test]
+fn answers_of_another_run_are_refused() {
+    let outcomes = attempts(SMALL, SMALL.ones(), |hand, opened, _, last| match last {
+        Some(last) => last,
+        None => hand.open(opened),
+    });
+    let refused = |o: &Outcome| matches!(o.verdict, Err(CHECK_COUNT | CHECK_PROOF));
+    assert!(outcomes[0].verdict.is_ok() && outcomes[1..].iter().all(refused));
+}
+
+/// OTs beyond the opened ones cannot be named: there is no bit for them.
+#[test]
+fn more_than_was_asked_for_is_refused() {
+    let refusal = |extra: fn(&mut Vec<Block>)| {
+        let shape = Shape { opened: 100, ..SMALL };
+        let (sent, _) = between::<_, _, Error>(
+            Link::Memory.connect(),
+            PATIENCE,
+            |channel, rng| {
+                let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
+                cut_and_choose::send(shape, &mut cot, channel, rng).map(|_| ())
+            },
+            |channel, rng| {
+                let mut cot = extension::Receiver::setup(FIELD, channel, rng)?;
+                let hand = Hand::receive(shape, Bits::zeros(shape.ots()), &mut cot, channel)?;
+                let answer = hand.open(&receive_challenge(shape, channel)?);
+                let mut bits = answer.is_zero.blocks().to_vec();
+                extra(&mut bits);
+                channel.send_slice("rr16/opened-zeros", &bits)?;
+                channel.send_slice("rr16/proof", &[answer.proof])?;
+                Ok(channel.flush()?)
+            },
+        );
+        sent.unwrap_err().to_string()
+    };
+    let beyond = refusal(|bits| bits[0].0 |= 1 << 100);
+    assert!(beyond.contains("bits beyond the last OT are not zero"), "{beyond}");
+    let longer = refusal(|bits| bits.push(Block::ZERO));
+    assert!(longer.contains("must have 16 bytes, announced 32"), "{longer}");
+}
+
+/// OTs by a dealer, in which R chose so many ones.
+fn dealt(shape: Shape, chosen: usize, rng: &mut StdRng) -> (Sender, Hand) {
+    let cells = shape.cells();
+    let choices = subset(cells, chosen, &vesica_primitives::Seed::random(rng));
+    let ones: Vec<Block> = (0..cells).map(|_| Block::random(rng)).collect();
+    let string = |(choice, one): (u8, &Block)| match choice {
+        1 => *one,
+        _ => Block::random(rng),
+    };
+    let strings = Zeroizing::new(choices.iter().zip(&ones).map(string).collect());
+    (Sender { shape, ones: Zeroizing::new(ones) }, Hand { choices, strings })
+}
+
+fn items(count: usize, rng: &mut StdRng) -> Set {
+    let mut blocks = || (0..count).map(|_| Block::random(rng)).collect();
+    Set::long(blocks(), blocks())
+}
+
+/// An honest S with these items against a receiver that deviates in the online phase.
+fn against_sender<T: Send>(
+    shape: Shape,
+    chosen: usize,
+    theirs: &Set,
+    seed: u64,
+    cheat: impl FnOnce(Hand, &mut Channel, &mut StdRng) -> Result<T> + Send,
+) -> (Result<()>, Result<T>) {
+    let (sender, hand) = dealt(shape, chosen, &mut StdRng::seed_from_u64(seed));
+    between(
+        Link::Memory.connect(),
+        PATIENCE,
+        |channel, rng| {
+            Box::new(sender).send(theirs.items(), channel, rng)?;
+            Ok(channel.flush()?)
+        },
+        |channel, rng| cheat(hand, channel, rng),
+    )
+}
+
+/// An assignment that is changed somewhere is no permutation any more, and is refused.
+#[test]
+fn assignments_that_are_no_permutation_are_refused() {
+    let shape = Shape::new(1, LAMBDA);
+    let set = items(2, &mut StdRng::seed_from_u64(1));
+    for attempt in 0..ATTEMPTS {
+        let is_beyond = attempt % 2 == 1;
+        let (sent, _) = against_sender(shape, shape.set, &set, 1, |hand, channel, rng| {
+            coin::toss_first(channel, rng)?;
+            let mut assignment = assignment::draw(&Bits::zeros(shape.cells()), &hand.choices, rng)
+                .expect("nothing is set");
+            let mut random = StdRng::seed_from_u64(attempt as u64);
+            let [to, from] = [0; 2].map(|_| random.random_range(0..shape.cells()));
+            // The opened OTs would come after the others, if they had numbers.
+            let beyond = (shape.cells() + random.random_range(0..shape.opened)) as u32;
+            let largest = shape.cells().next_power_of_two() as u32 - 1;
+            let other = assignment[if from == to { (to + 1) % shape.cells() } else { from }];
+            assignment[to] = if is_beyond { beyond.min(largest) } else { other };
+            assignment::send(&assignment, channel)?;
+            channel.recv_into(LIST, &mut [0]).map_err(Error::from)
+        });
+        let expected = if is_beyond { CHECK_RANGE } else { CHECK_ONCE };
+        assert_eq!(check(&sent.unwrap_err()), expected);
+    }
+}
+
+#[test]
+fn a_share_that_was_not_committed_to_is_refused() {
+    let shape = Shape::new(1, LAMBDA);
+    let set = items(2, &mut StdRng::seed_from_u64(1));
+    for attempt in 0..ATTEMPTS as u64 {
+        let (sent, _) = against_sender(shape, shape.set, &set, 1, |_, channel, rng| {
+            let mut random = StdRng::seed_from_u64(attempt);
+            channel.send("psi/seed-commitment", &random.random::<[u8; 32]>())?;
+            channel.flush()?;
+            let mut theirs = [Block::ZERO];
+            channel.recv_slice("psi/seed-share", &mut theirs)?;
+            // The share that would give a seed of its liking.
+            channel.send_slice("psi/seed-opening", &theirs)?;
+            coin::toss_first(channel, rng).map_err(Error::from)
+        });
+        assert_eq!(check(&sent.unwrap_err()), coin::CHECK);
+    }
+}
+
+/// How many of S's items R recognizes which gives ones to the cells that `set` says, and tries each.
+fn recognized(shape: Shape, chosen: usize, theirs: &Set, set: &Bits) -> usize {
+    let (sent, found) = against_sender(shape, chosen, theirs, 3, |hand, channel, rng| {
+        let seed = coin::toss_first(channel, rng)?;
+        let assignment = assignment::draw(set, &hand.choices, rng).expect("ones enough");
+        assignment::send(&assignment, channel)?;
+        let filter = Filter::new(shape, seed);
+        let string = |cell: usize| hand.strings[assignment[cell] as usize];
+        let values = values(&filter, seed, theirs.items(), string, channel)?;
+        let tags = Tags::whole();
+        let mine = values.into_iter().enumerate();
+        let mine = mine.map(|(position, value)| tags.tagged(value, position)).collect();
+        Ok(tags.recv_matches(LIST, theirs.len(), mine, theirs.items(), channel)?.len())
+    });
+    sent.unwrap();
+    found.unwrap()
+}
+
+/// Ones that R has beyond its items' cells show it others as often as their share to the power of the
+/// number of hash functions, and less where they are spread unevenly over the parts.
+#[test]
+fn items_that_a_filter_is_not_made_for_are_seen_with_the_stated_probability() {
+    let theirs = items(ATTEMPTS, &mut StdRng::seed_from_u64(2));
+    let cells = SMALL.cells();
+    for share in [2, 4] {
+        // Every second or fourth cell, which the hash functions know nothing of.
+        let even: Bits = (0..cells).map(|cell| cell % share == 0).collect();
+        let found = recognized(SMALL, cells / share, &theirs, &even);
+        assert!(is_share(found, (1.0 / share as f64).powi(4)), "{found} at 1/{share}");
+        let uneven: Bits = (0..cells).map(|cell| cell < cells / share).collect();
+        assert_eq!(recognized(SMALL, cells / share, &theirs, &uneven), 0);
+    }
+    let all: Bits = (0..cells).map(|_| true).collect();
+    assert_eq!(recognized(SMALL, cells, &theirs, &all), ATTEMPTS);
+    // With the hash functions of a run, nobody is seen, whatever R got through with.
+    let shape = Shape::new(8, LAMBDA);
+    let most = subset(shape.cells(), shape.most, &vesica_primitives::Seed::new(Block(1)));
+    assert_eq!(recognized(shape, shape.most, &theirs, &most), 0);
+}
+
+/// An honest R with these items against a sender that deviates in the online phase.
+fn against_receiver(
+    mine: &Set,
+    theirs: usize,
+    seed: u64,
+    cheat: impl FnOnce(Sender, &mut Channel, &mut StdRng) -> Result<()> + Send,
+) -> Result<Vec<u32>> {
+    let shape = Shape::new(mine.len(), LAMBDA);
+    let (sender, hand) = dealt(shape, shape.set, &mut StdRng::seed_from_u64(seed));
+    let sizes = Sizes { sender: theirs, receiver: mine.len() };
+    let receiver = Box::new(Receiver { sizes, shape, hand });
+    let (found, _) = between(
+        Link::Memory.connect(),
+        PATIENCE,
+        |channel, rng| receiver.receive(mine.items(), channel, rng),
+        |channel, rng| {
+            cheat(sender, channel, rng)?;
+            Ok::<_, Error>(channel.flush()?)
+        },
+    );
+    found
+}
+
+/// What S would send for these items, where one string of each item's is wrong if `is_wrong`.
+fn list(
+    sender: &Sender,
+    items: &Set,
+    is_wrong: bool,
+    channel: &mut Channel,
+    rng: &mut StdRng,
+) -> Result<Vec<u128>> {
+    let seed = coin::toss_second(channel, rng)?;
+    let assignment = assignment::receive(sender.shape.cells(), channel)?;
+    let wrong = |cell: usize| Block(u128::from(is_wrong && cell < sender.shape.part));
+    let string = |cell: usize| sender.ones[assignment[cell] as usize] ^ wrong(cell);
+    let filter = Filter::new(sender.shape, seed);
+    let values = values(&filter, seed, items.items(), string, channel)?;
+    Ok(values.into_iter().map(|value| Tags::whole().of(value)).collect())
+}
+
+fn send_tags(mut tags: Vec<u128>, bits: u32, channel: &mut Channel) -> Result<()> {
+    tags.sort_unstable();
+    let words = tag_list::Layout::new(tags.len(), bits).encode(tags.into_iter());
+    Ok(channel.send(LIST, bytemuck::cast_slice(&words))?)
+}
+
+/// A list of another run, of made-up values, or of values from a wrong string has nothing of R's.
+#[test]
+fn lists_that_do_not_belong_to_the_run_match_nothing() {
+    let mine = items(2, &mut StdRng::seed_from_u64(4));
+    let recorded = std::sync::Mutex::new(Vec::new());
+    let run = |is_wrong, seed, replaced: Option<Vec<u128>>| {
+        against_receiver(&mine, 2, seed, |sender, channel, rng| {
+            let tags = list(&sender, &mine, is_wrong, channel, rng)?;
+            *recorded.lock().unwrap() = tags.clone();
+            send_tags(replaced.unwrap_or(tags), KAPPA, channel)
+        })
+    };
+    assert_eq!(run(false, 0, None).unwrap(), [0, 1]);
+    let earlier = recorded.lock().unwrap().clone();
+    for attempt in 1..=ATTEMPTS as u64 {
+        let found = match attempt % 3 {
+            0 => run(false, attempt, Some(earlier.clone())),
+            1 => run(true, attempt, None),
+            _ => run(
+                false,
+                attempt,
+                Some(StdRng::seed_from_u64(attempt).random::<[u128; 2]>().into()),
+            ),
+        };
+        assert!(found.unwrap().is_empty(), "{attempt}");
+    }
+}
+
+#[test]
+fn tags_of_another_length_are_refused() {
+    let mine = items(20, &mut StdRng::seed_from_u64(4));
+    for (bits, count) in [(64, 20), (KAPPA - 8, 20), (KAPPA, 19), (KAPPA, 25)] {
+        let found = against_receiver(&mine, 20, 1, |sender, channel, rng| {
+            let mut tags = list(&sender, &mine, false, channel, rng)?;
+            tags.iter_mut().for_each(|tag| *tag >>= KAPPA - bits);
+            tags.resize(count, 1);
+            send_tags(tags, bits, channel)
+        });
+        let error = found.unwrap_err();
+        let is_refused = matches!(
+            error,
+            Error::Channel(ChannelError::Peer {
+                deviation: Deviation::WrongLength { label: LIST, .. },
+                ..
+            })
+        );
+        assert!(is_refused, "{count} of {bits} bits: {error}");
+    }
+}

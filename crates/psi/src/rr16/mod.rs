@@ -206,3 +206,103 @@ impl crate::Receiver for Receiver {
         Ok(matches)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use vesica_primitives::{Bits, Seed};
+    use vesica_testkit::two_party::{Link, PATIENCE, between};
+
+    use super::*;
+    use crate::{Receiver as _, Set};
+
+    /// What an honest R meets with a probability below 2^-λ ends its run, before S can tell it from a
+    /// cheat or learn anything of its items.
+    #[test]
+    fn bad_luck_is_an_error_of_its_own() {
+        let shape = Shape { threshold: 0, ..Shape::new(1, LAMBDA) };
+        let (_, received) = between::<_, _, Error>(
+            Link::Memory.connect(),
+            PATIENCE,
+            |channel, rng| {
+                let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
+                cut_and_choose::send(shape, &mut cot, channel, rng).map(|_| ())
+            },
+            |channel, rng| {
+                let mut cot = extension::Receiver::setup(FIELD, channel, rng)?;
+                cut_and_choose::receive(shape, &mut cot, channel, rng).map(|_| ())
+            },
+        );
+        assert!(matches!(received, Err(Error::CutAndChooseFailure)), "{received:?}");
+
+        let choices = draw::subset(shape.cells(), 100, &Seed::new(Block(1)));
+        let strings = Zeroizing::new(vec![Block::ZERO; shape.cells()]);
+        let sizes = Sizes { sender: 1, receiver: 1 };
+        let receiver = Box::new(Receiver { sizes, shape, hand: Hand { choices, strings } });
+        let set = Set::long(vec![Block(1)], vec![Block(2)]);
+        let (sent, received) = between::<_, _, Error>(
+            Link::Memory.connect(),
+            PATIENCE,
+            |channel, rng| {
+                coin::toss_second(channel, rng)?;
+                Ok(assignment::receive(shape.cells(), channel)?)
+            },
+            |channel, rng| receiver.receive(set.items(), channel, rng),
+        );
+        assert!(matches!(received, Err(Error::HashingFailure)), "{received:?}");
+        assert!(sent.is_err());
+    }
+
+    #[test]
+    fn sets_that_take_too_much_memory_are_refused() {
+        let sizes = |receiver| Sizes { sender: 1, receiver };
+        assert!(affordable(sizes(MAX_ITEMS)).is_ok_and(|shape| shape.ots() < 1 << 28));
+        let error = affordable(sizes(MAX_ITEMS + 1)).unwrap_err();
+        assert!(matches!(error, Error::TooManyItems { .. }), "{error}");
+    }
+
+    /// The trap of correlated OT: sums of an even number of strings that R lacks would be sums of strings
+    /// that it has.
+    #[test]
+    fn strings_that_the_receiver_lacks_have_no_common_difference() {
+        let shape = Shape { weight: 1, part: 200, opened: 1, threshold: 1, set: 0, most: 0 };
+        let (ones, hand) = between::<_, _, Error>(
+            Link::Memory.connect(),
+            PATIENCE,
+            |channel, rng| {
+                let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
+                cut_and_choose::send(shape, &mut cot, channel, rng)
+            },
+            |channel, rng| {
+                let mut cot = extension::Receiver::setup(FIELD, channel, rng)?;
+                let choices = Bits::zeros(shape.ots());
+                let hand = Hand::receive(shape, choices, &mut cot, channel)?;
+                let opened = cut_and_choose::receive_challenge(shape, channel)?;
+                hand.open(&opened).send(channel)?;
+                Ok(hand.without(&opened))
+            },
+        );
+        let (ones, hand) = (ones.unwrap(), hand.unwrap());
+        let mut differences: Vec<Block> =
+            ones.iter().zip(&*hand.strings).map(|(one, zero)| *one ^ *zero).collect();
+        differences.sort_unstable();
+        differences.dedup();
+        assert_eq!(differences.len(), shape.cells());
+    }
+
+    /// One string, two items; one item, two strings.
+    #[test]
+    fn a_value_is_of_strings_and_of_the_whole_item() {
+        let shape = Shape::new(1, LAMBDA);
+        let filter = Filter::new(shape, Block(1));
+        let (end, _other_end) = vesica_net::transport::memory::pair();
+        let mut channel = Channel::new(end);
+        let mut of = |head, tail, string: u128| {
+            let set = Set::long(vec![Block(head)], vec![Block(tail)]);
+            let string = |cell: usize| Block(if cell < shape.part { string } else { 0 });
+            values(&filter, Block(1), set.items(), string, &mut channel).unwrap()[0]
+        };
+        let base = of(1, 2, 3);
+        assert_eq!(base, of(1, 2, 3));
+        assert!([of(4, 2, 3), of(1, 4, 3), of(1, 2, 4)].iter().all(|other| *other != base));
+    }
+}

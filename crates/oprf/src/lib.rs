@@ -8,6 +8,7 @@
 //! **Must never import** circuits, protocols or anything above.
 
 pub mod kkrt16;
+pub mod oos17;
 pub mod opprf;
 pub mod rs21;
 

@@ -1,6 +1,6 @@
 //! The one list of protocols: command line, documents, planner and lab are generated from it.
 
-use crate::{Protocol, dh, kkrt16, naive, rr22, rs21};
+use crate::{Protocol, dh, kkrt16, naive, rr17, rr22, rs21};
 
 /// Every protocol there is.
 pub static CATALOGUE: &[&Protocol] = &[
@@ -8,6 +8,8 @@ pub static CATALOGUE: &[&Protocol] = &[
     &dh::CLASSIC,
     &kkrt16::PROTOCOL,
     &naive::PROTOCOL,
+    &rr17::DUAL_EXECUTION,
+    &rr17::ENCODE_COMMIT,
     &rr22::FAST,
     &rr22::LOW,
     &rr22::MALICIOUS,

@@ -18,6 +18,7 @@ pub mod kkrt16;
 pub mod naive;
 pub mod protocol;
 pub mod reveal;
+pub mod rr17;
 pub mod rr22;
 pub mod rs21;
 mod session;

@@ -6,6 +6,8 @@ psi_conformance!(dh, &vesica_psi::dh::UNBLINDING, Budget::GroupOperations);
 psi_conformance!(dh_classic, &vesica_psi::dh::CLASSIC, Budget::GroupOperations);
 psi_conformance!(kkrt16, &vesica_psi::kkrt16::PROTOCOL, Budget::Symmetric);
 psi_conformance!(naive, &vesica_psi::naive::PROTOCOL, Budget::Symmetric);
+psi_conformance!(rr17_de, &vesica_psi::rr17::DUAL_EXECUTION, Budget::Symmetric);
+psi_conformance!(rr17_ec, &vesica_psi::rr17::ENCODE_COMMIT, Budget::Symmetric);
 psi_conformance!(rr22, &vesica_psi::rr22::FAST, Budget::Symmetric);
 psi_conformance!(rr22_low, &vesica_psi::rr22::LOW, Budget::Symmetric);
 psi_conformance!(rr22_malicious, &vesica_psi::rr22::MALICIOUS, Budget::Symmetric);
@@ -20,6 +22,8 @@ fn no_protocol_is_left_out() {
         "dh-classic",
         "kkrt16",
         "naive",
+        "rr17-de",
+        "rr17-ec",
         "rr22",
         "rr22-low",
         "rr22-malicious",
@@ -41,6 +45,18 @@ fn kkrt16_large() {
 #[ignore = "a million items a side take a minute"]
 fn naive_large() {
     large(&vesica_psi::naive::PROTOCOL);
+}
+
+#[test]
+#[ignore = "a million items a side take minutes"]
+fn rr17_de_large() {
+    large(&vesica_psi::rr17::DUAL_EXECUTION);
+}
+
+#[test]
+#[ignore = "a million items a side take minutes"]
+fn rr17_ec_large() {
+    large(&vesica_psi::rr17::ENCODE_COMMIT);
 }
 
 #[test]

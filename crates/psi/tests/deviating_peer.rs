@@ -3,7 +3,7 @@
 
 use rand::rngs::StdRng;
 use vesica_net::{Channel, Deviation, Error};
-use vesica_psi::{Protocol, Sizes, dh, kkrt16, naive, receive, reveal, rr22, rs21, send};
+use vesica_psi::{Protocol, Sizes, dh, kkrt16, naive, receive, reveal, rr17, rr22, rs21, send};
 use vesica_testkit::{conformance::psi::Sets, tamper};
 
 const SIZES: Sizes = Sizes { sender: 41, receiver: 30 };
@@ -88,6 +88,26 @@ fn sender_of_naive() {
 #[test]
 fn receiver_of_naive() {
     deviating_receiver(&naive::PROTOCOL);
+}
+
+#[test]
+fn sender_of_rr17_de() {
+    deviating_sender(&rr17::DUAL_EXECUTION);
+}
+
+#[test]
+fn receiver_of_rr17_de() {
+    deviating_receiver(&rr17::DUAL_EXECUTION);
+}
+
+#[test]
+fn sender_of_rr17_ec() {
+    deviating_sender(&rr17::ENCODE_COMMIT);
+}
+
+#[test]
+fn receiver_of_rr17_ec() {
+    deviating_receiver(&rr17::ENCODE_COMMIT);
 }
 
 #[test]

@@ -59,26 +59,36 @@ impl Sender {
 /// The functions of some instances.
 pub struct Functions(RowKeys<Bch>);
 
+/// Points, encoded so that they can be evaluated at many instances.
+pub struct Encoded(Vec<<Bch as LinearCode>::Row>);
+
 impl Functions {
-    /// Evaluates some neighbouring instances, the first of which is `first`. `starts` says for each of them
-    /// where its points start among all points, and at the end how many points there are; `point(i)` is
-    /// the i-th of them, and `values` takes their values.
+    /// Encodes points.
     ///
     /// # Panics
-    /// Where there are not as many instances, not as many values as points, or a point has more than
-    /// [`POINT_BITS`] bits.
+    /// Where a point has more than [`POINT_BITS`] bits.
+    pub fn encode(&self, points: &[Block]) -> Encoded {
+        Encoded(self.0.encode(points))
+    }
+
+    /// Evaluates some neighbouring instances, the first of which is `first`. `starts` says for each of them
+    /// where its points start among all points, and at the end how many points there are; the i-th of
+    /// them is `points` at `which(i)`, and `values` takes their values.
+    ///
+    /// # Panics
+    /// Where there are not as many instances, not as many values as points, or no such point.
     pub fn evaluate(
         &self,
         first: usize,
         starts: &[u32],
-        point: impl Fn(usize) -> Block + Sync,
+        (points, which): (&Encoded, impl Fn(usize) -> usize + Sync),
         values: &mut [Block],
     ) {
         let last = starts.len() - 1;
         assert!(first + last <= self.0.len(), "functions of as many instances");
         // Instances before and behind have no points.
         let start = |instance: usize| starts[instance.saturating_sub(first).min(last)] as usize;
-        self.0.evaluate(start, point, values);
+        self.0.evaluate_encoded(start, |point| points.0[which(point)], values);
     }
 }
 

@@ -34,30 +34,31 @@ impl Shape {
 }
 
 /// The shape that costs least, where more bins mean more slots in all and fewer in each. More slots must
-/// not cost less. Tries numbers of bins up to the larger set's size, in steps of an eighth; of two that
+/// not cost less; nothing stands for a shape that cannot be. Tries numbers of bins up to the larger set's size, in steps of an eighth; of two that
 /// cost the same, the one with more bins.
 pub fn cheapest(
     receiver: usize,
     sender: usize,
     lambda: u32,
-    cost: impl Fn(Shape) -> usize,
+    cost: impl Fn(Shape) -> Option<u128>,
 ) -> Shape {
     let most = receiver.max(sender).max(1);
-    let mut best: Option<(usize, Shape)> = None;
+    let mut best: Option<(u128, Shape)> = None;
+    let beats =
+        |cost: &u128, best: Option<(u128, Shape)>| best.is_none_or(|(least, _)| *cost < least);
     for bins in numbers_down_from(most) {
         // A bound on the load of few bins takes long to compute, and is no less than the mean.
         let [at_least, sender_at_least] = [receiver, sender].map(|items| items.div_ceil(bins));
         let least = Shape { bins, receiver: at_least, sender: sender_at_least };
-        if best.is_some_and(|(best, _)| best <= cost(least)) {
+        if cost(least).filter(|cost| beats(cost, best)).is_none() {
             continue;
         }
         let shape = Shape::new(bins, receiver, sender, lambda);
-        let cost = cost(shape);
-        if best.is_none_or(|(best, _)| cost < best) {
+        if let Some(cost) = cost(shape).filter(|cost| beats(cost, best)) {
             best = Some((cost, shape));
         }
     }
-    best.expect("one bin is always possible").1
+    best.expect("as many bins as items are possible").1
 }
 
 /// Numbers from `most` down to 1, in steps of an eighth.
@@ -72,9 +73,10 @@ mod tests {
     use crate::LAMBDA;
 
     /// Rows of 64 bytes for every slot, masks of 8 bytes for each item of the sender and slot of its bin.
-    fn cost(sender: usize) -> impl Fn(Shape) -> usize {
+    fn cost(sender: usize) -> impl Fn(Shape) -> Option<u128> {
         move |shape| {
-            64 * (shape.receiver_slots() + shape.sender_slots()) + 8 * sender * shape.receiver
+            let rows = 64 * (shape.receiver_slots() + shape.sender_slots());
+            Some((rows + 8 * sender * shape.receiver) as u128)
         }
     }
 

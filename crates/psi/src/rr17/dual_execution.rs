@@ -25,13 +25,10 @@ use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::Channel;
 use vesica_oprf::oos17 as oprf;
-use vesica_params::{
-    LAMBDA,
-    bins::padded::{self, Shape},
-};
+use vesica_params::{KAPPA, LAMBDA, bins::padded::Shape, tag};
 use vesica_primitives::{Block, hash::ShortHash};
 
-use super::{Binned, CHUNK, CITATION, Hashing, first, item, short};
+use super::{Binned, CHUNK, CITATION, Hashing, Work, first, item, short};
 use crate::{
     Adversary, Cost, Digest, Items, Learns, List, Protocol, Result, Sizes, Status,
     coin::{self, COMMITTING_BYTES},
@@ -66,11 +63,17 @@ pub static PROTOCOL: Protocol = Protocol {
 
 const LIST: &str = "rr17/list";
 
-/// The bins that take the fewest bytes.
+/// The bins of a run.
 pub fn shape(sizes: Sizes) -> Shape {
-    padded::cheapest(sizes.receiver, sizes.sender, LAMBDA, |shape| {
-        let cost = cost(sizes, shape);
-        (cost.bytes_to_sender + cost.bytes_to_receiver) as usize
+    super::fastest(sizes, |shape| {
+        let values = values(sizes, shape);
+        // A hash has no more.
+        let bits = tag::bits(values.receiver, values.sender, LAMBDA);
+        (bits <= KAPPA).then(|| Work {
+            cost: cost(sizes, shape),
+            values: values.sender + values.receiver,
+            instances: shape.receiver_slots() + shape.sender_slots(),
+        })
     })
 }
 

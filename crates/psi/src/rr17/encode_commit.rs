@@ -24,14 +24,11 @@ use rand::{CryptoRng, seq::SliceRandom};
 use rayon::prelude::*;
 use vesica_net::Channel;
 use vesica_oprf::oos17 as oprf;
-use vesica_params::{
-    LAMBDA,
-    bins::padded::{self, Shape},
-};
+use vesica_params::bins::padded::Shape;
 use vesica_primitives::{Block, hash::ShortHash};
 use zeroize::Zeroizing;
 
-use super::{Binned, CHUNK, CITATION, Hashing, first, item, short};
+use super::{Binned, CHUNK, CITATION, Hashing, Work, first, item, short};
 use crate::{
     Adversary, Cost, Digest, Items, Learns, List, Protocol, Result, Sizes, Status,
     coin::{self, COMMITTING_BYTES},
@@ -70,11 +67,11 @@ const COMMITMENT_LEN: usize = blake3::OUT_LEN;
 const HINT_LEN: usize = size_of::<u32>();
 const PLACE_LEN: usize = HINT_LEN + size_of::<Block>();
 
-/// The bins that take the fewest bytes.
+/// The bins of a run.
 pub fn shape(sizes: Sizes) -> Shape {
-    padded::cheapest(sizes.receiver, sizes.sender, LAMBDA, |shape| {
-        let cost = cost(sizes, shape);
-        (cost.bytes_to_sender + cost.bytes_to_receiver) as usize
+    super::fastest(sizes, |shape| {
+        let values = sizes.sender * shape.receiver;
+        Some(Work { cost: cost(sizes, shape), values, instances: shape.receiver_slots() })
     })
 }
 

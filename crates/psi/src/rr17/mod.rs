@@ -259,3 +259,85 @@ impl Slots {
         self.of_entry.iter().map(|instance| of_instances[*instance as usize]).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rand::{SeedableRng, rngs::StdRng};
+
+    use super::*;
+    use crate::Set;
+
+    fn random_set(n: usize, rng: &mut StdRng) -> Set {
+        let mut blocks = || (0..n).map(|_| Block::random(rng)).collect();
+        Set::long(blocks(), blocks())
+    }
+
+    fn binned(n: usize, bins: usize, rng: &mut StdRng) -> Binned {
+        let hashing = Hashing::new(bins, Block::random(rng));
+        let set = random_set(n, rng);
+        hashing.bin(&hashing.images(set.items()).unwrap())
+    }
+
+    #[test]
+    fn slots_hold_each_item_in_its_bin_and_dummies_elsewhere() {
+        let rng = &mut StdRng::seed_from_u64(1);
+        let (n, bins, slots) = (1000, 100, 32);
+        let binned = binned(n, bins, rng);
+        let filled = binned.fill(slots, rng).unwrap();
+        assert_eq!(filled.points.len(), bins * slots);
+        assert_eq!(filled.pick(&filled.points), binned.rests);
+        for (bin, bounds) in binned.table.starts().array_windows().enumerate() {
+            let [start, end] = bounds.map(|bound| bound as usize);
+            let instances = &filled.of_entry[start..end];
+            assert!(instances.iter().all(|instance| *instance as usize % bins == bin));
+        }
+        let is_dummy = |point: &&Block| point.0 >> REST_BITS == 1;
+        assert_eq!(filled.points.iter().filter(is_dummy).count(), bins * slots - n);
+        assert!(filled.points.iter().all(|point| point.0 >> POINT_BITS == 0));
+        assert!(binned.rests.iter().all(|rest| rest.0 >> REST_BITS == 0));
+    }
+
+    /// Whatever a bin's load and an item's position, it is in each slot as often as in any other.
+    #[test]
+    fn slots_are_uniform() {
+        let rng = &mut StdRng::seed_from_u64(2);
+        let (n, slots, trials) = (3, 5, 2000);
+        let binned = binned(n, 1, rng);
+        let mut seen = vec![[0usize; 5]; n];
+        for _ in 0..trials {
+            let filled = binned.fill(slots, rng).unwrap();
+            filled
+                .of_entry
+                .iter()
+                .zip(&mut seen)
+                .for_each(|(slot, seen)| seen[*slot as usize] += 1);
+        }
+        // Five standard deviations of a binomial with 2,000 trials and probability 1/5.
+        assert!(seen.iter().flatten().all(|count| count.abs_diff(trials / slots) < 90), "{seen:?}");
+    }
+
+    #[test]
+    fn a_bin_that_is_too_full_is_refused() {
+        let rng = &mut StdRng::seed_from_u64(3);
+        let binned = binned(50, 1, rng);
+        assert!(matches!(binned.fill(49, rng), Err(Error::HashingFailure)));
+        assert!(binned.fill(50, rng).is_ok());
+    }
+
+    /// Both halves of an item, and the seed.
+    #[test]
+    fn images_depend_on_all_of_an_item() {
+        let rng = &mut StdRng::seed_from_u64(4);
+        let image = |seed, head, tail| {
+            let set = Set::long(vec![Block(head)], vec![Block(tail)]);
+            Hashing::new(16, Block(seed)).images(set.items()).unwrap()[0]
+        };
+        let here = image(1, 2, 3);
+        assert!(here.0 >> (REST_BITS + 4) == 0);
+        assert!([image(2, 2, 3), image(1, 3, 3), image(1, 2, 2)].iter().all(|i| *i != here));
+        let set = random_set(9, rng);
+        let twice = set.items().at(&[0, 1, 2, 3, 1]);
+        let refused = Hashing::new(16, Block(1)).images(twice.items());
+        assert!(matches!(refused, Err(Error::DuplicateItem { first: 1, second: 4 })));
+    }
+}

@@ -1,5 +1,7 @@
 //! The parties of RR17, taken apart: each step can be replaced.
 
+#![allow(clippy::unwrap_used)] // Only tests are here.
+
 use std::collections::HashMap;
 
 use rand::{Rng, rngs::StdRng};
@@ -251,6 +253,9 @@ fn pad(seed: Block, value: Block, item: &[u8; 32]) -> (Block, [u8; 4]) {
     (head(digest), digest[16..20].try_into().unwrap())
 }
 
+/// A pad, and the item it is for.
+type Candidate = (Block, [u8; 32]);
+
 /// A receiver of `rr17-ec` that fills its slots with items of the sender, as many as find room.
 pub struct EcReceiver {
     sizes: Sizes,
@@ -287,7 +292,7 @@ impl EcReceiver {
     /// How many commitments open with any candidate at any value of its bin.
     pub fn opens(&self, message: &[u8]) -> usize {
         let places = places(&self.candidates, self.shape.bins, self.seed);
-        let mut tried: HashMap<(usize, [u8; 4]), Vec<(Block, [u8; 32])>> = HashMap::new();
+        let mut tried: HashMap<(usize, [u8; 4]), Vec<Candidate>> = HashMap::new();
         for (item, (bin, _)) in self.candidates.iter().zip(places) {
             for slot in 0..self.shape.receiver {
                 let value = self.values[slot * self.shape.bins + bin];

@@ -10,6 +10,7 @@
 pub mod cm20;
 pub mod hl08;
 pub mod kkrt16;
+pub mod oos17;
 pub mod opprf;
 pub mod prty19;
 pub mod prty20;

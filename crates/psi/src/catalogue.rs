@@ -2,7 +2,7 @@
 
 use crate::{
     Protocol, blind_rsa, cm20, dcw13, dh, hl08, kkrt16, naive, prty19, prty20, pssz15, psz14, rr16,
-    rr22, rs21,
+    rr17, rr22, rs21,
 };
 
 /// Every protocol there is.
@@ -30,6 +30,8 @@ pub static CATALOGUE: &[&Protocol] = &[
     &psz14::NONE,
     &psz14::SIMPLE,
     &rr16::PROTOCOL,
+    &rr17::DUAL_EXECUTION,
+    &rr17::ENCODE_COMMIT,
     &rr22::FAST,
     &rr22::LOW,
     &rr22::MALICIOUS,

@@ -2,7 +2,11 @@
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Deviation, Result};
+use vesica_params::Adversary;
 use vesica_primitives::Block;
+
+/// Against whom a toss of [`toss_first`] and [`toss_second`] holds.
+pub(crate) const ADVERSARY: Adversary = Adversary::Malicious;
 
 /// The check by which [`toss_second`] refuses the other party's share.
 pub(crate) const CHECK: &str = "opening of the seed share";

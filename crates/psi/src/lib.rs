@@ -28,6 +28,7 @@ pub mod pssz15;
 pub mod psz14;
 pub mod reveal;
 pub mod rr16;
+pub mod rr17;
 pub mod rr22;
 pub mod rs21;
 mod session;

@@ -27,6 +27,8 @@ psi_conformance!(psz14_gbf_liang, &vesica_psi::psz14::gbf::LIANG, Budget::Symmet
 psi_conformance!(psz14_none, &vesica_psi::psz14::NONE, Budget::BigIntegers);
 psi_conformance!(psz14_simple, &vesica_psi::psz14::SIMPLE, Budget::GroupOperations);
 psi_conformance!(rr16, &vesica_psi::rr16::PROTOCOL, Budget::GroupOperations);
+psi_conformance!(rr17_de, &vesica_psi::rr17::DUAL_EXECUTION, Budget::Symmetric);
+psi_conformance!(rr17_ec, &vesica_psi::rr17::ENCODE_COMMIT, Budget::Symmetric);
 psi_conformance!(rr22, &vesica_psi::rr22::FAST, Budget::Symmetric);
 psi_conformance!(rr22_low, &vesica_psi::rr22::LOW, Budget::Symmetric);
 psi_conformance!(rr22_malicious, &vesica_psi::rr22::MALICIOUS, Budget::Symmetric);
@@ -61,6 +63,8 @@ fn no_protocol_is_left_out() {
         "psz14-none",
         "psz14-simple",
         "rr16",
+        "rr17-de",
+        "rr17-ec",
         "rr22",
         "rr22-low",
         "rr22-malicious",
@@ -131,6 +135,18 @@ fn pssz15_large() {
 #[ignore = "a million items a side take minutes"]
 fn psz14_large() {
     large(&vesica_psi::psz14::CUCKOO);
+}
+
+#[test]
+#[ignore = "a million items a side take minutes"]
+fn rr17_de_large() {
+    large(&vesica_psi::rr17::DUAL_EXECUTION);
+}
+
+#[test]
+#[ignore = "a million items a side take minutes"]
+fn rr17_ec_large() {
+    large(&vesica_psi::rr17::ENCODE_COMMIT);
 }
 
 #[test]

@@ -89,6 +89,8 @@ deviating!(psz14, &vesica_psi::psz14::CUCKOO);
 deviating!(psz14_gbf, &vesica_psi::psz14::gbf::PUBLISHED);
 deviating!(psz14_simple, &vesica_psi::psz14::SIMPLE);
 deviating!(rr16, &vesica_psi::rr16::PROTOCOL);
+deviating!(rr17_de, &vesica_psi::rr17::DUAL_EXECUTION);
+deviating!(rr17_ec, &vesica_psi::rr17::ENCODE_COMMIT);
 deviating!(rr22, &vesica_psi::rr22::FAST);
 deviating!(rr22_low, &vesica_psi::rr22::LOW);
 deviating!(rr22_malicious, &vesica_psi::rr22::MALICIOUS);

@@ -142,24 +142,58 @@ impl<C: Code> RowKeys<C> {
         bytemuck::cast_slice(&self.rows)
     }
 
+    /// The codewords of words, for [`RowKeys::evaluate_encoded`].
+    ///
+    /// # Panics
+    /// Where a word has too many bits.
+    pub fn encode(&self, words: &[Block]) -> Vec<C::Row> {
+        let mut codewords = vec![C::Row::zeroed(); words.len()];
+        let tasks = codewords.par_chunks_mut(BATCH).zip(words.par_chunks(BATCH));
+        tasks.for_each(|(codewords, words)| self.function.code.encode(words, codewords));
+        codewords
+    }
+
+    /// As [`Keys::evaluate`], at words whose codewords are known: where a word is used for many OTs, it need
+    /// not be encoded for each.
+    ///
+    /// # Panics
+    /// Where `keys` has not as many places as there are points.
+    pub fn evaluate_encoded(
+        &self,
+        starts: impl Fn(usize) -> usize + Sync,
+        codeword: impl Fn(usize) -> C::Row + Sync,
+        keys: &mut [Block],
+    ) {
+        self.evaluate_tasks(starts, keys, |first, codewords| {
+            codewords.iter_mut().zip(first..).for_each(|(at, point)| *at = codeword(point));
+        });
+    }
+
+    /// Computes keys at points whose codewords, from a point on, `encode` gives.
+    fn evaluate_tasks(
+        &self,
+        starts: impl Fn(usize) -> usize + Sync,
+        keys: &mut [Block],
+        encode: impl Fn(usize, &mut [C::Row]) + Sync,
+    ) {
+        let tasks = split(self.len(), &starts, keys);
+        tasks.into_par_iter().for_each(|task| self.evaluate_task(task, &starts, &encode));
+    }
+
     fn evaluate_task(
         &self,
         task: Task<'_>,
         starts: &impl Fn(usize) -> usize,
-        word: &impl Fn(usize) -> Block,
+        encode: &impl Fn(usize, &mut [C::Row]),
     ) {
         let Function { code, delta, hash } = &*self.function;
-        let mut words = [Block::ZERO; BATCH];
         let mut codewords = [C::Row::zeroed(); BATCH];
         let mut rows = [[Block::ZERO; ROW_BLOCKS]; BATCH];
         let mut numbers = [0; BATCH];
         let Task { mut ot, mut point, keys } = task;
         for keys in keys.chunks_mut(BATCH) {
             let batch = ..keys.len();
-            for (word_at, point) in words[batch].iter_mut().zip(point..) {
-                *word_at = word(point);
-            }
-            code.encode(&words[batch], &mut codewords[batch]);
+            encode(point, &mut codewords[batch]);
             for ((row, number), codeword) in
                 rows.iter_mut().zip(&mut numbers).zip(&codewords[batch])
             {
@@ -186,8 +220,12 @@ impl<C: Code> Keys for RowKeys<C> {
         word: impl Fn(usize) -> Block + Sync,
         keys: &mut [Block],
     ) {
-        let tasks = split(self.len(), &starts, keys);
-        tasks.into_par_iter().for_each(|task| self.evaluate_task(task, &starts, &word));
+        self.evaluate_tasks(starts, keys, |first, codewords| {
+            let mut words = [Block::ZERO; BATCH];
+            let words = &mut words[..codewords.len()];
+            words.iter_mut().zip(first..).for_each(|(at, point)| *at = word(point));
+            self.function.code.encode(words, codewords);
+        });
     }
 }
 

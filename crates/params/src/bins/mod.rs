@@ -5,6 +5,7 @@
 
 pub mod balanced;
 pub mod cuckoo;
+pub mod padded;
 pub mod phasing;
 pub mod simple;
 pub mod two_choice;

@@ -54,7 +54,7 @@ pub static PROTOCOL: Protocol = Protocol {
     title: "garbled Bloom filter from OTs with cut and choose",
     citation: "Rindal, Rosulek (EUROCRYPT 2017)",
     status: Status::Sound,
-    adversary: Adversary::weakest(&[cut_and_choose::ADVERSARY, Adversary::Malicious]),
+    adversary: Adversary::weakest(&[cut_and_choose::ADVERSARY, coin::ADVERSARY]),
     learns: Learns::EXTRACTED,
     digest: Digest::Long,
     filters: false,

@@ -25,7 +25,7 @@ use super::{
     DuplicatePoint,
     domain::{Domains, MAX_LOG},
     field::invert_all,
-    product::reciprocal,
+    product::{reciprocal, values_on_domain},
     quadratic::derivative,
 };
 
@@ -72,10 +72,9 @@ impl<F: Domains> Tree<F> {
         inverse.reverse();
         let mut quotient = vec![F::ZERO];
         quotient.append(&mut inverse);
-        quotient.resize(2 * size, F::ZERO);
-        F::to_values(&mut quotient);
         let nodal = root.split_off(size - points.len());
-        Self { points: points.to_vec(), levels, reciprocal: quotient, nodal }
+        let reciprocal = values_on_domain(&quotient, log + 1);
+        Self { points: points.to_vec(), levels, reciprocal, nodal }
     }
 
     /// The values of a polynomial at the points.
@@ -108,12 +107,10 @@ impl<F: Domains> Tree<F> {
     /// As [`Tree::evaluate`] for at most as many coefficients as leaves.
     fn evaluate_part(&self, polynomial: &[F]) -> Vec<F> {
         let log = self.levels.len();
-        let mut values = polynomial.to_vec();
-        values.resize(2 * self.size(), F::ZERO);
-        F::to_values(&mut values);
-        F::multiply_each(&mut values, &self.reciprocal);
-        let mut fractions = values.split_off(self.size());
-        quotients(&values, &mut fractions, log);
+        let mut low = values_on_domain(polynomial, log + 1);
+        F::multiply_each(&mut low, &self.reciprocal);
+        let mut fractions = low.split_off(self.size());
+        quotients(&low, &mut fractions, log);
         for (k, siblings) in self.levels.iter().enumerate().rev() {
             fractions = self.children(&fractions, siblings, k);
         }
@@ -158,14 +155,14 @@ impl<F: Domains> Tree<F> {
         F::to_coset(&mut high, k);
         F::multiply_each(&mut low, &siblings.low);
         F::multiply_each(&mut high, &siblings.high);
-        let mut parents = Vec::with_capacity(low.len().next_multiple_of(2 * size) );
+        let mut parents = Vec::with_capacity(low.len().next_multiple_of(2 * size));
         for (low, high) in low.chunks(2 * size).zip(high.chunks(2 * size)) {
             for children in [low, high] {
-                let start = parents.len();
-                let (left, right) = children.split_at(size);
-                parents.extend_from_slice(left);
                 // Of a sibling that is no one's, the sum is 0.
-                F::add_each(&mut parents[start..], right);
+                let (left, right) = children.split_at(size);
+                let start = parents.len();
+                parents.extend_from_slice(left);
+                F::add_each(&mut parents[start..][..right.len()], right);
             }
         }
         parents

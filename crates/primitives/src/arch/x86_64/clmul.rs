@@ -165,6 +165,11 @@ pub unsafe fn additive128_wide(
 #[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
 #[inline]
 fn split_wide(low: &mut [Block], high: &mut [Block], twiddle: Block) {
+    if twiddle == Block::ZERO {
+        // The first block of each layer.
+        high.iter_mut().zip(low).for_each(|(high, low)| *high ^= *low);
+        return;
+    }
     let (low_pairs, low_rest) = low.as_chunks_mut::<2>();
     let (high_pairs, high_rest) = high.as_chunks_mut::<2>();
     let twiddles = Factor::new(twiddle);
@@ -182,6 +187,11 @@ fn split_wide(low: &mut [Block], high: &mut [Block], twiddle: Block) {
 #[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
 #[inline]
 fn join_wide(low: &mut [Block], high: &mut [Block], twiddle: Block) {
+    if twiddle == Block::ZERO {
+        // The first block of each layer.
+        high.iter_mut().zip(low).for_each(|(high, low)| *high ^= *low);
+        return;
+    }
     let (low_pairs, low_rest) = low.as_chunks_mut::<2>();
     let (high_pairs, high_rest) = high.as_chunks_mut::<2>();
     let twiddles = Factor::new(twiddle);

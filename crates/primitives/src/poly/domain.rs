@@ -353,7 +353,7 @@ mod tests {
                 for direction in [Direction::Forward, Direction::Backward] {
                     let wide = cantor::twiddles(128, |i| Block(1 << i), |x| x);
                     let narrow = cantor::twiddles(64, |i| Gf64(1 << i), |x| x.0);
-                    let values = random::<Block>(3 << log);
+                    let values = random::<Block>(5 << log);
                     let halves: Vec<u64> = values.iter().map(|value| value.low()).collect();
                     let results = Backend::available().into_iter().map(|backend| {
                         let (mut values, mut halves) = (values.clone(), halves.clone());

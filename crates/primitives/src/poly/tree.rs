@@ -241,7 +241,10 @@ fn quotients<F: Domains>(low: &[F], high: &mut [F], k: usize) {
     // On V_k, f = q s_k + r is r; on the coset, it is q times a constant + r.
     F::from_coset(high, k);
     for (high, low) in high.iter_mut().zip(low) {
-        *high = high.subtract(*low).multiply(F::ON_COSET_INVERSE);
+        *high = high.subtract(*low);
+    }
+    if F::ON_COSET_INVERSE != F::ONE {
+        high.iter_mut().for_each(|x| *x = x.multiply(F::ON_COSET_INVERSE));
     }
 }
 

@@ -6,8 +6,9 @@
 
 use std::arch::x86_64::{
     __m256i, _mm256_add_epi64, _mm256_clmulepi64_epi128, _mm256_loadu_si256,
-    _mm256_permute2x128_si256, _mm256_set1_epi64x, _mm256_shuffle_epi8, _mm256_slli_epi64, _mm256_srli_epi64, _mm256_storeu_si256,
-    _mm256_unpackhi_epi64, _mm256_unpacklo_epi64, _mm256_xor_si256,
+    _mm256_permute2x128_si256, _mm256_set1_epi64x, _mm256_shuffle_epi8, _mm256_slli_epi64,
+    _mm256_srli_epi64, _mm256_storeu_si256, _mm256_unpackhi_epi64, _mm256_unpacklo_epi64,
+    _mm256_xor_si256,
 };
 
 use super::{
@@ -122,14 +123,16 @@ pub unsafe fn additive_wide(
             match direction {
                 Direction::Forward => {
                     for depth in outer {
-                        twiddles.blocks(node, depth, coset, step, |low, high, t| split(low, high, t));
+                        twiddles
+                            .blocks(node, depth, coset, step, |low, high, t| split(low, high, t));
                     }
                     inner.split(twiddles, node);
                 }
                 Direction::Backward => {
                     inner.join(twiddles, node);
                     for depth in outer.rev() {
-                        twiddles.blocks(node, depth, coset, step, |low, high, t| join(low, high, t));
+                        twiddles
+                            .blocks(node, depth, coset, step, |low, high, t| join(low, high, t));
                     }
                 }
             }

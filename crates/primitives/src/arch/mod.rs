@@ -95,7 +95,7 @@ impl Backend {
             Kind::Portable => portable::gf::multiply64(portable::clmul::multiply, a, b),
             // SAFETY: a backend of these kinds exists only where PCLMULQDQ was found.
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 | Kind::Vaes => unsafe { x86_64::clmul::multiply64(a, b) },
+            Kind::Avx2 | Kind::Vaes => unsafe { x86_64::gf64::multiply64(a, b) },
         }
     }
 
@@ -144,9 +144,12 @@ impl Backend {
                     *sum ^= portable::gf::multiply64(portable::clmul::multiply, *x, factor);
                 }
             }
-            // SAFETY: a backend of these kinds exists only where PCLMULQDQ was found.
+            // SAFETY: a backend of this kind exists only where PCLMULQDQ was found.
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 | Kind::Vaes => unsafe { x86_64::clmul::add_products_gf64(sums, x, factor) },
+            Kind::Avx2 => unsafe { x86_64::gf64::add_products(sums, x, factor) },
+            // SAFETY: a backend of this kind exists only where VPCLMULQDQ and AVX2 were found.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Vaes => unsafe { x86_64::gf64::add_products_wide(sums, x, factor) },
         }
     }
 
@@ -171,9 +174,12 @@ impl Backend {
             Kind::Portable => {
                 portable::gf::multiply_each64(portable::clmul::multiply, values, factors);
             }
-            // SAFETY: a backend of these kinds exists only where PCLMULQDQ was found.
+            // SAFETY: a backend of this kind exists only where PCLMULQDQ was found.
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 | Kind::Vaes => unsafe { x86_64::clmul::multiply_each64(values, factors) },
+            Kind::Avx2 => unsafe { x86_64::gf64::multiply_each(values, factors) },
+            // SAFETY: a backend of this kind exists only where VPCLMULQDQ and AVX2 were found.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Vaes => unsafe { x86_64::gf64::multiply_each_wide(values, factors) },
         }
     }
 
@@ -221,10 +227,15 @@ impl Backend {
                 let multiply = |a, b| portable::gf::multiply64(portable::clmul::multiply, a, b);
                 transform::additive_by(multiply, twiddles, values, log, coset, direction);
             }
-            // SAFETY: a backend of these kinds exists only where PCLMULQDQ was found.
+            // SAFETY: a backend of this kind exists only where PCLMULQDQ was found.
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 | Kind::Vaes => unsafe {
-                x86_64::clmul::additive64(twiddles, values, log, coset, direction);
+            Kind::Avx2 => unsafe {
+                x86_64::gf64::additive(twiddles, values, log, coset, direction);
+            },
+            // SAFETY: a backend of this kind exists only where VPCLMULQDQ and AVX2 were found.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Vaes => unsafe {
+                x86_64::gf64::additive_wide(twiddles, values, log, coset, direction);
             },
         }
     }

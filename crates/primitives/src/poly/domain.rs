@@ -30,6 +30,10 @@ use crate::{
 /// The logarithm of the size of the largest domain.
 pub const MAX_LOG: usize = LAYERS;
 
+/// Values that go through two transforms before the next ones do, unless a node has more: they stay in the
+/// first-level cache.
+const NEAR: usize = 1 << 10;
+
 /// A field with domains. Slices that hold several nodes hold 2^k values for each, one after the
 /// other.
 pub trait Domains: Field {
@@ -78,13 +82,17 @@ impl Domains for Block {
     }
 
     fn to_coset(values: &mut [Self], k: usize) {
-        additive128(values, k, false, Direction::Backward);
-        additive128(values, k, true, Direction::Forward);
+        for values in values.chunks_mut(NEAR.max(1 << k)) {
+            additive128(values, k, false, Direction::Backward);
+            additive128(values, k, true, Direction::Forward);
+        }
     }
 
     fn from_coset(values: &mut [Self], k: usize) {
-        additive128(values, k, true, Direction::Backward);
-        additive128(values, k, false, Direction::Forward);
+        for values in values.chunks_mut(NEAR.max(1 << k)) {
+            additive128(values, k, true, Direction::Backward);
+            additive128(values, k, false, Direction::Forward);
+        }
     }
 }
 
@@ -109,13 +117,17 @@ impl Domains for Gf64 {
     }
 
     fn to_coset(values: &mut [Self], k: usize) {
-        additive64(values, k, false, Direction::Backward);
-        additive64(values, k, true, Direction::Forward);
+        for values in values.chunks_mut(NEAR.max(1 << k)) {
+            additive64(values, k, false, Direction::Backward);
+            additive64(values, k, true, Direction::Forward);
+        }
     }
 
     fn from_coset(values: &mut [Self], k: usize) {
-        additive64(values, k, true, Direction::Backward);
-        additive64(values, k, false, Direction::Forward);
+        for values in values.chunks_mut(NEAR.max(1 << k)) {
+            additive64(values, k, true, Direction::Backward);
+            additive64(values, k, false, Direction::Forward);
+        }
     }
 }
 
@@ -341,7 +353,7 @@ mod tests {
                 for direction in [Direction::Forward, Direction::Backward] {
                     let wide = cantor::twiddles(128, |i| Block(1 << i), |x| x);
                     let narrow = cantor::twiddles(64, |i| Gf64(1 << i), |x| x.0);
-                    let values = random::<Block>(3 << log);
+                    let values = random::<Block>(5 << log);
                     let halves: Vec<u64> = values.iter().map(|value| value.low()).collect();
                     let results = Backend::available().into_iter().map(|backend| {
                         let (mut values, mut halves) = (values.clone(), halves.clone());

@@ -21,17 +21,28 @@ pub fn multiply<F: Domains>(a: &[F], b: &[F]) -> Vec<F> {
         }
         return product;
     }
-    let on_domain = |polynomial: &[F]| {
-        let mut values = polynomial.to_vec();
-        values.resize(len.next_power_of_two(), F::ZERO);
-        F::to_values(&mut values);
-        values
-    };
-    let mut product = on_domain(a);
-    F::multiply_each(&mut product, &on_domain(b));
+    let log = len.next_power_of_two().ilog2() as usize;
+    let mut product = values_on_domain(a, log);
+    F::multiply_each(&mut product, &values_on_domain(b, log));
     F::to_coefficients(&mut product);
     product.truncate(len);
     product
+}
+
+/// The values on V_log of a polynomial with at most so many coefficients.
+pub fn values_on_domain<F: Domains>(polynomial: &[F], log: usize) -> Vec<F> {
+    // To a domain that just holds it, and on from a domain to its coset: only the first step has to do
+    // with powers of x, and it takes the most time.
+    let mut values = Vec::with_capacity(1 << log);
+    values.extend_from_slice(polynomial);
+    values.resize(polynomial.len().next_power_of_two(), F::ZERO);
+    F::to_values(&mut values);
+    while values.len() < 1 << log {
+        let (k, on_domain) = (values.len().ilog2() as usize, values.len());
+        values.extend_from_within(..);
+        F::to_coset(&mut values[on_domain..], k);
+    }
+    values
 }
 
 /// The first `len` coefficients of the power series 1 / `series`, whose first is not 0.

@@ -25,7 +25,7 @@ use super::{
     DuplicatePoint,
     domain::{Domains, MAX_LOG},
     field::invert_all,
-    product::reciprocal,
+    product::{reciprocal, values_on_domain},
     quadratic::derivative,
 };
 
@@ -33,8 +33,8 @@ use super::{
 /// elements.
 pub struct Tree<F> {
     points: Vec<F>,
-    /// For each k below the root's, each node's 2^(k+1) values.
-    levels: Vec<Vec<F>>,
+    /// For each k below the root's, the sibling of each node.
+    levels: Vec<Level<F>>,
     /// The values of ⌊s_(k+1) / M⌋ on V_(k+1), for M at the root over 2^k points; its constant term,
     /// which makes no difference, is left out.
     reciprocal: Vec<F>,
@@ -51,19 +51,18 @@ impl<F: Domains> Tree<F> {
         let log = points.len().next_power_of_two().ilog2() as usize;
         assert!(!points.is_empty() && log < MAX_LOG, "1 to 2^{} points", MAX_LOG - 1);
         let x = identity::<F>(1);
-        let mut nodes: Vec<F> = points
-            .iter()
-            .flat_map(|point| [x[0].subtract(*point), x[1].subtract(*point)])
-            .collect();
+        let mut nodes = Level {
+            low: points.iter().map(|point| x[0].subtract(*point)).collect(),
+            high: points.iter().map(|point| x[1].subtract(*point)).collect(),
+        };
         let mut levels = Vec::with_capacity(log);
         for k in 0..log {
-            if nodes.len() >> (k + 1) & 1 == 1 {
-                nodes.extend(power_of_x::<F>(k));
-            }
-            let parents = parents(&nodes, k);
+            nodes.complete(k);
+            let parents = nodes.parents(k);
+            nodes.exchange_siblings(k);
             levels.push(std::mem::replace(&mut nodes, parents));
         }
-        let mut root = nodes;
+        let mut root = [nodes.low, nodes.high].concat();
         F::to_coefficients(&mut root);
         let size = 1 << log;
         root.truncate(size + 1);
@@ -73,10 +72,9 @@ impl<F: Domains> Tree<F> {
         inverse.reverse();
         let mut quotient = vec![F::ZERO];
         quotient.append(&mut inverse);
-        quotient.resize(2 * size, F::ZERO);
-        F::to_values(&mut quotient);
         let nodal = root.split_off(size - points.len());
-        Self { points: points.to_vec(), levels, reciprocal: quotient, nodal }
+        let reciprocal = values_on_domain(&quotient, log + 1);
+        Self { points: points.to_vec(), levels, reciprocal, nodal }
     }
 
     /// The values of a polynomial at the points.
@@ -109,34 +107,32 @@ impl<F: Domains> Tree<F> {
     /// As [`Tree::evaluate`] for at most as many coefficients as leaves.
     fn evaluate_part(&self, polynomial: &[F]) -> Vec<F> {
         let log = self.levels.len();
-        let mut values = polynomial.to_vec();
-        values.resize(2 * self.size(), F::ZERO);
-        F::to_values(&mut values);
-        F::multiply_each(&mut values, &self.reciprocal);
-        let mut fractions = values.split_off(self.size());
-        quotients(&values, &mut fractions, log);
-        for (k, nodes) in self.levels.iter().enumerate().rev() {
-            fractions = self.children(&fractions, nodes, k);
+        let mut low = values_on_domain(polynomial, log + 1);
+        F::multiply_each(&mut low, &self.reciprocal);
+        let mut fractions = low.split_off(self.size());
+        quotients(&low, &mut fractions, log);
+        for (k, siblings) in self.levels.iter().enumerate().rev() {
+            fractions = self.children(&fractions, siblings, k);
         }
         fractions
     }
 
     /// From the fractions of nodes over 2^(k+1) points to those of their children.
-    fn children(&self, fractions: &[F], nodes: &[F], k: usize) -> Vec<F> {
+    fn children(&self, fractions: &[F], siblings: &Level<F>, k: usize) -> Vec<F> {
         let size = 1 << k;
+        // Without the sibling that is no one's.
         let count = self.points.len().div_ceil(size);
-        let mut low = Vec::with_capacity(count * size);
-        let mut high = Vec::with_capacity(count * size);
-        let mut product = Vec::with_capacity(2 * size);
-        for child in 0..count {
-            let fraction = &fractions[child / 2 * 2 * size..][..2 * size];
-            let sibling = &nodes[(child ^ 1) * 2 * size..][..2 * size];
-            product.clear();
-            product.extend_from_slice(fraction);
-            F::multiply_each(&mut product, sibling);
-            low.extend_from_slice(&product[..size]);
-            high.extend_from_slice(&product[size..]);
+        let [mut low, mut high] = [(); 2].map(|()| Vec::with_capacity(fractions.len()));
+        for fraction in fractions.chunks_exact(2 * size) {
+            for _ in 0..2 {
+                low.extend_from_slice(&fraction[..size]);
+                high.extend_from_slice(&fraction[size..]);
+            }
         }
+        low.truncate(count * size);
+        high.truncate(count * size);
+        F::multiply_each(&mut low, &siblings.low);
+        F::multiply_each(&mut high, &siblings.high);
         quotients(&low, &mut high, k);
         high
     }
@@ -144,8 +140,8 @@ impl<F: Domains> Tree<F> {
     /// The coefficients of Σ c_i Π_(j≠i) (x − x_j), for the `c` at the points.
     fn combine(&self, c: &[F]) -> Vec<F> {
         let mut sums = c.to_vec();
-        for (k, nodes) in self.levels.iter().enumerate() {
-            sums = self.parents_sums(sums, nodes, k);
+        for (k, siblings) in self.levels.iter().enumerate() {
+            sums = Self::parents_sums(sums, siblings, k);
         }
         F::to_coefficients(&mut sums);
         // The points at 0 have multiplied it by as many x.
@@ -153,26 +149,72 @@ impl<F: Domains> Tree<F> {
     }
 
     /// From sums of nodes over 2^k points to those of their parents.
-    fn parents_sums(&self, sums: Vec<F>, nodes: &[F], k: usize) -> Vec<F> {
+    fn parents_sums(mut low: Vec<F>, siblings: &Level<F>, k: usize) -> Vec<F> {
         let size = 1 << k;
-        let mut on_coset = sums.clone();
-        F::to_coset(&mut on_coset, k);
-        let mut parents = Vec::with_capacity(sums.len().next_multiple_of(2 * size));
-        let mut product = Vec::with_capacity(2 * size);
-        let both = sums.chunks_exact(size).zip(on_coset.chunks_exact(size));
-        for (child, (low, high)) in both.enumerate() {
-            let sibling = &nodes[(child ^ 1) * 2 * size..][..2 * size];
-            product.clear();
-            product.extend_from_slice(low);
-            product.extend_from_slice(high);
-            F::multiply_each(&mut product, sibling);
-            if child % 2 == 0 {
-                parents.extend_from_slice(&product);
-            } else {
-                F::add_each(&mut parents[child / 2 * 2 * size..], &product);
+        let mut high = low.clone();
+        F::to_coset(&mut high, k);
+        F::multiply_each(&mut low, &siblings.low);
+        F::multiply_each(&mut high, &siblings.high);
+        let mut parents = Vec::with_capacity(low.len().next_multiple_of(2 * size));
+        for (low, high) in low.chunks(2 * size).zip(high.chunks(2 * size)) {
+            for children in [low, high] {
+                // Of a sibling that is no one's, the sum is 0.
+                let (left, right) = children.split_at(size);
+                let start = parents.len();
+                parents.extend_from_slice(left);
+                F::add_each(&mut parents[start..][..right.len()], right);
             }
         }
         parents
+    }
+}
+
+/// Nodes over 2^k points each, by their values on V_(k+1).
+struct Level<F> {
+    /// On V_k, node after node.
+    low: Vec<F>,
+    /// On the coset of V_k.
+    high: Vec<F>,
+}
+
+impl<F: Domains> Level<F> {
+    /// Gives the last node a sibling, over points 0, where it has none.
+    fn complete(&mut self, k: usize) {
+        if self.low.len() >> k & 1 == 1 {
+            let power = power_of_x::<F>(k);
+            let (low, high) = power.split_at(1 << k);
+            self.low.extend_from_slice(low);
+            self.high.extend_from_slice(high);
+        }
+    }
+
+    /// The parents of complete nodes.
+    fn parents(&self, k: usize) -> Self {
+        let size = 1 << k;
+        let [mut low, mut right] = [(); 2].map(|()| Vec::with_capacity(self.low.len()));
+        let pairs = self.low.chunks_exact(2 * size).zip(self.high.chunks_exact(2 * size));
+        for (on_domain, on_coset) in pairs {
+            for children in [on_domain, on_coset] {
+                low.extend_from_slice(&children[..size]);
+                right.extend_from_slice(&children[size..]);
+            }
+        }
+        F::multiply_each(&mut low, &right);
+        let mut high = low.clone();
+        F::to_coset(&mut high, k + 1);
+        high.iter_mut().for_each(|x| *x = x.add(F::ON_COSET));
+        Self { low, high }
+    }
+
+    /// Puts the sibling in the place of each node.
+    fn exchange_siblings(&mut self, k: usize) {
+        let size = 1 << k;
+        for values in [&mut self.low, &mut self.high] {
+            for pair in values.chunks_exact_mut(2 * size) {
+                let (left, right) = pair.split_at_mut(size);
+                left.swap_with_slice(right);
+            }
+        }
     }
 }
 
@@ -193,33 +235,16 @@ fn power_of_x<F: Domains>(k: usize) -> Vec<F> {
     values
 }
 
-/// From nodes over 2^k points to their parents.
-fn parents<F: Domains>(nodes: &[F], k: usize) -> Vec<F> {
-    let size = 2 << k;
-    let mut products = Vec::with_capacity(nodes.len() / 2);
-    for pair in nodes.chunks_exact(2 * size) {
-        let (left, right) = pair.split_at(size);
-        let start = products.len();
-        products.extend_from_slice(left);
-        F::multiply_each(&mut products[start..], right);
-    }
-    let mut on_coset = products.clone();
-    F::to_coset(&mut on_coset, k + 1);
-    let mut parents = Vec::with_capacity(nodes.len());
-    for (low, high) in products.chunks_exact(size).zip(on_coset.chunks_exact(size)) {
-        parents.extend_from_slice(low);
-        parents.extend(high.iter().map(|x| x.add(F::ON_COSET)));
-    }
-    parents
-}
-
 /// For polynomials of degree below 2^(k+1), with `low` their values on V_k: turns their values on the
 /// coset into the values on V_k of the quotients by s_k.
 fn quotients<F: Domains>(low: &[F], high: &mut [F], k: usize) {
     // On V_k, f = q s_k + r is r; on the coset, it is q times a constant + r.
     F::from_coset(high, k);
     for (high, low) in high.iter_mut().zip(low) {
-        *high = high.subtract(*low).multiply(F::ON_COSET_INVERSE);
+        *high = high.subtract(*low);
+    }
+    if F::ON_COSET_INVERSE != F::ONE {
+        high.iter_mut().for_each(|x| *x = x.multiply(F::ON_COSET_INVERSE));
     }
 }
 

@@ -26,7 +26,7 @@ pub struct Twiddles<T> {
 impl<T: Copy> Twiddles<T> {
     /// For each block of a layer with 2^`depth` of them, its halves and its twiddle.
     #[inline(always)]
-    fn blocks(
+    pub fn blocks(
         &self,
         node: &mut [T],
         depth: usize,

@@ -14,15 +14,6 @@ use super::super::portable::{
 };
 use crate::Block;
 
-/// As [`gf::multiply64`].
-///
-/// # Safety
-/// The processor must have PCLMULQDQ.
-#[target_feature(enable = "pclmulqdq,sse2")]
-pub unsafe fn multiply64(a: u64, b: u64) -> u64 {
-    gf::multiply64(|a, b| clmul(a, b), a, b)
-}
-
 /// As [`gf::multiply128`].
 ///
 /// # Safety
@@ -98,17 +89,6 @@ pub unsafe fn add_products128_wide(sums: &mut [Block], x: &[Block], factor: Bloc
     gf::add_products128(|a, b| clmul(a, b), rest, rest_x, factor);
 }
 
-/// As [`gf::multiply64`] for each element of `x`, added to `sums`.
-///
-/// # Safety
-/// The processor must have PCLMULQDQ.
-#[target_feature(enable = "pclmulqdq,sse2")]
-pub unsafe fn add_products_gf64(sums: &mut [u64], x: &[u64], factor: u64) {
-    for (sum, x) in sums.iter_mut().zip(x) {
-        *sum ^= gf::multiply64(|a, b| clmul(a, b), *x, factor);
-    }
-}
-
 /// As [`gf::multiply_each128`].
 ///
 /// # Safety
@@ -147,15 +127,6 @@ pub unsafe fn multiply_each128_wide(values: &mut [Block], factors: &[Block]) {
     gf::multiply_each128(|a, b| clmul(a, b), rest, rest_factors);
 }
 
-/// As [`gf::multiply_each64`].
-///
-/// # Safety
-/// The processor must have PCLMULQDQ.
-#[target_feature(enable = "pclmulqdq,sse2")]
-pub unsafe fn multiply_each64(values: &mut [u64], factors: &[u64]) {
-    gf::multiply_each64(|a, b| clmul(a, b), values, factors);
-}
-
 /// As [`transform::additive_by`].
 ///
 /// # Safety
@@ -190,26 +161,15 @@ pub unsafe fn additive128_wide(
     transform::additive(split, join, twiddles, values, log, coset, direction);
 }
 
-/// As [`transform::additive_by`].
-///
-/// # Safety
-/// The processor must have PCLMULQDQ.
-#[target_feature(enable = "pclmulqdq,sse2")]
-pub unsafe fn additive64(
-    twiddles: &Twiddles<u64>,
-    values: &mut [u64],
-    log: usize,
-    coset: bool,
-    direction: Direction,
-) {
-    let multiply = |a, b| gf::multiply64(|a, b| clmul(a, b), a, b);
-    transform::additive_by(multiply, twiddles, values, log, coset, direction);
-}
-
 /// As [`transform::split`]. Inlined into functions that have the instructions.
 #[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
 #[inline]
 fn split_wide(low: &mut [Block], high: &mut [Block], twiddle: Block) {
+    if twiddle == Block::ZERO {
+        // The first block of each layer.
+        high.iter_mut().zip(low).for_each(|(high, low)| *high ^= *low);
+        return;
+    }
     let (low_pairs, low_rest) = low.as_chunks_mut::<2>();
     let (high_pairs, high_rest) = high.as_chunks_mut::<2>();
     let twiddles = Factor::new(twiddle);
@@ -227,6 +187,11 @@ fn split_wide(low: &mut [Block], high: &mut [Block], twiddle: Block) {
 #[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
 #[inline]
 fn join_wide(low: &mut [Block], high: &mut [Block], twiddle: Block) {
+    if twiddle == Block::ZERO {
+        // The first block of each layer.
+        high.iter_mut().zip(low).for_each(|(high, low)| *high ^= *low);
+        return;
+    }
     let (low_pairs, low_rest) = low.as_chunks_mut::<2>();
     let (high_pairs, high_rest) = high.as_chunks_mut::<2>();
     let twiddles = Factor::new(twiddle);
@@ -301,7 +266,7 @@ fn fold(sums: __m256i) -> u128 {
 
 #[target_feature(enable = "pclmulqdq,sse2")]
 #[inline]
-fn clmul(a: u64, b: u64) -> u128 {
+pub fn clmul(a: u64, b: u64) -> u128 {
     let product: __m128i =
         _mm_clmulepi64_si128::<0>(_mm_cvtsi64_si128(a as i64), _mm_cvtsi64_si128(b as i64));
     bytemuck::cast(product)

@@ -47,14 +47,18 @@ fn oracle(mine: &[String], theirs: &[String]) -> String {
 
 #[test]
 fn every_protocol_finds_the_plain_intersection_for_whoever_may_learn_it() {
-    let (a, b) = (names(0, 3001), names(2000, 4203));
-    let expected = [oracle(&a, &b), oracle(&b, &a)];
-    assert!(expected.iter().all(|text| text.lines().count() > 500));
+    let many = (names(0, 3001), names(2000, 4203));
+    // An operation on integers of thousands of bits takes milliseconds.
+    let few = (names(0, 41), names(20, 51));
     for protocol in protocols() {
+        let slow = ["blind-rsa", "dh-ffc", "hl08-ffc"].contains(&protocol.as_str());
+        let (a, b) = if slow { &few } else { &many };
+        let expected = [oracle(a, b), oracle(b, a)];
+        assert!(expected.iter().all(|text| text.lines().count() > b.len() / 4));
         for (a_learns, b_learns) in [("me", "peer"), ("peer", "me"), ("both", "both")] {
             let lab = Lab::new();
-            lab.write(Connecting, csv(&a));
-            lab.write(Listening, csv(&b));
+            lab.write(Connecting, csv(a));
+            lab.write(Listening, csv(b));
             let flags = |learns| ["--protocol", &protocol, "--allow-research", "--learns", learns];
             let [x, y] = lab.run(&flags(a_learns), &flags(b_learns));
             x.assert(0, &["The other side learned"]);

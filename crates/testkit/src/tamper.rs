@@ -294,7 +294,7 @@ fn is_blocked(error: &io::Error) -> bool {
 
 /// A stall timeout for a party whose peer deviates: long enough for a loaded machine to compute what
 /// comes between two messages of a small run, and short enough to wait for it often.
-pub const STALL: Duration = Duration::from_millis(4000);
+pub const STALL: Duration = Duration::from_millis(6000);
 
 /// Runs that go on at once: most of them wait.
 const AT_ONCE: usize = 6;

@@ -11,6 +11,10 @@ use vesica_testkit::{conformance::psi::Sets, tamper};
 const SIZES: Sizes = Sizes { sender: 41, receiver: 30 };
 const SHARED: usize = 12;
 
+/// Of protocols that compute with integers of thousands of bits.
+const FEW: Sizes = Sizes { sender: 4, receiver: 3 };
+const FEW_SHARED: usize = 2;
+
 /// The most items that either party accepts.
 const MOST: usize = 1000;
 
@@ -26,8 +30,7 @@ fn blame(error: vesica_psi::Error) -> Error {
     }
 }
 
-fn deviating_sender(protocol: &Protocol) {
-    let sets = Sets::random(SIZES, SHARED, 1);
+fn deviating_sender(protocol: &Protocol, sets: &Sets) {
     let expected = sets.expected();
     tamper::against(
         |channel, rng| send(protocol, sets.sender.items(), 0..=MOST, channel, rng).map_err(blame),
@@ -41,8 +44,7 @@ fn deviating_sender(protocol: &Protocol) {
     );
 }
 
-fn deviating_receiver(protocol: &Protocol) {
-    let sets = Sets::random(SIZES, SHARED, 1);
+fn deviating_receiver(protocol: &Protocol, sets: &Sets) {
     tamper::against(
         |channel, rng| {
             receive(protocol, sets.receiver.items(), 0..=MOST, channel, rng).map_err(blame)
@@ -55,29 +57,34 @@ fn deviating_receiver(protocol: &Protocol) {
 /// Either party of a protocol deviates.
 macro_rules! deviating {
     ($name:ident, $protocol:expr) => {
+        deviating!($name, $protocol, SIZES, SHARED);
+    };
+    ($name:ident, $protocol:expr, $sizes:ident, $shared:ident) => {
         mod $name {
+            use super::*;
+
             #[test]
             fn sender() {
-                super::deviating_sender($protocol);
+                deviating_sender($protocol, &Sets::random($sizes, $shared, 1));
             }
 
             #[test]
             fn receiver() {
-                super::deviating_receiver($protocol);
+                deviating_receiver($protocol, &Sets::random($sizes, $shared, 1));
             }
         }
     };
 }
 
-deviating!(blind_rsa, &crate::key::BLIND_RSA);
+deviating!(blind_rsa, &crate::key::BLIND_RSA, FEW, FEW_SHARED);
 deviating!(cm20, &vesica_psi::cm20::SEMI_HONEST);
 deviating!(cm20_malicious_sender, &vesica_psi::cm20::MALICIOUS_SENDER);
 deviating!(dcw13, &vesica_psi::dcw13::PROTOCOL);
 deviating!(dh, &vesica_psi::dh::UNBLINDING);
 deviating!(dh_classic, &vesica_psi::dh::CLASSIC);
-deviating!(dh_ffc, &vesica_psi::dh::FINITE_FIELD);
+deviating!(dh_ffc, &vesica_psi::dh::FINITE_FIELD, FEW, FEW_SHARED);
 deviating!(hl08, &vesica_psi::hl08::RISTRETTO);
-deviating!(hl08_ffc, &vesica_psi::hl08::FINITE_FIELD);
+deviating!(hl08_ffc, &vesica_psi::hl08::FINITE_FIELD, FEW, FEW_SHARED);
 deviating!(kkrt16, &vesica_psi::kkrt16::PROTOCOL);
 deviating!(naive, &vesica_psi::naive::PROTOCOL);
 deviating!(prty19_fast, &vesica_psi::prty19::FAST);

@@ -253,7 +253,7 @@ fn a_seed_that_is_opened_to_another_is_refused() {
             channel.send_slice("psi/seed-opening", &[share ^ Block(1)])?;
             Ok(())
         });
-        assert!(fails(&found.unwrap_err(), "opening of a share of the seed"));
+        assert!(fails(&found.unwrap_err(), "opening of the seed share"));
     }
 }
 

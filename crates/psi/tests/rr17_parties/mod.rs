@@ -38,7 +38,7 @@ pub fn hello(protocol: &Protocol, items: usize, channel: &mut Channel) -> Result
 }
 
 pub fn commit(share: Block) -> blake3::Hash {
-    blake3::Hash::from(blake3::derive_key("vesica seed commitment v1", &share.to_bytes()))
+    blake3::Hash::from(blake3::derive_key("vesica psi seed share v1", &share.to_bytes()))
 }
 
 fn toss_committing(channel: &mut Channel, rng: &mut StdRng) -> Result<Block, Error> {

@@ -1,0 +1,61 @@
+//! What runs circuits.
+
+use crate::{Circuit, Lanes};
+
+/// The two parties. Under garbling the first garbles and the second evaluates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Role {
+    /// The one.
+    First,
+    /// The other.
+    Second,
+}
+
+/// Values that an engine holds, of some wires in many instances.
+pub trait Values: Clone {
+    /// How many wires.
+    fn wires(&self) -> usize;
+
+    /// How many instances.
+    fn lanes(&self) -> usize;
+
+    /// The instances with these numbers, in this order; public, as all that happens between circuits.
+    fn gather(&self, lanes: &[u32]) -> Self;
+
+    /// The wires of all parts, one after another, in the same instances.
+    fn stack(parts: &[&Self]) -> Self;
+
+    /// Some of the wires.
+    fn rows(&self, wires: std::ops::Range<usize>) -> Self;
+}
+
+/// One party's side of a computation on hidden bits, or what stands for both parties together.
+///
+/// Every party calls the same functions with the same shapes in the same order. The engine holds
+/// the channel, if it needs one.
+pub trait Engine {
+    /// Hidden bits.
+    type Values: Values;
+
+    /// Why a computation ends early.
+    type Error;
+
+    /// Takes in what one party knows; `bits` is there on that side alone.
+    fn input(
+        &mut self,
+        owner: Role,
+        wires: usize,
+        lanes: usize,
+        bits: Option<&Lanes>,
+    ) -> Result<Self::Values, Self::Error>;
+
+    /// Runs a circuit in all instances.
+    fn run(
+        &mut self,
+        circuit: &Circuit,
+        inputs: &Self::Values,
+    ) -> Result<Self::Values, Self::Error>;
+
+    /// Shows values to one party, who gets them.
+    fn reveal(&mut self, values: &Self::Values, to: Role) -> Result<Option<Lanes>, Self::Error>;
+}

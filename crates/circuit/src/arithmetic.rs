@@ -1,0 +1,144 @@
+//! From shared bits to shared numbers: products of hidden bits with numbers that one party knows.
+//!
+//! The parties hold XOR shares b₀ and b₁ of bits b; one of them knows numbers v. For each it comes to additive
+//! shares of b·v modulo 2^64 by one OT. With b₀ the share of the party that knows v,
+//!
+//! b·v = b₀·v + b₁·(1 − 2·b₀)·v,
+//!
+//! of which that party has the first term, and the second is an OT in which it is the sender:
+//!
+//! 1. Random OT with choices b₁: it has m₀ and m₁, the other party has m at its choice.
+//! 2. It sends m₀ − m₁ + (1 − 2·b₀)·v, which the other party adds to m where b₁ = 1 and so has
+//!    m₀ + b₁·(1 − 2·b₀)·v. The shares are b₀·v − m₀ and that.
+//!
+//! Sums of such products are sums of shares, so a count, a sum or an inner product over hidden matches needs no
+//! adder. With b₀ = 0 throughout this is a product of a bit and a number each of which one party knows
+//! (Gilboa, CRYPTO 1999). Semi-honest.
+
+use rayon::prelude::*;
+use vesica_net::{Channel, Result};
+use vesica_ot::{CotReceiver, CotSender};
+use vesica_primitives::{Bits, Block};
+use zeroize::Zeroizing;
+
+const PRODUCTS: &str = "arithmetic/products";
+
+/// OTs whose blocks are held at a time.
+const CHUNK: usize = 1 << 16;
+
+/// Payload bytes of as many products beyond their OTs, to the party that does not know the numbers.
+pub fn bytes(products: usize) -> usize {
+    products * size_of::<u64>()
+}
+
+/// Shares of b·v for this party's numbers v: `bits` are its shares of the b.
+///
+/// # Errors
+/// Whatever the connection or the peer make go wrong.
+///
+/// # Panics
+/// Where there are not as many bits as numbers.
+pub fn scale_known(
+    bits: &Bits,
+    numbers: &[u64],
+    ot: &mut impl CotSender,
+    channel: &mut Channel,
+) -> Result<Vec<u64>> {
+    assert_eq!(bits.len(), numbers.len(), "a bit for each number");
+    let mut shares = Vec::with_capacity(numbers.len());
+    let mut pairs = Zeroizing::new(vec![[Block::ZERO; 2]; CHUNK.min(numbers.len())]);
+    for (i, numbers) in numbers.chunks(CHUNK).enumerate() {
+        // 1.
+        let pairs = &mut pairs[..numbers.len()];
+        ot.send_random_into(pairs, channel)?;
+        // 2.
+        let both = pairs.par_iter().zip(numbers).enumerate().map(|(j, (pair, number))| {
+            let [zero, one] = pair.map(low);
+            let bit = u64::from(bits.get(i * CHUNK + j));
+            let signed = number.wrapping_mul(1u64.wrapping_sub(2 * bit));
+            let sent = zero.wrapping_sub(one).wrapping_add(signed);
+            (sent, (bit * number).wrapping_sub(zero))
+        });
+        let (sent, own): (Vec<u64>, Vec<u64>) = both.unzip();
+        channel.send_slice(PRODUCTS, &sent)?;
+        shares.extend(own);
+        channel.busy()?;
+    }
+    channel.flush()?;
+    Ok(shares)
+}
+
+/// Shares of b·v for numbers v that the other party knows: `bits` are this party's shares of the b.
+///
+/// # Errors
+/// Whatever the connection or the peer make go wrong.
+pub fn scale_hidden(
+    bits: &Bits,
+    ot: &mut impl CotReceiver,
+    channel: &mut Channel,
+) -> Result<Vec<u64>> {
+    let mut shares = Vec::with_capacity(bits.len());
+    for start in (0..bits.len()).step_by(CHUNK) {
+        let count = CHUNK.min(bits.len() - start);
+        let blocks = bits.blocks()[start / 128..][..count.div_ceil(128)].to_vec();
+        let choices = Bits::from_blocks(blocks, count);
+        // 1.
+        let chosen = Zeroizing::new(ot.receive_random(&choices, channel)?);
+        // 2.
+        let mut received = vec![0u64; count];
+        channel.recv_slice(PRODUCTS, &mut received)?;
+        let both = chosen.par_iter().zip(&received).enumerate();
+        shares.par_extend(both.map(|(j, (block, received))| {
+            low(*block).wrapping_add(u64::from(choices.get(j)).wrapping_neg() & received)
+        }));
+    }
+    Ok(shares)
+}
+
+/// Half of a pseudo-random block.
+fn low(block: Block) -> u64 {
+    block.0 as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng, rngs::StdRng};
+    use vesica_ot::extension::alsz13;
+    use vesica_testkit::two_party::{self, Link};
+
+    use super::*;
+
+    /// Shares of every combination of bits, and the sums that they make.
+    fn products(numbers: &[u64], seed: u64) -> (Bits, Vec<u64>) {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let n = numbers.len();
+        let (known, hidden) = (Bits::random(n, &mut rng), Bits::random(n, &mut rng));
+        let (mine, theirs) = two_party::run(
+            Link::Memory,
+            |channel, rng| {
+                let mut ot = alsz13::Sender::setup(channel, rng)?;
+                scale_known(&known, numbers, &mut ot, channel)
+            },
+            |channel, rng| {
+                let mut ot = alsz13::Receiver::setup(channel, rng)?;
+                scale_hidden(&hidden, &mut ot, channel)
+            },
+        );
+        let mut both = Bits::zeros(n);
+        (0..n).for_each(|i| both.set(i, known.get(i) ^ hidden.get(i)));
+        (both, mine.iter().zip(&theirs).map(|(a, b)| a.wrapping_add(*b)).collect())
+    }
+
+    #[test]
+    fn shares_add_up() {
+        let mut rng = StdRng::seed_from_u64(1);
+        for n in [0, 1, 127, 128, 129, 1000, CHUNK, CHUNK + 1] {
+            let mut numbers: Vec<u64> = (0..n).map(|_| rng.random()).collect();
+            numbers.iter_mut().zip([0, 1, u64::MAX, 1 << 63]).for_each(|(n, odd)| *n = odd);
+            let (bits, sums) = products(&numbers, n as u64);
+            for (i, (number, sum)) in numbers.iter().zip(sums).enumerate() {
+                assert_eq!(sum, u64::from(bits.get(i)) * number, "{i} of {n}");
+            }
+        }
+    }
+}

@@ -17,18 +17,23 @@
 
 use rayon::prelude::*;
 use vesica_net::{Channel, Result};
-use vesica_ot::{CotReceiver, CotSender};
+use vesica_ot::{Bytes, CotReceiver, CotSender};
 use vesica_primitives::{Bits, Block};
 use zeroize::Zeroizing;
 
 const PRODUCTS: &str = "arithmetic/products";
 
-/// OTs whose blocks are held at a time.
-const CHUNK: usize = 1 << 16;
+/// OTs whose blocks are held at a time, and for which the extension is called once.
+const CHUNK: usize = 1 << 18;
 
-/// Payload bytes of as many products beyond their OTs, to the party that does not know the numbers.
-pub fn bytes(products: usize) -> usize {
-    products * size_of::<u64>()
+/// Payload bytes of so many products: to the party that knows the numbers, who is the OTs' sender, and to the
+/// other one. `of_ots` says what a call of the extension costs, its setup aside.
+pub fn bytes(products: usize, of_ots: impl Fn(usize) -> Bytes) -> Bytes {
+    let mut bytes = Bytes { to_sender: 0, to_receiver: products * size_of::<u64>() };
+    for start in (0..products).step_by(CHUNK) {
+        bytes = bytes + of_ots(CHUNK.min(products - start));
+    }
+    bytes
 }
 
 /// Shares of b·v for this party's numbers v: `bits` are its shares of the b.

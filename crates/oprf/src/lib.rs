@@ -14,6 +14,7 @@ pub mod oos17;
 pub mod opprf;
 pub mod prty19;
 pub mod prty20;
+pub mod psty19;
 pub mod psz14;
 pub mod rs21;
 

@@ -1,8 +1,8 @@
 //! The one list of protocols: command line, documents, planner and lab are generated from it.
 
 use crate::{
-    Protocol, blind_rsa, cm20, dcw13, dh, hl08, kkrt16, naive, prty19, prty20, pssz15, psz14, rr16,
-    rr17, rr22, rs21,
+    Protocol, blind_rsa, cm20, dcw13, dh, hl08, kkrt16, naive, prty19, prty20, pssz15, psty19,
+    psz14, rr16, rr17, rr22, rs21,
 };
 
 /// Every protocol there is.
@@ -23,6 +23,7 @@ pub static CATALOGUE: &[&Protocol] = &[
     &prty20::CLUSTERED,
     &prty20::WITH_PAXOS,
     &pssz15::PROTOCOL,
+    &psty19::PROTOCOL,
     &psz14::CUCKOO,
     &psz14::BALANCED,
     &psz14::gbf::PUBLISHED,
@@ -37,6 +38,8 @@ pub static CATALOGUE: &[&Protocol] = &[
     &rr22::MALICIOUS,
     &rr22::MALICIOUS_LOW,
     &rs21::SEMI_HONEST,
+    &rs21::circuit::SILENT,
+    &rs21::circuit::IKNP,
     &rs21::LOW,
     &rs21::MALICIOUS,
 ];

@@ -81,12 +81,16 @@ fn cost(setting: Setting) -> Cost {
 }
 
 /// The word for an item in the bin of its `hash`-th hash function.
-fn word(item: Block, hash: usize) -> Block {
+pub(crate) fn word(item: Block, hash: usize) -> Block {
     item ^ Block(hash as u128)
 }
 
 /// The items, permuted under a seed that both drew.
-fn permute(heads: &[Block], channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Vec<Block>> {
+pub(crate) fn permute(
+    heads: &[Block],
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Vec<Block>> {
     channel.phase("hash");
     let seed = coin::toss_semi_honest(channel, rng)?;
     let mut permuted = heads.to_vec();

@@ -20,6 +20,7 @@ psi_conformance!(prty19_low, &vesica_psi::prty19::LOW, Budget::Symmetric);
 psi_conformance!(prty20, &vesica_psi::prty20::CLUSTERED, Budget::Symmetric);
 psi_conformance!(prty20_paxos, &vesica_psi::prty20::WITH_PAXOS, Budget::Symmetric);
 psi_conformance!(pssz15, &vesica_psi::pssz15::PROTOCOL, Budget::Symmetric);
+psi_conformance!(psty19, &vesica_psi::psty19::PROTOCOL, Budget::GroupOperations);
 psi_conformance!(psz14, &vesica_psi::psz14::CUCKOO, Budget::Symmetric);
 psi_conformance!(psz14_balanced, &vesica_psi::psz14::BALANCED, Budget::GroupOperations);
 psi_conformance!(psz14_gbf, &vesica_psi::psz14::gbf::PUBLISHED, Budget::Symmetric);
@@ -34,6 +35,8 @@ psi_conformance!(rr22_low, &vesica_psi::rr22::LOW, Budget::Symmetric);
 psi_conformance!(rr22_malicious, &vesica_psi::rr22::MALICIOUS, Budget::Symmetric);
 psi_conformance!(rr22_malicious_low, &vesica_psi::rr22::MALICIOUS_LOW, Budget::Symmetric);
 psi_conformance!(rs21, &vesica_psi::rs21::SEMI_HONEST, Budget::Symmetric);
+psi_conformance!(rs21_circuit, &vesica_psi::rs21::circuit::SILENT, Budget::GroupOperations);
+psi_conformance!(rs21_circuit_iknp, &vesica_psi::rs21::circuit::IKNP, Budget::GroupOperations);
 psi_conformance!(rs21_low, &vesica_psi::rs21::LOW, Budget::Symmetric);
 psi_conformance!(rs21_malicious, &vesica_psi::rs21::MALICIOUS, Budget::Symmetric);
 
@@ -56,6 +59,7 @@ fn no_protocol_is_left_out() {
         "prty20",
         "prty20-paxos",
         "pssz15",
+        "psty19",
         "psz14",
         "psz14-balanced",
         "psz14-gbf",
@@ -70,6 +74,8 @@ fn no_protocol_is_left_out() {
         "rr22-malicious",
         "rr22-malicious-low",
         "rs21",
+        "rs21-circuit",
+        "rs21-circuit-iknp",
         "rs21-low",
         "rs21-malicious",
     ];

@@ -92,6 +92,7 @@ deviating!(prty19_low, &vesica_psi::prty19::LOW);
 deviating!(prty20, &vesica_psi::prty20::CLUSTERED);
 deviating!(prty20_paxos, &vesica_psi::prty20::WITH_PAXOS);
 deviating!(pssz15, &vesica_psi::pssz15::PROTOCOL);
+deviating!(psty19, &vesica_psi::psty19::PROTOCOL);
 deviating!(psz14, &vesica_psi::psz14::CUCKOO);
 deviating!(psz14_gbf, &vesica_psi::psz14::gbf::PUBLISHED);
 deviating!(psz14_simple, &vesica_psi::psz14::SIMPLE);
@@ -103,6 +104,7 @@ deviating!(rr22_low, &vesica_psi::rr22::LOW);
 deviating!(rr22_malicious, &vesica_psi::rr22::MALICIOUS);
 deviating!(rr22_malicious_low, &vesica_psi::rr22::MALICIOUS_LOW);
 deviating!(rs21, &vesica_psi::rs21::SEMI_HONEST);
+deviating!(rs21_circuit, &vesica_psi::rs21::circuit::SILENT);
 deviating!(rs21_low, &vesica_psi::rs21::LOW);
 deviating!(rs21_malicious, &vesica_psi::rs21::MALICIOUS);
 

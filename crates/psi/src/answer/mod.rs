@@ -12,6 +12,7 @@
 //! Values are signed integers of 64 bits, one an item. A party whose values could add up to more
 //! than such an integer holds is refused before the run ([`Error::SumTooLarge`]), so no sum wraps.
 
+pub mod circuit;
 pub mod dh;
 
 use rand::CryptoRng;
@@ -147,7 +148,7 @@ pub struct Method {
 const TOLD: &str = "answer/told";
 
 /// Every method there is, the one that is to be preferred first.
-pub static METHODS: &[&Method] = &[&dh::COUNT];
+pub static METHODS: &[&Method] = &[&circuit::RS21, &dh::COUNT];
 
 /// The method with this key.
 pub fn find(key: &str) -> Option<&'static Method> {

@@ -12,6 +12,7 @@
 //! `malicious` are the machines; a `Variant` says which OKVS they run on. Here are the paper's own,
 //! with PaXoS and with a polynomial; those of [`rr22`](crate::rr22) have an OKVS that is smaller and faster.
 
+pub mod circuit;
 mod malicious;
 mod semi_honest;
 

@@ -1,0 +1,426 @@
+//! The machine of circuit PSI: after it nobody knows which items match, and both hold shares of it. Pinkas,
+//! Schneider, Tkachenko and Yanai (EUROCRYPT 2019), Rindal and Schoppmann (EUROCRYPT 2021). Semi-honest.
+//!
+//! Without input: the setup of the OPPRF, and multiplication triples.
+//!
+//! 1. Both draw a seed, now that both sets are fixed; items are permuted under it. R puts each item into one
+//!    of its three bins (cuckoo hashing, b bins), S each of its own into all three.
+//! 2. S draws a target t_j of ℓ = λ + ⌈log b⌉ bits for each bin, and a mask w_j where its items have values.
+//!    It programs an OPPRF: at the point of y in its bin j it is t_j, followed by v(y) − w_j. R evaluates
+//!    it at the point of the item in each bin, or at a random one where there is none, and gets t'_j, and
+//!    v' which is v(x) − w_j where x matches.
+//! 3. t_j and t'_j are XOR shares of zero just where the item of bin j is S's too. GMW gives shares of a bit
+//!    m_j that says so: ℓ − 1 AND gates a bin.
+//!
+//! A bin whose item is not S's, or that has none, passes for a match with probability 2^-ℓ, all bins together
+//! with at most 2^-λ: R's value there is pseudo-random.
+//!
+//! For rows ([`protocol`]) S then shows its shares of the bits to R. The number of points that S programs is
+//! 3·n_y, so nothing tells of S's bins.
+
+use std::marker::PhantomData;
+
+use rand::CryptoRng;
+use vesica_circuit::{
+    Builder, Circuit, Engine as _, Gmw, Lanes, Role, gadgets, gmw,
+    triples::{Demand, Extension, Triples},
+};
+use vesica_net::Channel;
+use vesica_ot::Bytes;
+use vesica_params::{
+    LAMBDA,
+    bins::cuckoo::{self, HASHES},
+};
+use vesica_primitives::Block;
+use vesica_structures::bins::{BinMap, Entry, Table, cuckoo::CuckooTable};
+use zeroize::Zeroizing;
+
+use crate::{
+    Adversary, Cost, Digest, Error, Items, Learns, List, Protocol, Receiver, Result, Sender,
+    Setting, Sizes, Status,
+    kkrt16::{permute, word},
+};
+
+/// What an OPPRF is made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Dimensions {
+    /// The receiver's points, one a bin.
+    pub(crate) bins: usize,
+    /// The sender's points.
+    pub(crate) programmed: usize,
+    /// Bytes of a value.
+    pub(crate) len: usize,
+}
+
+/// An OPPRF of one point of the receiver a bin.
+pub(crate) trait Opprf: Send + Sync + 'static {
+    /// The party that programs it, set up.
+    type Sender: Send;
+    /// The party that learns its values, set up.
+    type Receiver: Send;
+
+    /// Against whom it keeps its promises.
+    const ADVERSARY: Adversary;
+
+    /// Payload bytes, the setup included.
+    fn bytes(dimensions: Dimensions) -> Bytes;
+
+    /// The sender's setup.
+    fn sender(
+        dimensions: Dimensions,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self::Sender>;
+
+    /// The receiver's setup.
+    fn receiver(
+        dimensions: Dimensions,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self::Receiver>;
+
+    /// Programs each of the points with the bytes at its place: `starts` says for each bin where its points
+    /// start, and at the end how many there are.
+    fn program(
+        sender: Self::Sender,
+        starts: &[u32],
+        points: &[Block],
+        values: &[u8],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()>;
+
+    /// The bytes at each bin's point, one after another.
+    fn evaluate(
+        receiver: Self::Receiver,
+        points: &[Block],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<u8>>;
+}
+
+/// A circuit PSI: what it is made of.
+pub(crate) trait Machine: Send + Sync + 'static {
+    /// The OPPRF.
+    type Opprf: Opprf;
+
+    /// What triples are made with.
+    const TRIPLES: Extension;
+}
+
+/// What both parties compute from the sizes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Plan {
+    sizes: Sizes,
+    shape: cuckoo::Shape,
+    /// ℓ.
+    bits: usize,
+    /// Whether S's items have values.
+    values: bool,
+}
+
+/// Bytes of a value of an item.
+const VALUE_LEN: usize = size_of::<u64>();
+
+impl Plan {
+    pub(crate) fn new(sizes: Sizes, values: bool) -> Self {
+        let shape = cuckoo::sound(sizes.receiver, LAMBDA);
+        let bits = LAMBDA as usize + shape.bins.max(1).next_power_of_two().ilog2() as usize;
+        Self { sizes, shape, bits, values }
+    }
+
+    /// How many bins there are.
+    pub(crate) fn bins(&self) -> usize {
+        self.shape.bins
+    }
+
+    /// Bytes of a target.
+    fn target_len(&self) -> usize {
+        self.bits.div_ceil(8)
+    }
+
+    fn dimensions(&self) -> Dimensions {
+        let len = self.target_len() + if self.values { VALUE_LEN } else { 0 };
+        Dimensions { bins: self.bins(), programmed: HASHES * self.sizes.sender, len }
+    }
+
+    /// Step 3 for one bin: whether the sum of the targets is zero.
+    fn comparison(&self) -> Circuit {
+        let mut builder = Builder::new(self.bits);
+        let same = (0..self.bits as u32).map(|wire| builder.not(wire)).collect();
+        let equal = gadgets::all(&mut builder, same);
+        builder.finish(vec![equal])
+    }
+
+    /// Triples for step 3.
+    pub(crate) fn demand(&self) -> Demand {
+        Demand::of_ands(&self.comparison(), self.bins())
+    }
+
+    /// Payload bytes of all three steps but for the triples.
+    pub(crate) fn bytes<M: Machine>(&self) -> Bytes {
+        let compared = gmw::bytes(&self.comparison(), self.bins(), false);
+        let gates = Bytes { to_sender: compared, to_receiver: compared };
+        M::Opprf::bytes(self.dimensions()) + gates
+    }
+}
+
+/// The sender after its setup.
+pub(crate) struct Sending<M: Machine> {
+    plan: Plan,
+    opprf: <M::Opprf as Opprf>::Sender,
+}
+
+/// What the sender holds of each bin.
+pub(crate) struct SenderBins {
+    /// Its shares of the m.
+    pub(crate) matches: Lanes,
+    /// The masks w; none without values.
+    pub(crate) masks: Zeroizing<Vec<u64>>,
+    /// What is left of the triples.
+    pub(crate) triples: Triples,
+}
+
+impl<M: Machine> Sending<M> {
+    pub(crate) fn prepare(
+        plan: Plan,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self> {
+        let opprf = M::Opprf::sender(plan.dimensions(), channel, rng)?;
+        Ok(Self { plan, opprf })
+    }
+
+    /// Steps 1 to 3; `values` are those of the items, if they have any.
+    pub(crate) fn run(
+        self,
+        items: Items<'_>,
+        values: &[i64],
+        triples: Triples,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<SenderBins> {
+        let Self { plan, opprf } = self;
+        // 1.
+        let permuted = permute(items.heads(), channel, rng)?;
+        let hashed = BinMap::<HASHES>::new(plan.bins()).of(&permuted);
+        let table = Table::simple(&hashed);
+        if let Some((first, second)) = table.duplicate(&hashed) {
+            return Err(Error::DuplicateItem { first, second });
+        }
+        // 2.
+        channel.phase("opprf");
+        let low = u128::MAX >> (128 - plan.bits);
+        let targets: Zeroizing<Vec<Block>> =
+            Zeroizing::new((0..plan.bins()).map(|_| Block(Block::random(rng).0 & low)).collect());
+        let masks = if plan.values { plan.bins() } else { 0 };
+        let masks =
+            Zeroizing::new((0..masks).map(|_| Block::random(rng).0 as u64).collect::<Vec<_>>());
+        let mut programmed = Zeroizing::new(Vec::new());
+        programmed.reserve_exact(table.entries().len() * plan.dimensions().len);
+        let mut points = Vec::with_capacity(table.entries().len());
+        for (bin, target) in targets.iter().enumerate() {
+            for entry in table.bin(bin) {
+                let entry: &Entry = entry;
+                points.push(word(permuted[entry.position()], entry.hash()));
+                programmed.extend_from_slice(&target.to_bytes()[..plan.target_len()]);
+                if let Some(mask) = masks.get(bin) {
+                    let value = (values[entry.position()] as u64).wrapping_sub(*mask);
+                    programmed.extend_from_slice(&value.to_le_bytes());
+                }
+            }
+        }
+        M::Opprf::program(opprf, table.starts(), &points, &programmed, channel, rng)?;
+        drop(programmed);
+        // 3.
+        channel.phase("compare");
+        let targets = Lanes::from_blocks(&targets, plan.bits);
+        let (matches, triples) = compare(&plan, Role::First, &targets, triples, channel)?;
+        Ok(SenderBins { matches, masks, triples })
+    }
+}
+
+/// The receiver after its setup.
+pub(crate) struct Receiving<M: Machine> {
+    plan: Plan,
+    opprf: <M::Opprf as Opprf>::Receiver,
+}
+
+/// What the receiver holds of each bin.
+pub(crate) struct ReceiverBins {
+    /// Its shares of the m.
+    pub(crate) matches: Lanes,
+    /// What it got for the values: v' ; none without values.
+    pub(crate) values: Zeroizing<Vec<u64>>,
+    /// The position of the item in each bin.
+    pub(crate) items: Vec<Option<u32>>,
+    /// What is left of the triples.
+    pub(crate) triples: Triples,
+}
+
+impl<M: Machine> Receiving<M> {
+    pub(crate) fn prepare(
+        plan: Plan,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self> {
+        let opprf = M::Opprf::receiver(plan.dimensions(), channel, rng)?;
+        Ok(Self { plan, opprf })
+    }
+
+    /// Steps 1 to 3.
+    pub(crate) fn run(
+        self,
+        items: Items<'_>,
+        triples: Triples,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<ReceiverBins> {
+        let Self { plan, opprf } = self;
+        // 1.
+        let permuted = permute(items.heads(), channel, rng)?;
+        let table = CuckooTable::new(&permuted, plan.shape)?;
+        // 2.
+        channel.phase("opprf");
+        let point = |entry: &Option<Entry>| match entry {
+            Some(entry) => word(permuted[entry.position()], entry.hash()),
+            None => Block::random(rng),
+        };
+        let points: Vec<Block> = table.bins().iter().map(point).collect();
+        let received = Zeroizing::new(M::Opprf::evaluate(opprf, &points, channel, rng)?);
+        // 3.
+        channel.phase("compare");
+        let len = plan.dimensions().len;
+        let mut targets = Zeroizing::new(vec![Block::ZERO; plan.bins()]);
+        let low = u128::MAX >> (128 - plan.bits);
+        for (target, received) in targets.iter_mut().zip(received.chunks_exact(len)) {
+            let mut bytes = [0; 16];
+            bytes[..plan.target_len()].copy_from_slice(&received[..plan.target_len()]);
+            *target = Block(Block::from_bytes(bytes).0 & low);
+        }
+        let mut values = Zeroizing::new(Vec::new());
+        if plan.values {
+            values.extend(received.chunks_exact(len).map(|received| {
+                let bytes = received[plan.target_len()..].first_chunk().expect("a value");
+                u64::from_le_bytes(*bytes)
+            }));
+        }
+        drop(received);
+        let targets = Lanes::from_blocks(&targets, plan.bits);
+        let (matches, triples) = compare(&plan, Role::Second, &targets, triples, channel)?;
+        let items = table.bins().iter().map(|entry| entry.map(|entry| entry.position() as u32));
+        Ok(ReceiverBins { matches, values, items: items.collect(), triples })
+    }
+}
+
+/// Step 3: `targets` are this party's.
+fn compare(
+    plan: &Plan,
+    role: Role,
+    targets: &Lanes,
+    triples: Triples,
+    channel: &mut Channel,
+) -> Result<(Lanes, Triples)> {
+    let mut engine = Gmw::new(role, triples, channel);
+    let matches = engine.run(&plan.comparison(), targets)?;
+    Ok((matches, engine.into_triples()))
+}
+
+impl From<gmw::Error> for Error {
+    fn from(error: gmw::Error) -> Self {
+        match error {
+            gmw::Error::Net(error) => Self::Channel(error),
+            gmw::Error::OutOfTriples(_) => unreachable!("triples are made for what is run"),
+        }
+    }
+}
+
+/// What the entries of all circuit PSIs have in common.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct About {
+    pub(crate) key: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) citation: &'static str,
+}
+
+/// The entry of a circuit PSI that shows the receiver its matches.
+pub(crate) const fn protocol<M: Machine>(about: About) -> Protocol {
+    Protocol {
+        key: about.key,
+        title: about.title,
+        citation: about.citation,
+        status: Status::Sound,
+        adversary: Adversary::weakest(&[M::Opprf::ADVERSARY, Adversary::SemiHonest]),
+        learns: Learns::INTERSECTION,
+        digest: Digest::Short,
+        filters: false,
+        list: List::Sorted,
+        cost: cost::<M>,
+        sender: |setting, channel, rng| {
+            let plan = Plan::new(setting.sizes, false);
+            let party = Sending::<M>::prepare(plan, channel, rng)?;
+            channel.phase("triples");
+            let triples = M::TRIPLES.make(Role::First, &plan.demand(), channel, rng)?;
+            Ok(Box::new(Rows { party, triples, machine: PhantomData::<M> }))
+        },
+        receiver: |setting, channel, rng| {
+            let plan = Plan::new(setting.sizes, false);
+            let party = Receiving::<M>::prepare(plan, channel, rng)?;
+            channel.phase("triples");
+            let triples = M::TRIPLES.make(Role::Second, &plan.demand(), channel, rng)?;
+            Ok(Box::new(Rows { party, triples, machine: PhantomData::<M> }))
+        },
+    }
+}
+
+fn cost<M: Machine>(setting: Setting) -> Cost {
+    let plan = Plan::new(setting.sizes, false);
+    let triples = M::TRIPLES.bytes(&plan.demand());
+    let bytes = plan.bytes::<M>();
+    Cost {
+        bytes_to_sender: (bytes.to_sender + triples) as f64,
+        bytes_to_receiver: (bytes.to_receiver + triples + gmw::reveal_bytes(1, plan.bins())) as f64,
+        rounds: 24,
+    }
+}
+
+/// Either party of a run for rows.
+struct Rows<P, M> {
+    party: P,
+    triples: Triples,
+    machine: PhantomData<M>,
+}
+
+impl<M: Machine> Sender for Rows<Sending<M>, M> {
+    fn send(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        let bins = self.party.run(items, &[], self.triples, channel, rng)?;
+        channel.phase("reveal");
+        Gmw::new(Role::First, bins.triples, channel).reveal(&bins.matches, Role::Second)?;
+        Ok(())
+    }
+}
+
+impl<M: Machine> Receiver for Rows<Receiving<M>, M> {
+    fn receive(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<u32>> {
+        let bins = self.party.run(items, self.triples, channel, rng)?;
+        channel.phase("reveal");
+        let shown = Gmw::new(Role::Second, bins.triples, channel)
+            .reveal(&bins.matches, Role::Second)?
+            .expect("shown to this party");
+        let placed = bins.items.iter().enumerate();
+        let matched = placed.filter_map(|(bin, item)| item.filter(|_| shown.get(0, bin)));
+        let mut matches: Vec<u32> = matched.collect();
+        matches.sort_unstable();
+        Ok(matches)
+    }
+}

@@ -11,6 +11,8 @@
 pub mod circuit;
 pub mod count;
 pub mod engine;
+pub mod gadgets;
+pub mod garbling;
 pub mod lanes;
 pub mod plain;
 #[cfg(test)]

@@ -11,6 +11,16 @@ pub enum Role {
     Second,
 }
 
+impl Role {
+    /// The other party.
+    pub fn other(self) -> Self {
+        match self {
+            Self::First => Self::Second,
+            Self::Second => Self::First,
+        }
+    }
+}
+
 /// Values that an engine holds, of some wires in many instances.
 pub trait Values: Clone {
     /// How many wires.
@@ -24,6 +34,9 @@ pub trait Values: Clone {
 
     /// The wires of all parts, one after another, in the same instances.
     fn stack(parts: &[&Self]) -> Self;
+
+    /// The instances of all parts, one after another, of the same wires.
+    fn join(parts: &[&Self]) -> Self;
 
     /// Some of the wires.
     fn rows(&self, wires: std::ops::Range<usize>) -> Self;
@@ -40,7 +53,11 @@ pub trait Engine {
     /// Why a computation ends early.
     type Error;
 
-    /// Takes in what one party knows; `bits` is there on that side alone.
+    /// Takes in what one party knows; `bits` is there on that side alone, and on both where the engine stands
+    /// for both.
+    ///
+    /// # Panics
+    /// If the bits are of another shape, or missing on the side that knows them.
     fn input(
         &mut self,
         owner: Role,
@@ -50,6 +67,9 @@ pub trait Engine {
     ) -> Result<Self::Values, Self::Error>;
 
     /// Runs a circuit in all instances.
+    ///
+    /// # Panics
+    /// If the circuit has another number of inputs.
     fn run(
         &mut self,
         circuit: &Circuit,

@@ -1,8 +1,25 @@
 //! Bits of many instances of a circuit side by side.
 
+use std::ops::Range;
+
+use rand::Rng;
+use vesica_primitives::{
+    Block,
+    matrix::{columns_to_rows, rows_to_columns},
+};
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use crate::Values;
+
+/// Instances that are turned between items and rows in one go: a few pages for each wire.
+const TURNED: usize = 1 << 11;
+
+/// From so many wires on, instances are taken to other places as items and not bit by bit.
+const WORTH_TURNING: usize = 6;
+
 /// Bits of `wires` wires in `lanes` instances: one row a wire, 64 instances a word. Bits of the last word of a
-/// row beyond the last instance are 0.
-#[derive(Clone, PartialEq, Eq)]
+/// row beyond the last instance are 0. Wiped when dropped, for inputs and shares are secret.
+#[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
 pub struct Lanes {
     wires: usize,
     lanes: usize,
@@ -15,6 +32,44 @@ impl Lanes {
         Self { wires, lanes, words: vec![0; wires * lanes.div_ceil(64)] }
     }
 
+    /// Random bits.
+    pub fn random(wires: usize, lanes: usize, rng: &mut (impl Rng + ?Sized)) -> Self {
+        let mut random = Self::zeros(wires, lanes);
+        rng.fill_bytes(bytemuck::cast_slice_mut(&mut random.words));
+        random.clear_beyond();
+        random
+    }
+
+    /// The rows of all wires one after another, ⌈lanes / 64⌉ words each; bits beyond the last instance are
+    /// cleared.
+    ///
+    /// # Panics
+    /// If there are not as many words as that.
+    pub fn from_words(wires: usize, lanes: usize, words: Vec<u64>) -> Self {
+        assert_eq!(words.len(), wires * lanes.div_ceil(64), "a row for each wire");
+        let mut of_words = Self { wires, lanes, words };
+        of_words.clear_beyond();
+        of_words
+    }
+
+    /// One number an instance: bit `i` is that of wire `i`. Bits from `wires` on are left out.
+    ///
+    /// # Panics
+    /// For more than 64 wires.
+    pub fn from_items(items: &[u64], wires: usize) -> Self {
+        assert!(wires <= 64, "an item has 64 bits");
+        Self::turn(items.len(), wires, |i| Block(items[i].into()))
+    }
+
+    /// One block an instance: bit `i` is that of wire `i`. Bits from `wires` on are left out.
+    ///
+    /// # Panics
+    /// For more than 128 wires.
+    pub fn from_blocks(blocks: &[Block], wires: usize) -> Self {
+        assert!(wires <= 128, "a block has 128 bits");
+        Self::turn(blocks.len(), wires, |i| blocks[i])
+    }
+
     /// How many wires.
     pub fn wires(&self) -> usize {
         self.wires
@@ -25,14 +80,301 @@ impl Lanes {
         self.lanes
     }
 
+    /// Words of a row.
+    pub fn row_words(&self) -> usize {
+        self.lanes.div_ceil(64)
+    }
+
+    /// All rows, one after another.
+    pub fn words(&self) -> &[u64] {
+        &self.words
+    }
+
     /// The bits of one wire.
     pub fn row(&self, wire: usize) -> &[u64] {
-        let width = self.lanes.div_ceil(64);
+        let width = self.row_words();
         &self.words[wire * width..][..width]
+    }
+
+    /// The bits of one wire, to be written; those beyond the last instance must stay 0.
+    pub fn row_mut(&mut self, wire: usize) -> &mut [u64] {
+        let width = self.row_words();
+        &mut self.words[wire * width..][..width]
     }
 
     /// The bit of a wire in an instance.
     pub fn get(&self, wire: usize, lane: usize) -> bool {
+        debug_assert!(lane < self.lanes);
         self.row(wire)[lane / 64] >> (lane % 64) & 1 == 1
+    }
+
+    /// Sets the bit of a wire in an instance.
+    pub fn set(&mut self, wire: usize, lane: usize, bit: bool) {
+        debug_assert!(lane < self.lanes);
+        let word = &mut self.row_mut(wire)[lane / 64];
+        *word = *word & !(1 << (lane % 64)) | u64::from(bit) << (lane % 64);
+    }
+
+    /// The inverse of [`Lanes::from_items`].
+    ///
+    /// # Panics
+    /// For more than 64 wires.
+    pub fn to_items(&self) -> Vec<u64> {
+        assert!(self.wires <= 64, "an item has 64 bits");
+        self.to_blocks().iter().map(|block| block.low()).collect()
+    }
+
+    /// The inverse of [`Lanes::from_blocks`].
+    ///
+    /// # Panics
+    /// For more than 128 wires.
+    pub fn to_blocks(&self) -> Vec<Block> {
+        assert!(self.wires <= 128, "a block has 128 bits");
+        self.blocks_of(0..self.wires)
+    }
+
+    /// Adds other bits of the same shape, modulo 2.
+    ///
+    /// # Panics
+    /// If they are of another shape.
+    pub fn xor_with(&mut self, other: &Self) {
+        assert_eq!((self.wires, self.lanes), (other.wires, other.lanes), "bits of one shape");
+        self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word ^= other);
+    }
+
+    /// Items of `wires` bits, a wire a row.
+    fn turn(lanes: usize, wires: usize, item: impl Fn(usize) -> Block) -> Self {
+        let mut turned = Self::zeros(wires, lanes);
+        turned.put_blocks(0..wires, item);
+        turned
+    }
+
+    /// Some wires, of which there are at most 128, as one block an instance.
+    fn blocks_of(&self, wires: Range<usize>) -> Vec<Block> {
+        let mut blocks = vec![Block::ZERO; self.lanes];
+        let mut columns = vec![Block::ZERO; wires.len() * TURNED / 128];
+        for (i, out) in blocks.chunks_mut(TURNED).enumerate() {
+            let height = out.len().next_multiple_of(128);
+            let columns = &mut columns[..wires.len() * height / 128];
+            for (column, wire) in columns.chunks_exact_mut(height / 128).zip(wires.clone()) {
+                let words = &self.row(wire)[i * TURNED / 64..][..out.len().div_ceil(64)];
+                for (block, pair) in column.iter_mut().zip(words.chunks(2)) {
+                    let high = pair.get(1).map_or(0, |&word| u128::from(word) << 64);
+                    *block = Block(high | u128::from(pair[0]));
+                }
+            }
+            columns_to_rows(columns, height, out, 1);
+        }
+        columns.zeroize();
+        blocks
+    }
+
+    /// Writes some wires, of which there are at most 128, from one block an instance.
+    fn put_blocks(&mut self, wires: Range<usize>, item: impl Fn(usize) -> Block) {
+        let mut rows = vec![Block::ZERO; TURNED];
+        let mut columns = vec![Block::ZERO; wires.len() * TURNED / 128];
+        for first in (0..self.lanes).step_by(TURNED) {
+            let count = TURNED.min(self.lanes - first);
+            let height = count.next_multiple_of(128);
+            for (i, row) in rows[..height].iter_mut().enumerate() {
+                *row = if i < count { item(first + i) } else { Block::ZERO };
+            }
+            let columns = &mut columns[..wires.len() * height / 128];
+            rows_to_columns(&rows[..height], 1, wires.len(), columns);
+            for (column, wire) in columns.chunks_exact(height / 128).zip(wires.clone()) {
+                let words = &mut self.row_mut(wire)[first / 64..][..count.div_ceil(64)];
+                for (pair, block) in words.chunks_mut(2).zip(column) {
+                    let halves = [block.low(), block.high()];
+                    pair.copy_from_slice(&halves[..pair.len()]);
+                }
+            }
+        }
+        rows.zeroize();
+        columns.zeroize();
+    }
+
+    fn clear_beyond(&mut self) {
+        let used = self.lanes % 64;
+        if used > 0 {
+            for wire in 0..self.wires {
+                let last = self.row_words() - 1;
+                self.row_mut(wire)[last] &= (1 << used) - 1;
+            }
+        }
+    }
+}
+
+impl Values for Lanes {
+    fn wires(&self) -> usize {
+        self.wires
+    }
+
+    fn lanes(&self) -> usize {
+        self.lanes
+    }
+
+    fn gather(&self, lanes: &[u32]) -> Self {
+        let mut gathered = Self::zeros(self.wires, lanes.len());
+        for first in (0..self.wires).step_by(128) {
+            let wires = first..self.wires.min(first + 128);
+            if wires.len() >= WORTH_TURNING {
+                let mut blocks = self.blocks_of(wires.clone());
+                gathered.put_blocks(wires, |i| blocks[lanes[i] as usize]);
+                blocks.zeroize();
+                continue;
+            }
+            for wire in wires {
+                let from = self.row(wire);
+                for (word, lanes) in gathered.row_mut(wire).iter_mut().zip(lanes.chunks(64)) {
+                    let bit = |lane: u32| from[lane as usize / 64] >> (lane % 64) & 1;
+                    let bits = lanes.iter().enumerate();
+                    *word = bits.fold(0, |word, (i, &lane)| word | bit(lane) << i);
+                }
+            }
+        }
+        gathered
+    }
+
+    fn stack(parts: &[&Self]) -> Self {
+        let lanes = parts.first().map_or(0, |part| part.lanes);
+        assert!(parts.iter().all(|part| part.lanes == lanes), "parts of the same instances");
+        let wires = parts.iter().map(|part| part.wires).sum();
+        let mut words = Vec::with_capacity(wires * lanes.div_ceil(64));
+        parts.iter().for_each(|part| words.extend_from_slice(&part.words));
+        Self { wires, lanes, words }
+    }
+
+    fn join(parts: &[&Self]) -> Self {
+        let wires = parts.first().map_or(0, |part| part.wires);
+        assert!(parts.iter().all(|part| part.wires == wires), "parts of the same wires");
+        let mut joined = Self::zeros(wires, parts.iter().map(|part| part.lanes).sum());
+        for wire in 0..wires {
+            let row = joined.row_mut(wire);
+            let mut at = 0;
+            for part in parts {
+                append(row, at, part.row(wire));
+                at += part.lanes;
+            }
+        }
+        joined
+    }
+
+    fn rows(&self, wires: Range<usize>) -> Self {
+        let width = self.row_words();
+        let words = self.words[wires.start * width..wires.end * width].to_vec();
+        Self { wires: wires.len(), lanes: self.lanes, words }
+    }
+}
+
+/// Writes bits from bit `at` on, where all bits are 0 yet.
+fn append(row: &mut [u64], at: usize, bits: &[u64]) {
+    let (first, shift) = (at / 64, at % 64);
+    for (i, &word) in bits.iter().enumerate() {
+        if word == 0 {
+            continue;
+        }
+        row[first + i] |= word << shift;
+        // Bits beyond the last instance are 0, so that what does not fit the row is 0 too.
+        if shift > 0 && word >> (64 - shift) != 0 {
+            row[first + i + 1] |= word >> (64 - shift);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng, rngs::StdRng};
+
+    use super::*;
+
+    const WIDTHS: [usize; 12] = [0, 1, 2, 5, 6, 7, 63, 64, 65, 127, 128, 129];
+    const SIZES: [usize; 11] = [0, 1, 63, 64, 65, 127, 128, 129, 2047, 2049, 4200];
+
+    fn rng() -> StdRng {
+        StdRng::seed_from_u64(1)
+    }
+
+    /// Whether the bits beyond the last instance are 0.
+    fn is_clear(lanes: &Lanes) -> bool {
+        let mut cleared = lanes.clone();
+        cleared.clear_beyond();
+        cleared == *lanes
+    }
+
+    #[test]
+    fn items_come_back_and_are_where_they_should_be() {
+        let mut rng = rng();
+        for lanes in SIZES {
+            for wires in WIDTHS.into_iter().filter(|&wires| wires <= 128) {
+                let blocks: Vec<Block> = (0..lanes).map(|_| Block::random(&mut rng)).collect();
+                let mask = if wires == 128 { u128::MAX } else { (1 << wires) - 1 };
+                let turned = Lanes::from_blocks(&blocks, wires);
+                assert_eq!((turned.wires(), turned.lanes()), (wires, lanes));
+                assert!(is_clear(&turned));
+                for (lane, block) in blocks.iter().enumerate() {
+                    let bits = (0..wires).map(|wire| u128::from(turned.get(wire, lane)) << wire);
+                    assert_eq!(bits.fold(0, |sum, bit| sum | bit), block.0 & mask);
+                }
+                let cut: Vec<Block> = blocks.iter().map(|block| Block(block.0 & mask)).collect();
+                assert_eq!(turned.to_blocks(), cut);
+                if wires <= 64 {
+                    let items: Vec<u64> = blocks.iter().map(|block| block.low()).collect();
+                    assert!(Lanes::from_items(&items, wires) == turned);
+                    let cut: Vec<u64> = cut.iter().map(|block| block.low()).collect();
+                    assert_eq!(turned.to_items(), cut);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn lanes_are_gathered_stacked_joined_and_taken() {
+        let mut rng = rng();
+        for lanes in SIZES {
+            for wires in WIDTHS {
+                let all = Lanes::random(wires, lanes, &mut rng);
+                assert!(is_clear(&all));
+                let picks = if lanes == 0 { 0 } else { rng.random_range(0..2 * lanes) };
+                let picks: Vec<u32> =
+                    (0..picks).map(|_| rng.random_range(0..lanes as u32)).collect();
+                let gathered = all.gather(&picks);
+                assert!(is_clear(&gathered) && gathered.lanes() == picks.len());
+                let other = Lanes::random(wires, 77, &mut rng);
+                let joined = Lanes::join(&[&all, &other, &all]);
+                assert!(is_clear(&joined) && joined.lanes() == 2 * lanes + 77);
+                let stacked = Lanes::stack(&[&all, &all.rows(wires / 2..wires)]);
+                assert_eq!(stacked.wires(), wires + wires.div_ceil(2));
+                for wire in 0..wires {
+                    let picked = |(i, &lane): (usize, &u32)| {
+                        gathered.get(wire, i) == all.get(wire, lane as usize)
+                    };
+                    assert!(picks.iter().enumerate().all(picked));
+                    assert!((0..lanes).all(|i| {
+                        joined.get(wire, i) == all.get(wire, i)
+                            && joined.get(wire, lanes + 77 + i) == all.get(wire, i)
+                    }));
+                    assert!((0..77).all(|i| joined.get(wire, lanes + i) == other.get(wire, i)));
+                    let from = if wire < wires { wire } else { wire - wires + wires / 2 };
+                    assert_eq!(stacked.row(wire), all.row(from));
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn bits_are_set_and_added() {
+        let mut rng = rng();
+        let a = Lanes::random(3, 100, &mut rng);
+        let mut copied = Lanes::zeros(3, 100);
+        for wire in 0..3 {
+            (0..100).for_each(|lane| copied.set(wire, lane, a.get(wire, lane)));
+        }
+        assert!(copied == a);
+        let b = Lanes::random(3, 100, &mut rng);
+        copied.xor_with(&b);
+        assert!((0..100).all(|lane| copied.get(2, lane) == a.get(2, lane) ^ b.get(2, lane)));
+        let ones: u32 =
+            Lanes::random(64, 6400, &mut rng).words().iter().map(|w| w.count_ones()).sum();
+        assert!(ones.abs_diff(64 * 6400 / 2) < 2000);
     }
 }

@@ -10,9 +10,15 @@
 
 pub mod arithmetic;
 pub mod circuit;
+pub mod count;
 pub mod engine;
+pub mod gadgets;
+pub mod garbling;
 pub mod lanes;
+pub mod plain;
+#[cfg(test)]
+mod random;
 
-pub use circuit::{Builder, Circuit, Gate, Wire};
+pub use circuit::{Builder, Circuit, Gate, Level, Product, Wire};
 pub use engine::{Engine, Role, Values};
 pub use lanes::Lanes;

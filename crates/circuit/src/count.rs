@@ -1,0 +1,142 @@
+//! The engine that computes nothing and counts what it would cost.
+
+use std::{collections::BTreeMap, convert::Infallible, ops::Range};
+
+use crate::{Circuit, Engine, Lanes, Role, Values};
+
+/// What a program costs. Nothing of it depends on data.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Count {
+    /// AND gates, over all instances.
+    pub ands: u64,
+    /// Multiplications of a bit with a vector that they make up, by the vector's length.
+    pub products: BTreeMap<usize, u64>,
+    /// Levels of AND gates one after another: rounds of GMW.
+    pub rounds: u64,
+    /// Circuits that were run.
+    pub runs: u64,
+    /// Bits that the first and the second party put in.
+    pub inputs: [u64; 2],
+    /// Bits that are shown to the first and to the second party.
+    pub revealed: [u64; 2],
+}
+
+impl Count {
+    /// Multiplications of a bit with a vector of any length: triples of GMW with vectors.
+    pub fn vectors(&self) -> u64 {
+        self.products.values().sum()
+    }
+}
+
+/// How many wires in how many instances.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    wires: usize,
+    lanes: usize,
+}
+
+impl Shape {
+    /// A shape for which a program is counted.
+    pub fn new(wires: usize, lanes: usize) -> Self {
+        Self { wires, lanes }
+    }
+
+    fn bits(self) -> u64 {
+        self.wires as u64 * self.lanes as u64
+    }
+}
+
+impl Values for Shape {
+    fn wires(&self) -> usize {
+        self.wires
+    }
+
+    fn lanes(&self) -> usize {
+        self.lanes
+    }
+
+    fn gather(&self, lanes: &[u32]) -> Self {
+        assert!(lanes.iter().all(|&lane| (lane as usize) < self.lanes), "instances that there are");
+        Self { lanes: lanes.len(), ..*self }
+    }
+
+    fn stack(parts: &[&Self]) -> Self {
+        let lanes = parts.first().map_or(0, |part| part.lanes);
+        assert!(parts.iter().all(|part| part.lanes == lanes), "parts of the same instances");
+        Self { wires: parts.iter().map(|part| part.wires).sum(), lanes }
+    }
+
+    fn join(parts: &[&Self]) -> Self {
+        let wires = parts.first().map_or(0, |part| part.wires);
+        assert!(parts.iter().all(|part| part.wires == wires), "parts of the same wires");
+        Self { wires, lanes: parts.iter().map(|part| part.lanes).sum() }
+    }
+
+    fn rows(&self, wires: Range<usize>) -> Self {
+        assert!(wires.end <= self.wires, "wires that there are");
+        Self { wires: wires.len(), ..*self }
+    }
+}
+
+impl Engine for Count {
+    type Values = Shape;
+    type Error = Infallible;
+
+    fn input(
+        &mut self,
+        owner: Role,
+        wires: usize,
+        lanes: usize,
+        _: Option<&Lanes>,
+    ) -> Result<Shape, Infallible> {
+        let shape = Shape { wires, lanes };
+        self.inputs[owner as usize] += shape.bits();
+        Ok(shape)
+    }
+
+    fn run(&mut self, circuit: &Circuit, inputs: &Shape) -> Result<Shape, Infallible> {
+        assert_eq!(inputs.wires, circuit.inputs(), "as many inputs as the circuit has");
+        let lanes = inputs.lanes as u64;
+        self.ands += circuit.ands() as u64 * lanes;
+        for product in circuit.levels().iter().flat_map(|level| &level.products) {
+            *self.products.entry(product.right.len()).or_default() += lanes;
+        }
+        self.rounds += circuit.depth() as u64;
+        self.runs += 1;
+        Ok(Shape { wires: circuit.outputs().len(), lanes: inputs.lanes })
+    }
+
+    fn reveal(&mut self, values: &Shape, to: Role) -> Result<Option<Lanes>, Infallible> {
+        self.revealed[to as usize] += values.bits();
+        Ok(None)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Builder;
+
+    #[test]
+    fn what_is_counted_is_what_is_there() {
+        let mut builder = Builder::new(4);
+        let vector = [1, 2, 3].map(|wire| builder.and(0, wire));
+        let single = builder.and(vector[0], vector[2]);
+        let circuit = builder.finish(vec![single, vector[1]]);
+        let mut count = Count::default();
+        let first = count.input(Role::First, 3, 10, None).unwrap();
+        let second = count.input(Role::Second, 1, 10, None).unwrap();
+        let out = count.run(&circuit, &Shape::stack(&[&first, &second])).unwrap();
+        assert!(count.reveal(&out, Role::Second).unwrap().is_none());
+        let expected = Count {
+            ands: 40,
+            products: [(1, 10), (3, 10)].into(),
+            rounds: 2,
+            runs: 1,
+            inputs: [30, 10],
+            revealed: [0, 20],
+        };
+        assert_eq!(count, expected);
+        assert_eq!(count.vectors(), 20);
+    }
+}

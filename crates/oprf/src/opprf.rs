@@ -244,20 +244,20 @@ pub(crate) fn check_distinct(points: &[Block]) -> Result<(), Error> {
 }
 
 /// What both parties know from the hint's seed on.
-pub(crate) struct Public<O> {
+struct Public<O> {
     store: O,
     root: Aes128,
     len: usize,
 }
 
 impl<O: ByteStrings> Public<O> {
-    pub(crate) fn new(hint: Shape, len: usize, seed: Block) -> Self {
+    fn new(hint: Shape, len: usize, seed: Block) -> Self {
         let root = Aes128::new(seed);
         Self { store: O::new(hint, root.encrypt_block(Block::ZERO)), root, len }
     }
 
     /// The hint under which points decode to values.
-    pub(crate) fn hint(
+    fn hint(
         &self,
         points: &[Block],
         values: &[u8],
@@ -268,7 +268,7 @@ impl<O: ByteStrings> Public<O> {
     }
 
     /// What each point decodes to, in the order of the points.
-    pub(crate) fn decode(&self, points: &[Block], hint: &[u8]) -> Vec<u8> {
+    fn decode(&self, points: &[Block], hint: &[u8]) -> Vec<u8> {
         let placed = self.store.place(points);
         let decoded = self.store.decode_bytes(&placed, hint, self.len);
         let mut values = vec![0; decoded.len()];
@@ -281,7 +281,7 @@ impl<O: ByteStrings> Public<O> {
     }
 
     /// Adds to the value of each point the pad that its OPRF value gives.
-    pub(crate) fn add_pads(&self, evaluated: &Values, values: &mut [u8]) {
+    fn add_pads(&self, evaluated: &Values, values: &mut [u8]) {
         for (purpose, start) in (1..).zip((0..self.len).step_by(size_of::<Block>())) {
             let hash = CorrelationRobust::new(self.root.encrypt_block(Block(purpose)));
             let mut pads = Zeroizing::new(evaluated.values.clone());

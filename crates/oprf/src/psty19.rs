@@ -2,17 +2,18 @@
 //! [`kkrt16`](crate::kkrt16), of which each instance evaluates one point of the receiver, and one hint for all
 //! points that the sender programs in any of them. Semi-honest.
 //!
-//! The sender has points y in instances j with values z of `len` bytes, the receiver has a point x_j in each
+//! The sender has points y in instances j with values z of `len` blocks, the receiver has a point x_j in each
 //! instance j. No point may be in two instances.
 //!
 //! 1. Once, without input: the OPRF's base OTs.
 //! 2. The OPRF: R learns F_j(x_j), S computes F_j(y).
-//! 3. S draws a seed and solves for the hint P with Decode(P, y) = z ⊕ pad(F_j(y)), free columns random.
-//!    S → R: the seed and P.
+//! 3. S draws a seed and solves, for each block of the values, for a hint P with
+//!    Decode(P, y) = z ⊕ pad(F_j(y)), free columns random. S → R: the seed and the hints.
 //! 4. R: Decode(P, x_j) ⊕ pad(F_j(x_j)), which is z where S programmed x_j in instance j.
 //!
-//! What is said of [`opprf`](crate::opprf), pads and the hint's uniformity included, holds here too; the OPRF's code
-//! has to be wide enough for as many points as S programs.
+//! pad(u) is π_i(u) ⊕ u for the i-th block of a value, π_i being AES under keys from the seed. What is said of
+//! [`opprf`](crate::opprf) holds here too, and that all of a value has to look random to R; the OPRF's code has to
+//! be wide enough for as many points as S programs.
 //!
 //! The paper's hint is a polynomial for each *mega-bin* of a few hundred points; `O` is any OKVS, and
 //! [`Polynomial`](vesica_structures::okvs::polynomial::Polynomial) in mega-bins is that one.
@@ -23,14 +24,14 @@ use rand::CryptoRng;
 use vesica_net::Channel;
 use vesica_ot::{Bytes, extension::columns};
 use vesica_params::{Adversary, okvs::Shape};
-use vesica_primitives::Block;
-use vesica_structures::okvs::{ByteStrings, Free};
+use vesica_primitives::{
+    Block,
+    aes::{Aes128, CorrelationRobust},
+};
+use vesica_structures::okvs::{Codec, Free};
 use zeroize::Zeroizing;
 
-use crate::{
-    Error, Values, kkrt16,
-    opprf::{Public, check_distinct},
-};
+use crate::{Error, kkrt16, opprf::check_distinct};
 
 /// Semi-honest: nothing ties S to the values that it agreed on.
 pub const ADVERSARY: Adversary = Adversary::weakest(&[kkrt16::ADVERSARY, Adversary::SemiHonest]);
@@ -45,26 +46,41 @@ pub struct Dimensions {
     pub instances: usize,
     /// Bits of the OPRF's code.
     pub width: usize,
-    /// The OKVS of the hint, for exactly as many points as are programmed.
+    /// The OKVS of a hint, for exactly as many points as are programmed.
     pub hint: Shape,
-    /// Bytes of a value.
+    /// Blocks of a value.
     pub len: usize,
-}
-
-impl Dimensions {
-    fn hint_len(&self) -> usize {
-        self.hint.columns() * self.len
-    }
 }
 
 /// Payload bytes, the setup included.
 pub fn bytes(dimensions: Dimensions) -> Bytes {
-    let Dimensions { instances, width, .. } = dimensions;
+    let Dimensions { instances, width, hint, len } = dimensions;
     let online = Bytes {
         to_sender: columns::bytes(width, instances),
-        to_receiver: size_of::<Block>() + dimensions.hint_len(),
+        to_receiver: (1 + hint.columns() * len) * size_of::<Block>(),
     };
     kkrt16::setup_bytes(width) + online
+}
+
+/// What both parties know from the hint's seed on.
+struct Public<O> {
+    store: O,
+    root: Aes128,
+}
+
+impl<O: Codec<Block>> Public<O> {
+    fn new(hint: Shape, seed: Block) -> Self {
+        let root = Aes128::new(seed);
+        Self { store: O::new(hint, root.encrypt_block(Block::ZERO)), root }
+    }
+
+    /// The pads of the i-th blocks for values of the OPRF.
+    fn pads(&self, i: usize, evaluated: &[Block]) -> Zeroizing<Vec<Block>> {
+        let hash = CorrelationRobust::new(self.root.encrypt_block(Block(1 + i as u128)));
+        let mut pads = Zeroizing::new(evaluated.to_vec());
+        hash.apply(&mut pads);
+        pads
+    }
 }
 
 /// The party that programs the function.
@@ -74,7 +90,7 @@ pub struct Sender<O> {
     store: PhantomData<O>,
 }
 
-impl<O: ByteStrings> Sender<O> {
+impl<O: Codec<Block>> Sender<O> {
     /// Step 1.
     pub fn setup(
         dimensions: Dimensions,
@@ -85,20 +101,21 @@ impl<O: ByteStrings> Sender<O> {
         Ok(Self { dimensions, oprf, store: PhantomData })
     }
 
-    /// Steps 2 and 3: programs each of `points`, which are distinct, with the `len` bytes at its position
-    /// of `values`. `starts` says for each instance where its points start, and at the end how many there are.
+    /// Steps 2 and 3: programs each of `points`, which are distinct, with the blocks that `values` has for it
+    /// one after another. `starts` says for each instance where its points start, and at the end how many
+    /// there are.
     ///
     /// # Errors
     /// Before anything is sent, [`Error::DuplicatePoint`]; [`Error::Okvs`] with a probability of at
     /// most 2^-λ.
     ///
     /// # Panics
-    /// If `values` has not `len` bytes for each point.
+    /// If `values` has not `len` blocks for each point.
     pub fn evaluate(
         self,
         starts: &[u32],
         points: &[Block],
-        values: &[u8],
+        values: &[Block],
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<(), Error> {
@@ -106,15 +123,21 @@ impl<O: ByteStrings> Sender<O> {
         assert_eq!(values.len(), points.len() * len, "a value for each point");
         check_distinct(points)?;
         // 2.
-        let evaluated = self.oprf.evaluate(starts, |i| points[i], channel, rng)?;
+        let evaluated = Zeroizing::new(self.oprf.evaluate(starts, |i| points[i], channel, rng)?);
         // 3.
         let seed = Block::random(rng);
-        let public = Public::<O>::new(hint, len, seed);
-        let mut masked = Zeroizing::new(values.to_vec());
-        public.add_pads(&in_order(evaluated), &mut masked);
-        let hint = public.hint(points, &masked, Free::Random, rng)?;
+        let public = Public::<O>::new(hint, seed);
         channel.send_slice(SEED, &[seed])?;
-        channel.send(HINT, &hint)?;
+        let placed = public.store.place(points);
+        for i in 0..len {
+            let pads = public.pads(i, &evaluated);
+            let masked = |position: u32, _| {
+                let position = position as usize;
+                values[position * len + i] ^ pads[position]
+            };
+            let hint = public.store.encode(&placed, masked, Free::Random, rng)?;
+            channel.send_slice(HINT, &hint)?;
+        }
         Ok(channel.flush()?)
     }
 }
@@ -126,7 +149,7 @@ pub struct Receiver<O> {
     store: PhantomData<O>,
 }
 
-impl<O: ByteStrings> Receiver<O> {
+impl<O: Codec<Block>> Receiver<O> {
     /// Step 1.
     pub fn setup(
         dimensions: Dimensions,
@@ -137,26 +160,30 @@ impl<O: ByteStrings> Receiver<O> {
         Ok(Self { dimensions, oprf, store: PhantomData })
     }
 
-    /// Steps 2 and 4: the `len` bytes of each instance at its point.
+    /// Steps 2 and 4: the blocks of each instance at its point, one after another.
     ///
     /// # Errors
     /// Whatever the connection or the peer make go wrong.
-    pub fn evaluate(self, points: &[Block], channel: &mut Channel) -> Result<Vec<u8>, Error> {
+    pub fn evaluate(self, points: &[Block], channel: &mut Channel) -> Result<Vec<Block>, Error> {
+        let Dimensions { hint, len, .. } = self.dimensions;
         // 2.
-        let evaluated = self.oprf.evaluate(points, channel)?;
+        let evaluated = Zeroizing::new(self.oprf.evaluate(points, channel)?);
         // 4.
         let mut seed = [Block::ZERO];
         channel.recv_slice(SEED, &mut seed)?;
-        let mut hint = vec![0; self.dimensions.hint_len()];
-        channel.recv_into(HINT, &mut hint)?;
-        let public = Public::<O>::new(self.dimensions.hint, self.dimensions.len, seed[0]);
-        let mut values = public.decode(points, &hint);
-        public.add_pads(&in_order(evaluated), &mut values);
+        let public = Public::<O>::new(hint, seed[0]);
+        let placed = public.store.place(points);
+        let mut values = vec![Block::ZERO; points.len() * len];
+        let mut columns = vec![Block::ZERO; hint.columns()];
+        for i in 0..len {
+            channel.recv_slice(HINT, &mut columns)?;
+            let pads = public.pads(i, &evaluated);
+            let decoded = public.store.decode(&placed, &columns);
+            for (position, decoded) in placed.positions().iter().zip(decoded) {
+                let position = *position as usize;
+                values[position * len + i] = decoded ^ pads[position];
+            }
+        }
         Ok(values)
     }
-}
-
-/// Values of points in the order of the points.
-fn in_order(values: Vec<Block>) -> Values {
-    Values { positions: (0..values.len() as u32).collect(), values }
 }

@@ -22,7 +22,8 @@ use std::marker::PhantomData;
 
 use rand::CryptoRng;
 use vesica_circuit::{
-    Builder, Circuit, Engine as _, Gmw, Lanes, Role, gadgets, gmw,
+    Builder, Circuit, Engine as _, Lanes, Role, gadgets,
+    gmw::{self, Gmw},
     triples::{Demand, Extension, Triples},
 };
 use vesica_net::Channel;
@@ -61,6 +62,9 @@ pub(crate) trait Opprf: Send + Sync + 'static {
 
     /// Against whom it keeps its promises.
     const ADVERSARY: Adversary;
+
+    /// Bytes of a value are a multiple of this.
+    const UNIT: usize;
 
     /// Payload bytes, the setup included.
     fn bytes(dimensions: Dimensions) -> Bytes;
@@ -139,8 +143,9 @@ impl Plan {
         self.bits.div_ceil(8)
     }
 
-    fn dimensions(&self) -> Dimensions {
+    fn dimensions<M: Machine>(&self) -> Dimensions {
         let len = self.target_len() + if self.values { VALUE_LEN } else { 0 };
+        let len = len.next_multiple_of(M::Opprf::UNIT);
         Dimensions { bins: self.bins(), programmed: HASHES * self.sizes.sender, len }
     }
 
@@ -148,7 +153,7 @@ impl Plan {
     fn comparison(&self) -> Circuit {
         let mut builder = Builder::new(self.bits);
         let same = (0..self.bits as u32).map(|wire| builder.not(wire)).collect();
-        let equal = gadgets::all(&mut builder, same);
+        let equal = gadgets::compare::all(&mut builder, same);
         builder.finish(vec![equal])
     }
 
@@ -161,7 +166,7 @@ impl Plan {
     pub(crate) fn bytes<M: Machine>(&self) -> Bytes {
         let compared = gmw::bytes(&self.comparison(), self.bins(), false);
         let gates = Bytes { to_sender: compared, to_receiver: compared };
-        M::Opprf::bytes(self.dimensions()) + gates
+        M::Opprf::bytes(self.dimensions::<M>()) + gates
     }
 }
 
@@ -187,7 +192,7 @@ impl<M: Machine> Sending<M> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self> {
-        let opprf = M::Opprf::sender(plan.dimensions(), channel, rng)?;
+        let opprf = M::Opprf::sender(plan.dimensions::<M>(), channel, rng)?;
         Ok(Self { plan, opprf })
     }
 
@@ -210,14 +215,15 @@ impl<M: Machine> Sending<M> {
         }
         // 2.
         channel.phase("opprf");
-        let low = u128::MAX >> (128 - plan.bits);
-        let targets: Zeroizing<Vec<Block>> =
-            Zeroizing::new((0..plan.bins()).map(|_| Block(Block::random(rng).0 & low)).collect());
-        let masks = if plan.values { plan.bins() } else { 0 };
-        let masks =
-            Zeroizing::new((0..masks).map(|_| Block::random(rng).0 as u64).collect::<Vec<_>>());
+        // R must not see where something was programmed: all that it gets is random, beyond ℓ bits too.
+        let mut random = |count: usize| -> Zeroizing<Vec<Block>> {
+            Zeroizing::new((0..count).map(|_| Block::random(rng)).collect())
+        };
+        let targets = random(plan.bins());
+        let masks = random(if plan.values { plan.bins() } else { 0 });
+        let masks: Zeroizing<Vec<u64>> = Zeroizing::new(masks.iter().map(|m| m.0 as u64).collect());
         let mut programmed = Zeroizing::new(Vec::new());
-        programmed.reserve_exact(table.entries().len() * plan.dimensions().len);
+        programmed.reserve_exact(table.entries().len() * plan.dimensions::<M>().len);
         let mut points = Vec::with_capacity(table.entries().len());
         for (bin, target) in targets.iter().enumerate() {
             for entry in table.bin(bin) {
@@ -227,6 +233,10 @@ impl<M: Machine> Sending<M> {
                 if let Some(mask) = masks.get(bin) {
                     let value = (values[entry.position()] as u64).wrapping_sub(*mask);
                     programmed.extend_from_slice(&value.to_le_bytes());
+                }
+                let end = points.len() * plan.dimensions::<M>().len;
+                while programmed.len() < end {
+                    programmed.push(Block::random(rng).to_bytes()[0]);
                 }
             }
         }
@@ -264,7 +274,7 @@ impl<M: Machine> Receiving<M> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self> {
-        let opprf = M::Opprf::receiver(plan.dimensions(), channel, rng)?;
+        let opprf = M::Opprf::receiver(plan.dimensions::<M>(), channel, rng)?;
         Ok(Self { plan, opprf })
     }
 
@@ -290,13 +300,12 @@ impl<M: Machine> Receiving<M> {
         let received = Zeroizing::new(M::Opprf::evaluate(opprf, &points, channel, rng)?);
         // 3.
         channel.phase("compare");
-        let len = plan.dimensions().len;
+        let len = plan.dimensions::<M>().len;
         let mut targets = Zeroizing::new(vec![Block::ZERO; plan.bins()]);
-        let low = u128::MAX >> (128 - plan.bits);
         for (target, received) in targets.iter_mut().zip(received.chunks_exact(len)) {
             let mut bytes = [0; 16];
             bytes[..plan.target_len()].copy_from_slice(&received[..plan.target_len()]);
-            *target = Block(Block::from_bytes(bytes).0 & low);
+            *target = Block::from_bytes(bytes);
         }
         let mut values = Zeroizing::new(Vec::new());
         if plan.values {

@@ -15,6 +15,7 @@ use vesica_ot::Bytes;
 use vesica_params::{LAMBDA, code, okvs};
 use vesica_primitives::Block;
 use vesica_structures::okvs::polynomial::Polynomial;
+use zeroize::Zeroizing;
 
 use crate::{
     Adversary, Protocol, Result,
@@ -46,7 +47,7 @@ fn of(dimensions: Dimensions) -> oprf::Dimensions {
     let Dimensions { bins, programmed, len } = dimensions;
     let width = code::width(programmed, LAMBDA);
     let hint = okvs::polynomial(programmed, MEGA_BIN, LAMBDA);
-    oprf::Dimensions { instances: bins, width, hint, len }
+    oprf::Dimensions { instances: bins, width, hint, len: len / size_of::<Block>() }
 }
 
 impl Opprf for WithPolynomials {
@@ -54,6 +55,9 @@ impl Opprf for WithPolynomials {
     type Receiver = oprf::Receiver<Polynomial>;
 
     const ADVERSARY: Adversary = oprf::ADVERSARY;
+
+    /// A coefficient is an element of GF(2^128).
+    const UNIT: usize = size_of::<Block>();
 
     fn bytes(dimensions: Dimensions) -> Bytes {
         oprf::bytes(of(dimensions))
@@ -85,7 +89,8 @@ impl Opprf for WithPolynomials {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
-        Ok(sender.evaluate(starts, points, values, channel, rng)?)
+        let values: Zeroizing<Vec<Block>> = Zeroizing::new(bytemuck::pod_collect_to_vec(values));
+        Ok(sender.evaluate(starts, points, &values, channel, rng)?)
     }
 
     fn evaluate(
@@ -94,6 +99,6 @@ impl Opprf for WithPolynomials {
         channel: &mut Channel,
         _: &mut dyn CryptoRng,
     ) -> Result<Vec<u8>> {
-        Ok(receiver.evaluate(points, channel)?)
+        Ok(bytemuck::pod_collect_to_vec(&receiver.evaluate(points, channel)?))
     }
 }

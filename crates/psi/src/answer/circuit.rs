@@ -20,7 +20,9 @@
 
 use rand::CryptoRng;
 use vesica_circuit::{
-    Builder, Circuit, Engine as _, Gmw, Lanes, Role, arithmetic, gadgets, gmw,
+    Builder, Circuit, Engine as _, Lanes, Role, arithmetic,
+    gadgets::{add::add, compare::at_least},
+    gmw::{self, Gmw},
     triples::{Demand, Triples},
 };
 use vesica_net::Channel;
@@ -132,17 +134,17 @@ impl Program {
         };
         let [ours, theirs] = [number(COUNT_BITS), number(COUNT_BITS)];
         let [our_sum, their_sum] = [number(sum_bits), number(sum_bits)];
-        let (count, _) = gadgets::add(&mut builder, &ours, &theirs, None);
+        let (count, _) = add(&mut builder, &ours, &theirs, None);
         // More than any count is as good as any bound beyond it.
         let bound = |bound: u64| u128::from(bound.min((1 << COUNT_BITS) - 1));
-        let enough = gadgets::at_least(&mut builder, &count, bound(minimum));
+        let enough = at_least(&mut builder, &count, bound(minimum));
         let answer = match question {
             Question::Count => count,
             // At least 0 is known beforehand.
             Question::AtLeast(least) => {
-                gadgets::at_least(&mut builder, &count, bound(least)).into_iter().collect()
+                at_least(&mut builder, &count, bound(least)).into_iter().collect()
             }
-            _ => gadgets::add(&mut builder, &our_sum, &their_sum, None).0,
+            _ => add(&mut builder, &our_sum, &their_sum, None).0,
         };
         let outputs = match enough {
             Some(enough) => {

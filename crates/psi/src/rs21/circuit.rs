@@ -84,6 +84,8 @@ impl Opprf for FromVole {
 
     const ADVERSARY: Adversary = Adversary::weakest(&[opprf::ADVERSARY, extension::ADVERSARY]);
 
+    const UNIT: usize = 1;
+
     fn bytes(dimensions: Dimensions) -> Bytes {
         let dimensions = of(dimensions);
         let vole = silent::bytes(dimensions.points.columns(), dimensions.bits(), LPN, FIELD);

@@ -16,6 +16,7 @@ pub mod gadgets;
 pub mod garbling;
 pub mod lanes;
 pub mod plain;
+pub mod programs;
 #[cfg(test)]
 mod random;
 

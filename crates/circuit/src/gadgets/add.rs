@@ -21,7 +21,12 @@ pub fn half_adder(builder: &mut Builder, a: Wire, b: Wire) -> [Wire; 2] {
 ///
 /// # Panics
 /// If one of the numbers has no bits.
-pub fn add(builder: &mut Builder, a: &[Wire], b: &[Wire], carry: Option<Wire>) -> (Vec<Wire>, Wire) {
+pub fn add(
+    builder: &mut Builder,
+    a: &[Wire],
+    b: &[Wire],
+    carry: Option<Wire>,
+) -> (Vec<Wire>, Wire) {
     assert!(!a.is_empty() && !b.is_empty(), "numbers of some bits");
     let (long, short) = if a.len() < b.len() { (b, a) } else { (a, b) };
     let mut carry = carry;
@@ -182,8 +187,7 @@ mod tests {
     fn numbers_of_different_lengths_are_added() {
         for (long, short) in [(5, 1), (4, 3), (1, 6)] {
             let mut builder = Builder::new(long + short);
-            let (mut sum, carry) =
-                add(&mut builder, &wires(0, long), &wires(long, short), None);
+            let (mut sum, carry) = add(&mut builder, &wires(0, long), &wires(long, short), None);
             sum.push(carry);
             let circuit = builder.finish(sum);
             let items: Vec<u64> = (0..1 << (long + short)).collect();
@@ -206,8 +210,9 @@ mod tests {
             let out = plain::run(&counter(bits), &Lanes::from_items(&items, bits)).to_items();
             assert!(items.iter().all(|&i| out[i as usize] == u64::from(i.count_ones())));
         }
-        million_pairs(|width| counter(2 * width), |a, b, _| {
-            u64::from(a.count_ones() + b.count_ones())
-        });
+        million_pairs(
+            |width| counter(2 * width),
+            |a, b, _| u64::from(a.count_ones() + b.count_ones()),
+        );
     }
 }

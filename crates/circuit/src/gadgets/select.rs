@@ -21,7 +21,8 @@ pub fn choose(builder: &mut Builder, bit: Wire, zeros: &[Wire], ones: &[Wire]) -
 /// If they are of different lengths.
 pub fn swap(builder: &mut Builder, bit: Wire, a: &[Wire], b: &[Wire]) -> [Vec<Wire>; 2] {
     let changes = changes(builder, bit, a, b);
-    [a, b].map(|side| side.iter().zip(&changes).map(|(&x, &change)| builder.xor(x, change)).collect())
+    [a, b]
+        .map(|side| side.iter().zip(&changes).map(|(&x, &change)| builder.xor(x, change)).collect())
 }
 
 /// The value where the bit is 1, else 0.

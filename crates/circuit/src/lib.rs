@@ -11,10 +11,12 @@
 pub mod circuit;
 pub mod count;
 pub mod engine;
+pub mod gmw;
 pub mod lanes;
 pub mod plain;
 #[cfg(test)]
 mod random;
+pub mod triples;
 
 pub use circuit::{Builder, Circuit, Gate, Level, Product, Wire};
 pub use engine::{Engine, Role, Values};

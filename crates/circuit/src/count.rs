@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, convert::Infallible, ops::Range};
 
-use crate::{Circuit, Engine, Lanes, Role, Values};
+use crate::{Circuit, Engine, Lanes, Role, Values, gmw};
 
 /// What a program costs. Nothing of it depends on data.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -15,6 +15,9 @@ pub struct Count {
     pub rounds: u64,
     /// Circuits that were run.
     pub runs: u64,
+    /// Payload bytes that each party sends for AND gates under GMW: with single triples, and with vector
+    /// triples.
+    pub opened: [u64; 2],
     /// Bits that the first and the second party put in.
     pub inputs: [u64; 2],
     /// Bits that are shown to the first and to the second party.
@@ -101,6 +104,9 @@ impl Engine for Count {
         for product in circuit.levels().iter().flat_map(|level| &level.products) {
             *self.products.entry(product.right.len()).or_default() += lanes;
         }
+        for (opened, vectors) in self.opened.iter_mut().zip([false, true]) {
+            *opened += gmw::bytes(circuit, inputs.lanes, vectors) as u64;
+        }
         self.rounds += circuit.depth() as u64;
         self.runs += 1;
         Ok(Shape { wires: circuit.outputs().len(), lanes: inputs.lanes })
@@ -131,6 +137,8 @@ mod tests {
         let expected = Count {
             ands: 40,
             products: [(1, 10), (3, 10)].into(),
+            // 60 and 20 bits with single triples, 40 and 20 with vectors: words of 64 bits a level.
+            opened: [16, 16],
             rounds: 2,
             runs: 1,
             inputs: [30, 10],

@@ -14,11 +14,13 @@ pub mod count;
 pub mod engine;
 pub mod gadgets;
 pub mod garbling;
+pub mod gmw;
 pub mod lanes;
 pub mod plain;
 pub mod programs;
 #[cfg(test)]
 mod random;
+pub mod triples;
 
 pub use circuit::{Builder, Circuit, Gate, Level, Product, Wire};
 pub use engine::{Engine, Role, Values};

@@ -19,13 +19,15 @@ use vesica_primitives::{
 };
 use zeroize::{Zeroize, Zeroizing};
 
+use crate::chunks::{CHUNK, ReceivedChunk, SentChunk};
+
 const MESSAGES: &str = "ot/messages";
 
 /// OTs whose masked messages go into one network message: bounds what either side has to hold.
 const MESSAGE_CHUNK_BYTES: usize = 1 << 20;
 
 /// OTs that are hashed together: fit the first-level cache.
-const HASH_BATCH: usize = 128;
+pub(crate) const HASH_BATCH: usize = 128;
 
 /// Batches that one thread takes at least: fewer are not worth handing over.
 const MIN_HASH_BATCHES: usize = 32;
@@ -115,6 +117,23 @@ impl CorrelationHash {
         });
     }
 
+    /// Both outputs of each of the next OTs, whose correlated blocks are `rows`, for up to
+    /// [`HASH_BATCH`] of them at a time: `each` gets the messages for 0 and those for 1.
+    pub(crate) fn show_both(
+        &mut self,
+        delta: Block,
+        rows: &[Block],
+        mut each: impl FnMut(&mut [Block], &mut [Block]),
+    ) {
+        let mut sides = [[Block::ZERO; HASH_BATCH]; 2];
+        for rows in rows.chunks(HASH_BATCH) {
+            let first = self.advance(rows.len());
+            let [zeros, ones] = self.function.both_sides(first, delta, rows, &mut sides);
+            each(zeros, ones);
+        }
+        sides.as_flattened_mut().zeroize();
+    }
+
     /// Takes the numbers of the next `n` OTs and returns the first of them.
     fn advance(&mut self, n: usize) -> u64 {
         let first = self.next;
@@ -135,14 +154,26 @@ impl Function {
     /// Both outputs of each of a batch of OTs from number `first` on.
     fn apply_both(&self, first: u64, delta: Block, rows: &[Block], pairs: &mut [[Block; 2]]) {
         let mut sides = [[Block::ZERO; HASH_BATCH]; 2];
+        let [zeros, ones] = self.both_sides(first, delta, rows, &mut sides);
+        for ((pair, zero), one) in pairs.iter_mut().zip(zeros).zip(ones) {
+            *pair = [*zero, *one];
+        }
+    }
+
+    /// As [`Function::apply_both`], the messages for 0 and those for 1 by themselves.
+    fn both_sides<'a>(
+        &self,
+        first: u64,
+        delta: Block,
+        rows: &[Block],
+        sides: &'a mut [[Block; HASH_BATCH]; 2],
+    ) -> [&'a mut [Block]; 2] {
         let [zeros, ones] = sides.each_mut().map(|side| &mut side[..rows.len()]);
         zeros.copy_from_slice(rows);
         ones.iter_mut().zip(rows).for_each(|(one, row)| *one = *row ^ delta);
         self.apply(first, zeros);
         self.apply(first, ones);
-        for ((pair, zero), one) in pairs.iter_mut().zip(zeros).zip(ones) {
-            *pair = [*zero, *one];
-        }
+        [zeros, ones]
     }
 }
 
@@ -165,6 +196,24 @@ pub trait CotSender {
         let mut out = vec![Block::ZERO; n];
         self.send_correlated_into(&mut out, channel)?;
         Ok(out)
+    }
+
+    /// Correlated OT of random choices: `each` gets `n` of them, chunk by chunk in their order. Nothing that
+    /// is made of them may leave this party before all are there: an extension may check them at the end.
+    fn send_chunks(
+        &mut self,
+        n: usize,
+        channel: &mut Channel,
+        each: &mut dyn FnMut(SentChunk<'_>),
+    ) -> Result<()> {
+        let mut rows = Zeroizing::new(vec![Block::ZERO; n.min(CHUNK)]);
+        for done in (0..n).step_by(CHUNK) {
+            let rows = &mut rows[..CHUNK.min(n - done)];
+            self.send_correlated_into(rows, channel)?;
+            let delta = Zeroizing::new(self.delta().expose()[0]);
+            each(SentChunk::new(self.hash(), *delta, rows));
+        }
+        Ok(())
     }
 
     /// Random OT: fills `pairs` with two pseudo-random blocks for each OT.
@@ -226,6 +275,25 @@ pub trait CotReceiver {
         let mut out = vec![Block::ZERO; choices.len()];
         self.receive_correlated_into(choices, &mut out, channel)?;
         Ok(out)
+    }
+
+    /// The other side of [`CotSender::send_chunks`], with the same caution. An extension
+    /// whose choices are random by themselves has no use for `rng`, and saves what it costs to change them.
+    fn receive_chunks(
+        &mut self,
+        n: usize,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+        each: &mut dyn FnMut(ReceivedChunk<'_>),
+    ) -> Result<()> {
+        let mut rows = Zeroizing::new(vec![Block::ZERO; n.min(CHUNK)]);
+        for done in (0..n).step_by(CHUNK) {
+            let rows = &mut rows[..CHUNK.min(n - done)];
+            let choices = Bits::random(rows.len(), rng);
+            self.receive_correlated_into(&choices, rows, channel)?;
+            each(ReceivedChunk::new(self.hash(), &choices, rows));
+        }
+        Ok(())
     }
 
     /// Random OT: fills `out` with the chosen block of each pair.

@@ -11,6 +11,7 @@
 
 pub mod base;
 pub mod catalogue;
+pub mod chunks;
 pub mod extension;
 pub mod flavour;
 pub mod noise;

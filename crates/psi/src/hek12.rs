@@ -25,7 +25,7 @@ use vesica_circuit::{
     count::Count,
     gadgets::Comparison,
     garbling::{self, Evaluator, Garbler},
-    gmw::{self, Gmw},
+    gmw::Gmw,
     programs::{
         scs::{self, BadItems, Known, Terms},
         waksman,

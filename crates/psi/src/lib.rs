@@ -19,6 +19,7 @@ mod coin;
 pub mod dcw13;
 pub mod dh;
 pub mod error;
+pub mod hek12;
 pub mod hl08;
 pub mod items;
 pub mod kkrt16;

@@ -39,6 +39,9 @@ psi_conformance!(rs21_circuit, &vesica_psi::rs21::circuit::SILENT, Budget::Group
 psi_conformance!(rs21_circuit_iknp, &vesica_psi::rs21::circuit::IKNP, Budget::GroupOperations);
 psi_conformance!(rs21_low, &vesica_psi::rs21::LOW, Budget::Symmetric);
 psi_conformance!(rs21_malicious, &vesica_psi::rs21::MALICIOUS, Budget::Symmetric);
+psi_conformance!(scs_gmw, &vesica_psi::hek12::GMW, Budget::Circuits);
+psi_conformance!(scs_gmw_vector, &vesica_psi::hek12::GMW_VECTOR, Budget::Circuits);
+psi_conformance!(scs_yao, &vesica_psi::hek12::YAO, Budget::Circuits);
 
 #[test]
 fn no_protocol_is_left_out() {
@@ -78,6 +81,9 @@ fn no_protocol_is_left_out() {
         "rs21-circuit-iknp",
         "rs21-low",
         "rs21-malicious",
+        "scs-gmw",
+        "scs-gmw-vector",
+        "scs-yao",
     ];
     let keys: Vec<&str> = vesica_psi::CATALOGUE.iter().map(|protocol| protocol.key).collect();
     assert_eq!(keys, here, "a protocol of the catalogue needs a line above");

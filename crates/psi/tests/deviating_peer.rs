@@ -107,6 +107,8 @@ deviating!(rs21, &vesica_psi::rs21::SEMI_HONEST);
 deviating!(rs21_circuit, &vesica_psi::rs21::circuit::SILENT);
 deviating!(rs21_low, &vesica_psi::rs21::LOW);
 deviating!(rs21_malicious, &vesica_psi::rs21::MALICIOUS);
+deviating!(scs_gmw, &vesica_psi::hek12::GMW, FEW, FEW_SHARED);
+deviating!(scs_yao, &vesica_psi::hek12::YAO, FEW, FEW_SHARED);
 
 /// Of [`reveal`], every change is noticed, down to the last bit.
 #[test]

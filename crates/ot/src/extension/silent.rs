@@ -30,9 +30,10 @@ use zeroize::{Zeroize, Zeroizing};
 use super::flips;
 use crate::{
     Bytes,
+    chunks::{self, ReceivedChunk, SentChunk},
     flavour::{CorrelationHash, CotReceiver, CotSender, Malicious},
     noise::{
-        self, Dimensions,
+        self, Dimensions, Out,
         check::{self, Mask, Polynomial},
     },
     pprf::equal,
@@ -90,25 +91,10 @@ impl<C: CotSender> Sender<C> {
 
     /// Correlated OT of random choices: fills `out` with q_j.
     pub fn extend_into(&mut self, out: &mut [Block], channel: &mut Channel) -> Result<()> {
-        if out.is_empty() {
-            return Ok(());
-        }
-        let dimensions = Dimensions::full(out.len(), self.lpn);
-        let delta = Zeroizing::new(self.cot.delta().expose()[0]);
-        let shares = Zeroizing::new(vec![*delta; dimensions.blocks]);
-        // 1.
-        let noise = noise::Sender::new(&dimensions, &mut self.cot, channel)?;
-        let mask = match is_checked(C::ADVERSARY) {
-            true => Some(noise::values::send(1, MASK_BITS, &mut self.cot, channel)?),
-            false => None,
-        };
-        // 2. to 4.
-        let trees = noise.fill(out, &shares, channel, &mut self.rng)?;
-        // 5.
-        if let Some(mask) = mask {
-            check::prove(*delta, &trees, mask[0], channel).inspect_err(|_| out.zeroize())?;
-        }
-        out.iter_mut().for_each(|q| *q = Block(q.0 & !1));
+        let (n, rows) = (out.len(), Out::Into(&mut *out));
+        send(&mut self.cot, self.lpn, n, rows, channel, &mut self.rng)
+            .inspect_err(|_| out.zeroize())?;
+        clear_lowest_bits(out);
         Ok(())
     }
 
@@ -137,6 +123,20 @@ impl<C: CotSender> CotSender for Sender<C> {
         // 6.
         flips::receive(FLIPS, &self.delta, out, channel)
     }
+
+    fn send_chunks(
+        &mut self,
+        n: usize,
+        channel: &mut Channel,
+        each: &mut dyn FnMut(SentChunk<'_>),
+    ) -> Result<()> {
+        let (hash, delta) = (&mut self.hash, Zeroizing::new(self.delta.expose()[0]));
+        let mut show = |rows: &mut [Block]| {
+            clear_lowest_bits(rows);
+            each(SentChunk::new(hash, *delta, rows));
+        };
+        send(&mut self.cot, self.lpn, n, Out::Each(&mut show), channel, &mut self.rng)
+    }
 }
 
 /// The party with choices.
@@ -162,34 +162,9 @@ impl<C: CotReceiver> Receiver<C> {
     /// Over a malicious extension, [`CheckFailed`](vesica_net::Deviation::CheckFailed) with [`CHECK`]
     /// where the sender's leaves and corrections do not belong together.
     pub fn extend_into(&mut self, out: &mut [Block], channel: &mut Channel) -> Result<Bits> {
-        if out.is_empty() {
-            return Ok(Bits::zeros(0));
-        }
-        let dimensions = Dimensions::full(out.len(), self.lpn);
-        let places = dimensions.places(&mut self.rng);
-        let shares = vec![Block::ZERO; dimensions.blocks];
-        // 1.
-        let noise = noise::Receiver::new(&dimensions, &places, &mut self.cot, channel)?;
-        let check = match is_checked(C::ADVERSARY) {
-            true => {
-                let mask = self.mask(channel)?;
-                Some((mask, Polynomial::new(Block::random(&mut self.rng), dimensions.block)))
-            }
-            false => None,
-        };
-        // 2. to 4.
-        let keep = |i: usize, leaves: &[Block], out: &mut [Block]| {
-            out.copy_from_slice(leaves);
-            mark(out, places[i]);
-            check.as_ref().map_or(Block::ZERO, |(_, polynomial)| polynomial.of_block(leaves))
-        };
-        let blocks = noise.fill(out, &shares, keep, channel)?;
-        // 5.
-        if let Some((mask, polynomial)) = &check {
-            let ones = vec![Block(1); dimensions.blocks];
-            check::verify(polynomial, &blocks, &places, &ones, mask, channel)
-                .inspect_err(|_| out.zeroize())?;
-        }
+        let (n, rows) = (out.len(), Out::Into(&mut *out));
+        receive(&mut self.cot, self.lpn, n, rows, channel, &mut self.rng)
+            .inspect_err(|_| out.zeroize())?;
         Ok(lowest_bits(out))
     }
 
@@ -199,12 +174,6 @@ impl<C: CotReceiver> Receiver<C> {
         let choices = self.extend_into(&mut out, channel)?;
         self.hash.apply_chosen(&mut out);
         Ok((choices, out))
-    }
-
-    fn mask(&mut self, channel: &mut Channel) -> Result<Mask> {
-        let value = Block::random(&mut self.rng);
-        let shares = noise::values::receive(&[value], MASK_BITS, &mut self.cot, channel)?;
-        Ok(Mask { value, share: shares[0] })
     }
 }
 
@@ -226,6 +195,99 @@ impl<C: CotReceiver> CotReceiver for Receiver<C> {
         // 6.
         flips::send(FLIPS, choices, &random, channel)
     }
+
+    fn receive_chunks(
+        &mut self,
+        n: usize,
+        channel: &mut Channel,
+        _: &mut dyn CryptoRng,
+        each: &mut dyn FnMut(ReceivedChunk<'_>),
+    ) -> Result<()> {
+        let hash = &mut self.hash;
+        let mut show = |rows: &mut [Block]| {
+            let choices = lowest_bits(rows);
+            each(ReceivedChunk::new(hash, &choices, rows));
+        };
+        receive(&mut self.cot, self.lpn, n, Out::Each(&mut show), channel, &mut self.rng)
+    }
+}
+
+/// Steps 1 to 5 for S, but for the lowest bits.
+fn send<C: CotSender>(
+    cot: &mut C,
+    lpn: Lpn,
+    n: usize,
+    out: Out<'_, Block>,
+    channel: &mut Channel,
+    rng: &mut Stream,
+) -> Result<()> {
+    if n == 0 {
+        return Ok(());
+    }
+    let dimensions = Dimensions::full(n, lpn);
+    let delta = Zeroizing::new(cot.delta().expose()[0]);
+    let shares = Zeroizing::new(vec![*delta; dimensions.blocks]);
+    // 1.
+    let noise = noise::Sender::new(&dimensions, cot, channel)?;
+    let mask = match is_checked(C::ADVERSARY) {
+        true => Some(noise::values::send(1, MASK_BITS, cot, channel)?),
+        false => None,
+    };
+    // 2. to 4.
+    let trees = noise.fill(out, &shares, channel, rng)?;
+    // 5.
+    match mask {
+        Some(mask) => check::prove(*delta, &trees, mask[0], channel),
+        None => Ok(()),
+    }
+}
+
+/// Steps 1 to 5 for R.
+fn receive<C: CotReceiver>(
+    cot: &mut C,
+    lpn: Lpn,
+    n: usize,
+    out: Out<'_, Block>,
+    channel: &mut Channel,
+    rng: &mut Stream,
+) -> Result<()> {
+    if n == 0 {
+        return Ok(());
+    }
+    let dimensions = Dimensions::full(n, lpn);
+    let places = dimensions.places(rng);
+    let shares = vec![Block::ZERO; dimensions.blocks];
+    // 1.
+    let noise = noise::Receiver::new(&dimensions, &places, cot, channel)?;
+    let check = match is_checked(C::ADVERSARY) {
+        true => {
+            let value = Block::random(rng);
+            let shares = noise::values::receive(&[value], MASK_BITS, cot, channel)?;
+            let polynomial = Polynomial::new(Block::random(rng), dimensions.block);
+            Some((Mask { value, share: shares[0] }, polynomial))
+        }
+        false => None,
+    };
+    // 2. to 4.
+    let keep = |i: usize, leaves: &[Block], out: &mut [Block]| {
+        out.copy_from_slice(leaves);
+        mark(out, places[i]);
+        check.as_ref().map_or(Block::ZERO, |(_, polynomial)| polynomial.of_block(leaves))
+    };
+    let blocks = noise.fill(out, &shares, keep, channel)?;
+    // 5.
+    match &check {
+        Some((mask, polynomial)) => {
+            let ones = vec![Block(1); dimensions.blocks];
+            check::verify(polynomial, &blocks, &places, &ones, mask, channel)
+        }
+        None => Ok(()),
+    }
+}
+
+/// Step 3 for S, which may as well come after step 4.
+fn clear_lowest_bits(rows: &mut [Block]) {
+    rows.iter_mut().for_each(|q| *q = Block(q.0 & !1));
 }
 
 /// Makes the lowest bits those of the noise: 1 at the place, else 0. Every entry is touched.
@@ -237,9 +299,10 @@ fn mark(leaves: &mut [Block], place: u32) {
 }
 
 fn lowest_bits(blocks: &[Block]) -> Bits {
+    let word = |half: Option<&[Block]>| u128::from(half.map_or(0, chunks::lowest_bits));
     let pack = |blocks: &[Block]| {
-        let bits = blocks.iter().enumerate().map(|(i, block)| (block.0 & 1) << i);
-        Block(bits.fold(0, |packed, bit| packed | bit))
+        let mut halves = blocks.chunks(64);
+        Block(word(halves.next()) | word(halves.next()) << 64)
     };
     Bits::from_blocks(blocks.chunks(128).map(pack).collect(), blocks.len())
 }

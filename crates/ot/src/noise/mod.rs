@@ -114,32 +114,57 @@ impl Dimensions {
         self.len.div_ceil(self.pieces).max(1)
     }
 
-    /// Compresses pieces to `out` while they are in the cache: as many at a time as there are threads.
+    /// Compresses pieces while they are in the cache: as many at a time as there are threads.
     /// `fill(i, leaves)` makes those of piece i.
     fn compress<V: BinaryVector + DefaultIsZeroes>(
         &self,
-        out: &mut [V],
+        out: Out<'_, V>,
         mut fill: impl FnMut(usize, &mut [V]) -> Result<()>,
     ) -> Result<()> {
-        assert_eq!(out.len(), self.len, "as many entries as were asked for");
         let threads = rayon::current_num_threads().min(self.pieces);
         let before = self.trees.total();
         let mut leaves = Wiped::zeros(threads * before);
+        let (into, mut each) = match out {
+            Out::Into(into) => {
+                assert_eq!(into.len(), self.len, "as many entries as were asked for");
+                (into, None)
+            }
+            Out::Each(each) => (Default::default(), Some(each)),
+        };
         // A run for no entries has a piece all the same.
-        let mut outs = out.chunks_mut(self.piece_len()).chain(repeat_with(Default::default));
+        let mut outs = into.chunks_mut(self.piece_len()).chain(repeat_with(Default::default));
+        let mut left = self.len;
         for first in (0..self.pieces).step_by(threads) {
             let count = threads.min(self.pieces - first);
             let leaves = &mut leaves[..count * before];
             let mut pieces = leaves.chunks_exact_mut(before).zip(first..);
             pieces.try_for_each(|(leaves, piece)| fill(piece, leaves))?;
-            let outs: Vec<&mut [V]> = outs.by_ref().take(count).collect();
-            leaves.par_chunks_exact_mut(before).zip(outs).for_each(|(leaves, out)| {
-                self.code.compress(leaves, out.len());
-                out.copy_from_slice(&leaves[..out.len()]);
-            });
+            let Some(each) = &mut each else {
+                let outs: Vec<&mut [V]> = outs.by_ref().take(count).collect();
+                leaves.par_chunks_exact_mut(before).zip(outs).for_each(|(leaves, out)| {
+                    self.code.compress(leaves, out.len());
+                    out.copy_from_slice(&leaves[..out.len()]);
+                });
+                continue;
+            };
+            let pieces = leaves.par_chunks_exact_mut(before);
+            pieces.for_each(|leaves| self.code.compress(leaves, self.piece_len()));
+            for leaves in leaves.chunks_exact_mut(before) {
+                let len = self.piece_len().min(left);
+                each(&mut leaves[..len]);
+                left -= len;
+            }
         }
         Ok(())
     }
+}
+
+/// Where compressed entries go.
+pub enum Out<'a, V> {
+    /// To memory, all of them.
+    Into(&'a mut [V]),
+    /// To whoever makes something of them, piece after piece, while they are in the cache.
+    Each(&'a mut dyn FnMut(&mut [V])),
 }
 
 fn piece_len(len: usize, lpn: Lpn) -> usize {
@@ -163,11 +188,11 @@ impl<'a> Sender<'a> {
         Ok(Self { dimensions, keys })
     }
 
-    /// Steps 2 and 3, where `shares` are the Q_i: fills `out` with w, compressed. Returns the trees that w is
+    /// Steps 2 and 3, where `shares` are the Q_i: w, compressed, goes to `out`. Returns the trees that w is
     /// made of.
     pub fn fill(
         &self,
-        out: &mut [Block],
+        out: Out<'_, Block>,
         shares: &[Block],
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
@@ -208,12 +233,12 @@ impl<'a> Receiver<'a> {
         Ok(Self { dimensions, places, keys })
     }
 
-    /// Steps 2 and 3, where `shares` are the Q_i + y_i·Δ: fills `out` with w + e·Δ, compressed. Before,
+    /// Steps 2 and 3, where `shares` are the Q_i + y_i·Δ: w + e·Δ, compressed, goes to `out`. Before,
     /// `keep(i, leaves, kept)` puts into `kept` what it makes of block i. Returns what else that makes of each
     /// block.
     pub fn fill<V: DefaultIsZeroes + BinaryVector, T: Send + Copy + Zeroize>(
         &self,
-        out: &mut [V],
+        out: Out<'_, V>,
         shares: &[Block],
         keep: impl Fn(usize, &[Block], &mut [V]) -> T + Sync,
         channel: &mut Channel,
@@ -350,8 +375,15 @@ mod tests {
                     Ok(())
                 };
                 let mut out = vec![0; len];
-                pool.install(|| dimensions.compress(&mut out, fill)).unwrap();
+                pool.install(|| dimensions.compress(Out::Into(&mut out), fill)).unwrap();
                 assert_eq!(out, expected, "{len} entries, {threads} threads");
+                let mut shown = Vec::new();
+                pool.install(|| {
+                    let mut each = |entries: &mut [u64]| shown.extend_from_slice(entries);
+                    dimensions.compress(Out::Each(&mut each), fill)
+                })
+                .unwrap();
+                assert_eq!(shown, expected, "{len} entries shown, {threads} threads");
             }
         }
     }

@@ -21,6 +21,8 @@ pub enum Budget {
     Symmetric,
     /// A group operation for each item.
     GroupOperations,
+    /// Thousands of gates for each item.
+    Circuits,
     /// An operation on integers of thousands of bits for each item.
     BigIntegers,
 }
@@ -32,6 +34,7 @@ impl Budget {
         let affordable = match self {
             Self::Symmetric => 8,
             Self::GroupOperations => 7,
+            Self::Circuits => 6,
             Self::BigIntegers => 5,
         };
         sizes[..affordable].to_vec()
@@ -42,6 +45,7 @@ impl Budget {
         match self {
             Self::Symmetric => 100_000,
             Self::GroupOperations => 2_049,
+            Self::Circuits => 513,
             Self::BigIntegers => 65,
         }
     }
@@ -50,6 +54,7 @@ impl Budget {
     fn of(self, items: usize) -> usize {
         match self {
             Self::Symmetric | Self::GroupOperations => items,
+            Self::Circuits => items.div_ceil(4),
             Self::BigIntegers => items.div_ceil(40),
         }
     }
@@ -59,7 +64,7 @@ impl Budget {
         match self {
             Self::Symmetric => &[8, 12, 16],
             Self::GroupOperations => &[8, 12],
-            Self::BigIntegers => &[8],
+            Self::Circuits | Self::BigIntegers => &[8],
         }
     }
 }

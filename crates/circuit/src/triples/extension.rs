@@ -1,0 +1,111 @@
+//! Which OT extension triples are made with, and what they cost with each.
+
+use rand::CryptoRng;
+use vesica_net::{Channel, Result};
+use vesica_ot::{
+    Bytes,
+    extension::{
+        alsz13, silent,
+        softspoken::{SmallField, semi_honest},
+    },
+};
+use vesica_params::lpn::{self, Lpn};
+
+use super::{Demand, Ots, Triples};
+use crate::Role;
+
+/// An OT extension among parties that follow the protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Extension {
+    /// ALSZ13: 256 bits a triple, both directions together.
+    Alsz13,
+    /// SoftSpokenOT: 2·⌈128/k⌉ bits a triple.
+    SoftSpoken(SmallField),
+    /// Silent OT, over SoftSpokenOT: hardly any bits, where there are many triples.
+    Silent(SmallField, Lpn),
+}
+
+/// A silent call's trees are a matter of the number of pieces; with longer ones than elsewhere there is less
+/// to send, and what is left of the cache is still enough.
+const PIECE: usize = 1 << 19;
+
+impl Extension {
+    /// Silent OT with the parameters for many triples.
+    pub const SILENT: Self = Self::Silent(SmallField::new(8), lpn::BITS.with_piece(PIECE));
+
+    /// Sets up OT sessions in both directions and makes triples. The other party does the same in the other
+    /// role.
+    pub fn make(
+        self,
+        role: Role,
+        demand: &Demand,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Triples> {
+        match self {
+            Self::Alsz13 => {
+                Ots::setup(role, channel, rng, alsz13::Sender::setup, alsz13::Receiver::setup)?
+                    .make(role, demand, channel, rng)
+            }
+            Self::SoftSpoken(field) => Ots::setup(
+                role,
+                channel,
+                rng,
+                |channel, rng| semi_honest::Sender::setup(field, channel, rng),
+                |channel, rng| semi_honest::Receiver::setup(field, channel, rng),
+            )?
+            .make(role, demand, channel, rng),
+            Self::Silent(field, lpn) => Ots::setup(
+                role,
+                channel,
+                rng,
+                |channel, rng| {
+                    let cot = semi_honest::Sender::setup(field, channel, rng)?;
+                    silent::Sender::setup(cot, lpn, channel, rng)
+                },
+                |channel, rng| {
+                    let cot = semi_honest::Receiver::setup(field, channel, rng)?;
+                    silent::Receiver::setup(cot, lpn, channel, rng)
+                },
+            )?
+            .make(role, demand, channel, rng),
+        }
+    }
+
+    /// Payload bytes that each party sends for triples: in one of the sessions it is the sender, in the other
+    /// the receiver, so that both send the same.
+    pub fn bytes(self, demand: &Demand) -> usize {
+        let session = self.setup() + self.of_ots(demand.ots());
+        session.to_sender + session.to_receiver
+    }
+
+    /// Payload bytes of the setup of one session.
+    fn setup(self) -> Bytes {
+        match self {
+            Self::Alsz13 => alsz13::setup_bytes(),
+            Self::SoftSpoken(field) => semi_honest::setup_bytes(field),
+            Self::Silent(field, _) => {
+                semi_honest::setup_bytes(field)
+                    + Bytes { to_sender: 0, to_receiver: SESSION_KEY_BYTES }
+            }
+        }
+    }
+
+    /// Payload bytes of so many OTs of random choices in one session.
+    pub(super) fn of_ots(self, n: usize) -> Bytes {
+        match self {
+            Self::Alsz13 => alsz13::bytes(n),
+            Self::SoftSpoken(field) => semi_honest::bytes(field, n),
+            Self::Silent(..) if n == 0 => Bytes { to_sender: 0, to_receiver: 0 },
+            Self::Silent(field, lpn) => {
+                let adversary = semi_honest::ADVERSARY;
+                let [random, correlated] = silent::ots_beneath(n, lpn, adversary);
+                let beneath = semi_honest::bytes(field, random);
+                silent::bytes(n, lpn, adversary) + beneath + semi_honest::bytes(field, correlated)
+            }
+        }
+    }
+}
+
+/// The public hash key of a silent session.
+const SESSION_KEY_BYTES: usize = 16;

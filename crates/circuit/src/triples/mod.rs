@@ -1,0 +1,178 @@
+//! Multiplication triples: what GMW's AND gates are made of, before anybody knows the inputs (Beaver, CRYPTO
+//! 1991; from random OT by Asharov, Lindell, Schneider, Zohner, CCS 2013).
+//!
+//! A triple is a random bit a, a random vector b of σ bits and their product c = a·b, each as XOR shares of the
+//! two parties. With σ = 1 it is good for an AND gate; with more, a *vector triple* (Pinkas, Schneider, Zohner,
+//! USENIX Security 2014, §3.2), for σ AND gates that have one input in common. From two random OTs of σ bits,
+//! one in each direction:
+//!
+//! 1. As the OT's sender, a party gets two messages m_0 and m_1. Its share of b is m_0 ⊕ m_1.
+//! 2. As the receiver of the other one, it gets a random choice, which is its share of a, and the chosen message.
+//! 3. Its share of c is the product of its own shares, plus its m_0, plus the message it chose: of what a_0·b_1
+//!    and a_1·b_0 are, one has the one summand and the other the other.
+//!
+//! The bits come from OTs whose correlation a hash has broken. The two directions are OT sessions of their
+//! own with a Δ each.
+//!
+//! Neither says anything but what the extension says, so triples cost what two OTs do however long b is. How
+//! many there will have to be is public: [`Demand`]. They are used once, and are wiped.
+
+mod extension;
+mod ots;
+mod tape;
+
+use std::collections::BTreeMap;
+
+pub use extension::Extension;
+pub use ots::Ots;
+pub(crate) use tape::Tape;
+
+use crate::Circuit;
+
+/// How many triples of which kind.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Demand {
+    /// How many, by σ.
+    counts: BTreeMap<usize, usize>,
+}
+
+impl Demand {
+    /// So many for single AND gates.
+    pub fn singles(ands: usize) -> Self {
+        Self::of([(1, ands)])
+    }
+
+    /// So many by the length σ of their vectors.
+    ///
+    /// # Panics
+    /// For vectors without a bit.
+    pub fn of(counts: impl IntoIterator<Item = (usize, usize)>) -> Self {
+        let mut demand = Self::default();
+        for (bits, count) in counts {
+            assert!(bits > 0, "a vector has a bit");
+            if count > 0 {
+                *demand.counts.entry(bits).or_default() += count;
+            }
+        }
+        demand
+    }
+
+    /// What a circuit needs in so many instances, with a triple for each AND gate.
+    pub fn of_ands(circuit: &Circuit, lanes: usize) -> Self {
+        Self::singles(circuit.ands() * lanes)
+    }
+
+    /// What a circuit needs in so many instances, with a triple for each multiplication of a bit with a
+    /// vector.
+    pub fn of_products(circuit: &Circuit, lanes: usize) -> Self {
+        let levels = circuit.levels();
+        let products = levels.iter().flat_map(|level| &level.products);
+        Self::of(products.map(|product| (product.right.len(), lanes)))
+    }
+
+    /// Triples of all kinds, which is how many OTs there are in each direction.
+    pub fn ots(&self) -> usize {
+        self.counts.values().sum()
+    }
+
+    /// AND gates that they are good for.
+    pub fn ands(&self) -> usize {
+        self.counts.iter().map(|(bits, count)| bits * count).sum()
+    }
+
+    /// Pairs of σ and how many, σ ascending.
+    pub fn counts(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        self.counts.iter().map(|(&bits, &count)| (bits, count))
+    }
+}
+
+impl std::ops::Add for Demand {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self::of(self.counts.into_iter().chain(other.counts))
+    }
+}
+
+/// A call for more triples than were made: a mistake of this program.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct OutOfTriples {
+    /// Length of the vectors, 1 for single AND gates.
+    pub bits: usize,
+    /// How many were asked for.
+    pub needed: usize,
+    /// How many were left.
+    pub left: usize,
+}
+
+impl std::fmt::Display for OutOfTriples {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { bits, needed, left } = self;
+        write!(
+            f,
+            "{needed} multiplication triples of {bits} bits were asked for where {left} are left; \
+             this is a mistake in the program, please report it"
+        )
+    }
+}
+
+impl std::error::Error for OutOfTriples {}
+
+/// One party's shares of triples that were not used yet.
+#[derive(Default)]
+pub struct Triples {
+    stock: BTreeMap<usize, Shares>,
+}
+
+/// Shares of triples of one kind.
+struct Shares {
+    a: Tape,
+    /// One for each bit of the vector.
+    b: Vec<Tape>,
+    c: Vec<Tape>,
+}
+
+/// Triples that are taken to be used, a row for each of their bits.
+pub(crate) struct Taken {
+    pub(crate) a: Vec<u64>,
+    pub(crate) b: Vec<Vec<u64>>,
+    pub(crate) c: Vec<Vec<u64>>,
+}
+
+impl Triples {
+    /// How many of σ = `bits` are left.
+    pub fn left(&self, bits: usize) -> usize {
+        self.stock.get(&bits).map_or(0, |shares| shares.a.left())
+    }
+
+    /// Whether there are triples for vectors, or were.
+    pub fn has_vectors(&self) -> bool {
+        self.stock.keys().any(|&bits| bits > 1)
+    }
+
+    /// Takes the next `count` of σ = `bits`.
+    pub(crate) fn take(&mut self, bits: usize, count: usize) -> Result<Taken, OutOfTriples> {
+        let left = self.left(bits);
+        match self.stock.get_mut(&bits) {
+            Some(shares) if count <= left => Ok(shares.take(count)),
+            _ if count == 0 => Ok(Taken::nothing(bits)),
+            _ => Err(OutOfTriples { bits, needed: count, left }),
+        }
+    }
+}
+
+impl Shares {
+    fn take(&mut self, count: usize) -> Taken {
+        let rows = |tapes: &mut Vec<Tape>| tapes.iter_mut().map(|t| t.take_row(count)).collect();
+        Taken { a: self.a.take_row(count), b: rows(&mut self.b), c: rows(&mut self.c) }
+    }
+}
+
+impl Taken {
+    fn nothing(bits: usize) -> Self {
+        Self { a: Vec::new(), b: vec![Vec::new(); bits], c: vec![Vec::new(); bits] }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,236 @@
+//! The random OTs in both directions, and what is made of them.
+
+use rand::CryptoRng;
+use vesica_net::{Channel, Result};
+use vesica_ot::{
+    CotReceiver, CotSender,
+    chunks::{BATCH, ReceivedChunk, SentChunk},
+};
+use vesica_params::Adversary;
+use vesica_primitives::{Block, Seed, aes::Prg, block::add_to, matrix::rows_to_columns};
+use zeroize::Zeroizing;
+
+use super::{Demand, Shares, Tape, Triples};
+use crate::Role;
+
+/// A party's OT sessions: one that it is the sender of, and one that it is the receiver of.
+pub struct Ots<S, R> {
+    sender: S,
+    receiver: R,
+}
+
+impl<S: CotSender, R: CotReceiver> Ots<S, R> {
+    /// Against whom triples keep their promises: a party that deviates can make them wrong, however strong
+    /// the OTs are.
+    pub const ADVERSARY: Adversary =
+        Adversary::weakest(&[S::ADVERSARY, R::ADVERSARY, Adversary::SemiHonest]);
+
+    /// Sets both sessions up. First the first party is the sender, then the second.
+    pub fn setup(
+        role: Role,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+        sender: impl FnOnce(&mut Channel, &mut dyn CryptoRng) -> Result<S>,
+        receiver: impl FnOnce(&mut Channel, &mut dyn CryptoRng) -> Result<R>,
+    ) -> Result<Self> {
+        match role {
+            Role::First => {
+                let sender = sender(channel, rng)?;
+                Ok(Self { sender, receiver: receiver(channel, rng)? })
+            }
+            Role::Second => {
+                let receiver = receiver(channel, rng)?;
+                Ok(Self { sender: sender(channel, rng)?, receiver })
+            }
+        }
+    }
+
+    /// Makes triples; the other party makes the same ones.
+    pub fn make(
+        &mut self,
+        role: Role,
+        demand: &Demand,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Triples> {
+        let (sent, received) = match role {
+            Role::First => {
+                let sent = self.send(demand, channel)?;
+                (sent, self.receive(demand, channel, rng)?)
+            }
+            Role::Second => {
+                let received = self.receive(demand, channel, rng)?;
+                (self.send(demand, channel)?, received)
+            }
+        };
+        let kinds = demand.counts().zip(sent.into_iter().zip(received));
+        let stock = kinds.map(|((bits, _), (sent, received))| (bits, combine(sent, received)));
+        Ok(Triples { stock: stock.collect() })
+    }
+
+    fn send(&mut self, demand: &Demand, channel: &mut Channel) -> Result<Vec<Sent>> {
+        let mut kinds = Kinds::new(demand, Sent::with_room);
+        let mut room = Room::new(demand);
+        self.sender.send_chunks(demand.ots(), channel, &mut |mut chunk| {
+            kinds.share_out(chunk.len(), |sent, bits, n| sent.take(bits, n, &mut chunk, &mut room));
+        })?;
+        Ok(kinds.made)
+    }
+
+    fn receive(
+        &mut self,
+        demand: &Demand,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<Received>> {
+        let mut kinds = Kinds::new(demand, Received::with_room);
+        let mut room = Room::new(demand);
+        self.receiver.receive_chunks(demand.ots(), channel, rng, &mut |mut chunk| {
+            kinds.share_out(chunk.len(), |received, bits, n| {
+                received.take(bits, n, &mut chunk, &mut room);
+            });
+        })?;
+        Ok(kinds.made)
+    }
+}
+
+/// Step 3.
+fn combine(sent: Sent, received: Received) -> Shares {
+    let Received { choices: a, chosen } = received;
+    let Sent { sums: b, mut zeros } = sent;
+    for ((c, b), chosen) in zeros.iter_mut().zip(&b).zip(&chosen) {
+        let others = a.words().iter().zip(b.words()).zip(chosen.words());
+        for (c, ((a, b), chosen)) in c.words_mut().iter_mut().zip(others) {
+            *c ^= a & b ^ chosen;
+        }
+    }
+    Shares { a, b, c: zeros }
+}
+
+/// What is made of the OTs, which come in chunks, for one kind of triples after another.
+struct Kinds<T> {
+    made: Vec<T>,
+    /// The length of the vectors, and how many are still to be made.
+    open: Vec<(usize, usize)>,
+    /// Kinds that are complete.
+    complete: usize,
+}
+
+impl<T> Kinds<T> {
+    fn new(demand: &Demand, with_room: impl Fn(usize, usize) -> T) -> Self {
+        let open: Vec<_> = demand.counts().collect();
+        let made = open.iter().map(|&(bits, count)| with_room(bits, count)).collect();
+        Self { made, open, complete: 0 }
+    }
+
+    /// Gives the next `n` OTs to whom they belong: `take(made, bits, n)` takes some of them.
+    fn share_out(&mut self, mut n: usize, mut take: impl FnMut(&mut T, usize, usize)) {
+        while n > 0 {
+            let (bits, open) = &mut self.open[self.complete];
+            let part = n.min(*open);
+            take(&mut self.made[self.complete], *bits, part);
+            *open -= part;
+            self.complete += usize::from(*open == 0);
+            n -= part;
+        }
+    }
+}
+
+/// What a sender makes of OTs, a tape for each bit of the vector.
+struct Sent {
+    /// m_0 ⊕ m_1.
+    sums: Vec<Tape>,
+    /// m_0.
+    zeros: Vec<Tape>,
+}
+
+impl Sent {
+    fn with_room(bits: usize, count: usize) -> Self {
+        Self { sums: tapes(bits, count), zeros: tapes(bits, count) }
+    }
+
+    fn take(&mut self, bits: usize, n: usize, chunk: &mut SentChunk<'_>, room: &mut Room) {
+        if let ([sums], [zeros]) = (&mut self.sums[..], &mut self.zeros[..]) {
+            return chunk.take_bits(n, |[zero, one], count| {
+                zeros.push(zero, count);
+                sums.push(zero ^ one, count);
+            });
+        }
+        chunk.take_blocks(n, |zeros, ones| {
+            room.turn(bits, &[zeros], &mut self.zeros);
+            room.turn(bits, &[zeros, ones], &mut self.sums);
+        });
+    }
+}
+
+/// What a receiver makes of OTs.
+struct Received {
+    choices: Tape,
+    /// The chosen messages, a tape for each bit.
+    chosen: Vec<Tape>,
+}
+
+impl Received {
+    fn with_room(bits: usize, count: usize) -> Self {
+        Self { choices: Tape::with_room(count), chosen: tapes(bits, count) }
+    }
+
+    fn take(&mut self, bits: usize, n: usize, chunk: &mut ReceivedChunk<'_>, room: &mut Room) {
+        if let [tape] = &mut self.chosen[..] {
+            return chunk.take_bits(n, |[choices, chosen], count| {
+                self.choices.push(choices, count);
+                tape.push(chosen, count);
+            });
+        }
+        chunk.take_blocks(n, |choices, chosen| {
+            self.choices.push_row(&choices, chosen.len());
+            room.turn(bits, &[chosen], &mut self.chosen);
+        });
+    }
+}
+
+fn tapes(bits: usize, count: usize) -> Vec<Tape> {
+    (0..bits).map(|_| Tape::with_room(count)).collect()
+}
+
+/// Room for the messages of a batch of OTs, and for their bits in columns.
+struct Room {
+    /// A message of σ bits.
+    long: Zeroizing<Vec<Block>>,
+    rows: Zeroizing<Vec<Block>>,
+    columns: Zeroizing<Vec<Block>>,
+}
+
+impl Room {
+    fn new(demand: &Demand) -> Self {
+        let bits = demand.counts().map(|(bits, _)| bits).max().unwrap_or(0);
+        let room = |blocks| Zeroizing::new(vec![Block::ZERO; blocks]);
+        let stride = bits.div_ceil(128);
+        Self { long: room(stride), rows: room(BATCH * stride), columns: room(bits) }
+    }
+
+    /// Writes bit i of all messages to tape i; where there are messages of several kinds, of their sum. Messages
+    /// of more than 128 bits are what a generator makes of the OT's message.
+    fn turn(&mut self, bits: usize, kinds: &[&mut [Block]], tapes: &mut [Tape]) {
+        let (stride, count) = (bits.div_ceil(128), kinds[0].len());
+        let rows = &mut self.rows[..BATCH * stride];
+        rows.fill(Block::ZERO);
+        for messages in kinds {
+            for (row, message) in rows.chunks_exact_mut(stride).zip(messages.iter()) {
+                match row {
+                    [short] => *short ^= *message,
+                    _ => {
+                        let long = &mut self.long[..stride];
+                        Prg::new(&Seed::new(*message)).fill(long);
+                        add_to(row, long);
+                    }
+                }
+            }
+        }
+        let columns = &mut self.columns[..bits];
+        rows_to_columns(rows, stride, bits, columns);
+        for (tape, column) in tapes.iter_mut().zip(columns) {
+            tape.push_row(&[column.low(), column.high()], count);
+        }
+    }
+}

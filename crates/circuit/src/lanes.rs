@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use rand::Rng;
 use vesica_primitives::{
-    Block,
+    Bits, Block,
     matrix::{columns_to_rows, rows_to_columns},
 };
 use zeroize::{Zeroize, ZeroizeOnDrop};
@@ -131,6 +131,21 @@ impl Lanes {
     pub fn to_blocks(&self) -> Vec<Block> {
         assert!(self.wires <= 128, "a block has 128 bits");
         self.blocks_of(0..self.wires)
+    }
+
+    /// All bits, wire by wire, without gaps: choices of as many OTs.
+    pub fn to_bits(&self) -> Bits {
+        let len = self.wires * self.lanes;
+        let mut words = vec![0; len.div_ceil(128) * 2];
+        for wire in 0..self.wires {
+            append(&mut words, wire * self.lanes, self.row(wire));
+        }
+        let blocks = words
+            .chunks_exact(2)
+            .map(|pair| Block(u128::from(pair[1]) << 64 | u128::from(pair[0])));
+        let bits = Bits::from_blocks(blocks.collect(), len);
+        words.zeroize();
+        bits
     }
 
     /// Adds other bits of the same shape, modulo 2.
@@ -370,6 +385,9 @@ mod tests {
             (0..100).for_each(|lane| copied.set(wire, lane, a.get(wire, lane)));
         }
         assert!(copied == a);
+        let bits = a.to_bits();
+        assert_eq!(bits.len(), 300);
+        assert!((0..300).all(|i| (bits.get(i) == 1) == a.get(i / 100, i % 100)));
         let b = Lanes::random(3, 100, &mut rng);
         copied.xor_with(&b);
         assert!((0..100).all(|lane| copied.get(2, lane) == a.get(2, lane) ^ b.get(2, lane)));

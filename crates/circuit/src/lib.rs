@@ -11,9 +11,12 @@
 pub mod circuit;
 pub mod count;
 pub mod engine;
+pub mod gadgets;
+pub mod garbling;
 pub mod gmw;
 pub mod lanes;
 pub mod plain;
+pub mod programs;
 #[cfg(test)]
 mod random;
 pub mod triples;

@@ -120,6 +120,30 @@ impl TweakableCorrelationRobust {
     }
 }
 
+/// A hash of blocks and an index, tweakable and robust against circular correlations: π(σ(x)) ⊕ σ(x), where π
+/// is AES under a key of the index alone and σ(high ‖ low) = (high ⊕ low) ‖ high.
+///
+/// For garbled circuits (Guo, Katz, Wang, Weng and Yu, CRYPTO 2020). Under one fixed key, what a guess costs is
+/// shared by all gates and all runs: whoever sees C hashes finds the offset in 2^128 / C steps. With a key for
+/// each index, and indices that start anywhere in each session, a guess is at one gate.
+pub struct Rekeyed {
+    session: Block,
+    backend: Backend,
+}
+
+impl Rekeyed {
+    /// The hash of a session whose public number is `session`.
+    pub fn new(session: Block) -> Self {
+        Self { session, backend: Backend::current() }
+    }
+
+    /// Hashes each block in place; the index of `rows[k]` is `first + k`. One session uses an index for
+    /// one row only, of few blocks.
+    pub fn apply<const N: usize>(&self, first: u128, rows: &mut [[Block; N]]) {
+        self.backend.rekeyed_hash(self.session, first, rows);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

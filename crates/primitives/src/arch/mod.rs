@@ -256,6 +256,26 @@ impl Backend {
         }
     }
 
+    /// Replaces each x of row `i` by π(σ(x)) ⊕ σ(x), where π is AES under `session` ⊕ (`first` + i), which
+    /// must not reach 2^128, and σ(high ‖ low) = (high ⊕ low) ‖ high.
+    pub fn rekeyed_hash<const N: usize>(
+        self,
+        session: Block,
+        first: u128,
+        rows: &mut [[Block; N]],
+    ) {
+        match self.0 {
+            Kind::Portable => portable::rekeyed::hash(session, first, rows),
+            // SAFETY: a backend of this kind exists only where AES-NI was found, and AVX2, which no
+            // processor has without SSSE3.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Avx2 => unsafe { x86_64::rekeyed::hash(session, first, rows) },
+            // SAFETY: as above, and VAES was found.
+            #[cfg(target_arch = "x86_64")]
+            Kind::Vaes => unsafe { x86_64::rekeyed::hash_wide(session, first, rows) },
+        }
+    }
+
     /// Transposes a 128 × 128 bit matrix in place: bit `c` of row `r` changes places with bit `r` of
     /// row `c`.
     pub fn transpose(self, rows: &mut [Block; 128]) {
@@ -411,6 +431,34 @@ mod tests {
                     AesKeys::expand(backend, key).encrypt(&mut blocks);
                     assert_eq!(blocks, expected, "{backend:?}, {n} blocks");
                 }
+            }
+        }
+    }
+
+    #[test]
+    fn each_index_has_a_key_of_its_own() {
+        let (session, first) = (Block(u128::MAX / 7), 1 << 90 | 0xffff_fffa);
+        for n in 0..40 {
+            let rows: Vec<[Block; 2]> = pattern(2 * n).as_chunks().0.to_vec();
+            let expected: Vec<[Block; 2]> = (first..)
+                .zip(&rows)
+                .map(|(index, row)| {
+                    let keys = AesKeys::expand(Backend::PORTABLE, session ^ Block(index));
+                    row.map(|x| {
+                        let mixed = u128::from(x.high() ^ x.low()) << 64 | u128::from(x.high());
+                        let mut image = [Block(mixed)];
+                        keys.encrypt(&mut image);
+                        image[0] ^ Block(mixed)
+                    })
+                })
+                .collect();
+            for backend in Backend::available() {
+                let mut both = rows.clone();
+                backend.rekeyed_hash(session, first, &mut both);
+                assert_eq!(both, expected, "{backend:?}, {n} rows");
+                let mut one: Vec<[Block; 1]> = rows.iter().map(|row| [row[1]]).collect();
+                backend.rekeyed_hash(session, first, &mut one);
+                assert!(one.iter().zip(&expected).all(|(one, both)| one[0] == both[1]));
             }
         }
     }

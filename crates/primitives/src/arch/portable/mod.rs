@@ -4,5 +4,6 @@ pub mod aes;
 pub mod blake3;
 pub mod clmul;
 pub mod gf;
+pub mod rekeyed;
 pub mod transform;
 pub mod transpose;

@@ -5,4 +5,5 @@ pub mod aes;
 pub mod blake3;
 pub mod clmul;
 pub mod gf64;
+pub mod rekeyed;
 pub mod transpose;

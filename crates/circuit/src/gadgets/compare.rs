@@ -1,0 +1,191 @@
+//! Equality and order.
+
+use super::wires;
+use crate::{Builder, Circuit, Wire};
+
+/// How two numbers are compared: rounds cost time on a long line, gates cost bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Comparison {
+    /// Bit after bit: σ AND gates, one after another (Kolesnikov, Sadeghi and Schneider, CANS 2009). For
+    /// garbling, where depth costs nothing.
+    Small,
+    /// Halves of halves: 3σ − ⌈log σ⌉ − 2 AND gates, ⌈log σ⌉ + 1 deep (Garay, Schoenmakers and Villegas, PKC
+    /// 2007). For GMW.
+    Shallow,
+}
+
+/// Whether two numbers of the same length are equal.
+///
+/// # Panics
+/// If they are of different lengths, or of none.
+pub fn equal(builder: &mut Builder, a: &[Wire], b: &[Wire]) -> Wire {
+    assert_eq!(a.len(), b.len(), "numbers of one length");
+    let same = a.iter().zip(b).map(|(&a, &b)| {
+        let differ = builder.xor(a, b);
+        builder.not(differ)
+    });
+    let same = same.collect();
+    all(builder, same)
+}
+
+/// Whether all bits are 1: one AND gate fewer than there are bits, ⌈log⌉ deep.
+///
+/// # Panics
+/// If there are none.
+pub fn all(builder: &mut Builder, mut bits: Vec<Wire>) -> Wire {
+    while bits.len() > 1 {
+        let pair = |pair: &[Wire]| match *pair {
+            [a, b] => builder.and(a, b),
+            _ => pair[0],
+        };
+        bits = bits.chunks(2).map(pair).collect();
+    }
+    bits.pop().expect("at least one bit")
+}
+
+/// Whether a < b, for numbers without a sign of the same length.
+///
+/// # Panics
+/// If they are of different lengths, or of none.
+pub fn less(builder: &mut Builder, a: &[Wire], b: &[Wire], how: Comparison) -> Wire {
+    assert!(a.len() == b.len() && !a.is_empty(), "numbers of one length, and of some");
+    match how {
+        Comparison::Small => less_small(builder, a, b),
+        Comparison::Shallow => less_shallow(builder, a, b),
+    }
+}
+
+/// Where the bits differ the higher number is known from this bit, else from those below.
+fn less_small(builder: &mut Builder, a: &[Wire], b: &[Wire]) -> Wire {
+    let not_a = builder.not(a[0]);
+    let mut less = builder.and(not_a, b[0]);
+    for (&a, &b) in a.iter().zip(b).skip(1) {
+        let (a, b) = (builder.xor(a, less), builder.xor(b, less));
+        // less ⊕ ¬(a ⊕ less) ∧ (b ⊕ less): b where the bits differ, less where they do not.
+        let not_a = builder.not(a);
+        let changes = builder.and(not_a, b);
+        less = builder.xor(less, changes);
+    }
+    less
+}
+
+/// Of halves of the numbers it is known which is less, and whether they are equal; the lowest part need not
+/// know the latter.
+fn less_shallow(builder: &mut Builder, a: &[Wire], b: &[Wire]) -> Wire {
+    struct Part {
+        less: Wire,
+        equal: Option<Wire>,
+    }
+    let mut parts: Vec<Part> = Vec::with_capacity(a.len());
+    for (&a, &b) in a.iter().zip(b) {
+        let not_a = builder.not(a);
+        let equal = builder.xor(not_a, b);
+        parts.push(Part { less: builder.and(not_a, b), equal: Some(equal) });
+    }
+    parts[0].equal = None;
+    while parts.len() > 1 {
+        let mut next = Vec::with_capacity(parts.len().div_ceil(2));
+        let mut parts_left = parts.into_iter();
+        while let Some(low) = parts_left.next() {
+            let Some(high) = parts_left.next() else {
+                next.push(low);
+                break;
+            };
+            let high_equal = high.equal.expect("only the lowest part does not know");
+            let below = builder.and(high_equal, low.less);
+            next.push(Part {
+                less: builder.xor(high.less, below),
+                equal: low.equal.map(|low_equal| builder.and(high_equal, low_equal)),
+            });
+        }
+        parts = next;
+    }
+    parts[0].less
+}
+
+/// Whether a number without a sign is at least a public one. `None` where that is known from the number of
+/// bits: always for 0, never for 2^σ and above.
+pub fn at_least(builder: &mut Builder, number: &[Wire], bound: u128) -> Option<Wire> {
+    let bits = number.len() as u32;
+    if bound == 0 || bits < u128::BITS && bound >> bits != 0 {
+        return None;
+    }
+    // number > bound − 1: the highest bit in which they differ is one of the number's.
+    let below = bound - 1;
+    let mut more: Option<Wire> = None;
+    for (i, &bit) in number.iter().enumerate() {
+        let bound_bit = i < 128 && below >> i & 1 == 1;
+        more = match (more, bound_bit) {
+            (None, false) => Some(bit),
+            (None, true) => None,
+            (Some(more), false) => Some(builder.or(bit, more)),
+            (Some(more), true) => Some(builder.and(bit, more)),
+        };
+    }
+    more
+}
+
+/// Two numbers of `width` bits; whether they are equal.
+pub fn equality(width: usize) -> Circuit {
+    let mut builder = Builder::new(2 * width);
+    let equal = equal(&mut builder, &wires(0, width), &wires(width, width));
+    builder.finish(vec![equal])
+}
+
+/// Two numbers of `width` bits; whether the first is less.
+pub fn comparison(width: usize, how: Comparison) -> Circuit {
+    let mut builder = Builder::new(2 * width);
+    let less = less(&mut builder, &wires(0, width), &wires(width, width), how);
+    builder.finish(vec![less])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::gadgets::{
+        log2,
+        select::tests::{every_pair, million_pairs},
+    };
+
+    #[test]
+    fn equality_is_equality() {
+        for width in 1..=70 {
+            let circuit = equality(width);
+            assert_eq!((circuit.ands(), circuit.depth()), (width - 1, log2(width)));
+        }
+        every_pair(equality, |a, b, _| u64::from(a == b));
+        million_pairs(equality, |a, b, _| u64::from(a == b));
+    }
+
+    #[test]
+    fn order_is_order() {
+        for width in 1..=70 {
+            let circuit = comparison(width, Comparison::Small);
+            assert_eq!((circuit.ands(), circuit.depth()), (width, width));
+            let circuit = comparison(width, Comparison::Shallow);
+            let ands = 3 * width - log2(width) - 2;
+            assert_eq!((circuit.ands(), circuit.depth()), (ands, log2(width) + 1), "{width}");
+        }
+        for how in [Comparison::Small, Comparison::Shallow] {
+            every_pair(|width| comparison(width, how), |a, b, _| u64::from(a < b));
+            million_pairs(|width| comparison(width, how), |a, b, _| u64::from(a < b));
+        }
+    }
+
+    #[test]
+    fn a_public_bound_is_met_or_not() {
+        for width in 1..=6 {
+            for bound in 0..=(1u128 << width) + 1 {
+                let mut builder = Builder::new(width);
+                let found = at_least(&mut builder, &wires(0, width), bound);
+                assert_eq!(found.is_none(), bound == 0 || bound > (1 << width) - 1);
+                let Some(found) = found else { continue };
+                let circuit = builder.finish(vec![found]);
+                assert!(circuit.ands() < width);
+                let items: Vec<u64> = (0..1 << width).collect();
+                let out = crate::plain::run(&circuit, &crate::Lanes::from_items(&items, width));
+                assert!(items.iter().all(|&i| (u128::from(i) >= bound) == out.get(0, i as usize)));
+            }
+        }
+    }
+}

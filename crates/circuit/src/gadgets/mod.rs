@@ -1,0 +1,35 @@
+//! Small circuits out of which everything is made.
+//!
+//! Each is a function that adds gates to a [`Builder`](crate::Builder), for whoever makes larger circuits,
+//! and, where programs run it on its own, one that gives the whole [`Circuit`](crate::Circuit). Numbers are
+//! wires from the lowest bit to the highest. What it costs stands with each, and tests hold it to that.
+//!
+//! | gadget, on σ bits | AND gates | depth |
+//! |---|---|---|
+//! | [`compare::equal`] | σ − 1 | ⌈log σ⌉ |
+//! | [`compare::less`], few gates | σ | σ |
+//! | [`compare::less`], shallow | 3σ − ⌈log σ⌉ − 2 | ⌈log σ⌉ + 1 |
+//! | [`compare::at_least`] a public number | ≤ σ − 1 | ≤ σ − 1 |
+//! | [`add::add`], without and with the carry | σ − 1, σ | the same |
+//! | [`add::subtract`], [`add::negate`] | σ − 1, σ − 2 | the same |
+//! | [`add::popcount`] of m bits | m − (ones of m in binary) | O(log² m) |
+//! | [`select::choose`], [`select::swap`], [`select::keep`] | σ, as one vector | 1 |
+//! | [`select::sort`], few gates; shallow | 2σ; 4σ − ⌈log σ⌉ − 2 | one more than comparing |
+
+pub mod add;
+pub mod compare;
+pub mod select;
+
+pub use compare::Comparison;
+
+use crate::Wire;
+
+/// So many wires from this one on.
+pub fn wires(first: usize, count: usize) -> Vec<Wire> {
+    (first..first + count).map(|wire| wire as Wire).collect()
+}
+
+/// ⌈log2 n⌉, and 0 for 0.
+pub(crate) fn log2(n: usize) -> usize {
+    n.max(1).next_power_of_two().trailing_zeros() as usize
+}

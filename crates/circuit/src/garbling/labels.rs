@@ -1,0 +1,114 @@
+//! Labels of wires in many instances.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+use vesica_primitives::Block;
+use zeroize::Zeroize;
+
+use crate::{Lanes, Values};
+
+/// One label for each wire in each instance, a row a wire: at the garbler that of 0, at the evaluator that of the
+/// wire's bit. Wiped when dropped.
+#[derive(Clone)]
+pub struct Labels {
+    wires: usize,
+    lanes: usize,
+    blocks: Vec<Block>,
+}
+
+impl Drop for Labels {
+    fn drop(&mut self) {
+        self.blocks.as_mut_slice().zeroize();
+    }
+}
+
+impl Labels {
+    pub(super) fn zeros(wires: usize, lanes: usize) -> Self {
+        Self { wires, lanes, blocks: bytemuck::zeroed_vec(wires * lanes) }
+    }
+
+    pub(super) fn row(&self, wire: usize) -> &[Block] {
+        &self.blocks[wire * self.lanes..][..self.lanes]
+    }
+
+    pub(super) fn row_mut(&mut self, wire: usize) -> &mut [Block] {
+        &mut self.blocks[wire * self.lanes..][..self.lanes]
+    }
+
+    /// Two rows, of which the first may be written.
+    ///
+    /// # Panics
+    /// If they are the same.
+    pub(super) fn two_rows(&mut self, to: usize, from: usize) -> (&mut [Block], &[Block]) {
+        let of = |wire: usize| wire * self.lanes..(wire + 1) * self.lanes;
+        let rows = self.blocks.get_disjoint_mut([of(to), of(from)]);
+        let [to, from] = rows.expect("two different rows");
+        (to, from)
+    }
+
+    /// All rows, one after another.
+    pub(super) fn blocks_mut(&mut self) -> &mut [Block] {
+        &mut self.blocks
+    }
+
+    /// The lowest bit of each label.
+    pub(super) fn colours(&self) -> Lanes {
+        let mut colours = Lanes::zeros(self.wires, self.lanes);
+        for wire in 0..self.wires {
+            let words = colours.row_mut(wire).iter_mut();
+            for (word, labels) in words.zip(self.row(wire).chunks(64)) {
+                let bits = labels.iter().enumerate().map(|(i, label)| (label.low() & 1) << i);
+                *word = bits.fold(0, |word, bit| word | bit);
+            }
+        }
+        colours
+    }
+}
+
+impl Values for Labels {
+    fn wires(&self) -> usize {
+        self.wires
+    }
+
+    fn lanes(&self) -> usize {
+        self.lanes
+    }
+
+    fn gather(&self, lanes: &[u32]) -> Self {
+        let mut gathered = Self::zeros(self.wires, lanes.len());
+        if !lanes.is_empty() {
+            let rows = gathered.blocks.par_chunks_mut(lanes.len()).enumerate();
+            rows.for_each(|(wire, row)| {
+                let from = self.row(wire);
+                row.iter_mut().zip(lanes).for_each(|(to, &lane)| *to = from[lane as usize]);
+            });
+        }
+        gathered
+    }
+
+    fn stack(parts: &[&Self]) -> Self {
+        let lanes = parts.first().map_or(0, |part| part.lanes);
+        assert!(parts.iter().all(|part| part.lanes == lanes), "parts of the same instances");
+        let wires = parts.iter().map(|part| part.wires).sum();
+        let mut blocks = Vec::with_capacity(wires * lanes);
+        parts.iter().for_each(|part| blocks.extend_from_slice(&part.blocks));
+        Self { wires, lanes, blocks }
+    }
+
+    fn join(parts: &[&Self]) -> Self {
+        let wires = parts.first().map_or(0, |part| part.wires);
+        assert!(parts.iter().all(|part| part.wires == wires), "parts of the same wires");
+        let lanes = parts.iter().map(|part| part.lanes).sum();
+        let mut blocks = Vec::with_capacity(wires * lanes);
+        for wire in 0..wires {
+            parts.iter().for_each(|part| blocks.extend_from_slice(part.row(wire)));
+        }
+        Self { wires, lanes, blocks }
+    }
+
+    fn rows(&self, wires: Range<usize>) -> Self {
+        let blocks = self.blocks[wires.start * self.lanes..wires.end * self.lanes].to_vec();
+        Self { wires: wires.len(), lanes: self.lanes, blocks }
+    }
+}

@@ -1,0 +1,192 @@
+//! The way through a circuit that both parties take: instance by instance and gate by gate in pieces, so that
+//! tables travel while others are made.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+use vesica_net::{Channel, Result};
+use vesica_primitives::{Block, block::add_to};
+use zeroize::Zeroize;
+
+use super::{Labels, Table, gates::Indices};
+use crate::{Circuit, Gate, Values};
+
+/// Instances that one thread takes at a time: what it needs for a gate fits the first-level cache.
+const PART: usize = 256;
+
+/// Instances that go through a circuit together, so that several threads have something to do.
+const GROUP: usize = 16 * PART;
+
+/// AND gates whose tables go into one message, over all instances of a group.
+const TABLES_PER_MESSAGE: usize = 1 << 17;
+
+/// What differs between the parties.
+pub trait Side: Sync {
+    /// Before the gates of a piece: the evaluator receives their tables.
+    fn before(&self, tables: &mut [Table], channel: &mut Channel) -> Result<()>;
+
+    /// After the gates of a piece: the garbler sends their tables.
+    fn after(&self, tables: &[Table], channel: &mut Channel) -> Result<()>;
+
+    /// Labels of NOT, in place.
+    fn not(&self, labels: &mut [Block]);
+
+    /// Labels of AND, and their tables. The last argument is room for as many instances.
+    fn and(
+        &self,
+        first: Indices,
+        operands: [&[Block]; 2],
+        out: &mut [Block],
+        tables: &mut [Table],
+        hashed: &mut [[Block; 2]],
+    );
+}
+
+/// Runs a circuit. The hash's indices from `first` on are used, two for each AND gate of each instance.
+pub fn run(
+    side: &impl Side,
+    circuit: &Circuit,
+    inputs: &Labels,
+    first: u128,
+    channel: &mut Channel,
+) -> Result<Labels> {
+    assert_eq!(inputs.wires(), circuit.inputs(), "as many inputs as the circuit has");
+    let lanes = inputs.lanes();
+    let mut outputs = Labels::zeros(circuit.outputs().len(), lanes);
+    for start in (0..lanes).step_by(GROUP) {
+        let group = start..lanes.min(start + GROUP);
+        let mut parts: Vec<Part> = group
+            .clone()
+            .step_by(PART)
+            .map(|start| Part::new(circuit, inputs, start..group.end.min(start + PART)))
+            .collect();
+        let mut ands = 0;
+        for piece in pieces(circuit, group.len()) {
+            let mut tables = bytemuck::zeroed_vec::<Table>(piece.ands * group.len());
+            side.before(&mut tables, channel)?;
+            // A part without a table still has its gates that cost nothing.
+            let mut left = &mut tables[..];
+            let mut of_parts = Vec::with_capacity(parts.len());
+            for part in &parts {
+                of_parts
+                    .push(left.split_off_mut(..piece.ands * part.lanes()).expect("a table each"));
+            }
+            let first = first + 2 * ands as u128 * lanes as u128;
+            parts.par_iter_mut().zip(of_parts).for_each(|(part, tables)| {
+                part.compute(side, circuit, &piece, lanes, first, tables);
+            });
+            side.after(&tables, channel)?;
+            channel.busy()?;
+            ands += piece.ands;
+        }
+        for part in &parts {
+            part.finish(circuit, &mut outputs);
+        }
+    }
+    Ok(outputs)
+}
+
+/// Gates that are computed between two messages.
+struct Piece {
+    gates: Range<usize>,
+    ands: usize,
+}
+
+/// The gates in pieces, for so many instances.
+fn pieces(circuit: &Circuit, lanes: usize) -> Vec<Piece> {
+    let most = (TABLES_PER_MESSAGE / lanes.max(1)).max(1);
+    let mut pieces = Vec::new();
+    let mut piece = Piece { gates: 0..0, ands: 0 };
+    for (i, gate) in circuit.gates().iter().enumerate() {
+        if gate.is_and() && piece.ands == most {
+            pieces.push(std::mem::replace(&mut piece, Piece { gates: i..i, ands: 0 }));
+        }
+        piece.gates.end = i + 1;
+        piece.ands += usize::from(gate.is_and());
+    }
+    pieces.push(piece);
+    pieces
+}
+
+/// Some instances on their way through a circuit.
+struct Part {
+    lanes: Range<usize>,
+    /// The labels of wires that are still to be read, each in its slot.
+    held: Labels,
+    fresh: Labels,
+    hashed: Vec<[Block; 2]>,
+}
+
+impl Drop for Part {
+    fn drop(&mut self) {
+        self.hashed.as_flattened_mut().zeroize();
+    }
+}
+
+impl Part {
+    fn new(circuit: &Circuit, inputs: &Labels, lanes: Range<usize>) -> Self {
+        let mut held = Labels::zeros(circuit.slots().count(), lanes.len());
+        for wire in 0..circuit.inputs() {
+            held.row_mut(wire).copy_from_slice(&inputs.row(wire)[lanes.clone()]);
+        }
+        let hashed = vec![[Block::ZERO; 2]; lanes.len()];
+        Self { fresh: Labels::zeros(1, lanes.len()), lanes, held, hashed }
+    }
+
+    fn lanes(&self) -> usize {
+        self.lanes.len()
+    }
+
+    /// Computes the gates of a piece, of which the first AND gate has the hash's indices from `first` on, over all
+    /// `lanes` instances of the run.
+    fn compute(
+        &mut self,
+        side: &impl Side,
+        circuit: &Circuit,
+        piece: &Piece,
+        lanes: usize,
+        first: u128,
+        tables: &mut [Table],
+    ) {
+        let slots = circuit.slots();
+        let mut tables = tables.chunks_exact_mut(self.lanes.len().max(1));
+        let mut first = first + self.lanes.start as u128;
+        for i in piece.gates.clone() {
+            let gate = circuit.gates()[i];
+            let out = slots.of((circuit.inputs() + i) as u32);
+            let [left, right] = gate.operands().map(|wire| slots.of(wire));
+            match gate {
+                Gate::Xor(..) => {
+                    self.copy(out, left);
+                    let (to, from) = self.held.two_rows(out, right);
+                    add_to(to, from);
+                }
+                Gate::Not(_) => {
+                    self.copy(out, left);
+                    side.not(self.held.row_mut(out));
+                }
+                Gate::And(..) => {
+                    let operands = [left, right].map(|slot| self.held.row(slot));
+                    let tables = tables.next().expect("a table for each AND gate");
+                    let indices = [first, first + lanes as u128];
+                    let fresh = self.fresh.row_mut(0);
+                    side.and(indices, operands, fresh, tables, &mut self.hashed);
+                    self.held.row_mut(out).copy_from_slice(fresh);
+                    first += 2 * lanes as u128;
+                }
+            }
+        }
+    }
+
+    fn copy(&mut self, to: usize, from: usize) {
+        let (to, from) = self.held.two_rows(to, from);
+        to.copy_from_slice(from);
+    }
+
+    fn finish(&self, circuit: &Circuit, outputs: &mut Labels) {
+        for (i, &wire) in circuit.outputs().iter().enumerate() {
+            let from = self.held.row(circuit.slots().of(wire));
+            outputs.row_mut(i)[self.lanes.clone()].copy_from_slice(from);
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! What stands twice in a sorted list in which nothing stands three times.
+//!
+//! Of two neighbours one has an odd position, so it is enough to compare each odd position with both its
+//! neighbours (Huang, Evans and Katz, NDSS 2012, §5.2).
+
+use crate::{
+    Builder, Circuit, Engine, Values, Wire,
+    gadgets::{compare::equal, select::keep, wires},
+};
+
+/// For each odd position of a sorted list: the number, and whether it stands twice.
+pub struct Candidates<V> {
+    /// The numbers, of which none is a duplicate of another one.
+    pub numbers: V,
+    /// One bit a number.
+    pub twice: V,
+}
+
+/// Compares each number at an odd position with its neighbours.
+pub fn find<E: Engine>(
+    engine: &mut E,
+    sorted: &E::Values,
+) -> Result<Candidates<E::Values>, E::Error> {
+    let (width, m) = (sorted.wires(), sorted.lanes() as u32);
+    let at = |first: u32| sorted.gather(&(first..m).step_by(2).collect::<Vec<_>>());
+    let [before, numbers, after] = [at(0), at(1), at(2)];
+    // In a list of even length the last one has no neighbour after it.
+    let between: Vec<u32> = (0..after.lanes().min(numbers.lanes()) as u32).collect();
+    let last: Vec<u32> = (between.len() as u32..numbers.lanes() as u32).collect();
+    let sides = [&before, &numbers, &after].map(|side| side.gather(&between));
+    let sides = E::Values::stack(&sides.each_ref());
+    let of_two = engine.run(&twice(width, 2), &sides)?;
+    let last = [&before, &numbers].map(|side| side.gather(&last));
+    let last = E::Values::stack(&last.each_ref());
+    let of_one = engine.run(&twice(width, 1), &last)?;
+    Ok(Candidates { numbers, twice: E::Values::join(&[&of_two, &of_one]) })
+}
+
+/// The numbers that stand twice, and 0 in the place of the others.
+pub fn kept<E: Engine>(
+    engine: &mut E,
+    candidates: &Candidates<E::Values>,
+) -> Result<E::Values, E::Error> {
+    let width = candidates.numbers.wires();
+    let mut builder = Builder::new(1 + width);
+    let kept = keep(&mut builder, 0, &wires(1, width));
+    let inputs = E::Values::stack(&[&candidates.twice, &candidates.numbers]);
+    engine.run(&builder.finish(kept), &inputs)
+}
+
+/// Numbers one after another, of which the second is equal to one of its one or two neighbours.
+fn twice(width: usize, neighbours: usize) -> Circuit {
+    let mut builder = Builder::new((1 + neighbours) * width);
+    let number = |i: usize| wires(i * width, width);
+    let mut same: Vec<Wire> =
+        (0..neighbours).map(|i| equal(&mut builder, &number(2 * i), &number(1))).collect();
+    // As published. Since nothing stands three times, their sum would do, for an AND gate less.
+    let mut any = same.remove(0);
+    for other in same {
+        any = builder.or(any, other);
+    }
+    builder.finish(vec![any])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        Lanes,
+        count::{Count, Shape},
+        plain::Plain,
+    };
+
+    #[test]
+    fn duplicates_are_found_wherever_they_are() {
+        for m in 0..=12u32 {
+            // Bit i: whether number i is the one before it once more.
+            for pattern in 0..1u32 << m {
+                if pattern & 1 == 1 || pattern & pattern >> 1 != 0 {
+                    continue;
+                }
+                let mut list: Vec<u64> = Vec::new();
+                for i in 0..m {
+                    let again = pattern >> i & 1;
+                    list.push(list.last().copied().unwrap_or(0) + 3 * u64::from(1 - again));
+                }
+                let Ok(found) = find(&mut Plain, &Lanes::from_items(&list, 7));
+                let Ok(kept) = kept(&mut Plain, &found);
+                assert_eq!(kept.lanes(), m as usize / 2);
+                let mut kept = kept.to_items();
+                kept.retain(|&number| number != 0);
+                let expected: Vec<u64> =
+                    list.windows(2).filter(|pair| pair[0] == pair[1]).map(|pair| pair[0]).collect();
+                assert_eq!(kept, expected, "{list:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn it_costs_what_it_should() {
+        for (width, n) in [(32, 1), (32, 256), (61, 100), (1, 3)] {
+            let mut count = Count::default();
+            let Ok(found) = find(&mut count, &Shape::new(width, 2 * n));
+            let Ok(_) = kept(&mut count, &found);
+            assert_eq!(count.ands, ((3 * width - 1) * (n - 1) + 2 * width - 1) as u64);
+        }
+    }
+}

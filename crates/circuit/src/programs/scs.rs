@@ -1,0 +1,263 @@
+//! The intersection of two sets by sorting, comparing and shuffling (Huang, Evans and Katz, NDSS 2012; Pinkas,
+//! Schneider and Zohner, USENIX Security 2014, §3).
+//!
+//! 1. Each party sorts its own items and puts them in.
+//! 2. The two lists are merged; an item of both stands twice then.
+//! 3. Of the items at odd positions, those that stand twice are kept, and the others replaced by 0.
+//! 4. The party that learns nothing permutes what is left, by a random permutation that it alone knows.
+//! 5. The receiver is shown the result.
+//!
+//! **What the receiver learns.** After step 3 the items are in order, and between two of them stand nulls, as many
+//! as there are items of either set: the receiver would learn how many items of the other party lie between
+//! any two of the intersection. After step 4 the items are at random places among nulls, whatever was in
+//! between: what is shown can be made of the intersection and the two set sizes alone. That needs a permutation that
+//! the receiver does not know, so it is the other party's; who in turn sees no result, and could do nothing with
+//! knowing the permutation. Where both are to learn, the receiver tells the other one afterwards: shown the places,
+//! the one that knows the permutation would undo it. A permutation that is not random harms only the party that
+//! chose it.
+//!
+//! | for n items each, of σ bits | AND gates with small comparators |
+//! |---|---|
+//! | merge | 2σ·n·log 2n |
+//! | compare | (3σ − 1)(n − 1) + 2σ − 1 |
+//! | shuffle | σ(n·log n − n + 1) |
+//! | all | σ(3n·log n + 4n) − n |
+//!
+//! Sets need not be of one size, nor of a power of two: nothing is padded.
+
+use vesica_primitives::Block;
+use zeroize::Zeroizing;
+
+use super::{duplicates, merge::merge, waksman};
+use crate::{Engine, Lanes, Role, gadgets::Comparison};
+
+/// The widest item, in bits.
+pub const MAX_WIDTH: usize = 128;
+
+/// What both parties know before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Terms {
+    /// Bits of an item, at most [`MAX_WIDTH`].
+    pub width: usize,
+    /// How many items the first and the second party have.
+    pub sizes: [usize; 2],
+    /// Who is shown the intersection.
+    pub receiver: Role,
+    /// How items are compared.
+    pub comparison: Comparison,
+}
+
+impl Terms {
+    /// How many places the intersection is hidden among, and how many the other party permutes.
+    pub fn places(&self) -> usize {
+        (self.sizes[0] + self.sizes[1]) / 2
+    }
+}
+
+/// Items of one party that can be put in: in order, all different, none of them 0, which stands for no item.
+#[derive(Clone)]
+pub struct Items(Zeroizing<Vec<Block>>);
+
+/// Why items cannot be put in. Names no item.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BadItems {
+    /// One of them is 0, which stands for no item.
+    Null,
+    /// One of them has more bits than were agreed on.
+    TooWide,
+    /// Two of them are equal.
+    Duplicate,
+}
+
+impl std::fmt::Display for BadItems {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Null => "an item is 0, which stands for no item",
+            Self::TooWide => "an item has more bits than were agreed on",
+            Self::Duplicate => "two items are equal",
+        })
+    }
+}
+
+impl std::error::Error for BadItems {}
+
+impl Items {
+    /// Checks and sorts items of at most `width` bits.
+    pub fn new(items: Vec<Block>, width: usize) -> Result<Self, BadItems> {
+        let mut items = Zeroizing::new(items);
+        items.sort_unstable();
+        if items.first() == Some(&Block::ZERO) {
+            return Err(BadItems::Null);
+        }
+        let is_too_wide = |item: &Block| width < MAX_WIDTH && item.0 >> width != 0;
+        if items.last().is_some_and(is_too_wide) {
+            return Err(BadItems::TooWide);
+        }
+        if items.windows(2).any(|pair| pair[0] == pair[1]) {
+            return Err(BadItems::Duplicate);
+        }
+        Ok(Self(items))
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+/// What is known on this side: to a party its own, and all to who stands for both.
+#[derive(Clone, Copy, Default)]
+pub struct Known<'a> {
+    /// The items of the first and of the second party.
+    pub items: [Option<&'a Items>; 2],
+    /// The permutation of [`Terms::places`] places, by the party that is not the receiver; see
+    /// [`waksman::random`].
+    pub permutation: Option<&'a [u32]>,
+}
+
+/// Runs all steps. Gives the items of both sets, in no order that says anything, to the receiver alone.
+///
+/// # Panics
+/// If what is known on this side does not fit the terms.
+pub fn intersect<E: Engine>(
+    engine: &mut E,
+    terms: &Terms,
+    known: Known<'_>,
+) -> Result<Option<Vec<Block>>, E::Error> {
+    let shown = {
+        let kept = kept(engine, terms, known)?;
+        let owner = terms.receiver.other();
+        let permuted = waksman::permute(engine, kept, owner, known.permutation)?;
+        engine.reveal(&permuted, terms.receiver)?
+    };
+    Ok(shown.map(|shown| {
+        let mut items = shown.to_blocks();
+        items.retain(|item| *item != Block::ZERO);
+        items
+    }))
+}
+
+/// Steps 1 to 3: items of both sets, and 0 in the place of others, in an order that would tell more.
+fn kept<E: Engine>(engine: &mut E, terms: &Terms, known: Known<'_>) -> Result<E::Values, E::Error> {
+    assert!((1..=MAX_WIDTH).contains(&terms.width), "items of 1 to {MAX_WIDTH} bits");
+    let mut put_in = |owner: Role| {
+        let bits =
+            known.items[owner as usize].map(|items| Lanes::from_blocks(&items.0, terms.width));
+        engine.input(owner, terms.width, terms.sizes[owner as usize], bits.as_ref())
+    };
+    let [first, second] = [put_in(Role::First)?, put_in(Role::Second)?];
+    let sorted = merge(engine, &first, &second, terms.comparison)?;
+    let candidates = duplicates::find(engine, &sorted)?;
+    duplicates::kept(engine, &candidates)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use rand::{RngExt, SeedableRng, rngs::StdRng};
+
+    use super::*;
+    use crate::{count::Count, plain::Plain};
+
+    fn count(width: usize, sizes: [usize; 2], comparison: Comparison) -> Count {
+        let mut count = Count::default();
+        let terms = Terms { width, sizes, receiver: Role::Second, comparison };
+        let Ok(shown) = intersect(&mut count, &terms, Known::default());
+        assert!(shown.is_none());
+        count
+    }
+
+    /// The table of PSZ14's circuit for items of 32 bits.
+    #[test]
+    fn it_has_as_many_gates_as_it_should() {
+        for (log, small, shallow) in
+            [(8, 229_120, 360_448), (10, 1_113_088, 1_755_136), (12, 5_238_784, 8_273_920)]
+        {
+            let n = 1 << log;
+            let by_formula = 32 * (3 * n * log + 4 * n) - n;
+            let cost = count(32, [n; 2], Comparison::Small);
+            assert_eq!((cost.ands, by_formula as u64), (small, small));
+            assert_eq!(cost.products[&32], (2 * n * log + n + 1) as u64);
+            let cost = count(32, [n; 2], Comparison::Shallow);
+            assert_eq!(cost.ands, shallow);
+            assert_eq!(cost.revealed, [0, 32 * n as u64]);
+        }
+    }
+
+    #[test]
+    fn what_is_shown_is_the_intersection() {
+        let mut rng = StdRng::seed_from_u64(1);
+        for round in 0..300 {
+            let width = [8, 20, 64, 100, 128][round % 5];
+            let sizes = [0, 1].map(|_| [0, 1, 2, 3, 7, 16, 31, 64, 100][rng.random_range(0..9)]);
+            let receiver = [Role::First, Role::Second][round % 2];
+            let comparison = [Comparison::Small, Comparison::Shallow][round / 2 % 2];
+            let terms = Terms { width, sizes, receiver, comparison };
+            // From few numbers, of which the lowest and the highest ones are sometimes among them.
+            let pool: Vec<u128> = (1..=128)
+                .map(|i| if i % 2 == 0 { i } else { u128::MAX >> (128 - width) ^ i >> 1 })
+                .collect();
+            let mut draw = |n: usize| -> BTreeSet<u128> {
+                let mut set = BTreeSet::new();
+                while set.len() < n {
+                    set.insert(pool[rng.random_range(0..pool.len())]);
+                }
+                set
+            };
+            let sets = sizes.map(&mut draw);
+            let items = sets.each_ref().map(|set| {
+                Items::new(set.iter().rev().map(|&item| Block(item)).collect(), width).unwrap()
+            });
+            let permutation = waksman::random(terms.places(), &mut rng);
+            let known =
+                Known { items: items.each_ref().map(Some), permutation: Some(&permutation) };
+            let Ok(shown) = intersect(&mut Plain, &terms, known);
+            let mut shown: Vec<u128> = shown.unwrap().into_iter().map(|item| item.0).collect();
+            shown.sort_unstable();
+            let expected: Vec<u128> = sets[0].intersection(&sets[1]).copied().collect();
+            assert_eq!(shown, expected, "{terms:?}");
+        }
+    }
+
+    /// Where the one common item comes out does not depend on how many others are less.
+    #[test]
+    fn places_say_nothing() {
+        const RUNS: usize = 2000;
+        let mut rng = StdRng::seed_from_u64(2);
+        let terms =
+            Terms { width: 8, sizes: [4, 4], receiver: Role::First, comparison: Comparison::Small };
+        for others in [[1, 2, 3], [91, 92, 93]] {
+            let items = [[50, others[0], others[1], others[2]], [50, 60, 61, 62]]
+                .map(|items| Items::new(items.map(Block).to_vec(), 8).unwrap());
+            let mut seen = [0u32; 4];
+            for _ in 0..RUNS {
+                let permutation = waksman::random(4, &mut rng);
+                let known =
+                    Known { items: items.each_ref().map(Some), permutation: Some(&permutation) };
+                let Ok(kept) = kept(&mut Plain, &terms, known);
+                let Ok(permuted) =
+                    waksman::permute(&mut Plain, kept, Role::Second, Some(&permutation));
+                let place = permuted.to_items().iter().position(|&item| item == 50);
+                seen[place.unwrap()] += 1;
+            }
+            assert!(seen.iter().all(|count| count.abs_diff(500) < 90), "{seen:?}");
+        }
+    }
+
+    #[test]
+    fn items_that_cannot_be_put_in_are_refused() {
+        let new = |items: &[u128]| Items::new(items.iter().map(|&item| Block(item)).collect(), 9);
+        assert_eq!(new(&[3, 0, 1]).err(), Some(BadItems::Null));
+        assert_eq!(new(&[3, 512, 1]).err(), Some(BadItems::TooWide));
+        assert_eq!(new(&[3, 511, 3]).err(), Some(BadItems::Duplicate));
+        assert_eq!(new(&[3, 511, 1]).unwrap().len(), 3);
+        assert!(new(&[]).unwrap().is_empty());
+        assert!(Items::new(vec![Block(u128::MAX)], MAX_WIDTH).is_ok());
+    }
+}

@@ -1,0 +1,148 @@
+//! The sum of numbers in many instances.
+//!
+//! Bits of one weight in three instances become one of that weight and one of the next, for all weights at once,
+//! until no weight has more than two; the rest is one addition. So the depth is logarithmic in the
+//! number of instances, and each AND gate makes one bit fewer.
+
+use crate::{
+    Builder, Circuit, Engine, Values, Wire,
+    gadgets::add::{full_adder, half_adder},
+};
+
+/// The exact sum over all instances, in one instance: as many bits as the greatest possible sum needs. With
+/// one wire, it is how many bits are 1.
+///
+/// # Panics
+/// If there are no instances, or no wires.
+pub fn sum<E: Engine>(engine: &mut E, numbers: &E::Values) -> Result<E::Values, E::Error> {
+    assert!(numbers.lanes() > 0 && numbers.wires() > 0, "something to add");
+    let mut columns: Vec<E::Values> =
+        (0..numbers.wires()).map(|wire| numbers.rows(wire..wire + 1)).collect();
+    let circuit = three_to_two();
+    while columns.iter().any(|column| column.lanes() > 2) {
+        columns = reduce(engine, &circuit, &columns)?;
+    }
+    let heights: Vec<usize> = columns.iter().map(|column| column.lanes()).collect();
+    let bits: Vec<E::Values> = columns
+        .iter()
+        .flat_map(|column| (0..column.lanes() as u32).map(|lane| column.gather(&[lane])))
+        .collect();
+    engine.run(&ripple(&heights), &E::Values::stack(&bits.iter().collect::<Vec<_>>()))
+}
+
+/// Replaces three bits of a weight by one of it and one of the next, as often as there are three.
+fn reduce<E: Engine>(
+    engine: &mut E,
+    circuit: &Circuit,
+    columns: &[E::Values],
+) -> Result<Vec<E::Values>, E::Error> {
+    let part = |values: &E::Values, from: usize, to: usize| {
+        values.gather(&(from as u32..to as u32).collect::<Vec<_>>())
+    };
+    let thirds: Vec<usize> = columns.iter().map(|column| column.lanes() / 3).collect();
+    let operands = [0, 1, 2].map(|i| {
+        let parts: Vec<E::Values> =
+            columns.iter().zip(&thirds).map(|(c, &n)| part(c, i * n, (i + 1) * n)).collect();
+        E::Values::join(&parts.iter().collect::<Vec<_>>())
+    });
+    let added = engine.run(circuit, &E::Values::stack(&operands.each_ref()))?;
+    let [sums, carries] = [added.rows(0..1), added.rows(1..2)];
+    let mut reduced: Vec<Vec<E::Values>> = vec![Vec::new(); columns.len() + 1];
+    let mut at = 0;
+    for (weight, (column, &n)) in columns.iter().zip(&thirds).enumerate() {
+        // What was left out comes first, so that it is not left out for ever.
+        reduced[weight].insert(0, part(column, 3 * n, column.lanes()));
+        reduced[weight].push(part(&sums, at, at + n));
+        reduced[weight + 1].push(part(&carries, at, at + n));
+        at += n;
+    }
+    let joined = |parts: &Vec<E::Values>| E::Values::join(&parts.iter().collect::<Vec<_>>());
+    let mut columns: Vec<E::Values> = reduced.iter().map(joined).collect();
+    columns.pop_if(|highest| highest.lanes() == 0);
+    Ok(columns)
+}
+
+fn three_to_two() -> Circuit {
+    let mut builder = Builder::new(3);
+    let outputs = full_adder(&mut builder, 0, 1, 2);
+    builder.finish(outputs.to_vec())
+}
+
+/// One or two bits, or none, of each weight; their sum.
+fn ripple(heights: &[usize]) -> Circuit {
+    let mut builder = Builder::new(heights.iter().sum());
+    let (mut sum, mut next, mut carry) = (Vec::new(), 0, None);
+    for &height in heights {
+        let mut bits: Vec<Wire> = (next..next + height as Wire).collect();
+        next += height as Wire;
+        bits.extend(carry.take());
+        sum.push(match *bits.as_slice() {
+            [a] => a,
+            [a, b] => {
+                let [low, high] = half_adder(&mut builder, a, b);
+                carry = Some(high);
+                low
+            }
+            [a, b, c] => {
+                let [low, high] = full_adder(&mut builder, a, b, c);
+                carry = Some(high);
+                low
+            }
+            // A weight gets a bit from that below before it can be empty, and keeps one.
+            _ => unreachable!("one to three bits of each weight"),
+        });
+    }
+    sum.extend(carry);
+    builder.finish(sum)
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{SeedableRng, rngs::StdRng};
+
+    use super::*;
+    use crate::{
+        Lanes,
+        count::{Count, Shape},
+        plain::Plain,
+    };
+
+    #[test]
+    fn sums_are_exact() {
+        let mut rng = StdRng::seed_from_u64(1);
+        for lanes in (1..70).chain([1000, 4095, 4096, 4097]) {
+            for wires in [1, 2, 3, 8, 40] {
+                let numbers = Lanes::random(wires, lanes, &mut rng);
+                let Ok(total) = sum(&mut Plain, &numbers);
+                let greatest = lanes as u64 * ((1 << wires) - 1);
+                assert_eq!((total.lanes(), total.wires() as u32), (1, greatest.ilog2() + 1));
+                assert_eq!(total.to_items()[0], numbers.to_items().iter().sum::<u64>());
+            }
+        }
+        let Ok(total) = sum(&mut Plain, &Lanes::from_items(&[u64::MAX; 1000], 64));
+        assert_eq!(total.to_blocks()[0].0, 1000 * u128::from(u64::MAX));
+    }
+
+    #[test]
+    fn it_costs_what_it_should() {
+        let cost = |wires: usize, lanes: usize| {
+            let mut count = Count::default();
+            let Ok(_) = sum(&mut count, &Shape::new(wires, lanes));
+            count
+        };
+        for lanes in 1..500usize {
+            let ands = lanes - lanes.count_ones() as usize;
+            assert_eq!(cost(1, lanes).ands, ands as u64, "{lanes}");
+            for wires in [2, 7, 30] {
+                // Every second bit of a weight makes a carry.
+                let (mut height, mut ands) = (0, 0);
+                for weight in 0..2 * wires + 20 {
+                    height = height / 2 + if weight < wires { lanes } else { 0 };
+                    ands += height / 2;
+                }
+                assert_eq!(cost(wires, lanes).ands, ands as u64, "{wires} bits, {lanes}");
+            }
+        }
+        assert!(cost(1, 1 << 20).rounds < 75, "{}", cost(1, 1 << 20).rounds);
+    }
+}

@@ -1,0 +1,279 @@
+//! A permutation that one party knows: Waksman's network, for any number of values (Beauquier and Darrot, 2002).
+//!
+//! Pairs of neighbours are switched, one of each goes through an upper network and one through a lower one, and
+//! pairs are switched again. One pair of the second kind is not needed; where the number is odd, the last value
+//! goes through the lower network, which is larger by one.
+
+use rand::{Rng, seq::SliceRandom};
+use zeroize::{Zeroize, Zeroizing};
+
+use super::exchange::{Pair, Placed};
+use crate::{Engine, Lanes, Role, Values, gadgets::select};
+
+/// The network for `n` values: Σ⌈log i⌉ switches for i from 1 to n, in 2⌈log n⌉ − 1 layers.
+pub struct Network {
+    n: usize,
+    switches: usize,
+    /// The switches of each layer with their pairs.
+    layers: Vec<Vec<(u32, Pair)>>,
+}
+
+impl Network {
+    /// For so many values.
+    pub fn new(n: usize) -> Self {
+        let mut network = Self { n, switches: 0, layers: Vec::new() };
+        network.add(&(0..n as u32).collect::<Vec<_>>(), 0);
+        network
+    }
+
+    /// How many switches there are.
+    pub fn switches(&self) -> usize {
+        self.switches
+    }
+
+    /// One layer after another, how many there are.
+    pub fn depth(&self) -> usize {
+        self.layers.len()
+    }
+
+    /// A bit for each switch, so that output `j` is input `permutation[j]`. Takes time and touches memory as the
+    /// permutation has it: for the party that knows it.
+    ///
+    /// # Panics
+    /// If it is not a permutation of as many values.
+    pub fn settings(&self, permutation: &[u32]) -> Lanes {
+        assert_eq!(permutation.len(), self.n, "a permutation of {} values", self.n);
+        let mut bits = Zeroizing::new(Vec::with_capacity(self.switches));
+        route(permutation, &mut bits);
+        let mut settings = Lanes::zeros(1, self.switches);
+        bits.iter().enumerate().for_each(|(i, &bit)| settings.set(0, i, bit));
+        settings
+    }
+
+    /// Adds the network of these positions from this layer on, and returns the layer after it.
+    fn add(&mut self, positions: &[u32], layer: usize) -> usize {
+        let n = positions.len();
+        if n < 2 {
+            return layer;
+        }
+        let pair = |k: usize| [positions[2 * k], positions[2 * k + 1]];
+        self.add_layer((0..n / 2).map(pair), layer);
+        if n == 2 {
+            return layer + 1;
+        }
+        let side = |first: usize| positions[first..n / 2 * 2].iter().step_by(2).copied();
+        let upper: Vec<u32> = side(0).collect();
+        let lower: Vec<u32> = side(1).chain(positions[n / 2 * 2..].iter().copied()).collect();
+        let after = self.add(&upper, layer + 1).max(self.add(&lower, layer + 1));
+        self.add_layer((0..last_switches(n)).map(pair), after);
+        after + 1
+    }
+
+    fn add_layer(&mut self, pairs: impl Iterator<Item = Pair>, layer: usize) {
+        if self.layers.len() <= layer {
+            self.layers.resize_with(layer + 1, Vec::new);
+        }
+        for pair in pairs {
+            self.layers[layer].push((self.switches as u32, pair));
+            self.switches += 1;
+        }
+    }
+}
+
+/// Switches of the last layer of a network of `n` > 2 values.
+fn last_switches(n: usize) -> usize {
+    (n - 1) / 2
+}
+
+/// Appends the settings in the order in which [`Network::add`] adds the switches.
+fn route(permutation: &[u32], bits: &mut Vec<bool>) {
+    let n = permutation.len();
+    if n < 2 {
+        return;
+    }
+    if n == 2 {
+        bits.push(permutation[0] == 1);
+        return;
+    }
+    let sides = Sides::of(permutation);
+    bits.extend((0..n / 2).map(|k| sides.inputs[2 * k] == Some(Side::Lower)));
+    let through = |side: Side, n: usize| {
+        let mut inner = Zeroizing::new(vec![0; n]);
+        for (j, &i) in permutation.iter().enumerate() {
+            if sides.outputs[j] == Some(side) {
+                inner[j / 2] = i / 2;
+            }
+        }
+        inner
+    };
+    route(&through(Side::Upper, n / 2), bits);
+    route(&through(Side::Lower, n.div_ceil(2)), bits);
+    bits.extend((0..last_switches(n)).map(|k| sides.outputs[2 * k] == Some(Side::Lower)));
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Zeroize)]
+enum Side {
+    Upper,
+    Lower,
+}
+
+/// Through which network each input and each output goes.
+struct Sides {
+    inputs: Zeroizing<Vec<Option<Side>>>,
+    outputs: Zeroizing<Vec<Option<Side>>>,
+}
+
+impl Sides {
+    fn of(permutation: &[u32]) -> Self {
+        let n = permutation.len();
+        let mut inverse = Zeroizing::new(vec![u32::MAX; n]);
+        for (j, &i) in permutation.iter().enumerate() {
+            assert!(inverse[i as usize] == u32::MAX, "every value goes to one place");
+            inverse[i as usize] = j as u32;
+        }
+        let unknown = || Zeroizing::new(vec![None; n]);
+        let mut sides = Self { inputs: unknown(), outputs: unknown() };
+        // The last output is bound to the lower network: alone where n is odd, else since its pair has no switch.
+        for j in (0..n).rev() {
+            if sides.outputs[j].is_none() {
+                sides.follow(permutation, &inverse, j);
+            }
+        }
+        sides
+    }
+
+    /// From an output through the lower network to its input; that one's neighbour goes through the upper one, and
+    /// so does the output where that ends; whose neighbour comes through the lower one, and so on, until there
+    /// is no neighbour, or it is where this began.
+    fn follow(&mut self, permutation: &[u32], inverse: &[u32], mut output: usize) {
+        while self.outputs[output].is_none() {
+            let input = permutation[output] as usize;
+            self.outputs[output] = Some(Side::Lower);
+            self.inputs[input] = Some(Side::Lower);
+            let neighbour = input ^ 1;
+            if neighbour == permutation.len() {
+                return;
+            }
+            let end = inverse[neighbour] as usize;
+            self.inputs[neighbour] = Some(Side::Upper);
+            self.outputs[end] = Some(Side::Upper);
+            output = end ^ 1;
+        }
+    }
+}
+
+/// A uniformly random permutation of `n` values.
+pub fn random(n: usize, rng: &mut (impl Rng + ?Sized)) -> Zeroizing<Vec<u32>> {
+    let mut permutation = Zeroizing::new((0..n as u32).collect::<Vec<_>>());
+    permutation.shuffle(rng);
+    permutation
+}
+
+/// Permutes the instances as `owner` says, who alone gives the permutation: of what comes out, instance `j` is
+/// what was instance `permutation[j]`.
+///
+/// # Panics
+/// If it is not a permutation of as many, or missing on the side that knows it.
+pub fn permute<E: Engine>(
+    engine: &mut E,
+    values: E::Values,
+    owner: Role,
+    permutation: Option<&[u32]>,
+) -> Result<E::Values, E::Error> {
+    let network = Network::new(values.lanes());
+    let settings = permutation.map(|permutation| network.settings(permutation));
+    let settings = engine.input(owner, 1, network.switches(), settings.as_ref())?;
+    let circuit = select::switch(values.wires());
+    let mut placed = Placed::new(values);
+    for layer in &network.layers {
+        let (switches, pairs): (Vec<u32>, Vec<Pair>) = layer.iter().copied().unzip();
+        let controls = settings.gather(&switches);
+        placed.exchange(engine, &circuit, &pairs, Some(&controls))?;
+    }
+    Ok(placed.into_values())
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{SeedableRng, rngs::StdRng};
+
+    use super::*;
+    use crate::{
+        count::{Count, Shape},
+        gadgets::log2,
+        plain::Plain,
+    };
+
+    fn permuted(permutation: &[u32]) -> Vec<u32> {
+        let items: Vec<u64> = (0..permutation.len() as u64).collect();
+        let values = Lanes::from_items(&items, 12);
+        let Ok(permuted) = permute(&mut Plain, values, Role::First, Some(permutation));
+        permuted.to_items().into_iter().map(|item| item as u32).collect()
+    }
+
+    /// Gives every permutation of the numbers below `n` to `check`.
+    fn every_permutation(n: usize, taken: &mut Vec<u32>, check: &impl Fn(&[u32])) {
+        if taken.len() == n {
+            return check(taken);
+        }
+        for next in 0..n as u32 {
+            if !taken.contains(&next) {
+                taken.push(next);
+                every_permutation(n, taken, check);
+                taken.pop();
+            }
+        }
+    }
+
+    #[test]
+    fn every_permutation_can_be_set() {
+        for n in 0..=7 {
+            every_permutation(n, &mut Vec::new(), &|permutation| {
+                assert_eq!(permuted(permutation), permutation);
+            });
+        }
+        let mut rng = StdRng::seed_from_u64(1);
+        for n in (8..80).chain([127, 128, 129, 1000, 1023, 1024, 1025, 3001]) {
+            let permutation = random(n, &mut rng);
+            assert_eq!(permuted(&permutation), **permutation);
+        }
+    }
+
+    #[test]
+    fn a_network_has_as_many_switches_as_it_should() {
+        let mut expected = 0;
+        for n in 1..600 {
+            expected += log2(n);
+            let network = Network::new(n);
+            assert_eq!(network.switches(), expected, "{n}");
+            assert_eq!(network.depth(), (2 * log2(n)).saturating_sub(1));
+            for layer in &network.layers {
+                let mut positions: Vec<u32> = layer.iter().flat_map(|(_, pair)| *pair).collect();
+                let met = positions.len();
+                positions.sort_unstable();
+                positions.dedup();
+                assert_eq!(positions.len(), met, "no value is in two places");
+            }
+        }
+        for log in 0..12 {
+            let n = 1 << log;
+            let mut count = Count::default();
+            let Ok(_) = permute(&mut count, Shape::new(32, n), Role::Second, None);
+            let switches = (n * log + 1 - n) as u64;
+            assert_eq!((count.ands, count.vectors()), (32 * switches, switches));
+            assert_eq!(count.inputs, [0, switches]);
+        }
+    }
+
+    #[test]
+    fn random_permutations_are_uniform() {
+        let mut rng = StdRng::seed_from_u64(2);
+        let mut seen = [[0u32; 6]; 6];
+        for _ in 0..36_000 {
+            for (place, &value) in random(6, &mut rng).iter().enumerate() {
+                seen[place][value as usize] += 1;
+            }
+        }
+        assert!(seen.as_flattened().iter().all(|count| count.abs_diff(6000) < 400), "{seen:?}");
+    }
+}

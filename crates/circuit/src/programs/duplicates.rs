@@ -54,7 +54,7 @@ fn twice(width: usize, neighbours: usize) -> Circuit {
     let number = |i: usize| wires(i * width, width);
     let mut same: Vec<Wire> =
         (0..neighbours).map(|i| equal(&mut builder, &number(2 * i), &number(1))).collect();
-    // Not both are, since nothing stands three times; but 0 may, and so it is no sum.
+    // As published. Since nothing stands three times, their sum would do, for an AND gate less.
     let mut any = same.remove(0);
     for other in same {
         any = builder.or(any, other);

@@ -5,7 +5,7 @@
 //! goes through the lower network, which is larger by one.
 
 use rand::{Rng, seq::SliceRandom};
-use zeroize::Zeroizing;
+use zeroize::{Zeroize, Zeroizing};
 
 use super::exchange::{Pair, Placed};
 use crate::{Engine, Lanes, Role, Values, gadgets::select};
@@ -111,7 +111,7 @@ fn route(permutation: &[u32], bits: &mut Vec<bool>) {
     bits.extend((0..last_switches(n)).map(|k| sides.outputs[2 * k] == Some(Side::Lower)));
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Zeroize)]
 enum Side {
     Upper,
     Lower,
@@ -119,8 +119,8 @@ enum Side {
 
 /// Through which network each input and each output goes.
 struct Sides {
-    inputs: Vec<Option<Side>>,
-    outputs: Vec<Option<Side>>,
+    inputs: Zeroizing<Vec<Option<Side>>>,
+    outputs: Zeroizing<Vec<Option<Side>>>,
 }
 
 impl Sides {
@@ -131,7 +131,8 @@ impl Sides {
             assert!(inverse[i as usize] == u32::MAX, "every value goes to one place");
             inverse[i as usize] = j as u32;
         }
-        let mut sides = Self { inputs: vec![None; n], outputs: vec![None; n] };
+        let unknown = || Zeroizing::new(vec![None; n]);
+        let mut sides = Self { inputs: unknown(), outputs: unknown() };
         // The last output is bound to the lower network: alone where n is odd, else since its pair has no switch.
         for j in (0..n).rev() {
             if sides.outputs[j].is_none() {

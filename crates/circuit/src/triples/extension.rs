@@ -25,13 +25,14 @@ pub enum Extension {
     Silent(SmallField, Lpn),
 }
 
-/// A silent call's trees are a matter of the number of pieces; with longer ones than elsewhere there is less
-/// to send, and what is left of the cache is still enough.
-const PIECE: usize = 1 << 19;
+/// Leaves of a tree of silent OT. Longer trees are fewer and make for less to send: 3.1 bits a triple, both
+/// directions together, where trees of 1024 leaves make 10. But what is compressed at a time then is 24 MB.
+const LEAVES: usize = 1 << 12;
 
 impl Extension {
     /// Silent OT with the parameters for many triples.
-    pub const SILENT: Self = Self::Silent(SmallField::new(8), lpn::BITS.with_piece(PIECE));
+    pub const SILENT: Self =
+        Self::Silent(SmallField::new(8), lpn::BITS.with_piece(lpn::BITS.blocks * LEAVES / 2));
 
     /// Sets up OT sessions in both directions and makes triples. The other party does the same in the other
     /// role.

@@ -27,7 +27,7 @@ pub use extension::Extension;
 pub use ots::Ots;
 pub(crate) use tape::Tape;
 
-use crate::Circuit;
+use crate::{Circuit, count::Count};
 
 /// How many triples of which kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -68,6 +68,15 @@ impl Demand {
         let levels = circuit.levels();
         let products = levels.iter().flat_map(|level| &level.products);
         Self::of(products.map(|product| (product.right.len(), lanes)))
+    }
+
+    /// What a program needs that was counted, with a triple for each multiplication of a bit with a vector where
+    /// `vectors`, else with one for each AND gate.
+    pub fn of_count(count: &Count, vectors: bool) -> Self {
+        match vectors {
+            true => Self::of(count.products.iter().map(|(&bits, &n)| (bits, n as usize))),
+            false => Self::singles(count.ands as usize),
+        }
     }
 
     /// Triples of all kinds, which is how many OTs there are in each direction.

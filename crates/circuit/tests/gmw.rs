@@ -1,0 +1,143 @@
+//! Sort, compare and shuffle by GMW: right results with triples of each kind, as many bytes as counted before,
+//! and what vector triples save.
+
+use std::collections::BTreeSet;
+
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+use vesica_circuit::{
+    Role,
+    count::Count,
+    gadgets::Comparison,
+    gmw::{self, Gmw},
+    programs::{
+        scs::{self, Items, Known, Terms},
+        waksman,
+    },
+    triples::{Demand, Extension},
+};
+use vesica_net::Channel;
+use vesica_primitives::Block;
+use vesica_testkit::{transcript, two_party, two_party::Link};
+
+const WIDTH: usize = 32;
+
+fn terms(sizes: [usize; 2], receiver: Role, comparison: Comparison) -> Terms {
+    Terms { width: WIDTH, sizes, receiver, comparison }
+}
+
+fn count(terms: &Terms) -> Count {
+    let mut count = Count::default();
+    let Ok(_) = scs::intersect(&mut count, terms, Known::default());
+    count
+}
+
+/// One party of the intersection, which uses all of its triples.
+fn party<'a>(
+    role: Role,
+    items: &'a Items,
+    terms: &'a Terms,
+    extension: Extension,
+    vectors: bool,
+) -> impl Fn(&mut Channel, &mut StdRng) -> gmw::Result<Option<Vec<Block>>> + 'a {
+    move |channel, rng| {
+        let demand = Demand::of_count(&count(terms), vectors);
+        let triples = extension.make(role, &demand, channel, rng)?;
+        let mut gmw = Gmw::new(role, triples, channel);
+        let permutation = waksman::random(terms.places(), rng);
+        let mut known = Known::default();
+        known.items[role as usize] = Some(items);
+        known.permutation = (role != terms.receiver).then_some(&permutation[..]);
+        let shown = scs::intersect(&mut gmw, terms, known)?;
+        assert!(demand.counts().all(|(bits, _)| gmw.triples().left(bits) == 0));
+        Ok(shown)
+    }
+}
+
+fn sets(sizes: [usize; 2]) -> [BTreeSet<u128>; 2] {
+    let mut rng = StdRng::seed_from_u64(1);
+    sizes.map(|n| {
+        let mut set = BTreeSet::new();
+        while set.len() < n {
+            set.insert(rng.random_range(1..1 << 9));
+        }
+        set
+    })
+}
+
+fn items(set: &BTreeSet<u128>) -> Items {
+    Items::new(set.iter().copied().map(Block).collect(), WIDTH).unwrap()
+}
+
+#[test]
+fn the_intersection_comes_out() {
+    for (sizes, receiver, comparison) in [
+        ([0, 0], Role::First, Comparison::Small),
+        ([1, 0], Role::Second, Comparison::Small),
+        ([64, 64], Role::First, Comparison::Shallow),
+        ([100, 233], Role::Second, Comparison::Shallow),
+    ] {
+        let sets = sets(sizes);
+        let own = sets.each_ref().map(items);
+        let terms = terms(sizes, receiver, comparison);
+        for (extension, vectors) in
+            [(Extension::Alsz13, false), (Extension::Alsz13, true), (Extension::SILENT, true)]
+        {
+            let (first, second) = two_party::run(
+                Link::Memory,
+                party(Role::First, &own[0], &terms, extension, vectors),
+                party(Role::Second, &own[1], &terms, extension, vectors),
+            );
+            let (shown, other) = match receiver {
+                Role::First => (first, second),
+                Role::Second => (second, first),
+            };
+            assert!(other.is_none());
+            let shown: BTreeSet<u128> = shown.unwrap().into_iter().map(|item| item.0).collect();
+            assert_eq!(shown, sets[0].intersection(&sets[1]).copied().collect());
+        }
+    }
+}
+
+/// Bits of both parties by what was counted: OTs, d and e, and what is revealed.
+fn bits_by_formula(count: &Count, vectors: bool) -> f64 {
+    let demand = Demand::of_count(count, vectors);
+    let opened: usize = demand.counts().map(|(bits, n)| (2 * bits + 2) * n).sum();
+    let offline = 2 * 8 * Extension::Alsz13.bytes(&demand);
+    (offline + opened) as f64 + count.revealed.iter().sum::<u64>() as f64
+}
+
+#[test]
+fn as_many_bytes_travel_as_the_count_says_whatever_the_items_are() {
+    let sizes = [256, 256];
+    for vectors in [false, true] {
+        let terms = terms(sizes, Role::Second, Comparison::Shallow);
+        let shapes = [0, 1].map(|other: u128| {
+            let own = [(1..=256).collect(), (1 + 300 * other..=256 + 300 * other).collect()];
+            let own = own.each_ref().map(items);
+            let sent = transcript::of(
+                party(Role::First, &own[0], &terms, Extension::Alsz13, vectors),
+                party(Role::Second, &own[1], &terms, Extension::Alsz13, vectors),
+            );
+            let bytes = sent.sender.payload_bytes() + sent.receiver.payload_bytes();
+            let off = 8.0 * bytes as f64 / bits_by_formula(&count(&terms), vectors) - 1.0;
+            assert!(off.abs() < 0.03, "{bytes} bytes, off by {off}");
+            sent.shape().map(|shape| format!("{shape:?}"))
+        });
+        assert!(shapes[0] == shapes[1], "lengths depend on the items");
+    }
+}
+
+/// PSZ14 §5: about 40 % less with comparators of little depth, where multiplexers are two gates of five; and
+/// more with those of few gates, where they are two of three.
+#[test]
+fn vector_triples_save_as_much_as_in_the_paper() {
+    for log in [10, 12, 14] {
+        let saved = |comparison| {
+            let count = count(&terms([1 << log; 2], Role::First, comparison));
+            1.0 - bits_by_formula(&count, true) / bits_by_formula(&count, false)
+        };
+        let (shallow, small) = (saved(Comparison::Shallow), saved(Comparison::Small));
+        assert!((0.37..0.45).contains(&shallow), "2^{log}: {shallow}");
+        assert!((0.57..0.66).contains(&small), "2^{log}: {small}");
+    }
+}

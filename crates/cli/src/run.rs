@@ -8,8 +8,8 @@ use rand::{
     rngs::{StdRng, SysRng},
 };
 use vesica::{
-    Delimiter, Duplicates, Job, KeyColumn, Learns, Normalize, Nulls, Offer, Outcome, Parties, Role,
-    Security, Source,
+    Answered, Delimiter, Duplicates, Job, KeyColumn, Learns, Normalize, Nulls, Offer, Outcome,
+    Parties, Role, Security, Source, Wanted,
     report::{counted, grouped},
 };
 use vesica_net::{
@@ -46,10 +46,20 @@ pub struct Args {
     /// email: and no key where it is no mail address, dots and +tags dropped at gmail.com
     #[arg(long, value_name = "HOW", value_delimiter = ',', default_value = "none", value_parser = normalize)]
     normalize: Vec<Normalize>,
-    /// Where this side's matched rows go, if it learns them; `-` is standard output
+    /// What to find out, the same on both sides. rows: this side's rows whose key the other side has too;
+    /// count: how many keys are shared; sum:COL: what this side's column COL adds up to over shared keys,
+    /// while the other side says sum; products:COL: what the products of both sides' columns add up to;
+    /// threshold:K: whether at least K keys are shared
+    #[arg(long, default_value = "rows", value_name = "WHAT", value_parser = answer)]
+    answer: Answer,
+    /// Unless rows are asked for: tell nothing of fewer shared keys than this; the larger of both sides counts
+    #[arg(long, default_value_t = 0, value_name = "N", hide_default_value = true)]
+    minimum: u64,
+    /// Where this side's matched rows go, if it learns them; `-` is standard output. A number goes there too
+    /// [default for a number: standard output]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Who learns the matches
+    /// Who learns the result
     #[arg(long, value_enum)]
     learns: Who,
     /// A protocol of `vesica protocols`, or auto: what the other side names, or what suits the sizes
@@ -164,22 +174,31 @@ impl Args {
             Who::Peer => Learns::Peer,
             Who::Both => Learns::Both,
         };
-        if self.output.is_none() && self.learns != Who::Peer {
-            return Err(Failure::usage("this side learns the matches: say where with --output"));
-        }
         let mut output = self.output.clone();
+        if output.is_none() && self.learns != Who::Peer {
+            if self.answer.wanted == Wanted::Rows {
+                return Err(Failure::usage(
+                    "this side learns the matches: say where with --output",
+                ));
+            }
+            output = Some(PathBuf::from("-"));
+        }
         if self.learns == Who::Peer && output.take().is_some() && !self.quiet {
-            crate::say("vesica: note: this side does not learn the matches; --output is not used");
+            crate::say("vesica: note: this side does not learn the result; --output is not used");
         }
         let mut offer = Offer::new(keys.iter().map(|key| key.normalize).collect(), learns);
         offer.protocol = Some(self.protocol.clone()).filter(|name| name != "auto");
         offer.security = self.security;
         offer.max_peer_rows = self.max_peer_rows;
         offer.allow_research = self.allow_research;
+        offer.wanted = self.answer.wanted;
+        offer.brings_values = self.answer.column.is_some();
+        offer.minimum = self.minimum;
         Ok(Job {
             input: Source::from_path(&self.input),
             delimiter: self.delimiter,
             columns: keys.into_iter().map(|key| key.name).collect(),
+            values: self.answer.column.clone(),
             nulls: match self.nulls {
                 NullRows::Skip => Nulls::Skip,
                 NullRows::Error => Nulls::Error,
@@ -264,6 +283,15 @@ fn summarise(outcome: &Outcome, output: Option<&std::path::Path>) {
             _ => of,
         });
     }
+    if let Some(answer) = report.answer {
+        lines.push(match answer {
+            Answered::Count(count) => format!("shared: {}", counted(count, "key")),
+            Answered::Sum(sum) => format!("sum over the shared keys: {sum}"),
+            Answered::AtLeast(true) => "there are at least as many shared keys".to_owned(),
+            Answered::AtLeast(false) => "there are fewer shared keys than that".to_owned(),
+            Answered::TooFew => "there are fewer shared keys than the minimum".to_owned(),
+        });
+    }
     if rows.null > 0 || rows.duplicate > 0 {
         lines.push(format!(
             "{} read: {} without a key, {} repeating a key",
@@ -289,6 +317,38 @@ fn summarise(outcome: &Outcome, output: Option<&std::path::Path>) {
 
 pub fn normalize(name: &str) -> Result<Normalize, String> {
     choice(name, Normalize::ALL, Normalize::name)
+}
+
+/// What to find out, and this side's part in it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Answer {
+    wanted: Wanted,
+    /// The column of values.
+    column: Option<String>,
+}
+
+/// Reads `rows`, `count`, `sum`, `sum:COL`, `products:COL` or `threshold:K`.
+fn answer(text: &str) -> Result<Answer, String> {
+    let (word, rest) = match text.split_once(':') {
+        Some((word, rest)) => (word, Some(rest)),
+        None => (text, None),
+    };
+    let (wanted, column) = match (word, rest) {
+        ("rows", None) => (Wanted::Rows, None),
+        ("count", None) => (Wanted::Count, None),
+        ("sum", None) => (Wanted::Sum, None),
+        ("sum", Some(column)) if !column.is_empty() => (Wanted::Sum, Some(column)),
+        ("products", Some(column)) if !column.is_empty() => (Wanted::Products, Some(column)),
+        ("threshold", Some(least)) => {
+            let least = least.parse().map_err(|_| "threshold:K takes a whole number".to_owned())?;
+            (Wanted::AtLeast(least), None)
+        }
+        _ => {
+            let all = "rows, count, sum, sum:COL, products:COL, threshold:K";
+            return Err(format!("possible values: {all}"));
+        }
+    };
+    Ok(Answer { wanted, column: column.map(str::to_owned) })
 }
 
 pub fn delimiter(name: &str) -> Result<Delimiter, String> {

@@ -94,12 +94,12 @@ const POINTS: &str = "dh/points";
 const CHUNK_BYTES: usize = 1 << 15;
 
 /// Points in one message.
-const fn chunk<G: Group>() -> usize {
+pub(crate) const fn chunk<G: Group>() -> usize {
     CHUNK_BYTES / size_of::<G::Encoded>()
 }
 
 /// Points whose products are made without telling the peer that this party is still there.
-const fn round<G: Group>() -> usize {
+pub(crate) const fn round<G: Group>() -> usize {
     chunk::<G>() / 4
 }
 
@@ -261,7 +261,7 @@ impl<G: Group> Party<G> {
 }
 
 /// Receives and decodes `count` points.
-fn recv_points<G: Group>(
+pub(crate) fn recv_points<G: Group>(
     label: &'static str,
     count: usize,
     channel: &mut Channel,
@@ -274,18 +274,18 @@ fn recv_points<G: Group>(
 }
 
 /// H of each item.
-fn hash_all<G: Group>(heads: &[Block]) -> Vec<G::Element> {
+pub(crate) fn hash_all<G: Group>(heads: &[Block]) -> Vec<G::Element> {
     let hash = |head: &Block| G::hash("vesica dh item v1", &head.to_bytes());
     heads.par_iter().with_min_len(task::<G>()).map(hash).collect()
 }
 
 /// The encodings of s · P for each P.
-fn mul_all<G: Group>(points: &[G::Element], scalar: &G::Scalar) -> Vec<G::Encoded> {
+pub(crate) fn mul_all<G: Group>(points: &[G::Element], scalar: &G::Scalar) -> Vec<G::Encoded> {
     points.par_chunks(task::<G>()).flat_map_iter(|chunk| G::mul_encode_all(chunk, scalar)).collect()
 }
 
 /// H' of a point.
-fn hash_point<G: Group>(point: &G::Encoded) -> Block {
+pub(crate) fn hash_point<G: Group>(point: &G::Encoded) -> Block {
     let mut hasher = blake3::Hasher::new_derive_key("vesica dh tag v1");
     truncate(&hasher.update(bytemuck::bytes_of(point)).finalize())
 }

@@ -32,6 +32,11 @@ pub enum Error {
         /// The most items allowed.
         max: u64,
     },
+    /// The caller's values do not fit.
+    #[error(
+        "the values of a set may add up to at most 2^63 - 1, signs aside; these could add up to more"
+    )]
+    SumTooLarge,
     /// Hashing into bins failed; this happens with a probability of at most 2^-λ.
     #[error("hashing into bins failed, which has a probability below 2^-40; run it again")]
     HashingFailure,

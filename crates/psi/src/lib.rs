@@ -9,6 +9,7 @@
 //!
 //! **Must never import** `vesica`, the command line, files, sockets, clocks or configuration.
 
+pub mod answer;
 pub mod blind_rsa;
 pub mod catalogue;
 mod cells;

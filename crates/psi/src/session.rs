@@ -105,9 +105,18 @@ fn agree_size(
     peer_items: RangeInclusive<usize>,
     channel: &mut Channel,
 ) -> Result<usize> {
+    agree(&blake3::hash(protocol.name().as_bytes()), mine, peer_items, channel)
+}
+
+/// As [`agree_size`], for parties that say by a hash what they are about to run.
+pub(crate) fn agree(
+    name: &blake3::Hash,
+    mine: usize,
+    peer_items: RangeInclusive<usize>,
+    channel: &mut Channel,
+) -> Result<usize> {
     let (least, most) = (*peer_items.start(), MAX_ITEMS.min(*peer_items.end()));
     channel.phase("sizes");
-    let name = blake3::hash(protocol.name().as_bytes());
     let mut hello = [0; HELLO_LEN];
     hello[..8].copy_from_slice(&(mine as u64).to_le_bytes());
     hello[8..].copy_from_slice(&name.as_bytes()[..HELLO_LEN - 8]);

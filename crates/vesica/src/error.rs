@@ -215,6 +215,33 @@ pub enum InputFault {
         /// How many rows do.
         rows: u64,
     },
+    /// A value to be added up is no integer.
+    #[error("{place}, column `{column}`: not a whole number from -2^63 to 2^63 - 1")]
+    NotAnInteger {
+        /// Where.
+        place: Place,
+        /// The column of values.
+        column: String,
+    },
+    /// A value to be added up is missing, and the policy is to refuse that.
+    #[error(
+        "{place}, column `{column}`: the value is empty; fill it, or skip empty ones, which count as 0"
+    )]
+    NullValue {
+        /// The first such row.
+        place: Place,
+        /// The column of values.
+        column: String,
+    },
+    /// Values could add up to more than a sum holds.
+    #[error(
+        "column `{column}`: its values, signs aside, add up to more than 2^63 - 1; use a smaller unit \
+         or fewer rows"
+    )]
+    SumTooLarge {
+        /// The column of values.
+        column: String,
+    },
     /// More rows than a run can hold.
     #[error("has more than {max} rows; split it")]
     TooManyRows {

@@ -189,6 +189,43 @@ impl Extractor {
     }
 }
 
+/// A column of numbers to be added up, found in a table's header.
+pub struct Numbers {
+    position: usize,
+    column: String,
+    nulls: Nulls,
+}
+
+impl Numbers {
+    /// Finds the column; `None` in a table without even a header.
+    ///
+    /// # Errors
+    /// [`InputFault::NoColumn`] and [`InputFault::AmbiguousColumn`].
+    pub fn new(scan: &Scan, column: &str, nulls: Nulls) -> Result<Option<Self>> {
+        if scan.columns().is_empty() {
+            return Ok(None);
+        }
+        Ok(Some(Self { position: scan.column(column)?, column: column.to_owned(), nulls }))
+    }
+
+    /// A row's number; an empty one is 0, unless that is refused.
+    ///
+    /// # Errors
+    /// [`InputFault::NotAnInteger`] and [`InputFault::NullValue`].
+    pub fn of(&self, row: &Row<'_>) -> Result<i64> {
+        let (place, column) = (row.place(), || self.column.clone());
+        let text = row.field(self.position).trim_ascii();
+        if text.is_empty() {
+            return match self.nulls {
+                Nulls::Skip => Ok(0),
+                Nulls::Error => Err(row.fault(InputFault::NullValue { place, column: column() })),
+            };
+        }
+        let number = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
+        number.ok_or_else(|| row.fault(InputFault::NotAnInteger { place, column: column() }))
+    }
+}
+
 fn text_of<'a>(row: &Row<'a>, position: usize, column: &KeyColumn) -> Result<&'a str> {
     let fault = |fault: fn(_, _) -> InputFault| -> Error {
         row.fault(fault(row.place(), column.name.clone()))

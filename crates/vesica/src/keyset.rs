@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 use crate::{
     digest::{Digest, Digester},
     error::{Error, InputFault, Result},
-    key::{Duplicates, Extractor, Key, KeyColumn, Nulls},
+    key::{Duplicates, Extractor, Key, KeyColumn, Nulls, Numbers},
     table::{Scan, Table},
 };
 
@@ -30,6 +30,8 @@ pub struct KeySet {
     digests: Vec<Digest>,
     key_of_row: Vec<u32>,
     counts: RowCounts,
+    /// What the values of each key's rows add up to; empty where there is no column of values.
+    values: Vec<i64>,
 }
 
 /// The keys of rows as they come, distinct or not.
@@ -65,13 +67,15 @@ impl Collector {
 }
 
 impl KeySet {
-    /// Reads every row, and shows how many are done now and then.
+    /// Reads every row, and shows how many are done now and then. Where there is a column of values, a
+    /// key's value is the sum over the rows that bear it.
     ///
     /// # Errors
     /// Whatever is wrong with the table, and what the policies refuse.
     pub fn read(
         scan: Scan,
         columns: &[KeyColumn],
+        values: Option<&str>,
         nulls: Nulls,
         duplicates: Duplicates,
         mut show: impl FnMut(u64),
@@ -79,7 +83,13 @@ impl KeySet {
         const SHOW_EVERY: usize = 1 << 14;
         let mut extractor = Extractor::new(&scan, columns)?;
         let mut keys = Collector::default();
+        let numbers =
+            values.map(|column| Numbers::new(&scan, column, nulls)).transpose()?.flatten();
+        let mut of_rows = Vec::new();
         let table = scan.rows(|row| {
+            if let Some(numbers) = &numbers {
+                of_rows.push(numbers.of(&row)?);
+            }
             match extractor.key(&row)? {
                 Key::Present(key) => keys.push(Some(key)),
                 Key::Missing(column) if nulls == Nulls::Error => {
@@ -94,7 +104,13 @@ impl KeySet {
             Ok(())
         })?;
         show(keys.rows() as u64);
-        let set = keys.finish();
+        let mut set = keys.finish();
+        if let Some(column) = values {
+            set.add_up(&of_rows).ok_or_else(|| {
+                let fault = InputFault::SumTooLarge { column: column.to_owned() };
+                Error::Input { file: table.text().name().to_owned(), fault }
+            })?;
+        }
         match set.first_repetition() {
             Some((first, second)) if duplicates == Duplicates::Error => {
                 let fault = InputFault::DuplicateKey {
@@ -133,7 +149,28 @@ impl KeySet {
         digests.truncate(used);
         digests.shrink_to_fit();
         counts.used = used as u64;
-        Self { digests, key_of_row, counts }
+        Self { digests, key_of_row, counts, values: Vec::new() }
+    }
+
+    /// Gives each key the sum of the values of its rows, of which there is one a row; `None` where values
+    /// of some keys, signs aside, add up to more than 2^63 − 1.
+    fn add_up(&mut self, of_rows: &[i64]) -> Option<()> {
+        let magnitudes = of_rows.iter().zip(&self.key_of_row).filter(|(_, key)| **key != NO_KEY);
+        let total: u128 = magnitudes.map(|(value, _)| u128::from(value.unsigned_abs())).sum();
+        i64::try_from(total).ok()?;
+        self.values = vec![0; self.counts.used as usize];
+        for (value, key) in of_rows.iter().zip(&self.key_of_row) {
+            if let Some(sum) = self.values.get_mut(*key as usize) {
+                *sum += value;
+            }
+        }
+        Some(())
+    }
+
+    /// The value of each distinct key, in the order of the digests; empty where no column of values was
+    /// read.
+    pub fn values(&self) -> &[i64] {
+        &self.values
     }
 
     /// The digest of every distinct key. They are not needed to find rows, and so they can be dropped
@@ -218,7 +255,40 @@ mod tests {
         let source = Source::Memory { name: "t".into(), bytes: text.into() };
         let scan = Scan::new(source.read()?, Delimiter::Comma)?;
         let columns = [KeyColumn { name: "k".into(), normalize: Normalize::Lower }];
-        Ok(KeySet::read(scan, &columns, nulls, duplicates, |_| {})?.1)
+        Ok(KeySet::read(scan, &columns, None, nulls, duplicates, |_| {})?.1)
+    }
+
+    fn sums(text: &str, nulls: Nulls) -> Result<Vec<i64>> {
+        let source = Source::Memory { name: "t".into(), bytes: text.into() };
+        let scan = Scan::new(source.read()?, Delimiter::Comma)?;
+        let columns = [KeyColumn { name: "k".into(), normalize: Normalize::Lower }];
+        let (_, set) = KeySet::read(scan, &columns, Some("v"), nulls, Duplicates::First, |_| {})?;
+        Ok(set.values().to_vec())
+    }
+
+    #[test]
+    fn a_keys_value_is_the_sum_over_its_rows() {
+        assert_eq!(sums(TEXT, Nulls::Skip).unwrap(), [13, 8, 5]);
+        assert_eq!(sums("k,v\na,\nb, -7 \na,+3\n,9\n", Nulls::Skip).unwrap(), [3, -7]);
+        assert_eq!(sums("", Nulls::Skip).unwrap(), [0; 0]);
+        let most = format!("k,v\na,{}\nb,0\n", i64::MAX);
+        assert_eq!(sums(&most, Nulls::Skip).unwrap(), [i64::MAX, 0]);
+    }
+
+    #[test]
+    fn values_that_cannot_be_added_up_are_named_by_their_place() {
+        let refused = |text: &str, nulls| sums(text, nulls).unwrap_err().to_string();
+        assert_eq!(
+            refused("k,v\na,1\nb,secret\n", Nulls::Skip),
+            "t: row 2 (line 3), column `v`: not a whole number from -2^63 to 2^63 - 1"
+        );
+        assert!(refused("k,v\na,1.5\n", Nulls::Skip).contains("row 1 (line 2), column `v`"));
+        assert!(refused("k,v\na,9223372036854775808\n", Nulls::Skip).contains("whole number"));
+        assert!(refused("k,v\na,\n", Nulls::Error).contains("the value is empty"));
+        assert!(refused("k,w\na,1\n", Nulls::Skip).contains("no column `v`"));
+        // Each fits, and so does their sum; but not that of the positive ones alone.
+        let wide = format!("k,v\na,{}\nb,1\nc,-2\n", i64::MAX);
+        assert!(refused(&wide, Nulls::Skip).contains("signs aside, add up to more than 2^63 - 1"));
     }
 
     const TEXT: &str = "k,v\nb,1\na,2\n,3\nB,4\nc,5\n a,6\n\" \",7\nb,8\n";

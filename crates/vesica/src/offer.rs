@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 use vesica_net::Channel;
-use vesica_psi::{Adversary, Protocol, Status};
+use vesica_psi::{Adversary, Status, answer};
 
 use crate::{
     error::{Error, Result},
@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// The version of everything that travels. Sides of different versions do not run.
-pub const WIRE_VERSION: u32 = 1;
+pub const WIRE_VERSION: u32 = 2;
 
 /// The most columns a key may have.
 pub const MAX_KEY_COLUMNS: usize = 16;
@@ -86,11 +86,83 @@ impl Security {
         }
     }
 
-    /// Whether a protocol that may run at all is good enough. One that is for measurements only
+    /// Whether a way that may be gone at all is good enough. One that is for measurements only
     /// promises nothing, and whoever allows it asks for nothing.
-    pub(crate) fn is_met_by(self, protocol: &Protocol) -> bool {
-        protocol.adversary >= self.adversary()
-            || protocol.status == Status::Insecure && self == Self::SemiHonest
+    pub(crate) fn is_met_by(self, way: Way) -> bool {
+        way.adversary >= self.adversary()
+            || way.status == Status::Insecure && self == Self::SemiHonest
+    }
+}
+
+/// What the run is to find out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Wanted {
+    /// Which keys both sides have, and so which rows.
+    #[default]
+    Rows,
+    /// How many keys both sides have.
+    Count,
+    /// What one side's values of the shared keys add up to.
+    Sum,
+    /// What the products of both sides' values of the shared keys add up to.
+    Products,
+    /// Whether at least so many keys are shared.
+    AtLeast(u64),
+}
+
+impl Wanted {
+    /// What is told to a person who compares.
+    pub(crate) fn describe(self) -> String {
+        match self {
+            Self::Rows => "rows".to_owned(),
+            Self::Count => "count".to_owned(),
+            Self::Sum => "sum".to_owned(),
+            Self::Products => "products".to_owned(),
+            Self::AtLeast(least) => format!("threshold {least}"),
+        }
+    }
+
+    /// Whether a side may bring a column of values.
+    fn takes_values(self) -> bool {
+        matches!(self, Self::Sum | Self::Products)
+    }
+}
+
+/// A protocol or a method, as far as terms are concerned.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Way {
+    pub(crate) status: Status,
+    pub(crate) adversary: Adversary,
+}
+
+impl Way {
+    /// The way of this name to what is wanted.
+    pub(crate) fn find(name: &str, wanted: Wanted) -> Option<Self> {
+        match wanted {
+            Wanted::Rows => {
+                vesica_psi::find(name).map(|p| Self { status: p.status, adversary: p.adversary })
+            }
+            _ => answer::find(name).map(|m| Self { status: m.status, adversary: m.adversary }),
+        }
+    }
+
+    /// All names that [`Way::find`] knows.
+    fn names(wanted: Wanted) -> Vec<&'static str> {
+        match wanted {
+            Wanted::Rows => vesica_psi::CATALOGUE.iter().map(|p| p.key).collect(),
+            _ => answer::METHODS.iter().map(|method| method.key).collect(),
+        }
+    }
+
+    /// All of them.
+    pub(crate) fn all(wanted: Wanted) -> Vec<Self> {
+        Self::names(wanted).into_iter().filter_map(|name| Self::find(name, wanted)).collect()
+    }
+
+    /// Whether it is refused unless both sides allow it.
+    pub(crate) fn for_lab(self) -> bool {
+        matches!(self.status, Status::Research | Status::Insecure)
     }
 }
 
@@ -110,6 +182,13 @@ pub struct Offer {
     pub max_peer_rows: u64,
     /// Whether protocols that are not for real data may run when named.
     pub allow_research: bool,
+    /// What the run is to find out.
+    pub wanted: Wanted,
+    /// Whether this side brings the values for a sum.
+    pub brings_values: bool,
+    /// Unless rows are wanted: of fewer shared keys than this nothing else is told. The larger
+    /// minimum of the two sides counts.
+    pub minimum: u64,
 }
 
 impl Offer {
@@ -123,6 +202,9 @@ impl Offer {
             learns,
             max_peer_rows: 100_000_000,
             allow_research: false,
+            wanted: Wanted::Rows,
+            brings_values: false,
+            minimum: 0,
         }
     }
 
@@ -136,34 +218,43 @@ impl Offer {
             let message = format!("a key has 1 to {MAX_KEY_COLUMNS} columns, not {given}");
             return Err(Error::Usage(message));
         }
+        if self.brings_values && !self.wanted.takes_values() {
+            let message = "only a sum takes a column of values";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        if self.wanted == Wanted::Products && !self.brings_values {
+            let message = "a sum of products takes a column of values from each side";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        if self.minimum > 0 && self.wanted == Wanted::Rows {
+            let message = "rows cannot be held back by a minimum; it is for counts and sums";
+            return Err(Error::Usage(message.to_owned()));
+        }
         let Some(name) = &self.protocol else { return Ok(()) };
-        let Some(protocol) = vesica_psi::find(name) else {
-            let known: Vec<_> = vesica_psi::CATALOGUE.iter().map(|p| p.key).collect();
-            let known = known.join(", ");
-            let message = format!("there is no protocol `{name}`; there are: {known}");
+        let Some(way) = Way::find(name, self.wanted) else {
+            let known = Way::names(self.wanted).join(", ");
+            let message = format!(
+                "there is no protocol `{name}` for {}; there are: {known}",
+                self.wanted.describe()
+            );
             return Err(Error::Usage(message));
         };
-        if for_lab(protocol) && !self.allow_research {
+        if way.for_lab() && !self.allow_research {
             return Err(Error::Usage(format!(
                 "protocol `{name}` is {}, not for real data; it runs only where both sides allow \
                  research protocols",
-                protocol.status.name()
+                way.status.name()
             )));
         }
-        if !self.security.is_met_by(protocol) {
+        if !self.security.is_met_by(way) {
             return Err(Error::Usage(format!(
                 "protocol `{name}` is secure against {} parties, not against {} ones",
-                protocol.adversary.name(),
+                way.adversary.name(),
                 self.security.name()
             )));
         }
         Ok(())
     }
-}
-
-/// Whether a protocol is refused unless both sides allow it.
-pub(crate) fn for_lab(protocol: &Protocol) -> bool {
-    matches!(protocol.status, Status::Research | Status::Insecure)
 }
 
 /// An offer as it travels. Who learns is named by role, so that both sides mean the same.
@@ -178,6 +269,9 @@ pub(crate) struct WireOffer {
     pub(crate) b_learns: bool,
     pub(crate) max_peer_rows: u64,
     pub(crate) allow_research: bool,
+    pub(crate) wanted: Wanted,
+    pub(crate) brings_values: bool,
+    pub(crate) minimum: u64,
 }
 
 /// What every version's offer has.
@@ -202,6 +296,9 @@ impl WireOffer {
             b_learns: learns(Role::B),
             max_peer_rows: offer.max_peer_rows,
             allow_research: offer.allow_research,
+            wanted: offer.wanted,
+            brings_values: offer.brings_values,
+            minimum: offer.minimum,
         }
     }
 
@@ -290,7 +387,7 @@ mod tests {
         let error = answer(b"{\"version\":7,\"sets\":[1,2]}");
         assert_eq!(error.class(), Class::Terms);
         let message = error.to_string();
-        assert!(message.contains("here wire version 1, there 7"), "{message}");
+        assert!(message.contains("here wire version 2, there 7"), "{message}");
     }
 
     #[test]

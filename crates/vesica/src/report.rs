@@ -2,9 +2,12 @@
 
 use serde::Serialize;
 use vesica_net::Meter;
-use vesica_psi::{Protocol, Status};
+use vesica_psi::{
+    Protocol, Status,
+    answer::{Answer, Method, Question},
+};
 
-use crate::keyset::RowCounts;
+use crate::{keyset::RowCounts, terms::Terms};
 
 /// The report of one side.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -21,6 +24,8 @@ pub struct Report {
     pub peer_items: u64,
     /// Distinct keys that both sides have; `None` where this side does not learn them.
     pub matches: Option<u64>,
+    /// What was asked for in place of matches; `None` where this side does not learn it.
+    pub answer: Option<Answered>,
     /// From the first message to the last.
     pub seconds: f64,
     /// Bytes sent, framing included, TLS records not.
@@ -35,6 +40,31 @@ pub struct Report {
     pub peak_memory_bytes: Option<u64>,
     /// Who learned what.
     pub learned: Learned,
+}
+
+/// An answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Answered {
+    /// Keys that both sides have.
+    Count(u64),
+    /// What values of shared keys add up to.
+    Sum(i64),
+    /// Whether there are as many shared keys as asked.
+    AtLeast(bool),
+    /// There are fewer shared keys than the minimum.
+    TooFew,
+}
+
+impl From<Answer> for Answered {
+    fn from(answer: Answer) -> Self {
+        match answer {
+            Answer::Count(count) => Self::Count(count),
+            Answer::Sum(sum) => Self::Sum(sum),
+            Answer::AtLeast(is) => Self::AtLeast(is),
+            Answer::TooFew => Self::TooFew,
+        }
+    }
 }
 
 /// The cost of one phase.
@@ -60,6 +90,26 @@ pub struct Learned {
 }
 
 impl Report {
+    /// A report without a result and without costs.
+    pub(crate) fn new(terms: &Terms, rows: RowCounts, peer_items: u64, learned: Learned) -> Self {
+        Self {
+            protocol: "",
+            security: terms.security().name(),
+            terms_hash: terms.hash(),
+            rows,
+            peer_items,
+            matches: None,
+            answer: None,
+            seconds: 0.0,
+            bytes_sent: 0,
+            bytes_received: 0,
+            rounds: 0,
+            phases: Vec::new(),
+            peak_memory_bytes: None,
+            learned,
+        }
+    }
+
     /// Puts the meter's figures into the report.
     pub(crate) fn set_costs(&mut self, meter: &Meter) {
         let phases = meter.phases();
@@ -112,6 +162,49 @@ impl Learned {
             peer.push_str(&truth);
         }
         Self { me, peer }
+    }
+}
+
+impl Learned {
+    /// The sentences for a run in which a question was asked; this side has `mine` keys and the other
+    /// `peers`, and `receives` says whether this side is the one that the method tells.
+    pub(crate) fn of_answer(
+        (method, question): (&Method, Question),
+        receives: bool,
+        (mine, i_learn): (u64, bool),
+        (peers, peer_learns): (u64, bool),
+    ) -> Self {
+        let learns = (method.learns)(question);
+        let told = match question {
+            Question::Count => "how many keys are shared".to_owned(),
+            Question::SumOfSender | Question::SumOfReceiver => {
+                "what the values of the shared keys add up to".to_owned()
+            }
+            Question::Products => {
+                "what the products of both sides' values of the shared keys add up to".to_owned()
+            }
+            Question::AtLeast(least) => {
+                format!("whether at least {} are shared", counted(least, "key"))
+            }
+        };
+        let sentence = |one: &str, other: &str, learns_answer, others, by_method: &str| {
+            let answer = if learns_answer { format!("{told}, and ") } else { String::new() };
+            format!(
+                "{one} learned {answer}that {other} has {}, and nothing about which; by `{}` it learns \
+                 {by_method}.",
+                counted(others, "key"),
+                method.key
+            )
+        };
+        let (my, theirs) = if receives {
+            (learns.receiver, learns.sender)
+        } else {
+            (learns.sender, learns.receiver)
+        };
+        Self {
+            me: sentence("This side", "the other side", i_learn, peers, my),
+            peer: sentence("The other side", "this side", peer_learns, mine, theirs),
+        }
     }
 }
 

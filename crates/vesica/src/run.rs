@@ -4,6 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use rand::CryptoRng;
 use vesica_net::Channel;
+use vesica_psi::answer::Answer;
 
 use crate::{
     error::{Error, Result},
@@ -27,13 +28,15 @@ pub struct Job {
     pub delimiter: Delimiter,
     /// The names of the key columns, in the order of [`Offer::keys`].
     pub columns: Vec<String>,
-    /// What becomes of rows without a key.
+    /// The name of the column of values for a sum, if this side brings them.
+    pub values: Option<String>,
+    /// What becomes of rows without a key, and of empty values.
     pub nulls: Nulls,
     /// What becomes of rows that bear the same key.
     pub duplicates: Duplicates,
     /// What is offered to the other side.
     pub offer: Offer,
-    /// Where this side's matched rows go, if it learns them.
+    /// Where this side's matched rows go, or the answer, if it learns them.
     pub output: Option<PathBuf>,
     /// Where the report goes.
     pub report: Option<PathBuf>,
@@ -59,6 +62,9 @@ impl Job {
         self.offer.check()?;
         if self.columns.len() != self.offer.keys.len() {
             return Err(Error::Usage("every key column needs one normalisation".to_owned()));
+        }
+        if self.values.is_some() != self.offer.brings_values {
+            return Err(Error::Usage("values are brought where a column is named".to_owned()));
         }
         if let Some(twice) =
             self.columns.iter().enumerate().find(|(i, name)| self.columns[..*i].contains(name))
@@ -121,10 +127,14 @@ fn attempt(
     job.check()?;
     let mut session = Session::open(&job.offer, parties, job.threads, channel, observer.clone())?;
     let (table, mut set) = read(&mut session, &job, observer)?;
+    if session.terms().question().is_some() {
+        drop(table);
+        return inquire(session, job, parties, set, rng);
+    }
     // A side that learns nothing has no further use for its rows.
     let table = session.learns().then_some(table);
     let found = session.intersect(set.take_digests(), rng)?;
-    let mut report = describe(&session, parties.role, &set, &found);
+    let report = describe(&session, parties.role, &set, &found);
 
     session.phase("finish");
     let (staged, rows_written) = match (table, found.matches) {
@@ -136,13 +146,70 @@ fn attempt(
         }
         _ => (None, None),
     };
-    session.close()?;
-    report.set_costs(channel.meter());
-    let report_file = job.report.map(|path| stage_report(path, &report)).transpose()?;
+    let report = finish(session, job.report, report, staged)?;
+    Ok(Outcome { report, rows_written })
+}
+
+/// A run that asks for a number.
+fn inquire(
+    mut session: Session<'_>,
+    job: Job,
+    parties: &Parties,
+    mut set: KeySet,
+    rng: &mut (dyn CryptoRng + Send),
+) -> Result<Outcome> {
+    let digests = set.take_digests();
+    let found = session.inquire(digests, set.values(), rng)?;
+    let terms = session.terms();
+    let (mine, peers) = (set.counts().used, found.peer_items);
+    let role = parties.role;
+    let learned = Learned::of_answer(
+        (found.method, found.question),
+        terms.receiver() == role,
+        (mine, terms.learns(role)),
+        (peers, terms.learns(role.other())),
+    );
+    let report = Report {
+        protocol: found.method.key,
+        answer: found.answer.map(Into::into),
+        ..Report::new(terms, set.counts(), peers, learned)
+    };
+    session.phase("finish");
+    let staged = match (job.output, found.answer) {
+        (Some(path), Some(answer)) => Some(session.meanwhile(move || {
+            Output::prepare(&path)?.stage(|out| writeln!(out, "{}", answer_line(answer)))
+        })?),
+        _ => None,
+    };
+    let report = finish(session, job.report, report, staged)?;
+    Ok(Outcome { report, rows_written: None })
+}
+
+/// An answer as a line of text.
+fn answer_line(answer: Answer) -> String {
+    match answer {
+        Answer::Count(count) => count.to_string(),
+        Answer::Sum(sum) => sum.to_string(),
+        Answer::AtLeast(true) => "yes".to_owned(),
+        Answer::AtLeast(false) => "no".to_owned(),
+        Answer::TooFew => "too few".to_owned(),
+    }
+}
+
+/// Comes to the end together with the other side, and only then lets the results appear.
+fn finish(
+    session: Session<'_>,
+    report_to: Option<PathBuf>,
+    mut report: Report,
+    staged: Option<Staged>,
+) -> Result<Report> {
+    let meter = session.close()?;
+    report.set_costs(&meter);
+    let report_file = report_to.map(|path| stage_report(path, &report)).transpose()?;
     for file in [staged, report_file].into_iter().flatten() {
         file.commit()?;
     }
-    Ok(Outcome { report, rows_written })
+    Ok(report)
 }
 
 /// Reads the table while the other side reads its own.
@@ -154,13 +221,15 @@ fn read(
     session.phase("read");
     let (input, delimiter) = (job.input.clone(), job.delimiter);
     let (columns, nulls, duplicates) = (job.key_columns(), job.nulls, job.duplicates);
+    let values = job.values.clone();
     session.meanwhile(move || {
         let scan = Scan::new(input.read()?, delimiter)?;
         if scan.columns().is_empty() {
             let name = scan.text().name();
             observer.warning(&format!("{name} is empty: it has no rows and not even a header"));
         }
-        KeySet::read(scan, &columns, nulls, duplicates, |rows| observer.rows(rows))
+        let values = values.as_deref();
+        KeySet::read(scan, &columns, values, nulls, duplicates, |rows| observer.rows(rows))
     })
 }
 
@@ -203,24 +272,15 @@ fn stage_report(path: PathBuf, report: &Report) -> Result<Staged> {
 fn describe(session: &Session<'_>, role: Role, set: &KeySet, found: &Intersection) -> Report {
     let terms = session.terms();
     let matches = found.matches.as_ref().map(|m| m.len() as u64);
+    let learned = Learned::new(
+        found.protocol,
+        (set.counts().used, terms.learns(role)),
+        (found.peer_items, terms.learns(role.other())),
+        matches,
+    );
     Report {
         protocol: found.protocol.key,
-        security: terms.security().name(),
-        terms_hash: terms.hash(),
-        rows: set.counts(),
-        peer_items: found.peer_items,
         matches,
-        seconds: 0.0,
-        bytes_sent: 0,
-        bytes_received: 0,
-        rounds: 0,
-        phases: Vec::new(),
-        peak_memory_bytes: None,
-        learned: Learned::new(
-            found.protocol,
-            (set.counts().used, terms.learns(role)),
-            (found.peer_items, terms.learns(role.other())),
-            matches,
-        ),
+        ..Report::new(terms, set.counts(), found.peer_items, learned)
     }
 }

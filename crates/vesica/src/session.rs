@@ -13,8 +13,12 @@ use std::{
 
 use rand::CryptoRng;
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use vesica_net::{Channel, Deviation};
-use vesica_psi::{Items, Protocol, Sizes, reveal};
+use vesica_net::{Channel, Deviation, Meter};
+use vesica_psi::{
+    Items, Protocol, Sizes,
+    answer::{self, Answer, Inquiry, Method, Question},
+    reveal,
+};
 
 use crate::{
     digest::{Digest, Seed},
@@ -47,6 +51,18 @@ pub struct Intersection {
     /// The positions, ascending, of this side's keys that the other side has too; `None` where this
     /// side does not learn them.
     pub matches: Option<Vec<u32>>,
+}
+
+/// What an inquiry gave this side.
+pub struct Found {
+    /// The method that ran.
+    pub method: &'static Method,
+    /// What was asked.
+    pub question: Question,
+    /// The size of the other side's set.
+    pub peer_items: u64,
+    /// The answer; `None` where this side does not learn it.
+    pub answer: Option<Answer>,
 }
 
 impl<'a> Session<'a> {
@@ -127,18 +143,14 @@ impl<'a> Session<'a> {
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Intersection> {
         let role = self.parties.role;
-        let mine = digests.len() as u64;
-        let peers = self.ready(mine)?;
-        self.terms.check_sizes(role, mine, peers)?;
         let receives = self.terms.receiver() == role;
-        let (sender, receiver) = if receives { (peers, mine) } else { (mine, peers) };
-        let sizes = Sizes { sender: sender as usize, receiver: receiver as usize };
+        let (sizes, peers) = self.sizes(digests.len())?;
         let protocol = self.terms.protocol(sizes)?;
 
         self.phase("seed");
         let seed = Seed::agree(role, self.channel, rng)?;
         self.phase(protocol.key);
-        let both = self.terms.learns(role) && self.terms.learns(role.other());
+        let both = self.both_learn();
         let channel = &mut *self.channel;
         let matches = self.pool.install(|| {
             // What the protocol does without items goes on while they are made.
@@ -155,6 +167,58 @@ impl<'a> Session<'a> {
         Ok(Intersection { protocol, peer_items: peers, matches: matches? })
     }
 
+    /// Answers the question of the terms, which must not ask for rows. The set is fixed from here on;
+    /// `values` has one for each key where the question takes this side's.
+    ///
+    /// # Errors
+    /// As [`Session::intersect`].
+    pub fn inquire(
+        &mut self,
+        digests: Vec<Digest>,
+        values: &[i64],
+        rng: &mut (dyn CryptoRng + Send),
+    ) -> Result<Found> {
+        let role = self.parties.role;
+        let receives = self.terms.receiver() == role;
+        let (sizes, peer_items) = self.sizes(digests.len())?;
+        let (method, inquiry) =
+            self.terms.inquiry(sizes)?.ok_or(Error::Bug("rows are no question"))?;
+
+        self.phase("seed");
+        let seed = Seed::agree(role, self.channel, rng)?;
+        self.phase(method.key);
+        let both = self.both_learn();
+        let channel = &mut *self.channel;
+        let answer = self.pool.install(|| {
+            // What the method does without items goes on while they are made.
+            let (set, party) = rayon::join(
+                || {
+                    let set = seed.items(&digests, vesica_psi::Digest::Short);
+                    drop(digests);
+                    set
+                },
+                || Inquirer::prepare(method, receives, inquiry, channel, rng),
+            );
+            party?.run(both, set.items(), values, inquiry.question, channel, rng)
+        });
+        Ok(Found { method, question: inquiry.question, peer_items, answer: answer? })
+    }
+
+    fn both_learn(&self) -> bool {
+        let role = self.parties.role;
+        self.terms.learns(role) && self.terms.learns(role.other())
+    }
+
+    /// The sizes of both sets, which are as agreed, and that of the other side's by itself.
+    fn sizes(&mut self, mine: usize) -> Result<(Sizes, u64)> {
+        let (role, mine) = (self.parties.role, mine as u64);
+        let peers = self.ready(mine)?;
+        self.terms.check_sizes(role, mine, peers)?;
+        let receives = self.terms.receiver() == role;
+        let (sender, receiver) = if receives { (peers, mine) } else { (mine, peers) };
+        Ok((Sizes { sender: sender as usize, receiver: receiver as usize }, peers))
+    }
+
     /// Waits until both sides have their sets, and returns the size of the other's.
     fn ready(&mut self, mine: u64) -> Result<u64> {
         self.channel.send(READY, &mine.to_le_bytes())?;
@@ -168,14 +232,15 @@ impl<'a> Session<'a> {
     }
 
     /// Waits until the other side has come to the same end, so that neither takes a run for
-    /// successful that the other did not finish.
+    /// successful that the other did not finish. Returns what the run cost.
     ///
     /// # Errors
     /// What any exchange can meet.
-    pub fn close(self) -> Result<()> {
+    pub fn close(self) -> Result<Meter> {
         // The last chance for a request to stop: once this side says that it is done, it is.
         self.channel.busy()?;
-        Ok(self.channel.finish()?)
+        self.channel.finish()?;
+        Ok(self.channel.meter().clone())
     }
 }
 
@@ -229,6 +294,55 @@ impl Party {
             reveal::tell(shared.items(), sizes, channel, rng).map_err(|e| blame(e, channel))?;
         }
         Ok(Some(matches))
+    }
+}
+
+/// One side of an inquiry, ready for its items.
+enum Inquirer {
+    Helps(Box<dyn answer::Helper>),
+    Asks(Box<dyn answer::Asker>),
+}
+
+impl Inquirer {
+    fn prepare(
+        method: &Method,
+        receives: bool,
+        inquiry: Inquiry,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self> {
+        let party = if receives {
+            answer::prepare_asker(method, inquiry, channel, rng).map(Self::Asks)
+        } else {
+            answer::prepare_helper(method, inquiry, channel, rng).map(Self::Helps)
+        };
+        party.map_err(|e| blame(e, channel))
+    }
+
+    /// The method, and the step by which both learn.
+    fn run(
+        self,
+        both: bool,
+        items: Items<'_>,
+        values: &[i64],
+        question: Question,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Option<Answer>> {
+        let party = match self {
+            Self::Helps(party) => {
+                let helped = party.help(items, values, channel, rng);
+                helped.and_then(|()| Ok(channel.flush()?)).map_err(|e| blame(e, channel))?;
+                let learned = both.then(|| answer::learn(question, channel)).transpose();
+                return learned.map_err(|e| blame(e, channel));
+            }
+            Self::Asks(party) => party,
+        };
+        let answer = party.ask(items, values, channel, rng).map_err(|e| blame(e, channel))?;
+        if both {
+            answer::tell(answer, channel).map_err(|e| blame(e, channel))?;
+        }
+        Ok(Some(answer))
     }
 }
 

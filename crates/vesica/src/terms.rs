@@ -8,12 +8,15 @@ use std::fmt;
 
 use serde::Serialize;
 use vesica_net::Channel;
-use vesica_psi::{Protocol, Sizes, Status};
+use vesica_psi::{
+    Protocol, Sizes, Status,
+    answer::{Inquiry, METHODS, Method, Question},
+};
 
 use crate::{
     error::{Error, Result},
     key::Normalize,
-    offer::{Offer, Parties, Role, Security, WIRE_VERSION, WireOffer, for_lab},
+    offer::{Offer, Parties, Role, Security, WIRE_VERSION, Wanted, Way, WireOffer},
 };
 
 /// Something the two sides do not agree on.
@@ -42,6 +45,10 @@ pub struct Terms {
     keys: Vec<Normalize>,
     a_learns: bool,
     b_learns: bool,
+    wanted: Wanted,
+    a_brings_values: bool,
+    b_brings_values: bool,
+    minimum: u64,
     max_rows_of_a: u64,
     max_rows_of_b: u64,
     fingerprint_of_a: String,
@@ -76,6 +83,10 @@ impl Terms {
             keys: a.keys.clone(),
             a_learns: a.a_learns,
             b_learns: a.b_learns,
+            wanted: a.wanted,
+            a_brings_values: a.brings_values,
+            b_brings_values: b.brings_values,
+            minimum: a.minimum.max(b.minimum),
             max_rows_of_a: b.max_peer_rows,
             max_rows_of_b: a.max_peer_rows,
             fingerprint_of_a: a_print.clone(),
@@ -114,6 +125,22 @@ impl Terms {
         if self.a_learns { Role::A } else { Role::B }
     }
 
+    /// What is asked of the intersection; `None` where its rows are wanted.
+    pub fn question(&self) -> Option<Question> {
+        let receiver_brings = match self.receiver() {
+            Role::A => self.a_brings_values,
+            Role::B => self.b_brings_values,
+        };
+        Some(match self.wanted {
+            Wanted::Rows => return None,
+            Wanted::Count => Question::Count,
+            Wanted::Sum if receiver_brings => Question::SumOfReceiver,
+            Wanted::Sum => Question::SumOfSender,
+            Wanted::Products => Question::Products,
+            Wanted::AtLeast(least) => Question::AtLeast(least),
+        })
+    }
+
     /// Refuses sets that are larger than their other side accepts. Both sides find the same.
     ///
     /// # Errors
@@ -146,15 +173,59 @@ impl Terms {
         };
         chosen.ok_or_else(|| Error::Terms(vec![unmet(self.security)]))
     }
+
+    /// The inquiry to make of sets of these sizes and the method to answer it: the one named, or
+    /// the one that is best; `None` where rows are wanted.
+    ///
+    /// # Errors
+    /// [`Error::Terms`] where no method of that security answers such a question, or not the one named.
+    pub fn inquiry(&self, sizes: Sizes) -> Result<Option<(&'static Method, Inquiry)>> {
+        let Some(question) = self.question() else { return Ok(None) };
+        let inquiry = Inquiry { sizes, question, minimum: self.minimum };
+        let answers = |method: &&&Method| (method.answers)(question, self.minimum);
+        let chosen = match &self.protocol {
+            Some(name) => METHODS.iter().find(|method| method.key == name).filter(answers),
+            None => {
+                let fit = |method: &&&Method| {
+                    let way = Way { status: method.status, adversary: method.adversary };
+                    !way.for_lab() && self.security.is_met_by(way)
+                };
+                let tiny = is_tiny(sizes);
+                let all = || METHODS.iter().filter(fit).filter(answers);
+                all().find(|method| tiny && method.key == "dh-count").or_else(|| all().next())
+            }
+        };
+        match chosen {
+            Some(method) => Ok(Some((method, inquiry))),
+            None => {
+                let none = match &self.protocol {
+                    Some(name) => format!("`{name}` does not answer this with this minimum"),
+                    None => format!(
+                        "no method of this release that is secure against {} parties answers this",
+                        self.security.name()
+                    ),
+                };
+                let (here, there) = (none.clone(), none);
+                Err(Error::Terms(vec![Difference { what: "answer", here, there }]))
+            }
+        }
+    }
 }
 
 /// Up to this many items in both sets together, few flights and bytes count for more than work.
 const TINY: usize = 512;
 
+fn is_tiny(sizes: Sizes) -> bool {
+    sizes.sender.saturating_add(sizes.receiver) <= TINY
+}
+
 /// The protocol for real data that suits these sizes. Both sides compute the same.
 fn recommended(security: Security, sizes: Sizes) -> Option<&'static Protocol> {
-    let fit = |p: &&&Protocol| !for_lab(p) && security.is_met_by(p);
-    let tiny = sizes.sender.saturating_add(sizes.receiver) <= TINY;
+    let fit = |p: &&&Protocol| {
+        let way = Way { status: p.status, adversary: p.adversary };
+        !way.for_lab() && security.is_met_by(way)
+    };
+    let tiny = is_tiny(sizes);
     let dh = vesica_psi::CATALOGUE.iter().filter(fit).find(|p| tiny && p.key == "dh");
     let best = || {
         let bytes = |p: &&&Protocol| {
@@ -204,10 +275,30 @@ fn differences(ours: &WireOffer, theirs: &WireOffer, role: Role) -> Vec<Differen
         .to_owned()
     };
     note("who learns the result", learner(ours), learner(theirs));
-    if let Some(difference) = protocol_difference(ours, theirs) {
-        found.push(difference);
+    note("what is to be found out", ours.wanted.describe(), theirs.wanted.describe());
+    if ours.wanted == theirs.wanted {
+        found.extend(values_difference(ours, theirs));
+        found.extend(protocol_difference(ours, theirs));
     }
     found
+}
+
+/// Who brings the values of a sum, where that is not one side.
+fn values_difference(ours: &WireOffer, theirs: &WireOffer) -> Option<Difference> {
+    let wrong = ours.wanted == Wanted::Sum && ours.brings_values == theirs.brings_values;
+    let said = |offer: &WireOffer| {
+        let word = if offer.brings_values { "this side does" } else { "the other side does" };
+        word.to_owned()
+    };
+    let from_there = |offer: &WireOffer| {
+        let word = if offer.brings_values { "the other side does" } else { "this side does" };
+        word.to_owned()
+    };
+    wrong.then(|| Difference {
+        what: "who brings the values to add up",
+        here: said(ours),
+        there: from_there(theirs),
+    })
 }
 
 /// What stands against the protocol that the two offers come to.
@@ -216,17 +307,18 @@ fn protocol_difference(ours: &WireOffer, theirs: &WireOffer) -> Option<Differenc
     let (here, there) = (said(ours), said(theirs));
     let security = ours.security.max(theirs.security);
     let Some(name) = ours.protocol.as_ref().or(theirs.protocol.as_ref()) else {
-        let any = vesica_psi::CATALOGUE.iter().any(|p| !for_lab(p) && security.is_met_by(p));
+        let ways = Way::all(ours.wanted);
+        let any = ways.into_iter().any(|way| !way.for_lab() && security.is_met_by(way));
         return (!any).then(|| unmet(security));
     };
     if ours.protocol.is_some() && theirs.protocol.is_some() && here != there {
         return Some(Difference { what: "protocol", here, there });
     }
-    let Some(protocol) = vesica_psi::find(name) else {
+    let Some(way) = Way::find(name, ours.wanted) else {
         let here = format!("{here}, and this release has no `{name}`");
         return Some(Difference { what: "protocol", here, there });
     };
-    if for_lab(protocol) && !(ours.allow_research && theirs.allow_research) {
+    if way.for_lab() && !(ours.allow_research && theirs.allow_research) {
         let permits = |offer: &WireOffer| {
             let word = if offer.allow_research { "allowed" } else { "not allowed" };
             format!("research protocols are {word}")
@@ -237,7 +329,7 @@ fn protocol_difference(ours: &WireOffer, theirs: &WireOffer) -> Option<Differenc
             there: permits(theirs),
         });
     }
-    (!security.is_met_by(protocol)).then(|| {
+    (!security.is_met_by(way)).then(|| {
         let asks = |offer: &WireOffer, said| format!("{said}, {} wanted", offer.security.name());
         Difference {
             what: "security of the protocol",
@@ -372,12 +464,16 @@ mod tests {
     fn the_hash_covers_everything() {
         let base = agreed(&offer(), &offer()).0.unwrap();
         let others = [
-            Terms { version: 2, ..base.clone() },
+            Terms { version: 1, ..base.clone() },
             Terms { protocol: Some("dh".into()), ..base.clone() },
             Terms { security: Security::Malicious, ..base.clone() },
             Terms { keys: vec![Normalize::Trim], ..base.clone() },
             Terms { a_learns: false, ..base.clone() },
             Terms { b_learns: false, ..base.clone() },
+            Terms { wanted: Wanted::Count, ..base.clone() },
+            Terms { a_brings_values: true, ..base.clone() },
+            Terms { b_brings_values: true, ..base.clone() },
+            Terms { minimum: 1, ..base.clone() },
             Terms { max_rows_of_a: 1, ..base.clone() },
             Terms { max_rows_of_b: 1, ..base.clone() },
             Terms { fingerprint_of_a: "other".into(), ..base.clone() },

@@ -39,6 +39,7 @@ impl Bench {
             input: Source::File(input),
             delimiter: Delimiter::Comma,
             columns: vec!["k".into()],
+            values: None,
             nulls: Nulls::Skip,
             duplicates: Duplicates::First,
             offer: Offer::new(vec![Normalize::None], learns),

@@ -28,10 +28,10 @@ pub enum Budget {
 impl Budget {
     /// Numbers of items of both parties: edges, primes, around powers of two.
     fn sizes(self) -> Vec<usize> {
-        let sizes = [0, 1, 2, 3, 100, 1000, 65_537];
+        let sizes = [0, 1, 2, 3, 30, 100, 1000, 65_537];
         let affordable = match self {
-            Self::Symmetric => 7,
-            Self::GroupOperations => 6,
+            Self::Symmetric => 8,
+            Self::GroupOperations => 7,
             Self::BigIntegers => 5,
         };
         sizes[..affordable].to_vec()
@@ -42,7 +42,7 @@ impl Budget {
         match self {
             Self::Symmetric => 100_000,
             Self::GroupOperations => 2_049,
-            Self::BigIntegers => 257,
+            Self::BigIntegers => 65,
         }
     }
 
@@ -50,7 +50,7 @@ impl Budget {
     fn of(self, items: usize) -> usize {
         match self {
             Self::Symmetric | Self::GroupOperations => items,
-            Self::BigIntegers => items.div_ceil(10),
+            Self::BigIntegers => items.div_ceil(40),
         }
     }
 
@@ -191,7 +191,8 @@ pub fn odd_items(protocol: &Protocol, budget: Budget) {
     check_thirds(protocol, with_heads(sequential), "sequential items from zero on");
     let high = (0..n).map(|i| Block(i << 100)).collect();
     check_thirds(protocol, with_heads(high), "items that differ in high bits only");
-    let one_bit = (0..128).map(|bit| base ^ Block(1 << bit)).collect();
+    let bits = (0..128).step_by(128 / budget.of(1000).min(128));
+    let one_bit = bits.map(|bit| base ^ Block(1 << bit)).collect();
     check_thirds(protocol, with_heads(one_bit), "items at distance two of each other");
     let extremes = [Block::ZERO, Block(u128::MAX), Block(1)];
     for (sender, receiver) in [(&extremes[..1], &extremes[..]), (&extremes[..], &extremes[1..2])] {
@@ -314,8 +315,7 @@ pub fn transcripts(protocol: &Protocol, sets: &Sets) -> Transcripts {
 /// The number of flights is the catalogue's, the agreement on sizes included, for sets that fit one
 /// chunk of every protocol.
 pub fn rounds(protocol: &Protocol, budget: Budget) {
-    // Fewer large integers fill a chunk.
-    let n = if budget == Budget::BigIntegers { 80 } else { 900 };
+    let n = budget.of(900);
     for (sender, receiver) in [(1, 1), (n, n), (n, 7), (7, n)] {
         let sizes = Sizes { sender, receiver };
         let sets = Sets::random(sizes, 1, 14);

@@ -1,0 +1,74 @@
+//! Two processes find a number, and nothing else.
+
+#![allow(clippy::unwrap_used)]
+
+mod harness;
+
+use harness::{Connecting, Lab, Listening, Party};
+
+/// Keys from the first number to the one before the last, each with its number as value.
+fn table(from: u32, to: u32) -> String {
+    (from..to).fold("k,v\n".to_owned(), |text, i| text + &format!("key {i},{i}\n"))
+}
+
+fn lab() -> Lab {
+    let lab = Lab::new();
+    lab.write(Connecting, table(0, 300));
+    lab.write(Listening, table(200, 450));
+    lab
+}
+
+fn answered(lab: &Lab, party: Party, name: &str) -> serde_json::Value {
+    lab.report(party)["answer"][name].clone()
+}
+
+#[test]
+fn a_count() {
+    for (a, b) in [("me", "peer"), ("peer", "me"), ("both", "both")] {
+        let lab = lab();
+        let flags = |learns| ["--answer", "count", "--learns", learns];
+        let [x, y] = lab.run(&flags(a), &flags(b));
+        x.assert(0, &["The other side learned"]);
+        y.assert(0, &["This side learned"]);
+        for (party, learns) in [(Connecting, a), (Listening, b)] {
+            let report = lab.report(party);
+            assert!(report["matches"].is_null());
+            if learns == "peer" {
+                assert!(report["answer"].is_null() && lab.output(party).is_none());
+            } else {
+                assert_eq!(answered(&lab, party, "count"), 100);
+                assert_eq!(lab.output(party).unwrap(), "100\n");
+            }
+        }
+    }
+}
+
+#[test]
+fn sides_that_want_different_things_do_not_run() {
+    let lab = lab();
+    let count = ["--answer", "count", "--learns", "both"];
+    let rows = ["--learns", "both"];
+    let [x, y] = lab.run(&count, &rows);
+    x.assert(5, &["what is to be found out (here: count; there: rows)"]);
+    y.assert(5, &["what is to be found out (here: rows; there: count)"]);
+    let sum = ["--answer", "sum:v", "--learns", "both"];
+    let [x, _] = lab.run(&sum, &sum);
+    x.assert(5, &["who brings the values to add up"]);
+}
+
+#[test]
+fn what_cannot_be_asked_is_refused_at_once() {
+    let lab = lab();
+    for (answer, said) in [
+        ("mean", "possible values: rows, count, sum"),
+        ("sum:", "possible values"),
+        ("threshold:-1", "threshold:K takes a whole number"),
+        ("products", "possible values"),
+    ] {
+        let command = lab.command(Connecting, &["--connect", "localhost:1"], &["--answer", answer]);
+        harness::Running::start(command).end().assert(2, &[said]);
+    }
+    let minimum = ["--minimum", "3", "--learns", "me"];
+    let command = lab.command(Connecting, &["--connect", "localhost:1"], &minimum);
+    harness::Running::start(command).end().assert(2, &["rows cannot be held back"]);
+}

@@ -1,0 +1,248 @@
+//! Every method, on every question that it answers, against the plain computation.
+
+#![allow(clippy::unwrap_used)]
+
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+use vesica_psi::{
+    Error, Sizes,
+    answer::{Answer, Inquiry, METHODS, Method, Question, ask, help},
+};
+use vesica_testkit::{
+    conformance::psi::{Sets, UNCOUNTED_BYTES},
+    transcript::{self, Transcripts},
+    two_party::{Link, PATIENCE, between},
+};
+
+/// Questions of all kinds about an intersection of so many items.
+fn questions(shared: u64) -> Vec<Question> {
+    let least = [0, 1, shared, shared + 1, u64::MAX].map(Question::AtLeast);
+    let all = [Question::Count, Question::SumOfSender, Question::SumOfReceiver, Question::Products];
+    all.into_iter().chain(least).collect()
+}
+
+/// Both sets, and the values that a question takes.
+struct Input {
+    sets: Sets,
+    sender: Vec<i64>,
+    receiver: Vec<i64>,
+}
+
+impl Input {
+    fn random(sizes: Sizes, shared: usize, question: Question, seed: u64) -> Self {
+        let mut rng = StdRng::seed_from_u64(seed);
+        let sets = Sets::random(sizes, shared, seed);
+        // Products of values have to fit too.
+        let most = if question == Question::Products { 1 << 20 } else { 1 << 40 };
+        let mut values = |wanted: bool, n: usize| -> Vec<i64> {
+            let n = if wanted { n } else { 0 };
+            (0..n).map(|_| rng.random_range(-most..=most)).collect()
+        };
+        let sender = values(question.takes_senders_values(), sizes.sender);
+        let receiver = values(question.takes_receivers_values(), sizes.receiver);
+        Self { sets, sender, receiver }
+    }
+
+    /// What the receiver ought to get.
+    fn expected(&self, inquiry: Inquiry) -> Answer {
+        let theirs = self.sets.sender.items().heads();
+        let mine = self.sets.receiver.items().heads();
+        let pairs: Vec<(usize, usize)> = self
+            .sets
+            .expected()
+            .into_iter()
+            .map(|i| {
+                let same = theirs.iter().position(|head| *head == mine[i as usize]);
+                (same.unwrap(), i as usize)
+            })
+            .collect();
+        let sum = |value: &dyn Fn(usize, usize) -> i64| {
+            Answer::Sum(pairs.iter().map(|(s, r)| value(*s, *r)).sum())
+        };
+        match inquiry.question {
+            _ if (pairs.len() as u64) < inquiry.minimum => Answer::TooFew,
+            Question::Count => Answer::Count(pairs.len() as u64),
+            Question::SumOfSender => sum(&|s, _| self.sender[s]),
+            Question::SumOfReceiver => sum(&|_, r| self.receiver[r]),
+            Question::Products => sum(&|s, r| self.sender[s] * self.receiver[r]),
+            Question::AtLeast(least) => Answer::AtLeast(pairs.len() as u64 >= least),
+        }
+    }
+
+    fn run(&self, method: &Method, inquiry: Inquiry, link: Link) -> Result<Answer, Error> {
+        let (helped, answer) = between(
+            link.connect(),
+            PATIENCE,
+            |channel, rng| {
+                help(method, inquiry, self.sets.sender.items(), &self.sender, channel, rng)
+            },
+            |channel, rng| {
+                ask(method, inquiry, self.sets.receiver.items(), &self.receiver, channel, rng)
+            },
+        );
+        helped.and(answer)
+    }
+
+    fn transcripts(&self, method: &Method, inquiry: Inquiry) -> Transcripts {
+        transcript::of(
+            |channel, rng| {
+                help(method, inquiry, self.sets.sender.items(), &self.sender, channel, rng)
+            },
+            |channel, rng| {
+                let items = self.sets.receiver.items();
+                ask(method, inquiry, items, &self.receiver, channel, rng).map(drop)
+            },
+        )
+    }
+}
+
+/// Every method with every question about an intersection of so many items and every minimum.
+fn cases(shared: u64) -> impl Iterator<Item = (&'static Method, Question, u64)> {
+    METHODS.iter().flat_map(move |method| {
+        let minima = [0, 1, shared, shared + 1];
+        let all = questions(shared).into_iter().flat_map(move |q| minima.map(|m| (q, m)));
+        let mut seen = Vec::new();
+        all.filter(move |(question, minimum)| {
+            let new = !seen.contains(&(*question, *minimum));
+            seen.push((*question, *minimum));
+            new && (method.answers)(*question, *minimum)
+        })
+        .map(|(question, minimum)| (*method, question, minimum))
+    })
+}
+
+fn check(sizes: Sizes, shared: usize, link: Link) {
+    for (method, question, minimum) in cases(shared as u64) {
+        let inquiry = Inquiry { sizes, question, minimum };
+        let input = Input::random(sizes, shared, question, 1 + sizes.receiver as u64);
+        let answer = input.run(method, inquiry, link).unwrap();
+        assert_eq!(answer, input.expected(inquiry), "{} on {inquiry:?}", method.key);
+    }
+}
+
+#[test]
+fn small_sets() {
+    for (sender, receiver) in [(0, 0), (0, 1), (1, 0), (1, 1), (3, 3), (2, 40), (40, 2)] {
+        for shared in [0, sender.min(receiver)] {
+            check(Sizes { sender, receiver }, shared, Link::Memory);
+        }
+    }
+}
+
+#[test]
+fn larger_sets() {
+    check(Sizes { sender: 1000, receiver: 700 }, 333, Link::Memory);
+    check(Sizes { sender: 211, receiver: 1500 }, 211, Link::Memory);
+}
+
+#[test]
+fn over_sockets() {
+    check(Sizes { sender: 100, receiver: 120 }, 50, Link::Tcp);
+}
+
+/// What an onlooker sees, and each party, depends on sizes and the question alone.
+#[test]
+fn lengths_say_nothing() {
+    let sizes = Sizes { sender: 60, receiver: 90 };
+    for (method, question, minimum) in cases(30) {
+        let inquiry = Inquiry { sizes, question, minimum };
+        let transcripts = |shared, seed| {
+            Input::random(sizes, shared, question, seed).transcripts(method, inquiry)
+        };
+        let reference = transcripts(30, 1);
+        for (shared, seed) in [(0, 2), (60, 3), (29, 4)] {
+            let other = transcripts(shared, seed);
+            assert_eq!(reference.shape(), other.shape(), "{} on {inquiry:?}", method.key);
+        }
+    }
+}
+
+/// Payload bytes each way are within 5 % of the formula.
+#[test]
+fn costs() {
+    for n in [1 << 8, 1 << 12] {
+        let sizes = Sizes { sender: n, receiver: n };
+        for (method, question, minimum) in cases(10) {
+            let inquiry = Inquiry { sizes, question, minimum };
+            let sent = Input::random(sizes, 10, question, 5).transcripts(method, inquiry);
+            let cost = (method.cost)(inquiry);
+            for (who, sent, predicted) in [
+                ("helper", sent.sender, cost.bytes_to_receiver),
+                ("asker", sent.receiver, cost.bytes_to_sender),
+            ] {
+                let sent = sent.payload_bytes() as f64;
+                let off = sent - predicted;
+                assert!(
+                    -0.05 * predicted <= off && off <= 0.05 * predicted + UNCOUNTED_BYTES,
+                    "{}: the {who} sent {sent} bytes for {inquiry:?}; predicted {predicted}",
+                    method.key
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn an_item_that_comes_twice_is_refused() {
+    let sizes = Sizes { sender: 20, receiver: 20 };
+    for (method, question, minimum) in cases(5) {
+        let inquiry = Inquiry { sizes, question, minimum };
+        let mut input = Input::random(sizes, 5, question, 6);
+        let positions: Vec<u32> = (0..19).chain([3]).collect();
+        input.sets.receiver = input.sets.receiver.items().at(&positions);
+        let error = input.run(method, inquiry, Link::Memory).unwrap_err();
+        // Whichever party's error it is that comes first, there is no answer.
+        assert!(
+            matches!(error, Error::DuplicateItem { first: 3, second: 19 } | Error::Channel(_)),
+            "{}: {error}",
+            method.key
+        );
+    }
+}
+
+/// Parties that do not ask the same do not run.
+#[test]
+fn another_question_is_another_run() {
+    let sizes = Sizes { sender: 10, receiver: 10 };
+    for (method, question, minimum) in cases(5) {
+        let inquiry = Inquiry { sizes, question, minimum };
+        let input = Input::random(sizes, 5, question, 7);
+        let others = cases(5).filter(|(other, asked, least)| {
+            (other.key, *asked, *least) != (method.key, question, minimum)
+        });
+        for (other_method, other_question, other_minimum) in others.take(3) {
+            let other = Inquiry { sizes, question: other_question, minimum: other_minimum };
+            let values = Input::random(sizes, 5, other_question, 7).sender;
+            let (helped, answer) = between(
+                Link::Memory.connect(),
+                PATIENCE,
+                |channel, rng| {
+                    help(other_method, other, input.sets.sender.items(), &values, channel, rng)
+                },
+                |channel, rng| {
+                    let items = input.sets.receiver.items();
+                    ask(method, inquiry, items, &input.receiver, channel, rng)
+                },
+            );
+            assert!(helped.is_err() && answer.is_err(), "{inquiry:?} and {other:?}");
+        }
+    }
+}
+
+#[test]
+fn sums_that_could_wrap_are_refused() {
+    let sizes = Sizes { sender: 2, receiver: 2 };
+    for method in METHODS {
+        for question in [Question::SumOfSender, Question::SumOfReceiver] {
+            if !(method.answers)(question, 0) {
+                continue;
+            }
+            let inquiry = Inquiry { sizes, question, minimum: 0 };
+            let mut input = Input::random(sizes, 1, question, 8);
+            let values =
+                if input.sender.is_empty() { &mut input.receiver } else { &mut input.sender };
+            values.copy_from_slice(&[i64::MAX, -1]);
+            let refused = |error: &Error| matches!(error, Error::SumTooLarge | Error::Channel(_));
+            assert!(refused(&input.run(method, inquiry, Link::Memory).unwrap_err()));
+        }
+    }
+}

@@ -1,7 +1,7 @@
 //! Against parties that deviate (PRTY20 §6). What differs from the semi-honest machine:
 //!
 //! - The base OTs are malicious, and S checks R's rows before it evaluates anything: [`checked`].
-//! - S → R at the end of step 1: a session. It is hashed with R's seed, so that neither party chooses rows
+//! - S → R at the begin of step 1: a session. It is hashed with R's seed, so that neither party chooses rows
 //!   or hashes alone, and what R finds out about h in one session is worth nothing in another.
 //! - Points are digests of 256 bits. The OKVS key is made of both halves, and h and H are random oracles
 //!   (BLAKE3) on all of the point: H(u, y), for the row u.
@@ -77,7 +77,6 @@ where
     fn draw_session(channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Block> {
         let session = Block::random(rng);
         channel.send_slice(SESSION, &[session])?;
-        channel.flush()?;
         Ok(session)
     }
 

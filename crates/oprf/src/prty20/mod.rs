@@ -67,7 +67,7 @@ pub trait Machine: Send + Sync + Sized + 'static {
     /// The extension.
     type Receiver: matrix::Receiver<Self::Code>;
 
-    /// At the end of step 1: what S has to say in the hashes.
+    /// At the begin of step 1: what S has to say in the hashes.
     fn draw_session(channel: &mut Channel, rng: &mut dyn CryptoRng) -> vesica_net::Result<Block>;
 
     /// R's side of [`Machine::draw_session`].
@@ -180,8 +180,9 @@ impl<M: Machine> Sender<M> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_net::Result<Self> {
+        let session = M::draw_session(channel, rng)?;
         let rows = M::Sender::setup(M::Code::default(), pieces(shape), channel, rng)?;
-        Ok(Self { shape, session: M::draw_session(channel, rng)?, rows })
+        Ok(Self { shape, session, rows })
     }
 
     /// Steps 2 to 4 for each of `points`, as the receiver's clusters come in.
@@ -234,8 +235,9 @@ impl<M: Machine> Receiver<M> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_net::Result<Self> {
+        let session = M::learn_session(channel)?;
         let rows = M::Receiver::setup(M::Code::default(), pieces(shape), channel, rng)?;
-        Ok(Self { shape, session: M::learn_session(channel)?, rows })
+        Ok(Self { shape, session, rows })
     }
 
     /// Steps 2 to 4: the value at each of `points`. Equal points have equal values, but too many of

@@ -103,7 +103,7 @@ fn a_wrong_value_takes_out_its_item_and_no_other() {
     assert_eq!(found.unwrap(), expected(|i| i % 3 == 0));
     let found = listed(&sets, |party| {
         let values = party.right_values().into_iter().enumerate();
-        values.map(|(i, value)| value ^ Block(u128::from(i % 2) << (i % 128))).collect()
+        values.map(|(i, value)| value ^ Block(u128::from(i % 2 == 1) << (i % 128))).collect()
     });
     assert_eq!(found.unwrap(), expected(|i| i % 2 == 0));
 }
@@ -179,7 +179,7 @@ fn other_lists_are_refused() {
         })
     };
     // Whole values without a code, and their first ten bytes.
-    assert!(is_refused(raw(|values| values.iter().flat_map(Block::to_bytes).collect())));
+    assert!(is_refused(raw(|values| values.iter().flat_map(|value| value.to_bytes()).collect())));
     assert!(is_refused(raw(|values| {
         values.iter().flat_map(|value| value.to_bytes().into_iter().take(10)).collect()
     })));
@@ -229,7 +229,6 @@ fn an_inconsistent_okvs_gives_no_inputs() {
         assert!(honest.is_ok());
         learned.unwrap()
     };
-    let columns = |party: &Receiving| party.shape.columns();
     let constant = use_p(|party, all, _| vec![party.word(all); party.shape.columns()]);
     assert!(constant <= 1, "{constant}");
     assert_eq!(use_p(|party, _, _| vec![Block::ZERO; party.shape.columns()]), 0);
@@ -237,7 +236,6 @@ fn an_inconsistent_okvs_gives_no_inputs() {
         (0..party.shape.columns()).map(|_| Block::random(rng)).collect()
     });
     assert_eq!(noise, 0);
-    let _ = columns;
 }
 
 /// Rows that are no codewords pass with 2^-k for k places; the sender says nothing before.

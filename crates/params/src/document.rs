@@ -76,7 +76,8 @@ pub fn markdown() -> String {
     row(&mut text, "bits of an OKVS entry in `rr22`", "λ + log n", |n| {
         subfield::bits(n).to_string()
     });
-    let inputs = "inputs per item of a cheating receiver of `prty20-malicious`, 2^64 and 2^100 queries";
+    let inputs =
+        "inputs per item of a cheating receiver of `prty20-malicious`, 2^64 and 2^100 queries";
     row(&mut text, inputs, "RS21 §4, PRTY20 §6", |n| {
         let columns = okvs::shape(n, 1 << 15, LAMBDA).columns();
         let per_item = |queries| effective_inputs(columns, queries) as f64 / n as f64;

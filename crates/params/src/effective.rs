@@ -79,6 +79,23 @@ mod tests {
         }
     }
 
+    /// The table on the page of `prty20-malicious`.
+    #[test]
+    fn inputs_are_those_that_the_page_states() {
+        let stated = [
+            (1, 42, [79, 160, 680]),
+            (64, 105, [193, 384, 1483]),
+            (100, 247, [444, 872, 3116]),
+            (1 << 10, 1515, [2625, 4994, 15_541]),
+            (1 << 16, 84_604, [136_029, 243_622, 609_279]),
+            (1 << 20, 1_373_760, [2_104_316, 3_636_729, 8_171_280]),
+        ];
+        for (n, columns, inputs) in stated {
+            assert_eq!(shape(n, 1 << 15, LAMBDA).columns(), columns, "{n} items");
+            assert_eq!([64, 100, 128].map(|q| effective_inputs(columns, q)), inputs, "{n} items");
+        }
+    }
+
     #[test]
     fn more_columns_or_queries_never_mean_fewer_inputs() {
         let bounds = |queries| [1usize, 10, 1000, 100_000].map(|m| effective_inputs(m, queries));

@@ -145,7 +145,8 @@ fn tags<V: Variant>(setting: Setting) -> Tags {
 
 fn cost<V: Variant>(setting: Setting) -> Cost {
     let sizes = setting.sizes;
-    let all = oprf::setup_bytes::<V::Machine>() + oprf::bytes::<V::Machine>(V::shape(sizes.receiver));
+    let all =
+        oprf::setup_bytes::<V::Machine>() + oprf::bytes::<V::Machine>(V::shape(sizes.receiver));
     let list = tags::<V>(setting).list_len(sizes.sender);
     Cost {
         bytes_to_sender: all.to_sender as f64,

@@ -232,9 +232,8 @@ fn an_inconsistent_okvs_gives_no_inputs() {
     let constant = use_p(|party, all, _| vec![party.word(all); party.shape.columns()]);
     assert!(constant <= 1, "{constant}");
     assert_eq!(use_p(|party, _, _| vec![Block::ZERO; party.shape.columns()]), 0);
-    let noise = use_p(|party, _, rng| {
-        (0..party.shape.columns()).map(|_| Block::random(rng)).collect()
-    });
+    let noise =
+        use_p(|party, _, rng| (0..party.shape.columns()).map(|_| Block::random(rng)).collect());
     assert_eq!(noise, 0);
 }
 

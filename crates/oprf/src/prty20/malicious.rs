@@ -1,6 +1,25 @@
 //! Against parties that deviate (PRTY20 §6). What differs from the semi-honest machine:
 //!
-//! - The base OTs are malicious, and S checks R's rows before it evaluates anything: [`checked`].
+//! - The base OTs are malicious, and S checks R's rows before it evaluates anything: [`checked`]. Another
+//!   matrix does not compile:
+//!
+//!   ```compile_fail,E0277
+//!   # use vesica_oprf::prty20::{Checked, Machine};
+//!   # use vesica_ot::one_of_n::matrix::unchecked::{Receiver, Sender};
+//!   # use vesica_primitives::code::Concatenated;
+//!   fn is_machine<M: Machine>() {}
+//!   is_machine::<Checked<Sender<Concatenated>, Receiver<Concatenated>>>();
+//!   ```
+//!
+//!   while this does:
+//!
+//!   ```
+//!   # use vesica_oprf::prty20::{Checked, Machine};
+//!   # use vesica_ot::one_of_n::matrix::checked::{Receiver, Sender};
+//!   # use vesica_primitives::code::Concatenated;
+//!   fn is_machine<M: Machine>() {}
+//!   is_machine::<Checked<Sender<Concatenated>, Receiver<Concatenated>>>();
+//!   ```
 //! - S → R at the begin of step 1: a session. It is hashed with R's seed, so that neither party chooses rows
 //!   or hashes alone, and what R finds out about h in one session is worth nothing in another.
 //! - Points are digests of 256 bits. The OKVS key is made of both halves, and h and H are random oracles

@@ -363,7 +363,8 @@ mod tests {
     /// Both halves of a point matter, to all that is done with it.
     #[test]
     fn points_that_share_a_half_have_values_of_their_own() {
-        let [one, other, third] = [[7, 8], [7, 9], [6, 8]].map(|[h, t]| [vec![Block(h)], vec![Block(t)]]);
+        let [one, other, third] =
+            [[7, 8], [7, 9], [6, 8]].map(|[h, t]| [vec![Block(h)], vec![Block(t)]]);
         let shape = vesica_params::okvs::shape(1, 1 << 11, LAMBDA);
         for receivers in [&one, &other, &third] {
             let senders = [vec![Block(7), Block(7), Block(6)], vec![Block(8), Block(9), Block(8)]];
@@ -398,7 +399,8 @@ mod tests {
         };
         let here = hash(1, 2, [3; 10], 4, 5);
         assert_eq!(here, hash(1, 2, [3; 10], 4, 5));
-        let changed = (0..10).map(|i| hash(1, 2, std::array::from_fn(|j| 3 + u64::from(i == j)), 4, 5));
+        let changed =
+            (0..10).map(|i| hash(1, 2, std::array::from_fn(|j| 3 + u64::from(i == j)), 4, 5));
         let mut all: Vec<Block> = changed.chain([here]).collect();
         all.extend([
             hash(0, 2, [3; 10], 4, 5),

@@ -55,11 +55,7 @@ impl Machine for SemiHonest {
     fn new(_: Block, seed: Block) -> Self {
         let root = Aes128::new(seed);
         let key = |purpose| root.encrypt_block(Block(purpose));
-        Self {
-            okvs_seed: key(0),
-            point_hash: Aes128::new(key(1)),
-            hash: RowHash::new(key(2)),
-        }
+        Self { okvs_seed: key(0), point_hash: Aes128::new(key(1)), hash: RowHash::new(key(2)) }
     }
 
     fn okvs_seed(&self) -> Block {

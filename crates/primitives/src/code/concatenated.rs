@@ -152,10 +152,12 @@ mod tests {
     /// polynomial has no more zeros than its degree.
     #[test]
     fn symbols_are_those_of_a_field() {
-        let powers: Vec<u8> = (0..63).scan(1, |power, _| {
-            *power = times(*power, 2);
-            Some(*power)
-        }).collect();
+        let powers: Vec<u8> = (0..63)
+            .scan(1, |power, _| {
+                *power = times(*power, 2);
+                Some(*power)
+            })
+            .collect();
         let mut sorted = powers.clone();
         sorted.sort_unstable();
         assert!(sorted.into_iter().eq(1..64));
@@ -175,7 +177,8 @@ mod tests {
         let mut lightest = usize::MAX;
         for trial in 0..2000 {
             // The last one such that the bits left out are 0: its symbol has but two.
-            let mut polynomial: Vec<u8> = (0..WORD_SYMBOLS).map(|_| rng.random_range(0..64)).collect();
+            let mut polynomial: Vec<u8> =
+                (0..WORD_SYMBOLS).map(|_| rng.random_range(0..64)).collect();
             // A few zeros where the word is, for light words.
             if trial % 2 == 0 {
                 polynomial = vec![rng.random_range(1..64)];

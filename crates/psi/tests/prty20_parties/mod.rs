@@ -108,8 +108,7 @@ impl Sending {
         hello(sizes.sender, channel)?;
         channel.send_slice("prty20/session", &[session])?;
         let shape = shape(sizes.receiver);
-        let extension =
-            checked::Sender::setup(Concatenated::new(), pieces(shape), channel, rng)?;
+        let extension = checked::Sender::setup(Concatenated::new(), pieces(shape), channel, rng)?;
         let mut seed = [Block::ZERO];
         channel.recv_slice("prty20/seed", &mut seed)?;
         let (mut q, mut delta) = (Vec::new(), Row::zeroed());
@@ -197,8 +196,7 @@ impl Receiving {
         let mut session = [Block::ZERO];
         channel.recv_slice("prty20/session", &mut session)?;
         let shape = shape(sizes.receiver);
-        let extension =
-            checked::Receiver::setup(Lying::new(flips), pieces(shape), channel, rng)?;
+        let extension = checked::Receiver::setup(Lying::new(flips), pieces(shape), channel, rng)?;
         let seed = Block::random(rng);
         channel.send_slice("prty20/seed", &[seed])?;
         Ok(Self { sizes, shape, session: session[0], seed, extension })

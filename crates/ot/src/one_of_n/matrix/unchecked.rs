@@ -46,12 +46,7 @@ impl<C: LinearCode> super::Sender<C> for Sender<C> {
         Bytes { to_sender: pieces.bytes(C::WIDTH), to_receiver: 0 }
     }
 
-    fn setup(
-        _: C,
-        pieces: Pieces,
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Self> {
+    fn setup(_: C, pieces: Pieces, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         const { assert!(C::DISTANCE >= KAPPA as usize, "a code that is far enough apart") };
         let columns = columns::Sender::setup::<Base>(C::WIDTH, channel, rng)?;
         let delta = Zeroizing::new(C::Row::from_blocks(columns.delta().expose()));

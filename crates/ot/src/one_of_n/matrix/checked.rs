@@ -169,7 +169,7 @@ impl<C: LinearCode> super::Receiver<C> for Receiver<C> {
 mod tests {
     use rand::{RngExt, SeedableRng, rngs::StdRng};
     use vesica_net::{Deviation, Error};
-    use vesica_primitives::code::{Code, Concatenated};
+    use vesica_primitives::code::{Code, Concatenated, Row as _};
 
     use super::{
         super::{Receiver as _, Sender as _},

@@ -8,6 +8,7 @@
 //! **Must never import** circuits, protocols or anything above.
 
 pub mod cm20;
+mod digests;
 pub mod hl08;
 pub mod kkrt16;
 pub mod oos17;
@@ -19,6 +20,8 @@ pub mod psz14;
 pub mod rs21;
 
 use vesica_primitives::Block;
+
+pub use digests::Digests;
 
 /// An OPRF that did not finish.
 #[derive(Debug, thiserror::Error)]

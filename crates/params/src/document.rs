@@ -12,7 +12,7 @@ use crate::{
         },
         phasing, simple, two_choice,
     },
-    code, cut_and_choose,
+    code, cut_and_choose, effective_inputs,
     filter::{BloomShape, CuckooShape, Rate, Shape, VacuumShape},
     lpn,
     matrix::{Matrix, matrix},
@@ -75,6 +75,13 @@ pub fn markdown() -> String {
     });
     row(&mut text, "bits of an OKVS entry in `rr22`", "λ + log n", |n| {
         subfield::bits(n).to_string()
+    });
+    let inputs =
+        "inputs per item of a cheating receiver of `prty20-malicious`, 2^64 and 2^100 queries";
+    row(&mut text, inputs, "RS21 §4, PRTY20 §6", |n| {
+        let columns = okvs::shape(n, 1 << 15, LAMBDA).columns();
+        let per_item = |queries| effective_inputs(columns, queries) as f64 / n as f64;
+        format!("{:.2}, {:.2}", per_item(64), per_item(100))
     });
     row(&mut text, "noise blocks of a silent VOLE, expander weight 7", "linear tests", |_| {
         lpn::FAST.blocks.to_string()

@@ -25,9 +25,23 @@ pub fn effective_inputs(columns: usize, queries: u32) -> usize {
     high as usize
 }
 
+/// The fewest bits of an entry with which a P of `columns` entries agrees with a random oracle that was asked
+/// 2^`queries` times at `inputs` points at the most, except with probability 2^-λ: the ℓ_1 of PRTY20, from
+/// C(q, n') · 2^(ℓ_1 (m − n')) ≤ 2^-λ as above.
+///
+/// # Panics
+/// If there are not more inputs than columns, which no number of bits can rule out.
+pub fn entry_bits(columns: usize, inputs: usize, queries: u32) -> u32 {
+    assert!(inputs > columns, "each column is good for an input");
+    let (m, n) = (columns as f64, inputs as f64);
+    let per_point = f64::from(queries) + std::f64::consts::LOG2_E - libm::log2(n);
+    libm::ceil((n * per_point + f64::from(LAMBDA)) / (n - m)) as u32
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::okvs::shape;
 
     #[test]
     fn equals_what_rs21_computes() {
@@ -36,6 +50,49 @@ mod tests {
         let ratio = |queries| effective_inputs(m, queries) as f64 / m as f64;
         for (queries, derived) in [(64, 1.5), (100, 2.6), (128, 5.7)] {
             assert!((ratio(queries) - derived).abs() < 0.06, "{} for {derived}", ratio(queries));
+        }
+    }
+
+    /// The ℓ_1 for two to five times as many inputs as columns, against 2^128 queries.
+    #[test]
+    fn equals_what_prty20_computes() {
+        let row = |e: u32| [2, 3, 4, 5].map(|times| entry_bits(1 << e, times << e, 128));
+        assert_eq!(row(12), [233, 174, 154, 144]);
+        assert_eq!(row(16), [225, 168, 149, 139]);
+        assert_eq!(row(20), [217, 162, 144, 134]);
+        assert_eq!(row(24), [209, 156, 138, 129]);
+    }
+
+    /// What `prty20-malicious` takes; the code of OOS17 has words of 76.
+    #[test]
+    fn entries_of_128_bits_are_those_of_the_bound() {
+        for n in [1, 64, 1000, 1 << 16, 1 << 20] {
+            let columns = shape(n, 1 << 15, LAMBDA).columns();
+            for queries in [64, 100, 128] {
+                let inputs = effective_inputs(columns, queries);
+                assert_eq!(entry_bits(columns, inputs, queries), KAPPA, "{n} items");
+                // One input fewer is not sure any more.
+                assert!(entry_bits(columns, inputs - 2, queries) > KAPPA, "{n} items");
+            }
+            // 76 bits do not rule out a hundred inputs for each column.
+            assert!(entry_bits(columns, 100 * columns, 128) > 76, "{n} items");
+        }
+    }
+
+    /// The table on the page of `prty20-malicious`.
+    #[test]
+    fn inputs_are_those_that_the_page_states() {
+        let stated = [
+            (1, 42, [79, 160, 680]),
+            (64, 105, [193, 384, 1483]),
+            (100, 247, [444, 872, 3116]),
+            (1 << 10, 1515, [2625, 4994, 15_541]),
+            (1 << 16, 84_604, [136_029, 243_622, 609_279]),
+            (1 << 20, 1_373_760, [2_104_316, 3_636_729, 8_171_280]),
+        ];
+        for (n, columns, inputs) in stated {
+            assert_eq!(shape(n, 1 << 15, LAMBDA).columns(), columns, "{n} items");
+            assert_eq!([64, 100, 128].map(|q| effective_inputs(columns, q)), inputs, "{n} items");
         }
     }
 

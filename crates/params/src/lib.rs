@@ -24,7 +24,7 @@ pub mod tag;
 
 pub use adversary::Adversary;
 pub use document::markdown;
-pub use effective::effective_inputs;
+pub use effective::{effective_inputs, entry_bits};
 
 /// Computational security in bits: key, label and digest-half length.
 pub const KAPPA: u32 = 128;

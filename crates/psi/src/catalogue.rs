@@ -21,6 +21,7 @@ pub static CATALOGUE: &[&Protocol] = &[
     &prty19::FAST,
     &prty19::LOW,
     &prty20::CLUSTERED,
+    &prty20::MALICIOUS,
     &prty20::WITH_PAXOS,
     &pssz15::PROTOCOL,
     &psty19::PROTOCOL,

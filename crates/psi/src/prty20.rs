@@ -1,21 +1,23 @@
-//! PSI from a multi-point OPRF: Pinkas, Rosulek, Trieu and Yanai (EUROCRYPT 2020), §5, semi-honest, with
-//! the OPRF of `vesica_oprf::prty20`.
+//! PSI from a multi-point OPRF: Pinkas, Rosulek, Trieu and Yanai (EUROCRYPT 2020), with the OPRF of
+//! `vesica_oprf::prty20`.
 //!
 //! Without input but the sizes: base OTs.
 //!
 //! 1. The OPRF: R gets F(x) for each of its items, S can compute F anywhere. R → S: the rows of an OKVS of
-//!    R's items, as words of an OT extension under a linear code.
-//! 2. S → R: the sorted list of {F(y)}, cut to tags.
+//!    R's items, as words of an OT extension under a linear code; against parties that deviate S then checks
+//!    them.
+//! 2. S → R: the sorted list of {F(y)}, cut to tags, or whole against parties that deviate.
 //! 3. R outputs the x whose tag is on the list.
 //!
-//! R learns the intersection and the size of S's set, S the size of R's set. There is an entry with
-//! PaXoS, as in the paper, and one with the OKVS of RR22, which has little more than half as many rows.
-
-use std::marker::PhantomData;
+//! R learns the intersection and the size of S's set, S the size of R's set. There are entries with
+//! PaXoS, as in the paper, and with the OKVS of RR22, which has little more than half as many rows.
 
 use rand::CryptoRng;
 use vesica_net::Channel;
-use vesica_oprf::prty20::{self as oprf, Store};
+use vesica_oprf::{
+    Digests,
+    prty20::{self as oprf, Machine, Malicious, SemiHonest, Store},
+};
 use vesica_params::{
     LAMBDA,
     okvs::{Shape, paxos, shape},
@@ -27,11 +29,12 @@ use crate::{
     Status, tags::Tags,
 };
 
+const CITATION: &str = "Pinkas, Rosulek, Trieu, Yanai (EUROCRYPT 2020)";
+
 /// With an OKVS that is smaller and stays near the cache.
 pub static CLUSTERED: Protocol = Protocol {
     key: "prty20",
     title: "OKVS in an OT extension under a linear code",
-    citation: "Pinkas, Rosulek, Trieu, Yanai (EUROCRYPT 2020)",
     ..entry::<Clustered>()
 };
 
@@ -39,14 +42,23 @@ pub static CLUSTERED: Protocol = Protocol {
 pub static WITH_PAXOS: Protocol = Protocol {
     key: "prty20-paxos",
     title: "PaXoS in an OT extension under a linear code",
-    citation: "Pinkas, Rosulek, Trieu, Yanai (EUROCRYPT 2020)",
     ..entry::<WithPaxos>()
 };
 
-/// An OKVS for the protocol.
+/// Against parties that deviate.
+pub static MALICIOUS: Protocol = Protocol {
+    key: "prty20-malicious",
+    title: "OKVS in an OT extension under a linear code, all steps checked",
+    ..entry::<Checked>()
+};
+
+/// What the protocol is made of.
 trait Variant: Send + 'static {
+    /// The parties of the OPRF.
+    type Machine: Machine;
+
     /// The OKVS.
-    type Store: Store;
+    type Store: Store<Self::Machine>;
 
     /// Its shape for as many items of the receiver.
     fn shape(items: usize) -> Shape;
@@ -54,10 +66,12 @@ trait Variant: Send + 'static {
 
 struct Clustered;
 
-/// Keys in a cluster, about: its rows, 64 bytes each, take some megabytes.
+/// Keys in a cluster, about: its rows, 64 or 80 bytes each, take some megabytes.
 const CLUSTER: usize = 1 << 15;
 
 impl Variant for Clustered {
+    type Machine = SemiHonest;
+
     type Store = Rr22;
 
     fn shape(items: usize) -> Shape {
@@ -68,6 +82,8 @@ impl Variant for Clustered {
 struct WithPaxos;
 
 impl Variant for WithPaxos {
+    type Machine = SemiHonest;
+
     type Store = Paxos;
 
     fn shape(items: usize) -> Shape {
@@ -75,52 +91,78 @@ impl Variant for WithPaxos {
     }
 }
 
+struct Checked;
+
+impl Variant for Checked {
+    type Machine = Malicious;
+
+    type Store = Rr22;
+
+    fn shape(items: usize) -> Shape {
+        Clustered::shape(items)
+    }
+}
+
 /// What the entries have in common.
 const fn entry<V: Variant>() -> Protocol {
+    let adversary = V::Machine::ADVERSARY;
+    let is_malicious = is_malicious::<V>();
     Protocol {
         key: "",
         title: "",
-        citation: "",
+        citation: CITATION,
         status: Status::Sound,
-        adversary: Adversary::weakest(&[oprf::ADVERSARY, Adversary::SemiHonest]),
-        learns: Learns::INTERSECTION,
-        digest: Digest::Short,
-        filters: true,
+        adversary,
+        learns: if is_malicious { Learns::EXTRACTED } else { Learns::INTERSECTION },
+        digest: if is_malicious { Digest::Long } else { Digest::Short },
+        filters: !is_malicious,
         list: List::Sorted,
         cost: cost::<V>,
         sender: |setting, channel, rng| {
             channel.phase("base-ot");
             let shape = V::shape(setting.sizes.receiver);
             let oprf = oprf::Sender::setup(shape, channel, rng)?;
-            Ok(Box::new(Sending { setting, oprf, variant: PhantomData::<V> }))
+            Ok(Box::new(Sending::<V> { setting, oprf }))
         },
         receiver: |setting, channel, rng| {
             channel.phase("base-ot");
             let shape = V::shape(setting.sizes.receiver);
             let oprf = oprf::Receiver::setup(shape, channel, rng)?;
-            Ok(Box::new(Receiving { setting, oprf, variant: PhantomData::<V> }))
+            Ok(Box::new(Receiving::<V> { setting, oprf }))
         },
     }
 }
 
+const fn is_malicious<V: Variant>() -> bool {
+    matches!(V::Machine::ADVERSARY, Adversary::Malicious)
+}
+
 const LIST: &str = "prty20/list";
+
+fn tags<V: Variant>(setting: Setting) -> Tags {
+    if is_malicious::<V>() { Tags::whole() } else { Tags::new(setting) }
+}
 
 fn cost<V: Variant>(setting: Setting) -> Cost {
     let sizes = setting.sizes;
-    let setup = oprf::setup_bytes();
-    let list = Tags::new(setting).list_len(sizes.sender);
+    let all =
+        oprf::setup_bytes::<V::Machine>() + oprf::bytes::<V::Machine>(V::shape(sizes.receiver));
+    let list = tags::<V>(setting).list_len(sizes.sender);
     Cost {
-        bytes_to_sender: (setup.to_sender + oprf::bytes(V::shape(sizes.receiver))) as f64,
-        bytes_to_receiver: (setup.to_receiver + list) as f64,
-        rounds: 4,
+        bytes_to_sender: all.to_sender as f64,
+        bytes_to_receiver: (all.to_receiver + list) as f64,
+        rounds: if is_malicious::<V>() { 6 } else { 4 },
     }
 }
 
+fn digests(items: Items<'_>) -> Digests<'_> {
+    Digests { heads: items.heads(), tails: items.tails() }
+}
+
 /// The party that can evaluate the OPRF everywhere.
-struct Sending<V> {
+struct Sending<V: Variant> {
     setting: Setting,
-    oprf: oprf::Sender,
-    variant: PhantomData<V>,
+    oprf: oprf::Sender<V::Machine>,
 }
 
 impl<V: Variant> Sender for Sending<V> {
@@ -128,22 +170,21 @@ impl<V: Variant> Sender for Sending<V> {
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,
-        _: &mut dyn CryptoRng,
+        rng: &mut dyn CryptoRng,
     ) -> Result<()> {
         // 1.
         channel.phase("oprf");
-        let evaluated = self.oprf.evaluate::<V::Store>(items.heads(), channel)?;
+        let evaluated = self.oprf.evaluate::<V::Store>(digests(items), channel, rng)?;
         // 2.
         channel.phase("list");
-        Tags::new(self.setting).send_values(LIST, evaluated, items, channel)
+        tags::<V>(self.setting).send_values(LIST, evaluated, items, channel)
     }
 }
 
 /// The party that learns the intersection.
-struct Receiving<V> {
+struct Receiving<V: Variant> {
     setting: Setting,
-    oprf: oprf::Receiver,
-    variant: PhantomData<V>,
+    oprf: oprf::Receiver<V::Machine>,
 }
 
 impl<V: Variant> Receiver for Receiving<V> {
@@ -155,10 +196,10 @@ impl<V: Variant> Receiver for Receiving<V> {
     ) -> Result<Vec<u32>> {
         // 1.
         channel.phase("oprf");
-        let evaluated = self.oprf.evaluate::<V::Store>(items.heads(), channel, rng)?;
+        let evaluated = self.oprf.evaluate::<V::Store>(digests(items), channel, rng)?;
         // 3.
         channel.phase("list");
         let sender = self.setting.sizes.sender;
-        Tags::new(self.setting).recv_values(LIST, sender, evaluated, items, channel)
+        tags::<V>(self.setting).recv_values(LIST, sender, evaluated, items, channel)
     }
 }

@@ -18,6 +18,7 @@ psi_conformance!(naive, &vesica_psi::naive::PROTOCOL, Budget::Symmetric);
 psi_conformance!(prty19_fast, &vesica_psi::prty19::FAST, Budget::Symmetric);
 psi_conformance!(prty19_low, &vesica_psi::prty19::LOW, Budget::Symmetric);
 psi_conformance!(prty20, &vesica_psi::prty20::CLUSTERED, Budget::Symmetric);
+psi_conformance!(prty20_malicious, &vesica_psi::prty20::MALICIOUS, Budget::Symmetric);
 psi_conformance!(prty20_paxos, &vesica_psi::prty20::WITH_PAXOS, Budget::Symmetric);
 psi_conformance!(pssz15, &vesica_psi::pssz15::PROTOCOL, Budget::Symmetric);
 psi_conformance!(psty19, &vesica_psi::psty19::PROTOCOL, Budget::GroupOperations);
@@ -60,6 +61,7 @@ fn no_protocol_is_left_out() {
         "prty19-fast",
         "prty19-low",
         "prty20",
+        "prty20-malicious",
         "prty20-paxos",
         "pssz15",
         "psty19",
@@ -129,6 +131,12 @@ fn prty19_low_large() {
 #[ignore = "a million items a side take a minute"]
 fn prty20_large() {
     large(&vesica_psi::prty20::CLUSTERED);
+}
+
+#[test]
+#[ignore = "a million items a side take a minute"]
+fn prty20_malicious_large() {
+    large(&vesica_psi::prty20::MALICIOUS);
 }
 
 #[test]

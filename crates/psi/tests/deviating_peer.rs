@@ -90,6 +90,7 @@ deviating!(naive, &vesica_psi::naive::PROTOCOL);
 deviating!(prty19_fast, &vesica_psi::prty19::FAST);
 deviating!(prty19_low, &vesica_psi::prty19::LOW);
 deviating!(prty20, &vesica_psi::prty20::CLUSTERED);
+deviating!(prty20_malicious, &vesica_psi::prty20::MALICIOUS);
 deviating!(prty20_paxos, &vesica_psi::prty20::WITH_PAXOS);
 deviating!(pssz15, &vesica_psi::pssz15::PROTOCOL);
 deviating!(psty19, &vesica_psi::psty19::PROTOCOL);

@@ -1,69 +1,18 @@
 //! RR17 against parties that cheat at one step and know what they do. They are written from the
 //! protocols' description, so that an honest one of them also tells whether that is what runs.
 
-mod rr17_parties;
-
 use rand::{Rng, rngs::StdRng};
-use rr17_parties::*;
-use vesica_net::{Channel, Deviation};
-use vesica_oprf::oos17::{self, CHECK};
+use vesica_net::Channel;
+use vesica_oprf::oos17::CHECK;
 use vesica_primitives::Block;
 use vesica_psi::{
-    Error, Protocol, Sizes, receive,
+    Error, Sizes,
     rr17::{DUAL_EXECUTION as DE, ENCODE_COMMIT as EC},
-    send,
 };
 use vesica_testkit::{
+    adversary::{ATTEMPTS, equal_sets, fails, has_wrong_length, received, rr17::*, sent},
     conformance::psi::Sets,
-    two_party::{Link, PATIENCE, between},
 };
-
-/// How often a cheat is tried in one run: once an item.
-const ATTEMPTS: usize = 1000;
-
-/// What an honest receiver of all of the sender's items, and of as many others, gives.
-fn received(
-    protocol: &'static Protocol,
-    sets: &Sets,
-    cheat: impl FnOnce(&mut Channel, &mut StdRng) -> Result<(), Error> + Send,
-) -> Result<Vec<u32>, Error> {
-    let honest = |channel: &mut Channel, rng: &mut StdRng| {
-        receive(protocol, sets.receiver.items(), 0..=MOST, channel, rng)
-    };
-    between(Link::Memory.connect(), PATIENCE, cheat, honest).1
-}
-
-/// What becomes of an honest sender.
-fn sent(
-    protocol: &'static Protocol,
-    sets: &Sets,
-    cheat: impl FnOnce(&mut Channel, &mut StdRng) -> Result<(), Error> + Send,
-) -> (Result<(), Error>, Result<(), Error>) {
-    let honest = |channel: &mut Channel, rng: &mut StdRng| {
-        send(protocol, sets.sender.items(), 0..=MOST, channel, rng)
-    };
-    between(Link::Memory.connect(), PATIENCE, honest, cheat)
-}
-
-fn equal_sets(n: usize) -> Sets {
-    Sets::random(Sizes { sender: n, receiver: n }, n, 1)
-}
-
-fn fails(error: &Error, check: &str) -> bool {
-    matches!(
-        error,
-        Error::Channel(vesica_net::Error::Peer { deviation: Deviation::CheckFailed { check: failed }, .. })
-            if *failed == check
-    )
-}
-
-fn has_wrong_length(error: &Error, of: &str) -> bool {
-    matches!(
-        error,
-        Error::Channel(vesica_net::Error::Peer { deviation: Deviation::WrongLength { label, .. }, .. })
-            if *label == of
-    )
-}
 
 /// What is not cheating is accepted, or the other tests would show nothing.
 #[test]
@@ -242,16 +191,7 @@ fn a_seed_that_is_opened_to_another_is_refused() {
     let sets = equal_sets(50);
     for protocol in [&DE, &EC] {
         let found = received(protocol, &sets, |channel, rng| {
-            hello(protocol, sets.sender.len(), channel)?;
-            let _own = oos17::Sender::setup(channel, rng)?;
-            if protocol.key == DE.key {
-                oos17::Receiver::setup(channel, rng)?;
-            }
-            let share = Block::random(rng);
-            channel.send("psi/seed-commitment", commit(share).as_bytes())?;
-            channel.recv_slice("psi/seed-share", &mut [Block::ZERO])?;
-            channel.send_slice("psi/seed-opening", &[share ^ Block(1)])?;
-            Ok(())
+            open_another_seed(protocol, &sets, channel, rng)
         });
         assert!(fails(&found.unwrap_err(), "opening of the seed share"));
     }

@@ -5,6 +5,7 @@
 //! - [`transcript`] records what a party sends, for baselines and for "equal lengths for different
 //!   inputs of one size".
 //! - [`tamper`] is a peer that deviates at one message.
+//! - [`adversary`] holds peers that cheat and know what they do.
 //! - [`ideal`] is what a protocol ought to compute, by a party that everybody trusts.
 //! - [`conformance`] holds the suites.
 //!
@@ -13,6 +14,7 @@
 // Everything here is the body of some test: a panic is how it reports.
 #![allow(clippy::unwrap_used)]
 
+pub mod adversary;
 pub mod conformance;
 pub mod frame;
 pub mod ideal;

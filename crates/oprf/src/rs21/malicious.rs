@@ -33,13 +33,17 @@ use vesica_params::{Adversary, lpn::Lpn, okvs::Shape};
 use vesica_primitives::{
     Block,
     aes::{Aes128, CorrelationRobust},
-    block::add_to,
-    hash::{IndexedRow, RowHash, truncate},
+    hash::{RowHash, truncate},
 };
-use vesica_structures::okvs::{Codec, Okvs, PlacedKeys};
+use vesica_structures::okvs::{Codec, Okvs};
 
 use super::{Values, masked, masked::Placed};
-use crate::Error;
+use crate::{
+    Error,
+    digests::{CHUNK, Points},
+};
+
+pub use crate::Digests;
 
 /// Malicious, in the random-oracle and ideal-cipher models.
 pub const ADVERSARY: Adversary =
@@ -55,27 +59,12 @@ const OPENING: &str = "rs21/opening";
 /// Bits of an element.
 const BITS: u32 = 128;
 
-/// Points whose hashes are made together: fill the pipelines of cipher and hash.
-const BATCH: usize = 64;
-
-/// Points that one thread hashes at least: fewer are not worth handing over, and these fit a cache.
-const CHUNK: usize = 4096;
-
 /// Payload bytes of an evaluation: to the sender, and to the receiver.
 pub fn bytes(shape: Shape) -> vesica_ot::Bytes {
     vesica_ot::Bytes {
         to_sender: 2 * size_of::<Block>() + masked::bytes(shape, BITS),
         to_receiver: blake3::OUT_LEN + size_of::<Block>(),
     }
-}
-
-/// Points as digests of 256 bits, in two halves; as many heads as tails.
-#[derive(Debug, Clone, Copy)]
-pub struct Digests<'a> {
-    /// The first halves.
-    pub heads: &'a [Block],
-    /// The second halves.
-    pub tails: &'a [Block],
 }
 
 fn commit(share: Block) -> blake3::Hash {
@@ -103,53 +92,20 @@ impl<O: Okvs> Public<O> {
     }
 }
 
-/// Points in the order of their clusters, by OKVS keys and tails, which determine heads.
-struct Points {
-    keys: PlacedKeys,
-    tails: Vec<Block>,
-}
-
-impl Points {
-    fn new(public: &Public<impl Okvs>, points: Digests<'_>) -> Self {
-        assert_eq!(points.heads.len(), points.tails.len(), "a tail for each head");
-        let mut keys: Vec<Block> = bytemuck::zeroed_vec(points.heads.len());
-        let halves = points.heads.par_chunks(CHUNK).zip(points.tails.par_chunks(CHUNK));
-        keys.par_chunks_mut(CHUNK).zip(halves).for_each(|(keys, (heads, tails))| {
-            keys.copy_from_slice(tails);
-            public.key_hash.apply(keys);
-            add_to(keys, heads);
-        });
-        let keys = public.okvs.place(&keys);
-        let tails = keys.positions().iter().map(|i| points.tails[*i as usize]).collect();
-        Self { keys, tails }
+impl<O: Okvs> Public<O> {
+    fn place(&self, points: Digests<'_>) -> Points {
+        Points::place(&self.okvs, &points.okvs_keys(&self.key_hash), points)
     }
 
-    fn placed<'a, O>(&'a self, okvs: &'a O) -> Placed<'a, O> {
-        Placed { okvs, points: &self.keys, bits: BITS }
+    fn placed<'a>(&'a self, points: &'a Points) -> Placed<'a, O> {
+        Placed { okvs: &self.okvs, points: &points.keys, bits: BITS }
     }
 
     /// Appends h of some points: the hash of each with a value of 0.
-    fn hash(&self, point_hash: &RowHash, of: Range<usize>, out: &mut Vec<Block>) {
-        for start in of.clone().step_by(BATCH) {
-            let end = of.end.min(start + BATCH);
-            let mut values = [Block::ZERO; BATCH];
-            let values = &mut values[..end - start];
-            self.hash_with(point_hash, start..end, values);
-            out.extend_from_slice(values);
-        }
-    }
-
-    /// Replaces each of `values`, one for each of some points y, by the hash of value and y.
-    fn hash_with(&self, hash: &RowHash, of: Range<usize>, values: &mut [Block]) {
-        let mut points = self.keys.all()[of.clone()].iter().zip(&self.tails[of]);
-        let mut rows = [IndexedRow::default(); BATCH];
-        for values in values.chunks_mut(BATCH) {
-            let rows = &mut rows[..values.len()];
-            for ((row, value), (key, tail)) in rows.iter_mut().zip(&*values).zip(&mut points) {
-                *row = IndexedRow::new(0, &[*value, *key, *tail, Block::ZERO]);
-            }
-            hash.hash(rows, values);
-        }
+    fn hash(&self, points: &Points, of: Range<usize>, out: &mut Vec<Block>) {
+        let first = out.len();
+        out.resize(first + of.len(), Block::ZERO);
+        points.range(of).hash_with(&self.point_hash, &mut out[first..]);
     }
 }
 
@@ -189,13 +145,13 @@ impl<O: Codec<Block>> Sender<O> {
         channel.recv_slice(SEED, &mut received)?;
         let [seed, other] = received;
         let public = Public::<O>::new(self.shape, self.commitment.as_bytes(), seed);
-        let points = Points::new(&public, points);
+        let points = public.place(points);
         let hash = RowHash::new(self.w ^ other);
-        let values = points.placed(&public.okvs).evaluate(
+        let values = public.placed(&points).evaluate(
             &self.share.delta,
             &mut self.share.b,
-            |of, out| points.hash(&public.point_hash, of, out),
-            |of, values| points.hash_with(&hash, of, values),
+            |of, out| public.hash(&points, of, out),
+            |of, values| points.range(of).hash_with(&hash, values),
             channel,
         )?;
         channel.send_slice(OPENING, &[self.w])?;
@@ -242,9 +198,9 @@ impl<O: Codec<Block>> Receiver<O> {
         let public = Public::<O>::new(self.shape, &self.commitment, seed);
         channel.send_slice(SEED, &[seed, own])?;
         channel.flush()?;
-        let points = Points::new(&public, points);
-        let placed = points.placed(&public.okvs);
-        let h = |of: Range<usize>, out: &mut Vec<Block>| points.hash(&public.point_hash, of, out);
+        let points = public.place(points);
+        let placed = public.placed(&points);
+        let h = |of: Range<usize>, out: &mut Vec<Block>| public.hash(&points, of, out);
         placed.send_masked(&self.share, h, channel, rng)?;
         // 4. Decoding does not need w, and S may still be busy.
         let mut values = placed.decode(&self.share, |_, _| ());
@@ -256,7 +212,7 @@ impl<O: Codec<Block>> Receiver<O> {
         let hash = RowHash::new(own ^ other[0]);
         values.par_chunks_mut(CHUNK).enumerate().for_each(|(i, values)| {
             let first = i * CHUNK;
-            points.hash_with(&hash, first..first + values.len(), values);
+            points.range(first..first + values.len()).hash_with(&hash, values);
         });
         Ok(Values { positions: points.keys.into_positions(), values })
     }

@@ -9,10 +9,12 @@
 //! | [`oos17`], BCH | 2^76 | malicious | 511 |
 //!
 //! They are one machine ([`rows`]): the matrix of the IKNP family, in which the receiver's row is a
-//! codeword of its word; [`matrix`] hands over its rows as they are, for protocols that add them up. An
+//! codeword of its word; [`matrix`] hands over its rows as they are, for protocols that add them up,
+//! unchecked or checked as in [`oos17`]. An
 //! extension implements random OT, where keys are pseudo-random; OT of chosen messages is derived from it
 //! here, and OT made before words are known in [`precomputed`].
 
+mod check;
 mod combinations;
 pub mod kk13;
 pub mod kkrt16;

@@ -30,21 +30,20 @@
 
 use std::sync::Arc;
 
-use bytemuck::Zeroable;
 use rand::CryptoRng;
-use subtle::ConstantTimeEq;
 use vesica_net::{Channel, Deviation, Result};
 use vesica_params::{Adversary, KAPPA};
 use vesica_primitives::{
     Block,
-    code::{Code, LinearCode, Row},
+    code::{LinearCode, Row},
     group::Ristretto,
     hash::RowHash,
 };
 use zeroize::Zeroizing;
 
+pub use super::check::CHECK;
 use super::{
-    combinations::{Combinations, SUMS},
+    check::{self, SUMS},
     rows::{self, Function, Room, RowKeys},
 };
 use crate::{
@@ -59,12 +58,7 @@ type Base = Mr19<Ristretto>;
 /// Malicious, in the model of the base OTs and with a random oracle for H.
 pub const ADVERSARY: Adversary = Base::ADVERSARY;
 
-/// The check by which the sender refuses a receiver.
-pub const CHECK: &str = "rows are codewords";
-
 const SESSION: &str = "oos17/session";
-const CHALLENGE: &str = "oos17/challenge";
-const ANSWER: &str = "oos17/answer";
 
 /// Payload bytes of the setup.
 pub fn setup_bytes<C: LinearCode>() -> Bytes {
@@ -78,9 +72,7 @@ pub fn bytes<C: LinearCode>(ots: usize) -> Bytes {
     if ots == 0 {
         return Bytes { to_sender: 0, to_receiver: 0 };
     }
-    let answer = SUMS * (size_of::<Block>() + size_of::<C::Row>());
-    let to_sender = columns::bytes(C::WIDTH, ots + SUMS) + answer;
-    Bytes { to_sender, to_receiver: size_of::<Block>() }
+    Bytes { to_sender: columns::bytes(C::WIDTH, ots + SUMS), to_receiver: 0 } + check::bytes::<C>()
 }
 
 /// The party that can compute every key.
@@ -100,36 +92,6 @@ impl<C: LinearCode> Sender<C> {
         let columns = columns::Sender::setup::<Base>(C::WIDTH, channel, rng)?;
         let function = Function::draw(code, columns.delta(), SESSION, channel, rng)?;
         Ok(Self { columns, function, next: 0, is_refused: false })
-    }
-
-    /// Steps 3 to 5, for the rows of the OTs and of the masks.
-    fn verify(
-        &self,
-        rows: &[C::Row],
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<()> {
-        let challenge = Block::random(rng);
-        channel.send_slice(CHALLENGE, &[challenge])?;
-        channel.flush()?;
-        let own = Combinations::new(challenge, rows.len() - SUMS).of(rows);
-        let mut answer = vec![Block::ZERO; SUMS * (1 + C::Row::BLOCKS)];
-        channel.recv_slice(ANSWER, &mut answer)?;
-        let (words, t) = answer.split_at(SUMS);
-        if words.iter().any(|word| word.0.checked_shr(C::DIMENSION as u32).unwrap_or(0) != 0) {
-            return Err(channel.malformed(ANSWER, "a word has too many bits"));
-        }
-        let mut codewords = [C::Row::zeroed(); SUMS];
-        self.function.code.encode(words, &mut codewords);
-        let sums = own.iter().zip(&codewords);
-        let expected: Zeroizing<Vec<C::Row>> =
-            Zeroizing::new(sums.map(|(q, c)| q.add_masked(c, &self.function.delta)).collect());
-        let bytes: [&[u8]; 2] = [bytemuck::cast_slice(&expected), bytemuck::cast_slice(t)];
-        if bytes[0].ct_eq(bytes[1]).into() {
-            Ok(())
-        } else {
-            Err(channel.deviation(Deviation::CheckFailed { check: CHECK }))
-        }
     }
 }
 
@@ -161,7 +123,8 @@ impl<C: LinearCode> super::Sender for Sender<C> {
         let columns = (&self.function, &mut self.columns);
         let mut keys = RowKeys::receive(columns, self.next, ots + SUMS, channel)?;
         // 3 to 5.
-        let verified = self.verify(keys.rows(), channel, rng);
+        let code = (&self.function.code, &*self.function.delta);
+        let verified = check::verify(code, keys.rows(), channel, rng);
         self.is_refused = verified.is_err();
         verified?;
         // 6.
@@ -227,9 +190,7 @@ impl<C: LinearCode> super::Receiver for Receiver<C> {
         rows::send_rows(machine, &masked, &mut rows, &mut Room::default(), channel)?;
         let rows: &[C::Row] = bytemuck::cast_slice(&rows);
         // 3 and 4.
-        let answer = answer(&masked, rows, receive_challenge(channel)?);
-        channel.send_slice(ANSWER, &answer)?;
-        channel.flush()?;
+        check::prove(&masked, rows, channel)?;
         // 6.
         rows::chosen_keys(&self.hash, C::WIDTH, self.next, &rows[..ots], keys);
         self.next += ots as u64;
@@ -241,32 +202,21 @@ impl<C: LinearCode> super::Receiver for Receiver<C> {
 fn with_masks<C: LinearCode>(words: &[Block], rng: &mut dyn CryptoRng) -> Zeroizing<Vec<Block>> {
     let mut masked = Zeroizing::new(Vec::with_capacity(words.len() + SUMS));
     masked.extend_from_slice(words);
-    masked.extend((0..SUMS).map(|_| Block(Block::random(rng).0 >> (128 - C::DIMENSION))));
+    masked.extend(check::masks::<C>(rng));
     masked
-}
-
-fn receive_challenge(channel: &mut Channel) -> Result<Block> {
-    let mut challenge = [Block::ZERO];
-    channel.recv_slice(CHALLENGE, &mut challenge)?;
-    Ok(challenge[0])
-}
-
-/// The sums of words and then of rows, masks included.
-fn answer<R: Row>(words: &[Block], rows: &[R], challenge: Block) -> Vec<Block> {
-    let combinations = Combinations::new(challenge, words.len() - SUMS);
-    let words: &[[Block; 1]] = bytemuck::cast_slice(words);
-    let (words, rows) = (combinations.of(words), combinations.of(rows));
-    [words.as_flattened(), bytemuck::cast_slice(&rows)].concat()
 }
 
 #[cfg(test)]
 mod tests {
     use rand::{RngExt, SeedableRng, rngs::StdRng};
     use vesica_net::Error;
-    use vesica_primitives::code::{Bch, WalshHadamard};
+    use vesica_primitives::code::{Bch, Code, WalshHadamard};
 
     use super::{
-        super::{Keys, Sender as _},
+        super::{
+            Keys, Sender as _,
+            check::{ANSWER, answer, receive_challenge},
+        },
         *,
     };
     use crate::two_party::run;

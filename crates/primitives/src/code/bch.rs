@@ -1,6 +1,6 @@
 //! The BCH code of OOS17, whole and cut down.
 
-use super::LinearCode;
+use super::{LinearCode, sums::Sums};
 use crate::Block;
 
 /// The binary BCH code \[511, 76\] with designed distance 171, primitive and in the narrow sense, over
@@ -19,8 +19,8 @@ pub type ShortBch = CutBch<68, 43>;
 /// codewords; their coefficients above are all 0 and are left out. So are the lowest `LOWEST` of all,
 /// which takes no more than as many from the distance.
 pub struct CutBch<const BITS: usize, const LOWEST: usize> {
-    /// For each place that is no bit of the word, the bits whose sum it is, in groups.
-    picks: Box<[[u8; GROUPS]]>,
+    /// The places that are no bits of the word.
+    checks: Sums<GROUPS>,
 }
 
 /// The generator; bit i of the whole is the coefficient of x^i. A test recomputes it.
@@ -38,26 +38,22 @@ const DIMENSION: usize = 76;
 
 const DISTANCE: usize = 171;
 
-/// Bits of a group: as many as take the fewest sums, those for its table included.
-const GROUP_BITS: usize = 6;
-
-const GROUPS: usize = DIMENSION.div_ceil(GROUP_BITS);
+const GROUPS: usize = Sums::<0>::groups(DIMENSION);
 
 impl<const BITS: usize, const LOWEST: usize> CutBch<BITS, LOWEST> {
     /// Computes the matrix of the code.
     pub fn new() -> Self {
-        let mut picks = vec![[0; GROUPS]; CHECKS - LOWEST].into_boxed_slice();
+        let mut checks = vec![0u128; CHECKS - LOWEST];
         let mut remainder = GENERATOR;
         clear_leading(&mut remainder);
         // x^435, x^436 … modulo the generator.
         for bit in 0..BITS {
-            for (i, pick) in (LOWEST..).zip(&mut picks) {
-                let sums = (remainder[i / 128] >> (i % 128) & 1) as u8;
-                pick[bit / GROUP_BITS] |= sums << (bit % GROUP_BITS);
+            for (i, check) in (LOWEST..).zip(&mut checks) {
+                *check |= (remainder[i / 128] >> (i % 128) & 1) << bit;
             }
             remainder = times_x(remainder);
         }
-        Self { picks }
+        Self { checks: Sums::new(checks.into_iter()) }
     }
 }
 
@@ -98,24 +94,9 @@ impl<const BITS: usize, const LOWEST: usize> LinearCode for CutBch<BITS, LOWEST>
 
     const DISTANCE: usize = DISTANCE - LOWEST;
 
-    /// By the method of the four Russians: all sums of each group of bits, and then one of each group
-    /// for each place. Which one is a matter of the code, not of the words.
     fn spread<const T: usize>(&self, bits: &[[Block; T]], places: &mut [[Block; T]]) {
-        let mut sums = [[[Block::ZERO; T]; 1 << GROUP_BITS]; GROUPS];
-        for (bits, sums) in bits.chunks(GROUP_BITS).zip(&mut sums) {
-            for (i, bit) in bits.iter().enumerate() {
-                let (below, with) = sums.split_at_mut(1 << i);
-                for (with, below) in with.iter_mut().zip(below) {
-                    *with = std::array::from_fn(|t| below[t] ^ bit[t]);
-                }
-            }
-        }
         let (checks, word) = places.split_at_mut(CHECKS - LOWEST);
-        for (check, pick) in checks.iter_mut().zip(&self.picks) {
-            let picked = sums.iter().zip(pick).map(|(sums, pick)| sums[usize::from(*pick)]);
-            *check = picked
-                .fold([Block::ZERO; T], |sum, picked| std::array::from_fn(|t| sum[t] ^ picked[t]));
-        }
+        self.checks.add_up(bits, checks);
         word.copy_from_slice(bits);
     }
 }

@@ -109,8 +109,12 @@ pub(super) mod tests {
         rows[0]
     }
 
+    pub fn blocks(row: &impl Row) -> &[Block] {
+        bytemuck::cast_slice(std::slice::from_ref(row))
+    }
+
     pub fn weight(row: &impl Row) -> usize {
-        row.widen().iter().map(|block| block.0.count_ones() as usize).sum()
+        blocks(row).iter().map(|block| block.0.count_ones() as usize).sum()
     }
 
     pub fn random_words<L: LinearCode>(n: usize, seed: u64) -> Vec<Block> {
@@ -135,17 +139,18 @@ pub(super) mod tests {
                 columns_to_rows(&columns, 128 * len, out, L::Row::BLOCKS);
             }
             for (i, (row, transposed)) in rows.iter().zip(&transposed).enumerate() {
-                assert_eq!(row.widen(), transposed.widen(), "word {i} of {n}");
-                assert_eq!(row.widen(), codeword(code, words[i].0).widen(), "word {i} of {n}");
-                let beyond = |bit: usize| row.widen()[bit / 128].0 >> (bit % 128) & 1;
-                assert!((L::WIDTH..512).all(|bit| beyond(bit) == 0));
+                assert_eq!(blocks(row), blocks(transposed), "word {i} of {n}");
+                let alone = codeword(code, words[i].0);
+                assert_eq!(blocks(row), blocks(&alone), "word {i} of {n}");
+                let beyond = |bit: usize| blocks(row)[bit / 128].0 >> (bit % 128) & 1;
+                assert!((L::WIDTH..128 * L::Row::BLOCKS).all(|bit| beyond(bit) == 0));
                 assert!(words[i] == Block::ZERO || weight(row) >= L::DISTANCE);
             }
             for i in 1..n {
                 let mut sum = rows[i - 1];
                 sum.add(&rows[i]);
                 let of_sum = codeword(code, (words[i - 1] ^ words[i]).0);
-                assert_eq!(sum.widen(), of_sum.widen(), "word {i} of {n}");
+                assert_eq!(blocks(&sum), blocks(&of_sum), "word {i} of {n}");
             }
         }
         assert_eq!(weight(&codeword(code, 0)), 0);

@@ -6,16 +6,19 @@
 //! that depends on a word.
 
 mod bch;
+mod concatenated;
 pub mod expand_convolute;
 mod linear;
 mod pseudo_random;
 mod repetition;
+mod sums;
 mod walsh_hadamard;
 
 use bytemuck::{Pod, Zeroable};
 use zeroize::Zeroize;
 
 pub use bch::{Bch, CutBch, ShortBch};
+pub use concatenated::Concatenated;
 pub use expand_convolute::ExpandConvolute;
 pub use linear::LinearCode;
 pub use pseudo_random::PseudoRandomCode;
@@ -88,7 +91,8 @@ pub trait Row: Pod + Zeroize + Send + Sync {
     /// If there are more than fit.
     fn from_blocks(blocks: &[Block]) -> Self;
 
-    /// This row with zeros behind, as hashes take it. Rows of more blocks do not exist.
+    /// This row with zeros behind, as [`RowHash`](crate::hash::RowHash) takes it. Of a row of more
+    /// blocks that does not compile.
     fn widen(&self) -> [Block; ROW_BLOCKS];
 
     /// Adds another row.
@@ -99,10 +103,7 @@ pub trait Row: Pod + Zeroize + Send + Sync {
 }
 
 impl<const N: usize> Row for [Block; N] {
-    const BLOCKS: usize = {
-        assert!(N <= ROW_BLOCKS, "hashes take rows of four blocks");
-        N
-    };
+    const BLOCKS: usize = N;
 
     fn from_blocks(blocks: &[Block]) -> Self {
         let mut row = [Block::ZERO; N];
@@ -112,6 +113,7 @@ impl<const N: usize> Row for [Block; N] {
 
     #[inline]
     fn widen(&self) -> [Block; ROW_BLOCKS] {
+        const { assert!(N <= ROW_BLOCKS, "the hash takes rows of four blocks") };
         let mut wide = [Block::ZERO; ROW_BLOCKS];
         wide[..N].copy_from_slice(self);
         wide

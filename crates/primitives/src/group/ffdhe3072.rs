@@ -82,31 +82,15 @@ const WINDOW: u32 = 4;
 /// Bits of an exponent that is not short.
 const LONG: u32 = ORDER.bits_vartime();
 
-/// Of the i-th [`WINDOW`] bits of an exponent, what each value contributes: the generator to the power of
-/// that value times 16^i.
-type Windows = Vec<[Residue; 1 << WINDOW]>;
+/// The generator's table for short exponents.
+static SHORT_TABLE: LazyLock<Table> = LazyLock::new(|| Table::new(GENERATOR, SHORT));
 
-/// For short exponents. Takes 430 KB, and some 1000 multiplications at its first use.
-static SHORT_WINDOWS: LazyLock<Windows> = LazyLock::new(|| windows(SHORT));
-
-/// For long exponents. Takes 4.7 MB, and some 12,000 multiplications at its first use.
-static LONG_WINDOWS: LazyLock<Windows> = LazyLock::new(|| windows(LONG));
+/// The generator's table for long exponents. Takes 4.7 MB, and some 12,000 multiplications at its first use.
+static LONG_TABLE: LazyLock<Table> = LazyLock::new(|| Table::new(GENERATOR, LONG));
 
 /// How to compute modulo q.
 static MODULO_ORDER: LazyLock<FixedMontyParams<{ U3072::LIMBS }>> =
     LazyLock::new(|| FixedMontyParams::new_vartime(ODD_ORDER));
-
-fn windows(bits: u32) -> Windows {
-    let bases = iter::successors(Some(GENERATOR), |b| Some(b.square_repeat_vartime(WINDOW)));
-    let powers = |base: Residue| {
-        let mut powers = [Residue::ONE; 1 << WINDOW];
-        for i in 1..powers.len() {
-            powers[i] = powers[i - 1] * base;
-        }
-        powers
-    };
-    bases.take(bits.div_ceil(WINDOW) as usize).map(powers).collect()
-}
 
 /// The group of RFC 7919's ffdhe3072: prime order, encodings of 384 bytes, about 125 bits of security.
 ///
@@ -160,11 +144,55 @@ impl Element {
     }
 }
 
+/// Powers of an element, for exponents of up to a public number of bits. For short ones it takes 430 KB
+/// and some 1000 multiplications.
+pub struct Table {
+    base: Element,
+    /// Of the i-th [`WINDOW`] bits of an exponent, what each value contributes: the base to the power of that
+    /// value times 16^i.
+    windows: Vec<[Residue; 1 << WINDOW]>,
+}
+
+impl Table {
+    fn new(base: Residue, bits: u32) -> Self {
+        let bases = iter::successors(Some(base), |b| Some(b.square_repeat_vartime(WINDOW)));
+        let powers = |base: Residue| {
+            let mut powers = [Residue::ONE; 1 << WINDOW];
+            for i in 1..powers.len() {
+                powers[i] = powers[i - 1] * base;
+            }
+            powers
+        };
+        let windows = bases.take(bits.div_ceil(WINDOW) as usize).map(powers).collect();
+        Self { base: Element(base), windows }
+    }
+
+    /// Whether there are windows for all bits of an exponent.
+    fn covers(&self, scalar: &Scalar) -> bool {
+        scalar.bits.div_ceil(WINDOW) as usize <= self.windows.len()
+    }
+
+    fn power(&self, scalar: &Scalar) -> Element {
+        let bytes: Zeroizing<[u8; ENCODED]> = Zeroizing::new(scalar.value.to_le_bytes().into());
+        let mut product = Residue::ONE;
+        for (i, powers) in self.windows.iter().enumerate() {
+            let digit = bytes[i / 2] >> (4 * (i % 2)) & 0xf;
+            let mut power = Residue::ONE;
+            for (value, candidate) in (0..).zip(powers) {
+                power.conditional_assign(candidate, digit.ct_eq(&value));
+            }
+            product *= power;
+        }
+        Element(product)
+    }
+}
+
 impl Group for Ffdhe3072 {
     const NAME: &'static str = "ffdhe3072";
     type Scalar = Scalar;
     type Element = Element;
     type Encoded = [u8; ENCODED];
+    type Table = Table;
 
     /// A short exponent.
     fn random_scalar(rng: &mut dyn CryptoRng) -> Scalar {
@@ -197,25 +225,28 @@ impl Group for Ffdhe3072 {
         Element::from_uniform_bytes(&uniform)
     }
 
-    /// By a table. Time depends on the public bound of the exponent.
+    /// Time depends on the public bound of the exponent.
     fn mul_generator(scalar: &Scalar) -> Element {
-        let windows = if scalar.bits > SHORT { &*LONG_WINDOWS } else { &*SHORT_WINDOWS };
-        let bytes: Zeroizing<[u8; ENCODED]> = Zeroizing::new(scalar.value.to_le_bytes().into());
-        let mut product = Residue::ONE;
-        for (i, powers) in windows.iter().enumerate() {
-            let digit = bytes[i / 2] >> (4 * (i % 2)) & 0xf;
-            let mut power = Residue::ONE;
-            for (value, candidate) in (0..).zip(powers) {
-                power.conditional_assign(candidate, digit.ct_eq(&value));
-            }
-            product *= power;
+        if SHORT_TABLE.covers(scalar) {
+            SHORT_TABLE.power(scalar)
+        } else {
+            LONG_TABLE.power(scalar)
         }
-        Element(product)
     }
 
     /// Time depends on the public bound of the exponent.
     fn mul(element: &Element, scalar: &Scalar) -> Element {
         Element(element.0.pow_bounded_exp(&scalar.value, scalar.bits))
+    }
+
+    /// For short exponents; a product with another takes as long as without a table.
+    fn table(element: &Element) -> Table {
+        Table::new(element.0, SHORT)
+    }
+
+    /// Time depends on the public bound of the exponent.
+    fn mul_table(table: &Table, scalar: &Scalar) -> Element {
+        if table.covers(scalar) { table.power(scalar) } else { Self::mul(&table.base, scalar) }
     }
 
     fn add(left: &Element, right: &Element) -> Element {

@@ -43,6 +43,7 @@ pub trait Field: Copy + Eq + Send + Sync + 'static {
     }
 
     /// Adds to each of `sums` the element at its position, of which there are as many.
+    #[inline]
     fn add_each(sums: &mut [Self], x: &[Self]) {
         sums.iter_mut().zip(x).for_each(|(sum, x)| *sum = sum.add(*x));
     }
@@ -126,6 +127,7 @@ impl Field for Gf64 {
     const ZERO: Self = Self(0);
     const ONE: Self = Self(1);
 
+    #[inline]
     fn add(self, other: Self) -> Self {
         Self(self.0 ^ other.0)
     }

@@ -112,60 +112,90 @@ impl<F: Domains> Tree<F> {
         let mut fractions = low.split_off(self.size());
         quotients(&low, &mut fractions, log);
         for (k, siblings) in self.levels.iter().enumerate().rev() {
-            fractions = self.children(&fractions, siblings, k);
+            self.children(&mut fractions, &mut low, siblings, k);
         }
         fractions
     }
 
-    /// From the fractions of nodes over 2^(k+1) points to those of their children.
-    fn children(&self, fractions: &[F], siblings: &Level<F>, k: usize) -> Vec<F> {
+    /// From the fractions of nodes over 2^(k+1) points to those of their children, in place; `low` is room
+    /// that all levels use.
+    fn children(&self, fractions: &mut Vec<F>, low: &mut Vec<F>, siblings: &Level<F>, k: usize) {
         let size = 1 << k;
+        low.resize(fractions.len(), F::ZERO);
+        by_halves(fractions, low, size, |[on_domain, on_coset], [left, right]| {
+            left.copy_from_slice(on_domain);
+            right.copy_from_slice(on_domain);
+            on_domain.copy_from_slice(on_coset);
+        });
         // Without the sibling that is no one's.
         let count = self.points.len().div_ceil(size);
-        let [mut low, mut high] = [(); 2].map(|()| Vec::with_capacity(fractions.len()));
-        for fraction in fractions.chunks_exact(2 * size) {
-            for _ in 0..2 {
-                low.extend_from_slice(&fraction[..size]);
-                high.extend_from_slice(&fraction[size..]);
-            }
-        }
         low.truncate(count * size);
-        high.truncate(count * size);
-        F::multiply_each(&mut low, &siblings.low);
-        F::multiply_each(&mut high, &siblings.high);
-        quotients(&low, &mut high, k);
-        high
+        fractions.truncate(count * size);
+        F::multiply_each(low, &siblings.low);
+        F::multiply_each(fractions, &siblings.high);
+        quotients(low, fractions, k);
     }
 
     /// The coefficients of Σ c_i Π_(j≠i) (x − x_j), for the `c` at the points.
     fn combine(&self, c: &[F]) -> Vec<F> {
-        let mut sums = c.to_vec();
+        let (mut sums, mut high) = (c.to_vec(), Vec::with_capacity(self.size()));
         for (k, siblings) in self.levels.iter().enumerate() {
-            sums = Self::parents_sums(sums, siblings, k);
+            Self::parents_sums(&mut sums, &mut high, siblings, k);
         }
         F::to_coefficients(&mut sums);
         // The points at 0 have multiplied it by as many x.
         sums.split_off(self.size() - self.points.len())
     }
 
-    /// From sums of nodes over 2^k points to those of their parents.
-    fn parents_sums(mut low: Vec<F>, siblings: &Level<F>, k: usize) -> Vec<F> {
+    /// From sums of nodes over 2^k points to those of their parents, in place; `high` is room that all levels
+    /// use.
+    fn parents_sums(sums: &mut Vec<F>, high: &mut Vec<F>, siblings: &Level<F>, k: usize) {
         let size = 1 << k;
-        let mut high = low.clone();
-        F::to_coset(&mut high, k);
-        F::multiply_each(&mut low, &siblings.low);
-        F::multiply_each(&mut high, &siblings.high);
-        let mut parents = Vec::with_capacity(low.len().next_multiple_of(2 * size));
-        for (low, high) in low.chunks(2 * size).zip(high.chunks(2 * size)) {
-            for children in [low, high] {
-                // Of a sibling that is no one's, the sum is 0.
-                let (left, right) = children.split_at(size);
-                let start = parents.len();
-                parents.extend_from_slice(left);
-                F::add_each(&mut parents[start..][..right.len()], right);
+        high.clear();
+        high.extend_from_slice(sums);
+        F::to_coset(high, k);
+        F::multiply_each(sums, &siblings.low);
+        F::multiply_each(high, &siblings.high);
+        // Of a sibling that is no one's, the sum is 0.
+        for values in [&mut *sums, &mut *high] {
+            values.resize(values.len().next_multiple_of(2 * size), F::ZERO);
+        }
+        by_halves(sums, high, size, |[left, right], [left_on_coset, right_on_coset]| {
+            F::add_each(left, right);
+            F::add_each(left_on_coset, right_on_coset);
+            right.copy_from_slice(left_on_coset);
+        });
+    }
+}
+
+/// What is done to the two halves, of `size` elements each, of each pair of nodes in both lists.
+fn by_halves<F>(
+    a: &mut [F],
+    b: &mut [F],
+    size: usize,
+    work: impl Fn([&mut [F]; 2], [&mut [F]; 2]),
+) {
+    /// Of a length that is known when this is compiled, which makes calls of `work` a few instructions.
+    fn short<const N: usize, F>(
+        a: &mut [F],
+        b: &mut [F],
+        work: impl Fn([&mut [F]; 2], [&mut [F]; 2]),
+    ) {
+        let [a, b] = [a, b].map(|x| x.as_chunks_mut::<N>().0.as_chunks_mut::<2>().0);
+        for ([a, c], [b, d]) in a.iter_mut().zip(b) {
+            work([a, c], [b, d]);
+        }
+    }
+    match size {
+        1 => short::<1, F>(a, b, work),
+        2 => short::<2, F>(a, b, work),
+        4 => short::<4, F>(a, b, work),
+        8 => short::<8, F>(a, b, work),
+        _ => {
+            for (a, b) in a.chunks_exact_mut(2 * size).zip(b.chunks_exact_mut(2 * size)) {
+                work(a.split_at_mut(size).into(), b.split_at_mut(size).into());
             }
         }
-        parents
     }
 }
 

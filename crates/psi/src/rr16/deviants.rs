@@ -1,11 +1,16 @@
-//! Parties that deviate: each has the code of an honest one with a step replaced.
+//! Parties that deviate: each has the code of an honest one with a step replaced. They stand here and not in
+//! `testkit::adversary`, because cut and choose is tried a thousand times on one setup of OT, and with shapes so
+//! small that luck shows; from outside there is only the whole protocol.
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use vesica_net::{Channel, Deviation, Error as ChannelError};
 use vesica_params::{KAPPA, binomial::log2_choose};
 use vesica_primitives::Bits;
 use vesica_structures::tag_list;
-use vesica_testkit::two_party::{Link, PATIENCE, between, run};
+use vesica_testkit::{
+    adversary::{ATTEMPTS, failed_check, is_share},
+    two_party::{Link, PATIENCE, between, run},
+};
 
 use super::{
     assignment::{CHECK_ONCE, CHECK_RANGE},
@@ -14,8 +19,6 @@ use super::{
     *,
 };
 use crate::{Receiver as _, Sender as _, Set};
-
-const ATTEMPTS: usize = 1000;
 
 /// OTs so few that luck shows.
 const SMALL: Shape = Shape { weight: 4, part: 64, opened: 96, threshold: 30, set: 40, most: 128 };
@@ -32,18 +35,9 @@ fn ones(bits: &Bits) -> usize {
 /// The name of the check by which a party refused the other.
 fn check(error: &Error) -> &'static str {
     match error {
-        Error::Channel(ChannelError::Peer {
-            deviation: Deviation::CheckFailed { check }, ..
-        }) => check,
+        Error::Channel(error) => failed_check(error).unwrap_or_else(|| panic!("{error}")),
         other => panic!("no check failed: {other}"),
     }
-}
-
-/// Whether `count` of [`ATTEMPTS`] is what comes of this probability.
-fn is_share(count: usize, probability: f64) -> bool {
-    let expected = probability * ATTEMPTS as f64;
-    let deviation = (expected * (1.0 - probability)).sqrt();
-    (count as f64 - expected).abs() <= 5.0 * deviation + 1e-9
 }
 
 /// The probability that of a receiver's ones so many are opened as `wanted` says.

@@ -1,9 +1,9 @@
-//! The parties of RR17, taken apart: each step can be replaced.
-
-#![allow(clippy::unwrap_used)] // Only tests are here.
+//! The parties of `rr17-de` and `rr17-ec`, taken apart: each step can be replaced.
 
 use std::collections::HashMap;
 
+use super::{hello, toss_committed, toss_committing, toss_opening, whole};
+use crate::conformance::psi::Sets;
 use rand::{Rng, rngs::StdRng};
 use vesica_net::Channel;
 use vesica_oprf::oos17;
@@ -15,51 +15,17 @@ use vesica_primitives::{
     code::{Bch, LinearCode},
 };
 use vesica_psi::{
-    Error, Items, Protocol, Sizes,
+    Error, Protocol, Sizes,
     rr17::{DUAL_EXECUTION, ENCODE_COMMIT, dual_execution, encode_commit},
 };
 use vesica_structures::{
     bins::{Hashed, phasing::Phasing},
     tag_list,
 };
-use vesica_testkit::conformance::psi::Sets;
 
-/// The most items that a party accepts.
-pub const MOST: usize = 10_000;
-
+/// Bytes of a commitment.
 pub const COMMITMENT_LEN: usize = 32;
 const PLACE_LEN: usize = 20;
-
-/// What a party says first.
-pub fn hello(protocol: &Protocol, items: usize, channel: &mut Channel) -> Result<(), Error> {
-    let name = blake3::hash(protocol.key.as_bytes());
-    let mine = [&(items as u64).to_le_bytes()[..], &name.as_bytes()[..8]].concat();
-    Ok(channel.exchange("psi/size", &mine, &mut [0; 16])?)
-}
-
-pub fn commit(share: Block) -> blake3::Hash {
-    blake3::Hash::from(blake3::derive_key("vesica psi seed share v1", &share.to_bytes()))
-}
-
-fn toss_committing(channel: &mut Channel, rng: &mut StdRng) -> Result<Block, Error> {
-    let (mine, mut theirs) = (Block::random(rng), [Block::ZERO]);
-    channel.send("psi/seed-commitment", commit(mine).as_bytes())?;
-    channel.recv_slice("psi/seed-share", &mut theirs)?;
-    channel.send_slice("psi/seed-opening", &[mine])?;
-    Ok(mine ^ theirs[0])
-}
-
-fn toss_committed(channel: &mut Channel, rng: &mut StdRng) -> Result<Block, Error> {
-    let (mine, mut theirs) = (Block::random(rng), [Block::ZERO]);
-    channel.recv_into("psi/seed-commitment", &mut [0; 32])?;
-    channel.send_slice("psi/seed-share", &[mine])?;
-    channel.recv_slice("psi/seed-opening", &mut theirs)?;
-    Ok(mine ^ theirs[0])
-}
-
-fn whole(items: Items<'_>) -> Vec<[u8; 32]> {
-    items.heads().iter().zip(items.tails()).map(|(h, t)| bytemuck::cast([*h, *t])).collect()
-}
 
 fn keyed(context: &str, seed: Block, input: &[&[u8]]) -> [u8; 32] {
     let key = blake3::derive_key(context, &seed.to_bytes());
@@ -127,6 +93,7 @@ pub struct DeSender {
 }
 
 impl DeSender {
+    /// All up to what the sender says of its items.
     pub fn start(sets: &Sets, channel: &mut Channel, rng: &mut StdRng) -> Result<Self, Error> {
         let sizes = sets.sizes();
         let shape = dual_execution::shape(sizes);
@@ -167,6 +134,7 @@ impl DeSender {
         all.map(|(i, own)| self.value(instead(i, own), own, i)).collect()
     }
 
+    /// Sends the list of these values.
     pub fn finish(&self, values: Vec<Block>, channel: &mut Channel) -> Result<(), Error> {
         let [mine, theirs] =
             [self.sizes.receiver * self.shape.sender, self.sizes.sender * self.shape.receiver];
@@ -189,10 +157,12 @@ pub struct EcSender {
     seed: Block,
     items: Vec<[u8; 32]>,
     own: Vec<Vec<Block>>,
+    /// The opening of each item's commitment.
     pub openings: Vec<Block>,
 }
 
 impl EcSender {
+    /// All up to what the sender says of its items.
     pub fn start(sets: &Sets, channel: &mut Channel, rng: &mut StdRng) -> Result<Self, Error> {
         let sizes = sets.sizes();
         let shape = encode_commit::shape(sizes);
@@ -207,6 +177,7 @@ impl EcSender {
         Ok(Self { seed, items, own, openings })
     }
 
+    /// The commitment to an item with this opening.
     pub fn commitment(&self, item: usize, opening: Block) -> [u8; COMMITMENT_LEN] {
         let parts = [&self.items[item][..], &opening.to_bytes()];
         keyed("vesica rr17 commitment v1", self.seed, &parts)
@@ -232,6 +203,7 @@ impl EcSender {
         message
     }
 
+    /// Sends the message, with places and commitments changed.
     pub fn finish(
         &self,
         change: impl Fn(usize, usize, &mut [u8]),
@@ -259,6 +231,7 @@ type Candidate = (Block, [u8; 32]);
 /// A receiver of `rr17-ec` that fills its slots with items of the sender, as many as find room.
 pub struct EcReceiver {
     sizes: Sizes,
+    /// The bins of the run.
     pub shape: Shape,
     seed: Block,
     candidates: Vec<[u8; 32]>,
@@ -268,6 +241,7 @@ pub struct EcReceiver {
 }
 
 impl EcReceiver {
+    /// All up to what the sender says of its items.
     pub fn start(sets: &Sets, channel: &mut Channel, rng: &mut StdRng) -> Result<Self, Error> {
         let sizes = sets.sizes();
         let shape = encode_commit::shape(sizes);
@@ -282,6 +256,7 @@ impl EcReceiver {
         Ok(Self { sizes, shape, seed, candidates, values, seated })
     }
 
+    /// The sender's commitments and places.
     pub fn commitments(&self, channel: &mut Channel) -> Result<Vec<u8>, Error> {
         let entry = COMMITMENT_LEN + PLACE_LEN * self.shape.receiver;
         let mut message = vec![0; self.sizes.sender * entry];
@@ -385,4 +360,21 @@ pub fn lie_back(
     let count = sizes.sender * shape.receiver;
     let garbage = vec![rng.next_u64(); count];
     Ok(channel.send_slice("rr17/list", &garbage)?)
+}
+
+/// A sender of either protocol that opens another share of the seed than it committed to.
+pub fn open_another_seed(
+    protocol: &Protocol,
+    sets: &Sets,
+    channel: &mut Channel,
+    rng: &mut StdRng,
+) -> Result<(), Error> {
+    hello(protocol, sets.sender.len(), channel)?;
+    let _own = oos17::Sender::setup(channel, rng)?;
+    if protocol.key == DUAL_EXECUTION.key {
+        oos17::Receiver::setup(channel, rng)?;
+    }
+    let share = Block::random(rng);
+    toss_opening(share, share ^ Block(1), channel)?;
+    Ok(())
 }

@@ -1,0 +1,84 @@
+//! Among parties that follow the protocol.
+//!
+//! h is AES under a key from the seed. As it is independent of what gives rows, Decode(P, y) = h(y) has
+//! probability 2^-bits at a y that is no point of R, for words of as many bits, and λ + log n_y bits will do
+//! (as in [`rs21::semi_honest`](crate::rs21::semi_honest)). H is keyed by the seed too.
+//!
+//! The words of the code are long enough for 2^28 points of S, and its codewords, 460 bits, are what one
+//! compression of H takes.
+
+use rand::CryptoRng;
+use vesica_net::{Channel, Result};
+use vesica_ot::one_of_n::matrix::unchecked;
+use vesica_params::Adversary;
+use vesica_primitives::{
+    Block, Words,
+    aes::Aes128,
+    code::{LinearCode, ShortBch},
+    hash::{IndexedRow, RowHash},
+};
+
+use super::Machine;
+use crate::Digests;
+
+/// Rows that are hashed together.
+const HASH_BATCH: usize = 32;
+
+/// The machine among parties that follow the protocol. Of points it takes the heads alone.
+pub struct SemiHonest {
+    okvs_seed: Block,
+    point_hash: Aes128,
+    hash: RowHash,
+}
+
+impl Machine for SemiHonest {
+    const ADVERSARY: Adversary = unchecked::ADVERSARY;
+
+    const SESSION_BYTES: usize = 0;
+
+    type Code = ShortBch;
+
+    type Element = Words<8>;
+
+    type Sender = unchecked::Sender<ShortBch>;
+
+    type Receiver = unchecked::Receiver<ShortBch>;
+
+    fn draw_session(_: &mut Channel, _: &mut dyn CryptoRng) -> Result<Block> {
+        Ok(Block::ZERO)
+    }
+
+    fn learn_session(_: &mut Channel) -> Result<Block> {
+        Ok(Block::ZERO)
+    }
+
+    fn new(_: Block, seed: Block) -> Self {
+        let root = Aes128::new(seed);
+        let key = |purpose| root.encrypt_block(Block(purpose));
+        Self { okvs_seed: key(0), point_hash: Aes128::new(key(1)), hash: RowHash::new(key(2)) }
+    }
+
+    fn okvs_seed(&self) -> Block {
+        self.okvs_seed
+    }
+
+    fn okvs_keys(&self, points: Digests<'_>) -> Vec<Block> {
+        points.heads.to_vec()
+    }
+
+    fn words(&self, keys: &[Block], _: &[Block]) -> Vec<Block> {
+        let mut words = keys.to_vec();
+        self.point_hash.encrypt(&mut words);
+        words.iter_mut().for_each(|word| word.0 >>= 128 - <ShortBch as LinearCode>::DIMENSION);
+        words
+    }
+
+    fn hash(&self, rows: &[Words<8>], _: &[Block], _: &[Block], values: &mut [Block]) {
+        let mut indexed = [IndexedRow::default(); HASH_BATCH];
+        for (rows, values) in rows.chunks(HASH_BATCH).zip(values.chunks_mut(HASH_BATCH)) {
+            let inputs = indexed.iter_mut().zip(rows);
+            inputs.for_each(|(to, row)| *to = IndexedRow::new(0, &bytemuck::cast(*row)));
+            self.hash.hash(&indexed[..rows.len()], values);
+        }
+    }
+}

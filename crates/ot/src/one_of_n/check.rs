@@ -1,0 +1,85 @@
+//! The check of [`oos17`](super::oos17), which has the steps and what they leave to a receiver that
+//! deviates: that the rows of a matrix are codewords, masks included.
+
+use bytemuck::Zeroable;
+use rand::CryptoRng;
+use subtle::ConstantTimeEq;
+use vesica_net::{Channel, Deviation, Result};
+use vesica_primitives::{
+    Block,
+    code::{LinearCode, Row},
+};
+use zeroize::Zeroizing;
+
+use super::combinations::Combinations;
+use crate::Bytes;
+
+pub(super) use super::combinations::SUMS;
+
+/// The check by which the sender refuses a receiver.
+pub const CHECK: &str = "rows are codewords";
+
+pub(super) const CHALLENGE: &str = "oos17/challenge";
+pub(super) const ANSWER: &str = "oos17/answer";
+
+/// Payload bytes of the check, without those of the mask rows.
+pub(super) fn bytes<C: LinearCode>() -> Bytes {
+    let to_sender = SUMS * (size_of::<Block>() + size_of::<C::Row>());
+    Bytes { to_sender, to_receiver: size_of::<Block>() }
+}
+
+/// Steps 3 to 5, for the rows and those of the masks behind them.
+pub(super) fn verify<C: LinearCode>(
+    (code, delta): (&C, &C::Row),
+    rows: &[C::Row],
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<()> {
+    let challenge = Block::random(rng);
+    channel.send_slice(CHALLENGE, &[challenge])?;
+    channel.flush()?;
+    let own = Combinations::new(challenge, rows.len() - SUMS).of(rows);
+    let mut answer = vec![Block::ZERO; SUMS * (1 + C::Row::BLOCKS)];
+    channel.recv_slice(ANSWER, &mut answer)?;
+    let (words, t) = answer.split_at(SUMS);
+    if words.iter().any(|word| word.0.checked_shr(C::DIMENSION as u32).unwrap_or(0) != 0) {
+        return Err(channel.malformed(ANSWER, "a word has too many bits"));
+    }
+    let mut codewords = [C::Row::zeroed(); SUMS];
+    code.encode_rows(words, &mut codewords);
+    let sums = own.iter().zip(&codewords);
+    let expected: Zeroizing<Vec<C::Row>> =
+        Zeroizing::new(sums.map(|(q, c)| q.add_masked(c, delta)).collect());
+    let bytes: [&[u8]; 2] = [bytemuck::cast_slice(&expected), bytemuck::cast_slice(t)];
+    if bytes[0].ct_eq(bytes[1]).into() {
+        Ok(())
+    } else {
+        Err(channel.deviation(Deviation::CheckFailed { check: CHECK }))
+    }
+}
+
+/// R's side of steps 3 and 4: its words and rows, both with the masks behind.
+pub(super) fn prove<R: Row>(words: &[Block], rows: &[R], channel: &mut Channel) -> Result<()> {
+    let answer = answer(words, rows, receive_challenge(channel)?);
+    channel.send_slice(ANSWER, &answer)?;
+    channel.flush()
+}
+
+/// Random words, for the masks.
+pub(super) fn masks<C: LinearCode>(rng: &mut dyn CryptoRng) -> [Block; SUMS] {
+    std::array::from_fn(|_| Block(Block::random(rng).0 >> (128 - C::DIMENSION)))
+}
+
+pub(super) fn receive_challenge(channel: &mut Channel) -> Result<Block> {
+    let mut challenge = [Block::ZERO];
+    channel.recv_slice(CHALLENGE, &mut challenge)?;
+    Ok(challenge[0])
+}
+
+/// The sums of words and then of rows, masks included.
+pub(super) fn answer<R: Row>(words: &[Block], rows: &[R], challenge: Block) -> Vec<Block> {
+    let combinations = Combinations::new(challenge, words.len() - SUMS);
+    let words: &[[Block; 1]] = bytemuck::cast_slice(words);
+    let (words, rows) = (combinations.of(words), combinations.of(rows));
+    [words.as_flattened(), bytemuck::cast_slice(&rows)].concat()
+}

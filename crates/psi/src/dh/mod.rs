@@ -1,0 +1,164 @@
+//! PSI from Diffie–Hellman: Meadows (S&P 1986), Huberman, Franklin and Hogg (EC 1999). Semi-honest.
+//!
+//! Two variants over a group of prime order, with H a hash to the group (constant time):
+//!
+//! - `dh` (`unblinding.rs`): R hides each item by a random summand and takes it away from what S returns, as
+//!   Jarecki, Krawczyk and Xu (PKC 2021) describe. S sends short tags of its own items. `dh-ffc` is the
+//!   same in the group of a finite field, where elements are twelve times as long and exponents short.
+//! - `dh-classic` (`classic.rs`): R hides its items by a secret exponent, as S does. S sends whole points.
+//!
+//! In both, R learns the intersection and the size of S's set, S the size of R's set. A point is decoded
+//! strictly, and the identity is refused. Semi-honest only: nothing forces S to use one exponent.
+//! Points travel in chunks, so that both parties work at once and a peer that fell silent is noticed.
+
+mod classic;
+mod unblinding;
+
+pub(crate) use unblinding::hash_point;
+
+use rayon::prelude::*;
+use vesica_net::Channel;
+use vesica_primitives::{
+    Block,
+    group::{Ffdhe3072, Group, Ristretto},
+};
+
+use crate::{Adversary, Digest, Learns, List, Protocol, Result, Setting, Status};
+
+/// The entry of the variant with random summands.
+pub static UNBLINDING: Protocol = Protocol {
+    key: "dh",
+    title: "Diffie–Hellman over ristretto255, short tags",
+    citation: "Huberman, Franklin, Hogg (EC 1999)",
+    status: Status::Recommended,
+    adversary: Adversary::SemiHonest,
+    learns: Learns::INTERSECTION,
+    digest: Digest::Short,
+    filters: true,
+    list: List::Sorted,
+    cost: unblinding::cost::<Ristretto>,
+    sender: |setting, _, _| Ok(unblinding::Party::<Ristretto>::boxed(setting)),
+    receiver: |setting, _, _| Ok(unblinding::Party::<Ristretto>::boxed(setting)),
+};
+
+/// The entry of the variant with random summands over a finite field.
+pub static FINITE_FIELD: Protocol = Protocol {
+    key: "dh-ffc",
+    title: "Diffie–Hellman over ffdhe3072, short tags",
+    status: Status::Sound,
+    cost: unblinding::cost::<Ffdhe3072>,
+    sender: |setting, _, _| Ok(unblinding::Party::<Ffdhe3072>::boxed(setting)),
+    receiver: |setting, _, _| Ok(unblinding::Party::<Ffdhe3072>::boxed(setting)),
+    ..UNBLINDING
+};
+
+/// The entry of the variant with whole points.
+pub static CLASSIC: Protocol = Protocol {
+    key: "dh-classic",
+    title: "Diffie–Hellman over ristretto255, whole points",
+    citation: "Meadows (S&P 1986); Huberman, Franklin, Hogg (EC 1999)",
+    status: Status::Sound,
+    filters: false,
+    cost: |Setting { sizes, .. }| classic::cost::<Ristretto>(sizes),
+    sender: |setting, _, _| Ok(classic::Party::<Ristretto>::boxed(setting)),
+    receiver: |setting, _, _| Ok(classic::Party::<Ristretto>::boxed(setting)),
+    ..UNBLINDING
+};
+
+const BLINDED: &str = "dh/blinded";
+const RETURNED: &str = "dh/returned";
+
+/// Bytes of points in one message: while both parties send one, neither waits for the other to read.
+const CHUNK_BYTES: usize = 1 << 15;
+
+/// Points in one message.
+pub(crate) const fn chunk<G: Group>() -> usize {
+    CHUNK_BYTES / size_of::<G::Encoded>()
+}
+
+/// Points whose products are made without telling the peer that this party is still there.
+pub(crate) const fn round<G: Group>() -> usize {
+    chunk::<G>() / 4
+}
+
+/// Points that one thread takes at a time.
+const fn task<G: Group>() -> usize {
+    chunk::<G>() / 16
+}
+
+/// R: sends its items as `blind` hides them, and returns what S made of them, in the same order.
+fn exchange_points<G: Group>(
+    heads: &[Block],
+    mut blind: impl FnMut(&[Block]) -> Vec<G::Encoded>,
+    channel: &mut Channel,
+) -> Result<Vec<G::Element>> {
+    let mut returned = Vec::with_capacity(heads.len());
+    // One chunk is always under way, so that both parties work at once.
+    let mut under_way = 0;
+    for chunk in heads.chunks(chunk::<G>()) {
+        channel.send_slice(BLINDED, &blind(chunk))?;
+        channel.flush()?;
+        if under_way > 0 {
+            returned.extend(recv_points::<G>(RETURNED, under_way, channel)?);
+        }
+        under_way = chunk.len();
+    }
+    if under_way > 0 {
+        returned.extend(recv_points::<G>(RETURNED, under_way, channel)?);
+    }
+    Ok(returned)
+}
+
+/// S: receives R's `count` points in chunks and returns their products with `alpha`.
+fn return_products<G: Group>(count: usize, alpha: &G::Scalar, channel: &mut Channel) -> Result<()> {
+    let mut returned = 0;
+    while returned < count {
+        let now = chunk::<G>().min(count - returned);
+        let points = recv_points::<G>(BLINDED, now, channel)?;
+        channel.send_slice(RETURNED, &mul_all::<G>(&points, alpha))?;
+        channel.flush()?;
+        returned += now;
+    }
+    Ok(())
+}
+
+/// S: the products of `factor` and H of each of its own items.
+fn own_products<G: Group>(
+    heads: &[Block],
+    factor: &G::Scalar,
+    channel: &mut Channel,
+) -> Result<Vec<G::Encoded>> {
+    let mut own = Vec::with_capacity(heads.len());
+    for heads in heads.chunks(round::<G>()) {
+        own.extend(mul_all::<G>(&hash_all::<G>(heads), factor));
+        channel.busy()?;
+    }
+    Ok(own)
+}
+
+/// Receives and decodes `count` points.
+pub(crate) fn recv_points<G: Group>(
+    label: &'static str,
+    count: usize,
+    channel: &mut Channel,
+) -> Result<Vec<G::Element>> {
+    let mut encoded = vec![<G::Encoded as bytemuck::Zeroable>::zeroed(); count];
+    channel.recv_slice(label, &mut encoded)?;
+    let points: Option<Vec<_>> =
+        encoded.par_iter().with_min_len(task::<G>()).map(G::decode).collect();
+    Ok(points.ok_or_else(|| channel.malformed(label, "not a group element"))?)
+}
+
+/// H of an item.
+fn hash<G: Group>(head: &Block) -> G::Element {
+    G::hash("vesica dh item v1", &head.to_bytes())
+}
+
+pub(crate) fn hash_all<G: Group>(heads: &[Block]) -> Vec<G::Element> {
+    heads.par_iter().with_min_len(task::<G>()).map(hash::<G>).collect()
+}
+
+/// The encodings of s · P for each P.
+pub(crate) fn mul_all<G: Group>(points: &[G::Element], scalar: &G::Scalar) -> Vec<G::Encoded> {
+    points.par_chunks(task::<G>()).flat_map_iter(|chunk| G::mul_encode_all(chunk, scalar)).collect()
+}

@@ -1,0 +1,286 @@
+//! `prty20-malicious` against parties that cheat at one step and know what they do. They are written from
+//! the protocol's description, so that an honest one of them also tells whether that is what runs. The
+//! check itself meets its cheats in `vesica-ot`, a thousand of each kind.
+
+mod prty20_parties;
+
+use prty20_parties::*;
+use rand::{RngExt, rngs::StdRng};
+use vesica_net::{Channel, Deviation};
+use vesica_oprf::prty20::CHECK;
+use vesica_primitives::{
+    Block,
+    code::{Concatenated, LinearCode},
+};
+use vesica_psi::{Error, Items, Sizes, prty20::MALICIOUS, receive, send};
+use vesica_testkit::{
+    conformance::psi::Sets,
+    two_party::{Link, PATIENCE, between},
+};
+
+/// How often a cheat is tried in one run: once an item.
+const ATTEMPTS: usize = 1000;
+
+/// What an honest receiver gives.
+fn received(
+    sets: &Sets,
+    cheat: impl FnOnce(&mut Channel, &mut StdRng) -> Result<(), Error> + Send,
+) -> Result<Vec<u32>, Error> {
+    let honest = |channel: &mut Channel, rng: &mut StdRng| {
+        receive(&MALICIOUS, sets.receiver.items(), 0..=MOST, channel, rng)
+    };
+    between(Link::Memory.connect(), PATIENCE, cheat, honest).1
+}
+
+/// What becomes of an honest sender, and of the cheat.
+fn sent<T: Send>(
+    sets: &Sets,
+    cheat: impl FnOnce(&mut Channel, &mut StdRng) -> Result<T, Error> + Send,
+) -> (Result<(), Error>, Result<T, Error>) {
+    let honest = |channel: &mut Channel, rng: &mut StdRng| {
+        send(&MALICIOUS, sets.sender.items(), 0..=MOST, channel, rng)
+    };
+    between(Link::Memory.connect(), PATIENCE, honest, cheat)
+}
+
+/// What an honest receiver gives for a list that is made of the right values, or in spite of them.
+fn listed(
+    sets: &Sets,
+    list: impl FnOnce(&Sending) -> Vec<Block> + Send,
+) -> Result<Vec<u32>, Error> {
+    received(sets, |channel, rng| {
+        let session = Block::random(rng);
+        let party = Sending::start(sets, session, channel, rng)?;
+        finish(list(&party), channel)
+    })
+}
+
+fn equal_sets(n: usize) -> Sets {
+    Sets::random(Sizes { sender: n, receiver: n }, n, 1)
+}
+
+fn deviation<T>(outcome: &Result<T, Error>) -> &Deviation {
+    match outcome {
+        Err(Error::Channel(vesica_net::Error::Peer { deviation, .. })) => deviation,
+        Err(other) => panic!("{other}"),
+        Ok(_) => panic!("accepted"),
+    }
+}
+
+fn is_refused<T>(outcome: &Result<T, Error>) -> bool {
+    *deviation(outcome) == Deviation::CheckFailed { check: CHECK }
+}
+
+/// What is not cheating is accepted, or the other tests would show nothing.
+#[test]
+fn honest_parties_of_these_tests_are_understood() {
+    let sets = Sets::random(Sizes { sender: 300, receiver: 200 }, 70, 1);
+    let found = listed(&sets, Sending::right_values);
+    assert_eq!(found.unwrap(), sets.expected());
+    let (honest, found) = sent(&sets, |channel, rng| {
+        let party = Receiving::start(&sets, vec![], channel, rng)?;
+        let items = sets.receiver.items();
+        let p = party.encode(items).unwrap();
+        party.finish(&p, items, channel, rng)
+    });
+    assert!(honest.is_ok());
+    assert_eq!(found.unwrap(), 70);
+}
+
+/// Selective failure: an item whose value is wrong is as one that the sender has not, and the run ends like
+/// any other. So a sender learns nothing from it.
+#[test]
+fn a_wrong_value_takes_out_its_item_and_no_other() {
+    let sets = equal_sets(ATTEMPTS);
+    let expected = |is_right: fn(usize) -> bool| -> Vec<u32> {
+        let right: Vec<u32> = (0..ATTEMPTS as u32).filter(|i| is_right(*i as usize)).collect();
+        let kept = Sets { sender: sets.sender.items().at(&right), receiver: sets.receiver.clone() };
+        kept.expected()
+    };
+    let found = listed(&sets, |party| {
+        party.values(|i, row, _, _| row[i % 4] ^= Block(u128::from(i % 3 > 0) << (i % 128)))
+    });
+    assert_eq!(found.unwrap(), expected(|i| i % 3 == 0));
+    let found = listed(&sets, |party| {
+        let values = party.right_values().into_iter().enumerate();
+        values.map(|(i, value)| value ^ Block(u128::from(i % 2 == 1) << (i % 128))).collect()
+    });
+    assert_eq!(found.unwrap(), expected(|i| i % 2 == 0));
+}
+
+/// With rows as they are, Δ at 0 or complemented, codewords of other items, other rows, or nothing at all.
+#[test]
+fn values_of_another_function_count_for_nothing() {
+    let sets = equal_sets(ATTEMPTS);
+    let tries: [fn(&Sending) -> Vec<Block>; 5] = [
+        |party| party.values(|_, _, _, delta| *delta = [Block::ZERO; 5]),
+        |party| party.values(|_, _, _, delta| delta.iter_mut().for_each(|b| b.0 = !b.0)),
+        |party| party.values(|i, _, codeword, _| codeword[i % 4] ^= Block(u128::MAX)),
+        |party| party.values(|_, row, _, _| row.swap(0, 1)),
+        |_| (0..ATTEMPTS as u128).map(Block).collect(),
+    ];
+    for values in tries {
+        assert!(listed(&sets, values).unwrap().is_empty());
+    }
+}
+
+/// A list of an earlier run: under the same session too, for the receiver's seed is new.
+#[test]
+fn a_replayed_list_counts_for_nothing() {
+    let sets = equal_sets(100);
+    let mut list = Vec::new();
+    let found = received(&sets, |channel, rng| {
+        let party = Sending::start(&sets, Block(7), channel, rng)?;
+        list = party.right_values();
+        finish(list.clone(), channel)
+    });
+    assert_eq!(found.unwrap().len(), 100);
+    let honest = |channel: &mut Channel, rng: &mut StdRng| {
+        rng.random::<u64>();
+        receive(&MALICIOUS, sets.receiver.items(), 0..=MOST, channel, rng)
+    };
+    let cheat = |channel: &mut Channel, rng: &mut StdRng| {
+        Sending::start(&sets, Block(7), channel, rng)?;
+        finish(list, channel)
+    };
+    let (_, found) = between(Link::Memory.connect(), PATIENCE, cheat, honest);
+    assert!(found.unwrap().is_empty());
+}
+
+#[test]
+fn an_item_counts_once() {
+    let sets = equal_sets(5);
+    let twice =
+        Sets { sender: sets.sender.items().at(&[0, 1, 0, 1, 0]), receiver: sets.receiver.clone() };
+    let found = listed(&twice, Sending::right_values).unwrap();
+    assert_eq!(found, twice.expected());
+    assert_eq!(found.len(), 2);
+}
+
+/// Shorter tags, fewer or more of them, and such as are not sorted.
+#[test]
+fn other_lists_are_refused() {
+    let sets = equal_sets(50);
+    let is_refused = |found| match deviation(&found) {
+        Deviation::WrongLength { label, .. } | Deviation::Malformed { label, .. } => {
+            *label == "prty20/list"
+        }
+        _ => false,
+    };
+    for count in [25, 49, 51, 100] {
+        assert!(is_refused(listed(&sets, |party| {
+            party.right_values().into_iter().cycle().take(count).collect()
+        })));
+    }
+    let raw = |bytes: fn(Vec<Block>) -> Vec<u8>| {
+        received(&sets, |channel, rng| {
+            let party = Sending::start(&sets, Block(1), channel, rng)?;
+            Ok(channel.send("prty20/list", &bytes(party.right_values()))?)
+        })
+    };
+    // Whole values without a code, and their first ten bytes.
+    assert!(is_refused(raw(|values| values.iter().flat_map(|value| value.to_bytes()).collect())));
+    assert!(is_refused(raw(|values| {
+        values.iter().flat_map(|value| value.to_bytes().into_iter().take(10)).collect()
+    })));
+    // As long as the right list.
+    assert!(is_refused(raw(|values| {
+        let layout = vesica_structures::tag_list::Layout::new(values.len(), 128);
+        vec![0xff; layout.encoded_len()]
+    })));
+}
+
+/// What the receiver uses beyond its announced items: as many as P has columns, a few less, and each of
+/// them costs a column. The page states the bound for those that search.
+#[test]
+fn a_receiver_has_no_more_inputs_than_the_bound() {
+    let sets = Sets::random(Sizes { sender: 600, receiver: 20 }, 20, 1);
+    let columns = shape(20).columns();
+    let bound = vesica_params::effective_inputs(columns, 64);
+    let all = sets.sender.items();
+    let first = |n: usize| all.at(&(0..n as u32).collect::<Vec<_>>());
+    let mut refused = Vec::new();
+    assert!(columns < bound);
+    for n in [20, columns - 12, columns + 1, bound + 1] {
+        let (honest, learned) = sent(&sets, |channel, rng| {
+            let party = Receiving::start(&sets, vec![], channel, rng)?;
+            let p = party.encode(first(n).items());
+            refused.push(p.is_none());
+            // Where there is no P for so many, one for half of the columns.
+            let p = p.or_else(|| party.encode(first(columns / 2).items())).unwrap();
+            party.finish(&p, all, channel, rng)
+        });
+        assert!(honest.is_ok());
+        assert_eq!(learned.unwrap(), if n <= columns { n } else { columns / 2 });
+    }
+    assert_eq!(refused, [false, false, true, true]);
+}
+
+/// A P that is no OKVS: h of one item in every column, which rows of odd weight decode to, or noise.
+#[test]
+fn an_inconsistent_okvs_gives_no_inputs() {
+    let sets = Sets::random(Sizes { sender: ATTEMPTS, receiver: 40 }, 0, 1);
+    let all = sets.sender.items();
+    let use_p = |p: fn(&Receiving, Items<'_>, &mut StdRng) -> Vec<Block>| {
+        let (honest, learned) = sent(&sets, |channel, rng| {
+            let party = Receiving::start(&sets, vec![], channel, rng)?;
+            let p = p(&party, all, rng);
+            party.finish(&p, all, channel, rng)
+        });
+        assert!(honest.is_ok());
+        learned.unwrap()
+    };
+    let constant = use_p(|party, all, _| vec![party.word(all); party.shape.columns()]);
+    assert!(constant <= 1, "{constant}");
+    assert_eq!(use_p(|party, _, _| vec![Block::ZERO; party.shape.columns()]), 0);
+    let noise =
+        use_p(|party, _, rng| (0..party.shape.columns()).map(|_| Block::random(rng)).collect());
+    assert_eq!(noise, 0);
+}
+
+/// Rows that are no codewords pass with 2^-k for k places; the sender says nothing before.
+#[test]
+fn a_receiver_without_codewords_is_refused() {
+    let sets = equal_sets(5);
+    let outcome = |flips: Vec<(usize, usize)>| {
+        let (honest, learned) = sent(&sets, |channel, rng| {
+            let party = Receiving::start(&sets, flips, channel, rng)?;
+            let p = party.encode(sets.receiver.items()).unwrap();
+            party.finish(&p, sets.receiver.items(), channel, rng)
+        });
+        match honest {
+            Ok(()) => false,
+            refused => {
+                assert!(is_refused(&refused));
+                assert!(learned.is_err(), "it got no list");
+                true
+            }
+        }
+    };
+    let width = Concatenated::WIDTH;
+    assert!(!outcome(vec![]));
+    assert!(outcome((0..40).map(|place| (0, 14 * place)).collect()));
+    assert!(outcome((0..width).step_by(2).map(|place| (3, place)).collect()));
+    assert!(outcome((0..40).map(|row| (row, row)).collect()));
+    // 24 single places, of which Δ has a one in about half; 3 or fewer of either have probability 2^-12.
+    let refused = (0..24).filter(|i| outcome(vec![(i % 5, 24 * i)])).count();
+    assert!((4..=20).contains(&refused), "{refused} of 24");
+}
+
+/// Zeros, noise, and the wrong length.
+#[test]
+fn another_answer_is_refused() {
+    let sets = equal_sets(5);
+    let answered = |answer: Vec<Block>| {
+        let (honest, _) = sent(&sets, |channel, rng| {
+            let party = Receiving::start(&sets, vec![], channel, rng)?;
+            let p = party.encode(sets.receiver.items()).unwrap();
+            party.answer(&p, || answer, channel)
+        });
+        honest
+    };
+    assert!(is_refused(&answered(vec![Block::ZERO; 6 * 40])));
+    assert!(is_refused(&answered((0..6 * 40).map(|i| Block(i * i)).collect())));
+    let short = answered(vec![Block::ZERO; 5 * 40]);
+    assert!(matches!(deviation(&short), Deviation::WrongLength { label: "oos17/answer", .. }));
+}

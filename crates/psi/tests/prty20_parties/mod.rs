@@ -1,0 +1,256 @@
+//! The parties of `prty20-malicious`, taken apart: each step can be replaced.
+
+#![allow(clippy::unwrap_used)] // Only tests are here.
+
+use std::{collections::HashSet, sync::atomic::AtomicBool, sync::atomic::Ordering::Relaxed};
+
+use bytemuck::Zeroable;
+use rand::rngs::StdRng;
+use vesica_net::Channel;
+use vesica_oprf::{
+    Digests,
+    prty20::{Machine, Malicious},
+};
+use vesica_ot::one_of_n::matrix::{Pieces, Receiver as _, Sender as _, checked};
+use vesica_params::{
+    LAMBDA,
+    okvs::{self, Shape},
+};
+use vesica_primitives::{
+    Block, Words,
+    code::{Code, Concatenated, LinearCode, Row as _},
+};
+use vesica_psi::{Error, Items, Sizes, prty20::MALICIOUS};
+use vesica_structures::{
+    okvs::{Codec, Okvs, rr22::Rr22},
+    tag_list,
+};
+use vesica_testkit::conformance::psi::Sets;
+
+/// The most items that a party accepts.
+pub const MOST: usize = 10_000;
+
+pub type Row = <Concatenated as LinearCode>::Row;
+type Element = Words<10>;
+
+/// What a party says first.
+pub fn hello(items: usize, channel: &mut Channel) -> Result<(), Error> {
+    let name = blake3::hash(MALICIOUS.key.as_bytes());
+    let mine = [&(items as u64).to_le_bytes()[..], &name.as_bytes()[..8]].concat();
+    Ok(channel.exchange("psi/size", &mine, &mut [0; 16])?)
+}
+
+pub fn shape(items: usize) -> Shape {
+    okvs::shape(items, 1 << 15, LAMBDA)
+}
+
+fn pieces(shape: Shape) -> Pieces {
+    Pieces { count: shape.clusters, rows: shape.cluster_columns() }
+}
+
+fn digests(items: Items<'_>) -> Digests<'_> {
+    Digests { heads: items.heads(), tails: items.tails() }
+}
+
+/// Items by their OKVS keys, with what both parties know.
+struct Known {
+    machine: Malicious,
+    okvs: Rr22,
+    keys: Vec<Block>,
+    tails: Vec<Block>,
+}
+
+impl Known {
+    fn new(shape: Shape, session: Block, seed: Block, items: Items<'_>) -> Self {
+        let machine = Malicious::new(session, seed);
+        let okvs = Rr22::new(shape, machine.okvs_seed());
+        let keys = machine.okvs_keys(digests(items));
+        Self { machine, okvs, keys, tails: items.tails().to_vec() }
+    }
+
+    fn words(&self) -> Vec<Block> {
+        self.machine.words(&self.keys, &self.tails)
+    }
+
+    /// What each item decodes to. Here sets are small, and there is one cluster.
+    fn decode<V: vesica_primitives::BinaryVector>(&self, columns: &[V]) -> Vec<V>
+    where
+        Rr22: Codec<V>,
+    {
+        let mut values = vec![V::default(); self.keys.len()];
+        self.okvs.decode_cluster(&self.keys, columns, &mut values);
+        values
+    }
+
+    fn hash(&self, rows: &[Element]) -> Vec<Block> {
+        let mut values = vec![Block::ZERO; rows.len()];
+        self.machine.hash(rows, &self.keys, &self.tails, &mut values);
+        values
+    }
+}
+
+/// A sender before it sends its list: the check is behind it.
+pub struct Sending {
+    known: Known,
+    q: Vec<Row>,
+    delta: Row,
+}
+
+impl Sending {
+    /// With this session, and random otherwise.
+    pub fn start(
+        sets: &Sets,
+        session: Block,
+        channel: &mut Channel,
+        rng: &mut StdRng,
+    ) -> Result<Self, Error> {
+        let sizes = sets.sizes();
+        hello(sizes.sender, channel)?;
+        channel.send_slice("prty20/session", &[session])?;
+        let shape = shape(sizes.receiver);
+        let extension = checked::Sender::setup(Concatenated::new(), pieces(shape), channel, rng)?;
+        let mut seed = [Block::ZERO];
+        channel.recv_slice("prty20/seed", &mut seed)?;
+        let (mut q, mut delta) = (Vec::new(), Row::zeroed());
+        extension.extend(channel, rng, |_, rows, of| {
+            q.extend_from_slice(rows);
+            delta = *of;
+        })?;
+        let known = Known::new(shape, session, seed[0], sets.sender.items());
+        Ok(Self { known, q, delta })
+    }
+
+    /// The values of the items, where the row and codeword of each are changed before they are added.
+    pub fn values(&self, change: impl Fn(usize, &mut Row, &mut Row, &mut Row)) -> Vec<Block> {
+        let decoded: Vec<Element> = self.known.decode(bytemuck::cast_slice(&self.q));
+        let mut codewords = vec![Row::zeroed(); decoded.len()];
+        Concatenated::new().encode(&self.known.words(), &mut codewords);
+        let rows = decoded.into_iter().zip(codewords).enumerate();
+        let rows = rows.map(|(i, (row, mut codeword))| {
+            let (mut row, mut delta): (Row, Row) = (bytemuck::cast(row), self.delta);
+            change(i, &mut row, &mut codeword, &mut delta);
+            bytemuck::cast(row.add_masked(&codeword, &delta))
+        });
+        self.known.hash(&rows.collect::<Vec<_>>())
+    }
+
+    pub fn right_values(&self) -> Vec<Block> {
+        self.values(|_, _, _, _| ())
+    }
+}
+
+/// Sends a list of whole values.
+pub fn finish(mut values: Vec<Block>, channel: &mut Channel) -> Result<(), Error> {
+    values.sort_unstable();
+    let words = tag_list::Layout::new(values.len(), 128).encode(values.iter().map(|v| v.0));
+    Ok(channel.send_slice("prty20/list", &words)?)
+}
+
+/// A code of which some places are wrong, once: in the columns of the first 512 rows of a run.
+pub struct Lying {
+    code: Concatenated,
+    /// Row and place of what is flipped.
+    flips: Vec<(usize, usize)>,
+    told: AtomicBool,
+}
+
+impl Lying {
+    pub fn new(flips: Vec<(usize, usize)>) -> Self {
+        Self { code: Concatenated::new(), flips, told: AtomicBool::new(false) }
+    }
+}
+
+impl LinearCode for Lying {
+    type Row = Row;
+    const DIMENSION: usize = <Concatenated as LinearCode>::DIMENSION;
+    const WIDTH: usize = Concatenated::WIDTH;
+    const DISTANCE: usize = Concatenated::DISTANCE;
+
+    fn spread<const T: usize>(&self, bits: &[[Block; T]], places: &mut [[Block; T]]) {
+        self.code.spread(bits, places);
+        if !self.told.swap(true, Relaxed) {
+            let flips = self.flips.iter();
+            flips.for_each(|(row, place)| places[*place][row / 128] ^= Block(1 << (row % 128)));
+        }
+    }
+}
+
+/// A receiver that has sent its seed.
+pub struct Receiving {
+    pub sizes: Sizes,
+    pub shape: Shape,
+    session: Block,
+    seed: Block,
+    extension: checked::Receiver<Lying>,
+}
+
+impl Receiving {
+    pub fn start(
+        sets: &Sets,
+        flips: Vec<(usize, usize)>,
+        channel: &mut Channel,
+        rng: &mut StdRng,
+    ) -> Result<Self, Error> {
+        let sizes = sets.sizes();
+        hello(sizes.receiver, channel)?;
+        let mut session = [Block::ZERO];
+        channel.recv_slice("prty20/session", &mut session)?;
+        let shape = shape(sizes.receiver);
+        let extension = checked::Receiver::setup(Lying::new(flips), pieces(shape), channel, rng)?;
+        let seed = Block::random(rng);
+        channel.send_slice("prty20/seed", &[seed])?;
+        Ok(Self { sizes, shape, session: session[0], seed, extension })
+    }
+
+    /// P for these items, which may be more than were announced; `None` where there are too many.
+    pub fn encode(&self, items: Items<'_>) -> Option<Vec<Block>> {
+        // The rows are those of the shape, whatever number of keys that is for.
+        let shape = Shape { capacity: items.len(), ..self.shape };
+        let known = Known::new(shape, self.session, self.seed, items);
+        let mut columns = vec![Block::ZERO; shape.columns()];
+        let (keys, words) = (&known.keys, known.words());
+        let solved = known.okvs.encode_cluster(keys, &words, &mut columns, &mut Default::default());
+        solved.ok().map(|()| columns)
+    }
+
+    /// h of the first of these items.
+    pub fn word(&self, items: Items<'_>) -> Block {
+        Known::new(self.shape, self.session, self.seed, items).words()[0]
+    }
+
+    /// Uses P, and returns how many of the `tried` items it finds on the list.
+    pub fn finish(
+        mut self,
+        p: &[Block],
+        tried: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut StdRng,
+    ) -> Result<usize, Error> {
+        let t: Vec<Row> = self.extension.extend(p, channel)?.to_vec();
+        self.extension.finish(channel, rng)?;
+        let layout = tag_list::Layout::new(self.sizes.sender, 128);
+        let mut words = vec![0u64; layout.encoded_words()];
+        channel.recv_slice("prty20/list", &mut words)?;
+        let list: HashSet<u128> = layout.decode(words).unwrap().map(Result::unwrap).collect();
+        let known = Known::new(self.shape, self.session, self.seed, tried);
+        let values = known.hash(&known.decode::<Element>(bytemuck::cast_slice(&t)));
+        Ok(values.iter().filter(|value| list.contains(&value.0)).count())
+    }
+
+    /// Uses P, and answers the challenge with something of its own.
+    pub fn answer(
+        mut self,
+        p: &[Block],
+        answer: impl FnOnce() -> Vec<Block>,
+        channel: &mut Channel,
+    ) -> Result<(), Error> {
+        self.extension.extend(p, channel)?;
+        // The masks: 40 rows, in a chunk of 128.
+        let masks = vec![Block::ZERO; Concatenated::WIDTH];
+        channel.send_slice("extension/columns", &masks)?;
+        channel.recv_slice("oos17/challenge", &mut [Block::ZERO])?;
+        channel.send_slice("oos17/answer", &answer())?;
+        channel.flush()?;
+        Ok(channel.recv_into("prty20/list", &mut [0])?)
+    }
+}

@@ -1,0 +1,123 @@
+//! Parties that cheat at one step and know what they do, against honest ones.
+//!
+//! [`tamper`](crate::tamper) changes bytes without knowing what they mean. Here a party is taken apart, so
+//! that a test can replace a step: choose its filter or its list, open something else, use more items than
+//! it announced. The parties are written from the protocols' descriptions and use none of the protocols'
+//! own code above the OPRFs, so that an honest one of them also tells whether that is what runs.
+//!
+//! `docs/adversaries.md` says for each protocol, message and cheat what catches it, and which test shows it.
+
+pub mod rr17;
+pub mod rs21;
+
+use rand::rngs::StdRng;
+use vesica_net::{Channel, Deviation, Error as ChannelError};
+use vesica_primitives::Block;
+use vesica_psi::{Error, Items, Protocol, Sizes, receive, send};
+
+use crate::{
+    conformance::psi::Sets,
+    two_party::{Link, PATIENCE, between},
+};
+
+/// How often a cheat is tried whose success is a matter of chance.
+pub const ATTEMPTS: usize = 1000;
+
+/// The most items that an honest party of these tests accepts.
+pub const MOST: usize = 10_000;
+
+/// What an honest receiver puts out against a sender that cheats.
+pub fn received(
+    protocol: &'static Protocol,
+    sets: &Sets,
+    cheat: impl FnOnce(&mut Channel, &mut StdRng) -> Result<(), Error> + Send,
+) -> Result<Vec<u32>, Error> {
+    let honest = |channel: &mut Channel, rng: &mut StdRng| {
+        receive(protocol, sets.receiver.items(), 0..=MOST, channel, rng)
+    };
+    between(Link::Memory.connect(), PATIENCE, cheat, honest).1
+}
+
+/// What becomes of an honest sender against a receiver that cheats, and what that one makes of it.
+pub fn sent<T: Send>(
+    protocol: &'static Protocol,
+    sets: &Sets,
+    cheat: impl FnOnce(&mut Channel, &mut StdRng) -> Result<T, Error> + Send,
+) -> (Result<(), Error>, Result<T, Error>) {
+    let honest = |channel: &mut Channel, rng: &mut StdRng| {
+        send(protocol, sets.sender.items(), 0..=MOST, channel, rng)
+    };
+    between(Link::Memory.connect(), PATIENCE, honest, cheat)
+}
+
+/// Two sets of the same items.
+pub fn equal_sets(n: usize) -> Sets {
+    Sets::random(Sizes { sender: n, receiver: n }, n, 1)
+}
+
+/// The name of the check by which the peer was refused, where that is what happened.
+pub fn failed_check(error: &ChannelError) -> Option<&'static str> {
+    match error {
+        ChannelError::Peer { deviation: Deviation::CheckFailed { check }, .. } => Some(check),
+        _ => None,
+    }
+}
+
+/// Whether this is the refusal of a peer by the check of this name.
+pub fn fails(error: &Error, check: &str) -> bool {
+    matches!(error, Error::Channel(error) if failed_check(error) == Some(check))
+}
+
+/// Whether this is the refusal of a message for its length.
+pub fn has_wrong_length(error: &Error, of: &str) -> bool {
+    matches!(
+        error,
+        Error::Channel(ChannelError::Peer { deviation: Deviation::WrongLength { label, .. }, .. })
+            if *label == of
+    )
+}
+
+/// Whether `count` of [`ATTEMPTS`] is what comes of this probability: within five standard deviations.
+pub fn is_share(count: usize, probability: f64) -> bool {
+    let expected = probability * ATTEMPTS as f64;
+    let deviation = (expected * (1.0 - probability)).sqrt();
+    (count as f64 - expected).abs() <= 5.0 * deviation + 1e-9
+}
+
+/// What a party says first.
+fn hello(protocol: &Protocol, items: usize, channel: &mut Channel) -> Result<(), Error> {
+    let name = blake3::hash(protocol.key.as_bytes());
+    let mine = [&(items as u64).to_le_bytes()[..], &name.as_bytes()[..8]].concat();
+    Ok(channel.exchange("psi/size", &mine, &mut [0; 16])?)
+}
+
+/// The toss of a seed, at the party that commits.
+fn toss_committing(channel: &mut Channel, rng: &mut StdRng) -> Result<Block, Error> {
+    let mine = Block::random(rng);
+    let theirs = toss_opening(mine, mine, channel)?;
+    Ok(mine ^ theirs)
+}
+
+/// The same, which opens what it likes; returns the other's share.
+fn toss_opening(committed: Block, opened: Block, channel: &mut Channel) -> Result<Block, Error> {
+    let commitment = blake3::derive_key("vesica psi seed share v1", &committed.to_bytes());
+    let mut theirs = [Block::ZERO];
+    channel.send("psi/seed-commitment", &commitment)?;
+    channel.recv_slice("psi/seed-share", &mut theirs)?;
+    channel.send_slice("psi/seed-opening", &[opened])?;
+    Ok(theirs[0])
+}
+
+/// The toss of a seed, at the other party.
+fn toss_committed(channel: &mut Channel, rng: &mut StdRng) -> Result<Block, Error> {
+    let (mine, mut theirs) = (Block::random(rng), [Block::ZERO]);
+    channel.recv_into("psi/seed-commitment", &mut [0; 32])?;
+    channel.send_slice("psi/seed-share", &[mine])?;
+    channel.recv_slice("psi/seed-opening", &mut theirs)?;
+    Ok(mine ^ theirs[0])
+}
+
+/// Items of 256 bits.
+fn whole(items: Items<'_>) -> Vec<[u8; 32]> {
+    items.heads().iter().zip(items.tails()).map(|(h, t)| bytemuck::cast([*h, *t])).collect()
+}

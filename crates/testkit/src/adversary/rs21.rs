@@ -1,0 +1,253 @@
+//! The parties of the protocols on the checked OPRF of RS21, taken apart: `rs21-malicious`,
+//! `rr22-malicious` and `rr22-malicious-low`, which differ in their OKVS.
+
+use std::collections::HashSet;
+
+use rand::rngs::StdRng;
+use vesica_net::Channel;
+use vesica_oprf::rs21::malicious::{self as oprf, Digests};
+use vesica_ot::{
+    extension::softspoken::{SmallField, malicious as extension},
+    vole::silent,
+};
+use vesica_params::{
+    LAMBDA,
+    lpn::{self, Lpn},
+    okvs::{self, Excess, Shape},
+};
+use vesica_primitives::{
+    Block,
+    aes::{Aes128, CorrelationRobust},
+    block::add_to,
+    hash::{IndexedRow, RowHash, truncate},
+};
+use vesica_psi::{Error, Items, Protocol, Sizes, rr22, rs21};
+use vesica_structures::{
+    okvs::{Codec, Free, Okvs, PlacedKeys, band::Band, paxos::Paxos, rr22::Rr22},
+    tag_list,
+};
+
+use super::hello;
+use crate::conformance::psi::Sets;
+
+const FIELD: SmallField = SmallField::new(8);
+
+/// One of the protocols, for more than 64 items of the receiver.
+pub trait Machine {
+    /// Its OKVS.
+    type Store: Codec<Block>;
+
+    /// The protocol.
+    const PROTOCOL: &'static Protocol;
+
+    /// The noise of its VOLE.
+    const LPN: Lpn;
+
+    /// The shape of its OKVS.
+    fn shape(items: usize) -> Shape;
+}
+
+/// `rs21-malicious`.
+pub struct WithPaxos;
+
+impl Machine for WithPaxos {
+    type Store = Paxos;
+
+    const PROTOCOL: &'static Protocol = &rs21::MALICIOUS;
+
+    const LPN: Lpn = lpn::FAST;
+
+    fn shape(items: usize) -> Shape {
+        okvs::paxos(items, LAMBDA).one_way()
+    }
+}
+
+/// `rr22-malicious`.
+pub struct Clustered;
+
+impl Machine for Clustered {
+    type Store = Rr22;
+
+    const PROTOCOL: &'static Protocol = &rr22::MALICIOUS;
+
+    const LPN: Lpn = lpn::FAST.with_piece(2 * lpn::FAST.piece);
+
+    fn shape(items: usize) -> Shape {
+        okvs::shape(items, 1 << 16, LAMBDA).one_way()
+    }
+}
+
+/// `rr22-malicious-low`.
+pub struct WithBands;
+
+impl Machine for WithBands {
+    type Store = Band;
+
+    const PROTOCOL: &'static Protocol = &rr22::MALICIOUS_LOW;
+
+    const LPN: Lpn = lpn::FAST.with_piece(usize::MAX);
+
+    fn shape(items: usize) -> Shape {
+        okvs::band(items, usize::MAX, Excess::Percent5, LAMBDA).one_way()
+    }
+}
+
+fn digests(items: Items<'_>) -> Digests<'_> {
+    Digests { heads: items.heads(), tails: items.tails() }
+}
+
+/// What a sender has before it sends its list: the values of its items.
+pub fn values<M: Machine>(
+    sets: &Sets,
+    channel: &mut Channel,
+    rng: &mut StdRng,
+) -> Result<Vec<Block>, Error> {
+    hello(M::PROTOCOL, sets.sender.len(), channel)?;
+    let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
+    let shape = M::shape(sets.receiver.len());
+    let oprf = oprf::Sender::<M::Store>::setup(shape, M::LPN, &mut cot, channel, rng)?;
+    Ok(oprf.evaluate(digests(sets.sender.items()), channel)?.values)
+}
+
+/// Sends a list of tags of so many bits.
+pub fn send_list(mut tags: Vec<Block>, bits: u32, channel: &mut Channel) -> Result<(), Error> {
+    tags.sort_unstable();
+    let tags = tags.into_iter().map(|tag| tag.0 >> (128 - bits));
+    let words = tag_list::Layout::new(tags.len(), bits).encode(tags);
+    Ok(channel.send_slice("rs21/list", &words)?)
+}
+
+/// A sender that opens its share of w to what makes the sum a `wish`.
+pub fn choose_w<M: Machine>(
+    sets: &Sets,
+    wish: Block,
+    channel: &mut Channel,
+    rng: &mut StdRng,
+) -> Result<(), Error> {
+    hello(M::PROTOCOL, sets.sender.len(), channel)?;
+    let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
+    let shape = M::shape(sets.receiver.len());
+    silent::malicious::send(shape.columns(), M::LPN, &mut cot, channel, rng)?;
+    let share = Block::random(rng);
+    let commitment = blake3::derive_key("vesica rs21 commitment v1", &share.to_bytes());
+    channel.send("rs21/commitment", &commitment)?;
+    let mut theirs = [Block::ZERO; 2];
+    channel.recv_slice("rs21/seed", &mut theirs)?;
+    for _ in 0..shape.clusters {
+        channel.recv_slice("rs21/columns", &mut vec![Block::ZERO; shape.cluster_columns()])?;
+    }
+    channel.send_slice("rs21/opening", &[wish ^ theirs[1]])?;
+    send_list(vec![wish; sets.sender.len()], 128, channel)
+}
+
+/// What a receiver sends once the VOLE is there, whatever its own items are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sent {
+    /// The seed of the OKVS and the share of w.
+    pub seed: [Block; 2],
+    /// a + P, of all clusters.
+    pub columns: Vec<Block>,
+}
+
+/// A receiver that has its share of the VOLE.
+pub struct Receiver<M: Machine> {
+    sizes: Sizes,
+    shape: Shape,
+    commitment: [u8; 32],
+    /// The seed of the OKVS and the share of w.
+    pub seed: [Block; 2],
+    share: silent::ReceiverShare<Block>,
+    machine: std::marker::PhantomData<M>,
+}
+
+impl<M: Machine> Receiver<M> {
+    /// Up to the VOLE and the sender's commitment.
+    pub fn start(sets: &Sets, channel: &mut Channel, rng: &mut StdRng) -> Result<Self, Error> {
+        let sizes = sets.sizes();
+        hello(M::PROTOCOL, sizes.receiver, channel)?;
+        let mut cot = extension::Receiver::setup(FIELD, channel, rng)?;
+        let shape = M::shape(sizes.receiver);
+        let share = silent::malicious::receive(shape.columns(), M::LPN, &mut cot, channel, rng)?;
+        let mut commitment = [0; 32];
+        channel.recv_into("rs21/commitment", &mut commitment)?;
+        let seed = [Block::random(rng), Block::random(rng)];
+        Ok(Self { sizes, shape, commitment, seed, share, machine: std::marker::PhantomData })
+    }
+
+    /// The OKVS, the hash by which points become its keys, and h.
+    fn public(&self) -> (M::Store, CorrelationRobust, RowHash) {
+        let mut hasher = blake3::Hasher::new_derive_key("vesica rs21 seed v1");
+        hasher.update(&self.commitment).update(&self.seed[0].to_bytes());
+        let root = Aes128::new(truncate(&hasher.finalize()));
+        let key = |purpose| root.encrypt_block(Block(purpose));
+        // The room for more keys than were announced is a cheater's.
+        let shape = Shape { capacity: self.shape.cluster_columns() + 1, ..self.shape };
+        (M::Store::new(shape, key(0)), CorrelationRobust::new(key(1)), RowHash::new(key(2)))
+    }
+
+    fn place(&self, items: Items<'_>) -> (PlacedKeys, Vec<Block>) {
+        let (okvs, key_hash, _) = self.public();
+        let mut keys = items.tails().to_vec();
+        key_hash.apply(&mut keys);
+        add_to(&mut keys, items.heads());
+        let placed = okvs.place(&keys);
+        let tails = placed.positions().iter().map(|i| items.tails()[*i as usize]).collect();
+        (placed, tails)
+    }
+
+    /// What an honest receiver of these items would send; nothing where its OKVS has no room for them.
+    pub fn encode(&self, items: Items<'_>, rng: &mut StdRng) -> Option<Sent> {
+        let (okvs, _, point_hash) = self.public();
+        let (placed, tails) = self.place(items);
+        let h = hashes(&point_hash, &vec![Block::ZERO; placed.len()], placed.all(), &tails);
+        let mut of_position = vec![Block::ZERO; h.len()];
+        placed.positions().iter().zip(h).for_each(|(i, h)| of_position[*i as usize] = h);
+        let value = |position: u32, _| of_position[position as usize];
+        let p = okvs.encode(&placed, value, Free::Random, rng).ok()?;
+        let masked = p.into_iter().zip(self.share.parts()).map(|(p, (a, _))| p ^ a);
+        Some(Sent { seed: self.seed, columns: masked.collect() })
+    }
+
+    /// Sends that, takes what the sender answers, and returns at how many of `items` it has values on the
+    /// sender's list.
+    pub fn finish(
+        &self,
+        sent: &Sent,
+        items: Items<'_>,
+        channel: &mut Channel,
+    ) -> Result<usize, Error> {
+        channel.send_slice("rs21/seed", &sent.seed)?;
+        for columns in sent.columns.chunks(self.shape.cluster_columns()) {
+            channel.send_slice("rs21/columns", columns)?;
+        }
+        let mut opening = [Block::ZERO];
+        channel.recv_slice("rs21/opening", &mut opening)?;
+        let layout = tag_list::Layout::new(self.sizes.sender, 128);
+        let mut words = vec![0; layout.encoded_words()];
+        channel.recv_slice("rs21/list", &mut words)?;
+        let list: HashSet<u128> = layout.decode(words).unwrap().map(Result::unwrap).collect();
+        let (okvs, ..) = self.public();
+        let (placed, tails) = self.place(items);
+        let c: Vec<Block> = self.share.parts().map(|(_, c)| c).collect();
+        let decoded = okvs.decode(&placed, &c);
+        let hash = RowHash::new(sent.seed[1] ^ opening[0]);
+        let values = hashes(&hash, &decoded, placed.all(), &tails);
+        Ok(values.into_iter().filter(|value| list.contains(&value.0)).count())
+    }
+
+    /// Columns of the OKVS.
+    pub fn columns(&self) -> usize {
+        self.shape.columns()
+    }
+}
+
+/// The hash of each value with the point, as OKVS key and tail, that it is for.
+fn hashes(hash: &RowHash, values: &[Block], keys: &[Block], tails: &[Block]) -> Vec<Block> {
+    let rows = values.iter().zip(keys).zip(tails);
+    let rows: Vec<IndexedRow> = rows
+        .map(|((value, key), tail)| IndexedRow::new(0, &[*value, *key, *tail, Block::ZERO]))
+        .collect();
+    let mut hashes = vec![Block::ZERO; rows.len()];
+    hash.hash(&rows, &mut hashes);
+    hashes
+}

@@ -205,3 +205,61 @@ impl Part {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use vesica_net::transport::memory;
+
+    use super::*;
+    use crate::random;
+
+    /// Writes down the indices that it is to use.
+    #[derive(Default)]
+    struct Indexed(Mutex<Vec<Range<u128>>>);
+
+    impl Side for Indexed {
+        fn before(&self, _: &mut [Table], _: &mut Channel) -> Result<()> {
+            Ok(())
+        }
+
+        fn after(&self, _: &[Table], _: &mut Channel) -> Result<()> {
+            Ok(())
+        }
+
+        fn not(&self, _: &mut [Block]) {}
+
+        fn and(
+            &self,
+            first: Indices,
+            [a, b]: [&[Block]; 2],
+            out: &mut [Block],
+            tables: &mut [Table],
+            hashed: &mut [[Block; 2]],
+        ) {
+            assert!([a.len(), b.len(), out.len(), tables.len()] == [hashed.len(); 4]);
+            let used = first.map(|first| first..first + a.len() as u128);
+            self.0.lock().unwrap().extend(used);
+        }
+    }
+
+    /// Two uses of one index would give Δ away.
+    #[test]
+    fn each_index_is_used_once() {
+        for (gates, lanes) in [(50, 1), (50, 255), (50, 257), (300, 4096), (300, 9000), (50, 0)] {
+            let circuit = random::circuit(gates as u64, 8, gates, 20);
+            let (side, (channel, _)) = (Indexed::default(), memory::pair());
+            let inputs = Labels::zeros(8, lanes);
+            run(&side, &circuit, &inputs, 77, &mut Channel::new(channel)).unwrap();
+            let mut used = side.0.into_inner().unwrap();
+            used.sort_unstable_by_key(|range| range.start);
+            let mut next = 77;
+            for range in used {
+                assert_eq!(range.start, next);
+                next = range.end;
+            }
+            assert_eq!(next, 77 + 2 * circuit.ands() as u128 * lanes as u128);
+        }
+    }
+}

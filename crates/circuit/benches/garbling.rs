@@ -24,6 +24,7 @@ use vesica_circuit::{
     programs::waksman,
 };
 use vesica_net::Channel;
+use vesica_primitives::{Block, aes::Rekeyed};
 use vesica_testkit::ideal;
 
 const WIDTH: usize = 64;
@@ -101,6 +102,18 @@ fn parties(criterion: &mut Criterion) {
     group.finish();
 }
 
+fn hash(criterion: &mut Criterion) {
+    const ROWS: usize = 256;
+    let mut group = criterion.benchmark_group("hash with a key for each index");
+    group.throughput(Throughput::Elements(ROWS as u64));
+    let hash = Rekeyed::new(Block(7));
+    let mut pairs = [[Block(1), Block(2)]; ROWS];
+    group.bench_function("two blocks", |bencher| bencher.iter(|| hash.apply(5, &mut pairs)));
+    let mut blocks = [[Block(1)]; ROWS];
+    group.bench_function("one block", |bencher| bencher.iter(|| hash.apply(5, &mut blocks)));
+    group.finish();
+}
+
 fn lanes(criterion: &mut Criterion) {
     const MANY: usize = 1 << 20;
     let mut group = criterion.benchmark_group("2^20 instances of 64 wires");
@@ -138,5 +151,5 @@ fn settings(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, parties, lanes, settings);
+criterion_group!(benches, hash, parties, lanes, settings);
 criterion_main!(benches);

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
-use crate::{Circuit, Engine, Gate, Lanes, Role, Values};
+use crate::{Circuit, Engine, Gate, Lanes, Role};
 
 /// Words of a row that one thread computes in one go: all slots of a small circuit stay in the cache.
 const WORDS: usize = 64;
@@ -92,7 +92,7 @@ mod tests {
     use rand::{SeedableRng, rngs::StdRng};
 
     use super::*;
-    use crate::random;
+    use crate::{Values, random};
 
     /// Gate by gate and instance by instance.
     fn by_hand(circuit: &Circuit, inputs: &Lanes, lane: usize) -> Vec<bool> {

@@ -1,6 +1,8 @@
 //! Sort, compare and shuffle in garbled circuits: right results over real OT, lengths that say nothing, and a peer
 //! that deviates at each message.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::collections::BTreeSet;
 
 use rand::{CryptoRng, RngExt, SeedableRng, rngs::StdRng};

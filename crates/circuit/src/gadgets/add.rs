@@ -169,8 +169,8 @@ mod tests {
 
     #[test]
     fn sums_and_differences_are_right() {
-        type Oracle = fn(u64, u64, usize) -> u64;
-        let cases: [(fn(usize) -> Circuit, Oracle); 4] = [
+        type Case = (fn(usize) -> Circuit, fn(u64, u64, usize) -> u64);
+        let cases: [Case; 4] = [
             (|width| adder(width, false), |a, b, width| a.wrapping_add(b) & mask(width)),
             (subtractor, |a, b, width| a.wrapping_sub(b) & mask(width)),
             (borrow, |a, b, _| u64::from(a < b)),

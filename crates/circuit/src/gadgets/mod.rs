@@ -30,6 +30,6 @@ pub fn wires(first: usize, count: usize) -> Vec<Wire> {
 }
 
 /// ⌈log2 n⌉, and 0 for 0.
-pub(crate) fn log2(n: usize) -> usize {
+pub fn log2(n: usize) -> usize {
     n.max(1).next_power_of_two().trailing_zeros() as usize
 }

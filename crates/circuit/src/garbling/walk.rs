@@ -53,23 +53,22 @@ pub fn run(
     assert_eq!(inputs.wires(), circuit.inputs(), "as many inputs as the circuit has");
     let lanes = inputs.lanes();
     let mut outputs = Labels::zeros(circuit.outputs().len(), lanes);
+    // Memory that is fresh from the operating system costs as much as the gates in it, so it is used again.
+    let mut parts = Vec::new();
+    let mut tables = Vec::new();
     for start in (0..lanes).step_by(GROUP) {
         let group = start..lanes.min(start + GROUP);
-        let mut parts: Vec<Part> = group
-            .clone()
-            .step_by(PART)
-            .map(|start| Part::new(circuit, inputs, start..group.end.min(start + PART)))
-            .collect();
+        load(&mut parts, circuit, inputs, &group);
         let mut ands = 0;
         for piece in pieces(circuit, group.len()) {
-            let mut tables = bytemuck::zeroed_vec::<Table>(piece.ands * group.len());
+            tables.resize(piece.ands * group.len(), [Block::ZERO; 2]);
             side.before(&mut tables, channel)?;
             // A part without a table still has its gates that cost nothing.
             let mut left = &mut tables[..];
             let mut of_parts = Vec::with_capacity(parts.len());
             for part in &parts {
-                of_parts
-                    .push(left.split_off_mut(..piece.ands * part.lanes()).expect("a table each"));
+                let count = piece.ands * part.lanes.len();
+                of_parts.push(left.split_off_mut(..count).expect("a table for each AND gate"));
             }
             let first = first + 2 * ands as u128 * lanes as u128;
             parts.par_iter_mut().zip(of_parts).for_each(|(part, tables)| {
@@ -84,6 +83,20 @@ pub fn run(
         }
     }
     Ok(outputs)
+}
+
+/// Fills the parts with the inputs of a group.
+fn load(parts: &mut Vec<Part>, circuit: &Circuit, inputs: &Labels, group: &Range<usize>) {
+    parts.truncate(group.len().div_ceil(PART));
+    for (i, start) in group.clone().step_by(PART).enumerate() {
+        let lanes = start..group.end.min(start + PART);
+        match parts.get_mut(i) {
+            Some(part) if part.lanes.len() == lanes.len() => part.lanes = lanes,
+            Some(part) => *part = Part::new(circuit, lanes),
+            None => parts.push(Part::new(circuit, lanes)),
+        }
+        parts[i].load(circuit, inputs);
+    }
 }
 
 /// Gates that are computed between two messages.
@@ -124,17 +137,19 @@ impl Drop for Part {
 }
 
 impl Part {
-    fn new(circuit: &Circuit, inputs: &Labels, lanes: Range<usize>) -> Self {
-        let mut held = Labels::zeros(circuit.slots().count(), lanes.len());
-        for wire in 0..circuit.inputs() {
-            held.row_mut(wire).copy_from_slice(&inputs.row(wire)[lanes.clone()]);
+    fn new(circuit: &Circuit, lanes: Range<usize>) -> Self {
+        Self {
+            held: Labels::zeros(circuit.slots().count(), lanes.len()),
+            fresh: Labels::zeros(1, lanes.len()),
+            hashed: vec![[Block::ZERO; 2]; lanes.len()],
+            lanes,
         }
-        let hashed = vec![[Block::ZERO; 2]; lanes.len()];
-        Self { fresh: Labels::zeros(1, lanes.len()), lanes, held, hashed }
     }
 
-    fn lanes(&self) -> usize {
-        self.lanes.len()
+    fn load(&mut self, circuit: &Circuit, inputs: &Labels) {
+        for wire in 0..circuit.inputs() {
+            self.held.row_mut(wire).copy_from_slice(&inputs.row(wire)[self.lanes.clone()]);
+        }
     }
 
     /// Computes the gates of a piece, of which the first AND gate has the hash's indices from `first` on, over all
@@ -187,6 +202,64 @@ impl Part {
         for (i, &wire) in circuit.outputs().iter().enumerate() {
             let from = self.held.row(circuit.slots().of(wire));
             outputs.row_mut(i)[self.lanes.clone()].copy_from_slice(from);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use vesica_net::transport::memory;
+
+    use super::*;
+    use crate::random;
+
+    /// Writes down the indices that it is to use.
+    #[derive(Default)]
+    struct Indexed(Mutex<Vec<Range<u128>>>);
+
+    impl Side for Indexed {
+        fn before(&self, _: &mut [Table], _: &mut Channel) -> Result<()> {
+            Ok(())
+        }
+
+        fn after(&self, _: &[Table], _: &mut Channel) -> Result<()> {
+            Ok(())
+        }
+
+        fn not(&self, _: &mut [Block]) {}
+
+        fn and(
+            &self,
+            first: Indices,
+            [a, b]: [&[Block]; 2],
+            out: &mut [Block],
+            tables: &mut [Table],
+            hashed: &mut [[Block; 2]],
+        ) {
+            assert!([a.len(), b.len(), out.len(), tables.len()] == [hashed.len(); 4]);
+            let used = first.map(|first| first..first + a.len() as u128);
+            self.0.lock().unwrap().extend(used);
+        }
+    }
+
+    /// Two uses of one index would give Δ away.
+    #[test]
+    fn each_index_is_used_once() {
+        for (gates, lanes) in [(50, 1), (50, 255), (50, 257), (300, 4096), (300, 9000), (50, 0)] {
+            let circuit = random::circuit(gates as u64, 8, gates, 20);
+            let (side, (channel, _)) = (Indexed::default(), memory::pair());
+            let inputs = Labels::zeros(8, lanes);
+            run(&side, &circuit, &inputs, 77, &mut Channel::new(channel)).unwrap();
+            let mut used = side.0.into_inner().unwrap();
+            used.sort_unstable_by_key(|range| range.start);
+            let mut next = 77;
+            for range in used {
+                assert_eq!(range.start, next);
+                next = range.end;
+            }
+            assert_eq!(next, 77 + 2 * circuit.ands() as u128 * lanes as u128);
         }
     }
 }

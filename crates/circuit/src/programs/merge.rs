@@ -35,7 +35,8 @@ pub fn merge<E: Engine>(
 /// The network for `n` numbers, ⌈log n⌉ layers of comparators.
 fn layers(n: usize) -> Vec<Vec<Pair>> {
     let mut layers = Vec::new();
-    let mut sequences = vec![0..n as u32];
+    let whole = 0..n as u32;
+    let mut sequences = vec![whole];
     while sequences.iter().any(|sequence| sequence.len() > 1) {
         let (mut layer, mut halves) = (Vec::new(), Vec::new());
         for sequence in sequences.into_iter().filter(|sequence| sequence.len() > 1) {

@@ -5,7 +5,8 @@ use std::arch::x86_64::{
     __m128i, __m256i, _mm_aesenc_si128, _mm_aesenclast_si128, _mm_and_si128, _mm_set_epi64x,
     _mm_set1_epi32, _mm_setzero_si128, _mm_shuffle_epi8, _mm_shuffle_epi32, _mm_slli_si128,
     _mm_xor_si128, _mm256_aesenc_epi128, _mm256_aesenclast_epi128, _mm256_and_si256,
-    _mm256_broadcastsi128_si256, _mm256_set1_epi32, _mm256_setzero_si256, _mm256_shuffle_epi8,
+    _mm256_broadcastsi128_si256, _mm256_castsi256_si128, _mm256_extracti128_si256,
+    _mm256_set_m128i, _mm256_set1_epi32, _mm256_setzero_si256, _mm256_shuffle_epi8,
     _mm256_shuffle_epi32, _mm256_slli_si256, _mm256_xor_si256,
 };
 
@@ -22,11 +23,13 @@ const WIDE_BATCH: usize = 2 * BATCH;
 
 /// Puts the last word of a key, rotated by a byte, into all four.
 #[target_feature(enable = "sse2")]
+#[inline]
 fn rotated_last_word() -> __m128i {
     _mm_set1_epi32(0x0c0f_0e0d)
 }
 
 #[target_feature(enable = "sse2")]
+#[inline]
 fn upper_half() -> __m128i {
     _mm_set_epi64x(-1, 0)
 }
@@ -56,43 +59,46 @@ fn hash_batch<const N: usize, const ROWS: usize>(
     rows: &mut [[Block; N]; ROWS],
 ) {
     let mut keys = [_mm_setzero_si128(); ROWS];
-    for (key, index) in keys.iter_mut().zip(first..) {
-        *key = load(session ^ Block(index));
-    }
     let mut inputs = [[_mm_setzero_si128(); N]; ROWS];
-    for (inputs, row) in inputs.iter_mut().zip(&*rows) {
-        for (input, x) in inputs.iter_mut().zip(row) {
-            let x = load(*x);
+    let mut states = inputs;
+    for i in 0..ROWS {
+        keys[i] = load(session ^ Block(first + i as u128));
+        for j in 0..N {
+            let x = load(rows[i][j]);
             let swapped = _mm_shuffle_epi32::<0x4e>(x);
-            *input = _mm_xor_si128(swapped, _mm_and_si128(x, upper_half()));
+            inputs[i][j] = _mm_xor_si128(swapped, _mm_and_si128(x, upper_half()));
+            states[i][j] = _mm_xor_si128(inputs[i][j], keys[i]);
         }
     }
-    let mut states = inputs;
-    for (states, key) in states.iter_mut().zip(&keys) {
-        states.iter_mut().for_each(|state| *state = _mm_xor_si128(*state, *key));
-    }
-    for (round, constant) in CONSTANTS.into_iter().enumerate() {
-        let constant = _mm_set1_epi32(constant);
-        for (states, key) in states.iter_mut().zip(&mut keys) {
-            // All columns are equal, so that shifting the rows changes nothing.
-            let word = _mm_shuffle_epi8(*key, rotated_last_word());
-            let word = _mm_aesenclast_si128(word, constant);
-            *key = _mm_xor_si128(*key, _mm_slli_si128::<4>(*key));
-            *key = _mm_xor_si128(*key, _mm_slli_si128::<8>(*key));
-            *key = _mm_xor_si128(*key, word);
-            for state in states {
-                *state = match round {
-                    9 => _mm_aesenclast_si128(*state, *key),
-                    _ => _mm_aesenc_si128(*state, *key),
-                };
+    let (last, constants) = CONSTANTS.split_last().expect("ten rounds");
+    for constant in constants {
+        for i in 0..ROWS {
+            keys[i] = next_key(keys[i], *constant);
+            for state in &mut states[i] {
+                *state = _mm_aesenc_si128(*state, keys[i]);
             }
         }
     }
-    for (row, (states, inputs)) in rows.iter_mut().zip(states.iter().zip(&inputs)) {
-        for (out, (state, input)) in row.iter_mut().zip(states.iter().zip(inputs)) {
-            *out = bytemuck::cast(_mm_xor_si128(*state, *input));
+    for i in 0..ROWS {
+        keys[i] = next_key(keys[i], *last);
+        for j in 0..N {
+            let image = _mm_aesenclast_si128(states[i][j], keys[i]);
+            rows[i][j] = bytemuck::cast(_mm_xor_si128(image, inputs[i][j]));
         }
     }
+}
+
+/// The key of the next round (FIPS 197 §5.2): word i becomes the sum of words 0 to i and of the last one,
+/// rotated and substituted.
+#[target_feature(enable = "aes,sse2,ssse3")]
+#[inline]
+fn next_key(key: __m128i, constant: i32) -> __m128i {
+    // All columns are equal, so that shifting the rows changes nothing.
+    let word = _mm_shuffle_epi8(key, rotated_last_word());
+    let word = _mm_aesenclast_si128(word, _mm_set1_epi32(constant));
+    let key = _mm_xor_si128(key, _mm_slli_si128::<4>(key));
+    let key = _mm_xor_si128(key, _mm_slli_si128::<8>(key));
+    _mm_xor_si128(key, word)
 }
 
 /// As [`hash`], two blocks an instruction.
@@ -117,49 +123,60 @@ fn hash_wide_batch<const N: usize>(
     first: u128,
     rows: &mut [[Block; N]; WIDE_BATCH],
 ) {
-    let rotated = _mm256_broadcastsi128_si256(rotated_last_word());
     let upper = _mm256_broadcastsi128_si256(upper_half());
     let mut keys = [_mm256_setzero_si256(); BATCH];
     let mut inputs = [[_mm256_setzero_si256(); N]; BATCH];
-    let (pairs, _) = rows.as_chunks::<2>();
-    for (i, ((key, inputs), pair)) in keys.iter_mut().zip(&mut inputs).zip(pairs).enumerate() {
+    let mut states = inputs;
+    for i in 0..BATCH {
         let index = first + 2 * i as u128;
-        *key = bytemuck::cast([session ^ Block(index), session ^ Block(index + 1)]);
-        for (j, input) in inputs.iter_mut().enumerate() {
-            let x: __m256i = bytemuck::cast([pair[0][j], pair[1][j]]);
+        keys[i] = load_two(session ^ Block(index), session ^ Block(index + 1));
+        for j in 0..N {
+            let x = load_two(rows[2 * i][j], rows[2 * i + 1][j]);
             let swapped = _mm256_shuffle_epi32::<0x4e>(x);
-            *input = _mm256_xor_si256(swapped, _mm256_and_si256(x, upper));
+            inputs[i][j] = _mm256_xor_si256(swapped, _mm256_and_si256(x, upper));
+            states[i][j] = _mm256_xor_si256(inputs[i][j], keys[i]);
         }
     }
-    let mut states = inputs;
-    for (states, key) in states.iter_mut().zip(&keys) {
-        states.iter_mut().for_each(|state| *state = _mm256_xor_si256(*state, *key));
-    }
-    for (round, constant) in CONSTANTS.into_iter().enumerate() {
-        let constant = _mm256_set1_epi32(constant);
-        for (states, key) in states.iter_mut().zip(&mut keys) {
-            let word = _mm256_aesenclast_epi128(_mm256_shuffle_epi8(*key, rotated), constant);
-            *key = _mm256_xor_si256(*key, _mm256_slli_si256::<4>(*key));
-            *key = _mm256_xor_si256(*key, _mm256_slli_si256::<8>(*key));
-            *key = _mm256_xor_si256(*key, word);
-            for state in states {
-                *state = match round {
-                    9 => _mm256_aesenclast_epi128(*state, *key),
-                    _ => _mm256_aesenc_epi128(*state, *key),
-                };
+    let (last, constants) = CONSTANTS.split_last().expect("ten rounds");
+    for constant in constants {
+        for i in 0..BATCH {
+            keys[i] = next_wide_key(keys[i], *constant);
+            for state in &mut states[i] {
+                *state = _mm256_aesenc_epi128(*state, keys[i]);
             }
         }
     }
-    let (pairs, _) = rows.as_chunks_mut::<2>();
-    for (pair, (states, inputs)) in pairs.iter_mut().zip(states.iter().zip(&inputs)) {
+    for i in 0..BATCH {
+        keys[i] = next_wide_key(keys[i], *last);
         for j in 0..N {
-            let out: [Block; 2] = bytemuck::cast(_mm256_xor_si256(states[j], inputs[j]));
-            [pair[0][j], pair[1][j]] = out;
+            let image = _mm256_aesenclast_epi128(states[i][j], keys[i]);
+            let image = _mm256_xor_si256(image, inputs[i][j]);
+            rows[2 * i][j] = bytemuck::cast(_mm256_castsi256_si128(image));
+            rows[2 * i + 1][j] = bytemuck::cast(_mm256_extracti128_si256::<1>(image));
         }
     }
 }
 
+/// As [`next_key`], of two keys.
+#[target_feature(enable = "vaes,avx2,sse2")]
+#[inline]
+fn next_wide_key(keys: __m256i, constant: i32) -> __m256i {
+    let rotated = _mm256_broadcastsi128_si256(rotated_last_word());
+    let words = _mm256_shuffle_epi8(keys, rotated);
+    let words = _mm256_aesenclast_epi128(words, _mm256_set1_epi32(constant));
+    let keys = _mm256_xor_si256(keys, _mm256_slli_si256::<4>(keys));
+    let keys = _mm256_xor_si256(keys, _mm256_slli_si256::<8>(keys));
+    _mm256_xor_si256(keys, words)
+}
+
+#[target_feature(enable = "avx2")]
+#[inline]
+fn load_two(low: Block, high: Block) -> __m256i {
+    _mm256_set_m128i(load(high), load(low))
+}
+
 #[target_feature(enable = "sse2")]
+#[inline]
 fn load(block: Block) -> __m128i {
     _mm_set_epi64x(block.high() as i64, block.low() as i64)
 }

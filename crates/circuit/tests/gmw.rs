@@ -65,7 +65,7 @@ fn sets(sizes: [usize; 2]) -> [BTreeSet<u128>; 2] {
 }
 
 fn items(set: &BTreeSet<u128>) -> Items {
-    Items::new(set.iter().copied().map(Block).collect(), WIDTH).unwrap()
+    Items::new(set.iter().copied().map(Block).collect(), WIDTH).expect("items that can be put in")
 }
 
 #[test]

@@ -25,7 +25,7 @@ pub(crate) fn dealt(demand: &Demand) -> [Triples; 2] {
     for (bits, count) in demand.counts() {
         let mut random = |wires| Lanes::random(wires, count, &mut rng);
         let [mut a, mut b, mut c] = [1, bits, bits].map(&mut random);
-        let shares = [&a, &b, &c].map(|lanes| tapes(lanes));
+        let shares = [&a, &b, &c].map(tapes);
         both[0].stock.insert(bits, of_tapes(shares));
         let [other_a, other_b] = [1, bits].map(&mut random);
         for bit in 0..bits {
@@ -36,7 +36,7 @@ pub(crate) fn dealt(demand: &Demand) -> [Triples; 2] {
             }
         }
         (a, b) = (other_a, other_b);
-        both[1].stock.insert(bits, of_tapes([&a, &b, &c].map(|lanes| tapes(lanes))));
+        both[1].stock.insert(bits, of_tapes([&a, &b, &c].map(tapes)));
     }
     both
 }

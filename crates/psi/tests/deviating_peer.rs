@@ -76,7 +76,7 @@ macro_rules! deviating {
     };
 }
 
-deviating!(blind_rsa, &crate::key::BLIND_RSA, FEW, FEW_SHARED);
+deviating!(blind_rsa, &key::BLIND_RSA, FEW, FEW_SHARED);
 deviating!(cm20, &vesica_psi::cm20::SEMI_HONEST);
 deviating!(cm20_malicious_sender, &vesica_psi::cm20::MALICIOUS_SENDER);
 deviating!(dcw13, &vesica_psi::dcw13::PROTOCOL);

@@ -6,6 +6,8 @@
 //! intersection is what the receiver would have got if the sender had brought other items; so it is asserted
 //! for each step that has it how large the part must be at least.
 
+#![allow(clippy::unwrap_used)]
+
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,

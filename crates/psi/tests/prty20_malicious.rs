@@ -2,6 +2,8 @@
 //! the protocol's description, so that an honest one of them also tells whether that is what runs. The
 //! check itself meets its cheats in `vesica-ot`, a thousand of each kind.
 
+#![allow(clippy::unwrap_used)]
+
 mod prty20_parties;
 
 use prty20_parties::*;

@@ -1,6 +1,8 @@
 //! The protocols on the checked OPRF of RS21 against parties that cheat at one step and know what they do. What
 //! happens below the OPRF, such as selective failure in the VOLE, is tested in `ot` and `oprf`.
 
+#![allow(clippy::unwrap_used)]
+
 use rand::{Rng, rngs::StdRng};
 use vesica_net::Channel;
 use vesica_oprf::rs21::malicious::CHECK;
@@ -152,6 +154,9 @@ fn a_receiver_has_no_more_inputs_than_columns<M: Machine>() {
     assert!(announced < used && used <= columns && columns <= bound, "{used}, {columns}, {bound}");
 }
 
+/// What a sender makes of what it has to send.
+type Cheat<'a> = dyn Fn(Sent, &mut StdRng) -> Sent + Sync + 'a;
+
 /// Columns of an earlier run, with its seed or without, and those that are made up.
 fn columns_that_do_not_belong_to_the_run_show_nothing<M: Machine>() {
     let sets = equal_sets(ATTEMPTS);
@@ -166,7 +171,7 @@ fn columns_that_do_not_belong_to_the_run_show_nothing<M: Machine>() {
     honest.unwrap();
     assert_eq!(learned.unwrap(), ATTEMPTS);
     let earlier = earlier.unwrap();
-    let tries: [&(dyn Fn(Sent, &mut StdRng) -> Sent + Sync); 4] = [
+    let tries: [&Cheat<'_>; 4] = [
         &|_, _| earlier.clone(),
         &|new, _| Sent { columns: earlier.columns.clone(), ..new },
         &|new, _| Sent { seed: earlier.seed, ..new },

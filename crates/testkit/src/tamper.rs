@@ -293,7 +293,7 @@ fn is_blocked(error: &io::Error) -> bool {
 }
 
 /// The shortest stall timeout of a party whose peer deviates: it has to wait for it often.
-const STALL: Duration = Duration::from_secs(4);
+pub const STALL: Duration = Duration::from_secs(4);
 
 /// Runs that go on at once: most of them wait.
 const AT_ONCE: usize = 10;

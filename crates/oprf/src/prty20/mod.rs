@@ -291,7 +291,7 @@ mod tests {
     use rand::{SeedableRng, rngs::StdRng};
     use vesica_net::transport::memory;
     use vesica_params::{KAPPA, LAMBDA, okvs::paxos};
-    use vesica_structures::okvs::{Okvs, paxos::Paxos, rr22::Rr22};
+    use vesica_structures::okvs::{paxos::Paxos, rr22::Rr22};
 
     use super::*;
 

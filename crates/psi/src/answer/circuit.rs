@@ -18,6 +18,8 @@
 //! values that could add up to 2^63; a sum of products is right where it fits a signed integer of 64 bits, and
 //! modulo 2^64 otherwise.
 
+use std::ops::Range;
+
 use rand::CryptoRng;
 use vesica_circuit::{
     Builder, Circuit, Engine as _, Lanes, Role, arithmetic,
@@ -69,6 +71,9 @@ pub static RS21: Method = Method {
 
 const SHARE: &str = "answer/share";
 
+/// Products of a bit and a number that one call makes where it may make fewer.
+const MULTIPLIED_AT_ONCE: usize = 1 << 18;
+
 /// Bits of a sum, and of its shares.
 const SUM_BITS: usize = 64;
 
@@ -106,16 +111,26 @@ impl Program {
         !matches!(self.inquiry.question, Question::Count | Question::AtLeast(_))
     }
 
-    /// Products in which the sender, and in which the receiver knows the number.
+    /// Products of a shared bit in which the sender, and in which the receiver knows the number.
     fn products(&self) -> [usize; 2] {
         let counts = usize::from(self.counts());
         let [sender, receiver] = match self.inquiry.question {
             Question::Count | Question::AtLeast(_) => [0, 0],
-            Question::SumOfSender => [1, 1],
             Question::SumOfReceiver => [0, 1],
-            Question::Products => [SUM_BITS + 1, 1],
+            Question::SumOfSender | Question::Products => [1, 1],
         };
         [(sender + counts) * self.plan.bins(), receiver * self.plan.bins()]
+    }
+
+    /// Of a sum of products, bits of R's values that are multiplied with the masks in one call: enough to make
+    /// it worth while, and so few that they can be held.
+    fn bits_at_once(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        let bits = match self.inquiry.question {
+            Question::Products => SUM_BITS,
+            _ => 0,
+        };
+        let step = (MULTIPLIED_AT_ONCE / self.plan.bins()).clamp(1, SUM_BITS);
+        (0..bits).step_by(step).map(move |start| start..(start + step).min(bits))
     }
 
     /// Step 5 for an answer that is not simply the sum of the shares: the shares of the count of both parties, and
@@ -195,11 +210,15 @@ fn cost(inquiry: Inquiry) -> Cost {
     let triples = Silent::TRIPLES.bytes(&program.demand());
     let mut bytes =
         program.plan.bytes::<Silent>() + Bytes { to_sender: triples, to_receiver: triples };
+    let nothing = Bytes { to_sender: 0, to_receiver: 0 };
     let [sender, receiver] = program.products().map(|products| match products {
-        0 => Bytes { to_sender: 0, to_receiver: 0 },
+        0 => nothing,
         products => softspoken::setup_bytes(FIELD) + arithmetic::bytes(products, ot_bytes),
     });
-    bytes = bytes + sender;
+    let multiplied = program.bits_at_once().fold(nothing, |bytes, bits| {
+        bytes + arithmetic::bytes(bits.len() * program.plan.bins(), ot_bytes)
+    });
+    bytes = bytes + sender + multiplied;
     bytes = bytes + Bytes { to_sender: receiver.to_receiver, to_receiver: receiver.to_sender };
     let last =
         program.circuit().map_or(Bytes { to_sender: 0, to_receiver: size_of::<u64>() }, |c| {
@@ -269,6 +288,13 @@ impl Ots {
 
 fn sum(shares: &[u64]) -> u64 {
     shares.iter().fold(0, |sum, share| sum.wrapping_add(*share))
+}
+
+/// The same bits several times.
+fn repeat(bits: &Bits, times: usize) -> Bits {
+    let mut repeated = Bits::zeros(times * bits.len());
+    (0..repeated.len()).for_each(|i| repeated.set(i, bits.get(i % bits.len())));
+    repeated
 }
 
 /// The one row of these lanes.
@@ -347,30 +373,39 @@ impl<M: Machine> Helper for Helping<M> {
         // 4.
         channel.phase("sums");
         let bits = row(&matches);
-        let ones = vec![1; bits.len()];
-        let counted = program.counts().then(|| ots.known(&bits, &ones, channel)).transpose()?;
-        let shares = match program.inquiry.question {
-            Question::Count | Question::AtLeast(_) => None,
-            Question::SumOfSender => {
-                let known = ots.known(&bits, &masks, channel)?;
-                Some(sum(&known).wrapping_add(sum(&ots.hidden(&bits, channel)?)))
-            }
-            Question::SumOfReceiver => Some(sum(&ots.hidden(&bits, channel)?)),
+        let bins = bits.len();
+        let mut known = Zeroizing::new(Vec::new());
+        if program.counts() {
+            known.resize(bins, 1);
+        }
+        match program.inquiry.question {
+            Question::SumOfSender => known.extend_from_slice(&masks),
             Question::Products => {
-                let zeros = Bits::zeros(bits.len());
-                let mut products = Zeroizing::new(vec![0u64; bits.len()]);
-                for bit in 0..SUM_BITS {
-                    let shifted: Zeroizing<Vec<u64>> =
-                        Zeroizing::new(masks.iter().map(|mask| mask << bit).collect());
-                    add_to(&mut products, &ots.known(&zeros, &shifted, channel)?);
+                let mut products = Zeroizing::new(vec![0u64; bins]);
+                for range in program.bits_at_once() {
+                    let zeros = Bits::zeros(range.len() * bins);
+                    let shifted = range.flat_map(|bit| masks.iter().map(move |mask| mask << bit));
+                    let shifted: Zeroizing<Vec<u64>> = Zeroizing::new(shifted.collect());
+                    let shares = ots.known(&zeros, &shifted, channel)?;
+                    shares.chunks_exact(bins).for_each(|shares| add_to(&mut products, shares));
                 }
-                let known = ots.known(&bits, &products, channel)?;
-                Some(sum(&known).wrapping_add(sum(&ots.hidden(&bits, channel)?)))
+                known.extend_from_slice(&products);
             }
-        };
-        let counted = counted.map(|shares| sum(&shares));
+            _ => {}
+        }
+        let mut shares = Vec::new();
+        if !known.is_empty() {
+            shares = ots.known(&repeat(&bits, known.len() / bins), &known, channel)?;
+        }
+        let (counted, summed) = shares.split_at(if program.counts() { bins } else { 0 });
+        let mut total = sum(summed);
+        if program.sums() {
+            total = total.wrapping_add(sum(&ots.hidden(&bits, channel)?));
+        }
+        let counted = program.counts().then(|| sum(counted));
+        let total = program.sums().then_some(total);
         // 5.
-        conclude(&program, Role::First, [counted, shares], triples, channel).map(drop)
+        conclude(&program, Role::First, [counted, total], triples, channel).map(drop)
     }
 }
 
@@ -407,35 +442,39 @@ impl<M: Machine> Asker for Asking<M> {
         // 4.
         channel.phase("sums");
         let bits = row(&matches);
+        let bins = bits.len();
         let value = |item: &Option<u32>| item.map_or(0, |item| values[item as usize] as u64);
-        let counted = program.counts().then(|| ots.hidden(&bits, channel)).transpose()?;
-        let shares = match program.inquiry.question {
-            Question::Count | Question::AtLeast(_) => None,
-            Question::SumOfSender => {
-                let hidden = ots.hidden(&bits, channel)?;
-                Some(sum(&hidden).wrapping_add(sum(&ots.known(&bits, &theirs, channel)?)))
-            }
-            Question::SumOfReceiver => {
-                let mine: Zeroizing<Vec<u64>> = Zeroizing::new(items.iter().map(value).collect());
-                Some(sum(&ots.known(&bits, &mine, channel)?))
-            }
+        let known = Zeroizing::new(match program.inquiry.question {
+            Question::Count | Question::AtLeast(_) => Vec::new(),
+            Question::SumOfSender => theirs.to_vec(),
+            Question::SumOfReceiver => items.iter().map(value).collect(),
             Question::Products => {
                 let mine: Zeroizing<Vec<u64>> = Zeroizing::new(items.iter().map(value).collect());
                 let own = mine.iter().zip(theirs.iter());
-                let mut products: Zeroizing<Vec<u64>> =
-                    Zeroizing::new(own.map(|(x, y)| x.wrapping_mul(*y)).collect());
-                for bit in 0..SUM_BITS {
-                    let mut choices = Bits::zeros(bits.len());
-                    (0..).zip(mine.iter()).for_each(|(i, x)| choices.set(i, (x >> bit & 1) as u8));
-                    add_to(&mut products, &ots.hidden(&choices, channel)?);
+                let mut products: Vec<u64> = own.map(|(x, y)| x.wrapping_mul(*y)).collect();
+                for range in program.bits_at_once() {
+                    let mut choices = Bits::zeros(range.len() * bins);
+                    let bits = range.flat_map(|bit| mine.iter().map(move |x| (x >> bit & 1) as u8));
+                    (0..).zip(bits).for_each(|(i, bit)| choices.set(i, bit));
+                    let shares = ots.hidden(&choices, channel)?;
+                    shares.chunks_exact(bins).for_each(|shares| add_to(&mut products, shares));
                 }
-                let hidden = ots.hidden(&bits, channel)?;
-                Some(sum(&hidden).wrapping_add(sum(&ots.known(&bits, &products, channel)?)))
+                products
             }
-        };
-        let counted = counted.map(|shares| sum(&shares));
+        });
+        let mut shares = Vec::new();
+        if let hidden @ 1.. = program.products()[0] {
+            shares = ots.hidden(&repeat(&bits, hidden / bins), channel)?;
+        }
+        let (counted, summed) = shares.split_at(if program.counts() { bins } else { 0 });
+        let mut total = sum(summed);
+        if program.sums() {
+            total = total.wrapping_add(sum(&ots.known(&bits, &known, channel)?));
+        }
+        let counted = program.counts().then(|| sum(counted));
+        let total = program.sums().then_some(total);
         // 5.
-        let answer = conclude(&program, Role::Second, [counted, shares], triples, channel)?;
+        let answer = conclude(&program, Role::Second, [counted, total], triples, channel)?;
         Ok(answer.expect("shown to the receiver"))
     }
 }

@@ -107,7 +107,9 @@ impl Engine for Count {
         for (opened, vectors) in self.opened.iter_mut().zip([false, true]) {
             *opened += gmw::bytes(circuit, inputs.lanes, vectors) as u64;
         }
-        self.rounds += circuit.depth() as u64;
+        if lanes > 0 {
+            self.rounds += circuit.depth() as u64;
+        }
         self.runs += 1;
         Ok(Shape { wires: circuit.outputs().len(), lanes: inputs.lanes })
     }

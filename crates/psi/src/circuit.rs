@@ -110,6 +110,9 @@ pub(crate) trait Machine: Send + Sync + 'static {
 
     /// What triples are made with.
     const TRIPLES: Extension;
+
+    /// Flights up to the end of step 3, the agreement on sizes included.
+    const ROUNDS: u32;
 }
 
 /// What both parties compute from the sizes.
@@ -389,7 +392,7 @@ fn cost<M: Machine>(setting: Setting) -> Cost {
     Cost {
         bytes_to_sender: (bytes.to_sender + triples) as f64,
         bytes_to_receiver: (bytes.to_receiver + triples + gmw::reveal_bytes(1, plan.bins())) as f64,
-        rounds: 24,
+        rounds: M::ROUNDS + 1,
     }
 }
 

@@ -134,7 +134,7 @@ fn cost_of_gmw(setting: Setting, vectors: bool) -> Cost {
     Cost {
         bytes_to_sender: both as f64,
         bytes_to_receiver: both as f64 + count.revealed[1].div_ceil(8) as f64,
-        rounds: 11 + count.rounds as u32,
+        rounds: 10 + count.rounds as u32,
     }
 }
 

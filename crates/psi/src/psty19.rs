@@ -38,6 +38,7 @@ struct Psty19;
 impl Machine for Psty19 {
     type Opprf = WithPolynomials;
     const TRIPLES: Extension = Extension::Alsz13;
+    const ROUNDS: u32 = 20;
 }
 
 /// The paper's OPPRF.

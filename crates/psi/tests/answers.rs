@@ -181,6 +181,35 @@ fn costs() {
     }
 }
 
+/// The number of flights is the method's, for sets that fit one chunk.
+#[test]
+fn rounds() {
+    for (sender, receiver) in [(1, 1), (100, 100), (7, 100), (100, 7)] {
+        let sizes = Sizes { sender, receiver };
+        for (method, question, minimum) in cases(10) {
+            let inquiry = Inquiry { sizes, question, minimum };
+            let input = Input::random(sizes, 1, question, 9);
+            let (helped, asked) = between(
+                Link::Memory.connect(),
+                PATIENCE,
+                |channel, rng| {
+                    let items = input.sets.sender.items();
+                    help(method, inquiry, items, &input.sender, channel, rng)?;
+                    Ok::<_, Error>(channel.meter().rounds())
+                },
+                |channel, rng| {
+                    let items = input.sets.receiver.items();
+                    ask(method, inquiry, items, &input.receiver, channel, rng)?;
+                    Ok::<_, Error>(channel.meter().rounds())
+                },
+            );
+            let predicted = u64::from((method.cost)(inquiry).rounds);
+            let rounds = [helped.unwrap(), asked.unwrap()];
+            assert_eq!(rounds, [predicted; 2], "{} on {inquiry:?}", method.key);
+        }
+    }
+}
+
 #[test]
 fn an_item_that_comes_twice_is_refused() {
     let sizes = Sizes { sender: 20, receiver: 20 };

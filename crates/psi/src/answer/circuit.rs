@@ -229,8 +229,27 @@ fn cost(inquiry: Inquiry) -> Cost {
     Cost {
         bytes_to_sender: bytes.to_sender as f64,
         bytes_to_receiver: bytes.to_receiver as f64,
-        rounds: 0,
+        rounds: rounds(&program),
     }
+}
+
+/// Flights, for sets whose messages are sent in one piece.
+fn rounds(program: &Program) -> u32 {
+    let products = match program.products() {
+        [_, 0] => 7,
+        [0, _] => 6,
+        _ => 13,
+    };
+    let multiplied = 4 * program.bits_at_once().count() as u32;
+    let last = match program.circuit().map(|circuit| circuit.depth() as u32) {
+        // What S sends after its last products goes with them.
+        None if program.products()[1] == 0 => 0,
+        None => 1,
+        // Nothing is asked that is not known.
+        Some(0) => 0,
+        Some(depth) => depth + 1,
+    };
+    Silent::ROUNDS + products + multiplied + last
 }
 
 /// Payload bytes of one call of so many OTs.

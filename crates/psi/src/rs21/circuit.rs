@@ -49,6 +49,7 @@ pub(crate) struct Silent;
 impl Machine for Silent {
     type Opprf = FromVole;
     const TRIPLES: Extension = Extension::SILENT;
+    const ROUNDS: u32 = 22;
 }
 
 /// The machine of `rs21-circuit-iknp`.
@@ -57,6 +58,7 @@ struct Iknp;
 impl Machine for Iknp {
     type Opprf = FromVole;
     const TRIPLES: Extension = Extension::Alsz13;
+    const ROUNDS: u32 = 21;
 }
 
 /// Points in a cluster of an OKVS, about: as many as let its columns stay in the second-level cache.

@@ -134,10 +134,11 @@ impl Opprf for FromVole {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
-        Ok(match sender {
+        match sender {
             Either::Short(sender) => sender.evaluate(points, values, channel, rng)?,
             Either::Long(sender) => sender.evaluate(points, values, channel, rng)?,
-        })
+        }
+        Ok(())
     }
 
     fn evaluate(

@@ -72,3 +72,62 @@ fn what_cannot_be_asked_is_refused_at_once() {
     let command = lab.command(Connecting, &["--connect", "localhost:1"], &minimum);
     harness::Running::start(command).end().assert(2, &["rows cannot be held back"]);
 }
+
+/// Both sides' flags for a question, and the answer's name and value.
+#[test]
+fn every_question_is_answered_exactly() {
+    let shared = || 200..300u64;
+    let sum: u64 = shared().sum();
+    let squares: u64 = shared().map(|i| i * i).sum();
+    let cases = [
+        ("sum:v", "sum", "sum", sum.into(), format!("{sum}\n")),
+        ("sum", "sum:v", "sum", sum.into(), format!("{sum}\n")),
+        ("products:v", "products:v", "sum", squares.into(), format!("{squares}\n")),
+        ("threshold:100", "threshold:100", "at_least", true.into(), "yes\n".to_owned()),
+        ("threshold:101", "threshold:101", "at_least", false.into(), "no\n".to_owned()),
+    ];
+    for (one, other, name, value, line) in cases {
+        let lab = lab();
+        let value: serde_json::Value = value;
+        let minimum = ["--minimum", "100"];
+        let flags = |answer, learns| ["--answer", answer, "--learns", learns];
+        let [x, y] = lab.run(
+            &[&flags(one, "me")[..], &minimum[..]].concat(),
+            &[&flags(other, "peer")[..], &["--minimum", "7"][..]].concat(),
+        );
+        x.assert(0, &["nothing about which"]);
+        y.assert(0, &[]);
+        assert_eq!(answered(&lab, Connecting, name), value, "{one} {other}");
+        assert_eq!(lab.output(Connecting).unwrap(), line);
+        assert!(lab.output(Listening).is_none() && lab.report(Listening)["answer"].is_null());
+        assert_eq!(lab.report(Connecting)["protocol"], "rs21-circuit");
+    }
+}
+
+/// Of an intersection below the minimum, whichever side set it, nothing is told.
+#[test]
+fn too_few_are_not_told() {
+    let lab = lab();
+    let [x, y] = lab.run(
+        &["--answer", "sum", "--learns", "both"],
+        &["--answer", "sum:v", "--learns", "both", "--minimum", "101"],
+    );
+    x.assert(0, &["fewer shared keys than the minimum"]);
+    y.assert(0, &[]);
+    for party in [Connecting, Listening] {
+        assert_eq!(lab.report(party)["answer"], "too_few");
+        assert_eq!(lab.output(party).unwrap(), "too few\n");
+    }
+}
+
+#[test]
+fn values_that_are_no_numbers_end_the_run_with_their_place() {
+    let lab = lab();
+    lab.write(Connecting, "k,v\na,1\nb,12.50\n");
+    let [x, y] =
+        lab.run(&["--answer", "sum:v", "--learns", "peer"], &["--answer", "sum", "--learns", "me"]);
+    x.assert(3, &["row 2 (line 3), column `v`: not a whole number"]);
+    assert!(!x.err.contains("12.50"), "{x:#?}");
+    assert_ne!(y.code, Some(0));
+    lab.assert_clean();
+}

@@ -1,5 +1,5 @@
 //! The batched OPPRF of Pinkas, Schneider, Tkachenko and Yanai (EUROCRYPT 2019), §4: the OPRF of
-//! [`kkrt16`](crate::kkrt16), of which each instance evaluates one point of the receiver, and one hint for all
+//! [`kkrt16`], of which each instance evaluates one point of the receiver, and one hint for all
 //! points that the sender programs in any of them. Semi-honest.
 //!
 //! The sender has points y in instances j with values z of `len` blocks, the receiver has a point x_j in each

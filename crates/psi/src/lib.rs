@@ -13,7 +13,7 @@ pub mod answer;
 pub mod blind_rsa;
 pub mod catalogue;
 mod cells;
-mod circuit;
+pub mod circuit;
 pub mod cm20;
 mod coin;
 pub mod dcw13;

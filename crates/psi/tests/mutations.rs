@@ -231,10 +231,11 @@ impl May {
             // is right with the probability which the extension's proof has, and gains nothing here.
             "pprf/sums" | "extension/columns" | "softspoken/corrections" => Self::GoUnnoticed,
             // A value that belongs to one item, or the commitment to it.
-            "cm20/list" | "naive/list" | "rr16/list" | "rs21/list" | "rr17/list"
-            | "rr17/commitments" => Self::TakeOneItem,
+            "cm20/list" | "naive/list" | "prty20/list" | "rr16/list" | "rs21/list"
+            | "rr17/list" | "rr17/commitments" => Self::TakeOneItem,
             // The parties have different hash functions from there on, and no value of one is one of the other.
-            "psi/seed-share" | "oos17/session" | "naive/key" | "rs21/seed" => Self::ChangeInput,
+            "psi/seed-share" | "oos17/session" | "naive/key" | "prty20/session" | "prty20/seed"
+            | "rs21/seed" => Self::ChangeInput,
             // The receiver's input itself.
             "rs21/columns" => Self::ChangeInput,
             // The sender lacks a column, and guesses its bit for each of its items.
@@ -312,6 +313,7 @@ macro_rules! mutations {
 
 mutations!(cm20_malicious_sender, &vesica_psi::cm20::MALICIOUS_SENDER, SIZES);
 mutations!(naive, &vesica_psi::naive::PROTOCOL, SIZES);
+mutations!(prty20_malicious, &vesica_psi::prty20::MALICIOUS, SIZES);
 mutations!(rr16, &vesica_psi::rr16::PROTOCOL, SIZES);
 mutations!(rr17_de, &vesica_psi::rr17::DUAL_EXECUTION, SIZES);
 mutations!(rr17_ec, &vesica_psi::rr17::ENCODE_COMMIT, SIZES);
@@ -325,6 +327,7 @@ fn every_protocol_that_holds_against_somebody_is_here() {
     let here = [
         "cm20-malicious-sender",
         "naive",
+        "prty20-malicious",
         "rr16",
         "rr17-de",
         "rr17-ec",

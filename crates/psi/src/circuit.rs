@@ -15,7 +15,7 @@
 //! A bin whose item is not S's, or that has none, passes for a match with probability 2^-ℓ, all bins together
 //! with at most 2^-λ: R's value there is pseudo-random.
 //!
-//! For rows ([`protocol`]) S then shows its shares of the bits to R. The number of points that S programs is
+//! For rows S then shows its shares of the bits to R. The number of points that S programs is
 //! 3·n_y, so nothing tells of S's bins.
 
 use std::marker::PhantomData;

@@ -137,9 +137,9 @@ fn bytes_that_are_no_messages() {
 fn agreed(lab: &Lab, address: &str, protocol: &str) -> Channel {
     let mut channel = Channel::new(tls_to(lab, address));
     let offer = format!(
-        "{{\"version\":1,\"protocol\":\"{protocol}\",\"security\":\"semi-honest\",\
+        "{{\"version\":2,\"protocol\":\"{protocol}\",\"security\":\"semi-honest\",\
          \"keys\":[\"none\"],\"a_learns\":true,\"b_learns\":true,\"max_peer_rows\":100000000,\
-         \"allow_research\":true}}"
+         \"allow_research\":true,\"wanted\":\"rows\",\"brings_values\":false,\"minimum\":0}}"
     );
     channel.send("vesica/terms", offer.as_bytes()).unwrap();
     channel.recv_len("vesica/terms", 4096).unwrap();

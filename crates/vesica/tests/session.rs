@@ -208,7 +208,7 @@ fn the_report_has_exactly_its_fields() {
     };
     assert_eq!(
         fields(&report),
-        "bytes_received bytes_sent learned matches peak_memory_bytes peer_items phases protocol \
+        "answer bytes_received bytes_sent learned matches peak_memory_bytes peer_items phases protocol \
          rounds rows seconds security terms_hash"
     );
     assert_eq!(fields(&report["phases"][0]), "bytes_received bytes_sent name seconds");

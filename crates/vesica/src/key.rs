@@ -213,16 +213,20 @@ impl Numbers {
     /// # Errors
     /// [`InputFault::NotAnInteger`] and [`InputFault::NullValue`].
     pub fn of(&self, row: &Row<'_>) -> Result<i64> {
-        let (place, column) = (row.place(), || self.column.clone());
+        // Finding the place takes as long as the text before it.
+        let (place, column) = (|| row.place(), || self.column.clone());
         let text = row.field(self.position).trim_ascii();
         if text.is_empty() {
             return match self.nulls {
                 Nulls::Skip => Ok(0),
-                Nulls::Error => Err(row.fault(InputFault::NullValue { place, column: column() })),
+                Nulls::Error => {
+                    Err(row.fault(InputFault::NullValue { place: place(), column: column() }))
+                }
             };
         }
         let number = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
-        number.ok_or_else(|| row.fault(InputFault::NotAnInteger { place, column: column() }))
+        let fault = || InputFault::NotAnInteger { place: place(), column: column() };
+        number.ok_or_else(|| row.fault(fault()))
     }
 }
 

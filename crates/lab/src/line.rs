@@ -18,10 +18,27 @@ pub struct Line {
     link: Option<Link>,
 }
 
-/// Lines that have names: bits a second and microseconds of a round trip. `liang` ones are those of
-/// Liang et al.'s tables.
+/// Lines that have names: bits a second and microseconds of a round trip, after the papers that use them
+/// (KKRT16 §6; PSZ14 Table 7; CM20 Table 2, whose slower lines are `RATE,80`, and Table 3; RS21 §7;
+/// Liang et al. §6). RS21 names no round trip: that of a data centre is taken.
 const NAMED: &[(&str, u64, u64)] = &[
     ("lan", 10_000_000_000, 200),
+    ("kkrt16-wan", 400_000_000, 96_000),
+    ("psz14-gigabit", 1_000_000_000, 200),
+    ("psz14-wifi", 54_000_000, 200),
+    ("psz14-intra", 25_000_000, 10_000),
+    ("psz14-inter", 10_000_000, 50_000),
+    ("psz14-hsdpa", 3_600_000, 500_000),
+    ("cm20-lan", 20_000_000_000, 100),
+    ("cm20-ohio-virginia", 1_090_000_000, 12_000),
+    ("cm20-oregon-virginia", 170_000_000, 74_000),
+    ("cm20-paris-oregon", 75_600_000, 167_000),
+    ("cm20-sydney-oregon", 85_000_000, 143_000),
+    ("cm20-sydney-paris", 40_500_000, 286_000),
+    ("rs21-lan", 5_000_000_000, 200),
+    ("rs21-100m", 100_000_000, 200),
+    ("rs21-10m", 10_000_000, 200),
+    ("rs21-1m", 1_000_000, 200),
     ("liang-lan", 4_000_000_000, 100),
     ("liang-wan1", 100_000_000, 80_000),
     ("liang-wan2", 10_000_000, 80_000),
@@ -71,6 +88,11 @@ impl fmt::Display for Line {
 }
 
 impl Line {
+    /// What it carries; none where it is memory, as fast as it gets.
+    pub fn link(&self) -> Option<Link> {
+        self.link
+    }
+
     /// Both ends of it; parties that hear nothing for so long give up.
     pub fn channels(&self, stall: Duration) -> [Channel; 2] {
         let ends = match self.link {

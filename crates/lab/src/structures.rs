@@ -1,13 +1,13 @@
-//! `vesica bench --structures`: what hash bins, filters and OKVS take, and how often they fail.
+//! What hash bins, filters and OKVS take, and how often they fail.
 
-use std::{error::Error, io::Write, time::Instant};
+use std::time::Instant;
 
 use rand::{SeedableRng, rngs::StdRng};
 use serde::Serialize;
 use vesica_primitives::Block;
-use vesica_structures::catalogue::{self, CATALOGUE, Entry, Kind, Plan};
+use vesica_structures::catalogue::{Entry, Kind, Plan};
 
-use super::shown;
+use crate::Result;
 
 /// Queries of a filter whose false positives are counted.
 const QUERIES: usize = 1 << 20;
@@ -18,63 +18,55 @@ const TRIED: usize = 1 << 23;
 /// The most tables or stores tried.
 const TRIALS: usize = 1 << 13;
 
-/// One or all of the catalogue, as asked for.
-#[derive(Clone, Copy)]
-pub struct Choice(pub &'static [Entry]);
-
-/// The structure with this key, or `all`.
-pub fn choice(key: &str) -> Result<Choice, String> {
-    if key == "all" {
-        return Ok(Choice(CATALOGUE));
-    }
-    let entry = catalogue::find(key).ok_or_else(|| {
-        let keys: Vec<&str> = CATALOGUE.iter().map(|entry| entry.key).collect();
-        format!("no such structure; there are {}, and `all`", keys.join(", "))
-    })?;
-    Ok(Choice(std::slice::from_ref(entry)))
-}
-
 /// One run, as printed with `--json`.
 #[derive(Debug, Serialize)]
 pub struct Record {
-    structure: &'static str,
-    items: usize,
-    threads: usize,
+    /// The structure's key.
+    pub structure: &'static str,
+    /// How many items it holds.
+    pub items: usize,
+    /// Threads that built it.
+    pub threads: usize,
     /// From items to what is sent.
-    build_seconds: f64,
+    pub build_seconds: f64,
     /// Per query, of which there are as many as items, half of them of items.
-    query_nanoseconds: f64,
-    bytes: usize,
-    bits_per_item: f64,
+    pub query_nanoseconds: f64,
+    /// What is sent of it.
+    pub bytes: usize,
+    /// The same by item.
+    pub bits_per_item: f64,
     /// log2 of a bound on the risk: of a false positive a query, for filters, and of no structure.
-    log2_risk: Option<f64>,
+    pub log2_risk: Option<f64>,
     /// The same of one that is planned for a risk large enough to be seen.
-    trial: Option<Trial>,
+    pub trial: Option<Trial>,
     /// Whether all answers were right.
-    correct: bool,
+    pub correct: bool,
 }
 
 /// How often what must not happen did, where that is allowed to be often.
 #[derive(Debug, Clone, Serialize)]
 pub struct Trial {
     /// Items of each structure.
-    items: usize,
+    pub items: usize,
     /// log2 of the bound on the risk.
-    log2_risk: f64,
+    pub log2_risk: f64,
     /// False positives, or failures to build.
-    seen: usize,
+    pub seen: usize,
     /// Of so many queries, or structures.
-    of: usize,
+    pub of: usize,
     /// log2 of the part seen; nothing where none was.
-    log2_seen: Option<f64>,
+    pub log2_seen: Option<f64>,
 }
 
 /// A size of which a structure is not built.
 #[derive(Debug, Serialize)]
-struct LeftOut {
-    structure: &'static str,
-    items: usize,
-    left_out: &'static str,
+pub struct LeftOut {
+    /// The structure's key.
+    pub structure: &'static str,
+    /// How many items it should have held.
+    pub items: usize,
+    /// Why it does not.
+    pub left_out: &'static str,
 }
 
 /// A structure to be run at one size.
@@ -88,33 +80,27 @@ pub struct Case {
 }
 
 impl Case {
-    /// Plans a structure and counts its failures. Where it is not for so many items, says why.
-    pub fn new(
-        entry: &'static Entry,
-        items: usize,
-        json: bool,
-        out: &mut impl Write,
-    ) -> Result<Option<Self>, Box<dyn Error>> {
+    /// Plans a structure and counts its failures; or says why there is none for so many items.
+    ///
+    /// # Errors
+    /// Where the structure cannot be built at all.
+    pub fn new(entry: &'static Entry, items: usize) -> Result<std::result::Result<Self, LeftOut>> {
         if !entry.sizes.contains(&items) {
-            let because = LeftOut { structure: entry.key, items, left_out: entry.because };
-            match json {
-                true => super::print_json(&because, out)?,
-                false => {
-                    writeln!(out, "{:<15} {items:>10} left out: {}", entry.key, entry.because)?
-                }
-            }
-            return Ok(None);
+            return Ok(Err(LeftOut { structure: entry.key, items, left_out: entry.because }));
         }
         let rng = &mut StdRng::seed_from_u64(items as u64);
         let plan = planned(entry, items, entry.kind.strictness(items))?;
         let trial = entry.trial.map(|most| Trial::run(entry, items.min(most), rng)).transpose()?;
         let (items, mut values) = (blocks(items, rng), blocks(items, rng));
         values.iter_mut().zip(&items).step_by(2).for_each(|(value, item)| *value = *item);
-        Ok(Some(Self { entry, plan, items, values, trial }))
+        Ok(Ok(Self { entry, plan, items, values, trial }))
     }
 
     /// Builds the structure once and asks it.
-    pub fn run(&self, threads: usize) -> Result<Record, Box<dyn Error>> {
+    ///
+    /// # Errors
+    /// Where it could not be built, which is as unlikely as planned.
+    pub fn run(&self, threads: usize) -> Result<Record> {
         let mut rng = StdRng::from_rng(&mut rand::rng());
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
         let (build, query, found) = pool
@@ -144,7 +130,7 @@ impl Case {
 
 impl Trial {
     /// Asks a filter for values that are not in it, or builds others again and again.
-    fn run(entry: &Entry, items: usize, rng: &mut StdRng) -> Result<Self, Box<dyn Error>> {
+    fn run(entry: &Entry, items: usize, rng: &mut StdRng) -> Result<Self> {
         let plan = planned(entry, items, entry.kind.visible())?;
         let (seen, of) = if entry.kind == Kind::Filter {
             let (items, others) = (blocks(items, rng), blocks(QUERIES, rng));
@@ -164,46 +150,11 @@ impl Trial {
     }
 }
 
-fn planned(entry: &Entry, items: usize, strictness: u32) -> Result<Box<dyn Plan>, Box<dyn Error>> {
+fn planned(entry: &Entry, items: usize, strictness: u32) -> Result<Box<dyn Plan>> {
     let plan = (entry.plan)(items, strictness);
     plan.ok_or_else(|| format!("{} has no shape for {items} items", entry.key).into())
 }
 
 fn blocks(count: usize, rng: &mut StdRng) -> Vec<Block> {
     (0..count).map(|_| Block::random(rng)).collect()
-}
-
-pub fn print_header(out: &mut impl Write) -> std::io::Result<()> {
-    writeln!(
-        out,
-        "{:<15} {:>10} {:>11} {:>10} {:>13} {:>10} {:>8}  measured where the risk is larger",
-        "structure", "items", "build ms", "ns a query", "bytes", "bits/item", "log risk"
-    )
-}
-
-impl Record {
-    /// Whether all answers were right.
-    pub fn correct(&self) -> bool {
-        self.correct
-    }
-
-    pub fn print(&self, out: &mut impl Write) -> std::io::Result<()> {
-        let trial = self.trial.as_ref().map_or("-".to_owned(), |trial| {
-            let Trial { items, log2_risk, seen, of, log2_seen } = trial;
-            let seen_log = shown(*log2_seen, 1);
-            format!("{seen_log} for {log2_risk:.1}: {seen} of {of}, {items} items")
-        });
-        writeln!(
-            out,
-            "{:<15} {:>10} {:>11.3} {:>10.1} {:>13} {:>10.1} {:>8}  {trial}{}",
-            self.structure,
-            self.items,
-            self.build_seconds * 1e3,
-            self.query_nanoseconds,
-            self.bytes,
-            self.bits_per_item,
-            shown(self.log2_risk, 1),
-            if self.correct { "" } else { "  WRONG" },
-        )
-    }
 }

@@ -1,0 +1,135 @@
+//! Records of the lab as lines of a table.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+use vesica_lab::{ot, protocol, structures};
+
+/// A record that is a line of a table.
+pub trait Print: Serialize {
+    /// The line above the first.
+    fn header(out: &mut impl Write) -> io::Result<()>;
+
+    /// The record's own line.
+    fn print(&self, out: &mut impl Write) -> io::Result<()>;
+}
+
+impl Print for protocol::Record {
+    fn header(out: &mut impl Write) -> io::Result<()> {
+        writeln!(
+            out,
+            "{:<20} {:>11} {:>10} {:>10} {:>9} {:>9} {:>9} {:>9} {:>8} {:>14} {:>14} {:>7}",
+            "protocol",
+            "line",
+            "receiver",
+            "sender",
+            "seconds",
+            "offline",
+            "online",
+            "CPU s",
+            "peak MB",
+            "B to receiver",
+            "B to sender",
+            "rounds"
+        )
+    }
+
+    fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(
+            out,
+            "{:<20} {:>11} {:>10} {:>10} {:>9.3} {:>9.3} {:>9.3} {:>9} {:>8} {:>14} {:>14} {:>7}{}",
+            self.protocol,
+            self.link,
+            self.receiver_items,
+            self.sender_items,
+            self.seconds,
+            self.offline_seconds,
+            self.online_seconds,
+            shown(self.cpu_seconds, 3),
+            shown(self.peak_memory_bytes.map(|bytes| bytes as f64 / 1e6), 0),
+            self.bytes_to_receiver,
+            self.bytes_to_sender,
+            self.rounds,
+            if self.correct { "" } else { "  WRONG" },
+        )
+    }
+}
+
+impl Print for ot::Record {
+    fn header(out: &mut impl Write) -> io::Result<()> {
+        writeln!(
+            out,
+            "{:<20} {:>10} {:>11} {:>9} {:>9} {:>14} {:>14} {:>14} {:>7}",
+            "OT",
+            "OTs",
+            "line",
+            "seconds",
+            "CPU s",
+            "B to receiver",
+            "B to sender",
+            "formula",
+            "rounds"
+        )
+    }
+
+    fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(
+            out,
+            "{:<20} {:>10} {:>11} {:>9.3} {:>9} {:>14} {:>14} {:>14} {:>7}",
+            self.ot,
+            self.ots,
+            self.link,
+            self.seconds,
+            shown(self.cpu_seconds, 3),
+            self.bytes_to_receiver,
+            self.bytes_to_sender,
+            self.formula_bytes,
+            self.rounds
+        )
+    }
+}
+
+impl Print for structures::Record {
+    fn header(out: &mut impl Write) -> io::Result<()> {
+        writeln!(
+            out,
+            "{:<15} {:>10} {:>11} {:>10} {:>13} {:>10} {:>8}  measured where the risk is larger",
+            "structure", "items", "build ms", "ns a query", "bytes", "bits/item", "log risk"
+        )
+    }
+
+    fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        let trial = self.trial.as_ref().map_or("-".to_owned(), |trial| {
+            let structures::Trial { items, log2_risk, seen, of, log2_seen } = trial;
+            let seen_log = shown(*log2_seen, 1);
+            format!("{seen_log} for {log2_risk:.1}: {seen} of {of}, {items} items")
+        });
+        writeln!(
+            out,
+            "{:<15} {:>10} {:>11.3} {:>10.1} {:>13} {:>10.1} {:>8}  {trial}{}",
+            self.structure,
+            self.items,
+            self.build_seconds * 1e3,
+            self.query_nanoseconds,
+            self.bytes,
+            self.bits_per_item,
+            shown(self.log2_risk, 1),
+            if self.correct { "" } else { "  WRONG" },
+        )
+    }
+}
+
+impl Print for structures::LeftOut {
+    fn header(out: &mut impl Write) -> io::Result<()> {
+        structures::Record::header(out)
+    }
+
+    fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "{:<15} {:>10} left out: {}", self.structure, self.items, self.left_out)
+    }
+}
+
+/// A figure that not every system gives.
+fn shown(figure: Option<f64>, decimals: usize) -> String {
+    figure.map_or("-".to_owned(), |figure| format!("{figure:.decimals$}"))
+}

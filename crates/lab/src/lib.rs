@@ -1,0 +1,21 @@
+//! The lab: every protocol, and the parts they are made of, timed on a line of one's choice.
+//!
+//! Both parties run in one process, each with threads of its own, and the line between them is emulated
+//! ([`Line`]). [`protocol`] runs protocols, [`ot`] oblivious transfers, [`structures`] hash bins, filters
+//! and OKVS; each run gives a record with what it took and whether its result was right.
+//!
+//! Must never import: the command line. It prints nothing and knows no flags.
+
+mod line;
+pub mod ot;
+pub mod protocol;
+pub mod structures;
+mod together;
+
+/// Whatever made a run fail, in words.
+pub type Error = Box<dyn std::error::Error + Send + Sync>;
+
+/// What a run gives.
+pub type Result<T> = std::result::Result<T, Error>;
+
+pub use line::Line;

@@ -1,0 +1,164 @@
+//! Runs of protocols.
+
+use std::{
+    borrow::Cow,
+    time::{Duration, Instant},
+};
+
+use rand::CryptoRng;
+use serde::{Deserialize, Serialize};
+use vesica::report::peak_memory;
+use vesica_net::{Channel, Meter};
+use vesica_primitives::{Block, aes::Prg, secret::Seed};
+use vesica_psi::{Digest, Items, MAX_ITEMS, Protocol, Set, Sizes};
+
+use crate::{
+    Line, Result,
+    together::{Ran, together, usage},
+};
+
+/// One run, as printed with `--json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Record {
+    /// Its name, as [`Protocol::name`] gives it.
+    pub protocol: String,
+    /// Items of the sender.
+    pub sender_items: usize,
+    /// Items of the receiver.
+    pub receiver_items: usize,
+    /// The line's name.
+    pub link: String,
+    /// Threads of each party.
+    pub threads: usize,
+    /// The receiver's time from start to result.
+    pub seconds: f64,
+    /// The receiver's time until both were ready for items.
+    pub offline_seconds: f64,
+    /// The receiver's time from there on.
+    pub online_seconds: f64,
+    /// Processor time of both parties, in the program and in the system.
+    pub cpu_seconds: Option<f64>,
+    /// The most resident memory of the process during the run, both sets included.
+    pub peak_memory_bytes: Option<u64>,
+    /// Bytes that the receiver received, framing included.
+    pub bytes_to_receiver: u64,
+    /// Bytes that the sender received, framing included.
+    pub bytes_to_sender: u64,
+    /// Flights of messages.
+    pub rounds: u64,
+    /// Whether the result is the intersection.
+    pub correct: bool,
+    /// Where the time went.
+    pub phases: Vec<PhaseRecord>,
+}
+
+/// What one phase took each party.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct PhaseRecord {
+    /// `receiver` or `sender`.
+    pub party: Cow<'static, str>,
+    /// The phase's name, as errors and reports give it.
+    pub name: Cow<'static, str>,
+    /// The party's time in it.
+    pub seconds: f64,
+}
+
+/// Two sets of which half of the smaller is shared, and what the receiver should find.
+pub struct Sets {
+    sizes: Sizes,
+    receiver: Set,
+    sender: Set,
+    expected: Vec<u32>,
+}
+
+impl Sets {
+    /// Random sets of these sizes, with items as long as asked.
+    pub fn generate(sizes: Sizes, digest: Digest) -> Self {
+        let shared = sizes.sender.min(sizes.receiver) / 2;
+        let random = || {
+            let mut blocks = vec![Block::ZERO; sizes.sender + sizes.receiver - shared];
+            Prg::new(&Seed::random(&mut rand::rng())).fill(&mut blocks);
+            // The shared items are the receiver's last and the sender's first.
+            let receiver = blocks[..sizes.receiver].to_vec();
+            (receiver, blocks.split_off(sizes.receiver - shared))
+        };
+        let heads = random();
+        let (receiver, sender) = match digest {
+            Digest::Short => (Set::short(heads.0), Set::short(heads.1)),
+            Digest::Long => {
+                let tails = random();
+                (Set::long(heads.0, tails.0), Set::long(heads.1, tails.1))
+            }
+        };
+        let expected = (sizes.receiver - shared..sizes.receiver).map(|i| i as u32).collect();
+        Self { sizes, receiver, sender, expected }
+    }
+}
+
+/// Runs a protocol once.
+///
+/// # Errors
+/// Where a party fails; a wrong result is told by the record.
+pub fn run(protocol: &Protocol, sets: &Sets, line: &Line, threads: usize) -> Result<Record> {
+    usage::reset_peak_memory();
+    let ran = together(
+        line,
+        threads,
+        |channel, rng| vesica_psi::send(protocol, sets.sender.items(), 0..=MAX_ITEMS, channel, rng),
+        |channel, rng| receive(protocol, sets.receiver.items(), channel, rng),
+    )?;
+    let peak_memory_bytes = peak_memory();
+    let Ran { sender, receiver, to_sender, to_receiver, cpu_seconds, .. } = ran;
+    sender?;
+    let Received { matches, offline, online } = receiver?;
+
+    let phases = |party: &'static str, meter: &Meter| {
+        let record = move |phase: vesica_net::Phase| PhaseRecord {
+            party: Cow::Borrowed(party),
+            name: phase.name.into(),
+            seconds: phase.time.as_secs_f64(),
+        };
+        meter.phases().into_iter().map(record).collect::<Vec<_>>()
+    };
+    let mut by_phase = phases("receiver", to_sender.meter());
+    by_phase.extend(phases("sender", to_receiver.meter()));
+    Ok(Record {
+        protocol: protocol.name().into_owned(),
+        sender_items: sets.sizes.sender,
+        receiver_items: sets.sizes.receiver,
+        link: line.to_string(),
+        threads,
+        seconds: (offline + online).as_secs_f64(),
+        offline_seconds: offline.as_secs_f64(),
+        online_seconds: online.as_secs_f64(),
+        cpu_seconds,
+        peak_memory_bytes,
+        bytes_to_receiver: to_receiver.meter().sent(),
+        bytes_to_sender: to_sender.meter().sent(),
+        rounds: to_sender.meter().rounds(),
+        correct: matches == sets.expected,
+        phases: by_phase,
+    })
+}
+
+/// What came of the receiver's side, and how long its two parts took.
+struct Received {
+    matches: Vec<u32>,
+    offline: Duration,
+    online: Duration,
+}
+
+/// As [`vesica_psi::receive`], with a look at the clock between its parts.
+fn receive(
+    protocol: &Protocol,
+    items: Items<'_>,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> vesica_psi::Result<Received> {
+    let started = Instant::now();
+    let items = items.cut_for(protocol)?;
+    let party = vesica_psi::prepare_receiver(protocol, items.len(), 0..=MAX_ITEMS, channel, rng)?;
+    let offline = started.elapsed();
+    let matches = party.receive(items, channel, rng)?;
+    Ok(Received { matches, offline, online: started.elapsed() - offline })
+}

@@ -1,0 +1,87 @@
+//! Two parties in one process, and what the process used.
+
+use std::{
+    sync::Barrier,
+    thread,
+    time::{Duration, Instant},
+};
+
+use rand::{SeedableRng, rngs::StdRng};
+use vesica_net::Channel;
+
+use crate::{Line, Result};
+
+/// Silence of the other party beyond which a run counts as hung.
+const STALL: Duration = Duration::from_secs(600);
+
+/// What came of both parties' work, and what it took.
+pub(crate) struct Ran<S, R> {
+    pub sender: S,
+    pub receiver: R,
+    pub to_sender: Channel,
+    pub to_receiver: Channel,
+    /// From the start to the end of both.
+    pub seconds: f64,
+    pub cpu_seconds: Option<f64>,
+}
+
+/// Runs both parties at once, each with so many threads of its own.
+pub(crate) fn together<S: Send, R: Send>(
+    line: &Line,
+    threads: usize,
+    send: impl FnOnce(&mut Channel, &mut StdRng) -> S + Send,
+    receive: impl FnOnce(&mut Channel, &mut StdRng) -> R + Send,
+) -> Result<Ran<S, R>> {
+    let pool = || rayon::ThreadPoolBuilder::new().num_threads(threads).build();
+    let (sender_pool, receiver_pool) = (pool()?, pool()?);
+    let [mut to_receiver, mut to_sender] = line.channels(STALL);
+    let barrier = Barrier::new(2);
+    let cpu_before = usage::cpu_seconds();
+    let (sender, (receiver, started)) = thread::scope(|scope| {
+        let sender = scope.spawn(|| {
+            sender_pool.install(|| {
+                let mut rng = StdRng::from_rng(&mut rand::rng());
+                barrier.wait();
+                send(&mut to_receiver, &mut rng)
+            })
+        });
+        let received = receiver_pool.install(|| {
+            let mut rng = StdRng::from_rng(&mut rand::rng());
+            barrier.wait();
+            let started = Instant::now();
+            (receive(&mut to_sender, &mut rng), started)
+        });
+        (sender.join(), received)
+    });
+    let seconds = started.elapsed().as_secs_f64();
+    let cpu_seconds = usage::cpu_seconds().zip(cpu_before).map(|(after, before)| after - before);
+    let sender = sender.map_err(|_| "the sender panicked")?;
+    Ok(Ran { sender, receiver, to_sender, to_receiver, seconds, cpu_seconds })
+}
+
+/// What the system says the process has used.
+#[cfg(target_os = "linux")]
+pub(crate) mod usage {
+    use rustix::time::{ClockId, clock_gettime};
+
+    pub fn cpu_seconds() -> Option<f64> {
+        let used = clock_gettime(ClockId::ProcessCPUTime);
+        Some(used.tv_sec as f64 + used.tv_nsec as f64 / 1e9)
+    }
+
+    /// Makes the peak of memory the present. Where that is not allowed, the peak is that of all runs so
+    /// far.
+    pub fn reset_peak_memory() {
+        let _ = std::fs::write("/proc/self/clear_refs", "5");
+    }
+}
+
+/// Other systems are not asked.
+#[cfg(not(target_os = "linux"))]
+pub(crate) mod usage {
+    pub fn cpu_seconds() -> Option<f64> {
+        None
+    }
+
+    pub fn reset_peak_memory() {}
+}

@@ -4,7 +4,7 @@
 //! ([`Line`]). [`protocol`] runs protocols, [`ot`] oblivious transfers, [`structures`] hash bins, filters
 //! and OKVS; each run gives a record with what it took and whether its result was right.
 //!
-//! Must never import: the command line. It prints nothing and knows no flags.
+//! **Must never import** the command line: it prints nothing and knows no flags.
 
 mod line;
 pub mod ot;

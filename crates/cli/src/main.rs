@@ -4,12 +4,14 @@
 //! done by `vesica`, this room only asks for it and shows what came of it.
 
 mod bench;
+mod calibrate;
 mod cancel;
 mod check;
 mod demo;
 mod exit;
 mod keygen;
 mod listen;
+mod plan;
 mod progress;
 mod protocols;
 mod run;
@@ -47,6 +49,10 @@ enum Command {
     /// Intersect this party's table with the other party's
     #[command(after_long_help = exit::CODES)]
     Run(Box<run::Args>),
+    /// Say what each protocol would take for given sizes and line, and which one to choose
+    Plan(plan::Args),
+    /// Measure how fast this machine is, for `plan` and for runs that choose their protocol
+    Calibrate(calibrate::Args),
     /// List the protocols there are
     Protocols(protocols::Args),
     /// Time protocols against each other, both parties in one process
@@ -62,6 +68,8 @@ fn main() -> ExitCode {
         Command::Fingerprint(args) => keygen::fingerprint(&args),
         Command::Check(args) => check::run(args),
         Command::Run(args) => run::run(*args),
+        Command::Plan(args) => plan::run(&args),
+        Command::Calibrate(args) => calibrate::run(&args),
         Command::Protocols(args) => protocols::run(&args),
         Command::Bench(bench) => bench.run().map_err(|error| Failure::bug(error.to_string())),
     });

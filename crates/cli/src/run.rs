@@ -125,8 +125,9 @@ enum Side {
     B,
 }
 
+/// Who learns the result.
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum Who {
+pub enum Who {
     /// This side alone
     Me,
     /// The other side alone
@@ -321,14 +322,15 @@ pub fn normalize(name: &str) -> Result<Normalize, String> {
 
 /// What to find out, and this side's part in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Answer {
-    wanted: Wanted,
+pub struct Answer {
+    /// What it is.
+    pub wanted: Wanted,
     /// The column of values.
-    column: Option<String>,
+    pub column: Option<String>,
 }
 
 /// Reads `rows`, `count`, `sum`, `sum:COL`, `products:COL` or `threshold:K`.
-fn answer(text: &str) -> Result<Answer, String> {
+pub fn answer(text: &str) -> Result<Answer, String> {
     let (word, rest) = match text.split_once(':') {
         Some((word, rest)) => (word, Some(rest)),
         None => (text, None),
@@ -355,7 +357,7 @@ pub fn delimiter(name: &str) -> Result<Delimiter, String> {
     choice(name, Delimiter::ALL, Delimiter::name)
 }
 
-fn security(name: &str) -> Result<Security, String> {
+pub fn security(name: &str) -> Result<Security, String> {
     choice(name, [Security::SemiHonest, Security::Malicious], Security::name)
 }
 

@@ -1,11 +1,14 @@
 //! The lab: every protocol, and the parts they are made of, timed on a line of one's choice.
 //!
 //! Both parties run in one process, each with threads of its own, and the line between them is emulated
-//! ([`Line`]). [`protocol`] runs protocols, [`ot`] oblivious transfers, [`structures`] hash bins, filters
-//! and OKVS; each run gives a record with what it took and whether its result was right.
+//! ([`Line`]). [`protocol`] runs protocols, [`answer`] methods that answer questions, [`ot`] oblivious transfers, [`structures`] hash bins, filters
+//! and OKVS; each run gives a record with what it took and whether its result was right. [`calibrate`] measures a
+//! machine for the planner.
 //!
 //! **Must never import** the command line: it prints nothing and knows no flags.
 
+pub mod answer;
+pub mod calibrate;
 mod line;
 pub mod ot;
 pub mod protocol;

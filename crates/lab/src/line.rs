@@ -88,6 +88,11 @@ impl fmt::Display for Line {
 }
 
 impl Line {
+    /// Memory, as fast as it gets.
+    pub fn memory() -> Self {
+        Self { name: MEMORY.to_owned(), link: None }
+    }
+
     /// What it carries; none where it is memory, as fast as it gets.
     pub fn link(&self) -> Option<Link> {
         self.link

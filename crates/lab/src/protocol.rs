@@ -93,6 +93,21 @@ impl Sets {
         let expected = (sizes.receiver - shared..sizes.receiver).map(|i| i as u32).collect();
         Self { sizes, receiver, sender, expected }
     }
+
+    /// How many items they share.
+    pub(crate) fn shared(&self) -> usize {
+        self.expected.len()
+    }
+
+    /// The sender's.
+    pub(crate) fn sender(&self) -> Items<'_> {
+        self.sender.items()
+    }
+
+    /// The receiver's.
+    pub(crate) fn receiver(&self) -> Items<'_> {
+        self.receiver.items()
+    }
 }
 
 /// Runs a protocol once.

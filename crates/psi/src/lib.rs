@@ -24,6 +24,7 @@ pub mod hl08;
 pub mod items;
 pub mod kkrt16;
 pub mod naive;
+pub mod plan;
 pub mod protocol;
 pub mod prty19;
 pub mod prty20;

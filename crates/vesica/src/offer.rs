@@ -79,7 +79,8 @@ impl Security {
         self.adversary().name()
     }
 
-    fn adversary(self) -> Adversary {
+    /// The other party that it means.
+    pub fn adversary(self) -> Adversary {
         match self {
             Self::SemiHonest => Adversary::SemiHonest,
             Self::Malicious => Adversary::Malicious,

@@ -75,7 +75,8 @@ impl FromStr for SetSizes {
     }
 }
 
-fn count(text: &str) -> Result<usize, String> {
+/// Reads a number of items: `1000` or `2^20`.
+pub fn count(text: &str) -> Result<usize, String> {
     let parsed = match text.split_once('^') {
         Some((base, exponent)) => {
             let (base, exponent) = (base.parse::<usize>().ok(), exponent.parse().ok());

@@ -1,0 +1,94 @@
+//! `calibrate`: how fast this machine is, for `plan` and for runs that choose their protocol.
+
+use std::{
+    env, fs,
+    io::Write,
+    path::{Path, PathBuf},
+};
+
+use vesica_lab::calibrate;
+use vesica_psi::plan::Figures;
+
+use crate::exit::Failure;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Measure every protocol at every size that takes no more than --limit seconds, not only two sizes of the
+    /// quick ones. Takes many minutes on a machine that does nothing else
+    #[arg(long)]
+    full: bool,
+    /// With --full: the longest run, about
+    #[arg(long, default_value_t = 6.0, value_name = "SECONDS", requires = "full")]
+    limit: f64,
+    /// Where the figures go, `-` for standard output [default: where `plan` and `run` look for them:
+    /// $VESICA_FIGURES, or vesica/figures.tsv in the user's cache]
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Say nothing but errors
+    #[arg(long, short)]
+    quiet: bool,
+}
+
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let to = match &args.output {
+        Some(path) => path.clone(),
+        None => stored().ok_or_else(|| {
+            Failure::usage("this user has no home: say where the figures go with --output")
+        })?,
+    };
+    let say = |key: &str, left: usize| {
+        if !args.quiet {
+            crate::say(&format!("{key} ({left} left)"));
+        }
+    };
+    let measured = match args.full {
+        true => calibrate::full(args.limit, say),
+        false => calibrate::quick(say),
+    };
+    let figures = measured.map_err(|error| Failure::bug(error.to_string()))?;
+    let text = figures.to_text();
+    if to == Path::new("-") {
+        return crate::print(&text);
+    }
+    write(&to, &text).map_err(|e| Failure::input(format!("{}: {e}", to.display())))?;
+    if !args.quiet {
+        crate::say(&format!("figures written to {}", to.display()));
+    }
+    Ok(())
+}
+
+/// Writes a file whole or not at all.
+fn write(to: &Path, text: &str) -> std::io::Result<()> {
+    let folder = match to.parent() {
+        Some(folder) if folder != Path::new("") => folder,
+        _ => Path::new("."),
+    };
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    file.write_all(text.as_bytes())?;
+    file.persist(to)?;
+    Ok(())
+}
+
+/// The figures of this machine, or none where nobody has calibrated.
+pub fn load() -> Result<Figures, Failure> {
+    let Some(path) = stored() else { return Ok(Figures::default()) };
+    let text = match fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Figures::default()),
+        Err(e) => return Err(Failure::input(format!("{}: {e}", path.display()))),
+    };
+    Figures::parse(&text).map_err(|e| {
+        let path = path.display();
+        Failure::input(format!("{path}, {e}; write it anew with `vesica calibrate`"))
+    })
+}
+
+/// Where figures are kept.
+fn stored() -> Option<PathBuf> {
+    let named = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    named("VESICA_FIGURES").or_else(|| {
+        let cache = named("XDG_CACHE_HOME").or_else(|| Some(env::home_dir()?.join(".cache")));
+        Some(cache?.join("vesica/figures.tsv"))
+    })
+}

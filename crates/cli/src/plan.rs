@@ -1,0 +1,274 @@
+//! `plan`: what each protocol would take for one's sizes and line, and which one to choose.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use vesica::{Security, Wanted, report::grouped};
+use vesica_net::transport::shaper::Link;
+use vesica_psi::{
+    Sizes,
+    answer::{Inquiry, Question},
+    plan::{Candidate, Figures, Planner, Prediction, Prices, assumed_link},
+};
+
+use crate::{
+    calibrate,
+    exit::Failure,
+    run::{self, Answer, Who},
+};
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// Keys of this side: 1000 or 2^20
+    #[arg(long, value_name = "N", value_parser = crate::bench::count)]
+    mine: usize,
+    /// Keys of the other side
+    #[arg(long, value_name = "N", value_parser = crate::bench::count)]
+    theirs: usize,
+    /// What the line carries in each direction, in Mbit/s [default: 1000 where the round trip is below 2 ms,
+    /// else 100]
+    #[arg(long, value_name = "MBIT", value_parser = positive)]
+    bandwidth: Option<f64>,
+    /// Time there and back, in milliseconds
+    #[arg(long, value_name = "MS", default_value = "20", value_parser = not_negative)]
+    rtt: f64,
+    /// The least security accepted
+    #[arg(long, default_value = "semi-honest", value_parser = run::security, value_name = "LEVEL")]
+    security: Security,
+    /// Who learns the result
+    #[arg(long, value_enum, default_value = "me")]
+    learns: Who,
+    /// What to find out, as in `run`
+    #[arg(long, default_value = "rows", value_name = "WHAT", value_parser = run::answer)]
+    answer: Answer,
+    /// Unless rows are asked for: tell nothing of fewer shared keys than this
+    #[arg(long, default_value_t = 0, value_name = "N", hide_default_value = true)]
+    minimum: u64,
+    /// What both parties' machines cost together, an hour, in any currency. With a price the cheapest
+    /// protocol is chosen, not the fastest
+    #[arg(long, default_value = "0", value_name = "PRICE", hide_default_value = true, value_parser = not_negative)]
+    price_per_hour: f64,
+    /// What 10^9 bytes between the parties cost
+    #[arg(long, default_value = "0", value_name = "PRICE", hide_default_value = true, value_parser = not_negative)]
+    price_per_gb: f64,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A plan, as printed with `--json`.
+#[derive(Serialize)]
+struct Plan {
+    receiver_items: usize,
+    sender_items: usize,
+    bits_per_second: u64,
+    round_trip_seconds: f64,
+    /// Whether somebody has calibrated this machine.
+    calibrated: bool,
+    protocol: &'static str,
+    why: String,
+    /// The chosen one first, then as they rank.
+    predictions: Vec<Row>,
+}
+
+/// What one protocol would take.
+#[derive(Serialize)]
+struct Row {
+    protocol: &'static str,
+    status: &'static str,
+    secure_against: &'static str,
+    seconds: f64,
+    work_seconds: f64,
+    bytes_to_receiver: u64,
+    bytes_to_sender: u64,
+    rounds: u32,
+    memory_bytes: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    price: Option<f64>,
+}
+
+pub fn run(args: &Args) -> Result<(), Failure> {
+    let figures = calibrate::load()?;
+    let plan = args.plan(figures)?;
+    if args.json {
+        let text = serde_json::to_string_pretty(&plan);
+        return crate::print(&(text.map_err(|_| Failure::bug("a plan has no JSON"))? + "\n"));
+    }
+    crate::print(&plan.to_string())
+}
+
+impl Args {
+    fn plan(&self, figures: Figures) -> Result<Plan, Failure> {
+        let (receiver, sender) = match self.learns {
+            Who::Peer => (self.theirs, self.mine),
+            Who::Me | Who::Both => (self.mine, self.theirs),
+        };
+        let sizes = Sizes { sender, receiver };
+        let round_trip = Duration::from_secs_f64(self.rtt / 1e3);
+        let assumed = assumed_link(round_trip).bits_per_second;
+        let bits_per_second = self.bandwidth.map_or(assumed, |mbit| (mbit * 1e6) as u64);
+        let link = Link { bits_per_second, round_trip };
+        let prices = Prices { per_hour: self.price_per_hour, per_gb: self.price_per_gb };
+        let calibrated = figures != Figures::default();
+        let planner = Planner { figures, link: Some(link), prices };
+
+        let ranked = planner.rank(&self.candidates(sizes));
+        let Some(first) = ranked.first() else {
+            let security = self.security.name();
+            return Err(Failure::usage(format!(
+                "nothing of this release does that and is secure against {security} parties"
+            )));
+        };
+        let priced = prices != Prices::default();
+        Ok(Plan {
+            receiver_items: receiver,
+            sender_items: sender,
+            bits_per_second,
+            round_trip_seconds: round_trip.as_secs_f64(),
+            calibrated,
+            protocol: first.key,
+            why: why(&ranked, priced),
+            predictions: ranked.iter().map(|p| Row::new(p, priced)).collect(),
+        })
+    }
+
+    fn candidates(&self, sizes: Sizes) -> Vec<Candidate> {
+        let adversary = self.security.adversary();
+        let question = match self.answer.wanted {
+            Wanted::Rows => return Candidate::protocols(sizes, adversary),
+            Wanted::Count => Question::Count,
+            Wanted::Sum if self.answer.column.is_some() == (self.learns != Who::Peer) => {
+                Question::SumOfReceiver
+            }
+            Wanted::Sum => Question::SumOfSender,
+            Wanted::Products => Question::Products,
+            Wanted::AtLeast(least) => Question::AtLeast(least),
+        };
+        Candidate::methods(Inquiry { sizes, question, minimum: self.minimum }, adversary)
+    }
+}
+
+/// The choice in a sentence.
+fn why(ranked: &[Prediction], priced: bool) -> String {
+    let (first, rest) = match ranked {
+        [] => return String::new(),
+        [first, rest @ ..] => (first, rest),
+    };
+    let takes = |p: &Prediction| format!("{} and {}", seconds(p.seconds), bytes(p.bytes()));
+    let paid = |p: &Prediction| if priced { format!(", {:.4}", p.price) } else { String::new() };
+    let best = if priced { "cheapest" } else { "fastest" };
+    let of = rest.len() + 1;
+    let Some(second) = rest.first() else {
+        return format!("{}: {}; nothing else fits", first.key, takes(first));
+    };
+    let better = if priced { second.price < first.price } else { second.seconds < first.seconds };
+    let how = match better {
+        true => format!("about as good as the {best} of {of} that fit, and recommended"),
+        false => format!("the {best} of {of} that fit"),
+    };
+    format!(
+        "{} is {how}: {}{}; next is {} with {}{}",
+        first.key,
+        takes(first),
+        paid(first),
+        second.key,
+        takes(second),
+        paid(second)
+    )
+}
+
+impl Row {
+    fn new(p: &Prediction, priced: bool) -> Self {
+        Self {
+            protocol: p.key,
+            status: p.status.name(),
+            secure_against: p.adversary.name(),
+            seconds: p.seconds,
+            work_seconds: p.work_seconds,
+            bytes_to_receiver: p.bytes_to_receiver as u64,
+            bytes_to_sender: p.bytes_to_sender as u64,
+            rounds: p.rounds,
+            memory_bytes: p.memory_bytes.map(|bytes| bytes as u64),
+            price: priced.then_some(p.price),
+        }
+    }
+}
+
+impl std::fmt::Display for Plan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        writeln!(
+            f,
+            "{} keys of the receiver, {} of the sender; {} Mbit/s, {} ms there and back{}\n",
+            grouped(self.receiver_items as u64),
+            grouped(self.sender_items as u64),
+            self.bits_per_second as f64 / 1e6,
+            self.round_trip_seconds * 1e3,
+            if self.calibrated {
+                ""
+            } else {
+                "; this machine is not calibrated (vesica calibrate)"
+            }
+        )?;
+        let priced = self.predictions.iter().any(|row| row.price.is_some());
+        writeln!(
+            f,
+            "{:<22} {:<12} {:<17} {:>9} {:>11} {:>11} {:>7} {:>9}{}",
+            "PROTOCOL",
+            "STATUS",
+            "SECURE AGAINST",
+            "TIME",
+            "TO RECEIVER",
+            "TO SENDER",
+            "FLIGHTS",
+            "MEMORY",
+            if priced { "      PRICE" } else { "" }
+        )?;
+        for row in &self.predictions {
+            writeln!(
+                f,
+                "{:<22} {:<12} {:<17} {:>9} {:>11} {:>11} {:>7} {:>9}{}",
+                row.protocol,
+                row.status,
+                row.secure_against,
+                seconds(row.seconds),
+                bytes(row.bytes_to_receiver as f64),
+                bytes(row.bytes_to_sender as f64),
+                row.rounds,
+                row.memory_bytes.map_or("-".to_owned(), |memory| bytes(memory as f64)),
+                row.price.map_or(String::new(), |price| format!(" {price:>10.4}"))
+            )?;
+        }
+        writeln!(f, "\n{}", self.why)
+    }
+}
+
+/// A time as people say it.
+fn seconds(seconds: f64) -> String {
+    match seconds {
+        s if s < 0.9995 => format!("{:.0} ms", s * 1e3),
+        s if s < 99.95 => format!("{s:.1} s"),
+        s if s < 600.0 => format!("{s:.0} s"),
+        s if s < 7200.0 => format!("{:.0} min", s / 60.0),
+        s => format!("{:.1} h", s / 3600.0),
+    }
+}
+
+/// A number of bytes as people say it.
+fn bytes(bytes: f64) -> String {
+    match bytes {
+        b if b < 1e3 => format!("{b:.0} B"),
+        b if b < 1e6 => format!("{:.1} kB", b / 1e3),
+        b if b < 1e9 => format!("{:.1} MB", b / 1e6),
+        b => format!("{:.1} GB", b / 1e9),
+    }
+}
+
+fn positive(text: &str) -> Result<f64, String> {
+    let parsed = text.parse().ok().filter(|x: &f64| (1e-3..=1e6).contains(x));
+    parsed.ok_or_else(|| "a number from 0.001 to 1000000".to_owned())
+}
+
+fn not_negative(text: &str) -> Result<f64, String> {
+    let parsed = text.parse().ok().filter(|x: &f64| (0.0..=1e6).contains(x));
+    parsed.ok_or_else(|| "a number from 0 to 1000000".to_owned())
+}

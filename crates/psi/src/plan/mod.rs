@@ -1,0 +1,188 @@
+//! Which protocol for which case: what each is expected to take, and the one to choose.
+//!
+//! Bytes and rounds come from the formula in each entry of the catalogue. Time comes from [`Figures`]: runs
+//! over memory, of the release's own machine and, once somebody has calibrated, of this one. A line then adds
+//! its part:
+//!
+//! time = work + flights × round trip / 2 + transfer − what of the transfer goes on beside the work.
+//!
+//! Work and transfer overlap where long data is sent in pieces, by about [`BESIDE`] of the shorter of the
+//! two.
+
+mod figures;
+
+use std::time::Duration;
+
+use vesica_net::transport::shaper::Link;
+use vesica_params::Adversary;
+
+use crate::{
+    CATALOGUE, Cost, Protocol, Sizes, Status,
+    answer::{Inquiry, METHODS, Method},
+};
+
+pub use figures::{BadFigures, Figures, Run};
+
+/// The part of the shorter of work and transfer that goes on beside the longer one.
+const BESIDE: f64 = 0.5;
+
+/// A protocol for real data is preferred over one that another dominates as long as it takes no more than
+/// this many times as long.
+const AS_GOOD: f64 = 1.05;
+
+/// A protocol, or a method that answers a question, with its cost for sets of given sizes.
+#[derive(Debug, Clone, Copy)]
+pub struct Candidate {
+    /// Its name everywhere.
+    pub key: &'static str,
+    /// What it may be used for.
+    pub status: Status,
+    /// Against whom it keeps its promise.
+    pub adversary: Adversary,
+    /// The sizes of the two sets.
+    pub sizes: Sizes,
+    /// Predicted bytes and rounds.
+    pub cost: Cost,
+}
+
+impl Candidate {
+    /// A protocol, for sets of these sizes.
+    pub fn protocol(protocol: &Protocol, sizes: Sizes) -> Self {
+        let Protocol { key, status, adversary, .. } = *protocol;
+        Self { key, status, adversary, sizes, cost: protocol.cost(sizes) }
+    }
+
+    /// A method, for this inquiry.
+    pub fn method(method: &Method, inquiry: Inquiry) -> Self {
+        let Method { key, status, adversary, .. } = *method;
+        Self { key, status, adversary, sizes: inquiry.sizes, cost: (method.cost)(inquiry) }
+    }
+
+    /// Every protocol for real data that is at least this secure.
+    pub fn protocols(sizes: Sizes, adversary: Adversary) -> Vec<Self> {
+        let fit = |p: &&&Protocol| is_for_use(p.status) && p.adversary >= adversary;
+        CATALOGUE.iter().filter(fit).map(|p| Self::protocol(p, sizes)).collect()
+    }
+
+    /// Every method for real data that is at least this secure and answers the question.
+    pub fn methods(inquiry: Inquiry, adversary: Adversary) -> Vec<Self> {
+        let fit = |m: &&&Method| {
+            let answers = (m.answers)(inquiry.question, inquiry.minimum);
+            answers && is_for_use(m.status) && m.adversary >= adversary
+        };
+        METHODS.iter().filter(fit).map(|m| Self::method(m, inquiry)).collect()
+    }
+}
+
+fn is_for_use(status: Status) -> bool {
+    matches!(status, Status::Recommended | Status::Sound)
+}
+
+/// What machines and traffic cost, in any currency.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Prices {
+    /// Of both parties' machines together, an hour.
+    pub per_hour: f64,
+    /// Of 10^9 bytes between them, in either direction.
+    pub per_gb: f64,
+}
+
+/// What a run is expected to take.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Prediction {
+    /// The protocol's or method's name.
+    pub key: &'static str,
+    /// What it may be used for.
+    pub status: Status,
+    /// Against whom it keeps its promise.
+    pub adversary: Adversary,
+    /// From the first message to the result.
+    pub seconds: f64,
+    /// Of these, what both parties' work takes over memory.
+    pub work_seconds: f64,
+    /// Payload that the sender receives.
+    pub bytes_to_sender: f64,
+    /// Payload that the receiver receives.
+    pub bytes_to_receiver: f64,
+    /// Flights of messages.
+    pub rounds: u32,
+    /// Most memory of one party, both sets of which it holds one; none where nobody measured it.
+    pub memory_bytes: Option<f64>,
+    /// What both parties pay together.
+    pub price: f64,
+}
+
+impl Prediction {
+    /// Payload both ways.
+    pub fn bytes(&self) -> f64 {
+        self.bytes_to_sender + self.bytes_to_receiver
+    }
+}
+
+/// Predicts runs on a line, from figures of a machine.
+#[derive(Debug, Clone)]
+pub struct Planner {
+    /// This machine's figures, few or none; what they lack comes from the release's own.
+    pub figures: Figures,
+    /// The line between the parties; none for memory.
+    pub link: Option<Link>,
+    /// What to pay.
+    pub prices: Prices,
+}
+
+impl Planner {
+    /// For this line, with the figures of the machine that the release was measured on and nothing to pay.
+    pub fn new(link: Option<Link>) -> Self {
+        Self { figures: Figures::default(), link, prices: Prices::default() }
+    }
+
+    /// What the candidate is expected to take; nothing where no run of it was ever measured.
+    pub fn predict(&self, candidate: &Candidate) -> Option<Prediction> {
+        let Candidate { key, status, adversary, sizes, cost } = *candidate;
+        let work = self.figures.seconds(key, sizes)?;
+        let (transfer, travel) = match self.link {
+            None => (0.0, 0.0),
+            Some(Link { bits_per_second, round_trip }) => {
+                let bits = (cost.bytes_to_sender + cost.bytes_to_receiver) * 8.0;
+                let half = round_trip.as_secs_f64() / 2.0;
+                (bits / bits_per_second.max(1) as f64, f64::from(cost.rounds) * half)
+            }
+        };
+        let seconds = work + travel + transfer - BESIDE * work.min(transfer);
+        let gigabytes = (cost.bytes_to_sender + cost.bytes_to_receiver) / 1e9;
+        Some(Prediction {
+            key,
+            status,
+            adversary,
+            seconds,
+            work_seconds: work,
+            bytes_to_sender: cost.bytes_to_sender,
+            bytes_to_receiver: cost.bytes_to_receiver,
+            rounds: cost.rounds,
+            memory_bytes: self.figures.memory_bytes(key, sizes),
+            price: self.prices.per_hour * seconds / 3600.0 + self.prices.per_gb * gigabytes,
+        })
+    }
+
+    /// Predictions of all candidates, the one to choose first: the cheapest where something is to be paid,
+    /// else the fastest; a recommended one before one that is hardly better.
+    pub fn rank(&self, candidates: &[Candidate]) -> Vec<Prediction> {
+        let mut ranked: Vec<_> = candidates.iter().filter_map(|c| self.predict(c)).collect();
+        let priced = self.prices != Prices::default();
+        let weight = |p: &Prediction| if priced { p.price } else { p.seconds };
+        ranked.sort_by(|x, y| weight(x).total_cmp(&weight(y)));
+        let as_good = ranked.first().map_or(0.0, |best| weight(best) * AS_GOOD);
+        let recommended = |p: &Prediction| p.status == Status::Recommended && weight(p) <= as_good;
+        if let Some(position) = ranked.iter().position(recommended) {
+            ranked[..=position].rotate_right(1);
+        }
+        ranked
+    }
+}
+
+/// What a line of such a round trip is taken to carry where nobody says: within a data centre 1 Gbit/s,
+/// farther away 100 Mbit/s.
+pub fn assumed_link(round_trip: Duration) -> Link {
+    let near = round_trip < Duration::from_millis(2);
+    Link { bits_per_second: if near { 1_000_000_000 } else { 100_000_000 }, round_trip }
+}

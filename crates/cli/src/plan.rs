@@ -1,9 +1,13 @@
 //! `plan`: what each protocol would take for one's sizes and line, and which one to choose.
 
-use std::time::Duration;
+use std::{fs, path::PathBuf, time::Duration};
 
 use serde::Serialize;
 use vesica::{Security, Wanted, report::grouped};
+use vesica_lab::{
+    accuracy::{self, Case},
+    protocol::Record,
+};
 use vesica_net::transport::shaper::Link;
 use vesica_psi::{
     Sizes,
@@ -12,6 +16,7 @@ use vesica_psi::{
 };
 
 use crate::{
+    bench::count,
     calibrate,
     exit::Failure,
     run::{self, Answer, Who},
@@ -20,14 +25,14 @@ use crate::{
 #[derive(clap::Args)]
 pub struct Args {
     /// Keys of this side: 1000 or 2^20
-    #[arg(long, value_name = "N", value_parser = crate::bench::count)]
-    mine: usize,
+    #[arg(long, value_name = "N", value_parser = count, required_unless_present = "check")]
+    mine: Option<usize>,
     /// Keys of the other side
-    #[arg(long, value_name = "N", value_parser = crate::bench::count)]
-    theirs: usize,
+    #[arg(long, value_name = "N", value_parser = count, required_unless_present = "check")]
+    theirs: Option<usize>,
     /// What the line carries in each direction, in Mbit/s [default: 1000 where the round trip is below 2 ms,
     /// else 100]
-    #[arg(long, value_name = "MBIT", value_parser = positive)]
+    #[arg(long, value_name = "MBIT", value_parser = rate)]
     bandwidth: Option<f64>,
     /// Time there and back, in milliseconds
     #[arg(long, value_name = "MS", default_value = "20", value_parser = not_negative)]
@@ -51,6 +56,9 @@ pub struct Args {
     /// What 10^9 bytes between the parties cost
     #[arg(long, default_value = "0", value_name = "PRICE", hide_default_value = true, value_parser = not_negative)]
     price_per_gb: f64,
+    /// Instead of planning, say how right the planner is of runs that `vesica bench --json` has measured
+    #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["mine", "theirs", "json"])]
+    check: Vec<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -89,6 +97,9 @@ struct Row {
 
 pub fn run(args: &Args) -> Result<(), Failure> {
     let figures = calibrate::load()?;
+    if !args.check.is_empty() {
+        return check(&args.check, &figures);
+    }
     let plan = args.plan(figures)?;
     if args.json {
         let text = serde_json::to_string_pretty(&plan);
@@ -99,9 +110,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 
 impl Args {
     fn plan(&self, figures: Figures) -> Result<Plan, Failure> {
+        let (mine, theirs) = (self.mine.unwrap_or_default(), self.theirs.unwrap_or_default());
         let (receiver, sender) = match self.learns {
-            Who::Peer => (self.theirs, self.mine),
-            Who::Me | Who::Both => (self.mine, self.theirs),
+            Who::Peer => (theirs, mine),
+            Who::Me | Who::Both => (mine, theirs),
         };
         let sizes = Sizes { sender, receiver };
         let round_trip = Duration::from_secs_f64(self.rtt / 1e3);
@@ -242,6 +254,65 @@ impl std::fmt::Display for Plan {
     }
 }
 
+/// How right the planner is of the runs in these files.
+fn check(files: &[PathBuf], figures: &Figures) -> Result<(), Failure> {
+    let mut records = Vec::new();
+    for path in files {
+        let bad = |what: String| Failure::input(format!("{}{what}", path.display()));
+        let text = fs::read_to_string(path).map_err(|e| bad(format!(": {e}")))?;
+        for (i, line) in text.lines().enumerate() {
+            // Other lines of such a file, as on the machine, are not for us.
+            let value: serde_json::Value =
+                serde_json::from_str(line).map_err(|e| bad(format!(", line {}: {e}", i + 1)))?;
+            records.extend(serde_json::from_value::<Record>(value).ok());
+        }
+    }
+    let cells = accuracy::compare(&records, figures).map_err(|e| Failure::input(e.to_string()))?;
+    if cells.is_empty() {
+        return Err(Failure::input("there is no run of a protocol in it".to_owned()));
+    }
+    let mut text = format!(
+        "{:<14} {:>10} {:>10} {:>9} {:>8} {:>9}  {:<22} {:<22} {:>6}\n",
+        "LINE",
+        "RECEIVER",
+        "SENDER",
+        "PROTOCOLS",
+        "TIME OFF",
+        "BYTES OFF",
+        "CHOSEN",
+        "FASTEST",
+        "RATIO"
+    );
+    for cell in &cells {
+        text += &format!(
+            "{:<14} {:>10} {:>10} {:>9} {:>8} {:>9}  {:<22} {:<22} {:>6.2}\n",
+            cell.line,
+            cell.sizes.receiver,
+            cell.sizes.sender,
+            cell.cases.len(),
+            percent(cell.error_of_time()),
+            percent(cell.error_of_bytes()),
+            cell.chosen,
+            cell.fastest,
+            cell.regret
+        );
+    }
+    let of = |error: fn(&Case) -> f64| accuracy::overall(&cells, error).map_or(0.0, |x| x);
+    let good = cells.iter().filter(|cell| cell.regret <= 1.1).count();
+    text += &format!(
+        "\nmedian error: {} of time, {} of bytes; the choice is within 10 % of the fastest in {good} of {} \
+         cells\n",
+        percent(of(Case::error_of_time)),
+        percent(of(Case::error_of_bytes)),
+        cells.len()
+    );
+    crate::print(&text)
+}
+
+fn percent(part: f64) -> String {
+    format!("{:.1} %", part * 100.0)
+}
+
 /// A time as people say it.
 fn seconds(seconds: f64) -> String {
     match seconds {
@@ -263,7 +334,8 @@ fn bytes(bytes: f64) -> String {
     }
 }
 
-fn positive(text: &str) -> Result<f64, String> {
+/// Reads a rate in Mbit/s.
+pub fn rate(text: &str) -> Result<f64, String> {
     let parsed = text.parse().ok().filter(|x: &f64| (1e-3..=1e6).contains(x));
     parsed.ok_or_else(|| "a number from 0.001 to 1000000".to_owned())
 }

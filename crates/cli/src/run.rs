@@ -9,7 +9,7 @@ use rand::{
 };
 use vesica::{
     Answered, Delimiter, Duplicates, Job, KeyColumn, Learns, Normalize, Nulls, Offer, Outcome,
-    Parties, Role, Security, Source, Wanted,
+    Parties, Role, Security, Source, Surroundings, Wanted,
     report::{counted, grouped},
 };
 use vesica_net::{
@@ -20,7 +20,7 @@ use vesica_net::{
     },
 };
 
-use crate::{cancel, exit::Failure, keygen, listen::Wait, progress::Progress};
+use crate::{calibrate, cancel, exit::Failure, keygen, listen::Wait, plan, progress::Progress};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -62,9 +62,14 @@ pub struct Args {
     /// Who learns the result
     #[arg(long, value_enum)]
     learns: Who,
-    /// A protocol of `vesica protocols`, or auto: what the other side names, or what suits the sizes
+    /// A protocol of `vesica protocols`, or auto: what the other side names, or what `vesica plan` would choose
+    /// for the sizes and the round trip between the two sides
     #[arg(long, default_value = "auto", value_name = "NAME")]
     protocol: String,
+    /// What the line carries, in Mbit/s, to choose a protocol by; the connecting side's counts
+    /// [default: 1000 where the round trip is below 2 ms, else 100]
+    #[arg(long, value_name = "MBIT", value_parser = plan::rate)]
+    bandwidth: Option<f64>,
     /// The least security accepted; the stricter side's counts
     #[arg(long, default_value = "semi-honest", value_parser = security, value_name = "LEVEL")]
     security: Security,
@@ -212,6 +217,10 @@ impl Args {
             output,
             report: self.report.clone(),
             threads: self.threads,
+            surroundings: Surroundings {
+                figures: calibrate::load()?,
+                bits_per_second: self.bandwidth.map(|mbit| (mbit * 1e6) as u64),
+            },
         })
     }
 

@@ -3,10 +3,11 @@
 //! Both parties run in one process, each with threads of its own, and the line between them is emulated
 //! ([`Line`]). [`protocol`] runs protocols, [`answer`] methods that answer questions, [`ot`] oblivious transfers, [`structures`] hash bins, filters
 //! and OKVS; each run gives a record with what it took and whether its result was right. [`calibrate`] measures a
-//! machine for the planner.
+//! machine for the planner, and [`accuracy`] how right the planner is.
 //!
 //! **Must never import** the command line: it prints nothing and knows no flags.
 
+pub mod accuracy;
 pub mod answer;
 pub mod calibrate;
 mod line;

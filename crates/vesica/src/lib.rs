@@ -13,6 +13,7 @@
 //! gets into an error, a report or an observer.
 
 pub mod check;
+pub mod choice;
 pub mod digest;
 pub mod error;
 pub mod key;
@@ -28,6 +29,7 @@ pub mod table;
 pub mod terms;
 
 pub use check::{Check, check};
+pub use choice::Surroundings;
 pub use error::{Class, Error, Result};
 pub use key::{Duplicates, KeyColumn, Normalize, Nulls};
 pub use observe::{Observer, Unobserved};

@@ -7,6 +7,7 @@ use vesica_net::Channel;
 use vesica_psi::answer::Answer;
 
 use crate::{
+    choice::Surroundings,
     error::{Error, Result},
     key::{Duplicates, KeyColumn, Nulls},
     keyset::KeySet,
@@ -42,6 +43,8 @@ pub struct Job {
     pub report: Option<PathBuf>,
     /// Threads to compute with; 0 takes as many as there are processors.
     pub threads: usize,
+    /// What this side knows of its machine and its line, to choose a protocol by.
+    pub surroundings: Surroundings,
 }
 
 /// What came of a run.
@@ -125,7 +128,9 @@ fn attempt(
     rng: &mut (dyn CryptoRng + Send),
 ) -> Result<Outcome> {
     job.check()?;
-    let mut session = Session::open(&job.offer, parties, job.threads, channel, observer.clone())?;
+    let surroundings = job.surroundings.clone();
+    let mut session =
+        Session::open(&job.offer, parties, &surroundings, job.threads, channel, observer.clone())?;
     let (table, mut set) = read(&mut session, &job, observer)?;
     if session.terms().question().is_some() {
         drop(table);

@@ -17,10 +17,12 @@ use vesica_net::{Channel, Deviation, Meter};
 use vesica_psi::{
     Items, Protocol, Sizes,
     answer::{self, Answer, Inquiry, Method, Question},
+    plan::Candidate,
     reveal,
 };
 
 use crate::{
+    choice::{self, Surroundings},
     digest::{Digest, Seed},
     error::{Error, Result},
     observe::Observer,
@@ -37,6 +39,7 @@ const POLL: Duration = Duration::from_millis(50);
 pub struct Session<'a> {
     terms: Terms,
     parties: &'a Parties,
+    surroundings: &'a Surroundings,
     channel: &'a mut Channel,
     pool: Arc<ThreadPool>,
     observer: Arc<dyn Observer>,
@@ -74,6 +77,7 @@ impl<'a> Session<'a> {
     pub fn open(
         offer: &Offer,
         parties: &'a Parties,
+        surroundings: &'a Surroundings,
         threads: usize,
         channel: &'a mut Channel,
         observer: Arc<dyn Observer>,
@@ -83,7 +87,7 @@ impl<'a> Session<'a> {
         channel.phase("terms");
         observer.phase("terms");
         let terms = Terms::agree(offer, parties, channel)?;
-        Ok(Self { terms, parties, channel, pool, observer })
+        Ok(Self { terms, parties, surroundings, channel, pool, observer })
     }
 
     /// The terms.
@@ -145,7 +149,9 @@ impl<'a> Session<'a> {
         let role = self.parties.role;
         let receives = self.terms.receiver() == role;
         let (sizes, peers) = self.sizes(digests.len())?;
-        let protocol = self.terms.protocol(sizes)?;
+        let candidates = self.terms.candidates(sizes)?;
+        let key = self.choose(&candidates)?;
+        let protocol = vesica_psi::find(key).ok_or(Error::Bug("the choice is in no catalogue"))?;
 
         self.phase("seed");
         let seed = Seed::agree(role, self.channel, rng)?;
@@ -202,6 +208,17 @@ impl<'a> Session<'a> {
             party?.run(both, set.items(), values, inquiry.question, channel, rng)
         });
         Ok(Found { method, question: inquiry.question, peer_items, answer: answer? })
+    }
+
+    /// The candidate that was named, or the one that both sides agree on.
+    fn choose(&mut self, candidates: &[Candidate]) -> Result<&'static str> {
+        match candidates {
+            [named] if self.terms.names_protocol() => Ok(named.key),
+            _ => {
+                self.phase("choice");
+                choice::agree(self.parties.role, candidates, self.surroundings, self.channel)
+            }
+        }
     }
 
     fn both_learn(&self) -> bool {

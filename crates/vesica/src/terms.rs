@@ -9,8 +9,9 @@ use std::fmt;
 use serde::Serialize;
 use vesica_net::Channel;
 use vesica_psi::{
-    Protocol, Sizes, Status,
+    Sizes,
     answer::{Inquiry, METHODS, Method, Question},
+    plan::Candidate,
 };
 
 use crate::{
@@ -162,16 +163,29 @@ impl Terms {
         if differences.is_empty() { Ok(()) } else { Err(Error::Terms(differences)) }
     }
 
-    /// The protocol to run for these sizes: the one named, or the recommended one that is best.
+    /// Whether a side named the protocol; otherwise the two choose one of the
+    /// [candidates](Self::candidates).
+    pub fn names_protocol(&self) -> bool {
+        self.protocol.is_some()
+    }
+
+    /// The protocols that may run for these sizes: the one named, or all of that security. The same on both
+    /// sides, and at least one.
     ///
     /// # Errors
     /// [`Error::Terms`] where the catalogue has nothing of that security.
-    pub fn protocol(&self, sizes: Sizes) -> Result<&'static Protocol> {
-        let chosen = match &self.protocol {
-            Some(name) => vesica_psi::find(name),
-            None => recommended(self.security, sizes),
+    pub fn candidates(&self, sizes: Sizes) -> Result<Vec<Candidate>> {
+        let candidates = match &self.protocol {
+            Some(name) => {
+                let named = vesica_psi::find(name);
+                named.map(|protocol| Candidate::protocol(protocol, sizes)).into_iter().collect()
+            }
+            None => Candidate::protocols(sizes, self.security.adversary()),
         };
-        chosen.ok_or_else(|| Error::Terms(vec![unmet(self.security)]))
+        if candidates.is_empty() {
+            return Err(Error::Terms(vec![unmet(self.security)]));
+        }
+        Ok(candidates)
     }
 
     /// The inquiry to make of sets of these sizes and the method to answer it: the one named, or
@@ -217,29 +231,6 @@ const TINY: usize = 512;
 
 fn is_tiny(sizes: Sizes) -> bool {
     sizes.sender.saturating_add(sizes.receiver) <= TINY
-}
-
-/// The protocol for real data that suits these sizes. Both sides compute the same.
-fn recommended(security: Security, sizes: Sizes) -> Option<&'static Protocol> {
-    let fit = |p: &&&Protocol| {
-        let way = Way { status: p.status, adversary: p.adversary };
-        !way.for_lab() && security.is_met_by(way)
-    };
-    let tiny = is_tiny(sizes);
-    let dh = vesica_psi::CATALOGUE.iter().filter(fit).find(|p| tiny && p.key == "dh");
-    let best = || {
-        let bytes = |p: &&&Protocol| {
-            let cost = p.cost(sizes);
-            cost.bytes_to_sender + cost.bytes_to_receiver
-        };
-        let recommended = |p: &&&Protocol| p.status == Status::Recommended && p.key != "dh";
-        let of = |wanted: &dyn Fn(&&&Protocol) -> bool| {
-            let all = vesica_psi::CATALOGUE.iter().filter(fit).filter(|p| wanted(p));
-            all.min_by(|x, y| bytes(x).total_cmp(&bytes(y)))
-        };
-        of(&recommended).or_else(|| of(&|_| true))
-    };
-    dh.or_else(best).copied()
 }
 
 /// Nothing in the catalogue is that secure.
@@ -429,11 +420,18 @@ mod tests {
         let named = Offer { protocol: Some("dh".into()), ..offer() };
         let sizes = Sizes { sender: 1 << 20, receiver: 1 << 20 };
         let (a, b) = agreed(&named, &offer());
-        assert_eq!(a.unwrap().protocol(sizes).unwrap().key, "dh");
-        assert_eq!(b.unwrap().protocol(sizes).unwrap().key, "dh");
-        let open = agreed(&offer(), &offer()).0.unwrap();
-        assert_eq!(open.protocol(sizes).unwrap().key, "rr22");
-        assert_eq!(open.protocol(Sizes { sender: 10, receiver: 20 }).unwrap().key, "dh");
+        let keys = |terms: Result<Terms>| {
+            let candidates = terms.unwrap().candidates(sizes).unwrap();
+            candidates.into_iter().map(|candidate| candidate.key).collect::<Vec<_>>()
+        };
+        assert_eq!((keys(a), keys(b)), (vec!["dh"], vec!["dh"]));
+        let (open, same) = agreed(&offer(), &offer());
+        let open = keys(open);
+        assert_eq!(open, keys(same));
+        assert!(open.contains(&"rr22") && open.contains(&"dh") && !open.contains(&"naive"));
+        let strict = Offer { security: Security::Malicious, ..offer() };
+        let strict = keys(agreed(&offer(), &strict).0);
+        assert!(strict.contains(&"rr22-malicious") && !strict.contains(&"rr22"));
     }
 
     #[test]

@@ -13,7 +13,7 @@ use std::{
 use rand::{SeedableRng, rngs::StdRng};
 use vesica::{
     Class, Delimiter, Duplicates, Error, Job, Learns, Normalize, Nulls, Observer, Offer, Outcome,
-    Parties, Role, Source,
+    Parties, Role, Source, Surroundings,
 };
 use vesica_net::{AbortReason, CancelToken, Channel, transport::memory};
 
@@ -46,6 +46,7 @@ impl Bench {
             output: Some(self.path(&format!("{name} out.csv"))),
             report: Some(self.path(&format!("{name} report.json"))),
             threads: 1,
+            surroundings: Surroundings::default(),
         }
     }
 

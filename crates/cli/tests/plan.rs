@@ -1,0 +1,101 @@
+//! `plan` and `calibrate`, and a run that chooses its protocol.
+
+#![allow(clippy::unwrap_used)]
+
+mod harness;
+
+use std::fs;
+
+use harness::{Ended, vesica};
+
+/// Runs the program in surroundings where this file, if any, has the figures.
+fn with_figures(figures: &str, arguments: &[&str]) -> Ended {
+    let output = vesica().env("VESICA_FIGURES", figures).args(arguments).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Ended { code: output.status.code(), out: text(output.stdout), err: text(output.stderr) }
+}
+
+fn plan(arguments: &[&str]) -> serde_json::Value {
+    let all = [&["plan", "--json"], arguments].concat();
+    let ended = with_figures("/no/such/file", &all);
+    ended.assert(0, &[]);
+    serde_json::from_str(&ended.out).unwrap()
+}
+
+#[test]
+fn the_plan_ranks_what_fits_and_says_why() {
+    let million = ["--mine", "2^20", "--theirs", "1048576"];
+    let ended = with_figures("/no/such/file", &[&["plan"], &million[..]].concat());
+    ended.assert(0, &[]);
+    assert!(ended.out.contains("PROTOCOL") && ended.out.contains("not calibrated"), "{ended:?}");
+    assert!(ended.out.lines().last().unwrap().contains("that fit"), "{ended:?}");
+
+    let plan = plan(&million);
+    let rows = plan["predictions"].as_array().unwrap();
+    assert_eq!(plan["protocol"], rows[0]["protocol"]);
+    assert!(rows.len() > 20 && rows.iter().all(|row| row["status"] != "insecure"));
+    let seconds: Vec<f64> = rows.iter().map(|row| row["seconds"].as_f64().unwrap()).collect();
+    assert!(seconds[1..].is_sorted() && seconds[0] < seconds[1] * 1.1, "{seconds:?}");
+    assert_eq!(plan["calibrated"], false);
+}
+
+#[test]
+fn conditions_change_the_plan() {
+    let sizes = ["--mine", "2^20", "--theirs", "2^20"];
+    let of = |more: &[&str]| plan(&[&sizes, more].concat());
+    let strict = of(&["--security", "malicious"]);
+    for row in strict["predictions"].as_array().unwrap() {
+        assert_eq!(row["secure_against"], "malicious");
+    }
+    let count = of(&["--answer", "count", "--minimum", "10"]);
+    assert_eq!(count["protocol"], "rs21-circuit");
+
+    let seconds = |plan: &serde_json::Value| plan["predictions"][0]["seconds"].as_f64().unwrap();
+    let (near, far) = (of(&["--rtt", "0.2"]), of(&["--rtt", "200", "--bandwidth", "10"]));
+    assert!(seconds(&far) > 5.0 * seconds(&near));
+    let bytes = |row: &serde_json::Value| {
+        row["bytes_to_sender"].as_u64().unwrap() + row["bytes_to_receiver"].as_u64().unwrap()
+    };
+    // Where only bytes cost anything, the fewest bytes are the cheapest.
+    let dear = of(&["--price-per-gb", "100000"]);
+    let least = dear["predictions"].as_array().unwrap().iter().map(bytes).min().unwrap();
+    assert!(bytes(&dear["predictions"][0]) as f64 <= 1.05 * least as f64);
+    assert!(dear["predictions"][0]["price"].as_f64().unwrap() > 0.0);
+}
+
+#[test]
+fn roles_follow_from_who_learns() {
+    let of = |learns| plan(&["--mine", "1000", "--theirs", "50000", "--learns", learns]);
+    for (learns, receiver) in [("me", 1000), ("both", 1000), ("peer", 50000)] {
+        assert_eq!(of(learns)["receiver_items"], receiver, "{learns}");
+    }
+}
+
+#[test]
+fn what_cannot_be_planned_is_refused() {
+    let ask = |more: &[&str]| {
+        let all = [&["plan", "--mine", "100", "--theirs", "100"], more].concat();
+        with_figures("/no/such/file", &all)
+    };
+    ask(&["--answer", "sum", "--security", "malicious"]).assert(2, &["nothing of this release"]);
+    ask(&["--bandwidth", "0"]).assert(2, &["0.001"]);
+    ask(&["--rtt", "-1"]).assert(2, &[]);
+    with_figures("/no/such/file", &["plan", "--mine", "2^40", "--theirs", "1"])
+        .assert(2, &["is no set size"]);
+}
+
+#[test]
+fn figures_of_this_machine_count() {
+    let scratch = tempfile::tempdir().unwrap();
+    let file = scratch.path().join("figures.tsv");
+    let path = file.to_str().unwrap();
+    let plan =
+        |path: &str| with_figures(path, &["plan", "--mine", "2^16", "--theirs", "2^16", "--json"]);
+    // A machine on which dh is done in no time.
+    fs::write(&file, "protocol\titems\tseconds\tmegabytes\ndh\t65536\t0.000001\t-\n").unwrap();
+    let here: serde_json::Value = serde_json::from_str(&plan(path).out).unwrap();
+    assert_eq!((&here["calibrated"], &here["protocol"]), (&true.into(), &"dh".into()));
+
+    fs::write(&file, "nonsense\n").unwrap();
+    plan(path).assert(3, &["figures.tsv, line 1: not a file of figures", "vesica calibrate"]);
+}

@@ -58,6 +58,7 @@ pub(crate) fn agree(
             let chosen = first.or_else(|| candidates.first().map(|any| any.key));
             let key = chosen.ok_or(Error::Bug("there is nothing to choose from"))?;
             channel.send(CHOICE, key.as_bytes())?;
+            channel.flush()?;
             Ok(key)
         }
         Role::B => {

@@ -22,7 +22,6 @@
 use rand::CryptoRng;
 use vesica_circuit::{
     Role,
-    count::Count,
     gadgets::Comparison,
     garbling::{self, Evaluator, Garbler},
     gmw::Gmw,
@@ -110,15 +109,8 @@ fn terms(sizes: Sizes, comparison: Comparison) -> Terms {
     Terms { width, sizes: [sizes.sender, sizes.receiver], receiver: Role::Second, comparison }
 }
 
-/// What the program comes to.
-fn count(terms: &Terms) -> Count {
-    let mut count = Count::default();
-    let Ok(_) = scs::intersect(&mut count, terms, Known::default());
-    count
-}
-
 fn cost_of_garbling(setting: Setting) -> Cost {
-    let count = count(&terms(setting.sizes, Comparison::Small));
+    let count = scs::count(&terms(setting.sizes, Comparison::Small));
     let ots = softspoken::setup_bytes(FIELD) + softspoken::bytes(FIELD, count.inputs[1] as usize);
     let tables = garbling::table_bytes(count.ands) + count.revealed[1].div_ceil(8);
     Cost {
@@ -129,19 +121,13 @@ fn cost_of_garbling(setting: Setting) -> Cost {
 }
 
 fn cost_of_gmw(setting: Setting, vectors: bool) -> Cost {
-    let count = count(&terms(setting.sizes, Comparison::Shallow));
-    let both = TRIPLES.bytes(&demand(&count, vectors)) as u64 + count.opened[usize::from(vectors)];
+    let count = scs::count(&terms(setting.sizes, Comparison::Shallow));
+    let demand = Demand::of_count(&count, vectors);
+    let both = TRIPLES.bytes(&demand) as u64 + count.opened[usize::from(vectors)];
     Cost {
         bytes_to_sender: both as f64,
         bytes_to_receiver: both as f64 + count.revealed[1].div_ceil(8) as f64,
         rounds: 10 + count.rounds as u32,
-    }
-}
-
-fn demand(count: &Count, vectors: bool) -> Demand {
-    match vectors {
-        true => Demand::of(count.products.iter().map(|(bits, n)| (*bits, *n as usize))),
-        false => Demand::singles(count.ands as usize),
     }
 }
 
@@ -235,7 +221,7 @@ impl Sharing {
     ) -> Result<Self> {
         channel.phase("triples");
         let terms = terms(setting.sizes, Comparison::Shallow);
-        let demand = demand(&count(&terms), vectors);
+        let demand = Demand::of_count(&scs::count(&terms), vectors);
         Ok(Self { terms, triples: TRIPLES.make(role, &demand, channel, rng)? })
     }
 }

@@ -38,8 +38,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     Adversary, Cost, Digest, Error, Items, Learns, List, Protocol, Receiver, Result, Sender,
-    Setting, Sizes, Status,
-    kkrt16::{permute, word},
+    Setting, Sizes, Status, coin::permute, kkrt16::word,
 };
 
 /// What an OPPRF is made for.

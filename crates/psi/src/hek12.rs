@@ -38,7 +38,7 @@ use vesica_primitives::Block;
 
 use crate::{
     Adversary, Cost, Digest, Error, Items, Learns, List, Protocol, Receiver, Result, Sender,
-    Setting, Sizes, Status, kkrt16::permute, tags::refuse_duplicates,
+    Setting, Sizes, Status, coin::permute, tags::refuse_duplicates,
 };
 
 /// Under garbling.

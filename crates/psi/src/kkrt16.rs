@@ -25,12 +25,12 @@ use vesica_params::{
     bins::cuckoo::{self, HASHES},
     code,
 };
-use vesica_primitives::{Block, aes::Aes128};
+use vesica_primitives::Block;
 use vesica_structures::bins::{self, BinMap, Entry, Table, cuckoo::CuckooTable};
 
 use crate::{
     Adversary, Cost, Digest, Error, Items, Learns, List, Protocol, Result, Setting, Sizes, Status,
-    coin, tags::Tags,
+    coin::permute, tags::Tags,
 };
 
 /// Its entry in the catalogue.
@@ -83,19 +83,6 @@ fn cost(setting: Setting) -> Cost {
 /// The word for an item in the bin of its `hash`-th hash function.
 pub(crate) fn word(item: Block, hash: usize) -> Block {
     item ^ Block(hash as u128)
-}
-
-/// The items, permuted under a seed that both drew.
-pub(crate) fn permute(
-    heads: &[Block],
-    channel: &mut Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Vec<Block>> {
-    channel.phase("hash");
-    let seed = coin::toss_semi_honest(channel, rng)?;
-    let mut permuted = heads.to_vec();
-    Aes128::new(seed).encrypt(&mut permuted);
-    Ok(permuted)
 }
 
 /// The party that can evaluate the OPRF everywhere.

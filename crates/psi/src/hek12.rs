@@ -19,9 +19,11 @@
 //! What is asked by these is the price of generality: the circuit could be any other. Deviations: half gates
 //! instead of three blocks a gate, sets of any two sizes, items shortened as far as the bound allows.
 
+use std::collections::HashSet;
+
 use rand::CryptoRng;
 use vesica_circuit::{
-    Role,
+    Engine, Role,
     gadgets::Comparison,
     garbling::{self, Evaluator, Garbler},
     gmw::Gmw,
@@ -45,7 +47,7 @@ use crate::{
 pub static YAO: Protocol = Protocol {
     key: "scs-yao",
     title: "sort-compare-shuffle circuit, garbled",
-    citation: CITATION,
+    citation: "Huang, Evans, Katz (NDSS 2012); Pinkas, Schneider, Zohner (USENIX Security 2014)",
     status: Status::Sound,
     adversary: Adversary::weakest(&[garbling::ADVERSARY, softspoken::ADVERSARY]),
     learns: Learns::INTERSECTION,
@@ -84,7 +86,6 @@ pub static GMW: Protocol = Protocol {
 pub static GMW_VECTOR: Protocol = Protocol {
     key: "scs-gmw-vector",
     title: "sort-compare-shuffle circuit, GMW with vector triples",
-    citation: CITATION,
     cost: |setting| cost_of_gmw(setting, true),
     sender: |setting, channel, rng| {
         Ok(Box::new(Sharing::prepare(setting, Role::First, true, channel, rng)?))
@@ -94,9 +95,6 @@ pub static GMW_VECTOR: Protocol = Protocol {
     },
     ..GMW
 };
-
-const CITATION: &str =
-    "Huang, Evans, Katz (NDSS 2012); Pinkas, Schneider, Zohner (USENIX Security 2014)";
 
 /// Triples are made as in PSZ14, whose figures these entries are there to be compared with.
 const TRIPLES: Extension = Extension::Alsz13;
@@ -153,11 +151,43 @@ impl From<BadItems> for Error {
     }
 }
 
-/// Positions of the receiver's items whose values are shown.
-fn positions(values: &[Block], shown: Vec<Block>) -> Vec<u32> {
-    let shown: std::collections::HashSet<Block> = shown.into_iter().collect();
+/// The sender's part, once it is ready for its items; `engine` makes what it runs the program on.
+fn help<'c, E: Engine>(
+    terms: &Terms,
+    items: Items<'_>,
+    channel: &'c mut Channel,
+    rng: &mut dyn CryptoRng,
+    engine: impl FnOnce(&'c mut Channel, &mut dyn CryptoRng) -> Result<E>,
+) -> Result<()>
+where
+    Error: From<E::Error>,
+{
+    let (mine, _) = shorten(items, terms.width, channel, rng)?;
+    channel.phase("circuit");
+    let permutation = waksman::random(terms.places(), rng);
+    let known = Known { items: [Some(&mine), None], permutation: Some(&permutation) };
+    scs::intersect(&mut engine(channel, rng)?, terms, known)?;
+    Ok(())
+}
+
+/// The receiver's part.
+fn look_up<'c, E: Engine>(
+    terms: &Terms,
+    items: Items<'_>,
+    channel: &'c mut Channel,
+    rng: &mut dyn CryptoRng,
+    engine: impl FnOnce(&'c mut Channel) -> Result<E>,
+) -> Result<Vec<u32>>
+where
+    Error: From<E::Error>,
+{
+    let (mine, values) = shorten(items, terms.width, channel, rng)?;
+    channel.phase("circuit");
+    let known = Known { items: [None, Some(&mine)], permutation: None };
+    let shown = scs::intersect(&mut engine(channel)?, terms, known)?;
+    let shown: HashSet<Block> = shown.expect("shown to the receiver").into_iter().collect();
     let all = (0..).zip(values);
-    all.filter(|(_, value)| shown.contains(value)).map(|(position, _)| position).collect()
+    Ok(all.filter(|(_, value)| shown.contains(value)).map(|(position, _)| position).collect())
 }
 
 /// The sender under garbling.
@@ -174,12 +204,7 @@ impl Sender for Garbling {
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
         let Self { terms, cot } = *self;
-        let (mine, _) = shorten(items, terms.width, channel, rng)?;
-        channel.phase("circuit");
-        let permutation = waksman::random(terms.places(), rng);
-        let known = Known { items: [Some(&mine), None], permutation: Some(&permutation) };
-        scs::intersect(&mut Garbler::new(cot, channel, rng)?, &terms, known)?;
-        Ok(())
+        help(&terms, items, channel, rng, |channel, rng| Ok(Garbler::new(cot, channel, rng)?))
     }
 }
 
@@ -197,11 +222,7 @@ impl Receiver for Evaluating {
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u32>> {
         let Self { terms, cot } = *self;
-        let (mine, values) = shorten(items, terms.width, channel, rng)?;
-        channel.phase("circuit");
-        let known = Known { items: [None, Some(&mine)], permutation: None };
-        let shown = scs::intersect(&mut Evaluator::new(cot, channel)?, &terms, known)?;
-        Ok(positions(&values, shown.expect("shown to the receiver")))
+        look_up(&terms, items, channel, rng, |channel| Ok(Evaluator::new(cot, channel)?))
     }
 }
 
@@ -234,12 +255,8 @@ impl Sender for Sharing {
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
         let Self { terms, triples } = *self;
-        let (mine, _) = shorten(items, terms.width, channel, rng)?;
-        channel.phase("circuit");
-        let permutation = waksman::random(terms.places(), rng);
-        let known = Known { items: [Some(&mine), None], permutation: Some(&permutation) };
-        scs::intersect(&mut Gmw::new(Role::First, triples, channel), &terms, known)?;
-        Ok(())
+        let engine = |channel, _: &mut dyn CryptoRng| Ok(Gmw::new(Role::First, triples, channel));
+        help(&terms, items, channel, rng, engine)
     }
 }
 
@@ -251,10 +268,7 @@ impl Receiver for Sharing {
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u32>> {
         let Self { terms, triples } = *self;
-        let (mine, values) = shorten(items, terms.width, channel, rng)?;
-        channel.phase("circuit");
-        let known = Known { items: [None, Some(&mine)], permutation: None };
-        let shown = scs::intersect(&mut Gmw::new(Role::Second, triples, channel), &terms, known)?;
-        Ok(positions(&values, shown.expect("shown to the receiver")))
+        let engine = |channel| Ok(Gmw::new(Role::Second, triples, channel));
+        look_up(&terms, items, channel, rng, engine)
     }
 }

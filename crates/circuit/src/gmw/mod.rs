@@ -21,7 +21,7 @@ use vesica_net::Channel;
 use zeroize::Zeroizing;
 
 use crate::{
-    Circuit, Engine, Gate, Lanes, Level, Product, Role, Wire,
+    Circuit, Engine, Gate, Lanes, Level, Product, Role, Wire, engine,
     triples::{OutOfTriples, Tape, Triples},
 };
 
@@ -184,9 +184,7 @@ impl Engine for Gmw<'_> {
         if owner != self.role {
             return Ok(Lanes::zeros(wires, lanes));
         }
-        let bits = bits.expect("whoever owns an input knows it");
-        assert_eq!((bits.wires(), bits.lanes()), (wires, lanes), "an input of this shape");
-        Ok(bits.clone())
+        Ok(engine::known(bits, wires, lanes).clone())
     }
 
     fn run(&mut self, circuit: &Circuit, inputs: &Lanes) -> Result<Lanes> {

@@ -96,7 +96,7 @@ mod tests {
 
     #[test]
     fn numbers_are_merged() {
-        for (n, m) in [(1000, 1), (700, 700), (1024, 1024), (333, 2000)] {
+        for (n, m) in [(1000, 1), (700, 700), (1024, 1024), (333, 2000), (333_333, 666_667)] {
             let list = |n: u64, factor: u64| (0..n).map(move |i| i * factor % (1 << 40));
             let (mut a, mut b): (Vec<u64>, Vec<u64>) =
                 (list(n, 0x12_3456_789b).collect(), list(m, 0x9a_bcde_f013).collect());

@@ -229,7 +229,7 @@ mod tests {
 
     fn permuted(permutation: &[u32]) -> Vec<u32> {
         let items: Vec<u64> = (0..permutation.len() as u64).collect();
-        let values = Lanes::from_items(&items, 12);
+        let values = Lanes::from_items(&items, 20);
         let Ok(permuted) = permute(&mut Plain, values, Role::First, Some(permutation));
         permuted.to_items().into_iter().map(|item| item as u32).collect()
     }
@@ -256,7 +256,7 @@ mod tests {
             });
         }
         let mut rng = StdRng::seed_from_u64(1);
-        for n in (8..80).chain([127, 128, 129, 1000, 1023, 1024, 1025, 3001]) {
+        for n in (8..80).chain([127, 128, 129, 1000, 1023, 1024, 1025, 3001, 1_000_000]) {
             let permutation = random(n, &mut rng);
             assert_eq!(permuted(&permutation), **permutation);
         }

@@ -19,7 +19,7 @@
 use rand::CryptoRng;
 use vesica_net::Channel;
 use vesica_oprf::kkrt16 as oprf;
-use vesica_ot::extension::columns;
+use vesica_ot::one_of_n;
 use vesica_params::{
     LAMBDA,
     bins::cuckoo::{self, HASHES},
@@ -71,11 +71,11 @@ fn shape(sizes: Sizes) -> cuckoo::Shape {
 fn cost(setting: Setting) -> Cost {
     let sizes = setting.sizes;
     let (width, bins) = (width(sizes), shape(sizes).bins);
-    let setup = oprf::setup_bytes(width);
+    let oprf = oprf::setup_bytes(width) + one_of_n::kkrt16::bytes(width, bins);
     let lists = HASHES * Tags::new(setting).list_len(sizes.sender);
     Cost {
-        bytes_to_sender: (setup.to_sender + columns::bytes(width, bins)) as f64,
-        bytes_to_receiver: (setup.to_receiver + lists) as f64,
+        bytes_to_sender: oprf.to_sender as f64,
+        bytes_to_receiver: (oprf.to_receiver + lists) as f64,
         rounds: 7,
     }
 }

@@ -29,6 +29,26 @@ impl Count {
     pub fn vectors(&self) -> u64 {
         self.products.values().sum()
     }
+
+    /// Counts one run of a circuit after another, each in so many instances.
+    pub(crate) fn add_runs(&mut self, circuit: &Circuit, lanes: impl IntoIterator<Item = usize>) {
+        let levels = circuit.levels();
+        let mut products = BTreeMap::new();
+        for product in levels.iter().flat_map(|level| &level.products) {
+            *products.entry(product.right.len()).or_default() += 1;
+        }
+        for lanes in lanes {
+            self.ands += (circuit.ands() * lanes) as u64;
+            for (&bits, products) in &products {
+                *self.products.entry(bits).or_default() += products * lanes as u64;
+            }
+            for (opened, vectors) in self.opened.iter_mut().zip([false, true]) {
+                *opened += gmw::bytes_of_levels(&levels, lanes, vectors) as u64;
+            }
+            self.rounds += if lanes > 0 { circuit.depth() as u64 } else { 0 };
+            self.runs += 1;
+        }
+    }
 }
 
 /// How many wires in how many instances.
@@ -99,18 +119,7 @@ impl Engine for Count {
 
     fn run(&mut self, circuit: &Circuit, inputs: &Shape) -> Result<Shape, Infallible> {
         assert_eq!(inputs.wires, circuit.inputs(), "as many inputs as the circuit has");
-        let lanes = inputs.lanes as u64;
-        self.ands += circuit.ands() as u64 * lanes;
-        for product in circuit.levels().iter().flat_map(|level| &level.products) {
-            *self.products.entry(product.right.len()).or_default() += lanes;
-        }
-        for (opened, vectors) in self.opened.iter_mut().zip([false, true]) {
-            *opened += gmw::bytes(circuit, inputs.lanes, vectors) as u64;
-        }
-        if lanes > 0 {
-            self.rounds += circuit.depth() as u64;
-        }
-        self.runs += 1;
+        self.add_runs(circuit, [inputs.lanes]);
         Ok(Shape { wires: circuit.outputs().len(), lanes: inputs.lanes })
     }
 

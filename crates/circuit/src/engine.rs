@@ -79,3 +79,13 @@ pub trait Engine {
     /// Shows values to one party, who gets them.
     fn reveal(&mut self, values: &Self::Values, to: Role) -> Result<Option<Lanes>, Self::Error>;
 }
+
+/// What an engine is given of an input on the side that knows it.
+///
+/// # Panics
+/// If it is missing, or of another shape.
+pub(crate) fn known(bits: Option<&Lanes>, wires: usize, lanes: usize) -> &Lanes {
+    let bits = bits.expect("whoever owns an input knows it");
+    assert_eq!((bits.wires(), bits.lanes()), (wires, lanes), "an input of this shape");
+    bits
+}

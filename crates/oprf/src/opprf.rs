@@ -148,7 +148,7 @@ impl<O: ByteStrings, A: Subspace> Sender<O, A> {
         let evaluated = self.oprf.evaluate(&points, channel)?;
         // 3.
         let seed = Block::random(rng);
-        let public = Public::<O>::new(self.dimensions.hint, self.dimensions.len, seed);
+        let public = Public::<O>::new(self.dimensions, seed);
         public.add_pads(&evaluated, &mut masked);
         let hint = public.hint(&points, &masked, Free::Random, rng)?;
         channel.send_slice(SEED, &[seed])?;
@@ -198,7 +198,7 @@ impl<O: ByteStrings + Codec<A>, A: Subspace> Receiver<O, A> {
         channel.recv_slice(SEED, &mut seed)?;
         let mut hint = vec![0; self.dimensions.hint_len()];
         channel.recv_into(HINT, &mut hint)?;
-        let public = Public::<O>::new(self.dimensions.hint, self.dimensions.len, seed[0]);
+        let public = Public::<O>::new(self.dimensions, seed[0]);
         let mut values = public.decode(points, &hint);
         public.add_pads(&evaluated, &mut values);
         Ok(values)
@@ -251,7 +251,7 @@ struct Public<O> {
 }
 
 impl<O: ByteStrings> Public<O> {
-    fn new(hint: Shape, len: usize, seed: Block) -> Self {
+    fn new(Dimensions { hint, len, .. }: Dimensions, seed: Block) -> Self {
         let root = Aes128::new(seed);
         Self { store: O::new(hint, root.encrypt_block(Block::ZERO)), root, len }
     }
@@ -341,7 +341,7 @@ mod tests {
         let evaluated = Values { positions: vec![2, 0, 1], values: [5, 6, 7].map(Block).to_vec() };
         let mut seen: HashSet<[u8; 16]> = [5, 6, 7].map(|u| Block(u).to_bytes()).into();
         for seed in [1, 2] {
-            let public = Public::<Rr22>::new(of_len(3, 40).hint, 40, Block(seed));
+            let public = Public::<Rr22>::new(of_len(3, 40), Block(seed));
             let mut pads = [0; 120];
             public.add_pads(&evaluated, &mut pads);
             for pad in pads.chunks(40) {
@@ -353,7 +353,7 @@ mod tests {
             }
             // In the order of the points; and the pads of short values begin those of long ones.
             let mut short = [0; 24];
-            Public::<Rr22>::new(of_len(3, 8).hint, 8, Block(seed)).add_pads(&evaluated, &mut short);
+            Public::<Rr22>::new(of_len(3, 8), Block(seed)).add_pads(&evaluated, &mut short);
             assert!(short.chunks(8).zip(pads.chunks(40)).all(|(short, pad)| *short == pad[..8]));
             let hash = CorrelationRobust::new(public.root.encrypt_block(Block(1)));
             let mut first = [Block(6)];
@@ -371,7 +371,7 @@ mod tests {
         let rng = &mut StdRng::seed_from_u64(3);
         let (n, len) = (80, 17);
         let hint = Shape { sparse: 90, dense: 24, ..okvs::shape(n, usize::MAX, 40) };
-        let public = Public::<Rr22>::new(hint, len, Block(11));
+        let public = Public::<Rr22>::new(Dimensions { hint, ..of_len(n, len) }, Block(11));
         let points = random(n, rng);
         let mut hint = || {
             let positions = (0..n as u32).collect();

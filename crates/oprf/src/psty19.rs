@@ -22,7 +22,7 @@ use std::marker::PhantomData;
 
 use rand::CryptoRng;
 use vesica_net::Channel;
-use vesica_ot::{Bytes, extension::columns};
+use vesica_ot::{Bytes, one_of_n};
 use vesica_params::{Adversary, okvs::Shape};
 use vesica_primitives::{
     Block,
@@ -55,11 +55,10 @@ pub struct Dimensions {
 /// Payload bytes, the setup included.
 pub fn bytes(dimensions: Dimensions) -> Bytes {
     let Dimensions { instances, width, hint, len } = dimensions;
-    let online = Bytes {
-        to_sender: columns::bytes(width, instances),
-        to_receiver: (1 + hint.columns() * len) * size_of::<Block>(),
-    };
-    kkrt16::setup_bytes(width) + online
+    let hints = (1 + hint.columns() * len) * size_of::<Block>();
+    kkrt16::setup_bytes(width)
+        + one_of_n::kkrt16::bytes(width, instances)
+        + Bytes { to_sender: 0, to_receiver: hints }
 }
 
 /// What both parties know from the hint's seed on.

@@ -38,8 +38,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     Adversary, Cost, Digest, Error, Items, Learns, List, Protocol, Receiver, Result, Sender,
-    Setting, Sizes, Status,
-    kkrt16::{permute, word},
+    Setting, Sizes, Status, coin::permute, kkrt16::word,
 };
 
 /// What an OPPRF is made for.
@@ -226,21 +225,20 @@ impl<M: Machine> Sending<M> {
         let masks = random(if plan.values { plan.bins() } else { 0 });
         let masks: Zeroizing<Vec<u64>> = Zeroizing::new(masks.iter().map(|m| m.0 as u64).collect());
         let mut programmed = Zeroizing::new(Vec::new());
-        programmed.reserve_exact(table.entries().len() * plan.dimensions::<M>().len);
+        let len = plan.dimensions::<M>().len;
+        programmed.reserve_exact(table.entries().len() * len);
         let mut points = Vec::with_capacity(table.entries().len());
         for (bin, target) in targets.iter().enumerate() {
             for entry in table.bin(bin) {
-                let entry: &Entry = entry;
                 points.push(word(permuted[entry.position()], entry.hash()));
                 programmed.extend_from_slice(&target.to_bytes()[..plan.target_len()]);
                 if let Some(mask) = masks.get(bin) {
                     let value = (values[entry.position()] as u64).wrapping_sub(*mask);
                     programmed.extend_from_slice(&value.to_le_bytes());
                 }
-                let end = points.len() * plan.dimensions::<M>().len;
-                while programmed.len() < end {
-                    programmed.push(Block::random(rng).to_bytes()[0]);
-                }
+                let filled = programmed.len();
+                programmed.resize(points.len() * len, 0);
+                rng.fill_bytes(&mut programmed[filled..]);
             }
         }
         M::Opprf::program(opprf, table.starts(), &points, &programmed, channel, rng)?;

@@ -3,7 +3,7 @@
 use rand::CryptoRng;
 use vesica_net::{Channel, Deviation, Result};
 use vesica_params::Adversary;
-use vesica_primitives::Block;
+use vesica_primitives::{Block, aes::Aes128};
 
 /// Against whom a toss of [`toss_first`] and [`toss_second`] holds.
 pub(crate) const ADVERSARY: Adversary = Adversary::Malicious;
@@ -28,6 +28,19 @@ pub(crate) fn toss_semi_honest(channel: &mut Channel, rng: &mut dyn CryptoRng) -
     let mut theirs = [0; 16];
     channel.exchange(SHARE, &mine.to_bytes(), &mut theirs)?;
     Ok(mine ^ Block::from_bytes(theirs))
+}
+
+/// The items' heads, permuted under a seed that both drew: good against parties that follow the protocol.
+pub(crate) fn permute(
+    heads: &[Block],
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Vec<Block>> {
+    channel.phase("hash");
+    let seed = toss_semi_honest(channel, rng)?;
+    let mut permuted = heads.to_vec();
+    Aes128::new(seed).encrypt(&mut permuted);
+    Ok(permuted)
 }
 
 /// A public random block that neither party can choose: this one commits to its share, sees the

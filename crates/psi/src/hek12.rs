@@ -19,10 +19,11 @@
 //! What is asked by these is the price of generality: the circuit could be any other. Deviations: half gates
 //! instead of three blocks a gate, sets of any two sizes, items shortened as far as the bound allows.
 
+use std::collections::HashSet;
+
 use rand::CryptoRng;
 use vesica_circuit::{
-    Role,
-    count::Count,
+    Engine, Role,
     gadgets::Comparison,
     garbling::{self, Evaluator, Garbler},
     gmw::Gmw,
@@ -39,14 +40,14 @@ use vesica_primitives::Block;
 
 use crate::{
     Adversary, Cost, Digest, Error, Items, Learns, List, Protocol, Receiver, Result, Sender,
-    Setting, Sizes, Status, kkrt16::permute, tags::refuse_duplicates,
+    Setting, Sizes, Status, coin::permute, tags::refuse_duplicates,
 };
 
 /// Under garbling.
 pub static YAO: Protocol = Protocol {
     key: "scs-yao",
     title: "sort-compare-shuffle circuit, garbled",
-    citation: CITATION,
+    citation: "Huang, Evans, Katz (NDSS 2012); Pinkas, Schneider, Zohner (USENIX Security 2014)",
     status: Status::Sound,
     adversary: Adversary::weakest(&[garbling::ADVERSARY, softspoken::ADVERSARY]),
     learns: Learns::INTERSECTION,
@@ -85,7 +86,6 @@ pub static GMW: Protocol = Protocol {
 pub static GMW_VECTOR: Protocol = Protocol {
     key: "scs-gmw-vector",
     title: "sort-compare-shuffle circuit, GMW with vector triples",
-    citation: CITATION,
     cost: |setting| cost_of_gmw(setting, true),
     sender: |setting, channel, rng| {
         Ok(Box::new(Sharing::prepare(setting, Role::First, true, channel, rng)?))
@@ -95,9 +95,6 @@ pub static GMW_VECTOR: Protocol = Protocol {
     },
     ..GMW
 };
-
-const CITATION: &str =
-    "Huang, Evans, Katz (NDSS 2012); Pinkas, Schneider, Zohner (USENIX Security 2014)";
 
 /// Triples are made as in PSZ14, whose figures these entries are there to be compared with.
 const TRIPLES: Extension = Extension::Alsz13;
@@ -110,15 +107,8 @@ fn terms(sizes: Sizes, comparison: Comparison) -> Terms {
     Terms { width, sizes: [sizes.sender, sizes.receiver], receiver: Role::Second, comparison }
 }
 
-/// What the program comes to.
-fn count(terms: &Terms) -> Count {
-    let mut count = Count::default();
-    let Ok(_) = scs::intersect(&mut count, terms, Known::default());
-    count
-}
-
 fn cost_of_garbling(setting: Setting) -> Cost {
-    let count = count(&terms(setting.sizes, Comparison::Small));
+    let count = scs::count(&terms(setting.sizes, Comparison::Small));
     let ots = softspoken::setup_bytes(FIELD) + softspoken::bytes(FIELD, count.inputs[1] as usize);
     let tables = garbling::table_bytes(count.ands) + count.revealed[1].div_ceil(8);
     Cost {
@@ -129,19 +119,13 @@ fn cost_of_garbling(setting: Setting) -> Cost {
 }
 
 fn cost_of_gmw(setting: Setting, vectors: bool) -> Cost {
-    let count = count(&terms(setting.sizes, Comparison::Shallow));
-    let both = TRIPLES.bytes(&demand(&count, vectors)) as u64 + count.opened[usize::from(vectors)];
+    let count = scs::count(&terms(setting.sizes, Comparison::Shallow));
+    let demand = Demand::of_count(&count, vectors);
+    let both = TRIPLES.bytes(&demand) as u64 + count.opened[usize::from(vectors)];
     Cost {
         bytes_to_sender: both as f64,
         bytes_to_receiver: both as f64 + count.revealed[1].div_ceil(8) as f64,
         rounds: 10 + count.rounds as u32,
-    }
-}
-
-fn demand(count: &Count, vectors: bool) -> Demand {
-    match vectors {
-        true => Demand::of(count.products.iter().map(|(bits, n)| (*bits, *n as usize))),
-        false => Demand::singles(count.ands as usize),
     }
 }
 
@@ -167,11 +151,43 @@ impl From<BadItems> for Error {
     }
 }
 
-/// Positions of the receiver's items whose values are shown.
-fn positions(values: &[Block], shown: Vec<Block>) -> Vec<u32> {
-    let shown: std::collections::HashSet<Block> = shown.into_iter().collect();
+/// The sender's part, once it is ready for its items; `engine` makes what it runs the program on.
+fn help<'c, E: Engine>(
+    terms: &Terms,
+    items: Items<'_>,
+    channel: &'c mut Channel,
+    rng: &mut dyn CryptoRng,
+    engine: impl FnOnce(&'c mut Channel, &mut dyn CryptoRng) -> Result<E>,
+) -> Result<()>
+where
+    Error: From<E::Error>,
+{
+    let (mine, _) = shorten(items, terms.width, channel, rng)?;
+    channel.phase("circuit");
+    let permutation = waksman::random(terms.places(), rng);
+    let known = Known { items: [Some(&mine), None], permutation: Some(&permutation) };
+    scs::intersect(&mut engine(channel, rng)?, terms, known)?;
+    Ok(())
+}
+
+/// The receiver's part.
+fn look_up<'c, E: Engine>(
+    terms: &Terms,
+    items: Items<'_>,
+    channel: &'c mut Channel,
+    rng: &mut dyn CryptoRng,
+    engine: impl FnOnce(&'c mut Channel) -> Result<E>,
+) -> Result<Vec<u32>>
+where
+    Error: From<E::Error>,
+{
+    let (mine, values) = shorten(items, terms.width, channel, rng)?;
+    channel.phase("circuit");
+    let known = Known { items: [None, Some(&mine)], permutation: None };
+    let shown = scs::intersect(&mut engine(channel)?, terms, known)?;
+    let shown: HashSet<Block> = shown.expect("shown to the receiver").into_iter().collect();
     let all = (0..).zip(values);
-    all.filter(|(_, value)| shown.contains(value)).map(|(position, _)| position).collect()
+    Ok(all.filter(|(_, value)| shown.contains(value)).map(|(position, _)| position).collect())
 }
 
 /// The sender under garbling.
@@ -188,12 +204,7 @@ impl Sender for Garbling {
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
         let Self { terms, cot } = *self;
-        let (mine, _) = shorten(items, terms.width, channel, rng)?;
-        channel.phase("circuit");
-        let permutation = waksman::random(terms.places(), rng);
-        let known = Known { items: [Some(&mine), None], permutation: Some(&permutation) };
-        scs::intersect(&mut Garbler::new(cot, channel, rng)?, &terms, known)?;
-        Ok(())
+        help(&terms, items, channel, rng, |channel, rng| Ok(Garbler::new(cot, channel, rng)?))
     }
 }
 
@@ -211,11 +222,7 @@ impl Receiver for Evaluating {
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u32>> {
         let Self { terms, cot } = *self;
-        let (mine, values) = shorten(items, terms.width, channel, rng)?;
-        channel.phase("circuit");
-        let known = Known { items: [None, Some(&mine)], permutation: None };
-        let shown = scs::intersect(&mut Evaluator::new(cot, channel)?, &terms, known)?;
-        Ok(positions(&values, shown.expect("shown to the receiver")))
+        look_up(&terms, items, channel, rng, |channel| Ok(Evaluator::new(cot, channel)?))
     }
 }
 
@@ -235,7 +242,7 @@ impl Sharing {
     ) -> Result<Self> {
         channel.phase("triples");
         let terms = terms(setting.sizes, Comparison::Shallow);
-        let demand = demand(&count(&terms), vectors);
+        let demand = Demand::of_count(&scs::count(&terms), vectors);
         Ok(Self { terms, triples: TRIPLES.make(role, &demand, channel, rng)? })
     }
 }
@@ -248,12 +255,8 @@ impl Sender for Sharing {
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
         let Self { terms, triples } = *self;
-        let (mine, _) = shorten(items, terms.width, channel, rng)?;
-        channel.phase("circuit");
-        let permutation = waksman::random(terms.places(), rng);
-        let known = Known { items: [Some(&mine), None], permutation: Some(&permutation) };
-        scs::intersect(&mut Gmw::new(Role::First, triples, channel), &terms, known)?;
-        Ok(())
+        let engine = |channel, _: &mut dyn CryptoRng| Ok(Gmw::new(Role::First, triples, channel));
+        help(&terms, items, channel, rng, engine)
     }
 }
 
@@ -265,10 +268,7 @@ impl Receiver for Sharing {
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u32>> {
         let Self { terms, triples } = *self;
-        let (mine, values) = shorten(items, terms.width, channel, rng)?;
-        channel.phase("circuit");
-        let known = Known { items: [None, Some(&mine)], permutation: None };
-        let shown = scs::intersect(&mut Gmw::new(Role::Second, triples, channel), &terms, known)?;
-        Ok(positions(&values, shown.expect("shown to the receiver")))
+        let engine = |channel| Ok(Gmw::new(Role::Second, triples, channel));
+        look_up(&terms, items, channel, rng, engine)
     }
 }

@@ -15,14 +15,11 @@ use rand::CryptoRng;
 use vesica_net::Channel;
 use vesica_oprf::hl08 as oprf;
 use vesica_params::{LAMBDA, bins::phasing};
-use vesica_primitives::{
-    Block,
-    aes::Aes128,
-    group::{Ffdhe3072, Ristretto, Scalars},
-};
+use vesica_primitives::group::{Ffdhe3072, Ristretto, Scalars};
 
 use crate::{
-    Adversary, Cost, Digest, Items, Learns, List, Protocol, Result, Setting, Sizes, Status, coin,
+    Adversary, Cost, Digest, Items, Learns, List, Protocol, Result, Setting, Sizes, Status,
+    coin::permute,
     tags::{Tags, refuse_duplicates},
 };
 
@@ -78,15 +75,6 @@ fn cost<G: Scalars>(setting: Setting) -> Cost {
     }
 }
 
-/// Step 2: what of each item the function is evaluated at.
-fn points(items: Items<'_>, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Vec<Block>> {
-    channel.phase("hash");
-    let seed = coin::toss_semi_honest(channel, rng)?;
-    let mut points = items.heads().to_vec();
-    Aes128::new(seed).encrypt(&mut points);
-    Ok(points)
-}
-
 /// The party with the function's key.
 struct Sender<G: Scalars> {
     setting: Setting,
@@ -111,7 +99,7 @@ impl<G: Scalars> crate::Sender for Sender<G> {
     ) -> Result<()> {
         refuse_duplicates(items)?;
         // 2.
-        let points = points(items, channel, rng)?;
+        let points = permute(items.heads(), channel, rng)?;
         // 3.
         channel.phase("oprf");
         self.oprf.serve(self.setting.sizes.receiver, channel)?;
@@ -151,7 +139,7 @@ impl<G: Scalars> crate::Receiver for Receiver<G> {
     ) -> Result<Vec<u32>> {
         refuse_duplicates(items)?;
         // 2.
-        let points = points(items, channel, rng)?;
+        let points = permute(items.heads(), channel, rng)?;
         // 3.
         channel.phase("oprf");
         let values = self.oprf.evaluate(&points, channel)?;

@@ -19,18 +19,18 @@
 use rand::CryptoRng;
 use vesica_net::Channel;
 use vesica_oprf::kkrt16 as oprf;
-use vesica_ot::extension::columns;
+use vesica_ot::one_of_n;
 use vesica_params::{
     LAMBDA,
     bins::cuckoo::{self, HASHES},
     code,
 };
-use vesica_primitives::{Block, aes::Aes128};
+use vesica_primitives::Block;
 use vesica_structures::bins::{self, BinMap, Entry, Table, cuckoo::CuckooTable};
 
 use crate::{
     Adversary, Cost, Digest, Error, Items, Learns, List, Protocol, Result, Setting, Sizes, Status,
-    coin, tags::Tags,
+    coin::permute, tags::Tags,
 };
 
 /// Its entry in the catalogue.
@@ -71,11 +71,11 @@ fn shape(sizes: Sizes) -> cuckoo::Shape {
 fn cost(setting: Setting) -> Cost {
     let sizes = setting.sizes;
     let (width, bins) = (width(sizes), shape(sizes).bins);
-    let setup = oprf::setup_bytes(width);
+    let oprf = oprf::setup_bytes(width) + one_of_n::kkrt16::bytes(width, bins);
     let lists = HASHES * Tags::new(setting).list_len(sizes.sender);
     Cost {
-        bytes_to_sender: (setup.to_sender + columns::bytes(width, bins)) as f64,
-        bytes_to_receiver: (setup.to_receiver + lists) as f64,
+        bytes_to_sender: oprf.to_sender as f64,
+        bytes_to_receiver: (oprf.to_receiver + lists) as f64,
         rounds: 7,
     }
 }
@@ -83,19 +83,6 @@ fn cost(setting: Setting) -> Cost {
 /// The word for an item in the bin of its `hash`-th hash function.
 pub(crate) fn word(item: Block, hash: usize) -> Block {
     item ^ Block(hash as u128)
-}
-
-/// The items, permuted under a seed that both drew.
-pub(crate) fn permute(
-    heads: &[Block],
-    channel: &mut Channel,
-    rng: &mut dyn CryptoRng,
-) -> Result<Vec<Block>> {
-    channel.phase("hash");
-    let seed = coin::toss_semi_honest(channel, rng)?;
-    let mut permuted = heads.to_vec();
-    Aes128::new(seed).encrypt(&mut permuted);
-    Ok(permuted)
 }
 
 /// The party that can evaluate the OPRF everywhere.

@@ -152,6 +152,12 @@ mod tests {
         builder.finish(vec![borrow])
     }
 
+    fn carry(width: usize) -> Circuit {
+        let mut builder = Builder::new(2 * width);
+        let (_, carry) = add(&mut builder, &wires(0, width), &wires(width, width), None);
+        builder.finish(vec![carry])
+    }
+
     #[test]
     fn sums_and_differences_cost_what_they_say() {
         for width in 1..=70 {
@@ -170,8 +176,9 @@ mod tests {
     #[test]
     fn sums_and_differences_are_right() {
         type Case = (fn(usize) -> Circuit, fn(u64, u64, usize) -> u64);
-        let cases: [Case; 4] = [
+        let cases: [Case; 5] = [
             (|width| adder(width, false), |a, b, width| a.wrapping_add(b) & mask(width)),
+            (carry, |a, b, width| u64::from(u128::from(a) + u128::from(b) > mask(width).into())),
             (subtractor, |a, b, width| a.wrapping_sub(b) & mask(width)),
             (borrow, |a, b, _| u64::from(a < b)),
             (negation, |_, b, width| b.wrapping_neg() & mask(width)),

@@ -146,6 +146,24 @@ pub(super) mod tests {
                 assert_eq!(swapped[i], if is_one { b | a << width } else { a | b << width });
             }
         }
+        // The bit is the lowest one of the first number, and it chooses among the rest of both.
+        let values = |width: usize| [wires(1, width - 1), wires(width + 1, width - 1)];
+        let chosen = |width: usize| {
+            let (mut builder, [a, b]) = (Builder::new(2 * width), values(width));
+            let chosen = choose(&mut builder, 0, &a, &b);
+            builder.finish(chosen)
+        };
+        let swapped = |which: usize| {
+            move |width: usize| {
+                let (mut builder, [a, b]) = (Builder::new(2 * width), values(width));
+                let sides = swap(&mut builder, 0, &a, &b);
+                builder.finish(sides[which].clone())
+            }
+        };
+        let second_by_bit = |a: u64, b: u64, _| if a & 1 == 1 { b >> 1 } else { a >> 1 };
+        million_pairs(chosen, second_by_bit);
+        million_pairs(swapped(0), second_by_bit);
+        million_pairs(swapped(1), |a, b, _| if a & 1 == 1 { a >> 1 } else { b >> 1 });
     }
 
     #[test]

@@ -10,7 +10,7 @@ use super::{
     receive_colours, send_colours,
     walk::{self, Side},
 };
-use crate::{Circuit, Engine, Lanes, Role};
+use crate::{Circuit, Engine, Lanes, Role, engine};
 
 /// The second party: evaluates.
 pub struct Evaluator<'c, C> {
@@ -48,8 +48,7 @@ impl<C: CotReceiver> Engine for Evaluator<'_, C> {
             // 2.
             return Ok(self.session.garblers_input(wires, lanes));
         }
-        let bits = bits.expect("the evaluator knows its own inputs");
-        assert_eq!((bits.wires(), bits.lanes()), (wires, lanes), "an input of this shape");
+        let bits = engine::known(bits, wires, lanes);
         // 3.
         let mut labels = Labels::zeros(wires, lanes);
         if wires * lanes > 0 {

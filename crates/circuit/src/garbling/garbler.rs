@@ -11,7 +11,7 @@ use super::{
     receive_colours, send_colours,
     walk::{self, Side},
 };
-use crate::{Circuit, Engine, Lanes, Role};
+use crate::{Circuit, Engine, Lanes, Role, engine};
 
 /// The first party: garbles.
 pub struct Garbler<'c, C> {
@@ -50,8 +50,7 @@ impl<C: CotSender> Engine for Garbler<'_, C> {
         bits: Option<&Lanes>,
     ) -> Result<Labels> {
         if owner == Role::First {
-            let bits = bits.expect("the garbler knows its own inputs");
-            assert_eq!((bits.wires(), bits.lanes()), (wires, lanes), "an input of this shape");
+            let bits = engine::known(bits, wires, lanes);
             // 2.
             let mut labels = self.session.garblers_input(wires, lanes);
             let delta = self.delta.expose()[0];

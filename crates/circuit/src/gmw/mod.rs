@@ -21,7 +21,7 @@ use vesica_net::Channel;
 use zeroize::Zeroizing;
 
 use crate::{
-    Circuit, Engine, Gate, Lanes, Level, Product, Role, Wire,
+    Circuit, Engine, Gate, Lanes, Level, Product, Role, Wire, engine,
     triples::{OutOfTriples, Tape, Triples},
 };
 
@@ -51,11 +51,13 @@ pub type Result<T> = std::result::Result<T, Error>;
 /// Payload bytes that each party sends for a circuit in so many instances; with a triple for each
 /// multiplication of a bit with a vector where `vectors`, else with one for each AND gate.
 pub fn bytes(circuit: &Circuit, lanes: usize, vectors: bool) -> usize {
-    let levels = circuit.levels();
-    levels
-        .iter()
-        .map(|level| opened_bits(level, lanes, vectors).div_ceil(64) * size_of::<u64>())
-        .sum()
+    bytes_of_levels(&circuit.levels(), lanes, vectors)
+}
+
+/// The same for a circuit of these levels.
+pub(crate) fn bytes_of_levels(levels: &[Level], lanes: usize, vectors: bool) -> usize {
+    let words = levels.iter().map(|level| opened_bits(level, lanes, vectors).div_ceil(64));
+    words.sum::<usize>() * size_of::<u64>()
 }
 
 /// Payload bytes that one party sends to reveal so many wires in so many instances.
@@ -182,9 +184,7 @@ impl Engine for Gmw<'_> {
         if owner != self.role {
             return Ok(Lanes::zeros(wires, lanes));
         }
-        let bits = bits.expect("whoever owns an input knows it");
-        assert_eq!((bits.wires(), bits.lanes()), (wires, lanes), "an input of this shape");
-        Ok(bits.clone())
+        Ok(engine::known(bits, wires, lanes).clone())
     }
 
     fn run(&mut self, circuit: &Circuit, inputs: &Lanes) -> Result<Lanes> {

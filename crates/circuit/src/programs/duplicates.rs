@@ -5,6 +5,7 @@
 
 use crate::{
     Builder, Circuit, Engine, Values, Wire,
+    count::Count,
     gadgets::{compare::equal, select::keep, wires},
 };
 
@@ -41,11 +42,16 @@ pub fn kept<E: Engine>(
     engine: &mut E,
     candidates: &Candidates<E::Values>,
 ) -> Result<E::Values, E::Error> {
-    let width = candidates.numbers.wires();
-    let mut builder = Builder::new(1 + width);
-    let kept = keep(&mut builder, 0, &wires(1, width));
     let inputs = E::Values::stack(&[&candidates.twice, &candidates.numbers]);
-    engine.run(&builder.finish(kept), &inputs)
+    engine.run(&keeper(candidates.numbers.wires()), &inputs)
+}
+
+/// Counts what [`find`] and [`kept`] cost in a list of `m` numbers of `width` bits.
+pub(super) fn count(count: &mut Count, width: usize, m: usize) {
+    let (odd, with_two) = (m / 2, m.saturating_sub(1) / 2);
+    count.add_runs(&twice(width, 2), [with_two]);
+    count.add_runs(&twice(width, 1), [odd - with_two]);
+    count.add_runs(&keeper(width), [odd]);
 }
 
 /// Numbers one after another, of which the second is equal to one of its one or two neighbours.
@@ -62,14 +68,17 @@ fn twice(width: usize, neighbours: usize) -> Circuit {
     builder.finish(vec![any])
 }
 
+/// A bit and a number; the number where the bit is 1, else 0.
+fn keeper(width: usize) -> Circuit {
+    let mut builder = Builder::new(1 + width);
+    let kept = keep(&mut builder, 0, &wires(1, width));
+    builder.finish(kept)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        Lanes,
-        count::{Count, Shape},
-        plain::Plain,
-    };
+    use crate::{Lanes, count::Shape, plain::Plain};
 
     #[test]
     fn duplicates_are_found_wherever_they_are() {

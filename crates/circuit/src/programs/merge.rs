@@ -8,7 +8,8 @@
 use super::exchange::{Pair, Placed};
 use crate::{
     Engine, Values,
-    gadgets::{Comparison, select},
+    count::Count,
+    gadgets::{Comparison, log2, select},
 };
 
 /// Merges two ascending lists of numbers, one an instance, into one. No secret decides on where anything is
@@ -32,6 +33,11 @@ pub fn merge<E: Engine>(
     Ok(placed.into_values())
 }
 
+/// Counts what [`merge`] costs for lists of `n` numbers of `width` bits together.
+pub(super) fn count(count: &mut Count, width: usize, n: usize, how: Comparison) {
+    count.add_runs(&select::sorter(width, how), comparators(n));
+}
+
 /// The network for `n` numbers, ⌈log n⌉ layers of comparators.
 fn layers(n: usize) -> Vec<Vec<Pair>> {
     let mut layers = Vec::new();
@@ -51,15 +57,26 @@ fn layers(n: usize) -> Vec<Vec<Pair>> {
     layers
 }
 
+/// How many comparators each of the [`layers`] has.
+fn comparators(n: usize) -> Vec<usize> {
+    let mut layers = vec![0; log2(n)];
+    let (mut left, mut first) = (n, 0);
+    while left > 1 {
+        let distance = left.next_power_of_two() / 2;
+        layers[first] += left - distance;
+        first += 1;
+        // Of the two sequences that come of it, the lesser numbers are as many as a power of two.
+        let below = distance.ilog2() as usize;
+        layers[first..][..below].iter_mut().for_each(|layer| *layer += distance / 2);
+        left -= distance;
+    }
+    layers
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        Lanes,
-        count::{Count, Shape},
-        gadgets::log2,
-        plain::Plain,
-    };
+    use crate::{Lanes, count::Shape, plain::Plain};
 
     /// By the zero-one principle, lists of two values stand for all.
     #[test]
@@ -79,7 +96,7 @@ mod tests {
 
     #[test]
     fn numbers_are_merged() {
-        for (n, m) in [(1000, 1), (700, 700), (1024, 1024), (333, 2000)] {
+        for (n, m) in [(1000, 1), (700, 700), (1024, 1024), (333, 2000), (333_333, 666_667)] {
             let list = |n: u64, factor: u64| (0..n).map(move |i| i * factor % (1 << 40));
             let (mut a, mut b): (Vec<u64>, Vec<u64>) =
                 (list(n, 0x12_3456_789b).collect(), list(m, 0x9a_bcde_f013).collect());
@@ -106,8 +123,10 @@ mod tests {
             assert_eq!(count.rounds, (log as u64 + 1) * 33);
             assert_eq!(count.products[&32], (n * (log + 1)) as u64);
         }
-        for n in 2..200 {
-            assert_eq!(layers(n).len(), log2(n));
+        for n in (0..600).chain([1023, 1024, 1025, 3000]) {
+            let layers = layers(n);
+            assert_eq!(layers.len(), log2(n));
+            assert_eq!(comparators(n), layers.iter().map(Vec::len).collect::<Vec<_>>());
         }
     }
 }

@@ -28,8 +28,8 @@
 use vesica_primitives::Block;
 use zeroize::Zeroizing;
 
-use super::{duplicates, merge::merge, waksman};
-use crate::{Engine, Lanes, Role, gadgets::Comparison};
+use super::{duplicates, merge, waksman};
+use crate::{Engine, Lanes, Role, count::Count, gadgets::Comparison};
 
 /// The widest item, in bits.
 pub const MAX_WIDTH: usize = 128;
@@ -142,6 +142,19 @@ pub fn intersect<E: Engine>(
     }))
 }
 
+/// What [`intersect`] costs, from the lengths of its lists alone: what the engine that counts would find, without the
+/// lists.
+pub fn count(terms: &Terms) -> Count {
+    let Terms { width, sizes, receiver, comparison } = *terms;
+    let bits = |items: usize| (items * width) as u64;
+    let mut count = Count { inputs: sizes.map(bits), ..Count::default() };
+    merge::count(&mut count, width, sizes.iter().sum(), comparison);
+    duplicates::count(&mut count, width, sizes.iter().sum());
+    waksman::count(&mut count, width, terms.places(), receiver.other());
+    count.revealed[receiver as usize] = bits(terms.places());
+    count
+}
+
 /// Steps 1 to 3: items of both sets, and 0 in the place of others, in an order that would tell more.
 fn kept<E: Engine>(engine: &mut E, terms: &Terms, known: Known<'_>) -> Result<E::Values, E::Error> {
     assert!((1..=MAX_WIDTH).contains(&terms.width), "items of 1 to {MAX_WIDTH} bits");
@@ -151,7 +164,7 @@ fn kept<E: Engine>(engine: &mut E, terms: &Terms, known: Known<'_>) -> Result<E:
         engine.input(owner, terms.width, terms.sizes[owner as usize], bits.as_ref())
     };
     let [first, second] = [put_in(Role::First)?, put_in(Role::Second)?];
-    let sorted = merge(engine, &first, &second, terms.comparison)?;
+    let sorted = merge::merge(engine, &first, &second, terms.comparison)?;
     let candidates = duplicates::find(engine, &sorted)?;
     duplicates::kept(engine, &candidates)
 }
@@ -163,30 +176,42 @@ mod tests {
     use rand::{RngExt, SeedableRng, rngs::StdRng};
 
     use super::*;
-    use crate::{count::Count, plain::Plain};
-
-    fn count(width: usize, sizes: [usize; 2], comparison: Comparison) -> Count {
-        let mut count = Count::default();
-        let terms = Terms { width, sizes, receiver: Role::Second, comparison };
-        let Ok(shown) = intersect(&mut count, &terms, Known::default());
-        assert!(shown.is_none());
-        count
-    }
+    use crate::plain::Plain;
 
     /// The table of PSZ14's circuit for items of 32 bits.
     #[test]
     fn it_has_as_many_gates_as_it_should() {
-        for (log, small, shallow) in
-            [(8, 229_120, 360_448), (10, 1_113_088, 1_755_136), (12, 5_238_784, 8_273_920)]
-        {
+        for (log, small, shallow) in [
+            (8, 229_120, 360_448),
+            (10, 1_113_088, 1_755_136),
+            (12, 5_238_784, 8_273_920),
+            (16, 108_986_368, 172_490_752),
+            (18, 486_277_120, 770_179_072),
+        ] {
             let n = 1 << log;
             let by_formula = 32 * (3 * n * log + 4 * n) - n;
-            let cost = count(32, [n; 2], Comparison::Small);
-            assert_eq!((cost.ands, by_formula as u64), (small, small));
-            assert_eq!(cost.products[&32], (2 * n * log + n + 1) as u64);
-            let cost = count(32, [n; 2], Comparison::Shallow);
-            assert_eq!(cost.ands, shallow);
-            assert_eq!(cost.revealed, [0, 32 * n as u64]);
+            let [few, flat] = [Comparison::Small, Comparison::Shallow].map(|comparison| {
+                count(&Terms { width: 32, sizes: [n; 2], receiver: Role::Second, comparison })
+            });
+            assert_eq!((few.ands, by_formula as u64), (small, small));
+            assert_eq!(few.products[&32], (2 * n * log + n + 1) as u64);
+            assert_eq!(flat.ands, shallow);
+            assert_eq!(flat.revealed, [0, 32 * n as u64]);
+        }
+    }
+
+    #[test]
+    fn lengths_are_enough_to_count() {
+        let small = (0..36).flat_map(|first| (0..36).map(move |second| [first, second]));
+        let large = [[0, 700], [511, 513], [512, 512], [1025, 1], [333, 1400], [4096, 4096]];
+        for (i, sizes) in small.chain(large).enumerate() {
+            let receiver = [Role::First, Role::Second][i % 2];
+            let comparison = [Comparison::Small, Comparison::Shallow][i / 2 % 2];
+            let terms = Terms { width: [1, 2, 7, 20, 61][i % 5], sizes, receiver, comparison };
+            let mut by_engine = Count::default();
+            let Ok(shown) = intersect(&mut by_engine, &terms, Known::default());
+            assert!(shown.is_none());
+            assert_eq!(count(&terms), by_engine, "{terms:?}");
         }
     }
 

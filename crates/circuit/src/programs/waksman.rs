@@ -8,7 +8,7 @@ use rand::{Rng, seq::SliceRandom};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::exchange::{Pair, Placed};
-use crate::{Engine, Lanes, Role, Values, gadgets::select};
+use crate::{Engine, Lanes, Role, Values, count::Count, gadgets::select};
 
 /// The network for `n` values: Σ⌈log i⌉ switches for i from 1 to n, in 2⌈log n⌉ − 1 layers.
 pub struct Network {
@@ -83,6 +83,26 @@ impl Network {
 /// Switches of the last layer of a network of `n` > 2 values.
 fn last_switches(n: usize) -> usize {
     (n - 1) / 2
+}
+
+/// How many switches each layer of the network has, for `n` values and for one more.
+fn switches(n: usize) -> [Vec<usize>; 2] {
+    if n == 0 {
+        return [vec![], vec![]];
+    }
+    let half = n / 2;
+    let halves = switches(half);
+    [n, n + 1].map(|n| match n {
+        1 => vec![],
+        2 => vec![1],
+        _ => {
+            // The lower network has as many layers as the upper one, or more.
+            let [upper, lower] = [n / 2, n.div_ceil(2)].map(|n| &halves[n - half]);
+            let both = lower.iter().zip(upper.iter().chain(std::iter::repeat(&0)));
+            let inner = both.map(|(lower, upper)| lower + upper);
+            [n / 2].into_iter().chain(inner).chain([last_switches(n)]).collect()
+        }
+    })
 }
 
 /// Appends the settings in the order in which [`Network::add`] adds the switches.
@@ -193,20 +213,23 @@ pub fn permute<E: Engine>(
     Ok(placed.into_values())
 }
 
+/// Counts what [`permute`] costs for `n` values of `width` bits.
+pub(super) fn count(count: &mut Count, width: usize, n: usize, owner: Role) {
+    let [layers, _] = switches(n);
+    count.inputs[owner as usize] += layers.iter().sum::<usize>() as u64;
+    count.add_runs(&select::switch(width), layers);
+}
+
 #[cfg(test)]
 mod tests {
     use rand::{SeedableRng, rngs::StdRng};
 
     use super::*;
-    use crate::{
-        count::{Count, Shape},
-        gadgets::log2,
-        plain::Plain,
-    };
+    use crate::{count::Shape, gadgets::log2, plain::Plain};
 
     fn permuted(permutation: &[u32]) -> Vec<u32> {
         let items: Vec<u64> = (0..permutation.len() as u64).collect();
-        let values = Lanes::from_items(&items, 12);
+        let values = Lanes::from_items(&items, 20);
         let Ok(permuted) = permute(&mut Plain, values, Role::First, Some(permutation));
         permuted.to_items().into_iter().map(|item| item as u32).collect()
     }
@@ -233,7 +256,7 @@ mod tests {
             });
         }
         let mut rng = StdRng::seed_from_u64(1);
-        for n in (8..80).chain([127, 128, 129, 1000, 1023, 1024, 1025, 3001]) {
+        for n in (8..80).chain([127, 128, 129, 1000, 1023, 1024, 1025, 3001, 1_000_000]) {
             let permutation = random(n, &mut rng);
             assert_eq!(permuted(&permutation), **permutation);
         }
@@ -247,6 +270,8 @@ mod tests {
             let network = Network::new(n);
             assert_eq!(network.switches(), expected, "{n}");
             assert_eq!(network.depth(), (2 * log2(n)).saturating_sub(1));
+            let lens: Vec<usize> = network.layers.iter().map(Vec::len).collect();
+            assert!(switches(n)[0] == lens && switches(n - 1)[1] == lens, "{n}");
             for layer in &network.layers {
                 let mut positions: Vec<u32> = layer.iter().flat_map(|(_, pair)| *pair).collect();
                 let met = positions.len();

@@ -434,3 +434,21 @@ impl<M: Machine> Receiver for Rows<Receiving<M>, M> {
         Ok(matches)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A bin without a match passes for one with probability 2^-ℓ, all together with 2^-λ at most.
+    #[test]
+    fn targets_are_long_enough_for_all_bins_together() {
+        let sizes = (0..70).chain([1000, 1 << 12, (1 << 16) + 1, 1 << 20, 1 << 24, 1 << 28]);
+        for receiver in sizes {
+            let plan = Plan::new(Sizes { sender: 3, receiver }, false);
+            let beyond = plan.bits - LAMBDA as usize;
+            assert!(plan.bins() <= 1 << beyond, "{receiver} items, {plan:?}");
+            assert!(plan.bins() <= 1 || plan.bins() > 1 << (beyond - 1), "no more than needed");
+            assert!(plan.bits <= 8 * plan.target_len() && plan.target_len() <= 16);
+        }
+    }
+}

@@ -186,10 +186,7 @@ impl Terms {
         let chosen = match &self.protocol {
             Some(name) => METHODS.iter().find(|method| method.key == name).filter(answers),
             None => {
-                let fit = |method: &&&Method| {
-                    let way = Way { status: method.status, adversary: method.adversary };
-                    !way.for_lab() && self.security.is_met_by(way)
-                };
+                let fit = |method: &&&Method| Way::from(**method).suits(self.security);
                 let tiny = is_tiny(sizes);
                 let all = || METHODS.iter().filter(fit).filter(answers);
                 all().find(|method| tiny && method.key == "dh-count").or_else(|| all().next())
@@ -221,10 +218,7 @@ fn is_tiny(sizes: Sizes) -> bool {
 
 /// The protocol for real data that suits these sizes. Both sides compute the same.
 fn recommended(security: Security, sizes: Sizes) -> Option<&'static Protocol> {
-    let fit = |p: &&&Protocol| {
-        let way = Way { status: p.status, adversary: p.adversary };
-        !way.for_lab() && security.is_met_by(way)
-    };
+    let fit = |p: &&&Protocol| Way::from(**p).suits(security);
     let tiny = is_tiny(sizes);
     let dh = vesica_psi::CATALOGUE.iter().filter(fit).find(|p| tiny && p.key == "dh");
     let best = || {
@@ -286,18 +280,14 @@ fn differences(ours: &WireOffer, theirs: &WireOffer, role: Role) -> Vec<Differen
 /// Who brings the values of a sum, where that is not one side.
 fn values_difference(ours: &WireOffer, theirs: &WireOffer) -> Option<Difference> {
     let wrong = ours.wanted == Wanted::Sum && ours.brings_values == theirs.brings_values;
-    let said = |offer: &WireOffer| {
-        let word = if offer.brings_values { "this side does" } else { "the other side does" };
-        word.to_owned()
-    };
-    let from_there = |offer: &WireOffer| {
-        let word = if offer.brings_values { "the other side does" } else { "this side does" };
+    let said = |this_side: bool| {
+        let word = if this_side { "this side does" } else { "the other side does" };
         word.to_owned()
     };
     wrong.then(|| Difference {
         what: "who brings the values to add up",
-        here: said(ours),
-        there: from_there(theirs),
+        here: said(ours.brings_values),
+        there: said(!theirs.brings_values),
     })
 }
 
@@ -308,7 +298,7 @@ fn protocol_difference(ours: &WireOffer, theirs: &WireOffer) -> Option<Differenc
     let security = ours.security.max(theirs.security);
     let Some(name) = ours.protocol.as_ref().or(theirs.protocol.as_ref()) else {
         let ways = Way::all(ours.wanted);
-        let any = ways.into_iter().any(|way| !way.for_lab() && security.is_met_by(way));
+        let any = ways.into_iter().any(|way| way.suits(security));
         return (!any).then(|| unmet(security));
     };
     if ours.protocol.is_some() && theirs.protocol.is_some() && here != there {

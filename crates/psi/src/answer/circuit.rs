@@ -42,7 +42,7 @@ use zeroize::Zeroizing;
 use super::{Answer, Asker, Helper, Inquiry, Method, Question};
 use crate::{
     Adversary, Cost, Items, Learns, Result, Status,
-    circuit::{Machine, Opprf, Plan, ReceiverBins, Receiving, SenderBins, Sending},
+    circuit::{Machine, Masking, Opprf, Plan, ReceiverBins, Receiving, SenderBins, Sending},
     rs21::circuit::{CITATION, Silent},
 };
 
@@ -96,7 +96,8 @@ struct Program {
 
 impl Program {
     fn new(inquiry: Inquiry) -> Self {
-        let plan = Plan::new(inquiry.sizes, inquiry.question.takes_senders_values());
+        let values = inquiry.question.takes_senders_values().then_some(Masking::Sum);
+        let plan = Plan::new(inquiry.sizes, values);
         Self { plan, inquiry }
     }
 

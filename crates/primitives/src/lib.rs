@@ -21,6 +21,7 @@ pub mod group;
 pub mod hash;
 pub mod matrix;
 pub mod packed;
+pub mod paillier;
 pub mod poly;
 pub mod rsa;
 pub mod secret;

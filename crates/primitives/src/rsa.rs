@@ -57,7 +57,7 @@ type Form = FixedMontyForm<{ U3072::LIMBS }>;
 
 /// An integer modulo N, other than 0.
 #[derive(Clone, Copy, PartialEq, Eq, Zeroize)]
-pub struct Residue(U3072);
+pub struct Residue(pub(crate) U3072);
 
 impl Residue {
     /// Big-endian.
@@ -119,6 +119,10 @@ impl PublicKey {
         let [high, low] = [high, &*padded].map(|part| self.form(&U3072::from_be_slice(part)));
         let shift = self.form(&U3072::ONE.shl_vartime(8 * (WIDE - ENCODED) as u32));
         Residue((high * shift + low).retrieve())
+    }
+
+    pub(crate) fn modulus(&self) -> &Odd<U3072> {
+        self.0.modulus()
     }
 
     fn form(&self, integer: &U3072) -> Form {
@@ -217,6 +221,11 @@ impl Key {
     /// The part that the peer gets.
     pub fn public(&self) -> &PublicKey {
         &self.public
+    }
+
+    /// p and q.
+    pub(crate) fn primes(&self) -> [&Odd<U1536>; 2] {
+        [self.p.prime.modulus(), self.q.prime.modulus()]
     }
 
     /// The e-th root of x; in constant time.

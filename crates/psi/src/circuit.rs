@@ -6,9 +6,9 @@
 //! 1. Both draw a seed, now that both sets are fixed; items are permuted under it. R puts each item into one
 //!    of its three bins (cuckoo hashing, b bins), S each of its own into all three.
 //! 2. S draws a target t_j of ℓ = λ + ⌈log b⌉ bits for each bin, and a mask w_j where its items have values.
-//!    It programs an OPPRF: at the point of y in its bin j it is t_j, followed by v(y) − w_j. R evaluates
-//!    it at the point of the item in each bin, or at a random one where there is none, and gets t'_j, and
-//!    v' which is v(x) − w_j where x matches.
+//!    It programs an OPPRF: at the point of y in its bin j it is t_j, followed by v(y) − w_j, or
+//!    v(y) ⊕ w_j. R evaluates it at the point of the item in each bin, or at a random one where there is none,
+//!    and gets t'_j, and v' which is the other part of v(x) where x matches.
 //! 3. t_j and t'_j are XOR shares of zero just where the item of bin j is S's too. GMW gives shares of a bit
 //!    m_j that says so: ℓ − 1 AND gates a bin.
 //!
@@ -121,15 +121,34 @@ pub(crate) struct Plan {
     shape: cuckoo::Shape,
     /// ℓ.
     bits: usize,
-    /// Whether S's items have values.
-    values: bool,
+    /// How S's items have values, if they do.
+    values: Option<Masking>,
+}
+
+/// How a value comes of its two parts, v' and w.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Masking {
+    /// v' + w modulo 2^64.
+    Sum,
+    /// v' ⊕ w.
+    Xor,
+}
+
+impl Masking {
+    /// The part of a value beside this one.
+    fn rest(self, value: u64, mask: u64) -> u64 {
+        match self {
+            Self::Sum => value.wrapping_sub(mask),
+            Self::Xor => value ^ mask,
+        }
+    }
 }
 
 /// Bytes of a value of an item.
 const VALUE_LEN: usize = size_of::<u64>();
 
 impl Plan {
-    pub(crate) fn new(sizes: Sizes, values: bool) -> Self {
+    pub(crate) fn new(sizes: Sizes, values: Option<Masking>) -> Self {
         let shape = cuckoo::sound(sizes.receiver, LAMBDA);
         let bits = LAMBDA as usize + shape.bins.max(1).next_power_of_two().ilog2() as usize;
         Self { sizes, shape, bits, values }
@@ -146,7 +165,7 @@ impl Plan {
     }
 
     fn dimensions<M: Machine>(&self) -> Dimensions {
-        let len = self.target_len() + if self.values { VALUE_LEN } else { 0 };
+        let len = self.target_len() + if self.values.is_some() { VALUE_LEN } else { 0 };
         let len = len.next_multiple_of(M::Opprf::UNIT);
         Dimensions { bins: self.bins(), programmed: HASHES * self.sizes.sender, len }
     }
@@ -222,7 +241,7 @@ impl<M: Machine> Sending<M> {
             Zeroizing::new((0..count).map(|_| Block::random(rng)).collect())
         };
         let targets = random(plan.bins());
-        let masks = random(if plan.values { plan.bins() } else { 0 });
+        let masks = random(if plan.values.is_some() { plan.bins() } else { 0 });
         let masks: Zeroizing<Vec<u64>> = Zeroizing::new(masks.iter().map(|m| m.0 as u64).collect());
         let mut programmed = Zeroizing::new(Vec::new());
         let len = plan.dimensions::<M>().len;
@@ -232,9 +251,9 @@ impl<M: Machine> Sending<M> {
             for entry in table.bin(bin) {
                 points.push(word(permuted[entry.position()], entry.hash()));
                 programmed.extend_from_slice(&target.to_bytes()[..plan.target_len()]);
-                if let Some(mask) = masks.get(bin) {
-                    let value = (values[entry.position()] as u64).wrapping_sub(*mask);
-                    programmed.extend_from_slice(&value.to_le_bytes());
+                if let (Some(masking), Some(mask)) = (plan.values, masks.get(bin)) {
+                    let rest = masking.rest(values[entry.position()] as u64, *mask);
+                    programmed.extend_from_slice(&rest.to_le_bytes());
                 }
                 let filled = programmed.len();
                 programmed.resize(points.len() * len, 0);
@@ -309,7 +328,7 @@ impl<M: Machine> Receiving<M> {
             *target = Block::from_bytes(bytes);
         }
         let mut values = Zeroizing::new(Vec::new());
-        if plan.values {
+        if plan.values.is_some() {
             values.extend(received.chunks_exact(len).map(|received| {
                 let bytes = received[plan.target_len()..].first_chunk().expect("a value");
                 u64::from_le_bytes(*bytes)
@@ -367,14 +386,14 @@ pub(crate) const fn protocol<M: Machine>(about: About) -> Protocol {
         list: List::Sorted,
         cost: cost::<M>,
         sender: |setting, channel, rng| {
-            let plan = Plan::new(setting.sizes, false);
+            let plan = Plan::new(setting.sizes, None);
             let party = Sending::<M>::prepare(plan, channel, rng)?;
             channel.phase("triples");
             let triples = M::TRIPLES.make(Role::First, &plan.demand(), channel, rng)?;
             Ok(Box::new(Rows { party, triples, machine: PhantomData::<M> }))
         },
         receiver: |setting, channel, rng| {
-            let plan = Plan::new(setting.sizes, false);
+            let plan = Plan::new(setting.sizes, None);
             let party = Receiving::<M>::prepare(plan, channel, rng)?;
             channel.phase("triples");
             let triples = M::TRIPLES.make(Role::Second, &plan.demand(), channel, rng)?;
@@ -384,7 +403,7 @@ pub(crate) const fn protocol<M: Machine>(about: About) -> Protocol {
 }
 
 fn cost<M: Machine>(setting: Setting) -> Cost {
-    let plan = Plan::new(setting.sizes, false);
+    let plan = Plan::new(setting.sizes, None);
     let triples = M::TRIPLES.bytes(&plan.demand());
     let bytes = plan.bytes::<M>();
     Cost {

@@ -2,7 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use vesica_net::Channel;
-use vesica_psi::{Adversary, Status, answer};
+use vesica_psi::{
+    Adversary, Protocol, Status,
+    answer::{self, Method},
+};
 
 use crate::{
     error::{Error, Result},
@@ -141,10 +144,8 @@ impl Way {
     /// The way of this name to what is wanted.
     pub(crate) fn find(name: &str, wanted: Wanted) -> Option<Self> {
         match wanted {
-            Wanted::Rows => {
-                vesica_psi::find(name).map(|p| Self { status: p.status, adversary: p.adversary })
-            }
-            _ => answer::find(name).map(|m| Self { status: m.status, adversary: m.adversary }),
+            Wanted::Rows => vesica_psi::find(name).map(Self::from),
+            _ => answer::find(name).map(Self::from),
         }
     }
 
@@ -164,6 +165,23 @@ impl Way {
     /// Whether it is refused unless both sides allow it.
     pub(crate) fn for_lab(self) -> bool {
         matches!(self.status, Status::Research | Status::Insecure)
+    }
+
+    /// Whether it may be taken where none is named.
+    pub(crate) fn suits(self, security: Security) -> bool {
+        !self.for_lab() && security.is_met_by(self)
+    }
+}
+
+impl From<&Protocol> for Way {
+    fn from(protocol: &Protocol) -> Self {
+        Self { status: protocol.status, adversary: protocol.adversary }
+    }
+}
+
+impl From<&Method> for Way {
+    fn from(method: &Method) -> Self {
+        Self { status: method.status, adversary: method.adversary }
     }
 }
 

@@ -91,9 +91,15 @@ pub struct Learned {
 
 impl Report {
     /// A report without a result and without costs.
-    pub(crate) fn new(terms: &Terms, rows: RowCounts, peer_items: u64, learned: Learned) -> Self {
+    pub(crate) fn new(
+        protocol: &'static str,
+        terms: &Terms,
+        rows: RowCounts,
+        peer_items: u64,
+        learned: Learned,
+    ) -> Self {
         Self {
-            protocol: "",
+            protocol,
             security: terms.security().name(),
             terms_hash: terms.hash(),
             rows,
@@ -163,9 +169,7 @@ impl Learned {
         }
         Self { me, peer }
     }
-}
 
-impl Learned {
     /// The sentences for a run in which a question was asked; this side has `mine` keys and the other
     /// `peers`, and `receives` says whether this side is the one that the method tells.
     pub(crate) fn of_answer(

@@ -175,9 +175,8 @@ fn inquire(
         (peers, terms.learns(role.other())),
     );
     let report = Report {
-        protocol: found.method.key,
         answer: found.answer.map(Into::into),
-        ..Report::new(terms, set.counts(), peers, learned)
+        ..Report::new(found.method.key, terms, set.counts(), peers, learned)
     };
     session.phase("finish");
     let staged = match (job.output, found.answer) {
@@ -283,9 +282,6 @@ fn describe(session: &Session<'_>, role: Role, set: &KeySet, found: &Intersectio
         (found.peer_items, terms.learns(role.other())),
         matches,
     );
-    Report {
-        protocol: found.protocol.key,
-        matches,
-        ..Report::new(terms, set.counts(), found.peer_items, learned)
-    }
+    let peers = found.peer_items;
+    Report { matches, ..Report::new(found.protocol.key, terms, set.counts(), peers, learned) }
 }

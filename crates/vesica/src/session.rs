@@ -146,31 +146,19 @@ impl<'a> Session<'a> {
         digests: Vec<Digest>,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Intersection> {
-        let role = self.parties.role;
-        let receives = self.terms.receiver() == role;
-        let (sizes, peers) = self.sizes(digests.len())?;
+        let (sizes, peer_items) = self.sizes(digests.len())?;
         let candidates = self.terms.candidates(sizes)?;
         let key = self.choose(&candidates)?;
         let protocol = vesica_psi::find(key).ok_or(Error::Bug("the choice is in no catalogue"))?;
-
-        self.phase("seed");
-        let seed = Seed::agree(role, self.channel, rng)?;
-        self.phase(protocol.key);
-        let both = self.both_learn();
-        let channel = &mut *self.channel;
-        let matches = self.pool.install(|| {
-            // What the protocol does without items goes on while they are made.
-            let (set, party) = rayon::join(
-                || {
-                    let set = seed.items(&digests, protocol.digest);
-                    drop(digests);
-                    set
-                },
-                || Party::prepare(protocol, receives, sizes, channel, rng),
-            );
-            party?.run(both, set.items(), sizes, channel, rng)
-        });
-        Ok(Intersection { protocol, peer_items: peers, matches: matches? })
+        let (receives, both) = (self.receives(), self.both_learn());
+        let matches = self.on_items(
+            (protocol.key, protocol.digest),
+            digests,
+            rng,
+            |channel, rng| Party::prepare(protocol, receives, sizes, channel, rng),
+            |party, items, channel, rng| party.run(both, items, sizes, channel, rng),
+        )?;
+        Ok(Intersection { protocol, peer_items, matches })
     }
 
     /// Answers the question of the terms, which must not ask for rows. The set is fixed from here on;
@@ -184,30 +172,52 @@ impl<'a> Session<'a> {
         values: &[i64],
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Found> {
-        let role = self.parties.role;
-        let receives = self.terms.receiver() == role;
         let (sizes, peer_items) = self.sizes(digests.len())?;
-        let (method, inquiry) =
+        let (inquiry, candidates) =
             self.terms.inquiry(sizes)?.ok_or(Error::Bug("rows are no question"))?;
+        let key = self.choose(&candidates)?;
+        let method = answer::find(key).ok_or(Error::Bug("the choice is in no catalogue"))?;
+        let question = inquiry.question;
+        let (receives, both) = (self.receives(), self.both_learn());
+        let answer = self.on_items(
+            (method.key, vesica_psi::Digest::Short),
+            digests,
+            rng,
+            |channel, rng| Inquirer::prepare(method, receives, inquiry, channel, rng),
+            |party, items, channel, rng| party.run(both, items, values, question, channel, rng),
+        )?;
+        Ok(Found { method, question, peer_items, answer })
+    }
 
+    /// Draws the seed, lets a party prepare while items are made of the digests, and run on them.
+    fn on_items<P: Send, T: Send>(
+        &mut self,
+        (key, digest): (&'static str, vesica_psi::Digest),
+        digests: Vec<Digest>,
+        rng: &mut (dyn CryptoRng + Send),
+        prepare: impl FnOnce(&mut Channel, &mut dyn CryptoRng) -> Result<P> + Send,
+        run: impl FnOnce(P, Items<'_>, &mut Channel, &mut dyn CryptoRng) -> Result<T> + Send,
+    ) -> Result<T> {
         self.phase("seed");
-        let seed = Seed::agree(role, self.channel, rng)?;
-        self.phase(method.key);
-        let both = self.both_learn();
+        let seed = Seed::agree(self.parties.role, self.channel, rng)?;
+        self.phase(key);
         let channel = &mut *self.channel;
-        let answer = self.pool.install(|| {
-            // What the method does without items goes on while they are made.
+        self.pool.install(|| {
             let (set, party) = rayon::join(
                 || {
-                    let set = seed.items(&digests, vesica_psi::Digest::Short);
+                    let set = seed.items(&digests, digest);
                     drop(digests);
                     set
                 },
-                || Inquirer::prepare(method, receives, inquiry, channel, rng),
+                || prepare(channel, rng),
             );
-            party?.run(both, set.items(), values, inquiry.question, channel, rng)
-        });
-        Ok(Found { method, question: inquiry.question, peer_items, answer: answer? })
+            run(party?, set.items(), channel, rng)
+        })
+    }
+
+    /// Whether this side is the protocol's receiver.
+    fn receives(&self) -> bool {
+        self.terms.receiver() == self.parties.role
     }
 
     /// The candidate that was named, or the one that both sides agree on.
@@ -231,8 +241,7 @@ impl<'a> Session<'a> {
         let (role, mine) = (self.parties.role, mine as u64);
         let peers = self.ready(mine)?;
         self.terms.check_sizes(role, mine, peers)?;
-        let receives = self.terms.receiver() == role;
-        let (sender, receiver) = if receives { (peers, mine) } else { (mine, peers) };
+        let (sender, receiver) = if self.receives() { (peers, mine) } else { (mine, peers) };
         Ok((Sizes { sender: sender as usize, receiver: receiver as usize }, peers))
     }
 

@@ -10,7 +10,7 @@ use serde::Serialize;
 use vesica_net::Channel;
 use vesica_psi::{
     Sizes,
-    answer::{Inquiry, METHODS, Method, Question},
+    answer::{self, Inquiry, Question},
     plan::Candidate,
 };
 
@@ -188,49 +188,35 @@ impl Terms {
         Ok(candidates)
     }
 
-    /// The inquiry to make of sets of these sizes and the method to answer it: the one named, or
-    /// the one that is best; `None` where rows are wanted.
+    /// The inquiry to make of sets of these sizes, and the methods that may answer it: the one named, or all of
+    /// that security; `None` where rows are wanted.
     ///
     /// # Errors
     /// [`Error::Terms`] where no method of that security answers such a question, or not the one named.
-    pub fn inquiry(&self, sizes: Sizes) -> Result<Option<(&'static Method, Inquiry)>> {
+    pub fn inquiry(&self, sizes: Sizes) -> Result<Option<(Inquiry, Vec<Candidate>)>> {
         let Some(question) = self.question() else { return Ok(None) };
         let inquiry = Inquiry { sizes, question, minimum: self.minimum };
-        let answers = |method: &&&Method| (method.answers)(question, self.minimum);
-        let chosen = match &self.protocol {
-            Some(name) => METHODS.iter().find(|method| method.key == name).filter(answers),
-            None => {
-                let fit = |method: &&&Method| {
-                    let way = Way { status: method.status, adversary: method.adversary };
-                    !way.for_lab() && self.security.is_met_by(way)
-                };
-                let tiny = is_tiny(sizes);
-                let all = || METHODS.iter().filter(fit).filter(answers);
-                all().find(|method| tiny && method.key == "dh-count").or_else(|| all().next())
+        let candidates = match &self.protocol {
+            Some(name) => {
+                let named = answer::find(name);
+                let able = named.filter(|method| (method.answers)(question, self.minimum));
+                able.map(|method| Candidate::method(method, inquiry)).into_iter().collect()
             }
+            None => Candidate::methods(inquiry, self.security.adversary()),
         };
-        match chosen {
-            Some(method) => Ok(Some((method, inquiry))),
-            None => {
-                let none = match &self.protocol {
-                    Some(name) => format!("`{name}` does not answer this with this minimum"),
-                    None => format!(
-                        "no method of this release that is secure against {} parties answers this",
-                        self.security.name()
-                    ),
-                };
-                let (here, there) = (none.clone(), none);
-                Err(Error::Terms(vec![Difference { what: "answer", here, there }]))
-            }
+        if !candidates.is_empty() {
+            return Ok(Some((inquiry, candidates)));
         }
+        let none = match &self.protocol {
+            Some(name) => format!("`{name}` does not answer this with this minimum"),
+            None => format!(
+                "no method of this release that is secure against {} parties answers this",
+                self.security.name()
+            ),
+        };
+        let (here, there) = (none.clone(), none);
+        Err(Error::Terms(vec![Difference { what: "answer", here, there }]))
     }
-}
-
-/// Up to this many items in both sets together, few flights and bytes count for more than work.
-const TINY: usize = 512;
-
-fn is_tiny(sizes: Sizes) -> bool {
-    sizes.sender.saturating_add(sizes.receiver) <= TINY
 }
 
 /// Nothing in the catalogue is that secure.
@@ -277,18 +263,14 @@ fn differences(ours: &WireOffer, theirs: &WireOffer, role: Role) -> Vec<Differen
 /// Who brings the values of a sum, where that is not one side.
 fn values_difference(ours: &WireOffer, theirs: &WireOffer) -> Option<Difference> {
     let wrong = ours.wanted == Wanted::Sum && ours.brings_values == theirs.brings_values;
-    let said = |offer: &WireOffer| {
-        let word = if offer.brings_values { "this side does" } else { "the other side does" };
-        word.to_owned()
-    };
-    let from_there = |offer: &WireOffer| {
-        let word = if offer.brings_values { "the other side does" } else { "this side does" };
+    let said = |this_side: bool| {
+        let word = if this_side { "this side does" } else { "the other side does" };
         word.to_owned()
     };
     wrong.then(|| Difference {
         what: "who brings the values to add up",
-        here: said(ours),
-        there: from_there(theirs),
+        here: said(ours.brings_values),
+        there: said(!theirs.brings_values),
     })
 }
 
@@ -299,7 +281,7 @@ fn protocol_difference(ours: &WireOffer, theirs: &WireOffer) -> Option<Differenc
     let security = ours.security.max(theirs.security);
     let Some(name) = ours.protocol.as_ref().or(theirs.protocol.as_ref()) else {
         let ways = Way::all(ours.wanted);
-        let any = ways.into_iter().any(|way| !way.for_lab() && security.is_met_by(way));
+        let any = ways.into_iter().any(|way| way.suits(security));
         return (!any).then(|| unmet(security));
     };
     if ours.protocol.is_some() && theirs.protocol.is_some() && here != there {

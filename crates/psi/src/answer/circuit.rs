@@ -22,7 +22,7 @@ use std::ops::Range;
 
 use rand::CryptoRng;
 use vesica_circuit::{
-    Builder, Circuit, Engine as _, Lanes, Role, arithmetic,
+    Builder, Circuit, Engine as _, Lanes, Role, Values as _, arithmetic,
     gadgets::{add::add, compare::at_least},
     gmw::{self, Gmw},
     triples::{Demand, Triples},
@@ -42,7 +42,7 @@ use zeroize::Zeroizing;
 use super::{Answer, Asker, Helper, Inquiry, Method, Question};
 use crate::{
     Adversary, Cost, Items, Learns, Result, Status,
-    circuit::{Machine, Opprf, Plan, ReceiverBins, Receiving, SenderBins, Sending},
+    circuit::{Machine, Masking, Opprf, Plan, ReceiverBins, Receiving, SenderBins, Sending},
     rs21::circuit::{CITATION, Silent},
 };
 
@@ -96,7 +96,8 @@ struct Program {
 
 impl Program {
     fn new(inquiry: Inquiry) -> Self {
-        let plan = Plan::new(inquiry.sizes, inquiry.question.takes_senders_values());
+        let values = inquiry.question.takes_senders_values().then_some(Masking::Sum);
+        let plan = Plan::new(inquiry.sizes, values);
         Self { plan, inquiry }
     }
 
@@ -310,17 +311,8 @@ fn sum(shares: &[u64]) -> u64 {
 }
 
 /// The same bits several times.
-fn repeat(bits: &Bits, times: usize) -> Bits {
-    let mut repeated = Bits::zeros(times * bits.len());
-    (0..repeated.len()).for_each(|i| repeated.set(i, bits.get(i % bits.len())));
-    repeated
-}
-
-/// The one row of these lanes.
-fn row(lanes: &Lanes) -> Bits {
-    let mut bits = Bits::zeros(lanes.lanes());
-    (0..lanes.lanes()).for_each(|lane| bits.set(lane, lanes.get(0, lane).into()));
-    bits
+fn repeat(matches: &Lanes, times: usize) -> Bits {
+    Lanes::stack(&vec![matches; times]).to_bits()
 }
 
 /// Step 5: `shares` are this party's of the count and of the sum, as far as there are such.
@@ -391,7 +383,7 @@ impl<M: Machine> Helper for Helping<M> {
             party.run(items, values, triples, channel, rng)?;
         // 4.
         channel.phase("sums");
-        let bits = row(&matches);
+        let bits = matches.to_bits();
         let bins = bits.len();
         let mut known = Zeroizing::new(Vec::new());
         if program.counts() {
@@ -414,7 +406,7 @@ impl<M: Machine> Helper for Helping<M> {
         }
         let mut shares = Vec::new();
         if !known.is_empty() {
-            shares = ots.known(&repeat(&bits, known.len() / bins), &known, channel)?;
+            shares = ots.known(&repeat(&matches, known.len() / bins), &known, channel)?;
         }
         let (counted, summed) = shares.split_at(if program.counts() { bins } else { 0 });
         let mut total = sum(summed);
@@ -460,7 +452,7 @@ impl<M: Machine> Asker for Asking<M> {
             party.run(items, triples, channel, rng)?;
         // 4.
         channel.phase("sums");
-        let bits = row(&matches);
+        let bits = matches.to_bits();
         let bins = bits.len();
         let value = |item: &Option<u32>| item.map_or(0, |item| values[item as usize] as u64);
         let known = Zeroizing::new(match program.inquiry.question {
@@ -483,7 +475,7 @@ impl<M: Machine> Asker for Asking<M> {
         });
         let mut shares = Vec::new();
         if let hidden @ 1.. = program.products()[0] {
-            shares = ots.hidden(&repeat(&bits, hidden / bins), channel)?;
+            shares = ots.hidden(&repeat(&matches, hidden / bins), channel)?;
         }
         let (counted, summed) = shares.split_at(if program.counts() { bins } else { 0 });
         let mut total = sum(summed);

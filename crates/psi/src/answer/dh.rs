@@ -20,7 +20,7 @@ use zeroize::Zeroizing;
 use super::{Answer, Asker, Helper, Inquiry, Method, Question};
 use crate::{
     Adversary, Cost, Items, Learns, Result, Setting, Status,
-    dh::{chunk, hash_all, hash_point, mul_all, recv_points, round},
+    dh::{chunk, hash_all, hash_point, mul_all, own_products, recv_points, round},
     tags::{Tags, refuse_duplicates},
 };
 
@@ -81,13 +81,9 @@ impl Helper for Party {
         channel.flush()?;
         // 3.
         channel.phase("own-items");
+        let own = own_products::<Ristretto>(items.heads(), &alpha, channel)?;
         let tags = Tags::new(Setting::from(sizes));
-        let mut list = Vec::with_capacity(items.len());
-        for chunk in items.heads().chunks(round::<Ristretto>()) {
-            let own = mul_all::<Ristretto>(&hash_all::<Ristretto>(chunk), &alpha);
-            list.extend(own.iter().map(|point| tags.of(hash_point::<Ristretto>(point))));
-            channel.busy()?;
-        }
+        let list = own.iter().map(|point| tags.of(hash_point::<Ristretto>(point))).collect();
         tags.send_list(TAGS, list, items, channel)
     }
 }

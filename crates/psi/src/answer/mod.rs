@@ -9,11 +9,15 @@
 //! *minimum*: of an intersection with fewer items nothing is told but that it is smaller. Methods
 //! that show the receiver the size itself cannot hold it back, and do not take a minimum.
 //!
+//! Who wants to compute something else takes [`shares`]: no number for anybody, but what another computation
+//! of two parties can begin with.
+//!
 //! Values are signed integers of 64 bits, one an item. A party whose values could add up to more
 //! than such an integer holds is refused before the run ([`Error::SumTooLarge`]), so no sum wraps.
 
 pub mod circuit;
 pub mod dh;
+pub mod shares;
 
 use rand::CryptoRng;
 use vesica_net::Channel;

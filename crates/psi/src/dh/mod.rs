@@ -14,13 +14,12 @@
 mod classic;
 mod unblinding;
 
-pub(crate) use unblinding::hash_point;
-
 use rayon::prelude::*;
 use vesica_net::Channel;
 use vesica_primitives::{
     Block,
     group::{Ffdhe3072, Group, Ristretto},
+    hash::truncate,
 };
 
 use crate::{Adversary, Digest, Learns, List, Protocol, Result, Setting, Status};
@@ -122,8 +121,8 @@ fn return_products<G: Group>(count: usize, alpha: &G::Scalar, channel: &mut Chan
     Ok(())
 }
 
-/// S: the products of `factor` and H of each of its own items.
-fn own_products<G: Group>(
+/// The products of `factor` and H of each of a party's own items.
+pub(crate) fn own_products<G: Group>(
     heads: &[Block],
     factor: &G::Scalar,
     channel: &mut Channel,
@@ -156,6 +155,12 @@ fn hash<G: Group>(head: &Block) -> G::Element {
 
 pub(crate) fn hash_all<G: Group>(heads: &[Block]) -> Vec<G::Element> {
     heads.par_iter().with_min_len(task::<G>()).map(hash::<G>).collect()
+}
+
+/// H' of a point.
+pub(crate) fn hash_point<G: Group>(point: &G::Encoded) -> Block {
+    let mut hasher = blake3::Hasher::new_derive_key("vesica dh tag v1");
+    truncate(&hasher.update(bytemuck::bytes_of(point)).finalize())
 }
 
 /// The encodings of s · P for each P.

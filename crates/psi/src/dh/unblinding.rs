@@ -23,10 +23,12 @@ use std::marker::PhantomData;
 use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::Channel;
-use vesica_primitives::{Block, group::Group, hash::truncate};
+use vesica_primitives::{Block, group::Group};
 use zeroize::Zeroizing;
 
-use super::{exchange_points, hash, own_products, recv_points, return_products, round, task};
+use super::{
+    exchange_points, hash, hash_point, own_products, recv_points, return_products, round, task,
+};
 use crate::{
     Cost, Items, Result, Setting,
     tags::{Tags, refuse_duplicates},
@@ -153,12 +155,6 @@ fn unblind_all<G: Group>(
         G::encode_multiples(&points.iter().zip(summands).map(unblind).collect::<Vec<_>>())
     };
     tasks.flat_map_iter(unblind_some).collect()
-}
-
-/// H' of a point.
-pub(crate) fn hash_point<G: Group>(point: &G::Encoded) -> Block {
-    let mut hasher = blake3::Hasher::new_derive_key("vesica dh tag v1");
-    truncate(&hasher.update(bytemuck::bytes_of(point)).finalize())
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Every oblivious transfer runs the suites of its flavour.
 
 use vesica_ot::{
-    base::{BaseOt, co15::Co15, mr19::Mr19, np01::Np01},
+    base::{BaseOt, co15::Co15, extended::Extended, mr19::Mr19, np01::Np01},
     extension::{
         alsz13, iknp03, kos15, precomputed, silent,
         softspoken::{SmallField, malicious, semi_honest},
@@ -29,6 +29,11 @@ fn base_over_ristretto() {
 #[test]
 fn base_over_ffdhe3072() {
     base::<Ffdhe3072>(33);
+}
+
+#[test]
+fn base_by_way_of_an_extension() {
+    ot::base(usize::MAX, Extended::send, Extended::receive);
 }
 
 #[test]

@@ -6,7 +6,7 @@ use rand::{CryptoRng, SeedableRng, rngs::StdRng};
 use vesica_net::Channel;
 use vesica_ot::{
     CotReceiver, CotSender, Result,
-    base::{BaseOt, co15::Co15, mr19::Mr19, np01::Np01},
+    base::{BaseOt, co15::Co15, extended::Extended, mr19::Mr19, np01::Np01},
     extension::{
         alsz13, iknp03, kos15, precomputed, silent,
         softspoken::{SmallField, malicious},
@@ -145,6 +145,20 @@ fn co15() {
 #[test]
 fn mr19() {
     base::<Mr19<Ristretto>, Mr19<Ffdhe3072>>();
+}
+
+/// Where there are enough for an extension.
+#[test]
+fn base_ots_by_way_of_an_extension() {
+    const BASE_OTS: usize = 200;
+    let send =
+        |channel: &mut Channel, rng: &mut StdRng| Extended::send(BASE_OTS, channel, rng).map(drop);
+    let receive = |channel: &mut Channel, rng: &mut StdRng| {
+        let choices = Bits::random(BASE_OTS, &mut StdRng::seed_from_u64(1));
+        Extended::receive(&choices, channel, rng).map(drop)
+    };
+    tamper::against(send, receive, only_what_does_no_harm);
+    tamper::against(receive, send, only_what_does_no_harm);
 }
 
 #[test]

@@ -18,10 +18,12 @@ pub const MAX_ROW_BITS: usize = 464;
 /// Hamming correlations (KKRT16 §5.1), which a fixed-key cipher is not: this is BLAKE3 keyed by the
 /// session, over the row's 464 bits and the 48-bit index, in one compression.
 ///
-/// Wider rows are first replaced by a digest ([`RowHash::shorten`]).
+/// Rows of up to 512 bits, which leave no room for an index, take it as a place in BLAKE3's extended output
+/// ([`RowHash::hash_wide`]); or they are first replaced by a digest ([`RowHash::shorten`]).
 pub struct RowHash {
     key: [u32; 8],
     wide_key: [u32; 8],
+    place_key: [u32; 8],
     backend: Backend,
 }
 
@@ -47,6 +49,7 @@ impl RowHash {
         Self {
             key: key("vesica row hash v1"),
             wide_key: key("vesica wide row v1"),
+            place_key: key("vesica row at a place v1"),
             backend: Backend::current(),
         }
     }
@@ -61,10 +64,41 @@ impl RowHash {
                 *input = bytemuck::cast(*row);
             }
             let lens = [size_of::<IndexedRow>() as u32; HASH_LANES];
-            let digests = self.backend.hash(&self.wide_key, HASH_KEYED, &inputs, &lens);
+            let key = (&self.wide_key, HASH_KEYED);
+            let digests = self.backend.hash(key, &inputs, &lens, &[0; HASH_LANES]);
             for (row, digest) in rows.iter_mut().zip(digests) {
                 let [head, tail]: [Block; 2] = bytemuck::cast(digest);
                 *row = [head, tail, Block::ZERO, Block::ZERO];
+            }
+        }
+    }
+
+    /// Hashes each row with its index, of 58 bits, in one compression: what BLAKE3, under another key of
+    /// the session, gives of the row from byte 64·index on. Places of the output are independent, as those of a random
+    /// oracle are.
+    ///
+    /// # Panics
+    /// If there are not as many indices and outputs as rows.
+    pub fn hash_wide(&self, rows: &[[Block; ROW_BLOCKS]], indices: &[u64], out: &mut [Block]) {
+        assert_eq!(
+            [indices.len(), out.len()],
+            [rows.len(); 2],
+            "an index and an output for each row"
+        );
+        let batches = rows.chunks(HASH_LANES).zip(indices.chunks(HASH_LANES));
+        for ((rows, indices), out) in batches.zip(out.chunks_mut(HASH_LANES)) {
+            let (mut inputs, mut numbers) = ([[0; 16]; HASH_LANES], [0; HASH_LANES]);
+            for ((input, number), (row, index)) in
+                inputs.iter_mut().zip(&mut numbers).zip(rows.iter().zip(indices))
+            {
+                (*input, *number) = (bytemuck::cast(*row), *index);
+            }
+            let lens = [size_of::<[Block; ROW_BLOCKS]>() as u32; HASH_LANES];
+            let digests =
+                self.backend.hash((&self.place_key, HASH_KEYED), &inputs, &lens, &numbers);
+            for (out, digest) in out.iter_mut().zip(digests) {
+                let [head, _]: [Block; 2] = bytemuck::cast(digest);
+                *out = head;
             }
         }
     }
@@ -81,7 +115,8 @@ impl RowHash {
                 *input = bytemuck::cast(row.0);
             }
             let lens = [size_of::<IndexedRow>() as u32; HASH_LANES];
-            let digests = self.backend.hash(&self.key, HASH_KEYED, &inputs, &lens);
+            let key = (&self.key, HASH_KEYED);
+            let digests = self.backend.hash(key, &inputs, &lens, &[0; HASH_LANES]);
             for (out, digest) in out.iter_mut().zip(digests) {
                 let [head, _]: [Block; 2] = bytemuck::cast(digest);
                 *out = head;
@@ -143,7 +178,8 @@ impl ShortHash {
             if filled == 0 {
                 return;
             }
-            let digests = self.backend.hash(&self.key, self.mode, &blocks, &lens);
+            let key = (&self.key, self.mode);
+            let digests = self.backend.hash(key, &blocks, &lens, &[0; HASH_LANES]);
             digests[..filled].iter().for_each(|digest| show(bytemuck::cast(*digest)));
         }
     }
@@ -196,6 +232,24 @@ mod tests {
             let digest = blake3::keyed_hash(&key, bytemuck::cast_slice(row));
             assert_eq!(bytemuck::cast_slice::<_, u8>(&short[..2]), digest.as_bytes());
             assert_eq!(short[2..], [Block::ZERO; 2]);
+        }
+    }
+
+    #[test]
+    fn wide_rows_take_the_place_of_their_index() {
+        let rows: Vec<[Block; ROW_BLOCKS]> =
+            (0..20).map(|i| [1, 2, 3, u128::MAX - 40].map(|x| Block(x + i))).collect();
+        let indices: Vec<u64> = (0..20).map(|i| i * i << 31).collect();
+        let mut out = [Block::ZERO; 20];
+        RowHash::new(Block(9)).hash_wide(&rows, &indices, &mut out);
+        let key = blake3::derive_key("vesica row at a place v1", &Block(9).to_bytes());
+        for ((row, index), out) in rows.iter().zip(&indices).zip(out) {
+            let mut hasher = blake3::Hasher::new_keyed(&key);
+            let mut output = hasher.update(bytemuck::cast_slice(row)).finalize_xof();
+            output.set_position(64 * index);
+            let mut expected = [0; 16];
+            output.fill(&mut expected);
+            assert_eq!(out.to_bytes(), expected);
         }
     }
 

@@ -19,7 +19,7 @@ use std::{borrow::Cow, marker::PhantomData};
 use rand::CryptoRng;
 use vesica_net::Channel;
 use vesica_oprf::cm20::{self as oprf, Points};
-use vesica_ot::base::{BaseOt, mr19::Mr19, np01::Np01};
+use vesica_ot::base::{BaseOt, extended::Extended, np01::Np01};
 use vesica_params::{
     LAMBDA,
     matrix::{Matrix, matrix},
@@ -61,6 +61,9 @@ trait Model: Send + 'static {
     /// Against whom the rest of the protocol holds.
     const ADVERSARY: Adversary;
 
+    /// Flights of a run.
+    const ROUNDS: u32;
+
     /// How values are cut.
     fn tags(setting: Setting) -> Tags;
 
@@ -75,6 +78,8 @@ impl Model for SemiHonest {
 
     const ADVERSARY: Adversary = Adversary::SemiHonest;
 
+    const ROUNDS: u32 = 4;
+
     fn tags(setting: Setting) -> Tags {
         Tags::new(setting)
     }
@@ -87,9 +92,11 @@ impl Model for SemiHonest {
 struct MaliciousSender;
 
 impl Model for MaliciousSender {
-    type Base = Mr19<Ristretto>;
+    type Base = Extended;
 
     const ADVERSARY: Adversary = Adversary::MaliciousSender;
+
+    const ROUNDS: u32 = 9;
 
     fn tags(_: Setting) -> Tags {
         Tags::whole()
@@ -165,7 +172,7 @@ fn cost<M: Model>(setting: Setting) -> Cost {
     Cost {
         bytes_to_sender: (setup.to_sender + oprf::bytes(matrix)) as f64,
         bytes_to_receiver: (setup.to_receiver + list) as f64,
-        rounds: 4,
+        rounds: M::ROUNDS,
     }
 }
 

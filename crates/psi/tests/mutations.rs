@@ -225,7 +225,7 @@ enum May {
 
 impl May {
     /// What the messages of a step allow.
-    fn of(protocol: &Protocol, label: &str) -> Self {
+    fn of(label: &str) -> Self {
         match label {
             // A position of the tree that the other party does not know, or a bit of Δ that is zero: a guess that
             // is right with the probability which the extension's proof has, and gains nothing here.
@@ -238,10 +238,6 @@ impl May {
             | "rs21/seed" => Self::ChangeInput,
             // The receiver's input itself.
             "rs21/columns" => Self::ChangeInput,
-            // The sender lacks a column, and guesses its bit for each of its items.
-            "mr19/receiver-points" if protocol.adversary == Adversary::MaliciousSender => {
-                Self::ChangeInput
-            }
             _ => Self::Refused,
         }
     }
@@ -277,7 +273,7 @@ fn holds(protocol: &'static Protocol, sizes: Sizes, count: usize) {
         println!("  {times:5} × {label} by the {by:?}: {outcome}");
     }
     for (by, label, outcome) in tally.keys() {
-        let may = May::of(protocol, label);
+        let may = May::of(label);
         assert!(may.allows(*by, outcome), "{}: {label} by the {by:?}: {outcome}", protocol.key);
     }
     // A step in which nothing is ever refused or lost is one that a flip did not reach.

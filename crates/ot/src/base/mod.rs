@@ -1,6 +1,8 @@
-//! Base OTs: random OTs of one seed each, by public-key cryptography.
+//! Base OTs: random OTs of one seed each, by public-key cryptography, or by way of an extension where
+//! hundreds are needed ([`extended`]).
 
 pub mod co15;
+pub mod extended;
 pub mod mr19;
 pub mod np01;
 mod seeds;
@@ -12,7 +14,7 @@ use vesica_primitives::{Bits, Seed};
 
 use crate::Bytes;
 
-/// A base OT over some group, for what is built on whichever suits its adversary.
+/// A base OT, for what is built on whichever suits its adversary.
 pub trait BaseOt {
     /// Against whom it keeps its promises.
     const ADVERSARY: Adversary;
@@ -23,7 +25,7 @@ pub trait BaseOt {
     /// The sender's side of `n` OTs: two seeds each.
     ///
     /// # Errors
-    /// A deviation where the receiver sends what is no group element.
+    /// A deviation where the receiver sends what is no group element, or fails a check.
     fn send(n: usize, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Vec<[Seed; 2]>>;
 
     /// The receiver's side of as many OTs as there are choices: the chosen seed of each.

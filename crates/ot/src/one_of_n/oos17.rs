@@ -3,7 +3,7 @@
 //!
 //! A linear code C \[width, bits of a word, d ≥ κ\], and s = λ:
 //!
-//! 1. Once, without input: `width` base OTs (MR19) with the parties' roles exchanged.
+//! 1. Once, without input: `width` base OTs ([`Extended`]) with the parties' roles exchanged.
 //! 2. R → S: the masked columns ([`columns`]) of the codewords of its words w_1 … w_m and of s random
 //!    words after them. R keeps t_j, S holds q_j = t_j ⊕ (C(w_j) ∧ Δ).
 //! 3. When all columns are fixed, S → R: a challenge, from which both expand bits χ_{l,j}.
@@ -26,7 +26,8 @@
 //! Sessions are not bound to roles: whoever runs two of them at the same time with one peer, in opposite
 //! roles, could be talking to itself through that peer, and would not notice.
 //!
-//! Deviation from the paper: H is BLAKE3 of the row and of its number.
+//! Deviation from the paper: H is BLAKE3 of the row and of its number, which is a place in the extended output
+//! where a row leaves no room for it.
 
 use std::sync::Arc;
 
@@ -36,7 +37,6 @@ use vesica_params::{Adversary, KAPPA};
 use vesica_primitives::{
     Block,
     code::{LinearCode, Row},
-    group::Ristretto,
     hash::RowHash,
 };
 use zeroize::Zeroizing;
@@ -48,12 +48,12 @@ use super::{
 };
 use crate::{
     Bytes, Malicious, Wiped,
-    base::{BaseOt, mr19::Mr19},
+    base::{BaseOt, extended::Extended},
     extension::columns,
 };
 
 /// The base OTs underneath.
-type Base = Mr19<Ristretto>;
+type Base = Extended;
 
 /// Malicious, in the model of the base OTs and with a random oracle for H.
 pub const ADVERSARY: Adversary = Base::ADVERSARY;

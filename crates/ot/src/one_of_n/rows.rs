@@ -204,7 +204,7 @@ impl<C: Code> RowKeys<C> {
                 *number = self.first + ot as u64;
                 point += 1;
             }
-            hash_rows(hash, code.width(), &mut rows[batch], &numbers[batch], keys);
+            hash_rows(hash, code.width(), &rows[batch], &numbers[batch], keys);
         }
     }
 }
@@ -325,21 +325,21 @@ pub(super) fn chosen_keys<R: Row>(
             let batch = ..keys.len();
             wide.iter_mut().zip(rows).for_each(|(wide, row)| *wide = row.widen());
             numbers.iter_mut().zip(first..).for_each(|(number, at)| *number = at);
-            hash_rows(hash, width, &mut wide[batch], &numbers[batch], keys);
+            hash_rows(hash, width, &wide[batch], &numbers[batch], keys);
         }
     });
 }
 
-/// H of rows of `width` bits and their numbers; spoils the rows.
+/// H of rows of `width` bits and their numbers.
 fn hash_rows(
     hash: &RowHash,
     width: usize,
-    rows: &mut [[Block; ROW_BLOCKS]],
+    rows: &[[Block; ROW_BLOCKS]],
     numbers: &[u64],
     keys: &mut [Block],
 ) {
     if width > MAX_ROW_BITS {
-        hash.shorten(rows);
+        return hash.hash_wide(rows, numbers, keys);
     }
     let mut indexed = [IndexedRow::default(); HASH_BATCH];
     let batches = rows.chunks(HASH_BATCH).zip(numbers.chunks(HASH_BATCH));

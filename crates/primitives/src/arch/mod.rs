@@ -73,19 +73,22 @@ impl Backend {
     }
 
     /// BLAKE3 of eight inputs of at most 64 bytes each, padded with 0; with a key where `mode` is
-    /// [`HASH_KEYED`], without where it is 0 and the key [`HASH_IV`].
+    /// [`HASH_KEYED`], without where it is 0 and the key [`HASH_IV`]. Of each the first 32 bytes of
+    /// the block of its extended output that has this number; a digest is those of block 0.
     pub fn hash(
         self,
-        key: &[u32; 8],
-        mode: u32,
+        (key, mode): (&[u32; 8], u32),
         inputs: &[[u32; 16]; HASH_LANES],
         lens: &[u32; HASH_LANES],
+        numbers: &[u64; HASH_LANES],
     ) -> [[u32; 8]; HASH_LANES] {
         match self.0 {
-            Kind::Portable => portable::blake3::hash(key, mode, inputs, lens),
+            Kind::Portable => portable::blake3::hash((key, mode), inputs, lens, numbers),
             // SAFETY: a backend of these kinds exists only where AVX2 was found.
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 | Kind::Vaes => unsafe { x86_64::blake3::hash(key, mode, inputs, lens) },
+            Kind::Avx2 | Kind::Vaes => unsafe {
+                x86_64::blake3::hash((key, mode), inputs, lens, numbers)
+            },
         }
     }
 
@@ -524,11 +527,20 @@ mod tests {
             let words: &[[u32; 16]] = bytemuck::cast_slice(&padded);
             let (words, bytes) =
                 (words.try_into().unwrap(), bytemuck::cast_slice::<_, u8>(&padded));
+            // The crate cannot seek to the last blocks of all.
+            let numbers =
+                std::array::from_fn(|lane| [0, 1, 7 << 29, 1 << 57][(lane + first as usize) % 4]);
             for backend in Backend::available() {
-                let keyed = backend.hash(&key_words, HASH_KEYED, words, &lens);
-                let plain = backend.hash(&HASH_IV, 0, words, &lens);
+                let extended = backend.hash((&key_words, HASH_KEYED), words, &lens, &numbers);
+                let keyed = backend.hash((&key_words, HASH_KEYED), words, &lens, &[0; HASH_LANES]);
+                let plain = backend.hash((&HASH_IV, 0), words, &lens, &[0; HASH_LANES]);
                 for (lane, input) in bytes.chunks(64).enumerate() {
                     let input = &input[..lens[lane] as usize];
+                    let mut output = blake3::Hasher::new_keyed(&key).update(input).finalize_xof();
+                    output.set_position(64 * numbers[lane]);
+                    let mut expected = [0; 32];
+                    output.fill(&mut expected);
+                    assert_eq!(bytemuck::bytes_of(&extended[lane]), expected, "{backend:?}");
                     let expected = blake3::keyed_hash(&key, input);
                     assert_eq!(
                         bytemuck::bytes_of(&keyed[lane]),

@@ -12,7 +12,6 @@ use vesica_params::{Adversary, KAPPA};
 use vesica_primitives::{
     Block,
     code::{LinearCode, Row},
-    group::Ristretto,
 };
 use zeroize::Zeroizing;
 
@@ -26,12 +25,12 @@ use super::{
 };
 use crate::{
     Bytes, Malicious, Wiped,
-    base::{BaseOt, mr19::Mr19},
+    base::{BaseOt, extended::Extended},
     extension::columns::{self, CHUNK_ROWS},
 };
 
 /// The base OTs underneath.
-type Base = Mr19<Ristretto>;
+type Base = Extended;
 
 /// Malicious, in the model of the base OTs.
 pub const ADVERSARY: Adversary = Base::ADVERSARY;

@@ -53,12 +53,13 @@ const fn schedule() -> [[usize; 16]; ROUNDS] {
 }
 
 /// The hash of each input, which is the first `lens` bytes (at most 64) of its block; the others must
-/// be 0. `mode` is [`KEYED`], or 0 with the key [`IV`].
+/// be 0. `mode` is [`KEYED`], or 0 with the key [`IV`]. From the block of the output (§2.6) that has the input's
+/// number.
 pub fn hash(
-    key: &[u32; 8],
-    mode: u32,
+    (key, mode): (&[u32; 8], u32),
     inputs: &[[u32; 16]; LANES],
     lens: &[u32; LANES],
+    numbers: &[u64; LANES],
 ) -> [[u32; 8]; LANES] {
     let mut message = [[0; LANES]; 16];
     for (lane, input) in inputs.iter().enumerate() {
@@ -71,6 +72,8 @@ pub fn hash(
     for (lanes, word) in state.iter_mut().zip(key.iter().chain(&tail)) {
         *lanes = [*word; LANES];
     }
+    state[12] = numbers.map(|number| number as u32);
+    state[13] = numbers.map(|number| (number >> 32) as u32);
     state[14] = *lens;
     for words in &SCHEDULE {
         let m = |i: usize| message[words[i]];

@@ -29,10 +29,10 @@ macro_rules! turn {
 /// The processor must have AVX2.
 #[target_feature(enable = "avx2")]
 pub unsafe fn hash(
-    key: &[u32; 8],
-    mode: u32,
+    (key, mode): (&[u32; 8], u32),
     inputs: &[[u32; 16]; LANES],
     lens: &[u32; LANES],
+    numbers: &[u64; LANES],
 ) -> [[u32; 8]; LANES] {
     let half = |lane: usize, from: usize| -> __m256i {
         bytemuck::pod_read_unaligned(bytemuck::cast_slice(&inputs[lane][from..from + 8]))
@@ -50,6 +50,8 @@ pub unsafe fn hash(
         std::array::from_fn(
             |i| _mm256_set1_epi32(if i < 8 { key[i] } else { words[i - 8] } as i32),
         );
+    let halves = [numbers.map(|number| number as u32), numbers.map(|number| (number >> 32) as u32)];
+    [v[12], v[13]] = bytemuck::cast(halves);
     v[14] = bytemuck::pod_read_unaligned(bytemuck::cast_slice(lens));
 
     // The quarter round G. Macros, so that every index is a constant and every vector a register.

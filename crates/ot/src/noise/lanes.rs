@@ -11,10 +11,10 @@ use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::{Channel, Result};
 use vesica_primitives::{BinaryVector, Block, Line};
-use zeroize::{DefaultIsZeroes, Zeroizing};
+use zeroize::Zeroizing;
 
 use super::{CORRECTIONS, Dimensions, Receiver, Sender, complete, sum};
-use crate::{Wiped, pprf};
+use crate::{Wiped, pprf, wiped::Large};
 
 /// Pieces that fit side by side.
 const LANES: usize = size_of::<Line>() / size_of::<Block>();
@@ -39,7 +39,7 @@ impl Dimensions {
     }
 
     /// As [`Dimensions::show`], with `lanes` pieces in lines L.
-    fn show_lanes<L: BinaryVector + DefaultIsZeroes>(
+    fn show_lanes<L: BinaryVector>(
         &self,
         lanes: usize,
         fill: &mut impl Fill,
@@ -49,7 +49,7 @@ impl Dimensions {
         let pieces = |group: usize| group * lanes..self.pieces.min((group + 1) * lanes);
         let (before, after) = (self.trees.total(), self.piece_len());
         let threads = rayon::current_num_threads().min(groups);
-        let mut lines = Wiped::<L>::zeros(threads * before);
+        let mut lines = Large::<L>::zeros(threads * before);
         let mut rows = Wiped::zeros(STRETCH.min(after));
         for first in (0..groups).step_by(threads) {
             let lines = &mut lines[..threads.min(groups - first) * before];

@@ -1,8 +1,12 @@
 //! Long secrets.
 
-use std::ops::{Deref, DerefMut};
+use std::{
+    marker::PhantomData,
+    ops::{Deref, DerefMut},
+};
 
-use bytemuck::Zeroable;
+use bytemuck::{Pod, Zeroable};
+use memmap2::MmapMut;
 use zeroize::{DefaultIsZeroes, Zeroize};
 
 /// Secret entries, wiped when dropped.
@@ -53,6 +57,52 @@ impl<V: DefaultIsZeroes> Drop for Wiped<V> {
     }
 }
 
+/// As [`Wiped`], in large pages where the system has them: for what is read all over, each read of which would
+/// else have to look up a page of 4 KiB first.
+pub(crate) struct Large<V> {
+    map: MmapMut,
+    of: PhantomData<V>,
+}
+
+impl<V: Pod> Large<V> {
+    /// `len` zeros, at least one.
+    ///
+    /// # Panics
+    /// Where there is not as much memory.
+    pub(crate) fn zeros(len: usize) -> Self {
+        const { assert!(align_of::<V>() <= 4096, "no more than a page") };
+        let map = MmapMut::map_anon(len * size_of::<V>()).expect("as much memory as is needed");
+        // A system without them has small ones.
+        #[cfg(target_os = "linux")]
+        let _ = map.advise(memmap2::Advice::HugePage);
+        Self { map, of: PhantomData }
+    }
+}
+
+impl<V: Pod> Deref for Large<V> {
+    type Target = [V];
+
+    fn deref(&self) -> &[V] {
+        bytemuck::cast_slice(&self.map)
+    }
+}
+
+impl<V: Pod> DerefMut for Large<V> {
+    fn deref_mut(&mut self) -> &mut [V] {
+        bytemuck::cast_slice_mut(&mut self.map)
+    }
+}
+
+impl<V> Drop for Large<V> {
+    fn drop(&mut self) {
+        // Pages begin and end at words, and so does whatever is wiped.
+        let (start, words, end) = bytemuck::pod_align_to_mut::<u8, u64>(&mut self.map);
+        start.zeroize();
+        words.zeroize();
+        end.zeroize();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -63,5 +113,16 @@ mod tests {
         wiped.copy_from_slice(&[1, 2, 3, 4, 5]);
         wiped.truncate(3);
         assert_eq!(*wiped, [1, 2, 3]);
+    }
+
+    #[test]
+    fn large_is_as_long_as_asked_for() {
+        for len in [1, 5, 300_000] {
+            let mut large = Large::<[u64; 2]>::zeros(len);
+            assert_eq!(large.len(), len);
+            assert!(large.iter().all(|entry| *entry == [0; 2]));
+            large[len - 1] = [1, 2];
+            assert_eq!(large.last(), Some(&[1, 2]));
+        }
     }
 }

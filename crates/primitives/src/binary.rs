@@ -58,3 +58,30 @@ impl<const N: usize> BitXorAssign for Words<N> {
         *self = *self ^ other;
     }
 }
+
+/// What a processor fetches from memory at a time: 512 bits in a cache line of their own.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C, align(64))]
+pub struct Line([u64; 8]);
+
+impl DefaultIsZeroes for Line {}
+
+impl BitXor for Line {
+    type Output = Self;
+
+    #[inline(always)]
+    fn bitxor(mut self, other: Self) -> Self {
+        self ^= other;
+        self
+    }
+}
+
+impl BitXorAssign for Line {
+    #[inline(always)]
+    fn bitxor_assign(&mut self, other: Self) {
+        // A loop, which compilers make vector instructions of.
+        for (word, other) in self.0.iter_mut().zip(other.0) {
+            *word ^= other;
+        }
+    }
+}

@@ -26,7 +26,7 @@ pub enum Extension {
 }
 
 /// Leaves of a tree of silent OT. Longer trees are fewer and make for less to send: 3.1 bits a triple, both
-/// directions together, where trees of 1024 leaves make 10. But what is compressed at a time then is 24 MB.
+/// directions together, where trees of 1024 leaves make 10. But a piece then is 24 MB, and four of them are compressed at a time.
 const LEAVES: usize = 1 << 12;
 
 impl Extension {

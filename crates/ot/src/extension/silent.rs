@@ -33,7 +33,7 @@ use crate::{
     chunks::{self, ReceivedChunk, SentChunk},
     flavour::{CorrelationHash, CotReceiver, CotSender, Malicious},
     noise::{
-        self, Dimensions, Out,
+        self, Dimensions,
         check::{self, Mask, Polynomial},
     },
     pprf::equal,
@@ -212,12 +212,20 @@ impl<C: CotReceiver> CotReceiver for Receiver<C> {
     }
 }
 
+/// Where compressed entries go.
+enum Out<'a> {
+    /// To memory, all of them.
+    Into(&'a mut [Block]),
+    /// To whoever makes something of them, some at a time, while they are in the cache.
+    Each(&'a mut dyn FnMut(&mut [Block])),
+}
+
 /// Steps 1 to 5 for S, but for the lowest bits.
 fn send<C: CotSender>(
     cot: &mut C,
     lpn: Lpn,
     n: usize,
-    out: Out<'_, Block>,
+    out: Out<'_>,
     channel: &mut Channel,
     rng: &mut Stream,
 ) -> Result<()> {
@@ -234,7 +242,10 @@ fn send<C: CotSender>(
         false => None,
     };
     // 2. to 4.
-    let trees = noise.fill(out, &shares, channel, rng)?;
+    let trees = match out {
+        Out::Into(out) => noise.fill(out, &shares, channel, rng)?,
+        Out::Each(each) => noise.show(each, &shares, channel, rng)?,
+    };
     // 5.
     match mask {
         Some(mask) => check::prove(*delta, &trees, mask[0], channel),
@@ -247,7 +258,7 @@ fn receive<C: CotReceiver>(
     cot: &mut C,
     lpn: Lpn,
     n: usize,
-    out: Out<'_, Block>,
+    out: Out<'_>,
     channel: &mut Channel,
     rng: &mut Stream,
 ) -> Result<()> {
@@ -269,12 +280,22 @@ fn receive<C: CotReceiver>(
         false => None,
     };
     // 2. to 4.
-    let keep = |i: usize, leaves: &[Block], out: &mut [Block]| {
-        out.copy_from_slice(leaves);
-        mark(out, places[i]);
-        check.as_ref().map_or(Block::ZERO, |(_, polynomial)| polynomial.of_block(leaves))
+    let keep = |i: usize, leaves: &mut [Block]| {
+        let value =
+            check.as_ref().map_or(Block::ZERO, |(_, polynomial)| polynomial.of_block(leaves));
+        mark(leaves, places[i]);
+        value
     };
-    let blocks = noise.fill(out, &shares, keep, channel)?;
+    let blocks = match out {
+        Out::Into(out) => {
+            let keep = |i: usize, leaves: &[Block], out: &mut [Block]| {
+                out.copy_from_slice(leaves);
+                keep(i, out)
+            };
+            noise.fill(out, &shares, keep, channel)?
+        }
+        Out::Each(each) => noise.show(each, &shares, keep, channel)?,
+    };
     // 5.
     match &check {
         Some((mask, polynomial)) => {

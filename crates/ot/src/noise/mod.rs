@@ -19,6 +19,7 @@
 //! of the noise.
 
 pub mod check;
+mod lanes;
 pub mod values;
 
 use std::iter::repeat_with;
@@ -118,53 +119,28 @@ impl Dimensions {
     /// `fill(i, leaves)` makes those of piece i.
     fn compress<V: BinaryVector + DefaultIsZeroes>(
         &self,
-        out: Out<'_, V>,
+        out: &mut [V],
         mut fill: impl FnMut(usize, &mut [V]) -> Result<()>,
     ) -> Result<()> {
+        assert_eq!(out.len(), self.len, "as many entries as were asked for");
         let threads = rayon::current_num_threads().min(self.pieces);
         let before = self.trees.total();
         let mut leaves = Wiped::zeros(threads * before);
-        let (into, mut each) = match out {
-            Out::Into(into) => {
-                assert_eq!(into.len(), self.len, "as many entries as were asked for");
-                (into, None)
-            }
-            Out::Each(each) => (Default::default(), Some(each)),
-        };
         // A run for no entries has a piece all the same.
-        let mut outs = into.chunks_mut(self.piece_len()).chain(repeat_with(Default::default));
-        let mut left = self.len;
+        let mut outs = out.chunks_mut(self.piece_len()).chain(repeat_with(Default::default));
         for first in (0..self.pieces).step_by(threads) {
             let count = threads.min(self.pieces - first);
             let leaves = &mut leaves[..count * before];
             let mut pieces = leaves.chunks_exact_mut(before).zip(first..);
             pieces.try_for_each(|(leaves, piece)| fill(piece, leaves))?;
-            let Some(each) = &mut each else {
-                let outs: Vec<&mut [V]> = outs.by_ref().take(count).collect();
-                leaves.par_chunks_exact_mut(before).zip(outs).for_each(|(leaves, out)| {
-                    self.code.compress(leaves, out.len());
-                    out.copy_from_slice(&leaves[..out.len()]);
-                });
-                continue;
-            };
-            let pieces = leaves.par_chunks_exact_mut(before);
-            pieces.for_each(|leaves| self.code.compress(leaves, self.piece_len()));
-            for leaves in leaves.chunks_exact_mut(before) {
-                let len = self.piece_len().min(left);
-                each(&mut leaves[..len]);
-                left -= len;
-            }
+            let outs: Vec<&mut [V]> = outs.by_ref().take(count).collect();
+            leaves.par_chunks_exact_mut(before).zip(outs).for_each(|(leaves, out)| {
+                self.code.compress(leaves, out.len());
+                out.copy_from_slice(&leaves[..out.len()]);
+            });
         }
         Ok(())
     }
-}
-
-/// Where compressed entries go.
-pub enum Out<'a, V> {
-    /// To memory, all of them.
-    Into(&'a mut [V]),
-    /// To whoever makes something of them, piece after piece, while they are in the cache.
-    Each(&'a mut dyn FnMut(&mut [V])),
 }
 
 fn piece_len(len: usize, lpn: Lpn) -> usize {
@@ -192,14 +168,12 @@ impl<'a> Sender<'a> {
     /// made of.
     pub fn fill(
         &self,
-        out: Out<'_, Block>,
+        out: &mut [Block],
         shares: &[Block],
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<pprf::Trees<'_>>> {
-        let trees = self.dimensions.trees;
-        let pieces = self.keys.chunks_exact(trees.ots());
-        let pieces: Vec<_> = pieces.map(|keys| pprf::Trees::new(trees, keys, rng)).collect();
+        let pieces = self.trees(rng);
         let blocks = self.dimensions.piece_blocks();
         self.dimensions.compress(out, |piece, leaves| {
             let shares = &shares[piece * blocks..][..blocks];
@@ -210,6 +184,13 @@ impl<'a> Sender<'a> {
             channel.flush()
         })?;
         Ok(pieces)
+    }
+
+    /// The trees of each piece.
+    fn trees(&self, rng: &mut dyn CryptoRng) -> Vec<pprf::Trees<'_>> {
+        let trees = self.dimensions.trees;
+        let pieces = self.keys.chunks_exact(trees.ots());
+        pieces.map(|keys| pprf::Trees::new(trees, keys, rng)).collect()
     }
 }
 
@@ -238,7 +219,7 @@ impl<'a> Receiver<'a> {
     /// block.
     pub fn fill<V: DefaultIsZeroes + BinaryVector, T: Send + Copy + Zeroize>(
         &self,
-        out: Out<'_, V>,
+        out: &mut [V],
         shares: &[Block],
         keep: impl Fn(usize, &[Block], &mut [V]) -> T + Sync,
         channel: &mut Channel,
@@ -261,19 +242,40 @@ impl<'a> Receiver<'a> {
         keep: &(impl Fn(usize, &[Block], &mut [V]) -> T + Sync),
         channel: &mut Channel,
     ) -> Result<Vec<T>> {
-        let (trees, blocks) = (self.dimensions.trees, self.dimensions.piece_blocks());
-        let keys = &self.keys[piece * trees.ots()..][..trees.ots()];
-        let first = piece * blocks;
-        let places = &self.places[first..][..blocks];
-        // 2. and 3.
-        let masked = pprf::MaskedSums::receive(trees, channel)?;
-        let mut sums = Zeroizing::new(vec![Block::ZERO; blocks]);
-        channel.recv_slice(CORRECTIONS, &mut sums)?;
-        add_to(&mut sums, &shares[first..][..blocks]);
-        Ok(masked.grow(places, keys, leaves, |i, leaves, out| {
-            complete(leaves, places[i], sums[i]);
+        let first = piece * self.dimensions.piece_blocks();
+        let (masked, sums) = self.take_in(piece, shares, channel)?;
+        Ok(masked.grow(self.places(piece), self.keys(piece), leaves, |i, leaves, out| {
+            complete(leaves, self.places[first + i], sums[i]);
             keep(first + i, leaves, out)
         }))
+    }
+
+    /// What S sends of a piece in steps 2 and 3; of step 3 for each block the sum of all its leaves with what
+    /// the missing one gets.
+    fn take_in(
+        &self,
+        piece: usize,
+        shares: &[Block],
+        channel: &mut Channel,
+    ) -> Result<(pprf::MaskedSums, Zeroizing<Vec<Block>>)> {
+        let blocks = self.dimensions.piece_blocks();
+        let masked = pprf::MaskedSums::receive(self.dimensions.trees, channel)?;
+        let mut sums = Zeroizing::new(vec![Block::ZERO; blocks]);
+        channel.recv_slice(CORRECTIONS, &mut sums)?;
+        add_to(&mut sums, &shares[piece * blocks..][..blocks]);
+        Ok((masked, sums))
+    }
+
+    /// The places of a piece.
+    fn places(&self, piece: usize) -> &[u32] {
+        let blocks = self.dimensions.piece_blocks();
+        &self.places[piece * blocks..][..blocks]
+    }
+
+    /// The keys of a piece.
+    fn keys(&self, piece: usize) -> &[Block] {
+        let ots = self.dimensions.trees.ots();
+        &self.keys[piece * ots..][..ots]
     }
 }
 
@@ -375,15 +377,8 @@ mod tests {
                     Ok(())
                 };
                 let mut out = vec![0; len];
-                pool.install(|| dimensions.compress(Out::Into(&mut out), fill)).unwrap();
+                pool.install(|| dimensions.compress(&mut out, fill)).unwrap();
                 assert_eq!(out, expected, "{len} entries, {threads} threads");
-                let mut shown = Vec::new();
-                pool.install(|| {
-                    let mut each = |entries: &mut [u64]| shown.extend_from_slice(entries);
-                    dimensions.compress(Out::Each(&mut each), fill)
-                })
-                .unwrap();
-                assert_eq!(shown, expected, "{len} entries shown, {threads} threads");
             }
         }
     }

@@ -131,7 +131,8 @@ impl Shape {
         assert!(inside, "a point is the number of a leaf");
     }
 
-    fn trees_per_task(self) -> usize {
+    /// Trees that one thread takes at least.
+    pub(crate) fn trees_per_task(self) -> usize {
         MIN_LEAVES.div_ceil(self.leaves)
     }
 }
@@ -184,9 +185,20 @@ impl<'a> Trees<'a> {
         channel: &mut Channel,
     ) -> Result<Vec<T>> {
         let (sums, finished): (Vec<Vec<[Block; 2]>>, Vec<T>) = self.grow(leaves, &finish).unzip();
-        channel.send_slice(GENERATOR, &self.public)?;
-        channel.send_slice(SUMS, sums.concat().as_flattened())?;
+        self.send_sums(&sums.concat(), channel)?;
         Ok(finished)
+    }
+
+    /// Grows tree `i` alone; returns its masked sums.
+    pub fn grow_one(&self, i: usize, leaves: &mut [Block]) -> Vec<[Block; 2]> {
+        let depth = self.shape.depth();
+        grow(&self.generator, self.shape, &self.keys[i * depth..][..depth], leaves)
+    }
+
+    /// Sends the masked sums of all trees.
+    pub fn send_sums(&self, sums: &[[Block; 2]], channel: &mut Channel) -> Result<()> {
+        channel.send_slice(GENERATOR, &self.public)?;
+        channel.send_slice(SUMS, sums.as_flattened())
     }
 
     /// Grows the trees once more and returns what `finish` makes of each: that is quicker than to keep
@@ -268,17 +280,22 @@ impl MaskedSums {
         let shape = self.shape;
         assert_eq!([keys.len(), out.len()], [shape.ots(), shape.total()], "as the shape says");
         shape.assert_points(points);
-        let levels = shape.depth() - 1;
-        let keys = keys.par_chunks_exact(shape.depth());
-        let trees = out.par_chunks_exact_mut(shape.leaves).zip(keys).zip(points).enumerate();
+        let trees = out.par_chunks_exact_mut(shape.leaves).enumerate();
         let room = || Zeroizing::new(vec![Block::ZERO; shape.leaves]);
         let trees = trees.with_min_len(shape.trees_per_task());
-        let grown = trees.map_init(room, |tree, (i, ((out, keys), point))| {
-            let sums = &self.sums[i * levels..][..levels];
-            grow_punctured(&self.generator, shape, *point, keys, sums, tree);
+        let grown = trees.map_init(room, |tree, (i, out)| {
+            self.grow_one(i, points, keys, tree);
             finish(i, tree, out)
         });
         grown.collect()
+    }
+
+    /// Grows tree `i` alone, of trees with these points and keys.
+    pub fn grow_one(&self, i: usize, points: &[u32], keys: &[Block], tree: &mut [Block]) {
+        let depth = self.shape.depth();
+        let keys = &keys[i * depth..][..depth];
+        let sums = &self.sums[i * (depth - 1)..][..depth - 1];
+        grow_punctured(&self.generator, self.shape, points[i], keys, sums, tree);
     }
 }
 

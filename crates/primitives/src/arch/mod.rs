@@ -291,6 +291,16 @@ impl Backend {
     }
 }
 
+/// Asks for what will be read soon, so that it comes from memory while something else is computed. It changes
+/// nothing but time, and where there is no such instruction it does nothing; so it needs no backend.
+#[inline(always)]
+pub(crate) fn prefetch<T>(what: &T) {
+    #[cfg(target_arch = "x86_64")]
+    x86_64::prefetch(what);
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = what;
+}
+
 /// An expanded AES-128 key, in the layout of its backend. Wiped when it is dropped.
 pub struct AesKeys(Keys);
 

@@ -22,7 +22,7 @@
 //! paper's implementation, about half of the ones of a row of B are drawn from a region each and the
 //! others from everywhere. Unlike there, each row of A has bits of its own.
 
-use crate::{Block, Seed, aes::Prg, binary::BinaryVector};
+use crate::{Block, Line, Seed, aes::Prg, arch::prefetch, binary::BinaryVector};
 
 /// Random diagonals of A.
 pub const MEMORY: usize = 24;
@@ -38,6 +38,15 @@ const RUN: usize = 16;
 
 /// Rows of B or A whose randomness is drawn at a time.
 const BATCH: usize = 256;
+
+/// Rows of B, or exchanges of the interleaver, by which what is looked up is asked for ahead, where entries
+/// are lines. Of shorter entries a processor sees enough of those to come by itself.
+const AHEAD: usize = 8;
+
+/// Whether entries are asked for ahead.
+const fn is_ahead<V>() -> bool {
+    size_of::<V>() >= size_of::<Line>()
+}
 
 /// A code of dimension `k`, the same for everybody who knows its parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -94,16 +103,23 @@ impl ExpandConvolute {
         let mut prg = self.prg(2);
         let regions = WEIGHT - WEIGHT / 2;
         let region = x.len() / regions;
+        let place = |j: usize, number: u32| {
+            let (start, range) = if j < regions { (j * region, region) } else { (0, x.len()) };
+            start + ((u64::from(number) * range as u64) >> 32) as usize
+        };
         let mut numbers = vec![Block::ZERO; BATCH * WEIGHT / 4];
         for out in out.chunks_mut(BATCH) {
             prg.fill(&mut numbers);
             let numbers: &[[u32; WEIGHT]] = bytemuck::cast_slice(&numbers);
-            for (out, numbers) in out.iter_mut().zip(numbers) {
+            for (i, (out, row)) in out.iter_mut().zip(numbers).enumerate() {
+                if let (true, Some(ahead)) = (is_ahead::<V>(), numbers.get(i + AHEAD)) {
+                    for (j, number) in ahead.iter().enumerate() {
+                        prefetch(&x[place(j, *number)]);
+                    }
+                }
                 let mut sum = *out;
-                for (j, number) in numbers.iter().enumerate() {
-                    let (start, range) =
-                        if j < regions { (j * region, region) } else { (0, x.len()) };
-                    sum ^= x[start + ((u64::from(*number) * range as u64) >> 32) as usize];
+                for (j, number) in row.iter().enumerate() {
+                    sum ^= x[place(j, *number)];
                 }
                 *out = sum;
             }
@@ -159,7 +175,11 @@ fn interleave<V: BinaryVector>(x: &mut [V], prg: &mut Prg) {
             places[count] = place;
             count += usize::from(place < pairs);
         }
-        for place in &places[..count] {
+        let places = &places[..count];
+        for (i, place) in places.iter().enumerate() {
+            if let (true, Some(ahead)) = (is_ahead::<V>(), places.get(i + AHEAD)) {
+                prefetch(&x[even(*ahead) + RUN]);
+            }
             x.swap(even(first), even(*place) + RUN);
             first += 1;
         }
@@ -333,6 +353,13 @@ mod tests {
             let mut wide: Vec<Block> = sum.iter().map(|x| Block(u128::from(*x) << 40)).collect();
             code.compress(&mut wide, k);
             assert!((0..k).all(|i| wide[i] == Block(u128::from(both[i]) << 40)));
+
+            let line = |x: &u64| -> Line {
+                bytemuck::cast::<[u64; 8], _>(std::array::from_fn(|i| x.rotate_left(7 * i as u32)))
+            };
+            let mut lines: Vec<Line> = sum.iter().map(line).collect();
+            code.compress(&mut lines, k);
+            assert!(both.iter().map(line).eq(lines[..k].iter().copied()));
         }
     }
 

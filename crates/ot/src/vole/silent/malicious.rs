@@ -100,7 +100,7 @@ pub fn send(
     let (mask, shares) = shares.split_last().expect("one more than blocks");
     // 3. and 4.
     let mut b = Wiped::zeros(len);
-    let trees = noise.fill(noise::Out::Into(&mut b), shares, channel, rng)?;
+    let trees = noise.fill(&mut b, shares, channel, rng)?;
     check::prove(cot.delta().expose()[0], &trees, *mask, channel)?;
     Ok(SenderShare { delta: cot.delta().clone(), b })
 }
@@ -136,7 +136,7 @@ pub fn receive(
         polynomial.of_block(leaves)
     };
     let mut entries = Wiped::zeros(len);
-    let blocks = noise.fill(noise::Out::Into(&mut entries), shares, keep, channel)?;
+    let blocks = noise.fill(&mut entries, shares, keep, channel)?;
     check::verify(&polynomial, &blocks, &places, values, &mask, channel)?;
     Ok(ReceiverShare { entries })
 }

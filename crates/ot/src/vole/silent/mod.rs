@@ -94,7 +94,7 @@ pub fn send(
     };
     // 3. and 4.
     let mut b = Wiped::zeros(len);
-    noise.fill(noise::Out::Into(&mut b), &shares, channel, rng)?;
+    noise.fill(&mut b, &shares, channel, rng)?;
     Ok(SenderShare { delta: cot.delta().clone(), b })
 }
 
@@ -123,7 +123,7 @@ pub fn receive<A: Subspace>(
     // 3. and 4.
     let keep = |i, leaves: &[Block], out: &mut [_]| noise::join(places[i], values[i], leaves, out);
     let mut entries = Wiped::zeros(len);
-    noise.fill(noise::Out::Into(&mut entries), &shares, keep, channel)?;
+    noise.fill(&mut entries, &shares, keep, channel)?;
     Ok(ReceiverShare { entries })
 }
 

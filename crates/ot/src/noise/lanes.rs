@@ -1,0 +1,249 @@
+//! Several pieces side by side, for whoever takes compressed entries as they come.
+//!
+//! What is compressed is longer than a cache where trees are long, and the code reads it all over. The code
+//! is the same for every piece: with the entries of four pieces in one cache line, each read from memory is of
+//! use to four. Entries then come in another order: a stretch of each of these pieces by turns. The order is
+//! a matter of the sizes alone, and both parties have the same.
+
+use std::ops::Range;
+
+use rand::CryptoRng;
+use rayon::prelude::*;
+use vesica_net::{Channel, Result};
+use vesica_primitives::{BinaryVector, Block, Line};
+use zeroize::Zeroizing;
+
+use super::{CORRECTIONS, Dimensions, Receiver, Sender, complete, sum};
+use crate::{Wiped, pprf, wiped::Large};
+
+/// Pieces that fit side by side.
+const LANES: usize = size_of::<Line>() / size_of::<Block>();
+
+/// Entries of a piece that are shown together. The lines that they are in fit the second-level cache.
+const STRETCH: usize = 1 << 12;
+
+/// Who makes the entries of pieces.
+trait Fill {
+    /// Puts those of each of the pieces into a lane of `lines`, of the first into the first lane.
+    fn fill<L: BinaryVector>(&mut self, pieces: Range<usize>, lines: &mut [L]) -> Result<()>;
+}
+
+impl Dimensions {
+    /// Compresses pieces side by side; `each` gets what is left of them.
+    fn show(&self, fill: &mut impl Fill, each: &mut dyn FnMut(&mut [Block])) -> Result<()> {
+        let groups = self.pieces.div_ceil(LANES);
+        match self.pieces.div_ceil(groups) {
+            1 => self.show_lanes::<Block>(1, fill, each),
+            lanes => self.show_lanes::<Line>(lanes, fill, each),
+        }
+    }
+
+    /// As [`Dimensions::show`], with `lanes` pieces in lines L.
+    fn show_lanes<L: BinaryVector>(
+        &self,
+        lanes: usize,
+        fill: &mut impl Fill,
+        each: &mut dyn FnMut(&mut [Block]),
+    ) -> Result<()> {
+        let groups = self.pieces.div_ceil(lanes);
+        let pieces = |group: usize| group * lanes..self.pieces.min((group + 1) * lanes);
+        let (before, after) = (self.trees.total(), self.piece_len());
+        let threads = rayon::current_num_threads().min(groups);
+        let mut lines = Large::<L>::zeros(threads * before);
+        let mut rows = Wiped::zeros(STRETCH.min(after));
+        for first in (0..groups).step_by(threads) {
+            let lines = &mut lines[..threads.min(groups - first) * before];
+            let mut filled = lines.chunks_exact_mut(before).zip(first..);
+            filled.try_for_each(|(lines, group)| fill.fill(pieces(group), lines))?;
+            lines.par_chunks_exact_mut(before).for_each(|lines| self.code.compress(lines, after));
+            for (lines, group) in lines.chunks_exact(before).zip(first..) {
+                for (lines, start) in lines[..after].chunks(STRETCH).zip((0..).step_by(STRETCH)) {
+                    for (lane, piece) in pieces(group).enumerate() {
+                        // The last piece may be shorter.
+                        let left = self.len.saturating_sub(piece * after + start);
+                        let rows = &mut rows[..lines.len().min(left)];
+                        take(lines, lane, rows);
+                        each(rows);
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Puts entries into a lane.
+fn put<L: BinaryVector>(entries: &[Block], lines: &mut [L], lane: usize) {
+    let lanes: &mut [Block] = bytemuck::cast_slice_mut(lines);
+    let lanes = lanes.chunks_exact_mut(size_of::<L>() / size_of::<Block>());
+    lanes.zip(entries).for_each(|(line, entry)| line[lane] = *entry);
+}
+
+/// Takes entries out of a lane.
+fn take<L: BinaryVector>(lines: &[L], lane: usize, entries: &mut [Block]) {
+    let lanes: &[Block] = bytemuck::cast_slice(lines);
+    let lanes = lanes.chunks_exact(size_of::<L>() / size_of::<Block>());
+    entries.iter_mut().zip(lanes).for_each(|(entry, line)| *entry = line[lane]);
+}
+
+/// For each block of the lines, `make(i, room)` of its number; `room` is for the leaves of a tree.
+fn of_blocks<L: BinaryVector, T: Send>(
+    trees: pprf::Shape,
+    lines: &mut [L],
+    make: impl Fn(usize, &mut [Block], &mut [L]) -> T + Sync,
+) -> Vec<T> {
+    let room = || Zeroizing::new(vec![Block::ZERO; trees.leaves()]);
+    let blocks = lines.par_chunks_exact_mut(trees.leaves()).enumerate();
+    let blocks = blocks.with_min_len(trees.trees_per_task());
+    blocks.map_init(room, |room, (i, lines)| make(i, room, lines)).collect()
+}
+
+impl Sender<'_> {
+    /// As [`Sender::fill`], where `each` gets the compressed entries, some at a time.
+    pub fn show(
+        &self,
+        each: &mut dyn FnMut(&mut [Block]),
+        shares: &[Block],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<pprf::Trees<'_>>> {
+        let pieces = self.trees(rng);
+        self.dimensions.show(&mut Sending { pieces: &pieces, shares, channel }, each)?;
+        Ok(pieces)
+    }
+}
+
+struct Sending<'a> {
+    pieces: &'a [pprf::Trees<'a>],
+    shares: &'a [Block],
+    channel: &'a mut Channel,
+}
+
+impl Fill for Sending<'_> {
+    fn fill<L: BinaryVector>(&mut self, pieces: Range<usize>, lines: &mut [L]) -> Result<()> {
+        let pieces = pieces.clone().zip(&self.pieces[pieces]);
+        let trees = self.pieces[0].shape();
+        let made: Vec<Vec<_>> = of_blocks(trees, lines, |i, leaves, lines| {
+            let lanes = pieces.clone().enumerate().map(|(lane, (piece, grown))| {
+                let sums = grown.grow_one(i, leaves);
+                put(leaves, lines, lane);
+                (sums, sum(leaves) ^ self.shares[piece * trees.trees() + i])
+            });
+            lanes.collect()
+        });
+        for (lane, (_, grown)) in pieces.enumerate() {
+            let sums: Vec<_> = made.iter().flat_map(|lanes| &lanes[lane].0).copied().collect();
+            let corrections: Vec<_> = made.iter().map(|lanes| lanes[lane].1).collect();
+            grown.send_sums(&sums, self.channel)?;
+            self.channel.send_slice(CORRECTIONS, &corrections)?;
+            self.channel.flush()?;
+        }
+        Ok(())
+    }
+}
+
+impl Receiver<'_> {
+    /// As [`Receiver::fill`], where `each` gets the compressed entries, some at a time, and `keep(i, leaves)`
+    /// changes block i before.
+    pub fn show(
+        &self,
+        each: &mut dyn FnMut(&mut [Block]),
+        shares: &[Block],
+        keep: impl Fn(usize, &mut [Block]) -> Block + Sync,
+        channel: &mut Channel,
+    ) -> Result<Zeroizing<Vec<Block>>> {
+        let made = Zeroizing::new(vec![Block::ZERO; self.dimensions.blocks]);
+        let mut receiving = Receiving { noise: self, shares, keep, made, channel };
+        self.dimensions.show(&mut receiving, each)?;
+        Ok(receiving.made)
+    }
+}
+
+struct Receiving<'a, K> {
+    noise: &'a Receiver<'a>,
+    shares: &'a [Block],
+    keep: K,
+    made: Zeroizing<Vec<Block>>,
+    channel: &'a mut Channel,
+}
+
+impl<K: Fn(usize, &mut [Block]) -> Block + Sync> Fill for Receiving<'_, K> {
+    fn fill<L: BinaryVector>(&mut self, pieces: Range<usize>, lines: &mut [L]) -> Result<()> {
+        let (noise, trees) = (self.noise, self.noise.dimensions.trees);
+        let taken = pieces.clone().map(|piece| noise.take_in(piece, self.shares, self.channel));
+        let taken = taken.collect::<Result<Vec<_>>>()?;
+        let pieces = pieces.zip(&taken);
+        let made: Vec<Zeroizing<Vec<Block>>> = of_blocks(trees, lines, |i, leaves, lines| {
+            let lanes = pieces.clone().enumerate().map(|(lane, (piece, (masked, sums)))| {
+                masked.grow_one(i, noise.places(piece), noise.keys(piece), leaves);
+                complete(leaves, noise.places(piece)[i], sums[i]);
+                let made = (self.keep)(piece * trees.trees() + i, leaves);
+                put(leaves, lines, lane);
+                made
+            });
+            Zeroizing::new(lanes.collect())
+        });
+        for (lane, (piece, _)) in pieces.enumerate() {
+            let all = &mut self.made[piece * trees.trees()..][..trees.trees()];
+            all.iter_mut().zip(&made).for_each(|(all, made)| *all = made[lane]);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use vesica_params::lpn::FAST;
+
+    use super::*;
+
+    /// Pieces of made-up entries.
+    struct MadeUp;
+
+    fn entry(piece: usize, i: usize) -> Block {
+        Block(((piece << 32 | i) as u128).wrapping_mul(0x9e37_79b9_7f4a_7c15_f39c_c060_5ced_c835))
+    }
+
+    fn entries(piece: usize, count: usize) -> Vec<Block> {
+        (0..count).map(|i| entry(piece, i)).collect()
+    }
+
+    impl Fill for MadeUp {
+        fn fill<L: BinaryVector>(&mut self, pieces: Range<usize>, lines: &mut [L]) -> Result<()> {
+            let count = lines.len();
+            let pieces = pieces.enumerate();
+            pieces.for_each(|(lane, piece)| put(&entries(piece, count), lines, lane));
+            Ok(())
+        }
+    }
+
+    /// Every entry of every piece comes once, and whatever the number of threads in the same order.
+    #[test]
+    fn what_is_shown_is_what_pieces_are_by_themselves() {
+        let lpn = FAST.with_piece(5000);
+        for len in [1, 5000, 5001, 14_999, 22_003, 40_000, 41_007] {
+            let dimensions = Dimensions::new(len, lpn);
+            let after = dimensions.piece_len();
+            let mut expected: Vec<Block> = Vec::new();
+            for piece in 0..dimensions.pieces {
+                let mut noise = entries(piece, dimensions.trees.total());
+                dimensions.code.compress(&mut noise, after);
+                expected.extend(&noise[..after]);
+            }
+            expected.truncate(len);
+            expected.sort_unstable_by_key(|entry| entry.0);
+            let mut orders = [1, 3].map(|threads| {
+                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                let mut shown = Vec::new();
+                pool.install(|| {
+                    dimensions.show(&mut MadeUp, &mut |rows| shown.extend_from_slice(rows))
+                })
+                .unwrap();
+                shown
+            });
+            assert_eq!(orders[0], orders[1], "{len} entries");
+            orders[0].sort_unstable_by_key(|entry| entry.0);
+            assert_eq!(orders[0], expected, "{len} entries");
+        }
+    }
+}

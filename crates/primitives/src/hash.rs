@@ -239,7 +239,7 @@ mod tests {
     fn wide_rows_take_the_place_of_their_index() {
         let rows: Vec<[Block; ROW_BLOCKS]> =
             (0..20).map(|i| [1, 2, 3, u128::MAX - 40].map(|x| Block(x + i))).collect();
-        let indices: Vec<u64> = (0..20).map(|i| i * i << 31).collect();
+        let indices: Vec<u64> = (0..20).map(|i| (i * i) << 31).collect();
         let mut out = [Block::ZERO; 20];
         RowHash::new(Block(9)).hash_wide(&rows, &indices, &mut out);
         let key = blake3::derive_key("vesica row at a place v1", &Block(9).to_bytes());

@@ -463,7 +463,7 @@ mod tests {
     fn targets_are_long_enough_for_all_bins_together() {
         let sizes = (0..70).chain([1000, 1 << 12, (1 << 16) + 1, 1 << 20, 1 << 24, 1 << 28]);
         for receiver in sizes {
-            let plan = Plan::new(Sizes { sender: 3, receiver }, false);
+            let plan = Plan::new(Sizes { sender: 3, receiver }, None);
             let beyond = plan.bits - LAMBDA as usize;
             assert!(plan.bins() <= 1 << beyond, "{receiver} items, {plan:?}");
             assert!(plan.bins() <= 1 || plan.bins() > 1 << (beyond - 1), "no more than needed");

@@ -49,7 +49,8 @@ pub struct Args {
     /// What to find out, the same on both sides. rows: this side's rows whose key the other side has too;
     /// count: how many keys are shared; sum:COL: what this side's column COL adds up to over shared keys,
     /// while the other side says sum; products:COL: what the products of both sides' columns add up to;
-    /// threshold:K: whether at least K keys are shared
+    /// threshold:K: whether at least K keys are shared; shares, or shares:COL with values: a file on each side
+    /// for a later computation of both, and nobody learns anything
     #[arg(long, default_value = "rows", value_name = "WHAT", value_parser = answer)]
     answer: Answer,
     /// Unless rows are asked for: tell nothing of fewer shared keys than this; the larger of both sides counts
@@ -139,6 +140,8 @@ pub enum Who {
     Peer,
     /// Both sides
     Both,
+    /// Neither: with shares
+    Nobody,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -179,15 +182,21 @@ impl Args {
             Who::Me => Learns::Me,
             Who::Peer => Learns::Peer,
             Who::Both => Learns::Both,
+            Who::Nobody => Learns::Nobody,
         };
         let mut output = self.output.clone();
         if output.is_none() && self.learns != Who::Peer {
-            if self.answer.wanted == Wanted::Rows {
-                return Err(Failure::usage(
-                    "this side learns the matches: say where with --output",
-                ));
+            match self.answer.wanted {
+                Wanted::Rows => {
+                    let message = "this side learns the matches: say where with --output";
+                    return Err(Failure::usage(message));
+                }
+                Wanted::Shares => {
+                    let message = "this side gets shares: say where with --output";
+                    return Err(Failure::usage(message));
+                }
+                _ => output = Some(PathBuf::from("-")),
             }
-            output = Some(PathBuf::from("-"));
         }
         if self.learns == Who::Peer && output.take().is_some() && !self.quiet {
             crate::say("vesica: note: this side does not learn the result; --output is not used");
@@ -293,6 +302,9 @@ fn summarise(outcome: &Outcome, output: Option<&std::path::Path>) {
             _ => of,
         });
     }
+    if let (Some(bins), Some(path)) = (outcome.bins_written, output) {
+        lines.push(format!("shares of {} written to {}", counted(bins, "bin"), path.display()));
+    }
     if let Some(answer) = report.answer {
         lines.push(match answer {
             Answered::Count(count) => format!("shared: {}", counted(count, "key")),
@@ -338,7 +350,7 @@ pub struct Answer {
     pub column: Option<String>,
 }
 
-/// Reads `rows`, `count`, `sum`, `sum:COL`, `products:COL` or `threshold:K`.
+/// Reads `rows`, `count`, `sum`, `sum:COL`, `products:COL`, `threshold:K`, `shares` or `shares:COL`.
 pub fn answer(text: &str) -> Result<Answer, String> {
     let (word, rest) = match text.split_once(':') {
         Some((word, rest)) => (word, Some(rest)),
@@ -354,8 +366,10 @@ pub fn answer(text: &str) -> Result<Answer, String> {
             let least = least.parse().map_err(|_| "threshold:K takes a whole number".to_owned())?;
             (Wanted::AtLeast(least), None)
         }
+        ("shares", None) => (Wanted::Shares, None),
+        ("shares", Some(column)) if !column.is_empty() => (Wanted::Shares, Some(column)),
         _ => {
-            let all = "rows, count, sum, sum:COL, products:COL, threshold:K";
+            let all = "rows, count, sum, sum:COL, products:COL, threshold:K, shares, shares:COL";
             return Err(format!("possible values: {all}"));
         }
     };

@@ -53,7 +53,15 @@ fn sides_that_want_different_things_do_not_run() {
     y.assert(5, &["what is to be found out (here: rows; there: count)"]);
     let sum = ["--answer", "sum:v", "--learns", "both"];
     let [x, _] = lab.run(&sum, &sum);
-    x.assert(5, &["who brings the values to add up"]);
+    x.assert(
+        5,
+        &["who brings the values to add up (here: this side does; there: the other side does)"],
+    );
+    let none = ["--answer", "sum", "--learns", "both"];
+    let [x, y] = lab.run(&none, &none);
+    for side in [x, y] {
+        side.assert(5, &["(here: the other side does; there: this side does)"]);
+    }
 }
 
 #[test]
@@ -118,6 +126,211 @@ fn too_few_are_not_told() {
         assert_eq!(lab.report(party)["answer"], "too_few");
         assert_eq!(lab.output(party).unwrap(), "too few\n");
     }
+}
+
+/// The method that tells one side the size of the intersection runs where both name it, and both are told.
+#[test]
+fn an_encrypted_sum() {
+    let sum: u64 = (200..300).sum();
+    let named = ["--protocol", "dh-sum"];
+    let flags = |answer, learns| [&["--answer", answer, "--learns", learns][..], &named].concat();
+    let of_intersection = "the size of the intersection";
+    for (one, other, learns, peer, told) in [
+        ("sum:v", "sum", "me", "peer", Listening),
+        ("sum", "sum:v", "me", "peer", Connecting),
+        ("sum:v", "sum", "both", "both", Listening),
+    ] {
+        let lab = lab();
+        let [x, y] = lab.run(&flags(one, learns), &flags(other, peer));
+        x.assert(0, &[of_intersection]);
+        y.assert(0, &[of_intersection]);
+        assert_eq!(answered(&lab, Connecting, "sum"), sum);
+        assert_eq!(lab.output(Listening).is_some(), learns == "both");
+        for party in [Connecting, Listening] {
+            let report = lab.report(party);
+            assert_eq!(report["protocol"], "dh-sum");
+            let [of_told, of_other] = if party == told { ["me", "peer"] } else { ["peer", "me"] };
+            let learned = |who| report["learned"][who].as_str().unwrap().contains(of_intersection);
+            assert!(learned(of_told) && !learned(of_other), "{report:#}");
+        }
+    }
+    let lab = lab();
+    let [x, y] = lab.run(&flags("sum:v", "me"), &["--answer", "sum", "--learns", "peer"]);
+    x.assert(5, &["tells how many keys are shared", "(here: dh-sum; there: auto)"]);
+    y.assert(5, &["tells how many keys are shared", "(here: auto; there: dh-sum)"]);
+    let few = |answer, learns| [&flags(answer, learns)[..], &["--minimum", "101"]].concat();
+    let [x, y] = lab.run(&few("sum:v", "me"), &few("sum", "peer"));
+    x.assert(0, &["fewer shared keys than the minimum"]);
+    y.assert(0, &[]);
+    assert_eq!(lab.output(Connecting).unwrap(), "too few\n");
+    let [x, y] = lab.run(&few("sum", "me"), &few("sum:v", "peer"));
+    x.assert(5, &["`dh-sum` does not answer this with this minimum"]);
+    y.assert(5, &["`dh-sum` does not answer this with this minimum"]);
+}
+
+/// Negative values, empty ones, keys that repeat, and the largest numbers there are.
+#[test]
+fn values_of_all_kinds_are_added_up() {
+    let most = i64::MAX;
+    let cases = [
+        ("k,v\nkey 1,-5\nkey 2,\nkey 3,3\nkey 3,-4\nelse,9\n,7\n".to_owned(), -6),
+        ("k,v\nkey 1,\nkey 2,\n".to_owned(), 0),
+        (format!("k,v\nkey 1,{}\nkey 2,7\nelse,0\n", most - 7), most),
+        (format!("k,v\nkey 1,-{most}\n"), -most),
+    ];
+    for (text, sum) in cases {
+        let lab = Lab::new();
+        lab.write(Connecting, &text);
+        lab.write(Listening, table(0, 10));
+        let [x, y] = lab.run(
+            &["--answer", "sum:v", "--learns", "peer"],
+            &["--answer", "sum", "--learns", "me"],
+        );
+        x.assert(0, &[]);
+        y.assert(0, &[]);
+        assert_eq!(lab.output(Listening).unwrap(), format!("{sum}\n"), "{text}");
+    }
+}
+
+/// What could wrap, and empty values where these are errors, end the run before it asks anything.
+#[test]
+fn values_that_do_not_fit_are_refused() {
+    let most = i64::MAX;
+    for (text, flags, said) in [
+        (format!("k,v\na,{most}\nb,1\n"), &[][..], "signs aside, add up to more than 2^63 - 1"),
+        (format!("k,v\na,{}\n", i64::MIN), &[], "signs aside, add up to more than 2^63 - 1"),
+        (format!("k,v\na,{most}0\n"), &[], "row 1 (line 2), column `v`: not a whole number"),
+        ("k,v\na,\n".to_owned(), &["--nulls", "error"], "column `v`: the value is empty"),
+        ("k,w\na,1\n".to_owned(), &[], "has no column `v`"),
+    ] {
+        let lab = Lab::new();
+        lab.write(Connecting, &text);
+        lab.write(Listening, table(0, 3));
+        let sum = [&["--answer", "sum:v", "--learns", "peer"], flags].concat();
+        let [x, y] = lab.run(&sum, &["--answer", "sum", "--learns", "me"]);
+        x.assert(3, &[said]);
+        assert_ne!(y.code, Some(0));
+        lab.assert_clean();
+    }
+}
+
+/// A threshold that no set can reach, one that every set does, and one of 0.
+#[test]
+fn thresholds_at_the_edges() {
+    for (least, line) in
+        [("0", "yes\n"), ("1", "yes\n"), ("251", "no\n"), ("18446744073709551615", "no\n")]
+    {
+        let lab = lab();
+        let answer = format!("threshold:{least}");
+        let flags = ["--answer", &answer, "--learns", "both"];
+        let [x, y] = lab.run(&flags, &flags);
+        x.assert(0, &[]);
+        y.assert(0, &[]);
+        assert_eq!(lab.output(Connecting).unwrap(), line, "{least}");
+        assert_eq!(lab.output(Listening).unwrap(), line, "{least}");
+    }
+    let lab = lab();
+    let [x, _] = lab.run(
+        &["--answer", "threshold:3", "--learns", "both"],
+        &["--answer", "threshold:4", "--learns", "both"],
+    );
+    x.assert(5, &["(here: threshold 3; there: threshold 4)"]);
+}
+
+/// A share file: what is in its columns, by their names.
+fn columns(lab: &Lab, party: Party) -> std::collections::HashMap<String, Vec<String>> {
+    let text = lab.output(party).unwrap();
+    let mut lines = text.lines().map(|line| line.split(',').map(str::to_owned));
+    let header: Vec<String> = lines.next().unwrap().collect();
+    let rows: Vec<Vec<String>> = lines.map(Iterator::collect).collect();
+    assert!(rows.iter().all(|row| row.len() == header.len()));
+    let column = |i: usize| rows.iter().map(|row| row[i].clone()).collect();
+    header.into_iter().enumerate().map(|(i, name)| (name, column(i))).collect()
+}
+
+/// The XOR of a column of both sides, whose cells are hexadecimal.
+fn combined(lab: &Lab, name: &str) -> Vec<u64> {
+    let [one, other] = [Connecting, Listening].map(|party| columns(lab, party)[name].clone());
+    assert_eq!(one.len(), other.len());
+    let number = |cell: &String| u64::from_str_radix(cell, 16).unwrap();
+    one.iter().zip(&other).map(|(x, y)| number(x) ^ number(y)).collect()
+}
+
+/// Both files together are the plain intersection with its values; and neither report says how large it is.
+#[test]
+fn shares_of_both_sides_are_the_intersection() {
+    for [one, other] in [["shares:v", "shares:v"], ["shares", "shares:v"], ["shares", "shares"]] {
+        let lab = Lab::new();
+        // Rows that repeat a key, that have none, and values that are negative or empty.
+        let negative = |i: i64| format!("key {i},{}\n", -i);
+        let listening: String = (200..450).map(negative).collect();
+        lab.write(Connecting, table(0, 300) + "key 7,1000\n,5\nkey 300,\n");
+        lab.write(Listening, "k,v\n".to_owned() + &listening);
+        let flags = |answer| ["--answer", answer, "--learns", "nobody"];
+        let [x, y] = lab.run(&flags(one), &flags(other));
+        x.assert(0, &["bins written to", "nothing about which or how many match"]);
+        y.assert(0, &["bins written to", "nothing about which or how many match"]);
+        let of_bins = columns(&lab, Connecting);
+        let names = |brings: [&str; 2]| {
+            let [a, b] = brings.map(|answer| answer.contains(':'));
+            3 + usize::from(a) + usize::from(b)
+        };
+        assert_eq!(of_bins.len(), names([one, other]));
+        assert_eq!(columns(&lab, Listening).len(), of_bins.len() - 1);
+        let members = combined(&lab, "member");
+        let values = |name: &str, answer: &str| answer.contains(':').then(|| combined(&lab, name));
+        let of_a = values("value_a", one);
+        let of_b = values("value_b", other);
+        let mut found = Vec::new();
+        for (bin, row) in of_bins["row"].iter().enumerate() {
+            assert_eq!(of_bins["bin"][bin], bin.to_string());
+            // Row n has key n − 1; but for the last one, after one that repeats a key and one without.
+            let key = match row.parse::<u64>() {
+                Ok(303) => Some(300),
+                Ok(row) => Some(row - 1),
+                Err(_) => None,
+            };
+            let shared = key.filter(|key| (200..=300).contains(key));
+            assert_eq!(members[bin], u64::from(shared.is_some()));
+            let value = shared.filter(|key| *key < 300).unwrap_or(0);
+            assert!(of_a.as_ref().is_none_or(|values| values[bin] == value));
+            let value = shared.map_or(0, |key| key as i64).wrapping_neg() as u64;
+            assert!(of_b.as_ref().is_none_or(|values| values[bin] == value));
+            found.extend(key);
+        }
+        found.sort_unstable();
+        assert_eq!(found, (0..=300).collect::<Vec<_>>(), "each key is in one bin");
+        for party in [Connecting, Listening] {
+            let report = lab.report(party);
+            assert!(report["matches"].is_null() && report["answer"].is_null());
+            assert!(!report["learned"].to_string().contains("101"));
+        }
+    }
+}
+
+#[test]
+fn shares_are_for_nobody_to_see() {
+    let lab = lab();
+    for (flags, code, said) in [
+        (["--answer", "shares", "--learns", "both"], 2, "of shares nobody learns"),
+        (["--answer", "count", "--learns", "nobody"], 2, "of all else somebody does"),
+    ] {
+        let command = lab.command(Connecting, &["--connect", "localhost:1"], &flags);
+        harness::Running::start(command).end().assert(code, &[said]);
+    }
+    let shares = ["--answer", "shares", "--learns", "nobody"];
+    let held_back = [&shares[..], &["--minimum", "3"]].concat();
+    let command = lab.command(Connecting, &["--connect", "localhost:1"], &held_back);
+    harness::Running::start(command).end().assert(2, &["shares cannot be held back"]);
+    let count = ["--answer", "count", "--learns", "me"];
+    let [x, y] = lab.run(&shares, &count);
+    x.assert(5, &["what is to be found out (here: shares; there: count)"]);
+    y.assert(5, &["who learns the result (here: this side; there: nobody)"]);
+    let strict = [&shares[..], &["--security", "malicious"]].concat();
+    let [x, y] = lab.run(&shares, &strict);
+    x.assert(5, &["secure against malicious parties"]);
+    y.assert(5, &["secure against malicious parties"]);
+    lab.assert_clean();
 }
 
 #[test]

@@ -193,6 +193,18 @@ impl KeySet {
         (0u32..).zip(&self.key_of_row).filter(|(_, key)| bears(key)).map(|(row, _)| row).collect()
     }
 
+    /// The first row that bears each key, counted from 0, in the order of the digests.
+    pub fn first_rows(&self) -> Vec<u32> {
+        let mut rows = Vec::with_capacity(self.counts.used as usize);
+        for (row, key) in (0u32..).zip(&self.key_of_row) {
+            // Keys are numbered in the order of the rows that first bear them.
+            if *key != NO_KEY && *key as usize == rows.len() {
+                rows.push(row);
+            }
+        }
+        rows
+    }
+
     /// The first row whose key an earlier row bears, after that earlier row.
     fn first_repetition(&self) -> Option<(usize, usize)> {
         // Keys are numbered in order, so a row that brings a new key brings the next number.
@@ -307,6 +319,7 @@ mod tests {
         assert_eq!(set.rows_of(&[1, 2]), [1, 4, 5]);
         assert_eq!(set.rows_of(&[]), [0; 0]);
         assert_eq!(set.rows_of(&[0, 1, 2]), [0, 1, 3, 4, 5, 7]);
+        assert_eq!(set.first_rows(), [0, 1, 4]);
     }
 
     #[test]

@@ -24,6 +24,7 @@ pub mod output;
 pub mod report;
 pub mod run;
 pub mod session;
+mod shares;
 pub mod source;
 pub mod table;
 pub mod terms;

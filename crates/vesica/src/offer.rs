@@ -4,7 +4,10 @@ use serde::{Deserialize, Serialize};
 use vesica_net::Channel;
 use vesica_psi::{
     Adversary, Protocol, Status,
-    answer::{self, Method},
+    answer::{
+        self, Method,
+        shares::{SHARING, Sharing},
+    },
 };
 
 use crate::{
@@ -63,6 +66,8 @@ pub enum Learns {
     Peer,
     /// Both.
     Both,
+    /// Neither: for [`Wanted::Shares`], and only for these.
+    Nobody,
 }
 
 /// Against what kind of other side the run must hold.
@@ -113,6 +118,9 @@ pub enum Wanted {
     Products,
     /// Whether at least so many keys are shared.
     AtLeast(u64),
+    /// Nothing yet: each side gets its share of which keys both have, and of the values of these, for a later
+    /// computation.
+    Shares,
 }
 
 impl Wanted {
@@ -124,12 +132,13 @@ impl Wanted {
             Self::Sum => "sum".to_owned(),
             Self::Products => "products".to_owned(),
             Self::AtLeast(least) => format!("threshold {least}"),
+            Self::Shares => "shares".to_owned(),
         }
     }
 
     /// Whether a side may bring a column of values.
     fn takes_values(self) -> bool {
-        matches!(self, Self::Sum | Self::Products)
+        matches!(self, Self::Sum | Self::Products | Self::Shares)
     }
 }
 
@@ -138,6 +147,8 @@ impl Wanted {
 pub(crate) struct Way {
     pub(crate) status: Status,
     pub(crate) adversary: Adversary,
+    /// Whether it tells a side how many keys are shared, though that is not what is wanted.
+    pub(crate) tells_size: bool,
 }
 
 impl Way {
@@ -145,6 +156,7 @@ impl Way {
     pub(crate) fn find(name: &str, wanted: Wanted) -> Option<Self> {
         match wanted {
             Wanted::Rows => vesica_psi::find(name).map(Self::from),
+            Wanted::Shares => (name == SHARING.key).then(|| Self::from(&SHARING)),
             _ => answer::find(name).map(Self::from),
         }
     }
@@ -153,6 +165,7 @@ impl Way {
     fn names(wanted: Wanted) -> Vec<&'static str> {
         match wanted {
             Wanted::Rows => vesica_psi::CATALOGUE.iter().map(|p| p.key).collect(),
+            Wanted::Shares => vec![SHARING.key],
             _ => answer::METHODS.iter().map(|method| method.key).collect(),
         }
     }
@@ -169,19 +182,26 @@ impl Way {
 
     /// Whether it may be taken where none is named.
     pub(crate) fn suits(self, security: Security) -> bool {
-        !self.for_lab() && security.is_met_by(self)
+        !self.for_lab() && !self.tells_size && security.is_met_by(self)
     }
 }
 
 impl From<&Protocol> for Way {
     fn from(protocol: &Protocol) -> Self {
-        Self { status: protocol.status, adversary: protocol.adversary }
+        Self { status: protocol.status, adversary: protocol.adversary, tells_size: false }
     }
 }
 
 impl From<&Method> for Way {
     fn from(method: &Method) -> Self {
-        Self { status: method.status, adversary: method.adversary }
+        let Method { status, adversary, tells_size, .. } = *method;
+        Self { status, adversary, tells_size }
+    }
+}
+
+impl From<&Sharing> for Way {
+    fn from(sharing: &Sharing) -> Self {
+        Self { status: sharing.status, adversary: sharing.adversary, tells_size: false }
     }
 }
 
@@ -238,7 +258,7 @@ impl Offer {
             return Err(Error::Usage(message));
         }
         if self.brings_values && !self.wanted.takes_values() {
-            let message = "only a sum takes a column of values";
+            let message = "only sums and shares take a column of values";
             return Err(Error::Usage(message.to_owned()));
         }
         if self.wanted == Wanted::Products && !self.brings_values {
@@ -247,6 +267,15 @@ impl Offer {
         }
         if self.minimum > 0 && self.wanted == Wanted::Rows {
             let message = "rows cannot be held back by a minimum; it is for counts and sums";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        if self.minimum > 0 && self.wanted == Wanted::Shares {
+            let message =
+                "shares cannot be held back by a minimum: nobody knows how many keys match";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        if (self.learns == Learns::Nobody) != (self.wanted == Wanted::Shares) {
+            let message = "of shares nobody learns anything, of all else somebody does";
             return Err(Error::Usage(message.to_owned()));
         }
         let Some(name) = &self.protocol else { return Ok(()) };
@@ -303,6 +332,7 @@ impl WireOffer {
     pub(crate) fn new(offer: &Offer, role: Role) -> Self {
         let learns = |side| match offer.learns {
             Learns::Both => true,
+            Learns::Nobody => false,
             Learns::Me => side == role,
             Learns::Peer => side != role,
         };
@@ -349,7 +379,7 @@ impl WireOffer {
         if offer.keys.is_empty() || offer.keys.len() > MAX_KEY_COLUMNS {
             return Err(malformed("the number of key columns is out of bounds").into());
         }
-        if !(offer.a_learns || offer.b_learns) {
+        if !(offer.a_learns || offer.b_learns) && offer.wanted != Wanted::Shares {
             return Err(malformed("nobody learns anything").into());
         }
         Ok(offer)

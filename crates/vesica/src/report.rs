@@ -210,6 +210,21 @@ impl Learned {
             peer: sentence("The other side", "this side", peer_learns, mine, theirs),
         }
     }
+
+    /// The sentences for a run that gave each side its shares and nothing else: this side has `mine` keys and the other
+    /// `peers`.
+    pub(crate) fn of_shares(mine: u64, peers: u64) -> Self {
+        let sentence = |one: &str, other: &str, others| {
+            format!(
+                "{one} learned that {other} has {}, and nothing about which or how many match; it holds its              shares of that.",
+                counted(others, "key")
+            )
+        };
+        Self {
+            me: sentence("This side", "the other side", peers),
+            peer: sentence("The other side", "this side", mine),
+        }
+    }
 }
 
 /// A number with its digits in groups of three.

@@ -4,7 +4,7 @@ use std::{path::PathBuf, sync::Arc};
 
 use rand::CryptoRng;
 use vesica_net::Channel;
-use vesica_psi::answer::Answer;
+use vesica_psi::answer::{Answer, shares::SHARING};
 
 use crate::{
     choice::Surroundings,
@@ -12,10 +12,11 @@ use crate::{
     key::{Duplicates, KeyColumn, Nulls},
     keyset::KeySet,
     observe::Observer,
-    offer::{Offer, Parties, Role},
+    offer::{Offer, Parties, Role, Wanted},
     output::{Output, Staged},
     report::{Learned, Report},
-    session::{Intersection, Session},
+    session::{Intersection, Session, Shared},
+    shares,
     source::{Delimiter, Source},
     table::{Scan, Table},
 };
@@ -54,6 +55,8 @@ pub struct Outcome {
     pub report: Report,
     /// Rows written to the output; `None` where this side does not learn any.
     pub rows_written: Option<u64>,
+    /// Bins of which shares were written; `None` where no shares were wanted.
+    pub bins_written: Option<u64>,
 }
 
 impl Job {
@@ -73,6 +76,9 @@ impl Job {
             self.columns.iter().enumerate().find(|(i, name)| self.columns[..*i].contains(name))
         {
             return Err(Error::Usage(format!("key column `{}` is named twice", twice.1)));
+        }
+        if self.offer.wanted == Wanted::Shares && self.output.is_none() {
+            return Err(Error::Usage("shares need a file that they go to".to_owned()));
         }
         let files = [self.output.as_ref(), self.report.as_ref()];
         for path in files.into_iter().flatten() {
@@ -132,9 +138,16 @@ fn attempt(
     let mut session =
         Session::open(&job.offer, parties, &surroundings, job.threads, channel, observer.clone())?;
     let (table, mut set) = read(&mut session, &job, observer)?;
-    if session.terms().question().is_some() {
-        drop(table);
-        return inquire(session, job, parties, set, rng);
+    match session.terms().wanted() {
+        Wanted::Rows => {}
+        Wanted::Shares => {
+            drop(table);
+            return share(session, job, set, rng);
+        }
+        _ => {
+            drop(table);
+            return inquire(session, job, parties, set, rng);
+        }
     }
     // A side that learns nothing has no further use for its rows.
     let table = session.learns().then_some(table);
@@ -152,7 +165,7 @@ fn attempt(
         _ => (None, None),
     };
     let report = finish(session, job.report, report, staged)?;
-    Ok(Outcome { report, rows_written })
+    Ok(Outcome { report, rows_written, bins_written: None })
 }
 
 /// A run that asks for a number.
@@ -186,7 +199,32 @@ fn inquire(
         _ => None,
     };
     let report = finish(session, job.report, report, staged)?;
-    Ok(Outcome { report, rows_written: None })
+    Ok(Outcome { report, rows_written: None, bins_written: None })
+}
+
+/// A run after which each side has shares.
+fn share(
+    mut session: Session<'_>,
+    job: Job,
+    mut set: KeySet,
+    rng: &mut (dyn CryptoRng + Send),
+) -> Result<Outcome> {
+    let digests = set.take_digests();
+    let Shared { peer_items, shares } = session.share(digests, set.values(), rng)?;
+    let terms = session.terms();
+    let receiver = terms.receiver();
+    let counts = set.counts();
+    let learned = Learned::of_shares(counts.used, peer_items);
+    let report = Report::new(SHARING.key, terms, counts, peer_items, learned);
+    session.phase("finish");
+    let bins = shares.members.len() as u64;
+    let path = job.output.ok_or(Error::Bug("shares have no file to go to"))?;
+    let staged = session.meanwhile(move || {
+        let rows = set.first_rows();
+        Output::prepare(&path)?.stage(|out| shares::write(&shares, receiver, &rows, out))
+    })?;
+    let report = finish(session, job.report, report, Some(staged))?;
+    Ok(Outcome { report, rows_written: None, bins_written: Some(bins) })
 }
 
 /// An answer as a line of text.

@@ -16,7 +16,10 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use vesica_net::{Channel, Deviation, Meter};
 use vesica_psi::{
     Items, Protocol, Sizes,
-    answer::{self, Answer, Inquiry, Method, Question},
+    answer::{
+        self, Answer, Inquiry, Method, Question,
+        shares::{self, Outline, SHARING, Shares},
+    },
     plan::Candidate,
     reveal,
 };
@@ -66,6 +69,14 @@ pub struct Found {
     pub peer_items: u64,
     /// The answer; `None` where this side does not learn it.
     pub answer: Option<Answer>,
+}
+
+/// What sharing gave this side.
+pub struct Shared {
+    /// The size of the other side's set.
+    pub peer_items: u64,
+    /// This side's shares.
+    pub shares: Shares,
 }
 
 impl<'a> Session<'a> {
@@ -187,6 +198,30 @@ impl<'a> Session<'a> {
             |party, items, channel, rng| party.run(both, items, values, question, channel, rng),
         )?;
         Ok(Found { method, question, peer_items, answer })
+    }
+
+    /// Makes the shares that the terms must ask for. The set is fixed from here on; `values` has one for each
+    /// key where the terms say that this side brings them.
+    ///
+    /// # Errors
+    /// As [`Session::intersect`].
+    pub fn share(
+        &mut self,
+        digests: Vec<Digest>,
+        values: &[i64],
+        rng: &mut (dyn CryptoRng + Send),
+    ) -> Result<Shared> {
+        let (sizes, peer_items) = self.sizes(digests.len())?;
+        let outline = self.terms.outline(sizes).ok_or(Error::Bug("no shares are wanted"))?;
+        let receives = self.receives();
+        let shares = self.on_items(
+            (SHARING.key, vesica_psi::Digest::Short),
+            digests,
+            rng,
+            |channel, rng| Sharer::prepare(outline, receives, channel, rng),
+            |party, items, channel, rng| party.run(items, values, channel, rng),
+        )?;
+        Ok(Shared { peer_items, shares })
     }
 
     /// Draws the seed, lets a party prepare while items are made of the digests, and run on them.
@@ -369,6 +404,42 @@ impl Inquirer {
             answer::tell(answer, channel).map_err(|e| blame(e, channel))?;
         }
         Ok(Some(answer))
+    }
+}
+
+/// One side that gets shares, ready for its items.
+enum Sharer {
+    Sends(shares::Sender),
+    Receives(shares::Receiver),
+}
+
+impl Sharer {
+    fn prepare(
+        outline: Outline,
+        receives: bool,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self> {
+        let party = if receives {
+            shares::Receiver::prepare(outline, channel, rng).map(Self::Receives)
+        } else {
+            shares::Sender::prepare(outline, channel, rng).map(Self::Sends)
+        };
+        party.map_err(|e| blame(e, channel))
+    }
+
+    fn run(
+        self,
+        items: Items<'_>,
+        values: &[i64],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Shares> {
+        let shares = match self {
+            Self::Sends(party) => party.share(items, values, channel, rng),
+            Self::Receives(party) => party.share(items, values, channel, rng),
+        };
+        shares.map_err(|e| blame(e, channel))
     }
 }
 

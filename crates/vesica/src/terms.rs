@@ -10,7 +10,7 @@ use serde::Serialize;
 use vesica_net::Channel;
 use vesica_psi::{
     Sizes,
-    answer::{self, Inquiry, Question},
+    answer::{self, Inquiry, Question, shares::Outline},
     plan::Candidate,
 };
 
@@ -121,24 +121,44 @@ impl Terms {
     }
 
     /// The side that is the protocol's receiver: the one that learns, or the connecting one where
-    /// both do.
+    /// both do or neither.
     pub fn receiver(&self) -> Role {
-        if self.a_learns { Role::A } else { Role::B }
+        if self.b_learns && !self.a_learns { Role::B } else { Role::A }
     }
 
-    /// What is asked of the intersection; `None` where its rows are wanted.
-    pub fn question(&self) -> Option<Question> {
-        let receiver_brings = match self.receiver() {
+    /// What the run is to find out.
+    pub fn wanted(&self) -> Wanted {
+        self.wanted
+    }
+
+    /// Whether a side brings values.
+    fn brings_values(&self, role: Role) -> bool {
+        match role {
             Role::A => self.a_brings_values,
             Role::B => self.b_brings_values,
-        };
+        }
+    }
+
+    /// What is asked of the intersection; `None` where its rows or shares are wanted.
+    pub fn question(&self) -> Option<Question> {
+        let receiver_brings = self.brings_values(self.receiver());
         Some(match self.wanted {
-            Wanted::Rows => return None,
+            Wanted::Rows | Wanted::Shares => return None,
             Wanted::Count => Question::Count,
             Wanted::Sum if receiver_brings => Question::SumOfReceiver,
             Wanted::Sum => Question::SumOfSender,
             Wanted::Products => Question::Products,
             Wanted::AtLeast(least) => Question::AtLeast(least),
+        })
+    }
+
+    /// What is to be shared of sets of these sizes, where shares are wanted.
+    pub fn outline(&self, sizes: Sizes) -> Option<Outline> {
+        let receiver = self.receiver();
+        (self.wanted == Wanted::Shares).then(|| Outline {
+            sizes,
+            of_sender: self.brings_values(receiver.other()),
+            of_receiver: self.brings_values(receiver),
         })
     }
 
@@ -189,7 +209,7 @@ impl Terms {
     }
 
     /// The inquiry to make of sets of these sizes, and the methods that may answer it: the one named, or all of
-    /// that security; `None` where rows are wanted.
+    /// that security that tell no more than the answer; `None` where nothing is asked.
     ///
     /// # Errors
     /// [`Error::Terms`] where no method of that security answers such a question, or not the one named.
@@ -247,7 +267,8 @@ fn differences(ours: &WireOffer, theirs: &WireOffer, role: Role) -> Vec<Differen
         match (here, there) {
             (true, true) => "both sides",
             (true, false) => "this side",
-            _ => "the other side",
+            (false, true) => "the other side",
+            (false, false) => "nobody",
         }
         .to_owned()
     };
@@ -301,6 +322,11 @@ fn protocol_difference(ours: &WireOffer, theirs: &WireOffer) -> Option<Differenc
             here: permits(ours),
             there: permits(theirs),
         });
+    }
+    if way.tells_size && ours.protocol != theirs.protocol {
+        let what =
+            "use of a method that tells how many keys are shared, which both sides must name";
+        return Some(Difference { what, here, there });
     }
     (!security.is_met_by(way)).then(|| {
         let asks = |offer: &WireOffer, said| format!("{said}, {} wanted", offer.security.name());
@@ -414,6 +440,58 @@ mod tests {
         let strict = Offer { security: Security::Malicious, ..offer() };
         let strict = keys(agreed(&offer(), &strict).0);
         assert!(strict.contains(&"rr22-malicious") && !strict.contains(&"rr22"));
+    }
+
+    /// What tells more than the answer runs where both ask for it by name, and is never chosen.
+    #[test]
+    fn a_size_is_told_only_where_both_name_the_method() {
+        let sum =
+            |offer: Offer, brings_values| Offer { wanted: Wanted::Sum, brings_values, ..offer };
+        let named = |name: &str| Offer { protocol: Some(name.into()), ..offer() };
+        let message = refused(&sum(named("dh-sum"), true), &sum(offer(), false)).0;
+        assert!(message.contains("tells how many keys are shared"), "{message}");
+        assert!(message.contains("(here: dh-sum; there: auto)"), "{message}");
+        let sizes = Sizes { sender: 10, receiver: 20 };
+        let key = |a: &Offer, b: &Offer| {
+            let (a, b) = agreed(a, b);
+            let [a, b] =
+                [a, b].map(|terms| terms.unwrap().inquiry(sizes).map(|m| m.unwrap().1[0].key));
+            assert_eq!(a.as_ref().ok(), b.as_ref().ok());
+            a
+        };
+        let both = [true, false].map(|brings| sum(named("dh-sum"), brings));
+        assert_eq!(key(&both[0], &both[1]).unwrap(), "dh-sum");
+        assert_eq!(key(&sum(offer(), true), &sum(offer(), false)).unwrap(), "rs21-circuit");
+        // With both learning the connecting side is the receiver, from which a size cannot be hidden.
+        let held = |offer: &Offer| Offer { minimum: 3, ..offer.clone() };
+        assert_eq!(key(&held(&both[0]), &both[1]).unwrap(), "dh-sum");
+        let error = key(&both[1], &held(&both[0])).unwrap_err().to_string();
+        assert!(error.contains("`dh-sum` does not answer this with this minimum"), "{error}");
+    }
+
+    #[test]
+    fn shares_are_for_nobody() {
+        let shares =
+            Offer { wanted: Wanted::Shares, ..Offer::new(vec![Normalize::Email], Learns::Nobody) };
+        shares.check().unwrap();
+        let values = Offer { brings_values: true, ..shares.clone() };
+        let sizes = Sizes { sender: 10, receiver: 20 };
+        let (a, b) = agreed(&values, &shares);
+        for terms in [a.unwrap(), b.unwrap()] {
+            assert_eq!(terms.receiver(), Role::A);
+            let outline = terms.outline(sizes).unwrap();
+            assert!(outline.of_receiver && !outline.of_sender && outline.sizes == sizes);
+            assert!(terms.question().is_none() && terms.inquiry(sizes).unwrap().is_none());
+            assert!(!terms.learns(Role::A) && !terms.learns(Role::B));
+        }
+        let refused_alone = |offer: Offer| offer.check().unwrap_err().class();
+        for learns in [Learns::Me, Learns::Peer, Learns::Both] {
+            assert_eq!(refused_alone(Offer { learns, ..shares.clone() }), Class::Usage);
+        }
+        assert_eq!(refused_alone(Offer { learns: Learns::Nobody, ..offer() }), Class::Usage);
+        assert_eq!(refused_alone(Offer { minimum: 1, ..shares.clone() }), Class::Usage);
+        let named = Offer { protocol: Some("dh".into()), ..shares };
+        assert!(named.check().unwrap_err().to_string().contains("there are: rs21-circuit"));
     }
 
     #[test]

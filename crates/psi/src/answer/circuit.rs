@@ -57,6 +57,7 @@ pub static RS21: Method = Method {
         softspoken::ADVERSARY,
         Adversary::SemiHonest,
     ]),
+    tells_size: false,
     answers: |_, _| true,
     learns: |_| Learns {
         receiver: "the answer and the size of the sender's set",

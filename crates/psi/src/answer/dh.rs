@@ -31,6 +31,7 @@ pub static COUNT: Method = Method {
     citation: "Huberman, Franklin, Hogg (EC 1999); De Cristofaro, Gasti, Tsudik (CANS 2012)",
     status: Status::Sound,
     adversary: Adversary::SemiHonest,
+    tells_size: false,
     answers: |question, minimum| question == Question::Count && minimum == 0,
     learns: |_| Learns {
         receiver: "the size of the intersection and of the sender's set",

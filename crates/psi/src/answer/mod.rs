@@ -17,6 +17,7 @@
 
 pub mod circuit;
 pub mod dh;
+pub mod dh_sum;
 pub mod shares;
 
 use rand::CryptoRng;
@@ -137,6 +138,9 @@ pub struct Method {
     pub status: Status,
     /// Against whom it keeps its promise, computed from its parts.
     pub adversary: Adversary,
+    /// Whether a party gets to know the size of the intersection where it was not asked for. Such a method is for
+    /// parties that both know of it.
+    pub tells_size: bool,
     /// Whether it answers a question with this minimum.
     pub answers: fn(Question, minimum: u64) -> bool,
     /// Who learns what.
@@ -152,7 +156,7 @@ pub struct Method {
 const TOLD: &str = "answer/told";
 
 /// Every method there is, the one that is to be preferred first.
-pub static METHODS: &[&Method] = &[&circuit::RS21, &dh::COUNT];
+pub static METHODS: &[&Method] = &[&circuit::RS21, &dh::COUNT, &dh_sum::SUM];
 
 /// The method with this key.
 pub fn find(key: &str) -> Option<&'static Method> {

@@ -11,7 +11,7 @@ use vesica_net::{
 };
 
 /// A line by its name, or by rate and round trip.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Line {
     name: String,
     /// None is memory, as fast as it gets.
@@ -88,6 +88,11 @@ impl fmt::Display for Line {
 }
 
 impl Line {
+    /// As fast as memory is.
+    pub fn memory() -> Self {
+        Self { name: MEMORY.to_owned(), link: None }
+    }
+
     /// What it carries; none where it is memory, as fast as it gets.
     pub fn link(&self) -> Option<Link> {
         self.link

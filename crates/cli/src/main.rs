@@ -63,7 +63,7 @@ fn main() -> ExitCode {
         Command::Check(args) => check::run(args),
         Command::Run(args) => run::run(*args),
         Command::Protocols(args) => protocols::run(&args),
-        Command::Bench(bench) => bench.run().map_err(|error| Failure::bug(error.to_string())),
+        Command::Bench(bench) => bench.run(),
     });
     match ended {
         Ok(Ok(())) => ExitCode::SUCCESS,

@@ -14,6 +14,8 @@ use clap::{ArgGroup, Args};
 use vesica_lab::{Job, Line, Outcome, Work, results::Results};
 use vesica_psi::{MAX_ITEMS, Sizes};
 
+use crate::exit::Failure;
+
 /// Times protocols, oblivious transfers or structures against each other, in one process, in turn.
 #[derive(Args)]
 #[command(group = ArgGroup::new("what").required(true))]
@@ -107,26 +109,30 @@ impl Bench {
     /// Runs everything asked for and prints each run as it ends.
     ///
     /// # Errors
-    /// Where a run fails or its result is wrong, after it was printed.
-    pub fn run(&self) -> vesica_lab::Result<()> {
+    /// Where a file cannot be read or written, where a run fails, or where its result is wrong, after it was printed.
+    pub fn run(&self) -> Result<(), Failure> {
         let out = &mut io::stdout().lock();
+        let input = |error: vesica_lab::Error| Failure::input(error.to_string());
         if self.report.asked() {
-            return self.report.run(out);
+            return self.report.run(out).map_err(input);
         }
-        let results = self.results.as_deref().map(Results::open).transpose()?.unwrap_or_default();
-        let mut bench = vesica_lab::Bench::new(results);
-        match self.paper.paper() {
-            Some(paper) => self.paper.run(paper, self.repeat, self.json, &mut bench, out),
-            None => self.run_jobs(&mut bench, out),
-        }
+        let table = self.paper.table().map_err(Failure::usage)?;
+        let jobs = self.jobs().map_err(Failure::usage)?;
+        let results = self.results.as_deref().map(Results::open).transpose().map_err(input)?;
+        let mut bench = vesica_lab::Bench::new(results.unwrap_or_default());
+        let ran = match table {
+            Some(table) => self.paper.run(table, self.repeat, self.json, &mut bench, out),
+            None => self.run_jobs(jobs, &mut bench, out),
+        };
+        ran.map_err(|error| Failure::bug(error.to_string()))
     }
 
     fn run_jobs(
         &self,
+        jobs: Vec<(Job, usize)>,
         bench: &mut vesica_lab::Bench,
         out: &mut impl Write,
     ) -> vesica_lab::Result<()> {
-        let jobs = self.jobs()?;
         if let Some((first, _)) = jobs.first().filter(|_| !self.json) {
             print::header(&first.work, out)?;
         }

@@ -64,8 +64,14 @@ struct Compared {
 
 impl Flags {
     /// The paper and the number of its table, where these are asked for.
-    pub fn paper(&self) -> Option<(&'static Paper, u32)> {
-        self.paper.zip(self.table)
+    pub fn table(&self) -> Result<Option<(&'static Paper, u32)>, String> {
+        let Some((paper, table)) = self.paper.zip(self.table) else { return Ok(None) };
+        let tables = paper.tables();
+        if !tables.contains(&table) {
+            let tables = tables.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+            return Err(format!("of {} there are the tables {tables}", paper.key));
+        }
+        Ok(Some((paper, table)))
     }
 
     /// Runs what the table's figures are of, each once a repetition, and prints every figure.
@@ -78,11 +84,6 @@ impl Flags {
         out: &mut impl Write,
     ) -> vesica_lab::Result<()> {
         let cells = paper.cells().into_iter().filter(|cell| cell.table == table);
-        let cells: Vec<Cell> = cells.collect();
-        if cells.is_empty() {
-            let tables = paper.tables().iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
-            return Err(format!("of {} there are the tables {tables}", paper.key).into());
-        }
         if !json {
             title(paper, table, out)?;
         }

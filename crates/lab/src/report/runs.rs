@@ -163,7 +163,10 @@ fn key(record: &protocol::Record) -> (&str, usize, usize, &str, usize) {
 
 impl Run {
     fn new(label: String, record: &protocol::Record) -> Self {
-        let mine = record.phases.iter().filter(|phase| phase.party == "receiver");
+        // What comes before the start is a phase too, of getting threads ready.
+        let counts =
+            |phase: &&protocol::PhaseRecord| phase.party == "receiver" && phase.name != "connect";
+        let mine = record.phases.iter().filter(counts);
         Self {
             label,
             line: record.link.clone(),

@@ -71,7 +71,7 @@ fn main() -> ExitCode {
         Command::Plan(args) => plan::run(&args),
         Command::Calibrate(args) => calibrate::run(&args),
         Command::Protocols(args) => protocols::run(&args),
-        Command::Bench(bench) => bench.run().map_err(|error| Failure::bug(error.to_string())),
+        Command::Bench(bench) => bench.run(),
     });
     match ended {
         Ok(Ok(())) => ExitCode::SUCCESS,

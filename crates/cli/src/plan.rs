@@ -11,7 +11,10 @@ use vesica_lab::{
 use vesica_net::transport::shaper::Link;
 use vesica_psi::{
     Sizes,
-    answer::{Inquiry, Question},
+    answer::{
+        Inquiry, Question,
+        shares::{Outline, SHARING},
+    },
     plan::{Candidate, Figures, Planner, Prediction, Prices, assumed_link},
 };
 
@@ -113,7 +116,7 @@ impl Args {
         let (mine, theirs) = (self.mine.unwrap_or_default(), self.theirs.unwrap_or_default());
         let (receiver, sender) = match self.learns {
             Who::Peer => (theirs, mine),
-            Who::Me | Who::Both => (mine, theirs),
+            Who::Me | Who::Both | Who::Nobody => (mine, theirs),
         };
         let sizes = Sizes { sender, receiver };
         let round_trip = Duration::from_secs_f64(self.rtt / 1e3);
@@ -154,6 +157,13 @@ impl Args {
             }
             Wanted::Sum => Question::SumOfSender,
             Wanted::Products => Question::Products,
+            Wanted::Shares => {
+                // Who else brings values is not known here; it makes no difference that is seen.
+                let of_receiver = self.answer.column.is_some();
+                let outline = Outline { sizes, of_receiver, of_sender: false };
+                let fits = SHARING.adversary >= adversary;
+                return fits.then(|| Candidate::sharing(outline)).into_iter().collect();
+            }
             Wanted::AtLeast(least) => Question::AtLeast(least),
         };
         Candidate::methods(Inquiry { sizes, question, minimum: self.minimum }, adversary)

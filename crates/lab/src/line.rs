@@ -11,7 +11,7 @@ use vesica_net::{
 };
 
 /// A line by its name, or by rate and round trip.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Line {
     name: String,
     /// None is memory, as fast as it gets.

@@ -1,6 +1,8 @@
 //! Runs of oblivious transfers.
 
-use serde::Serialize;
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
 use vesica_ot::catalogue::Entry;
 
 use crate::{
@@ -9,10 +11,10 @@ use crate::{
 };
 
 /// One run, as printed with `--json`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// The OT's key.
-    pub ot: &'static str,
+    pub ot: Cow<'static, str>,
     /// How many.
     pub ots: usize,
     /// The line's name.
@@ -21,6 +23,10 @@ pub struct Record {
     pub threads: usize,
     /// From start to the end of both parties, setup included.
     pub seconds: f64,
+    /// The sender's time.
+    pub sender_seconds: f64,
+    /// The receiver's time.
+    pub receiver_seconds: f64,
     /// Processor time of both parties, in the program and in the system.
     pub cpu_seconds: Option<f64>,
     /// Bytes that the receiver received, framing included.
@@ -50,17 +56,19 @@ pub fn run(entry: &Entry, ots: usize, line: &Line, threads: usize) -> Result<Rec
             channel.flush()
         },
     )?;
-    let Ran { sender, receiver, to_sender, to_receiver, seconds, cpu_seconds } = ran;
+    let Ran { sender, receiver, to_sender, to_receiver, .. } = ran;
     sender?;
     receiver?;
     let formula = (entry.bytes)(ots);
     Ok(Record {
-        ot: entry.key,
+        ot: Cow::Borrowed(entry.key),
         ots,
         link: line.to_string(),
         threads,
-        seconds,
-        cpu_seconds,
+        seconds: ran.seconds,
+        sender_seconds: ran.sender_seconds,
+        receiver_seconds: ran.receiver_seconds,
+        cpu_seconds: ran.cpu_seconds,
         bytes_to_receiver: to_receiver.meter().sent(),
         bytes_to_sender: to_sender.meter().sent(),
         formula_bytes: formula.to_sender + formula.to_receiver,

@@ -36,6 +36,8 @@ pub struct Record {
     pub offline_seconds: f64,
     /// The receiver's time from there on.
     pub online_seconds: f64,
+    /// The sender's time from start to end.
+    pub sender_seconds: f64,
     /// Processor time of both parties, in the program and in the system.
     pub cpu_seconds: Option<f64>,
     /// The most resident memory of the process during the run, both sets included.
@@ -44,6 +46,10 @@ pub struct Record {
     pub bytes_to_receiver: u64,
     /// Bytes that the sender received, framing included.
     pub bytes_to_sender: u64,
+    /// Those of them that it received until both were ready for items.
+    pub offline_bytes_to_receiver: u64,
+    /// Likewise the sender's.
+    pub offline_bytes_to_sender: u64,
     /// Flights of messages.
     pub rounds: u64,
     /// Whether the result is the intersection.
@@ -123,9 +129,9 @@ pub fn run(protocol: &Protocol, sets: &Sets, line: &Line, threads: usize) -> Res
         |channel, rng| receive(protocol, sets.receiver.items(), channel, rng),
     )?;
     let peak_memory_bytes = peak_memory();
-    let Ran { sender, receiver, to_sender, to_receiver, cpu_seconds, .. } = ran;
+    let Ran { sender, receiver, to_sender, to_receiver, sender_seconds, cpu_seconds, .. } = ran;
     sender?;
-    let Received { matches, offline, online } = receiver?;
+    let Received { matches, offline, online, offline_bytes } = receiver?;
 
     let phases = |party: &'static str, meter: &Meter| {
         let record = move |phase: vesica_net::Phase| PhaseRecord {
@@ -146,10 +152,13 @@ pub fn run(protocol: &Protocol, sets: &Sets, line: &Line, threads: usize) -> Res
         seconds: (offline + online).as_secs_f64(),
         offline_seconds: offline.as_secs_f64(),
         online_seconds: online.as_secs_f64(),
+        sender_seconds,
         cpu_seconds,
         peak_memory_bytes,
         bytes_to_receiver: to_receiver.meter().sent(),
         bytes_to_sender: to_sender.meter().sent(),
+        offline_bytes_to_receiver: offline_bytes[1],
+        offline_bytes_to_sender: offline_bytes[0],
         rounds: to_sender.meter().rounds(),
         correct: matches == sets.expected,
         phases: by_phase,
@@ -161,6 +170,8 @@ struct Received {
     matches: Vec<u32>,
     offline: Duration,
     online: Duration,
+    /// Sent and received in the first part.
+    offline_bytes: [u64; 2],
 }
 
 /// As [`vesica_psi::receive`], with a look at the clock between its parts.
@@ -174,6 +185,7 @@ fn receive(
     let items = items.cut_for(protocol)?;
     let party = vesica_psi::prepare_receiver(protocol, items.len(), 0..=MAX_ITEMS, channel, rng)?;
     let offline = started.elapsed();
+    let offline_bytes = [channel.meter().sent(), channel.meter().received()];
     let matches = party.receive(items, channel, rng)?;
-    Ok(Received { matches, offline, online: started.elapsed() - offline })
+    Ok(Received { matches, offline, online: started.elapsed() - offline, offline_bytes })
 }

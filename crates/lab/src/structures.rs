@@ -1,9 +1,9 @@
 //! What hash bins, filters and OKVS take, and how often they fail.
 
-use std::time::Instant;
+use std::{borrow::Cow, time::Instant};
 
 use rand::{SeedableRng, rngs::StdRng};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use vesica_primitives::Block;
 use vesica_structures::catalogue::{Entry, Kind, Plan};
 
@@ -19,10 +19,10 @@ const TRIED: usize = 1 << 23;
 const TRIALS: usize = 1 << 13;
 
 /// One run, as printed with `--json`.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
     /// The structure's key.
-    pub structure: &'static str,
+    pub structure: Cow<'static, str>,
     /// How many items it holds.
     pub items: usize,
     /// Threads that built it.
@@ -44,7 +44,7 @@ pub struct Record {
 }
 
 /// How often what must not happen did, where that is allowed to be often.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
     /// Items of each structure.
     pub items: usize,
@@ -59,7 +59,7 @@ pub struct Trial {
 }
 
 /// A size of which a structure is not built.
-#[derive(Debug, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LeftOut {
     /// The structure's key.
     pub structure: &'static str,
@@ -114,7 +114,7 @@ impl Case {
             .ok_or_else(|| format!("{} could not be built", self.entry.key))?;
         let count = self.items.len();
         Ok(Record {
-            structure: self.entry.key,
+            structure: Cow::Borrowed(self.entry.key),
             items: count,
             threads,
             build_seconds: build.as_secs_f64(),

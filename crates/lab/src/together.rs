@@ -22,6 +22,9 @@ pub(crate) struct Ran<S, R> {
     pub to_receiver: Channel,
     /// From the start to the end of both.
     pub seconds: f64,
+    /// From the start to the end of each.
+    pub sender_seconds: f64,
+    pub receiver_seconds: f64,
     pub cpu_seconds: Option<f64>,
 }
 
@@ -37,26 +40,36 @@ pub(crate) fn together<S: Send, R: Send>(
     let [mut to_receiver, mut to_sender] = line.channels(STALL);
     let barrier = Barrier::new(2);
     let cpu_before = usage::cpu_seconds();
-    let (sender, (receiver, started)) = thread::scope(|scope| {
+    let (sender, (receiver, started, took)) = thread::scope(|scope| {
         let sender = scope.spawn(|| {
             sender_pool.install(|| {
                 let mut rng = StdRng::from_rng(&mut rand::rng());
                 barrier.wait();
-                send(&mut to_receiver, &mut rng)
+                let started = Instant::now();
+                (send(&mut to_receiver, &mut rng), started.elapsed())
             })
         });
         let received = receiver_pool.install(|| {
             let mut rng = StdRng::from_rng(&mut rand::rng());
             barrier.wait();
             let started = Instant::now();
-            (receive(&mut to_sender, &mut rng), started)
+            (receive(&mut to_sender, &mut rng), started, started.elapsed())
         });
         (sender.join(), received)
     });
     let seconds = started.elapsed().as_secs_f64();
     let cpu_seconds = usage::cpu_seconds().zip(cpu_before).map(|(after, before)| after - before);
-    let sender = sender.map_err(|_| "the sender panicked")?;
-    Ok(Ran { sender, receiver, to_sender, to_receiver, seconds, cpu_seconds })
+    let (sender, sender_took) = sender.map_err(|_| "the sender panicked")?;
+    Ok(Ran {
+        sender,
+        receiver,
+        to_sender,
+        to_receiver,
+        seconds,
+        sender_seconds: sender_took.as_secs_f64(),
+        receiver_seconds: took.as_secs_f64(),
+        cpu_seconds,
+    })
 }
 
 /// What the system says the process has used.

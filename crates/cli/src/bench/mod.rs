@@ -1,48 +1,47 @@
 //! `vesica bench`: protocols, or the parts they are made of, against each other, in one process.
 
+mod papers;
 mod print;
+mod report;
 
 use std::{
     io::{self, Write},
+    path::PathBuf,
     str::FromStr,
 };
 
-use clap::Args;
-use vesica_lab::{
-    Line, ot,
-    protocol::{self, Sets},
-    structures::Case,
-};
-use vesica_ot::catalogue::Entry;
-use vesica_psi::{CATALOGUE, Digest, List, MAX_ITEMS, Protocol, Sizes};
-use vesica_structures::catalogue as structures;
+use clap::{ArgGroup, Args};
+use vesica_lab::{Job, Line, Outcome, Work, results::Results};
+use vesica_psi::{MAX_ITEMS, Sizes};
 
-use print::Print;
+use crate::exit::Failure;
 
 /// Times protocols, oblivious transfers or structures against each other, in one process, in turn.
 #[derive(Args)]
+#[command(group = ArgGroup::new("what").required(true))]
 pub struct Bench {
     /// Protocols to run, by their keys; with a filter in place of the sender's list as in
     /// `kkrt16+vacuum` (`bloom`, `cuckoo` or `vacuum`).
-    #[arg(
-        long,
-        value_delimiter = ',',
-        required_unless_present_any = ["ot", "structures"],
-        value_parser = protocol_named
-    )]
-    protocols: Vec<Protocol>,
+    #[arg(long, value_delimiter = ',', group = "what", value_parser = Work::protocol)]
+    protocols: Vec<Work>,
 
     /// Oblivious transfers to run instead, by their keys; sizes are then numbers of OTs.
-    #[arg(long, value_delimiter = ',', conflicts_with = "protocols", value_parser = ot_named)]
-    ot: Vec<&'static Entry>,
+    #[arg(long, value_delimiter = ',', group = "what", value_parser = Work::ot)]
+    ot: Vec<Work>,
 
     /// Hash bins, filters and OKVS to build and ask instead, by their keys, or `all`; sizes are then numbers
     /// of items.
-    #[arg(long, value_delimiter = ',', conflicts_with_all = ["protocols", "ot", "link"], value_parser = structures_named)]
+    #[arg(long, value_delimiter = ',', group = "what", conflicts_with = "link")]
     structures: Vec<Structures>,
 
+    #[command(flatten)]
+    paper: papers::Flags,
+
+    #[command(flatten)]
+    report: report::Flags,
+
     /// Set sizes: `1000`, `2^20`, or `RECEIVERxSENDER` such as `2^10x2^20`.
-    #[arg(long, value_delimiter = ',', required = true)]
+    #[arg(long, value_delimiter = ',', required_unless_present_any = ["paper", "report"])]
     sizes: Vec<SetSizes>,
 
     /// Line between the parties: `memory`, `lan`, `liang-lan`, `liang-wan1` to `liang-wan3`, or a rate in
@@ -57,6 +56,10 @@ pub struct Bench {
     /// How often to run each.
     #[arg(long, default_value_t = 1)]
     repeat: usize,
+
+    /// Keep each run in this file, as JSON lines, and do not run again what it holds.
+    #[arg(long, value_name = "FILE", conflicts_with = "report")]
+    results: Option<PathBuf>,
 
     /// One JSON object a run, instead of a table.
     #[arg(long)]
@@ -89,145 +92,110 @@ pub fn count(text: &str) -> Result<usize, String> {
         .ok_or_else(|| format!("`{text}` is no set size: write 1000 or 2^20, at most {MAX_ITEMS}"))
 }
 
-fn protocol_named(name: &str) -> Result<Protocol, String> {
-    let (key, filter) = name.split_once('+').map_or((name, None), |(key, list)| (key, Some(list)));
-    let entry = vesica_psi::find(key).ok_or_else(|| {
-        let keys: Vec<&str> = CATALOGUE.iter().map(|protocol| protocol.key).collect();
-        format!("no such protocol; there are {}", keys.join(", "))
-    })?;
-    let list = match filter {
-        None => List::Sorted,
-        Some(name) => {
-            List::FILTERS.into_iter().find(|list| list.name() == name).ok_or_else(|| {
-                let names = List::FILTERS.map(List::name);
-                format!("no such filter; there are {}", names.join(", "))
-            })?
-        }
-    };
-    entry.with_list(list).ok_or_else(|| format!("`{key}` has no list that a filter may replace"))
-}
-
-/// The OT with this key.
-fn ot_named(key: &str) -> Result<&'static Entry, String> {
-    vesica_ot::catalogue::find(key).ok_or_else(|| {
-        let all = vesica_ot::catalogue::CATALOGUE.iter();
-        let keys: Vec<&str> = all.map(|entry| entry.key).collect();
-        format!("no such oblivious transfer; there are {}", keys.join(", "))
-    })
-}
-
 /// One structure or all of the catalogue.
-#[derive(Clone, Copy)]
-struct Structures(&'static [structures::Entry]);
+#[derive(Clone)]
+struct Structures(Vec<Work>);
 
-/// The structure with this key, or `all`.
-fn structures_named(key: &str) -> Result<Structures, String> {
-    if key == "all" {
-        return Ok(Structures(structures::CATALOGUE));
+impl FromStr for Structures {
+    type Err = String;
+
+    fn from_str(key: &str) -> Result<Self, String> {
+        let all = || Ok(Work::structures());
+        let one = || Ok(vec![Work::structure(key)?]);
+        if key == "all" { all() } else { one() }.map(Self)
     }
-    let entry = structures::find(key).ok_or_else(|| {
-        let keys: Vec<&str> = structures::CATALOGUE.iter().map(|entry| entry.key).collect();
-        format!("no such structure; there are {}, and `all`", keys.join(", "))
-    })?;
-    Ok(Structures(std::slice::from_ref(entry)))
 }
 
 impl Bench {
     /// Runs everything asked for and prints each run as it ends.
     ///
     /// # Errors
-    /// Where a run fails or its result is wrong, after it was printed.
-    pub fn run(&self) -> vesica_lab::Result<()> {
+    /// Where a file cannot be read or written, where a run fails, or where its result is wrong, after it was printed.
+    pub fn run(&self) -> Result<(), Failure> {
         let out = &mut io::stdout().lock();
-        if !self.structures.is_empty() {
-            self.run_structures(out)
-        } else if !self.ot.is_empty() {
-            self.run_ots(out)
-        } else {
-            self.run_protocols(out)
+        let input = |error: vesica_lab::Error| Failure::input(error.to_string());
+        if self.report.asked() {
+            return self.report.run(out).map_err(input);
         }
-    }
-
-    fn run_structures(&self, out: &mut impl Write) -> vesica_lab::Result<()> {
-        self.header::<vesica_lab::structures::Record>(out)?;
-        let mut wrong = 0;
-        for size in self.single_sizes("a structure")? {
-            for entry in self.structures.iter().flat_map(|structures| structures.0) {
-                let case = match Case::new(entry, size)? {
-                    Ok(case) => case,
-                    Err(left_out) => {
-                        self.print(&left_out, out)?;
-                        continue;
-                    }
-                };
-                for _ in 0..self.repeat {
-                    let record = case.run(self.threads)?;
-                    wrong += usize::from(!record.correct);
-                    self.print(&record, out)?;
-                }
-            }
-        }
-        none_wrong(wrong, "a wrong answer")
-    }
-
-    fn run_ots(&self, out: &mut impl Write) -> vesica_lab::Result<()> {
-        self.header::<ot::Record>(out)?;
-        for size in self.single_sizes("an oblivious transfer")? {
-            for line in &self.link {
-                for _ in 0..self.repeat {
-                    for entry in &self.ot {
-                        self.print(&ot::run(entry, size, line, self.threads)?, out)?;
-                    }
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn run_protocols(&self, out: &mut impl Write) -> vesica_lab::Result<()> {
-        self.header::<protocol::Record>(out)?;
-        let mut wrong = 0;
-        for SetSizes(sizes) in &self.sizes {
-            let long = self.protocols.iter().any(|protocol| protocol.digest == Digest::Long);
-            let digest = if long { Digest::Long } else { Digest::Short };
-            let sets = Sets::generate(*sizes, digest);
-            for line in &self.link {
-                for _ in 0..self.repeat {
-                    for protocol in &self.protocols {
-                        let record = protocol::run(protocol, &sets, line, self.threads)?;
-                        wrong += usize::from(!record.correct);
-                        self.print(&record, out)?;
-                    }
-                }
-            }
-        }
-        none_wrong(wrong, "a wrong intersection")
-    }
-
-    /// The sizes, where there is but one party to have them.
-    fn single_sizes(&self, what: &str) -> Result<Vec<usize>, String> {
-        let single = |SetSizes(sizes): &SetSizes| {
-            let one = (sizes.sender == sizes.receiver).then_some(sizes.sender);
-            one.ok_or_else(|| format!("{what} has one size"))
+        let table = self.paper.table().map_err(Failure::usage)?;
+        let jobs = self.jobs().map_err(Failure::usage)?;
+        let results = self.results.as_deref().map(Results::open).transpose().map_err(input)?;
+        let mut bench = vesica_lab::Bench::new(results.unwrap_or_default());
+        let ran = match table {
+            Some(table) => self.paper.run(table, self.repeat, self.json, &mut bench, out),
+            None => self.run_jobs(jobs, &mut bench, out),
         };
-        self.sizes.iter().map(single).collect()
+        ran.map_err(|error| Failure::bug(error.to_string()))
     }
 
-    fn header<R: Print>(&self, out: &mut impl Write) -> io::Result<()> {
-        if self.json { Ok(()) } else { R::header(out) }
-    }
-
-    fn print(&self, record: &impl Print, out: &mut impl Write) -> vesica_lab::Result<()> {
-        if self.json {
-            serde_json::to_writer(&mut *out, record)?;
-            writeln!(out)?;
-        } else {
-            record.print(out)?;
+    fn run_jobs(
+        &self,
+        jobs: Vec<(Job, usize)>,
+        bench: &mut vesica_lab::Bench,
+        out: &mut impl Write,
+    ) -> vesica_lab::Result<()> {
+        if let Some((first, _)) = jobs.first().filter(|_| !self.json) {
+            print::header(&first.work, out)?;
         }
-        Ok(out.flush()?)
+        let mut wrong = 0;
+        for (job, nth) in jobs {
+            let outcome = bench.run(&job, nth)?;
+            wrong += usize::from(matches!(&outcome, Outcome::Ran(record) if !record.correct()));
+            print::print(&outcome, self.json, out)?;
+        }
+        none_wrong(wrong)
+    }
+
+    /// Every run asked for, and how many of the same come before it.
+    fn jobs(&self) -> Result<Vec<(Job, usize)>, String> {
+        let mut jobs = Vec::new();
+        for SetSizes(sizes) in &self.sizes {
+            let job = |work: &Work, line: &Line| Job {
+                work: *work,
+                sizes: *sizes,
+                line: line.clone(),
+                threads: self.threads,
+            };
+            let structures = self.structures.iter().flat_map(|structures| &structures.0);
+            for work in structures {
+                // What a structure is built of is made once, so one stays until it is done.
+                jobs.extend((0..self.repeat).map(|nth| (job(work, &Line::memory()), nth)));
+            }
+            for line in &self.link {
+                let works = [&self.protocols[..], &self.ot].concat();
+                jobs.extend(in_turn(&works, self.repeat).map(|(work, nth)| (job(work, line), nth)));
+            }
+        }
+        let two_sizes = |(job, _): &&(Job, usize)| job.sizes.sender != job.sizes.receiver;
+        match jobs.iter().find(two_sizes).map(|(job, _)| job.work) {
+            Some(Work::Ot(_)) => Err("an oblivious transfer has one size".to_owned()),
+            Some(Work::Structure(_)) => Err("a structure has one size".to_owned()),
+            Some(Work::Protocol(_)) | None => Ok(jobs),
+        }
     }
 }
 
-fn none_wrong(wrong: usize, what: &str) -> vesica_lab::Result<()> {
-    if wrong == 0 { Ok(()) } else { Err(format!("{wrong} runs gave {what}").into()) }
+/// Each of them once in every round, and every other round backwards, so that what drifts while they run, such as
+/// a processor that gets warm, hits all of them alike.
+fn in_turn<T>(things: &[T], rounds: usize) -> impl Iterator<Item = (&T, usize)> {
+    (0..rounds).flat_map(move |round| {
+        let forth = things.iter().filter(move |_| round % 2 == 0);
+        let back = things.iter().rev().filter(move |_| round % 2 == 1);
+        forth.chain(back).map(move |thing| (thing, round))
+    })
+}
+
+fn none_wrong(wrong: usize) -> vesica_lab::Result<()> {
+    if wrong == 0 { Ok(()) } else { Err(format!("{wrong} runs gave a wrong result").into()) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_other_round_runs_backwards() {
+        let order: Vec<_> = in_turn(&["a", "b"], 3).map(|(name, nth)| (*name, nth)).collect();
+        assert_eq!(order, [("a", 0), ("b", 0), ("b", 1), ("a", 1), ("a", 2), ("b", 2)]);
+    }
 }

@@ -2,11 +2,37 @@
 
 use std::io::{self, Write};
 
-use serde::Serialize;
-use vesica_lab::{ot, protocol, structures};
+use vesica_lab::{Outcome, Record, Work, ot, protocol, structures};
+
+/// The line above the first record of such work.
+pub fn header(work: &Work, out: &mut impl Write) -> io::Result<()> {
+    match work {
+        Work::Protocol(_) => protocol::Record::header(out),
+        Work::Ot(_) => ot::Record::header(out),
+        Work::Structure(_) => structures::Record::header(out),
+    }
+}
+
+/// What came of a job: a line of a table, or JSON.
+pub fn print(outcome: &Outcome, json: bool, out: &mut impl Write) -> io::Result<()> {
+    match outcome {
+        _ if json => {
+            serde_json::to_writer(&mut *out, outcome)?;
+            writeln!(out)?;
+        }
+        Outcome::Ran(Record::Protocol(record)) => record.print(out)?,
+        Outcome::Ran(Record::Ot(record)) => record.print(out)?,
+        Outcome::Ran(Record::Structure(record)) => record.print(out)?,
+        Outcome::LeftOut(left_out) => {
+            let structures::LeftOut { structure, items, left_out } = left_out;
+            writeln!(out, "{structure:<15} {items:>10} left out: {left_out}")?;
+        }
+    }
+    out.flush()
+}
 
 /// A record that is a line of a table.
-pub trait Print: Serialize {
+trait Print {
     /// The line above the first.
     fn header(out: &mut impl Write) -> io::Result<()>;
 
@@ -116,16 +142,6 @@ impl Print for structures::Record {
             shown(self.log2_risk, 1),
             if self.correct { "" } else { "  WRONG" },
         )
-    }
-}
-
-impl Print for structures::LeftOut {
-    fn header(out: &mut impl Write) -> io::Result<()> {
-        structures::Record::header(out)
-    }
-
-    fn print(&self, out: &mut impl Write) -> io::Result<()> {
-        writeln!(out, "{:<15} {:>10} left out: {}", self.structure, self.items, self.left_out)
     }
 }
 

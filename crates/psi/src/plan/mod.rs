@@ -18,7 +18,10 @@ use vesica_params::Adversary;
 
 use crate::{
     CATALOGUE, Cost, Protocol, Sizes, Status,
-    answer::{Inquiry, METHODS, Method},
+    answer::{
+        Inquiry, METHODS, Method,
+        shares::{Outline, SHARING, Sharing},
+    },
 };
 
 pub use figures::{BadFigures, Figures, Run};
@@ -58,17 +61,23 @@ impl Candidate {
         Self { key, status, adversary, sizes: inquiry.sizes, cost: (method.cost)(inquiry) }
     }
 
+    /// Shares for a later computation.
+    pub fn sharing(outline: Outline) -> Self {
+        let Sharing { key, status, adversary, .. } = SHARING;
+        Self { key, status, adversary, sizes: outline.sizes, cost: outline.cost() }
+    }
+
     /// Every protocol for real data that is at least this secure.
     pub fn protocols(sizes: Sizes, adversary: Adversary) -> Vec<Self> {
         let fit = |p: &&&Protocol| is_for_use(p.status) && p.adversary >= adversary;
         CATALOGUE.iter().filter(fit).map(|p| Self::protocol(p, sizes)).collect()
     }
 
-    /// Every method for real data that is at least this secure and answers the question.
+    /// Every method for real data that is at least this secure, answers the question and tells no more.
     pub fn methods(inquiry: Inquiry, adversary: Adversary) -> Vec<Self> {
         let fit = |m: &&&Method| {
             let answers = (m.answers)(inquiry.question, inquiry.minimum);
-            answers && is_for_use(m.status) && m.adversary >= adversary
+            answers && !m.tells_size && is_for_use(m.status) && m.adversary >= adversary
         };
         METHODS.iter().filter(fit).map(|m| Self::method(m, inquiry)).collect()
     }

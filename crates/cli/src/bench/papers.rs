@@ -1,0 +1,251 @@
+//! `vesica bench --paper`: the tables of the papers, beside what is measured here.
+
+use std::io::{self, Write};
+
+use clap::Args;
+use serde::Serialize;
+use vesica_lab::{
+    Bench, Job, Outcome, Record,
+    papers::{Cell, PAPERS, Paper, Quantity},
+};
+
+use super::count;
+
+#[derive(Args)]
+#[group(skip)]
+pub struct Flags {
+    /// Paper whose table to measure again: `kkrt16`, `psz14`, `cm20`, `rs21`, `rr22` or `liang`.
+    #[arg(long, group = "what", requires = "table", conflicts_with_all = ["sizes", "link", "threads"], value_parser = paper_named)]
+    paper: Option<&'static Paper>,
+
+    /// The number of the paper's table.
+    #[arg(long, requires = "paper")]
+    table: Option<u32>,
+
+    /// Leave out larger sizes of a paper's table.
+    #[arg(long, default_value = "2^16", requires = "paper", value_name = "SIZE", value_parser = count)]
+    up_to: usize,
+
+    /// Leave out runs of a paper's table whose bytes alone are on the line for longer.
+    #[arg(long, default_value_t = 300.0, requires = "paper", value_name = "SECONDS")]
+    at_most: f64,
+}
+
+fn paper_named(key: &str) -> Result<&'static Paper, String> {
+    PAPERS.iter().find(|paper| paper.key == key).ok_or_else(|| {
+        let keys: Vec<&str> = PAPERS.iter().map(|paper| paper.key).collect();
+        format!("no such paper; there are {}", keys.join(", "))
+    })
+}
+
+/// A figure of the paper, and ours; as printed with `--json`.
+#[derive(Serialize)]
+struct Compared {
+    paper: &'static str,
+    table: u32,
+    row: &'static str,
+    run: Option<String>,
+    size: usize,
+    threads: usize,
+    link: String,
+    quantity: &'static str,
+    /// Seconds, bytes or USD, as printed in the paper.
+    figure: f64,
+    /// What must have been meant.
+    corrected: Option<f64>,
+    /// The median of our runs.
+    ours: Option<f64>,
+    /// The paper's by ours.
+    ratio: Option<f64>,
+    /// Why there is no figure of ours.
+    left_out: Option<String>,
+    note: &'static str,
+}
+
+impl Flags {
+    /// The paper and the number of its table, where these are asked for.
+    pub fn table(&self) -> Result<Option<(&'static Paper, u32)>, String> {
+        let Some((paper, table)) = self.paper.zip(self.table) else { return Ok(None) };
+        let tables = paper.tables();
+        if !tables.contains(&table) {
+            let tables = tables.iter().map(u32::to_string).collect::<Vec<_>>().join(", ");
+            return Err(format!("of {} there are the tables {tables}", paper.key));
+        }
+        Ok(Some((paper, table)))
+    }
+
+    /// Runs what the table's figures are of, each once a repetition, and prints every figure.
+    pub fn run(
+        &self,
+        (paper, table): (&'static Paper, u32),
+        repeat: usize,
+        json: bool,
+        bench: &mut Bench,
+        out: &mut impl Write,
+    ) -> vesica_lab::Result<()> {
+        let cells = paper.cells().into_iter().filter(|cell| cell.table == table);
+        if !json {
+            title(paper, table, out)?;
+        }
+        let mut notes = Vec::new();
+        let mut done: Vec<(Job, Vec<Record>)> = Vec::new();
+        let mut wrong = 0;
+        for cell in cells {
+            let mut left_out = self.left_out(&cell);
+            let mut ours = None;
+            if let Some(job) = cell.job().filter(|_| left_out.is_none()) {
+                let at = match done.iter().position(|(earlier, _)| *earlier == job) {
+                    Some(at) => at,
+                    None => {
+                        let records = runs(&job, repeat, bench)?;
+                        wrong += records.iter().filter(|record| !record.correct()).count();
+                        done.push((job, records));
+                        done.len() - 1
+                    }
+                };
+                ours = median(done[at].1.iter().filter_map(|run| cell.quantity.of(run)).collect());
+                if ours.is_none() {
+                    left_out = Some("the catalogue has none of that size".to_owned());
+                }
+            }
+            let compared = Compared {
+                paper: paper.key,
+                table,
+                row: cell.row,
+                run: cell.work.map(|work| work.to_string()),
+                size: cell.size,
+                threads: cell.threads,
+                link: cell.line.to_string(),
+                quantity: cell.quantity.name(),
+                figure: cell.figure,
+                corrected: cell.corrected,
+                ours,
+                ratio: ours.filter(|ours| *ours > 0.0).map(|ours| cell.meant() / ours),
+                left_out,
+                note: cell.note,
+            };
+            if json {
+                serde_json::to_writer(&mut *out, &compared)?;
+                writeln!(out)?;
+            } else {
+                compared.print(cell.quantity, &mut notes, out)?;
+            }
+            out.flush()?;
+        }
+        (1..).zip(notes).try_for_each(|(number, note)| writeln!(out, "[{number}] {note}"))?;
+        super::none_wrong(wrong)
+    }
+
+    /// Why a figure has no counterpart in this run.
+    fn left_out(&self, cell: &Cell) -> Option<String> {
+        let Some(job) = cell.job() else { return Some(cell.note.to_owned()) };
+        if cell.size > self.up_to {
+            return Some(format!("larger than --up-to {}", power(self.up_to)));
+        }
+        let seconds = job.transfer_seconds();
+        (seconds > self.at_most).then(|| format!("{seconds:.0} s on the line, see --at-most"))
+    }
+}
+
+fn runs(job: &Job, repeat: usize, bench: &mut Bench) -> vesica_lab::Result<Vec<Record>> {
+    let outcomes = (0..repeat).map(|nth| bench.run(job, nth));
+    let records = outcomes.filter_map(|outcome| match outcome {
+        Ok(Outcome::Ran(record)) => Some(Ok(record)),
+        Ok(Outcome::LeftOut(_)) => None,
+        Err(error) => Some(Err(format!("{}: {error}", job.work).into())),
+    });
+    records.collect()
+}
+
+fn median(mut figures: Vec<f64>) -> Option<f64> {
+    figures.sort_by(f64::total_cmp);
+    let middle = figures.len() / 2;
+    match figures.len() {
+        0 => None,
+        odd if odd % 2 == 1 => Some(figures[middle]),
+        _ => Some((figures[middle - 1] + figures[middle]) / 2.0),
+    }
+}
+
+fn title(paper: &Paper, table: u32, out: &mut impl Write) -> io::Result<()> {
+    writeln!(out, "{}, Table {table}", paper.citation)?;
+    writeln!(
+        out,
+        "{:<40} {:<18} {:>6} {:<20} {:<21} {:>12} {:>12} {:>8}",
+        "row", "run", "size", "line", "quantity", "paper", "ours", "ratio"
+    )
+}
+
+impl Compared {
+    fn print(
+        &self,
+        quantity: Quantity,
+        notes: &mut Vec<&'static str>,
+        out: &mut impl Write,
+    ) -> io::Result<()> {
+        let dash = || "-".to_owned();
+        let figure = |figure: f64| shown(quantity, figure);
+        write!(
+            out,
+            "{:<40} {:<18} {:>6} {:<20} {:<21} {:>12} {:>12} {:>8}",
+            self.row,
+            self.run.as_deref().unwrap_or("-"),
+            power(self.size),
+            self.link,
+            self.quantity,
+            figure(self.figure),
+            self.ours.map_or_else(dash, figure),
+            self.ratio.map_or_else(dash, |ratio| format!("{ratio:.2}")),
+        )?;
+        if let Some(meant) = self.corrected {
+            write!(out, "  {} meant", figure(meant))?;
+        }
+        match &self.left_out {
+            Some(reason) => writeln!(out, "  left out: {reason}"),
+            None if self.note.is_empty() => writeln!(out),
+            None => {
+                let known = notes.iter().position(|note| *note == self.note);
+                let number = known.unwrap_or_else(|| {
+                    notes.push(self.note);
+                    notes.len() - 1
+                });
+                writeln!(out, "  [{}]", number + 1)
+            }
+        }
+    }
+}
+
+/// A figure with its unit, at three digits or more.
+fn shown(quantity: Quantity, figure: f64) -> String {
+    let name = quantity.name();
+    if name.ends_with("bytes") {
+        match figure {
+            small if small < 1e6 => format!("{:.2} kB", small / 1e3),
+            large => format!("{:.2} MB", large / 1e6),
+        }
+    } else if name.ends_with("seconds") {
+        match figure {
+            small if small < 1.0 => format!("{:.2} ms", small * 1e3),
+            large => format!("{large:.2} s"),
+        }
+    } else {
+        format!("{figure:.2} USD")
+    }
+}
+
+/// A power of two as one.
+fn power(size: usize) -> String {
+    if size.is_power_of_two() { format!("2^{}", size.ilog2()) } else { size.to_string() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_in_the_middle() {
+        assert_eq!(median(vec![]), None);
+        assert_eq!(median(vec![3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), Some(2.5));
+    }
+}

@@ -1,0 +1,37 @@
+//! `vesica bench --report`: a page of what was measured.
+
+use std::{fs, io::Write, path::PathBuf};
+
+use clap::Args;
+use vesica_lab::{report, results::Measured};
+
+#[derive(Args)]
+#[group(skip)]
+pub struct Flags {
+    /// Make a page of these files of results instead of running anything.
+    #[arg(long, num_args = 1.., group = "what", requires = "output", value_name = "FILE", conflicts_with_all = ["sizes", "link", "threads", "repeat", "json"])]
+    report: Vec<PathBuf>,
+
+    /// Where to write the page: one HTML file that needs nothing else.
+    #[arg(long, requires = "report", value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+impl Flags {
+    /// Whether a page is asked for.
+    pub fn asked(&self) -> bool {
+        !self.report.is_empty()
+    }
+
+    /// Reads the files and writes the page.
+    pub fn run(&self, out: &mut impl Write) -> vesica_lab::Result<()> {
+        let path = self.output.as_deref().ok_or("--report needs --output")?;
+        let measured = self.report.iter().map(|path| Measured::read(path));
+        let measured = measured.collect::<vesica_lab::Result<Vec<_>>>()?;
+        fs::write(path, report::page(&measured))
+            .map_err(|error| format!("{}: {error}", path.display()))?;
+        let runs: usize = measured.iter().map(|file| file.records.len()).sum();
+        writeln!(out, "{}: {runs} runs", path.display())?;
+        Ok(())
+    }
+}

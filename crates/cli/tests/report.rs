@@ -1,0 +1,83 @@
+//! `vesica bench`: tables of papers, files of results, and the page made of them.
+
+#![allow(clippy::unwrap_used)]
+
+mod harness;
+
+use std::{fs, path::Path};
+
+use harness::ended;
+
+fn bench(arguments: &[&str]) -> harness::Ended {
+    ended(&[&["bench"], arguments].concat())
+}
+
+fn lines(path: &Path) -> usize {
+    fs::read_to_string(path).unwrap().lines().count()
+}
+
+#[test]
+fn results_are_kept_and_make_a_page() {
+    let scratch = tempfile::tempdir().unwrap();
+    let [results, page] = ["results.jsonl", "report.html"].map(|name| scratch.path().join(name));
+    let [file, output] = [&results, &page].map(|path| path.to_str().unwrap());
+    let run = |repeat: &str| {
+        let what =
+            ["--protocols", "naive,kkrt16", "--sizes", "50,2^8", "--link", "cm20-ohio-virginia"];
+        bench(&[&what[..], &["--repeat", repeat, "--results", file, "--json"]].concat())
+            .assert(0, &[]);
+    };
+    run("1");
+    assert_eq!(lines(&results), 1 + 4);
+    run("1");
+    assert_eq!(lines(&results), 1 + 4, "nothing is run again");
+    run("2");
+    assert_eq!(lines(&results), 1 + 8);
+
+    bench(&["--report", file, "--output", output]).assert(0, &[]);
+    let html = fs::read_to_string(&page).unwrap();
+    for part in ["default-src 'none'", "id=\"time\"", "id=\"cost\"", "kkrt16", "sender in Ohio"] {
+        assert!(html.contains(part), "no {part}");
+    }
+    let absent = scratch.path().join("absent.jsonl");
+    let absent = absent.to_str().unwrap();
+    bench(&["--report", absent, "--output", output]).assert(3, &["absent.jsonl"]);
+    for wrong in [
+        &["--report", file][..],
+        &["--report", file, "--output", output, "--sizes", "5"],
+        &["--report", file, "--output", output, "--protocols", "naive"],
+        &["--sizes", "5"],
+    ] {
+        assert_eq!(bench(wrong).code, Some(2), "{wrong:?}");
+    }
+}
+
+#[test]
+fn figures_of_a_paper_stand_beside_ours() {
+    let scratch = tempfile::tempdir().unwrap();
+    let results = scratch.path().join("results.jsonl");
+    let file = results.to_str().unwrap();
+    let table = ["--paper", "kkrt16", "--table", "5", "--up-to", "2^8", "--results", file];
+    let text = bench(&table).assert(0, &[]).out.clone();
+    assert!(text.contains("BaRK-OPRF-PSI") && text.contains("larger than --up-to 2^8"), "{text}");
+    // Five rows, of which three are of one protocol.
+    assert_eq!(lines(&results), 1 + 3, "each job is run once");
+
+    let json = bench(&[&table[..], &["--json"]].concat()).assert(0, &[]).out.clone();
+    assert_eq!(lines(&results), 1 + 3);
+    let cells: Vec<serde_json::Value> =
+        json.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!(cells.len(), 25);
+    for cell in cells {
+        assert_eq!(cell["ours"].is_null(), cell["size"] != 256, "{cell}");
+        assert_eq!(cell["left_out"].is_null(), cell["size"] == 256, "{cell}");
+        if let Some(ours) = cell["ours"].as_f64() {
+            let ratio = cell["figure"].as_f64().unwrap() / ours;
+            assert!((cell["ratio"].as_f64().unwrap() - ratio).abs() < 1e-9, "{cell}");
+        }
+    }
+    bench(&["--paper", "kkrt16", "--table", "9"]).assert(2, &["there are the tables 3, 4, 5"]);
+    for wrong in [&["--paper", "kkrt17", "--table", "1"][..], &["--paper", "kkrt16"]] {
+        assert_eq!(bench(wrong).code, Some(2), "{wrong:?}");
+    }
+}

@@ -1,0 +1,274 @@
+//! The report in a real browser: in light and dark, on a phone, and printed.
+//!
+//! A server of this test is all that the browser can reach: every name leads to it, and it writes down what it
+//! is asked for. It serves the page, and around it a probe that looks at the page and says what it saw.
+
+#![allow(clippy::unwrap_used)]
+
+use std::{
+    collections::BTreeSet,
+    fs,
+    io::{BufRead, BufReader, Write},
+    net::{TcpListener, TcpStream},
+    path::Path,
+    process::{Command, Output, Stdio},
+    sync::{Arc, Mutex},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::{Value, json};
+use vesica_lab::{report, results::Measured};
+
+/// Longer than a browser takes on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(240);
+
+/// A name that must stay text.
+const HOSTILE: &str = "<img src=//elsewhere.test/x onerror=alert(1)>";
+
+/// Looks at the page in a frame of some width, presses a heading, and writes what it saw into its own document.
+const PROBE: &str = include_str!("probe.html");
+
+/// A server that the browser cannot get past.
+struct Server {
+    port: u16,
+    asked: Arc<Mutex<Vec<String>>>,
+}
+
+impl Server {
+    fn start(pages: Vec<(&'static str, String)>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let asked = Arc::new(Mutex::new(Vec::new()));
+        let (log, pages) = (Arc::clone(&asked), Arc::new(pages));
+        thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let (log, pages) = (Arc::clone(&log), Arc::clone(&pages));
+                // A browser that goes away is no fault.
+                thread::spawn(move || answer(stream, &log, &pages).ok());
+            }
+        });
+        Self { port, asked }
+    }
+
+    /// What was asked for since the last time.
+    fn asked(&self) -> BTreeSet<String> {
+        self.asked.lock().unwrap().drain(..).collect()
+    }
+}
+
+fn answer(
+    mut stream: TcpStream,
+    log: &Mutex<Vec<String>>,
+    pages: &[(&str, String)],
+) -> std::io::Result<()> {
+    let mut request = String::new();
+    let mut reader = BufReader::new(stream.try_clone()?);
+    reader.read_line(&mut request)?;
+    while reader.by_ref_line()? > 2 {}
+    let asked = request.split(' ').take(2).collect::<Vec<_>>().join(" ");
+    let page = pages.iter().find(|(path, _)| {
+        let rest = asked.strip_prefix("GET ").and_then(|target| target.strip_prefix(path));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('?'))
+    });
+    log.lock().unwrap().push(asked);
+    let (status, body) = page.map_or(("404 Not Found", ""), |(_, body)| ("200 OK", body.as_str()));
+    let length = body.len();
+    write!(
+        stream,
+        "HTTP/1.1 {status}\r\nContent-Type: text/html; charset=utf-8\r\nContent-Length: {length}\r\nConnection: \
+         close\r\n\r\n{body}"
+    )
+}
+
+/// The length of the next line.
+trait NextLine {
+    fn by_ref_line(&mut self) -> std::io::Result<usize>;
+}
+
+impl<R: BufRead> NextLine for R {
+    fn by_ref_line(&mut self) -> std::io::Result<usize> {
+        self.read_line(&mut String::new())
+    }
+}
+
+/// A browser that sees nothing but the server.
+struct Browser<'a> {
+    path: String,
+    port: u16,
+    profile: &'a Path,
+}
+
+impl Browser<'_> {
+    fn run(&self, flags: &[&str], url: &str) -> Output {
+        let port = self.port;
+        let mut command = Command::new("timeout");
+        command.arg(PATIENCE.as_secs().to_string()).arg(&self.path);
+        command
+            .args(["--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"])
+            .args(["--no-first-run", "--disable-background-networking", "--disable-sync"])
+            .args(["--disable-component-update", "--disable-default-apps", "--disable-extensions"])
+            .args(["--disable-domain-reliability", "--no-pings", "--hide-scrollbars"])
+            .args(["--disable-features=OptimizationHints,MediaRouter,Translate,NetworkTimeServiceQuerying"])
+            .args(["--enable-logging=stderr", "--virtual-time-budget=4000"])
+            .arg(format!("--user-data-dir={}", self.profile.display()))
+            .arg(format!("--host-resolver-rules=MAP * 127.0.0.1:{port}"))
+            .args(flags)
+            .arg(url)
+            .stdin(Stdio::null());
+        command.output().unwrap()
+    }
+
+    /// What the probe saw, and what the browser said.
+    fn probe(&self, width: u32, flags: &[&str]) -> (Value, String) {
+        let url = format!("http://127.0.0.1:{}/probe?width={width}", self.port);
+        let output = self.run(&[&["--dump-dom", "--window-size=1400,1000"], flags].concat(), &url);
+        let (dom, said) =
+            [output.stdout, output.stderr].map(|b| String::from_utf8_lossy(&b).into_owned()).into();
+        let seen =
+            dom.split_once("<pre id=\"seen\">").and_then(|(_, rest)| rest.split_once("</pre>"));
+        let seen = seen.unwrap_or_else(|| panic!("{dom}\n{said}")).0;
+        let seen = seen.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
+        (
+            serde_json::from_str(&seen).unwrap_or_else(|error| panic!("{error}: {seen}\n{said}")),
+            said,
+        )
+    }
+}
+
+/// A browser, installed if need be; or why there is none.
+fn browser() -> Result<String, String> {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/install-chromium.sh");
+    let output = Command::new("sh").arg(script).output().map_err(|error| error.to_string())?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
+    if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+}
+
+/// Figures of the kind that runs give: nine protocols at four sizes over six lines.
+fn results() -> String {
+    let machine = json!({"machine": {
+        "processor": "A processor", "processors": 2, "memory_bytes": 25_000_000_000u64,
+        "system": "An operating system", "version": "1.2.3", "date": "2026-01-31",
+    }});
+    let mut lines = vec![machine.to_string()];
+    let protocols =
+        ["rr22", "rr22-malicious", "kkrt16", "cm20", "prty19-fast", "rs21", "dh", "naive", HOSTILE];
+    let links = ["memory", "cm20-ohio-virginia", "cm20-sydney-paris", "100,80", "10,80", "1,80"];
+    for (weight, protocol) in (1u32..).zip(protocols) {
+        for exponent in [8, 12, 16, 20] {
+            for link in links {
+                let items = 1u64 << exponent;
+                let sent = items * (20 + 11 * u64::from(weight)) + 9000;
+                let rate = match link.split_once(',') {
+                    Some((rate, _)) => rate.parse::<f64>().unwrap() * 1e6,
+                    None => 1e9,
+                };
+                let offline = 0.02 * f64::from(weight);
+                let online = items as f64 * 4e-7 * f64::from(weight) + sent as f64 * 8.0 / rate;
+                let phase = |party: &str, name: &str, seconds: f64| json!({"party": party, "name": name, "seconds": seconds});
+                let phases = json!([
+                    phase("receiver", "base OTs", offline * 0.7),
+                    phase("receiver", "trees", offline * 0.3),
+                    phase("receiver", "encode", online * 0.6),
+                    phase("receiver", "compare", online * 0.4),
+                    phase("sender", "all", online),
+                ]);
+                lines.push(json!({
+                    "kind": "protocol", "protocol": protocol, "sender_items": items, "receiver_items": items,
+                    "link": link, "threads": 1, "seconds": offline + online, "offline_seconds": offline,
+                    "online_seconds": online, "sender_seconds": online, "cpu_seconds": online,
+                    "peak_memory_bytes": items * 90 + 9_000_000, "bytes_to_receiver": sent / 4,
+                    "bytes_to_sender": sent, "offline_bytes_to_receiver": 4000, "offline_bytes_to_sender": 5000,
+                    "rounds": 6, "correct": true, "phases": phases,
+                }).to_string());
+            }
+        }
+    }
+    lines.join("\n") + "\n"
+}
+
+#[test]
+fn the_report_looks_right_and_asks_for_nothing() {
+    let path = match browser() {
+        Ok(path) => path,
+        Err(why) => {
+            eprintln!("SKIPPED: the report was not looked at in a browser: {why}");
+            return;
+        }
+    };
+    let scratch = tempfile::tempdir().unwrap();
+    let file = scratch.path().join("results.jsonl");
+    fs::write(&file, results()).unwrap();
+    let page = report::page(&[Measured::read(&file).unwrap()]);
+    // Where somebody wants to look for himself.
+    let kept = std::env::var_os("VESICA_SCREENSHOTS").map(std::path::PathBuf::from);
+    let pictures = kept.unwrap_or_else(|| scratch.path().to_owned());
+    fs::write(pictures.join("report.html"), &page).unwrap();
+    // What the page must not be able to do, to see that this test would see it.
+    let leaky = "<!doctype html><img src=http://elsewhere.test/leak>".to_owned();
+    let pages = vec![("/report", page), ("/probe", PROBE.to_owned()), ("/leaky", leaky)];
+    let server = Server::start(pages);
+    let profile = scratch.path().join("profile");
+    let browser = Browser { path, port: server.port, profile: &profile };
+    let started = Instant::now();
+
+    let mut papers = BTreeSet::new();
+    for (width, flags, dark) in [
+        (1280, &[][..], false),
+        (1280, &["--blink-settings=preferredColorScheme=0"], true),
+        (360, &[], false),
+    ] {
+        let (seen, said) = browser.probe(width, flags);
+        assert_eq!(seen["width"], width, "{seen}");
+        assert!(
+            seen["needs"].as_u64() <= Some(width.into()),
+            "it is wider than its window: {seen}"
+        );
+        assert_eq!(seen["dark"], dark, "{seen}");
+        papers.insert(seen["paper"].to_string());
+        let sections = ["time", "bytes", "bandwidth", "cost", "split", "phases", "runs"];
+        assert_eq!(seen["sections"], json!(sections), "{seen}");
+        assert_eq!(seen["charts"], 6 + 1 + 1 + 2 + 1 + 9, "{seen}");
+        assert_eq!((&seen["empty"], &seen["coloured"]), (&json!(0), &json!(8)), "{seen}");
+        assert!(seen["smallest"].as_f64() > Some(9.0), "text too small to read: {seen}");
+        assert_eq!((&seen["foreign"], &seen["hostile"]), (&json!(0), &json!(true)), "{seen}");
+        let mut sorted: Vec<f64> = serde_json::from_value(seen["before"].clone()).unwrap();
+        assert!(!sorted.is_sorted() && sorted.len() == 216);
+        sorted.sort_by(f64::total_cmp);
+        assert_eq!(seen["after"], json!(sorted), "a column pressed is sorted");
+        // What is encrypted the server cannot read, but the page's own books show it.
+        assert_eq!(seen["fetched"], 0);
+        assert!(!said.contains("CONSOLE"), "{said}");
+    }
+    assert_eq!(papers.len(), 2, "dark is not light");
+
+    let report = format!("http://127.0.0.1:{}/report", server.port);
+    for (name, size, flags) in [
+        ("light.png", "1280,5200", &[][..]),
+        ("dark.png", "1280,5200", &["--blink-settings=preferredColorScheme=0"]),
+        ("phone.png", "500,9000", &[]),
+    ] {
+        let picture = pictures.join(name);
+        let screenshot = format!("--screenshot={}", picture.display());
+        let size = format!("--window-size={size}");
+        let output = browser.run(&[&[screenshot.as_str(), &size], flags].concat(), &report);
+        let bytes = fs::read(&picture).unwrap_or_else(|error| panic!("{error}: {output:?}"));
+        assert!(bytes.starts_with(b"\x89PNG") && bytes.len() > 50_000, "{name}: {}", bytes.len());
+    }
+    let print = pictures.join("print.pdf");
+    browser
+        .run(&["--no-pdf-header-footer", &format!("--print-to-pdf={}", print.display())], &report);
+    assert!(fs::read(&print).unwrap().starts_with(b"%PDF"));
+
+    // What the browser does by itself: it opens connections ahead of time, asks every server for an icon, and looks
+    // for updates of itself.
+    let mine = |asked: &String| {
+        let own = ["GET /report", "GET /probe", "GET /favicon.ico", "POST /service/update2/"];
+        asked.is_empty() || own.iter().any(|own| asked.starts_with(own))
+    };
+    let others: Vec<_> = server.asked().into_iter().filter(|asked| !mine(asked)).collect();
+    assert!(others.is_empty(), "{others:?}");
+    browser.run(&["--dump-dom"], &format!("http://127.0.0.1:{}/leaky", server.port));
+    assert!(server.asked().contains("GET /leak"), "a request that leaves would be seen");
+    println!("seen in {:.0} s", started.elapsed().as_secs_f64());
+}

@@ -4,6 +4,7 @@ use std::{
     env, fs,
     io::Write,
     path::{Path, PathBuf},
+    process::{Command, Stdio},
 };
 
 use vesica_lab::calibrate;
@@ -20,6 +21,9 @@ pub struct Args {
     /// With --full: the longest run, about
     #[arg(long, default_value_t = 6.0, value_name = "SECONDS", requires = "full")]
     limit: f64,
+    /// With --full: this protocol alone
+    #[arg(long, value_name = "NAME", requires = "full")]
+    only: Option<String>,
     /// Where the figures go, `-` for standard output [default: where `plan` and `run` look for them:
     /// $VESICA_FIGURES, or vesica/figures.tsv in the user's cache]
     #[arg(long, value_name = "FILE")]
@@ -41,11 +45,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             crate::say(&format!("{key} ({left} left)"));
         }
     };
-    let measured = match args.full {
-        true => calibrate::full(args.limit, say),
-        false => calibrate::quick(say),
+    let figures = match &args.only {
+        Some(name) => calibrate::full(name, args.limit).map_err(|e| Failure::bug(e.to_string()))?,
+        None if args.full => each_alone(args.limit, say)?,
+        None => calibrate::quick(say).map_err(|e| Failure::bug(e.to_string()))?,
     };
-    let figures = measured.map_err(|error| Failure::bug(error.to_string()))?;
     let text = figures.to_text();
     if to == Path::new("-") {
         return crate::print(&text);
@@ -55,6 +59,26 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         crate::say(&format!("figures written to {}", to.display()));
     }
     Ok(())
+}
+
+/// Every protocol in a process of its own, so that none is charged for memory that another one used.
+fn each_alone(limit: f64, begins: impl Fn(&str, usize)) -> Result<Figures, Failure> {
+    let mut figures = Figures::default();
+    let names = calibrate::names();
+    let program = env::current_exe().map_err(|e| Failure::bug(format!("this program: {e}")))?;
+    for (i, name) in names.iter().enumerate() {
+        begins(name, names.len() - i);
+        let limit = limit.to_string();
+        let arguments =
+            ["calibrate", "--full", "--quiet", "--output", "-", "--limit", &limit, "--only", name];
+        let run = Command::new(&program).args(arguments).stderr(Stdio::inherit()).output();
+        let run = run.map_err(|e| Failure::bug(format!("{name}: {e}")))?;
+        let text = String::from_utf8_lossy(&run.stdout);
+        let parsed = Figures::parse(&text).ok().filter(|_| run.status.success());
+        let of_one = parsed.ok_or_else(|| Failure::bug(format!("{name} could not be measured")))?;
+        of_one.iter().for_each(|(name, run)| figures.insert(name, run));
+    }
+    Ok(figures)
 }
 
 /// Writes a file whole or not at all.

@@ -99,23 +99,27 @@ pub fn quick(mut begins: impl FnMut(&str, usize)) -> Result<Figures> {
     Ok(figures)
 }
 
-/// Every protocol at all sizes, a quarter apart, at which a run takes no more than about `limit` seconds.
+/// The names of all that has figures.
+pub fn names() -> Vec<&'static str> {
+    Subject::all().map(Subject::key).collect()
+}
+
+/// One protocol at all sizes, four times the one before, at which a run takes no more than about `limit` seconds.
+/// Memory is that of the process, so a process should measure but one.
 ///
 /// # Errors
-/// Where a run fails.
-pub fn full(limit: f64, mut begins: impl FnMut(&str, usize)) -> Result<Figures> {
+/// Where there is no such protocol for real data, or a run fails.
+pub fn full(name: &str, limit: f64) -> Result<Figures> {
+    let subject = Subject::all().find(|subject| subject.key() == name);
+    let subject = subject.ok_or_else(|| format!("no protocol `{name}` is for real data"))?;
     let mut figures = Figures::default();
-    let subjects: Vec<_> = Subject::all().collect();
-    for (i, subject) in subjects.iter().enumerate() {
-        begins(subject.key(), subjects.len() - i);
-        for (nth, items) in sizes().enumerate() {
-            let run = subject.measure(items, limit / 4.0)?;
-            figures.insert(subject.key(), run);
-            // Two sizes at least say how time grows, unless the least is beyond all patience.
-            let enough = if nth == 0 { 4.0 * limit } else { limit };
-            if run.seconds * 4.0 > enough {
-                break;
-            }
+    for (nth, items) in sizes().enumerate() {
+        let run = subject.measure(items, limit / 4.0)?;
+        figures.insert(subject.key(), run);
+        // Two sizes at least say how time grows, unless the least is beyond all patience.
+        let enough = if nth == 0 { 4.0 * limit } else { limit };
+        if run.seconds * 4.0 > enough {
+            break;
         }
     }
     Ok(figures)

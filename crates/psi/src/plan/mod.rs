@@ -6,7 +6,7 @@
 //!
 //! time = work + flights × round trip / 2 + transfer − what of the transfer goes on beside the work.
 //!
-//! Work and transfer overlap where long data is sent in pieces, by about [`BESIDE`] of the shorter of the
+//! Work and transfer overlap where long data is sent in pieces, by about half of the shorter of the
 //! two.
 
 mod figures;

@@ -89,10 +89,13 @@ fn figures_of_this_machine_count() {
     let scratch = tempfile::tempdir().unwrap();
     let file = scratch.path().join("figures.tsv");
     let path = file.to_str().unwrap();
-    let plan =
-        |path: &str| with_figures(path, &["plan", "--mine", "2^16", "--theirs", "2^16", "--json"]);
-    // A machine on which dh is done in no time.
-    fs::write(&file, "protocol\titems\tseconds\tmegabytes\ndh\t65536\t0.000001\t-\n").unwrap();
+    let sizes = ["--mine", "2^16", "--theirs", "2^16"];
+    let line = ["--bandwidth", "1000000", "--rtt", "0.01"];
+    let plan = |path: &str| with_figures(path, &[&["plan", "--json"], &sizes[..], &line].concat());
+    // A machine that is slow but for dh, which is done in no time, and a line that takes none.
+    let slow = "rr22\t65536\t100\t-\n";
+    let figures = "protocol\titems\tseconds\tmegabytes\ndh\t65536\t0.000001\t-\n".to_owned() + slow;
+    fs::write(&file, figures).unwrap();
     let here: serde_json::Value = serde_json::from_str(&plan(path).out).unwrap();
     assert_eq!((&here["calibrated"], &here["protocol"]), (&true.into(), &"dh".into()));
 

@@ -13,9 +13,10 @@ use std::{
 use rand::{SeedableRng, rngs::StdRng};
 use vesica::{
     Class, Delimiter, Duplicates, Error, Job, Learns, Normalize, Nulls, Observer, Offer, Outcome,
-    Parties, Role, Source, Surroundings,
+    Parties, Role, Security, Source, Surroundings,
 };
 use vesica_net::{AbortReason, CancelToken, Channel, transport::memory};
+use vesica_psi::plan::Run;
 
 /// A directory with a hard name, and jobs in it.
 struct Bench {
@@ -271,7 +272,12 @@ fn empty_sets_match_nothing() {
 fn a_file_without_a_header_is_warned_of() {
     let bench = Bench::new();
     let (left, right) = memory::pair();
-    let (a, b) = (bench.job("a", "", Learns::Both), bench.job("b", "k\nx\n", Learns::Both));
+    let named = |mut job: Job| {
+        job.offer.protocol = Some("dh".to_owned());
+        job
+    };
+    let a = named(bench.job("a", "", Learns::Both));
+    let b = named(bench.job("b", "k\nx\n", Learns::Both));
     let witness = Arc::new(Witness::default());
     thread::scope(|scope| {
         scope.spawn(|| side(b, Role::B, &mut channel(right), Arc::default()).unwrap());
@@ -281,6 +287,32 @@ fn a_file_without_a_header_is_warned_of() {
     assert!(seen.contains("is empty: it has no rows and not even a header"), "{seen}");
     assert!(seen.contains("phase terms\nphase read\n"), "{seen}");
     assert!(seen.contains("phase seed\nphase dh\nphase finish"), "{seen}");
+}
+
+#[test]
+fn two_sides_that_name_no_protocol_choose_the_same() {
+    for security in [Security::SemiHonest, Security::Malicious] {
+        let bench = Bench::new();
+        let rows =
+            |range: std::ops::Range<u32>| range.map(|i| format!("{i}\n")).collect::<String>();
+        let mut a = bench.job("a", "k\n".to_owned() + &rows(0..60), Learns::Me);
+        let b = bench.job("b", "k\n".to_owned() + &rows(50..900), Learns::Peer);
+        a.offer.security = security;
+        // The connecting side's figures count, and they may be whatever they are; what they lack is scaled by their
+        // mean.
+        let figures = [("kkrt16", 1e-9), ("rr22", 1e9), ("prty20-malicious", 1e-9), ("rs21", 1e9)];
+        for (name, seconds) in figures {
+            a.surroundings.figures.insert(name, Run { items: 256, seconds, memory_bytes: None });
+        }
+        a.surroundings.bits_per_second = Some(1 << 40);
+        let (a, b) = ok(both(a, b));
+        let fastest = match security {
+            Security::SemiHonest => "kkrt16",
+            Security::Malicious => "prty20-malicious",
+        };
+        assert_eq!((a.report.protocol, b.report.protocol), (fastest, fastest));
+        assert_eq!(a.report.matches, Some(10));
+    }
 }
 
 #[test]

@@ -12,7 +12,10 @@ use crate::{
 };
 
 /// The least size measured.
-const LEAST: usize = 1 << 8;
+const LEAST: usize = 1 << 4;
+
+/// The lesser of the two sizes of a quick calibration.
+const SMALL: usize = 1 << 8;
 
 /// The largest.
 const LARGEST: usize = 1 << 22;
@@ -88,11 +91,11 @@ pub fn quick(mut begins: impl FnMut(&str, usize)) -> Result<Figures> {
     let expected =
         |key, items| Figures::reference().seconds(key, Sizes { sender: items, receiver: items });
     let is_quick = |key, items| expected(key, items).is_some_and(|seconds| seconds <= QUICK);
-    let subjects: Vec<_> = Subject::all().filter(|s| is_quick(s.key(), LEAST)).collect();
+    let subjects: Vec<_> = Subject::all().filter(|s| is_quick(s.key(), SMALL)).collect();
     for (i, subject) in subjects.iter().enumerate() {
         begins(subject.key(), subjects.len() - i);
         let largest = sizes().take_while(|items| is_quick(subject.key(), *items)).last();
-        for items in [Some(LEAST), largest.filter(|items| *items > LEAST)].into_iter().flatten() {
+        for items in [Some(SMALL), largest.filter(|items| *items > SMALL)].into_iter().flatten() {
             figures.insert(subject.key(), subject.measure(items, 2.0 * QUICK)?);
         }
     }

@@ -8,7 +8,6 @@ use vesica_lab::{
     accuracy::{self, Case},
     protocol::Record,
 };
-use vesica_net::transport::shaper::Link;
 use vesica_psi::{
     Sizes,
     answer::{
@@ -36,7 +35,7 @@ pub struct Args {
     /// What the line carries in each direction, in Mbit/s [default: 1000 where the round trip is below 2 ms,
     /// else 100]
     #[arg(long, value_name = "MBIT", value_parser = rate)]
-    bandwidth: Option<f64>,
+    bandwidth: Option<u64>,
     /// Time there and back, in milliseconds
     #[arg(long, value_name = "MS", default_value = "20", value_parser = not_negative)]
     rtt: f64,
@@ -120,9 +119,7 @@ impl Args {
         };
         let sizes = Sizes { sender, receiver };
         let round_trip = Duration::from_secs_f64(self.rtt / 1e3);
-        let assumed = assumed_link(round_trip).bits_per_second;
-        let bits_per_second = self.bandwidth.map_or(assumed, |mbit| (mbit * 1e6) as u64);
-        let link = Link { bits_per_second, round_trip };
+        let link = assumed_link(round_trip, self.bandwidth);
         let prices = Prices { per_hour: self.price_per_hour, per_gb: self.price_per_gb };
         let calibrated = figures != Figures::default();
         let planner = Planner { figures, link: Some(link), prices };
@@ -138,7 +135,7 @@ impl Args {
         Ok(Plan {
             receiver_items: receiver,
             sender_items: sender,
-            bits_per_second,
+            bits_per_second: link.bits_per_second,
             round_trip_seconds: round_trip.as_secs_f64(),
             calibrated,
             protocol: first.key,
@@ -344,10 +341,12 @@ fn bytes(bytes: f64) -> String {
     }
 }
 
-/// Reads a rate in Mbit/s.
-pub fn rate(text: &str) -> Result<f64, String> {
+/// Reads a rate in Mbit/s; in bits a second.
+pub fn rate(text: &str) -> Result<u64, String> {
     let parsed = text.parse().ok().filter(|x: &f64| (1e-3..=1e6).contains(x));
-    parsed.ok_or_else(|| "a number from 0.001 to 1000000".to_owned())
+    parsed
+        .map(|mbit| (mbit * 1e6) as u64)
+        .ok_or_else(|| "a number from 0.001 to 1000000".to_owned())
 }
 
 fn not_negative(text: &str) -> Result<f64, String> {

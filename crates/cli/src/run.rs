@@ -70,7 +70,7 @@ pub struct Args {
     /// What the line carries, in Mbit/s, to choose a protocol by; the connecting side's counts
     /// [default: 1000 where the round trip is below 2 ms, else 100]
     #[arg(long, value_name = "MBIT", value_parser = plan::rate)]
-    bandwidth: Option<f64>,
+    bandwidth: Option<u64>,
     /// The least security accepted; the stricter side's counts
     #[arg(long, default_value = "semi-honest", value_parser = security, value_name = "LEVEL")]
     security: Security,
@@ -228,7 +228,7 @@ impl Args {
             threads: self.threads,
             surroundings: Surroundings {
                 figures: calibrate::load()?,
-                bits_per_second: self.bandwidth.map(|mbit| (mbit * 1e6) as u64),
+                bits_per_second: self.bandwidth,
             },
         })
     }

@@ -1,7 +1,7 @@
 //! How fast this machine is, for the planner.
 
 use vesica_psi::{
-    CATALOGUE, Protocol, Sizes, Status,
+    CATALOGUE, Protocol, Sizes,
     answer::{METHODS, Method},
     plan::{Figures, Run},
 };
@@ -33,11 +33,9 @@ enum Subject {
 impl Subject {
     /// All for real data; a method that shares its name with a protocol has the protocol's figures.
     fn all() -> impl Iterator<Item = Self> {
-        let is_for_use = |status| matches!(status, Status::Recommended | Status::Sound);
-        let protocols = CATALOGUE.iter().filter(move |p| is_for_use(p.status));
-        let methods = METHODS
-            .iter()
-            .filter(move |m| is_for_use(m.status) && vesica_psi::find(m.key).is_none());
+        let protocols = CATALOGUE.iter().filter(|p| p.status.is_for_use());
+        let methods =
+            METHODS.iter().filter(|m| m.status.is_for_use() && vesica_psi::find(m.key).is_none());
         protocols.map(|p| Self::Protocol(p)).chain(methods.map(|m| Self::Method(m)))
     }
 

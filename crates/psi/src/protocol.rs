@@ -111,6 +111,11 @@ pub enum Status {
 }
 
 impl Status {
+    /// Whether it may be used for real data.
+    pub const fn is_for_use(self) -> bool {
+        matches!(self, Self::Recommended | Self::Sound)
+    }
+
     /// The word used in tables.
     pub const fn name(self) -> &'static str {
         match self {

@@ -6,7 +6,7 @@
 
 use std::time::{Duration, Instant};
 
-use vesica_net::{Channel, transport::shaper::Link};
+use vesica_net::Channel;
 use vesica_psi::plan::{Candidate, Figures, Planner, assumed_link};
 
 use crate::{
@@ -46,12 +46,9 @@ pub(crate) fn agree(
     match role {
         Role::A => {
             let round_trip = round_trip(channel)?;
-            let mut link = assumed_link(round_trip);
-            if let Some(bits_per_second) = surroundings.bits_per_second {
-                link = Link { bits_per_second, round_trip };
-            }
-            let mut planner = Planner::new(Some(link));
-            planner.figures = surroundings.figures.clone();
+            let link = assumed_link(round_trip, surroundings.bits_per_second);
+            let figures = surroundings.figures.clone();
+            let planner = Planner { figures, ..Planner::new(Some(link)) };
             let ranked = planner.rank(candidates);
             // One that was never measured is better than none.
             let first = ranked.first().map(|best| best.key);
@@ -101,7 +98,10 @@ fn echo(channel: &mut Channel) -> Result<()> {
 mod tests {
     use std::thread;
 
-    use vesica_net::transport::{memory, shaper::Shaped};
+    use vesica_net::transport::{
+        memory,
+        shaper::{Link, Shaped},
+    };
     use vesica_psi::{Adversary, Sizes};
 
     use super::*;
@@ -133,7 +133,7 @@ mod tests {
             let key = chosen(far, adversary);
             let entry = vesica_psi::find(key).unwrap();
             assert!(entry.adversary >= adversary);
-            let planner = Planner::new(Some(assumed_link(Duration::from_millis(80))));
+            let planner = Planner::new(Some(assumed_link(Duration::from_millis(80), None)));
             let ranked = planner.rank(&Candidate::protocols(SIZES, adversary));
             assert_eq!(ranked[0].key, key);
         }

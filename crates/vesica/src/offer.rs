@@ -177,7 +177,7 @@ impl Way {
 
     /// Whether it is refused unless both sides allow it.
     pub(crate) fn for_lab(self) -> bool {
-        matches!(self.status, Status::Research | Status::Insecure)
+        !self.status.is_for_use()
     }
 
     /// Whether it may be taken where none is named.

@@ -186,7 +186,6 @@ fn extrapolated(points: &[(f64, f64)], x: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Status;
 
     fn square(items: usize) -> Sizes {
         Sizes { sender: items, receiver: items }
@@ -195,7 +194,7 @@ mod tests {
     #[test]
     fn every_protocol_for_real_data_has_figures() {
         for protocol in CATALOGUE {
-            if matches!(protocol.status, Status::Recommended | Status::Sound) {
+            if protocol.status.is_for_use() {
                 let sizes = REFERENCE.curve(protocol.key, |run| Some(run.seconds));
                 assert!(!sizes.is_empty(), "{}", protocol.key);
             }

@@ -69,7 +69,7 @@ impl Candidate {
 
     /// Every protocol for real data that is at least this secure.
     pub fn protocols(sizes: Sizes, adversary: Adversary) -> Vec<Self> {
-        let fit = |p: &&&Protocol| is_for_use(p.status) && p.adversary >= adversary;
+        let fit = |p: &&&Protocol| p.status.is_for_use() && p.adversary >= adversary;
         CATALOGUE.iter().filter(fit).map(|p| Self::protocol(p, sizes)).collect()
     }
 
@@ -77,14 +77,10 @@ impl Candidate {
     pub fn methods(inquiry: Inquiry, adversary: Adversary) -> Vec<Self> {
         let fit = |m: &&&Method| {
             let answers = (m.answers)(inquiry.question, inquiry.minimum);
-            answers && !m.tells_size && is_for_use(m.status) && m.adversary >= adversary
+            answers && !m.tells_size && m.status.is_for_use() && m.adversary >= adversary
         };
         METHODS.iter().filter(fit).map(|m| Self::method(m, inquiry)).collect()
     }
-}
-
-fn is_for_use(status: Status) -> bool {
-    matches!(status, Status::Recommended | Status::Sound)
 }
 
 /// What machines and traffic cost, in any currency.
@@ -189,9 +185,10 @@ impl Planner {
     }
 }
 
-/// What a line of such a round trip is taken to carry where nobody says: within a data centre 1 Gbit/s,
-/// farther away 100 Mbit/s.
-pub fn assumed_link(round_trip: Duration) -> Link {
+/// A line of such a round trip. Where nobody says what it carries, it is taken for 1 Gbit/s within a data
+/// centre and 100 Mbit/s farther away.
+pub fn assumed_link(round_trip: Duration, bits_per_second: Option<u64>) -> Link {
     let near = round_trip < Duration::from_millis(2);
-    Link { bits_per_second: if near { 1_000_000_000 } else { 100_000_000 }, round_trip }
+    let assumed = if near { 1_000_000_000 } else { 100_000_000 };
+    Link { bits_per_second: bits_per_second.unwrap_or(assumed), round_trip }
 }

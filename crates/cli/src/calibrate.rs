@@ -2,11 +2,11 @@
 
 use std::{
     env, fs,
-    io::Write,
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::{Command, Stdio},
 };
 
+use vesica::output::Output;
 use vesica_lab::calibrate;
 use vesica_psi::plan::Figures;
 
@@ -51,10 +51,11 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         None => calibrate::quick(say).map_err(|e| Failure::bug(e.to_string()))?,
     };
     let text = figures.to_text();
-    if to == Path::new("-") {
-        return crate::print(&text);
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder)
+            .map_err(|e| Failure::input(format!("{}: {e}", folder.display())))?;
     }
-    write(&to, &text).map_err(|e| Failure::input(format!("{}: {e}", to.display())))?;
+    Output::prepare(&to)?.stage(|out| out.write_all(text.as_bytes()))?.commit()?;
     if !args.quiet {
         crate::say(&format!("figures written to {}", to.display()));
     }
@@ -79,19 +80,6 @@ fn each_alone(limit: f64, begins: impl Fn(&str, usize)) -> Result<Figures, Failu
         of_one.iter().for_each(|(name, run)| figures.insert(name, run));
     }
     Ok(figures)
-}
-
-/// Writes a file whole or not at all.
-fn write(to: &Path, text: &str) -> std::io::Result<()> {
-    let folder = match to.parent() {
-        Some(folder) if folder != Path::new("") => folder,
-        _ => Path::new("."),
-    };
-    fs::create_dir_all(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    file.write_all(text.as_bytes())?;
-    file.persist(to)?;
-    Ok(())
 }
 
 /// The figures of this machine, or none where nobody has calibrated.

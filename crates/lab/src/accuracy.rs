@@ -7,7 +7,7 @@ use vesica_psi::{
     plan::{Candidate, Figures, Planner, Prediction},
 };
 
-use crate::{Line, Result, protocol::Record};
+use crate::{Line, Result, median, protocol::Record};
 
 /// One protocol at one size on one line: what was predicted, and the median of what was measured.
 #[derive(Debug, Clone)]
@@ -121,12 +121,6 @@ impl Case {
 /// The median of the errors of all cases.
 pub fn overall(cells: &[Cell], error: fn(&Case) -> f64) -> Option<f64> {
     median(cells.iter().flat_map(|cell| &cell.cases).map(error))
-}
-
-fn median(values: impl Iterator<Item = f64>) -> Option<f64> {
-    let mut values: Vec<f64> = values.collect();
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied()
 }
 
 #[cfg(test)]

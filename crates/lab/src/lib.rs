@@ -25,6 +25,18 @@ pub mod structures;
 mod together;
 mod work;
 
+/// The one in the middle, or the mean of the two there; nothing of none.
+pub fn median(figures: impl IntoIterator<Item = f64>) -> Option<f64> {
+    let mut figures: Vec<f64> = figures.into_iter().collect();
+    figures.sort_by(f64::total_cmp);
+    let middle = figures.len() / 2;
+    match figures.len() {
+        0 => None,
+        odd if odd % 2 == 1 => Some(figures[middle]),
+        _ => Some((figures[middle - 1] + figures[middle]) / 2.0),
+    }
+}
+
 /// Whatever made a run fail, in words.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
 
@@ -35,3 +47,15 @@ pub use bench::{Bench, Outcome};
 pub use line::Line;
 pub use machine::Machine;
 pub use work::{Job, Record, Work};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_is_in_the_middle() {
+        assert_eq!(median(vec![]), None);
+        assert_eq!(median(vec![3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), Some(2.5));
+    }
+}

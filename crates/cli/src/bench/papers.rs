@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use clap::Args;
 use serde::Serialize;
 use vesica_lab::{
-    Bench, Job, Outcome, Record,
+    Bench, Job, Outcome, Record, median,
     papers::{Cell, PAPERS, Paper, Quantity},
 };
 
@@ -103,7 +103,7 @@ impl Flags {
                         done.len() - 1
                     }
                 };
-                ours = median(done[at].1.iter().filter_map(|run| cell.quantity.of(run)).collect());
+                ours = median(done[at].1.iter().filter_map(|run| cell.quantity.of(run)));
                 if ours.is_none() {
                     left_out = Some("the catalogue has none of that size".to_owned());
                 }
@@ -155,16 +155,6 @@ fn runs(job: &Job, repeat: usize, bench: &mut Bench) -> vesica_lab::Result<Vec<R
         Err(error) => Some(Err(format!("{}: {error}", job.work).into())),
     });
     records.collect()
-}
-
-fn median(mut figures: Vec<f64>) -> Option<f64> {
-    figures.sort_by(f64::total_cmp);
-    let middle = figures.len() / 2;
-    match figures.len() {
-        0 => None,
-        odd if odd % 2 == 1 => Some(figures[middle]),
-        _ => Some((figures[middle - 1] + figures[middle]) / 2.0),
-    }
 }
 
 fn title(paper: &Paper, table: u32, out: &mut impl Write) -> io::Result<()> {
@@ -236,16 +226,4 @@ fn shown(quantity: Quantity, figure: f64) -> String {
 /// A power of two as one.
 fn power(size: usize) -> String {
     if size.is_power_of_two() { format!("2^{}", size.ilog2()) } else { size.to_string() }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_median_is_in_the_middle() {
-        assert_eq!(median(vec![]), None);
-        assert_eq!(median(vec![3.0, 1.0, 2.0]), Some(2.0));
-        assert_eq!(median(vec![4.0, 1.0, 2.0, 3.0]), Some(2.5));
-    }
 }

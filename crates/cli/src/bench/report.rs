@@ -1,8 +1,9 @@
 //! `vesica bench --report`: a page of what was measured.
 
-use std::{fs, io::Write, path::PathBuf};
+use std::{io::Write, path::PathBuf};
 
 use clap::Args;
+use vesica::output::Output;
 use vesica_lab::{report, results::Measured};
 
 #[derive(Args)]
@@ -28,8 +29,8 @@ impl Flags {
         let path = self.output.as_deref().ok_or("--report needs --output")?;
         let measured = self.report.iter().map(|path| Measured::read(path));
         let measured = measured.collect::<vesica_lab::Result<Vec<_>>>()?;
-        fs::write(path, report::page(&measured))
-            .map_err(|error| format!("{}: {error}", path.display()))?;
+        let page = report::page(&measured);
+        Output::prepare(path)?.stage(|out| out.write_all(page.as_bytes()))?.commit()?;
         let runs: usize = measured.iter().map(|file| file.records.len()).sum();
         writeln!(out, "{}: {runs} runs", path.display())?;
         Ok(())

@@ -2,8 +2,9 @@
 
 use std::arch::x86_64::{
     __m256i, _mm256_add_epi32, _mm256_or_si256, _mm256_permute2x128_si256, _mm256_set1_epi32,
-    _mm256_shuffle_epi8, _mm256_slli_epi32, _mm256_srli_epi32, _mm256_unpackhi_epi32,
-    _mm256_unpackhi_epi64, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64, _mm256_xor_si256,
+    _mm256_setzero_si256, _mm256_shuffle_epi8, _mm256_slli_epi32, _mm256_srli_epi32,
+    _mm256_unpackhi_epi32, _mm256_unpackhi_epi64, _mm256_unpacklo_epi32, _mm256_unpacklo_epi64,
+    _mm256_xor_si256,
 };
 
 use super::super::portable::blake3::{IV, LANES, SCHEDULE, WHOLE};
@@ -34,25 +35,33 @@ pub unsafe fn hash(
     lens: &[u32; LANES],
     numbers: &[u64; LANES],
 ) -> [[u32; 8]; LANES] {
-    let half = |lane: usize, from: usize| -> __m256i {
-        bytemuck::pod_read_unaligned(bytemuck::cast_slice(&inputs[lane][from..from + 8]))
-    };
-    let low = transpose(std::array::from_fn(|lane| half(lane, 0)));
-    let high = transpose(std::array::from_fn(|lane| half(lane, 8)));
-    let m: [__m256i; 16] = std::array::from_fn(|i| if i < 8 { low[i] } else { high[i - 8] });
+    // Macros and not closures here too: a function of the standard library that takes a closure has no AVX2
+    // itself, so that it is compiled into calls with all vectors in memory.
+    macro_rules! words_of_lanes {
+        ($from:literal) => {
+            transpose(words_of_lanes!(@ $from, 0 1 2 3 4 5 6 7))
+        };
+        (@ $from:literal, $($lane:literal)*) => {
+            [$(bytemuck::pod_read_unaligned(bytemuck::cast_slice(&inputs[$lane][$from..$from + 8]))),*]
+        };
+    }
+    let (low, high) = (words_of_lanes!(0), words_of_lanes!(8));
+    let m: [__m256i; 16] = bytemuck::cast([low, high]);
 
-    let by_two = [2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13];
-    let by_one = [1, 2, 3, 0, 5, 6, 7, 4, 9, 10, 11, 8, 13, 14, 15, 12];
-    let [by_two, by_one] = [by_two, by_one].map(|bytes: [i8; 16]| byte_mask(bytes));
+    let by_two = byte_mask([2, 3, 0, 1, 6, 7, 4, 5, 10, 11, 8, 9, 14, 15, 12, 13]);
+    let by_one = byte_mask([1, 2, 3, 0, 5, 6, 7, 4, 9, 10, 11, 8, 13, 14, 15, 12]);
 
-    let words = [IV[0], IV[1], IV[2], IV[3], 0, 0, 0, WHOLE | mode];
-    let mut v: [__m256i; 16] =
-        std::array::from_fn(
-            |i| _mm256_set1_epi32(if i < 8 { key[i] } else { words[i - 8] } as i32),
-        );
+    let mut v = [_mm256_setzero_si256(); 16];
+    for (v, word) in v.iter_mut().zip(key) {
+        *v = _mm256_set1_epi32(*word as i32);
+    }
+    for (v, word) in v[8..12].iter_mut().zip(IV) {
+        *v = _mm256_set1_epi32(word as i32);
+    }
     let halves = [numbers.map(|number| number as u32), numbers.map(|number| (number >> 32) as u32)];
     [v[12], v[13]] = bytemuck::cast(halves);
     v[14] = bytemuck::pod_read_unaligned(bytemuck::cast_slice(lens));
+    v[15] = _mm256_set1_epi32((WHOLE | mode) as i32);
 
     // The quarter round G. Macros, so that every index is a constant and every vector a register.
     macro_rules! mix {
@@ -101,8 +110,11 @@ pub unsafe fn hash(
     {
         round!(6);
     }
-    let out = transpose(std::array::from_fn(|i| _mm256_xor_si256(v[i], v[i + 8])));
-    bytemuck::cast(out)
+    let mut out = [_mm256_setzero_si256(); 8];
+    for (i, out) in out.iter_mut().enumerate() {
+        *out = _mm256_xor_si256(v[i], v[i + 8]);
+    }
+    bytemuck::cast(transpose(out))
 }
 
 /// A mask for both halves of a vector.
@@ -113,21 +125,35 @@ fn byte_mask(b: [i8; 16]) -> __m256i {
 
 /// Exchanges words and lanes.
 #[target_feature(enable = "avx2")]
+#[inline]
 fn transpose(rows: [__m256i; 8]) -> [__m256i; 8] {
     let [a, b, c, d, e, f, g, h] = rows;
-    let pairs = [[a, b], [c, d], [e, f], [g, h]];
-    let [ab, cd, ef, gh] =
-        pairs.map(|[x, y]| [_mm256_unpacklo_epi32(x, y), _mm256_unpackhi_epi32(x, y)]);
-    let fours = [[ab, cd], [ef, gh]].map(|[x, y]| {
-        [
-            _mm256_unpacklo_epi64(x[0], y[0]),
-            _mm256_unpackhi_epi64(x[0], y[0]),
-            _mm256_unpacklo_epi64(x[1], y[1]),
-            _mm256_unpackhi_epi64(x[1], y[1]),
-        ]
-    });
-    std::array::from_fn(|i| match i {
-        0..4 => _mm256_permute2x128_si256::<0x20>(fours[0][i], fours[1][i]),
-        _ => _mm256_permute2x128_si256::<0x31>(fours[0][i - 4], fours[1][i - 4]),
-    })
+    let (ab, cd) = (pairs(a, b), pairs(c, d));
+    let (ef, gh) = (pairs(e, f), pairs(g, h));
+    let (above, below) = (fours(ab, cd), fours(ef, gh));
+    let mut out = [_mm256_setzero_si256(); 8];
+    for i in 0..4 {
+        out[i] = _mm256_permute2x128_si256::<0x20>(above[i], below[i]);
+        out[i + 4] = _mm256_permute2x128_si256::<0x31>(above[i], below[i]);
+    }
+    out
+}
+
+/// The first step of [`transpose`]: pairs of words.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn pairs(x: __m256i, y: __m256i) -> [__m256i; 2] {
+    [_mm256_unpacklo_epi32(x, y), _mm256_unpackhi_epi32(x, y)]
+}
+
+/// The second step: four words each.
+#[target_feature(enable = "avx2")]
+#[inline]
+fn fours(x: [__m256i; 2], y: [__m256i; 2]) -> [__m256i; 4] {
+    [
+        _mm256_unpacklo_epi64(x[0], y[0]),
+        _mm256_unpackhi_epi64(x[0], y[0]),
+        _mm256_unpacklo_epi64(x[1], y[1]),
+        _mm256_unpackhi_epi64(x[1], y[1]),
+    ]
 }

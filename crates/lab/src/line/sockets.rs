@@ -224,7 +224,7 @@ mod tests {
 
     /// Sends so many bytes across, sees that they are the same, and says how long they took.
     fn bulk([mut left, mut right]: [End; 2], bytes: usize) -> Duration {
-        let sent: Vec<u8> = (0..bytes).map(|i| (i * i >> 3) as u8).collect();
+        let sent: Vec<u8> = (0..bytes).map(|i| ((i * i) >> 3) as u8).collect();
         let mut received = vec![0; bytes];
         let started = Instant::now();
         thread::scope(|scope| {

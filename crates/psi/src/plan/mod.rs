@@ -8,6 +8,10 @@
 //!
 //! Work and transfer overlap where long data is sent in pieces, by about half of the shorter of the
 //! two.
+//!
+//! The line is one that is full from the start, as the shaper's. TCP begins with w = 14.5 kB and doubles that with each round
+//! trip, which for b bytes one way adds about round trip × log2(1 + min(b, rate × round trip) / w), in each direction:
+//! on a long line a second or so, much the same for most protocols (docs/choosing.md has figures).
 
 mod figures;
 

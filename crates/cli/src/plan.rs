@@ -6,6 +6,7 @@ use serde::Serialize;
 use vesica::{Security, Wanted, report::grouped};
 use vesica_lab::{
     accuracy::{self, Case},
+    prices::{self, Paid, Region},
     protocol::Record,
 };
 use vesica_psi::{
@@ -51,13 +52,17 @@ pub struct Args {
     /// Unless rows are asked for: tell nothing of fewer shared keys than this
     #[arg(long, default_value_t = 0, value_name = "N", hide_default_value = true)]
     minimum: u64,
-    /// What both parties' machines cost together, an hour, in any currency. With a price the cheapest
-    /// protocol is chosen, not the fastest
-    #[arg(long, default_value = "0", value_name = "PRICE", hide_default_value = true, value_parser = not_negative)]
-    price_per_hour: f64,
-    /// What 10^9 bytes between the parties cost
-    #[arg(long, default_value = "0", value_name = "PRICE", hide_default_value = true, value_parser = not_negative)]
-    price_per_gb: f64,
+    /// Where this side's machine is for hire, and after a comma where the other side's is, if that is to be paid
+    /// too: Virginia, Ohio, Oregon, Paris or Sydney, with the prices in USD that CM20 gives for machines of the
+    /// kind m5.large in 2020. With a price the cheapest protocol is chosen, not the fastest
+    #[arg(long, value_name = "REGION", value_parser = hired)]
+    prices: Option<Hired>,
+    /// What the machines cost together, an hour, in any currency: instead of that of the regions, if any
+    #[arg(long, value_name = "PRICE", value_parser = not_negative)]
+    price_per_hour: Option<f64>,
+    /// What 10^9 bytes between the parties cost, in either direction, likewise
+    #[arg(long, value_name = "PRICE", value_parser = not_negative)]
+    price_per_gb: Option<f64>,
     /// Instead of planning, say how right the planner is of runs that `vesica bench --json` has measured
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["mine", "theirs", "json"])]
     check: Vec<PathBuf>,
@@ -65,6 +70,10 @@ pub struct Args {
     #[arg(long)]
     json: bool,
 }
+
+/// The region of this side's machine, and of the other side's if it is paid for.
+#[derive(Debug, Clone, Copy)]
+struct Hired(&'static Region, Option<&'static Region>);
 
 /// A plan, as printed with `--json`.
 #[derive(Serialize)]
@@ -75,6 +84,9 @@ struct Plan {
     round_trip_seconds: f64,
     /// Whether somebody has calibrated this machine.
     calibrated: bool,
+    /// Whose prices they are, if of a region.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prices: Option<String>,
     protocol: &'static str,
     why: String,
     /// The chosen one first, then as they rank.
@@ -120,7 +132,7 @@ impl Args {
         let sizes = Sizes { sender, receiver };
         let round_trip = Duration::from_secs_f64(self.rtt / 1e3);
         let link = assumed_link(round_trip, self.bandwidth);
-        let prices = Prices { per_hour: self.price_per_hour, per_gb: self.price_per_gb };
+        let prices = self.prices();
         let calibrated = figures != Figures::default();
         let planner = Planner { figures, link: Some(link), prices };
 
@@ -138,10 +150,28 @@ impl Args {
             bits_per_second: link.bits_per_second,
             round_trip_seconds: round_trip.as_secs_f64(),
             calibrated,
+            prices: self.prices.map(|hired| hired.to_string()),
             protocol: first.key,
             why: why(&ranked, priced),
             predictions: ranked.iter().map(|p| Row::new(p, priced)).collect(),
         })
+    }
+
+    /// Those of the regions, but for what is given as a number.
+    fn prices(&self) -> Prices {
+        let mine_sends = self.learns == Who::Peer;
+        let paid = self.prices.map(|Hired(mine, theirs)| match (theirs, mine_sends) {
+            (None, true) => Paid::Sender(mine),
+            (None, false) => Paid::Receiver(mine),
+            (Some(theirs), true) => Paid::Both([mine, theirs]),
+            (Some(theirs), false) => Paid::Both([theirs, mine]),
+        });
+        let of_regions = paid.map_or_else(Prices::default, |paid| paid.prices());
+        Prices {
+            per_hour: self.price_per_hour.unwrap_or(of_regions.per_hour),
+            per_gb_to_sender: self.price_per_gb.unwrap_or(of_regions.per_gb_to_sender),
+            per_gb_to_receiver: self.price_per_gb.unwrap_or(of_regions.per_gb_to_receiver),
+        }
     }
 
     fn candidates(&self, sizes: Sizes) -> Vec<Candidate> {
@@ -174,7 +204,8 @@ fn why(ranked: &[Prediction], priced: bool) -> String {
         [first, rest @ ..] => (first, rest),
     };
     let takes = |p: &Prediction| format!("{} and {}", seconds(p.seconds), bytes(p.bytes()));
-    let paid = |p: &Prediction| if priced { format!(", {:.4}", p.price) } else { String::new() };
+    let paid =
+        |p: &Prediction| if priced { format!(", {}", money(p.price)) } else { String::new() };
     let best = if priced { "cheapest" } else { "fastest" };
     let of = rest.len() + 1;
     let Some(second) = rest.first() else {
@@ -194,6 +225,18 @@ fn why(ranked: &[Prediction], priced: bool) -> String {
         takes(second),
         paid(second)
     )
+}
+
+impl std::fmt::Display for Hired {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self(mine, theirs) = self;
+        write!(f, "{} in {}", prices::MACHINE, mine.name)?;
+        match theirs {
+            Some(theirs) => write!(f, " and {}", theirs.name)?,
+            None => f.write_str(", the other side somewhere else and not paid for")?,
+        }
+        write!(f, "; USD of {}", prices::DATE)
+    }
 }
 
 impl Row {
@@ -228,6 +271,9 @@ impl std::fmt::Display for Plan {
                 "; this machine is not calibrated (vesica calibrate)"
             }
         )?;
+        if let Some(prices) = &self.prices {
+            writeln!(f, "prices: {prices}\n")?;
+        }
         let priced = self.predictions.iter().any(|row| row.price.is_some());
         writeln!(
             f,
@@ -254,7 +300,7 @@ impl std::fmt::Display for Plan {
                 bytes(row.bytes_to_sender as f64),
                 row.rounds,
                 row.memory_bytes.map_or("-".to_owned(), |memory| bytes(memory as f64)),
-                row.price.map_or(String::new(), |price| format!(" {price:>10.4}"))
+                row.price.map_or(String::new(), |price| format!(" {:>10}", money(price)))
             )?;
         }
         writeln!(f, "\n{}", self.why)
@@ -339,6 +385,26 @@ fn bytes(bytes: f64) -> String {
         b if b < 1e9 => format!("{:.1} MB", b / 1e6),
         b => format!("{:.1} GB", b / 1e9),
     }
+}
+
+/// An amount with three digits that count.
+fn money(amount: f64) -> String {
+    let decimals = 2.0 - amount.max(1e-9).log10().floor();
+    format!("{amount:.*}", decimals.clamp(2.0, 9.0) as usize)
+}
+
+/// Reads one region or two.
+fn hired(text: &str) -> Result<Hired, String> {
+    let region = |name: &str| {
+        prices::region(name).ok_or_else(|| {
+            let names = prices::REGIONS.map(|region| region.name).join(", ");
+            format!("`{name}` is no region; those with prices, of {}, are {names}", prices::DATE)
+        })
+    };
+    Ok(match text.split_once(',') {
+        None => Hired(region(text)?, None),
+        Some((mine, theirs)) => Hired(region(mine)?, Some(region(theirs)?)),
+    })
 }
 
 /// Reads a rate in Mbit/s; in bits a second.

@@ -64,6 +64,46 @@ fn conditions_change_the_plan() {
 }
 
 #[test]
+fn regions_have_prices() {
+    let sizes = ["--mine", "2^20", "--theirs", "2^20", "--rtt", "143", "--bandwidth", "85"];
+    let of = |more: &[&str]| plan(&[&sizes, more].concat());
+    let row = |plan: &serde_json::Value, key: &str| {
+        let rows = plan["predictions"].as_array().unwrap();
+        rows.iter().find(|row| row["protocol"] == key).unwrap().clone()
+    };
+    let number = |row: &serde_json::Value, field: &str| row[field].as_f64().unwrap();
+    // This side is the receiver, and pays for what it sends and for its machine.
+    let alone = row(&of(&["--prices", "sydney"]), "rr22");
+    let gib = (1u64 << 30) as f64;
+    let expected = 0.12 * number(&alone, "seconds") / 3600.0
+        + (0.114 + 0.01) * number(&alone, "bytes_to_sender") / gib;
+    let price = number(&alone, "price");
+    assert!((price / expected - 1.0).abs() < 1e-6, "{price} for {expected}");
+    let peer = row(&of(&["--prices", "sydney", "--learns", "peer"]), "rr22");
+    assert!(number(&peer, "price") != price);
+    // Both are paid for, whoever is at which end.
+    let both = row(&of(&["--prices", "Sydney,Oregon"]), "rr22");
+    let turned = row(&of(&["--prices", "Oregon,Sydney", "--learns", "peer"]), "rr22");
+    assert_eq!(both["price"], turned["price"]);
+    // A number takes the place of its part.
+    let free =
+        row(&of(&["--prices", "Sydney", "--price-per-hour", "0", "--price-per-gb", "0"]), "rr22");
+    assert!(free.get("price").is_none());
+    let hours = row(&of(&["--prices", "Sydney", "--price-per-gb", "0"]), "rr22");
+    let expected = 0.12 * number(&hours, "seconds") / 3600.0;
+    assert!((number(&hours, "price") / expected - 1.0).abs() < 1e-6);
+
+    let shown = with_figures(
+        "/no/such/file",
+        &["plan", "--mine", "99", "--theirs", "99", "--prices", "paris,oregon"],
+    );
+    shown.assert(0, &[]);
+    assert!(shown.out.contains("m5.large in Paris and Oregon; USD of 2020"), "{shown:?}");
+    let all = [&["plan"], &sizes[..], &["--prices", "Atlantis"]].concat();
+    with_figures("/no/such/file", &all).assert(2, &["2020", "Virginia", "Ohio", "Sydney"]);
+}
+
+#[test]
 fn roles_follow_from_who_learns() {
     let of = |learns| plan(&["--mine", "1000", "--theirs", "50000", "--learns", learns]);
     for (learns, receiver) in [("me", 1000), ("both", 1000), ("peer", 50000)] {

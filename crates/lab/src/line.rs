@@ -1,4 +1,13 @@
 //! Lines between two parties of one process.
+//!
+//! There are two ways to make a line. The shaper delays what is written into memory: what remains is the
+//! protocol and the line, without an operating system in between. With `tcp:` before it, the same line is made
+//! for packets ([`sockets`]), and the parties have real TCP connections over it, with their headers, slow start
+//! and losses. Both follow the same arithmetic, so that each checks the other.
+
+#[cfg(target_os = "linux")]
+mod sockets;
+mod wire;
 
 use std::{fmt, str::FromStr, time::Duration};
 
@@ -10,12 +19,25 @@ use vesica_net::{
     },
 };
 
+use self::wire::Wire;
+use crate::Result as Made;
+
 /// A line by its name, or by rate and round trip.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
     name: String,
-    /// None is memory, as fast as it gets.
-    link: Option<Link>,
+    way: Way,
+}
+
+/// How it is made.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Way {
+    /// As fast as it gets.
+    Memory,
+    /// In the arithmetic of the shaper.
+    Shaper(Link),
+    /// Packet by packet, under real sockets.
+    Sockets(Wire),
 }
 
 /// Lines that have names: bits a second and microseconds of a round trip, after the papers that use them
@@ -47,25 +69,62 @@ const NAMED: &[(&str, u64, u64)] = &[
 
 const MEMORY: &str = "memory";
 
+/// Stands before a line that real sockets are to use.
+const SOCKETS: &str = "tcp:";
+
 impl FromStr for Line {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let named = NAMED.iter().find(|(name, ..)| *name == text);
-        let link = match named {
-            _ if text == MEMORY => None,
-            Some((_, rate, micros)) => Some(link(*rate, Duration::from_micros(*micros))),
-            None => Some(by_figures(text).ok_or_else(|| {
-                let names: Vec<&str> = NAMED.iter().map(|(name, ..)| *name).collect();
-                format!(
-                    "`{text}` is no line: write {MEMORY}, {}, or a rate in Mbit/s and a round trip in \
-                     milliseconds such as 100,80",
-                    names.join(", ")
-                )
-            })?),
+        let way = match text.strip_prefix(SOCKETS) {
+            _ if text == MEMORY => Way::Memory,
+            None => Way::Shaper(by_name(text).ok_or_else(|| no_line(text))?),
+            Some(rest) => Way::Sockets(by_packets(rest).ok_or_else(|| no_line(text))?),
         };
-        Ok(Self { name: text.to_owned(), link })
+        Ok(Self { name: text.to_owned(), way })
     }
+}
+
+fn no_line(text: &str) -> String {
+    let names: Vec<&str> = NAMED.iter().map(|(name, ..)| *name).collect();
+    format!(
+        "`{text}` is no line: write {MEMORY}, {}, or a rate in Mbit/s and a round trip in milliseconds such as \
+         100,80; for real sockets, with {SOCKETS} before it and, if wanted, losses and a queue in bytes behind it \
+         as in {SOCKETS}100,80,loss=0.1%,queue=250000",
+        names.join(", ")
+    )
+}
+
+fn by_name(text: &str) -> Option<Link> {
+    let named = NAMED.iter().find(|(name, ..)| *name == text);
+    named
+        .map(|(_, rate, micros)| link(*rate, Duration::from_micros(*micros)))
+        .or_else(|| by_figures(text))
+}
+
+/// A line, and behind it what else there is to say of one for packets.
+fn by_packets(text: &str) -> Option<Wire> {
+    let (line, mut rest) = match text.find('=') {
+        None => (text, None),
+        Some(_) => {
+            let end = text.find(",loss=").into_iter().chain(text.find(",queue=")).min()?;
+            (&text[..end], Some(&text[end + 1..]))
+        }
+    };
+    let mut wire = Wire::new(by_name(line)?);
+    while let Some(text) = rest {
+        let (option, more) = text.split_once(',').map_or((text, None), |(x, y)| (x, Some(y)));
+        match option.split_once('=')? {
+            ("loss", percent) => {
+                let percent: f64 = percent.strip_suffix('%')?.parse().ok()?;
+                wire.loss = Some(percent / 100.0).filter(|part| (0.0..1.0).contains(part))?;
+            }
+            ("queue", bytes) => wire.queue = bytes.parse().ok()?,
+            _ => return None,
+        }
+        rest = more;
+    }
+    Some(wire)
 }
 
 fn link(bits_per_second: u64, round_trip: Duration) -> Link {
@@ -90,27 +149,44 @@ impl fmt::Display for Line {
 impl Line {
     /// Memory, as fast as it gets.
     pub fn memory() -> Self {
-        Self { name: MEMORY.to_owned(), link: None }
+        Self { name: MEMORY.to_owned(), way: Way::Memory }
     }
 
     /// What it carries; none where it is memory, as fast as it gets.
     pub fn link(&self) -> Option<Link> {
-        self.link
+        match self.way {
+            Way::Memory => None,
+            Way::Shaper(link) | Way::Sockets(Wire { link, .. }) => Some(link),
+        }
     }
 
     /// Both ends of it; parties that hear nothing for so long give up.
-    pub fn channels(&self, stall: Duration) -> [Channel; 2] {
-        let ends = match self.link {
-            None => {
+    ///
+    /// # Errors
+    /// Where the system does not let us make a line for sockets.
+    pub fn channels(&self, stall: Duration) -> Made<[Channel; 2]> {
+        let ends = match self.way {
+            Way::Memory => {
                 let (left, right) = memory::pair();
                 [Channel::new(left), Channel::new(right)]
             }
-            Some(link) => {
+            Way::Shaper(link) => {
                 let (left, right) = memory::pair_of(on_the_way(link));
                 [left, right].map(|end| Channel::new(Shaped::new(end, link)))
             }
+            Way::Sockets(wire) => sockets::pair(wire)?.map(Channel::new),
         };
-        ends.map(|channel| channel.with_stall_timeout(stall))
+        Ok(ends.map(|channel| channel.with_stall_timeout(stall)))
+    }
+}
+
+/// Other systems have no such networks.
+#[cfg(not(target_os = "linux"))]
+mod sockets {
+    use vesica_net::transport::memory::Memory;
+
+    pub fn pair(_: super::Wire) -> crate::Result<[Memory; 2]> {
+        Err("a line for real sockets needs Linux; the same one without `tcp:` needs nothing".into())
     }
 }
 
@@ -128,9 +204,42 @@ mod tests {
     fn lines_have_names_or_figures() {
         let wan: Line = "liang-wan2".parse().unwrap();
         let same: Line = "10,80".parse().unwrap();
-        assert_eq!(wan.link, same.link);
-        assert!("memory".parse::<Line>().unwrap().link.is_none());
+        assert_eq!(wan.link(), same.link());
+        assert!("memory".parse::<Line>().unwrap().link().is_none());
         for bad in ["", "wan", "10", "10,", "0,80", "-1,80", "NaN,1", "inf,1", "1e9,1", "1,1e9"] {
+            assert!(bad.parse::<Line>().unwrap_err().contains("is no line"), "{bad}");
+        }
+    }
+
+    #[test]
+    fn lines_for_sockets_are_the_same_and_more() {
+        let wire = |text: &str| match text.parse::<Line>().unwrap() {
+            Line { name, way: Way::Sockets(wire) } if name == text => wire,
+            other => panic!("{other:?}"),
+        };
+        let plain = wire("tcp:liang-wan1");
+        assert_eq!(plain, wire("tcp:100,80"));
+        assert_eq!(Some(plain.link), "100,80".parse::<Line>().unwrap().link());
+        assert_eq!((plain.loss, plain.queue), (0.0, 1_000_000));
+        assert_eq!(wire("tcp:100,80,loss=0.5%"), Wire { loss: 0.005, ..plain });
+        let both = Wire { loss: 0.25, queue: 9000, ..plain };
+        assert_eq!(wire("tcp:100,80,loss=25%,queue=9000"), both);
+        assert_eq!(wire("tcp:liang-wan1,queue=9000,loss=25%"), both);
+        for bad in [
+            "tcp:",
+            "tcp:memory",
+            "tcp:tcp:100,80",
+            "tcp:100,80,",
+            "tcp:100,80,5",
+            "tcp:100,80,loss=5",
+            "tcp:100,80,loss=100%",
+            "tcp:100,80,loss=-1%",
+            "tcp:100,80,loss=NaN%",
+            "tcp:100,80,queue=-1",
+            "tcp:100,80,queue=9000,",
+            "tcp:100,80,delay=1",
+            "100,80,loss=1%",
+        ] {
             assert!(bad.parse::<Line>().unwrap_err().contains("is no line"), "{bad}");
         }
     }

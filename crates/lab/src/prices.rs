@@ -1,7 +1,9 @@
-//! What a run costs in a cloud, as CM20 reckons it (§5.2.1).
+//! What a run costs in a cloud, as CM20 reckons it (§5.2.1): for the papers' tables, the report and the planner.
 //!
 //! A machine is paid for by the hour, and what it sends by the GiB. A price depends on the region of the
 //! one that sends, and on whether the other one is in the cloud too.
+
+use vesica_psi::plan::Prices;
 
 /// When these prices held: those of on-demand machines as CM20 printed them.
 pub const DATE: &str = "2020";
@@ -63,6 +65,14 @@ pub static LINES: &[(&str, [&Region; 2])] = &[
     ("cm20-sydney-paris", [&SYDNEY, &PARIS]),
 ];
 
+/// Every place whose prices are known.
+pub static REGIONS: [&Region; 5] = [&VIRGINIA, &OHIO, &OREGON, &PARIS, &SYDNEY];
+
+/// The region of this name, in capitals or not.
+pub fn region(name: &str) -> Option<&'static Region> {
+    REGIONS.into_iter().find(|region| region.name.eq_ignore_ascii_case(name))
+}
+
 /// The regions at the ends of a line.
 pub fn regions(line: &str) -> Option<[&'static Region; 2]> {
     LINES.iter().find(|(name, _)| *name == line).map(|(_, ends)| *ends)
@@ -78,27 +88,63 @@ pub fn between(from: &Region, to: &Region) -> f64 {
     }
 }
 
+/// USD for 10^9 bytes, of which a GiB costs so much to transfer.
+fn per_gb(per_gib: f64) -> f64 {
+    (per_gib + PUBLIC_ADDRESS) * 1e9 / GIB
+}
+
+/// Where the machines of a run are, of those that are paid for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Paid {
+    /// Both parties', first the sender's: CM20's business to business.
+    Both([&'static Region; 2]),
+    /// The sender's; the receiver is somewhere else on the Internet.
+    Sender(&'static Region),
+    /// The receiver's; the sender is somewhere else on the Internet.
+    Receiver(&'static Region),
+}
+
+impl Paid {
+    /// The prices there, in USD.
+    pub fn prices(&self) -> Prices {
+        match *self {
+            Self::Both([sender, receiver]) => Prices {
+                per_hour: sender.machine_per_hour + receiver.machine_per_hour,
+                per_gb_to_sender: per_gb(between(receiver, sender)),
+                per_gb_to_receiver: per_gb(between(sender, receiver)),
+            },
+            Self::Sender(region) => Prices {
+                per_hour: region.machine_per_hour,
+                per_gb_to_sender: 0.0,
+                per_gb_to_receiver: per_gb(region.to_internet_per_gib),
+            },
+            Self::Receiver(region) => Prices {
+                per_hour: region.machine_per_hour,
+                per_gb_to_sender: per_gb(region.to_internet_per_gib),
+                per_gb_to_receiver: 0.0,
+            },
+        }
+    }
+}
+
 /// What the cloud is paid for a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Bill {
-    /// USD, where both parties' machines are in it: CM20's business to business.
+    /// USD, where both parties' machines are in it.
     pub both: f64,
-    /// USD, where only the sender's is, and the receiver is somewhere else on the Internet.
+    /// USD, where only the sender's is.
     pub one: f64,
 }
 
 /// The cost of a run of so many seconds in which the sender and the receiver sent so many bytes, with machines in
 /// these regions, in the same order.
-pub fn run_cost(seconds: f64, sent: [f64; 2], [sender, receiver]: [&Region; 2]) -> Bill {
-    let machine = |region: &Region| region.machine_per_hour * seconds / 3600.0;
-    let transfer = |bytes: f64, per_gib: f64| bytes / GIB * (per_gib + PUBLIC_ADDRESS);
-    Bill {
-        both: machine(sender)
-            + machine(receiver)
-            + transfer(sent[0], between(sender, receiver))
-            + transfer(sent[1], between(receiver, sender)),
-        one: machine(sender) + transfer(sent[0], sender.to_internet_per_gib),
-    }
+pub fn run_cost(
+    seconds: f64,
+    [by_sender, by_receiver]: [f64; 2],
+    regions: [&'static Region; 2],
+) -> Bill {
+    let of = |paid: Paid| paid.prices().of_run(seconds, by_receiver, by_sender);
+    Bill { both: of(Paid::Both(regions)), one: of(Paid::Sender(regions[0])) }
 }
 
 #[cfg(test)]
@@ -135,5 +181,25 @@ mod tests {
             bills += 1;
         }
         assert_eq!(bills, 40);
+    }
+
+    #[test]
+    fn regions_have_names_and_the_one_that_sends_pays() {
+        assert_eq!(region("SYDNEY").unwrap().name, "Sydney");
+        assert!(region("Atlantis").is_none() && region("").is_none());
+        for (_, ends) in LINES {
+            assert!(ends.iter().all(|end| region(end.name) == Some(*end)));
+        }
+        // Far more out of Sydney than into it.
+        let prices = Paid::Both([&SYDNEY, &PARIS]).prices();
+        assert!(prices.per_gb_to_receiver > 4.0 * prices.per_gb_to_sender);
+        let turned = Paid::Both([&PARIS, &SYDNEY]).prices();
+        assert_eq!(turned.per_gb_to_sender, prices.per_gb_to_receiver);
+        assert_eq!(turned.per_hour, prices.per_hour);
+        // 2^30 bytes and an hour, of which the other side's are not ours to pay.
+        let gib = (1u64 << 30) as f64;
+        let cost = Paid::Receiver(&OHIO).prices().of_run(3600.0, gib, 5.0 * gib);
+        assert!((cost - (0.096 + 0.09 + 0.01)).abs() < 1e-9, "{cost}");
+        assert_eq!(Paid::Sender(&OHIO).prices().of_run(3600.0, 5.0 * gib, gib), cost);
     }
 }

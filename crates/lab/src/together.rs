@@ -37,7 +37,7 @@ pub(crate) fn together<S: Send, R: Send>(
 ) -> Result<Ran<S, R>> {
     let pool = || rayon::ThreadPoolBuilder::new().num_threads(threads).build();
     let (sender_pool, receiver_pool) = (pool()?, pool()?);
-    let [mut to_receiver, mut to_sender] = line.channels(STALL);
+    let [mut to_receiver, mut to_sender] = line.channels(STALL)?;
     let barrier = Barrier::new(2);
     let cpu_before = usage::cpu_seconds();
     let (sender, (receiver, started, took)) = thread::scope(|scope| {

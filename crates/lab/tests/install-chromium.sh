@@ -10,14 +10,22 @@ found() {
     true
 }
 
-found
-command -v apt-get >/dev/null || { echo "there is no Chromium, and no apt-get to install it" >&2; exit 1; }
-[ "$(id -u)" = 0 ] || { echo "there is no Chromium, and only root may install it" >&2; exit 1; }
-export DEBIAN_FRONTEND=noninteractive
-install() {
-    timeout 400 apt-get install -y --no-install-recommends chromium fonts-dejavu-core >&2
+fail() {
+    echo "there is no Chromium, and $1" >&2
+    exit 1
 }
-install || { timeout 200 apt-get update >&2 && install; }
+
+apt() {
+    DEBIAN_FRONTEND=noninteractive timeout "$1" apt-get -o DPkg::Lock::Timeout=120 "$2" -y --no-install-recommends $3 >&2
+}
+
 found
-echo "Chromium was installed but is not found" >&2
-exit 1
+command -v apt-get >/dev/null || fail "no apt-get to install it"
+[ "$(id -u)" = 0 ] || fail "only root may install it"
+packages="chromium fonts-dejavu-core"
+# A new machine has no list of packages, and an old list names files that are gone.
+if ! apt 400 install "$packages"; then
+    apt 200 update "" && apt 400 install "$packages" || fail "apt-get could not install it (its words are above)"
+fi
+found
+fail "apt-get installed it, but not where it is looked for: $PATH"

@@ -10,6 +10,7 @@ use std::{
     fs,
     io::{BufRead, BufReader, Write},
     net::{TcpListener, TcpStream},
+    os::unix::fs::PermissionsExt,
     path::Path,
     process::{Command, Output, Stdio},
     sync::{Arc, Mutex},
@@ -136,12 +137,51 @@ impl Browser<'_> {
     }
 }
 
-/// A browser, installed if need be; or why there is none.
-fn browser() -> Result<String, String> {
+/// A browser, installed if need be; or why there is none. Programs are looked for in that path.
+fn browser(path: Option<&Path>) -> Result<String, String> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/install-chromium.sh");
-    let output = Command::new("sh").arg(script).output().map_err(|error| error.to_string())?;
+    let mut command = Command::new("/bin/sh");
+    command.arg(script).envs(path.map(|path| ("PATH", path)));
+    let output = command.output().map_err(|error| error.to_string())?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
+}
+
+/// A machine that has these programs and no others.
+fn machine(programs: &[(&str, &str)]) -> tempfile::TempDir {
+    let path = tempfile::tempdir().unwrap();
+    for (name, text) in programs {
+        let file = path.path().join(name);
+        fs::write(&file, format!("#!/bin/sh\n{text}\n")).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    path
+}
+
+#[test]
+fn the_browser_is_found_or_installed_or_missed_in_so_many_words() {
+    let on = |programs: &[(&str, &str)]| {
+        let path = machine(programs);
+        browser(Some(path.path())).map(|found| {
+            let here = found.strip_prefix(path.path().to_str().unwrap());
+            here.unwrap_or_else(|| panic!("{found}")).to_owned()
+        })
+    };
+    let (root, timeout) = (("id", "echo 0"), ("timeout", "shift; exec \"$@\""));
+    assert_eq!(on(&[("google-chrome", "")]).unwrap(), "/google-chrome");
+    assert!(on(&[]).unwrap_err().contains("no apt-get"));
+    let said = on(&[("apt-get", ""), ("id", "echo 1000")]).unwrap_err();
+    assert!(said.contains("only root"), "{said}");
+    let said = on(&[("apt-get", "echo E: no way >&2; exit 100"), root, timeout]).unwrap_err();
+    assert!(said.contains("E: no way") && said.contains("could not install it"), "{said}");
+    let said = on(&[("apt-get", ""), root, timeout]).unwrap_err();
+    assert!(said.contains("not where it is looked for"), "{said}");
+    // A new machine finds the package only when it has asked for the list.
+    let apt = r#"case "$*" in
+    *update*) : > "$0.list" ;;
+    *chromium*) [ -e "$0.list" ] && : > "${0%/*}/chromium" && /bin/chmod +x "${0%/*}/chromium" ;;
+    esac"#;
+    assert_eq!(on(&[("apt-get", apt), root, timeout]).unwrap(), "/chromium");
 }
 
 /// Figures of the kind that runs give: nine protocols at four sizes over six lines.
@@ -189,10 +229,15 @@ fn results() -> String {
 
 #[test]
 fn the_report_looks_right_and_asks_for_nothing() {
-    let path = match browser() {
+    let path = match browser(None) {
         Ok(path) => path,
         Err(why) => {
-            eprintln!("SKIPPED: the report was not looked at in a browser: {why}");
+            // Not by a macro: what those print is shown only of tests that fail.
+            writeln!(
+                std::io::stderr(),
+                "SKIPPED: the report was not looked at in a browser: {why}"
+            )
+            .unwrap();
             return;
         }
     };

@@ -27,7 +27,7 @@ pub struct Link {
 
 impl Link {
     /// How long this many bytes occupy the line.
-    fn occupied_by(&self, bytes: usize) -> Duration {
+    pub fn occupied_by(&self, bytes: usize) -> Duration {
         let nanos = bytes as u128 * 8_000_000_000 / u128::from(self.bits_per_second.max(1));
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }

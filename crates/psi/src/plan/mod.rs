@@ -8,6 +8,10 @@
 //!
 //! Work and transfer overlap where long data is sent in pieces, by about half of the shorter of the
 //! two.
+//!
+//! The line is one that is full from the start, as the shaper's. TCP begins with w = 14.5 kB and doubles that with each round
+//! trip, which for b bytes one way adds about round trip × log2(1 + min(b, rate × round trip) / w), in each direction:
+//! on a long line a second or so, much the same for most protocols (docs/choosing.md has figures).
 
 mod figures;
 
@@ -86,10 +90,21 @@ impl Candidate {
 /// What machines and traffic cost, in any currency.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Prices {
-    /// Of both parties' machines together, an hour.
+    /// Of the machines that are paid for, together, an hour.
     pub per_hour: f64,
-    /// Of 10^9 bytes between them, in either direction.
-    pub per_gb: f64,
+    /// Of 10^9 bytes that the receiver sends.
+    pub per_gb_to_sender: f64,
+    /// Of 10^9 bytes that the sender sends.
+    pub per_gb_to_receiver: f64,
+}
+
+impl Prices {
+    /// What a run costs that takes so many seconds and bytes.
+    pub fn of_run(&self, seconds: f64, bytes_to_sender: f64, bytes_to_receiver: f64) -> f64 {
+        let traffic =
+            self.per_gb_to_sender * bytes_to_sender + self.per_gb_to_receiver * bytes_to_receiver;
+        self.per_hour * seconds / 3600.0 + traffic / 1e9
+    }
 }
 
 /// What a run is expected to take.
@@ -113,7 +128,7 @@ pub struct Prediction {
     pub rounds: u32,
     /// Most memory of one party, both sets of which it holds one; none where nobody measured it.
     pub memory_bytes: Option<f64>,
-    /// What both parties pay together.
+    /// What is to be paid for.
     pub price: f64,
 }
 
@@ -154,7 +169,6 @@ impl Planner {
             }
         };
         let seconds = work + travel + transfer - BESIDE * work.min(transfer);
-        let gigabytes = (cost.bytes_to_sender + cost.bytes_to_receiver) / 1e9;
         Some(Prediction {
             key,
             status,
@@ -165,7 +179,7 @@ impl Planner {
             bytes_to_receiver: cost.bytes_to_receiver,
             rounds: cost.rounds,
             memory_bytes: self.figures.memory_bytes(key, sizes),
-            price: self.prices.per_hour * seconds / 3600.0 + self.prices.per_gb * gigabytes,
+            price: self.prices.of_run(seconds, cost.bytes_to_sender, cost.bytes_to_receiver),
         })
     }
 

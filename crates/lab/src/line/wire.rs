@@ -1,0 +1,110 @@
+//! What a made line does to packets.
+
+use std::time::{Duration, Instant};
+
+use vesica_net::transport::shaper::Link;
+
+/// The least queue of a line that nobody gave one, in bytes: what a short and fast line needs for bursts.
+const LEAST_QUEUE: usize = 1 << 18;
+
+/// A line for packets, the same in both directions.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Wire {
+    /// Its rate and its round trip.
+    pub link: Link,
+    /// Bytes that may wait to enter it; what comes to a full queue is lost.
+    pub queue: usize,
+    /// The part of the packets that is lost on the way, by chance.
+    pub loss: f64,
+}
+
+impl Wire {
+    /// One that loses nothing on the way and has the queue that routers are advised to have: what the line carries in
+    /// a round trip, or a little where that is less.
+    pub fn new(link: Link) -> Self {
+        let bytes = link.bits_per_second as f64 / 8.0 * link.round_trip.as_secs_f64();
+        Self { link, queue: (bytes as usize).max(LEAST_QUEUE), loss: 0.0 }
+    }
+}
+
+/// One direction of it.
+#[derive(Debug)]
+pub struct Direction {
+    wire: Wire,
+    /// When everything that was taken has entered the line.
+    free: Instant,
+}
+
+impl Direction {
+    /// An idle one.
+    pub fn new(wire: Wire, now: Instant) -> Self {
+        Self { wire, free: now }
+    }
+
+    /// Takes a packet of so many bytes. Returns when its last byte is at the other end, or nothing where it is
+    /// lost: because the queue is full, or by `chance`, which is from 0 to 1.
+    pub fn take(&mut self, bytes: usize, now: Instant, chance: f64) -> Option<Instant> {
+        let Wire { link, queue, loss } = self.wire;
+        let waiting = self.free.saturating_duration_since(now);
+        let takes = link.occupied_by(bytes);
+        // A packet longer than the queue still passes an idle line.
+        if waiting > Duration::ZERO && waiting + takes > link.occupied_by(queue) {
+            return None;
+        }
+        self.free = now + waiting + takes;
+        (chance >= loss).then(|| self.free + link.round_trip / 2)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A byte a microsecond, and 10 ms there and back.
+    const LINK: Link = Link { bits_per_second: 8_000_000, round_trip: Duration::from_millis(10) };
+
+    fn micros(micros: u64) -> Duration {
+        Duration::from_micros(micros)
+    }
+
+    #[test]
+    fn packets_enter_one_after_the_other_and_travel_at_once() {
+        let start = Instant::now();
+        let mut line = Direction::new(Wire::new(LINK), start);
+        assert_eq!(line.take(1500, start, 1.0), Some(start + micros(6500)));
+        assert_eq!(line.take(500, start, 1.0), Some(start + micros(7000)));
+        // One that comes while the last enters, and one to an idle line.
+        assert_eq!(line.take(100, start + micros(1900), 1.0), Some(start + micros(7100)));
+        assert_eq!(line.take(100, start + micros(5000), 1.0), Some(start + micros(10_100)));
+    }
+
+    #[test]
+    fn a_full_queue_takes_nothing_until_it_has_room() {
+        let start = Instant::now();
+        let mut line = Direction::new(Wire { queue: 3000, ..Wire::new(LINK) }, start);
+        let taken = (0..9).filter(|_| line.take(1000, start, 1.0).is_some()).count();
+        assert_eq!(taken, 3);
+        assert_eq!(line.take(1000, start + micros(999), 1.0), None);
+        assert_eq!(line.take(1000, start + micros(1000), 1.0), Some(start + micros(9000)));
+
+        let mut short = Direction::new(Wire { queue: 10, ..Wire::new(LINK) }, start);
+        assert!(short.take(1000, start, 1.0).is_some());
+        assert!(short.take(1, start, 1.0).is_none());
+        assert!(short.take(1000, start + micros(1000), 1.0).is_some());
+    }
+
+    #[test]
+    fn what_is_lost_on_the_way_has_occupied_the_line() {
+        let start = Instant::now();
+        let mut line = Direction::new(Wire { loss: 0.1, ..Wire::new(LINK) }, start);
+        assert_eq!(line.take(1000, start, 0.09), None);
+        assert_eq!(line.take(1000, start, 0.1), Some(start + micros(7000)));
+    }
+
+    #[test]
+    fn the_queue_holds_a_round_trip_but_never_too_little() {
+        assert_eq!(Wire::new(LINK).queue, LEAST_QUEUE);
+        let long = Link { round_trip: Duration::from_secs(1), ..LINK };
+        assert_eq!(Wire::new(long).queue, 1_000_000);
+    }
+}

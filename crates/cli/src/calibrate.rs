@@ -76,7 +76,9 @@ fn from_results(path: &Path) -> Result<Figures, Failure> {
     let figures = calibrate::figures(&measured.records);
     if figures == Figures::default() {
         let path = path.display();
-        return Err(Failure::input(format!("{path}: there is no run of a protocol over memory in it")));
+        return Err(Failure::input(format!(
+            "{path}: there is no run of a protocol over memory in it"
+        )));
     }
     Ok(figures)
 }

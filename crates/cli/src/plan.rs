@@ -139,7 +139,7 @@ impl Args {
             bits_per_second: link.bits_per_second,
             round_trip_seconds: round_trip.as_secs_f64(),
             calibrated,
-            protocol: first.key,
+            protocol: first.candidate.key,
             why: why(&ranked, priced),
             predictions: ranked.iter().map(|p| Row::new(p, priced)).collect(),
         })
@@ -174,12 +174,18 @@ fn why(ranked: &[Prediction], priced: bool) -> String {
         [] => return String::new(),
         [first, rest @ ..] => (first, rest),
     };
-    let takes = |p: &Prediction| format!("{} and {}", Unit::Seconds.text(p.seconds), Unit::Bytes.text(p.bytes()));
+    let takes = |p: &Prediction| {
+        format!(
+            "{} and {}",
+            Unit::Seconds.text(p.seconds),
+            Unit::Bytes.text(p.candidate.cost.bytes())
+        )
+    };
     let paid = |p: &Prediction| if priced { format!(", {:.4}", p.price) } else { String::new() };
     let best = if priced { "cheapest" } else { "fastest" };
     let of = rest.len() + 1;
     let Some(second) = rest.first() else {
-        return format!("{}: {}; nothing else fits", first.key, takes(first));
+        return format!("{}: {}; nothing else fits", first.candidate.key, takes(first));
     };
     let better = if priced { second.price < first.price } else { second.seconds < first.seconds };
     let how = match better {
@@ -188,10 +194,10 @@ fn why(ranked: &[Prediction], priced: bool) -> String {
     };
     format!(
         "{} is {how}: {}{}; next is {} with {}{}",
-        first.key,
+        first.candidate.key,
         takes(first),
         paid(first),
-        second.key,
+        second.candidate.key,
         takes(second),
         paid(second)
     )
@@ -200,14 +206,14 @@ fn why(ranked: &[Prediction], priced: bool) -> String {
 impl Row {
     fn new(p: &Prediction, priced: bool) -> Self {
         Self {
-            protocol: p.key,
-            status: p.status.name(),
-            secure_against: p.adversary.name(),
+            protocol: p.candidate.key,
+            status: p.candidate.status.name(),
+            secure_against: p.candidate.adversary.name(),
             seconds: p.seconds,
             work_seconds: p.work_seconds,
-            bytes_to_receiver: p.bytes_to_receiver as u64,
-            bytes_to_sender: p.bytes_to_sender as u64,
-            rounds: p.rounds,
+            bytes_to_receiver: p.candidate.cost.bytes_to_receiver as u64,
+            bytes_to_sender: p.candidate.cost.bytes_to_sender as u64,
+            rounds: p.candidate.cost.rounds,
             memory_bytes: p.memory_bytes.map(|bytes| bytes as u64),
             price: priced.then_some(p.price),
         }

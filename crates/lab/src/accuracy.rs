@@ -76,12 +76,7 @@ pub fn compare<'a>(
 }
 
 /// Nothing where no protocol of the cell can be predicted.
-fn cell(
-    line: &str,
-    sizes: Sizes,
-    planner: &Planner,
-    runs: &Runs<'_>,
-) -> Option<Cell> {
+fn cell(line: &str, sizes: Sizes, planner: &Planner, runs: &Runs<'_>) -> Option<Cell> {
     let candidates: Vec<_> = runs
         .keys()
         .filter_map(|key| vesica_psi::find(key))
@@ -91,7 +86,7 @@ fn cell(
         .rank(&candidates)
         .into_iter()
         .filter_map(|predicted| {
-            let runs = runs.get(predicted.key)?;
+            let runs = runs.get(predicted.candidate.key)?;
             let seconds = median(runs.iter().map(|run| run.seconds))?;
             let bytes = runs.iter().map(|run| (run.bytes_to_receiver + run.bytes_to_sender) as f64);
             Some(Case { predicted, seconds, bytes: median(bytes)? })
@@ -103,8 +98,8 @@ fn cell(
         line: line.to_owned(),
         sizes,
         regret: chosen.seconds / fastest.seconds,
-        chosen: chosen.predicted.key,
-        fastest: fastest.predicted.key,
+        chosen: chosen.predicted.candidate.key,
+        fastest: fastest.predicted.candidate.key,
         cases,
     })
 }
@@ -129,7 +124,7 @@ impl Case {
 
     /// The same for bytes.
     pub fn error_of_bytes(&self) -> f64 {
-        (self.predicted.bytes() / self.bytes - 1.0).abs()
+        (self.predicted.candidate.cost.bytes() / self.bytes - 1.0).abs()
     }
 }
 
@@ -194,7 +189,8 @@ mod tests {
         assert!((cell.cases[0].error_of_time() - 0.5).abs() < 1e-9);
         assert!(overall(&cells, Case::error_of_bytes).unwrap() < 1e-3);
         assert!(!counts(&record("naive", "memory", 1.0)) && near(&cells) == 0);
-        let threads = Record::Protocol(protocol::Record { threads: 2, ..run("rr22", "memory", 1.0) });
+        let threads =
+            Record::Protocol(protocol::Record { threads: 2, ..run("rr22", "memory", 1.0) });
         assert!(!counts(&threads));
         assert!(compare(&[record("rr22", "no line", 1.0)], &Figures::default()).is_err());
     }

@@ -5,8 +5,7 @@ use vesica_psi::{Digest, Sizes};
 use vesica_structures::catalogue::Entry;
 
 use crate::{
-    Job, Record, Result, Work, answer, ot,
-    primitives,
+    Job, Record, Result, Work, answer, ot, primitives,
     protocol::{self, Sets},
     results::Results,
     structures::{Case, LeftOut},

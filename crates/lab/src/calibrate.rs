@@ -57,7 +57,9 @@ pub fn figures<'a>(records: impl IntoIterator<Item = &'a Record>) -> Figures {
 /// The name of a record's figures, if it has any.
 fn name(protocol: &str) -> Option<&'static str> {
     match protocol.parse().ok()? {
-        Work::Protocol(_) => vesica_psi::find(protocol).filter(|p| p.status.is_for_use()).map(|p| p.key),
+        Work::Protocol(_) => {
+            vesica_psi::find(protocol).filter(|p| p.status.is_for_use()).map(|p| p.key)
+        }
         Work::Answer(method) => vesica_psi::find(method.key).is_none().then_some(method.key),
         _ => None,
     }
@@ -153,7 +155,8 @@ mod tests {
 
     #[test]
     fn figures_are_medians_of_runs_over_memory() {
-        let jobs = [("rr22", 20), ("naive", 20), ("answer/dh-count", 20), ("answer/rs21-circuit", 20)];
+        let jobs =
+            [("rr22", 20), ("naive", 20), ("answer/dh-count", 20), ("answer/rs21-circuit", 20)];
         let run = |(name, items): (&str, usize)| {
             let sizes = Sizes { sender: items, receiver: items };
             let work = name.parse().unwrap();

@@ -153,8 +153,18 @@ pub static CATALOGUE: &[Entry] = &[
     entry!("prg-aes-crate", Generator, "AES-128 in counter mode, crate `aes`", || Box::new(
         |input, out| counter(&aes::Aes128::new(&(*input).into()), &[0; 16], out)
     )),
-    entry!("prg-chacha12", Generator, "ChaCha12, crate `chacha20`", seeded::<chacha20::ChaCha12Rng>),
-    entry!("prg-chacha20", Generator, "ChaCha20, crate `chacha20`", seeded::<chacha20::ChaCha20Rng>),
+    entry!(
+        "prg-chacha12",
+        Generator,
+        "ChaCha12, crate `chacha20`",
+        seeded::<chacha20::ChaCha12Rng>
+    ),
+    entry!(
+        "prg-chacha20",
+        Generator,
+        "ChaCha20, crate `chacha20`",
+        seeded::<chacha20::ChaCha20Rng>
+    ),
     entry!("prg-blake3", Generator, "BLAKE3's long output, crate `blake3`", || Box::new(
         |input, out| blake3::Hasher::new().update(input).finalize_xof().fill(out)
     )),
@@ -170,9 +180,9 @@ pub static CATALOGUE: &[Entry] = &[
             give(&room, out);
         })
     }),
-    entry!("prf-blake3", Function, "BLAKE3 with a key, crate `blake3`", || Box::new(|input, out| {
-        blake3::Hasher::new_keyed(&[7; 32]).update(input).finalize_xof().fill(out)
-    })),
+    entry!("prf-blake3", Function, "BLAKE3 with a key, crate `blake3`", || Box::new(
+        |input, out| { blake3::Hasher::new_keyed(&[7; 32]).update(input).finalize_xof().fill(out) }
+    )),
     entry!("prf-blake3-lanes", Function, "BLAKE3 with a key, ours, several inputs at once", || {
         let hash = ShortHash::keyed(&[7; 32]);
         Box::new(move |input, out| lanes(&hash, input, out))

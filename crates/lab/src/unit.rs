@@ -26,9 +26,7 @@ impl Unit {
                 scaled(figure, &[(1e-9, "ns"), (1e-6, "µs"), (1e-3, "ms"), (1.0, "s")])
             }
             Self::Bytes => scaled(figure, &[(1.0, "B"), (1e3, "kB"), (1e6, "MB"), (1e9, "GB")]),
-            Self::Rate => {
-                scaled(figure, &[(1e3, "kbit/s"), (1e6, "Mbit/s"), (1e9, "Gbit/s")])
-            }
+            Self::Rate => scaled(figure, &[(1e3, "kbit/s"), (1e6, "Mbit/s"), (1e9, "Gbit/s")]),
             Self::Usd => format!("{figure:.2} USD"),
         }
     }
@@ -108,6 +106,9 @@ mod tests {
         assert_eq!([number(0.2), number(80.0)], ["0.2", "80"]);
         assert_eq!([power(1000), power(1 << 20), power(256)], ["1000", "2²⁰", "2⁸"]);
         assert_eq!([typed_power(1000), typed_power(1 << 20)], ["1000", "2^20"]);
-        assert_eq!([0.0, 0.0123, 1.0, 12.34, 123.4].map(three_digits), ["0.00", "0.012", "1.00", "12.3", "123"]);
+        assert_eq!(
+            [0.0, 0.0123, 1.0, 12.34, 123.4].map(three_digits),
+            ["0.00", "0.012", "1.00", "12.3", "123"]
+        );
     }
 }

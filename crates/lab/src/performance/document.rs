@@ -5,18 +5,16 @@ use std::{collections::BTreeMap, fmt::Write};
 use vesica_psi::plan::Figures;
 
 use crate::{
-    Job, Line, Record, Result, Work, accuracy, calibrate, median, ot,
-    papers::{Cell, PAPERS, Paper, Quantity},
-    primitives::{self, Kind},
-    protocol,
+    Job, Line, Record, Result, Work, accuracy, calibrate, median, protocol,
     report::line_title,
     results::Measured,
-    unit::{Unit, number, percent, three_digits, typed_power},
+    unit::{number, percent, three_digits, typed_power},
 };
 
-use super::{ANCHOR, BASE_OTS, LINES, OT_LINES, OTS_OF, Plan, SIZES, job, works};
+use super::{ANCHOR, LINES, Plan, SIZES, job, works};
 
-const DASH: &str = "–";
+/// Where there is no figure.
+pub(super) const DASH: &str = "–";
 
 /// What these results say, with a dash where they say nothing. It depends on them and on the plan alone.
 ///
@@ -77,8 +75,8 @@ tables with other figures.
 }
 
 /// Where figures are looked up.
-struct Sheet<'a> {
-    records: &'a [Record],
+pub(super) struct Sheet<'a> {
+    pub(super) records: &'a [Record],
     plan: &'a Plan,
 }
 
@@ -97,7 +95,8 @@ impl Runs<'_> {
     /// Least and most, where there are several.
     fn spread(&self) -> String {
         let seconds = || self.0.iter().map(|run| run.seconds);
-        let (least, most) = (seconds().fold(f64::INFINITY, f64::min), seconds().fold(0.0, f64::max));
+        let (least, most) =
+            (seconds().fold(f64::INFINITY, f64::min), seconds().fold(0.0, f64::max));
         match self.0.len() {
             0 | 1 => String::new(),
             _ => format!(" ({}–{})", three_digits(least), three_digits(most)),
@@ -113,16 +112,22 @@ impl Runs<'_> {
 }
 
 impl Sheet<'_> {
-    fn of(&self, job: &Job) -> Vec<&Record> {
+    /// The records of a job.
+    pub(super) fn of(&self, job: &Job) -> Vec<&Record> {
         self.records.iter().filter(|record| job.gave(record)).collect()
     }
 
     fn runs(&self, work: Work, items: usize, line: &Line) -> Runs<'_> {
         let records = self.of(&job(work, items, line.clone()));
-        Runs(records.into_iter().filter_map(|record| match record {
-            Record::Protocol(run) => Some(run),
-            _ => None,
-        }).collect())
+        Runs(
+            records
+                .into_iter()
+                .filter_map(|record| match record {
+                    Record::Protocol(run) => Some(run),
+                    _ => None,
+                })
+                .collect(),
+        )
     }
 
     /// Seconds of a run; what was predicted, or nothing, where there is none.
@@ -172,7 +177,12 @@ has both parties and their sets. Then seconds over three lines.
         .to_owned();
         for items in self.sizes() {
             let works: Vec<_> = protocols().collect();
-            let _ = write!(out, "\n### {}\n\n{}", typed_power(items), self.details(&works, items, true));
+            let _ = write!(
+                out,
+                "\n### {}\n\n{}",
+                typed_power(items),
+                self.details(&works, items, true)
+            );
         }
         out
     }
@@ -186,7 +196,8 @@ How many keys both have, or what values of theirs add up to (`dh-sum`): nobody l
 "
         .to_owned();
         for items in self.sizes() {
-            let _ = write!(out, "\n{}:\n\n{}", typed_power(items), self.details(&works, items, false));
+            let _ =
+                write!(out, "\n{}:\n\n{}", typed_power(items), self.details(&works, items, false));
         }
         out
     }
@@ -265,7 +276,7 @@ How many keys both have, or what values of theirs add up to (`dh-sum`): nobody l
         let mut by_protocol: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
         for case in cells.iter().flat_map(|cell| &cell.cases) {
             let ratio = case.predicted.seconds / case.seconds;
-            by_protocol.entry(case.predicted.key).or_default().push(ratio);
+            by_protocol.entry(case.predicted.candidate.key).or_default().push(ratio);
         }
         let rows = by_protocol.into_iter().map(|(key, ratios)| {
             let off = median(ratios.iter().map(|ratio| (ratio - 1.0).abs())).unwrap_or(0.0);
@@ -274,7 +285,8 @@ How many keys both have, or what values of theirs add up to (`dh-sum`): nobody l
             let cells = ratios.len().to_string();
             vec![format!("`{key}`"), cells, percent(off), format!("{least:.2}–{most:.2}")]
         });
-        let by_protocol = table(split("protocol|cells|time off|predicted by measured"), rows.collect());
+        let by_protocol =
+            table(split("protocol|cells|time off|predicted by measured"), rows.collect());
 
         let shown = |cells: &[accuracy::Cell], error| {
             accuracy::overall(cells, error).map_or(DASH.to_owned(), percent)
@@ -303,188 +315,19 @@ the figures of `vesica calibrate`.
             near_shipped = accuracy::near(&shipped),
         ))
     }
-
-    fn ots(&self) -> String {
-        let mut rows = Vec::new();
-        for items in BASE_OTS.into_iter().chain(OTS_OF) {
-            for entry in vesica_ot::catalogue::CATALOGUE {
-                let runs: Vec<Option<&ot::Record>> = OT_LINES
-                    .iter()
-                    .map(|line| {
-                        let job = job(Work::Ot(entry), items, line.parse().ok()?);
-                        self.records.iter().find_map(|record| match record {
-                            Record::Ot(run) if job.gave(record) => Some(run),
-                            _ => None,
-                        })
-                    })
-                    .collect();
-                let Some(any) = runs.iter().flatten().next() else { continue };
-                let (there, back) = (any.bytes_to_receiver as f64, any.bytes_to_sender as f64);
-                let framing = (there + back) / any.formula_bytes as f64 - 1.0;
-                let seconds = runs.iter().map(|run| run.map_or(DASH.to_owned(), |run| three_digits(run.seconds)));
-                let row = [
-                    typed_power(items),
-                    format!("`{}`", entry.key),
-                    Unit::Bytes.text(there),
-                    Unit::Bytes.text(back),
-                    format!("+{}", percent(framing)),
-                ];
-                rows.push(row.into_iter().chain(seconds).collect());
-            }
-        }
-        let columns = ["n", "OT", "to receiver", "to sender", "to formula"].into_iter().chain(OT_LINES);
-        format!(
-            "
-## Oblivious transfers
-
-Random OTs from nothing, setup and base OTs included; seconds from start to the end of both parties, one run. \"To formula\"
-is what framing adds to the payload that the formulas say.
-
-{}",
-            table(columns.map(str::to_owned).collect(), rows)
-        )
-    }
-
-    fn primitives(&self) -> String {
-        let lengths: Vec<_> = primitives::lengths().collect();
-        let columns =
-            || ["", ""].map(str::to_owned).into_iter().chain(lengths.iter().map(|bits| typed_power(*bits)));
-        let liang: Vec<Cell> = paper("liang").map(Paper::cells).unwrap_or_default();
-        let mut out = format!(
-            "
-## Primitives
-
-Microseconds a call, by bits of output, from 128 bits of input, seed or key; one thread. Rows in italics are of Liang et al. (2022),
-Tables 2 to 5, measured on another machine, each below the row to hold against it. A hash whose digest is too short takes the input
-and a counter again; generators get ready in each call, ciphers and functions have their keys ready.
-
-{CHOICES}
-"
-        );
-        for (kind, title, number) in Kind::ALL {
-            let mut rows = Vec::new();
-            for entry in primitives::CATALOGUE.iter().filter(|entry| entry.kind == kind) {
-                let work = Work::Primitive(entry);
-                let cell = |bits: &usize| {
-                    let job = job(work, *bits, Line::memory());
-                    let micros = self.records.iter().find_map(|record| match record {
-                        Record::Primitive(run) if job.gave(record) => Some(run.nanoseconds / 1e3),
-                        _ => None,
-                    });
-                    micros.map_or(DASH.to_owned(), three_digits)
-                };
-                let names = [format!("`{}`", entry.key), entry.title.to_owned()];
-                rows.push(names.into_iter().chain(lengths.iter().map(cell)).collect());
-                let theirs: Vec<_> =
-                    liang.iter().filter(|cell| cell.table == number && cell.work == Some(work)).collect();
-                for cells in theirs.chunk_by(|one, other| one.row == other.row) {
-                    let names = [String::new(), format!("*{}*", cells[0].row)];
-                    let figures = cells.iter().map(|cell| three_digits(cell.figure * 1e6));
-                    rows.push(names.into_iter().chain(figures).collect());
-                }
-            }
-            let _ = write!(out, "\n### {title}\n\n{}", table(columns().collect(), rows));
-        }
-        out
-    }
-
-    fn papers(&self) -> String {
-        let mut out = "
-## The papers' tables
-
-What the papers print, what was measured here, and the first by the second, where one is run above or takes no longer than a tenth of
-the longest run allowed: totals only. `vesica bench --paper KEY --table N` runs all of a table that the machine can hold, says for each
-figure without a counterpart why it has none, and gives the parties' shares. Machines differ, bytes do not.
-"
-        .to_owned();
-        for paper in PAPERS {
-            for number in paper.tables() {
-                if paper.key == "liang" && Kind::ALL.iter().any(|(.., table)| *table == number) {
-                    continue;
-                }
-                let cells = paper.cells().into_iter().filter(|cell| cell.table == number);
-                let cells: Vec<_> = cells.filter(|cell| is_total(cell.quantity)).collect();
-                let rows: Vec<_> = cells.iter().filter_map(|cell| self.compared(cell)).collect();
-                if rows.is_empty() {
-                    continue;
-                }
-                let _ = write!(
-                    out,
-                    "\n### {}, Table {number}\n\n{} of {} totals, of `--paper {} --table {number}`.\n\n{}",
-                    paper.citation,
-                    rows.len(),
-                    cells.len(),
-                    paper.key,
-                    table(split("row|run|n|line|quantity|paper|ours|ratio|note"), rows)
-                );
-            }
-        }
-        out
-    }
-
-    fn compared(&self, cell: &Cell) -> Option<Vec<String>> {
-        let job = cell.job()?;
-        let ours = median(self.of(&job).into_iter().filter_map(|run| cell.quantity.of(run)))?;
-        let unit = cell.quantity.unit();
-        let meant = cell.corrected.map(|figure| format!("{} meant. ", unit.text(figure)));
-        let threads = (cell.threads > 1).then(|| format!(", {} threads", cell.threads));
-        Some(vec![
-            cell.row.to_owned(),
-            format!("`{}`{}", job.work, threads.unwrap_or_default()),
-            typed_power(cell.size),
-            cell.line.to_string(),
-            cell.quantity.name().replace('_', " "),
-            unit.text(cell.figure),
-            unit.text(ours),
-            if ours > 0.0 { three_digits(cell.meant() / ours) } else { DASH.to_owned() },
-            meant.unwrap_or_default() + cell.note,
-        ])
-    }
 }
-
-/// Which of them is used for what.
-const CHOICES: &str = "What Vesica uses, and why:
-
-- *BLAKE3* for items (keyed with the run's seed), OPRF outputs and rows of OT extensions: inputs are short and there are many, so
-  several are hashed at once (`blake3-lanes`, `prf-blake3-lanes`), which no hash with one input at a time comes near.
-- *AES-128 under a public key* (`fixed-key-aes`) where a random permutation is enough: to break correlations of OTs and in
-  trees of silent OT; by far the fastest on a processor with AES instructions.
-- *AES-128 in counter mode* (`prg-aes`) wherever a seed becomes long: OT extensions' columns, masks, random sets.
-- *SHA-256* for fingerprints of certificates and for hashing to ristretto255, where compatibility counts and speed does not.
-- *ChaCha12* as the parties' own source of randomness, as the crate `rand` has it: it needs no special instructions, and little
-  is drawn from it.
-- SHA-3, BLAKE2 and SipHash are not used: slower, or (SipHash) of no more than 128 bits and without the analysis for this use.";
 
 fn protocols() -> impl Iterator<Item = Work> {
     works().filter(|work| matches!(work, Work::Protocol(_)))
 }
 
-fn paper(key: &str) -> Option<&'static Paper> {
-    PAPERS.iter().find(|paper| paper.key == key)
-}
-
-/// Not what one party alone took.
-fn is_total(quantity: Quantity) -> bool {
-    use Quantity::{
-        OnlineReceiverBytes, OnlineSenderBytes, ReceiverBytes, ReceiverSeconds, SenderBytes,
-        SenderSeconds,
-    };
-    !matches!(
-        quantity,
-        SenderSeconds
-            | ReceiverSeconds
-            | SenderBytes
-            | ReceiverBytes
-            | OnlineSenderBytes
-            | OnlineReceiverBytes
-    )
-}
-
-fn split(columns: &str) -> Vec<String> {
+/// Columns by their names.
+pub(super) fn split(columns: &str) -> Vec<String> {
     columns.split('|').map(str::to_owned).collect()
 }
 
-fn table(columns: Vec<String>, rows: Vec<Vec<String>>) -> String {
+/// A table in Markdown.
+pub(super) fn table(columns: Vec<String>, rows: Vec<Vec<String>>) -> String {
     let line = |cells: &[String]| format!("| {} |\n", cells.join(" | "));
     let rule = format!("|{}\n", "---|".repeat(columns.len()));
     let rows: String = rows.iter().map(|row| line(row)).collect();

@@ -4,6 +4,7 @@
 //! results that holds them gives the same document again.
 
 mod document;
+mod parts;
 
 use vesica_ot::catalogue::{CATALOGUE as OTS, Kind};
 use vesica_psi::{CATALOGUE, Sizes, answer::METHODS, plan::Figures};
@@ -23,13 +24,17 @@ const BASE_OTS: [usize; 1] = [1 << 7];
 const OTS_OF: [usize; 4] = [1 << 8, 1 << 12, 1 << 16, 1 << 20];
 const OT_LINES: [&str; 3] = ["liang-lan", "liang-wan1", "liang-wan2"];
 
-/// A run that takes longer than allowed is made all the same where it takes at most this many times as long as the
-/// best: it might be what the planner ought to choose.
+/// A run that takes longer than allowed, up to some times as long, is made all the same where it takes at most this many
+/// times as long as the best: it might be what the planner ought to choose.
 const RIVAL: f64 = 2.0;
+const RIVALS_AT_MOST: f64 = 6.0;
 
 /// Runs of at most so many seconds are made three times, and twice.
 const THRICE: f64 = 0.3;
 const TWICE: f64 = 1.5;
+
+/// Of oblivious transfers, about.
+const ROUND_TRIPS: f64 = 3.0;
 
 /// The part of the longest run that a run of a paper's own lines may take: there are many.
 const OF_PAPERS: f64 = 0.1;
@@ -101,14 +106,17 @@ impl Plan {
         let lines = LINES.map(|name| name.parse().expect("a test reads these names"));
         let lines = [&[Line::memory()], &lines[..]].concat();
         // What no figures are of is fast, and only there to be compared with: the anchor.
-        let anchor = works().find(|work| job(*work, items, Line::memory()).expected_seconds(figures).is_none());
+        let anchor = works()
+            .find(|work| job(*work, items, Line::memory()).expected_seconds(figures).is_none());
         jobs.extend(anchor.map(|work| (job(work, items, Line::memory()), 0.0, times(0.0))));
         let best: Vec<f64> = lines.iter().map(|line| best(items, line, figures)).collect();
         for work in works() {
             for (line, best) in lines.iter().zip(&best) {
                 let job = job(work, items, line.clone());
                 let Some(seconds) = job.expected_seconds(figures) else { continue };
-                let rival = matches!(work, Work::Protocol(_)) && seconds <= RIVAL * best;
+                let rival = matches!(work, Work::Protocol(_))
+                    && seconds <= RIVAL * best
+                    && seconds <= RIVALS_AT_MOST * self.bounds.at_most;
                 match seconds <= self.bounds.at_most || rival {
                     true => jobs.push((job, seconds, times(seconds))),
                     false => self.left_out.push((job, seconds)),
@@ -143,12 +151,12 @@ impl Plan {
         }
     }
 
-    /// Once, unless its bytes alone are too long on the line.
+    /// Once, unless its bytes and flights alone are too long on the line.
     fn unpredicted(&mut self, job: &Job) {
-        let seconds = job.transfer_seconds();
         let round_trip = job.line.link().map_or(0.0, |link| link.round_trip.as_secs_f64());
+        let seconds = job.transfer_seconds() + ROUND_TRIPS * round_trip;
         if seconds <= self.bounds.at_most {
-            self.add(job, seconds + 3.0 * round_trip, 1);
+            self.add(job, seconds, 1);
         }
     }
 
@@ -169,7 +177,13 @@ impl Plan {
 const STARTING: f64 = 0.05;
 
 fn times(seconds: f64) -> usize {
-    if seconds <= THRICE { 3 } else if seconds <= TWICE { 2 } else { 1 }
+    if seconds <= THRICE {
+        3
+    } else if seconds <= TWICE {
+        2
+    } else {
+        1
+    }
 }
 
 /// The anchor, whatever is for real data, and the methods that answer questions.

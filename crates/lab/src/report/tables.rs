@@ -86,11 +86,9 @@ pub fn all(measured: &[Measured]) -> Vec<String> {
         _ => None,
     });
     let primitives = records().filter_map(|record| match record {
-        Record::Primitive(run) => Some(vec![
-            (&*run.primitive).into(),
-            count(run.bits as u64),
-            Figure(run.nanoseconds, 1),
-        ]),
+        Record::Primitive(run) => {
+            Some(vec![(&*run.primitive).into(), count(run.bits as u64), Figure(run.nanoseconds, 1)])
+        }
         _ => None,
     });
     vec![

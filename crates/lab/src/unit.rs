@@ -45,7 +45,8 @@ pub fn three_digits(figure: f64) -> String {
         large if large >= 99.95 => 0,
         middle if middle >= 9.995 => 1,
         small if small >= 0.9995 || small == 0.0 => 2,
-        _ => 3,
+        small if small >= 0.00995 => 3,
+        _ => 4,
     };
     format!("{figure:.decimals$}")
 }
@@ -107,8 +108,8 @@ mod tests {
         assert_eq!([power(1000), power(1 << 20), power(256)], ["1000", "2²⁰", "2⁸"]);
         assert_eq!([typed_power(1000), typed_power(1 << 20)], ["1000", "2^20"]);
         assert_eq!(
-            [0.0, 0.0123, 1.0, 12.34, 123.4].map(three_digits),
-            ["0.00", "0.012", "1.00", "12.3", "123"]
+            [0.0, 0.00123, 0.0123, 1.0, 12.34, 123.4].map(three_digits),
+            ["0.00", "0.0012", "0.012", "1.00", "12.3", "123"]
         );
     }
 }

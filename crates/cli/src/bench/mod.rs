@@ -125,7 +125,7 @@ struct Bounded {
     up_to: Option<usize>,
 
     /// Leave out runs that take longer: of a paper's table those whose bytes alone are on the line for longer
-    /// [default: 300], of everything those predicted to [default: 6].
+    /// [default: 300], of everything those predicted to [default: 5].
     #[arg(long, requires = "bounded", value_name = "SECONDS")]
     at_most: Option<f64>,
 }

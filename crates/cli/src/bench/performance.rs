@@ -33,7 +33,7 @@ pub struct Flags {
 }
 
 /// Bounds of `--performance` unless others are given.
-const BOUNDS: Bounds = Bounds { up_to: 1 << 20, at_most: 6.0 };
+const BOUNDS: Bounds = Bounds { up_to: 1 << 20, at_most: 5.0 };
 
 impl Flags {
     /// The folder to write into, where that is asked for.

@@ -222,13 +222,12 @@ How many keys both have, or what values of theirs add up to (`dh-sum`): nobody l
                 let ratio = runs.seconds().zip(anchor).map(|(seconds, anchor)| seconds / anchor);
                 row.push(shown(ratio));
             }
-            let parts = [
-                runs.median(|run| Some(run.offline_seconds)),
-                runs.median(|run| Some(run.online_seconds)),
-            ];
+            let offline = runs.median(|run| Some(run.offline_seconds));
+            let parts = offline.zip(runs.median(|run| Some(run.online_seconds)));
+            let parts = parts.map(|parts| <[f64; 2]>::from(parts).map(three_digits).join(" + "));
             row.extend([
                 shown(runs.bits_an_item()),
-                parts.map(shown).join(" + "),
+                parts.unwrap_or(DASH.to_owned()),
                 runs.0.first().map_or(DASH.to_owned(), |run| run.rounds.to_string()),
                 shown(runs.median(|run| Some(run.peak_memory_bytes? as f64 / 1e6))),
             ]);

@@ -164,10 +164,9 @@ impl Plan {
     fn papers(&mut self, figures: &Figures) {
         for cell in papers::PAPERS.iter().flat_map(papers::Paper::cells) {
             let Some(job) = cell.job().filter(|_| cell.size <= self.bounds.up_to) else { continue };
-            if let Some(seconds) = job.expected_seconds(figures) {
-                if seconds <= self.bounds.at_most * OF_PAPERS {
-                    self.add(&job, seconds, 1);
-                }
+            let seconds = job.expected_seconds(figures);
+            if let Some(seconds) = seconds.filter(|s| *s <= self.bounds.at_most * OF_PAPERS) {
+                self.add(&job, seconds, 1);
             }
         }
     }

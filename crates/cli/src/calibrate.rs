@@ -2,15 +2,14 @@
 
 use std::{
     env, fs,
-    path::PathBuf,
-    process::{Command, Stdio},
+    path::{Path, PathBuf},
 };
 
 use vesica::output::Output;
-use vesica_lab::calibrate;
+use vesica_lab::{calibrate, results::Measured};
 use vesica_psi::plan::Figures;
 
-use crate::exit::Failure;
+use crate::{bench, exit::Failure};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -24,6 +23,9 @@ pub struct Args {
     /// With --full: this protocol alone
     #[arg(long, value_name = "NAME", requires = "full")]
     only: Option<String>,
+    /// Measure nothing: take the runs over memory in this file of results, as `vesica bench --performance` leaves one
+    #[arg(long, value_name = "FILE", conflicts_with = "full")]
+    from: Option<PathBuf>,
     /// Where the figures go, `-` for standard output [default: where `plan` and `run` look for them:
     /// $VESICA_FIGURES, or vesica/figures.tsv in the user's cache]
     #[arg(long, value_name = "FILE")]
@@ -45,10 +47,16 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             crate::say(&format!("{key} ({left} left)"));
         }
     };
-    let figures = match &args.only {
-        Some(name) => calibrate::full(name, args.limit).map_err(|e| Failure::bug(e.to_string()))?,
-        None if args.full => each_alone(args.limit, say)?,
-        None => calibrate::quick(say).map_err(|e| Failure::bug(e.to_string()))?,
+    let bug = |error: vesica_lab::Error| Failure::bug(error.to_string());
+    let figures = match &args.from {
+        Some(path) => from_results(path)?,
+        None => {
+            let run = bench::runner().map_err(bug)?;
+            match args.full {
+                true => calibrate::full(args.only.as_deref(), args.limit, run, say).map_err(bug)?,
+                false => calibrate::quick(run, say).map_err(bug)?,
+            }
+        }
     };
     let text = figures.to_text();
     if let Some(folder) = to.parent() {
@@ -62,22 +70,15 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Every protocol in a process of its own, so that none is charged for memory that another one used.
-fn each_alone(limit: f64, begins: impl Fn(&str, usize)) -> Result<Figures, Failure> {
-    let mut figures = Figures::default();
-    let names = calibrate::names();
-    let program = env::current_exe().map_err(|e| Failure::bug(format!("this program: {e}")))?;
-    for (i, name) in names.iter().enumerate() {
-        begins(name, names.len() - i);
-        let limit = limit.to_string();
-        let arguments =
-            ["calibrate", "--full", "--quiet", "--output", "-", "--limit", &limit, "--only", name];
-        let run = Command::new(&program).args(arguments).stderr(Stdio::inherit()).output();
-        let run = run.map_err(|e| Failure::bug(format!("{name}: {e}")))?;
-        let text = String::from_utf8_lossy(&run.stdout);
-        let parsed = Figures::parse(&text).ok().filter(|_| run.status.success());
-        let of_one = parsed.ok_or_else(|| Failure::bug(format!("{name} could not be measured")))?;
-        of_one.iter().for_each(|(name, run)| figures.insert(name, run));
+/// What runs over memory in a file of results say.
+fn from_results(path: &Path) -> Result<Figures, Failure> {
+    let measured = Measured::read(path).map_err(|error| Failure::input(error.to_string()))?;
+    let figures = calibrate::figures(&measured.records);
+    if figures == Figures::default() {
+        let path = path.display();
+        return Err(Failure::input(format!(
+            "{path}: there is no run of a protocol over memory in it"
+        )));
     }
     Ok(figures)
 }

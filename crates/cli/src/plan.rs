@@ -1,13 +1,14 @@
 //! `plan`: what each protocol would take for one's sizes and line, and which one to choose.
 
-use std::{fs, path::PathBuf, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use serde::Serialize;
 use vesica::{Security, Wanted, report::grouped};
 use vesica_lab::{
     accuracy::{self, Case},
     prices::{self, Paid, Region},
-    protocol::Record,
+    results::Measured,
+    unit::{Unit, percent},
 };
 use vesica_psi::{
     Sizes,
@@ -63,7 +64,7 @@ pub struct Args {
     /// What 10^9 bytes between the parties cost, in either direction, likewise
     #[arg(long, value_name = "PRICE", value_parser = not_negative)]
     price_per_gb: Option<f64>,
-    /// Instead of planning, say how right the planner is of runs that `vesica bench --json` has measured
+    /// Instead of planning, say how right the planner is of runs in files that `vesica bench --results` has kept
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["mine", "theirs", "json"])]
     check: Vec<PathBuf>,
     /// Print JSON
@@ -151,7 +152,7 @@ impl Args {
             round_trip_seconds: round_trip.as_secs_f64(),
             calibrated,
             prices: self.prices.map(|hired| hired.to_string()),
-            protocol: first.key,
+            protocol: first.candidate.key,
             why: why(&ranked, priced),
             predictions: ranked.iter().map(|p| Row::new(p, priced)).collect(),
         })
@@ -203,13 +204,19 @@ fn why(ranked: &[Prediction], priced: bool) -> String {
         [] => return String::new(),
         [first, rest @ ..] => (first, rest),
     };
-    let takes = |p: &Prediction| format!("{} and {}", seconds(p.seconds), bytes(p.bytes()));
+    let takes = |p: &Prediction| {
+        format!(
+            "{} and {}",
+            Unit::Seconds.text(p.seconds),
+            Unit::Bytes.text(p.candidate.cost.bytes())
+        )
+    };
     let paid =
         |p: &Prediction| if priced { format!(", {}", money(p.price)) } else { String::new() };
     let best = if priced { "cheapest" } else { "fastest" };
     let of = rest.len() + 1;
     let Some(second) = rest.first() else {
-        return format!("{}: {}; nothing else fits", first.key, takes(first));
+        return format!("{}: {}; nothing else fits", first.candidate.key, takes(first));
     };
     let better = if priced { second.price < first.price } else { second.seconds < first.seconds };
     let how = match better {
@@ -218,10 +225,10 @@ fn why(ranked: &[Prediction], priced: bool) -> String {
     };
     format!(
         "{} is {how}: {}{}; next is {} with {}{}",
-        first.key,
+        first.candidate.key,
         takes(first),
         paid(first),
-        second.key,
+        second.candidate.key,
         takes(second),
         paid(second)
     )
@@ -242,14 +249,14 @@ impl std::fmt::Display for Hired {
 impl Row {
     fn new(p: &Prediction, priced: bool) -> Self {
         Self {
-            protocol: p.key,
-            status: p.status.name(),
-            secure_against: p.adversary.name(),
+            protocol: p.candidate.key,
+            status: p.candidate.status.name(),
+            secure_against: p.candidate.adversary.name(),
             seconds: p.seconds,
             work_seconds: p.work_seconds,
-            bytes_to_receiver: p.bytes_to_receiver as u64,
-            bytes_to_sender: p.bytes_to_sender as u64,
-            rounds: p.rounds,
+            bytes_to_receiver: p.candidate.cost.bytes_to_receiver as u64,
+            bytes_to_sender: p.candidate.cost.bytes_to_sender as u64,
+            rounds: p.candidate.cost.rounds,
             memory_bytes: p.memory_bytes.map(|bytes| bytes as u64),
             price: priced.then_some(p.price),
         }
@@ -295,11 +302,11 @@ impl std::fmt::Display for Plan {
                 row.protocol,
                 row.status,
                 row.secure_against,
-                seconds(row.seconds),
-                bytes(row.bytes_to_receiver as f64),
-                bytes(row.bytes_to_sender as f64),
+                Unit::Seconds.text(row.seconds),
+                Unit::Bytes.text(row.bytes_to_receiver as f64),
+                Unit::Bytes.text(row.bytes_to_sender as f64),
                 row.rounds,
-                row.memory_bytes.map_or("-".to_owned(), |memory| bytes(memory as f64)),
+                row.memory_bytes.map_or("-".to_owned(), |memory| Unit::Bytes.text(memory as f64)),
                 row.price.map_or(String::new(), |price| format!(" {:>10}", money(price)))
             )?;
         }
@@ -309,20 +316,15 @@ impl std::fmt::Display for Plan {
 
 /// How right the planner is of the runs in these files.
 fn check(files: &[PathBuf], figures: &Figures) -> Result<(), Failure> {
+    let input = |error: vesica_lab::Error| Failure::input(error.to_string());
     let mut records = Vec::new();
     for path in files {
-        let bad = |what: String| Failure::input(format!("{}{what}", path.display()));
-        let text = fs::read_to_string(path).map_err(|e| bad(format!(": {e}")))?;
-        for (i, line) in text.lines().enumerate() {
-            // Other lines of such a file, as on the machine, are not for us.
-            let value: serde_json::Value =
-                serde_json::from_str(line).map_err(|e| bad(format!(", line {}: {e}", i + 1)))?;
-            records.extend(serde_json::from_value::<Record>(value).ok());
-        }
+        records.extend(Measured::read(path).map_err(input)?.records);
     }
-    let cells = accuracy::compare(&records, figures).map_err(|e| Failure::input(e.to_string()))?;
+    let unused = records.iter().filter(|record| !accuracy::counts(record)).count();
+    let cells = accuracy::compare(&records, figures).map_err(input)?;
     if cells.is_empty() {
-        return Err(Failure::input("there is no run of a protocol in it".to_owned()));
+        return Err(Failure::input("there is no run of a protocol for real data in it".to_owned()));
     }
     let mut text = format!(
         "{:<14} {:>10} {:>10} {:>9} {:>8} {:>9}  {:<22} {:<22} {:>6}\n",
@@ -351,7 +353,7 @@ fn check(files: &[PathBuf], figures: &Figures) -> Result<(), Failure> {
         );
     }
     let of = |error: fn(&Case) -> f64| accuracy::overall(&cells, error).map_or(0.0, |x| x);
-    let good = cells.iter().filter(|cell| cell.regret <= 1.1).count();
+    let good = accuracy::near(&cells);
     text += &format!(
         "\nmedian error: {} of time, {} of bytes; the choice is within 10 % of the fastest in {good} of {} \
          cells\n",
@@ -359,32 +361,14 @@ fn check(files: &[PathBuf], figures: &Figures) -> Result<(), Failure> {
         percent(of(Case::error_of_bytes)),
         cells.len()
     );
+    if unused > 0 {
+        text += &format!(
+            "{unused} of {} runs were not used: not of a protocol for real data, with a filter, or of more than one \
+             thread a party\n",
+            records.len()
+        );
+    }
     crate::print(&text)
-}
-
-fn percent(part: f64) -> String {
-    format!("{:.1} %", part * 100.0)
-}
-
-/// A time as people say it.
-fn seconds(seconds: f64) -> String {
-    match seconds {
-        s if s < 0.9995 => format!("{:.0} ms", s * 1e3),
-        s if s < 99.95 => format!("{s:.1} s"),
-        s if s < 600.0 => format!("{s:.0} s"),
-        s if s < 7200.0 => format!("{:.0} min", s / 60.0),
-        s => format!("{:.1} h", s / 3600.0),
-    }
-}
-
-/// A number of bytes as people say it.
-fn bytes(bytes: f64) -> String {
-    match bytes {
-        b if b < 1e3 => format!("{b:.0} B"),
-        b if b < 1e6 => format!("{:.1} kB", b / 1e3),
-        b if b < 1e9 => format!("{:.1} MB", b / 1e6),
-        b => format!("{:.1} GB", b / 1e9),
-    }
 }
 
 /// An amount with three digits that count.

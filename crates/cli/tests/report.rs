@@ -81,3 +81,76 @@ fn figures_of_a_paper_stand_beside_ours() {
         assert_eq!(bench(wrong).code, Some(2), "{wrong:?}");
     }
 }
+
+#[test]
+fn everything_is_measured_once_and_makes_two_pages() {
+    let scratch = tempfile::tempdir().unwrap();
+    let folder = scratch.path().join("docs");
+    let arguments =
+        ["--performance", folder.to_str().unwrap(), "--up-to", "2^8", "--at-most", "0.02"];
+    let run = || {
+        bench(&arguments).assert(0, &["performance.md written", "performance.html written"]);
+        ["performance.md", "performance.html", "performance.jsonl"]
+            .map(|name| fs::read_to_string(folder.join(name)).unwrap())
+    };
+    let [document, page, results] = run();
+    for part in [
+        "--up-to 2^8 --at-most 0.02",
+        "`rr22`",
+        "`dh-count`",
+        "`np01`",
+        "`blake3`",
+        "*JDK-SHA-256*",
+        "liang-wan2",
+        "≈ ",
+        "runs, 0 with a wrong result",
+        "of time and",
+        "Liang et al. (2022), Table 6",
+    ] {
+        assert!(document.contains(part), "no {part} in {document}");
+    }
+    // A table has as many cells in each line.
+    let mut columns = 0;
+    for line in document.lines() {
+        let cells = line.strip_prefix('|').map_or(0, |line| line.matches('|').count());
+        assert!(cells == columns || cells == 0 || columns == 0, "{line}");
+        columns = cells;
+    }
+    assert!(page.contains("id=\"primitives\"") && page.contains("psz14"));
+
+    // As a run leaves it that was killed: what is there is not measured again.
+    assert_eq!(run(), [document.clone(), page, results.clone()]);
+    let path = folder.join("performance.jsonl");
+    let (kept, _) = results.trim_end().rsplit_once('\n').unwrap();
+    fs::write(&path, format!("{kept}\n")).unwrap();
+    let [_, _, again] = run();
+    assert!(again.starts_with(kept) && again.lines().count() == results.lines().count());
+
+    let figures = scratch.path().join("figures.tsv");
+    let [file, to] = [&path, &figures].map(|path| path.to_str().unwrap());
+    ended(&["calibrate", "--from", file, "--output", to]).assert(0, &["figures written"]);
+    let figures = fs::read_to_string(&figures).unwrap();
+    assert!(figures.contains("psz14\t256\t") && !figures.contains("naive"), "{figures}");
+    ended(&["plan", "--check", file]).assert(0, &[]);
+    for wrong in [&["--sizes", "5"][..], &["--json"], &["--apart"]] {
+        assert_eq!(bench(&[&arguments[..], wrong].concat()).code, Some(2), "{wrong:?}");
+    }
+    bench(&["--protocols", "naive", "--sizes", "5", "--up-to", "2^8"]).assert(2, &[]);
+}
+
+#[test]
+fn each_run_may_have_a_process_of_its_own() {
+    let what = ["--sizes", "20x30", "--repeat", "2", "--apart", "--json"];
+    let run = |more: &[&str]| bench(&[more, &what].concat()).assert(0, &[]).out.clone();
+    for (flag, keys) in [("--protocols", "rr22,kkrt16+vacuum"), ("--answers", "dh-count,dh-sum")] {
+        let records: Vec<serde_json::Value> =
+            run(&[flag, keys]).lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        assert_eq!(records.len(), 4);
+        for record in records {
+            assert_eq!((&record["receiver_items"], &record["correct"]), (&20.into(), &true.into()));
+        }
+    }
+    bench(&["--answers", "dh", "--sizes", "5"]).assert(2, &["dh-count"]);
+    let text = bench(&["--primitives", "all", "--sizes", "1,2^8"]).assert(0, &[]).out.clone();
+    assert!(text.contains("ns") && text.lines().count() > 40, "{text}");
+}

@@ -7,7 +7,7 @@ use vesica_psi::{
     plan::{Candidate, Figures, Planner, Prediction},
 };
 
-use crate::{Line, Result, median, protocol::Record};
+use crate::{Line, Record, Result, median, protocol};
 
 /// One protocol at one size on one line: what was predicted, and the median of what was measured.
 #[derive(Debug, Clone)]
@@ -37,19 +37,34 @@ pub struct Cell {
     pub fastest: &'static str,
 }
 
-/// Compares records of protocols with what the planner says of them, given these figures. Records of other
-/// releases' protocols, with filters or of more than one thread do not count.
+/// The runs of one cell, by protocol.
+type Runs<'a> = BTreeMap<&'static str, Vec<&'a protocol::Record>>;
+
+/// Whether a record counts here: it is of a protocol that the planner knows, without a filter, with one thread a
+/// party.
+pub fn counts(record: &Record) -> bool {
+    of_planned(record).is_some()
+}
+
+fn of_planned(record: &Record) -> Option<(&'static str, &protocol::Record)> {
+    let Record::Protocol(record) = record else { return None };
+    let protocol = vesica_psi::find(&record.protocol)?;
+    let planned = protocol.status.is_for_use() && record.threads == 1;
+    planned.then_some((protocol.key, record))
+}
+
+/// Compares the records that count with what the planner says of them, given these figures.
 ///
 /// # Errors
 /// Where a record names a line that this release does not know.
-pub fn compare(records: &[Record], figures: &Figures) -> Result<Vec<Cell>> {
-    let mut by_cell: BTreeMap<(&str, usize, usize), BTreeMap<&'static str, Vec<&Record>>> =
-        BTreeMap::new();
-    for record in records.iter().filter(|record| record.threads == 1) {
-        if let Some(protocol) = vesica_psi::find(&record.protocol) {
-            let cell = (record.link.as_str(), record.receiver_items, record.sender_items);
-            by_cell.entry(cell).or_default().entry(protocol.key).or_default().push(record);
-        }
+pub fn compare<'a>(
+    records: impl IntoIterator<Item = &'a Record>,
+    figures: &Figures,
+) -> Result<Vec<Cell>> {
+    let mut by_cell: BTreeMap<(&str, usize, usize), Runs<'_>> = BTreeMap::new();
+    for (key, record) in records.into_iter().filter_map(of_planned) {
+        let cell = (record.link.as_str(), record.receiver_items, record.sender_items);
+        by_cell.entry(cell).or_default().entry(key).or_default().push(record);
     }
     let cells = by_cell.into_iter().map(|((line, receiver, sender), runs)| {
         let sizes = Sizes { sender, receiver };
@@ -61,12 +76,7 @@ pub fn compare(records: &[Record], figures: &Figures) -> Result<Vec<Cell>> {
 }
 
 /// Nothing where no protocol of the cell can be predicted.
-fn cell(
-    line: &str,
-    sizes: Sizes,
-    planner: &Planner,
-    runs: &BTreeMap<&'static str, Vec<&Record>>,
-) -> Option<Cell> {
+fn cell(line: &str, sizes: Sizes, planner: &Planner, runs: &Runs<'_>) -> Option<Cell> {
     let candidates: Vec<_> = runs
         .keys()
         .filter_map(|key| vesica_psi::find(key))
@@ -76,7 +86,7 @@ fn cell(
         .rank(&candidates)
         .into_iter()
         .filter_map(|predicted| {
-            let runs = runs.get(predicted.key)?;
+            let runs = runs.get(predicted.candidate.key)?;
             let seconds = median(runs.iter().map(|run| run.seconds))?;
             let bytes = runs.iter().map(|run| (run.bytes_to_receiver + run.bytes_to_sender) as f64);
             Some(Case { predicted, seconds, bytes: median(bytes)? })
@@ -88,8 +98,8 @@ fn cell(
         line: line.to_owned(),
         sizes,
         regret: chosen.seconds / fastest.seconds,
-        chosen: chosen.predicted.key,
-        fastest: fastest.predicted.key,
+        chosen: chosen.predicted.candidate.key,
+        fastest: fastest.predicted.candidate.key,
         cases,
     })
 }
@@ -114,8 +124,16 @@ impl Case {
 
     /// The same for bytes.
     pub fn error_of_bytes(&self) -> f64 {
-        (self.predicted.bytes() / self.bytes - 1.0).abs()
+        (self.predicted.candidate.cost.bytes() / self.bytes - 1.0).abs()
     }
+}
+
+/// How many times as long as the fastest a good choice may take.
+const NEAR: f64 = 1.1;
+
+/// In how many of these cells the planner's choice took at most a tenth longer than the fastest.
+pub fn near(cells: &[Cell]) -> usize {
+    cells.iter().filter(|cell| cell.regret <= NEAR).count()
 }
 
 /// The median of the errors of all cases.
@@ -128,9 +146,13 @@ mod tests {
     use super::*;
 
     fn record(protocol: &str, link: &str, seconds: f64) -> Record {
+        Record::Protocol(run(protocol, link, seconds))
+    }
+
+    fn run(protocol: &str, link: &str, seconds: f64) -> protocol::Record {
         let sizes = Sizes { sender: 1 << 16, receiver: 1 << 16 };
         let cost = vesica_psi::find(protocol).unwrap().cost(sizes);
-        Record {
+        protocol::Record {
             protocol: protocol.to_owned(),
             sender_items: sizes.sender,
             receiver_items: sizes.receiver,
@@ -166,6 +188,10 @@ mod tests {
         assert!((cell.regret - 8.0).abs() < 1e-9);
         assert!((cell.cases[0].error_of_time() - 0.5).abs() < 1e-9);
         assert!(overall(&cells, Case::error_of_bytes).unwrap() < 1e-3);
+        assert!(!counts(&record("naive", "memory", 1.0)) && near(&cells) == 0);
+        let threads =
+            Record::Protocol(protocol::Record { threads: 2, ..run("rr22", "memory", 1.0) });
+        assert!(!counts(&threads));
         assert!(compare(&[record("rr22", "no line", 1.0)], &Figures::default()).is_err());
     }
 }

@@ -9,34 +9,33 @@ use vesica_psi::{
 };
 
 use crate::{
-    Line, Result,
-    protocol::Sets,
-    together::{together, usage},
+    Line, Result, Work,
+    protocol::{Record, Sets, Took},
+    together::{Ran, together, usage},
 };
 
-/// What one run took.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Took {
-    /// The receiver's time from start to answer.
-    pub seconds: f64,
-    /// The most resident memory of the process during the run, both sets included.
-    pub peak_memory_bytes: Option<u64>,
+/// What a method is asked here: to count the intersection of two sets of these sizes, or to add up the sender's
+/// values where it does not count.
+pub fn inquiry(method: &Method, sizes: Sizes) -> Inquiry {
+    let counts = (method.answers)(Question::Count, 0);
+    let question = if counts { Question::Count } else { Question::SumOfSender };
+    Inquiry { sizes, question, minimum: 0 }
 }
 
-/// Counts the intersection of two sets of these sizes, or adds up the sender's values, which are all 1, where
-/// the method does not count.
+/// Asks a method once. All values are 1.
 ///
 /// # Errors
-/// Where a party fails, or the answer is wrong.
-pub fn run(method: &Method, sizes: Sizes, line: &Line, threads: usize) -> Result<Took> {
+/// Where a party fails; a wrong answer is told by the record.
+pub fn run(method: &'static Method, sizes: Sizes, line: &Line, threads: usize) -> Result<Record> {
     let sets = Sets::generate(sizes, Digest::Short);
     let shared = sets.shared() as u64;
-    let (question, expected) = match (method.answers)(Question::Count, 0) {
-        true => (Question::Count, Answer::Count(shared)),
-        false => (Question::SumOfSender, Answer::Sum(shared as i64)),
+    let inquiry = inquiry(method, sizes);
+    let expected = match inquiry.question {
+        Question::Count => Answer::Count(shared),
+        _ => Answer::Sum(shared as i64),
     };
-    let inquiry = Inquiry { sizes, question, minimum: 0 };
-    let values = if question.takes_senders_values() { vec![1; sizes.sender] } else { Vec::new() };
+    let sums = inquiry.question.takes_senders_values();
+    let values = if sums { vec![1; sizes.sender] } else { Vec::new() };
     usage::reset_peak_memory();
     let ran = together(
         line,
@@ -49,14 +48,18 @@ pub fn run(method: &Method, sizes: Sizes, line: &Line, threads: usize) -> Result
         |channel, rng| {
             let started = Instant::now();
             let asker = answer::prepare_asker(method, inquiry, channel, rng)?;
+            let offline = started.elapsed();
+            let offline_bytes = [channel.meter().sent(), channel.meter().received()];
             let answer = asker.ask(sets.receiver(), &[], channel, rng)?;
-            vesica_psi::Result::Ok((answer, started.elapsed()))
+            let online = started.elapsed() - offline;
+            vesica_psi::Result::Ok((answer, Took { offline, online, offline_bytes }))
         },
     )?;
-    ran.sender?;
-    let (answer, took) = ran.receiver?;
-    if answer != expected {
-        return Err(format!("{} answered wrongly", method.key).into());
-    }
-    Ok(Took { seconds: took.as_secs_f64(), peak_memory_bytes: peak_memory() })
+    let peak_memory_bytes = peak_memory();
+    let Ran { sender, receiver, used } = ran;
+    sender?;
+    let (answer, took) = receiver?;
+    let name = Work::Answer(method).to_string();
+    let record = Record::new(name, sizes, line, threads, &used, took);
+    Ok(Record { peak_memory_bytes, correct: answer == expected, ..record })
 }

@@ -5,7 +5,7 @@ use vesica_psi::{Digest, Sizes};
 use vesica_structures::catalogue::Entry;
 
 use crate::{
-    Job, Record, Result, Work, ot,
+    Job, Record, Result, Work, answer, ot, primitives,
     protocol::{self, Sets},
     results::Results,
     structures::{Case, LeftOut},
@@ -21,9 +21,13 @@ pub enum Outcome {
     LeftOut(LeftOut),
 }
 
+/// What runs a job somewhere else.
+pub type Runner = Box<dyn FnMut(&Job) -> Result<Record>>;
+
 /// A bench that does one job at a time.
 pub struct Bench {
     results: Results,
+    apart: Option<Runner>,
     sets: Option<(Sizes, Digest, Sets)>,
     case: Option<(&'static Entry, usize, std::result::Result<Case, LeftOut>)>,
 }
@@ -31,7 +35,23 @@ pub struct Bench {
 impl Bench {
     /// One that keeps its records there.
     pub fn new(results: Results) -> Self {
-        Self { results, sets: None, case: None }
+        Self { results, apart: None, sets: None, case: None }
+    }
+
+    /// The same, but jobs of two parties are done by this. The first run of a process takes up to twice as long as
+    /// later ones, which find its memory touched: what is to stand for real use has a process of its own.
+    pub fn apart(self, runner: Runner) -> Self {
+        Self { apart: Some(runner), ..self }
+    }
+
+    /// Every record there is.
+    pub fn records(&self) -> &[Record] {
+        self.results.records()
+    }
+
+    /// Whether a job was done so often already, and once more.
+    pub fn has(&self, job: &Job, nth: usize) -> bool {
+        self.results.nth(job, nth).is_some()
     }
 
     /// Does a job for the nth time, from 0; one whose record there is already is not done again.
@@ -42,10 +62,26 @@ impl Bench {
         if let Some(record) = self.results.nth(job, nth) {
             return Ok(Outcome::Ran(record.clone()));
         }
-        let record = match job.work {
+        let record = match (job.work, &mut self.apart) {
+            (Work::Protocol(_) | Work::Answer(_) | Work::Ot(_), Some(runner)) => runner(job)?,
+            _ => match self.here(job)? {
+                Outcome::Ran(record) => record,
+                left_out @ Outcome::LeftOut(_) => return Ok(left_out),
+            },
+        };
+        self.results.add(record.clone())?;
+        Ok(Outcome::Ran(record))
+    }
+
+    /// Does a job in this process.
+    fn here(&mut self, job: &Job) -> Result<Outcome> {
+        Ok(Outcome::Ran(match job.work {
             Work::Protocol(protocol) => {
                 let sets = self.sets(job.sizes, protocol.digest);
                 Record::Protocol(protocol::run(&protocol, sets, &job.line, job.threads)?)
+            }
+            Work::Answer(method) => {
+                Record::Protocol(answer::run(method, job.sizes, &job.line, job.threads)?)
             }
             Work::Ot(entry) => {
                 Record::Ot(ot::run(entry, job.sizes.sender, &job.line, job.threads)?)
@@ -54,9 +90,8 @@ impl Bench {
                 Ok(case) => Record::Structure(case.run(job.threads)?),
                 Err(left_out) => return Ok(Outcome::LeftOut(left_out.clone())),
             },
-        };
-        self.results.add(record.clone())?;
-        Ok(Outcome::Ran(record))
+            Work::Primitive(entry) => Record::Primitive(primitives::run(entry, job.sizes.sender)),
+        }))
     }
 
     fn sets(&mut self, sizes: Sizes, digest: Digest) -> &Sets {

@@ -1,15 +1,14 @@
 //! How fast this machine is, for the planner.
 
+use std::collections::BTreeMap;
+
 use vesica_psi::{
-    CATALOGUE, Protocol, Sizes,
-    answer::{METHODS, Method},
+    CATALOGUE, Sizes,
+    answer::METHODS,
     plan::{Figures, Run},
 };
 
-use crate::{
-    Line, Result, answer,
-    protocol::{self, Sets},
-};
+use crate::{Job, Line, Record, Result, Work, median, protocol};
 
 /// The least size measured.
 const LEAST: usize = 1 << 4;
@@ -23,109 +22,158 @@ const LARGEST: usize = 1 << 22;
 /// What a run of a quick calibration may take by the release's figures, in seconds.
 const QUICK: f64 = 0.25;
 
-/// What is run to get its figures.
-#[derive(Clone, Copy)]
-enum Subject {
-    Protocol(&'static Protocol),
-    Method(&'static Method),
+/// All for real data, by the name of its figures; a method that shares its name with a protocol has the
+/// protocol's.
+fn subjects() -> impl Iterator<Item = (&'static str, Work)> {
+    let protocols = CATALOGUE.iter().filter(|p| p.status.is_for_use());
+    let methods =
+        METHODS.iter().filter(|m| m.status.is_for_use() && vesica_psi::find(m.key).is_none());
+    let protocols = protocols.map(|p| (p.key, Work::Protocol(**p)));
+    protocols.chain(methods.map(|m| (m.key, Work::Answer(m))))
 }
 
-impl Subject {
-    /// All for real data; a method that shares its name with a protocol has the protocol's figures.
-    fn all() -> impl Iterator<Item = Self> {
-        let protocols = CATALOGUE.iter().filter(|p| p.status.is_for_use());
-        let methods =
-            METHODS.iter().filter(|m| m.status.is_for_use() && vesica_psi::find(m.key).is_none());
-        protocols.map(|p| Self::Protocol(p)).chain(methods.map(|m| Self::Method(m)))
-    }
-
-    fn key(self) -> &'static str {
-        match self {
-            Self::Protocol(protocol) => protocol.key,
-            Self::Method(method) => method.key,
+/// What runs over memory took: of each protocol or method the median of those with sets of one size and one thread
+/// a party.
+pub fn figures<'a>(records: impl IntoIterator<Item = &'a Record>) -> Figures {
+    let memory = Line::memory().to_string();
+    let mut runs: BTreeMap<(&'static str, usize), Vec<&protocol::Record>> = BTreeMap::new();
+    for record in records {
+        let Record::Protocol(record) = record else { continue };
+        let even = record.sender_items == record.receiver_items && record.threads == 1;
+        if let Some(name) = name(&record.protocol).filter(|_| even && record.link == memory) {
+            runs.entry((name, record.sender_items)).or_default().push(record);
         }
     }
-
-    /// One run with sets of one size.
-    fn run(self, items: usize) -> Result<Run> {
-        let sizes = Sizes { sender: items, receiver: items };
-        let line = Line::memory();
-        let (seconds, memory) = match self {
-            Self::Protocol(protocol) => {
-                let sets = Sets::generate(sizes, protocol.digest);
-                let record = protocol::run(protocol, &sets, &line, 1)?;
-                if !record.correct {
-                    return Err(format!("{} found a wrong intersection", protocol.key).into());
-                }
-                (record.seconds, record.peak_memory_bytes)
-            }
-            Self::Method(method) => {
-                let took = answer::run(method, sizes, &line, 1)?;
-                (took.seconds, took.peak_memory_bytes)
-            }
-        };
-        Ok(Run { items, seconds, memory_bytes: memory.map(|bytes| bytes as f64 / 2.0) })
+    let mut figures = Figures::default();
+    for ((name, items), runs) in runs {
+        let Some(seconds) = median(runs.iter().map(|run| run.seconds)) else { continue };
+        // The process has both parties in it.
+        let memory = median(runs.iter().filter_map(|r| Some(r.peak_memory_bytes? as f64 / 2.0)));
+        figures.insert(name, Run { items, seconds, memory_bytes: memory });
     }
+    figures
+}
 
-    /// The median of three runs by time, or the first where that takes more than `patience` seconds.
-    fn measure(self, items: usize, patience: f64) -> Result<Run> {
-        let first = self.run(items)?;
-        if first.seconds > patience {
-            return Ok(first);
+/// The name of a record's figures, if it has any.
+fn name(protocol: &str) -> Option<&'static str> {
+    match protocol.parse().ok()? {
+        Work::Protocol(_) => {
+            vesica_psi::find(protocol).filter(|p| p.status.is_for_use()).map(|p| p.key)
         }
-        let mut runs = [first, self.run(items)?, self.run(items)?];
-        runs.sort_by(|x, y| x.seconds.total_cmp(&y.seconds));
-        Ok(runs[1])
+        Work::Answer(method) => vesica_psi::find(method.key).is_none().then_some(method.key),
+        _ => None,
     }
+}
+
+/// The medians of three runs of each job, or one where that takes more than `patience` seconds. `run` does a job once,
+/// best in a process of its own, as in real use.
+fn measure(
+    work: Work,
+    items: usize,
+    patience: f64,
+    run: &mut impl FnMut(&Job) -> Result<Record>,
+) -> Result<(f64, Vec<Record>)> {
+    let sizes = Sizes { sender: items, receiver: items };
+    let job = Job { work, sizes, line: Line::memory(), threads: 1 };
+    let mut records: Vec<Record> = Vec::new();
+    let mut seconds = Vec::new();
+    while records.len() < 3 && seconds.iter().all(|took| *took <= patience) {
+        let record = run(&job)?;
+        if !record.correct() {
+            return Err(format!("{work} gave a wrong result").into());
+        }
+        let Record::Protocol(took) = &record else { break };
+        seconds.push(took.seconds);
+        records.push(record);
+    }
+    Ok((median(seconds).unwrap_or(f64::INFINITY), records))
 }
 
 /// Two sizes of each protocol that is quick enough, in about half a minute. `begins` is told the name of each
-/// and how many are left.
+/// and how many are left; `run` does a job once, best in a process of its own.
 ///
 /// # Errors
 /// Where a run fails.
-pub fn quick(mut begins: impl FnMut(&str, usize)) -> Result<Figures> {
-    let mut figures = Figures::default();
+pub fn quick(
+    mut run: impl FnMut(&Job) -> Result<Record>,
+    mut begins: impl FnMut(&str, usize),
+) -> Result<Figures> {
+    let mut records = Vec::new();
     let expected =
         |key, items| Figures::reference().seconds(key, Sizes { sender: items, receiver: items });
     let is_quick = |key, items| expected(key, items).is_some_and(|seconds| seconds <= QUICK);
-    let subjects: Vec<_> = Subject::all().filter(|s| is_quick(s.key(), SMALL)).collect();
-    for (i, subject) in subjects.iter().enumerate() {
-        begins(subject.key(), subjects.len() - i);
-        let largest = sizes().take_while(|items| is_quick(subject.key(), *items)).last();
+    let subjects: Vec<_> = subjects().filter(|(key, _)| is_quick(key, SMALL)).collect();
+    for (i, (key, work)) in subjects.iter().enumerate() {
+        begins(key, subjects.len() - i);
+        let largest = sizes().take_while(|items| is_quick(key, *items)).last();
         for items in [Some(SMALL), largest.filter(|items| *items > SMALL)].into_iter().flatten() {
-            figures.insert(subject.key(), subject.measure(items, 2.0 * QUICK)?);
+            records.extend(measure(*work, items, 2.0 * QUICK, &mut run)?.1);
         }
     }
-    Ok(figures)
+    Ok(figures(&records))
 }
 
-/// The names of all that has figures.
-pub fn names() -> Vec<&'static str> {
-    Subject::all().map(Subject::key).collect()
-}
-
-/// One protocol at all sizes, four times the one before, at which a run takes no more than about `limit` seconds.
-/// Memory is that of the process, so a process should measure but one.
+/// Every protocol, or the one of this name, at all sizes, each four times the one before, at which a run takes no more
+/// than about `limit` seconds. The rest as [`quick`].
 ///
 /// # Errors
 /// Where there is no such protocol for real data, or a run fails.
-pub fn full(name: &str, limit: f64) -> Result<Figures> {
-    let subject = Subject::all().find(|subject| subject.key() == name);
-    let subject = subject.ok_or_else(|| format!("no protocol `{name}` is for real data"))?;
-    let mut figures = Figures::default();
-    for (nth, items) in sizes().enumerate() {
-        let run = subject.measure(items, limit / 4.0)?;
-        figures.insert(subject.key(), run);
-        // Two sizes at least say how time grows, unless the least is beyond all patience.
-        let enough = if nth == 0 { 4.0 * limit } else { limit };
-        if run.seconds * 4.0 > enough {
-            break;
+pub fn full(
+    only: Option<&str>,
+    limit: f64,
+    mut run: impl FnMut(&Job) -> Result<Record>,
+    mut begins: impl FnMut(&str, usize),
+) -> Result<Figures> {
+    let wanted = |key: &str| only.is_none_or(|name| name == key);
+    let subjects: Vec<_> = subjects().filter(|(key, _)| wanted(key)).collect();
+    if let Some(name) = only.filter(|_| subjects.is_empty()) {
+        return Err(format!("no protocol `{name}` is for real data").into());
+    }
+    let mut records = Vec::new();
+    for (i, (key, work)) in subjects.iter().enumerate() {
+        begins(key, subjects.len() - i);
+        for (nth, items) in sizes().enumerate() {
+            let (seconds, runs) = measure(*work, items, limit / 4.0, &mut run)?;
+            records.extend(runs);
+            // Two sizes at least say how time grows, unless the least is beyond all patience.
+            let enough = if nth == 0 { 4.0 * limit } else { limit };
+            if seconds * 4.0 > enough {
+                break;
+            }
         }
     }
-    Ok(figures)
+    Ok(figures(&records))
 }
 
 fn sizes() -> impl Iterator<Item = usize> {
     std::iter::successors(Some(LEAST), |items| Some(items * 4)).take_while(|n| *n <= LARGEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_medians_of_runs_over_memory() {
+        let jobs =
+            [("rr22", 20), ("naive", 20), ("answer/dh-count", 20), ("answer/rs21-circuit", 20)];
+        let run = |(name, items): (&str, usize)| {
+            let sizes = Sizes { sender: items, receiver: items };
+            let work = name.parse().unwrap();
+            let job = Job { work, sizes, line: Line::memory(), threads: 1 };
+            let mut bench = crate::Bench::new(crate::results::Results::default());
+            bench.run(&job, 0).unwrap();
+            bench.records()[0].clone()
+        };
+        let mut records: Vec<Record> = jobs.into_iter().map(run).collect();
+        let Record::Protocol(first) = records[0].clone() else { panic!() };
+        for (seconds, link) in [(50.0, "memory"), (70.0, "memory"), (90.0, "lan")] {
+            let record = protocol::Record { seconds, link: link.to_owned(), ..first.clone() };
+            records.push(Record::Protocol(record));
+        }
+        let figures = figures(&records);
+        let names: Vec<_> = figures.iter().map(|(name, run)| (name, run.items)).collect();
+        assert_eq!(names, [("dh-count", 20), ("rr22", 20)]);
+        assert_eq!(figures.iter().last().unwrap().1.seconds, 50.0);
+    }
 }

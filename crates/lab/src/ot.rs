@@ -56,7 +56,7 @@ pub fn run(entry: &Entry, ots: usize, line: &Line, threads: usize) -> Result<Rec
             channel.flush()
         },
     )?;
-    let Ran { sender, receiver, to_sender, to_receiver, .. } = ran;
+    let Ran { sender, receiver, used } = ran;
     sender?;
     receiver?;
     let formula = (entry.bytes)(ots);
@@ -65,13 +65,13 @@ pub fn run(entry: &Entry, ots: usize, line: &Line, threads: usize) -> Result<Rec
         ots,
         link: line.to_string(),
         threads,
-        seconds: ran.seconds,
-        sender_seconds: ran.sender_seconds,
-        receiver_seconds: ran.receiver_seconds,
-        cpu_seconds: ran.cpu_seconds,
-        bytes_to_receiver: to_receiver.meter().sent(),
-        bytes_to_sender: to_sender.meter().sent(),
+        seconds: used.seconds,
+        sender_seconds: used.sender_seconds,
+        receiver_seconds: used.receiver_seconds,
+        cpu_seconds: used.cpu_seconds,
+        bytes_to_receiver: used.to_receiver.meter().sent(),
+        bytes_to_sender: used.to_sender.meter().sent(),
         formula_bytes: formula.to_sender + formula.to_receiver,
-        rounds: to_sender.meter().rounds(),
+        rounds: used.to_sender.meter().rounds(),
     })
 }

@@ -5,7 +5,7 @@
 //! quantity, the figure as printed in seconds, bytes or USD, the figure that must have been meant where the
 //! printed one is a misprint, and a note.
 
-use crate::{Job, Line, Record, Work};
+use crate::{Job, Line, Record, Work, unit::Unit};
 
 use vesica_psi::Sizes;
 
@@ -136,6 +136,16 @@ impl Quantity {
         named.expect("every quantity has a name").0
     }
 
+    /// What it counts.
+    pub fn unit(self) -> Unit {
+        let name = self.name();
+        match () {
+            () if name.ends_with("seconds") => Unit::Seconds,
+            () if name.ends_with("bytes") => Unit::Bytes,
+            () => Unit::Usd,
+        }
+    }
+
     /// It of a run; nothing where a run of that kind has no such thing.
     pub fn of(self, record: &Record) -> Option<f64> {
         let value = match record {
@@ -177,6 +187,10 @@ impl Quantity {
             Record::Structure(run) => match self {
                 Self::BuildSeconds => run.build_seconds,
                 Self::QuerySeconds => run.query_nanoseconds * run.items as f64 / 1e9,
+                _ => return None,
+            },
+            Record::Primitive(run) => match self {
+                Self::Seconds => run.nanoseconds / 1e9,
                 _ => return None,
             },
         };
@@ -285,6 +299,10 @@ mod tests {
             ("rs21", 4, 3),
             ("rr22", 1, 8),
             ("rr22", 2, 13),
+            ("liang", 2, 18),
+            ("liang", 3, 3),
+            ("liang", 4, 11),
+            ("liang", 5, 8),
             ("liang", 6, 5),
             ("liang", 7, 3),
             ("liang", 8, 3),

@@ -14,13 +14,13 @@ use vesica_psi::{Digest, Items, MAX_ITEMS, Protocol, Set, Sizes};
 
 use crate::{
     Line, Result,
-    together::{Ran, together, usage},
+    together::{Ran, Used, together, usage},
 };
 
 /// One run, as printed with `--json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// Its name, as [`Protocol::name`] gives it.
+    /// Its name, as [`Protocol::name`] gives it; of a method that answers a question, as [`crate::Work`] has it.
     pub protocol: String,
     /// Items of the sender.
     pub sender_items: usize,
@@ -129,49 +129,63 @@ pub fn run(protocol: &Protocol, sets: &Sets, line: &Line, threads: usize) -> Res
         |channel, rng| receive(protocol, sets.receiver.items(), channel, rng),
     )?;
     let peak_memory_bytes = peak_memory();
-    let Ran { sender, receiver, to_sender, to_receiver, sender_seconds, cpu_seconds, .. } = ran;
+    let Ran { sender, receiver, used } = ran;
     sender?;
-    let Received { matches, offline, online, offline_bytes } = receiver?;
-
-    let phases = |party: &'static str, meter: &Meter| {
-        let record = move |phase: vesica_net::Phase| PhaseRecord {
-            party: Cow::Borrowed(party),
-            name: phase.name.into(),
-            seconds: phase.time.as_secs_f64(),
-        };
-        meter.phases().into_iter().map(record).collect::<Vec<_>>()
-    };
-    let mut by_phase = phases("receiver", to_sender.meter());
-    by_phase.extend(phases("sender", to_receiver.meter()));
-    Ok(Record {
-        protocol: protocol.name().into_owned(),
-        sender_items: sets.sizes.sender,
-        receiver_items: sets.sizes.receiver,
-        link: line.to_string(),
-        threads,
-        seconds: (offline + online).as_secs_f64(),
-        offline_seconds: offline.as_secs_f64(),
-        online_seconds: online.as_secs_f64(),
-        sender_seconds,
-        cpu_seconds,
-        peak_memory_bytes,
-        bytes_to_receiver: to_receiver.meter().sent(),
-        bytes_to_sender: to_sender.meter().sent(),
-        offline_bytes_to_receiver: offline_bytes[1],
-        offline_bytes_to_sender: offline_bytes[0],
-        rounds: to_sender.meter().rounds(),
-        correct: matches == sets.expected,
-        phases: by_phase,
-    })
+    let (matches, took) = receiver?;
+    let record = Record::new(protocol.name().into_owned(), sets.sizes, line, threads, &used, took);
+    Ok(Record { peak_memory_bytes, correct: matches == sets.expected, ..record })
 }
 
-/// What came of the receiver's side, and how long its two parts took.
-struct Received {
-    matches: Vec<u32>,
-    offline: Duration,
-    online: Duration,
+/// How long the two parts of the receiver's side took.
+pub(crate) struct Took {
+    pub offline: Duration,
+    pub online: Duration,
     /// Sent and received in the first part.
-    offline_bytes: [u64; 2],
+    pub offline_bytes: [u64; 2],
+}
+
+impl Record {
+    /// Of a run with a right result, of whose memory nothing is known.
+    pub(crate) fn new(
+        protocol: String,
+        sizes: Sizes,
+        line: &Line,
+        threads: usize,
+        used: &Used,
+        Took { offline, online, offline_bytes }: Took,
+    ) -> Self {
+        let phases = |party: &'static str, meter: &Meter| {
+            let record = move |phase: vesica_net::Phase| PhaseRecord {
+                party: Cow::Borrowed(party),
+                name: phase.name.into(),
+                seconds: phase.time.as_secs_f64(),
+            };
+            meter.phases().into_iter().map(record).collect::<Vec<_>>()
+        };
+        let (to_sender, to_receiver) = (used.to_sender.meter(), used.to_receiver.meter());
+        let mut by_phase = phases("receiver", to_sender);
+        by_phase.extend(phases("sender", to_receiver));
+        Self {
+            protocol,
+            sender_items: sizes.sender,
+            receiver_items: sizes.receiver,
+            link: line.to_string(),
+            threads,
+            seconds: (offline + online).as_secs_f64(),
+            offline_seconds: offline.as_secs_f64(),
+            online_seconds: online.as_secs_f64(),
+            sender_seconds: used.sender_seconds,
+            cpu_seconds: used.cpu_seconds,
+            peak_memory_bytes: None,
+            bytes_to_receiver: to_receiver.sent(),
+            bytes_to_sender: to_sender.sent(),
+            offline_bytes_to_receiver: offline_bytes[1],
+            offline_bytes_to_sender: offline_bytes[0],
+            rounds: to_sender.rounds(),
+            correct: true,
+            phases: by_phase,
+        }
+    }
 }
 
 /// As [`vesica_psi::receive`], with a look at the clock between its parts.
@@ -180,12 +194,13 @@ fn receive(
     items: Items<'_>,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
-) -> vesica_psi::Result<Received> {
+) -> vesica_psi::Result<(Vec<u32>, Took)> {
     let started = Instant::now();
     let items = items.cut_for(protocol)?;
     let party = vesica_psi::prepare_receiver(protocol, items.len(), 0..=MAX_ITEMS, channel, rng)?;
     let offline = started.elapsed();
     let offline_bytes = [channel.meter().sent(), channel.meter().received()];
     let matches = party.receive(items, channel, rng)?;
-    Ok(Received { matches, offline, online: started.elapsed() - offline, offline_bytes })
+    let online = started.elapsed() - offline;
+    Ok((matches, Took { offline, online, offline_bytes }))
 }

@@ -100,6 +100,11 @@ impl Results {
         Ok(Self { records, file: Some((file, path.to_owned())) })
     }
 
+    /// Every record.
+    pub fn records(&self) -> &[Record] {
+        &self.records
+    }
+
     /// The record of the nth time that a job was done, from 0.
     pub fn nth(&self, job: &Job, nth: usize) -> Option<&Record> {
         self.records.iter().filter(|record| job.gave(record)).nth(nth)

@@ -18,6 +18,11 @@ const STALL: Duration = Duration::from_secs(600);
 pub(crate) struct Ran<S, R> {
     pub sender: S,
     pub receiver: R,
+    pub used: Used,
+}
+
+/// What both parties used.
+pub(crate) struct Used {
     pub to_sender: Channel,
     pub to_receiver: Channel,
     /// From the start to the end of both.
@@ -60,16 +65,15 @@ pub(crate) fn together<S: Send, R: Send>(
     let seconds = started.elapsed().as_secs_f64();
     let cpu_seconds = usage::cpu_seconds().zip(cpu_before).map(|(after, before)| after - before);
     let (sender, sender_took) = sender.map_err(|_| "the sender panicked")?;
-    Ok(Ran {
-        sender,
-        receiver,
+    let used = Used {
         to_sender,
         to_receiver,
         seconds,
         sender_seconds: sender_took.as_secs_f64(),
         receiver_seconds: took.as_secs_f64(),
         cpu_seconds,
-    })
+    };
+    Ok(Ran { sender, receiver, used })
 }
 
 /// What the system says the process has used.

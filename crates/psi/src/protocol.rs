@@ -163,6 +163,13 @@ pub struct Cost {
     pub rounds: u32,
 }
 
+impl Cost {
+    /// Payload both ways.
+    pub fn bytes(&self) -> f64 {
+        self.bytes_to_sender + self.bytes_to_receiver
+    }
+}
+
 /// One protocol of the catalogue: what it is, and how to prepare its two parties.
 #[derive(Debug, Clone, Copy)]
 pub struct Protocol {

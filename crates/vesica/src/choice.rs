@@ -51,7 +51,7 @@ pub(crate) fn agree(
             let planner = Planner { figures, ..Planner::new(Some(link)) };
             let ranked = planner.rank(candidates);
             // One that was never measured is better than none.
-            let first = ranked.first().map(|best| best.key);
+            let first = ranked.first().map(|best| best.candidate.key);
             let chosen = first.or_else(|| candidates.first().map(|any| any.key));
             let key = chosen.ok_or(Error::Bug("there is nothing to choose from"))?;
             channel.send(CHOICE, key.as_bytes())?;
@@ -135,7 +135,7 @@ mod tests {
             assert!(entry.adversary >= adversary);
             let planner = Planner::new(Some(assumed_link(Duration::from_millis(80), None)));
             let ranked = planner.rank(&Candidate::protocols(SIZES, adversary));
-            assert_eq!(ranked[0].key, key);
+            assert_eq!(ranked[0].candidate.key, key);
         }
     }
 

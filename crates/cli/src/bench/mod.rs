@@ -1,6 +1,8 @@
 //! `vesica bench`: protocols, or the parts they are made of, against each other, in one process.
 
+mod apart;
 mod papers;
+mod performance;
 mod print;
 mod report;
 
@@ -11,10 +13,12 @@ use std::{
 };
 
 use clap::{ArgGroup, Args};
-use vesica_lab::{Job, Line, Outcome, Work, results::Results};
+use vesica_lab::{Job, Line, Outcome, Work, performance::Bounds, results::Results};
 use vesica_psi::{MAX_ITEMS, Sizes};
 
-use crate::exit::Failure;
+use crate::{calibrate, exit::Failure};
+
+pub use apart::runner;
 
 /// Times protocols, oblivious transfers or structures against each other, in one process, in turn.
 #[derive(Args)]
@@ -25,23 +29,38 @@ pub struct Bench {
     #[arg(long, value_delimiter = ',', group = "what", value_parser = Work::protocol)]
     protocols: Vec<Work>,
 
+    /// Methods that answer a question to run instead, by their keys.
+    #[arg(long, value_delimiter = ',', group = "what", value_parser = Work::answer)]
+    answers: Vec<Work>,
+
     /// Oblivious transfers to run instead, by their keys; sizes are then numbers of OTs.
     #[arg(long, value_delimiter = ',', group = "what", value_parser = Work::ot)]
     ot: Vec<Work>,
 
     /// Hash bins, filters and OKVS to build and ask instead, by their keys, or `all`; sizes are then numbers
     /// of items.
-    #[arg(long, value_delimiter = ',', group = "what", conflicts_with = "link")]
-    structures: Vec<Structures>,
+    #[arg(long, value_delimiter = ',', group = "what", conflicts_with = "link", value_parser = structures)]
+    structures: Vec<Works>,
+
+    /// Hashes, ciphers, generators and pseudo-random functions instead, by their keys, or `all`; sizes are then bits
+    /// of output.
+    #[arg(long, value_delimiter = ',', group = "what", conflicts_with = "link", value_parser = primitives)]
+    primitives: Vec<Works>,
 
     #[command(flatten)]
     paper: papers::Flags,
 
     #[command(flatten)]
+    performance: performance::Flags,
+
+    #[command(flatten)]
+    bounded: Bounded,
+
+    #[command(flatten)]
     report: report::Flags,
 
     /// Set sizes: `1000`, `2^20`, or `RECEIVERxSENDER` such as `2^10x2^20`.
-    #[arg(long, value_delimiter = ',', required_unless_present_any = ["paper", "report"])]
+    #[arg(long, value_delimiter = ',', required_unless_present_any = ["paper", "performance", "report"])]
     sizes: Vec<SetSizes>,
 
     /// Line between the parties: `memory`, `lan`, `liang-lan`, `liang-wan1` to `liang-wan3`, or a rate in
@@ -56,6 +75,11 @@ pub struct Bench {
     /// How often to run each.
     #[arg(long, default_value_t = 1)]
     repeat: usize,
+
+    /// Run each in a process of its own, as in real use. Otherwise later runs find memory that earlier ones have
+    /// touched, and the first may take up to twice as long as the others.
+    #[arg(long, conflicts_with_all = ["report", "performance"])]
+    apart: bool,
 
     /// Keep each run in this file, as JSON lines, and do not run again what it holds.
     #[arg(long, value_name = "FILE", conflicts_with = "report")]
@@ -92,18 +116,36 @@ pub fn count(text: &str) -> Result<usize, String> {
         .ok_or_else(|| format!("`{text}` is no set size: write 1000 or 2^20, at most {MAX_ITEMS}"))
 }
 
-/// One structure or all of the catalogue.
-#[derive(Clone)]
-struct Structures(Vec<Work>);
+/// What to leave out.
+#[derive(Args, Clone, Copy)]
+#[group(skip)]
+struct Bounded {
+    /// Leave out larger sizes [default: 2^16 of a paper's table, 2^20 of everything].
+    #[arg(long, requires = "bounded", value_name = "SIZE", value_parser = count)]
+    up_to: Option<usize>,
 
-impl FromStr for Structures {
-    type Err = String;
+    /// Leave out runs that take longer: of a paper's table those whose bytes alone are on the line for longer
+    /// [default: 300], of everything those predicted to [default: 5].
+    #[arg(long, requires = "bounded", value_name = "SECONDS")]
+    at_most: Option<f64>,
+}
 
-    fn from_str(key: &str) -> Result<Self, String> {
-        let all = || Ok(Work::structures());
-        let one = || Ok(vec![Work::structure(key)?]);
-        if key == "all" { all() } else { one() }.map(Self)
+impl Bounded {
+    fn or(self, Bounds { up_to, at_most }: Bounds) -> Bounds {
+        Bounds { up_to: self.up_to.unwrap_or(up_to), at_most: self.at_most.unwrap_or(at_most) }
     }
+}
+
+/// One of a list, or all of it.
+#[derive(Clone)]
+struct Works(Vec<Work>);
+
+fn structures(key: &str) -> Result<Works, String> {
+    if key == "all" { Ok(Work::structures()) } else { Ok(vec![Work::structure(key)?]) }.map(Works)
+}
+
+fn primitives(key: &str) -> Result<Works, String> {
+    if key == "all" { Ok(Work::primitives()) } else { Ok(vec![Work::primitive(key)?]) }.map(Works)
 }
 
 impl Bench {
@@ -117,15 +159,25 @@ impl Bench {
         if self.report.asked() {
             return self.report.run(out).map_err(input);
         }
+        if let Some(folder) = self.performance.folder() {
+            let figures = calibrate::load()?;
+            let results = self.results.as_deref();
+            return performance::run(folder, results, self.bounded, &figures).map_err(input);
+        }
         let table = self.paper.table().map_err(Failure::usage)?;
         let jobs = self.jobs().map_err(Failure::usage)?;
         let results = self.results.as_deref().map(Results::open).transpose().map_err(input)?;
+        let bug = |error: vesica_lab::Error| Failure::bug(error.to_string());
         let mut bench = vesica_lab::Bench::new(results.unwrap_or_default());
+        if self.apart {
+            bench = bench.apart(runner().map_err(bug)?);
+        }
+        let bounds = self.bounded.or(papers::BOUNDS);
         let ran = match table {
-            Some(table) => self.paper.run(table, self.repeat, self.json, &mut bench, out),
+            Some(table) => self.paper.run(table, bounds, self.repeat, self.json, &mut bench, out),
             None => self.run_jobs(jobs, &mut bench, out),
         };
-        ran.map_err(|error| Failure::bug(error.to_string()))
+        ran.map_err(bug)
     }
 
     fn run_jobs(
@@ -156,13 +208,13 @@ impl Bench {
                 line: line.clone(),
                 threads: self.threads,
             };
-            let structures = self.structures.iter().flat_map(|structures| &structures.0);
-            for work in structures {
+            let parts = self.structures.iter().chain(&self.primitives);
+            for work in parts.flat_map(|works| &works.0) {
                 // What a structure is built of is made once, so one stays until it is done.
                 jobs.extend((0..self.repeat).map(|nth| (job(work, &Line::memory()), nth)));
             }
             for line in &self.link {
-                let works = [&self.protocols[..], &self.ot].concat();
+                let works = [&self.protocols[..], &self.answers, &self.ot].concat();
                 jobs.extend(in_turn(&works, self.repeat).map(|(work, nth)| (job(work, line), nth)));
             }
         }
@@ -170,7 +222,8 @@ impl Bench {
         match jobs.iter().find(two_sizes).map(|(job, _)| job.work) {
             Some(Work::Ot(_)) => Err("an oblivious transfer has one size".to_owned()),
             Some(Work::Structure(_)) => Err("a structure has one size".to_owned()),
-            Some(Work::Protocol(_)) | None => Ok(jobs),
+            Some(Work::Primitive(_)) => Err("a primitive has one size".to_owned()),
+            Some(Work::Protocol(_) | Work::Answer(_)) | None => Ok(jobs),
         }
     }
 }

@@ -7,29 +7,24 @@ use serde::Serialize;
 use vesica_lab::{
     Bench, Job, Outcome, Record, median,
     papers::{Cell, PAPERS, Paper, Quantity},
+    performance::Bounds,
+    unit::typed_power,
 };
-
-use super::count;
 
 #[derive(Args)]
 #[group(skip)]
 pub struct Flags {
     /// Paper whose table to measure again: `kkrt16`, `psz14`, `cm20`, `rs21`, `rr22` or `liang`.
-    #[arg(long, group = "what", requires = "table", conflicts_with_all = ["sizes", "link", "threads"], value_parser = paper_named)]
+    #[arg(long, groups = ["what", "bounded"], requires = "table", conflicts_with_all = ["sizes", "link", "threads"], value_parser = paper_named)]
     paper: Option<&'static Paper>,
 
     /// The number of the paper's table.
     #[arg(long, requires = "paper")]
     table: Option<u32>,
-
-    /// Leave out larger sizes of a paper's table.
-    #[arg(long, default_value = "2^16", requires = "paper", value_name = "SIZE", value_parser = count)]
-    up_to: usize,
-
-    /// Leave out runs of a paper's table whose bytes alone are on the line for longer.
-    #[arg(long, default_value_t = 300.0, requires = "paper", value_name = "SECONDS")]
-    at_most: f64,
 }
+
+/// Bounds of a paper's table unless others are given.
+pub const BOUNDS: Bounds = Bounds { up_to: 1 << 16, at_most: 300.0 };
 
 fn paper_named(key: &str) -> Result<&'static Paper, String> {
     PAPERS.iter().find(|paper| paper.key == key).ok_or_else(|| {
@@ -78,6 +73,7 @@ impl Flags {
     pub fn run(
         &self,
         (paper, table): (&'static Paper, u32),
+        bounds: Bounds,
         repeat: usize,
         json: bool,
         bench: &mut Bench,
@@ -91,7 +87,7 @@ impl Flags {
         let mut done: Vec<(Job, Vec<Record>)> = Vec::new();
         let mut wrong = 0;
         for cell in cells {
-            let mut left_out = self.left_out(&cell);
+            let mut left_out = left_out(&cell, bounds);
             let mut ours = None;
             if let Some(job) = cell.job().filter(|_| left_out.is_none()) {
                 let at = match done.iter().position(|(earlier, _)| *earlier == job) {
@@ -135,16 +131,16 @@ impl Flags {
         (1..).zip(notes).try_for_each(|(number, note)| writeln!(out, "[{number}] {note}"))?;
         super::none_wrong(wrong)
     }
+}
 
-    /// Why a figure has no counterpart in this run.
-    fn left_out(&self, cell: &Cell) -> Option<String> {
-        let Some(job) = cell.job() else { return Some(cell.note.to_owned()) };
-        if cell.size > self.up_to {
-            return Some(format!("larger than --up-to {}", power(self.up_to)));
-        }
-        let seconds = job.transfer_seconds();
-        (seconds > self.at_most).then(|| format!("{seconds:.0} s on the line, see --at-most"))
+/// Why a figure has no counterpart in this run.
+fn left_out(cell: &Cell, bounds: Bounds) -> Option<String> {
+    let Some(job) = cell.job() else { return Some(cell.note.to_owned()) };
+    if cell.size > bounds.up_to {
+        return Some(format!("larger than --up-to {}", typed_power(bounds.up_to)));
     }
+    let seconds = job.transfer_seconds();
+    (seconds > bounds.at_most).then(|| format!("{seconds:.0} s on the line, see --at-most"))
 }
 
 fn runs(job: &Job, repeat: usize, bench: &mut Bench) -> vesica_lab::Result<Vec<Record>> {
@@ -174,13 +170,13 @@ impl Compared {
         out: &mut impl Write,
     ) -> io::Result<()> {
         let dash = || "-".to_owned();
-        let figure = |figure: f64| shown(quantity, figure);
+        let figure = |figure: f64| quantity.unit().text(figure);
         write!(
             out,
             "{:<40} {:<18} {:>6} {:<20} {:<21} {:>12} {:>12} {:>8}",
             self.row,
             self.run.as_deref().unwrap_or("-"),
-            power(self.size),
+            typed_power(self.size),
             self.link,
             self.quantity,
             figure(self.figure),
@@ -203,27 +199,4 @@ impl Compared {
             }
         }
     }
-}
-
-/// A figure with its unit, at three digits or more.
-fn shown(quantity: Quantity, figure: f64) -> String {
-    let name = quantity.name();
-    if name.ends_with("bytes") {
-        match figure {
-            small if small < 1e6 => format!("{:.2} kB", small / 1e3),
-            large => format!("{:.2} MB", large / 1e6),
-        }
-    } else if name.ends_with("seconds") {
-        match figure {
-            small if small < 1.0 => format!("{:.2} ms", small * 1e3),
-            large => format!("{large:.2} s"),
-        }
-    } else {
-        format!("{figure:.2} USD")
-    }
-}
-
-/// A power of two as one.
-fn power(size: usize) -> String {
-    if size.is_power_of_two() { format!("2^{}", size.ilog2()) } else { size.to_string() }
 }

@@ -2,14 +2,15 @@
 
 use std::io::{self, Write};
 
-use vesica_lab::{Outcome, Record, Work, ot, protocol, structures};
+use vesica_lab::{Outcome, Record, Work, ot, primitives, protocol, structures};
 
 /// The line above the first record of such work.
 pub fn header(work: &Work, out: &mut impl Write) -> io::Result<()> {
     match work {
-        Work::Protocol(_) => protocol::Record::header(out),
+        Work::Protocol(_) | Work::Answer(_) => protocol::Record::header(out),
         Work::Ot(_) => ot::Record::header(out),
         Work::Structure(_) => structures::Record::header(out),
+        Work::Primitive(_) => primitives::Record::header(out),
     }
 }
 
@@ -23,6 +24,7 @@ pub fn print(outcome: &Outcome, json: bool, out: &mut impl Write) -> io::Result<
         Outcome::Ran(Record::Protocol(record)) => record.print(out)?,
         Outcome::Ran(Record::Ot(record)) => record.print(out)?,
         Outcome::Ran(Record::Structure(record)) => record.print(out)?,
+        Outcome::Ran(Record::Primitive(record)) => record.print(out)?,
         Outcome::LeftOut(left_out) => {
             let structures::LeftOut { structure, items, left_out } = left_out;
             writeln!(out, "{structure:<15} {items:>10} left out: {left_out}")?;
@@ -142,6 +144,16 @@ impl Print for structures::Record {
             shown(self.log2_risk, 1),
             if self.correct { "" } else { "  WRONG" },
         )
+    }
+}
+
+impl Print for primitives::Record {
+    fn header(out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "{:<18} {:>10} {:>14}", "primitive", "bits", "ns")
+    }
+
+    fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        writeln!(out, "{:<18} {:>10} {:>14.1}", self.primitive, self.bits, self.nanoseconds)
     }
 }
 

@@ -80,23 +80,6 @@ impl fmt::Display for Swatch {
     }
 }
 
-/// At most three digits behind the point, and none that are zero.
-pub fn number(figure: f64) -> String {
-    let text = format!("{figure:.3}");
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
-}
-
-/// A size, as a power of two where it is one; plain text.
-pub fn power(size: usize) -> String {
-    const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
-    if !size.is_power_of_two() || size < 16 {
-        return size.to_string();
-    }
-    let exponent = size.ilog2() as usize;
-    let tens = (exponent >= 10).then(|| DIGITS[exponent / 10]);
-    "2".chars().chain(tens).chain([DIGITS[exponent % 10]]).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -104,8 +87,6 @@ mod tests {
     #[test]
     fn text_stays_text() {
         assert_eq!(Escaped("<b a='\"'>&").to_string(), "&lt;b a=&#39;&quot;&#39;&gt;&amp;");
-        assert_eq!([number(0.2), number(80.0)], ["0.2", "80"]);
-        assert_eq!([power(1000), power(1 << 20), power(256)], ["1000", "2²⁰", "2⁸"]);
     }
 
     /// RFC 4648 §10.

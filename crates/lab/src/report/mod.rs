@@ -12,11 +12,17 @@ use std::fmt::Write;
 
 use vesica_psi::Sizes;
 
-use crate::{Machine, prices, results::Measured};
+use crate::{
+    Machine, prices,
+    results::Measured,
+    unit::{self, Unit},
+};
 
-use chart::{Bar, Row, Scale, Series, Unit};
+use chart::{Bar, Row, Scale, Series};
 use html::{Escaped, Swatch};
 use runs::{Run, Runs};
+
+pub(crate) use runs::line_title;
 
 /// The page of these files.
 pub fn page(measured: &[Measured]) -> String {
@@ -141,7 +147,7 @@ fn by_size(
                 (run.sizes.sender as f64, value(run), tip)
             });
             let caption = match line {
-                Some(line) => format!("{}{}", runs::line_title(line), alike.title()),
+                Some(line) => format!("{}{}", line_title(line), alike.title()),
                 None => format!("any line{}", alike.title()),
             };
             charts.extend(chart::lines(
@@ -179,7 +185,7 @@ fn by_bandwidth(runs: &Runs) -> String {
         let caption = format!(
             "{}, round trip {} ms",
             sizes(sizes_of),
-            html::number(round_trip.as_secs_f64() * 1e3)
+            unit::number(round_trip.as_secs_f64() * 1e3)
         );
         charts.extend(chart::lines(
             &caption,
@@ -266,7 +272,7 @@ fn phases(runs: &Runs) -> String {
 /// Sizes of both sets in words.
 fn sizes(sizes: Sizes) -> String {
     match sizes.sender == sizes.receiver {
-        true => format!("{} items each", html::power(sizes.sender)),
-        false => format!("{} × {} items", html::power(sizes.receiver), html::power(sizes.sender)),
+        true => format!("{} items each", unit::power(sizes.sender)),
+        false => format!("{} × {} items", unit::power(sizes.receiver), unit::power(sizes.sender)),
     }
 }

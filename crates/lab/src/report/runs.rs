@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use vesica_psi::Sizes;
 
-use crate::{Line, Record, protocol, results::Measured};
+use crate::{Line, Record, protocol, results::Measured, unit};
 
 use super::{chart::Series, machines, sizes};
 
@@ -211,8 +211,8 @@ pub fn line_title(line: &str) -> String {
     match line.parse::<Line>().ok().and_then(|line| line.link()) {
         None => line.to_owned(),
         Some(link) => {
-            let rate = super::Unit::Rate.text(link.bits_per_second as f64);
-            let millis = super::html::number(link.round_trip.as_secs_f64() * 1e3);
+            let rate = unit::Unit::Rate.text(link.bits_per_second as f64);
+            let millis = unit::number(link.round_trip.as_secs_f64() * 1e3);
             format!("{line}: {rate}, {millis} ms")
         }
     }
@@ -230,7 +230,7 @@ impl Alike {
     pub fn title(self) -> String {
         match self {
             Self::Balanced => String::new(),
-            Self::Receiver(items) => format!(", the receiver has {}", super::html::power(items)),
+            Self::Receiver(items) => format!(", the receiver has {}", unit::power(items)),
         }
     }
 }

@@ -85,6 +85,12 @@ pub fn all(measured: &[Measured]) -> Vec<String> {
         ]),
         _ => None,
     });
+    let primitives = records().filter_map(|record| match record {
+        Record::Primitive(run) => {
+            Some(vec![(&*run.primitive).into(), count(run.bits as u64), Figure(run.nanoseconds, 1)])
+        }
+        _ => None,
+    });
     vec![
         table(
             "runs",
@@ -105,6 +111,7 @@ pub fn all(measured: &[Measured]) -> Vec<String> {
             "structure|items|threads|build ms|ns a query|bytes|bits/item|log risk|right",
             structures.collect(),
         ),
+        table("primitives", "Primitives", "primitive|bits|ns", primitives.collect()),
     ]
 }
 

@@ -38,7 +38,7 @@ const BESIDE: f64 = 0.5;
 const AS_GOOD: f64 = 1.05;
 
 /// A protocol, or a method that answers a question, with its cost for sets of given sizes.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Candidate {
     /// Its name everywhere.
     pub key: &'static str,
@@ -110,33 +110,16 @@ impl Prices {
 /// What a run is expected to take.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prediction {
-    /// The protocol's or method's name.
-    pub key: &'static str,
-    /// What it may be used for.
-    pub status: Status,
-    /// Against whom it keeps its promise.
-    pub adversary: Adversary,
+    /// Of what.
+    pub candidate: Candidate,
     /// From the first message to the result.
     pub seconds: f64,
     /// Of these, what both parties' work takes over memory.
     pub work_seconds: f64,
-    /// Payload that the sender receives.
-    pub bytes_to_sender: f64,
-    /// Payload that the receiver receives.
-    pub bytes_to_receiver: f64,
-    /// Flights of messages.
-    pub rounds: u32,
     /// Most memory of one party, both sets of which it holds one; none where nobody measured it.
     pub memory_bytes: Option<f64>,
     /// What is to be paid for.
     pub price: f64,
-}
-
-impl Prediction {
-    /// Payload both ways.
-    pub fn bytes(&self) -> f64 {
-        self.bytes_to_sender + self.bytes_to_receiver
-    }
 }
 
 /// Predicts runs on a line, from figures of a machine.
@@ -158,26 +141,21 @@ impl Planner {
 
     /// What the candidate is expected to take; nothing where no run of it was ever measured.
     pub fn predict(&self, candidate: &Candidate) -> Option<Prediction> {
-        let Candidate { key, status, adversary, sizes, cost } = *candidate;
+        let Candidate { key, sizes, cost, .. } = *candidate;
         let work = self.figures.seconds(key, sizes)?;
         let (transfer, travel) = match self.link {
             None => (0.0, 0.0),
             Some(Link { bits_per_second, round_trip }) => {
-                let bits = (cost.bytes_to_sender + cost.bytes_to_receiver) * 8.0;
+                let bits = cost.bytes() * 8.0;
                 let half = round_trip.as_secs_f64() / 2.0;
                 (bits / bits_per_second.max(1) as f64, f64::from(cost.rounds) * half)
             }
         };
         let seconds = work + travel + transfer - BESIDE * work.min(transfer);
         Some(Prediction {
-            key,
-            status,
-            adversary,
+            candidate: *candidate,
             seconds,
             work_seconds: work,
-            bytes_to_sender: cost.bytes_to_sender,
-            bytes_to_receiver: cost.bytes_to_receiver,
-            rounds: cost.rounds,
             memory_bytes: self.figures.memory_bytes(key, sizes),
             price: self.prices.of_run(seconds, cost.bytes_to_sender, cost.bytes_to_receiver),
         })
@@ -191,7 +169,8 @@ impl Planner {
         let weight = |p: &Prediction| if priced { p.price } else { p.seconds };
         ranked.sort_by(|x, y| weight(x).total_cmp(&weight(y)));
         let as_good = ranked.first().map_or(0.0, |best| weight(best) * AS_GOOD);
-        let recommended = |p: &Prediction| p.status == Status::Recommended && weight(p) <= as_good;
+        let recommended =
+            |p: &Prediction| p.candidate.status == Status::Recommended && weight(p) <= as_good;
         if let Some(position) = ranked.iter().position(recommended) {
             ranked[..=position].rotate_right(1);
         }

@@ -1,0 +1,110 @@
+//! `vesica bench --performance`: everything measured, and the page and the report made of it.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use clap::Args;
+use vesica::output::Output;
+use vesica_lab::{
+    Bench, Outcome, Result,
+    performance::{self, Bounds, Plan, Planned},
+    report,
+    results::{Measured, Results},
+    unit::Unit,
+};
+use vesica_psi::plan::Figures;
+
+use super::apart;
+
+/// How often to say how far it is.
+const SAY: Duration = Duration::from_secs(5);
+
+#[derive(Args)]
+#[group(skip)]
+pub struct Flags {
+    /// Measure everything within --up-to and --at-most, and write performance.md and performance.html into this
+    /// folder. Runs are kept in performance.jsonl there, or in --results, and not made again. Takes about a quarter
+    /// of an hour with the default bounds, on a machine that should do nothing else.
+    #[arg(long, groups = ["what", "bounded"], value_name = "FOLDER", conflicts_with_all = ["sizes", "link", "threads", "repeat", "json"])]
+    performance: Option<PathBuf>,
+}
+
+/// Bounds of `--performance` unless others are given.
+const BOUNDS: Bounds = Bounds { up_to: 1 << 20, at_most: 5.0 };
+
+impl Flags {
+    /// The folder to write into, where that is asked for.
+    pub fn folder(&self) -> Option<&Path> {
+        self.performance.as_deref()
+    }
+}
+
+/// Runs what is not in the results yet, then writes both files.
+pub fn run(
+    folder: &Path,
+    results: Option<&Path>,
+    bounds: super::Bounded,
+    figures: &Figures,
+) -> Result<()> {
+    fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
+    let results = results.map_or_else(|| folder.join("performance.jsonl"), Path::to_owned);
+    let plan = Plan::new(bounds.or(BOUNDS), figures);
+    let mut bench = Bench::new(Results::open(&results)?).apart(apart::runner()?);
+    let failed = measure(&plan, &mut bench);
+
+    let measured = Measured::read(&results)?;
+    let document = performance::document(&measured, &plan)?;
+    let pages = [
+        ("performance.md", document),
+        ("performance.html", report::page(std::slice::from_ref(&measured))),
+    ];
+    for (name, text) in pages {
+        let path = folder.join(name);
+        Output::prepare(&path)?.stage(|out| out.write_all(text.as_bytes()))?.commit()?;
+        crate::say(&format!("{} written", path.display()));
+    }
+    let wrong = measured.records.iter().filter(|record| !record.correct()).count();
+    match failed {
+        0 => super::none_wrong(wrong),
+        failed => Err(format!("{failed} runs failed; the same command tries them again").into()),
+    }
+}
+
+/// Makes every run that is not there; how many failed. One that fails does not end the others.
+fn measure(plan: &Plan, bench: &mut Bench) -> usize {
+    let left = |bench: &Bench, runs: &[Planned]| -> f64 {
+        let missing = runs.iter().filter(|run| !bench.has(&run.job, run.nth));
+        missing.map(Planned::whole_seconds).sum()
+    };
+    let missing = plan.runs.iter().filter(|run| !bench.has(&run.job, run.nth)).count();
+    if missing > 0 {
+        let about = Unit::Seconds.text(left(bench, &plan.runs));
+        crate::say(&format!("{missing} of {} runs to make, about {about}", plan.runs.len()));
+    }
+    let (mut failed, mut said) = (0, Instant::now());
+    for (i, Planned { job, nth, .. }) in plan.runs.iter().enumerate() {
+        if bench.has(job, *nth) {
+            continue;
+        }
+        if said.elapsed() >= SAY {
+            said = Instant::now();
+            let about = Unit::Seconds.text(left(bench, &plan.runs[i..]));
+            let size = Unit::Items.text(job.sizes.sender as f64);
+            crate::say(&format!("{} {size} {}: about {about} left", job.work, job.line));
+        }
+        match bench.run(job, *nth) {
+            Ok(Outcome::Ran(record)) if !record.correct() => {
+                crate::say(&format!("{} gave a wrong result", job.work));
+            }
+            Ok(_) => {}
+            Err(error) => {
+                failed += 1;
+                crate::say(&format!("failed: {error}"));
+            }
+        }
+    }
+    failed
+}

@@ -110,6 +110,8 @@ fn starts(instances: usize, points: usize) -> Vec<u32> {
     (0..=instances).map(|i| (i * points / instances.max(1)) as u32).collect()
 }
 
+type Outcome<T> = std::result::Result<T, Error>;
+
 /// The sender, with points and values, and the receiver, with points.
 fn parties<'a, F: Setup>(
     agreed: Agreed,
@@ -117,8 +119,8 @@ fn parties<'a, F: Setup>(
     programmed: (&'a [Block], &'a [u8]),
     points: &'a [Block],
 ) -> (
-    impl Fn(&mut Channel, &mut StdRng) -> std::result::Result<(), Error> + 'a,
-    impl Fn(&mut Channel, &mut StdRng) -> std::result::Result<Vec<u8>, Error> + 'a,
+    impl Fn(&mut Channel, &mut StdRng) -> Outcome<()> + 'a,
+    impl Fn(&mut Channel, &mut StdRng) -> Outcome<Vec<u8>> + 'a,
 ) {
     let hint = Hint { shape: shape(agreed.programmed), programmed: agreed.programmed, len };
     let starts = if F::BATCHED { starts(agreed.points, programmed.0.len()) } else { Vec::new() };

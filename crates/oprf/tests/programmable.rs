@@ -113,6 +113,7 @@ fn starts(instances: usize, points: usize) -> Vec<u32> {
 type Outcome<T> = std::result::Result<T, Error>;
 
 /// The sender, with points and values, and the receiver, with points.
+#[allow(clippy::type_complexity, reason = "two closures")]
 fn parties<'a, F: Setup>(
     agreed: Agreed,
     len: usize,

@@ -35,7 +35,7 @@ use vesica_primitives::{
 };
 use vesica_structures::bins::{BinMap, Table};
 
-use crate::Values;
+use crate::{Error, Values, programmable};
 
 /// Columns whose rows come from one block of cipher.
 const GROUP: usize = 4;
@@ -390,6 +390,33 @@ impl Receiver {
             function.hash(&bits, values);
             Ok(())
         })
+    }
+}
+
+/// This OPRF, for an OPPRF.
+pub struct Oprf;
+
+impl programmable::Oprf for Oprf {
+    type Sender = Sender;
+    type Receiver = Receiver;
+
+    fn at_senders_points(
+        sender: Sender,
+        _: &[u32],
+        points: &[Block],
+        channel: &mut Channel,
+        _: &mut dyn CryptoRng,
+    ) -> std::result::Result<Values, Error> {
+        Ok(sender.evaluate(Points { heads: points, tails: &[] }, channel)?)
+    }
+
+    fn at_receivers_points(
+        receiver: Receiver,
+        points: &[Block],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> std::result::Result<Values, Error> {
+        Ok(receiver.evaluate(Points { heads: points, tails: &[] }, channel, rng)?)
     }
 }
 

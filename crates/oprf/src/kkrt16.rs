@@ -5,9 +5,11 @@
 //! the OPRF is OT j, a point is a word, and the value F_j(x) is the key of that word.
 
 use rand::CryptoRng;
-use vesica_net::{Channel, Result};
+use vesica_net::Channel;
 use vesica_ot::one_of_n::{self, Keys, Sender as _};
 use vesica_primitives::Block;
+
+use crate::{Error, Values, programmable};
 
 pub use vesica_ot::one_of_n::kkrt16::{ADVERSARY, setup_bytes};
 
@@ -17,7 +19,11 @@ pub struct Sender(one_of_n::kkrt16::Sender);
 impl Sender {
     /// The base OTs for a code of `width` bits, a multiple of 8 and at most
     /// [`MAX_ROW_BITS`](vesica_primitives::hash::MAX_ROW_BITS).
-    pub fn setup(width: usize, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+    pub fn setup(
+        width: usize,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_net::Result<Self> {
         Ok(Self(one_of_n::kkrt16::Sender::setup(width, channel, rng)?))
     }
 
@@ -29,7 +35,7 @@ impl Sender {
         point: impl Fn(usize) -> Block + Sync,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> Result<Vec<Block>> {
+    ) -> vesica_net::Result<Vec<Block>> {
         let instances = starts.len() - 1;
         let mut values = vec![Block::ZERO; starts[instances] as usize];
         let mut done = 0;
@@ -48,14 +54,52 @@ pub struct Receiver(one_of_n::kkrt16::Receiver);
 
 impl Receiver {
     /// The base OTs, with the sender's width.
-    pub fn setup(width: usize, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+    pub fn setup(
+        width: usize,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_net::Result<Self> {
         Ok(Self(one_of_n::kkrt16::Receiver::setup(width, channel, rng)?))
     }
 
     /// The value of instance j at `words[j]`, for each j.
-    pub fn evaluate(mut self, words: &[Block], channel: &mut Channel) -> Result<Vec<Block>> {
+    pub fn evaluate(
+        mut self,
+        words: &[Block],
+        channel: &mut Channel,
+    ) -> vesica_net::Result<Vec<Block>> {
         let mut values = vec![Block::ZERO; words.len()];
         self.0.receive_random_into(words, &mut values, channel)?;
         Ok(values)
+    }
+}
+
+/// This OPRF, for an OPPRF.
+pub struct Oprf;
+
+impl programmable::Oprf for Oprf {
+    type Sender = Sender;
+    type Receiver = Receiver;
+
+    const SEED: &'static str = "psty19/seed";
+    const HINT: &'static str = "psty19/hint";
+
+    fn at_senders_points(
+        sender: Sender,
+        starts: &[u32],
+        points: &[Block],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Values, Error> {
+        Ok(Values::in_order(sender.evaluate(starts, |i| points[i], channel, rng)?))
+    }
+
+    fn at_receivers_points(
+        receiver: Receiver,
+        points: &[Block],
+        channel: &mut Channel,
+        _: &mut dyn CryptoRng,
+    ) -> Result<Values, Error> {
+        Ok(Values::in_order(receiver.evaluate(points, channel)?))
     }
 }

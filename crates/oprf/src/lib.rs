@@ -2,8 +2,8 @@
 //! points that the sender does not see, and nothing about it elsewhere.
 //!
 //! One file a paper. A *batched* OPRF has many instances, each with a function of its own of which
-//! the receiver learns one value. In a *programmable* one, [`opprf`], the sender chooses the values at
-//! some points.
+//! the receiver learns one value. In a *programmable* one the sender chooses the values at some points:
+//! [`programmable`] makes it of any other.
 //!
 //! **Must never import** circuits, protocols or anything above.
 
@@ -13,6 +13,7 @@ pub mod hl08;
 pub mod kkrt16;
 pub mod oos17;
 pub mod opprf;
+pub mod programmable;
 pub mod prty19;
 pub mod prty20;
 pub mod psty19;
@@ -58,4 +59,11 @@ pub struct Values {
     pub positions: Vec<u32>,
     /// Its value.
     pub values: Vec<Block>,
+}
+
+impl Values {
+    /// Those of points in the order of the input.
+    fn in_order(values: Vec<Block>) -> Self {
+        Self { positions: (0..values.len() as u32).collect(), values }
+    }
 }

@@ -1,39 +1,11 @@
-//! The oblivious programmable PRF of Rindal and Schoppmann (EUROCRYPT 2021), Figure 8, from the OPRF of
-//! [`rs21`](crate::rs21) and an OKVS: the sender says what the values are at points of its own, and
-//! elsewhere they are pseudo-random.
+//! The oblivious programmable PRF of Rindal and Schoppmann (EUROCRYPT 2021), Figure 8: the OPRF of
+//! [`rs21`](crate::rs21) and a hint of an OKVS, as [`programmable`] makes one of any OPRF.
 //!
-//! The sender has points y with values z of `len` bytes, the receiver has points x.
-//!
-//! 1. Once, without input: the OPRF's VOLE.
-//! 2. S adds random points with random values up to the number agreed on. The OPRF F: R learns F(x)
-//!    at its points, S computes F(y).
-//! 3. S draws a seed, now that its points are fixed, and solves for the hint P with
-//!    Decode(P, y) = z ⊕ pad(F(y)), free columns random. S → R: the seed and P.
-//! 4. R: Decode(P, x) ⊕ pad(F(x)), which is z where x = y.
-//!
-//! pad(u) is π_j(u) ⊕ u for each 16 bytes j = 0, 1, … of a value, with π_j AES under keys from the
-//! seed. It is one-way: who knows a part of z and so of the pad does not find F(y), from which the rest
-//! would follow.
-//!
-//! **What each learns.** What was agreed on beforehand: `len`, and the most points that each may have.
-//! Lengths of messages depend on that alone. Besides, S learns nothing, not even how many of its points R
-//! has; and R gets the values at its points and nothing else, provided that:
-//!
-//! - *The OPRF's entries are long enough.* If F(y) is not pseudo-random for R at a point y that it does not
-//!   have, R can unmask a z there. This happens with probability 2^-ℓ a point, so with n points programmed
-//!   ℓ = ⌈λ + log n⌉ ([`subfield::bits`]). The proof in `docs/protocols/rr22.md` carries over with n for
-//!   n_y: it shows F to be uniform at y ∈ Y \ X given all that R has, and there pad is random where π_j
-//!   has not been asked for F(y): q queries find one of n values with probability below q·n·2^-127.
-//! - *The hint is uniform.* Then it says nothing of Y \ X: under uniform masks, independent rows and
-//!   random free columns each P is as likely ([`okvs`]). Columns left zero would show which rows were
-//!   solved.
-//! - *The values that R can see look random to it*, taken together: the z at all points that are also R's.
-//!   Otherwise R recognises at which of its points something was programmed. Random targets of a
-//!   comparison are such, and so is a payload under a one-time pad; a payload as it is, or a value that
-//!   two points of R share, is not.
-//! - *Values are long enough for what is done with them.* At a point that is not programmed, R gets any
-//!   given value with probability 2^-(8·len). Whoever takes "equal to z" for "programmed" in N
-//!   comparisons needs 8·len ≥ λ + log N.
+//! Beyond what is said there: *the OPRF's entries are long enough.* If F(y) is not pseudo-random for R at a point
+//! y that it does not have, R can unmask a z there. This happens with probability 2^-ℓ a point, so with n points
+//! programmed ℓ = ⌈λ + log n⌉ ([`subfield::bits`]). The proof in `docs/protocols/rr22.md` carries over with n
+//! for n_y: it shows F to be uniform at y ∈ Y \ X given all that R has, and there pad is random where π_j
+//! has not been asked for F(y): q queries find one of n values with probability below q·n·2^-127.
 //!
 //! Deviations from the paper: the OKVS is whatever `O` says, the OPRF's entries are short, and padding
 //! is done here rather than by the caller.
@@ -42,57 +14,43 @@ use rand::CryptoRng;
 use vesica_net::Channel;
 use vesica_ot::{Bytes, CotReceiver, CotSender, vole::Subspace};
 use vesica_params::{Adversary, lpn::Lpn, okvs::Shape, subfield};
-use vesica_primitives::{
-    Block,
-    aes::{Aes128, CorrelationRobust},
-};
-use vesica_structures::okvs::{self, ByteStrings, Codec, Free};
-use zeroize::Zeroizing;
+use vesica_primitives::Block;
+use vesica_structures::okvs::{ByteStrings, Codec};
 
 use crate::{
     Error,
-    rs21::{Values, semi_honest as oprf},
+    programmable::{self, Hint},
+    rs21::semi_honest as oprf,
 };
 
 /// Semi-honest: the OPRF's entries are short, and nothing ties S to the points that it agreed on.
 pub const ADVERSARY: Adversary = Adversary::weakest(&[oprf::ADVERSARY, Adversary::SemiHonest]);
-
-const SEED: &str = "opprf/seed";
-const HINT: &str = "opprf/hint";
 
 /// What both parties agree on before either has a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dimensions {
     /// The OKVS of the receiver's points.
     pub points: Shape,
-    /// The OKVS of the hint, for as many points as are programmed.
-    pub hint: Shape,
-    /// Points that the sender programs, those that it adds included.
-    pub programmed: usize,
-    /// Bytes of a value.
-    pub len: usize,
+    /// The hint for the sender's.
+    pub hint: Hint,
 }
 
 impl Dimensions {
-    /// For as many points of the receiver and of the sender at the most; `shape` gives the OKVS for a
-    /// number of points.
+    /// For as many points of the receiver and of the sender at the most, and values of `len` bytes; `shape` gives
+    /// the OKVS for a number of points.
     pub fn new(
         points: usize,
         programmed: usize,
         len: usize,
         shape: impl Fn(usize) -> Shape,
     ) -> Self {
-        Self { points: shape(points), hint: shape(programmed), programmed, len }
+        let hint = Hint { shape: shape(programmed), programmed, len };
+        Self { points: shape(points), hint }
     }
 
     /// Bits of the OPRF's entries, which its type `A` must hold.
     pub fn bits(&self) -> u32 {
-        subfield::bits(self.programmed)
-    }
-
-    /// Bytes of the hint.
-    fn hint_len(&self) -> usize {
-        self.hint.columns() * self.len
+        subfield::bits(self.hint.programmed)
     }
 }
 
@@ -100,18 +58,18 @@ impl Dimensions {
 pub fn bytes(dimensions: Dimensions) -> Bytes {
     Bytes {
         to_sender: oprf::bytes(dimensions.points, dimensions.bits()),
-        to_receiver: size_of::<Block>() + dimensions.hint_len(),
+        to_receiver: dimensions.hint.bytes(),
     }
 }
 
 /// The party that programs the function.
 pub struct Sender<O, A> {
-    dimensions: Dimensions,
+    hint: Hint,
     oprf: oprf::Sender<O, A>,
 }
 
-impl<O: ByteStrings, A: Subspace> Sender<O, A> {
-    /// Step 1.
+impl<O: ByteStrings + Codec<A>, A: Subspace> Sender<O, A> {
+    /// The OPRF's VOLE, without input.
     ///
     /// # Panics
     /// If `A` has fewer bits than [`Dimensions::bits`].
@@ -124,11 +82,10 @@ impl<O: ByteStrings, A: Subspace> Sender<O, A> {
     ) -> vesica_net::Result<Self> {
         let bits = bits_in::<A>(dimensions);
         let oprf = oprf::Sender::setup(dimensions.points, bits, lpn, cot, channel, rng)?;
-        Ok(Self { dimensions, oprf })
+        Ok(Self { hint: dimensions.hint, oprf })
     }
 
-    /// Steps 2 and 3: programs each of `points`, which are distinct, with the `len` bytes at its position
-    /// of `values`.
+    /// Programs each of `points`, which are distinct, with the `len` bytes at its position of `values`.
     ///
     /// # Errors
     /// Before anything is sent, [`Error::DuplicatePoint`] and [`Error::TooManyPoints`]; [`Error::Okvs`]
@@ -143,28 +100,26 @@ impl<O: ByteStrings, A: Subspace> Sender<O, A> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<(), Error> {
-        // 2.
-        let (points, mut masked) = pad(points, values, self.dimensions, rng)?;
-        let evaluated = self.oprf.evaluate(&points, channel)?;
-        // 3.
-        let seed = Block::random(rng);
-        let public = Public::<O>::new(self.dimensions, seed);
-        public.add_pads(&evaluated, &mut masked);
-        let hint = public.hint(&points, &masked, Free::Random, rng)?;
-        channel.send_slice(SEED, &[seed])?;
-        channel.send(HINT, &hint)?;
-        Ok(channel.flush()?)
+        let programmed = (points, values);
+        programmable::program::<oprf::Oprf<O, A>, O>(
+            self.oprf,
+            self.hint,
+            &[],
+            programmed,
+            channel,
+            rng,
+        )
     }
 }
 
 /// The party that learns the function's values at its points.
 pub struct Receiver<O, A: Subspace> {
-    dimensions: Dimensions,
+    hint: Hint,
     oprf: oprf::Receiver<O, A>,
 }
 
 impl<O: ByteStrings + Codec<A>, A: Subspace> Receiver<O, A> {
-    /// Step 1.
+    /// As [`Sender::setup`].
     ///
     /// # Panics
     /// If `A` has fewer bits than [`Dimensions::bits`].
@@ -177,10 +132,10 @@ impl<O: ByteStrings + Codec<A>, A: Subspace> Receiver<O, A> {
     ) -> vesica_net::Result<Self> {
         let bits = bits_in::<A>(dimensions);
         let oprf = oprf::Receiver::setup(dimensions.points, bits, lpn, cot, channel, rng)?;
-        Ok(Self { dimensions, oprf })
+        Ok(Self { hint: dimensions.hint, oprf })
     }
 
-    /// Steps 2 and 4: the `len` bytes at each of `points`, which are distinct, in their order.
+    /// The `len` bytes at each of `points`, which are distinct, in their order.
     ///
     /// # Errors
     /// [`Error::Okvs`] with a probability of at most 2^-λ, and always where there are more points than
@@ -191,17 +146,7 @@ impl<O: ByteStrings + Codec<A>, A: Subspace> Receiver<O, A> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u8>, Error> {
-        // 2.
-        let evaluated = self.oprf.evaluate(points, channel, rng)?;
-        // 4.
-        let mut seed = [Block::ZERO];
-        channel.recv_slice(SEED, &mut seed)?;
-        let mut hint = vec![0; self.dimensions.hint_len()];
-        channel.recv_into(HINT, &mut hint)?;
-        let public = Public::<O>::new(self.dimensions, seed[0]);
-        let mut values = public.decode(points, &hint);
-        public.add_pads(&evaluated, &mut values);
-        Ok(values)
+        programmable::evaluate::<oprf::Oprf<O, A>, O>(self.oprf, self.hint, points, channel, rng)
     }
 }
 
@@ -211,207 +156,16 @@ fn bits_in<A: Subspace>(dimensions: Dimensions) -> u32 {
     bits
 }
 
-/// Points and values up to the number agreed on, with random ones after those given.
-fn pad(
-    points: &[Block],
-    values: &[u8],
-    dimensions: Dimensions,
-    rng: &mut dyn CryptoRng,
-) -> Result<(Vec<Block>, Zeroizing<Vec<u8>>), Error> {
-    let Dimensions { programmed, len, .. } = dimensions;
-    assert_eq!(values.len(), points.len() * len, "a value for each point");
-    if points.len() > programmed {
-        return Err(Error::TooManyPoints { points: points.len(), max: programmed });
-    }
-    check_distinct(points)?;
-    let mut all = Vec::with_capacity(programmed);
-    all.extend_from_slice(points);
-    all.resize_with(programmed, || Block::random(rng));
-    let mut padded = Zeroizing::new(vec![0; programmed * len]);
-    let (given, added) = padded.split_at_mut(values.len());
-    given.copy_from_slice(values);
-    rng.fill_bytes(added);
-    Ok((all, padded))
-}
-
-pub(crate) fn check_distinct(points: &[Block]) -> Result<(), Error> {
-    let mut sorted: Vec<(Block, usize)> = points.iter().copied().zip(0..).collect();
-    sorted.sort_unstable();
-    match sorted.windows(2).find(|pair| pair[0].0 == pair[1].0) {
-        Some(pair) => Err(Error::DuplicatePoint { first: pair[0].1, second: pair[1].1 }),
-        None => Ok(()),
-    }
-}
-
-/// What both parties know from the hint's seed on.
-struct Public<O> {
-    store: O,
-    root: Aes128,
-    len: usize,
-}
-
-impl<O: ByteStrings> Public<O> {
-    fn new(Dimensions { hint, len, .. }: Dimensions, seed: Block) -> Self {
-        let root = Aes128::new(seed);
-        Self { store: O::new(hint, root.encrypt_block(Block::ZERO)), root, len }
-    }
-
-    /// The hint under which points decode to values.
-    fn hint(
-        &self,
-        points: &[Block],
-        values: &[u8],
-        free: Free,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Vec<u8>, okvs::Error> {
-        self.store.encode_bytes(&self.store.place(points), values, self.len, free, rng)
-    }
-
-    /// What each point decodes to, in the order of the points.
-    fn decode(&self, points: &[Block], hint: &[u8]) -> Vec<u8> {
-        let placed = self.store.place(points);
-        let decoded = self.store.decode_bytes(&placed, hint, self.len);
-        let mut values = vec![0; decoded.len()];
-        for (i, position) in placed.positions().iter().enumerate() {
-            let position = *position as usize;
-            values[position * self.len..][..self.len]
-                .copy_from_slice(&decoded[i * self.len..][..self.len]);
-        }
-        values
-    }
-
-    /// Adds to the value of each point the pad that its OPRF value gives.
-    fn add_pads(&self, evaluated: &Values, values: &mut [u8]) {
-        for (purpose, start) in (1..).zip((0..self.len).step_by(size_of::<Block>())) {
-            let hash = CorrelationRobust::new(self.root.encrypt_block(Block(purpose)));
-            let mut pads = Zeroizing::new(evaluated.values.clone());
-            hash.apply(&mut pads);
-            for (position, pad) in evaluated.positions.iter().zip(pads.iter()) {
-                let value = &mut values[*position as usize * self.len..][start..self.len];
-                value.iter_mut().zip(pad.to_bytes()).for_each(|(value, pad)| *value ^= pad);
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::collections::HashSet;
-
-    use rand::{RngExt, SeedableRng, rngs::StdRng};
     use vesica_params::okvs;
-    use vesica_structures::okvs::{Okvs, rr22::Rr22};
 
     use super::*;
 
-    fn random(n: usize, rng: &mut StdRng) -> Vec<Block> {
-        (0..n).map(|_| Block::random(rng)).collect()
-    }
-
-    fn of_len(programmed: usize, len: usize) -> Dimensions {
-        Dimensions::new(0, programmed, len, |n| okvs::shape(n, usize::MAX, 40))
-    }
-
-    #[test]
-    fn equal_points_are_refused_by_their_positions() {
-        let mut rng = StdRng::seed_from_u64(1);
-        let mut points = random(100, &mut rng);
-        points[71] = points[13];
-        let refused = pad(&points, &[0; 100], of_len(100, 1), &mut rng).unwrap_err();
-        assert!(matches!(refused, Error::DuplicatePoint { first: 13, second: 71 }), "{refused}");
-        let refused = pad(&points[..60], &[0; 60], of_len(59, 1), &mut rng).unwrap_err();
-        assert!(matches!(refused, Error::TooManyPoints { points: 60, max: 59 }), "{refused}");
-    }
-
-    #[test]
-    fn points_and_values_are_padded_with_random_ones() {
-        let mut rng = StdRng::seed_from_u64(2);
-        let points = random(10, &mut rng);
-        let values = [7; 10 * 24];
-        let (all, padded) = pad(&points, &values, of_len(200, 24), &mut rng).unwrap();
-        assert_eq!((&all[..10], &padded[..240]), (&points[..], &values[..]));
-        assert_eq!(all.iter().collect::<HashSet<_>>().len(), 200);
-        assert_eq!(padded[240..].chunks(8).collect::<HashSet<_>>().len(), 190 * 3);
-    }
-
-    /// Each 16 bytes of each value under each seed have a pad of their own, and no pad is the OPRF's
-    /// value.
-    #[test]
-    fn pads_are_all_different() {
-        let evaluated = Values { positions: vec![2, 0, 1], values: [5, 6, 7].map(Block).to_vec() };
-        let mut seen: HashSet<[u8; 16]> = [5, 6, 7].map(|u| Block(u).to_bytes()).into();
-        for seed in [1, 2] {
-            let public = Public::<Rr22>::new(of_len(3, 40), Block(seed));
-            let mut pads = [0; 120];
-            public.add_pads(&evaluated, &mut pads);
-            for pad in pads.chunks(40) {
-                seen.extend([&pad[..16], &pad[16..32], &pad[24..]].map(|part| {
-                    let mut bytes = [0; 16];
-                    bytes.copy_from_slice(part);
-                    bytes
-                }));
-            }
-            // In the order of the points; and the pads of short values begin those of long ones.
-            let mut short = [0; 24];
-            Public::<Rr22>::new(of_len(3, 8), Block(seed)).add_pads(&evaluated, &mut short);
-            assert!(short.chunks(8).zip(pads.chunks(40)).all(|(short, pad)| *short == pad[..8]));
-            let hash = CorrelationRobust::new(public.root.encrypt_block(Block(1)));
-            let mut first = [Block(6)];
-            hash.apply(&mut first);
-            assert_eq!(pads[..16], first[0].to_bytes());
-        }
-        assert_eq!(seen.len(), 3 + 2 * 9);
-    }
-
-    /// χ² with 7 degrees of freedom of the low bits of three of the hint's columns together, over many
-    /// hints for the same points and the same programmed values under fresh OPRF values: for the worst
-    /// of a few triples of columns. The shape is so tight that rows are set aside.
-    fn distance_from_uniform(free: Free) -> f64 {
-        const TRIALS: usize = 4000;
-        let rng = &mut StdRng::seed_from_u64(3);
-        let (n, len) = (80, 17);
-        let hint = Shape { sparse: 90, dense: 24, ..okvs::shape(n, usize::MAX, 40) };
-        let public = Public::<Rr22>::new(Dimensions { hint, ..of_len(n, len) }, Block(11));
-        let points = random(n, rng);
-        let mut hint = || {
-            let positions = (0..n as u32).collect();
-            let mut masked = vec![0; n * len];
-            public.add_pads(&Values { positions, values: random(n, rng) }, &mut masked);
-            public.hint(&points, &masked, free, rng).unwrap()
-        };
-        let hints: Vec<Vec<u8>> = (0..TRIALS).map(|_| hint()).collect();
-        let distance = |columns: [usize; 3]| {
-            let mut counts = [0usize; 8];
-            for hint in &hints {
-                // Of the byte that is a plane by itself.
-                let bits = columns.map(|column| usize::from(hint[column * len + 16] & 1));
-                counts[bits[0] | bits[1] << 1 | bits[2] << 2] += 1;
-            }
-            let expected = TRIALS as f64 / 8.0;
-            counts.iter().map(|count| (*count as f64 - expected).powi(2) / expected).sum::<f64>()
-        };
-        let columns = public.store.columns();
-        let triples = (0..300).map(|_| [(); 3].map(|()| rng.random_range(0..columns)));
-        let distinct = triples.filter(|[a, b, c]| a != b && b != c && c != a);
-        distinct.map(distance).fold(0.0, f64::max)
-    }
-
-    #[test]
-    fn hints_are_uniform() {
-        // Beyond this with probability 1.3 · 10^-6 for a triple, 4 · 10^-4 for one of 300.
-        const LIMIT: f64 = 40.0;
-        let random = distance_from_uniform(Free::Random);
-        assert!(random < LIMIT, "{random}");
-        // Hints that leave zeros fail the same test by far.
-        let zeros = distance_from_uniform(Free::Zero);
-        assert!(zeros > 10.0 * LIMIT, "{zeros}");
-    }
-
     #[test]
     fn entries_are_as_long_as_the_number_of_points_asks_for() {
-        assert_eq!(
-            [0, 1, 1 << 20, 1 << 24, 3 << 20].map(|n| of_len(n, 1).bits()),
-            [40, 40, 60, 64, 62]
-        );
+        let shape = |n| okvs::shape(n, usize::MAX, 40);
+        let bits = |n| Dimensions::new(0, n, 1, shape).bits();
+        assert_eq!([0, 1, 1 << 20, 1 << 24, 3 << 20].map(bits), [40, 40, 60, 64, 62]);
     }
 }

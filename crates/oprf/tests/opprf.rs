@@ -32,7 +32,7 @@ fn random(n: usize, seed: u64) -> Vec<Block> {
 
 /// A run in which every programmed value is zero.
 fn run(dimensions: Dimensions, programmed: &[Block], points: &[Block]) -> Transcripts {
-    let values = vec![0; programmed.len() * dimensions.len];
+    let values = vec![0; programmed.len() * dimensions.hint.len];
     let programmed = (programmed, &values[..]);
     transcript::of(
         |channel, rng| program::<Rr22, u64>(dimensions, FAST, programmed, channel, rng),

@@ -8,6 +8,7 @@ use rand::{SeedableRng, rngs::StdRng};
 use vesica_net::Channel;
 use vesica_oprf::{
     Error,
+    programmable::Hint,
     psty19::{self, Dimensions, Receiver, Sender},
 };
 use vesica_params::{LAMBDA, code, okvs};
@@ -18,11 +19,13 @@ use vesica_testkit::{
     two_party::{self, Link},
 };
 
-const LEN: usize = 2;
+/// Bytes of a value: two elements.
+const LEN: usize = 32;
 
 fn dimensions(instances: usize, programmed: usize) -> Dimensions {
-    let hint = okvs::polynomial(programmed, 1 << 7, LAMBDA);
-    Dimensions { instances, width: code::width(programmed, LAMBDA), hint, len: LEN }
+    let shape = okvs::polynomial(programmed, 1 << 7, LAMBDA);
+    let hint = Hint { shape, programmed, len: LEN };
+    Dimensions { instances, width: code::width(programmed, LAMBDA), hint }
 }
 
 fn random(n: usize, seed: u64) -> Vec<Block> {
@@ -38,7 +41,7 @@ fn starts(instances: usize, points: usize) -> Vec<u32> {
 fn program(
     dimensions: Dimensions,
     points: &[Block],
-    values: &[Block],
+    values: &[u8],
 ) -> impl Fn(&mut Channel, &mut StdRng) -> Result<(), Error> {
     move |channel, rng| {
         let sender = Sender::<Polynomial>::setup(dimensions, channel, rng)?;
@@ -50,15 +53,15 @@ fn program(
 fn evaluate(
     dimensions: Dimensions,
     points: &[Block],
-) -> impl Fn(&mut Channel, &mut StdRng) -> Result<Vec<Block>, Error> {
+) -> impl Fn(&mut Channel, &mut StdRng) -> Result<Vec<u8>, Error> {
     move |channel, rng| {
         let receiver = Receiver::<Polynomial>::setup(dimensions, channel, rng)?;
-        receiver.evaluate(points, channel)
+        receiver.evaluate(points, channel, rng)
     }
 }
 
 fn sent(dimensions: Dimensions, programmed: &[Block], points: &[Block]) -> Transcripts {
-    let values = vec![Block::ZERO; LEN * programmed.len()];
+    let values = vec![0; LEN * programmed.len()];
     transcript::of(program(dimensions, programmed, &values), evaluate(dimensions, points))
 }
 
@@ -66,7 +69,9 @@ fn sent(dimensions: Dimensions, programmed: &[Block], points: &[Block]) -> Trans
 fn values_are_those_programmed_in_the_instance_and_random_elsewhere() {
     let (instances, n) = (150, 451);
     let dimensions = dimensions(instances, n);
-    let (points, values) = (random(n, 1), random(LEN * n, 2));
+    let points = random(n, 1);
+    let values: Vec<u8> =
+        random(LEN / 16 * n, 2).iter().flat_map(|block| block.to_bytes()).collect();
     let starts = starts(instances, n);
     // In turn: a point of this instance, one of another instance, and one of none.
     let others = random(instances, 3);
@@ -81,15 +86,15 @@ fn values_are_those_programmed_in_the_instance_and_random_elsewhere() {
         program(dimensions, &points, &values),
         evaluate(dimensions, &mine),
     );
-    let known: HashSet<Block> = values.iter().copied().collect();
+    let known: HashSet<&[u8]> = values.chunks(16).collect();
     assert_eq!(found.len(), LEN * instances);
     for (i, found) in found.chunks(LEN).enumerate() {
         match i % 3 {
             0 => assert_eq!(found, &values[LEN * starts[i] as usize..][..LEN], "{i}"),
-            _ => assert!(found.iter().all(|value| !known.contains(value)), "{i}"),
+            _ => assert!(found.chunks(16).all(|value| !known.contains(value)), "{i}"),
         }
     }
-    assert_eq!(found.iter().collect::<HashSet<_>>().len(), found.len());
+    assert_eq!(found.chunks(16).collect::<HashSet<_>>().len(), found.len() / 16);
 }
 
 /// However many points are programmed below the number agreed on, and whichever.
@@ -117,7 +122,7 @@ fn bytes_depend_on_what_was_agreed_alone() {
 fn equal_points_are_refused_by_their_positions() {
     let mut points = random(30, 6);
     points[21] = points[4];
-    let values = vec![Block::ZERO; LEN * 30];
+    let values = vec![0; LEN * 30];
     let dimensions = dimensions(10, 30);
     let (refused, _) = two_party::run(
         Link::Memory,

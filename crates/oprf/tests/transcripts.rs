@@ -64,7 +64,7 @@ fn rs21_malicious(points: &[Block]) -> Transcripts {
 
 fn opprf(points: &[Block]) -> Transcripts {
     let dimensions = Dimensions::new(points.len(), points.len() + 50, 17, shape);
-    let values = vec![7; points.len() * dimensions.len];
+    let values = vec![7; points.len() * dimensions.hint.len];
     let programmed = (points, &values[..]);
     transcript::of(
         |channel, rng| parties::program::<Rr22, u64>(dimensions, FAST, programmed, channel, rng),

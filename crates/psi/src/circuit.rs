@@ -18,8 +18,6 @@
 //! For rows S then shows its shares of the bits to R. The number of points that S programs is
 //! 3·n_y, so nothing tells of S's bins.
 
-use std::marker::PhantomData;
-
 use rand::CryptoRng;
 use vesica_circuit::{
     Builder, Circuit, Engine as _, Lanes, Role, gadgets,
@@ -195,6 +193,7 @@ impl Plan {
 pub(crate) struct Sending<M: Machine> {
     plan: Plan,
     opprf: <M::Opprf as Opprf>::Sender,
+    triples: Triples,
 }
 
 /// What the sender holds of each bin.
@@ -208,13 +207,17 @@ pub(crate) struct SenderBins {
 }
 
 impl<M: Machine> Sending<M> {
+    /// What needs no input. The demand is that of the plan, and what is to come after step 3.
     pub(crate) fn prepare(
         plan: Plan,
+        demand: &Demand,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self> {
         let opprf = M::Opprf::sender(plan.dimensions::<M>(), channel, rng)?;
-        Ok(Self { plan, opprf })
+        channel.phase("triples");
+        let triples = M::TRIPLES.make(Role::First, demand, channel, rng)?;
+        Ok(Self { plan, opprf, triples })
     }
 
     /// Steps 1 to 3; `values` are those of the items, if they have any.
@@ -222,11 +225,10 @@ impl<M: Machine> Sending<M> {
         self,
         items: Items<'_>,
         values: &[i64],
-        triples: Triples,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<SenderBins> {
-        let Self { plan, opprf } = self;
+        let Self { plan, opprf, triples } = self;
         // 1.
         let permuted = permute(items.heads(), channel, rng)?;
         let hashed = BinMap::<HASHES>::new(plan.bins()).of(&permuted);
@@ -274,6 +276,7 @@ impl<M: Machine> Sending<M> {
 pub(crate) struct Receiving<M: Machine> {
     plan: Plan,
     opprf: <M::Opprf as Opprf>::Receiver,
+    triples: Triples,
 }
 
 /// What the receiver holds of each bin.
@@ -289,24 +292,27 @@ pub(crate) struct ReceiverBins {
 }
 
 impl<M: Machine> Receiving<M> {
+    /// As [`Sending::prepare`].
     pub(crate) fn prepare(
         plan: Plan,
+        demand: &Demand,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self> {
         let opprf = M::Opprf::receiver(plan.dimensions::<M>(), channel, rng)?;
-        Ok(Self { plan, opprf })
+        channel.phase("triples");
+        let triples = M::TRIPLES.make(Role::Second, demand, channel, rng)?;
+        Ok(Self { plan, opprf, triples })
     }
 
     /// Steps 1 to 3.
     pub(crate) fn run(
         self,
         items: Items<'_>,
-        triples: Triples,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<ReceiverBins> {
-        let Self { plan, opprf } = self;
+        let Self { plan, opprf, triples } = self;
         // 1.
         let permuted = permute(items.heads(), channel, rng)?;
         let table = CuckooTable::new(&permuted, plan.shape)?;
@@ -387,17 +393,11 @@ pub(crate) const fn protocol<M: Machine>(about: About) -> Protocol {
         cost: cost::<M>,
         sender: |setting, channel, rng| {
             let plan = Plan::new(setting.sizes, None);
-            let party = Sending::<M>::prepare(plan, channel, rng)?;
-            channel.phase("triples");
-            let triples = M::TRIPLES.make(Role::First, &plan.demand(), channel, rng)?;
-            Ok(Box::new(Rows { party, triples, machine: PhantomData::<M> }))
+            Ok(Box::new(Sending::<M>::prepare(plan, &plan.demand(), channel, rng)?))
         },
         receiver: |setting, channel, rng| {
             let plan = Plan::new(setting.sizes, None);
-            let party = Receiving::<M>::prepare(plan, channel, rng)?;
-            channel.phase("triples");
-            let triples = M::TRIPLES.make(Role::Second, &plan.demand(), channel, rng)?;
-            Ok(Box::new(Rows { party, triples, machine: PhantomData::<M> }))
+            Ok(Box::new(Receiving::<M>::prepare(plan, &plan.demand(), channel, rng)?))
         },
     }
 }
@@ -413,35 +413,30 @@ fn cost<M: Machine>(setting: Setting) -> Cost {
     }
 }
 
-/// Either party of a run for rows.
-struct Rows<P, M> {
-    party: P,
-    triples: Triples,
-    machine: PhantomData<M>,
-}
-
-impl<M: Machine> Sender for Rows<Sending<M>, M> {
+/// A run for rows.
+impl<M: Machine> Sender for Sending<M> {
     fn send(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
-        let bins = self.party.run(items, &[], self.triples, channel, rng)?;
+        let bins = self.run(items, &[], channel, rng)?;
         channel.phase("reveal");
         Gmw::new(Role::First, bins.triples, channel).reveal(&bins.matches, Role::Second)?;
         Ok(())
     }
 }
 
-impl<M: Machine> Receiver for Rows<Receiving<M>, M> {
+/// A run for rows.
+impl<M: Machine> Receiver for Receiving<M> {
     fn receive(
         self: Box<Self>,
         items: Items<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u32>> {
-        let bins = self.party.run(items, self.triples, channel, rng)?;
+        let bins = self.run(items, channel, rng)?;
         channel.phase("reveal");
         let shown = Gmw::new(Role::Second, bins.triples, channel)
             .reveal(&bins.matches, Role::Second)?

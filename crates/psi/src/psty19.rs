@@ -10,12 +10,11 @@
 use rand::CryptoRng;
 use vesica_circuit::triples::Extension;
 use vesica_net::Channel;
-use vesica_oprf::psty19 as oprf;
+use vesica_oprf::{programmable::Hint, psty19 as oprf};
 use vesica_ot::Bytes;
 use vesica_params::{LAMBDA, code, okvs};
 use vesica_primitives::Block;
-use vesica_structures::okvs::polynomial::Polynomial;
-use zeroize::Zeroizing;
+use vesica_structures::okvs::{ByteStrings as _, polynomial::Polynomial};
 
 use crate::{
     Adversary, Protocol, Result,
@@ -47,8 +46,8 @@ struct WithPolynomials;
 fn of(dimensions: Dimensions) -> oprf::Dimensions {
     let Dimensions { bins, programmed, len } = dimensions;
     let width = code::width(programmed, LAMBDA);
-    let hint = okvs::polynomial(programmed, MEGA_BIN, LAMBDA);
-    oprf::Dimensions { instances: bins, width, hint, len: len / size_of::<Block>() }
+    let shape = okvs::polynomial(programmed, MEGA_BIN, LAMBDA);
+    oprf::Dimensions { instances: bins, width, hint: Hint { shape, programmed, len } }
 }
 
 impl Opprf for WithPolynomials {
@@ -57,8 +56,7 @@ impl Opprf for WithPolynomials {
 
     const ADVERSARY: Adversary = oprf::ADVERSARY;
 
-    /// A coefficient is an element of GF(2^128).
-    const UNIT: usize = size_of::<Block>();
+    const UNIT: usize = Polynomial::UNIT;
 
     fn bytes(dimensions: Dimensions) -> Bytes {
         oprf::bytes(of(dimensions))
@@ -90,16 +88,15 @@ impl Opprf for WithPolynomials {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
-        let values: Zeroizing<Vec<Block>> = Zeroizing::new(bytemuck::pod_collect_to_vec(values));
-        Ok(sender.evaluate(starts, points, &values, channel, rng)?)
+        Ok(sender.evaluate(starts, points, values, channel, rng)?)
     }
 
     fn evaluate(
         receiver: Self::Receiver,
         points: &[Block],
         channel: &mut Channel,
-        _: &mut dyn CryptoRng,
+        rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u8>> {
-        Ok(bytemuck::pod_collect_to_vec(&receiver.evaluate(points, channel)?))
+        Ok(receiver.evaluate(points, channel, rng)?)
     }
 }

@@ -5,13 +5,14 @@
 use std::collections::HashMap;
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
-use vesica_net::Channel;
+use vesica_net::{Channel, Deviation};
 use vesica_psi::{
     Error, Sizes,
     answer::shares::{Outline, Receiver, Sender, Shares},
 };
 use vesica_testkit::{
     conformance::psi::{Sets, UNCOUNTED_BYTES},
+    tamper,
     transcript::{self, Transcripts},
     two_party::{self, Link, PATIENCE, between},
 };
@@ -296,4 +297,52 @@ fn an_item_that_comes_twice_is_refused() {
     );
     assert!(sent.is_err());
     assert!(matches!(received, Err(Error::DuplicateItem { first: 3, second: 19 })));
+}
+
+/// Steps of sharing beside those that a run for rows has too, and some that shares depend on.
+fn is_step_of_sharing(label: &str) -> bool {
+    ["psi/size", "psi/seed-opening", "opprf/hint", "gmw/ands"].contains(&label)
+}
+
+/// A peer that deviates is told from one that does not, or what comes out is shares of something else, of the shape
+/// that was agreed on; nobody panics or waits for ever.
+fn against_a_peer_that_deviates(outline: Outline) {
+    let input = Input::random(outline, 2, 11);
+    let blame = |error| match error {
+        Error::Channel(error) => error,
+        Error::TooManyItems { .. } => vesica_net::Error::Peer {
+            phase: "sizes",
+            deviation: Deviation::Malformed { label: "psi/size", what: "too many" },
+        },
+        other => panic!("nothing that a peer does may end in: {other}"),
+    };
+    let sending = |channel: &mut Channel, rng: &mut StdRng| input.send(channel, rng).map_err(blame);
+    let receiving =
+        |channel: &mut Channel, rng: &mut StdRng| input.receive(channel, rng).map_err(blame);
+    let has_the_shape = |shares: Shares| {
+        let bins = outline.bins();
+        let values =
+            [(shares.of_sender, outline.of_sender), (shares.of_receiver, outline.of_receiver)];
+        values
+            .into_iter()
+            .all(|(values, wanted)| values.map(|values| values.len()) == wanted.then_some(bins))
+            && shares.members.len() == bins
+    };
+    tamper::against_at(is_step_of_sharing, sending, receiving, |case, shares| {
+        let items = shares.items.iter().flatten().flatten().count();
+        assert!(items == outline.sizes.receiver && has_the_shape(shares), "{case:?}");
+    });
+    tamper::against_at(is_step_of_sharing, receiving, sending, |case, shares| {
+        assert!(has_the_shape(shares), "{case:?}");
+    });
+}
+
+#[test]
+fn a_peer_that_deviates_does_no_more_than_spoil_the_shares() {
+    for outline in outlines(Sizes { sender: 4, receiver: 3 }) {
+        // None and all; what is between them are fewer bits of the same.
+        if outline.of_sender == outline.of_receiver {
+            against_a_peer_that_deviates(outline);
+        }
+    }
 }

@@ -347,6 +347,20 @@ pub fn against<D: Send, H: Send>(
     honest: impl Fn(&mut Channel, &mut StdRng) -> Result<H, Error> + Sync,
     judge: impl Fn(&Case, H) + Sync,
 ) {
+    against_at(|_| true, deviant, honest, judge);
+}
+
+/// As [`against`], at the messages of some steps alone, by their labels: for a party whose other steps are tried
+/// where they are by themselves.
+///
+/// # Panics
+/// As [`against`], and where the deviating party sends no such message.
+pub fn against_at<D: Send, H: Send>(
+    steps: impl Fn(&str) -> bool,
+    deviant: impl Fn(&mut Channel, &mut StdRng) -> Result<D, Error> + Sync,
+    honest: impl Fn(&mut Channel, &mut StdRng) -> Result<H, Error> + Sync,
+    judge: impl Fn(&Case, H) + Sync,
+) {
     let sent_with = |seed: u64| {
         let started = Instant::now();
         let (left, right) = Link::Memory.connect();
@@ -364,7 +378,7 @@ pub fn against<D: Send, H: Send>(
     let mut cases = Vec::new();
     for (number, (message, earlier)) in messages.iter().zip(&earlier).enumerate() {
         let label = &message.label;
-        if !is_one_of_few(&messages, number) {
+        if !steps(label) || !is_one_of_few(&messages, number) {
             continue;
         }
         let neighbours = [number.checked_sub(1), Some(number + 1)];
@@ -373,6 +387,7 @@ pub fn against<D: Send, H: Send>(
         let case = |tamper| Case { number, label: label.clone(), tamper, repeated };
         cases.extend(Tamper::all(message, earlier).into_iter().map(case));
     }
+    assert!(!cases.is_empty(), "a message to tamper with");
     let (next, again) = (AtomicUsize::new(0), Mutex::new(Vec::new()));
     thread::scope(|scope| {
         for _ in 0..AT_ONCE {

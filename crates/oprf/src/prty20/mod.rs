@@ -40,7 +40,7 @@ use crate::{
 };
 
 pub use malicious::{CHECK, Checked, Malicious};
-pub use semi_honest::SemiHonest;
+pub use semi_honest::{Oprf, SemiHonest};
 
 /// Points that one thread takes at a time.
 const TASK_POINTS: usize = 4096;

@@ -7,6 +7,8 @@
 //! The words of the code are long enough for 2^28 points of S, and its codewords, 460 bits, are what one
 //! compression of H takes.
 
+use std::marker::PhantomData;
+
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};
 use vesica_ot::one_of_n::matrix::unchecked;
@@ -18,8 +20,8 @@ use vesica_primitives::{
     hash::{IndexedRow, RowHash},
 };
 
-use super::Machine;
-use crate::Digests;
+use super::{Machine, Store};
+use crate::{Digests, Error, Values, programmable};
 
 /// Rows that are hashed together.
 const HASH_BATCH: usize = 32;
@@ -80,5 +82,32 @@ impl Machine for SemiHonest {
             inputs.for_each(|(to, row)| *to = IndexedRow::new(0, &bytemuck::cast(*row)));
             self.hash.hash(&indexed[..rows.len()], values);
         }
+    }
+}
+
+/// The OPRF on this machine, with such a store, for an OPPRF.
+pub struct Oprf<O>(PhantomData<O>);
+
+impl<O: Store<SemiHonest>> programmable::Oprf for Oprf<O> {
+    type Sender = super::Sender<SemiHonest>;
+    type Receiver = super::Receiver<SemiHonest>;
+
+    fn at_senders_points(
+        sender: Self::Sender,
+        _: &[u32],
+        points: &[Block],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> std::result::Result<Values, Error> {
+        Ok(sender.evaluate::<O>(Digests { heads: points, tails: &[] }, channel, rng)?)
+    }
+
+    fn at_receivers_points(
+        receiver: Self::Receiver,
+        points: &[Block],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> std::result::Result<Values, Error> {
+        receiver.evaluate::<O>(Digests { heads: points, tails: &[] }, channel, rng)
     }
 }

@@ -23,7 +23,7 @@ use vesica_primitives::{
 use vesica_structures::okvs::{Codec, Okvs, PlacedKeys};
 
 use super::{Values, masked, masked::Placed};
-use crate::Error;
+use crate::{Error, programmable};
 
 /// Semi-honest: a receiver can encode more than it says, and h is short.
 pub const ADVERSARY: Adversary = Adversary::weakest(&[silent::ADVERSARY, Adversary::SemiHonest]);
@@ -160,5 +160,32 @@ impl<O: Codec<A> + Codec<Block>, A: Subspace> Receiver<O, A> {
         // 4.
         let values = placed.decode(&self.share, |_, values| public.hash.apply(values));
         Ok(Values { positions: points.into_positions(), values })
+    }
+}
+
+/// This OPRF, for an OPPRF.
+pub struct Oprf<O, A>(PhantomData<(O, A)>);
+
+impl<O: Codec<A> + Codec<Block>, A: Subspace> programmable::Oprf for Oprf<O, A> {
+    type Sender = Sender<O, A>;
+    type Receiver = Receiver<O, A>;
+
+    fn at_senders_points(
+        sender: Sender<O, A>,
+        _: &[u32],
+        points: &[Block],
+        channel: &mut Channel,
+        _: &mut dyn CryptoRng,
+    ) -> Result<Values, Error> {
+        Ok(sender.evaluate(points, channel)?)
+    }
+
+    fn at_receivers_points(
+        receiver: Receiver<O, A>,
+        points: &[Block],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Values, Error> {
+        receiver.evaluate(points, channel, rng)
     }
 }

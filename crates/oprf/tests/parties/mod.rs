@@ -76,7 +76,7 @@ pub fn receive_checked(
 }
 
 /// The sender of the programmable OPRF.
-pub fn program<O: ByteStrings, A: Subspace>(
+pub fn program<O: ByteStrings + Codec<A>, A: Subspace>(
     dimensions: Dimensions,
     lpn: Lpn,
     (points, values): (&[Block], &[u8]),

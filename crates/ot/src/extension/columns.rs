@@ -58,9 +58,10 @@ pub fn chunks(rows: usize) -> impl Iterator<Item = usize> {
         .map(move |done| (rows - done).min(CHUNK_ROWS).next_multiple_of(128))
 }
 
-/// Bytes that the receiver sends for `rows` rows of a code of `width` bits.
+/// Bytes that the receiver sends for `rows` rows of a code of `width` bits: those of all [`chunks`], of which
+/// every one but the last has a multiple of 128 rows as it is.
 pub fn bytes(width: usize, rows: usize) -> usize {
-    chunks(rows).sum::<usize>() * width / 8
+    rows.next_multiple_of(128) * width / 8
 }
 
 /// The party with Δ.
@@ -211,3 +212,19 @@ impl super::checked::Deviant for Receiver {
 /// Columns that one thread takes at least. To hand work to a thread and to wait for it takes some
 /// microseconds, in which 128 columns of a chunk are done.
 pub(super) const MIN_COLUMNS: usize = 128;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bytes_are_those_of_all_chunks() {
+        let around = |size: usize| size.saturating_sub(2)..size + 3;
+        let sizes = [128, CHUNK_ROWS, CHUNK_ROWS + 128, 3 * CHUNK_ROWS, 1 << 20, 1 << 24];
+        for rows in (0..300).chain(sizes.into_iter().flat_map(around)) {
+            for width in [1, 8, 128, 460, 512] {
+                assert_eq!(bytes(width, rows), chunks(rows).sum::<usize>() * width / 8, "{rows}");
+            }
+        }
+    }
+}

@@ -356,18 +356,15 @@ fn conclude(
 struct Helping<M: Machine> {
     program: Program,
     party: Sending<M>,
-    triples: Triples,
     ots: Ots,
 }
 
 impl<M: Machine> Helping<M> {
     fn prepare(inquiry: Inquiry, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         let program = Program::new(inquiry);
-        let party = Sending::prepare(program.plan, channel, rng)?;
-        channel.phase("triples");
-        let triples = M::TRIPLES.make(Role::First, &program.demand(), channel, rng)?;
+        let party = Sending::prepare(program.plan, &program.demand(), channel, rng)?;
         let ots = Ots::setup(Role::First, &program, channel, rng)?;
-        Ok(Self { program, party, triples, ots })
+        Ok(Self { program, party, ots })
     }
 }
 
@@ -379,9 +376,8 @@ impl<M: Machine> Helper for Helping<M> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
-        let Self { program, party, triples, mut ots } = *self;
-        let SenderBins { matches, masks, triples } =
-            party.run(items, values, triples, channel, rng)?;
+        let Self { program, party, mut ots } = *self;
+        let SenderBins { matches, masks, triples } = party.run(items, values, channel, rng)?;
         // 4.
         channel.phase("sums");
         let bits = matches.to_bits();
@@ -425,18 +421,15 @@ impl<M: Machine> Helper for Helping<M> {
 struct Asking<M: Machine> {
     program: Program,
     party: Receiving<M>,
-    triples: Triples,
     ots: Ots,
 }
 
 impl<M: Machine> Asking<M> {
     fn prepare(inquiry: Inquiry, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         let program = Program::new(inquiry);
-        let party = Receiving::prepare(program.plan, channel, rng)?;
-        channel.phase("triples");
-        let triples = M::TRIPLES.make(Role::Second, &program.demand(), channel, rng)?;
+        let party = Receiving::prepare(program.plan, &program.demand(), channel, rng)?;
         let ots = Ots::setup(Role::Second, &program, channel, rng)?;
-        Ok(Self { program, party, triples, ots })
+        Ok(Self { program, party, ots })
     }
 }
 
@@ -448,9 +441,9 @@ impl<M: Machine> Asker for Asking<M> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Answer> {
-        let Self { program, party, triples, mut ots } = *self;
+        let Self { program, party, mut ots } = *self;
         let ReceiverBins { matches, values: theirs, items, triples } =
-            party.run(items, triples, channel, rng)?;
+            party.run(items, channel, rng)?;
         // 4.
         channel.phase("sums");
         let bits = matches.to_bits();

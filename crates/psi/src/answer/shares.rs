@@ -129,7 +129,6 @@ impl Outline {
 pub struct Sender {
     outline: Outline,
     party: Sending<Silent>,
-    triples: Triples,
 }
 
 impl Sender {
@@ -144,10 +143,8 @@ impl Sender {
     ) -> Result<Self> {
         let Sizes { sender, receiver } = outline.sizes;
         agree(&outline.name(), sender, receiver..=receiver, channel)?;
-        let party = Sending::prepare(outline.plan(), channel, rng)?;
-        channel.phase("triples");
-        let triples = Silent::TRIPLES.make(Role::First, &outline.demand(), channel, rng)?;
-        Ok(Self { outline, party, triples })
+        let party = Sending::prepare(outline.plan(), &outline.demand(), channel, rng)?;
+        Ok(Self { outline, party })
     }
 
     /// Its shares, for a set of distinct items and their values where the outline has the sender's; otherwise
@@ -165,9 +162,9 @@ impl Sender {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Shares> {
-        let Self { outline, party, triples } = self;
+        let Self { outline, party } = self;
         check(outline.of_sender, items, values);
-        let bins = party.run(items, values, triples, channel, rng)?;
+        let bins = party.run(items, values, channel, rng)?;
         let SenderBins { matches, masks, triples } = bins;
         // 4.
         let mine = Zeroizing::new(vec![0; if outline.of_receiver { matches.lanes() } else { 0 }]);
@@ -179,7 +176,6 @@ impl Sender {
 pub struct Receiver {
     outline: Outline,
     party: Receiving<Silent>,
-    triples: Triples,
 }
 
 impl Receiver {
@@ -194,10 +190,8 @@ impl Receiver {
     ) -> Result<Self> {
         let Sizes { sender, receiver } = outline.sizes;
         agree(&outline.name(), receiver, sender..=sender, channel)?;
-        let party = Receiving::prepare(outline.plan(), channel, rng)?;
-        channel.phase("triples");
-        let triples = Silent::TRIPLES.make(Role::Second, &outline.demand(), channel, rng)?;
-        Ok(Self { outline, party, triples })
+        let party = Receiving::prepare(outline.plan(), &outline.demand(), channel, rng)?;
+        Ok(Self { outline, party })
     }
 
     /// As [`Sender::share`].
@@ -214,10 +208,10 @@ impl Receiver {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Shares> {
-        let Self { outline, party, triples } = self;
+        let Self { outline, party } = self;
         check(outline.of_receiver, items, values);
         let ReceiverBins { matches, values: theirs, items, triples } =
-            party.run(items, triples, channel, rng)?;
+            party.run(items, channel, rng)?;
         // 4.
         let mut mine = Zeroizing::new(Vec::new());
         if outline.of_receiver {

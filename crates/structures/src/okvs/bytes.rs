@@ -6,14 +6,17 @@ use rand::Rng;
 use rayon::prelude::*;
 use vesica_primitives::{BinaryVector, Block};
 
-use super::{Codec, Error, Free, PlacedKeys};
+use super::{Codec, Error, Free, Okvs, PlacedKeys, polynomial::Polynomial};
 
 /// A store for values of a length known only at run time. A cluster is solved once and filled for one
 /// plane of the values after the other, 16 or 8 bytes wide; bytes beyond the end of the last plane
 /// are not kept.
 ///
-/// Only stores for values over GF(2) are such: an element of GF(2^128) cannot be cut.
-pub trait ByteStrings: Codec<Block> + Codec<u64> {
+/// Of stores for values over GF(2) any number of bytes will do. An element of GF(2^128) cannot be cut.
+pub trait ByteStrings: Codec<Block> {
+    /// Values have a multiple of so many bytes.
+    const UNIT: usize;
+
     /// The encoding under which the key at each position decodes to the `len` bytes at that position
     /// of `values`; `len` bytes for each column.
     ///
@@ -21,7 +24,26 @@ pub trait ByteStrings: Codec<Block> + Codec<u64> {
     /// As [`Codec::encode_cluster`].
     ///
     /// # Panics
-    /// If `values` has not `len` bytes for each key.
+    /// If `values` has not `len` bytes for each key, or `len` is not a multiple of [`ByteStrings::UNIT`].
+    fn encode_bytes<R: Rng + ?Sized>(
+        &self,
+        keys: &PlacedKeys,
+        values: &[u8],
+        len: usize,
+        free: Free,
+        rng: &mut R,
+    ) -> Result<Vec<u8>, Error>;
+
+    /// What each key decodes to, `len` bytes each, in the order of the placed keys.
+    ///
+    /// # Panics
+    /// If `columns` has not `len` bytes for each column of an encoding.
+    fn decode_bytes(&self, keys: &PlacedKeys, columns: &[u8], len: usize) -> Vec<u8>;
+}
+
+impl<S: Codec<Block> + Codec<u64>> ByteStrings for S {
+    const UNIT: usize = 1;
+
     fn encode_bytes<R: Rng + ?Sized>(
         &self,
         keys: &PlacedKeys,
@@ -30,56 +52,101 @@ pub trait ByteStrings: Codec<Block> + Codec<u64> {
         free: Free,
         rng: &mut R,
     ) -> Result<Vec<u8>, Error> {
-        assert_eq!(values.len(), keys.len() * len, "a value for each key");
-        let mut columns = vec![0; self.columns() * len];
-        if len == 0 {
-            return Ok(columns);
-        }
-        if free == Free::Random {
-            rng.fill_bytes(&mut columns);
-        }
-        let clusters = columns.par_chunks_exact_mut(self.cluster_columns() * len).enumerate();
-        clusters.try_for_each_init(Self::Workspace::default, |workspace, (cluster, columns)| {
-            let (positions, keys) = (&keys.positions()[keys.cluster(cluster)], keys.keys(cluster));
-            self.solve_cluster(keys, workspace)?;
-            planes(len).try_for_each(|plane| {
-                let rows = Table { bytes: values, len };
-                if plane.len() <= size_of::<u64>() {
-                    fill::<u64, _>(self, keys, rows, positions, columns, plane, workspace)
-                } else {
-                    fill::<Block, _>(self, keys, rows, positions, columns, plane, workspace)
-                }
-            })
-        })?;
-        Ok(columns)
+        let rows = Table { bytes: values, len };
+        encode(self, keys, rows, free, rng, |keys, positions, columns, plane, workspace| {
+            if plane.len() <= size_of::<u64>() {
+                fill::<u64, _>(self, keys, rows, positions, columns, plane, workspace)
+            } else {
+                fill::<Block, _>(self, keys, rows, positions, columns, plane, workspace)
+            }
+        })
     }
 
-    /// What each key decodes to, `len` bytes each, in the order of the placed keys.
-    ///
-    /// # Panics
-    /// If `columns` has not `len` bytes for each column of an encoding.
     fn decode_bytes(&self, keys: &PlacedKeys, columns: &[u8], len: usize) -> Vec<u8> {
-        assert_eq!(columns.len(), self.columns() * len, "as many columns as the shape has");
-        let mut values = vec![0; keys.len() * len];
-        if len == 0 {
-            return values;
-        }
-        let clusters = columns.par_chunks_exact(self.cluster_columns() * len).enumerate();
-        clusters.zip(keys.cut(&mut values, len)).for_each(|((cluster, columns), values)| {
-            for plane in planes(len) {
-                let columns = Table { bytes: columns, len };
-                if plane.len() <= size_of::<u64>() {
-                    decode::<u64, _>(self, keys.keys(cluster), columns, values, plane);
-                } else {
-                    decode::<Block, _>(self, keys.keys(cluster), columns, values, plane);
-                }
+        decode_all(self, keys, columns, len, |keys, columns, values, plane| {
+            if plane.len() <= size_of::<u64>() {
+                decode::<u64, _>(self, keys, columns, values, plane);
+            } else {
+                decode::<Block, _>(self, keys, columns, values, plane);
             }
-        });
-        values
+        })
     }
 }
 
-impl<S: Codec<Block> + Codec<u64>> ByteStrings for S {}
+impl ByteStrings for Polynomial {
+    const UNIT: usize = size_of::<Block>();
+
+    fn encode_bytes<R: Rng + ?Sized>(
+        &self,
+        keys: &PlacedKeys,
+        values: &[u8],
+        len: usize,
+        free: Free,
+        rng: &mut R,
+    ) -> Result<Vec<u8>, Error> {
+        assert!(len.is_multiple_of(Self::UNIT), "whole elements");
+        let rows = Table { bytes: values, len };
+        encode(self, keys, rows, free, rng, |keys, positions, columns, plane, workspace| {
+            fill::<Block, _>(self, keys, rows, positions, columns, plane, workspace)
+        })
+    }
+
+    fn decode_bytes(&self, keys: &PlacedKeys, columns: &[u8], len: usize) -> Vec<u8> {
+        decode_all(self, keys, columns, len, |keys, columns, values, plane| {
+            decode::<Block, _>(self, keys, columns, values, plane);
+        })
+    }
+}
+
+/// Encodes, where `fill_plane` fills the columns of a cluster for one plane of the values of its keys, which have
+/// these positions.
+fn encode<S: Okvs, R: Rng + ?Sized>(
+    store: &S,
+    keys: &PlacedKeys,
+    Table { bytes: values, len }: Table<'_>,
+    free: Free,
+    rng: &mut R,
+    fill_plane: impl Fn(&[Block], &[u32], &mut [u8], Range<usize>, &S::Workspace) -> Result<(), Error>
+    + Sync,
+) -> Result<Vec<u8>, Error> {
+    assert_eq!(values.len(), keys.len() * len, "a value for each key");
+    let mut columns = vec![0; store.columns() * len];
+    if len == 0 {
+        return Ok(columns);
+    }
+    if free == Free::Random {
+        rng.fill_bytes(&mut columns);
+    }
+    let clusters = columns.par_chunks_exact_mut(store.cluster_columns() * len).enumerate();
+    clusters.try_for_each_init(S::Workspace::default, |workspace, (cluster, columns)| {
+        let (positions, keys) = (&keys.positions()[keys.cluster(cluster)], keys.keys(cluster));
+        store.solve_cluster(keys, workspace)?;
+        planes(len).try_for_each(|plane| fill_plane(keys, positions, columns, plane, workspace))
+    })?;
+    Ok(columns)
+}
+
+/// Decodes, where `decode_plane` decodes one plane of the values of some keys of a cluster.
+fn decode_all<S: Okvs>(
+    store: &S,
+    keys: &PlacedKeys,
+    columns: &[u8],
+    len: usize,
+    decode_plane: impl Fn(&[Block], Table<'_>, &mut [u8], Range<usize>) + Sync,
+) -> Vec<u8> {
+    assert_eq!(columns.len(), store.columns() * len, "as many columns as the shape has");
+    let mut values = vec![0; keys.len() * len];
+    if len == 0 {
+        return values;
+    }
+    let clusters = columns.par_chunks_exact(store.cluster_columns() * len).enumerate();
+    clusters.zip(keys.cut(&mut values, len)).for_each(|((cluster, columns), values)| {
+        for plane in planes(len) {
+            decode_plane(keys.keys(cluster), Table { bytes: columns, len }, values, plane);
+        }
+    });
+    values
+}
 
 /// Rows of `len` bytes.
 #[derive(Clone, Copy)]

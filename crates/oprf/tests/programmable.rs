@@ -1,0 +1,242 @@
+//! An OPPRF of each OPRF of another kind: what comes out, and what travels.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::collections::HashSet;
+
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+use vesica_net::{Channel, Result};
+use vesica_oprf::{
+    Error, cm20, kkrt16,
+    programmable::{Hint, Oprf, evaluate, program},
+    prty20::{self, SemiHonest},
+    rs21::semi_honest as rs21,
+};
+use vesica_ot::{base::np01::Np01, extension::softspoken::semi_honest as extension};
+use vesica_params::{
+    LAMBDA, code,
+    lpn::FAST,
+    matrix::matrix,
+    okvs::{self, Shape},
+    subfield,
+};
+use vesica_primitives::{Block, group::Ristretto};
+use vesica_structures::okvs::rr22::Rr22;
+use vesica_testkit::{
+    transcript::{self, Transcripts},
+    two_party::{self, Link},
+};
+
+mod parties;
+
+use parties::FIELD;
+
+/// How many points the receiver has, and how many the sender programs.
+#[derive(Debug, Clone, Copy)]
+struct Agreed {
+    points: usize,
+    programmed: usize,
+}
+
+/// How the parties of an OPRF are made.
+trait Setup: Oprf {
+    /// Whether each of the receiver's points has a function of its own.
+    const BATCHED: bool = false;
+
+    fn sender(agreed: Agreed, channel: &mut Channel, rng: &mut StdRng) -> Result<Self::Sender>;
+
+    fn receiver(agreed: Agreed, channel: &mut Channel, rng: &mut StdRng) -> Result<Self::Receiver>;
+}
+
+fn shape(points: usize) -> Shape {
+    okvs::shape(points, 1 << 10, LAMBDA)
+}
+
+impl Setup for rs21::Oprf<Rr22, u64> {
+    fn sender(agreed: Agreed, channel: &mut Channel, rng: &mut StdRng) -> Result<Self::Sender> {
+        let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
+        let bits = subfield::bits(agreed.programmed);
+        rs21::Sender::setup(shape(agreed.points), bits, FAST, &mut cot, channel, rng)
+    }
+
+    fn receiver(agreed: Agreed, channel: &mut Channel, rng: &mut StdRng) -> Result<Self::Receiver> {
+        let mut cot = extension::Receiver::setup(FIELD, channel, rng)?;
+        let bits = subfield::bits(agreed.programmed);
+        rs21::Receiver::setup(shape(agreed.points), bits, FAST, &mut cot, channel, rng)
+    }
+}
+
+impl Setup for kkrt16::Oprf {
+    const BATCHED: bool = true;
+
+    fn sender(agreed: Agreed, channel: &mut Channel, rng: &mut StdRng) -> Result<Self::Sender> {
+        kkrt16::Sender::setup(code::width(agreed.programmed, LAMBDA), channel, rng)
+    }
+
+    fn receiver(agreed: Agreed, channel: &mut Channel, rng: &mut StdRng) -> Result<Self::Receiver> {
+        kkrt16::Receiver::setup(code::width(agreed.programmed, LAMBDA), channel, rng)
+    }
+}
+
+impl Setup for cm20::Oprf {
+    fn sender(agreed: Agreed, channel: &mut Channel, rng: &mut StdRng) -> Result<Self::Sender> {
+        let matrix = matrix(agreed.points, agreed.programmed, LAMBDA);
+        cm20::Sender::setup::<Np01<Ristretto>>(matrix, channel, rng)
+    }
+
+    fn receiver(agreed: Agreed, channel: &mut Channel, rng: &mut StdRng) -> Result<Self::Receiver> {
+        let matrix = matrix(agreed.points, agreed.programmed, LAMBDA);
+        cm20::Receiver::setup::<Np01<Ristretto>>(matrix, channel, rng)
+    }
+}
+
+impl Setup for prty20::Oprf<Rr22> {
+    fn sender(agreed: Agreed, channel: &mut Channel, rng: &mut StdRng) -> Result<Self::Sender> {
+        prty20::Sender::<SemiHonest>::setup(shape(agreed.points), channel, rng)
+    }
+
+    fn receiver(agreed: Agreed, channel: &mut Channel, rng: &mut StdRng) -> Result<Self::Receiver> {
+        prty20::Receiver::<SemiHonest>::setup(shape(agreed.points), channel, rng)
+    }
+}
+
+fn random(n: usize, seed: u64) -> Vec<Block> {
+    let mut rng = StdRng::seed_from_u64(seed);
+    (0..n).map(|_| Block::random(&mut rng)).collect()
+}
+
+/// Where the points of each instance start, if they are spread as evenly as can be.
+fn starts(instances: usize, points: usize) -> Vec<u32> {
+    (0..=instances).map(|i| (i * points / instances.max(1)) as u32).collect()
+}
+
+type Outcome<T> = std::result::Result<T, Error>;
+
+/// The sender, with points and values, and the receiver, with points.
+#[allow(clippy::type_complexity, reason = "two closures")]
+fn parties<'a, F: Setup>(
+    agreed: Agreed,
+    len: usize,
+    programmed: (&'a [Block], &'a [u8]),
+    points: &'a [Block],
+) -> (
+    impl Fn(&mut Channel, &mut StdRng) -> Outcome<()> + 'a,
+    impl Fn(&mut Channel, &mut StdRng) -> Outcome<Vec<u8>> + 'a,
+) {
+    let hint = Hint { shape: shape(agreed.programmed), programmed: agreed.programmed, len };
+    let starts = if F::BATCHED { starts(agreed.points, programmed.0.len()) } else { Vec::new() };
+    (
+        move |channel: &mut Channel, rng: &mut StdRng| {
+            let sender = F::sender(agreed, channel, rng)?;
+            program::<F, Rr22>(sender, hint, &starts, programmed, channel, rng)
+        },
+        move |channel: &mut Channel, rng: &mut StdRng| {
+            let receiver = F::receiver(agreed, channel, rng)?;
+            evaluate::<F, Rr22>(receiver, hint, points, channel, rng)
+        },
+    )
+}
+
+/// Values are those programmed, in their instance where there are such, and random elsewhere.
+fn values_come_out<F: Setup>() {
+    // As many as agreed on, and fewer.
+    for (points, given, programmed) in [(150, 451, 451), (99, 30, 400), (1, 1, 1), (60, 0, 7)] {
+        let agreed = Agreed { points, programmed };
+        for len in [8, 16, 41] {
+            let theirs = random(given, 1);
+            let mut values = vec![0; given * len];
+            StdRng::seed_from_u64(2).fill(&mut values[..]);
+            // In turn a point of none, one of this instance, and one of another instance.
+            let starts = starts(points, given);
+            let of_instance = |i: usize| (starts[i]..starts[i + 1]).next().map(|at| at as usize);
+            let others = random(points, 3);
+            let at = |i: usize| [None, of_instance(i), of_instance((i + 1) % points)][i % 3];
+            let mine: Vec<Block> =
+                (0..points).map(|i| at(i).map_or(others[i], |at| theirs[at])).collect();
+            let (sender, receiver) = parties::<F>(agreed, len, (&theirs, &values), &mine);
+            let (_, found) = two_party::run(Link::Memory, sender, receiver);
+            assert_eq!(found.len(), points * len);
+            let mut seen: HashSet<&[u8]> = values.chunks(len).collect();
+            for (i, found) in found.chunks(len).enumerate() {
+                match at(i) {
+                    Some(at) if i % 3 == 1 || !F::BATCHED => {
+                        assert_eq!(found, &values[at * len..][..len], "{i} of {agreed:?}");
+                    }
+                    _ => assert!(seen.insert(found), "{i} of {agreed:?}"),
+                }
+            }
+        }
+    }
+}
+
+/// Of a run in which every programmed value is zero.
+fn sent<F: Setup>(agreed: Agreed, programmed: &[Block], points: &[Block]) -> Transcripts {
+    const LEN: usize = 9;
+    let values = vec![0; LEN * programmed.len()];
+    let (sender, receiver) = parties::<F>(agreed, LEN, (programmed, &values), points);
+    transcript::of(sender, receiver)
+}
+
+/// The bytes of the hint as it travels.
+fn hint<F: Oprf>(sent: &Transcripts) -> &[u8] {
+    let is_hint = |message: &&vesica_testkit::frame::Message| message.label == F::HINT;
+    &sent.sender.messages.iter().find(is_hint).unwrap().payload
+}
+
+/// χ² with 255 degrees of freedom: how far bytes are from equally frequent.
+fn distance_from_uniform(bytes: &[u8]) -> f64 {
+    let mut counts = [0usize; 256];
+    bytes.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
+    let expected = bytes.len() as f64 / 256.0;
+    counts.iter().map(|count| (*count as f64 - expected).powi(2) / expected).sum()
+}
+
+/// Beyond this with probability below 10^-6 where bytes are uniform.
+const LIMIT: f64 = 380.0;
+
+/// However many points are programmed of those agreed on: as many bytes, and of the hint bytes that look random
+/// and have nothing to do with those of another run.
+fn the_hint_says_nothing<F: Setup>() {
+    let agreed = Agreed { points: 100, programmed: 2001 };
+    let (all, mine) = (random(agreed.programmed, 5), random(agreed.points, 6));
+    let reference = sent::<F>(agreed, &all, &mine);
+    for theirs in [&all[..], &all[..10], &[]] {
+        let other = sent::<F>(agreed, theirs, &mine);
+        assert_eq!(reference.shape(), other.shape(), "{} points", theirs.len());
+        let distance = distance_from_uniform(hint::<F>(&other));
+        assert!(distance < LIMIT, "{distance} with {} points", theirs.len());
+    }
+}
+
+/// The test notices bytes of which one in a hundred is zero that ought not be.
+#[test]
+fn bytes_that_are_not_uniform_are_noticed() {
+    let mut rng = StdRng::seed_from_u64(7);
+    let mut bytes: Vec<u8> = (0..9 * 2300).map(|_| rng.random()).collect();
+    assert!(distance_from_uniform(&bytes) < LIMIT);
+    bytes.iter_mut().step_by(100).for_each(|byte| *byte = 0);
+    assert!(distance_from_uniform(&bytes) > LIMIT);
+}
+
+macro_rules! opprf_of {
+    ($name:ident, $oprf:ty) => {
+        mod $name {
+            use super::*;
+
+            #[test]
+            fn values() {
+                values_come_out::<$oprf>();
+            }
+
+            #[test]
+            fn hints() {
+                the_hint_says_nothing::<$oprf>();
+            }
+        }
+    };
+}
+
+opprf_of!(of_cm20, cm20::Oprf);
+opprf_of!(of_kkrt16, kkrt16::Oprf);
+opprf_of!(of_prty20, prty20::Oprf<Rr22>);
+opprf_of!(of_rs21, rs21::Oprf<Rr22, u64>);

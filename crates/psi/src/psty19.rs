@@ -19,7 +19,7 @@ use zeroize::Zeroizing;
 
 use crate::{
     Adversary, Protocol, Result,
-    circuit::{About, Dimensions, Machine, Opprf, protocol},
+    circuit::{About, Comparison, Dimensions, Machine, Opprf, protocol},
 };
 
 /// Its entry in the catalogue.
@@ -38,6 +38,7 @@ struct Psty19;
 impl Machine for Psty19 {
     type Opprf = WithPolynomials;
     const TRIPLES: Extension = Extension::Alsz13;
+    const COMPARISON: Comparison = Comparison::Bits;
     const ROUNDS: u32 = 20;
 }
 

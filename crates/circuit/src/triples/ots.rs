@@ -101,15 +101,20 @@ impl<S: CotSender, R: CotReceiver> Ots<S, R> {
         let mut room = Room::new(demand);
         let strings = demand.strings.filter(|_| role == Role::Second);
         let mut distances = strings.map(distances::Received::new);
-        self.receiver.receive_chunks(demand.ots(role.other()), channel, rng, &mut |mut chunk| {
-            let triples = chunk.len().min(kinds.left());
-            kinds.share_out(triples, |received, bits, n| {
-                received.take(bits, n, &mut chunk, &mut room);
-            });
-            if let Some(distances) = &mut distances {
-                distances.take(&mut chunk);
-            }
-        })?;
+        self.receiver.receive_chunks(
+            demand.ots(role.other()),
+            channel,
+            rng,
+            &mut |mut chunk| {
+                let triples = chunk.len().min(kinds.left());
+                kinds.share_out(triples, |received, bits, n| {
+                    received.take(bits, n, &mut chunk, &mut room);
+                });
+                if let Some(distances) = &mut distances {
+                    distances.take(&mut chunk);
+                }
+            },
+        )?;
         let distances = distances.map(|distances| distances.finish(channel)).transpose()?;
         Ok((kinds.made, distances))
     }

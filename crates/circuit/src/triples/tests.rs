@@ -184,7 +184,8 @@ fn a_vector_costs_what_a_bit_does() {
         assert_eq!(of(Demand::of([(32, 5000)])), of(Demand::singles(5000)));
     }
     let ands = |demand: Demand| demand.ands() as f64;
-    let alsz13 = |demand: &Demand| Extension::Alsz13.of_ots(demand.triples()).to_sender as f64 * 8.0;
+    let alsz13 =
+        |demand: &Demand| Extension::Alsz13.of_ots(demand.triples()).to_sender as f64 * 8.0;
     let singles = Demand::singles(32 << 16);
     // Two OTs of 128 bits, of which each party sends one.
     assert!((alsz13(&singles) / ands(singles) - 128.0).abs() < 1.0);
@@ -277,7 +278,8 @@ fn strings_and_shares_are_balanced() {
     for strings in [first.strings(), second.strings()] {
         let strings: Vec<u128> = strings.map(|string| string.0).collect();
         for moved in [0, 1, 7] {
-            let sum = |i: usize| strings[i] ^ if moved > 0 { strings[(i + moved) % COUNT] } else { 0 };
+            let sum =
+                |i: usize| strings[i] ^ if moved > 0 { strings[(i + moved) % COUNT] } else { 0 };
             let ones: u32 = (0..COUNT).map(|i| sum(i).count_ones()).sum();
             let all = (COUNT * BITS) as f64;
             let off = (f64::from(ones) - all / 2.0) / (all / 4.0).sqrt();

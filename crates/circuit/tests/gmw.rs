@@ -102,7 +102,7 @@ fn the_intersection_comes_out() {
 fn bits_by_formula(count: &Count, vectors: bool) -> f64 {
     let demand = Demand::of_count(count, vectors);
     let opened: usize = demand.counts().map(|(bits, n)| (2 * bits + 2) * n).sum();
-    let offline = 2 * 8 * Extension::Alsz13.bytes(&demand);
+    let offline = 2 * 8 * Extension::Alsz13.bytes(&demand, Role::First);
     (offline + opened) as f64 + count.revealed.iter().sum::<u64>() as f64
 }
 

@@ -1,16 +1,18 @@
 //! The machine of circuit PSI: after it nobody knows which items match, and both hold shares of it. Pinkas,
 //! Schneider, Tkachenko and Yanai (EUROCRYPT 2019), Rindal and Schoppmann (EUROCRYPT 2021). Semi-honest.
 //!
-//! Without input: the setup of the OPPRF, and multiplication triples.
+//! Without input: the setup of the OPPRF, and multiplication triples; with [`Comparison::Distance`] also shares of
+//! random strings for step 3.
 //!
 //! 1. Both draw a seed, now that both sets are fixed; items are permuted under it. R puts each item into one
 //!    of its three bins (cuckoo hashing, b bins), S each of its own into all three.
-//! 2. S draws a target t_j of ℓ = λ + ⌈log b⌉ bits for each bin, and a mask w_j where its items have values.
+//! 2. S draws a target t_j of ℓ = λ + ⌈log b⌉ bits for each bin, or has drawn it, and a mask w_j where its items have values.
 //!    It programs an OPPRF: at the point of y in its bin j it is t_j, followed by v(y) − w_j, or
 //!    v(y) ⊕ w_j. R evaluates it at the point of the item in each bin, or at a random one where there is none,
 //!    and gets t'_j, and v' which is the other part of v(x) where x matches.
 //! 3. t_j and t'_j are XOR shares of zero just where the item of bin j is S's too. GMW gives shares of a bit
-//!    m_j that says so: ℓ − 1 AND gates a bin.
+//!    m_j that says so: ℓ − 1 AND gates a bin; or, of their Hamming distance, which takes ℓ OTs in one
+//!    direction, only ⌈log(ℓ + 1)⌉ − 1.
 //!
 //! A bin whose item is not S's, or that has none, passes for a match with probability 2^-ℓ, all bins together
 //! with at most 2^-λ: R's value there is pseudo-random.
@@ -22,7 +24,7 @@ use rand::CryptoRng;
 use vesica_circuit::{
     Builder, Circuit, Engine as _, Lanes, Role, gadgets,
     gmw::{self, Gmw},
-    triples::{Demand, Extension, Triples},
+    triples::{Demand, Extension, Strings, Triples},
 };
 use vesica_net::Channel;
 use vesica_ot::Bytes;
@@ -108,8 +110,20 @@ pub(crate) trait Machine: Send + Sync + 'static {
     /// What triples are made with.
     const TRIPLES: Extension;
 
+    /// How targets are compared.
+    const COMPARISON: Comparison;
+
     /// Flights up to the end of step 3, the agreement on sizes included.
     const ROUNDS: u32;
+}
+
+/// How two targets are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    /// Bit by bit, as in the papers.
+    Bits,
+    /// By their Hamming distance: about 7/12 of the OTs.
+    Distance,
 }
 
 /// What both parties compute from the sizes.
@@ -168,24 +182,38 @@ impl Plan {
         Dimensions { bins: self.bins(), programmed: HASHES * self.sizes.sender, len }
     }
 
-    /// Step 3 for one bin: whether the sum of the targets is zero.
-    fn comparison(&self) -> Circuit {
-        let mut builder = Builder::new(self.bits);
-        let same = (0..self.bits as u32).map(|wire| builder.not(wire)).collect();
+    /// The targets, where step 3 goes by their distance.
+    fn strings<M: Machine>(&self) -> Option<Strings> {
+        match M::COMPARISON {
+            Comparison::Bits => None,
+            Comparison::Distance => Some(Strings::new(self.bins(), self.bits)),
+        }
+    }
+
+    /// Step 3 for one bin: whether the sum of the targets, or of the shares of their distance, is zero.
+    fn comparison<M: Machine>(&self) -> Circuit {
+        let bits = self.strings::<M>().map_or(self.bits, Strings::distance_bits);
+        let mut builder = Builder::new(bits);
+        let same = (0..bits as u32).map(|wire| builder.not(wire)).collect();
         let equal = gadgets::compare::all(&mut builder, same);
         builder.finish(vec![equal])
     }
 
-    /// Triples for step 3.
-    pub(crate) fn demand(&self) -> Demand {
-        Demand::of_ands(&self.comparison(), self.bins())
+    /// Triples for step 3, and what distances take.
+    pub(crate) fn demand<M: Machine>(&self) -> Demand {
+        let demand = Demand::of_ands(&self.comparison::<M>(), self.bins());
+        match self.strings::<M>() {
+            Some(strings) => demand.with_distances(strings),
+            None => demand,
+        }
     }
 
-    /// Payload bytes of all three steps but for the triples.
+    /// Payload bytes of all three steps but for what [`Plan::demand`] takes.
     pub(crate) fn bytes<M: Machine>(&self) -> Bytes {
-        let compared = gmw::bytes(&self.comparison(), self.bins(), false);
-        let gates = Bytes { to_sender: compared, to_receiver: compared };
-        M::Opprf::bytes(self.dimensions::<M>()) + gates
+        let compared = gmw::bytes(&self.comparison::<M>(), self.bins(), false);
+        let flips = self.strings::<M>().map_or(0, Strings::flip_bytes);
+        let compared = Bytes { to_sender: compared + flips, to_receiver: compared };
+        M::Opprf::bytes(self.dimensions::<M>()) + compared
     }
 }
 
@@ -228,7 +256,7 @@ impl<M: Machine> Sending<M> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<SenderBins> {
-        let Self { plan, opprf, triples } = self;
+        let Self { plan, opprf, mut triples } = self;
         // 1.
         let permuted = permute(items.heads(), channel, rng)?;
         let hashed = BinMap::<HASHES>::new(plan.bins()).of(&permuted);
@@ -242,7 +270,13 @@ impl<M: Machine> Sending<M> {
         let mut random = |count: usize| -> Zeroizing<Vec<Block>> {
             Zeroizing::new((0..count).map(|_| Block::random(rng)).collect())
         };
-        let targets = random(plan.bins());
+        let mut targets = random(plan.bins());
+        let distances = triples.take_distances();
+        if let Some(distances) = &distances {
+            let beyond = Block(u128::MAX << plan.bits);
+            let drawn = targets.iter_mut().zip(distances.strings());
+            drawn.for_each(|(target, drawn)| *target = (*target & beyond) ^ drawn);
+        }
         let masks = random(if plan.values.is_some() { plan.bins() } else { 0 });
         let masks: Zeroizing<Vec<u64>> = Zeroizing::new(masks.iter().map(|m| m.0 as u64).collect());
         let mut programmed = Zeroizing::new(Vec::new());
@@ -266,8 +300,11 @@ impl<M: Machine> Sending<M> {
         drop(programmed);
         // 3.
         channel.phase("compare");
-        let targets = Lanes::from_blocks(&targets, plan.bits);
-        let (matches, triples) = compare(&plan, Role::First, &targets, triples, channel)?;
+        let compared = match distances {
+            Some(distances) => distances.first(channel)?,
+            None => Lanes::from_blocks(&targets, plan.bits),
+        };
+        let (matches, triples) = compare::<M>(&plan, Role::First, &compared, triples, channel)?;
         Ok(SenderBins { matches, masks, triples })
     }
 }
@@ -312,7 +349,7 @@ impl<M: Machine> Receiving<M> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<ReceiverBins> {
-        let Self { plan, opprf, triples } = self;
+        let Self { plan, opprf, mut triples } = self;
         // 1.
         let permuted = permute(items.heads(), channel, rng)?;
         let table = CuckooTable::new(&permuted, plan.shape)?;
@@ -341,23 +378,26 @@ impl<M: Machine> Receiving<M> {
             }));
         }
         drop(received);
-        let targets = Lanes::from_blocks(&targets, plan.bits);
-        let (matches, triples) = compare(&plan, Role::Second, &targets, triples, channel)?;
+        let compared = match triples.take_distances() {
+            Some(distances) => distances.second(&targets, channel)?,
+            None => Lanes::from_blocks(&targets, plan.bits),
+        };
+        let (matches, triples) = compare::<M>(&plan, Role::Second, &compared, triples, channel)?;
         let items = table.bins().iter().map(|entry| entry.map(|entry| entry.position() as u32));
         Ok(ReceiverBins { matches, values, items: items.collect(), triples })
     }
 }
 
-/// Step 3: `targets` are this party's.
-fn compare(
+/// Step 3: `compared` are this party's targets, or shares of distances.
+fn compare<M: Machine>(
     plan: &Plan,
     role: Role,
-    targets: &Lanes,
+    compared: &Lanes,
     triples: Triples,
     channel: &mut Channel,
 ) -> Result<(Lanes, Triples)> {
     let mut engine = Gmw::new(role, triples, channel);
-    let matches = engine.run(&plan.comparison(), targets)?;
+    let matches = engine.run(&plan.comparison::<M>(), compared)?;
     Ok((matches, engine.into_triples()))
 }
 
@@ -393,24 +433,32 @@ pub(crate) const fn protocol<M: Machine>(about: About) -> Protocol {
         cost: cost::<M>,
         sender: |setting, channel, rng| {
             let plan = Plan::new(setting.sizes, None);
-            Ok(Box::new(Sending::<M>::prepare(plan, &plan.demand(), channel, rng)?))
+            let demand = plan.demand::<M>();
+            Ok(Box::new(Sending::<M>::prepare(plan, &demand, channel, rng)?))
         },
         receiver: |setting, channel, rng| {
             let plan = Plan::new(setting.sizes, None);
-            Ok(Box::new(Receiving::<M>::prepare(plan, &plan.demand(), channel, rng)?))
+            let demand = plan.demand::<M>();
+            Ok(Box::new(Receiving::<M>::prepare(plan, &demand, channel, rng)?))
         },
     }
 }
 
 fn cost<M: Machine>(setting: Setting) -> Cost {
     let plan = Plan::new(setting.sizes, None);
-    let triples = M::TRIPLES.bytes(&plan.demand());
-    let bytes = plan.bytes::<M>();
+    let bytes = plan.bytes::<M>() + offline_bytes::<M>(&plan.demand::<M>());
     Cost {
-        bytes_to_sender: (bytes.to_sender + triples) as f64,
-        bytes_to_receiver: (bytes.to_receiver + triples + gmw::reveal_bytes(1, plan.bins())) as f64,
+        bytes_to_sender: bytes.to_sender as f64,
+        bytes_to_receiver: (bytes.to_receiver + gmw::reveal_bytes(1, plan.bins())) as f64,
         rounds: M::ROUNDS + 1,
     }
+}
+
+/// Payload bytes of making triples, and what distances take.
+pub(crate) fn offline_bytes<M: Machine>(demand: &Demand) -> Bytes {
+    let [to_receiver, to_sender] =
+        [Role::First, Role::Second].map(|role| M::TRIPLES.bytes(demand, role));
+    Bytes { to_sender, to_receiver }
 }
 
 /// A run for rows.

@@ -121,7 +121,8 @@ fn cost_of_garbling(setting: Setting) -> Cost {
 fn cost_of_gmw(setting: Setting, vectors: bool) -> Cost {
     let count = scs::count(&terms(setting.sizes, Comparison::Shallow));
     let demand = Demand::of_count(&count, vectors);
-    let both = TRIPLES.bytes(&demand) as u64 + count.opened[usize::from(vectors)];
+    // Both send the same.
+    let both = TRIPLES.bytes(&demand, Role::First) as u64 + count.opened[usize::from(vectors)];
     Cost {
         bytes_to_sender: both as f64,
         bytes_to_receiver: both as f64 + count.revealed[1].div_ceil(8) as f64,

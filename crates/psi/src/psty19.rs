@@ -18,7 +18,7 @@ use vesica_structures::okvs::{ByteStrings as _, polynomial::Polynomial};
 
 use crate::{
     Adversary, Protocol, Result,
-    circuit::{About, Dimensions, Machine, Opprf, protocol},
+    circuit::{About, Comparison, Dimensions, Machine, Opprf, protocol},
 };
 
 /// Its entry in the catalogue.
@@ -37,6 +37,7 @@ struct Psty19;
 impl Machine for Psty19 {
     type Opprf = WithPolynomials;
     const TRIPLES: Extension = Extension::Alsz13;
+    const COMPARISON: Comparison = Comparison::Bits;
     const ROUNDS: u32 = 20;
 }
 

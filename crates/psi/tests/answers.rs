@@ -306,7 +306,7 @@ fn a_count_is_planned_by_what_is_quickest() {
         let sizes = Sizes { sender: n, receiver: n };
         let inquiry = Inquiry { sizes, question: Question::Count, minimum: 0 };
         let ranked = Planner::new(None).rank(&Candidate::methods(inquiry, Adversary::SemiHonest));
-        assert_eq!(ranked[0].key, quickest, "{ranked:?}");
+        assert_eq!(ranked[0].candidate.key, quickest, "{ranked:?}");
     }
 }
 

@@ -230,6 +230,8 @@ impl May {
             // A position of the tree that the other party does not know, or a bit of Δ that is zero: a guess that
             // is right with the probability which the extension's proof has, and gains nothing here.
             "pprf/sums" | "extension/columns" | "softspoken/corrections" => Self::GoUnnoticed,
+            // Another number of items with which all lengths are the same, as the OKVS comes in steps.
+            "psi/size" => Self::GoUnnoticed,
             // A value that belongs to one item, or the commitment to it.
             "cm20/list" | "naive/list" | "prty20/list" | "rr16/list" | "rs21/list"
             | "rr17/list" | "rr17/commitments" => Self::TakeOneItem,

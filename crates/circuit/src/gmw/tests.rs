@@ -179,8 +179,9 @@ fn vector_triples_save_what_the_paper_says() {
             .map(|vectors| 2.0 * 8.0 * bytes(&circuit, LANES, vectors) as f64 / LANES as f64);
         assert_eq!(online, [f64::from(4 * bits), f64::from(2 * bits + 2)]);
         let ots = [Demand::of_ands(&circuit, LANES), Demand::of_products(&circuit, LANES)];
-        assert_eq!(ots.each_ref().map(Demand::ots), [bits as usize * LANES, LANES]);
-        let offline = ots.map(|demand| 2.0 * 8.0 * Extension::Alsz13.bytes(&demand) as f64);
+        assert_eq!(ots.each_ref().map(Demand::triples), [bits as usize * LANES, LANES]);
+        let offline =
+            ots.map(|demand| 2.0 * 8.0 * Extension::Alsz13.bytes(&demand, Role::First) as f64);
         assert!((offline[0] / ands / 256.0 - 1.0).abs() < 0.03);
         assert!((offline[1] / LANES as f64 / 256.0 - 1.0).abs() < 0.03);
     }

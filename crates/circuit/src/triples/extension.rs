@@ -11,7 +11,7 @@ use vesica_ot::{
 };
 use vesica_params::lpn::{self, Lpn};
 
-use super::{Demand, Ots, Triples};
+use super::{Demand, Ots, Strings, Triples};
 use crate::Role;
 
 /// An OT extension among parties that follow the protocol.
@@ -73,11 +73,15 @@ impl Extension {
         }
     }
 
-    /// Payload bytes that each party sends for triples: in one of the sessions it is the sender, in the other
-    /// the receiver, so that both send the same.
-    pub fn bytes(self, demand: &Demand) -> usize {
-        let session = self.setup() + self.of_ots(demand.ots());
-        session.to_sender + session.to_receiver
+    /// Payload bytes that a party sends offline: in one of the sessions it is the sender, in the other the
+    /// receiver, so that both send the same for triples.
+    pub fn bytes(self, demand: &Demand, role: Role) -> usize {
+        let session = |sender| self.setup() + self.of_ots(demand.ots(sender));
+        let sent = session(role).to_receiver + session(role.other()).to_sender;
+        match role {
+            Role::First => sent + demand.strings.map_or(0, Strings::correction_bytes),
+            Role::Second => sent,
+        }
     }
 
     /// Payload bytes of the setup of one session.

@@ -16,24 +16,30 @@
 //!
 //! Neither says anything but what the extension says, so triples cost what two OTs do however long b is. How
 //! many there will have to be is public: [`Demand`]. They are used once, and are wiped.
+//!
+//! With them, and of the same OTs, comes what strings are compared with: [`Distances`].
 
+mod distances;
 mod extension;
 mod ots;
 mod tape;
 
 use std::collections::BTreeMap;
 
+pub use distances::{Distances, Strings};
 pub use extension::Extension;
 pub use ots::Ots;
 pub(crate) use tape::Tape;
 
-use crate::{Circuit, count::Count};
+use crate::{Circuit, Role, count::Count};
 
 /// How many triples of which kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Demand {
     /// How many, by σ.
     counts: BTreeMap<usize, usize>,
+    /// Strings that will be compared, if any.
+    strings: Option<Strings>,
 }
 
 impl Demand {
@@ -79,9 +85,23 @@ impl Demand {
         }
     }
 
-    /// Triples of all kinds, which is how many OTs there are in each direction.
-    pub fn ots(&self) -> usize {
+    /// With distances for strings that the first party draws and the second brings.
+    pub fn with_distances(self, strings: Strings) -> Self {
+        Self { strings: Some(strings), ..self }
+    }
+
+    /// Triples of all kinds.
+    pub fn triples(&self) -> usize {
         self.counts.values().sum()
+    }
+
+    /// OTs of which this party is the sender: one for each triple, and those of distances.
+    pub fn ots(&self, sender: Role) -> usize {
+        let of_strings = match sender {
+            Role::First => self.strings.map_or(0, Strings::ots),
+            Role::Second => 0,
+        };
+        self.triples() + of_strings
     }
 
     /// AND gates that they are good for.
@@ -98,8 +118,12 @@ impl Demand {
 impl std::ops::Add for Demand {
     type Output = Self;
 
+    /// # Panics
+    /// If both are for strings.
     fn add(self, other: Self) -> Self {
-        Self::of(self.counts.into_iter().chain(other.counts))
+        assert!(self.strings.is_none() || other.strings.is_none(), "one set of strings");
+        let strings = self.strings.or(other.strings);
+        Self { strings, ..Self::of(self.counts.into_iter().chain(other.counts)) }
     }
 }
 
@@ -131,6 +155,7 @@ impl std::error::Error for OutOfTriples {}
 #[derive(Default)]
 pub struct Triples {
     stock: BTreeMap<usize, Shares>,
+    distances: Option<Distances>,
 }
 
 /// Shares of triples of one kind.
@@ -152,6 +177,11 @@ impl Triples {
     /// How many of σ = `bits` are left.
     pub fn left(&self, bits: usize) -> usize {
         self.stock.get(&bits).map_or(0, |shares| shares.a.left())
+    }
+
+    /// Takes what strings are compared with, if it was asked for and not taken yet.
+    pub fn take_distances(&mut self) -> Option<Distances> {
+        self.distances.take()
     }
 
     /// Whether there are triples for vectors, or were.

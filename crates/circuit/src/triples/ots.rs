@@ -10,7 +10,7 @@ use vesica_params::Adversary;
 use vesica_primitives::{Block, Seed, aes::Prg, block::add_to, matrix::rows_to_columns};
 use zeroize::Zeroizing;
 
-use super::{Demand, Shares, Tape, Triples};
+use super::{Demand, Distances, Shares, Tape, Triples, distances};
 use crate::Role;
 
 /// A party's OT sessions: one that it is the sender of, and one that it is the receiver of.
@@ -53,44 +53,70 @@ impl<S: CotSender, R: CotReceiver> Ots<S, R> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Triples> {
-        let (sent, received) = match role {
+        let ((sent, of_sent), (received, of_received)) = match role {
             Role::First => {
-                let sent = self.send(demand, channel)?;
-                (sent, self.receive(demand, channel, rng)?)
+                let sent = self.send(role, demand, channel)?;
+                (sent, self.receive(role, demand, channel, rng)?)
             }
             Role::Second => {
-                let received = self.receive(demand, channel, rng)?;
-                (self.send(demand, channel)?, received)
+                let received = self.receive(role, demand, channel, rng)?;
+                (self.send(role, demand, channel)?, received)
             }
         };
         let kinds = demand.counts().zip(sent.into_iter().zip(received));
         let stock = kinds.map(|((bits, _), (sent, received))| (bits, combine(sent, received)));
-        Ok(Triples { stock: stock.collect() })
+        Ok(Triples { stock: stock.collect(), distances: of_sent.or(of_received) })
     }
 
-    fn send(&mut self, demand: &Demand, channel: &mut Channel) -> Result<Vec<Sent>> {
+    /// First triples, then distances, if this party is the one that draws the strings.
+    fn send(
+        &mut self,
+        role: Role,
+        demand: &Demand,
+        channel: &mut Channel,
+    ) -> Result<(Vec<Sent>, Option<Distances>)> {
         let mut kinds = Kinds::new(demand, Sent::with_room);
         let mut room = Room::new(demand);
-        self.sender.send_chunks(demand.ots(), channel, &mut |mut chunk| {
-            kinds.share_out(chunk.len(), |sent, bits, n| sent.take(bits, n, &mut chunk, &mut room));
+        let strings = demand.strings.filter(|_| role == Role::First);
+        let mut distances = strings.map(distances::Sent::new);
+        self.sender.send_chunks(demand.ots(role), channel, &mut |mut chunk| {
+            let triples = chunk.len().min(kinds.left());
+            kinds.share_out(triples, |sent, bits, n| sent.take(bits, n, &mut chunk, &mut room));
+            if let Some(distances) = &mut distances {
+                distances.take(&mut chunk);
+            }
         })?;
-        Ok(kinds.made)
+        let distances = distances.map(|distances| distances.finish(channel)).transpose()?;
+        Ok((kinds.made, distances))
     }
 
     fn receive(
         &mut self,
+        role: Role,
         demand: &Demand,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> Result<Vec<Received>> {
+    ) -> Result<(Vec<Received>, Option<Distances>)> {
         let mut kinds = Kinds::new(demand, Received::with_room);
         let mut room = Room::new(demand);
-        self.receiver.receive_chunks(demand.ots(), channel, rng, &mut |mut chunk| {
-            kinds.share_out(chunk.len(), |received, bits, n| {
-                received.take(bits, n, &mut chunk, &mut room);
-            });
-        })?;
-        Ok(kinds.made)
+        let strings = demand.strings.filter(|_| role == Role::Second);
+        let mut distances = strings.map(distances::Received::new);
+        self.receiver.receive_chunks(
+            demand.ots(role.other()),
+            channel,
+            rng,
+            &mut |mut chunk| {
+                let triples = chunk.len().min(kinds.left());
+                kinds.share_out(triples, |received, bits, n| {
+                    received.take(bits, n, &mut chunk, &mut room);
+                });
+                if let Some(distances) = &mut distances {
+                    distances.take(&mut chunk);
+                }
+            },
+        )?;
+        let distances = distances.map(|distances| distances.finish(channel)).transpose()?;
+        Ok((kinds.made, distances))
     }
 }
 
@@ -121,6 +147,11 @@ impl<T> Kinds<T> {
         let open: Vec<_> = demand.counts().collect();
         let made = open.iter().map(|&(bits, count)| with_room(bits, count)).collect();
         Self { made, open, complete: 0 }
+    }
+
+    /// OTs that are still needed.
+    fn left(&self) -> usize {
+        self.open.iter().map(|(_, open)| open).sum()
     }
 
     /// Gives the next `n` OTs to whom they belong: `take(made, bits, n)` takes some of them.

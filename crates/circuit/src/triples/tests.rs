@@ -2,6 +2,7 @@ use rand::{SeedableRng, rngs::StdRng};
 use vesica_net::Channel;
 use vesica_ot::{Result, extension::softspoken::SmallField};
 use vesica_params::lpn::{self, Lpn};
+use vesica_primitives::Block;
 use vesica_testkit::{
     tamper::{Tamper, tamper},
     transcript,
@@ -156,6 +157,8 @@ fn bytes_are_those_of_the_formula() {
         Demand::singles(1),
         Demand::singles(20_000),
         Demand::of([(1, 100), (32, 5000)]),
+        Demand::default().with_distances(Strings::new(301, 61)),
+        Demand::of([(1, 77), (32, 500)]).with_distances(Strings::new(33, 64)),
     ];
     for extension in EXTENSIONS {
         for demand in &demands {
@@ -166,7 +169,8 @@ fn bytes_are_those_of_the_formula() {
             };
             let sent = transcript::of(make(Role::First), make(Role::Second));
             let sent = [sent.sender.payload_bytes(), sent.receiver.payload_bytes()];
-            assert_eq!(sent, [extension.bytes(demand); 2], "{extension:?}, {demand:?}");
+            let bytes = [Role::First, Role::Second].map(|role| extension.bytes(demand, role));
+            assert_eq!(sent, bytes, "{extension:?}, {demand:?}");
         }
     }
 }
@@ -175,11 +179,13 @@ fn bytes_are_those_of_the_formula() {
 #[test]
 fn a_vector_costs_what_a_bit_does() {
     for extension in EXTENSIONS {
-        let of = |demand: Demand| extension.bytes(&demand) - extension.bytes(&Demand::default());
+        let bytes = |demand: &Demand| extension.bytes(demand, Role::First);
+        let of = |demand: Demand| bytes(&demand) - bytes(&Demand::default());
         assert_eq!(of(Demand::of([(32, 5000)])), of(Demand::singles(5000)));
     }
     let ands = |demand: Demand| demand.ands() as f64;
-    let alsz13 = |demand: &Demand| Extension::Alsz13.of_ots(demand.ots()).to_sender as f64 * 8.0;
+    let alsz13 =
+        |demand: &Demand| Extension::Alsz13.of_ots(demand.triples()).to_sender as f64 * 8.0;
     let singles = Demand::singles(32 << 16);
     // Two OTs of 128 bits, of which each party sends one.
     assert!((alsz13(&singles) / ands(singles) - 128.0).abs() < 1.0);
@@ -217,5 +223,70 @@ fn a_message_of_another_form_is_refused() {
 fn demands_add_up() {
     let demand = Demand::of([(1, 5), (3, 7), (1, 2), (9, 0)]) + Demand::of([(3, 1), (2, 4)]);
     assert_eq!(demand.counts().collect::<Vec<_>>(), [(1, 7), (2, 4), (3, 8)]);
-    assert_eq!((demand.ots(), demand.ands()), (19, 7 + 8 + 24));
+    assert_eq!((demand.triples(), demand.ands()), (19, 7 + 8 + 24));
+    let demand = demand.with_distances(Strings::new(3, 40)) + Demand::singles(1);
+    assert_eq!([Role::First, Role::Second].map(|role| demand.ots(role)), [20 + 120, 20]);
+}
+
+/// Distances as they are, between strings of any length that are equal, far apart or random.
+#[test]
+fn strings_are_equal_where_what_is_left_of_them_is() {
+    let rng = &mut StdRng::seed_from_u64(4);
+    for (count, bits) in [(0, 40), (1, 8), (200, 15), (301, 61), (130, 63), (77, 64), (64, 127)] {
+        let strings = Strings::new(count, bits);
+        for extension in EXTENSIONS {
+            let demand = Demand::singles(70).with_distances(strings);
+            let [mut first, mut second] = made(extension, &demand);
+            let [first, second] = [&mut first, &mut second].map(|t| t.take_distances().unwrap());
+            let mask = (1 << bits) - 1;
+            let drawn: Vec<Block> = first.strings().collect();
+            assert!(drawn.len() == count && drawn.iter().all(|string| string.0 & !mask == 0));
+            let brought: Vec<Block> = (0..count)
+                .map(|i| match i % 4 {
+                    0 => drawn[i],
+                    1 => Block(drawn[i].0 ^ mask),
+                    2 => Block(drawn[i].0 ^ 1 << (i % bits)),
+                    // What is beyond does not count.
+                    _ => Block::random(rng),
+                })
+                .collect();
+            let (first, second) = two_party::run(
+                Link::Memory,
+                |channel: &mut Channel, _: &mut StdRng| first.first(channel),
+                |channel: &mut Channel, _: &mut StdRng| second.second(&brought, channel),
+            );
+            assert_eq!([first.wires(), second.wires()], [strings.distance_bits(); 2]);
+            let (first, second) = (first.to_items(), second.to_items());
+            for i in 0..count {
+                let distance = ((drawn[i].0 ^ brought[i].0) & mask).count_ones();
+                let shared = first[i].wrapping_sub(second[i]) % (1 << strings.distance_bits());
+                assert_eq!(shared, u64::from(distance), "{i} of {count}, {bits} bits");
+            }
+        }
+    }
+}
+
+/// What the first party draws, what it sends and what the second party sends look random: single bits, and
+/// sums of two next to each other.
+#[test]
+fn strings_and_shares_are_balanced() {
+    const COUNT: usize = 2000;
+    const BITS: usize = 61;
+    let demand = Demand::default().with_distances(Strings::new(COUNT, BITS));
+    let both = made(Extension::Alsz13, &demand);
+    let [first, second] = both.map(|mut triples| triples.take_distances().unwrap());
+    for strings in [first.strings(), second.strings()] {
+        let strings: Vec<u128> = strings.map(|string| string.0).collect();
+        for moved in [0, 1, 7] {
+            let sum =
+                |i: usize| strings[i] ^ if moved > 0 { strings[(i + moved) % COUNT] } else { 0 };
+            let ones: u32 = (0..COUNT).map(|i| sum(i).count_ones()).sum();
+            let all = (COUNT * BITS) as f64;
+            let off = (f64::from(ones) - all / 2.0) / (all / 4.0).sqrt();
+            assert!(off.abs() < 5.0, "{moved}: off by {off}");
+        }
+    }
+    let pairs = first.strings().zip(second.strings()).map(|(s, a)| (s.0 ^ a.0).count_ones());
+    let off = (f64::from(pairs.sum::<u32>()) - 61_000.0) / (122_000f64 / 4.0).sqrt();
+    assert!(off.abs() < 5.0, "off by {off}");
 }

@@ -42,7 +42,9 @@ use zeroize::Zeroizing;
 use super::{Answer, Asker, Helper, Inquiry, Method, Question};
 use crate::{
     Adversary, Cost, Items, Learns, Result, Status,
-    circuit::{Machine, Masking, Opprf, Plan, ReceiverBins, Receiving, SenderBins, Sending},
+    circuit::{
+        Machine, Masking, Opprf, Plan, ReceiverBins, Receiving, SenderBins, Sending, offline_bytes,
+    },
     rs21::circuit::{CITATION, Silent},
 };
 
@@ -203,15 +205,13 @@ impl Program {
     /// All triples.
     fn demand(&self) -> Demand {
         let last = self.circuit().map(|circuit| Demand::of_ands(&circuit, 1));
-        self.plan.demand() + last.unwrap_or_default()
+        self.plan.demand::<Silent>() + last.unwrap_or_default()
     }
 }
 
 fn cost(inquiry: Inquiry) -> Cost {
     let program = Program::new(inquiry);
-    let triples = Silent::TRIPLES.bytes(&program.demand());
-    let mut bytes =
-        program.plan.bytes::<Silent>() + Bytes { to_sender: triples, to_receiver: triples };
+    let mut bytes = program.plan.bytes::<Silent>() + offline_bytes::<Silent>(&program.demand());
     let nothing = Bytes { to_sender: 0, to_receiver: 0 };
     let [sender, receiver] = program.products().map(|products| match products {
         0 => nothing,

@@ -23,7 +23,9 @@ use zeroize::Zeroizing;
 use super::circuit::RS21;
 use crate::{
     Adversary, Cost, Items, Learns, Result, Sizes, Status,
-    circuit::{Machine, Masking, Plan, ReceiverBins, Receiving, SenderBins, Sending},
+    circuit::{
+        Machine, Masking, Plan, ReceiverBins, Receiving, SenderBins, Sending, offline_bytes,
+    },
     rs21::circuit::Silent,
     session::agree,
 };
@@ -95,7 +97,7 @@ impl Outline {
     fn demand(&self) -> Demand {
         let plan = self.plan();
         let selected = self.selection().map(|c| Demand::of_products(&c, plan.bins()));
-        plan.demand() + selected.unwrap_or_default()
+        plan.demand::<Silent>() + selected.unwrap_or_default()
     }
 
     /// How many bins there are.
@@ -106,13 +108,12 @@ impl Outline {
     /// Predicted cost.
     pub fn cost(&self) -> Cost {
         let plan = self.plan();
-        let triples = Silent::TRIPLES.bytes(&self.demand());
         let selection = self.selection();
         let selected = selection.as_ref().map_or(0, |c| gmw::bytes(c, plan.bins(), true));
-        let bytes = plan.bytes::<Silent>();
+        let bytes = plan.bytes::<Silent>() + offline_bytes::<Silent>(&self.demand());
         Cost {
-            bytes_to_sender: (bytes.to_sender + triples + selected) as f64,
-            bytes_to_receiver: (bytes.to_receiver + triples + selected) as f64,
+            bytes_to_sender: (bytes.to_sender + selected) as f64,
+            bytes_to_receiver: (bytes.to_receiver + selected) as f64,
             rounds: Silent::ROUNDS + u32::from(selection.is_some()),
         }
     }

@@ -6,7 +6,8 @@
 //! OT extension, 256 bits each, as the paper's Table 4 compares.
 //!
 //! Deviations: the OKVS is RR22's, elements of the VOLE are no longer than they must be (see
-//! `docs/protocols/rr22.md`), and triples are made from one OT in each direction.
+//! `docs/protocols/rr22.md`), and triples are made from one OT in each direction. With silent triples, targets
+//! are compared by their Hamming distance ([`Comparison::Distance`]), for the time that OTs take.
 
 use rand::CryptoRng;
 use vesica_circuit::triples::Extension;
@@ -24,7 +25,7 @@ use vesica_structures::okvs::rr22::Rr22;
 use super::FIELD;
 use crate::{
     Adversary, Protocol, Result,
-    circuit::{About, Dimensions, Machine, Opprf, protocol},
+    circuit::{About, Comparison, Dimensions, Machine, Opprf, protocol},
 };
 
 /// With silent triples.
@@ -49,7 +50,8 @@ pub(crate) struct Silent;
 impl Machine for Silent {
     type Opprf = FromVole;
     const TRIPLES: Extension = Extension::SILENT;
-    const ROUNDS: u32 = 22;
+    const COMPARISON: Comparison = Comparison::Distance;
+    const ROUNDS: u32 = 20;
 }
 
 /// The machine of `rs21-circuit-iknp`.
@@ -58,6 +60,7 @@ struct Iknp;
 impl Machine for Iknp {
     type Opprf = FromVole;
     const TRIPLES: Extension = Extension::Alsz13;
+    const COMPARISON: Comparison = Comparison::Bits;
     const ROUNDS: u32 = 21;
 }
 

@@ -85,7 +85,7 @@ impl<G: Group> BaseOt for Co15<G> {
         let part = Zeroizing::new(G::divide(&a));
         let difference = Zeroizing::new(G::negate(&G::mul(&element, &part)));
         let sender = said(&r, &point);
-        Ok(transcript(&sender, &points).pairs::<G>(|i| {
+        Ok(transcript(&sender, &points).pairs::<G>(0..n, |i| {
             let zero = G::mul(&decoded[i], &part);
             [zero, G::add(&zero, &difference)]
         }))
@@ -171,8 +171,9 @@ mod tests {
     #[test]
     fn seeds_depend_on_the_opened_seed() {
         let seeds = |r| {
-            transcript(&said(&[r; LEN], &0u8), &[0u8])
-                .pairs::<Ristretto>(|_| [b"0", b"1"].map(|name| Ristretto::hash("test", name)))
+            transcript(&said(&[r; LEN], &0u8), &[0u8]).pairs::<Ristretto>(0..1, |_| {
+                [b"0", b"1"].map(|name| Ristretto::hash("test", name))
+            })
         };
         let exposed = |r| seeds(r)[0].each_ref().map(|seed| *seed.expose());
         assert_ne!(exposed(1)[0], exposed(2)[0]);

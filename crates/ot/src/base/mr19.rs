@@ -3,7 +3,8 @@
 //! Random OTs whose messages depend on both parties; secure against malicious parties in the random
 //! oracle model under the Diffie–Hellman assumption (with [short exponents](Group::random_scalar) in groups
 //! that have them). The two flights are independent of each other, so this could take one round; here M
-//! waits for the other, which spares a change of direction.
+//! waits for the other, which spares a change of direction. R's goes out in pieces, on which S works while R makes
+//! the next.
 //!
 //! For the i-th of n OTs, with choice c:
 //!
@@ -18,7 +19,7 @@
 //! other than the one it is about: that takes the gap or an interactive form of the Diffie–Hellman
 //! assumption. Hashes take M and both elements.
 
-use std::marker::PhantomData;
+use std::{marker::PhantomData, ops::Range};
 
 use bytemuck::{Pod, Zeroable};
 use rand::CryptoRng;
@@ -41,6 +42,9 @@ pub const ADVERSARY: Adversary = Adversary::Malicious;
 const POINT: &str = "mr19/sender-point";
 const POINTS: &str = "mr19/receiver-points";
 
+/// OTs of a message: few, so that S computes while R does.
+const PIECE: usize = 32;
+
 /// The protocol over the group `G`.
 pub struct Mr19<G>(PhantomData<G>);
 
@@ -56,21 +60,27 @@ impl<G: Group> BaseOt for Mr19<G> {
         // 1. Drawn before anything is received, and sent with whatever this party says next.
         let a = Zeroizing::new(G::random_scalar(rng));
         let m = G::encode(&G::mul_generator(&a));
-        // 2.
-        let mut pairs = vec![[G::Encoded::zeroed(); 2]; n];
-        channel.recv_slice(POINTS, pairs.as_flattened_mut())?;
-        channel.send_slice(POINT, &[m])?;
-        channel.flush()?;
-        // 3.
-        let decoded = decode_all::<G>(POINTS, pairs.as_flattened(), channel)?;
-        let decoded = decoded.as_chunks::<2>().0;
         let part = Zeroizing::new(G::divide(&a));
-        Ok(transcript(&m, &pairs).pairs::<G>(|i| {
-            [0, 1].map(|j| {
-                let mask = hash_to_group::<G>(i, j, &pairs[i][1 - j]);
-                G::mul(&G::add(&decoded[i][j], &mask), &part)
-            })
-        }))
+        let mut pairs = vec![[G::Encoded::zeroed(); 2]; n];
+        let mut seeds = Vec::with_capacity(n);
+        for ots in pieces(n) {
+            // 2.
+            channel.recv_slice(POINTS, pairs[ots.clone()].as_flattened_mut())?;
+            if ots.end == n {
+                channel.send_slice(POINT, &[m])?;
+                channel.flush()?;
+            }
+            // 3.
+            let decoded = decode_all::<G>(POINTS, pairs[ots.clone()].as_flattened(), channel)?;
+            let decoded = decoded.as_chunks::<2>().0;
+            seeds.extend(transcript(&m, &pairs).pairs::<G>(ots.clone(), |i| {
+                [0, 1].map(|j| {
+                    let mask = hash_to_group::<G>(i, j, &pairs[i][1 - j]);
+                    G::mul(&G::add(&decoded[i - ots.start][j], &mask), &part)
+                })
+            }));
+        }
+        Ok(seeds)
     }
 
     fn receive(
@@ -79,29 +89,41 @@ impl<G: Group> BaseOt for Mr19<G> {
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<Seed>> {
         // 2.
-        // The random elements are sent, but which of each pair is the random one is the choice.
         let secrets = random_scalars::<G>(choices.len(), rng);
-        let others: Vec<_> = (0..choices.len()).map(|_| G::random_element(rng)).collect();
-        let others = Zeroizing::new(others);
-        let others = Zeroizing::new(encode_parts::<G, 1>(choices.len(), |i| [others[i]]));
-        let own = secrets.par_iter().zip(&*others).enumerate().map(|(i, (k, other))| {
-            let c = choices.get(i);
-            let mask = hash_to_group::<G>(i, c.into(), other);
-            let chosen = G::encode(&G::sub(&G::mul_generator(k), &mask));
-            let c = Choice::from(c);
-            [
-                G::Encoded::conditional_select(&chosen, other, c),
-                G::Encoded::conditional_select(other, &chosen, c),
-            ]
-        });
-        let pairs: Vec<[G::Encoded; 2]> = own.collect();
-        channel.send_slice(POINTS, pairs.as_flattened())?;
+        let mut pairs = Vec::with_capacity(choices.len());
+        for ots in pieces(choices.len()) {
+            // The random elements are sent, but which of each pair is the random one is the choice.
+            let others: Vec<_> = ots.clone().map(|_| G::random_element(rng)).collect();
+            let others = Zeroizing::new(others);
+            let others = encode_parts::<G, 1>(0..ots.len(), |i| [others[i]]);
+            let others = Zeroizing::new(others);
+            let own = ots.clone().into_par_iter().zip(&*others).map(|(i, other)| {
+                let c = choices.get(i);
+                let mask = hash_to_group::<G>(i, c.into(), other);
+                let chosen = G::encode(&G::sub(&G::mul_generator(&secrets[i]), &mask));
+                let c = Choice::from(c);
+                [
+                    G::Encoded::conditional_select(&chosen, other, c),
+                    G::Encoded::conditional_select(other, &chosen, c),
+                ]
+            });
+            pairs.par_extend(own);
+            channel.send_slice(POINTS, pairs[ots].as_flattened())?;
+            // Let the sender start on these.
+            channel.flush()?;
+        }
         // 1.
         let (m, decoded) = recv_element::<G>(POINT, channel)?;
         // 3.
         let parts: Vec<_> = secrets.iter().map(|k| Zeroizing::new(G::divide(k))).collect();
         Ok(transcript(&m, &pairs).chosen::<G>(choices, &decoded, &parts))
     }
+}
+
+/// OTs whose elements go into one message each.
+fn pieces(n: usize) -> impl Iterator<Item = Range<usize>> {
+    // Also where there are none, there is a message.
+    (0..n.max(1)).step_by(PIECE).map(move |start| start..(start + PIECE).min(n))
 }
 
 fn hash_to_group<G: Group>(i: usize, j: usize, other: &G::Encoded) -> G::Element {

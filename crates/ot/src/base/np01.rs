@@ -58,7 +58,7 @@ impl<G: Group> BaseOt for Np01<G> {
         let decoded = decode_all::<G>(POINTS, &points, channel)?;
         let part = Zeroizing::new(G::divide(&a));
         let sum = Zeroizing::new(G::mul(&constant_part::<G>(), &a));
-        Ok(transcript(&point, &points).pairs::<G>(|i| {
+        Ok(transcript(&point, &points).pairs::<G>(0..n, |i| {
             let zero = G::mul(&decoded[i], &part);
             [zero, G::sub(&sum, &zero)]
         }))
@@ -72,7 +72,7 @@ impl<G: Group> BaseOt for Np01<G> {
         // 2. What is drawn is the part of k, for P_0 is encoded as a multiple too.
         let parts = random_scalars::<G>(choices.len(), rng);
         let sum = constant_part::<G>();
-        let points = encode_parts::<G, 1>(choices.len(), |i| {
+        let points = encode_parts::<G, 1>(0..choices.len(), |i| {
             let chosen = G::mul_generator(&parts[i]);
             let other = G::sub(&sum, &chosen);
             [G::Element::conditional_select(&chosen, &other, Choice::from(choices.get(i)))]

@@ -3,6 +3,8 @@
 //! Products are encoded in batches, which wants them divided by the factor of the
 //! [group](vesica_primitives::group::Group); such quotients are called parts here.
 
+use std::ops::Range;
+
 use bytemuck::{Pod, Zeroable};
 use rand::CryptoRng;
 use rayon::prelude::*;
@@ -24,13 +26,14 @@ pub(super) struct Transcript<'a, M> {
 }
 
 impl<M: Pod + Sync> Transcript<'_, M> {
-    /// Both seeds of each OT, by the parts of the elements that are shared if 0 and if 1 is chosen.
+    /// Both seeds of each of some OTs, by the parts of the elements that are shared if 0 and if 1 is chosen.
     pub fn pairs<G: Group>(
         &self,
+        ots: Range<usize>,
         parts: impl Fn(usize) -> [G::Element; 2] + Sync,
     ) -> Vec<[Seed; 2]> {
-        let shared = Zeroizing::new(encode_parts::<G, 2>(self.receiver.len(), parts));
-        let shared = shared.as_chunks::<2>().0.iter().enumerate();
+        let shared = Zeroizing::new(encode_parts::<G, 2>(ots.clone(), parts));
+        let shared = ots.zip(shared.as_chunks::<2>().0);
         shared.map(|(i, pair)| [0, 1].map(|j| self.seed(i, j, &pair[j]))).collect()
     }
 
@@ -41,7 +44,7 @@ impl<M: Pod + Sync> Transcript<'_, M> {
         sender_element: &G::Element,
         parts: &[Zeroizing<G::Scalar>],
     ) -> Vec<Seed> {
-        let shared = encode_parts::<G, 1>(parts.len(), |i| [G::mul(sender_element, &parts[i])]);
+        let shared = encode_parts::<G, 1>(0..parts.len(), |i| [G::mul(sender_element, &parts[i])]);
         let shared = Zeroizing::new(shared);
         let shared = shared.iter().enumerate();
         shared.map(|(i, shared)| self.seed(i, choices.get(i).into(), shared)).collect()
@@ -57,12 +60,12 @@ impl<M: Pod + Sync> Transcript<'_, M> {
     }
 }
 
-/// The bytes of the elements whose parts these are, K for each of `n` OTs.
+/// The bytes of the elements whose parts these are, K for each of some OTs.
 pub(super) fn encode_parts<G: Group, const K: usize>(
-    n: usize,
+    ots: Range<usize>,
     parts: impl Fn(usize) -> [G::Element; K] + Sync,
 ) -> Vec<G::Encoded> {
-    let indices: Vec<usize> = (0..n).collect();
+    let indices: Vec<usize> = ots.collect();
     let batches = indices.par_chunks(BATCH / K).flat_map_iter(|indices| {
         let parts = Zeroizing::new(indices.iter().flat_map(|&i| parts(i)).collect::<Vec<_>>());
         G::encode_multiples(&parts)

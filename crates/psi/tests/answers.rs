@@ -394,6 +394,21 @@ fn an_encrypted_sum_against_a_peer_that_deviates() {
     against_a_peer_that_deviates(&DH_SUM, Question::SumOfReceiver, 0, others);
 }
 
+/// Steps of answers beside those that a run of circuit PSI for rows has too.
+fn is_step_of_answers(label: &str) -> bool {
+    ["psi/size", "arithmetic/products", "gmw/ands", "gmw/reveal", "answer/share"].contains(&label)
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn circuits_against_a_peer_that_deviates() {
+    for (question, minimum) in
+        [(Question::Count, 0), (Question::SumOfSender, 2), (Question::AtLeast(2), 0)]
+    {
+        against_a_peer_that_deviates(&RS21, question, minimum, is_step_of_answers);
+    }
+}
+
 /// No sum of values of one party is beyond 64 bits with any method, to the last number.
 #[test]
 fn sums_of_the_largest_values() {

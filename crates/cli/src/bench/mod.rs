@@ -64,7 +64,8 @@ pub struct Bench {
     sizes: Vec<SetSizes>,
 
     /// Line between the parties: `memory`, `lan`, `liang-lan`, `liang-wan1` to `liang-wan3`, or a rate in
-    /// Mbit/s and a round trip in milliseconds such as `100,80`. Give it again for more of them.
+    /// Mbit/s and a round trip in milliseconds such as `100,80`; with `tcp:` before it, real sockets between two
+    /// network namespaces, for root on Linux. Give it again for more of them.
     #[arg(long, default_value = "memory")]
     link: Vec<Line>,
 

@@ -1,7 +1,7 @@
 //! The machine of circuit PSI: after it nobody knows which items match, and both hold shares of it. Pinkas,
 //! Schneider, Tkachenko and Yanai (EUROCRYPT 2019), Rindal and Schoppmann (EUROCRYPT 2021). Semi-honest.
 //!
-//! Without input: the setup of the OPPRF, and multiplication triples; with [`Comparison::Distance`] also shares of
+//! Without input: the setup of the OPPRF, and multiplication triples; with `Comparison::Distance` also shares of
 //! random strings for step 3.
 //!
 //! 1. Both draw a seed, now that both sets are fixed; items are permuted under it. R puts each item into one

@@ -400,7 +400,6 @@ fn is_step_of_answers(label: &str) -> bool {
 }
 
 #[test]
-#[ignore = "takes minutes"]
 fn circuits_against_a_peer_that_deviates() {
     for (question, minimum) in
         [(Question::Count, 0), (Question::SumOfSender, 2), (Question::AtLeast(2), 0)]

@@ -7,7 +7,7 @@
 //!
 //! Deviations: the OKVS is RR22's, elements of the VOLE are no longer than they must be (see
 //! `docs/protocols/rr22.md`), and triples are made from one OT in each direction. With silent triples, targets
-//! are compared by their Hamming distance ([`Comparison::Distance`]), for the time that OTs take.
+//! are compared by their Hamming distance (`Comparison::Distance`), for the time that OTs take.
 
 use rand::CryptoRng;
 use vesica_circuit::triples::Extension;

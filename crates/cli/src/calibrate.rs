@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use vesica::output::Output;
+use vesica::table::output::Output;
 use vesica_lab::{calibrate, results::Measured};
 use vesica_psi::plan::Figures;
 

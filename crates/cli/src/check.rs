@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use vesica::{Check, Normalize, Source, report::grouped};
+use vesica::{Check, Normalize, Source, words::grouped};
 
 use crate::{exit::Failure, run};
 

@@ -3,7 +3,7 @@
 use std::{path::PathBuf, time::Duration};
 
 use serde::Serialize;
-use vesica::{Security, Wanted, report::grouped};
+use vesica::{Security, Wanted, words::grouped};
 use vesica_lab::{
     accuracy::{self, Case},
     prices::{self, Paid, Region},
@@ -12,7 +12,7 @@ use vesica_lab::{
 };
 use vesica_psi::{
     Sizes,
-    answer::{
+    aggregate::{
         Inquiry, Question,
         shares::{Outline, SHARING},
     },

@@ -11,7 +11,7 @@ use std::{
 
 use clap::ValueEnum;
 use indicatif::{ProgressBar, ProgressStyle};
-use vesica::{Observer, report::counted};
+use vesica::{Observer, words::counted};
 
 /// How progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]

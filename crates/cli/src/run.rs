@@ -10,7 +10,7 @@ use rand::{
 use vesica::{
     Answered, Delimiter, Duplicates, Job, KeyColumn, Learns, Normalize, Nulls, Offer, Outcome,
     Parties, Role, Security, Source, Surroundings, Wanted,
-    report::{counted, grouped},
+    words::{counted, grouped},
 };
 use vesica_net::{
     CancelToken, Channel, Fingerprint, Identity, Transport,

@@ -2,10 +2,10 @@
 
 use std::time::Instant;
 
-use vesica::report::peak_memory;
+use vesica::run::report::peak_memory;
 use vesica_psi::{
     Digest, Sizes,
-    answer::{self, Answer, Inquiry, Method, Question},
+    aggregate::{self, Answer, Inquiry, Method, Question},
 };
 
 use crate::{
@@ -41,13 +41,13 @@ pub fn run(method: &'static Method, sizes: Sizes, line: &Line, threads: usize) -
         line,
         threads,
         |channel, rng| {
-            let helper = answer::prepare_helper(method, inquiry, channel, rng)?;
+            let helper = aggregate::prepare_helper(method, inquiry, channel, rng)?;
             helper.help(sets.sender(), &values, channel, rng)?;
             vesica_psi::Result::Ok(channel.flush()?)
         },
         |channel, rng| {
             let started = Instant::now();
-            let asker = answer::prepare_asker(method, inquiry, channel, rng)?;
+            let asker = aggregate::prepare_asker(method, inquiry, channel, rng)?;
             let offline = started.elapsed();
             let offline_bytes = [channel.meter().sent(), channel.meter().received()];
             let answer = asker.ask(sets.receiver(), &[], channel, rng)?;

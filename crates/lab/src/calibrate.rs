@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use vesica_psi::{
     CATALOGUE, Sizes,
-    answer::METHODS,
+    aggregate::METHODS,
     plan::{Figures, Run},
 };
 

@@ -7,7 +7,7 @@ use std::{
 
 use rand::CryptoRng;
 use serde::{Deserialize, Serialize};
-use vesica::report::peak_memory;
+use vesica::run::report::peak_memory;
 use vesica_net::{Channel, Meter};
 use vesica_primitives::{Block, aes::Prg, secret::Seed};
 use vesica_psi::{Digest, Items, MAX_ITEMS, Protocol, Set, Sizes};

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use vesica_ot::catalogue as ots;
 use vesica_psi::{
     CATALOGUE, List, Protocol, Sizes,
-    answer::{self as answers, METHODS, Method},
+    aggregate::{self as answers, METHODS, Method},
     plan::{Candidate, Figures, Planner},
 };
 use vesica_structures::catalogue as stores;

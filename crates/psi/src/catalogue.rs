@@ -1,8 +1,12 @@
 //! The one list of protocols: command line, documents, planner and lab are generated from it.
 
 use crate::{
-    Protocol, blind_rsa, cm20, dcw13, dh, hek12, hl08, kkrt16, naive, prty19, prty20, pssz15,
-    psty19, psz14, rr16, rr17, rr22, rs21,
+    Protocol,
+    circuit_psi::psty19,
+    protocols::{
+        blind_rsa, cm20, dcw13, dh, hl08, kkrt16, naive, prty19, prty20, pssz15, psz14, rr16, rr17,
+        rr22, rs21, scs,
+    },
 };
 
 /// Every protocol there is.
@@ -43,9 +47,9 @@ pub static CATALOGUE: &[&Protocol] = &[
     &rs21::circuit::IKNP,
     &rs21::LOW,
     &rs21::MALICIOUS,
-    &hek12::GMW,
-    &hek12::GMW_VECTOR,
-    &hek12::YAO,
+    &scs::GMW,
+    &scs::GMW_VECTOR,
+    &scs::YAO,
 ];
 
 /// The protocol with this key.

@@ -1,4 +1,4 @@
-//! Private set intersection: one file a protocol, and the catalogue of them all.
+//! Private set intersection: one file or folder a protocol in [`protocols`], and the [`CATALOGUE`] of them all.
 //!
 //! A protocol sees items and gives positions. It knows nothing of rows, names, files, sockets, clocks
 //! or configuration: those live in `vesica` above. Below it stand the OPRFs and OTs it is made of.
@@ -9,41 +9,23 @@
 //!
 //! **Must never import** `vesica`, the command line, files, sockets, clocks or configuration.
 
-pub mod answer;
-pub mod blind_rsa;
+pub mod aggregate;
 pub mod catalogue;
-mod cells;
-pub mod circuit;
-pub mod cm20;
-mod coin;
-pub mod dcw13;
-pub mod dh;
+pub mod circuit_psi;
 pub mod error;
-pub mod hek12;
-pub mod hl08;
-pub mod items;
-pub mod kkrt16;
-pub mod naive;
+mod parts;
 pub mod plan;
 pub mod protocol;
-pub mod prty19;
-pub mod prty20;
-pub mod pssz15;
-pub mod psty19;
-pub mod psz14;
-pub mod reveal;
-pub mod rr16;
-pub mod rr17;
-pub mod rr22;
-pub mod rs21;
-mod session;
-mod tags;
+pub mod protocols;
 
 pub use catalogue::{CATALOGUE, find};
 pub use error::{Error, Result};
-pub use items::{Digest, Items, Set};
+pub use parts::{
+    items::{Digest, Items, Set},
+    reveal,
+    session::{MAX_ITEMS, prepare_receiver, prepare_sender, receive, send},
+};
 pub use protocol::{
     Cost, Learns, List, Prepare, Protocol, Receiver, Sender, Setting, Sizes, Status,
 };
-pub use session::{MAX_ITEMS, prepare_receiver, prepare_sender, receive, send};
 pub use vesica_params::Adversary;

@@ -9,7 +9,7 @@ use vesica_net::{Channel, Deviation};
 use vesica_primitives::paillier::Key;
 use vesica_psi::{
     Adversary, Error, Sizes,
-    answer::{
+    aggregate::{
         Answer, Inquiry, METHODS, Method, Question, ask,
         circuit::RS21,
         dh::COUNT,

@@ -10,7 +10,7 @@ use vesica_net::{Channel, Deviation, Error::Peer};
 use vesica_primitives::{Block, rsa};
 use vesica_psi::{
     Error, Items, Sizes,
-    blind_rsa::{PROTOCOL, StandingSender},
+    protocols::blind_rsa::{PROTOCOL, StandingSender},
     receive, send,
 };
 use vesica_testkit::{

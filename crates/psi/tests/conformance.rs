@@ -5,44 +5,60 @@ mod key;
 use vesica_testkit::{conformance::psi::large, psi_conformance};
 
 psi_conformance!(blind_rsa, &crate::key::BLIND_RSA, Budget::BigIntegers);
-psi_conformance!(cm20, &vesica_psi::cm20::SEMI_HONEST, Budget::Symmetric);
-psi_conformance!(cm20_malicious_sender, &vesica_psi::cm20::MALICIOUS_SENDER, Budget::Symmetric);
-psi_conformance!(dcw13, &vesica_psi::dcw13::PROTOCOL, Budget::Symmetric);
-psi_conformance!(dh, &vesica_psi::dh::UNBLINDING, Budget::GroupOperations);
-psi_conformance!(dh_classic, &vesica_psi::dh::CLASSIC, Budget::GroupOperations);
-psi_conformance!(dh_ffc, &vesica_psi::dh::FINITE_FIELD, Budget::BigIntegers);
-psi_conformance!(hl08, &vesica_psi::hl08::RISTRETTO, Budget::GroupOperations);
-psi_conformance!(hl08_ffc, &vesica_psi::hl08::FINITE_FIELD, Budget::BigIntegers);
-psi_conformance!(kkrt16, &vesica_psi::kkrt16::PROTOCOL, Budget::Symmetric);
-psi_conformance!(naive, &vesica_psi::naive::PROTOCOL, Budget::Symmetric);
-psi_conformance!(prty19_fast, &vesica_psi::prty19::FAST, Budget::Symmetric);
-psi_conformance!(prty19_low, &vesica_psi::prty19::LOW, Budget::Symmetric);
-psi_conformance!(prty20, &vesica_psi::prty20::CLUSTERED, Budget::Symmetric);
-psi_conformance!(prty20_malicious, &vesica_psi::prty20::MALICIOUS, Budget::Symmetric);
-psi_conformance!(prty20_paxos, &vesica_psi::prty20::WITH_PAXOS, Budget::Symmetric);
-psi_conformance!(pssz15, &vesica_psi::pssz15::PROTOCOL, Budget::Symmetric);
-psi_conformance!(psty19, &vesica_psi::psty19::PROTOCOL, Budget::GroupOperations);
-psi_conformance!(psz14, &vesica_psi::psz14::CUCKOO, Budget::Symmetric);
-psi_conformance!(psz14_balanced, &vesica_psi::psz14::BALANCED, Budget::GroupOperations);
-psi_conformance!(psz14_gbf, &vesica_psi::psz14::gbf::PUBLISHED, Budget::Symmetric);
-psi_conformance!(psz14_gbf_liang, &vesica_psi::psz14::gbf::LIANG, Budget::Symmetric);
-psi_conformance!(psz14_none, &vesica_psi::psz14::NONE, Budget::BigIntegers);
-psi_conformance!(psz14_simple, &vesica_psi::psz14::SIMPLE, Budget::GroupOperations);
-psi_conformance!(rr16, &vesica_psi::rr16::PROTOCOL, Budget::GroupOperations);
-psi_conformance!(rr17_de, &vesica_psi::rr17::DUAL_EXECUTION, Budget::Symmetric);
-psi_conformance!(rr17_ec, &vesica_psi::rr17::ENCODE_COMMIT, Budget::Symmetric);
-psi_conformance!(rr22, &vesica_psi::rr22::FAST, Budget::Symmetric);
-psi_conformance!(rr22_low, &vesica_psi::rr22::LOW, Budget::Symmetric);
-psi_conformance!(rr22_malicious, &vesica_psi::rr22::MALICIOUS, Budget::Symmetric);
-psi_conformance!(rr22_malicious_low, &vesica_psi::rr22::MALICIOUS_LOW, Budget::Symmetric);
-psi_conformance!(rs21, &vesica_psi::rs21::SEMI_HONEST, Budget::Symmetric);
-psi_conformance!(rs21_circuit, &vesica_psi::rs21::circuit::SILENT, Budget::GroupOperations);
-psi_conformance!(rs21_circuit_iknp, &vesica_psi::rs21::circuit::IKNP, Budget::GroupOperations);
-psi_conformance!(rs21_low, &vesica_psi::rs21::LOW, Budget::Symmetric);
-psi_conformance!(rs21_malicious, &vesica_psi::rs21::MALICIOUS, Budget::Symmetric);
-psi_conformance!(scs_gmw, &vesica_psi::hek12::GMW, Budget::Circuits);
-psi_conformance!(scs_gmw_vector, &vesica_psi::hek12::GMW_VECTOR, Budget::Circuits);
-psi_conformance!(scs_yao, &vesica_psi::hek12::YAO, Budget::Circuits);
+psi_conformance!(cm20, &vesica_psi::protocols::cm20::SEMI_HONEST, Budget::Symmetric);
+psi_conformance!(
+    cm20_malicious_sender,
+    &vesica_psi::protocols::cm20::MALICIOUS_SENDER,
+    Budget::Symmetric
+);
+psi_conformance!(dcw13, &vesica_psi::protocols::dcw13::PROTOCOL, Budget::Symmetric);
+psi_conformance!(dh, &vesica_psi::protocols::dh::UNBLINDING, Budget::GroupOperations);
+psi_conformance!(dh_classic, &vesica_psi::protocols::dh::CLASSIC, Budget::GroupOperations);
+psi_conformance!(dh_ffc, &vesica_psi::protocols::dh::FINITE_FIELD, Budget::BigIntegers);
+psi_conformance!(hl08, &vesica_psi::protocols::hl08::RISTRETTO, Budget::GroupOperations);
+psi_conformance!(hl08_ffc, &vesica_psi::protocols::hl08::FINITE_FIELD, Budget::BigIntegers);
+psi_conformance!(kkrt16, &vesica_psi::protocols::kkrt16::PROTOCOL, Budget::Symmetric);
+psi_conformance!(naive, &vesica_psi::protocols::naive::PROTOCOL, Budget::Symmetric);
+psi_conformance!(prty19_fast, &vesica_psi::protocols::prty19::FAST, Budget::Symmetric);
+psi_conformance!(prty19_low, &vesica_psi::protocols::prty19::LOW, Budget::Symmetric);
+psi_conformance!(prty20, &vesica_psi::protocols::prty20::CLUSTERED, Budget::Symmetric);
+psi_conformance!(prty20_malicious, &vesica_psi::protocols::prty20::MALICIOUS, Budget::Symmetric);
+psi_conformance!(prty20_paxos, &vesica_psi::protocols::prty20::WITH_PAXOS, Budget::Symmetric);
+psi_conformance!(pssz15, &vesica_psi::protocols::pssz15::PROTOCOL, Budget::Symmetric);
+psi_conformance!(psty19, &vesica_psi::circuit_psi::psty19::PROTOCOL, Budget::GroupOperations);
+psi_conformance!(psz14, &vesica_psi::protocols::psz14::CUCKOO, Budget::Symmetric);
+psi_conformance!(psz14_balanced, &vesica_psi::protocols::psz14::BALANCED, Budget::GroupOperations);
+psi_conformance!(psz14_gbf, &vesica_psi::protocols::psz14::gbf::PUBLISHED, Budget::Symmetric);
+psi_conformance!(psz14_gbf_liang, &vesica_psi::protocols::psz14::gbf::LIANG, Budget::Symmetric);
+psi_conformance!(psz14_none, &vesica_psi::protocols::psz14::NONE, Budget::BigIntegers);
+psi_conformance!(psz14_simple, &vesica_psi::protocols::psz14::SIMPLE, Budget::GroupOperations);
+psi_conformance!(rr16, &vesica_psi::protocols::rr16::PROTOCOL, Budget::GroupOperations);
+psi_conformance!(rr17_de, &vesica_psi::protocols::rr17::DUAL_EXECUTION, Budget::Symmetric);
+psi_conformance!(rr17_ec, &vesica_psi::protocols::rr17::ENCODE_COMMIT, Budget::Symmetric);
+psi_conformance!(rr22, &vesica_psi::protocols::rr22::FAST, Budget::Symmetric);
+psi_conformance!(rr22_low, &vesica_psi::protocols::rr22::LOW, Budget::Symmetric);
+psi_conformance!(rr22_malicious, &vesica_psi::protocols::rr22::MALICIOUS, Budget::Symmetric);
+psi_conformance!(
+    rr22_malicious_low,
+    &vesica_psi::protocols::rr22::MALICIOUS_LOW,
+    Budget::Symmetric
+);
+psi_conformance!(rs21, &vesica_psi::protocols::rs21::SEMI_HONEST, Budget::Symmetric);
+psi_conformance!(
+    rs21_circuit,
+    &vesica_psi::protocols::rs21::circuit::SILENT,
+    Budget::GroupOperations
+);
+psi_conformance!(
+    rs21_circuit_iknp,
+    &vesica_psi::protocols::rs21::circuit::IKNP,
+    Budget::GroupOperations
+);
+psi_conformance!(rs21_low, &vesica_psi::protocols::rs21::LOW, Budget::Symmetric);
+psi_conformance!(rs21_malicious, &vesica_psi::protocols::rs21::MALICIOUS, Budget::Symmetric);
+psi_conformance!(scs_gmw, &vesica_psi::protocols::scs::GMW, Budget::Circuits);
+psi_conformance!(scs_gmw_vector, &vesica_psi::protocols::scs::GMW_VECTOR, Budget::Circuits);
+psi_conformance!(scs_yao, &vesica_psi::protocols::scs::YAO, Budget::Circuits);
 
 #[test]
 fn no_protocol_is_left_out() {
@@ -94,119 +110,119 @@ fn no_protocol_is_left_out() {
 #[test]
 #[ignore = "a million items a side take a minute"]
 fn cm20_large() {
-    large(&vesica_psi::cm20::SEMI_HONEST);
+    large(&vesica_psi::protocols::cm20::SEMI_HONEST);
 }
 
 #[test]
 #[ignore = "a million items a side take a minute"]
 fn cm20_malicious_sender_large() {
-    large(&vesica_psi::cm20::MALICIOUS_SENDER);
+    large(&vesica_psi::protocols::cm20::MALICIOUS_SENDER);
 }
 
 #[test]
 #[ignore = "a million items a side take a minute"]
 fn kkrt16_large() {
-    large(&vesica_psi::kkrt16::PROTOCOL);
+    large(&vesica_psi::protocols::kkrt16::PROTOCOL);
 }
 
 #[test]
 #[ignore = "a million items a side take a minute"]
 fn naive_large() {
-    large(&vesica_psi::naive::PROTOCOL);
+    large(&vesica_psi::protocols::naive::PROTOCOL);
 }
 
 #[test]
 #[ignore = "a million items a side take a minute"]
 fn prty19_fast_large() {
-    large(&vesica_psi::prty19::FAST);
+    large(&vesica_psi::protocols::prty19::FAST);
 }
 
 #[test]
 #[ignore = "a million items a side take minutes"]
 fn prty19_low_large() {
-    large(&vesica_psi::prty19::LOW);
+    large(&vesica_psi::protocols::prty19::LOW);
 }
 
 #[test]
 #[ignore = "a million items a side take a minute"]
 fn prty20_large() {
-    large(&vesica_psi::prty20::CLUSTERED);
+    large(&vesica_psi::protocols::prty20::CLUSTERED);
 }
 
 #[test]
 #[ignore = "a million items a side take a minute"]
 fn prty20_malicious_large() {
-    large(&vesica_psi::prty20::MALICIOUS);
+    large(&vesica_psi::protocols::prty20::MALICIOUS);
 }
 
 #[test]
 #[ignore = "a million items a side take a minute"]
 fn prty20_paxos_large() {
-    large(&vesica_psi::prty20::WITH_PAXOS);
+    large(&vesica_psi::protocols::prty20::WITH_PAXOS);
 }
 
 #[test]
 #[ignore = "a million items a side take minutes"]
 fn pssz15_large() {
-    large(&vesica_psi::pssz15::PROTOCOL);
+    large(&vesica_psi::protocols::pssz15::PROTOCOL);
 }
 
 #[test]
 #[ignore = "a million items a side take minutes"]
 fn psz14_large() {
-    large(&vesica_psi::psz14::CUCKOO);
+    large(&vesica_psi::protocols::psz14::CUCKOO);
 }
 
 #[test]
 #[ignore = "a million items a side take minutes"]
 fn rr17_de_large() {
-    large(&vesica_psi::rr17::DUAL_EXECUTION);
+    large(&vesica_psi::protocols::rr17::DUAL_EXECUTION);
 }
 
 #[test]
 #[ignore = "a million items a side take minutes"]
 fn rr17_ec_large() {
-    large(&vesica_psi::rr17::ENCODE_COMMIT);
+    large(&vesica_psi::protocols::rr17::ENCODE_COMMIT);
 }
 
 #[test]
 #[ignore = "a million items a side take a minute"]
 fn rr22_large() {
-    large(&vesica_psi::rr22::FAST);
+    large(&vesica_psi::protocols::rr22::FAST);
 }
 
 #[test]
 #[ignore = "a million items a side take a minute"]
 fn rr22_low_large() {
-    large(&vesica_psi::rr22::LOW);
+    large(&vesica_psi::protocols::rr22::LOW);
 }
 
 #[test]
 #[ignore = "a million items a side take a minute"]
 fn rr22_malicious_large() {
-    large(&vesica_psi::rr22::MALICIOUS);
+    large(&vesica_psi::protocols::rr22::MALICIOUS);
 }
 
 #[test]
 #[ignore = "a million items a side take a minute"]
 fn rr22_malicious_low_large() {
-    large(&vesica_psi::rr22::MALICIOUS_LOW);
+    large(&vesica_psi::protocols::rr22::MALICIOUS_LOW);
 }
 
 #[test]
 #[ignore = "a million items a side take a minute"]
 fn rs21_large() {
-    large(&vesica_psi::rs21::SEMI_HONEST);
+    large(&vesica_psi::protocols::rs21::SEMI_HONEST);
 }
 
 #[test]
 #[ignore = "a million items a side take minutes"]
 fn rs21_low_large() {
-    large(&vesica_psi::rs21::LOW);
+    large(&vesica_psi::protocols::rs21::LOW);
 }
 
 #[test]
 #[ignore = "a million items a side take a minute"]
 fn rs21_malicious_large() {
-    large(&vesica_psi::rs21::MALICIOUS);
+    large(&vesica_psi::protocols::rs21::MALICIOUS);
 }

@@ -309,15 +309,15 @@ macro_rules! mutations {
     };
 }
 
-mutations!(cm20_malicious_sender, &vesica_psi::cm20::MALICIOUS_SENDER, SIZES);
-mutations!(naive, &vesica_psi::naive::PROTOCOL, SIZES);
-mutations!(prty20_malicious, &vesica_psi::prty20::MALICIOUS, SIZES);
-mutations!(rr16, &vesica_psi::rr16::PROTOCOL, SIZES);
-mutations!(rr17_de, &vesica_psi::rr17::DUAL_EXECUTION, SIZES);
-mutations!(rr17_ec, &vesica_psi::rr17::ENCODE_COMMIT, SIZES);
-mutations!(rr22_malicious, &vesica_psi::rr22::MALICIOUS, ONE_MORE);
-mutations!(rr22_malicious_low, &vesica_psi::rr22::MALICIOUS_LOW, ONE_MORE);
-mutations!(rs21_malicious, &vesica_psi::rs21::MALICIOUS, SIZES);
+mutations!(cm20_malicious_sender, &vesica_psi::protocols::cm20::MALICIOUS_SENDER, SIZES);
+mutations!(naive, &vesica_psi::protocols::naive::PROTOCOL, SIZES);
+mutations!(prty20_malicious, &vesica_psi::protocols::prty20::MALICIOUS, SIZES);
+mutations!(rr16, &vesica_psi::protocols::rr16::PROTOCOL, SIZES);
+mutations!(rr17_de, &vesica_psi::protocols::rr17::DUAL_EXECUTION, SIZES);
+mutations!(rr17_ec, &vesica_psi::protocols::rr17::ENCODE_COMMIT, SIZES);
+mutations!(rr22_malicious, &vesica_psi::protocols::rr22::MALICIOUS, ONE_MORE);
+mutations!(rr22_malicious_low, &vesica_psi::protocols::rr22::MALICIOUS_LOW, ONE_MORE);
+mutations!(rs21_malicious, &vesica_psi::protocols::rs21::MALICIOUS, SIZES);
 
 /// None of the catalogue is left out.
 #[test]

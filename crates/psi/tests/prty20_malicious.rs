@@ -14,7 +14,7 @@ use vesica_primitives::{
     Block,
     code::{Concatenated, LinearCode},
 };
-use vesica_psi::{Error, Items, Sizes, prty20::MALICIOUS, receive, send};
+use vesica_psi::{Error, Items, Sizes, protocols::prty20::MALICIOUS, receive, send};
 use vesica_testkit::{
     conformance::psi::Sets,
     two_party::{Link, PATIENCE, between},

@@ -7,7 +7,7 @@ use vesica_oprf::oos17::CHECK;
 use vesica_primitives::Block;
 use vesica_psi::{
     Error, Sizes,
-    rr17::{DUAL_EXECUTION as DE, ENCODE_COMMIT as EC},
+    protocols::rr17::{DUAL_EXECUTION as DE, ENCODE_COMMIT as EC},
 };
 use vesica_testkit::{
     adversary::{ATTEMPTS, equal_sets, fails, has_wrong_length, received, rr17::*, sent},
@@ -33,8 +33,8 @@ fn which_items_count_is_chance() {
     let sets = equal_sets(ATTEMPTS);
     let sizes = sets.sizes();
     let slots = [
-        vesica_psi::rr17::dual_execution::shape(sizes).receiver,
-        vesica_psi::rr17::encode_commit::shape(sizes).receiver,
+        vesica_psi::protocols::rr17::dual_execution::shape(sizes).receiver,
+        vesica_psi::protocols::rr17::encode_commit::shape(sizes).receiver,
     ];
     let found = [
         received(&DE, &sets, |channel, rng| {

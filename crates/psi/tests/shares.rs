@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng, rngs::StdRng};
 use vesica_net::{Channel, Deviation};
 use vesica_psi::{
     Error, Sizes,
-    answer::shares::{Outline, Receiver, Sender, Shares},
+    aggregate::shares::{Outline, Receiver, Sender, Shares},
 };
 use vesica_testkit::{
     conformance::psi::{Sets, UNCOUNTED_BYTES},

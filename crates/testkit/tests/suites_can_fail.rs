@@ -3,7 +3,9 @@
 
 use rand::CryptoRng;
 use vesica_net::Channel;
-use vesica_psi::{Cost, Digest, Items, List, Protocol, Receiver, Result, Sender, Setting, naive};
+use vesica_psi::{
+    Cost, Digest, Items, List, Protocol, Receiver, Result, Sender, Setting, protocols::naive,
+};
 use vesica_testkit::conformance::psi::{self, Budget};
 
 /// The receiver of a right protocol, whose output is spoilt.

@@ -4,11 +4,15 @@ use serde::Serialize;
 
 use crate::{
     error::Result,
-    key::{Extractor, Key, KeyColumn, Normalize},
-    keyset::{Collector, RowCounts},
-    report::grouped,
-    source::{Delimiter, Source},
-    table::{Row, Scan},
+    keys::{
+        key::{Extractor, Key, KeyColumn, Normalize},
+        keyset::{Collector, RowCounts},
+    },
+    table::{
+        csv::{Row, Scan},
+        source::{Delimiter, Source},
+    },
+    words::grouped,
 };
 
 /// What was found.

@@ -6,7 +6,7 @@ use std::{fmt, io, path::PathBuf};
 
 use vesica_net::AbortReason;
 
-use crate::{report::counted, terms::Difference};
+use crate::{agree::difference::Difference, words::counted};
 
 /// The result of anything here.
 pub type Result<T> = std::result::Result<T, Error>;

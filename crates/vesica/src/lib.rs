@@ -5,36 +5,32 @@
 //! about one file alone. Only this crate knows rows, names and files; below it there are only items
 //! and positions.
 //!
-//! The way of the data: key columns → [`key`]: normalised, encoded bytes → [`digest`]: 256-bit
-//! digest, then the item under the run's seed → the protocol → positions of matches →
-//! [`keyset`]: rows → [`output`]: the rows' bytes as they came.
+//! The way of the data: key columns → [`keys::key`]: normalised, encoded bytes → [`keys::digest`]: 256-bit
+//! digest, then the item under the run's [seed](agree::seed) → the protocol → positions of matches →
+//! [`keys::keyset`]: rows → [`table::output`]: the rows' bytes as they came.
 //!
 //! **Must never import** the command line: no flags and no terminal here. No value of a table ever
 //! gets into an error, a report or an observer.
 
+pub mod agree;
 pub mod check;
-pub mod choice;
-pub mod digest;
 pub mod error;
-pub mod key;
-pub mod keyset;
-pub mod observe;
-pub mod offer;
-pub mod output;
-pub mod report;
+pub mod keys;
 pub mod run;
-pub mod session;
-mod shares;
-pub mod source;
 pub mod table;
-pub mod terms;
+mod task;
+pub mod words;
 
+pub use agree::{
+    choice::Surroundings,
+    offer::{Learns, Offer, Parties, Role, Security, Wanted},
+};
 pub use check::{Check, check};
-pub use choice::Surroundings;
 pub use error::{Class, Error, Result};
-pub use key::{Duplicates, KeyColumn, Normalize, Nulls};
-pub use observe::{Observer, Unobserved};
-pub use offer::{Learns, Offer, Parties, Role, Security, Wanted};
-pub use report::{Answered, Report};
-pub use run::{Job, Outcome, run};
-pub use source::{Delimiter, Source};
+pub use keys::key::{Duplicates, KeyColumn, Normalize, Nulls};
+pub use run::{
+    job::{Job, Outcome, run},
+    observe::{Observer, Unobserved},
+    report::{Answered, Report},
+};
+pub use table::source::{Delimiter, Source};

@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::Args;
-use vesica::output::Output;
+use vesica::table::output::Output;
 use vesica_lab::{
     Bench, Outcome, Result,
     performance::{self, Bounds, Plan, Planned},

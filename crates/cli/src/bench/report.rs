@@ -3,7 +3,7 @@
 use std::{io::Write, path::PathBuf};
 
 use clap::Args;
-use vesica::output::Output;
+use vesica::table::output::Output;
 use vesica_lab::{report, results::Measured};
 
 #[derive(Args)]

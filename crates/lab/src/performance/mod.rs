@@ -7,7 +7,7 @@ mod document;
 mod parts;
 
 use vesica_ot::catalogue::{CATALOGUE as OTS, Kind};
-use vesica_psi::{CATALOGUE, Sizes, answer::METHODS, plan::Figures};
+use vesica_psi::{CATALOGUE, Sizes, aggregate::METHODS, plan::Figures};
 
 use crate::{Job, Line, Work, papers, primitives};
 

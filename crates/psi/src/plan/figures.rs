@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, fmt, sync::LazyLock};
 
-use crate::{CATALOGUE, MAX_ITEMS, Sizes, answer::METHODS};
+use crate::{CATALOGUE, MAX_ITEMS, Sizes, aggregate::METHODS};
 
 /// The release's own figures: `vesica calibrate --full` on the machine of docs/performance.md.
 static REFERENCE: LazyLock<Figures> = LazyLock::new(|| {

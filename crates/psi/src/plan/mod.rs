@@ -22,7 +22,7 @@ use vesica_params::Adversary;
 
 use crate::{
     CATALOGUE, Cost, Protocol, Sizes, Status,
-    answer::{
+    aggregate::{
         Inquiry, METHODS, Method,
         shares::{Outline, SHARING, Sharing},
     },

@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 
 use rand::{SeedableRng, rngs::StdRng};
 use vesica_primitives::rsa::Key;
-use vesica_psi::{Protocol, blind_rsa};
+use vesica_psi::{Protocol, protocols::blind_rsa};
 
 static KEY: LazyLock<Arc<Key>> =
     LazyLock::new(|| Arc::new(Key::generate(&mut StdRng::seed_from_u64(1))));

@@ -20,7 +20,7 @@ use vesica_primitives::{
     Block, Words,
     code::{Code, Concatenated, LinearCode, Row as _},
 };
-use vesica_psi::{Error, Items, Sizes, prty20::MALICIOUS};
+use vesica_psi::{Error, Items, Sizes, protocols::prty20::MALICIOUS};
 use vesica_structures::{
     okvs::{Codec, Okvs, rr22::Rr22},
     tag_list,

@@ -16,7 +16,7 @@ use vesica_primitives::{
 };
 use vesica_psi::{
     Error, Protocol, Sizes,
-    rr17::{DUAL_EXECUTION, ENCODE_COMMIT, dual_execution, encode_commit},
+    protocols::rr17::{DUAL_EXECUTION, ENCODE_COMMIT, dual_execution, encode_commit},
 };
 use vesica_structures::{
     bins::{Hashed, phasing::Phasing},

@@ -21,7 +21,10 @@ use vesica_primitives::{
     block::add_to,
     hash::{IndexedRow, RowHash, truncate},
 };
-use vesica_psi::{Error, Items, Protocol, Sizes, rr22, rs21};
+use vesica_psi::{
+    Error, Items, Protocol, Sizes,
+    protocols::{rr22, rs21},
+};
 use vesica_structures::{
     okvs::{Codec, Free, Okvs, PlacedKeys, band::Band, paxos::Paxos, rr22::Rr22},
     tag_list,

@@ -1,0 +1,489 @@
+//! Numbers from circuit PSI: sums over the hidden matches of [`circuit`](crate::circuit_psi). Semi-honest.
+//!
+//! After the machine's three steps the parties hold shares of a bit m_j for each bin, of R's value x_j there,
+//! which R knows, and of S's value y_j = v'_j + w_j, of which R knows the one summand and S the other. A bin
+//! without an item has x_j = 0, and no match.
+//!
+//! 4. Products of hidden bits with numbers that one party knows ([`arithmetic`]) give additive shares modulo
+//!    2^64 of
+//!    - Σ m_j, for a count or wherever there is a minimum;
+//!    - Σ m_j·x_j, R knowing x_j; Σ m_j·y_j, as Σ m_j·v'_j, R knowing v'_j, and Σ m_j·w_j, S knowing w_j; or
+//!    - Σ m_j·x_j·y_j, after x_j·y_j was made of R's x_j·v'_j and of x_j·w_j, a product of each bit of x_j with
+//!      w_j.
+//! 5. Without a minimum and a threshold S sends its share, and R adds. Otherwise a small circuit adds the
+//!    shares of the count, compares it with the minimum and the threshold, and shows R the answer, or that there
+//!    are too few, and nothing else.
+//!
+//! R learns the answer and the size of S's set, S the size of R's set. A sum does not wrap, since no side brings
+//! values that could add up to 2^63; a sum of products is right where it fits a signed integer of 64 bits, and
+//! modulo 2^64 otherwise.
+
+use std::ops::Range;
+
+use rand::CryptoRng;
+use vesica_circuit::{
+    Builder, Circuit, Engine as _, Lanes, Role, Values as _, arithmetic,
+    gadgets::{add::add, compare::at_least},
+    gmw::{self, Gmw},
+    triples::{Demand, Triples},
+};
+use vesica_net::Channel;
+use vesica_ot::{
+    Bytes,
+    extension::{
+        silent,
+        softspoken::{SmallField, semi_honest as softspoken},
+    },
+};
+use vesica_params::lpn::{self, Lpn};
+use vesica_primitives::Bits;
+use zeroize::Zeroizing;
+
+use super::{Answer, Asker, Helper, Inquiry, Method, Question};
+use crate::{
+    Adversary, Cost, Items, Learns, Result, Status,
+    circuit_psi::{
+        Machine, Masking, Opprf, Plan, ReceiverBins, Receiving, SenderBins, Sending, offline_bytes,
+    },
+    protocols::rs21::circuit::{CITATION, Silent},
+};
+
+/// On the machine of `rs21-circuit`.
+pub static RS21: Method = Method {
+    key: "rs21-circuit",
+    title: "sums over hidden matches of circuit PSI, silent triples",
+    citation: CITATION,
+    status: Status::Recommended,
+    adversary: Adversary::weakest(&[
+        <Silent as Machine>::Opprf::ADVERSARY,
+        softspoken::ADVERSARY,
+        Adversary::SemiHonest,
+    ]),
+    tells_size: false,
+    answers: |_, _| true,
+    learns: |_| Learns {
+        receiver: "the answer and the size of the sender's set",
+        sender: "the size of the receiver's set",
+    },
+    cost,
+    helper: |inquiry, channel, rng| {
+        Ok(Box::new(Helping::<Silent>::prepare(inquiry, channel, rng)?))
+    },
+    asker: |inquiry, channel, rng| Ok(Box::new(Asking::<Silent>::prepare(inquiry, channel, rng)?)),
+};
+
+const SHARE: &str = "answer/share";
+
+/// Products of a bit and a number that one call makes where it may make fewer.
+const MULTIPLIED_AT_ONCE: usize = 1 << 18;
+
+/// Bits of a sum, and of its shares.
+const SUM_BITS: usize = 64;
+
+/// Bits of a count: a set has at most 2^28 items.
+const COUNT_BITS: usize = 32;
+
+const FIELD: SmallField = SmallField::new(8);
+
+const LPN: Lpn = lpn::FAST;
+
+type OtSender = silent::Sender<softspoken::Sender>;
+type OtReceiver = silent::Receiver<softspoken::Receiver>;
+
+/// What an inquiry comes to.
+#[derive(Debug, Clone, Copy)]
+struct Program {
+    plan: Plan,
+    inquiry: Inquiry,
+}
+
+impl Program {
+    fn new(inquiry: Inquiry) -> Self {
+        let values = inquiry.question.takes_senders_values().then_some(Masking::Sum);
+        let plan = Plan::new(inquiry.sizes, values);
+        Self { plan, inquiry }
+    }
+
+    /// Whether matches are counted.
+    fn counts(&self) -> bool {
+        self.inquiry.minimum > 0
+            || matches!(self.inquiry.question, Question::Count | Question::AtLeast(_))
+    }
+
+    /// Whether values are added up.
+    fn sums(&self) -> bool {
+        !matches!(self.inquiry.question, Question::Count | Question::AtLeast(_))
+    }
+
+    /// Products of a shared bit in which the sender, and in which the receiver knows the number.
+    fn products(&self) -> [usize; 2] {
+        let counts = usize::from(self.counts());
+        let [sender, receiver] = match self.inquiry.question {
+            Question::Count | Question::AtLeast(_) => [0, 0],
+            Question::SumOfReceiver => [0, 1],
+            Question::SumOfSender | Question::Products => [1, 1],
+        };
+        [(sender + counts) * self.plan.bins(), receiver * self.plan.bins()]
+    }
+
+    /// Of a sum of products, bits of R's values that are multiplied with the masks in one call: enough to make
+    /// it worth while, and so few that they can be held.
+    fn bits_at_once(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+        let bits = match self.inquiry.question {
+            Question::Products => SUM_BITS,
+            _ => 0,
+        };
+        let step = (MULTIPLIED_AT_ONCE / self.plan.bins()).clamp(1, SUM_BITS);
+        (0..bits).step_by(step).map(move |start| start..(start + step).min(bits))
+    }
+
+    /// Step 5 for an answer that is not simply the sum of the shares: the shares of the count of both parties, and
+    /// then those of the sum if there is one; whether there are enough, and then the answer if so, or 0.
+    fn circuit(&self) -> Option<Circuit> {
+        let Inquiry { question, minimum, .. } = self.inquiry;
+        if minimum == 0 && !matches!(question, Question::AtLeast(_)) {
+            return None;
+        }
+        let sum_bits = if self.sums() { SUM_BITS } else { 0 };
+        let mut builder = Builder::new(2 * (COUNT_BITS + sum_bits));
+        let mut next = 0;
+        let mut number = |bits: usize| {
+            next += bits as u32;
+            (next - bits as u32..next).collect::<Vec<_>>()
+        };
+        let [ours, theirs] = [number(COUNT_BITS), number(COUNT_BITS)];
+        let [our_sum, their_sum] = [number(sum_bits), number(sum_bits)];
+        let (count, _) = add(&mut builder, &ours, &theirs, None);
+        // More than any count is as good as any bound beyond it.
+        let bound = |bound: u64| u128::from(bound.min((1 << COUNT_BITS) - 1));
+        let enough = at_least(&mut builder, &count, bound(minimum));
+        let answer = match question {
+            Question::Count => count,
+            // At least 0 is known beforehand.
+            Question::AtLeast(least) => {
+                at_least(&mut builder, &count, bound(least)).into_iter().collect()
+            }
+            _ => add(&mut builder, &our_sum, &their_sum, None).0,
+        };
+        let outputs = match enough {
+            Some(enough) => {
+                let shown = answer.iter().map(|bit| builder.and(enough, *bit));
+                let shown: Vec<_> = shown.collect();
+                [vec![enough], shown].concat()
+            }
+            None => answer,
+        };
+        Some(builder.finish(outputs))
+    }
+
+    /// The answer from what the circuit shows.
+    fn read(&self, shown: &Lanes) -> Answer {
+        let Inquiry { question, minimum, .. } = self.inquiry;
+        let bits: Vec<bool> = (0..shown.wires()).map(|wire| shown.get(wire, 0)).collect();
+        let answer = match (minimum, &bits[..]) {
+            (0, all) => all,
+            (_, [true, answer @ ..]) => answer,
+            _ => return Answer::TooFew,
+        };
+        let number = answer.iter().rev().fold(0, |number, bit| number << 1 | u64::from(*bit));
+        match question {
+            Question::Count => Answer::Count(number),
+            Question::AtLeast(0) => Answer::AtLeast(true),
+            Question::AtLeast(_) => Answer::AtLeast(number == 1),
+            _ => Answer::Sum(number as i64),
+        }
+    }
+
+    /// The answer from the sum of both shares.
+    fn open(&self, sum: u64) -> Answer {
+        match self.inquiry.question {
+            Question::Count => Answer::Count(sum),
+            _ => Answer::Sum(sum as i64),
+        }
+    }
+
+    /// All triples.
+    fn demand(&self) -> Demand {
+        let last = self.circuit().map(|circuit| Demand::of_ands(&circuit, 1));
+        self.plan.demand::<Silent>() + last.unwrap_or_default()
+    }
+}
+
+fn cost(inquiry: Inquiry) -> Cost {
+    let program = Program::new(inquiry);
+    let mut bytes = program.plan.bytes::<Silent>() + offline_bytes::<Silent>(&program.demand());
+    let nothing = Bytes { to_sender: 0, to_receiver: 0 };
+    let [sender, receiver] = program.products().map(|products| match products {
+        0 => nothing,
+        products => softspoken::setup_bytes(FIELD) + arithmetic::bytes(products, ot_bytes),
+    });
+    let multiplied = program.bits_at_once().fold(nothing, |bytes, bits| {
+        bytes + arithmetic::bytes(bits.len() * program.plan.bins(), ot_bytes)
+    });
+    bytes = bytes + sender + multiplied;
+    bytes = bytes + Bytes { to_sender: receiver.to_receiver, to_receiver: receiver.to_sender };
+    let last =
+        program.circuit().map_or(Bytes { to_sender: 0, to_receiver: size_of::<u64>() }, |c| {
+            let gates = gmw::bytes(&c, 1, false);
+            Bytes { to_sender: gates, to_receiver: gates + gmw::reveal_bytes(c.outputs().len(), 1) }
+        });
+    bytes = bytes + last;
+    Cost {
+        bytes_to_sender: bytes.to_sender as f64,
+        bytes_to_receiver: bytes.to_receiver as f64,
+        rounds: rounds(&program),
+    }
+}
+
+/// Flights, for sets whose messages are sent in one piece.
+fn rounds(program: &Program) -> u32 {
+    let products = match program.products() {
+        [_, 0] => 7,
+        [0, _] => 6,
+        _ => 13,
+    };
+    let multiplied = 4 * program.bits_at_once().count() as u32;
+    let last = match program.circuit().map(|circuit| circuit.depth() as u32) {
+        // What S sends after its last products goes with them.
+        None if program.products()[1] == 0 => 0,
+        None => 1,
+        // Nothing is asked that is not known.
+        Some(0) => 0,
+        Some(depth) => depth + 1,
+    };
+    Silent::ROUNDS + products + multiplied + last
+}
+
+/// Payload bytes of one call of so many OTs.
+fn ot_bytes(n: usize) -> Bytes {
+    let adversary = softspoken::ADVERSARY;
+    let [random, correlated] = silent::ots_beneath(n, LPN, adversary);
+    let choices = Bytes { to_sender: n.div_ceil(128) * 16, to_receiver: 0 };
+    silent::bytes(n, LPN, adversary)
+        + softspoken::bytes(FIELD, random)
+        + softspoken::bytes(FIELD, correlated)
+        + choices
+}
+
+/// A party's OT sessions, those that its products need.
+struct Ots {
+    sender: Option<OtSender>,
+    receiver: Option<OtReceiver>,
+}
+
+impl Ots {
+    /// The sender's session is set up first by the first party, then by the second.
+    fn setup(
+        role: Role,
+        program: &Program,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self> {
+        channel.phase("ot");
+        let [of_first, of_second] = program.products().map(|products| products > 0);
+        let mut ots = Self { sender: None, receiver: None };
+        for (who, needed) in [(Role::First, of_first), (Role::Second, of_second)] {
+            if needed && who == role {
+                let cot = softspoken::Sender::setup(FIELD, channel, rng)?;
+                ots.sender = Some(silent::Sender::setup(cot, LPN, channel, rng)?);
+            } else if needed {
+                let cot = softspoken::Receiver::setup(FIELD, channel, rng)?;
+                ots.receiver = Some(silent::Receiver::setup(cot, LPN, channel, rng)?);
+            }
+        }
+        Ok(ots)
+    }
+
+    /// Shares of the products of bits with this party's numbers.
+    fn known(&mut self, bits: &Bits, numbers: &[u64], channel: &mut Channel) -> Result<Vec<u64>> {
+        let ot = self.sender.as_mut().expect("set up where there are such products");
+        Ok(arithmetic::scale_known(bits, numbers, ot, channel)?)
+    }
+
+    /// Shares of the products of bits with the other party's numbers.
+    fn hidden(&mut self, bits: &Bits, channel: &mut Channel) -> Result<Vec<u64>> {
+        let ot = self.receiver.as_mut().expect("set up where there are such products");
+        Ok(arithmetic::scale_hidden(bits, ot, channel)?)
+    }
+}
+
+fn sum(shares: &[u64]) -> u64 {
+    shares.iter().fold(0, |sum, share| sum.wrapping_add(*share))
+}
+
+/// The same bits several times.
+fn repeat(matches: &Lanes, times: usize) -> Bits {
+    Lanes::stack(&vec![matches; times]).to_bits()
+}
+
+/// Step 5: `shares` are this party's of the count and of the sum, as far as there are such.
+fn conclude(
+    program: &Program,
+    role: Role,
+    [count, total]: [Option<u64>; 2],
+    triples: Triples,
+    channel: &mut Channel,
+) -> Result<Option<Answer>> {
+    channel.phase("answer");
+    let Some(circuit) = program.circuit() else {
+        let mine = total.or(count).unwrap_or_default();
+        if role == Role::First {
+            channel.send(SHARE, &mine.to_le_bytes())?;
+            channel.flush()?;
+            return Ok(None);
+        }
+        let mut theirs = [0; size_of::<u64>()];
+        channel.recv_into(SHARE, &mut theirs)?;
+        return Ok(Some(program.open(mine.wrapping_add(u64::from_le_bytes(theirs)))));
+    };
+    let mut inputs = Lanes::zeros(circuit.inputs(), 1);
+    let mut next = 0;
+    for (share, bits) in [(count, COUNT_BITS), (total, SUM_BITS)] {
+        let Some(share) = share else { continue };
+        // An additive share is an input of its owner: XOR shares of it are itself and 0.
+        let mine = next + if role == Role::First { 0 } else { bits };
+        (0..bits).for_each(|bit| inputs.set(mine + bit, 0, share >> bit & 1 == 1));
+        next += 2 * bits;
+    }
+    let mut engine = Gmw::new(role, triples, channel);
+    let outputs = engine.run(&circuit, &inputs)?;
+    let shown = engine.reveal(&outputs, Role::Second)?;
+    channel.flush()?;
+    Ok(shown.map(|shown| program.read(&shown)))
+}
+
+/// The sender.
+struct Helping<M: Machine> {
+    program: Program,
+    party: Sending<M>,
+    ots: Ots,
+}
+
+impl<M: Machine> Helping<M> {
+    fn prepare(inquiry: Inquiry, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        let program = Program::new(inquiry);
+        let party = Sending::prepare(program.plan, &program.demand(), channel, rng)?;
+        let ots = Ots::setup(Role::First, &program, channel, rng)?;
+        Ok(Self { program, party, ots })
+    }
+}
+
+impl<M: Machine> Helper for Helping<M> {
+    fn help(
+        self: Box<Self>,
+        items: Items<'_>,
+        values: &[i64],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        let Self { program, party, mut ots } = *self;
+        let SenderBins { matches, masks, triples } = party.run(items, values, channel, rng)?;
+        // 4.
+        channel.phase("sums");
+        let bits = matches.to_bits();
+        let bins = bits.len();
+        let mut known = Zeroizing::new(Vec::new());
+        if program.counts() {
+            known.resize(bins, 1);
+        }
+        match program.inquiry.question {
+            Question::SumOfSender => known.extend_from_slice(&masks),
+            Question::Products => {
+                let mut products = Zeroizing::new(vec![0u64; bins]);
+                for range in program.bits_at_once() {
+                    let zeros = Bits::zeros(range.len() * bins);
+                    let shifted = range.flat_map(|bit| masks.iter().map(move |mask| mask << bit));
+                    let shifted: Zeroizing<Vec<u64>> = Zeroizing::new(shifted.collect());
+                    let shares = ots.known(&zeros, &shifted, channel)?;
+                    shares.chunks_exact(bins).for_each(|shares| add_to(&mut products, shares));
+                }
+                known.extend_from_slice(&products);
+            }
+            _ => {}
+        }
+        let mut shares = Vec::new();
+        if !known.is_empty() {
+            shares = ots.known(&repeat(&matches, known.len() / bins), &known, channel)?;
+        }
+        let (counted, summed) = shares.split_at(if program.counts() { bins } else { 0 });
+        let mut total = sum(summed);
+        if program.sums() {
+            total = total.wrapping_add(sum(&ots.hidden(&bits, channel)?));
+        }
+        let counted = program.counts().then(|| sum(counted));
+        let total = program.sums().then_some(total);
+        // 5.
+        conclude(&program, Role::First, [counted, total], triples, channel).map(drop)
+    }
+}
+
+/// The receiver.
+struct Asking<M: Machine> {
+    program: Program,
+    party: Receiving<M>,
+    ots: Ots,
+}
+
+impl<M: Machine> Asking<M> {
+    fn prepare(inquiry: Inquiry, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        let program = Program::new(inquiry);
+        let party = Receiving::prepare(program.plan, &program.demand(), channel, rng)?;
+        let ots = Ots::setup(Role::Second, &program, channel, rng)?;
+        Ok(Self { program, party, ots })
+    }
+}
+
+impl<M: Machine> Asker for Asking<M> {
+    fn ask(
+        self: Box<Self>,
+        items: Items<'_>,
+        values: &[i64],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Answer> {
+        let Self { program, party, mut ots } = *self;
+        let ReceiverBins { matches, values: theirs, items, triples } =
+            party.run(items, channel, rng)?;
+        // 4.
+        channel.phase("sums");
+        let bits = matches.to_bits();
+        let bins = bits.len();
+        let value = |item: &Option<u32>| item.map_or(0, |item| values[item as usize] as u64);
+        let known = Zeroizing::new(match program.inquiry.question {
+            Question::Count | Question::AtLeast(_) => Vec::new(),
+            Question::SumOfSender => theirs.to_vec(),
+            Question::SumOfReceiver => items.iter().map(value).collect(),
+            Question::Products => {
+                let mine: Zeroizing<Vec<u64>> = Zeroizing::new(items.iter().map(value).collect());
+                let own = mine.iter().zip(theirs.iter());
+                let mut products: Vec<u64> = own.map(|(x, y)| x.wrapping_mul(*y)).collect();
+                for range in program.bits_at_once() {
+                    let mut choices = Bits::zeros(range.len() * bins);
+                    let bits = range.flat_map(|bit| mine.iter().map(move |x| (x >> bit & 1) as u8));
+                    (0..).zip(bits).for_each(|(i, bit)| choices.set(i, bit));
+                    let shares = ots.hidden(&choices, channel)?;
+                    shares.chunks_exact(bins).for_each(|shares| add_to(&mut products, shares));
+                }
+                products
+            }
+        });
+        let mut shares = Vec::new();
+        if let hidden @ 1.. = program.products()[0] {
+            shares = ots.hidden(&repeat(&matches, hidden / bins), channel)?;
+        }
+        let (counted, summed) = shares.split_at(if program.counts() { bins } else { 0 });
+        let mut total = sum(summed);
+        if program.sums() {
+            total = total.wrapping_add(sum(&ots.known(&bits, &known, channel)?));
+        }
+        let counted = program.counts().then(|| sum(counted));
+        let total = program.sums().then_some(total);
+        // 5.
+        let answer = conclude(&program, Role::Second, [counted, total], triples, channel)?;
+        Ok(answer.expect("shown to the receiver"))
+    }
+}
+
+fn add_to(sums: &mut [u64], shares: &[u64]) {
+    sums.iter_mut().zip(shares).for_each(|(sum, share)| *sum = sum.wrapping_add(*share));
+}

@@ -1,0 +1,130 @@
+//! The size of an intersection from Diffie–Hellman: Huberman, Franklin and Hogg (EC 1999); De Cristofaro,
+//! Gasti and Tsudik (CANS 2012). Semi-honest.
+//!
+//! As [`dh`](crate::protocols::dh), with secret exponents α of S and β of R, but what S returns is in another order:
+//!
+//! 1. R → S: {β·H(x)}.
+//! 2. S → R: {α·β·H(x)}, shuffled.
+//! 3. S → R: the sorted list of tags {H'(α·H(y))}. R multiplies what it got in step 2 by 1/β and counts
+//!    how many have their tag on the list.
+//!
+//! R learns how many items are shared and the size of S's set, S the size of R's set. The values that R
+//! compares are those of its items in an order that S drew, so they say how many match and not which. A
+//! size that R sees anyway cannot be held back, so there is no minimum.
+
+use rand::{CryptoRng, seq::SliceRandom};
+use vesica_net::Channel;
+use vesica_primitives::group::{Group as _, Ristretto};
+use zeroize::Zeroizing;
+
+use super::{Answer, Asker, Helper, Inquiry, Method, Question};
+use crate::{
+    Adversary, Cost, Items, Learns, Result, Setting, Status,
+    parts::tags::{Tags, refuse_duplicates},
+    protocols::dh::{chunk, hash_all, hash_point, mul_all, own_products, recv_points, round},
+};
+
+/// Its entry among the methods.
+pub static COUNT: Method = Method {
+    key: "dh-count",
+    title: "Diffie–Hellman over ristretto255, returned in another order",
+    citation: "Huberman, Franklin, Hogg (EC 1999); De Cristofaro, Gasti, Tsudik (CANS 2012)",
+    status: Status::Sound,
+    adversary: Adversary::SemiHonest,
+    tells_size: false,
+    answers: |question, minimum| question == Question::Count && minimum == 0,
+    learns: |_| Learns {
+        receiver: "the size of the intersection and of the sender's set",
+        sender: "the size of the receiver's set",
+    },
+    cost: |Inquiry { sizes, .. }| {
+        let points = (sizes.receiver * POINT_LEN) as f64;
+        let list = Tags::new(Setting::from(sizes)).list_len(sizes.sender);
+        Cost { bytes_to_sender: points, bytes_to_receiver: points + list as f64, rounds: 3 }
+    },
+    helper: |inquiry, _, _| Ok(Box::new(Party(inquiry))),
+    asker: |inquiry, _, _| Ok(Box::new(Party(inquiry))),
+};
+
+const BLINDED: &str = "dh-count/blinded";
+const SHUFFLED: &str = "dh-count/shuffled";
+const TAGS: &str = "dh-count/tags";
+
+const POINT_LEN: usize = size_of::<<Ristretto as vesica_primitives::group::Group>::Encoded>();
+
+/// Either party: neither has anything to prepare.
+struct Party(Inquiry);
+
+impl Helper for Party {
+    fn help(
+        self: Box<Self>,
+        items: Items<'_>,
+        _: &[i64],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        refuse_duplicates(items)?;
+        let Inquiry { sizes, .. } = self.0;
+        let alpha = Zeroizing::new(Ristretto::random_scalar(rng));
+        // 2.
+        channel.phase("exponentiate");
+        let mut returned = Vec::with_capacity(sizes.receiver);
+        while returned.len() < sizes.receiver {
+            let count = chunk::<Ristretto>().min(sizes.receiver - returned.len());
+            let points = recv_points::<Ristretto>(BLINDED, count, channel)?;
+            returned.extend(mul_all::<Ristretto>(&points, &alpha));
+            channel.busy()?;
+        }
+        returned.shuffle(rng);
+        for chunk in returned.chunks(chunk::<Ristretto>()) {
+            channel.send_slice(SHUFFLED, chunk)?;
+        }
+        channel.flush()?;
+        // 3.
+        channel.phase("own-items");
+        let own = own_products::<Ristretto>(items.heads(), &alpha, channel)?;
+        let tags = Tags::new(Setting::from(sizes));
+        let list = own.iter().map(|point| tags.of(hash_point::<Ristretto>(point))).collect();
+        tags.send_list(TAGS, list, items, channel)
+    }
+}
+
+impl Asker for Party {
+    fn ask(
+        self: Box<Self>,
+        items: Items<'_>,
+        _: &[i64],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Answer> {
+        refuse_duplicates(items)?;
+        let Inquiry { sizes, .. } = self.0;
+        let beta = Zeroizing::new(Ristretto::random_scalar(rng));
+        // 1.
+        channel.phase("exponentiate");
+        for chunk in items.heads().chunks(chunk::<Ristretto>()) {
+            let blinded = mul_all::<Ristretto>(&hash_all::<Ristretto>(chunk), &beta);
+            channel.send_slice(BLINDED, &blinded)?;
+            channel.flush()?;
+        }
+        // 2.
+        let mut shuffled = Vec::with_capacity(items.len());
+        while shuffled.len() < items.len() {
+            let count = chunk::<Ristretto>().min(items.len() - shuffled.len());
+            shuffled.extend(recv_points::<Ristretto>(SHUFFLED, count, channel)?);
+        }
+        // 3.
+        channel.phase("compare");
+        let tags = Tags::new(Setting::from(sizes));
+        let inverse = Zeroizing::new(Ristretto::invert(&beta));
+        let mut mine = Vec::with_capacity(items.len());
+        for chunk in shuffled.chunks(round::<Ristretto>()) {
+            for point in mul_all::<Ristretto>(chunk, &inverse) {
+                mine.push(tags.tagged(hash_point::<Ristretto>(&point), mine.len()));
+            }
+            channel.busy()?;
+        }
+        let matches = tags.recv_matches(TAGS, sizes.sender, mine, items, channel)?;
+        Ok(Answer::Count(matches.len() as u64))
+    }
+}

@@ -1,0 +1,346 @@
+//! The sum over an intersection from Diffie–Hellman and Paillier: Ion, Kreuter, Nergiz, Patel, Saxena, Seth,
+//! Raykova, Shanahan and Yung (EuroS&P 2020). Semi-honest.
+//!
+//! The *owner* has a value t for each of its items w, and a key of an encryption under which sums can be computed
+//! ([`paillier`]); the *matcher* has items v. α of the matcher and β of the owner are secret exponents, fresh for
+//! each run.
+//!
+//! 1. Offline, owner → matcher: the public key.
+//! 2. Matcher → owner: {α·H(v)}, sorted.
+//! 3. Owner → matcher: {β·H(w)}, sorted; the sorted list of tags {H'(α·β·H(v))}; and the encryption of each t, in
+//!    the order of the points.
+//! 4. The matcher multiplies the owner's points by α. Those whose tag is on the list are the shared items, without
+//!    their names: it adds up what is encrypted with them, and a fresh encryption of 0.
+//!    - Where the owner is R, matcher → owner: whether there are at least as many as the minimum, and the
+//!      encrypted sum, or else 0; R decrypts it.
+//!    - Where the matcher is R, it adds an encryption of a uniform mask too; owner → matcher: what it decrypts, from
+//!      which R takes the mask away.
+//!
+//! The matcher learns how many items are shared, whoever asks and whatever the minimum is. The paper's owner learns
+//! that and the sum; here it learns the sum if it is R, else nothing. Both learn the size of the other's set. With a
+//! fresh encryption of 0 a sum says nothing of the ciphertexts that it was made of; with a uniform mask it is
+//! uniform. Since this tells a size that nobody asked for it runs only where both parties name it.
+
+use std::sync::Arc;
+
+use rand::CryptoRng;
+use rayon::prelude::*;
+use vesica_net::Channel;
+use vesica_primitives::{
+    group::{Group as _, Ristretto},
+    paillier::{self, Ciphertext, Key, PublicKey, Randomness},
+};
+use zeroize::Zeroizing;
+
+use super::{Answer, Asker, Helper, Inquiry, Method, Question};
+use crate::{
+    Adversary, Cost, Items, Learns, Result, Setting, Status,
+    parts::tags::{Tags, refuse_duplicates},
+    protocols::dh::{chunk, hash_point, mul_all, own_products, recv_points},
+};
+
+/// Its entry among the methods.
+pub static SUM: Method = Method {
+    key: "dh-sum",
+    title: "Diffie–Hellman over ristretto255, sum under Paillier encryption",
+    citation: "Ion, Kreuter, Nergiz, Patel, Saxena, Seth, Raykova, Shanahan, Yung (EuroS&P 2020)",
+    status: Status::Sound,
+    adversary: Adversary::SemiHonest,
+    tells_size: true,
+    answers: |question, minimum| match question {
+        Question::SumOfReceiver => true,
+        // R sees the size, which a minimum would have to hide from it.
+        Question::SumOfSender => minimum == 0,
+        _ => false,
+    },
+    learns: |question| match question {
+        Question::SumOfReceiver => Learns {
+            receiver: "the answer and the size of the sender's set",
+            sender: "the size of the intersection and of the receiver's set",
+        },
+        _ => Learns {
+            receiver: "the answer, and the size of the intersection and of the sender's set",
+            sender: "the size of the receiver's set",
+        },
+    },
+    cost,
+    helper: |inquiry, channel, rng| match inquiry.question {
+        Question::SumOfReceiver => Ok(Box::new(Matcher::prepare(inquiry, channel)?)),
+        _ => Ok(Box::new(Owner::prepare(inquiry, channel, rng)?)),
+    },
+    asker: |inquiry, channel, rng| match inquiry.question {
+        Question::SumOfReceiver => Ok(Box::new(Owner::prepare(inquiry, channel, rng)?)),
+        _ => Ok(Box::new(Matcher::prepare(inquiry, channel)?)),
+    },
+};
+
+const KEY: &str = "dh-sum/key";
+const BLINDED: &str = "dh-sum/blinded";
+const TAGS: &str = "dh-sum/tags";
+const POINTS: &str = "dh-sum/points";
+const VALUES: &str = "dh-sum/values";
+const ENOUGH: &str = "dh-sum/enough";
+const SUM_OF_VALUES: &str = "dh-sum/sum";
+const MASKED: &str = "dh-sum/masked";
+
+/// Ciphertexts that are made without telling the matcher that the owner is still there.
+const ROUND: usize = 16;
+
+/// Ciphertexts in one message.
+const CHUNK: usize = 4 * ROUND;
+
+const POINT: usize = size_of::<<Ristretto as vesica_primitives::group::Group>::Encoded>();
+
+fn cost(inquiry: Inquiry) -> Cost {
+    let Inquiry { sizes, question, .. } = inquiry;
+    let is_owner = question == Question::SumOfReceiver;
+    let [matcher, owner] = match is_owner {
+        true => [sizes.sender, sizes.receiver],
+        false => [sizes.receiver, sizes.sender],
+    };
+    let list = Tags::new(Setting::from(sizes)).list_len(matcher);
+    let masked = if is_owner { 0 } else { paillier::PLAIN };
+    let by_owner = paillier::PLAIN + list + owner * (POINT + paillier::ENCODED) + masked;
+    let by_matcher = matcher * POINT + usize::from(is_owner) + paillier::ENCODED;
+    let [to_sender, to_receiver] =
+        if is_owner { [by_owner, by_matcher] } else { [by_matcher, by_owner] };
+    Cost {
+        bytes_to_sender: to_sender as f64,
+        bytes_to_receiver: to_receiver as f64,
+        rounds: if is_owner { 5 } else { 6 },
+    }
+}
+
+/// The party with items alone.
+struct Matcher {
+    inquiry: Inquiry,
+    key: PublicKey,
+}
+
+impl Matcher {
+    /// Step 1.
+    fn prepare(inquiry: Inquiry, channel: &mut Channel) -> Result<Self> {
+        channel.phase("key");
+        let mut encoded = [0; paillier::PLAIN];
+        channel.recv_into(KEY, &mut encoded)?;
+        let key = PublicKey::decode(&encoded);
+        let key = key.ok_or_else(|| channel.malformed(KEY, "not the modulus of a Paillier key"))?;
+        Ok(Self { inquiry, key })
+    }
+
+    /// Steps 2 to 4: how many items are shared, and their encrypted sum, without fresh noise yet.
+    fn add_up(
+        &self,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(u64, Ciphertext)> {
+        refuse_duplicates(items)?;
+        let Inquiry { sizes, .. } = self.inquiry;
+        let owners = sizes.sender + sizes.receiver - items.len();
+        let alpha = Zeroizing::new(Ristretto::random_scalar(rng));
+        // 2.
+        channel.phase("exponentiate");
+        let mut blinded = own_products::<Ristretto>(items.heads(), &alpha, channel)?;
+        blinded.sort_unstable();
+        for chunk in blinded.chunks(chunk::<Ristretto>()) {
+            channel.send_slice(BLINDED, chunk)?;
+        }
+        channel.flush()?;
+        // 3.
+        channel.phase("match");
+        let tags = Tags::new(Setting::from(sizes));
+        let mut theirs = Vec::with_capacity(owners);
+        while theirs.len() < owners {
+            let count = chunk::<Ristretto>().min(owners - theirs.len());
+            let points = recv_points::<Ristretto>(POINTS, count, channel)?;
+            for point in mul_all::<Ristretto>(&points, &alpha) {
+                theirs.push(tags.tagged(hash_point::<Ristretto>(&point), theirs.len()));
+            }
+            channel.busy()?;
+        }
+        let matches = tags.recv_matches(TAGS, items.len(), theirs, items, channel)?;
+        // 4.
+        channel.phase("sum");
+        let mut shared = vec![false; owners];
+        matches.iter().for_each(|position| shared[*position as usize] = true);
+        let mut sum = Ciphertext::ZERO;
+        for shared in shared.chunks(CHUNK) {
+            let mut encoded = vec![[0; paillier::ENCODED]; shared.len()];
+            channel.recv_slice(VALUES, &mut encoded)?;
+            for (bytes, shared) in encoded.iter().zip(shared) {
+                let value = self.key.decode_ciphertext(bytes);
+                let value = value.ok_or_else(|| channel.malformed(VALUES, NO_CIPHERTEXT))?;
+                // What is not shared takes as long: the owner sees when the sum comes.
+                sum = self.key.add(&sum, if *shared { &value } else { &Ciphertext::ZERO });
+            }
+            channel.busy()?;
+        }
+        Ok((matches.len() as u64, sum))
+    }
+}
+
+const NO_CIPHERTEXT: &str = "not a ciphertext";
+
+impl Helper for Matcher {
+    fn help(
+        self: Box<Self>,
+        items: Items<'_>,
+        _: &[i64],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        let (count, sum) = self.add_up(items, channel, rng)?;
+        let enough = count >= self.inquiry.minimum;
+        let told = if enough { sum } else { Ciphertext::ZERO };
+        let fresh = self.key.encrypt(&self.key.plain(0), rng);
+        channel.send(ENOUGH, &[enough.into()])?;
+        channel.send(SUM_OF_VALUES, &self.key.add(&told, &fresh).encode())?;
+        Ok(channel.flush()?)
+    }
+}
+
+impl Asker for Matcher {
+    fn ask(
+        self: Box<Self>,
+        items: Items<'_>,
+        _: &[i64],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Answer> {
+        let (_, sum) = self.add_up(items, channel, rng)?;
+        let mask = self.key.random(rng);
+        let masked = self.key.add(&sum, &self.key.encrypt(&mask, rng));
+        channel.send(SUM_OF_VALUES, &masked.encode())?;
+        channel.flush()?;
+        let mut decrypted = [0; paillier::PLAIN];
+        channel.recv_into(MASKED, &mut decrypted)?;
+        let decrypted = self.key.decode_plain(&decrypted);
+        let sum = decrypted.and_then(|plain| self.key.integer(&self.key.subtract(&plain, &mask)));
+        Ok(Answer::Sum(sum.ok_or_else(|| channel.malformed(MASKED, NO_SUM))?))
+    }
+}
+
+const NO_SUM: &str = "not a sum of 64 bits";
+
+/// The party with values and the key.
+pub struct Owner {
+    inquiry: Inquiry,
+    key: Arc<Key>,
+}
+
+impl Owner {
+    /// Step 1.
+    fn prepare(inquiry: Inquiry, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        channel.phase("key");
+        Self::with_key(Arc::new(Key::generate(rng)), inquiry, channel)
+    }
+
+    /// Prepares an owner with a key that there is already. It may serve for many runs: what the owner decrypts in one
+    /// of them is a sum that it may learn, or masked.
+    ///
+    /// # Errors
+    /// Those of the connection.
+    pub fn with_key(key: Arc<Key>, inquiry: Inquiry, channel: &mut Channel) -> Result<Self> {
+        channel.send(KEY, &key.public().encode())?;
+        channel.flush()?;
+        Ok(Self { inquiry, key })
+    }
+
+    /// Steps 2 and 3.
+    fn bring(
+        &self,
+        items: Items<'_>,
+        values: &[i64],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        refuse_duplicates(items)?;
+        let Inquiry { sizes, .. } = self.inquiry;
+        let matchers = sizes.sender + sizes.receiver - items.len();
+        let beta = Zeroizing::new(Ristretto::random_scalar(rng));
+        let tags = Tags::new(Setting::from(sizes));
+        channel.phase("exponentiate");
+        let own = own_products::<Ristretto>(items.heads(), &beta, channel)?;
+        let mut own: Vec<_> = own.into_iter().zip(values).collect();
+        own.sort_unstable_by_key(|(point, _)| *point);
+        // 2.
+        let mut list = Vec::with_capacity(matchers);
+        while list.len() < matchers {
+            let count = chunk::<Ristretto>().min(matchers - list.len());
+            let points = recv_points::<Ristretto>(BLINDED, count, channel)?;
+            for point in mul_all::<Ristretto>(&points, &beta) {
+                list.push(tags.of(hash_point::<Ristretto>(&point)));
+            }
+            channel.busy()?;
+        }
+        // 3.
+        let points: Vec<_> = own.iter().map(|(point, _)| *point).collect();
+        for chunk in points.chunks(chunk::<Ristretto>()) {
+            channel.send_slice(POINTS, chunk)?;
+        }
+        tags.send_list(TAGS, list, items, channel)?;
+        channel.flush()?;
+        channel.phase("encrypt");
+        for own in own.chunks(CHUNK) {
+            let mut encoded = Vec::with_capacity(own.len());
+            for own in own.chunks(ROUND) {
+                let drawn: Vec<_> = own.iter().map(|_| Randomness::draw(rng)).collect();
+                encoded.par_extend(own.par_iter().zip(drawn).map(|((_, value), drawn)| {
+                    let plain = self.key.public().plain(**value);
+                    self.key.encrypt(&plain, &drawn).encode()
+                }));
+                channel.busy()?;
+            }
+            channel.send_slice(VALUES, &encoded)?;
+        }
+        Ok(channel.flush()?)
+    }
+
+    fn recv_sum(&self, channel: &mut Channel) -> Result<Ciphertext> {
+        let mut encoded = [0; paillier::ENCODED];
+        channel.recv_into(SUM_OF_VALUES, &mut encoded)?;
+        let sum = self.key.public().decode_ciphertext(&encoded);
+        Ok(sum.ok_or_else(|| channel.malformed(SUM_OF_VALUES, NO_CIPHERTEXT))?)
+    }
+}
+
+impl Asker for Owner {
+    fn ask(
+        self: Box<Self>,
+        items: Items<'_>,
+        values: &[i64],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Answer> {
+        self.bring(items, values, channel, rng)?;
+        // 4.
+        channel.phase("sum");
+        let mut enough = [0];
+        channel.recv_into(ENOUGH, &mut enough)?;
+        let sum = self.key.decrypt(&self.recv_sum(channel)?);
+        match (enough, self.key.public().integer(&sum)) {
+            ([1], Some(sum)) => Ok(Answer::Sum(sum)),
+            ([0], Some(0)) if self.inquiry.minimum > 0 => Ok(Answer::TooFew),
+            ([0 | 1], _) => Err(channel.malformed(SUM_OF_VALUES, NO_SUM).into()),
+            _ => Err(channel.malformed(ENOUGH, "neither yes nor no").into()),
+        }
+    }
+}
+
+impl Helper for Owner {
+    fn help(
+        self: Box<Self>,
+        items: Items<'_>,
+        values: &[i64],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        self.bring(items, values, channel, rng)?;
+        // 4.
+        channel.phase("sum");
+        let masked = self.key.decrypt(&self.recv_sum(channel)?);
+        channel.send(MASKED, &masked.encode())?;
+        Ok(channel.flush()?)
+    }
+}

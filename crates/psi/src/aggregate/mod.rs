@@ -1,0 +1,309 @@
+//! Numbers about an intersection, without its items.
+//!
+//! What most people who ask for an intersection want is a number: how many items are shared, what do the
+//! values of the shared ones add up to, are there at least so many. A [`Method`] answers such a
+//! [`Question`] to the receiver; the sender learns no more than from an intersection, which is the size of
+//! the receiver's set, unless the method says otherwise. [`METHODS`] lists them all.
+//!
+//! A number can give a row away: the sum over an intersection of one is a value. So a question may come with a
+//! *minimum*: of an intersection with fewer items nothing is told but that it is smaller. Methods
+//! that show the receiver the size itself cannot hold it back, and do not take a minimum.
+//!
+//! Who wants to compute something else takes [`shares`]: no number for anybody, but what another computation
+//! of two parties can begin with.
+//!
+//! Values are signed integers of 64 bits, one an item. A party whose values could add up to more
+//! than such an integer holds is refused before the run ([`Error::SumTooLarge`]), so no sum wraps.
+
+pub mod circuit;
+pub mod dh;
+pub mod dh_sum;
+pub mod shares;
+
+use rand::CryptoRng;
+use vesica_net::Channel;
+
+use crate::{Adversary, Cost, Error, Items, Learns, Result, Sizes, Status, parts::session::agree};
+
+/// What the receiver wants to know of the intersection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Question {
+    /// How many items it has.
+    Count,
+    /// What the sender's values of its items add up to.
+    SumOfSender,
+    /// What the receiver's values of its items add up to.
+    SumOfReceiver,
+    /// What the products of both parties' values of its items add up to.
+    Products,
+    /// Whether it has at least so many items.
+    AtLeast(u64),
+}
+
+impl Question {
+    /// Whether the sender brings a value for each item.
+    pub fn takes_senders_values(self) -> bool {
+        matches!(self, Self::SumOfSender | Self::Products)
+    }
+
+    /// Whether the receiver brings a value for each item.
+    pub fn takes_receivers_values(self) -> bool {
+        matches!(self, Self::SumOfReceiver | Self::Products)
+    }
+
+    /// Number and parameter, for the parties to compare.
+    fn to_bytes(self) -> [u8; 9] {
+        let (number, parameter) = match self {
+            Self::Count => (0, 0),
+            Self::SumOfSender => (1, 0),
+            Self::SumOfReceiver => (2, 0),
+            Self::Products => (3, 0),
+            Self::AtLeast(least) => (4, least),
+        };
+        let mut bytes = [number; 9];
+        bytes[1..].copy_from_slice(&parameter.to_le_bytes());
+        bytes
+    }
+}
+
+/// A question, and what both parties know of it beforehand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Inquiry {
+    /// The sizes of the two sets.
+    pub sizes: Sizes,
+    /// What is asked.
+    pub question: Question,
+    /// Of an intersection with fewer items than this nothing else is told.
+    pub minimum: u64,
+}
+
+/// What the receiver gets to know.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Answer {
+    /// To [`Question::Count`].
+    Count(u64),
+    /// To a question for a sum.
+    Sum(i64),
+    /// To [`Question::AtLeast`].
+    AtLeast(bool),
+    /// There are fewer items than the minimum.
+    TooFew,
+}
+
+/// The party that helps to find the answer, ready for its input.
+pub trait Helper: Send {
+    /// The part that needs the items, and their values where the question takes the sender's; otherwise
+    /// `values` is empty.
+    ///
+    /// # Errors
+    /// As [`Sender::send`](crate::Sender::send).
+    fn help(
+        self: Box<Self>,
+        items: Items<'_>,
+        values: &[i64],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()>;
+}
+
+/// The party that learns the answer, ready for its input.
+pub trait Asker: Send {
+    /// The part that needs the items, and their values where the question takes the receiver's; otherwise
+    /// `values` is empty.
+    ///
+    /// # Errors
+    /// As [`Receiver::receive`](crate::Receiver::receive).
+    fn ask(
+        self: Box<Self>,
+        items: Items<'_>,
+        values: &[i64],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Answer>;
+}
+
+/// The part of a method that needs no input but the inquiry; it makes a party that is ready for its input.
+pub type Prepare<Party> = fn(Inquiry, &mut Channel, &mut dyn CryptoRng) -> Result<Box<Party>>;
+
+/// One way to an answer.
+#[derive(Debug, Clone, Copy)]
+pub struct Method {
+    /// Its name everywhere.
+    pub key: &'static str,
+    /// One line on what it is made of.
+    pub title: &'static str,
+    /// Authors, venue and year.
+    pub citation: &'static str,
+    /// What it may be used for.
+    pub status: Status,
+    /// Against whom it keeps its promise, computed from its parts.
+    pub adversary: Adversary,
+    /// Whether a party gets to know the size of the intersection where it was not asked for. Such a method is for
+    /// parties that both know of it.
+    pub tells_size: bool,
+    /// Whether it answers a question with this minimum.
+    pub answers: fn(Question, minimum: u64) -> bool,
+    /// Who learns what.
+    pub learns: fn(Question) -> Learns,
+    /// Predicted cost.
+    pub cost: fn(Inquiry) -> Cost,
+    /// Prepares a helper.
+    pub helper: Prepare<dyn Helper>,
+    /// Prepares an asker.
+    pub asker: Prepare<dyn Asker>,
+}
+
+const TOLD: &str = "answer/told";
+
+/// Every method there is, the one that is to be preferred first.
+pub static METHODS: &[&Method] = &[&circuit::RS21, &dh::COUNT, &dh_sum::SUM];
+
+/// The method with this key.
+pub fn find(key: &str) -> Option<&'static Method> {
+    METHODS.iter().copied().find(|method| method.key == key)
+}
+
+/// Prepares the helper for a set of so many items, with the sizes and the question agreed on before.
+///
+/// # Errors
+/// A deviation where the peer says otherwise, and what a method's preparation can meet.
+///
+/// # Panics
+/// Where the method does not answer the question.
+pub fn prepare_helper(
+    method: &Method,
+    inquiry: Inquiry,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Box<dyn Helper>> {
+    agree_on(method, inquiry, inquiry.sizes.sender, inquiry.sizes.receiver, channel)?;
+    (method.helper)(inquiry, channel, rng)
+}
+
+/// Prepares the asker; see [`prepare_helper`].
+///
+/// # Errors
+/// As [`prepare_helper`].
+///
+/// # Panics
+/// As [`prepare_helper`].
+pub fn prepare_asker(
+    method: &Method,
+    inquiry: Inquiry,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Box<dyn Asker>> {
+    agree_on(method, inquiry, inquiry.sizes.receiver, inquiry.sizes.sender, channel)?;
+    (method.asker)(inquiry, channel, rng)
+}
+
+/// Tells the peer the method, the question and the size of this party's set, and refuses one that says
+/// anything else than was agreed.
+fn agree_on(
+    method: &Method,
+    inquiry: Inquiry,
+    mine: usize,
+    peers: usize,
+    channel: &mut Channel,
+) -> Result<()> {
+    let Inquiry { question, minimum, .. } = inquiry;
+    assert!((method.answers)(question, minimum), "{} does not answer this", method.key);
+    let mut name = blake3::Hasher::new_derive_key("vesica psi inquiry v1");
+    name.update(&question.to_bytes()).update(&minimum.to_le_bytes()).update(method.key.as_bytes());
+    agree(&name.finalize(), mine, peers..=peers, channel).map(drop)
+}
+
+/// Runs the helper's side on a set of distinct items.
+///
+/// # Errors
+/// As [`crate::send`], and [`Error::SumTooLarge`].
+///
+/// # Panics
+/// Where there is not a value for each item of a question that takes them.
+pub fn help(
+    method: &Method,
+    inquiry: Inquiry,
+    items: Items<'_>,
+    values: &[i64],
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<()> {
+    check_values(inquiry.question.takes_senders_values(), items, values)?;
+    let helper = prepare_helper(method, inquiry, channel, rng)?;
+    helper.help(items, values, channel, rng)?;
+    Ok(channel.flush()?)
+}
+
+/// Runs the asker's side on a set of distinct items.
+///
+/// # Errors
+/// As [`help`].
+///
+/// # Panics
+/// As [`help`].
+pub fn ask(
+    method: &Method,
+    inquiry: Inquiry,
+    items: Items<'_>,
+    values: &[i64],
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Answer> {
+    check_values(inquiry.question.takes_receivers_values(), items, values)?;
+    prepare_asker(method, inquiry, channel, rng)?.ask(items, values, channel, rng)
+}
+
+/// Tells the helper the answer too.
+///
+/// # Errors
+/// Whatever the connection makes go wrong.
+pub fn tell(answer: Answer, channel: &mut Channel) -> Result<()> {
+    channel.phase("reveal");
+    let (kind, number) = match answer {
+        Answer::Count(count) => (0, count),
+        Answer::Sum(sum) => (1, sum as u64),
+        Answer::AtLeast(is) => (2, is.into()),
+        Answer::TooFew => (3, 0),
+    };
+    let mut bytes = [kind; 9];
+    bytes[1..].copy_from_slice(&number.to_le_bytes());
+    channel.send(TOLD, &bytes)?;
+    Ok(channel.flush()?)
+}
+
+/// The helper's side of [`tell`]. An asker that deviates can say what it likes.
+///
+/// # Errors
+/// A deviation where what was told is no answer to the question.
+pub fn learn(question: Question, channel: &mut Channel) -> Result<Answer> {
+    channel.phase("reveal");
+    let mut bytes = [0; 9];
+    channel.recv_into(TOLD, &mut bytes)?;
+    let (kind, number) = bytes.split_first_chunk::<1>().expect("nine bytes");
+    let number = u64::from_le_bytes(number.try_into().expect("eight bytes"));
+    match (kind[0], question) {
+        (0, Question::Count) => Ok(Answer::Count(number)),
+        (1, Question::SumOfSender | Question::SumOfReceiver | Question::Products) => {
+            Ok(Answer::Sum(number as i64))
+        }
+        (2, Question::AtLeast(_)) if number <= 1 => Ok(Answer::AtLeast(number == 1)),
+        (3, _) => Ok(Answer::TooFew),
+        _ => Err(channel.malformed(TOLD, "no answer to the question").into()),
+    }
+}
+
+/// Refuses values whose sum over some subset does not fit a signed integer of 64 bits.
+///
+/// # Errors
+/// [`Error::SumTooLarge`].
+///
+/// # Panics
+/// Where `wanted` values are not one an item.
+pub fn check_values(wanted: bool, items: Items<'_>, values: &[i64]) -> Result<()> {
+    assert_eq!(values.len(), if wanted { items.len() } else { 0 }, "a value for each item");
+    let magnitudes = values.iter().map(|value| u128::from(value.unsigned_abs()));
+    if magnitudes.sum::<u128>() > i64::MAX as u128 {
+        return Err(Error::SumTooLarge);
+    }
+    Ok(())
+}

@@ -1,0 +1,262 @@
+//! Shares for a later computation: the hidden matches of circuit PSI, and nobody sees them. Semi-honest.
+//!
+//! After the machine's three steps ([`circuit`](crate::circuit_psi)) the parties hold XOR shares of a bit m_j for
+//! each bin of R's table.
+//!
+//! 4. Where items have values, a circuit of one level multiplies them with m_j: R's value x_j, which is 0 in a
+//!    bin without an item and of which S's share is 0, and S's value y_j = v'_j ⊕ w_j. What comes of it are
+//!    fresh shares of the values where a match is, and of 0 everywhere else.
+//!
+//! Each party keeps its shares. It learns the size of the other's set and nothing else: alone, its shares are
+//! uniform. Only R knows which of its items is in which bin.
+
+use rand::CryptoRng;
+use vesica_circuit::{
+    Builder, Circuit, Engine as _, Lanes, Role, Values as _,
+    gadgets::{select::keep, wires},
+    gmw::{self, Gmw},
+    triples::{Demand, Triples},
+};
+use vesica_net::Channel;
+use zeroize::Zeroizing;
+
+use super::circuit::RS21;
+use crate::{
+    Adversary, Cost, Items, Learns, Result, Sizes, Status,
+    circuit_psi::{
+        Machine, Masking, Plan, ReceiverBins, Receiving, SenderBins, Sending, offline_bytes,
+    },
+    parts::session::agree,
+    protocols::rs21::circuit::Silent,
+};
+
+/// What is to be shared, and what both parties know of it beforehand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outline {
+    /// The sizes of the two sets.
+    pub sizes: Sizes,
+    /// Whether the sender's items have values.
+    pub of_sender: bool,
+    /// Whether the receiver's items have values.
+    pub of_receiver: bool,
+}
+
+/// One party's shares of the bins of the receiver's table: XORed with the other party's, bin by bin, they are the
+/// secret.
+pub struct Shares {
+    /// Whether the bin's item is in both sets.
+    pub members: Zeroizing<Vec<bool>>,
+    /// The sender's value of that item, 0 where it is not in both sets; `None` without such values.
+    pub of_sender: Option<Zeroizing<Vec<u64>>>,
+    /// The receiver's value of that item, in the same way.
+    pub of_receiver: Option<Zeroizing<Vec<u64>>>,
+    /// The receiver's: the position of each bin's item among its items, `None` in a bin without one.
+    pub items: Option<Vec<Option<u32>>>,
+}
+
+/// The one way to shares.
+#[derive(Debug, Clone, Copy)]
+pub struct Sharing {
+    /// Its name everywhere.
+    pub key: &'static str,
+    /// What it may be used for.
+    pub status: Status,
+    /// Against whom it keeps its promise, computed from its parts.
+    pub adversary: Adversary,
+    /// Who learns what.
+    pub learns: Learns,
+}
+
+/// On the machine of `rs21-circuit`.
+pub static SHARING: Sharing = Sharing {
+    key: RS21.key,
+    status: RS21.status,
+    adversary: RS21.adversary,
+    learns: Learns {
+        receiver: "the size of the sender's set",
+        sender: "the size of the receiver's set",
+    },
+};
+
+/// Bits of a value.
+const VALUE_BITS: usize = 64;
+
+impl Outline {
+    fn plan(&self) -> Plan {
+        Plan::new(self.sizes, self.of_sender.then_some(Masking::Xor))
+    }
+
+    /// Step 4 for one bin, from m, R's value and S's value, as far as there are such.
+    fn selection(&self) -> Option<Circuit> {
+        let bits = VALUE_BITS * (usize::from(self.of_receiver) + usize::from(self.of_sender));
+        let mut builder = Builder::new(1 + bits);
+        let kept = keep(&mut builder, 0, &wires(1, bits));
+        (bits > 0).then(|| builder.finish(kept))
+    }
+
+    fn demand(&self) -> Demand {
+        let plan = self.plan();
+        let selected = self.selection().map(|c| Demand::of_products(&c, plan.bins()));
+        plan.demand::<Silent>() + selected.unwrap_or_default()
+    }
+
+    /// How many bins there are.
+    pub fn bins(&self) -> usize {
+        self.plan().bins()
+    }
+
+    /// Predicted cost.
+    pub fn cost(&self) -> Cost {
+        let plan = self.plan();
+        let selection = self.selection();
+        let selected = selection.as_ref().map_or(0, |c| gmw::bytes(c, plan.bins(), true));
+        let bytes = plan.bytes::<Silent>() + offline_bytes::<Silent>(&self.demand());
+        Cost {
+            bytes_to_sender: (bytes.to_sender + selected) as f64,
+            bytes_to_receiver: (bytes.to_receiver + selected) as f64,
+            rounds: Silent::ROUNDS + u32::from(selection.is_some()),
+        }
+    }
+
+    /// The hash by which parties tell each other what they are about to run.
+    fn name(&self) -> blake3::Hash {
+        let mut name = blake3::Hasher::new_derive_key("vesica psi shares v1");
+        name.update(&[self.of_sender.into(), self.of_receiver.into()]);
+        name.update(SHARING.key.as_bytes()).finalize()
+    }
+}
+
+/// The sender, ready for its items.
+pub struct Sender {
+    outline: Outline,
+    party: Sending<Silent>,
+}
+
+impl Sender {
+    /// The part that needs no input: agrees on the outline and prepares.
+    ///
+    /// # Errors
+    /// A deviation where the peer says otherwise, and whatever the connection makes go wrong.
+    pub fn prepare(
+        outline: Outline,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self> {
+        let Sizes { sender, receiver } = outline.sizes;
+        agree(&outline.name(), sender, receiver..=receiver, channel)?;
+        let party = Sending::prepare(outline.plan(), &outline.demand(), channel, rng)?;
+        Ok(Self { outline, party })
+    }
+
+    /// Its shares, for a set of distinct items and their values where the outline has the sender's; otherwise
+    /// `values` is empty.
+    ///
+    /// # Errors
+    /// As [`Sender::send`](crate::Sender::send).
+    ///
+    /// # Panics
+    /// Where there is not a value for each item.
+    pub fn share(
+        self,
+        items: Items<'_>,
+        values: &[i64],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Shares> {
+        let Self { outline, party } = self;
+        check(outline.of_sender, items, values);
+        let bins = party.run(items, values, channel, rng)?;
+        let SenderBins { matches, masks, triples } = bins;
+        // 4.
+        let mine = Zeroizing::new(vec![0; if outline.of_receiver { matches.lanes() } else { 0 }]);
+        conclude(&outline, Role::First, &matches, [mine, masks], triples, channel)
+    }
+}
+
+/// The receiver, ready for its items.
+pub struct Receiver {
+    outline: Outline,
+    party: Receiving<Silent>,
+}
+
+impl Receiver {
+    /// As [`Sender::prepare`].
+    ///
+    /// # Errors
+    /// As [`Sender::prepare`].
+    pub fn prepare(
+        outline: Outline,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self> {
+        let Sizes { sender, receiver } = outline.sizes;
+        agree(&outline.name(), receiver, sender..=sender, channel)?;
+        let party = Receiving::prepare(outline.plan(), &outline.demand(), channel, rng)?;
+        Ok(Self { outline, party })
+    }
+
+    /// As [`Sender::share`].
+    ///
+    /// # Errors
+    /// As [`Sender::share`].
+    ///
+    /// # Panics
+    /// As [`Sender::share`].
+    pub fn share(
+        self,
+        items: Items<'_>,
+        values: &[i64],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Shares> {
+        let Self { outline, party } = self;
+        check(outline.of_receiver, items, values);
+        let ReceiverBins { matches, values: theirs, items, triples } =
+            party.run(items, channel, rng)?;
+        // 4.
+        let mut mine = Zeroizing::new(Vec::new());
+        if outline.of_receiver {
+            let value = |item: &Option<u32>| item.map_or(0, |item| values[item as usize] as u64);
+            mine.extend(items.iter().map(value));
+        }
+        let shares = conclude(&outline, Role::Second, &matches, [mine, theirs], triples, channel)?;
+        Ok(Shares { items: Some(items), ..shares })
+    }
+}
+
+fn check(wanted: bool, items: Items<'_>, values: &[i64]) {
+    assert_eq!(values.len(), if wanted { items.len() } else { 0 }, "a value for each item");
+}
+
+/// Step 4: this party's shares of the matches, of R's values and of S's; without such values, none.
+fn conclude(
+    outline: &Outline,
+    role: Role,
+    matches: &Lanes,
+    values: [Zeroizing<Vec<u64>>; 2],
+    triples: Triples,
+    channel: &mut Channel,
+) -> Result<Shares> {
+    channel.phase("values");
+    let bins = matches.lanes();
+    let mut kept = Lanes::zeros(0, bins);
+    if let Some(selection) = outline.selection() {
+        let present = values.iter().zip([outline.of_receiver, outline.of_sender]);
+        let present = present.filter(|(_, is)| *is);
+        let values: Vec<Lanes> =
+            present.map(|(values, _)| Lanes::from_items(values, VALUE_BITS)).collect();
+        let inputs = Lanes::stack(&[&[matches], &values.iter().collect::<Vec<_>>()[..]].concat());
+        kept = Gmw::new(role, triples, channel).run(&selection, &inputs)?;
+    }
+    channel.flush()?;
+    let mut next = 0;
+    let mut take = |is: bool| {
+        is.then(|| {
+            next += VALUE_BITS;
+            Zeroizing::new(kept.rows(next - VALUE_BITS..next).to_items())
+        })
+    };
+    let [of_receiver, of_sender] = [take(outline.of_receiver), take(outline.of_sender)];
+    let members = Zeroizing::new((0..bins).map(|bin| matches.get(0, bin)).collect());
+    Ok(Shares { members, of_sender, of_receiver, items: None })
+}

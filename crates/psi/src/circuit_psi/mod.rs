@@ -1,0 +1,518 @@
+//! The machine of circuit PSI: after it nobody knows which items match, and both hold shares of it. Pinkas,
+//! Schneider, Tkachenko and Yanai (EUROCRYPT 2019), Rindal and Schoppmann (EUROCRYPT 2021). Semi-honest.
+//!
+//! Without input: the setup of the OPPRF, and multiplication triples; with `Comparison::Distance` also shares of
+//! random strings for step 3.
+//!
+//! 1. Both draw a seed, now that both sets are fixed; items are permuted under it. R puts each item into one
+//!    of its three bins (cuckoo hashing, b bins), S each of its own into all three.
+//! 2. S draws a target t_j of ℓ = λ + ⌈log b⌉ bits for each bin, or has drawn it, and a mask w_j where its items have values.
+//!    It programs an OPPRF: at the point of y in its bin j it is t_j, followed by v(y) − w_j, or
+//!    v(y) ⊕ w_j. R evaluates it at the point of the item in each bin, or at a random one where there is none,
+//!    and gets t'_j, and v' which is the other part of v(x) where x matches.
+//! 3. t_j and t'_j are XOR shares of zero just where the item of bin j is S's too. GMW gives shares of a bit
+//!    m_j that says so: ℓ − 1 AND gates a bin; or, of their Hamming distance, which takes ℓ OTs in one
+//!    direction, only ⌈log(ℓ + 1)⌉ − 1.
+//!
+//! A bin whose item is not S's, or that has none, passes for a match with probability 2^-ℓ, all bins together
+//! with at most 2^-λ: R's value there is pseudo-random.
+//!
+//! For rows S then shows its shares of the bits to R. The number of points that S programs is
+//! 3·n_y, so nothing tells of S's bins.
+
+pub mod psty19;
+
+use rand::CryptoRng;
+use vesica_circuit::{
+    Builder, Circuit, Engine as _, Lanes, Role, gadgets,
+    gmw::{self, Gmw},
+    triples::{Demand, Extension, Strings, Triples},
+};
+use vesica_net::Channel;
+use vesica_ot::Bytes;
+use vesica_params::{
+    LAMBDA,
+    bins::cuckoo::{self, HASHES},
+};
+use vesica_primitives::Block;
+use vesica_structures::bins::{BinMap, Entry, Table, cuckoo::CuckooTable};
+use zeroize::Zeroizing;
+
+use crate::{
+    Adversary, Cost, Digest, Error, Items, Learns, List, Protocol, Receiver, Result, Sender,
+    Setting, Sizes, Status, parts::coin::permute, protocols::kkrt16::word,
+};
+
+/// What an OPPRF is made for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Dimensions {
+    /// The receiver's points, one a bin.
+    pub(crate) bins: usize,
+    /// The sender's points.
+    pub(crate) programmed: usize,
+    /// Bytes of a value.
+    pub(crate) len: usize,
+}
+
+/// An OPPRF of one point of the receiver a bin.
+pub(crate) trait Opprf: Send + Sync + 'static {
+    /// The party that programs it, set up.
+    type Sender: Send;
+    /// The party that learns its values, set up.
+    type Receiver: Send;
+
+    /// Against whom it keeps its promises.
+    const ADVERSARY: Adversary;
+
+    /// Bytes of a value are a multiple of this.
+    const UNIT: usize;
+
+    /// Payload bytes, the setup included.
+    fn bytes(dimensions: Dimensions) -> Bytes;
+
+    /// The sender's setup.
+    fn sender(
+        dimensions: Dimensions,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self::Sender>;
+
+    /// The receiver's setup.
+    fn receiver(
+        dimensions: Dimensions,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self::Receiver>;
+
+    /// Programs each of the points with the bytes at its place: `starts` says for each bin where its points
+    /// start, and at the end how many there are.
+    fn program(
+        sender: Self::Sender,
+        starts: &[u32],
+        points: &[Block],
+        values: &[u8],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()>;
+
+    /// The bytes at each bin's point, one after another.
+    fn evaluate(
+        receiver: Self::Receiver,
+        points: &[Block],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<u8>>;
+}
+
+/// A circuit PSI: what it is made of.
+pub(crate) trait Machine: Send + Sync + 'static {
+    /// The OPPRF.
+    type Opprf: Opprf;
+
+    /// What triples are made with.
+    const TRIPLES: Extension;
+
+    /// How targets are compared.
+    const COMPARISON: Comparison;
+
+    /// Flights up to the end of step 3, the agreement on sizes included.
+    const ROUNDS: u32;
+}
+
+/// How two targets are compared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Comparison {
+    /// Bit by bit, as in the papers.
+    Bits,
+    /// By their Hamming distance: about 7/12 of the OTs.
+    Distance,
+}
+
+/// What both parties compute from the sizes.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Plan {
+    sizes: Sizes,
+    shape: cuckoo::Shape,
+    /// ℓ.
+    bits: usize,
+    /// How S's items have values, if they do.
+    values: Option<Masking>,
+}
+
+/// How a value comes of its two parts, v' and w.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Masking {
+    /// v' + w modulo 2^64.
+    Sum,
+    /// v' ⊕ w.
+    Xor,
+}
+
+impl Masking {
+    /// The part of a value beside this one.
+    fn rest(self, value: u64, mask: u64) -> u64 {
+        match self {
+            Self::Sum => value.wrapping_sub(mask),
+            Self::Xor => value ^ mask,
+        }
+    }
+}
+
+/// Bytes of a value of an item.
+const VALUE_LEN: usize = size_of::<u64>();
+
+impl Plan {
+    pub(crate) fn new(sizes: Sizes, values: Option<Masking>) -> Self {
+        let shape = cuckoo::sound(sizes.receiver, LAMBDA);
+        let bits = LAMBDA as usize + shape.bins.max(1).next_power_of_two().ilog2() as usize;
+        Self { sizes, shape, bits, values }
+    }
+
+    /// How many bins there are.
+    pub(crate) fn bins(&self) -> usize {
+        self.shape.bins
+    }
+
+    /// Bytes of a target.
+    fn target_len(&self) -> usize {
+        self.bits.div_ceil(8)
+    }
+
+    fn dimensions<M: Machine>(&self) -> Dimensions {
+        let len = self.target_len() + if self.values.is_some() { VALUE_LEN } else { 0 };
+        let len = len.next_multiple_of(M::Opprf::UNIT);
+        Dimensions { bins: self.bins(), programmed: HASHES * self.sizes.sender, len }
+    }
+
+    /// The targets, where step 3 goes by their distance.
+    fn strings<M: Machine>(&self) -> Option<Strings> {
+        match M::COMPARISON {
+            Comparison::Bits => None,
+            Comparison::Distance => Some(Strings::new(self.bins(), self.bits)),
+        }
+    }
+
+    /// Step 3 for one bin: whether the sum of the targets, or of the shares of their distance, is zero.
+    fn comparison<M: Machine>(&self) -> Circuit {
+        let bits = self.strings::<M>().map_or(self.bits, Strings::distance_bits);
+        let mut builder = Builder::new(bits);
+        let same = (0..bits as u32).map(|wire| builder.not(wire)).collect();
+        let equal = gadgets::compare::all(&mut builder, same);
+        builder.finish(vec![equal])
+    }
+
+    /// Triples for step 3, and what distances take.
+    pub(crate) fn demand<M: Machine>(&self) -> Demand {
+        let demand = Demand::of_ands(&self.comparison::<M>(), self.bins());
+        match self.strings::<M>() {
+            Some(strings) => demand.with_distances(strings),
+            None => demand,
+        }
+    }
+
+    /// Payload bytes of all three steps but for what [`Plan::demand`] takes.
+    pub(crate) fn bytes<M: Machine>(&self) -> Bytes {
+        let compared = gmw::bytes(&self.comparison::<M>(), self.bins(), false);
+        let flips = self.strings::<M>().map_or(0, Strings::flip_bytes);
+        let compared = Bytes { to_sender: compared + flips, to_receiver: compared };
+        M::Opprf::bytes(self.dimensions::<M>()) + compared
+    }
+}
+
+/// The sender after its setup.
+pub(crate) struct Sending<M: Machine> {
+    plan: Plan,
+    opprf: <M::Opprf as Opprf>::Sender,
+    triples: Triples,
+}
+
+/// What the sender holds of each bin.
+pub(crate) struct SenderBins {
+    /// Its shares of the m.
+    pub(crate) matches: Lanes,
+    /// The masks w; none without values.
+    pub(crate) masks: Zeroizing<Vec<u64>>,
+    /// What is left of the triples.
+    pub(crate) triples: Triples,
+}
+
+impl<M: Machine> Sending<M> {
+    /// What needs no input. The demand is that of the plan, and what is to come after step 3.
+    pub(crate) fn prepare(
+        plan: Plan,
+        demand: &Demand,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self> {
+        let opprf = M::Opprf::sender(plan.dimensions::<M>(), channel, rng)?;
+        channel.phase("triples");
+        let triples = M::TRIPLES.make(Role::First, demand, channel, rng)?;
+        Ok(Self { plan, opprf, triples })
+    }
+
+    /// Steps 1 to 3; `values` are those of the items, if they have any.
+    pub(crate) fn run(
+        self,
+        items: Items<'_>,
+        values: &[i64],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<SenderBins> {
+        let Self { plan, opprf, mut triples } = self;
+        // 1.
+        let permuted = permute(items.heads(), channel, rng)?;
+        let hashed = BinMap::<HASHES>::new(plan.bins()).of(&permuted);
+        let table = Table::simple(&hashed);
+        if let Some((first, second)) = table.duplicate(&hashed) {
+            return Err(Error::DuplicateItem { first, second });
+        }
+        // 2.
+        channel.phase("opprf");
+        // R must not see where something was programmed: all that it gets is random, beyond ℓ bits too.
+        let mut random = |count: usize| -> Zeroizing<Vec<Block>> {
+            Zeroizing::new((0..count).map(|_| Block::random(rng)).collect())
+        };
+        let mut targets = random(plan.bins());
+        let distances = triples.take_distances();
+        if let Some(distances) = &distances {
+            let beyond = Block(u128::MAX << plan.bits);
+            let drawn = targets.iter_mut().zip(distances.strings());
+            drawn.for_each(|(target, drawn)| *target = (*target & beyond) ^ drawn);
+        }
+        let masks = random(if plan.values.is_some() { plan.bins() } else { 0 });
+        let masks: Zeroizing<Vec<u64>> = Zeroizing::new(masks.iter().map(|m| m.0 as u64).collect());
+        let mut programmed = Zeroizing::new(Vec::new());
+        let len = plan.dimensions::<M>().len;
+        programmed.reserve_exact(table.entries().len() * len);
+        let mut points = Vec::with_capacity(table.entries().len());
+        for (bin, target) in targets.iter().enumerate() {
+            for entry in table.bin(bin) {
+                points.push(word(permuted[entry.position()], entry.hash()));
+                programmed.extend_from_slice(&target.to_bytes()[..plan.target_len()]);
+                if let (Some(masking), Some(mask)) = (plan.values, masks.get(bin)) {
+                    let rest = masking.rest(values[entry.position()] as u64, *mask);
+                    programmed.extend_from_slice(&rest.to_le_bytes());
+                }
+                let filled = programmed.len();
+                programmed.resize(points.len() * len, 0);
+                rng.fill_bytes(&mut programmed[filled..]);
+            }
+        }
+        M::Opprf::program(opprf, table.starts(), &points, &programmed, channel, rng)?;
+        drop(programmed);
+        // 3.
+        channel.phase("compare");
+        let compared = match distances {
+            Some(distances) => distances.first(channel)?,
+            None => Lanes::from_blocks(&targets, plan.bits),
+        };
+        let (matches, triples) = compare::<M>(&plan, Role::First, &compared, triples, channel)?;
+        Ok(SenderBins { matches, masks, triples })
+    }
+}
+
+/// The receiver after its setup.
+pub(crate) struct Receiving<M: Machine> {
+    plan: Plan,
+    opprf: <M::Opprf as Opprf>::Receiver,
+    triples: Triples,
+}
+
+/// What the receiver holds of each bin.
+pub(crate) struct ReceiverBins {
+    /// Its shares of the m.
+    pub(crate) matches: Lanes,
+    /// What it got for the values: v' ; none without values.
+    pub(crate) values: Zeroizing<Vec<u64>>,
+    /// The position of the item in each bin.
+    pub(crate) items: Vec<Option<u32>>,
+    /// What is left of the triples.
+    pub(crate) triples: Triples,
+}
+
+impl<M: Machine> Receiving<M> {
+    /// As [`Sending::prepare`].
+    pub(crate) fn prepare(
+        plan: Plan,
+        demand: &Demand,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self> {
+        let opprf = M::Opprf::receiver(plan.dimensions::<M>(), channel, rng)?;
+        channel.phase("triples");
+        let triples = M::TRIPLES.make(Role::Second, demand, channel, rng)?;
+        Ok(Self { plan, opprf, triples })
+    }
+
+    /// Steps 1 to 3.
+    pub(crate) fn run(
+        self,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<ReceiverBins> {
+        let Self { plan, opprf, mut triples } = self;
+        // 1.
+        let permuted = permute(items.heads(), channel, rng)?;
+        let table = CuckooTable::new(&permuted, plan.shape)?;
+        // 2.
+        channel.phase("opprf");
+        let point = |entry: &Option<Entry>| match entry {
+            Some(entry) => word(permuted[entry.position()], entry.hash()),
+            None => Block::random(rng),
+        };
+        let points: Vec<Block> = table.bins().iter().map(point).collect();
+        let received = Zeroizing::new(M::Opprf::evaluate(opprf, &points, channel, rng)?);
+        // 3.
+        channel.phase("compare");
+        let len = plan.dimensions::<M>().len;
+        let mut targets = Zeroizing::new(vec![Block::ZERO; plan.bins()]);
+        for (target, received) in targets.iter_mut().zip(received.chunks_exact(len)) {
+            let mut bytes = [0; 16];
+            bytes[..plan.target_len()].copy_from_slice(&received[..plan.target_len()]);
+            *target = Block::from_bytes(bytes);
+        }
+        let mut values = Zeroizing::new(Vec::new());
+        if plan.values.is_some() {
+            values.extend(received.chunks_exact(len).map(|received| {
+                let bytes = received[plan.target_len()..].first_chunk().expect("a value");
+                u64::from_le_bytes(*bytes)
+            }));
+        }
+        drop(received);
+        let compared = match triples.take_distances() {
+            Some(distances) => distances.second(&targets, channel)?,
+            None => Lanes::from_blocks(&targets, plan.bits),
+        };
+        let (matches, triples) = compare::<M>(&plan, Role::Second, &compared, triples, channel)?;
+        let items = table.bins().iter().map(|entry| entry.map(|entry| entry.position() as u32));
+        Ok(ReceiverBins { matches, values, items: items.collect(), triples })
+    }
+}
+
+/// Step 3: `compared` are this party's targets, or shares of distances.
+fn compare<M: Machine>(
+    plan: &Plan,
+    role: Role,
+    compared: &Lanes,
+    triples: Triples,
+    channel: &mut Channel,
+) -> Result<(Lanes, Triples)> {
+    let mut engine = Gmw::new(role, triples, channel);
+    let matches = engine.run(&plan.comparison::<M>(), compared)?;
+    Ok((matches, engine.into_triples()))
+}
+
+impl From<gmw::Error> for Error {
+    fn from(error: gmw::Error) -> Self {
+        match error {
+            gmw::Error::Net(error) => Self::Channel(error),
+            gmw::Error::OutOfTriples(_) => unreachable!("triples are made for what is run"),
+        }
+    }
+}
+
+/// What the entries of all circuit PSIs have in common.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct About {
+    pub(crate) key: &'static str,
+    pub(crate) title: &'static str,
+    pub(crate) citation: &'static str,
+}
+
+/// The entry of a circuit PSI that shows the receiver its matches.
+pub(crate) const fn protocol<M: Machine>(about: About) -> Protocol {
+    Protocol {
+        key: about.key,
+        title: about.title,
+        citation: about.citation,
+        status: Status::Sound,
+        adversary: Adversary::weakest(&[M::Opprf::ADVERSARY, Adversary::SemiHonest]),
+        learns: Learns::INTERSECTION,
+        digest: Digest::Short,
+        filters: false,
+        list: List::Sorted,
+        cost: cost::<M>,
+        sender: |setting, channel, rng| {
+            let plan = Plan::new(setting.sizes, None);
+            let demand = plan.demand::<M>();
+            Ok(Box::new(Sending::<M>::prepare(plan, &demand, channel, rng)?))
+        },
+        receiver: |setting, channel, rng| {
+            let plan = Plan::new(setting.sizes, None);
+            let demand = plan.demand::<M>();
+            Ok(Box::new(Receiving::<M>::prepare(plan, &demand, channel, rng)?))
+        },
+    }
+}
+
+fn cost<M: Machine>(setting: Setting) -> Cost {
+    let plan = Plan::new(setting.sizes, None);
+    let bytes = plan.bytes::<M>() + offline_bytes::<M>(&plan.demand::<M>());
+    Cost {
+        bytes_to_sender: bytes.to_sender as f64,
+        bytes_to_receiver: (bytes.to_receiver + gmw::reveal_bytes(1, plan.bins())) as f64,
+        rounds: M::ROUNDS + 1,
+    }
+}
+
+/// Payload bytes of making triples, and what distances take.
+pub(crate) fn offline_bytes<M: Machine>(demand: &Demand) -> Bytes {
+    let [to_receiver, to_sender] =
+        [Role::First, Role::Second].map(|role| M::TRIPLES.bytes(demand, role));
+    Bytes { to_sender, to_receiver }
+}
+
+/// A run for rows.
+impl<M: Machine> Sender for Sending<M> {
+    fn send(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        let bins = self.run(items, &[], channel, rng)?;
+        channel.phase("reveal");
+        Gmw::new(Role::First, bins.triples, channel).reveal(&bins.matches, Role::Second)?;
+        Ok(())
+    }
+}
+
+/// A run for rows.
+impl<M: Machine> Receiver for Receiving<M> {
+    fn receive(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<u32>> {
+        let bins = self.run(items, channel, rng)?;
+        channel.phase("reveal");
+        let shown = Gmw::new(Role::Second, bins.triples, channel)
+            .reveal(&bins.matches, Role::Second)?
+            .expect("shown to this party");
+        let placed = bins.items.iter().enumerate();
+        let matched = placed.filter_map(|(bin, item)| item.filter(|_| shown.get(0, bin)));
+        let mut matches: Vec<u32> = matched.collect();
+        matches.sort_unstable();
+        Ok(matches)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A bin without a match passes for one with probability 2^-ℓ, all together with 2^-λ at most.
+    #[test]
+    fn targets_are_long_enough_for_all_bins_together() {
+        let sizes = (0..70).chain([1000, 1 << 12, (1 << 16) + 1, 1 << 20, 1 << 24, 1 << 28]);
+        for receiver in sizes {
+            let plan = Plan::new(Sizes { sender: 3, receiver }, None);
+            let beyond = plan.bits - LAMBDA as usize;
+            assert!(plan.bins() <= 1 << beyond, "{receiver} items, {plan:?}");
+            assert!(plan.bins() <= 1 || plan.bins() > 1 << (beyond - 1), "no more than needed");
+            assert!(plan.bits <= 8 * plan.target_len() && plan.target_len() <= 16);
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Circuit PSI: Pinkas, Schneider, Tkachenko and Yanai (EUROCRYPT 2019), on the machine of
+//! [`circuit`](crate::circuit_psi). Semi-honest.
+//!
+//! The OPPRF is theirs ([`vesica_oprf::psty19`]): the OPRF of KKRT16, and a hint of one polynomial for each
+//! mega-bin. Triples are from OT extension, as in the paper.
+//!
+//! Deviations: no stash, and so about 1.3 n bins instead of 1.27 n; and mega-bins are about as large as make the
+//! hint small: with ⌊ln n⌋ points each, it would have four coefficients a point.
+
+use rand::CryptoRng;
+use vesica_circuit::triples::Extension;
+use vesica_net::Channel;
+use vesica_oprf::{programmable::Hint, psty19 as oprf};
+use vesica_ot::Bytes;
+use vesica_params::{LAMBDA, code, okvs};
+use vesica_primitives::Block;
+use vesica_structures::okvs::{ByteStrings as _, polynomial::Polynomial};
+
+use crate::{
+    Adversary, Protocol, Result,
+    circuit_psi::{About, Comparison, Dimensions, Machine, Opprf, protocol},
+};
+
+/// Its entry in the catalogue.
+pub static PROTOCOL: Protocol = protocol::<Psty19>(About {
+    key: "psty19",
+    title: "circuit PSI from KKRT16's OPRF with polynomial hints",
+    citation: "Pinkas, Schneider, Tkachenko, Yanai (EUROCRYPT 2019)",
+});
+
+/// Points in a mega-bin, about.
+const MEGA_BIN: usize = 1 << 10;
+
+/// The machine.
+struct Psty19;
+
+impl Machine for Psty19 {
+    type Opprf = WithPolynomials;
+    const TRIPLES: Extension = Extension::Alsz13;
+    const COMPARISON: Comparison = Comparison::Bits;
+    const ROUNDS: u32 = 20;
+}
+
+/// The paper's OPPRF.
+struct WithPolynomials;
+
+fn of(dimensions: Dimensions) -> oprf::Dimensions {
+    let Dimensions { bins, programmed, len } = dimensions;
+    let width = code::width(programmed, LAMBDA);
+    let shape = okvs::polynomial(programmed, MEGA_BIN, LAMBDA);
+    oprf::Dimensions { instances: bins, width, hint: Hint { shape, programmed, len } }
+}
+
+impl Opprf for WithPolynomials {
+    type Sender = oprf::Sender<Polynomial>;
+    type Receiver = oprf::Receiver<Polynomial>;
+
+    const ADVERSARY: Adversary = oprf::ADVERSARY;
+
+    const UNIT: usize = Polynomial::UNIT;
+
+    fn bytes(dimensions: Dimensions) -> Bytes {
+        oprf::bytes(of(dimensions))
+    }
+
+    fn sender(
+        dimensions: Dimensions,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self::Sender> {
+        channel.phase("base-ot");
+        Ok(oprf::Sender::setup(of(dimensions), channel, rng)?)
+    }
+
+    fn receiver(
+        dimensions: Dimensions,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self::Receiver> {
+        channel.phase("base-ot");
+        Ok(oprf::Receiver::setup(of(dimensions), channel, rng)?)
+    }
+
+    fn program(
+        sender: Self::Sender,
+        starts: &[u32],
+        points: &[Block],
+        values: &[u8],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        Ok(sender.evaluate(starts, points, values, channel, rng)?)
+    }
+
+    fn evaluate(
+        receiver: Self::Receiver,
+        points: &[Block],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<u8>> {
+        Ok(receiver.evaluate(points, channel, rng)?)
+    }
+}

@@ -1,0 +1,9 @@
+//! What protocols share: sizes and set up, items, joint randomness, lists of tags, and the step by which the
+//! sender learns too.
+
+pub(crate) mod cells;
+pub(crate) mod coin;
+pub(crate) mod items;
+pub mod reveal;
+pub(crate) mod session;
+pub(crate) mod tags;

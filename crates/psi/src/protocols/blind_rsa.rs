@@ -1,0 +1,322 @@
+//! PSI from blind RSA: De Cristofaro and Tsudik (FC 2010; with Gasti, CANS 2010 and TRUST 2012). Semi-honest.
+//!
+//! S has an RSA key (N, e, d); H is a hash to the integers modulo N, H' one to tags.
+//!
+//! 1. Offline, S → R: N, which R checks as far as it can ([`rsa`]). For each of its items R draws a random r
+//!    with gcd(r, N) = 1 and computes r^e and 1/r.
+//! 2. R → S: {r^e · H(x)} in the order of R's items.
+//! 3. S → R: the e-th roots {r · H(x)^d} in the same order. R multiplies them by 1/r.
+//! 4. S → R: the sorted list of tags {H'(H(y)^d)}. R outputs the x whose tag H'(H(x)^d) is on the list.
+//!
+//! R learns the intersection and the size of S's set, S the size of R's set: r^e is uniform among the
+//! invertible residues, and so is what S sees. That holds if e has no factor in common with p − 1 and q − 1,
+//! which R cannot tell: an S that makes N otherwise learns something of each H(x). Semi-honest for that reason,
+//! and because nothing ties S to one exponent.
+//!
+//! A sender that keeps its key for many runs is a [`StandingSender`].
+
+use std::{ops::RangeInclusive, sync::Arc};
+
+use rand::CryptoRng;
+use rayon::prelude::*;
+use vesica_net::Channel;
+use vesica_primitives::{
+    Block,
+    hash::truncate,
+    rsa::{self, Key, PublicKey, Residue},
+};
+use zeroize::{Zeroize, ZeroizeOnDrop};
+
+use crate::{
+    Adversary, Cost, Digest, Items, Learns, List, Protocol, Result, Setting, Status,
+    parts::{
+        session,
+        tags::{Tags, refuse_duplicates},
+    },
+};
+
+/// Its entry in the catalogue.
+pub static PROTOCOL: Protocol = Protocol {
+    key: "blind-rsa",
+    title: "blind RSA signatures, 3072 bits",
+    citation: "De Cristofaro, Tsudik (FC 2010)",
+    status: Status::Sound,
+    adversary: Adversary::SemiHonest,
+    learns: Learns::INTERSECTION,
+    digest: Digest::Short,
+    filters: true,
+    list: List::Sorted,
+    cost: |setting| {
+        let residues = (setting.sizes.receiver * rsa::ENCODED) as f64;
+        let list = rsa::ENCODED + Tags::new(setting).list_len(setting.sizes.sender);
+        Cost { bytes_to_sender: residues, bytes_to_receiver: residues + list as f64, rounds: 4 }
+    },
+    sender: |setting, channel, rng| {
+        channel.phase("key");
+        sender_with(Arc::new(Key::generate(rng)), setting, channel)
+    },
+    receiver: |setting, channel, rng| {
+        channel.phase("key");
+        let key = recv_key(channel)?;
+        let ahead = AHEAD.min(setting.sizes.receiver);
+        let mut blindings = Vec::with_capacity(ahead);
+        while blindings.len() < ahead {
+            let count = CHUNK.min(ahead - blindings.len());
+            blindings.extend(Blinding::random(&key, count, rng));
+            channel.busy()?;
+        }
+        Ok(Box::new(Receiver { setting, key, blindings }))
+    },
+};
+
+/// Prepares a sender with a key that there is already, as `PROTOCOL.sender` does with a new one. What
+/// [`StandingSender`] says of runs with one key holds for these too.
+///
+/// # Errors
+/// Those of the connection.
+pub fn sender_with(
+    key: Arc<Key>,
+    setting: Setting,
+    channel: &mut Channel,
+) -> Result<Box<dyn crate::Sender>> {
+    send_key(&key, channel)?;
+    Ok(Box::new(Sender { setting, key }))
+}
+
+const MODULUS: &str = "blind-rsa/modulus";
+const BLINDED: &str = "blind-rsa/blinded";
+const ROOTS: &str = "blind-rsa/roots";
+const TAGS: &str = "blind-rsa/tags";
+
+/// Residues in one message: 32 KiB, so that while both parties send one, neither waits for the other to read.
+const CHUNK: usize = (1 << 15) / rsa::ENCODED;
+
+/// Roots that S takes without telling R that it is still there.
+const ROUND: usize = 16;
+
+/// The most items that R blinds offline: 50 MB. Those beyond are blinded when they are needed.
+const AHEAD: usize = 1 << 16;
+
+/// Step 1.
+fn send_key(key: &Key, channel: &mut Channel) -> Result<()> {
+    channel.send(MODULUS, &key.public().encode())?;
+    Ok(channel.flush()?)
+}
+
+fn recv_key(channel: &mut Channel) -> Result<PublicKey> {
+    let mut encoded = [0; rsa::ENCODED];
+    channel.recv_into(MODULUS, &mut encoded)?;
+    let key = PublicKey::decode(&encoded);
+    Ok(key.ok_or_else(|| channel.malformed(MODULUS, "not the modulus of an RSA key"))?)
+}
+
+/// H.
+fn hash(key: &PublicKey, head: &Block) -> Residue {
+    key.hash("vesica blind-rsa item v1", &head.to_bytes())
+}
+
+/// H', as a block that tags are cut from.
+fn value(root: &Residue) -> Block {
+    let mut hasher = blake3::Hasher::new_derive_key("vesica blind-rsa tag v1");
+    truncate(&hasher.update(&root.encode()).finalize())
+}
+
+/// Receives `count` residues.
+fn recv_residues(
+    label: &'static str,
+    count: usize,
+    key: &PublicKey,
+    channel: &mut Channel,
+) -> Result<Vec<Residue>> {
+    let mut encoded = vec![[0; rsa::ENCODED]; count];
+    channel.recv_slice(label, &mut encoded)?;
+    let residues: Option<_> = encoded.iter().map(|bytes| key.decode_residue(bytes)).collect();
+    Ok(residues.ok_or_else(|| channel.malformed(label, "not an integer modulo N"))?)
+}
+
+/// Step 3.
+fn answer(key: &Key, count: usize, channel: &mut Channel) -> Result<()> {
+    channel.phase("roots");
+    let mut answered = 0;
+    while answered < count {
+        let count = CHUNK.min(count - answered);
+        let blinded = recv_residues(BLINDED, count, key.public(), channel)?;
+        let mut roots = Vec::with_capacity(count);
+        for blinded in blinded.chunks(ROUND) {
+            roots.par_extend(blinded.par_iter().map(|x| key.root(x).encode()));
+            channel.busy()?;
+        }
+        channel.send_slice(ROOTS, &roots)?;
+        channel.flush()?;
+        answered += count;
+    }
+    Ok(())
+}
+
+/// H'(H(y)^d) for each of some items.
+fn values_of(key: &Key, heads: &[Block]) -> Vec<Block> {
+    heads.par_iter().map(|head| value(&key.root(&hash(key.public(), head)))).collect()
+}
+
+/// Step 4.
+fn send_values(
+    values: impl IntoIterator<Item = Block>,
+    items: Items<'_>,
+    setting: Setting,
+    channel: &mut Channel,
+) -> Result<()> {
+    let tags = Tags::new(setting);
+    let list = values.into_iter().map(|value| tags.of(value)).collect();
+    tags.send_list(TAGS, list, items, channel)
+}
+
+/// The party with a key.
+struct Sender {
+    setting: Setting,
+    key: Arc<Key>,
+}
+
+impl crate::Sender for Sender {
+    fn send(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        _rng: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        refuse_duplicates(items)?;
+        answer(&self.key, self.setting.sizes.receiver, channel)?;
+        channel.phase("own-items");
+        let mut values = Vec::with_capacity(items.len());
+        for heads in items.heads().chunks(ROUND) {
+            values.extend(values_of(&self.key, heads));
+            channel.busy()?;
+        }
+        send_values(values, items, self.setting, channel)
+    }
+}
+
+/// A sender that keeps its key, and the values of its set, for as many receivers as come: what each of them
+/// costs depends on the receiver's set alone. The other side is a receiver of [`PROTOCOL`] as ever.
+///
+/// The value of an item is the same in each run. So receivers that compare what they got see which items of the
+/// set came and went between their runs (not what those are), and all runs with one key count together for
+/// how many items have been tried: the caller has to bound them. A new key ends both.
+pub struct StandingSender {
+    key: Arc<Key>,
+    values: Vec<Block>,
+}
+
+impl StandingSender {
+    /// Computes the values of a set of distinct items.
+    ///
+    /// # Errors
+    /// [`Error::DuplicateItem`](crate::Error::DuplicateItem).
+    pub fn new(key: Arc<Key>, items: Items<'_>) -> Result<Self> {
+        refuse_duplicates(items)?;
+        let values = values_of(&key, items.heads());
+        Ok(Self { key, values })
+    }
+
+    /// One run, as [`send`](crate::send) with the set's items would be. The peer's set has this many items.
+    ///
+    /// # Errors
+    /// As [`send`](crate::send).
+    pub fn send(&self, peer_items: RangeInclusive<usize>, channel: &mut Channel) -> Result<()> {
+        let sizes =
+            session::agree_sizes_as_sender(&PROTOCOL, self.values.len(), peer_items, channel)?;
+        channel.phase("key");
+        send_key(&self.key, channel)?;
+        answer(&self.key, sizes.receiver, channel)?;
+        channel.phase("own-items");
+        // Items are distinct: that was checked when their values were made.
+        let none = Items::from(&[][..]);
+        send_values(self.values.iter().copied(), none, sizes.into(), channel)?;
+        Ok(channel.flush()?)
+    }
+}
+
+/// What hides one item: r^e and 1/r.
+#[derive(Zeroize, ZeroizeOnDrop)]
+struct Blinding {
+    power: Residue,
+    inverse: Residue,
+}
+
+impl Blinding {
+    fn random(key: &PublicKey, count: usize, rng: &mut dyn CryptoRng) -> Vec<Self> {
+        // An r without an inverse would be a factor of N, which nobody finds by chance; another is drawn.
+        let mut drawn: Vec<Residue> = (0..count).map(|_| key.random(rng)).collect();
+        let blindings = drawn
+            .par_iter()
+            .map(|r| Some(Self { power: key.raise(r), inverse: key.invert(r)? }))
+            .collect::<Option<Vec<_>>>();
+        drawn.zeroize();
+        blindings.unwrap_or_else(|| Self::random(key, count, rng))
+    }
+}
+
+/// The party that learns the intersection.
+struct Receiver {
+    setting: Setting,
+    key: PublicKey,
+    /// For the first items; used from the end.
+    blindings: Vec<Blinding>,
+}
+
+impl Receiver {
+    /// Blindings for the next `count` items.
+    fn take_blindings(&mut self, count: usize, rng: &mut dyn CryptoRng) -> Vec<Blinding> {
+        let ready = count.min(self.blindings.len());
+        let mut taken = self.blindings.split_off(self.blindings.len() - ready);
+        taken.extend(Blinding::random(&self.key, count - ready, rng));
+        taken
+    }
+
+    /// Step 3: the values of the items that these blindings hide.
+    fn recv_values(&self, blindings: &[Blinding], channel: &mut Channel) -> Result<Vec<Block>> {
+        let roots = recv_residues(ROOTS, blindings.len(), &self.key, channel)?;
+        let unblinded = roots.par_iter().zip(blindings);
+        let values = unblinded.map(|(root, b)| value(&self.key.multiply(root, &b.inverse)));
+        Ok(values.collect())
+    }
+}
+
+impl crate::Receiver for Receiver {
+    fn receive(
+        mut self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<u32>> {
+        refuse_duplicates(items)?;
+        // 2. and 3.: one chunk is always under way, so that both parties work at once.
+        channel.phase("roots");
+        let mut values = Vec::with_capacity(items.len());
+        let mut under_way = Vec::new();
+        for heads in items.heads().chunks(CHUNK) {
+            let blindings = self.take_blindings(heads.len(), rng);
+            let blinded: Vec<_> = heads
+                .par_iter()
+                .zip(&blindings)
+                .map(|(head, b)| self.key.multiply(&hash(&self.key, head), &b.power).encode())
+                .collect();
+            channel.send_slice(BLINDED, &blinded)?;
+            channel.flush()?;
+            if !under_way.is_empty() {
+                values.extend(self.recv_values(&under_way, channel)?);
+            }
+            under_way = blindings;
+        }
+        if !under_way.is_empty() {
+            values.extend(self.recv_values(&under_way, channel)?);
+        }
+        // 4.
+        channel.phase("compare");
+        let tags = Tags::new(self.setting);
+        let mine = values.iter().enumerate().map(|(i, value)| tags.tagged(*value, i)).collect();
+        let sender = self.setting.sizes.sender;
+        let mut matches = tags.recv_matches(TAGS, sender, mine, items, channel)?;
+        matches.sort_unstable();
+        Ok(matches)
+    }
+}

@@ -1,0 +1,225 @@
+//! PSI from a multi-point OPRF: Chase and Miao (CRYPTO 2020), Figure 3, with the OPRF of
+//! `vesica_oprf::cm20`.
+//!
+//! Without input but the sizes: base OTs.
+//!
+//! 1. The OPRF: R gets F(x) for each of its items, S can compute F anywhere. R → S: a key, and the bit
+//!    matrix with R's items, masked.
+//! 2. S → R: the sorted list of {F(y)}.
+//! 3. R outputs the x whose value is on the list.
+//!
+//! R learns the intersection and the size of S's set, S the size of R's set. There is an entry for parties
+//! that follow the protocol, and one for a sender that does not (Theorem 3.2): it has base OTs against
+//! parties that deviate, digests of 256 bits that go through H1, and a list of whole values, of which a
+//! sender could otherwise make up some that match. The key of the OPRF leaves R when S's choices in the base
+//! OTs are fixed, in both.
+
+use std::{borrow::Cow, marker::PhantomData};
+
+use rand::CryptoRng;
+use vesica_net::Channel;
+use vesica_oprf::cm20::{self as oprf, Points};
+use vesica_ot::base::{BaseOt, extended::Extended, np01::Np01};
+use vesica_params::{
+    LAMBDA,
+    matrix::{Matrix, matrix},
+};
+use vesica_primitives::{
+    Block,
+    group::Ristretto,
+    hash::{ShortHash, ShortInput},
+};
+
+use crate::{
+    Adversary, Cost, Digest, Items, Learns, List, Protocol, Result, Setting, Sizes, Status,
+    parts::tags::Tags,
+};
+
+/// Among parties that follow the protocol.
+pub static SEMI_HONEST: Protocol = Protocol {
+    key: "cm20",
+    title: "multi-point OPRF from a bit matrix",
+    digest: Digest::Short,
+    filters: true,
+    ..entry::<SemiHonest>()
+};
+
+/// Against a sender that deviates.
+pub static MALICIOUS_SENDER: Protocol = Protocol {
+    key: "cm20-malicious-sender",
+    title: "multi-point OPRF from a bit matrix, whole values",
+    digest: Digest::Long,
+    filters: false,
+    ..entry::<MaliciousSender>()
+};
+
+/// What depends on whom the protocol is to hold against.
+trait Model: Send + 'static {
+    /// The base OTs underneath.
+    type Base: BaseOt;
+
+    /// Against whom the rest of the protocol holds.
+    const ADVERSARY: Adversary;
+
+    /// Flights of a run.
+    const ROUNDS: u32;
+
+    /// How values are cut.
+    fn tags(setting: Setting) -> Tags;
+
+    /// What the OPRF is evaluated at.
+    fn inputs(items: Items<'_>) -> Inputs<'_>;
+}
+
+struct SemiHonest;
+
+impl Model for SemiHonest {
+    type Base = Np01<Ristretto>;
+
+    const ADVERSARY: Adversary = Adversary::SemiHonest;
+
+    const ROUNDS: u32 = 4;
+
+    fn tags(setting: Setting) -> Tags {
+        Tags::new(setting)
+    }
+
+    fn inputs(items: Items<'_>) -> Inputs<'_> {
+        Inputs { heads: Cow::Borrowed(items.heads()), tails: Vec::new() }
+    }
+}
+
+struct MaliciousSender;
+
+impl Model for MaliciousSender {
+    type Base = Extended;
+
+    const ADVERSARY: Adversary = Adversary::MaliciousSender;
+
+    const ROUNDS: u32 = 9;
+
+    fn tags(_: Setting) -> Tags {
+        Tags::whole()
+    }
+
+    /// H1: BLAKE3 of each digest, for the key of the OPRF must be of no help in choosing its inputs.
+    fn inputs(items: Items<'_>) -> Inputs<'_> {
+        let mut heads = Vec::with_capacity(items.len());
+        let mut tails = Vec::with_capacity(items.len());
+        let digests = items.heads().iter().zip(items.tails()).map(|(head, tail)| {
+            ShortInput::new(bytemuck::cast_slice(&[*head, *tail])).expect("32 bytes are few")
+        });
+        ShortHash::keyed(&H1_KEY).hash(digests, |digest| {
+            let [head, tail]: [Block; 2] = bytemuck::cast(digest);
+            heads.push(head);
+            tails.push(tail);
+        });
+        Inputs { heads: heads.into(), tails }
+    }
+}
+
+const H1_KEY: [u8; 32] = *b"vesica cm20 item hash v1, public";
+
+/// What the OPRF is evaluated at.
+struct Inputs<'a> {
+    heads: Cow<'a, [Block]>,
+    tails: Vec<Block>,
+}
+
+impl Inputs<'_> {
+    fn points(&self) -> Points<'_> {
+        Points { heads: &self.heads, tails: &self.tails }
+    }
+}
+
+/// What the entries have in common; their names, digests and filters are their own.
+const fn entry<M: Model>() -> Protocol {
+    Protocol {
+        key: "",
+        title: "",
+        citation: "Chase, Miao (CRYPTO 2020)",
+        status: Status::Sound,
+        adversary: Adversary::weakest(&[M::Base::ADVERSARY, M::ADVERSARY]),
+        learns: Learns::INTERSECTION,
+        digest: Digest::Short,
+        filters: false,
+        list: List::Sorted,
+        cost: cost::<M>,
+        sender: |setting, channel, rng| {
+            channel.phase("base-ot");
+            let oprf = oprf::Sender::setup::<M::Base>(shape(setting.sizes), channel, rng)?;
+            Ok(Box::new(Sender { setting, oprf, model: PhantomData::<M> }))
+        },
+        receiver: |setting, channel, rng| {
+            channel.phase("base-ot");
+            let oprf = oprf::Receiver::setup::<M::Base>(shape(setting.sizes), channel, rng)?;
+            Ok(Box::new(Receiver { setting, oprf, model: PhantomData::<M> }))
+        },
+    }
+}
+
+const LIST: &str = "cm20/list";
+
+fn shape(sizes: Sizes) -> Matrix {
+    matrix(sizes.receiver, sizes.sender, LAMBDA)
+}
+
+fn cost<M: Model>(setting: Setting) -> Cost {
+    let sizes = setting.sizes;
+    let matrix = shape(sizes);
+    let setup = oprf::setup_bytes::<M::Base>(matrix);
+    let list = M::tags(setting).list_len(sizes.sender);
+    Cost {
+        bytes_to_sender: (setup.to_sender + oprf::bytes(matrix)) as f64,
+        bytes_to_receiver: (setup.to_receiver + list) as f64,
+        rounds: M::ROUNDS,
+    }
+}
+
+/// The party that can evaluate the OPRF everywhere.
+struct Sender<M> {
+    setting: Setting,
+    oprf: oprf::Sender,
+    model: PhantomData<M>,
+}
+
+impl<M: Model> crate::Sender for Sender<M> {
+    fn send(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        _: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        // 1.
+        channel.phase("oprf");
+        let evaluated = self.oprf.evaluate(M::inputs(items).points(), channel)?;
+        // 2.
+        channel.phase("list");
+        M::tags(self.setting).send_values(LIST, evaluated, items, channel)
+    }
+}
+
+/// The party that learns the intersection.
+struct Receiver<M> {
+    setting: Setting,
+    oprf: oprf::Receiver,
+    model: PhantomData<M>,
+}
+
+impl<M: Model> crate::Receiver for Receiver<M> {
+    fn receive(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<u32>> {
+        // 1.
+        channel.phase("oprf");
+        let inputs = M::inputs(items);
+        let evaluated = self.oprf.evaluate(inputs.points(), channel, rng)?;
+        // 3.
+        channel.phase("list");
+        let sender = self.setting.sizes.sender;
+        M::tags(self.setting).recv_values(LIST, sender, evaluated, items, channel)
+    }
+}

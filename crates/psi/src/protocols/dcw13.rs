@@ -1,0 +1,261 @@
+//! PSI from a garbled Bloom filter: Dong, Chen and Wen (CCS 2013), the semi-honest protocol. (The one
+//! against malicious parties is broken, and not here.)
+//!
+//! Without input: the base OTs and trees of the OT extension.
+//!
+//! 1. Both draw a seed, now that both sets are fixed. Under it each item has one cell in each part of a
+//!    filter, and a digest of ℓ bits.
+//! 2. S makes a garbled Bloom filter in which the cells of each of its items add up to the item's digest,
+//!    and all else is random.
+//! 3. An OT for each cell: R chooses the cells that its items set, and gets these. R → S what a random OT
+//!    takes, and S → R for each cell its content, masked with the string for the choice 1.
+//! 4. R outputs the x whose cells add up to the digest of x.
+//!
+//! R learns the intersection and the size of S's set, S the size of R's set. Deviations from the paper:
+//! see `docs/protocols/dcw13.md`.
+
+use rand::CryptoRng;
+use rayon::prelude::*;
+use vesica_net::Channel;
+use vesica_params::{
+    LAMBDA,
+    okvs::{self, Shape},
+    tag,
+};
+use vesica_primitives::{
+    Block,
+    aes::{Aes128, CorrelationRobust},
+};
+use vesica_structures::okvs::{self as stores, Codec, Free, Okvs, garbled_bloom::GarbledBloom};
+
+use crate::{
+    Adversary, Cost, Digest, Error, Items, Learns, List, Protocol, Result, Setting, Sizes, Status,
+    parts::cells::{self, Sums},
+    parts::{coin, tags::refuse_duplicates},
+};
+
+/// Its entry in the catalogue.
+pub static PROTOCOL: Protocol = Protocol {
+    key: "dcw13",
+    title: "garbled Bloom filter sent by OT",
+    citation: "Dong, Chen, Wen (CCS 2013)",
+    status: Status::Sound,
+    adversary: Adversary::weakest(&[cells::ADVERSARY, Adversary::SemiHonest]),
+    learns: Learns::INTERSECTION,
+    digest: Digest::Short,
+    filters: false,
+    list: List::Sorted,
+    cost,
+    sender: |setting, channel, rng| {
+        let dimensions = Dimensions::new(setting.sizes)?;
+        channel.phase("base-ot");
+        let cells = cells::Sender::setup(channel, rng)?;
+        Ok(Box::new(Sender { dimensions, cells }))
+    },
+    receiver: |setting, channel, rng| {
+        let dimensions = Dimensions::new(setting.sizes)?;
+        channel.phase("base-ot");
+        let cells = cells::Receiver::setup(channel, rng)?;
+        Ok(Box::new(Receiver { dimensions, cells }))
+    },
+};
+
+/// The most items of both sets: cells are numbered with 32 bits, and S holds 8 bytes of each.
+const MAX_ITEMS: usize = 1 << 24;
+
+const CELLS: &str = "dcw13/cells";
+
+/// How large everything is.
+#[derive(Clone, Copy)]
+struct Dimensions {
+    shape: Shape,
+    /// Bytes of a cell that are sent.
+    len: usize,
+}
+
+impl Dimensions {
+    fn new(sizes: Sizes) -> Result<Self> {
+        if sizes.sender + sizes.receiver > MAX_ITEMS {
+            return Err(Error::TooManyItems {
+                items: (sizes.sender + sizes.receiver) as u64,
+                max: MAX_ITEMS as u64,
+            });
+        }
+        Ok(Self::of(sizes))
+    }
+
+    /// A filter with room for both sets: then each item of S that is not R's has a cell of its own among
+    /// those that R does not choose, and what R sees of the others is random, but with probability 2^-λ.
+    /// And as many bits that no item of R alone has cells that add up to its digest, but with that
+    /// probability.
+    fn of(sizes: Sizes) -> Self {
+        let shape = okvs::garbled_bloom(sizes.sender + sizes.receiver, LAMBDA);
+        Self { shape, len: tag::bits(sizes.receiver, 1, LAMBDA).div_ceil(8) as usize }
+    }
+}
+
+fn cost(setting: Setting) -> Cost {
+    let Dimensions { shape, len } = Dimensions::of(setting.sizes);
+    let setup = cells::setup_cost();
+    Cost {
+        bytes_to_sender: (setup.to_sender + cells::cost(shape)) as f64,
+        bytes_to_receiver: (setup.to_receiver + shape.columns() * len) as f64,
+        rounds: 7,
+    }
+}
+
+/// The digests of items: those of S's are what cells add up to.
+fn digests(seed: Block, items: &[Block]) -> Vec<u64> {
+    let mut digests = items.to_vec();
+    // The filter has its keys from numbers that are far lower.
+    let key = Aes128::new(seed).encrypt_block(Block(u128::MAX));
+    CorrelationRobust::new(key).apply(&mut digests);
+    digests.into_iter().map(Block::low).collect()
+}
+
+/// The party whose items are in the filter.
+struct Sender {
+    dimensions: Dimensions,
+    cells: cells::Sender,
+}
+
+impl crate::Sender for Sender {
+    fn send(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        let Dimensions { shape, len } = self.dimensions;
+        refuse_duplicates(items)?;
+        // 1.
+        channel.phase("hash");
+        let seed = coin::toss_semi_honest(channel, rng)?;
+        // 2.
+        channel.phase("filter");
+        let store = GarbledBloom::new(shape, seed);
+        let digests = digests(seed, items.heads());
+        let keys = store.place(items.heads());
+        let mut filter =
+            store.encode(&keys, |position, _| digests[position as usize], Free::Random, rng)?;
+        // 3.
+        channel.phase("cells");
+        let part = store.part_columns();
+        self.cells.send(&store, channel, |number, strings| {
+            let cells = filter[number * part..][..part].par_iter_mut().enumerate();
+            cells.with_min_len(MIN_CELLS).for_each(|(i, cell)| *cell ^= strings.of(i).low());
+        })?;
+        let mut message = Vec::with_capacity(part * len);
+        for cells in filter.chunks_exact(part) {
+            message.clear();
+            cells.iter().for_each(|cell| message.extend_from_slice(&cell.to_le_bytes()[..len]));
+            channel.send(CELLS, &message)?;
+        }
+        Ok(())
+    }
+}
+
+/// Cells that one thread takes at least.
+const MIN_CELLS: usize = 1 << 13;
+
+/// The party that learns the intersection.
+struct Receiver {
+    dimensions: Dimensions,
+    cells: cells::Receiver,
+}
+
+impl crate::Receiver for Receiver {
+    fn receive(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<u32>> {
+        let Dimensions { shape, len } = self.dimensions;
+        refuse_duplicates(items)?;
+        // 1.
+        channel.phase("hash");
+        let seed = coin::toss_semi_honest(channel, rng)?;
+        // 3.
+        channel.phase("cells");
+        let store = GarbledBloom::new(shape, seed);
+        let masks = self.cells.receive(&store, items.heads(), channel)?;
+        let mut masked = Sums::new(items.len());
+        let mut message = vec![0; store.part_columns() * len];
+        for part in 0..shape.weight {
+            channel.recv_into(CELLS, &mut message)?;
+            masked.add(&store, part, items.heads(), |cell| content(&message[cell * len..][..len]));
+        }
+        // 4.
+        let mine = masked.finish().into_iter().zip(masks).zip(digests(seed, items.heads()));
+        let unused = u64::BITS - 8 * len as u32;
+        let found = (0..).zip(mine).filter(|(_, ((masked, mask), digest))| {
+            ((*masked ^ *mask).low() ^ digest) << unused == 0
+        });
+        Ok(found.map(|(position, _)| position).collect())
+    }
+}
+
+/// What a cell holds, of the bytes that were sent.
+fn content(bytes: &[u8]) -> Block {
+    let mut content = [0; size_of::<Block>()];
+    content[..bytes.len()].copy_from_slice(bytes);
+    Block::from_bytes(content)
+}
+
+impl From<stores::Error> for Error {
+    fn from(_: stores::Error) -> Self {
+        // Keys are distinct, so that no solution is bad luck.
+        Self::HashingFailure
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    /// What keeps S's other items hidden, at a λ at which it fails now and then: each item of S has a cell
+    /// that no item of R and no other one of S has, in all but 2^-λ of the runs.
+    #[test]
+    fn each_item_has_a_cell_of_its_own() {
+        let (n, lambda, trials) = (20, 3, 2000);
+        let items: Vec<Block> = (0..2 * n).map(Block).collect();
+        let shape = okvs::garbled_bloom(items.len(), lambda);
+        let shows_one = |seed: &u128| {
+            let store = GarbledBloom::new(shape, Block(*seed));
+            let mut cells = vec![vec![0; items.len()]; shape.weight];
+            for (part, cells) in cells.iter_mut().enumerate() {
+                store.columns_in_part(part, &items, cells);
+            }
+            let alone = |item: usize| {
+                cells
+                    .iter()
+                    .any(|cells| cells.iter().filter(|cell| **cell == cells[item]).count() == 1)
+            };
+            !(0..n as usize).all(alone)
+        };
+        let shown = (0..trials).filter(shows_one).count();
+        assert!(0 < shown && shown <= (trials >> lambda) as usize, "{shown} of {trials}");
+    }
+
+    #[test]
+    fn cells_are_as_long_as_they_must_be() {
+        let len = |n: usize| Dimensions::of(Sizes { sender: n, receiver: n }).len;
+        assert_eq!(
+            [0, 1, 2, 1 << 8, 257, 1 << 16, 1 << 20, 1 << 23].map(len),
+            [5, 5, 6, 6, 7, 7, 8, 8]
+        );
+        let too_many = Dimensions::new(Sizes { sender: 1 << 24, receiver: 1 }).err();
+        assert!(matches!(too_many, Some(Error::TooManyItems { .. })));
+    }
+
+    #[test]
+    fn digests_differ_by_seed_and_item() {
+        let items = [0, 1].map(Block);
+        let all: HashSet<u64> =
+            [5, 6].into_iter().flat_map(|seed| digests(Block(seed), &items)).collect();
+        assert_eq!(all.len(), 4);
+    }
+}

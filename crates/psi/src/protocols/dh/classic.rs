@@ -1,0 +1,115 @@
+//! Diffie–Hellman with whole points, as the papers have it. α of S and β of R are secret exponents, fresh for
+//! each run:
+//!
+//! 1. R → S: {β·H(x)} in the order of R's items.
+//! 2. S → R: {α·β·H(x)}, the same list in the same order.
+//! 3. S → R: {α·H(y)} as whole points, sorted. R multiplies them by β and outputs the x whose returned point
+//!    is among them.
+
+use std::marker::PhantomData;
+
+use rand::CryptoRng;
+use rayon::prelude::*;
+use vesica_net::Channel;
+use vesica_primitives::group::Group;
+use zeroize::Zeroizing;
+
+use super::{
+    chunk, exchange_points, hash_all, mul_all, own_products, recv_points, return_products,
+};
+use crate::{Cost, Items, Result, Setting, Sizes, parts::tags::refuse_duplicates};
+
+const POINTS: &str = "dh/points";
+
+pub(super) fn cost<G: Group>(sizes: Sizes) -> Cost {
+    let points = |count: usize| (count * size_of::<G::Encoded>()) as f64;
+    Cost {
+        bytes_to_sender: points(sizes.receiver),
+        bytes_to_receiver: points(sizes.receiver + sizes.sender),
+        rounds: 3,
+    }
+}
+
+/// Either party: neither has anything to prepare.
+pub(super) struct Party<G> {
+    sizes: Sizes,
+    group: PhantomData<G>,
+}
+
+impl<G: Group> Party<G> {
+    pub(super) fn boxed(setting: Setting) -> Box<Self> {
+        Box::new(Self { sizes: setting.sizes, group: PhantomData })
+    }
+}
+
+impl<G: Group> crate::Sender for Party<G> {
+    fn send(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        refuse_duplicates(items)?;
+        let alpha = Zeroizing::new(G::random_scalar(rng));
+        // 2.
+        channel.phase("exponentiate");
+        return_products::<G>(self.sizes.receiver, &alpha, channel)?;
+        // 3.
+        channel.phase("own-items");
+        let mut own = own_products::<G>(items.heads(), &alpha, channel)?;
+        own.sort_unstable();
+        for chunk in own.chunks(chunk::<G>()) {
+            channel.send_slice(POINTS, chunk)?;
+        }
+        Ok(())
+    }
+}
+
+impl<G: Group> crate::Receiver for Party<G> {
+    fn receive(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<u32>> {
+        refuse_duplicates(items)?;
+        let beta = Zeroizing::new(G::random_scalar(rng));
+        // 1. and 2.
+        channel.phase("exponentiate");
+        let blind = |heads: &_| mul_all::<G>(&hash_all::<G>(heads), &beta);
+        let returned = exchange_points::<G>(items.heads(), blind, channel)?;
+        // 3.
+        channel.phase("compare");
+        self.compare(&returned, &beta, channel)
+    }
+}
+
+impl<G: Group> Party<G> {
+    /// Step 3 of R.
+    fn compare(
+        &self,
+        returned: &[G::Element],
+        beta: &G::Scalar,
+        channel: &mut Channel,
+    ) -> Result<Vec<u32>> {
+        let mut mine: Vec<(G::Encoded, u32)> =
+            returned.par_iter().map(G::encode).zip(0..returned.len() as u32).collect();
+        mine.sort_unstable();
+        let mut matches = Vec::new();
+        let mut received = 0;
+        while received < self.sizes.sender {
+            let count = chunk::<G>().min(self.sizes.sender - received);
+            let points = recv_points::<G>(POINTS, count, channel)?;
+            for point in mul_all::<G>(&points, beta) {
+                if let Ok(found) = mine.binary_search_by_key(&point, |(mine, _)| *mine) {
+                    matches.push(mine[found].1);
+                }
+            }
+            received += count;
+        }
+        // A sender that follows the protocol sends no point twice.
+        matches.sort_unstable();
+        matches.dedup();
+        Ok(matches)
+    }
+}

@@ -1,0 +1,196 @@
+//! Diffie–Hellman with random summands and short tags. G generates the group; α is a secret exponent of S,
+//! fresh for each run, and r_x one of R for each of its items:
+//!
+//! 1. R → S: {H(x) + r_x·G} in the order of R's items.
+//! 2. S → R: {α·(H(x) + r_x·G)}, the same list in the same order, and then A = α·G.
+//! 3. S → R: the sorted list of tags {H'(α·H(y))}. R takes r_x·A away from what was returned, which leaves
+//!    α·H(x), and outputs the x whose tag is on the list. For that it makes a table of multiples of −A.
+//!
+//! The papers hide an item by an exponent, β·H(x), and take it away by 1/β. Here R's two products have
+//! a fixed base, which makes them cheaper, and none has an inverse as its exponent, which is never short.
+//!
+//! What S sees of R's items is hidden unconditionally, each by a uniform element of its own (in groups
+//! with [short exponents](Group::random_scalar) computationally, by one that only looks uniform). What R sees rests
+//! on the decisional Diffie–Hellman assumption, as with exponents; A is a part of that problem.
+//!
+//! Semi-honest only. What R computes is right for the exponent of A, and nothing shows R that S used the
+//! same in step 2. An S that deviates can answer by A and a guess at x such that only the right guess gives
+//! α·H(x), which hiding by an exponent does not allow: Jarecki, Krawczyk and Xu, "On the (In)Security of the
+//! Diffie–Hellman Oblivious PRF with Multiplicative Blinding" (PKC 2021; they write groups multiplicatively).
+
+use std::marker::PhantomData;
+
+use rand::CryptoRng;
+use rayon::prelude::*;
+use vesica_net::Channel;
+use vesica_primitives::{Block, group::Group};
+use zeroize::Zeroizing;
+
+use super::{
+    exchange_points, hash, hash_point, own_products, recv_points, return_products, round, task,
+};
+use crate::{
+    Cost, Items, Result, Setting,
+    parts::tags::{Tags, refuse_duplicates},
+};
+
+const KEY: &str = "dh/key";
+const TAGS: &str = "dh/tags";
+
+pub(super) fn cost<G: Group>(setting: Setting) -> Cost {
+    let element = size_of::<G::Encoded>();
+    let points = setting.sizes.receiver * element;
+    let list = Tags::new(setting).list_len(setting.sizes.sender);
+    Cost {
+        bytes_to_sender: points as f64,
+        bytes_to_receiver: (element + points + list) as f64,
+        rounds: 3,
+    }
+}
+
+/// Either party: neither has anything to prepare. R could draw its summands ahead, but S has the longer part
+/// of the work.
+pub(super) struct Party<G> {
+    setting: Setting,
+    group: PhantomData<G>,
+}
+
+impl<G: Group> Party<G> {
+    pub(super) fn boxed(setting: Setting) -> Box<Self> {
+        Box::new(Self { setting, group: PhantomData })
+    }
+}
+
+impl<G: Group> crate::Sender for Party<G> {
+    fn send(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        refuse_duplicates(items)?;
+        let own_factor = Zeroizing::new(G::random_scalar(rng));
+        let alpha = alpha::<G>(&own_factor);
+        // 2.
+        channel.phase("exponentiate");
+        return_products::<G>(self.setting.sizes.receiver, &alpha, channel)?;
+        channel.send_slice(KEY, &[G::encode(&G::mul_generator(&alpha))])?;
+        channel.flush()?;
+        // 3.
+        channel.phase("own-items");
+        let own = own_products::<G>(items.heads(), &own_factor, channel)?;
+        let tags = Tags::new(self.setting);
+        let list = own.iter().map(|point| tags.of(hash_point::<G>(point))).collect();
+        tags.send_list(TAGS, list, items, channel)
+    }
+}
+
+/// α, by what S multiplies its own items with. That has the square of the group's factor in it, for R
+/// encodes multiples by the factor in steps 1 and 3.
+fn alpha<G: Group>(own_factor: &G::Scalar) -> Zeroizing<G::Scalar> {
+    Zeroizing::new(G::divide(&Zeroizing::new(G::divide(own_factor))))
+}
+
+impl<G: Group> crate::Receiver for Party<G> {
+    fn receive(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<u32>> {
+        refuse_duplicates(items)?;
+        let heads = items.heads();
+        let mut summands = Zeroizing::new(Vec::with_capacity(heads.len()));
+        // 1. and 2.
+        channel.phase("exponentiate");
+        let blind = |heads: &[Block]| {
+            let start = summands.len();
+            summands.extend(heads.iter().map(|_| G::random_scalar(rng)));
+            blind_all::<G>(heads, &summands[start..])
+        };
+        let returned = exchange_points::<G>(heads, blind, channel)?;
+        let key = recv_points::<G>(KEY, 1, channel)?[0];
+        // 3.
+        channel.phase("compare");
+        let key = G::table(&G::negate(&key));
+        let tags = Tags::new(self.setting);
+        let mut mine = Vec::with_capacity(heads.len());
+        for (returned, summands) in returned.chunks(round::<G>()).zip(summands.chunks(round::<G>()))
+        {
+            for point in unblind_all::<G>(returned, summands, &key) {
+                mine.push(tags.tagged(hash_point::<G>(&point), mine.len()));
+            }
+            channel.busy()?;
+        }
+        let mut matches =
+            tags.recv_matches(TAGS, self.setting.sizes.sender, mine, items, channel)?;
+        matches.sort_unstable();
+        Ok(matches)
+    }
+}
+
+/// The encodings of the group's factor times H(x), plus r_x·G, for each item x.
+fn blind_all<G: Group>(heads: &[Block], summands: &[G::Scalar]) -> Vec<G::Encoded> {
+    let tasks = heads.par_chunks(task::<G>()).zip(summands.par_chunks(task::<G>()));
+    let blind = |(head, summand): (&Block, &G::Scalar)| {
+        let part = Zeroizing::new(G::divide(summand));
+        G::add(&hash::<G>(head), &G::mul_generator(&part))
+    };
+    let blind_some = |(heads, summands): (&[Block], &[G::Scalar])| {
+        G::encode_multiples(&heads.iter().zip(summands).map(blind).collect::<Vec<_>>())
+    };
+    tasks.flat_map_iter(blind_some).collect()
+}
+
+/// The encodings of the group's factor times P − r·A for each returned P, by the table of −A.
+fn unblind_all<G: Group>(
+    returned: &[G::Element],
+    summands: &[G::Scalar],
+    key: &G::Table,
+) -> Vec<G::Encoded> {
+    let tasks = returned.par_chunks(task::<G>()).zip(summands.par_chunks(task::<G>()));
+    let unblind =
+        |(point, summand): (&G::Element, &G::Scalar)| G::add(point, &G::mul_table(key, summand));
+    let unblind_some = |(points, summands): (&[G::Element], &[G::Scalar])| {
+        G::encode_multiples(&points.iter().zip(summands).map(unblind).collect::<Vec<_>>())
+    };
+    tasks.flat_map_iter(unblind_some).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{SeedableRng, rngs::StdRng};
+    use vesica_primitives::group::{Ffdhe3072, Ristretto};
+
+    use super::*;
+
+    /// Steps 1 to 3 leave what own items are multiplied to, and one item is never blinded to the same twice.
+    fn blinding_leaves_products<G: Group>() {
+        let mut rng = StdRng::seed_from_u64(1);
+        let own_factor = G::random_scalar(&mut rng);
+        let alpha = alpha::<G>(&own_factor);
+        let key = G::table(&G::negate(&G::mul_generator(&alpha)));
+        let heads = [3, 1, 4, 1, 5].map(Block);
+        let mut draw = || [(); 5].map(|()| G::random_scalar(&mut rng));
+        let [summands, others] = [draw(), draw()];
+        let blinded = blind_all::<G>(&heads, &summands);
+        assert_ne!(blinded[1], blinded[3]);
+        let again = blind_all::<G>(&heads, &others);
+        assert!(blinded.iter().all(|point| !again.contains(point)));
+        let decoded: Vec<_> = blinded.iter().map(|point| G::decode(point).unwrap()).collect();
+        let returned: Vec<_> = decoded.iter().map(|point| G::mul(point, &alpha)).collect();
+        let own = heads.map(|head| G::encode(&G::mul(&hash::<G>(&head), &own_factor)));
+        assert_eq!(unblind_all::<G>(&returned, &summands, &key), own);
+        assert_ne!(unblind_all::<G>(&returned, &others, &key), own);
+    }
+
+    #[test]
+    fn blinding_over_ristretto() {
+        blinding_leaves_products::<Ristretto>();
+    }
+
+    #[test]
+    fn blinding_over_ffdhe3072() {
+        blinding_leaves_products::<Ffdhe3072>();
+    }
+}

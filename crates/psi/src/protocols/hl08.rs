@@ -1,0 +1,157 @@
+//! PSI from the oblivious pseudo-random function of Naor and Reingold: Hazay and Lindell (TCC 2008), §5, as
+//! PSZ14 and LIANG22 compare with it. Semi-honest.
+//!
+//! 1. Offline: base OTs, and random OTs for σ bits of each of R's items; S draws the function's key.
+//! 2. Both draw a seed. A point is the first σ bits of an item's image under AES with that seed, where
+//!    σ = λ + 2 log (n_x + n_y) − 1, so that no two points of different items are equal.
+//! 3. R gets F(x) for each of its items ([`oprf`]).
+//! 4. S → R: the sorted list of tags F(y). R outputs the x whose tag is on the list.
+//!
+//! R learns the intersection and the size of S's set, S the size of R's set. The function's key has an
+//! exponent for each bit, each of R's items needs an OT with an exponent for each bit, and each item of both
+//! a power: much work and very many bytes. `hl08` is over ristretto255, `hl08-ffc` over a finite field.
+
+use rand::CryptoRng;
+use vesica_net::Channel;
+use vesica_oprf::hl08 as oprf;
+use vesica_params::{LAMBDA, bins::phasing};
+use vesica_primitives::group::{Ffdhe3072, Ristretto, Scalars};
+
+use crate::{
+    Adversary, Cost, Digest, Items, Learns, List, Protocol, Result, Setting, Sizes, Status,
+    parts::{
+        coin::permute,
+        tags::{Tags, refuse_duplicates},
+    },
+};
+
+/// The entry of the variant over a curve.
+pub static RISTRETTO: Protocol = Protocol {
+    key: "hl08",
+    title: "Naor–Reingold OPRF by OT, over ristretto255",
+    citation: "Hazay, Lindell (TCC 2008)",
+    status: Status::Sound,
+    adversary: Adversary::weakest(&[oprf::ADVERSARY, Adversary::SemiHonest]),
+    learns: Learns::INTERSECTION,
+    digest: Digest::Short,
+    filters: true,
+    list: List::Sorted,
+    cost: cost::<Ristretto>,
+    sender: |setting, channel, rng| Ok(Box::new(Sender::<Ristretto>::new(setting, channel, rng)?)),
+    receiver: |setting, channel, rng| {
+        Ok(Box::new(Receiver::<Ristretto>::new(setting, channel, rng)?))
+    },
+};
+
+/// The entry of the variant over a finite field.
+pub static FINITE_FIELD: Protocol = Protocol {
+    key: "hl08-ffc",
+    title: "Naor–Reingold OPRF by OT, over ffdhe3072",
+    cost: cost::<Ffdhe3072>,
+    sender: |setting, channel, rng| Ok(Box::new(Sender::<Ffdhe3072>::new(setting, channel, rng)?)),
+    receiver: |setting, channel, rng| {
+        Ok(Box::new(Receiver::<Ffdhe3072>::new(setting, channel, rng)?))
+    },
+    ..RISTRETTO
+};
+
+const TAGS: &str = "hl08/tags";
+
+/// Points that S evaluates before it says again that it is there.
+const CHUNK: usize = 128;
+
+/// σ.
+fn point_bits(sizes: Sizes) -> usize {
+    phasing::sound_bits(128, sizes.receiver, sizes.sender, LAMBDA) as usize
+}
+
+fn cost<G: Scalars>(setting: Setting) -> Cost {
+    let sizes = setting.sizes;
+    let bits = point_bits(sizes);
+    let oprf = oprf::setup_bytes(bits, sizes.receiver) + oprf::bytes::<G>(bits, sizes.receiver);
+    let list = Tags::new(setting).list_len(sizes.sender);
+    Cost {
+        bytes_to_sender: oprf.to_sender as f64,
+        bytes_to_receiver: (oprf.to_receiver + list) as f64,
+        rounds: 8,
+    }
+}
+
+/// The party with the function's key.
+struct Sender<G: Scalars> {
+    setting: Setting,
+    oprf: oprf::Sender<G>,
+}
+
+impl<G: Scalars> Sender<G> {
+    /// Step 1.
+    fn new(setting: Setting, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        channel.phase("base-ot");
+        let (bits, points) = (point_bits(setting.sizes), setting.sizes.receiver);
+        Ok(Self { setting, oprf: oprf::Sender::setup(bits, points, channel, rng)? })
+    }
+}
+
+impl<G: Scalars> crate::Sender for Sender<G> {
+    fn send(
+        mut self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        refuse_duplicates(items)?;
+        // 2.
+        let points = permute(items.heads(), channel, rng)?;
+        // 3.
+        channel.phase("oprf");
+        self.oprf.serve(self.setting.sizes.receiver, channel)?;
+        // 4.
+        channel.phase("own-items");
+        let tags = Tags::new(self.setting);
+        let mut list = Vec::with_capacity(points.len());
+        for points in points.chunks(CHUNK) {
+            list.extend(self.oprf.evaluate(points).into_iter().map(|value| tags.of(value)));
+            channel.busy()?;
+        }
+        tags.send_list(TAGS, list, items, channel)
+    }
+}
+
+/// The party that learns the intersection.
+struct Receiver<G: Scalars> {
+    setting: Setting,
+    oprf: oprf::Receiver<G>,
+}
+
+impl<G: Scalars> Receiver<G> {
+    /// Step 1.
+    fn new(setting: Setting, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        channel.phase("base-ot");
+        let (bits, points) = (point_bits(setting.sizes), setting.sizes.receiver);
+        Ok(Self { setting, oprf: oprf::Receiver::setup(bits, points, channel, rng)? })
+    }
+}
+
+impl<G: Scalars> crate::Receiver for Receiver<G> {
+    fn receive(
+        mut self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<u32>> {
+        refuse_duplicates(items)?;
+        // 2.
+        let points = permute(items.heads(), channel, rng)?;
+        // 3.
+        channel.phase("oprf");
+        let values = self.oprf.evaluate(&points, channel)?;
+        // 4.
+        channel.phase("compare");
+        let tags = Tags::new(self.setting);
+        let mine = values.iter().enumerate().map(|(i, value)| tags.tagged(*value, i)).collect();
+        let sender = self.setting.sizes.sender;
+        let mut matches = tags.recv_matches(TAGS, sender, mine, items, channel)?;
+        matches.sort_unstable();
+        Ok(matches)
+    }
+}

@@ -1,0 +1,18 @@
+//! The protocols that give positions: one file or folder a paper, under the paper's key.
+
+pub mod blind_rsa;
+pub mod cm20;
+pub mod dcw13;
+pub mod dh;
+pub mod hl08;
+pub mod kkrt16;
+pub mod naive;
+pub mod prty19;
+pub mod prty20;
+pub mod pssz15;
+pub mod psz14;
+pub mod rr16;
+pub mod rr17;
+pub mod rr22;
+pub mod rs21;
+pub mod scs;

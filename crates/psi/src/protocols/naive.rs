@@ -1,0 +1,112 @@
+//! Naive hashing: **insecure**, for measurements only.
+//!
+//! The sender hands over hashes of its items. Whoever can guess an item can test the guess, so the
+//! receiver learns far more than the intersection. It is here because every paper measures against
+//! it, and because its time carries ratios from one machine to another.
+//!
+//! 1. S → R: a key k; then the sorted list of {H_k(y)}, each λ + log n_x + log n_y bits.
+//! 2. R outputs the x with H_k(x) on the list.
+//!
+//! Source: folklore; PSZ14 §3 ("naive solution"), the baseline of its Table 5.
+
+use rand::CryptoRng;
+use rayon::prelude::*;
+use vesica_net::Channel;
+use vesica_primitives::{Block, hash::truncate};
+
+use crate::{
+    Adversary, Cost, Digest, Items, Learns, List, Protocol, Result, Setting, Status,
+    parts::tags::{Tags, refuse_duplicates},
+};
+
+/// Its entry in the catalogue.
+pub static PROTOCOL: Protocol = Protocol {
+    key: "naive",
+    title: "hashes of the items, compared in the clear",
+    citation: "folklore; baseline of Pinkas, Schneider, Zohner (USENIX Security 2014)",
+    status: Status::Insecure,
+    adversary: Adversary::None,
+    learns: Learns {
+        receiver: "the intersection, and whether any item it can guess is in the sender's set",
+        sender: "the size of the receiver's set",
+    },
+    digest: Digest::Short,
+    filters: true,
+    list: List::Sorted,
+    cost,
+    sender: |setting, _, _| Ok(Box::new(Sender { setting })),
+    receiver: |setting, _, _| Ok(Box::new(Receiver { setting })),
+};
+
+const KEY: &str = "naive/key";
+const LIST: &str = "naive/list";
+
+fn cost(setting: Setting) -> Cost {
+    let list = Tags::new(setting).list_len(setting.sizes.sender);
+    Cost { bytes_to_sender: 0.0, bytes_to_receiver: (32 + list) as f64, rounds: 2 }
+}
+
+/// H_k of each item.
+fn hash_all(key: &[u8; 32], heads: &[Block]) -> Vec<Block> {
+    let hash = |head: &Block| truncate(&blake3::keyed_hash(key, &head.to_bytes()));
+    heads.par_iter().map(hash).collect()
+}
+
+/// The party that hands over its hashes.
+#[derive(Debug)]
+pub struct Sender {
+    setting: Setting,
+}
+
+impl crate::Sender for Sender {
+    fn send(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        let tags = Tags::new(self.setting);
+        refuse_duplicates(items)?;
+        // 1.
+        channel.phase("hash");
+        let mut key = [0; 32];
+        rng.fill_bytes(&mut key);
+        channel.send(KEY, &key)?;
+        channel.flush()?;
+        let hashes = hash_all(&key, items.heads()).into_iter().map(|hash| tags.of(hash)).collect();
+        channel.phase("compare");
+        tags.send_list(LIST, hashes, items, channel)
+    }
+}
+
+/// The party that learns the intersection.
+#[derive(Debug)]
+pub struct Receiver {
+    setting: Setting,
+}
+
+impl crate::Receiver for Receiver {
+    fn receive(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        _: &mut dyn CryptoRng,
+    ) -> Result<Vec<u32>> {
+        let tags = Tags::new(self.setting);
+        refuse_duplicates(items)?;
+        channel.phase("hash");
+        let mut key = [0; 32];
+        channel.recv_into(KEY, &mut key)?;
+        let mine = hash_all(&key, items.heads())
+            .into_iter()
+            .enumerate()
+            .map(|(position, hash)| tags.tagged(hash, position))
+            .collect();
+        // 2.
+        channel.phase("compare");
+        let count = self.setting.sizes.sender;
+        let mut matches = tags.recv_matches(LIST, count, mine, items, channel)?;
+        matches.sort_unstable();
+        Ok(matches)
+    }
+}

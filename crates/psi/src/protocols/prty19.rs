@@ -1,0 +1,235 @@
+//! PSI from sparse OT extension: Pinkas, Rosulek, Trieu and Yanai (CRYPTO 2019), §4 and §6. Semi-honest.
+//!
+//! Without input: the base OTs of the OPRF.
+//!
+//! 1. Both draw a seed, now that both sets are fixed; items are permuted under it.
+//! 2. *low*: all items are in one bin. *fast*: R puts each item into one of its two bins, so that all are
+//!    about equally full; S puts each item into both.
+//! 3. R → S: the polynomials of the OPRF ([`oprf`]). R gets F_b(x) for the item x in bin b, S can
+//!    compute F anywhere.
+//! 4. S → R, *low*: the sorted list of {F(y)}; *fast*: for each of the two hash functions i that of
+//!    {F_{h_i(y)}(y)}.
+//! 5. R outputs the x whose value is on the list of the hash function that its bin comes from.
+//!
+//! R learns the intersection and the size of S's set, S the size of R's set. Deviations from the paper, and
+//! why slices of a polynomial's values may be over a field of 64 bits, are in
+//! `docs/protocols/prty19.md`.
+
+use std::marker::PhantomData;
+
+use rand::CryptoRng;
+use vesica_net::Channel;
+use vesica_oprf::prty19 as oprf;
+use vesica_params::{
+    LAMBDA,
+    bins::two_choice,
+    code,
+    slices::{self, Shape},
+};
+use vesica_primitives::{Block, aes::Aes128};
+use vesica_structures::bins::{BinMap, Entry, Hashed, Table};
+
+use crate::{
+    Adversary, Cost, Digest, Error, Items, Learns, List, Protocol, Receiver, Result, Sender,
+    Setting, Sizes, Status,
+    parts::{coin, tags::Tags},
+};
+
+/// The one with the fewest bytes: a single polynomial.
+pub static LOW: Protocol =
+    protocol::<Low>("prty19-low", "multi-point OPRF from OT extension, one polynomial");
+
+/// The one in which each bin of two-choice hashing has a polynomial.
+pub static FAST: Protocol =
+    protocol::<Fast>("prty19-fast", "multi-point OPRF from OT extension, two-choice hashing");
+
+/// How items go into bins.
+trait Variant: Send + Sync + 'static {
+    /// A list for each hash function.
+    const LISTS: &'static [&'static str];
+
+    /// Bins for as many items of the receiver, and how many items each takes.
+    fn bins(items: usize) -> two_choice::Shape;
+
+    /// The receiver's: each permuted item in one of its bins.
+    fn one_each(permuted: &[Block], shape: Shape) -> Result<Table>;
+
+    /// The sender's: each in all of its bins.
+    fn all_each(permuted: &[Block], shape: Shape) -> Result<Table>;
+}
+
+struct Low;
+
+impl Variant for Low {
+    const LISTS: &'static [&'static str] = &["prty19/list"];
+
+    fn bins(items: usize) -> two_choice::Shape {
+        two_choice::Shape { bins: 1, capacity: items }
+    }
+
+    fn one_each(permuted: &[Block], shape: Shape) -> Result<Table> {
+        Self::all_each(permuted, shape)
+    }
+
+    fn all_each(permuted: &[Block], shape: Shape) -> Result<Table> {
+        simple(&BinMap::<1>::new(shape.bins).of(permuted))
+    }
+}
+
+struct Fast;
+
+impl Variant for Fast {
+    const LISTS: &'static [&'static str] = &["prty19/list-1", "prty19/list-2"];
+
+    fn bins(items: usize) -> two_choice::Shape {
+        two_choice::sound(items, LAMBDA)
+    }
+
+    fn one_each(permuted: &[Block], shape: Shape) -> Result<Table> {
+        let hashed = BinMap::<2>::new(shape.bins).of(permuted);
+        Ok(Table::two_choice(&hashed, shape.capacity)?)
+    }
+
+    fn all_each(permuted: &[Block], shape: Shape) -> Result<Table> {
+        simple(&BinMap::<2>::new(shape.bins).of(permuted))
+    }
+}
+
+fn simple<const H: usize>(hashed: &impl Hashed<H>) -> Result<Table> {
+    let table = Table::simple(hashed);
+    match table.duplicate(hashed) {
+        Some((first, second)) => Err(Error::DuplicateItem { first, second }),
+        None => Ok(table),
+    }
+}
+
+const fn protocol<V: Variant>(key: &'static str, title: &'static str) -> Protocol {
+    Protocol {
+        key,
+        title,
+        citation: "Pinkas, Rosulek, Trieu, Yanai (CRYPTO 2019)",
+        status: Status::Sound,
+        adversary: Adversary::weakest(&[oprf::ADVERSARY, Adversary::SemiHonest]),
+        learns: Learns::INTERSECTION,
+        digest: Digest::Short,
+        filters: true,
+        list: List::Sorted,
+        cost: cost::<V>,
+        sender: |setting, channel, rng| {
+            channel.phase("base-ot");
+            let oprf = oprf::Sender::setup(shape::<V>(setting.sizes), channel, rng)?;
+            Ok(Box::new(Sending::<V> { setting, oprf, variant: PhantomData }))
+        },
+        receiver: |setting, channel, rng| {
+            channel.phase("base-ot");
+            let oprf = oprf::Receiver::setup(shape::<V>(setting.sizes), channel, rng)?;
+            Ok(Box::new(Receiving::<V> { setting, oprf, variant: PhantomData }))
+        },
+    }
+}
+
+/// The sender evaluates each item in each of its bins.
+fn shape<V: Variant>(sizes: Sizes) -> Shape {
+    let width = code::least_width(V::LISTS.len() * sizes.sender, LAMBDA);
+    let two_choice::Shape { bins, capacity } = V::bins(sizes.receiver);
+    slices::shape(width, bins, capacity, LAMBDA)
+}
+
+fn cost<V: Variant>(setting: Setting) -> Cost {
+    let sizes = setting.sizes;
+    let shape = shape::<V>(sizes);
+    let setup = oprf::setup_bytes(shape);
+    let lists = V::LISTS.len() * Tags::new(setting).list_len(sizes.sender);
+    Cost {
+        bytes_to_sender: (setup.to_sender + shape.bytes()) as f64,
+        bytes_to_receiver: (setup.to_receiver + lists) as f64,
+        rounds: 6,
+    }
+}
+
+/// What is public after step 1: the items in an order that looks random, and the seed of the OPRF.
+fn permute(
+    heads: &[Block],
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<(Vec<Block>, Block)> {
+    channel.phase("hash");
+    let root = Aes128::new(coin::toss_semi_honest(channel, rng)?);
+    let mut permuted = heads.to_vec();
+    Aes128::new(root.encrypt_block(Block(0))).encrypt(&mut permuted);
+    Ok((permuted, root.encrypt_block(Block(1))))
+}
+
+/// The party that can evaluate the OPRF everywhere.
+struct Sending<V> {
+    setting: Setting,
+    oprf: oprf::Sender,
+    variant: PhantomData<V>,
+}
+
+impl<V: Variant> Sender for Sending<V> {
+    fn send(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        // 1.
+        let (permuted, seed) = permute(items.heads(), channel, rng)?;
+        // 2.
+        let table = V::all_each(&permuted, shape::<V>(self.setting.sizes))?;
+        // 3.
+        channel.phase("oprf");
+        let point = |i: usize| permuted[table.entries()[i].position()];
+        let values = self.oprf.evaluate(seed, table.starts(), point, channel)?;
+        // 4.
+        channel.phase("lists");
+        let tags = Tags::new(self.setting);
+        for (hash, label) in V::LISTS.iter().enumerate() {
+            let of_hash = table.entries().iter().zip(&values).filter(|(e, _)| e.hash() == hash);
+            let list = of_hash.map(|(_, value)| tags.of(*value)).collect();
+            tags.send_list(label, list, items, channel)?;
+            channel.flush()?;
+        }
+        Ok(())
+    }
+}
+
+/// The party that learns the intersection.
+struct Receiving<V> {
+    setting: Setting,
+    oprf: oprf::Receiver,
+    variant: PhantomData<V>,
+}
+
+impl<V: Variant> Receiver for Receiving<V> {
+    fn receive(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<u32>> {
+        // 1.
+        let (permuted, seed) = permute(items.heads(), channel, rng)?;
+        // 2.
+        let sizes = self.setting.sizes;
+        let table = V::one_each(&permuted, shape::<V>(sizes))?;
+        // 3.
+        channel.phase("oprf");
+        let point = |entry: &Entry| permuted[entry.position()];
+        let points: Vec<Block> = table.entries().iter().map(point).collect();
+        let values = self.oprf.evaluate(seed, table.starts(), &points, channel, rng)?;
+        // 5.
+        channel.phase("lists");
+        let tags = Tags::new(self.setting);
+        let mut matches = Vec::new();
+        for (hash, label) in V::LISTS.iter().enumerate() {
+            let of_hash = table.entries().iter().zip(&values).filter(|(e, _)| e.hash() == hash);
+            let mine =
+                of_hash.map(|(entry, value)| tags.tagged(*value, entry.position())).collect();
+            matches.extend(tags.recv_matches(label, sizes.sender, mine, items, channel)?);
+        }
+        matches.sort_unstable();
+        Ok(matches)
+    }
+}

@@ -1,0 +1,205 @@
+//! PSI from a multi-point OPRF: Pinkas, Rosulek, Trieu and Yanai (EUROCRYPT 2020), with the OPRF of
+//! `vesica_oprf::prty20`.
+//!
+//! Without input but the sizes: base OTs.
+//!
+//! 1. The OPRF: R gets F(x) for each of its items, S can compute F anywhere. R → S: the rows of an OKVS of
+//!    R's items, as words of an OT extension under a linear code; against parties that deviate S then checks
+//!    them.
+//! 2. S → R: the sorted list of {F(y)}, cut to tags, or whole against parties that deviate.
+//! 3. R outputs the x whose tag is on the list.
+//!
+//! R learns the intersection and the size of S's set, S the size of R's set. There are entries with
+//! PaXoS, as in the paper, and with the OKVS of RR22, which has little more than half as many rows.
+
+use rand::CryptoRng;
+use vesica_net::Channel;
+use vesica_oprf::{
+    Digests,
+    prty20::{self as oprf, Machine, Malicious, SemiHonest, Store},
+};
+use vesica_params::{
+    LAMBDA,
+    okvs::{Shape, paxos, shape},
+};
+use vesica_structures::okvs::{paxos::Paxos, rr22::Rr22};
+
+use crate::{
+    Adversary, Cost, Digest, Items, Learns, List, Protocol, Receiver, Result, Sender, Setting,
+    Status, parts::tags::Tags,
+};
+
+const CITATION: &str = "Pinkas, Rosulek, Trieu, Yanai (EUROCRYPT 2020)";
+
+/// With an OKVS that is smaller and stays near the cache.
+pub static CLUSTERED: Protocol = Protocol {
+    key: "prty20",
+    title: "OKVS in an OT extension under a linear code",
+    ..entry::<Clustered>()
+};
+
+/// With the paper's own OKVS.
+pub static WITH_PAXOS: Protocol = Protocol {
+    key: "prty20-paxos",
+    title: "PaXoS in an OT extension under a linear code",
+    ..entry::<WithPaxos>()
+};
+
+/// Against parties that deviate.
+pub static MALICIOUS: Protocol = Protocol {
+    key: "prty20-malicious",
+    title: "OKVS in an OT extension under a linear code, all steps checked",
+    ..entry::<Checked>()
+};
+
+/// What the protocol is made of.
+trait Variant: Send + 'static {
+    /// The parties of the OPRF.
+    type Machine: Machine;
+
+    /// The OKVS.
+    type Store: Store<Self::Machine>;
+
+    /// Its shape for as many items of the receiver.
+    fn shape(items: usize) -> Shape;
+}
+
+struct Clustered;
+
+/// Keys in a cluster, about: its rows, 64 or 80 bytes each, take some megabytes.
+const CLUSTER: usize = 1 << 15;
+
+impl Variant for Clustered {
+    type Machine = SemiHonest;
+
+    type Store = Rr22;
+
+    fn shape(items: usize) -> Shape {
+        shape(items, CLUSTER, LAMBDA)
+    }
+}
+
+struct WithPaxos;
+
+impl Variant for WithPaxos {
+    type Machine = SemiHonest;
+
+    type Store = Paxos;
+
+    fn shape(items: usize) -> Shape {
+        paxos(items, LAMBDA)
+    }
+}
+
+struct Checked;
+
+impl Variant for Checked {
+    type Machine = Malicious;
+
+    type Store = Rr22;
+
+    fn shape(items: usize) -> Shape {
+        Clustered::shape(items)
+    }
+}
+
+/// What the entries have in common.
+const fn entry<V: Variant>() -> Protocol {
+    let adversary = V::Machine::ADVERSARY;
+    let is_malicious = is_malicious::<V>();
+    Protocol {
+        key: "",
+        title: "",
+        citation: CITATION,
+        status: Status::Sound,
+        adversary,
+        learns: if is_malicious { Learns::EXTRACTED } else { Learns::INTERSECTION },
+        digest: if is_malicious { Digest::Long } else { Digest::Short },
+        filters: !is_malicious,
+        list: List::Sorted,
+        cost: cost::<V>,
+        sender: |setting, channel, rng| {
+            channel.phase("base-ot");
+            let shape = V::shape(setting.sizes.receiver);
+            let oprf = oprf::Sender::setup(shape, channel, rng)?;
+            Ok(Box::new(Sending::<V> { setting, oprf }))
+        },
+        receiver: |setting, channel, rng| {
+            channel.phase("base-ot");
+            let shape = V::shape(setting.sizes.receiver);
+            let oprf = oprf::Receiver::setup(shape, channel, rng)?;
+            Ok(Box::new(Receiving::<V> { setting, oprf }))
+        },
+    }
+}
+
+const fn is_malicious<V: Variant>() -> bool {
+    matches!(V::Machine::ADVERSARY, Adversary::Malicious)
+}
+
+const LIST: &str = "prty20/list";
+
+fn tags<V: Variant>(setting: Setting) -> Tags {
+    if is_malicious::<V>() { Tags::whole() } else { Tags::new(setting) }
+}
+
+fn cost<V: Variant>(setting: Setting) -> Cost {
+    let sizes = setting.sizes;
+    let all =
+        oprf::setup_bytes::<V::Machine>() + oprf::bytes::<V::Machine>(V::shape(sizes.receiver));
+    let list = tags::<V>(setting).list_len(sizes.sender);
+    Cost {
+        bytes_to_sender: all.to_sender as f64,
+        bytes_to_receiver: (all.to_receiver + list) as f64,
+        rounds: if is_malicious::<V>() { 12 } else { 4 },
+    }
+}
+
+fn digests(items: Items<'_>) -> Digests<'_> {
+    Digests { heads: items.heads(), tails: items.tails() }
+}
+
+/// The party that can evaluate the OPRF everywhere.
+struct Sending<V: Variant> {
+    setting: Setting,
+    oprf: oprf::Sender<V::Machine>,
+}
+
+impl<V: Variant> Sender for Sending<V> {
+    fn send(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        // 1.
+        channel.phase("oprf");
+        let evaluated = self.oprf.evaluate::<V::Store>(digests(items), channel, rng)?;
+        // 2.
+        channel.phase("list");
+        tags::<V>(self.setting).send_values(LIST, evaluated, items, channel)
+    }
+}
+
+/// The party that learns the intersection.
+struct Receiving<V: Variant> {
+    setting: Setting,
+    oprf: oprf::Receiver<V::Machine>,
+}
+
+impl<V: Variant> Receiver for Receiving<V> {
+    fn receive(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<u32>> {
+        // 1.
+        channel.phase("oprf");
+        let evaluated = self.oprf.evaluate::<V::Store>(digests(items), channel, rng)?;
+        // 3.
+        channel.phase("list");
+        let sender = self.setting.sizes.sender;
+        tags::<V>(self.setting).recv_values(LIST, sender, evaluated, items, channel)
+    }
+}

@@ -1,0 +1,148 @@
+//! PSI by tests whether an item is in a set, with permutation-based hashing: Pinkas, Schneider, Segev and
+//! Zohner (USENIX Security 2015), "phasing". Semi-honest.
+//!
+//! [`psz14`](crate::protocols::psz14) with cuckoo hashing, step by step, but for step 1: an item is cut to σ' bits, of
+//! which a bin's number tells log b. Only the others are compared in a bin, log b / 8 OTs less for each.
+//! What a bin stores says by which hash function an item came, as two items may leave the same rest in a
+//! bin by two functions.
+//!
+//! R learns the intersection and the size of S's set, S the size of R's set. Deviations from the paper:
+//! see `docs/protocols/pssz15.md`.
+
+use vesica_params::{
+    LAMBDA,
+    bins::{cuckoo, phasing},
+};
+use vesica_primitives::{Block, aes::Aes128};
+use vesica_structures::bins::{
+    Entry, Hashed,
+    cuckoo::CuckooTable,
+    phasing::{Phased, Phasing},
+};
+
+use crate::{
+    Protocol, Result, Sizes,
+    protocols::psz14::inclusion::{Binned, Seating, Shape, protocol},
+};
+
+const HASHES: usize = cuckoo::HASHES;
+
+/// Its entry in the catalogue.
+pub static PROTOCOL: Protocol = protocol::<HASHES, Phase>(
+    "pssz15",
+    "set inclusion from 1-out-of-256 OT, permutation-based hashing",
+    "Pinkas, Schneider, Segev, Zohner (USENIX Security 2015)",
+);
+
+/// Bits of what is left of an item, and how these split into bin and rest.
+fn shape(sizes: Sizes) -> phasing::Shape {
+    let bits = phasing::sound_bits(u128::BITS, sizes.receiver, sizes.sender, LAMBDA);
+    let bins = cuckoo::sound::<HASHES>(sizes.receiver, LAMBDA).bins;
+    phasing::Shape::modular(bits, bins).expect("λ bits and more are more than bins have numbers")
+}
+
+/// Items, cut and permuted.
+struct Items {
+    phasing: Phasing<HASHES>,
+    cut: Vec<Block>,
+    phased: Phased<HASHES>,
+}
+
+impl Items {
+    fn new(items: &[Block], seed: Block, shape: phasing::Shape) -> Self {
+        let keys = Aes128::new(seed);
+        let mut cut = items.to_vec();
+        Aes128::new(keys.encrypt_block(Block(0))).encrypt(&mut cut);
+        cut.iter_mut().for_each(|item| item.0 >>= u128::BITS - shape.bits());
+        let phasing = Phasing::new(shape, keys.encrypt_block(Block(1)));
+        let phased = phasing.phase(&cut).expect("items are as long as the shape has them");
+        Self { phasing, cut, phased }
+    }
+}
+
+impl Hashed<HASHES> for Items {
+    fn count(&self) -> usize {
+        self.phased.count()
+    }
+
+    fn bin_count(&self) -> usize {
+        self.phased.bin_count()
+    }
+
+    fn bins(&self, position: usize) -> [u32; HASHES] {
+        self.phased.bins(position)
+    }
+
+    /// What is left of an item: of different ones it differs, but with probability 2^-λ a run.
+    fn name(&self, position: usize) -> Block {
+        self.phased.name(position)
+    }
+}
+
+impl Binned<HASHES> for Items {
+    fn string(&self, entry: Entry) -> Block {
+        let stored = self.phasing.store(self.cut[entry.position()], entry.hash());
+        Block(self.phasing.pack(stored).expect("what an item leaves fits what is stored"))
+    }
+}
+
+/// Each item of R alone in one of its three bins.
+struct Phase;
+
+impl Seating<HASHES> for Phase {
+    type Items = Items;
+
+    fn shape(sizes: Sizes) -> Shape {
+        let shape = shape(sizes);
+        let letters = shape.stored_bits(HASHES).div_ceil(8) as usize;
+        Shape { bins: shape.bins(), seats: 1, letters }
+    }
+
+    fn bins(items: &[Block], seed: Block, sizes: Sizes) -> Items {
+        Items::new(items, seed, shape(sizes))
+    }
+
+    fn seats(items: &Items, _: Shape) -> Result<Vec<Option<Entry>>> {
+        Ok(CuckooTable::of_set(items, 0)?.bins().to_vec())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+    use crate::protocols::psz14;
+
+    fn equal(n: usize) -> Sizes {
+        Sizes { sender: n, receiver: n }
+    }
+
+    /// Bin and string say which item it is and by which function it came.
+    #[test]
+    fn strings_differ_in_a_bin() {
+        let items: Vec<Block> = (0..5000).map(Block).collect();
+        let binned = Items::new(&items, Block(3), shape(equal(5000)));
+        let letters = Phase::shape(equal(5000)).letters;
+        let mut seen = HashSet::new();
+        for position in 0..items.len() {
+            for (hash, bin) in binned.bins(position).into_iter().enumerate() {
+                let string = binned.string(Entry::new(position, hash));
+                assert!(string.0 >> (8 * letters) == 0, "strings have {letters} letters");
+                assert!(seen.insert((bin, string)));
+            }
+        }
+    }
+
+    /// The point of the paper: the number of the bin need not be compared.
+    #[test]
+    fn costs_fewer_letters_than_psz14() {
+        let letters = |e: u32| Phase::shape(equal(1 << e)).letters;
+        assert_eq!([8, 12, 16, 20, 24].map(letters), [7, 7, 8, 8, 9]);
+        for e in [8, 12, 16, 20, 24] {
+            let [mine, theirs] = [&PROTOCOL, &psz14::CUCKOO].map(|p| p.cost(equal(1 << e)));
+            assert!(mine.bytes_to_sender < 0.9 * theirs.bytes_to_sender);
+            assert_eq!(mine.bytes_to_receiver, theirs.bytes_to_receiver);
+        }
+    }
+}

@@ -1,0 +1,262 @@
+//! PSI from a random garbled Bloom filter: Pinkas, Schneider and Zohner (USENIX Security 2014), §4.3.
+//! Semi-honest.
+//!
+//! Without input: the base OTs and trees of the OT extension.
+//!
+//! 1. Both draw a seed, now that both sets are fixed. Under it each item has one cell in each of the k
+//!    parts of a Bloom filter that is half full with R's items.
+//! 2. A random OT for each cell, in which R chooses the cell's bit of its filter: R gets the strings of
+//!    the cells that its items set, S has those of all cells.
+//! 3. S → R: the sorted list of H(sum of the strings of y's cells, y).
+//! 4. R outputs the x whose value is on the list.
+//!
+//! R learns the intersection and the size of S's set, S the size of R's set. An item of S that is not
+//! R's has all of its cells set in R's filter with probability 2^-k, and would be seen by R then.
+//! Deviations from the paper: see `docs/protocols/psz14-gbf.md`.
+
+use rand::CryptoRng;
+use rayon::prelude::*;
+use vesica_net::Channel;
+use vesica_params::{
+    KAPPA,
+    okvs::{self, Shape},
+};
+use vesica_primitives::{
+    Block,
+    hash::{IndexedRow, RowHash},
+};
+use vesica_structures::okvs::{Okvs, garbled_bloom::GarbledBloom};
+
+use crate::{
+    Adversary, Cost, Digest, Error, Items, Learns, List, Protocol, Result, Setting, Sizes, Status,
+    parts::cells::{self, Sums},
+    parts::{coin, tags::Tags},
+};
+
+/// k = κ, as in the paper.
+pub static PUBLISHED: Protocol = protocol::<{ KAPPA as usize }>(
+    "psz14-gbf",
+    "random garbled Bloom filter from OT extension",
+    "Pinkas, Schneider, Zohner (USENIX Security 2014), §4.3",
+    Status::Sound,
+);
+
+/// k = 40, as Liang et al. measured it: each item of S that R does not have is shown with probability
+/// 2^-40, and so one of n with n times that.
+pub static LIANG: Protocol = protocol::<40>(
+    "psz14-gbf-liang",
+    "random garbled Bloom filter with 40 hash functions",
+    "Liang et al. (2022), after Pinkas, Schneider, Zohner (USENIX Security 2014)",
+    Status::Research,
+);
+
+/// The most items of R: cells are numbered with 32 bits.
+const MAX_ITEMS: usize = 1 << 24;
+
+const LIST: &str = "psz14-gbf/list";
+
+/// Values that are hashed together.
+const BATCH: usize = 64;
+
+const fn protocol<const K: usize>(
+    key: &'static str,
+    title: &'static str,
+    citation: &'static str,
+    status: Status,
+) -> Protocol {
+    Protocol {
+        key,
+        title,
+        citation,
+        status,
+        adversary: Adversary::weakest(&[cells::ADVERSARY, Adversary::SemiHonest]),
+        learns: Learns::INTERSECTION,
+        digest: Digest::Short,
+        filters: true,
+        list: List::Sorted,
+        cost: cost::<K>,
+        sender: |setting, channel, rng| {
+            let shape = affordable::<K>(setting.sizes)?;
+            channel.phase("base-ot");
+            let cells = cells::Sender::setup(channel, rng)?;
+            Ok(Box::new(Sender { setting, shape, cells }))
+        },
+        receiver: |setting, channel, rng| {
+            let shape = affordable::<K>(setting.sizes)?;
+            channel.phase("base-ot");
+            let cells = cells::Receiver::setup(channel, rng)?;
+            Ok(Box::new(Receiver { setting, shape, cells }))
+        },
+    }
+}
+
+/// A filter that is at most half full with all of R's items, so that one more finds all of its k cells
+/// set with probability at most 2^-k.
+fn shape<const K: usize>(sizes: Sizes) -> Shape {
+    okvs::garbled_bloom_of_weight(sizes.receiver + 1, K)
+}
+
+fn affordable<const K: usize>(sizes: Sizes) -> Result<Shape> {
+    if sizes.receiver > MAX_ITEMS {
+        return Err(Error::TooManyItems { items: sizes.receiver as u64, max: MAX_ITEMS as u64 });
+    }
+    Ok(shape::<K>(sizes))
+}
+
+fn cost<const K: usize>(setting: Setting) -> Cost {
+    let setup = cells::setup_cost();
+    let list = Tags::new(setting).list_len(setting.sizes.sender);
+    Cost {
+        bytes_to_sender: (setup.to_sender + cells::cost(shape::<K>(setting.sizes))) as f64,
+        bytes_to_receiver: (setup.to_receiver + list) as f64,
+        rounds: 7,
+    }
+}
+
+/// Replaces each item's sum by its hash. Sums alone would not do: those of several items of S may
+/// depend on each other, and must where there are more of them than cells.
+fn hash(seed: Block, sums: &mut [Block], items: &[Block]) {
+    let hash = RowHash::new(seed);
+    let batches = sums.par_chunks_mut(BATCH).zip(items.par_chunks(BATCH));
+    batches.for_each(|(sums, items)| {
+        let mut rows = [IndexedRow::default(); BATCH];
+        let inputs = sums.iter().zip(items);
+        rows.iter_mut().zip(inputs).for_each(|(row, (sum, item))| {
+            *row = IndexedRow::new(0, &[*sum, *item, Block::ZERO, Block::ZERO]);
+        });
+        hash.hash(&rows[..items.len()], sums);
+    });
+}
+
+/// The party that has the string of every cell.
+struct Sender {
+    setting: Setting,
+    shape: Shape,
+    cells: cells::Sender,
+}
+
+impl crate::Sender for Sender {
+    fn send(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        // 1.
+        channel.phase("hash");
+        let seed = coin::toss_semi_honest(channel, rng)?;
+        let store = GarbledBloom::new(self.shape, seed);
+        // 2.
+        channel.phase("filter");
+        let mut sums = Sums::new(items.len());
+        self.cells.send(&store, channel, |part, strings| {
+            sums.add(&store, part, items.heads(), |cell| strings.of(cell));
+        })?;
+        // 3.
+        channel.phase("list");
+        let mut values = sums.finish();
+        hash(seed, &mut values, items.heads());
+        let tags = Tags::new(self.setting);
+        tags.send_list(
+            LIST,
+            values.into_iter().map(|value| tags.of(value)).collect(),
+            items,
+            channel,
+        )
+    }
+}
+
+/// The party that learns the intersection.
+struct Receiver {
+    setting: Setting,
+    shape: Shape,
+    cells: cells::Receiver,
+}
+
+impl crate::Receiver for Receiver {
+    fn receive(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<u32>> {
+        // 1.
+        channel.phase("hash");
+        let seed = coin::toss_semi_honest(channel, rng)?;
+        let store = GarbledBloom::new(self.shape, seed);
+        // 2.
+        channel.phase("filter");
+        let mut values = self.cells.receive(&store, items.heads(), channel)?;
+        // 4.
+        channel.phase("list");
+        hash(seed, &mut values, items.heads());
+        let tags = Tags::new(self.setting);
+        let mine = values.into_iter().enumerate();
+        let mine = mine.map(|(position, value)| tags.tagged(value, position)).collect();
+        let count = self.setting.sizes.sender;
+        let mut matches = tags.recv_matches(LIST, count, mine, items, channel)?;
+        matches.sort_unstable();
+        Ok(matches)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sizes(receiver: usize) -> Sizes {
+        Sizes { sender: 1, receiver }
+    }
+
+    /// How often an item that R does not have has all of its cells set, which shows it to R: at so few
+    /// hash functions that it happens, 2^-k of the time at the most, and not much less.
+    #[test]
+    fn other_items_have_a_cell_that_is_not_set() {
+        const K: usize = 6;
+        const OTHERS: usize = 1 << 15;
+        for n in [1, 2, 3, 100, 5000] {
+            let store = GarbledBloom::new(shape::<K>(sizes(n)), Block(n as u128));
+            let items: Vec<Block> = (0..(n + OTHERS) as u128).map(Block).collect();
+            let mut shown = vec![true; OTHERS];
+            for part in 0..K {
+                let mut cells = vec![0; items.len()];
+                store.columns_in_part(part, &items, &mut cells);
+                let mut set = vec![false; store.part_columns()];
+                cells[..n].iter().for_each(|cell| set[*cell as usize] = true);
+                let others = shown.iter_mut().zip(&cells[n..]);
+                others.for_each(|(shown, cell)| *shown &= set[*cell as usize]);
+            }
+            let shown = shown.into_iter().filter(|shown| *shown).count() as f64;
+            // Of large sets 2^-6 of them, 512; the standard deviation is 23.
+            let expected = OTHERS as f64 / f64::from(1 << K);
+            assert!(shown < expected + 4.0 * 23.0, "{shown} with {n} items");
+            assert!(n < 5000 || shown > expected - 4.0 * 23.0, "{shown} with {n} items");
+        }
+    }
+
+    /// The trap: sums of cells depend on each other as soon as there are more items than cells.
+    #[test]
+    fn values_are_no_sums() {
+        let sums = [1, 2, 4, 7].map(Block);
+        let mut values = sums;
+        hash(Block(5), &mut values, &[10, 11, 12, 13].map(Block));
+        assert_eq!(sums.iter().fold(Block::ZERO, |sum, value| sum ^ *value), Block::ZERO);
+        assert_ne!(values.iter().fold(Block::ZERO, |sum, value| sum ^ *value), Block::ZERO);
+        // One sum, two items: two values.
+        let mut values = [Block(9); 2];
+        hash(Block(5), &mut values, &[1, 2].map(Block));
+        assert_ne!(values[0], values[1]);
+    }
+
+    #[test]
+    fn what_it_costs_is_what_it_has_cells() {
+        let bits = |protocol: &Protocol, e: u32| {
+            let sizes = Sizes { sender: 1 << e, receiver: 1 << e };
+            8.0 * protocol.cost(sizes).bytes_to_sender / f64::from(1 << e)
+        };
+        assert_eq!([&PUBLISHED, &LIANG].map(|p| bits(p, 20).round()), [11_819.0, 3_693.0]);
+        assert!(affordable::<{ KAPPA as usize }>(sizes(MAX_ITEMS)).is_ok());
+        let error = affordable::<40>(sizes(MAX_ITEMS + 1)).unwrap_err();
+        assert!(matches!(error, Error::TooManyItems { .. }), "{error}");
+    }
+}

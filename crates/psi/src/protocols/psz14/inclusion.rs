@@ -1,0 +1,239 @@
+//! PSI by tests whether an item is in a set: what the protocols of PSZ14 §5 and §6 and of PSSZ15 have in
+//! common, which is all but how items get their places and what is compared there.
+
+use std::marker::PhantomData;
+
+use rand::CryptoRng;
+use vesica_net::Channel;
+use vesica_oprf::psz14 as oprf;
+use vesica_primitives::Block;
+use vesica_structures::bins::{Entry, Hashed, Table};
+
+use crate::{
+    Adversary, Cost, Digest, Error, Items, Learns, List, Protocol, Result, Setting, Sizes, Status,
+    parts::{coin, tags::Tags},
+};
+
+/// The most values that S computes and holds: 1 GiB of them.
+const MAX_VALUES: usize = 1 << 26;
+
+/// How large everything is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Shape {
+    /// Bins.
+    pub(crate) bins: usize,
+    /// Items of R that a bin takes.
+    pub(crate) seats: usize,
+    /// Bytes of the strings that are compared in a bin.
+    pub(crate) letters: usize,
+}
+
+impl Shape {
+    /// The tests: one for each item that R could have.
+    fn instances(self) -> usize {
+        self.bins * self.seats
+    }
+}
+
+/// A party's items in hash bins, with `H` bins each.
+pub(crate) trait Binned<const H: usize>: Hashed<H> {
+    /// What is compared for an item in one of its bins: equal for equal items, different for different
+    /// ones that come to a bin by the same hash function.
+    fn string(&self, entry: Entry) -> Block;
+}
+
+/// A way to give R's items their seats.
+pub(crate) trait Seating<const H: usize>: 'static {
+    type Items: Binned<H>;
+
+    /// The shape for sets of these sizes.
+    fn shape(sizes: Sizes) -> Shape;
+
+    /// A party's items under a seed that was drawn when both sets were fixed.
+    fn bins(items: &[Block], seed: Block, sizes: Sizes) -> Self::Items;
+
+    /// R's item for each seat, bin by bin.
+    fn seats(items: &Self::Items, shape: Shape) -> Result<Vec<Option<Entry>>>;
+}
+
+/// The protocol with this seating.
+pub(crate) const fn protocol<const H: usize, S: Seating<H>>(
+    key: &'static str,
+    title: &'static str,
+    citation: &'static str,
+) -> Protocol {
+    Protocol {
+        key,
+        title,
+        citation,
+        status: Status::Sound,
+        adversary: Adversary::weakest(&[oprf::ADVERSARY, Adversary::SemiHonest]),
+        learns: Learns::INTERSECTION,
+        digest: Digest::Short,
+        filters: true,
+        list: List::Sorted,
+        cost: cost::<H, S>,
+        sender: |setting, channel, rng| {
+            affordable::<H, S>(setting.sizes)?;
+            channel.phase("base-ot");
+            let oprf = oprf::Sender::setup(channel, rng)?;
+            Ok(Box::new(Sender::<H, S> { setting, oprf, seating: PhantomData }))
+        },
+        receiver: |setting, channel, rng| {
+            affordable::<H, S>(setting.sizes)?;
+            channel.phase("base-ot");
+            let oprf = oprf::Receiver::setup(channel, rng)?;
+            Ok(Box::new(Receiver::<H, S> { setting, oprf, seating: PhantomData }))
+        },
+    }
+}
+
+const LIST: &str = "psz14/list";
+
+/// Refuses sizes at which S has too many values.
+fn affordable<const H: usize, S: Seating<H>>(sizes: Sizes) -> Result<()> {
+    let max = MAX_VALUES / (H * S::shape(sizes).seats).max(1);
+    if sizes.sender > max {
+        return Err(Error::TooManyItems { items: sizes.sender as u64, max: max as u64 });
+    }
+    Ok(())
+}
+
+fn cost<const H: usize, S: Seating<H>>(setting: Setting) -> Cost {
+    let shape = S::shape(setting.sizes);
+    let setup = oprf::setup_bytes();
+    let lists = H * shape.seats * Tags::new(setting).list_len(setting.sizes.sender);
+    Cost {
+        bytes_to_sender: (setup.to_sender + oprf::bytes(shape.instances(), shape.letters)) as f64,
+        bytes_to_receiver: (setup.to_receiver + lists) as f64,
+        rounds: 7,
+    }
+}
+
+/// The list on which the value of an item stands that came to its bin by this hash function and meets
+/// what sits in this seat: with one list for each, R looks for an item on one list only, and all lists
+/// have all items of S.
+fn list_of(hash: usize, seat: usize, shape: Shape) -> usize {
+    hash * shape.seats + seat
+}
+
+/// The party that tests.
+struct Sender<const H: usize, S> {
+    setting: Setting,
+    oprf: oprf::Sender,
+    seating: PhantomData<fn(S)>,
+}
+
+impl<const H: usize, S: Seating<H>> crate::Sender for Sender<H, S> {
+    fn send(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        let shape = S::shape(self.setting.sizes);
+        // 1.
+        channel.phase("hash");
+        let seed = coin::toss_semi_honest(channel, rng)?;
+        let binned = S::bins(items.heads(), seed, self.setting.sizes);
+        // 2.
+        let table = Table::simple(&binned);
+        refuse_duplicate(&table, &binned)?;
+        let strings: Vec<Block> =
+            table.entries().iter().map(|entry| binned.string(*entry)).collect();
+        // 3.
+        channel.phase("oprf");
+        let tags = Tags::new(self.setting);
+        let mut lists = vec![Vec::with_capacity(items.len()); H * shape.seats];
+        let starts = table.starts();
+        let of_bin = |instance: usize| {
+            let bin = instance / shape.seats;
+            &strings[starts[bin] as usize..starts[bin + 1] as usize]
+        };
+        let dimensions = (shape.instances(), shape.letters);
+        self.oprf.evaluate(dimensions, of_bin, channel, rng, |instance, values| {
+            let (bin, seat) = (instance / shape.seats, instance % shape.seats);
+            for (entry, value) in table.bin(bin).iter().zip(values) {
+                lists[list_of(entry.hash(), seat, shape)].push(tags.of(*value));
+            }
+        })?;
+        // 4.
+        channel.phase("lists");
+        lists.into_iter().try_for_each(|list| {
+            channel.busy()?;
+            tags.send_list(LIST, list, items, channel)
+        })
+    }
+}
+
+/// The party that learns the intersection.
+struct Receiver<const H: usize, S> {
+    setting: Setting,
+    oprf: oprf::Receiver,
+    seating: PhantomData<fn(S)>,
+}
+
+impl<const H: usize, S: Seating<H>> crate::Receiver for Receiver<H, S> {
+    fn receive(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<u32>> {
+        let Setting { sizes, .. } = self.setting;
+        let shape = S::shape(sizes);
+        // 1.
+        channel.phase("hash");
+        let seed = coin::toss_semi_honest(channel, rng)?;
+        let binned = S::bins(items.heads(), seed, sizes);
+        // 2.
+        let seats = S::seats(&binned, shape)?;
+        // 3.
+        channel.phase("oprf");
+        let string = |entry: &Option<Entry>| match entry {
+            Some(entry) => binned.string(*entry),
+            None => Block::random(rng),
+        };
+        let strings: Vec<Block> = seats.iter().map(string).collect();
+        let values = self.oprf.evaluate(&strings, shape.letters, channel, rng)?;
+        // 5.
+        channel.phase("lists");
+        let tags = Tags::new(self.setting);
+        let mut mine = vec![Vec::new(); H * shape.seats];
+        for (instance, (entry, value)) in seats.iter().zip(values).enumerate() {
+            if let Some(entry) = entry {
+                let list = list_of(entry.hash(), instance % shape.seats, shape);
+                mine[list].push(tags.tagged(value, entry.position()));
+            }
+        }
+        let mut matches = Vec::new();
+        for mine in mine {
+            matches.extend(tags.recv_matches(LIST, sizes.sender, mine, items, channel)?);
+        }
+        matches.sort_unstable();
+        Ok(matches)
+    }
+}
+
+/// Refuses equal items in a simple table.
+pub(crate) fn refuse_duplicate<const H: usize>(
+    table: &Table,
+    items: &impl Hashed<H>,
+) -> Result<()> {
+    match table.duplicate(items) {
+        Some((first, second)) => Err(Error::DuplicateItem { first, second }),
+        None => Ok(()),
+    }
+}
+
+/// A table's items on seats.
+///
+/// # Errors
+/// [`Error::HashingFailure`] where a bin has more items than seats.
+pub(crate) fn seated(table: &Table, seats: usize) -> Result<Vec<Option<Entry>>> {
+    if table.max_load() > seats {
+        return Err(Error::HashingFailure);
+    }
+    let bins = (0..table.bin_count()).map(|bin| table.bin(bin));
+    Ok(bins.flat_map(|bin| (0..seats).map(|seat| bin.get(seat).copied())).collect())
+}

@@ -1,0 +1,297 @@
+//! PSI by tests whether an item is in a set: Pinkas, Schneider and Zohner (USENIX Security 2014), §5 and
+//! §6, with the four ways to hash items into bins. Semi-honest. [`gbf`] is the paper's other protocol.
+//!
+//! Without input: the base OTs of the 1-out-of-256 OT extension.
+//!
+//! 1. Both draw a seed, now that both sets are fixed; under it an item becomes pseudo-random, which gives
+//!    it its bins, and a string of t bytes, which is what is compared.
+//! 2. R gives each item a seat in one of its bins; S puts each of its items into all of its bins.
+//! 3. R → S, b·μ instances of the OPRF, one for each of the μ seats of each of the b bins: R gets
+//!    F_j(x's string) for the item x in seat j; an empty seat takes a random string.
+//! 4. S → R, for each hash function i and seat s of bins: the sorted list of F_j(y's string) over all y,
+//!    with j seat s of the bin to which i leads y.
+//! 5. R outputs the x whose value is on the list of its own hash function and seat.
+//!
+//! | | bins b | seats μ | hash functions |
+//! |---|---|---|---|
+//! | [`NONE`] | 1 | n_x | 1 |
+//! | [`SIMPLE`] | n_x / ln n_x | as many as no bin exceeds | 1 |
+//! | [`BALANCED`] | n_x | as many as no bin exceeds | 2 |
+//! | [`CUCKOO`] | ≈ 1.3 n_x | 1 | 3 |
+//!
+//! R learns the intersection and the size of S's set, S the size of R's set. Deviations from the paper:
+//! see `docs/protocols/psz14.md`.
+
+pub mod gbf;
+pub(crate) mod inclusion;
+
+use vesica_params::{
+    LAMBDA,
+    bins::{balanced, cuckoo, phasing, simple},
+};
+use vesica_primitives::{Block, aes::Aes128};
+use vesica_structures::bins::{BinMap, Entry, Hashed, Table, cuckoo::CuckooTable};
+
+use crate::{Protocol, Result, Sizes};
+
+use inclusion::{Binned, Seating, Shape, protocol, refuse_duplicate, seated};
+
+const CITATION: &str = "Pinkas, Schneider, Zohner (USENIX Security 2014), §5 and §6";
+
+/// With cuckoo hashing, the one to take.
+pub static CUCKOO: Protocol = protocol::<{ cuckoo::HASHES }, Cuckoo>(
+    "psz14",
+    "set inclusion from 1-out-of-256 OT, cuckoo hashing",
+    CITATION,
+);
+
+/// Without hashing: every item with every item.
+pub static NONE: Protocol =
+    protocol::<1, None>("psz14-none", "set inclusion from 1-out-of-256 OT, no hashing", CITATION);
+
+/// With simple hashing.
+pub static SIMPLE: Protocol = protocol::<1, Simple>(
+    "psz14-simple",
+    "set inclusion from 1-out-of-256 OT, simple hashing",
+    CITATION,
+);
+
+/// With balanced allocations.
+pub static BALANCED: Protocol = protocol::<2, Balanced>(
+    "psz14-balanced",
+    "set inclusion from 1-out-of-256 OT, balanced allocations",
+    CITATION,
+);
+
+/// Bits of the strings such that no two items of both sets have the same one.
+fn string_bits(sizes: Sizes) -> u32 {
+    phasing::sound_bits(u128::BITS, sizes.receiver, sizes.sender, LAMBDA)
+}
+
+/// Bytes of the strings.
+fn letters(sizes: Sizes) -> usize {
+    string_bits(sizes).div_ceil(8) as usize
+}
+
+/// Items by two permutations: one gives the bins, the other the string.
+pub(crate) struct Permuted<const H: usize> {
+    map: BinMap<H>,
+    names: Vec<Block>,
+    strings: Vec<Block>,
+}
+
+impl<const H: usize> Permuted<H> {
+    fn new(items: &[Block], seed: Block, bins: usize) -> Self {
+        let keys = Aes128::new(seed);
+        let [names, strings] = [0, 1].map(|purpose| {
+            let mut permuted = items.to_vec();
+            Aes128::new(keys.encrypt_block(Block(purpose))).encrypt(&mut permuted);
+            permuted
+        });
+        Self { map: BinMap::new(bins), names, strings }
+    }
+}
+
+impl<const H: usize> Hashed<H> for Permuted<H> {
+    fn count(&self) -> usize {
+        self.names.len()
+    }
+
+    fn bin_count(&self) -> usize {
+        self.map.count()
+    }
+
+    fn bins(&self, position: usize) -> [u32; H] {
+        self.map.bins(self.names[position])
+    }
+
+    fn name(&self, position: usize) -> Block {
+        self.names[position]
+    }
+}
+
+impl<const H: usize> Binned<H> for Permuted<H> {
+    fn string(&self, entry: Entry) -> Block {
+        self.strings[entry.position()]
+    }
+}
+
+/// All items in one bin.
+struct None;
+
+impl Seating<1> for None {
+    type Items = Permuted<1>;
+
+    fn shape(sizes: Sizes) -> Shape {
+        Shape { bins: 1, seats: sizes.receiver, letters: letters(sizes) }
+    }
+
+    fn bins(items: &[Block], seed: Block, sizes: Sizes) -> Self::Items {
+        Permuted::new(items, seed, Self::shape(sizes).bins)
+    }
+
+    fn seats(items: &Self::Items, shape: Shape) -> Result<Vec<Option<Entry>>> {
+        let table = Table::simple(items);
+        refuse_duplicate(&table, items)?;
+        seated(&table, shape.seats)
+    }
+}
+
+/// Each item in its only bin.
+struct Simple;
+
+impl Seating<1> for Simple {
+    type Items = Permuted<1>;
+
+    fn shape(sizes: Sizes) -> Shape {
+        let bins = simple::published_bins(sizes.receiver);
+        let seats = simple::max_load(sizes.receiver, bins, LAMBDA);
+        Shape { bins, seats, letters: letters(sizes) }
+    }
+
+    fn bins(items: &[Block], seed: Block, sizes: Sizes) -> Self::Items {
+        Permuted::new(items, seed, Self::shape(sizes).bins)
+    }
+
+    fn seats(items: &Self::Items, shape: Shape) -> Result<Vec<Option<Entry>>> {
+        let table = Table::simple(items);
+        refuse_duplicate(&table, items)?;
+        seated(&table, shape.seats)
+    }
+}
+
+/// Each item of R in the emptier of its two bins.
+struct Balanced;
+
+impl Seating<2> for Balanced {
+    type Items = Permuted<2>;
+
+    fn shape(sizes: Sizes) -> Shape {
+        let bins = sizes.receiver.max(2);
+        let seats = balanced::max_load(sizes.receiver, bins, 2, LAMBDA);
+        Shape { bins, seats, letters: letters(sizes) }
+    }
+
+    fn bins(items: &[Block], seed: Block, sizes: Sizes) -> Self::Items {
+        Permuted::new(items, seed, Self::shape(sizes).bins)
+    }
+
+    fn seats(items: &Self::Items, shape: Shape) -> Result<Vec<Option<Entry>>> {
+        seated(&Table::balanced(items)?, shape.seats)
+    }
+}
+
+/// Each item of R alone in one of its three bins.
+struct Cuckoo;
+
+impl Seating<{ cuckoo::HASHES }> for Cuckoo {
+    type Items = Permuted<{ cuckoo::HASHES }>;
+
+    fn shape(sizes: Sizes) -> Shape {
+        let bins = cuckoo::sound::<{ cuckoo::HASHES }>(sizes.receiver, LAMBDA).bins;
+        Shape { bins, seats: 1, letters: letters(sizes) }
+    }
+
+    fn bins(items: &[Block], seed: Block, sizes: Sizes) -> Self::Items {
+        Permuted::new(items, seed, Self::shape(sizes).bins)
+    }
+
+    fn seats(items: &Self::Items, Shape { bins, .. }: Shape) -> Result<Vec<Option<Entry>>> {
+        let shape = cuckoo::Shape::<{ cuckoo::HASHES }> { bins, stash: 0 };
+        Ok(CuckooTable::new(&items.names, shape)?.bins().to_vec())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{SeedableRng, rngs::StdRng};
+
+    use super::*;
+    use crate::protocols::kkrt16;
+
+    fn equal(n: usize) -> Sizes {
+        Sizes { sender: n, receiver: n }
+    }
+
+    fn everyone_is_seated<const H: usize, S: Seating<H>>() {
+        let mut rng = StdRng::seed_from_u64(1);
+        for n in [0, 1, 2, 3, 100, 2000] {
+            let items: Vec<Block> = (0..n).map(|_| Block::random(&mut rng)).collect();
+            let shape = S::shape(equal(n));
+            let binned = S::bins(&items, Block(7), equal(n));
+            let seats = S::seats(&binned, shape).unwrap();
+            assert_eq!(seats.len(), shape.bins * shape.seats);
+            let mut seated = vec![0; n];
+            for (instance, entry) in seats.iter().enumerate() {
+                let Some(entry) = entry else { continue };
+                let bin = binned.bins(entry.position())[entry.hash()] as usize;
+                assert_eq!(bin, instance / shape.seats);
+                seated[entry.position()] += 1;
+            }
+            assert!(seated.iter().all(|times| *times == 1), "{n} items");
+        }
+    }
+
+    #[test]
+    fn everyone_is_seated_in_one_of_their_bins() {
+        everyone_is_seated::<1, None>();
+        everyone_is_seated::<1, Simple>();
+        everyone_is_seated::<2, Balanced>();
+        everyone_is_seated::<3, Cuckoo>();
+    }
+
+    #[test]
+    fn too_full_a_bin_is_no_table() {
+        let items: Vec<Block> = (0..100).map(Block).collect();
+        let binned = Permuted::<1>::new(&items, Block(1), 10);
+        let table = Table::simple(&binned);
+        assert!(seated(&table, table.max_load()).is_ok());
+        let error = seated(&table, table.max_load() - 1).unwrap_err();
+        assert!(matches!(error, crate::Error::HashingFailure), "{error}");
+    }
+
+    /// At so few bits that they collide now and then, strings of two sets of 2^5 do so in no more runs than
+    /// 2^-λ of them.
+    #[test]
+    fn strings_collide_as_rarely_as_promised() {
+        let (lambda, trials) = (4, 4000);
+        let bits = phasing::sound_bits(u128::BITS, 32, 32, lambda);
+        let items: Vec<Block> = (0..64).map(Block).collect();
+        let collides = |seed: &u128| {
+            let strings = Permuted::<1>::new(&items, Block(*seed), 1).strings;
+            let cut: std::collections::HashSet<u128> =
+                strings.iter().map(|string| string.0 & ((1 << bits) - 1)).collect();
+            cut.len() < items.len()
+        };
+        let collided = (0..trials).filter(collides).count();
+        // 2^-λ of them are 250; the standard deviation is 16.
+        assert!((100..250 + 64).contains(&collided), "{collided}");
+    }
+
+    /// The papers' point: PSZ14's cost for an item grows with the items' length, which is the length to
+    /// which items can be cut and so grows with the sets; KKRT16's does not.
+    #[test]
+    fn cost_grows_with_the_length_of_strings() {
+        assert_eq!([8, 12, 16, 20, 24].map(|e: u32| letters(equal(1 << e))), [8, 9, 10, 11, 12]);
+        let to_sender = |protocol: &Protocol, e: u32| {
+            protocol.cost(equal(1 << e)).bytes_to_sender / f64::from(1 << e)
+        };
+        let growth = |protocol| to_sender(protocol, 24) / to_sender(protocol, 12);
+        assert!(growth(&CUCKOO) > 12.0 / 9.0, "{}", growth(&CUCKOO));
+        assert!(growth(&kkrt16::PROTOCOL) < 1.1, "{}", growth(&kkrt16::PROTOCOL));
+    }
+
+    #[test]
+    fn sizes_beyond_the_means_are_refused() {
+        use crate::{List, Setting};
+        let refused = |protocol: &Protocol, sender: usize, receiver: usize| {
+            let (transport, _peer) = vesica_net::transport::memory::pair();
+            let channel = &mut vesica_net::Channel::new(transport);
+            let setting = Setting { sizes: Sizes { sender, receiver }, list: List::Sorted };
+            let party = (protocol.receiver)(setting, channel, &mut StdRng::seed_from_u64(1));
+            party.err().map(|error| error.to_string())
+        };
+        let message = refused(&NONE, 1 << 14, 1 << 13).expect("2^27 values are too many");
+        assert!(message.contains("16384") && message.contains("8192"), "{message}");
+    }
+}

@@ -1,0 +1,212 @@
+//! `rr17-de`: the OPRF in both directions.
+//!
+//! Without input: the base OTs of both OPRFs, one after the other.
+//!
+//! 1. Both toss a seed, hash their items into bins, and put them into random slots.
+//! 2. R gets F^S at the points of its slots, of functions that S has; S refuses rows that are none.
+//! 3. S gets F^R at the points of its slots, of functions that R has; R refuses rows that are none.
+//! 4. S → R, for each item y in slot j and each slot i of R in y's bin: H(F^R_j(y), F^S_i(y), y), all of
+//!    them in one sorted list.
+//! 5. R outputs the x in slot i for which H(F^R_j(x), F^S_i(x), x) is on the list, for any slot j of S.
+//!
+//! S can compute a value that R looks for only at what it has in the slot j, as F^R_j is random to it
+//! elsewhere, and R one that S sends only at what it has in the slot i. So S must guess the values of any
+//! other item, all of them at once and before it learns anything: with n_y·μ_x values against the n_x·μ_y
+//! of R it succeeds with probability n_y·μ_x·n_x·μ_y·2^-ℓ, and ℓ = λ + log(n_y·μ_x) + log(n_x·μ_y) bits are
+//! enough. What S could prepare with more time, two of its own values that are equal, gives it
+//! nothing, for its inputs are bounded by its slots and not by the list.
+//!
+//! Deviations from the paper: values are hashed with the whole item and in an order of roles, where the
+//! paper adds them up. So items are compared by all of their bits, and what is R's cannot stand for S's. (A
+//! party that sent the other one's own messages back would have two equal functions, which add up
+//! to 0. It cannot: the base OTs of the second OPRF begin when those of the first are over.)
+
+use rand::CryptoRng;
+use rayon::prelude::*;
+use vesica_net::Channel;
+use vesica_oprf::oos17 as oprf;
+use vesica_params::{KAPPA, LAMBDA, bins::padded::Shape, tag};
+use vesica_primitives::{Block, hash::ShortHash};
+
+use super::{Binned, CHUNK, CITATION, Hashing, Work, first, item, short};
+use crate::{
+    Adversary, Cost, Digest, Items, Learns, List, Protocol, Result, Sizes, Status,
+    parts::{coin, tags::Tags},
+};
+
+/// Its entry in the catalogue.
+pub static PROTOCOL: Protocol = Protocol {
+    key: "rr17-de",
+    title: "checked OPRF in both directions, all slots of a bin",
+    citation: CITATION,
+    status: Status::Sound,
+    adversary: Adversary::weakest(&[oprf::ADVERSARY, coin::ADVERSARY]),
+    learns: Learns::EXTRACTED,
+    digest: Digest::Long,
+    filters: false,
+    list: List::Sorted,
+    cost: |setting| cost(setting.sizes, shape(setting.sizes)),
+    sender: |setting, channel, rng| {
+        channel.phase("base-ot");
+        let own = oprf::Sender::setup(channel, rng)?;
+        let other = oprf::Receiver::setup(channel, rng)?;
+        Ok(Box::new(Sender { sizes: setting.sizes, own, other }))
+    },
+    receiver: |setting, channel, rng| {
+        channel.phase("base-ot");
+        let other = oprf::Receiver::setup(channel, rng)?;
+        let own = oprf::Sender::setup(channel, rng)?;
+        Ok(Box::new(Receiver { sizes: setting.sizes, own, other }))
+    },
+};
+
+const LIST: &str = "rr17/list";
+
+/// The bins of a run.
+pub fn shape(sizes: Sizes) -> Shape {
+    super::fastest(sizes, |shape| {
+        let values = values(sizes, shape);
+        // A hash has no more.
+        let bits = tag::bits(values.receiver, values.sender, LAMBDA);
+        (bits <= KAPPA).then(|| Work {
+            cost: cost(sizes, shape),
+            values: values.sender + values.receiver,
+            instances: shape.receiver_slots() + shape.sender_slots(),
+        })
+    })
+}
+
+/// Values of S on the list, and values that R compares with them.
+fn values(sizes: Sizes, shape: Shape) -> Sizes {
+    Sizes { sender: sizes.sender * shape.receiver, receiver: sizes.receiver * shape.sender }
+}
+
+fn cost(sizes: Sizes, shape: Shape) -> Cost {
+    let values = values(sizes, shape);
+    let setup = oprf::setup_bytes();
+    let forward = setup + oprf::bytes(shape.receiver_slots());
+    let back = setup + oprf::bytes(shape.sender_slots());
+    let list = Tags::new(values).list_len(values.sender);
+    let to_receiver = forward.to_receiver + back.to_sender + coin::BYTES_OF_FIRST + list;
+    Cost {
+        bytes_to_sender: (forward.to_sender + back.to_receiver) as f64,
+        bytes_to_receiver: to_receiver as f64,
+        rounds: 21,
+    }
+}
+
+/// The hash of step 4, of the value of R's function, that of S's, and the item.
+struct Comparison<'a> {
+    hash: ShortHash,
+    binned: &'a Binned,
+    items: Items<'a>,
+}
+
+impl<'a> Comparison<'a> {
+    fn new(hashing: &Hashing, binned: &'a Binned, items: Items<'a>) -> Self {
+        Self { hash: hashing.keyed("vesica rr17 dual execution v1"), binned, items }
+    }
+
+    /// Hashes some slots' values at all entries; `both` says of an entry and one of the values which is
+    /// that of R's function and which that of S's.
+    fn of(&self, values: &[Block], both: impl Fn(usize, Block) -> [Block; 2] + Sync) -> Vec<Block> {
+        let n = self.binned.len();
+        let mut hashed = vec![Block::ZERO; values.len()];
+        let chunks = hashed.par_chunks_mut(CHUNK).zip(values.par_chunks(CHUNK)).enumerate();
+        chunks.for_each(|(chunk, (hashed, values))| {
+            let inputs = values.iter().zip(chunk * CHUNK..).map(|(value, i)| {
+                let entry = i % n;
+                let item = item(self.items, self.binned.position(entry));
+                short(&[bytemuck::cast_slice(&both(entry, *value)), &item])
+            });
+            let mut hashed = hashed.iter_mut();
+            self.hash.hash(inputs, |digest| {
+                *hashed.next().expect("a place for each value") = first(&digest);
+            });
+        });
+        hashed
+    }
+}
+
+/// The party that hands over values.
+struct Sender {
+    sizes: Sizes,
+    own: oprf::Sender,
+    other: oprf::Receiver,
+}
+
+impl crate::Sender for Sender {
+    fn send(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        let shape = shape(self.sizes);
+        // 1.
+        channel.phase("hash");
+        let hashing = Hashing::new(shape.bins, coin::toss_first(channel, rng)?);
+        let binned = hashing.bin(&hashing.images(items)?);
+        let slots = binned.fill(shape.sender, rng)?;
+        // 2 and 3.
+        channel.phase("oprf");
+        let functions = self.own.functions(shape.receiver_slots(), channel, rng)?;
+        let learned = slots.pick(&self.other.evaluate(&slots.points, channel, rng)?);
+        // 4.
+        channel.phase("list");
+        let values = values(self.sizes, shape);
+        let tags = Tags::new(values);
+        let comparison = Comparison::new(&hashing, &binned, items);
+        let mut list = Vec::with_capacity(values.sender);
+        binned.evaluate(&functions, shape.receiver, channel, |_, values| {
+            let hashed = comparison.of(values, |entry, own| [learned[entry], own]);
+            list.extend(hashed.into_iter().map(|value| tags.of(value)));
+        })?;
+        tags.send_list(LIST, list, items, channel)?;
+        Ok(channel.flush()?)
+    }
+}
+
+/// The party that learns the intersection.
+struct Receiver {
+    sizes: Sizes,
+    own: oprf::Sender,
+    other: oprf::Receiver,
+}
+
+impl crate::Receiver for Receiver {
+    fn receive(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<u32>> {
+        let shape = shape(self.sizes);
+        // 1.
+        channel.phase("hash");
+        let hashing = Hashing::new(shape.bins, coin::toss_second(channel, rng)?);
+        let binned = hashing.bin(&hashing.images(items)?);
+        let slots = binned.fill(shape.receiver, rng)?;
+        // 2 and 3.
+        channel.phase("oprf");
+        let learned = slots.pick(&self.other.evaluate(&slots.points, channel, rng)?);
+        let functions = self.own.functions(shape.sender_slots(), channel, rng)?;
+        // 5.
+        channel.phase("list");
+        let values = values(self.sizes, shape);
+        let tags = Tags::new(values);
+        let comparison = Comparison::new(&hashing, &binned, items);
+        let mut mine = Vec::with_capacity(values.receiver);
+        binned.evaluate(&functions, shape.sender, channel, |_, values| {
+            let hashed = comparison.of(values, |entry, own| [own, learned[entry]]);
+            let entries = (0..binned.len()).cycle();
+            let tagged = hashed.into_iter().zip(entries);
+            mine.extend(tagged.map(|(value, i)| tags.tagged(value, binned.position(i))));
+        })?;
+        let mut matches = tags.recv_matches(LIST, values.sender, mine, items, channel)?;
+        matches.sort_unstable();
+        // A sender that deviates may have an item in two slots.
+        matches.dedup();
+        Ok(matches)
+    }
+}

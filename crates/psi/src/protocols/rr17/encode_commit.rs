@@ -1,0 +1,314 @@
+//! `rr17-ec`: the OPRF in one direction, and a commitment to each item of S. In the random oracle model.
+//!
+//! Without input: the base OTs of the OPRF.
+//!
+//! 1. Both toss a seed and hash their items into bins; R puts its own into random slots.
+//! 2. R gets F at the points of its slots, of functions that S has; S refuses rows that are none.
+//! 3. S → R, for each item y, in random order: a commitment H_c(y, r) with a fresh r, and for each slot i of
+//!    R in y's bin a hint and r ⊕ pad, where pad ‖ hint = H_p(F_i(y), y).
+//! 4. R outputs the x in slot i for which some commitment has x's hint in the place i, and pad gives an r
+//!    with which that is a commitment to x.
+//!
+//! A commitment of 256 bits belongs to one item, so S has as many inputs as it announced, whatever it
+//! writes into places: it can only leave out some, with which it counts if R happens to have the item
+//! in another slot. R can open a commitment only at what it has in a slot; to any other it lacks r, of κ
+//! bits.
+//!
+//! Hints save R from trying every commitment, and nothing rests on them: one of 32 bits that fits by
+//! chance, as some do in large sets, leads to a commitment that is none to x. For the same reason, and
+//! because it would tell S that R has the item, it is no error if a commitment does not open.
+//!
+//! Deviation from the paper: hint and pad are a hash of the value with the whole item.
+
+use rand::{CryptoRng, seq::SliceRandom};
+use rayon::prelude::*;
+use vesica_net::Channel;
+use vesica_oprf::oos17 as oprf;
+use vesica_params::bins::padded::Shape;
+use vesica_primitives::{Block, hash::ShortHash};
+use zeroize::Zeroizing;
+
+use super::{Binned, CHUNK, CITATION, Hashing, Work, first, item, short};
+use crate::{
+    Adversary, Cost, Digest, Items, Learns, List, Protocol, Result, Sizes, Status, parts::coin,
+};
+
+/// Its entry in the catalogue.
+pub static PROTOCOL: Protocol = Protocol {
+    key: "rr17-ec",
+    title: "checked OPRF of all slots of a bin, commitments",
+    citation: CITATION,
+    status: Status::Sound,
+    adversary: Adversary::weakest(&[oprf::ADVERSARY, coin::ADVERSARY]),
+    learns: Learns::EXTRACTED,
+    digest: Digest::Long,
+    filters: false,
+    list: List::Sorted,
+    cost: |setting| cost(setting.sizes, shape(setting.sizes)),
+    sender: |setting, channel, rng| {
+        channel.phase("base-ot");
+        let oprf = oprf::Sender::setup(channel, rng)?;
+        Ok(Box::new(Sender { sizes: setting.sizes, oprf }))
+    },
+    receiver: |setting, channel, rng| {
+        channel.phase("base-ot");
+        let oprf = oprf::Receiver::setup(channel, rng)?;
+        Ok(Box::new(Receiver { sizes: setting.sizes, oprf }))
+    },
+};
+
+const COMMITMENTS: &str = "rr17/commitments";
+
+/// Bytes of commitments that go into one message, unless one alone has more.
+const MESSAGE_BYTES: usize = 1 << 24;
+
+const COMMITMENT_LEN: usize = blake3::OUT_LEN;
+const HINT_LEN: usize = size_of::<u32>();
+const PLACE_LEN: usize = HINT_LEN + size_of::<Block>();
+
+/// The bins of a run.
+pub fn shape(sizes: Sizes) -> Shape {
+    super::fastest(sizes, |shape| {
+        let values = sizes.sender * shape.receiver;
+        Some(Work { cost: cost(sizes, shape), values, instances: shape.receiver_slots() })
+    })
+}
+
+/// Bytes that S sends for an item: the commitment and a place for each slot.
+fn entry_len(shape: Shape) -> usize {
+    COMMITMENT_LEN + PLACE_LEN * shape.receiver
+}
+
+/// Items whose commitments go into one message.
+fn message_items(shape: Shape) -> usize {
+    (MESSAGE_BYTES / entry_len(shape)).max(1)
+}
+
+fn cost(sizes: Sizes, shape: Shape) -> Cost {
+    let oprf = oprf::setup_bytes() + oprf::bytes(shape.receiver_slots());
+    let commitments = sizes.sender * entry_len(shape);
+    Cost {
+        bytes_to_sender: oprf.to_sender as f64,
+        bytes_to_receiver: (oprf.to_receiver + coin::BYTES_OF_FIRST + commitments) as f64,
+        rounds: 13,
+    }
+}
+
+/// The hashes of step 3.
+struct Hashes {
+    pad: ShortHash,
+    commitment: ShortHash,
+}
+
+/// What a value gives at an item.
+#[derive(Clone, Copy)]
+struct Key {
+    pad: Block,
+    hint: u32,
+}
+
+impl Hashes {
+    fn new(hashing: &Hashing) -> Self {
+        Self {
+            pad: hashing.keyed("vesica rr17 pad v1"),
+            commitment: hashing.keyed("vesica rr17 commitment v1"),
+        }
+    }
+
+    /// What some slots' values at all entries give.
+    fn keys(&self, values: &[Block], binned: &Binned, items: Items<'_>) -> Vec<Key> {
+        let mut keys = vec![Key { pad: Block::ZERO, hint: 0 }; values.len()];
+        let chunks = keys.par_chunks_mut(CHUNK).zip(values.par_chunks(CHUNK)).enumerate();
+        chunks.for_each(|(chunk, (keys, values))| {
+            let inputs = values.iter().zip(chunk * CHUNK..).map(|(value, i)| {
+                let item = item(items, binned.position(i % binned.len()));
+                short(&[&value.to_bytes(), &item])
+            });
+            let mut keys = keys.iter_mut();
+            self.pad.hash(inputs, |digest| {
+                let words: [u32; 8] = bytemuck::cast(digest);
+                let key = Key { pad: first(&digest), hint: words[4] };
+                *keys.next().expect("a place for each value") = key;
+            });
+        });
+        keys
+    }
+
+    /// Shows the commitments to items, one after the other, each with its own opening.
+    fn commit<'a>(
+        &self,
+        openings: impl Iterator<Item = ([u8; 32], &'a Block)>,
+        show: impl FnMut([u8; COMMITMENT_LEN]),
+    ) {
+        let inputs = openings.map(|(item, opening)| short(&[&item, &opening.to_bytes()]));
+        self.commitment.hash(inputs, show);
+    }
+}
+
+/// The party that commits.
+struct Sender {
+    sizes: Sizes,
+    oprf: oprf::Sender,
+}
+
+impl crate::Sender for Sender {
+    fn send(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        let shape = shape(self.sizes);
+        // 1.
+        channel.phase("hash");
+        let hashing = Hashing::new(shape.bins, coin::toss_first(channel, rng)?);
+        let images = hashing.images(items)?;
+        // 2.
+        channel.phase("oprf");
+        let functions = self.oprf.functions(shape.receiver_slots(), channel, rng)?;
+        // 3.
+        channel.phase("commitments");
+        let hashes = Hashes::new(&hashing);
+        let mut order: Vec<u32> = (0..items.len() as u32).collect();
+        order.shuffle(rng);
+        for positions in order.chunks(message_items(shape)) {
+            let images: Vec<Block> = positions.iter().map(|i| images[*i as usize]).collect();
+            let (items, binned) = (items.at(positions), hashing.bin(&images));
+            let items = items.items();
+            let openings: Zeroizing<Vec<Block>> =
+                Zeroizing::new(positions.iter().map(|_| Block::random(rng)).collect());
+            let mut message = vec![0; positions.len() * entry_len(shape)];
+            let mut entries = message.chunks_mut(entry_len(shape));
+            let to_commit = openings.iter().enumerate().map(|(i, r)| (item(items, i), r));
+            hashes.commit(to_commit, |commitment| {
+                let entry = entries.next().expect("an entry for each item");
+                entry[..COMMITMENT_LEN].copy_from_slice(&commitment);
+            });
+            let mut order = vec![0; positions.len()];
+            (0..binned.len()).for_each(|entry| order[binned.position(entry)] = entry);
+            binned.evaluate(&functions, shape.receiver, channel, |slot, values| {
+                let keys = hashes.keys(values, &binned, items);
+                let entries = message.par_chunks_mut(entry_len(shape)).zip(&order).zip(&*openings);
+                entries.for_each(|((entry, number), opening)| {
+                    let places = entry[COMMITMENT_LEN..].chunks_mut(PLACE_LEN).skip(slot);
+                    let keys = keys[*number..].iter().step_by(order.len());
+                    for (place, key) in places.zip(keys) {
+                        let (hint, sealed) = place.split_at_mut(HINT_LEN);
+                        hint.copy_from_slice(&key.hint.to_le_bytes());
+                        sealed.copy_from_slice(&(key.pad ^ *opening).to_bytes());
+                    }
+                });
+            })?;
+            channel.send(COMMITMENTS, &message)?;
+            channel.flush()?;
+        }
+        Ok(())
+    }
+}
+
+/// The party that learns the intersection.
+struct Receiver {
+    sizes: Sizes,
+    oprf: oprf::Receiver,
+}
+
+impl crate::Receiver for Receiver {
+    fn receive(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<u32>> {
+        let shape = shape(self.sizes);
+        // 1.
+        channel.phase("hash");
+        let hashing = Hashing::new(shape.bins, coin::toss_second(channel, rng)?);
+        let binned = hashing.bin(&hashing.images(items)?);
+        let slots = binned.fill(shape.receiver, rng)?;
+        // 2.
+        channel.phase("oprf");
+        let values = slots.pick(&self.oprf.evaluate(&slots.points, channel, rng)?);
+        // 4.
+        channel.phase("commitments");
+        let hashes = Hashes::new(&hashing);
+        let keys = hashes.keys(&values, &binned, items);
+        let expected = keys.into_iter().enumerate().map(|(entry, key)| Expected {
+            key,
+            slot: slots.of_entry[entry] / shape.bins as u32,
+            position: binned.position(entry) as u32,
+        });
+        let expected = ByHint::new(expected.collect());
+        let mut matches = Vec::new();
+        let mut left = self.sizes.sender;
+        while left > 0 {
+            let count = left.min(message_items(shape));
+            let mut message = vec![0; count * entry_len(shape)];
+            channel.recv_into(COMMITMENTS, &mut message)?;
+            let entries = message.par_chunks(entry_len(shape));
+            matches
+                .par_extend(entries.flat_map_iter(|entry| open(entry, &expected, &hashes, items)));
+            left -= count;
+        }
+        matches.sort_unstable();
+        // A sender that deviates may commit to an item twice.
+        matches.dedup();
+        Ok(matches)
+    }
+}
+
+/// The positions of the items to which an entry is a commitment that opens.
+fn open(entry: &[u8], expected: &ByHint, hashes: &Hashes, items: Items<'_>) -> Vec<u32> {
+    let (commitment, places) = entry.split_at(COMMITMENT_LEN);
+    let (places, _) = places.as_chunks::<PLACE_LEN>();
+    let mut opened = Vec::new();
+    for (slot, place) in (0..).zip(places) {
+        let (hint, sealed) = place.split_first_chunk().expect("a hint and a block");
+        let sealed = Block::from_bytes(*sealed.as_array().expect("a hint and a block"));
+        for expected in expected.at(u32::from_le_bytes(*hint), slot) {
+            let item = item(items, expected.position as usize);
+            let opening = sealed ^ expected.key.pad;
+            hashes.commit(std::iter::once((item, &opening)), |right| {
+                if right == commitment {
+                    opened.push(expected.position);
+                }
+            });
+        }
+    }
+    opened
+}
+
+/// An item of R in a slot.
+#[derive(Clone, Copy)]
+struct Expected {
+    key: Key,
+    slot: u32,
+    position: u32,
+}
+
+/// Items to be found by hint and slot.
+struct ByHint {
+    /// In the order of hints.
+    sorted: Vec<Expected>,
+    /// Where the hints begin that have each number as their first bits, and where the last ones end.
+    starts: Vec<u32>,
+    shift: u32,
+}
+
+impl ByHint {
+    fn new(mut sorted: Vec<Expected>) -> Self {
+        sorted.sort_unstable_by_key(|expected| expected.key.hint);
+        let bits = sorted.len().next_power_of_two().ilog2().clamp(1, 31);
+        let shift = u32::BITS - bits;
+        let start = |number: u64| {
+            sorted.partition_point(|expected| u64::from(expected.key.hint >> shift) < number) as u32
+        };
+        let starts = (0..=1 << bits).map(start).collect();
+        Self { sorted, starts, shift }
+    }
+
+    fn at(&self, hint: u32, slot: u32) -> impl Iterator<Item = &Expected> {
+        let number = (hint >> self.shift) as usize;
+        let [start, end] = [self.starts[number], self.starts[number + 1]].map(|i| i as usize);
+        self.sorted[start..end].iter().filter(move |e| e.key.hint == hint && e.slot == slot)
+    }
+}

@@ -1,0 +1,124 @@
+//! The protocols of Raghuraman and Rindal (CCS 2022): [`rs21`](crate::protocols::rs21) with their OKVS of weight 3
+//! and, among parties that follow the protocol, a VOLE whose short side is no longer than it must be.
+//!
+//! What differs from the paper, and why entries may be as short as λ + log n_y bits, is in
+//! `docs/protocols/rr22.md`.
+
+use vesica_params::{
+    LAMBDA,
+    lpn::{self, Lpn},
+    okvs::{Excess, Shape, band, shape},
+    subfield,
+};
+use vesica_structures::okvs::{band::Band, rr22::Rr22};
+
+use crate::{
+    Protocol, Sizes, Status,
+    protocols::rs21::{About, ShortVariant, Variant, malicious, semi_honest},
+};
+
+const CITATION: &str = "Raghuraman, Rindal (CCS 2022); Rindal, Schoppmann (EUROCRYPT 2021)";
+
+/// Keys in a cluster, about: as many as let a cluster's columns stay in the second-level cache.
+const FAST_CLUSTER: usize = 1 << 15;
+
+/// Keys in a cluster where columns count more than time. Beyond a million a larger one saves less than
+/// half a bit an item.
+const LARGE_CLUSTER: usize = 1 << 20;
+
+/// Clusters that fit the cache, and elements as short as they may be.
+struct Fast;
+
+impl Variant for Fast {
+    type Store = Rr22;
+
+    fn shape(items: usize) -> Shape {
+        shape(items, FAST_CLUSTER, LAMBDA)
+    }
+}
+
+impl ShortVariant for Fast {
+    fn bits(sizes: Sizes) -> u32 {
+        subfield::bits(sizes.sender)
+    }
+}
+
+/// Clusters as large as pay, elements as short as they may be, and one noise for all of the VOLE.
+struct Low;
+
+impl Variant for Low {
+    type Store = Rr22;
+
+    const LPN: Lpn = lpn::FAST.with_piece(usize::MAX);
+
+    fn shape(items: usize) -> Shape {
+        shape(items, LARGE_CLUSTER, LAMBDA)
+    }
+}
+
+impl ShortVariant for Low {
+    fn bits(sizes: Sizes) -> u32 {
+        Fast::bits(sizes)
+    }
+}
+
+/// Pieces and clusters twice as large as the fast one's, for an entry and a block of noise cost twice as
+/// many bytes, with as many dense columns as make rows one-way. Over GF(2^128) a few columns would do,
+/// but sums of bits come from tables and are decoded three times as fast.
+struct Checked;
+
+impl Variant for Checked {
+    type Store = Rr22;
+
+    const LPN: Lpn = lpn::FAST.with_piece(2 * lpn::FAST.piece);
+
+    fn shape(items: usize) -> Shape {
+        shape(items, 2 * FAST_CLUSTER, LAMBDA).one_way()
+    }
+}
+
+/// The random bands of [BPSY23](vesica_structures::okvs::band) in one cluster: 1.05 columns an item, and
+/// rows of several hundred random bits, which are one-way as they are. One noise for all of the VOLE.
+struct CheckedBand;
+
+impl Variant for CheckedBand {
+    type Store = Band;
+
+    const LPN: Lpn = Low::LPN;
+
+    fn shape(items: usize) -> Shape {
+        band(items, usize::MAX, Excess::Percent5, LAMBDA).one_way()
+    }
+}
+
+/// The fast one.
+pub static FAST: Protocol = semi_honest::<Fast>(About {
+    key: "rr22",
+    title: "VOLE-based OPRF with a clustered OKVS",
+    citation: CITATION,
+    status: Status::Recommended,
+});
+
+/// The one with the fewest bytes.
+pub static LOW: Protocol = semi_honest::<Low>(About {
+    key: "rr22-low",
+    title: "VOLE-based OPRF with the smallest OKVS",
+    citation: CITATION,
+    status: Status::Sound,
+});
+
+/// Against parties that deviate.
+pub static MALICIOUS: Protocol = malicious::<Checked>(About {
+    key: "rr22-malicious",
+    title: "VOLE-based OPRF with a clustered OKVS, all steps checked",
+    citation: CITATION,
+    status: Status::Recommended,
+});
+
+/// Against parties that deviate, with the fewest bytes.
+pub static MALICIOUS_LOW: Protocol = malicious::<CheckedBand>(About {
+    key: "rr22-malicious-low",
+    title: "VOLE-based OPRF with an OKVS of random bands, all steps checked",
+    citation: "Raghuraman, Rindal (CCS 2022); Bienstock, Patel, Seo, Yeo (USENIX Security 2023)",
+    status: Status::Sound,
+});

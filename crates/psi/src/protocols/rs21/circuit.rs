@@ -1,0 +1,158 @@
+//! Circuit PSI from a VOLE: Rindal and Schoppmann (EUROCRYPT 2021), §6, on the machine of
+//! [`circuit`](crate::circuit_psi). Semi-honest.
+//!
+//! The OPPRF is theirs ([`vesica_oprf::opprf`]): the OPRF of a silent VOLE and an OKVS, and a uniform OKVS as
+//! the hint. `rs21-circuit` has silent triples, which cost hardly any bytes; `rs21-circuit-iknp` has those of
+//! OT extension, 256 bits each, as the paper's Table 4 compares.
+//!
+//! Deviations: the OKVS is RR22's, elements of the VOLE are no longer than they must be (see
+//! `docs/protocols/rr22.md`), and triples are made from one OT in each direction. With silent triples, targets
+//! are compared by their Hamming distance (`Comparison::Distance`), for the time that OTs take.
+
+use rand::CryptoRng;
+use vesica_circuit::triples::Extension;
+use vesica_net::Channel;
+use vesica_oprf::opprf;
+use vesica_ot::{Bytes, extension::softspoken::semi_honest as extension, vole::silent};
+use vesica_params::{
+    LAMBDA,
+    lpn::{self, Lpn},
+    okvs::shape,
+};
+use vesica_primitives::Block;
+use vesica_structures::okvs::rr22::Rr22;
+
+use super::FIELD;
+use crate::{
+    Adversary, Protocol, Result,
+    circuit_psi::{About, Comparison, Dimensions, Machine, Opprf, protocol},
+};
+
+/// With silent triples.
+pub static SILENT: Protocol = protocol::<Silent>(About {
+    key: "rs21-circuit",
+    title: "circuit PSI from a VOLE-based OPPRF, silent triples",
+    citation: CITATION,
+});
+
+/// With triples from OT extension.
+pub static IKNP: Protocol = protocol::<Iknp>(About {
+    key: "rs21-circuit-iknp",
+    title: "circuit PSI from a VOLE-based OPPRF, triples from OT extension",
+    citation: CITATION,
+});
+
+pub(crate) const CITATION: &str = "Rindal, Schoppmann (EUROCRYPT 2021)";
+
+/// The machine of `rs21-circuit`.
+pub(crate) struct Silent;
+
+impl Machine for Silent {
+    type Opprf = FromVole;
+    const TRIPLES: Extension = Extension::SILENT;
+    const COMPARISON: Comparison = Comparison::Distance;
+    const ROUNDS: u32 = 20;
+}
+
+/// The machine of `rs21-circuit-iknp`.
+struct Iknp;
+
+impl Machine for Iknp {
+    type Opprf = FromVole;
+    const TRIPLES: Extension = Extension::Alsz13;
+    const COMPARISON: Comparison = Comparison::Bits;
+    const ROUNDS: u32 = 21;
+}
+
+/// Points in a cluster of an OKVS, about: as many as let its columns stay in the second-level cache.
+const CLUSTER: usize = 1 << 15;
+
+const LPN: Lpn = lpn::FAST;
+
+fn of(dimensions: Dimensions) -> opprf::Dimensions {
+    let Dimensions { bins, programmed, len } = dimensions;
+    opprf::Dimensions::new(bins, programmed, len, |points| shape(points, CLUSTER, LAMBDA))
+}
+
+/// The paper's OPPRF.
+pub(crate) struct FromVole;
+
+/// A party, by how long the elements of its VOLE are.
+pub(crate) enum Either<Short, Long> {
+    Short(Short),
+    Long(Long),
+}
+
+impl Opprf for FromVole {
+    type Sender = Either<opprf::Sender<Rr22, u64>, opprf::Sender<Rr22, Block>>;
+    type Receiver = Either<opprf::Receiver<Rr22, u64>, opprf::Receiver<Rr22, Block>>;
+
+    const ADVERSARY: Adversary = Adversary::weakest(&[opprf::ADVERSARY, extension::ADVERSARY]);
+
+    const UNIT: usize = 1;
+
+    fn bytes(dimensions: Dimensions) -> Bytes {
+        let dimensions = of(dimensions);
+        let vole = silent::bytes(dimensions.points.columns(), dimensions.bits(), LPN, FIELD);
+        extension::setup_bytes(FIELD) + vole + opprf::bytes(dimensions)
+    }
+
+    fn sender(
+        dimensions: Dimensions,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self::Sender> {
+        let dimensions = of(dimensions);
+        channel.phase("base-ot");
+        let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
+        channel.phase("vole");
+        Ok(if dimensions.bits() <= u64::BITS {
+            Either::Short(opprf::Sender::setup(dimensions, LPN, &mut cot, channel, rng)?)
+        } else {
+            Either::Long(opprf::Sender::setup(dimensions, LPN, &mut cot, channel, rng)?)
+        })
+    }
+
+    fn receiver(
+        dimensions: Dimensions,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self::Receiver> {
+        let dimensions = of(dimensions);
+        channel.phase("base-ot");
+        let mut cot = extension::Receiver::setup(FIELD, channel, rng)?;
+        channel.phase("vole");
+        Ok(if dimensions.bits() <= u64::BITS {
+            Either::Short(opprf::Receiver::setup(dimensions, LPN, &mut cot, channel, rng)?)
+        } else {
+            Either::Long(opprf::Receiver::setup(dimensions, LPN, &mut cot, channel, rng)?)
+        })
+    }
+
+    fn program(
+        sender: Self::Sender,
+        _: &[u32],
+        points: &[Block],
+        values: &[u8],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        match sender {
+            Either::Short(sender) => sender.evaluate(points, values, channel, rng)?,
+            Either::Long(sender) => sender.evaluate(points, values, channel, rng)?,
+        }
+        Ok(())
+    }
+
+    fn evaluate(
+        receiver: Self::Receiver,
+        points: &[Block],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<u8>> {
+        Ok(match receiver {
+            Either::Short(receiver) => receiver.evaluate(points, channel, rng)?,
+            Either::Long(receiver) => receiver.evaluate(points, channel, rng)?,
+        })
+    }
+}

@@ -1,0 +1,142 @@
+//! The machine against parties that deviate: malicious parts throughout, digests of 256 bits, and tags
+//! of κ bits.
+
+use rand::CryptoRng;
+use vesica_net::Channel;
+use vesica_oprf::rs21::malicious as oprf;
+use vesica_ot::{extension::softspoken::malicious as extension, vole::silent};
+use vesica_params::{
+    LAMBDA,
+    okvs::{Shape, shape_over_field},
+};
+use vesica_structures::okvs::{Field, rr22::Rr22};
+
+use super::{About, FIELD, LIST, Variant};
+use crate::{
+    Adversary, Cost, Digest, Items, Learns, List, Protocol, Receiver, Result, Sender, Setting,
+    Sizes, parts::tags::Tags,
+};
+
+/// The entry of a variant.
+pub(crate) const fn protocol<V: Variant>(about: About) -> Protocol {
+    Protocol {
+        key: about.key,
+        title: about.title,
+        citation: about.citation,
+        status: about.status,
+        adversary: Adversary::weakest(&[oprf::ADVERSARY, extension::ADVERSARY]),
+        learns: Learns::EXTRACTED,
+        digest: Digest::Long,
+        filters: false,
+        list: List::Sorted,
+        cost: cost::<V>,
+        sender: |Setting { sizes, .. }, channel, rng| match sizes.receiver {
+            ..=FEW => Ok(Box::new(Sending::<Few>::prepare(sizes, channel, rng)?)),
+            _ => Ok(Box::new(Sending::<V>::prepare(sizes, channel, rng)?)),
+        },
+        receiver: |Setting { sizes, .. }, channel, rng| match sizes.receiver {
+            ..=FEW => Ok(Box::new(Receiving::<Few>::prepare(sizes, channel, rng)?)),
+            _ => Ok(Box::new(Receiving::<V>::prepare(sizes, channel, rng)?)),
+        },
+    }
+}
+
+/// The most items of a receiver for which every column is dense.
+const FEW: usize = 64;
+
+/// An OKVS of as many columns as keys: with bits for coefficients there would be 128 columns, and a
+/// receiver that deviates could use each of them for another item.
+struct Few;
+
+impl Variant for Few {
+    type Store = Rr22<Field>;
+
+    fn shape(items: usize) -> Shape {
+        shape_over_field(items, FEW, LAMBDA)
+    }
+}
+
+fn cost<V: Variant>(Setting { sizes, .. }: Setting) -> Cost {
+    let shape = match sizes.receiver {
+        ..=FEW => Few::shape(sizes.receiver),
+        _ => V::shape(sizes.receiver),
+    };
+    let ot = extension::setup_bytes(FIELD);
+    let vole = silent::malicious::bytes(shape.columns(), V::LPN, FIELD);
+    let oprf = oprf::bytes(shape);
+    let list = Tags::whole().list_len(sizes.sender);
+    Cost {
+        bytes_to_sender: (ot.to_sender + vole.to_sender + oprf.to_sender) as f64,
+        bytes_to_receiver: (ot.to_receiver + vole.to_receiver + oprf.to_receiver + list) as f64,
+        rounds: 14,
+    }
+}
+
+fn digests(items: Items<'_>) -> oprf::Digests<'_> {
+    oprf::Digests { heads: items.heads(), tails: items.tails() }
+}
+
+/// The party that can evaluate the OPRF everywhere.
+struct Sending<V: Variant> {
+    oprf: oprf::Sender<V::Store>,
+}
+
+impl<V: Variant> Sending<V> {
+    fn prepare(sizes: Sizes, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        channel.phase("base-ot");
+        let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
+        channel.phase("vole");
+        let shape = V::shape(sizes.receiver);
+        let oprf = oprf::Sender::setup(shape, V::LPN, &mut cot, channel, rng)?;
+        Ok(Self { oprf })
+    }
+}
+
+impl<V: Variant> Sender for Sending<V> {
+    fn send(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        _: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        // 1.
+        channel.phase("oprf");
+        let evaluated = self.oprf.evaluate(digests(items), channel)?;
+        // 2.
+        channel.phase("list");
+        Tags::whole().send_values(LIST, evaluated, items, channel)
+    }
+}
+
+/// The party that learns the intersection.
+struct Receiving<V: Variant> {
+    sizes: Sizes,
+    oprf: oprf::Receiver<V::Store>,
+}
+
+impl<V: Variant> Receiving<V> {
+    fn prepare(sizes: Sizes, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        channel.phase("base-ot");
+        let mut cot = extension::Receiver::setup(FIELD, channel, rng)?;
+        channel.phase("vole");
+        let shape = V::shape(sizes.receiver);
+        let oprf = oprf::Receiver::setup(shape, V::LPN, &mut cot, channel, rng)?;
+        Ok(Self { sizes, oprf })
+    }
+}
+
+impl<V: Variant> Receiver for Receiving<V> {
+    fn receive(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<u32>> {
+        // 1.
+        channel.phase("oprf");
+        let evaluated = self.oprf.evaluate(digests(items), channel, rng)?;
+        // 3.
+        channel.phase("list");
+        Tags::whole().recv_values(LIST, self.sizes.sender, evaluated, items, channel)
+    }
+}

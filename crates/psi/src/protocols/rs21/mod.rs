@@ -1,0 +1,143 @@
+//! PSI from a multi-point OPRF: Rindal and Schoppmann (EUROCRYPT 2021), §5, with the OPRF of
+//! `vesica_oprf::rs21`.
+//!
+//! Without input but the sizes: OT extension and a silent VOLE.
+//!
+//! 1. The OPRF: R gets F(x) for each of its items, S can compute F anywhere. R → S: the OKVS of R's
+//!    items, masked by the VOLE.
+//! 2. S → R: the sorted list of {F(y)}, cut to tags.
+//! 3. R outputs the x whose tag is on the list.
+//!
+//! R learns the intersection and the size of S's set, S the size of R's set. `semi_honest` and
+//! `malicious` are the machines; a `Variant` says which OKVS they run on. Here are the paper's own,
+//! with PaXoS and with a polynomial; those of [`rr22`](crate::protocols::rr22) have an OKVS that is smaller and faster.
+
+pub mod circuit;
+mod malicious;
+mod semi_honest;
+
+use vesica_ot::extension::softspoken::SmallField;
+use vesica_params::{
+    LAMBDA,
+    lpn::{self, Lpn},
+    okvs::Shape,
+};
+use vesica_primitives::Block;
+use vesica_structures::okvs::{Codec, paxos::Paxos, polynomial::Polynomial};
+
+pub(crate) use malicious::protocol as malicious;
+pub(crate) use semi_honest::protocol as semi_honest;
+use semi_honest::whole;
+
+use crate::{Error, Items, Protocol, Sizes, Status, parts::tags::refuse_duplicates};
+
+/// An OKVS for the protocol.
+pub(crate) trait Variant: Send + Sync + 'static {
+    /// The OKVS.
+    type Store: Codec<Block>;
+
+    /// The noise of the VOLE.
+    const LPN: Lpn = lpn::FAST;
+
+    /// Its shape for as many items of the receiver.
+    fn shape(items: usize) -> Shape;
+}
+
+/// An OKVS for a run among parties that follow the protocol.
+pub(crate) trait ShortVariant: Variant<Store: Codec<u64>> {
+    /// Bits of an element.
+    fn bits(sizes: Sizes) -> u32;
+}
+
+/// The field of the OT extension: the largest, for few OTs are needed and bytes count.
+const FIELD: SmallField = SmallField::new(8);
+
+const LIST: &str = "rs21/list";
+
+/// What the entries of all variants have in common.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct About {
+    pub key: &'static str,
+    pub title: &'static str,
+    pub citation: &'static str,
+    pub status: Status,
+}
+
+/// PaXoS of the size that semi-honest parties need, with elements of GF(2^128) as in the paper.
+struct WithPaxos;
+
+impl Variant for WithPaxos {
+    type Store = Paxos;
+
+    fn shape(items: usize) -> Shape {
+        vesica_params::okvs::paxos(items, LAMBDA)
+    }
+}
+
+/// A single polynomial, which has no column more than items, and one noise for all of the VOLE.
+struct WithPolynomial;
+
+impl Variant for WithPolynomial {
+    type Store = Polynomial;
+
+    const LPN: Lpn = lpn::FAST.with_piece(usize::MAX);
+
+    fn shape(items: usize) -> Shape {
+        vesica_params::okvs::polynomial(items, usize::MAX, LAMBDA)
+    }
+}
+
+/// PaXoS with one-way rows.
+struct WithOneWayPaxos;
+
+impl Variant for WithOneWayPaxos {
+    type Store = Paxos;
+
+    fn shape(items: usize) -> Shape {
+        WithPaxos::shape(items).one_way()
+    }
+}
+
+/// The paper's protocol among parties that follow it.
+pub static SEMI_HONEST: Protocol = whole::<WithPaxos>(About {
+    key: "rs21",
+    title: "VOLE-based OPRF with PaXoS",
+    citation: "Rindal, Schoppmann (EUROCRYPT 2021)",
+    status: Status::Sound,
+});
+
+/// The same with the solver that sends least, at the price of n log² n steps.
+pub static LOW: Protocol = whole::<WithPolynomial>(About {
+    key: "rs21-low",
+    title: "VOLE-based OPRF with one polynomial",
+    citation: "Rindal, Schoppmann (EUROCRYPT 2021)",
+    status: Status::Sound,
+});
+
+/// The paper's protocol against parties that deviate.
+pub static MALICIOUS: Protocol = malicious::<WithOneWayPaxos>(About {
+    key: "rs21-malicious",
+    title: "VOLE-based OPRF with PaXoS, all steps checked",
+    citation: "Rindal, Schoppmann (EUROCRYPT 2021)",
+    status: Status::Sound,
+});
+
+/// Why the OPRF did not finish: equal items, where a store does not take them.
+fn blame_duplicates(error: vesica_oprf::Error, items: Items<'_>) -> Error {
+    match error.into() {
+        Error::HashingFailure => match refuse_duplicates(items) {
+            Err(duplicate) => duplicate,
+            Ok(()) => Error::HashingFailure,
+        },
+        other => other,
+    }
+}
+
+impl From<vesica_oprf::Error> for Error {
+    fn from(error: vesica_oprf::Error) -> Self {
+        match error {
+            vesica_oprf::Error::Channel(error) => error.into(),
+            _ => Self::HashingFailure,
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! PSI by sorting, comparing and shuffling in a generic secure computation: Huang, Evans and Katz (NDSS 2012),
+//! §5, as Pinkas, Schneider and Zohner (USENIX Security 2014) compare with it. Semi-honest.
+//!
+//! Without input: the OTs for R's inputs, or multiplication triples.
+//!
+//! 1. Both draw a seed, now that both sets are fixed. An item is σ bits of its image under AES with that seed, so
+//!    many that no two of different items are equal but with probability 2^-λ.
+//! 2. The program ([`scs`]): merge both sorted lists, compare neighbours, replace by 0 what stands once, and
+//!    shuffle by a permutation that S drew.
+//! 3. R is shown what is left, and looks its items up.
+//!
+//! R learns the intersection and the size of S's set, S the size of R's set.
+//!
+//! Three entries run the same program: `scs-yao` under garbling (one round for all of it, 256 bits an AND gate),
+//! `scs-gmw` under GMW (a round for each level of gates), and `scs-gmw-vector` with PSZ14's vector triples: in
+//! the conditional exchanges, which are most of the program, one triple is good for all bits of an item. GMW
+//! runs comparisons that are shallow, garbling those that are small.
+//!
+//! What is asked by these is the price of generality: the circuit could be any other. Deviations: half gates
+//! instead of three blocks a gate, sets of any two sizes, items shortened as far as the bound allows.
+
+use std::collections::HashSet;
+
+use rand::CryptoRng;
+use vesica_circuit::{
+    Engine, Role,
+    gadgets::Comparison,
+    garbling::{self, Evaluator, Garbler},
+    gmw::Gmw,
+    programs::{
+        scs::{self, BadItems, Known, Terms},
+        waksman,
+    },
+    triples::{Demand, Extension, Triples},
+};
+use vesica_net::Channel;
+use vesica_ot::extension::softspoken::{SmallField, semi_honest as softspoken};
+use vesica_params::{LAMBDA, bins::phasing};
+use vesica_primitives::Block;
+
+use crate::{
+    Adversary, Cost, Digest, Error, Items, Learns, List, Protocol, Receiver, Result, Sender,
+    Setting, Sizes, Status,
+    parts::{coin::permute, tags::refuse_duplicates},
+};
+
+/// Under garbling.
+pub static YAO: Protocol = Protocol {
+    key: "scs-yao",
+    title: "sort-compare-shuffle circuit, garbled",
+    citation: "Huang, Evans, Katz (NDSS 2012); Pinkas, Schneider, Zohner (USENIX Security 2014)",
+    status: Status::Sound,
+    adversary: Adversary::weakest(&[garbling::ADVERSARY, softspoken::ADVERSARY]),
+    learns: Learns::INTERSECTION,
+    digest: Digest::Short,
+    filters: false,
+    list: List::Sorted,
+    cost: cost_of_garbling,
+    sender: |setting, channel, rng| {
+        channel.phase("base-ot");
+        let cot = softspoken::Sender::setup(FIELD, channel, rng)?;
+        Ok(Box::new(Garbling { terms: terms(setting.sizes, Comparison::Small), cot }))
+    },
+    receiver: |setting, channel, rng| {
+        channel.phase("base-ot");
+        let cot = softspoken::Receiver::setup(FIELD, channel, rng)?;
+        Ok(Box::new(Evaluating { terms: terms(setting.sizes, Comparison::Small), cot }))
+    },
+};
+
+/// Under GMW.
+pub static GMW: Protocol = Protocol {
+    key: "scs-gmw",
+    title: "sort-compare-shuffle circuit, GMW",
+    adversary: Adversary::SemiHonest,
+    cost: |setting| cost_of_gmw(setting, false),
+    sender: |setting, channel, rng| {
+        Ok(Box::new(Sharing::prepare(setting, Role::First, false, channel, rng)?))
+    },
+    receiver: |setting, channel, rng| {
+        Ok(Box::new(Sharing::prepare(setting, Role::Second, false, channel, rng)?))
+    },
+    ..YAO
+};
+
+/// Under GMW with vector triples.
+pub static GMW_VECTOR: Protocol = Protocol {
+    key: "scs-gmw-vector",
+    title: "sort-compare-shuffle circuit, GMW with vector triples",
+    cost: |setting| cost_of_gmw(setting, true),
+    sender: |setting, channel, rng| {
+        Ok(Box::new(Sharing::prepare(setting, Role::First, true, channel, rng)?))
+    },
+    receiver: |setting, channel, rng| {
+        Ok(Box::new(Sharing::prepare(setting, Role::Second, true, channel, rng)?))
+    },
+    ..GMW
+};
+
+/// Triples are made as in PSZ14, whose figures these entries are there to be compared with.
+const TRIPLES: Extension = Extension::Alsz13;
+
+/// For the OTs of the evaluator's inputs.
+const FIELD: SmallField = SmallField::new(4);
+
+fn terms(sizes: Sizes, comparison: Comparison) -> Terms {
+    let width = phasing::sound_bits(128, sizes.receiver, sizes.sender, LAMBDA) as usize;
+    Terms { width, sizes: [sizes.sender, sizes.receiver], receiver: Role::Second, comparison }
+}
+
+fn cost_of_garbling(setting: Setting) -> Cost {
+    let count = scs::count(&terms(setting.sizes, Comparison::Small));
+    let ots = softspoken::setup_bytes(FIELD) + softspoken::bytes(FIELD, count.inputs[1] as usize);
+    let tables = garbling::table_bytes(count.ands) + count.revealed[1].div_ceil(8);
+    Cost {
+        bytes_to_sender: ots.to_sender as f64,
+        bytes_to_receiver: ots.to_receiver as f64 + tables as f64,
+        rounds: 8,
+    }
+}
+
+fn cost_of_gmw(setting: Setting, vectors: bool) -> Cost {
+    let count = scs::count(&terms(setting.sizes, Comparison::Shallow));
+    let demand = Demand::of_count(&count, vectors);
+    // Both send the same.
+    let both = TRIPLES.bytes(&demand, Role::First) as u64 + count.opened[usize::from(vectors)];
+    Cost {
+        bytes_to_sender: both as f64,
+        bytes_to_receiver: both as f64 + count.revealed[1].div_ceil(8) as f64,
+        rounds: 10 + count.rounds as u32,
+    }
+}
+
+/// This party's items as the program takes them, and their values in their own order.
+fn shorten(
+    items: Items<'_>,
+    width: usize,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<(scs::Items, Vec<Block>)> {
+    refuse_duplicates(items)?;
+    let images = permute(items.heads(), channel, rng)?;
+    let low = u128::MAX >> (128 - width);
+    let values: Vec<Block> = images.iter().map(|image| Block(image.0 & low)).collect();
+    Ok((scs::Items::new(values.clone(), width)?, values))
+}
+
+impl From<BadItems> for Error {
+    /// Distinct items come to equal ones, or to the one that stands for none, with a probability of
+    /// at most 2^-λ.
+    fn from(_: BadItems) -> Self {
+        Self::HashingFailure
+    }
+}
+
+/// The sender's part, once it is ready for its items; `engine` makes what it runs the program on.
+fn help<'c, E: Engine>(
+    terms: &Terms,
+    items: Items<'_>,
+    channel: &'c mut Channel,
+    rng: &mut dyn CryptoRng,
+    engine: impl FnOnce(&'c mut Channel, &mut dyn CryptoRng) -> Result<E>,
+) -> Result<()>
+where
+    Error: From<E::Error>,
+{
+    let (mine, _) = shorten(items, terms.width, channel, rng)?;
+    channel.phase("circuit");
+    let permutation = waksman::random(terms.places(), rng);
+    let known = Known { items: [Some(&mine), None], permutation: Some(&permutation) };
+    scs::intersect(&mut engine(channel, rng)?, terms, known)?;
+    Ok(())
+}
+
+/// The receiver's part.
+fn look_up<'c, E: Engine>(
+    terms: &Terms,
+    items: Items<'_>,
+    channel: &'c mut Channel,
+    rng: &mut dyn CryptoRng,
+    engine: impl FnOnce(&'c mut Channel) -> Result<E>,
+) -> Result<Vec<u32>>
+where
+    Error: From<E::Error>,
+{
+    let (mine, values) = shorten(items, terms.width, channel, rng)?;
+    channel.phase("circuit");
+    let known = Known { items: [None, Some(&mine)], permutation: None };
+    let shown = scs::intersect(&mut engine(channel)?, terms, known)?;
+    let shown: HashSet<Block> = shown.expect("shown to the receiver").into_iter().collect();
+    let all = (0..).zip(values);
+    Ok(all.filter(|(_, value)| shown.contains(value)).map(|(position, _)| position).collect())
+}
+
+/// The sender under garbling.
+struct Garbling {
+    terms: Terms,
+    cot: softspoken::Sender,
+}
+
+impl Sender for Garbling {
+    fn send(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        let Self { terms, cot } = *self;
+        help(&terms, items, channel, rng, |channel, rng| Ok(Garbler::new(cot, channel, rng)?))
+    }
+}
+
+/// The receiver under garbling.
+struct Evaluating {
+    terms: Terms,
+    cot: softspoken::Receiver,
+}
+
+impl Receiver for Evaluating {
+    fn receive(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<u32>> {
+        let Self { terms, cot } = *self;
+        look_up(&terms, items, channel, rng, |channel| Ok(Evaluator::new(cot, channel)?))
+    }
+}
+
+/// Either party under GMW.
+struct Sharing {
+    terms: Terms,
+    triples: Triples,
+}
+
+impl Sharing {
+    fn prepare(
+        setting: Setting,
+        role: Role,
+        vectors: bool,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self> {
+        channel.phase("triples");
+        let terms = terms(setting.sizes, Comparison::Shallow);
+        let demand = Demand::of_count(&scs::count(&terms), vectors);
+        Ok(Self { terms, triples: TRIPLES.make(role, &demand, channel, rng)? })
+    }
+}
+
+impl Sender for Sharing {
+    fn send(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        let Self { terms, triples } = *self;
+        let engine = |channel, _: &mut dyn CryptoRng| Ok(Gmw::new(Role::First, triples, channel));
+        help(&terms, items, channel, rng, engine)
+    }
+}
+
+impl Receiver for Sharing {
+    fn receive(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<u32>> {
+        let Self { terms, triples } = *self;
+        let engine = |channel| Ok(Gmw::new(Role::Second, triples, channel));
+        look_up(&terms, items, channel, rng, engine)
+    }
+}

@@ -1,0 +1,175 @@
+//! The choice of a way where neither side names one.
+//!
+//! Both sides know the sizes and what the terms allow, but not how fast the other's machine is. So one of
+//! them chooses, the connecting one: it measures the line's round trip, asks the planner with its own
+//! machine's figures, and says what it chose. The other one takes any way that the terms allow.
+
+use std::time::{Duration, Instant};
+
+use vesica_net::Channel;
+use vesica_psi::plan::{Candidate, Figures, Planner, assumed_link};
+
+use crate::{
+    agree::offer::Role,
+    error::{Error, Result},
+};
+
+const ECHO: &str = "vesica/echo";
+const CHOICE: &str = "vesica/choice";
+
+/// Echoes by which the round trip is measured; the quickest counts.
+const ECHOES: usize = 3;
+
+/// The longest name of a way.
+const MAX_NAME: usize = 32;
+
+/// What a side knows of its machine and its line.
+#[derive(Debug, Clone, Default)]
+pub struct Surroundings {
+    /// Measured runs on this machine; none where nobody calibrated.
+    pub figures: Figures,
+    /// What the line carries; where this is not known it is guessed from the round trip.
+    pub bits_per_second: Option<u64>,
+}
+
+/// Agrees with the other side on one of `candidates`, which are the same on both and at least one, and
+/// returns its key.
+///
+/// # Errors
+/// A peer that chose something else, and what any exchange can meet.
+pub(crate) fn agree(
+    role: Role,
+    candidates: &[Candidate],
+    surroundings: &Surroundings,
+    channel: &mut Channel,
+) -> Result<&'static str> {
+    match role {
+        Role::A => {
+            let round_trip = round_trip(channel)?;
+            let link = assumed_link(round_trip, surroundings.bits_per_second);
+            let figures = surroundings.figures.clone();
+            let planner = Planner { figures, ..Planner::new(Some(link)) };
+            let ranked = planner.rank(candidates);
+            // One that was never measured is better than none.
+            let first = ranked.first().map(|best| best.candidate.key);
+            let chosen = first.or_else(|| candidates.first().map(|any| any.key));
+            let key = chosen.ok_or(Error::Bug("there is nothing to choose from"))?;
+            channel.send(CHOICE, key.as_bytes())?;
+            channel.flush()?;
+            Ok(key)
+        }
+        Role::B => {
+            echo(channel)?;
+            let name = channel.recv_len(CHOICE, MAX_NAME)?;
+            let chosen = candidates.iter().find(|candidate| candidate.key.as_bytes() == name);
+            let not_allowed = "a protocol that the terms do not allow";
+            Ok(chosen.ok_or_else(|| channel.malformed(CHOICE, not_allowed))?.key)
+        }
+    }
+}
+
+/// The least time that an echo took.
+fn round_trip(channel: &mut Channel) -> Result<Duration> {
+    let mut least = Duration::MAX;
+    for nth in 0..ECHOES {
+        let started = Instant::now();
+        let mut back = [0];
+        channel.send(ECHO, &[nth as u8])?;
+        channel.recv_into(ECHO, &mut back)?;
+        if back != [nth as u8] {
+            return Err(channel.malformed(ECHO, "not the echo of what was sent").into());
+        }
+        least = least.min(started.elapsed());
+    }
+    Ok(least)
+}
+
+/// Sends back what comes.
+fn echo(channel: &mut Channel) -> Result<()> {
+    for _ in 0..ECHOES {
+        let mut byte = [0];
+        channel.recv_into(ECHO, &mut byte)?;
+        channel.send(ECHO, &byte)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use vesica_net::transport::{
+        memory,
+        shaper::{Link, Shaped},
+    };
+    use vesica_psi::{Adversary, Sizes};
+
+    use super::*;
+    use crate::Class;
+
+    const SIZES: Sizes = Sizes { sender: 1 << 20, receiver: 1 << 20 };
+
+    /// What both sides come to over this line.
+    fn chosen(link: Link, adversary: Adversary) -> &'static str {
+        let (a, b) = memory::pair();
+        let candidates = Candidate::protocols(SIZES, adversary);
+        let side = |role, end| {
+            let mut channel = Channel::new(Shaped::new(end, link));
+            agree(role, &candidates, &Surroundings::default(), &mut channel).unwrap()
+        };
+        let side = &side;
+        thread::scope(|scope| {
+            let there = scope.spawn(move || side(Role::B, b));
+            let here = side(Role::A, a);
+            assert_eq!(here, there.join().unwrap());
+            here
+        })
+    }
+
+    #[test]
+    fn both_sides_come_to_what_the_planner_says() {
+        let far = Link { bits_per_second: 1 << 40, round_trip: Duration::from_millis(80) };
+        for adversary in [Adversary::SemiHonest, Adversary::Malicious] {
+            let key = chosen(far, adversary);
+            let entry = vesica_psi::find(key).unwrap();
+            assert!(entry.adversary >= adversary);
+            let planner = Planner::new(Some(assumed_link(Duration::from_millis(80), None)));
+            let ranked = planner.rank(&Candidate::protocols(SIZES, adversary));
+            assert_eq!(ranked[0].candidate.key, key);
+        }
+    }
+
+    #[test]
+    fn the_choice_of_what_the_terms_do_not_allow_is_refused() {
+        for name in ["rr22", "naive", "rr99", ""] {
+            let (a, b) = memory::pair();
+            let error = thread::scope(|scope| {
+                scope.spawn(move || {
+                    let mut channel = Channel::new(a);
+                    round_trip(&mut channel).unwrap();
+                    channel.send(CHOICE, name.as_bytes()).unwrap();
+                    channel.flush().unwrap();
+                });
+                let candidates = Candidate::protocols(SIZES, Adversary::Malicious);
+                let mut channel = Channel::new(b);
+                agree(Role::B, &candidates, &Surroundings::default(), &mut channel).unwrap_err()
+            });
+            assert_eq!(error.class(), Class::Peer, "{name}: {error}");
+            assert!(error.to_string().contains("do not allow"), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_round_trip_is_that_of_the_line() {
+        let link = Link { bits_per_second: 1 << 40, round_trip: Duration::from_millis(30) };
+        let (a, b) = memory::pair();
+        let measured = thread::scope(|scope| {
+            scope.spawn(move || {
+                let mut channel = Channel::new(Shaped::new(b, link));
+                echo(&mut channel).and_then(|()| Ok(channel.flush()?)).unwrap();
+            });
+            round_trip(&mut Channel::new(Shaped::new(a, link))).unwrap()
+        });
+        assert!(measured >= link.round_trip, "{measured:?}");
+    }
+}

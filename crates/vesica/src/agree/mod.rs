@@ -1,0 +1,8 @@
+//! What the two sides settle before any data moves: [offers](offer) and the [terms](terms) they merge to, the
+//! [choice] of a protocol, and the [seed] of the run.
+
+pub mod choice;
+pub mod difference;
+pub mod offer;
+pub mod seed;
+pub mod terms;

@@ -1,0 +1,148 @@
+//! The seed of a run, and the items that a protocol sees.
+//!
+//! A key becomes a 256-bit digest as its row is read. Once both sets are fixed, the two sides agree
+//! on a seed that neither could choose, and an item is the digest's image under BLAKE3 keyed with
+//! it: whatever a side knew when it fixed its set, it could not prepare keys whose items collide or
+//! fall into places of its liking.
+
+use rand::CryptoRng;
+use rayon::prelude::*;
+use vesica_net::Channel;
+use vesica_primitives::{
+    Block,
+    hash::{ShortHash, ShortInput},
+};
+use vesica_psi::Set;
+
+use crate::{agree::offer::Role, error::Result, keys::digest::Digest};
+
+/// What both sides contributed to after their sets were fixed.
+pub struct Seed([u8; 32]);
+
+/// Digests that a thread takes at a time.
+const CHUNK: usize = 1 << 12;
+
+const COMMIT: &str = "vesica/commit";
+const OPEN: &str = "vesica/open";
+
+impl Seed {
+    /// Commits to 32 random bytes, opens them once the other side has committed to its own, and
+    /// hashes both together.
+    ///
+    /// # Errors
+    /// A peer whose opening does not fit its commitment, and what any receive can meet.
+    pub fn agree(role: Role, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        let mut ours = [0; 32];
+        rng.fill_bytes(&mut ours);
+        let mut commitment = [0; 32];
+        channel.exchange(COMMIT, &commit(role, &ours), &mut commitment)?;
+        let mut theirs = [0; 32];
+        channel.exchange(OPEN, &ours, &mut theirs)?;
+        if commit(role.other(), &theirs) != commitment {
+            let check = vesica_net::Deviation::CheckFailed { check: "seed commitment" };
+            return Err(channel.deviation(check).into());
+        }
+        let (a, b) = match role {
+            Role::A => (ours, theirs),
+            Role::B => (theirs, ours),
+        };
+        let mut hasher = blake3::Hasher::new_derive_key("vesica 1 item seed");
+        hasher.update(&a).update(&b);
+        Ok(Self(*hasher.finalize().as_bytes()))
+    }
+
+    /// The items: of each digest's image as much as the protocol takes. Two different keys of one run
+    /// have the same 128 bits with a probability below 2^-128 times the number of pairs, unless a
+    /// side looks for such keys now that it knows the seed; with all 256 bits that is of no use.
+    pub fn items(&self, digests: &[Digest], taken: vesica_psi::Digest) -> Set {
+        let mut heads = vec![Block::ZERO; digests.len()];
+        if taken == vesica_psi::Digest::Short {
+            let chunks = digests.par_chunks(CHUNK).zip(heads.par_chunks_mut(CHUNK));
+            chunks.for_each(|(digests, heads)| {
+                self.images(digests, |i, [head, _]| heads[i] = head);
+            });
+            return Set::short(heads);
+        }
+        let mut tails = heads.clone();
+        let halves = heads.par_chunks_mut(CHUNK).zip(tails.par_chunks_mut(CHUNK));
+        digests.par_chunks(CHUNK).zip(halves).for_each(|(digests, (heads, tails))| {
+            self.images(digests, |i, image| [heads[i], tails[i]] = image);
+        });
+        Set::long(heads, tails)
+    }
+
+    /// Gives each digest's position and image to `show`.
+    fn images(&self, digests: &[Digest], mut show: impl FnMut(usize, [Block; 2])) {
+        let inputs = digests.iter().filter_map(|digest| ShortInput::new(digest.as_bytes()));
+        let mut position = 0;
+        ShortHash::keyed(&self.0).hash(inputs, |image| {
+            let (halves, _) = image.as_chunks();
+            show(position, [Block::from_bytes(halves[0]), Block::from_bytes(halves[1])]);
+            position += 1;
+        });
+    }
+}
+
+/// A hiding commitment, for the bytes are uniform. The role keeps a side from handing the other's
+/// commitment back as its own.
+fn commit(role: Role, bytes: &[u8; 32]) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new_derive_key("vesica 1 seed commitment");
+    hasher.update(&[role as u8]).update(bytes);
+    *hasher.finalize().as_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{SeedableRng, rngs::StdRng};
+    use vesica_net::transport::memory;
+
+    use super::*;
+    use crate::Class;
+
+    fn rng(seed: u64) -> StdRng {
+        StdRng::seed_from_u64(seed)
+    }
+
+    #[test]
+    fn both_sides_get_the_same_items() {
+        let (a, b) = memory::pair();
+        let other = std::thread::spawn(move || {
+            Seed::agree(Role::B, &mut Channel::new(b), &mut rng(2)).unwrap()
+        });
+        let ours = Seed::agree(Role::A, &mut Channel::new(a), &mut rng(1)).unwrap();
+        let theirs = other.join().unwrap();
+        let digests: Vec<_> = (0..9001u32).map(|i| Digest::of(&i.to_le_bytes())).collect();
+        let [short, long] = [vesica_psi::Digest::Short, vesica_psi::Digest::Long];
+        let (set, again) = (ours.items(&digests, long), theirs.items(&digests, long));
+        assert_eq!(set.items().heads(), again.items().heads());
+        assert_eq!(set.items().tails(), again.items().tails());
+        assert_eq!(ours.items(&digests, short).items().heads(), set.items().heads());
+        assert!(ours.items(&digests, short).items().tails().is_empty());
+        let image = *blake3::keyed_hash(&ours.0, digests[7].as_bytes()).as_bytes();
+        let halves = [set.items().heads()[7], set.items().tails()[7]].map(Block::to_bytes);
+        assert_eq!(halves.concat(), image);
+        let others = Seed([0; 32]).items(&digests, short);
+        assert_ne!(others.items().heads(), set.items().heads());
+    }
+
+    #[test]
+    fn a_seed_chosen_late_is_caught() {
+        let (a, b) = memory::pair();
+        let cheat = std::thread::spawn(move || {
+            let mut channel = Channel::new(b);
+            let mut seen = [0; 32];
+            channel.exchange(COMMIT, &commit(Role::B, &[1; 32]), &mut seen).unwrap();
+            channel.exchange(OPEN, &[2; 32], &mut seen).unwrap();
+        });
+        let ended = Seed::agree(Role::A, &mut Channel::new(a), &mut rng(1)).err().unwrap();
+        cheat.join().unwrap();
+        assert_eq!(ended.class(), Class::Peer);
+    }
+
+    /// A side that hands the other's commitment back, and then its opening, has committed to
+    /// something else in its own role.
+    #[test]
+    fn a_mirrored_commitment_does_not_open() {
+        assert_ne!(commit(Role::A, &[1; 32]), commit(Role::B, &[1; 32]));
+    }
+}

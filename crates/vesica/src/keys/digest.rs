@@ -1,0 +1,97 @@
+//! From a key's bytes to its digest, as its row is read.
+
+use vesica_primitives::hash::{ShortHash, ShortInput};
+
+/// BLAKE3 of an encoded key.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Digest([u8; 32]);
+
+impl Digest {
+    /// The digest of these bytes.
+    pub fn of(bytes: &[u8]) -> Self {
+        Self(*blake3::hash(bytes).as_bytes())
+    }
+
+    /// Stands in the place of a row that has no key.
+    pub(crate) const BLANK: Self = Self([0; 32]);
+
+    /// A digest that begins like others.
+    #[cfg(test)]
+    pub(crate) fn forged(prefix: u64, rest: u8) -> Self {
+        let mut bytes = [rest; 32];
+        bytes[..8].copy_from_slice(&prefix.to_be_bytes());
+        Self(bytes)
+    }
+
+    /// All of it.
+    pub(crate) fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
+    /// The first 64 bits, as good as random.
+    pub(crate) fn prefix(&self) -> u64 {
+        let mut prefix = [0; 8];
+        prefix.copy_from_slice(&self.0[..8]);
+        u64::from_be_bytes(prefix)
+    }
+}
+
+// A digest of a guessable key is as good as the key: it is not shown either.
+impl std::fmt::Debug for Digest {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Digest(..)")
+    }
+}
+
+/// Hashes keys as rows bring them, several at a time.
+#[derive(Default)]
+pub struct Digester {
+    waiting: Vec<ShortInput>,
+    /// Where the digests of those that wait belong.
+    places: Vec<u32>,
+}
+
+impl Digester {
+    /// Puts the digest of `bytes` at the end of `digests`, by the next [`Digester::settle`] at the
+    /// latest.
+    pub fn push(&mut self, bytes: &[u8], digests: &mut Vec<Digest>) {
+        const BATCH: usize = 16 * ShortHash::LANES;
+        let Some(input) = ShortInput::new(bytes) else {
+            digests.push(Digest::of(bytes));
+            return;
+        };
+        self.waiting.push(input);
+        self.places.push(digests.len() as u32);
+        digests.push(Digest::BLANK);
+        if self.waiting.len() == BATCH {
+            self.settle(digests);
+        }
+    }
+
+    /// Hashes what waits.
+    pub fn settle(&mut self, digests: &mut [Digest]) {
+        let mut places = self.places.drain(..);
+        ShortHash::plain().hash(self.waiting.drain(..), |digest| {
+            if let Some(place) = places.next() {
+                digests[place as usize] = Digest(digest);
+            }
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_key_has_one_digest_whatever_its_length_and_company() {
+        let bytes: Vec<u8> = (0..200u8).collect();
+        for count in [0, 1, 63, 127, 128, 129, 200] {
+            let (mut digester, mut digests) = (Digester::default(), Vec::new());
+            (0..count).for_each(|len| digester.push(&bytes[..len], &mut digests));
+            digester.settle(&mut digests);
+            let expected: Vec<_> = (0..count).map(|len| Digest::of(&bytes[..len])).collect();
+            assert!(digests == expected, "{count} keys");
+        }
+    }
+}

@@ -1,0 +1,350 @@
+//! A table's keys as a set: each distinct key once, and which row bears which.
+
+use std::hash::{BuildHasher, RandomState};
+
+use crate::{
+    error::{Error, InputFault, Result},
+    keys::{
+        digest::{Digest, Digester},
+        key::{Duplicates, Extractor, Key, KeyColumn, Nulls, Numbers},
+    },
+    table::csv::{Scan, Table},
+};
+
+/// Stands in the place of a key's number where a row has no key.
+const NO_KEY: u32 = u32::MAX;
+
+/// How many rows went which way. `read` is the sum of the others.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+pub struct RowCounts {
+    /// Data rows in the input.
+    pub read: u64,
+    /// Rows without a key.
+    pub null: u64,
+    /// Rows whose key an earlier row bears.
+    pub duplicate: u64,
+    /// Rows that brought a new key: the size of the set.
+    pub used: u64,
+}
+
+/// The distinct keys of a table, in the order of the rows that first bear them.
+pub struct KeySet {
+    digests: Vec<Digest>,
+    key_of_row: Vec<u32>,
+    counts: RowCounts,
+    /// What the values of each key's rows add up to; empty where there is no column of values.
+    values: Vec<i64>,
+}
+
+/// The keys of rows as they come, distinct or not.
+#[derive(Default)]
+pub struct Collector {
+    /// One a row.
+    digests: Vec<Digest>,
+    digester: Digester,
+    /// [`NO_KEY`] for rows without a key, anything else for the others.
+    key_of_row: Vec<u32>,
+}
+
+impl Collector {
+    /// Takes the encoding of the next row's key.
+    pub fn push(&mut self, key: Option<&[u8]>) {
+        match key {
+            Some(key) => self.digester.push(key, &mut self.digests),
+            None => self.digests.push(Digest::BLANK),
+        }
+        self.key_of_row.push(if key.is_some() { 0 } else { NO_KEY });
+    }
+
+    /// How many rows there were so far.
+    pub fn rows(&self) -> usize {
+        self.digests.len()
+    }
+
+    /// The set of these keys.
+    pub fn finish(mut self) -> KeySet {
+        self.digester.settle(&mut self.digests);
+        KeySet::distinct(self.digests, self.key_of_row)
+    }
+}
+
+impl KeySet {
+    /// Reads every row, and shows how many are done now and then. Where there is a column of values, a
+    /// key's value is the sum over the rows that bear it.
+    ///
+    /// # Errors
+    /// Whatever is wrong with the table, and what the policies refuse.
+    pub fn read(
+        scan: Scan,
+        columns: &[KeyColumn],
+        values: Option<&str>,
+        nulls: Nulls,
+        duplicates: Duplicates,
+        mut show: impl FnMut(u64),
+    ) -> Result<(Table, Self)> {
+        const SHOW_EVERY: usize = 1 << 14;
+        let mut extractor = Extractor::new(&scan, columns)?;
+        let mut keys = Collector::default();
+        let numbers =
+            values.map(|column| Numbers::new(&scan, column, nulls)).transpose()?.flatten();
+        let mut of_rows = Vec::new();
+        let table = scan.rows(|row| {
+            if let Some(numbers) = &numbers {
+                of_rows.push(numbers.of(&row)?);
+            }
+            match extractor.key(&row)? {
+                Key::Present(key) => keys.push(Some(key)),
+                Key::Missing(column) if nulls == Nulls::Error => {
+                    let column = column.to_owned();
+                    return Err(row.fault(InputFault::NullKey { place: row.place(), column }));
+                }
+                Key::Missing(_) => keys.push(None),
+            }
+            if keys.rows().is_multiple_of(SHOW_EVERY) {
+                show(keys.rows() as u64);
+            }
+            Ok(())
+        })?;
+        show(keys.rows() as u64);
+        let mut set = keys.finish();
+        if let Some(column) = values {
+            set.add_up(&of_rows).ok_or_else(|| {
+                let fault = InputFault::SumTooLarge { column: column.to_owned() };
+                Error::Input { file: table.text().name().to_owned(), fault }
+            })?;
+        }
+        match set.first_repetition() {
+            Some((first, second)) if duplicates == Duplicates::Error => {
+                let fault = InputFault::DuplicateKey {
+                    first: table.place(first),
+                    second: table.place(second),
+                    rows: set.counts.duplicate,
+                };
+                Err(Error::Input { file: table.text().name().to_owned(), fault })
+            }
+            _ => Ok((table, set)),
+        }
+    }
+
+    /// Numbers the distinct keys. `digests` has one a row, `key_of_row` is [`NO_KEY`] for rows
+    /// without a key and anything else for the others.
+    fn distinct(mut digests: Vec<Digest>, mut key_of_row: Vec<u32>) -> Self {
+        let mut counts = RowCounts { read: digests.len() as u64, ..RowCounts::default() };
+        let mut places = Places::new(digests.len());
+        let mut used = 0;
+        // A key's digest moves to the place of its number, which is never behind the row.
+        for row in 0..digests.len() {
+            if key_of_row[row] == NO_KEY {
+                counts.null += 1;
+                continue;
+            }
+            let digest = digests[row];
+            digests[used] = digest;
+            let key = places.find_or_insert(&digest, used as u32, &digests);
+            if key as usize == used {
+                used += 1;
+            } else {
+                counts.duplicate += 1;
+            }
+            key_of_row[row] = key;
+        }
+        digests.truncate(used);
+        digests.shrink_to_fit();
+        counts.used = used as u64;
+        Self { digests, key_of_row, counts, values: Vec::new() }
+    }
+
+    /// Gives each key the sum of the values of its rows, of which there is one a row; `None` where values
+    /// of some keys, signs aside, add up to more than 2^63 − 1.
+    fn add_up(&mut self, of_rows: &[i64]) -> Option<()> {
+        let magnitudes = of_rows.iter().zip(&self.key_of_row).filter(|(_, key)| **key != NO_KEY);
+        let total: u128 = magnitudes.map(|(value, _)| u128::from(value.unsigned_abs())).sum();
+        i64::try_from(total).ok()?;
+        self.values = vec![0; self.counts.used as usize];
+        for (value, key) in of_rows.iter().zip(&self.key_of_row) {
+            if let Some(sum) = self.values.get_mut(*key as usize) {
+                *sum += value;
+            }
+        }
+        Some(())
+    }
+
+    /// The value of each distinct key, in the order of the digests; empty where no column of values was
+    /// read.
+    pub fn values(&self) -> &[i64] {
+        &self.values
+    }
+
+    /// The digest of every distinct key. They are not needed to find rows, and so they can be dropped
+    /// when they have served.
+    pub fn take_digests(&mut self) -> Vec<Digest> {
+        std::mem::take(&mut self.digests)
+    }
+
+    /// How many rows went which way.
+    pub fn counts(&self) -> RowCounts {
+        self.counts
+    }
+
+    /// The rows, counted from 0 and in order, that bear one of these keys, which are given by their
+    /// positions among the digests.
+    pub fn rows_of(&self, keys: &[u32]) -> Vec<u32> {
+        let mut wanted = vec![false; self.counts.used as usize];
+        keys.iter().for_each(|key| wanted[*key as usize] = true);
+        let bears = |key: &u32| *key != NO_KEY && wanted[*key as usize];
+        (0u32..).zip(&self.key_of_row).filter(|(_, key)| bears(key)).map(|(row, _)| row).collect()
+    }
+
+    /// The first row that bears each key, counted from 0, in the order of the digests.
+    pub fn first_rows(&self) -> Vec<u32> {
+        let mut rows = Vec::with_capacity(self.counts.used as usize);
+        for (row, key) in (0u32..).zip(&self.key_of_row) {
+            // Keys are numbered in the order of the rows that first bear them.
+            if *key != NO_KEY && *key as usize == rows.len() {
+                rows.push(row);
+            }
+        }
+        rows
+    }
+
+    /// The first row whose key an earlier row bears, after that earlier row.
+    fn first_repetition(&self) -> Option<(usize, usize)> {
+        // Keys are numbered in order, so a row that brings a new key brings the next number.
+        let mut next = 0;
+        for (row, key) in self.key_of_row.iter().enumerate() {
+            match *key {
+                NO_KEY => {}
+                key if key == next => next += 1,
+                key => return Some((self.key_of_row.iter().position(|k| *k == key)?, row)),
+            }
+        }
+        None
+    }
+}
+
+/// Which digests were there already: a hash table of numbers.
+struct Places {
+    /// A number, and beside it bits of its digest that spare most looks at the digests.
+    slots: Vec<(u32, u32)>,
+    shift: u32,
+    /// Random, so that whoever chose the keys cannot have them crowd in one place.
+    factor: u64,
+}
+
+impl Places {
+    /// With room for so many. At least half of the slots stay free.
+    fn new(most: usize) -> Self {
+        let slots = (2 * most).next_power_of_two().max(2);
+        let factor = RandomState::new().hash_one(0) | 1;
+        Self { slots: vec![(NO_KEY, 0); slots], shift: 64 - slots.ilog2(), factor }
+    }
+
+    /// The number of the digest, which is `next` if it is new.
+    fn find_or_insert(&mut self, digest: &Digest, next: u32, digests: &[Digest]) -> u32 {
+        let spread = digest.prefix().wrapping_mul(self.factor);
+        let check = spread as u32;
+        let mut place = (spread >> self.shift) as usize;
+        loop {
+            match self.slots[place] {
+                (NO_KEY, _) => {
+                    self.slots[place] = (next, check);
+                    return next;
+                }
+                (key, bits) if bits == check && digests[key as usize] == *digest => return key,
+                _ => place = (place + 1) & (self.slots.len() - 1),
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        keys::key::Normalize,
+        table::source::{Delimiter, Source},
+    };
+
+    fn read(text: &str, nulls: Nulls, duplicates: Duplicates) -> Result<KeySet> {
+        let source = Source::Memory { name: "t".into(), bytes: text.into() };
+        let scan = Scan::new(source.read()?, Delimiter::Comma)?;
+        let columns = [KeyColumn { name: "k".into(), normalize: Normalize::Lower }];
+        Ok(KeySet::read(scan, &columns, None, nulls, duplicates, |_| {})?.1)
+    }
+
+    fn sums(text: &str, nulls: Nulls) -> Result<Vec<i64>> {
+        let source = Source::Memory { name: "t".into(), bytes: text.into() };
+        let scan = Scan::new(source.read()?, Delimiter::Comma)?;
+        let columns = [KeyColumn { name: "k".into(), normalize: Normalize::Lower }];
+        let (_, set) = KeySet::read(scan, &columns, Some("v"), nulls, Duplicates::First, |_| {})?;
+        Ok(set.values().to_vec())
+    }
+
+    #[test]
+    fn a_keys_value_is_the_sum_over_its_rows() {
+        assert_eq!(sums(TEXT, Nulls::Skip).unwrap(), [13, 8, 5]);
+        assert_eq!(sums("k,v\na,\nb, -7 \na,+3\n,9\n", Nulls::Skip).unwrap(), [3, -7]);
+        assert_eq!(sums("", Nulls::Skip).unwrap(), [0; 0]);
+        let most = format!("k,v\na,{}\nb,0\n", i64::MAX);
+        assert_eq!(sums(&most, Nulls::Skip).unwrap(), [i64::MAX, 0]);
+    }
+
+    #[test]
+    fn values_that_cannot_be_added_up_are_named_by_their_place() {
+        let refused = |text: &str, nulls| sums(text, nulls).unwrap_err().to_string();
+        assert_eq!(
+            refused("k,v\na,1\nb,secret\n", Nulls::Skip),
+            "t: row 2 (line 3), column `v`: not a whole number from -2^63 to 2^63 - 1"
+        );
+        assert!(refused("k,v\na,1.5\n", Nulls::Skip).contains("row 1 (line 2), column `v`"));
+        assert!(refused("k,v\na,9223372036854775808\n", Nulls::Skip).contains("whole number"));
+        assert!(refused("k,v\na,\n", Nulls::Error).contains("the value is empty"));
+        assert!(refused("k,w\na,1\n", Nulls::Skip).contains("no column `v`"));
+        // Each fits, and so does their sum; but not that of the positive ones alone.
+        let wide = format!("k,v\na,{}\nb,1\nc,-2\n", i64::MAX);
+        assert!(refused(&wide, Nulls::Skip).contains("signs aside, add up to more than 2^63 - 1"));
+    }
+
+    const TEXT: &str = "k,v\nb,1\na,2\n,3\nB,4\nc,5\n a,6\n\" \",7\nb,8\n";
+
+    #[test]
+    fn every_row_is_counted_once() {
+        let set = read(TEXT, Nulls::Skip, Duplicates::First).unwrap();
+        assert_eq!(set.counts(), RowCounts { read: 8, null: 2, duplicate: 3, used: 3 });
+        assert_eq!(set.digests.len(), 3);
+    }
+
+    #[test]
+    fn every_row_that_bears_a_matched_key_matches() {
+        let set = read(TEXT, Nulls::Skip, Duplicates::First).unwrap();
+        assert_eq!(set.rows_of(&[0]), [0, 3, 7]);
+        assert_eq!(set.rows_of(&[1, 2]), [1, 4, 5]);
+        assert_eq!(set.rows_of(&[]), [0; 0]);
+        assert_eq!(set.rows_of(&[0, 1, 2]), [0, 1, 3, 4, 5, 7]);
+        assert_eq!(set.first_rows(), [0, 1, 4]);
+    }
+
+    #[test]
+    fn policies_refuse_with_row_numbers_only() {
+        let error = |nulls, duplicates| read(TEXT, nulls, duplicates).err().unwrap().to_string();
+        assert_eq!(
+            error(Nulls::Error, Duplicates::First),
+            "t: row 3 (line 4), column `k`: the key is empty; fill it, or skip rows without a key"
+        );
+        assert_eq!(
+            error(Nulls::Skip, Duplicates::Error),
+            "t: row 4 (line 5) bears the same key as row 1 (line 2); rows that repeat an earlier \
+             row's key: 3; remove them, or let each key take part once"
+        );
+    }
+
+    #[test]
+    fn equal_prefixes_of_different_digests_stay_apart() {
+        let (x, y) = (Digest::forged(7, 1), Digest::forged(7, 2));
+        let set = KeySet::distinct(vec![y, x, y, x, x], vec![0, 0, 0, NO_KEY, 0]);
+        assert_eq!(set.counts(), RowCounts { read: 5, null: 1, duplicate: 2, used: 2 });
+        assert_eq!(set.digests, [y, x]);
+        assert_eq!(set.rows_of(&[0]), [0, 2]);
+        assert_eq!(set.rows_of(&[1]), [1, 4]);
+    }
+}

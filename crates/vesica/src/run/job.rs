@@ -1,0 +1,333 @@
+//! The whole job: a table in, an agreed run with the other side, a table out.
+
+use std::{path::PathBuf, sync::Arc};
+
+use rand::CryptoRng;
+use vesica_net::Channel;
+use vesica_psi::aggregate::{Answer, shares::SHARING};
+
+use crate::{
+    agree::{
+        choice::Surroundings,
+        offer::{Offer, Parties, Role, Wanted},
+    },
+    error::{Error, Result},
+    keys::{
+        key::{Duplicates, KeyColumn, Nulls},
+        keyset::KeySet,
+    },
+    run::{
+        observe::Observer,
+        report::{Learned, Report},
+        session::{Intersection, Session, Shared},
+    },
+    table::{
+        csv::{Scan, Table},
+        output::{Output, Staged},
+        source::{Delimiter, Source},
+    },
+    task::shares,
+};
+
+/// What one side brings to a run.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// The table.
+    pub input: Source,
+    /// What separates its fields.
+    pub delimiter: Delimiter,
+    /// The names of the key columns, in the order of [`Offer::keys`].
+    pub columns: Vec<String>,
+    /// The name of the column of values for a sum, if this side brings them.
+    pub values: Option<String>,
+    /// What becomes of rows without a key, and of empty values.
+    pub nulls: Nulls,
+    /// What becomes of rows that bear the same key.
+    pub duplicates: Duplicates,
+    /// What is offered to the other side.
+    pub offer: Offer,
+    /// Where this side's matched rows go, or the answer, if it learns them.
+    pub output: Option<PathBuf>,
+    /// Where the report goes.
+    pub report: Option<PathBuf>,
+    /// Threads to compute with; 0 takes as many as there are processors.
+    pub threads: usize,
+    /// What this side knows of its machine and its line, to choose a protocol by.
+    pub surroundings: Surroundings,
+}
+
+/// What came of a run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The report.
+    pub report: Report,
+    /// Rows written to the output; `None` where this side does not learn any.
+    pub rows_written: Option<u64>,
+    /// Bins of which shares were written; `None` where no shares were wanted.
+    pub bins_written: Option<u64>,
+}
+
+impl Job {
+    /// Refuses what cannot succeed, before the other side is troubled.
+    ///
+    /// # Errors
+    /// [`Error::Usage`], and [`Error::Output`] where a result could not be written.
+    pub fn check(&self) -> Result<()> {
+        self.offer.check()?;
+        if self.columns.len() != self.offer.keys.len() {
+            return Err(Error::Usage("every key column needs one normalisation".to_owned()));
+        }
+        if self.values.is_some() != self.offer.brings_values {
+            return Err(Error::Usage("values are brought where a column is named".to_owned()));
+        }
+        if let Some(twice) =
+            self.columns.iter().enumerate().find(|(i, name)| self.columns[..*i].contains(name))
+        {
+            return Err(Error::Usage(format!("key column `{}` is named twice", twice.1)));
+        }
+        if self.offer.wanted == Wanted::Shares && self.output.is_none() {
+            return Err(Error::Usage("shares need a file that they go to".to_owned()));
+        }
+        let files = [self.output.as_ref(), self.report.as_ref()];
+        for path in files.into_iter().flatten() {
+            Output::prepare(path)?;
+        }
+        let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+        if let [Some(output), Some(report)] = files
+            && real(output) == real(report)
+        {
+            let message = "output and report are the same file".to_owned();
+            return Err(Error::Usage(message));
+        }
+        if let Source::File(input) = &self.input
+            && files.into_iter().flatten().any(|path| real(path) == real(input))
+        {
+            return Err(Error::Usage("a result would replace the input".to_owned()));
+        }
+        Ok(())
+    }
+
+    fn key_columns(&self) -> Vec<KeyColumn> {
+        let named = self.columns.iter().cloned().zip(&self.offer.keys);
+        named.map(|(name, normalize)| KeyColumn { name, normalize: *normalize }).collect()
+    }
+}
+
+/// Runs the job with the party at the other end of the channel. Whatever goes wrong, the other side
+/// is told, and nothing is written.
+///
+/// # Errors
+/// See [`Error`].
+pub fn run(
+    job: Job,
+    parties: &Parties,
+    channel: &mut Channel,
+    observer: Arc<dyn Observer>,
+    rng: &mut (dyn CryptoRng + Send),
+) -> Result<Outcome> {
+    let ended = attempt(job, parties, channel, observer, rng);
+    if let Err(error) = &ended
+        && let Some(reason) = error.abort_reason()
+    {
+        channel.abort(reason);
+    }
+    ended
+}
+
+fn attempt(
+    job: Job,
+    parties: &Parties,
+    channel: &mut Channel,
+    observer: Arc<dyn Observer>,
+    rng: &mut (dyn CryptoRng + Send),
+) -> Result<Outcome> {
+    job.check()?;
+    let surroundings = job.surroundings.clone();
+    let mut session =
+        Session::open(&job.offer, parties, &surroundings, job.threads, channel, observer.clone())?;
+    let (table, mut set) = read(&mut session, &job, observer)?;
+    match session.terms().wanted() {
+        Wanted::Rows => {}
+        Wanted::Shares => {
+            drop(table);
+            return share(session, job, set, rng);
+        }
+        _ => {
+            drop(table);
+            return inquire(session, job, parties, set, rng);
+        }
+    }
+    // A side that learns nothing has no further use for its rows.
+    let table = session.learns().then_some(table);
+    let found = session.intersect(set.take_digests(), rng)?;
+    let report = describe(&session, parties.role, &set, &found);
+
+    session.phase("finish");
+    let (staged, rows_written) = match (table, found.matches) {
+        (Some(table), Some(matches)) => {
+            let rows = set.rows_of(&matches);
+            let count = rows.len() as u64;
+            let staged = stage(&mut session, job.output, table, rows)?;
+            (staged, Some(count))
+        }
+        _ => (None, None),
+    };
+    let report = finish(session, job.report, report, staged)?;
+    Ok(Outcome { report, rows_written, bins_written: None })
+}
+
+/// A run that asks for a number.
+fn inquire(
+    mut session: Session<'_>,
+    job: Job,
+    parties: &Parties,
+    mut set: KeySet,
+    rng: &mut (dyn CryptoRng + Send),
+) -> Result<Outcome> {
+    let digests = set.take_digests();
+    let found = session.inquire(digests, set.values(), rng)?;
+    let terms = session.terms();
+    let (mine, peers) = (set.counts().used, found.peer_items);
+    let role = parties.role;
+    let learned = Learned::of_answer(
+        (found.method, found.question),
+        terms.receiver() == role,
+        (mine, terms.learns(role)),
+        (peers, terms.learns(role.other())),
+    );
+    let report = Report {
+        answer: found.answer.map(Into::into),
+        ..Report::new(found.method.key, terms, set.counts(), peers, learned)
+    };
+    session.phase("finish");
+    let staged = match (job.output, found.answer) {
+        (Some(path), Some(answer)) => Some(session.meanwhile(move || {
+            Output::prepare(&path)?.stage(|out| writeln!(out, "{}", answer_line(answer)))
+        })?),
+        _ => None,
+    };
+    let report = finish(session, job.report, report, staged)?;
+    Ok(Outcome { report, rows_written: None, bins_written: None })
+}
+
+/// A run after which each side has shares.
+fn share(
+    mut session: Session<'_>,
+    job: Job,
+    mut set: KeySet,
+    rng: &mut (dyn CryptoRng + Send),
+) -> Result<Outcome> {
+    let digests = set.take_digests();
+    let Shared { peer_items, shares } = session.share(digests, set.values(), rng)?;
+    let terms = session.terms();
+    let receiver = terms.receiver();
+    let counts = set.counts();
+    let learned = Learned::of_shares(counts.used, peer_items);
+    let report = Report::new(SHARING.key, terms, counts, peer_items, learned);
+    session.phase("finish");
+    let bins = shares.members.len() as u64;
+    let path = job.output.ok_or(Error::Bug("shares have no file to go to"))?;
+    let staged = session.meanwhile(move || {
+        let rows = set.first_rows();
+        Output::prepare(&path)?.stage(|out| shares::write(&shares, receiver, &rows, out))
+    })?;
+    let report = finish(session, job.report, report, Some(staged))?;
+    Ok(Outcome { report, rows_written: None, bins_written: Some(bins) })
+}
+
+/// An answer as a line of text.
+fn answer_line(answer: Answer) -> String {
+    match answer {
+        Answer::Count(count) => count.to_string(),
+        Answer::Sum(sum) => sum.to_string(),
+        Answer::AtLeast(true) => "yes".to_owned(),
+        Answer::AtLeast(false) => "no".to_owned(),
+        Answer::TooFew => "too few".to_owned(),
+    }
+}
+
+/// Comes to the end together with the other side, and only then lets the results appear.
+fn finish(
+    session: Session<'_>,
+    report_to: Option<PathBuf>,
+    mut report: Report,
+    staged: Option<Staged>,
+) -> Result<Report> {
+    let meter = session.close()?;
+    report.set_costs(&meter);
+    let report_file = report_to.map(|path| stage_report(path, &report)).transpose()?;
+    for file in [staged, report_file].into_iter().flatten() {
+        file.commit()?;
+    }
+    Ok(report)
+}
+
+/// Reads the table while the other side reads its own.
+fn read(
+    session: &mut Session<'_>,
+    job: &Job,
+    observer: Arc<dyn Observer>,
+) -> Result<(Table, KeySet)> {
+    session.phase("read");
+    let (input, delimiter) = (job.input.clone(), job.delimiter);
+    let (columns, nulls, duplicates) = (job.key_columns(), job.nulls, job.duplicates);
+    let values = job.values.clone();
+    session.meanwhile(move || {
+        let scan = Scan::new(input.read()?, delimiter)?;
+        if scan.columns().is_empty() {
+            let name = scan.text().name();
+            observer.warning(&format!("{name} is empty: it has no rows and not even a header"));
+        }
+        let values = values.as_deref();
+        KeySet::read(scan, &columns, values, nulls, duplicates, |rows| observer.rows(rows))
+    })
+}
+
+/// Writes the matched rows where they cannot be seen yet.
+fn stage(
+    session: &mut Session<'_>,
+    output: Option<PathBuf>,
+    table: Table,
+    rows: Vec<u32>,
+) -> Result<Option<Staged>> {
+    let Some(path) = output else { return Ok(None) };
+    session.meanwhile(move || {
+        let staged = Output::prepare(&path)?.stage(|out| {
+            out.write_all(&with_line_end(table.header(), &table))?;
+            rows.iter().try_for_each(|row| {
+                let bytes = table.row(*row as usize);
+                out.write_all(&with_line_end(bytes, &table))
+            })
+        });
+        staged.map(Some)
+    })
+}
+
+/// A row's bytes; with a line end where the text's last row has none.
+fn with_line_end<'a>(bytes: &'a [u8], table: &Table) -> std::borrow::Cow<'a, [u8]> {
+    if bytes.is_empty() || bytes.ends_with(b"\n") || bytes.ends_with(b"\r") {
+        bytes.into()
+    } else {
+        [bytes, table.line_end()].concat().into()
+    }
+}
+
+fn stage_report(path: PathBuf, report: &Report) -> Result<Staged> {
+    let text =
+        serde_json::to_string_pretty(report).map_err(|_| Error::Bug("the report has no JSON"))?;
+    Output::prepare(&path)?.stage(|out| writeln!(out, "{text}"))
+}
+
+/// The report, but for what the run costs.
+fn describe(session: &Session<'_>, role: Role, set: &KeySet, found: &Intersection) -> Report {
+    let terms = session.terms();
+    let matches = found.matches.as_ref().map(|m| m.len() as u64);
+    let learned = Learned::new(
+        found.protocol,
+        (set.counts().used, terms.learns(role)),
+        (found.peer_items, terms.learns(role.other())),
+        matches,
+    );
+    let peers = found.peer_items;
+    Report { matches, ..Report::new(found.protocol.key, terms, set.counts(), peers, learned) }
+}

@@ -1,0 +1,6 @@
+//! A run: the [job] of one side, the [session] with the other, and the [report].
+
+pub mod job;
+pub mod observe;
+pub mod report;
+pub mod session;

@@ -1,0 +1,3 @@
+//! What a run can be for: each task and its output.
+
+pub mod shares;

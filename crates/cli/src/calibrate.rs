@@ -6,8 +6,8 @@ use std::{
 };
 
 use vesica::table::output::Output;
-use vesica_lab::{calibrate, results::Measured};
-use vesica_psi::plan::Figures;
+use vesica_lab::{record::results::Measured, run::calibrate};
+use vesica_planner::Figures;
 
 use crate::{bench, exit::Failure};
 

@@ -5,18 +5,20 @@ use std::{path::PathBuf, time::Duration};
 use serde::Serialize;
 use vesica::{Security, Wanted, words::grouped};
 use vesica_lab::{
-    accuracy::{self, Case},
-    prices::{self, Paid, Region},
-    results::Measured,
-    unit::{Unit, percent},
+    record::{
+        results::Measured,
+        unit::{Unit, percent},
+    },
+    run::accuracy::{self, Case},
 };
+use vesica_planner::prices::{self, Paid, Region};
+use vesica_planner::{Candidate, Figures, Planner, Prediction, Prices, assumed_link};
 use vesica_psi::{
     Sizes,
     aggregate::{
         Inquiry, Question,
         shares::{Outline, SHARING},
     },
-    plan::{Candidate, Figures, Planner, Prediction, Prices, assumed_link},
 };
 
 use crate::{

@@ -19,7 +19,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
-use vesica_lab::{report, results::Measured};
+use vesica_lab::{publish::report, record::results::Measured};
 
 /// Longer than a browser takes on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(240);

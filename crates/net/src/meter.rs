@@ -102,6 +102,14 @@ impl Meter {
     }
 }
 
+/// The most resident memory this process had at a time, in bytes.
+pub fn peak_memory() -> Option<u64> {
+    let status = std::fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kibibytes * 1024)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -128,5 +136,11 @@ mod tests {
             meter.count_flight(flight);
             assert_eq!(meter.rounds(), flights);
         }
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn memory_is_known() {
+        assert!(peak_memory().unwrap() > 1 << 20);
     }
 }

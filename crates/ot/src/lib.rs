@@ -10,7 +10,6 @@
 //! **Must never import** OPRFs, protocols or anything above; hash bins and OKVS have no place here.
 
 pub mod base;
-pub mod catalogue;
 pub mod chunks;
 pub mod extension;
 pub mod flavour;

@@ -14,7 +14,6 @@ pub mod catalogue;
 pub mod circuit_psi;
 pub mod error;
 mod parts;
-pub mod plan;
 pub mod protocol;
 pub mod protocols;
 

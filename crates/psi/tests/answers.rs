@@ -8,7 +8,7 @@ use rand::{RngExt, SeedableRng, rngs::StdRng};
 use vesica_net::{Channel, Deviation};
 use vesica_primitives::paillier::Key;
 use vesica_psi::{
-    Adversary, Error, Sizes,
+    Error, Sizes,
     aggregate::{
         Answer, Inquiry, METHODS, Method, Question, ask,
         circuit::RS21,
@@ -16,7 +16,6 @@ use vesica_psi::{
         dh_sum::{Owner, SUM},
         help,
     },
-    plan::{Candidate, Planner},
 };
 use vesica_testkit::{
     conformance::psi::{Sets, UNCOUNTED_BYTES},
@@ -296,17 +295,6 @@ fn an_item_that_comes_twice_is_refused() {
             "{}: {error}",
             method.key
         );
-    }
-}
-
-/// Public keys for few items, and circuits for many, which take a quarter of the time there.
-#[test]
-fn a_count_is_planned_by_what_is_quickest() {
-    for (n, quickest) in [(100, COUNT.key), (1_000_000, RS21.key)] {
-        let sizes = Sizes { sender: n, receiver: n };
-        let inquiry = Inquiry { sizes, question: Question::Count, minimum: 0 };
-        let ranked = Planner::new(None).rank(&Candidate::methods(inquiry, Adversary::SemiHonest));
-        assert_eq!(ranked[0].candidate.key, quickest, "{ranked:?}");
     }
 }
 

@@ -7,7 +7,6 @@
 //! **Must never import** `vesica-net` or anything above it: a structure never sees a channel.
 
 pub mod bins;
-pub mod catalogue;
 pub mod filter;
 mod fraction;
 pub mod okvs;

@@ -16,7 +16,7 @@ use vesica::{
     Parties, Role, Security, Source, Surroundings,
 };
 use vesica_net::{AbortReason, CancelToken, Channel, transport::memory};
-use vesica_psi::plan::Run;
+use vesica_planner::Run;
 
 /// A directory with a hard name, and jobs in it.
 struct Bench {

@@ -18,10 +18,14 @@ const FLOORS: &[(&str, &[&str])] = &[
     ("oprf", &["params", "primitives", "structures", "net", "ot"]),
     ("circuit", &["params", "primitives", "structures", "net", "ot"]),
     ("psi", &["params", "primitives", "structures", "net", "ot", "oprf", "circuit"]),
-    ("vesica", &["params", "primitives", "structures", "net", "ot", "oprf", "circuit", "psi"]),
+    ("planner", &["net", "psi"]),
     (
         "lab",
-        &["params", "primitives", "structures", "net", "ot", "oprf", "circuit", "psi", "vesica"],
+        &["params", "primitives", "structures", "net", "ot", "oprf", "circuit", "psi", "planner"],
+    ),
+    (
+        "vesica",
+        &["params", "primitives", "structures", "net", "ot", "oprf", "circuit", "psi", "planner"],
     ),
     (
         "cli",
@@ -34,8 +38,9 @@ const FLOORS: &[(&str, &[&str])] = &[
             "oprf",
             "circuit",
             "psi",
-            "vesica",
+            "planner",
             "lab",
+            "vesica",
         ],
     ),
     ("testkit", &["params", "primitives", "structures", "net", "ot", "oprf", "circuit", "psi"]),

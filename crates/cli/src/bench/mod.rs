@@ -13,7 +13,9 @@ use std::{
 };
 
 use clap::{ArgGroup, Args};
-use vesica_lab::{Job, Line, Outcome, Work, performance::Bounds, results::Results};
+use vesica_lab::{
+    Job, Line, Outcome, Work, publish::performance::Bounds, record::results::Results,
+};
 use vesica_psi::{MAX_ITEMS, Sizes};
 
 use crate::{calibrate, exit::Failure};

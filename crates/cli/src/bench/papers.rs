@@ -6,9 +6,9 @@ use clap::Args;
 use serde::Serialize;
 use vesica_lab::{
     Bench, Job, Outcome, Record, median,
-    papers::{Cell, PAPERS, Paper, Quantity},
-    performance::Bounds,
-    unit::typed_power,
+    publish::performance::Bounds,
+    record::unit::typed_power,
+    reference::{Cell, PAPERS, Paper, Quantity},
 };
 
 #[derive(Args)]

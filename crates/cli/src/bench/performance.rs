@@ -10,12 +10,16 @@ use clap::Args;
 use vesica::table::output::Output;
 use vesica_lab::{
     Bench, Outcome, Result,
-    performance::{self, Bounds, Plan, Planned},
-    report,
-    results::{Measured, Results},
-    unit::Unit,
+    publish::{
+        performance::{self, Bounds, Plan, Planned},
+        report,
+    },
+    record::{
+        results::{Measured, Results},
+        unit::Unit,
+    },
 };
-use vesica_psi::plan::Figures;
+use vesica_planner::Figures;
 
 use super::apart;
 

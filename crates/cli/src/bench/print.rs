@@ -2,7 +2,11 @@
 
 use std::io::{self, Write};
 
-use vesica_lab::{Outcome, Record, Work, ot, primitives, protocol, structures};
+use vesica_lab::{
+    Outcome, Record, Work,
+    catalogue::primitives,
+    run::{ot, protocol, structures},
+};
 
 /// The line above the first record of such work.
 pub fn header(work: &Work, out: &mut impl Write) -> io::Result<()> {

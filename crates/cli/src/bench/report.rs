@@ -4,7 +4,7 @@ use std::{io::Write, path::PathBuf};
 
 use clap::Args;
 use vesica::table::output::Output;
-use vesica_lab::{report, results::Measured};
+use vesica_lab::{publish::report, record::results::Measured};
 
 #[derive(Args)]
 #[group(skip)]

@@ -7,7 +7,7 @@
 use std::time::{Duration, Instant};
 
 use vesica_net::Channel;
-use vesica_psi::plan::{Candidate, Figures, Planner, assumed_link};
+use vesica_planner::{Candidate, Figures, Planner, assumed_link};
 
 use crate::{
     agree::offer::Role,

@@ -6,10 +6,10 @@
 
 use serde::Serialize;
 use vesica_net::Channel;
+use vesica_planner::Candidate;
 use vesica_psi::{
     Sizes,
     aggregate::{self, Inquiry, Question, shares::Outline},
-    plan::Candidate,
 };
 
 use crate::{

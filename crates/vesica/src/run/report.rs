@@ -1,7 +1,7 @@
 //! What a run did, in numbers and two sentences, without any identifier.
 
 use serde::Serialize;
-use vesica_net::Meter;
+use vesica_net::{Meter, meter::peak_memory};
 use vesica_psi::{
     Protocol, Status,
     aggregate::{Answer, Method, Question},
@@ -228,24 +228,5 @@ impl Learned {
             me: sentence("This side", "the other side", peers),
             peer: sentence("The other side", "this side", mine),
         }
-    }
-}
-
-/// The most resident memory this process had at a time, in bytes.
-pub fn peak_memory() -> Option<u64> {
-    let status = std::fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    let kibibytes: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    Some(kibibytes * 1024)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[cfg(target_os = "linux")]
-    #[test]
-    fn memory_is_known() {
-        assert!(peak_memory().unwrap() > 1 << 20);
     }
 }

@@ -14,13 +14,13 @@ use std::{
 use rand::CryptoRng;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use vesica_net::{Channel, Deviation, Meter};
+use vesica_planner::Candidate;
 use vesica_psi::{
     Items, Protocol, Sizes,
     aggregate::{
         self, Answer, Inquiry, Method, Question,
         shares::{self, Outline, SHARING, Shares},
     },
-    plan::Candidate,
     reveal,
 };
 

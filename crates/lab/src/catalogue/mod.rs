@@ -1,0 +1,5 @@
+//! What the lab can measure besides protocols: oblivious transfers, structures and primitives.
+
+pub mod ot;
+pub mod primitives;
+pub mod structures;

@@ -1,0 +1,4 @@
+//! Pages made of records.
+
+pub mod performance;
+pub mod report;

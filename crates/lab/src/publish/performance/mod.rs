@@ -1,0 +1,239 @@
+//! What is measured for docs/performance.md, and the document made of it.
+//!
+//! A [`Plan`] is a list of runs that depends on nothing but its bounds and the figures it predicts with, so that a file of
+//! results that holds them gives the same document again.
+
+mod document;
+mod parts;
+
+use crate::catalogue::ot::{CATALOGUE as OTS, Kind};
+use vesica_planner::Figures;
+use vesica_psi::{CATALOGUE, Sizes, aggregate::METHODS};
+
+use crate::{Job, Line, Work, catalogue::primitives, reference};
+
+pub use document::document;
+
+/// Lines between the parties, besides memory: a local network, and two that are far and thin.
+const LINES: [&str; 3] = ["lan", "liang-wan1", "liang-wan2"];
+
+/// Items of each set; those that have a table of their own are every other one.
+const SIZES: [usize; 7] = [1 << 8, 1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20];
+
+/// Base OTs, and others.
+const BASE_OTS: [usize; 1] = [1 << 7];
+const OTS_OF: [usize; 4] = [1 << 8, 1 << 12, 1 << 16, 1 << 20];
+const OT_LINES: [&str; 3] = ["liang-lan", "liang-wan1", "liang-wan2"];
+
+/// A run that takes longer than allowed, up to some times as long, is made all the same where it takes at most this many
+/// times as long as the best: it might be what the planner ought to choose.
+const RIVAL: f64 = 2.0;
+const RIVALS_AT_MOST: f64 = 6.0;
+
+/// Runs of at most so many seconds are made three times, and twice.
+const THRICE: f64 = 0.3;
+const TWICE: f64 = 1.5;
+
+/// Of oblivious transfers, about.
+const ROUND_TRIPS: f64 = 3.0;
+
+/// The part of the longest run that a run of a paper's own lines may take: there are many.
+const OF_PAPERS: f64 = 0.1;
+
+/// What to leave out.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// The most items of a set, or OTs.
+    pub up_to: usize,
+    /// The longest run, in seconds, as predicted.
+    pub at_most: f64,
+}
+
+/// A run to make.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Planned {
+    /// What.
+    pub job: Job,
+    /// How many of the same come before it.
+    pub nth: usize,
+    /// How long it takes as predicted, or what is known of it.
+    pub seconds: f64,
+}
+
+impl Planned {
+    /// With the process that is started for it.
+    pub fn whole_seconds(&self) -> f64 {
+        self.seconds + STARTING
+    }
+}
+
+/// What to run, in order, and what not.
+pub struct Plan {
+    /// Within these bounds.
+    pub bounds: Bounds,
+    /// In the order in which to run them.
+    pub runs: Vec<Planned>,
+    /// Left out as they would take too long: so many seconds.
+    pub left_out: Vec<(Job, f64)>,
+}
+
+impl Plan {
+    /// All that is worth running within these bounds, as predicted with these figures.
+    pub fn new(bounds: Bounds, figures: &Figures) -> Self {
+        let mut plan = Self { bounds, runs: Vec::new(), left_out: Vec::new() };
+        for bits in primitives::lengths() {
+            for work in Work::primitives() {
+                plan.add(&job(work, bits, Line::memory()), 0.02, 1);
+            }
+        }
+        for items in SIZES.into_iter().filter(|items| *items <= bounds.up_to) {
+            plan.protocols(items, figures);
+        }
+        plan.ots();
+        plan.papers(figures);
+        plan
+    }
+
+    fn add(&mut self, job: &Job, seconds: f64, times: usize) {
+        let run = |nth| Planned { job: job.clone(), nth, seconds };
+        let new: Vec<_> = (0..times).map(run).filter(|run| !self.runs.contains(run)).collect();
+        self.runs.extend(new);
+    }
+
+    /// Everything at one size: each protocol on all lines in turn, and every other time backwards, so that what drifts
+    /// hits all alike.
+    fn protocols(&mut self, items: usize, figures: &Figures) {
+        let mut jobs: Vec<(Job, f64, usize)> = Vec::new();
+        let lines = LINES.map(|name| name.parse().expect("a test reads these names"));
+        let lines = [&[Line::memory()], &lines[..]].concat();
+        // What no figures are of is fast, and only there to be compared with: the anchor.
+        let anchor = works()
+            .find(|work| job(*work, items, Line::memory()).expected_seconds(figures).is_none());
+        jobs.extend(anchor.map(|work| (job(work, items, Line::memory()), 0.0, times(0.0))));
+        let best: Vec<f64> = lines.iter().map(|line| best(items, line, figures)).collect();
+        for work in works() {
+            for (line, best) in lines.iter().zip(&best) {
+                let job = job(work, items, line.clone());
+                let Some(seconds) = job.expected_seconds(figures) else { continue };
+                let rival = matches!(work, Work::Protocol(_))
+                    && seconds <= RIVAL * best
+                    && seconds <= RIVALS_AT_MOST * self.bounds.at_most;
+                match seconds <= self.bounds.at_most || rival {
+                    true => jobs.push((job, seconds, times(seconds))),
+                    false => self.left_out.push((job, seconds)),
+                }
+            }
+        }
+        for nth in 0..times(0.0) {
+            let wanted = jobs.iter().filter(|(.., times)| nth < *times);
+            let run = |(job, seconds, _): &(Job, f64, usize)| Planned {
+                job: job.clone(),
+                nth,
+                seconds: *seconds,
+            };
+            let mut runs: Vec<_> = wanted.map(run).collect();
+            if nth % 2 == 1 {
+                runs.reverse();
+            }
+            self.runs.extend(runs);
+        }
+    }
+
+    fn ots(&mut self) {
+        let up_to = self.bounds.up_to;
+        for entry in OTS {
+            let sizes = if entry.kind == Kind::Base { &BASE_OTS[..] } else { &OTS_OF };
+            for ots in sizes.iter().filter(|ots| **ots <= up_to) {
+                for line in OT_LINES {
+                    let line = line.parse().expect("a test reads these names");
+                    self.unpredicted(&job(Work::Ot(entry), *ots, line));
+                }
+            }
+        }
+    }
+
+    /// Once, unless its bytes and flights alone are too long on the line.
+    fn unpredicted(&mut self, job: &Job) {
+        let round_trip = job.line.link().map_or(0.0, |link| link.round_trip.as_secs_f64());
+        let seconds = job.transfer_seconds() + ROUND_TRIPS * round_trip;
+        if seconds <= self.bounds.at_most {
+            self.add(job, seconds, 1);
+        }
+    }
+
+    /// What the papers ran and can be had quickly, once.
+    fn papers(&mut self, figures: &Figures) {
+        for cell in reference::PAPERS.iter().flat_map(reference::Paper::cells) {
+            let Some(job) = cell.job().filter(|_| cell.size <= self.bounds.up_to) else { continue };
+            let seconds = job.expected_seconds(figures);
+            if let Some(seconds) = seconds.filter(|s| *s <= self.bounds.at_most * OF_PAPERS) {
+                self.add(&job, seconds, 1);
+            }
+        }
+    }
+}
+
+/// What starting a process and making up two sets takes, in seconds, about.
+const STARTING: f64 = 0.05;
+
+fn times(seconds: f64) -> usize {
+    if seconds <= THRICE {
+        3
+    } else if seconds <= TWICE {
+        2
+    } else {
+        1
+    }
+}
+
+/// The anchor, whatever is for real data, and the methods that answer questions.
+fn works() -> impl Iterator<Item = Work> {
+    let anchor = vesica_psi::find(ANCHOR).into_iter();
+    let protocols = CATALOGUE.iter().copied().filter(|protocol| protocol.status.is_for_use());
+    let methods = METHODS.iter().map(|method| Work::Answer(method));
+    anchor.chain(protocols).map(|protocol| Work::Protocol(*protocol)).chain(methods)
+}
+
+/// What every other protocol is held against.
+const ANCHOR: &str = "naive";
+
+fn best(items: usize, line: &Line, figures: &Figures) -> f64 {
+    let seconds = |work| job(work, items, line.clone()).expected_seconds(figures);
+    let protocols = works().filter(|work| matches!(work, Work::Protocol(_)));
+    protocols.filter_map(seconds).fold(f64::INFINITY, f64::min)
+}
+
+fn job(work: Work, items: usize, line: Line) -> Job {
+    Job { work, sizes: Sizes { sender: items, receiver: items }, line, threads: 1 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_keeps_to_its_bounds_and_says_what_it_leaves_out() {
+        let bounds = Bounds { up_to: 1 << 16, at_most: 1.0 };
+        let plan = Plan::new(bounds, Figures::reference());
+        let protocols = |run: &&Planned| matches!(run.job.work, Work::Protocol(_));
+        assert!(plan.runs.iter().filter(protocols).all(|run| run.job.sizes.sender <= bounds.up_to));
+        for line in LINES {
+            let line: Line = line.parse().unwrap();
+            let best = best(1 << 16, &line, Figures::reference());
+            let long = |seconds: f64| seconds > 1.0 && seconds > RIVAL * best;
+            let here = |job: &Job| job.line == line && job.sizes.sender == 1 << 16;
+            assert!(plan.left_out.iter().all(|(_, seconds)| *seconds > 1.0));
+            assert!(plan.left_out.iter().any(|(job, _)| here(job)));
+            assert!(!plan.runs.iter().any(|run| here(&run.job) && long(run.seconds)));
+        }
+        for (i, run) in plan.runs.iter().enumerate() {
+            assert!(!plan.runs[..i].contains(run), "{:?} twice", run.job);
+            let before = |earlier: &&Planned| earlier.job == run.job;
+            assert_eq!(plan.runs[..i].iter().filter(before).count(), run.nth);
+        }
+        let anchor = plan.runs.iter().find(|run| run.job.work.to_string() == ANCHOR).unwrap();
+        assert_eq!(anchor.job.line, Line::memory());
+        let seconds: f64 = plan.runs.iter().map(Planned::whole_seconds).sum();
+        assert!((10.0..600.0).contains(&seconds), "{seconds}");
+    }
+}

@@ -1,0 +1,240 @@
+//! Runs of protocols as charts want them: one for each job, under a label.
+
+use std::time::Duration;
+
+use vesica_psi::Sizes;
+
+use crate::{
+    Line, Record,
+    record::{results::Measured, unit},
+    run::protocol,
+};
+
+use super::{chart::Series, machines, sizes};
+
+/// The run in the middle of those of one job.
+pub struct Run {
+    pub label: String,
+    pub line: String,
+    pub sizes: Sizes,
+    pub seconds: f64,
+    pub offline: f64,
+    pub online: f64,
+    /// The receiver's.
+    pub phases: Vec<(String, f64)>,
+    sent: [u64; 2],
+}
+
+/// Every job's.
+pub struct Runs {
+    runs: Vec<Run>,
+    /// In the order of their first runs; the place is the style.
+    pub labels: Vec<String>,
+}
+
+/// Sizes that go into one chart.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Alike {
+    /// Both sets are as large.
+    Balanced,
+    /// The receiver's set is of this size, and the sender's of another.
+    Receiver(usize),
+}
+
+impl Runs {
+    pub fn new(measured: &[Measured]) -> Self {
+        let machines = machines(measured);
+        let mut jobs: Vec<(usize, Vec<&protocol::Record>)> = Vec::new();
+        for file in measured {
+            let machine = machines.iter().position(|known| known.is_like(&file.machine));
+            let machine = machine.unwrap_or(0);
+            for record in &file.records {
+                let Record::Protocol(record) = record else { continue };
+                let same = |(of, runs): &&mut (usize, Vec<&protocol::Record>)| {
+                    *of == machine && key(runs[0]) == key(record)
+                };
+                match jobs.iter_mut().find(same) {
+                    Some((_, runs)) => runs.push(record),
+                    None => jobs.push((machine, vec![record])),
+                }
+            }
+        }
+        let threads = jobs.iter().map(|(_, runs)| runs[0].threads).collect::<Vec<_>>();
+        let one_threads = threads.iter().all(|count| *count == threads[0]);
+        let label = |machine: usize, record: &protocol::Record| {
+            let mut label = record.protocol.clone();
+            if !one_threads {
+                label += &format!(", {} threads", record.threads);
+            }
+            if machines.len() > 1 {
+                label += &format!(", machine {}", machine + 1);
+            }
+            label
+        };
+        let middle = |(machine, mut runs): (usize, Vec<&protocol::Record>)| {
+            runs.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
+            Run::new(label(machine, runs[0]), runs[(runs.len() - 1) / 2])
+        };
+        let runs: Vec<Run> = jobs.into_iter().map(middle).collect();
+        let mut labels: Vec<String> = Vec::new();
+        for run in &runs {
+            if !labels.contains(&run.label) {
+                labels.push(run.label.clone());
+            }
+        }
+        Self { runs, labels }
+    }
+
+    pub fn of(&self, wanted: impl Fn(&&Run) -> bool) -> impl Iterator<Item = &Run> {
+        self.runs.iter().filter(move |run| wanted(run))
+    }
+
+    /// A line for each label, of the runs wanted.
+    pub fn series(
+        &self,
+        wanted: impl Fn(&&Run) -> bool,
+        point: impl Fn(&Run) -> (f64, f64, String),
+    ) -> Vec<Series> {
+        let line = |(style, label): (usize, &String)| {
+            let mine = self.of(|run| run.label == *label && wanted(run));
+            let mut points: Vec<_> =
+                mine.map(&point).filter(|(x, y, _)| *x > 0.0 && *y > 0.0).collect();
+            points.sort_by(|a, b| a.0.total_cmp(&b.0));
+            // Where a size was run over several lines and the line does not matter, the first stands for all.
+            points.dedup_by(|a, b| a.0 == b.0);
+            Series { style, points }
+        };
+        let lines = self.labels.iter().enumerate().map(line);
+        lines.filter(|series| !series.points.is_empty()).collect()
+    }
+
+    /// The lines, in the order of their first runs.
+    pub fn lines(&self) -> Vec<&str> {
+        let mut lines: Vec<&str> = Vec::new();
+        for run in &self.runs {
+            if !lines.contains(&run.line.as_str()) {
+                lines.push(&run.line);
+            }
+        }
+        lines
+    }
+
+    pub fn alike(&self) -> Vec<Alike> {
+        let mut alike = Vec::new();
+        for run in &self.runs {
+            let kind = match run.sizes.sender == run.sizes.receiver {
+                true => Alike::Balanced,
+                false => Alike::Receiver(run.sizes.receiver),
+            };
+            if !alike.contains(&kind) {
+                alike.push(kind);
+            }
+        }
+        alike
+    }
+
+    /// The round trips of lines, each once.
+    pub fn round_trips(&self) -> Vec<Duration> {
+        let mut all: Vec<Duration> = self.runs.iter().filter_map(Run::round_trip).collect();
+        all.sort_unstable();
+        all.dedup();
+        all
+    }
+
+    /// The largest sizes of the runs wanted.
+    pub fn largest(&self, wanted: impl Fn(&&Run) -> bool) -> Option<Sizes> {
+        self.of(wanted).map(|run| run.sizes).max_by_key(|sizes| sizes.sender + sizes.receiver)
+    }
+
+    /// The runs at the sizes and over the line where most labels meet, the largest and first such; and where.
+    pub fn most_compared(&self) -> Option<(String, Vec<&Run>)> {
+        let together = |run: &Run| {
+            let same = |other: &&Run| other.sizes == run.sizes && other.line == run.line;
+            self.of(same).collect::<Vec<_>>()
+        };
+        let total = |run: &Run| run.sizes.sender + run.sizes.receiver;
+        // Of equals `max_by_key` takes the last, and the first is wanted.
+        let runs = self.runs.iter().rev();
+        let at = runs.max_by_key(|run| (together(run).len(), total(run)))?;
+        Some((format!("{}, {}", sizes(at.sizes), line_title(&at.line)), together(at)))
+    }
+}
+
+fn key(record: &protocol::Record) -> (&str, usize, usize, &str, usize) {
+    let protocol::Record { protocol, sender_items, receiver_items, link, threads, .. } = record;
+    (protocol, *sender_items, *receiver_items, link, *threads)
+}
+
+impl Run {
+    fn new(label: String, record: &protocol::Record) -> Self {
+        // What comes before the start is a phase too, of getting threads ready.
+        let counts =
+            |phase: &&protocol::PhaseRecord| phase.party == "receiver" && phase.name != "connect";
+        let mine = record.phases.iter().filter(counts);
+        Self {
+            label,
+            line: record.link.clone(),
+            sizes: Sizes { sender: record.sender_items, receiver: record.receiver_items },
+            seconds: record.seconds,
+            offline: record.offline_seconds,
+            online: record.online_seconds,
+            phases: mine.map(|phase| (phase.name.to_string(), phase.seconds)).collect(),
+            sent: [record.bytes_to_receiver, record.bytes_to_sender],
+        }
+    }
+
+    /// Bytes that the sender and the receiver sent.
+    pub fn sent(&self) -> [f64; 2] {
+        self.sent.map(|bytes| bytes as f64)
+    }
+
+    /// Bytes of both.
+    pub fn bytes(&self) -> f64 {
+        self.sent().iter().sum()
+    }
+
+    /// Bits a second of its line.
+    pub fn rate(&self) -> Option<f64> {
+        let line: Line = self.line.parse().ok()?;
+        Some(line.link()?.bits_per_second as f64)
+    }
+
+    /// The round trip of its line.
+    pub fn round_trip(&self) -> Option<Duration> {
+        let line: Line = self.line.parse().ok()?;
+        Some(line.link()?.round_trip)
+    }
+}
+
+/// A line in words.
+pub fn line_title(line: &str) -> String {
+    if line.contains(',') {
+        let (rate, round_trip) = line.split_once(',').unwrap_or((line, ""));
+        return format!("{rate} Mbit/s, {round_trip} ms");
+    }
+    match line.parse::<Line>().ok().and_then(|line| line.link()) {
+        None => line.to_owned(),
+        Some(link) => {
+            let rate = unit::Unit::Rate.text(link.bits_per_second as f64);
+            let millis = unit::number(link.round_trip.as_secs_f64() * 1e3);
+            format!("{line}: {rate}, {millis} ms")
+        }
+    }
+}
+
+impl Alike {
+    pub fn has(self, sizes: Sizes) -> bool {
+        match self {
+            Self::Balanced => sizes.sender == sizes.receiver,
+            Self::Receiver(items) => sizes.receiver == items && sizes.sender != items,
+        }
+    }
+
+    /// What to add to a caption.
+    pub fn title(self) -> String {
+        match self {
+            Self::Balanced => String::new(),
+            Self::Receiver(items) => format!(", the receiver has {}", unit::power(items)),
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! Runs of methods that answer a question about the intersection.
+
+use std::time::Instant;
+
+use vesica_net::meter::peak_memory;
+use vesica_psi::{
+    Digest, Sizes,
+    aggregate::{self, Answer, Inquiry, Method, Question},
+};
+
+use crate::{
+    Line, Result, Work,
+    run::{
+        in_process::{Ran, together, usage},
+        protocol::{Record, Sets, Took},
+    },
+};
+
+/// What a method is asked here: to count the intersection of two sets of these sizes, or to add up the sender's
+/// values where it does not count.
+pub fn inquiry(method: &Method, sizes: Sizes) -> Inquiry {
+    let counts = (method.answers)(Question::Count, 0);
+    let question = if counts { Question::Count } else { Question::SumOfSender };
+    Inquiry { sizes, question, minimum: 0 }
+}
+
+/// Asks a method once. All values are 1.
+///
+/// # Errors
+/// Where a party fails; a wrong answer is told by the record.
+pub fn run(method: &'static Method, sizes: Sizes, line: &Line, threads: usize) -> Result<Record> {
+    let sets = Sets::generate(sizes, Digest::Short);
+    let shared = sets.shared() as u64;
+    let inquiry = inquiry(method, sizes);
+    let expected = match inquiry.question {
+        Question::Count => Answer::Count(shared),
+        _ => Answer::Sum(shared as i64),
+    };
+    let sums = inquiry.question.takes_senders_values();
+    let values = if sums { vec![1; sizes.sender] } else { Vec::new() };
+    usage::reset_peak_memory();
+    let ran = together(
+        line,
+        threads,
+        |channel, rng| {
+            let helper = aggregate::prepare_helper(method, inquiry, channel, rng)?;
+            helper.help(sets.sender(), &values, channel, rng)?;
+            vesica_psi::Result::Ok(channel.flush()?)
+        },
+        |channel, rng| {
+            let started = Instant::now();
+            let asker = aggregate::prepare_asker(method, inquiry, channel, rng)?;
+            let offline = started.elapsed();
+            let offline_bytes = [channel.meter().sent(), channel.meter().received()];
+            let answer = asker.ask(sets.receiver(), &[], channel, rng)?;
+            let online = started.elapsed() - offline;
+            vesica_psi::Result::Ok((answer, Took { offline, online, offline_bytes }))
+        },
+    )?;
+    let peak_memory_bytes = peak_memory();
+    let Ran { sender, receiver, used } = ran;
+    sender?;
+    let (answer, took) = receiver?;
+    let name = Work::Answer(method).to_string();
+    let record = Record::new(name, sizes, line, threads, &used, took);
+    Ok(Record { peak_memory_bytes, correct: answer == expected, ..record })
+}

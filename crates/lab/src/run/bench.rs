@@ -1,0 +1,119 @@
+//! Where jobs are run, and what they need is kept until another job needs something else.
+
+use crate::catalogue::structures::Entry;
+use serde::Serialize;
+use vesica_psi::{Digest, Sizes};
+
+use crate::{
+    Job, Record, Result, Work,
+    catalogue::primitives,
+    record::results::Results,
+    run::{
+        answer, ot,
+        protocol::{self, Sets},
+        structures::{Case, LeftOut},
+    },
+};
+
+/// What a job gives.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(untagged)]
+pub enum Outcome {
+    /// It was run, now or at an earlier time.
+    Ran(Record),
+    /// The catalogue has no structure of that size.
+    LeftOut(LeftOut),
+}
+
+/// What runs a job somewhere else.
+pub type Runner = Box<dyn FnMut(&Job) -> Result<Record>>;
+
+/// A bench that does one job at a time.
+pub struct Bench {
+    results: Results,
+    apart: Option<Runner>,
+    sets: Option<(Sizes, Digest, Sets)>,
+    case: Option<(&'static Entry, usize, std::result::Result<Case, LeftOut>)>,
+}
+
+impl Bench {
+    /// One that keeps its records there.
+    pub fn new(results: Results) -> Self {
+        Self { results, apart: None, sets: None, case: None }
+    }
+
+    /// The same, but jobs of two parties are done by this. The first run of a process takes up to twice as long as
+    /// later ones, which find its memory touched: what is to stand for real use has a process of its own.
+    pub fn apart(self, runner: Runner) -> Self {
+        Self { apart: Some(runner), ..self }
+    }
+
+    /// Every record there is.
+    pub fn records(&self) -> &[Record] {
+        self.results.records()
+    }
+
+    /// Whether a job was done so often already, and once more.
+    pub fn has(&self, job: &Job, nth: usize) -> bool {
+        self.results.nth(job, nth).is_some()
+    }
+
+    /// Does a job for the nth time, from 0; one whose record there is already is not done again.
+    ///
+    /// # Errors
+    /// Where a party fails or the record cannot be kept; a wrong result is told by the record.
+    pub fn run(&mut self, job: &Job, nth: usize) -> Result<Outcome> {
+        if let Some(record) = self.results.nth(job, nth) {
+            return Ok(Outcome::Ran(record.clone()));
+        }
+        let record = match (job.work, &mut self.apart) {
+            (Work::Protocol(_) | Work::Answer(_) | Work::Ot(_), Some(runner)) => runner(job)?,
+            _ => match self.here(job)? {
+                Outcome::Ran(record) => record,
+                left_out @ Outcome::LeftOut(_) => return Ok(left_out),
+            },
+        };
+        self.results.add(record.clone())?;
+        Ok(Outcome::Ran(record))
+    }
+
+    /// Does a job in this process.
+    fn here(&mut self, job: &Job) -> Result<Outcome> {
+        Ok(Outcome::Ran(match job.work {
+            Work::Protocol(protocol) => {
+                let sets = self.sets(job.sizes, protocol.digest);
+                Record::Protocol(protocol::run(&protocol, sets, &job.line, job.threads)?)
+            }
+            Work::Answer(method) => {
+                Record::Protocol(answer::run(method, job.sizes, &job.line, job.threads)?)
+            }
+            Work::Ot(entry) => {
+                Record::Ot(ot::run(entry, job.sizes.sender, &job.line, job.threads)?)
+            }
+            Work::Structure(entry) => match self.case(entry, job.sizes.sender)? {
+                Ok(case) => Record::Structure(case.run(job.threads)?),
+                Err(left_out) => return Ok(Outcome::LeftOut(left_out.clone())),
+            },
+            Work::Primitive(entry) => Record::Primitive(primitives::run(entry, job.sizes.sender)),
+        }))
+    }
+
+    fn sets(&mut self, sizes: Sizes, digest: Digest) -> &Sets {
+        let kept = self.sets.take().filter(|(of, kind, _)| (*of, *kind) == (sizes, digest));
+        let sets = kept.unwrap_or_else(|| (sizes, digest, Sets::generate(sizes, digest)));
+        &self.sets.insert(sets).2
+    }
+
+    fn case(
+        &mut self,
+        entry: &'static Entry,
+        items: usize,
+    ) -> Result<&std::result::Result<Case, LeftOut>> {
+        let kept = self.case.take().filter(|(of, size, _)| (of.key, *size) == (entry.key, items));
+        let case = match kept {
+            Some(case) => case,
+            None => (entry, items, Case::new(entry, items)?),
+        };
+        Ok(&self.case.insert(case).2)
+    }
+}

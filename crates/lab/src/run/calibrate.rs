@@ -1,0 +1,176 @@
+//! How fast this machine is, for the planner.
+
+use std::collections::BTreeMap;
+
+use vesica_planner::{Figures, Run};
+use vesica_psi::{CATALOGUE, Sizes, aggregate::METHODS};
+
+use crate::{Job, Line, Record, Result, Work, median, run::protocol};
+
+/// The least size measured.
+const LEAST: usize = 1 << 4;
+
+/// The lesser of the two sizes of a quick calibration.
+const SMALL: usize = 1 << 8;
+
+/// The largest.
+const LARGEST: usize = 1 << 22;
+
+/// What a run of a quick calibration may take by the release's figures, in seconds.
+const QUICK: f64 = 0.25;
+
+/// All for real data, by the name of its figures; a method that shares its name with a protocol has the
+/// protocol's.
+fn subjects() -> impl Iterator<Item = (&'static str, Work)> {
+    let protocols = CATALOGUE.iter().filter(|p| p.status.is_for_use());
+    let methods =
+        METHODS.iter().filter(|m| m.status.is_for_use() && vesica_psi::find(m.key).is_none());
+    let protocols = protocols.map(|p| (p.key, Work::Protocol(**p)));
+    protocols.chain(methods.map(|m| (m.key, Work::Answer(m))))
+}
+
+/// What runs over memory took: of each protocol or method the median of those with sets of one size and one thread
+/// a party.
+pub fn figures<'a>(records: impl IntoIterator<Item = &'a Record>) -> Figures {
+    let memory = Line::memory().to_string();
+    let mut runs: BTreeMap<(&'static str, usize), Vec<&protocol::Record>> = BTreeMap::new();
+    for record in records {
+        let Record::Protocol(record) = record else { continue };
+        let even = record.sender_items == record.receiver_items && record.threads == 1;
+        if let Some(name) = name(&record.protocol).filter(|_| even && record.link == memory) {
+            runs.entry((name, record.sender_items)).or_default().push(record);
+        }
+    }
+    let mut figures = Figures::default();
+    for ((name, items), runs) in runs {
+        let Some(seconds) = median(runs.iter().map(|run| run.seconds)) else { continue };
+        // The process has both parties in it.
+        let memory = median(runs.iter().filter_map(|r| Some(r.peak_memory_bytes? as f64 / 2.0)));
+        figures.insert(name, Run { items, seconds, memory_bytes: memory });
+    }
+    figures
+}
+
+/// The name of a record's figures, if it has any.
+fn name(protocol: &str) -> Option<&'static str> {
+    match protocol.parse().ok()? {
+        Work::Protocol(_) => {
+            vesica_psi::find(protocol).filter(|p| p.status.is_for_use()).map(|p| p.key)
+        }
+        Work::Answer(method) => vesica_psi::find(method.key).is_none().then_some(method.key),
+        _ => None,
+    }
+}
+
+/// The medians of three runs of each job, or one where that takes more than `patience` seconds. `run` does a job once,
+/// best in a process of its own, as in real use.
+fn measure(
+    work: Work,
+    items: usize,
+    patience: f64,
+    run: &mut impl FnMut(&Job) -> Result<Record>,
+) -> Result<(f64, Vec<Record>)> {
+    let sizes = Sizes { sender: items, receiver: items };
+    let job = Job { work, sizes, line: Line::memory(), threads: 1 };
+    let mut records: Vec<Record> = Vec::new();
+    let mut seconds = Vec::new();
+    while records.len() < 3 && seconds.iter().all(|took| *took <= patience) {
+        let record = run(&job)?;
+        if !record.correct() {
+            return Err(format!("{work} gave a wrong result").into());
+        }
+        let Record::Protocol(took) = &record else { break };
+        seconds.push(took.seconds);
+        records.push(record);
+    }
+    Ok((median(seconds).unwrap_or(f64::INFINITY), records))
+}
+
+/// Two sizes of each protocol that is quick enough, in about half a minute. `begins` is told the name of each
+/// and how many are left; `run` does a job once, best in a process of its own.
+///
+/// # Errors
+/// Where a run fails.
+pub fn quick(
+    mut run: impl FnMut(&Job) -> Result<Record>,
+    mut begins: impl FnMut(&str, usize),
+) -> Result<Figures> {
+    let mut records = Vec::new();
+    let expected =
+        |key, items| Figures::reference().seconds(key, Sizes { sender: items, receiver: items });
+    let is_quick = |key, items| expected(key, items).is_some_and(|seconds| seconds <= QUICK);
+    let subjects: Vec<_> = subjects().filter(|(key, _)| is_quick(key, SMALL)).collect();
+    for (i, (key, work)) in subjects.iter().enumerate() {
+        begins(key, subjects.len() - i);
+        let largest = sizes().take_while(|items| is_quick(key, *items)).last();
+        for items in [Some(SMALL), largest.filter(|items| *items > SMALL)].into_iter().flatten() {
+            records.extend(measure(*work, items, 2.0 * QUICK, &mut run)?.1);
+        }
+    }
+    Ok(figures(&records))
+}
+
+/// Every protocol, or the one of this name, at all sizes, each four times the one before, at which a run takes no more
+/// than about `limit` seconds. The rest as [`quick`].
+///
+/// # Errors
+/// Where there is no such protocol for real data, or a run fails.
+pub fn full(
+    only: Option<&str>,
+    limit: f64,
+    mut run: impl FnMut(&Job) -> Result<Record>,
+    mut begins: impl FnMut(&str, usize),
+) -> Result<Figures> {
+    let wanted = |key: &str| only.is_none_or(|name| name == key);
+    let subjects: Vec<_> = subjects().filter(|(key, _)| wanted(key)).collect();
+    if let Some(name) = only.filter(|_| subjects.is_empty()) {
+        return Err(format!("no protocol `{name}` is for real data").into());
+    }
+    let mut records = Vec::new();
+    for (i, (key, work)) in subjects.iter().enumerate() {
+        begins(key, subjects.len() - i);
+        for (nth, items) in sizes().enumerate() {
+            let (seconds, runs) = measure(*work, items, limit / 4.0, &mut run)?;
+            records.extend(runs);
+            // Two sizes at least say how time grows, unless the least is beyond all patience.
+            let enough = if nth == 0 { 4.0 * limit } else { limit };
+            if seconds * 4.0 > enough {
+                break;
+            }
+        }
+    }
+    Ok(figures(&records))
+}
+
+fn sizes() -> impl Iterator<Item = usize> {
+    std::iter::successors(Some(LEAST), |items| Some(items * 4)).take_while(|n| *n <= LARGEST)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn figures_are_medians_of_runs_over_memory() {
+        let jobs =
+            [("rr22", 20), ("naive", 20), ("answer/dh-count", 20), ("answer/rs21-circuit", 20)];
+        let run = |(name, items): (&str, usize)| {
+            let sizes = Sizes { sender: items, receiver: items };
+            let work = name.parse().unwrap();
+            let job = Job { work, sizes, line: Line::memory(), threads: 1 };
+            let mut bench = crate::Bench::new(crate::record::results::Results::default());
+            bench.run(&job, 0).unwrap();
+            bench.records()[0].clone()
+        };
+        let mut records: Vec<Record> = jobs.into_iter().map(run).collect();
+        let Record::Protocol(first) = records[0].clone() else { panic!() };
+        for (seconds, link) in [(50.0, "memory"), (70.0, "memory"), (90.0, "lan")] {
+            let record = protocol::Record { seconds, link: link.to_owned(), ..first.clone() };
+            records.push(Record::Protocol(record));
+        }
+        let figures = figures(&records);
+        let names: Vec<_> = figures.iter().map(|(name, run)| (name, run.items)).collect();
+        assert_eq!(names, [("dh-count", 20), ("rr22", 20)]);
+        assert_eq!(figures.iter().last().unwrap().1.seconds, 50.0);
+    }
+}

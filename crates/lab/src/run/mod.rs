@@ -1,0 +1,11 @@
+//! Timed runs, and what is learned from them about a machine and the planner.
+
+pub mod accuracy;
+pub mod answer;
+pub mod bench;
+pub mod calibrate;
+mod in_process;
+pub mod ot;
+pub mod protocol;
+pub mod structures;
+pub mod work;

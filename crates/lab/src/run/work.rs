@@ -1,0 +1,302 @@
+//! What can be run, by its name.
+
+use std::{borrow::Cow, fmt, mem::discriminant, str::FromStr};
+
+use crate::catalogue::ot as ots;
+use crate::catalogue::structures as stores;
+use serde::{Deserialize, Serialize};
+use vesica_planner::{Candidate, Figures, Planner};
+use vesica_psi::{
+    CATALOGUE, List, Protocol, Sizes,
+    aggregate::{self as answers, METHODS, Method},
+};
+
+use crate::{
+    Line,
+    catalogue::primitives,
+    run::{answer, ot, protocol, structures},
+};
+
+/// A protocol, or a part that protocols are made of.
+#[derive(Clone, Copy)]
+pub enum Work {
+    /// A protocol, by its key; with a filter in place of the sender's list as in `kkrt16+vacuum`.
+    Protocol(Protocol),
+    /// A method that answers a question, as in `answer/dh-count`.
+    Answer(&'static Method),
+    /// An oblivious transfer, as in `ot/np01`.
+    Ot(&'static ots::Entry),
+    /// Hash bins, a filter or an OKVS, as in `structure/rr22`.
+    Structure(&'static stores::Entry),
+    /// A hash, a cipher, a generator or a pseudo-random function, as in `primitive/sha-256`.
+    Primitive(&'static primitives::Entry),
+}
+
+/// One of them, how large, and over what.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Job {
+    /// What is run.
+    pub work: Work,
+    /// Items of the two sets; for what has but one size, both. Of a primitive, bits of its output.
+    pub sizes: Sizes,
+    /// The line between the parties. A structure and a primitive have none.
+    pub line: Line,
+    /// Threads of each party.
+    pub threads: usize,
+}
+
+/// What a run took.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "lowercase")]
+pub enum Record {
+    /// Of a protocol, or of a method that answers a question.
+    Protocol(protocol::Record),
+    /// Of oblivious transfers.
+    Ot(ot::Record),
+    /// Of a structure.
+    Structure(structures::Record),
+    /// Of a primitive.
+    Primitive(primitives::Record),
+}
+
+const ANSWER: &str = "answer/";
+const OT: &str = "ot/";
+const STRUCTURE: &str = "structure/";
+const PRIMITIVE: &str = "primitive/";
+
+impl Work {
+    /// The protocol of this name.
+    ///
+    /// # Errors
+    /// Where there is none; the message lists those there are, here and below.
+    pub fn protocol(name: &str) -> Result<Self, String> {
+        let (key, filter) =
+            name.split_once('+').map_or((name, None), |(key, list)| (key, Some(list)));
+        let entry = vesica_psi::find(key).ok_or_else(|| {
+            let keys = CATALOGUE.iter().map(|entry| entry.key);
+            format!("no such protocol; there are {}", listed(keys))
+        })?;
+        let list = match filter {
+            None => List::Sorted,
+            Some(name) => {
+                List::FILTERS.into_iter().find(|list| list.name() == name).ok_or_else(|| {
+                    format!("no such filter; there are {}", listed(List::FILTERS.map(List::name)))
+                })?
+            }
+        };
+        let with_list = entry.with_list(list).map(Self::Protocol);
+        with_list.ok_or_else(|| format!("`{key}` has no list that a filter may replace"))
+    }
+
+    /// The method with this key that answers a question.
+    ///
+    /// # Errors
+    /// Where there is none.
+    pub fn answer(key: &str) -> Result<Self, String> {
+        answers::find(key).map(Self::Answer).ok_or_else(|| {
+            let keys = METHODS.iter().map(|method| method.key);
+            format!("no such method; there are {}", listed(keys))
+        })
+    }
+
+    /// The oblivious transfer with this key.
+    ///
+    /// # Errors
+    /// Where there is none.
+    pub fn ot(key: &str) -> Result<Self, String> {
+        ots::find(key).map(Self::Ot).ok_or_else(|| {
+            let keys = ots::CATALOGUE.iter().map(|entry| entry.key);
+            format!("no such oblivious transfer; there are {}", listed(keys))
+        })
+    }
+
+    /// The structure with this key.
+    ///
+    /// # Errors
+    /// Where there is none.
+    pub fn structure(key: &str) -> Result<Self, String> {
+        stores::find(key).map(Self::Structure).ok_or_else(|| {
+            let keys = stores::CATALOGUE.iter().map(|entry| entry.key);
+            format!("no such structure; there are {}, and `all`", listed(keys))
+        })
+    }
+
+    /// The primitive with this key.
+    ///
+    /// # Errors
+    /// Where there is none.
+    pub fn primitive(key: &str) -> Result<Self, String> {
+        primitives::find(key).map(Self::Primitive).ok_or_else(|| {
+            let keys = primitives::CATALOGUE.iter().map(|entry| entry.key);
+            format!("no such primitive; there are {}, and `all`", listed(keys))
+        })
+    }
+
+    /// Every structure.
+    pub fn structures() -> Vec<Self> {
+        stores::CATALOGUE.iter().map(Self::Structure).collect()
+    }
+
+    /// Every primitive.
+    pub fn primitives() -> Vec<Self> {
+        primitives::CATALOGUE.iter().map(Self::Primitive).collect()
+    }
+
+    /// Its key in its own list, as a flag of its kind takes it.
+    pub fn key(&self) -> Cow<'static, str> {
+        match self {
+            Self::Protocol(protocol) => protocol.name(),
+            Self::Answer(method) => method.key.into(),
+            Self::Ot(entry) => entry.key.into(),
+            Self::Structure(entry) => entry.key.into(),
+            Self::Primitive(entry) => entry.key.into(),
+        }
+    }
+}
+
+impl FromStr for Work {
+    type Err = String;
+
+    fn from_str(name: &str) -> Result<Self, String> {
+        if let Some(key) = name.strip_prefix(ANSWER) {
+            Self::answer(key)
+        } else if let Some(key) = name.strip_prefix(OT) {
+            Self::ot(key)
+        } else if let Some(key) = name.strip_prefix(STRUCTURE) {
+            Self::structure(key)
+        } else if let Some(key) = name.strip_prefix(PRIMITIVE) {
+            Self::primitive(key)
+        } else {
+            Self::protocol(name)
+        }
+    }
+}
+
+fn listed(names: impl IntoIterator<Item = &'static str>) -> String {
+    names.into_iter().collect::<Vec<_>>().join(", ")
+}
+
+impl fmt::Display for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let kind = match self {
+            Self::Protocol(_) => "",
+            Self::Answer(_) => ANSWER,
+            Self::Ot(_) => OT,
+            Self::Structure(_) => STRUCTURE,
+            Self::Primitive(_) => PRIMITIVE,
+        };
+        write!(f, "{kind}{}", self.key())
+    }
+}
+
+impl PartialEq for Work {
+    fn eq(&self, other: &Self) -> bool {
+        discriminant(self) == discriminant(other) && self.key() == other.key()
+    }
+}
+
+impl fmt::Debug for Work {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Job {
+    /// Whether a record is of this job.
+    pub fn gave(&self, record: &Record) -> bool {
+        match (&self.work, record) {
+            (Work::Protocol(_) | Work::Answer(_), Record::Protocol(record)) => {
+                let of_answer = record.protocol.strip_prefix(ANSWER);
+                let key = match self.work {
+                    Work::Answer(_) => of_answer,
+                    _ => Some(record.protocol.as_str()),
+                };
+                key == Some(&*self.work.key())
+                    && record.sender_items == self.sizes.sender
+                    && record.receiver_items == self.sizes.receiver
+                    && record.link == self.line.to_string()
+                    && record.threads == self.threads
+            }
+            (Work::Ot(entry), Record::Ot(record)) => {
+                record.ot == entry.key
+                    && record.ots == self.sizes.sender
+                    && record.link == self.line.to_string()
+                    && record.threads == self.threads
+            }
+            (Work::Structure(entry), Record::Structure(record)) => {
+                record.structure == entry.key
+                    && record.items == self.sizes.sender
+                    && record.threads == self.threads
+            }
+            (Work::Primitive(entry), Record::Primitive(record)) => {
+                record.primitive == entry.key && record.bits == self.sizes.sender
+            }
+            _ => false,
+        }
+    }
+
+    /// How long its bytes alone are on the line, in seconds, as predicted.
+    pub fn transfer_seconds(&self) -> f64 {
+        let cost = |cost: vesica_psi::Cost| cost.bytes_to_sender.max(cost.bytes_to_receiver);
+        let bytes = match self.work {
+            Work::Protocol(protocol) => cost(protocol.cost(self.sizes)),
+            Work::Answer(method) => cost((method.cost)(answer::inquiry(method, self.sizes))),
+            Work::Ot(entry) => {
+                let bytes = (entry.bytes)(self.sizes.sender);
+                bytes.to_sender.max(bytes.to_receiver) as f64
+            }
+            Work::Structure(_) | Work::Primitive(_) => 0.0,
+        };
+        self.line.link().map_or(0.0, |link| bytes * 8.0 / link.bits_per_second as f64)
+    }
+
+    /// What the planner knows it as; nothing where it knows nothing of such work.
+    pub fn candidate(&self) -> Option<Candidate> {
+        match self.work {
+            Work::Protocol(protocol) => Some(Candidate::protocol(&protocol, self.sizes)),
+            Work::Answer(method) => {
+                Some(Candidate::method(method, answer::inquiry(method, self.sizes)))
+            }
+            Work::Ot(_) | Work::Structure(_) | Work::Primitive(_) => None,
+        }
+    }
+
+    /// How long a run takes by these figures, in seconds; nothing where nobody ever measured the like.
+    pub fn expected_seconds(&self, figures: &Figures) -> Option<f64> {
+        let planner = Planner { figures: figures.clone(), ..Planner::new(self.line.link()) };
+        Some(planner.predict(&self.candidate()?)?.seconds)
+    }
+}
+
+impl Record {
+    /// Whether what came out was right. Oblivious transfers and primitives are not looked at.
+    pub fn correct(&self) -> bool {
+        match self {
+            Self::Protocol(record) => record.correct,
+            Self::Ot(_) | Self::Primitive(_) => true,
+            Self::Structure(record) => record.correct,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_lead_to_work_and_back() {
+        for name in [
+            "kkrt16",
+            "kkrt16+vacuum",
+            "answer/dh-count",
+            "ot/kkrt16",
+            "structure/rr22",
+            "primitive/sha-256",
+        ] {
+            assert_eq!(name.parse::<Work>().unwrap().to_string(), name);
+        }
+        for bad in ["", "kkrt", "rr22+vacuum+bloom", "ot/rr22", "structure/kkrt16", "ot/"] {
+            bad.parse::<Work>().unwrap_err();
+        }
+    }
+}

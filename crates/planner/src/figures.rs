@@ -1,0 +1,252 @@
+//! Measured runs over memory, and what they say of other sizes.
+
+use std::{collections::BTreeMap, fmt, sync::LazyLock};
+
+use vesica_psi::{CATALOGUE, MAX_ITEMS, Sizes, aggregate::METHODS};
+
+/// The release's own figures: `vesica calibrate --full` on the machine of docs/performance.md.
+static REFERENCE: LazyLock<Figures> = LazyLock::new(|| {
+    let parsed = Figures::parse(include_str!("reference.tsv"));
+    parsed.expect("a test reads the figures that are part of the program")
+});
+
+/// The first line of a file of figures.
+const HEADER: &str = "protocol\titems\tseconds\tmegabytes";
+
+/// One measured run of two parties with sets of one size, one thread each, over memory.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Run {
+    /// Items of each party.
+    pub items: usize,
+    /// From start to result.
+    pub seconds: f64,
+    /// Most memory of one party, where the system tells.
+    pub memory_bytes: Option<f64>,
+}
+
+/// Runs by the name of the protocol or method. The default is none.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Figures {
+    /// By items.
+    runs: BTreeMap<&'static str, BTreeMap<usize, Run>>,
+}
+
+/// What is wrong with a file of figures.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BadFigures {
+    /// Of the file, from 1.
+    pub line: usize,
+    /// What is wrong there.
+    pub what: &'static str,
+}
+
+impl fmt::Display for BadFigures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "line {}: {}", self.line, self.what)
+    }
+}
+
+impl std::error::Error for BadFigures {}
+
+impl Figures {
+    /// The figures that every release has.
+    pub fn reference() -> &'static Self {
+        &REFERENCE
+    }
+
+    /// Reads what [`Figures::to_text`] wrote. Protocols of other releases are left out.
+    ///
+    /// # Errors
+    /// [`BadFigures`] at the first line that is none.
+    pub fn parse(text: &str) -> Result<Self, BadFigures> {
+        let mut lines = text.lines().enumerate().filter(|(_, line)| !line.starts_with('#'));
+        let bad = |i, what| BadFigures { line: i + 1, what };
+        let header = lines.next().ok_or(bad(0, "the file is empty"))?;
+        if header.1 != HEADER {
+            return Err(bad(header.0, "not a file of figures"));
+        }
+        let mut figures = Self::default();
+        for (i, line) in lines {
+            let fields: Vec<&str> = line.split('\t').collect();
+            let [name, items, seconds, megabytes] = fields[..] else {
+                return Err(bad(i, "a run has four fields"));
+            };
+            let items = items.parse().ok().filter(|items| (1..=MAX_ITEMS).contains(items));
+            let positive =
+                |text: &str| text.parse().ok().filter(|x: &f64| x.is_finite() && *x > 0.0);
+            let run = Run {
+                items: items.ok_or(bad(i, "the number of items is none"))?,
+                seconds: positive(seconds).ok_or(bad(i, "the seconds are no time"))?,
+                memory_bytes: match megabytes {
+                    "-" => None,
+                    text => Some(positive(text).ok_or(bad(i, "the megabytes are none"))? * 1e6),
+                },
+            };
+            if let Some(name) = known(name) {
+                figures.insert(name, run);
+            }
+        }
+        Ok(figures)
+    }
+
+    /// The figures as lines of tab-separated fields.
+    pub fn to_text(&self) -> String {
+        let mut text = HEADER.to_owned() + "\n";
+        for (name, run) in self.iter() {
+            let megabytes =
+                run.memory_bytes.map_or("-".to_owned(), |bytes| format!("{:.1}", bytes / 1e6));
+            text += &format!("{name}\t{}\t{:.6}\t{megabytes}\n", run.items, run.seconds);
+        }
+        text
+    }
+
+    /// Adds a run; one of the same name and size gives way to it.
+    pub fn insert(&mut self, name: &'static str, run: Run) {
+        self.runs.entry(name).or_default().insert(run.items, run);
+    }
+
+    /// All runs, by name and size.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, Run)> + '_ {
+        self.runs.iter().flat_map(|(name, runs)| runs.values().map(|run| (*name, *run)))
+    }
+
+    /// What both parties' work takes by these figures. Between two sizes that the reference has, time goes
+    /// with a power of the size; below the least it stays, beyond the largest it goes as it went before,
+    /// though at least with the size. These figures then say how much faster or slower this machine is,
+    /// between their sizes likewise. Nothing where the reference knows no such protocol.
+    pub fn seconds(&self, name: &str, sizes: Sizes) -> Option<f64> {
+        let reference = REFERENCE.curve(name, |run| Some(run.seconds));
+        let n = mean(sizes);
+        let theirs = extrapolated(&reference, n)?;
+        let ratios =
+            self.curve(name, |run| Some(run.seconds / extrapolated(&reference, run.items as f64)?));
+        Some(theirs * interpolated(&ratios, n).or_else(|| self.overall()).unwrap_or(1.0))
+    }
+
+    /// Most memory of one party. It does not depend on the machine.
+    pub fn memory_bytes(&self, name: &str, sizes: Sizes) -> Option<f64> {
+        extrapolated(&REFERENCE.curve(name, |run| run.memory_bytes), mean(sizes))
+    }
+
+    /// How much slower this machine is over all, for protocols that were not measured on it.
+    fn overall(&self) -> Option<f64> {
+        let logs = self.iter().filter_map(|(name, run)| {
+            let reference = REFERENCE.curve(name, |run| Some(run.seconds));
+            Some((run.seconds / extrapolated(&reference, run.items as f64)?).ln())
+        });
+        let logs: Vec<f64> = logs.collect();
+        (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
+    }
+
+    /// Sizes and a figure of their runs.
+    fn curve(&self, name: &str, figure: impl Fn(&Run) -> Option<f64>) -> Vec<(f64, f64)> {
+        let runs = self.runs.get(name).into_iter().flat_map(BTreeMap::values);
+        runs.filter_map(|run| Some((run.items as f64, figure(run)?))).collect()
+    }
+}
+
+/// The name as the program has it, if this release has such a protocol or method.
+fn known(name: &str) -> Option<&'static str> {
+    let protocols = CATALOGUE.iter().map(|protocol| protocol.key);
+    protocols.chain(METHODS.iter().map(|method| method.key)).find(|key| *key == name)
+}
+
+/// What stands for two sizes: work is about as much for items of either side.
+fn mean(sizes: Sizes) -> f64 {
+    ((sizes.sender as f64 + sizes.receiver as f64) / 2.0).max(1.0)
+}
+
+/// On straight lines between the points' logarithms, and at the ends the value there.
+fn interpolated(points: &[(f64, f64)], x: f64) -> Option<f64> {
+    let (first, last) = (points.first()?, points.last()?);
+    let after = points.partition_point(|point| point.0 < x);
+    Some(match after {
+        0 => first.1,
+        i if i == points.len() => last.1,
+        i => {
+            let ((x0, y0), (x1, y1)) = (points[i - 1], points[i]);
+            y0 * (x / x0).powf((y1 / y0).ln() / (x1 / x0).ln())
+        }
+    })
+}
+
+/// As [`interpolated`], but beyond the last point as steep as before it, at least 1.
+fn extrapolated(points: &[(f64, f64)], x: f64) -> Option<f64> {
+    let last = points.last()?;
+    if x <= last.0 {
+        return interpolated(points, x);
+    }
+    let slope = match points {
+        [.., (x0, y0), (x1, y1)] => ((y1 / y0).ln() / (x1 / x0).ln()).max(1.0),
+        _ => 1.0,
+    };
+    Some(last.1 * (x / last.0).powf(slope))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn square(items: usize) -> Sizes {
+        Sizes { sender: items, receiver: items }
+    }
+
+    #[test]
+    fn every_protocol_for_real_data_has_figures() {
+        for protocol in CATALOGUE {
+            if protocol.status.is_for_use() {
+                let sizes = REFERENCE.curve(protocol.key, |run| Some(run.seconds));
+                assert!(!sizes.is_empty(), "{}", protocol.key);
+            }
+        }
+        for method in METHODS {
+            assert!(REFERENCE.seconds(method.key, square(1000)).is_some(), "{}", method.key);
+        }
+    }
+
+    #[test]
+    fn a_file_of_figures_is_read_as_it_was_written() {
+        let text = REFERENCE.to_text();
+        assert_eq!(Figures::parse(&text).unwrap().to_text(), text);
+        for (bad, line) in [
+            ("", 1),
+            ("x\n", 1),
+            ("# a note\nx\n", 2),
+            (&format!("{HEADER}\nrr22\t1\n"), 2),
+            (&format!("{HEADER}\nrr22\t0\t1\t-\n"), 2),
+            (&format!("{HEADER}\nrr22\t10\t1\t-\nrr22\t20\t-1\t-\n"), 3),
+            (&format!("{HEADER}\nrr22\t10\tNaN\t-\n"), 2),
+            (&format!("{HEADER}\nrr22\t10\t1\tmuch\n"), 2),
+        ] {
+            assert_eq!(Figures::parse(bad).unwrap_err().line, line, "{bad:?}");
+        }
+        let later = format!("{HEADER}\nrr99\t10\t1\t-\n");
+        assert_eq!(Figures::parse(&later).unwrap(), Figures::default());
+    }
+
+    #[test]
+    fn time_goes_with_a_power_between_sizes_and_beyond() {
+        let points = [(10.0, 2.0), (1000.0, 20.0)];
+        let close = |x: f64, y: f64| (x / y - 1.0).abs() < 1e-9;
+        assert!(close(extrapolated(&points, 1.0).unwrap(), 2.0));
+        assert!(close(extrapolated(&points, 100.0).unwrap(), 40f64.sqrt()));
+        assert!(close(extrapolated(&points, 2000.0).unwrap(), 40.0), "at least with the size");
+        assert!(close(interpolated(&points, 2000.0).unwrap(), 20.0));
+        assert_eq!(extrapolated(&[], 1.0), None);
+    }
+
+    #[test]
+    fn a_machine_twice_as_slow_takes_twice_as_long_for_what_it_has_not_run_too() {
+        let mut slow = Figures::default();
+        for (name, run) in REFERENCE.iter().filter(|(name, _)| name.starts_with("rr22")) {
+            slow.insert(name, Run { seconds: run.seconds * 2.0, ..run });
+        }
+        for name in ["rr22", "kkrt16"] {
+            for items in [300, 5000, 1 << 17, 1 << 24] {
+                let here = slow.seconds(name, square(items)).unwrap();
+                let there = REFERENCE.seconds(name, square(items)).unwrap();
+                assert!((here / there - 2.0).abs() < 1e-9, "{name} {items}");
+            }
+        }
+    }
+}

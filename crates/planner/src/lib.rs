@@ -1,0 +1,188 @@
+//! Which protocol for which case: what each is expected to take, and the one to choose.
+//!
+//! Bytes and rounds come from the formula in each entry of the catalogue. Time comes from [`Figures`]: runs
+//! over memory, of the release's own machine and, once somebody has calibrated, of this one. A line then adds
+//! its part:
+//!
+//! time = work + flights × round trip / 2 + transfer − what of the transfer goes on beside the work.
+//!
+//! Work and transfer overlap where long data is sent in pieces, by about half of the shorter of the
+//! two.
+//!
+//! The line is one that is full from the start, as the shaper's. TCP begins with w = 14.5 kB and doubles that with each round
+//! trip, which for b bytes one way adds about round trip × log2(1 + min(b, rate × round trip) / w), in each direction:
+//! on a long line a second or so, much the same for most protocols (docs/choosing.md has figures).
+//!
+//! **Must never import** `vesica`, the lab or the command line: it predicts, and neither measures nor runs.
+
+mod figures;
+pub mod prices;
+
+use std::time::Duration;
+
+use vesica_net::transport::shaper::Link;
+use vesica_psi::{
+    Adversary, CATALOGUE, Cost, Protocol, Sizes, Status,
+    aggregate::{
+        Inquiry, METHODS, Method,
+        shares::{Outline, SHARING, Sharing},
+    },
+};
+
+pub use figures::{BadFigures, Figures, Run};
+
+/// The part of the shorter of work and transfer that goes on beside the longer one.
+const BESIDE: f64 = 0.5;
+
+/// A protocol for real data is preferred over one that another dominates as long as it takes no more than
+/// this many times as long.
+const AS_GOOD: f64 = 1.05;
+
+/// A protocol, or a method that answers a question, with its cost for sets of given sizes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Candidate {
+    /// Its name everywhere.
+    pub key: &'static str,
+    /// What it may be used for.
+    pub status: Status,
+    /// Against whom it keeps its promise.
+    pub adversary: Adversary,
+    /// The sizes of the two sets.
+    pub sizes: Sizes,
+    /// Predicted bytes and rounds.
+    pub cost: Cost,
+}
+
+impl Candidate {
+    /// A protocol, for sets of these sizes.
+    pub fn protocol(protocol: &Protocol, sizes: Sizes) -> Self {
+        let Protocol { key, status, adversary, .. } = *protocol;
+        Self { key, status, adversary, sizes, cost: protocol.cost(sizes) }
+    }
+
+    /// A method, for this inquiry.
+    pub fn method(method: &Method, inquiry: Inquiry) -> Self {
+        let Method { key, status, adversary, .. } = *method;
+        Self { key, status, adversary, sizes: inquiry.sizes, cost: (method.cost)(inquiry) }
+    }
+
+    /// Shares for a later computation.
+    pub fn sharing(outline: Outline) -> Self {
+        let Sharing { key, status, adversary, .. } = SHARING;
+        Self { key, status, adversary, sizes: outline.sizes, cost: outline.cost() }
+    }
+
+    /// Every protocol for real data that is at least this secure.
+    pub fn protocols(sizes: Sizes, adversary: Adversary) -> Vec<Self> {
+        let fit = |p: &&&Protocol| p.status.is_for_use() && p.adversary >= adversary;
+        CATALOGUE.iter().filter(fit).map(|p| Self::protocol(p, sizes)).collect()
+    }
+
+    /// Every method for real data that is at least this secure, answers the question and tells no more.
+    pub fn methods(inquiry: Inquiry, adversary: Adversary) -> Vec<Self> {
+        let fit = |m: &&&Method| {
+            let answers = (m.answers)(inquiry.question, inquiry.minimum);
+            answers && !m.tells_size && m.status.is_for_use() && m.adversary >= adversary
+        };
+        METHODS.iter().filter(fit).map(|m| Self::method(m, inquiry)).collect()
+    }
+}
+
+/// What machines and traffic cost, in any currency.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Prices {
+    /// Of the machines that are paid for, together, an hour.
+    pub per_hour: f64,
+    /// Of 10^9 bytes that the receiver sends.
+    pub per_gb_to_sender: f64,
+    /// Of 10^9 bytes that the sender sends.
+    pub per_gb_to_receiver: f64,
+}
+
+impl Prices {
+    /// What a run costs that takes so many seconds and bytes.
+    pub fn of_run(&self, seconds: f64, bytes_to_sender: f64, bytes_to_receiver: f64) -> f64 {
+        let traffic =
+            self.per_gb_to_sender * bytes_to_sender + self.per_gb_to_receiver * bytes_to_receiver;
+        self.per_hour * seconds / 3600.0 + traffic / 1e9
+    }
+}
+
+/// What a run is expected to take.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Prediction {
+    /// Of what.
+    pub candidate: Candidate,
+    /// From the first message to the result.
+    pub seconds: f64,
+    /// Of these, what both parties' work takes over memory.
+    pub work_seconds: f64,
+    /// Most memory of one party, both sets of which it holds one; none where nobody measured it.
+    pub memory_bytes: Option<f64>,
+    /// What is to be paid for.
+    pub price: f64,
+}
+
+/// Predicts runs on a line, from figures of a machine.
+#[derive(Debug, Clone)]
+pub struct Planner {
+    /// This machine's figures, few or none; what they lack comes from the release's own.
+    pub figures: Figures,
+    /// The line between the parties; none for memory.
+    pub link: Option<Link>,
+    /// What to pay.
+    pub prices: Prices,
+}
+
+impl Planner {
+    /// For this line, with the figures of the machine that the release was measured on and nothing to pay.
+    pub fn new(link: Option<Link>) -> Self {
+        Self { figures: Figures::default(), link, prices: Prices::default() }
+    }
+
+    /// What the candidate is expected to take; nothing where no run of it was ever measured.
+    pub fn predict(&self, candidate: &Candidate) -> Option<Prediction> {
+        let Candidate { key, sizes, cost, .. } = *candidate;
+        let work = self.figures.seconds(key, sizes)?;
+        let (transfer, travel) = match self.link {
+            None => (0.0, 0.0),
+            Some(Link { bits_per_second, round_trip }) => {
+                let bits = cost.bytes() * 8.0;
+                let half = round_trip.as_secs_f64() / 2.0;
+                (bits / bits_per_second.max(1) as f64, f64::from(cost.rounds) * half)
+            }
+        };
+        let seconds = work + travel + transfer - BESIDE * work.min(transfer);
+        Some(Prediction {
+            candidate: *candidate,
+            seconds,
+            work_seconds: work,
+            memory_bytes: self.figures.memory_bytes(key, sizes),
+            price: self.prices.of_run(seconds, cost.bytes_to_sender, cost.bytes_to_receiver),
+        })
+    }
+
+    /// Predictions of all candidates, the one to choose first: the cheapest where something is to be paid,
+    /// else the fastest; a recommended one before one that is hardly better.
+    pub fn rank(&self, candidates: &[Candidate]) -> Vec<Prediction> {
+        let mut ranked: Vec<_> = candidates.iter().filter_map(|c| self.predict(c)).collect();
+        let priced = self.prices != Prices::default();
+        let weight = |p: &Prediction| if priced { p.price } else { p.seconds };
+        ranked.sort_by(|x, y| weight(x).total_cmp(&weight(y)));
+        let as_good = ranked.first().map_or(0.0, |best| weight(best) * AS_GOOD);
+        let recommended =
+            |p: &Prediction| p.candidate.status == Status::Recommended && weight(p) <= as_good;
+        if let Some(position) = ranked.iter().position(recommended) {
+            ranked[..=position].rotate_right(1);
+        }
+        ranked
+    }
+}
+
+/// A line of such a round trip. Where nobody says what it carries, it is taken for 1 Gbit/s within a data
+/// centre and 100 Mbit/s farther away.
+pub fn assumed_link(round_trip: Duration, bits_per_second: Option<u64>) -> Link {
+    let near = round_trip < Duration::from_millis(2);
+    let assumed = if near { 1_000_000_000 } else { 100_000_000 };
+    Link { bits_per_second: bits_per_second.unwrap_or(assumed), round_trip }
+}

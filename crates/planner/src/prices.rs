@@ -1,0 +1,173 @@
+//! What a run costs in a cloud, as CM20 reckons it (§5.2.1): for the papers' tables, the report and the planner.
+//!
+//! A machine is paid for by the hour, and what it sends by the GiB. A price depends on the region of the
+//! one that sends, and on whether the other one is in the cloud too.
+
+use crate::Prices;
+
+/// When these prices held: those of on-demand machines as CM20 printed them.
+pub const DATE: &str = "2020";
+
+/// The machine that the prices are of: two virtual processors and 8 GB of memory.
+pub const MACHINE: &str = "m5.large";
+
+/// USD a GiB between two machines that have public addresses, on top of the transfer.
+const PUBLIC_ADDRESS: f64 = 0.01;
+
+const GIB: f64 = (1u64 << 30) as f64;
+
+/// A place where machines are for hire. Prices are in USD.
+#[derive(Debug, PartialEq)]
+pub struct Region {
+    /// Its name.
+    pub name: &'static str,
+    /// Of one machine for an hour.
+    pub machine_per_hour: f64,
+    /// Of a GiB to somebody who is not in the cloud.
+    pub to_internet_per_gib: f64,
+    continent: Continent,
+}
+
+#[derive(Debug, PartialEq)]
+enum Continent {
+    America,
+    Europe,
+    Australia,
+}
+
+const fn american(name: &'static str) -> Region {
+    let continent = Continent::America;
+    Region { name, machine_per_hour: 0.096, to_internet_per_gib: 0.09, continent }
+}
+
+static VIRGINIA: Region = american("Virginia");
+static OHIO: Region = american("Ohio");
+static OREGON: Region = american("Oregon");
+static PARIS: Region = Region {
+    name: "Paris",
+    machine_per_hour: 0.112,
+    to_internet_per_gib: 0.09,
+    continent: Continent::Europe,
+};
+static SYDNEY: Region = Region {
+    name: "Sydney",
+    machine_per_hour: 0.12,
+    to_internet_per_gib: 0.114,
+    continent: Continent::Australia,
+};
+
+/// The lines whose ends are in regions: first the one of the sender, then the one of the receiver.
+pub static LINES: &[(&str, [&Region; 2])] = &[
+    ("cm20-ohio-virginia", [&OHIO, &VIRGINIA]),
+    ("cm20-oregon-virginia", [&OREGON, &VIRGINIA]),
+    ("cm20-paris-oregon", [&PARIS, &OREGON]),
+    ("cm20-sydney-oregon", [&SYDNEY, &OREGON]),
+    ("cm20-sydney-paris", [&SYDNEY, &PARIS]),
+];
+
+/// Every place whose prices are known.
+pub static REGIONS: [&Region; 5] = [&VIRGINIA, &OHIO, &OREGON, &PARIS, &SYDNEY];
+
+/// The region of this name, in capitals or not.
+pub fn region(name: &str) -> Option<&'static Region> {
+    REGIONS.into_iter().find(|region| region.name.eq_ignore_ascii_case(name))
+}
+
+/// The regions at the ends of a line.
+pub fn regions(line: &str) -> Option<[&'static Region; 2]> {
+    LINES.iter().find(|(name, _)| *name == line).map(|(_, ends)| *ends)
+}
+
+/// USD a GiB from a machine of the cloud to another one.
+pub fn between(from: &Region, to: &Region) -> f64 {
+    match (from.name, to.name) {
+        (a, b) if a == b => 0.0,
+        ("Ohio", "Virginia") | ("Virginia", "Ohio") => 0.01,
+        _ if from.continent == Continent::Australia => 0.14,
+        _ => 0.02,
+    }
+}
+
+/// USD for 10^9 bytes, of which a GiB costs so much to transfer.
+fn per_gb(per_gib: f64) -> f64 {
+    (per_gib + PUBLIC_ADDRESS) * 1e9 / GIB
+}
+
+/// Where the machines of a run are, of those that are paid for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Paid {
+    /// Both parties', first the sender's: CM20's business to business.
+    Both([&'static Region; 2]),
+    /// The sender's; the receiver is somewhere else on the Internet.
+    Sender(&'static Region),
+    /// The receiver's; the sender is somewhere else on the Internet.
+    Receiver(&'static Region),
+}
+
+impl Paid {
+    /// The prices there, in USD.
+    pub fn prices(&self) -> Prices {
+        match *self {
+            Self::Both([sender, receiver]) => Prices {
+                per_hour: sender.machine_per_hour + receiver.machine_per_hour,
+                per_gb_to_sender: per_gb(between(receiver, sender)),
+                per_gb_to_receiver: per_gb(between(sender, receiver)),
+            },
+            Self::Sender(region) => Prices {
+                per_hour: region.machine_per_hour,
+                per_gb_to_sender: 0.0,
+                per_gb_to_receiver: per_gb(region.to_internet_per_gib),
+            },
+            Self::Receiver(region) => Prices {
+                per_hour: region.machine_per_hour,
+                per_gb_to_sender: per_gb(region.to_internet_per_gib),
+                per_gb_to_receiver: 0.0,
+            },
+        }
+    }
+}
+
+/// What the cloud is paid for a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Bill {
+    /// USD, where both parties' machines are in it.
+    pub both: f64,
+    /// USD, where only the sender's is.
+    pub one: f64,
+}
+
+/// The cost of a run of so many seconds in which the sender and the receiver sent so many bytes, with machines in
+/// these regions, in the same order.
+pub fn run_cost(
+    seconds: f64,
+    [by_sender, by_receiver]: [f64; 2],
+    regions: [&'static Region; 2],
+) -> Bill {
+    let of = |paid: Paid| paid.prices().of_run(seconds, by_receiver, by_sender);
+    Bill { both: of(Paid::Both(regions)), one: of(Paid::Sender(regions[0])) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn regions_have_names_and_the_one_that_sends_pays() {
+        assert_eq!(region("SYDNEY").unwrap().name, "Sydney");
+        assert!(region("Atlantis").is_none() && region("").is_none());
+        for (_, ends) in LINES {
+            assert!(ends.iter().all(|end| region(end.name) == Some(*end)));
+        }
+        // Far more out of Sydney than into it.
+        let prices = Paid::Both([&SYDNEY, &PARIS]).prices();
+        assert!(prices.per_gb_to_receiver > 4.0 * prices.per_gb_to_sender);
+        let turned = Paid::Both([&PARIS, &SYDNEY]).prices();
+        assert_eq!(turned.per_gb_to_sender, prices.per_gb_to_receiver);
+        assert_eq!(turned.per_hour, prices.per_hour);
+        // 2^30 bytes and an hour, of which the other side's are not ours to pay.
+        let gib = (1u64 << 30) as f64;
+        let cost = Paid::Receiver(&OHIO).prices().of_run(3600.0, gib, 5.0 * gib);
+        assert!((cost - (0.096 + 0.09 + 0.01)).abs() < 1e-9, "{cost}");
+        assert_eq!(Paid::Sender(&OHIO).prices().of_run(3600.0, 5.0 * gib, gib), cost);
+    }
+}

@@ -1,4 +1,4 @@
-//! Adversary models, and the model of what is made of parts.
+//! Adversary models, and the model that a composition of parts satisfies.
 
 /// Against whom a protocol, or a part of one, keeps its promise. Ordered from weak to strong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]

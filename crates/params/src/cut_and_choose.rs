@@ -1,14 +1,14 @@
-//! A Bloom filter whose cells are OTs, of which some are opened to see that the receiver has not
-//! chosen too many ones (RR17, "Improved Private Set Intersection against Malicious Adversaries").
+//! A Bloom filter whose cells are OTs, some of which are opened to verify that the receiver has not chosen
+//! too many ones (RR16, "Improved Private Set Intersection against Malicious Adversaries").
 //!
-//! The receiver chooses ones in exactly `ones` of `ots` OTs. Then a random set of `opened` OTs is
-//! opened, in which at most `threshold` ones are forgiven, and each of the `cells` of a Bloom filter
-//! gets one of the others.
+//! The receiver chooses ones in exactly `ones` of `ots` OTs. Then a random set of `opened` OTs is opened, in
+//! which at most `threshold` ones are tolerated, and each of the `cells` of a Bloom filter is assigned one of
+//! the remaining OTs.
 //!
-//! Two bounds are used. The ones in a random sample of fixed size are hypergeometric, whose tails
-//! are at most 2^(−c·D(x/c ‖ K/N)) for c draws of which x are among K of N (Hoeffding 1963, §6;
-//! Chvátal 1979). The set cells of a Bloom filter are negatively associated, so that the same bound
-//! holds for their sum with their mean (Dubhashi and Ranjan 1998).
+//! Two bounds are used. The number of ones in a random sample of fixed size is hypergeometric, and its tails
+//! are at most 2^(−c·D(x/c ‖ K/N)) for c draws of which x are among K of N (Hoeffding 1963, §6; Chvátal
+//! 1979). The set cells of a Bloom filter are negatively associated, so the same bound holds for their sum
+//! with their mean (Dubhashi and Ranjan 1998).
 
 use std::f64::consts::LOG2_E;
 

@@ -1,4 +1,4 @@
-//! `docs/parameters.md`, generated so that the document and the code cannot differ.
+//! `docs/parameters.md`, generated so that the document cannot differ from the code.
 
 use std::fmt::Write;
 

@@ -1,4 +1,4 @@
-//! How many inputs a receiver that deviates can make out of an OKVS.
+//! How many inputs a malicious receiver can fit into an OKVS.
 
 use crate::{KAPPA, LAMBDA};
 

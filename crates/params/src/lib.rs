@@ -1,8 +1,8 @@
-//! Every number that security or correctness rests on, computed from λ, κ and the set sizes.
+//! Every number on which security or correctness rests, computed from λ, κ and the set sizes.
 //!
-//! Each function states the bound it meets, the condition under which it holds and its source. Both
-//! parties compute their parameters independently and must agree to the bit: logarithms and gamma
-//! functions come from `libm`, which gives the same result on every machine, never from the platform.
+//! Each function states the bound it meets, the condition under which it holds, and its source. Both parties
+//! compute their parameters independently and must agree to the bit. Logarithms and gamma functions therefore
+//! come from `libm`, which gives the same result on every machine, and never from the platform.
 //!
 //! **Must never import** any other crate of the project.
 

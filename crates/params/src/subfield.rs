@@ -1,4 +1,4 @@
-//! How long the hash of a point must be in a VOLE-based OPRF.
+//! The length that the hash of a point must have in a VOLE-based OPRF.
 
 use crate::{LAMBDA, log2};
 

@@ -1,4 +1,4 @@
-//! Lengths of the values a sender hands over at the end, and of their sorted list.
+//! Lengths of the values that a sender hands over at the end, and of their sorted list.
 
 use crate::log2;
 

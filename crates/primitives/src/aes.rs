@@ -1,4 +1,4 @@
-//! AES-128 (FIPS 197) as a block cipher, as a generator and as a hash that breaks correlations.
+//! AES-128 (FIPS 197) as a block cipher, as a generator, and as a correlation-robust hash.
 
 use crate::{
     Block,

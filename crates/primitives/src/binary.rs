@@ -1,4 +1,4 @@
-//! Vectors over GF(2): whatever can be added by exclusive or.
+//! Vectors over GF(2): anything that is added by exclusive or.
 
 use std::ops::{BitXor, BitXorAssign};
 

@@ -1,4 +1,4 @@
-//! The unit of nearly everything: 128 bits.
+//! The basic unit of almost everything: 128 bits.
 
 use std::ops::{BitAnd, BitXor, BitXorAssign};
 

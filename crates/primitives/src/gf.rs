@@ -1,7 +1,7 @@
 //! The fields GF(2^64) and GF(2^128).
 //!
-//! Bit i of a number is the coefficient of x^i (not the reflected order of GCM). Addition is
-//! exclusive or. Everything is constant time.
+//! Bit i of a number is the coefficient of x^i (not the reflected order of GCM). Addition is exclusive or.
+//! All operations are constant time.
 
 use crate::{Block, arch::Backend};
 

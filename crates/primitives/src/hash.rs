@@ -1,4 +1,4 @@
-//! Hashes modelled as random oracles, over BLAKE3.
+//! Hashes modelled as random oracles, based on BLAKE3.
 
 use crate::{
     Block,

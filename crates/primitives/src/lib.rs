@@ -1,8 +1,8 @@
-//! Blocks, ciphers, hashes, groups and bit matrices: what every protocol computes with.
+//! Blocks, ciphers, hashes, groups and bit matrices: the building blocks of every protocol.
 //!
-//! Pure functions and small types without a peer. The kernels that use a processor's vector
-//! instructions stand in [`arch`], each beside its portable twin, and are chosen at run time;
-//! nothing outside `arch` knows which one runs, and nothing outside it may say `unsafe`.
+//! Pure functions and small types, without a peer. The kernels that use a processor's vector instructions
+//! live in [`arch`], each beside its portable counterpart, and are selected at run time. Nothing outside
+//! `arch` knows which one runs, and `unsafe` is allowed nowhere else.
 //!
 //! **Must never import** any other crate of the project.
 

@@ -1,4 +1,4 @@
-//! Bit matrices that are made by columns and used by rows, or the other way round.
+//! Bit matrices that are built by columns and used by rows, or vice versa.
 
 use crate::{Block, arch::Backend};
 

@@ -1,4 +1,4 @@
-//! Numbers of a fixed number of bits, packed without gaps.
+//! Integers of a fixed bit length, packed without gaps.
 
 /// Bytes of `count` numbers of `bits` bits each.
 pub fn packed_len(count: usize, bits: u32) -> usize {

@@ -1,12 +1,14 @@
-//! Encryption under which sums can be computed: Paillier (EUROCRYPT 1999), with 1 + N as the generator.
+//! Additively homomorphic encryption: Paillier (EUROCRYPT 1999), with 1 + N as the generator.
 //!
-//! N = p·q is that of an [`rsa`] key, of 3072 bits. An integer m modulo N becomes (1 + m·N)·r^N modulo N² with a
-//! random r; a product of such ciphertexts decrypts to the sum of what is in them, modulo N. Multiplied with a
-//! fresh encryption of 0 a ciphertext says nothing any more but what is in it, to the owner of the key either.
+//! N = p·q is that of an [`rsa`] key, of 3072 bits. An integer m modulo N becomes (1 + m·N)·r^N modulo N²
+//! with a random r; a product of such ciphertexts decrypts to the sum of their plaintexts, modulo N.
+//! Multiplied by a fresh encryption of 0, a ciphertext reveals nothing but its plaintext, even to the owner
+//! of the key.
 //!
-//! The owner encrypts and decrypts modulo p² and q² (the Chinese remainder theorem). What depends on the key or on
-//! what is encrypted takes constant time. A public key of a peer is checked as [`rsa::PublicKey::decode`] does, no
-//! further: whoever makes N otherwise may learn more of what others compute under it.
+//! The owner encrypts and decrypts modulo p² and q² (Chinese remainder theorem). Everything that depends on
+//! the key or on a plaintext takes constant time. A peer's public key is checked as
+//! [`rsa::PublicKey::decode`] does, and no further: whoever generates N differently may learn more about what
+//! others compute under it.
 
 use crypto_bigint::{
     Odd, U64, U1536, U3072, U6144,

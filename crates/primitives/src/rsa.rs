@@ -1,15 +1,16 @@
-//! RSA as a permutation that one party alone can invert: raising to e, and taking e-th roots modulo N = p·q.
+//! RSA as a permutation that only one party can invert: raising to the power e, and taking e-th roots, modulo
+//! N = p·q.
 //!
-//! Not encryption and not signatures: whoever uses it hashes to all of the residues first
+//! This is neither encryption nor a signature scheme: callers first hash to the full set of residues
 //! ([`PublicKey::hash`]). Keys have 3072 bits, which is about 128 bits of security, and e = 65537.
 //!
-//! What depends on the key takes constant time. Roots are taken modulo p and modulo q (Garner's form of the
-//! Chinese remainder theorem), and raised to e again before they leave: a root that is wrong modulo one
-//! prime alone would give the primes away (Boneh, DeMillo and Lipton, EUROCRYPT 1997).
+//! Everything that depends on the key takes constant time. Roots are taken modulo p and modulo q (Garner's
+//! form of the Chinese remainder theorem), and raised to e again before they are released: a root that is
+//! wrong modulo only one of the primes would reveal both (Boneh, DeMillo and Lipton, EUROCRYPT 1997).
 //!
-//! A public key of a peer is checked as far as can be cheaply: its length, that it is odd, and that it has no
-//! factor below 2^16. That e has no factor in common with p − 1 and q − 1 is not checked; where it has, raising to
-//! e is no permutation.
+//! A peer's public key is checked as far as is cheap: its length, that it is odd, and that it has no factor
+//! below 2^16. That e has no factor in common with p − 1 and q − 1 is not checked; if it has, raising to e is
+//! not a permutation.
 
 use crypto_bigint::{
     NonZero, Odd, U1536, U3072, Word,

@@ -1,4 +1,4 @@
-//! Secrets: no `Debug`, no `Copy`, wiped when dropped, read only on purpose.
+//! Secrets: no `Debug`, no `Copy`, zeroized on drop, read only through explicit calls.
 
 use rand::Rng;
 use zeroize::{Zeroize, ZeroizeOnDrop};

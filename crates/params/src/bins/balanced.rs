@@ -1,5 +1,5 @@
-//! Balanced allocation (Azar, Broder, Karlin, Upfal, SICOMP 1999): each ball goes to the emptiest of its
-//! bins, and a bin holds few.
+//! Balanced allocation (Azar, Broder, Karlin, Upfal, SICOMP 1999): each ball goes into the emptiest of its
+//! bins, so that a bin holds few.
 
 use super::simple;
 use crate::{binomial::log2_upper_tail, search::least};

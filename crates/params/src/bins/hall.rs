@@ -1,4 +1,4 @@
-//! Hall's theorem, counted: how likely it is that some items have too few bins among them.
+//! Hall's theorem as a count: the probability that some set of items has too few bins between them.
 
 use std::f64::consts::LN_2;
 

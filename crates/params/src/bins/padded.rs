@@ -1,5 +1,5 @@
-//! Bins of both parties that are filled up to their greatest load, so that none shows how many items it
-//! holds (RR17 §5). A place of a bin is a *slot*.
+//! Bins of both parties padded to their greatest load, so that none shows how many items it holds (RR17 §5).
+//! A place in a bin is a *slot*.
 
 use super::simple::max_load;
 

@@ -1,5 +1,5 @@
-//! Permutation-based hashing, or phasing (PSSZ15 §5): a bin stores of an item only what the bin's number
-//! does not tell.
+//! Permutation-based hashing, or phasing (PSSZ15 §5): a bin stores only the part of an item that the bin's
+//! number does not determine.
 
 /// How an item splits into a place and a rest.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Simple hashing: every ball goes to its bins, and a bin holds what falls into it.
+//! Simple hashing: every ball goes into all of its bins, and a bin holds whatever falls into it.
 
 use crate::{binomial::log2_upper_tail, search::least};
 

@@ -1,4 +1,5 @@
-//! Two choices, placed with all items known: bins of nearly equal size, as PRTY19's fast variant has.
+//! Two-choice hashing with all items known in advance: bins of nearly equal size, as in PRTY19's fast
+//! variant.
 
 use super::hall::log2_sum_thinned;
 use crate::binomial::{log2_choose, log2_upper_tail};

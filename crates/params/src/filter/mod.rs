@@ -1,8 +1,8 @@
-//! Filters that stand in for a sender's final list: the rate a protocol needs, and the shape of each
-//! filter that has it.
+//! Filters that replace a sender's final list: the false-positive rate a protocol needs, and the shape of
+//! each filter that achieves it.
 //!
-//! All hold `items` pseudo-random blocks of 128 bits. Rates are bounds for a query that is as random
-//! and not among them; since two blocks may be equal, no filter is better than items · 2^-128.
+//! All hold `items` pseudo-random blocks of 128 bits. Rates are bounds for a query that is equally random and
+//! not among them. Since two blocks may be equal, no filter is better than items · 2^-128.
 
 mod bloom;
 mod buckets;

@@ -1,8 +1,8 @@
-//! Logarithms and powers of two in integers: fixed-point numbers with 32 bits after the point.
+//! Logarithms and powers of two in integer arithmetic: fixed-point numbers with 32 fractional bits.
 //!
-//! Both parties compute the shape of a store and must agree to the column. Integer arithmetic has one
-//! result on every machine and with every version of every library, which floating point has not: an
-//! error in the last place, harmless in itself, moves a rounded product by a column.
+//! Both parties compute the shape of a store and must agree to the column. Integer arithmetic has one result
+//! on every machine and with every version of every library. Floating point does not: an error in the last
+//! place, harmless in itself, shifts a rounded product by a column.
 
 /// 1.
 pub const ONE: u64 = 1 << 32;

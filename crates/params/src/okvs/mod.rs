@@ -1,8 +1,8 @@
 //! Oblivious key-value stores: columns per key, dense columns, clusters.
 //!
-//! Every number here is computed in integers (see `fixed`), but for the load of a cluster, which is the
-//! exact bound of [`simple::max_load`]: `libm` in its portable form, of additions, multiplications and
-//! divisions that IEEE 754 defines to the bit, and a table below pins what comes out.
+//! Every number here is computed in integers (see `fixed`), except for the load of a cluster, which is the
+//! exact bound of [`simple::max_load`]. It uses `libm` in its portable form, made of additions,
+//! multiplications and divisions that IEEE 754 defines to the bit, and a table below pins the results.
 
 mod band;
 mod fixed;

@@ -1,4 +1,4 @@
-//! Polynomials: one through all keys, and one for each mega-bin.
+//! Polynomials: one through all keys, or one for each mega-bin.
 
 use super::{DensePart, Shape, SparsePart, fixed};
 use crate::bins::simple;

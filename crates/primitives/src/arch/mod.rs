@@ -1,9 +1,9 @@
-//! Kernels that depend on the processor, each beside its portable twin.
+//! Processor-specific kernels, each beside its portable counterpart.
 //!
-//! `portable` is the truth: every other backend is tested against it. The backend is chosen once, at
-//! first use, by what the processor can do; setting the environment variable `VESICA_PORTABLE` to
-//! `1` forces the portable one. Functions of this module take and return plain blocks; no type of an
-//! instruction set leaves it.
+//! `portable` is the reference: every other backend is tested against it. The backend is selected once, at
+//! first use, by the processor's capabilities; setting the environment variable `VESICA_PORTABLE` to `1`
+//! forces the portable one. The functions of this module take and return plain blocks; no instruction set's
+//! types leave it.
 
 mod portable;
 #[cfg(target_arch = "x86_64")]

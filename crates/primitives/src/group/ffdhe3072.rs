@@ -1,26 +1,27 @@
 //! The group of RFC 7919's ffdhe3072, in the form of signed quadratic residues.
 //!
 //! **The group.** p = 2^3072 − 2^3008 + (⌊2^2942 · e⌋ + 2625351) · 2^64 − 1 is a safe prime: q = (p − 1) / 2
-//! is prime too. Elements are the classes {x, p − x} of the integers 0 < x < p, multiplied modulo p. There are
-//! q of them, so the group has prime order. Since q is odd, −1 is not a square, so each class holds just one
-//! quadratic residue, and taking a residue to its class is an isomorphism: discrete logarithms and
-//! Diffie–Hellman problems are those of the subgroup of order q that RFC 7919 means, and so is the generator,
-//! the class of 2 (a residue, as p ≡ 7 mod 8).
+//! is prime too. Elements are the classes {x, p − x} of the integers 0 < x < p, multiplied modulo p. There
+//! are q of them, so the group has prime order. Since q is odd, −1 is not a square, so each class contains
+//! exactly one quadratic residue, and mapping a residue to its class is an isomorphism. Discrete logarithms
+//! and Diffie–Hellman problems are therefore those of the subgroup of order q that RFC 7919 uses, and so is
+//! the generator, the class of 2 (a residue, since p ≡ 7 mod 8).
 //!
-//! **Why classes.** Their bytes are those of the smaller member, from 1 (the identity) to q, so decoding is a
-//! comparison of integers and leaves nothing to be checked; with residues it would take a Jacobi symbol,
-//! which costs more than the exponentiation that follows. And every integer is in some class, so hashing to
-//! the group is one reduction modulo p.
+//! **Why classes.** An element is encoded as the smaller member of its class, from 1 (the identity) to q, so
+//! decoding is a comparison of integers and leaves nothing else to check. With residues it would take a
+//! Jacobi symbol, which costs more than the exponentiation that follows. And every integer belongs to some
+//! class, so hashing to the group is one reduction modulo p.
 //!
-//! **Short exponents.** RFC 7919 (appendix A.2) puts the group at 125 bits of security and asks for
-//! short exponents of at least 275 bits. [`Group::random_scalar`] draws 280. With them g^s is not uniform
-//! but indistinguishable from uniform if discrete logarithms with short exponents are hard, and the
-//! decisional Diffie–Hellman problem stays hard if it is with long ones (Koshiba and Kurosawa, PKC 2004).
-//! What hides something behind g^s unconditionally in other groups does so computationally here. A peer
-//! cannot learn parts of a short exponent by elements of small order, because there are none.
+//! **Short exponents.** RFC 7919 (appendix A.2) puts the group at 125 bits of security and asks for short
+//! exponents of at least 275 bits. [`Group::random_scalar`] draws 280. With them g^s is not uniform, but it
+//! is indistinguishable from uniform if discrete logarithms with short exponents are hard; the decisional
+//! Diffie–Hellman problem then stays hard if it is hard with long ones (Koshiba and Kurosawa, PKC 2004).
+//! Wherever g^s hides something unconditionally in other groups, it does so computationally here. A peer
+//! cannot learn parts of a short exponent through elements of small order, because there are none.
 //!
-//! **Long exponents.** Inverses and products of exponents are integers modulo q, of 3071 bits, and a power with
-//! one takes eleven times as long. For powers of the generator there are tables of both lengths.
+//! **Long exponents.** Inverses and products of exponents are integers modulo q, of 3071 bits, and a power
+//! with such an exponent takes eleven times as long. For powers of the generator there are tables for both
+//! lengths.
 
 use std::{iter, sync::LazyLock};
 

@@ -1,19 +1,19 @@
-//! Domains on which polynomials are evaluated at once.
+//! Domains on which polynomials are evaluated at all points at once.
 //!
-//! The domain V_k has 2^k points and is the first half of V_(k+1); the other half is its coset. Its
-//! vanishing polynomial s_k has degree 2^k and leading coefficient 1, is 0 on V_k and the same constant
-//! on the coset; its highest power apart, it has no power above half its degree. Moving between
-//! coefficients, values on V_k and values on the coset takes O(k · 2^k) operations. That is all the rest
-//! of this module knows of a domain.
+//! The domain V_k has 2^k points and is the first half of V_(k+1); the other half is its coset. Its vanishing
+//! polynomial s_k has degree 2^k and leading coefficient 1, and is 0 on V_k and a constant on the coset;
+//! apart from its highest power, it has no power above half its degree. Moving between coefficients, values
+//! on V_k and values on the coset takes O(k · 2^k) operations. That is all the rest of this module knows
+//! about a domain.
 //!
 //! **Over GF(2^64) and GF(2^128)**, V_k is the span of β_0 to β_(k−1) over GF(2), where β_0 = 1 and
-//! β_(i+1)² + β_(i+1) = β_i (Cantor 1989; Gao and Mateer 2010). There s_(k+1) = s_k² + s_k, and s_i
-//! maps β_j to β_(j−i), so that the twiddle of a block is the sum of the β that the bits of its number
-//! name. The transform is that of Lin, Chung and Han (FOCS 2014) in the basis of the products of s_i;
-//! between that and powers of x only additions are needed, because s_i has coefficients in GF(2), 2^w
-//! of them not zero where i has w bits that are 1.
+//! β_(i+1)² + β_(i+1) = β_i (Cantor 1989; Gao and Mateer 2010). There s_(k+1) = s_k² + s_k, and s_i maps β_j
+//! to β_(j−i), so the twiddle of a block is the sum of the β selected by the bits of its number. The
+//! transform is that of Lin, Chung and Han (FOCS 2014) in the basis of the products of s_i; converting
+//! between that basis and powers of x takes additions only, because s_i has coefficients in GF(2), of which
+//! 2^w are non-zero if w bits of i are 1.
 //!
-//! **Over the prime field**, V_k are the roots of x^(2^k) = 1, and s_k = x^(2^k) − 1 is −2 on the
+//! **Over the prime field**, V_k consists of the roots of x^(2^k) = 1, and s_k = x^(2^k) − 1 is −2 on the
 //! coset.
 
 use std::sync::LazyLock;

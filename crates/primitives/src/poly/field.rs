@@ -1,4 +1,4 @@
-//! The fields that polynomials are over.
+//! The fields over which polynomials are defined.
 
 use rand::{Rng, RngExt};
 

@@ -1,12 +1,13 @@
 //! Polynomials over finite fields: products, evaluation at many points, interpolation.
 //!
-//! A polynomial is the list of its coefficients, that of x^0 first. The fields are [`Block`](crate::Block), which is
-//! GF(2^128); [`Gf64`], which is GF(2^64); and the prime field [`Fp64`]. Interpolation at n points and
-//! evaluation of n coefficients at n points take O(n log² n) operations in each.
+//! A polynomial is the list of its coefficients, starting with that of x^0. The fields are
+//! [`Block`](crate::Block), which is GF(2^128); [`Gf64`], which is GF(2^64); and the prime field [`Fp64`].
+//! Interpolation at n points and evaluation of n coefficients at n points take O(n log² n) operations in
+//! each.
 //!
 //! Which functions run depends on lengths alone, but those of the prime field branch on values, and a
-//! duplicate point ends a computation early: **not constant time**. That is enough for points that are
-//! hashes of one's own items, on one's own machine. Nothing is wiped.
+//! duplicate point ends a computation early: **not constant time**. That is sufficient for points that are
+//! hashes of one's own items, on one's own machine. Nothing is zeroized.
 
 pub mod domain;
 pub mod field;

@@ -1,5 +1,5 @@
-//! Evaluation and interpolation in a number of operations that grows as the square: the quickest for a
-//! few points, and the oracle for the others.
+//! Evaluation and interpolation in quadratic time: the fastest method for a few points, and the reference for
+//! the others.
 
 use super::{
     DuplicatePoint,

@@ -1,5 +1,5 @@
 //! Interpolation and evaluation at one list of points for many lists of values or many polynomials, each by
-//! the quicker method.
+//! the faster method.
 
 use super::{
     DuplicatePoint, Tree,

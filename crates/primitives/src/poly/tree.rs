@@ -1,25 +1,24 @@
-//! Evaluation at many points, and interpolation, in O(n log² n): the tree of products over the points.
+//! Evaluation at many points, and interpolation, in O(n log² n): the product tree over the points.
 //!
-//! The leaves are x − x_i; a node's polynomial M is the product of its children's. Where others keep
-//! coefficients and divide with remainder, all polynomials here stand as values on the domains of
-//! [`super::domain`], and no step leaves them:
+//! The leaves are x − x_i; a node's polynomial M is the product of its children's. Other implementations keep
+//! coefficients and divide with remainder. Here all polynomials are represented by their values on the
+//! domains of [`super::domain`], and no step leaves that representation:
 //!
-//! - *Products.* A node over 2^k points has its values on V_(k+1). Two children's, multiplied, are their
-//!   parent's on V_(k+1), and its remainder modulo s_(k+1). That has the same values on the coset but for
-//!   what s_(k+1) is there, as M has the leading coefficient 1.
-//! - *Evaluation*, downwards. For the node M over 2^k points and the polynomial f, it holds
-//!   G = ⌊s_k · (f mod M) / M⌋, of degree below 2^k: the leading part of a fraction. A child's is that
-//!   of the fraction times the sibling's polynomial, less its whole part:
-//!   G' = ⌊(G · M' mod s_k) / s_(k−1)⌋ with the sibling's M' (up to terms that do not count). The
-//!   remainder modulo s_k is a product value by value on V_k; the quotient by s_(k−1) follows from the
-//!   values on V_(k−1) and on its coset. At a leaf, G is f(x_i). This is the transposed of the step below
-//!   (Bostan, Lecerf and Schost 2003; Bernstein's scaled remainder tree), with one move between a domain
-//!   and its coset a child.
-//! - *Combination*, upwards: Σ c_i M / (x − x_i) is the left child's sum times the right child's M and
-//!   the other way round, of degree below 2^k at each node.
+//! - *Products.* A node over 2^k points has its values on V_(k+1). The product of two children's values gives
+//!   their parent's values on V_(k+1), and thus its remainder modulo s_(k+1). On the coset that remainder has
+//!   the same values, up to the value of s_(k+1) there, because M has leading coefficient 1.
+//! - *Evaluation*, top down. For the node M over 2^k points and the polynomial f, it holds G = ⌊s_k · (f mod
+//!   M) / M⌋, of degree below 2^k: the leading part of a fraction. A child's G is that of the fraction times
+//!   the sibling's polynomial, less its whole part: G' = ⌊(G · M' mod s_k) / s_(k−1)⌋ with the sibling's M'
+//!   (up to terms that do not matter). The remainder modulo s_k is a product value by value on V_k; the
+//!   quotient by s_(k−1) follows from the values on V_(k−1) and on its coset. At a leaf, G is f(x_i). This is
+//!   the transpose of the step below (Bostan, Lecerf and Schost 2003; Bernstein's scaled remainder tree),
+//!   with one move between a domain and its coset per child.
+//! - *Combination*, bottom up: Σ c_i M / (x − x_i) is the left child's sum times the right child's M plus the
+//!   right child's sum times the left child's M, of degree below 2^k at each node.
 //!
-//! Where the number of points is no power of two, the tree ends with points 0 that are no one's: a
-//! subtree of only such has M = x^(2^k) and is not stored but for the one that is a sibling.
+//! If the number of points is not a power of two, the tree is padded with points 0: a subtree that contains
+//! only these has M = x^(2^k) and is not stored, except for one that is a sibling.
 
 use super::{
     DuplicatePoint,

@@ -1,5 +1,5 @@
-//! The compression function of BLAKE3 (§2.2 of its paper) on eight independent blocks at once, one
-//! to a lane, written so that a compiler can put each line into one vector instruction.
+//! The compression function of BLAKE3 (§2.2 of its paper) on eight independent blocks at once, one per lane,
+//! written so that a compiler can put each row of lanes into one vector instruction.
 //!
 //! The `blake3` crate hashes one short input at a time; protocols hash millions of them.
 

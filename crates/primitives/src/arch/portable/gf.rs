@@ -1,6 +1,6 @@
-//! GF(2^64) and GF(2^128) by any carry-less multiplication of 64-bit polynomials.
+//! GF(2^64) and GF(2^128) on top of any carry-less multiplication of 64-bit polynomials.
 //!
-//! Everything here is inlined into the backend that brings the multiplication.
+//! Everything here is inlined into the backend that provides the multiplication.
 
 use crate::Block;
 

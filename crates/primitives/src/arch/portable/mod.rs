@@ -1,4 +1,4 @@
-//! Plain Rust, without `unsafe`: the truth that every other backend is held against.
+//! Plain Rust without `unsafe`: the reference for every other backend.
 
 pub mod aes;
 pub mod blake3;

@@ -1,4 +1,4 @@
-//! A hash of blocks by AES under a key of their own for each index.
+//! A hash of blocks by AES under a separate key for each index.
 
 use super::aes;
 use crate::Block;

@@ -1,12 +1,11 @@
-//! Evaluation of polynomials on a domain of 2^k points and back, layer by layer; see
-//! [`crate::poly`].
+//! Evaluation of polynomials on a domain of 2^k points and back, layer by layer; see [`crate::poly`].
 //!
-//! A domain is cut into halves again and again; on the two halves of each block, one polynomial takes
-//! two values that are known from the block's number, and by them a polynomial's remainders on both
-//! halves follow from that on the block: a butterfly. The sequence of these values, the twiddles, is
-//! the same in each layer, and the coset of a domain goes on where the domain ends.
+//! A domain is repeatedly cut into halves. On the two halves of each block one polynomial takes two values
+//! that are known from the block's number, and they give the polynomial's remainders on both halves from its
+//! remainder on the block: a butterfly. The sequence of these values, the twiddles, is the same in each
+//! layer, and the coset of a domain continues where the domain ends.
 //!
-//! Everything here is inlined into the backend that brings the arithmetic.
+//! Everything here is inlined into the backend that provides the arithmetic.
 
 use std::ops::BitXorAssign;
 

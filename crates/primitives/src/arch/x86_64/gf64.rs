@@ -1,8 +1,8 @@
 //! GF(2^64) with PCLMULQDQ, and four elements at a time with VPCLMULQDQ.
 //!
-//! Four elements are two instructions of two products each and one reduction of them all, which takes as
-//! long as the products. So is everything in lanes, down to the smallest blocks of a transform, where
-//! several blocks and their twiddles make one vector.
+//! Four elements take two instructions of two products each, and one reduction of all of them, which takes as
+//! long as the products. Everything is processed in lanes, down to the smallest blocks of a transform, where
+//! several blocks and their twiddles form one vector.
 
 use std::arch::x86_64::{
     __m256i, _mm256_add_epi64, _mm256_clmulepi64_epi128, _mm256_loadu_si256,

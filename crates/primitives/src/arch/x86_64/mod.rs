@@ -1,5 +1,5 @@
-//! Kernels for x86-64. Each is safe to call only on a processor that has the instruction sets its
-//! `# Safety` names; a [`Backend`](super::Backend) is the proof of that.
+//! Kernels for x86-64. Each may be called only on a processor that has the instruction sets named under
+//! `# Safety`; a [`Backend`](super::Backend) is the proof of that.
 
 pub mod aes;
 pub mod blake3;

@@ -1,5 +1,5 @@
-//! A hash of blocks by AES under a key of their own for each index. The round keys of several indices
-//! are made at once, each just before its round, and never written to memory.
+//! A hash of blocks by AES under a separate key for each index. The round keys of several indices are
+//! computed at once, each just before its round, and never written to memory.
 
 use std::arch::x86_64::{
     __m128i, __m256i, _mm_aesenc_si128, _mm_aesenclast_si128, _mm_and_si128, _mm_set_epi64x,

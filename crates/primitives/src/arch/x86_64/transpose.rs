@@ -1,5 +1,5 @@
-//! Transposition of a 128 × 128 bit matrix with AVX2: first within squares of 8 × 8 bits, then the
-//! 16 × 16 squares among each other, which is a transposition of bytes.
+//! Transposition of a 128 × 128 bit matrix with AVX2: first within squares of 8 × 8 bits, then the 16 × 16
+//! squares among each other, which is a transposition of bytes.
 
 use std::arch::x86_64::{
     __m256i, _mm256_and_si256, _mm256_loadu_si256, _mm256_permute2x128_si256, _mm256_set1_epi8,

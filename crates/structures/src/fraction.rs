@@ -1,4 +1,4 @@
-//! Random numbers below any bounds from one random fraction of 128 bits.
+//! Random numbers below arbitrary bounds, from one random fraction of 128 bits.
 
 /// The first digit of a fraction in base `range`, a number below 2^32; what remains is the fraction of the
 /// further ones.

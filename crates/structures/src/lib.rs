@@ -1,8 +1,9 @@
-//! Hash bins and lists: pure data, no peer.
+//! Hash bins, lists, filters and key-value stores: pure data, without a peer.
 //!
-//! What a protocol builds on its own side before or after it talks: the bins that items fall into,
-//! the cuckoo table with at most one item a bin, the sorted list of final values and the filters that may stand in for it. Everything here is
-//! a function of its arguments; parameters come from `vesica-params`.
+//! This is what a protocol builds locally before or after it communicates: the bins that items fall into, the
+//! cuckoo table with at most one item per bin, oblivious key-value stores, the sorted list of final values,
+//! and the filters that may replace it. Everything here is a function of its arguments; parameters come from
+//! `vesica-params`.
 //!
 //! **Must never import** `vesica-net` or anything above it: a structure never sees a channel.
 

@@ -1,19 +1,19 @@
-//! Rows of bits as values of polynomials: columns from which the row of each key can be read off, and which
-//! are uniformly random where the rows are (Pinkas, Rosulek, Trieu and Yanai, CRYPTO 2019, §4).
+//! Rows of bits as values of polynomials: columns from which the row of each key can be read, and which are
+//! uniformly random if the rows are (Pinkas, Rosulek, Trieu and Yanai, CRYPTO 2019, §4).
 //!
-//! A row is cut into slices. In each slice every bin of keys has a polynomial with as many coefficients
-//! as the bin takes keys. Wide slices are elements of GF(2^128) and have the key as their node; narrow
-//! ones are elements of GF(2^64) and have half of a hash of the key as their node.
+//! A row is cut into slices. In each slice every bin of keys has a polynomial with as many coefficients as
+//! the bin takes keys. Wide slices are elements of GF(2^128) and use the key as their node; narrow ones are
+//! elements of GF(2^64) and use half of a hash of the key as their node.
 //!
-//! **Nodes that meet.** Among many keys two may have one narrow node, and then no polynomial has both
-//! values. So a narrow slice has a few spare columns a_1, …, a_s beside, shared by all bins: a key with the
-//! node u and the other half h of its hash reads P(u) + Σ_j a_j h^j. Of the keys that meet in a bin, all but
-//! the first are *excess*: the difference to the first is an equation in the spare columns alone.
-//! `vesica_params::slices` has the bound on how many there are.
+//! **Colliding nodes.** Among many keys two may have the same narrow node, and then no polynomial has both
+//! values. A narrow slice therefore has a few additional spare columns a_1, …, a_s, shared by all bins: a key
+//! with the node u and the other half h of its hash reads P(u) + Σ_j a_j h^j. Of the keys that collide in a
+//! bin, all but the first are *excess*: the difference from the first is an equation in the spare columns
+//! alone. `vesica_params::slices` has the bound on how many there are.
 //!
-//! **Distribution.** What no equation determines (spare columns, and coefficients where a bin has fewer
+//! **Distribution.** Whatever no equation determines (spare columns, and coefficients where a bin has fewer
 //! nodes than it takes, by way of the values at dummy nodes) is uniformly random, and the equations are
-//! independent. So each solution has the same probability; and each vector, where the rows are uniform.
+//! independent. So each solution has the same probability, and so has each vector if the rows are uniform.
 
 use bytemuck::Pod;
 use rand::Rng;

@@ -1,4 +1,4 @@
-//! Sorting values that are spread evenly over a range, as hashes are.
+//! Sorting values that are evenly distributed over a range, as hashes are.
 
 use bytemuck::Zeroable;
 use rayon::prelude::*;

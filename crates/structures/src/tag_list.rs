@@ -1,10 +1,9 @@
 //! The final list of a protocol: sorted tags, Golomb–Rice coded, always of the same length.
 //!
-//! The high part of each tag is stored as the difference to the one before, in unary; the low `r`
-//! bits as they are. Unary parts and low parts stand in two fields, the first padded to the most it
-//! can be, so that the length depends on the number and length of the tags alone and not on their
-//! values (this layout is also known as Elias–Fano). Sorting hides every order; equal tags are
-//! allowed.
+//! The high part of each tag is stored in unary as the difference from the previous one; the low `r` bits are
+//! stored as they are. Unary parts and low parts form two fields, the first padded to its maximum length, so
+//! that the total length depends only on the number and length of the tags and not on their values (this
+//! layout is also known as Elias–Fano). Sorting hides every order; equal tags are allowed.
 
 use vesica_params::tag::{rice_parameter, sorted_list_bits};
 

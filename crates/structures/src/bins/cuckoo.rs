@@ -1,4 +1,4 @@
-//! Cuckoo hashing: at most one item a bin, each item in one of its own.
+//! Cuckoo hashing: at most one item per bin, and each item in one of its own bins.
 
 use vesica_params::bins::cuckoo::Shape;
 use vesica_primitives::Block;

@@ -1,4 +1,4 @@
-//! Which bins an item has.
+//! The bins of an item.
 
 use std::num::NonZeroU32;
 

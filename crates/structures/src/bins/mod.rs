@@ -1,14 +1,15 @@
 //! Hash bins: where an item may go, and tables of where items went.
 //!
-//! A [`BinMap`] gives each pseudo-random item its bins, [`phasing`] gives them to items of any kind and
-//! stores only what a bin does not tell. Over either ([`Hashed`]) stand the tables: [`Table`] with many
-//! items a bin - each item in all of its bins, in the emptiest of them, or in one of two such that bins
-//! are equally full - and [`cuckoo::CuckooTable`] with at most one. The party that puts an item into one
-//! bin only must be the one that learns; the other one puts its items into all.
+//! A [`BinMap`] gives each pseudo-random item its bins; [`phasing`] gives them to items of any kind and
+//! stores only what a bin does not determine. The tables are built over either ([`Hashed`]): [`Table`], with
+//! many items per bin - each item in all of its bins, in the emptiest of them, or in one of two so that bins
+//! are equally full - and [`cuckoo::CuckooTable`], with at most one. The party that puts an item into only
+//! one bin must be the one that learns the result; the other party puts its items into all of their bins.
 //!
-//! **Order.** What a table with a choice looks like depends on the order of insertion. [`Table::balanced`],
+//! **Order.** A table in which items have a choice depends on the order of insertion. [`Table::balanced`],
 //! [`Table::two_choice`] and [`cuckoo::CuckooTable::of_set`] insert in the order of the items' pseudo-random
-//! names, so that they are a function of the set and tell nothing of the order in which it was held.
+//! names, so that the table is a function of the set and reveals nothing about the order in which the set was
+//! held.
 
 pub mod cuckoo;
 mod map;

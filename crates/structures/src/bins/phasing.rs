@@ -1,14 +1,14 @@
-//! Permutation-based hashing (PSSZ15, RR17 §6.1): bins store the part of an item that the bin does not
-//! tell.
+//! Permutation-based hashing (PSSZ15, RR17 §6.1): a bin stores only the part of an item that the bin does not
+//! determine.
 //!
-//! An item is a place and a rest. From the rest a keyed function makes `H` *distinct* shifts, and the
-//! item's bins are its place, shifted by each. So an item has distinct bins, two items with one rest never
-//! come to one bin by the same function, and bin, function and rest give the item back. A bin must store
-//! which function it was: without, two items may leave the same rest in the same bin.
+//! An item consists of a place and a rest. A keyed function of the rest gives `H` *distinct* shifts, and the
+//! item's bins are its place shifted by each. So an item has distinct bins, two items with the same rest
+//! never meet in one bin by the same function, and bin, function and rest determine the item. A bin must
+//! store which function was used: otherwise two items may leave the same rest in the same bin.
 //!
-//! Bounds for random bins hold where different items have different rests or are themselves
-//! pseudo-random, as after hashing to `vesica_params::bins::phasing::sound_bits`. With one function the
-//! bound on the load holds for any items, as those of one rest avoid each other.
+//! Bounds for random bins apply if different items have different rests or are themselves pseudo-random, as
+//! they are after hashing to `vesica_params::bins::phasing::sound_bits`. With one function the bound on the
+//! load applies to any items, because items with the same rest avoid each other.
 
 use vesica_params::bins::phasing::{Form, Shape, hash_bits};
 use vesica_primitives::{Block, aes::CorrelationRobust};

@@ -1,4 +1,4 @@
-//! Tables in which each item is in one of its bins, and bins are nearly equally full.
+//! Tables in which each item is in one of its bins and the bins are nearly equally full.
 
 use std::collections::VecDeque;
 

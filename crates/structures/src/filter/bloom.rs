@@ -1,9 +1,9 @@
 //! Bloom filters: classic, with distinct positions, and sparse as in RR16, which differ in shape alone.
 //!
-//! A filter for 2^-60 needs sixty positions that are as good as independent. Two hashes that span an
-//! arithmetic progression, as is customary, do not do: two items meet in both with probability
-//! bits^-2, which is 2^-53 at 2^20 items and 2^-33 a query. So positions are drawn from a stream of
-//! hashes π(x ⊕ i) ⊕ x ⊕ i.
+//! A filter for 2^-60 needs sixty positions that are as good as independent. The customary two hashes that
+//! span an arithmetic progression are not enough: two items agree in both with probability bits^-2, which is
+//! 2^-53 at 2^20 items, and 2^-33 per query. Positions are therefore drawn from a stream of hashes π(x ⊕ i) ⊕
+//! x ⊕ i.
 
 use vesica_params::filter::BloomShape;
 use vesica_primitives::{Block, aes::CorrelationRobust};

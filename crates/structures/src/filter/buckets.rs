@@ -1,13 +1,13 @@
 //! Buckets of tags, each tag in one of two: what cuckoo and vacuum filters have in common.
 //!
-//! A bucket holds `SLOTS` tags. Which other bucket a tag may move to is seen from the tag and its
-//! bucket alone, since items are gone by then. Items come in ascending order and room is made by the
-//! shortest sequence of moves, so that the buckets are a function of the set; where none is found, all
-//! starts over with the items' next hashes. How often it did is the first byte on the wire: it tells
-//! nothing that the values themselves would not.
+//! A bucket holds `SLOTS` tags. The other bucket to which a tag may move follows from the tag and its bucket
+//! alone, because the items are no longer available. Items are inserted in ascending order, and room is made
+//! by the shortest sequence of moves, so that the buckets are a function of the set. If no sequence is found,
+//! the build starts over with the items' next hashes. The number of restarts is the first byte on the wire;
+//! it reveals nothing that the values themselves would not.
 //!
-//! On the wire: that byte; a bit for each slot, whether it is taken; the tags, without gaps. Tags of a
-//! bucket are sorted and fill it from the start. The two fields are padded to whole bytes.
+//! On the wire: that byte; a bit for each slot that tells whether it is taken; the tags, without gaps. The
+//! tags of a bucket are sorted and fill it from the start. The two fields are padded to whole bytes.
 
 use vesica_params::filter::MAX_TAG_BITS;
 use vesica_primitives::{

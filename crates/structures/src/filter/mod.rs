@@ -1,30 +1,30 @@
-//! Filters: what a sender may hand over in place of the list of its final values.
+//! Filters: what a sender may hand over instead of the list of its final values.
 //!
-//! A filter holds the items it was built from and, now and then, takes another value for one of them;
-//! [`vesica_params::filter`] has the shapes and says how rarely. Items are pseudo-random blocks, such
-//! as the outputs of an OPRF, so that they are their own hashes.
+//! A filter holds the items from which it was built and, with small probability, mistakes another value for
+//! one of them; [`vesica_params::filter`] has the shapes and the probabilities. Items are pseudo-random
+//! blocks, such as the outputs of an OPRF, so they serve as their own hashes.
 //!
-//! | filter | is | bits an item at 2^20 items, 2^-60 a query |
+//! | filter | contents | bits per item at 2^20 items, 2^-60 per query |
 //! |---|---|---|
 //! | [`List`] | sorted values | 80 |
 //! | [`SortedList`] | the same, Golomb–Rice coded | 62 |
 //! | [`Bloom`] | bits; of distinct positions, or sparse as in RR16 | 87 |
 //! | [`Cuckoo`] | tags in buckets of four | 64 |
-//! | [`MobileCuckoo`] | tags in buckets of three, loaded less | 64 |
+//! | [`MobileCuckoo`] | tags in buckets of three, with a lower load | 64 |
 //! | [`Vacuum`] | tags in buckets of four, any number of buckets | 64 |
 //!
-//! No filter is smaller than the sorted list at the same rate. Those with buckets are asked faster, and
-//! an empty slot of theirs costs one bit on the wire, so that the load matters little there: half as
-//! many items in a bucket also make for tags one bit shorter.
+//! No filter is smaller than the sorted list at the same rate. Those with buckets are faster to query, and an
+//! empty slot costs them one bit on the wire, so the load matters little: half as many items in a bucket also
+//! make tags one bit shorter.
 //!
-//! Each is a function of the set alone, whatever the order of the items: what is sent tells no more
-//! than the list would. Two parties with the same shape agree on the length to the byte. For the same
-//! reason none can replace a list whose order means something, such as the one that comes back to the
-//! client of DH-based PSI.
+//! Each filter is a function of the set alone, whatever the order of the items: what is sent reveals no more
+//! than the list would. Two parties with the same shape agree on the length to the byte. For the same reason
+//! no filter can replace a list whose order carries meaning, such as the one that is returned to the client
+//! of DH-based PSI.
 //!
-//! They are written here because no crate fits: the filters there are hash what they are given to at
-//! most 64 bits and keep fingerprints of at most 32, so that no rate below about 2^-32 is in reach, and
-//! none promises a wire format.
+//! They are implemented here because no crate fits: existing filters hash their input to at most 64 bits and
+//! keep fingerprints of at most 32, so that no rate below about 2^-32 is within reach, and none promises a
+//! wire format.
 
 mod bloom;
 mod buckets;

@@ -1,9 +1,9 @@
 //! The vacuum filter (WZSQ19): a cuckoo filter for any number of buckets.
 //!
-//! Many items: buckets form chunks of a power of two, and both buckets of a tag lie in one chunk. Tags
-//! of four classes have chunks of four sizes, most of them small for the sake of the processor's
-//! caches; the largest even out what crowds in the small. Fewer items: the numbers of a pair add up to
-//! an odd number modulo the number of buckets, which is even, so that they differ.
+//! With many items, buckets form chunks of a power of two, and both buckets of a tag lie in one chunk. Tags
+//! of four classes have chunks of four sizes, most of them small for the sake of the processor's caches; the
+//! largest even out crowding in the small ones. With fewer items, the numbers of a pair of buckets add up to
+//! an odd number modulo the number of buckets, which is even, so that the two differ.
 
 use vesica_params::filter::VacuumShape;
 use vesica_primitives::Block;

@@ -1,5 +1,5 @@
-//! The dense columns of a cluster: what a row has in them, and the equations in them alone that are
-//! left over when the sparse columns are solved.
+//! The dense columns of a cluster: a row's coefficients in them, and the equations in dense columns alone
+//! that remain once the sparse columns are solved.
 
 use vesica_params::okvs::DensePart;
 use vesica_primitives::{

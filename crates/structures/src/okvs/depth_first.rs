@@ -1,14 +1,14 @@
 //! PaXoS by depth-first search (Pinkas, Rosulek, Trieu, Yanai: EUROCRYPT 2020): the rows and columns of
 //! [`paxos`](super::paxos), solved in another order.
 //!
-//! A search goes through the graph whose edges are the rows. The first time it comes to a vertex, the
-//! edge that it came by determines the vertex's column; an edge to a vertex that it knows closes a
-//! cycle, and is solved in the dense columns. With [`Free::Zero`](super::Free::Zero) this is PaXoS as
-//! published, in which the vertex that a search begins with and unused dense columns are zero; with
+//! A search passes through the graph whose edges are the rows. When it first reaches a vertex, the edge by
+//! which it came determines the vertex's column; an edge to a vertex already reached closes a cycle, and is
+//! solved in the dense columns. With [`Free::Zero`](super::Free::Zero) this is PaXoS as published, in which
+//! the vertex where a search begins and unused dense columns are zero; with
 //! [`Free::Random`](super::Free::Random) they are random, as in XoPaXoS.
 //!
-//! Encodings are decoded as those of [`Paxos`] are, and fail under the same condition but one: as many
-//! rows are set aside, not always the same ones.
+//! Encodings are decoded like those of [`Paxos`] and fail under the same condition, with one difference: as
+//! many rows are set aside, but not always the same ones.
 
 use vesica_params::okvs::Shape;
 use vesica_primitives::{BinaryVector, Block};

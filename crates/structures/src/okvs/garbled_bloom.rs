@@ -1,14 +1,14 @@
-//! The garbled Bloom filter (Dong, Chen, Wen: CCS 2013), with the insertion of Pinkas, Schneider and
-//! Zohner (USENIX Security 2014, §4): a key decodes to the sum of the columns that a Bloom filter
-//! would set.
+//! The garbled Bloom filter (Dong, Chen, Wen: CCS 2013), with the insertion of Pinkas, Schneider and Zohner
+//! (USENIX Security 2014, §4): a key decodes to the sum of the columns that a Bloom filter would set.
 //!
-//! Keys are taken one after the other. Of the columns of each, the first that no key before it has
-//! is determined by it, and its others are free from then on. A key all of whose columns others have
-//! is a false positive of the Bloom filter, and its value is right only by chance.
+//! Keys are inserted one after the other. Of the columns of each key, the first that no earlier key has is
+//! determined by it, and its other new columns are free from then on. A key whose columns all belong to
+//! earlier keys is a false positive of the Bloom filter, and its value is right only by chance.
 //!
-//! Deviation from the papers: a key has one column in each of as many parts, rather than any columns,
-//! so that they are distinct and the bound is exact; see [`vesica_params::okvs::garbled_bloom`]. As
-//! published, columns that no key determines are random: [`Free::Random`](super::Free::Random).
+//! Deviation from the papers: a key has one column in each of as many parts as there are hash functions,
+//! rather than arbitrary columns, so that they are distinct and the bound is exact; see
+//! [`vesica_params::okvs::garbled_bloom`]. As published, columns that no key determines are random:
+//! [`Free::Random`](super::Free::Random).
 //!
 //! Rows are hashes of keys by AES with feed-forward, as in [`rr22`](super::rr22).
 

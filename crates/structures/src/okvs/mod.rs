@@ -1,13 +1,13 @@
-//! Oblivious key-value stores: a vector from which the value of each key can be read off by a public
-//! linear map, and which says nothing of the keys where the values are random.
+//! Oblivious key-value stores: a vector from which a public linear map reads the value of each key, and which
+//! reveals nothing about the keys if the values are random.
 //!
-//! Encoding is linear over GF(2), so values are whatever can be added by exclusive or. A store is
-//! bound to a seed, which must be drawn after the keys are fixed.
+//! Encoding is linear over GF(2), so values can be anything that is added by exclusive or. A store is bound
+//! to a seed, which must be drawn after the keys are fixed.
 //!
-//! [`Okvs`] is a store whatever its values are, [`Codec`] a store for one type of values and
-//! [`ByteStrings`] one for values whose length is known only at run time.
+//! [`Okvs`] is a store for values of any type, [`Codec`] a store for one type of values, and [`ByteStrings`]
+//! one for values whose length is known only at run time.
 //!
-//! | store | shape | columns a key at 2^20 |
+//! | store | shape | columns per key at 2^20 |
 //! |---|---|---|
 //! | [`rr22::Rr22`] | [`shape`](vesica_params::okvs::shape) | 1.23, or 1.31 in clusters that fit a cache |
 //! | the same, as three-hash garbled cuckoo table | [`three_hash`](vesica_params::okvs::three_hash) | 1.30 |
@@ -17,13 +17,13 @@
 //! | [`polynomial::Polynomial`] | [`polynomial`](vesica_params::okvs::polynomial()) | 1, or 4.15 in mega-bins |
 //! | [`garbled_bloom::GarbledBloom`] | [`garbled_bloom`](vesica_params::okvs::garbled_bloom) | 86.6 |
 //!
-//! Those with a few scattered columns a row share a solver, `solve`; bands are eliminated, and a garbled
-//! Bloom filter is filled key by key.
+//! The stores with a few scattered columns per row share a solver, `solve`; bands are eliminated, and a
+//! garbled Bloom filter is filled key by key.
 //!
-//! **Distribution.** Filling writes each determined column as an affine function of the undetermined
-//! ones, one column for each independent equation, and leaves the others as they were. Started from
-//! uniformly random columns ([`Free::Random`]), it therefore gives each solution of the equations with
-//! the same probability; and where the values are uniform too and the rows independent, each vector.
+//! **Distribution.** Filling writes each determined column as an affine function of the undetermined ones,
+//! one column for each independent equation, and leaves the others as they were. Started from uniformly
+//! random columns ([`Free::Random`]), it therefore produces every solution of the equations with the same
+//! probability; and if the values are uniform too and the rows independent, every vector.
 
 pub mod band;
 mod bytes;

@@ -1,14 +1,14 @@
-//! A polynomial as a store: the one of degree below n through n keys and values, which has no column
-//! more than keys and never fails (RS21 §2, LIANG §2.3). In several clusters, the mega-bins of Pinkas,
-//! Schneider, Tkachenko and Yanai (EUROCRYPT 2019, "PSTY19"), one polynomial each, padded to the load
+//! A polynomial as a store: the unique one of degree below n through n keys and values, which has exactly as
+//! many columns as keys and never fails (RS21 §2, LIANG §2.3). In several clusters it is the mega-bins of
+//! Pinkas, Schneider, Tkachenko and Yanai (EUROCRYPT 2019, "PSTY19"), one polynomial each, padded to the load
 //! that no bin exceeds.
 //!
-//! Keys and values are elements of GF(2^128), and a key's row holds the powers of the key itself: the
-//! seed only chooses clusters. Equal keys are refused even where their values agree.
+//! Keys and values are elements of GF(2^128), and a key's row holds the powers of the key itself: the seed
+//! only chooses clusters. Equal keys are refused even if their values agree.
 //!
-//! Where a cluster has fewer keys than columns, filling adds to the polynomial F that the columns hold
-//! the one of least degree that mends the values: for uniform F, each solution has the same
-//! probability. Not constant time, which keys that are hashes of one's own items do not need.
+//! If a cluster has fewer keys than columns, filling adds to the polynomial F that the columns hold the one
+//! of least degree that corrects the values: for uniform F, each solution has the same probability. Not
+//! constant time, which is not needed for keys that are hashes of one's own items.
 
 use vesica_params::okvs::{DensePart, Shape};
 use vesica_primitives::{

@@ -1,13 +1,13 @@
-//! The OKVS of Raghuraman and Rindal (CCS 2022), §§2–4: three sparse columns a row and a few dense
-//! ones, binary or over GF(2^128), in one cluster or in many that fit a cache.
+//! The OKVS of Raghuraman and Rindal (CCS 2022), §§2–4: three sparse columns per row and a few dense ones,
+//! binary or over GF(2^128), in one cluster or in many that fit a cache.
 //!
 //! A key's row falls into one cluster and has three distinct sparse columns there; see
-//! [`vesica_params::okvs::DensePart`] for the dense ones. Deviation from the paper: each cluster pays
-//! for the number of clusters (the authors' code does not), see `vesica_params::okvs`.
+//! [`vesica_params::okvs::DensePart`] for the dense ones. Deviation from the paper: the failure bound of each
+//! cluster accounts for the number of clusters (the authors' code does not do this), see
+//! `vesica_params::okvs`.
 //!
-//! Rows are hashes of keys by AES with feed-forward, which in the ideal-cipher model is a one-way
-//! function although the seed is public; with the columns of [`Shape::one_way`] one cannot choose
-//! keys by their rows.
+//! Rows are hashes of keys by AES with feed-forward, which in the ideal-cipher model is a one-way function
+//! although the seed is public; with the columns of [`Shape::one_way`] nobody can choose keys by their rows.
 
 use std::marker::PhantomData;
 

@@ -1,15 +1,15 @@
 //! Solving and filling one cluster of bands.
 //!
-//! 1. Take rows by where they start. Add to each the reduced row of its first column, as long as
-//!    that column has one; the column that it comes to is determined by this row. A reduced row lies
-//!    within the band of the row it comes from, whose band does not end after those of later ones:
-//!    so that a row stays in its band.
+//! 1. Take rows in the order of their start. Add to each the reduced row of its first column, as long as that
+//!    column has one; the column at which this ends is determined by this row. A reduced row lies within the
+//!    band of the row it comes from, and bands of later rows do not end earlier, so a row stays within its
+//!    band.
 //! 2. Do the same to the values.
-//! 3. Go through the determined columns from the last to the first: each is its value and the sum of
-//!    the other columns of its reduced row.
+//! 3. Go through the determined columns from the last to the first: each equals its value plus the sum of the
+//!    other columns of its reduced row.
 //!
-//! Step 1 does not look at values. It keeps for each row the columns whose reduced rows were added; as
-//! these are few and near the start, as many words as it takes.
+//! Step 1 does not look at values. For each row it records the columns whose reduced rows were added; these
+//! are few and near the start, and are stored in as many words as needed.
 
 use vesica_primitives::{BinaryVector, Block};
 

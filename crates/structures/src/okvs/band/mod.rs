@@ -1,15 +1,15 @@
-//! RB-OKVS (Bienstock, Patel, Seo, Yeo: USENIX Security 2023): the columns of a row are a band, side by
-//! side from a random start, with a random bit each. A band as wide as the store is a random matrix.
+//! RB-OKVS (Bienstock, Patel, Seo, Yeo: USENIX Security 2023): the columns of a row form a band of adjacent
+//! columns from a random start, with a random bit each. A band as wide as the store is a random matrix.
 //!
-//! Keys are placed in the order of their bands, so that eliminating, filling and decoding each go
-//! through the columns once, in one direction, and stay in the cache with a single cluster.
+//! Keys are placed in the order of their bands, so that eliminating, filling and decoding each pass through
+//! the columns once, in one direction, and stay in the cache with a single cluster.
 //!
-//! Bands are held in words of 64 columns, aligned to the columns of the store: wherever rows start,
-//! they are added word by word. See `Elimination` for solving and `Sums` for how sums of half a
-//! thousand columns take a hundred look-ups.
+//! Bands are held in words of 64 columns, aligned to the columns of the store: wherever rows start, they are
+//! added word by word. See `Elimination` for solving, and `Sums` for how sums of about five hundred columns
+//! take a hundred look-ups.
 //!
-//! Deviation from the paper: a row's first bit is always 1, as in the known implementations.
-//! Rows are hashes of keys by AES with feed-forward, as in [`rr22`](super::rr22).
+//! Deviation from the paper: a row's first bit is always 1, as in the known implementations. Rows are hashes
+//! of keys by AES with feed-forward, as in [`rr22`](super::rr22).
 
 mod eliminate;
 mod sums;

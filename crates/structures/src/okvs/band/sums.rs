@@ -1,4 +1,4 @@
-//! Sums of columns by the bits of a band.
+//! Sums of the columns selected by the bits of a band.
 
 use vesica_primitives::BinaryVector;
 

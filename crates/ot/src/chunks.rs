@@ -1,7 +1,7 @@
-//! Correlated OTs of random choices, handed over a chunk at a time: what is made of them is made while they
-//! are in the cache, and millions of them are never held at once.
+//! Correlated OTs of random choices, handed over a chunk at a time, so that they are processed while they are
+//! in the cache and millions of them are never held at once.
 //!
-//! Whoever takes a chunk does one of two things with it: it gets random OTs of single bits, packed, or
+//! The consumer of a chunk does one of two things with it: it gets random OTs of single bits, packed, or
 //! random OTs of blocks.
 
 use vesica_primitives::{Bits, Block};

@@ -1,13 +1,13 @@
-//! The flavours of OT: an extension implements correlated OT, the others are derived from it here.
+//! The variants of OT: an extension implements correlated OT, and the others are derived from it here.
 //!
-//! | flavour | sender | receiver |
+//! | variant | sender | receiver |
 //! |---|---|---|
 //! | correlated | q_j; all share Δ | t_j = q_j ⊕ c_j·Δ |
 //! | random | two random blocks | the chosen one |
 //! | chosen message | two messages of its own | the chosen one |
 //!
-//! Where millions are made, memory that is fresh from the operating system costs more than the OTs
-//! in it: the functions that end in `_into` fill memory of the caller's.
+//! If millions are made, memory that is fresh from the operating system costs more than the OTs in it. The
+//! functions that end in `_into` therefore fill memory provided by the caller.
 
 use rand::CryptoRng;
 use rayon::prelude::*;

@@ -1,13 +1,13 @@
-//! Oblivious transfer: a sender with two messages, a receiver who gets the one it chooses, a sender
-//! who does not learn which, a receiver who does not learn the other.
+//! Oblivious transfer: the sender has two messages, the receiver gets the one it chooses; the sender does not
+//! learn which, and the receiver does not learn the other.
 //!
-//! [`base`] makes a few hundred of them with public-key cryptography; [`extension`] turns those into
-//! millions with symmetric cryptography; [`flavour`] derives random and chosen-message OT from
-//! correlated OT once for every extension; [`one_of_n`] does the same for more than two messages.
-//! [`catalogue`] lists them all. Whoever holds Δ is the sender of an extension, and is the *receiver* of
-//! its base OTs, with the bits of Δ as choices.
+//! [`base`] makes a few hundred OTs with public-key cryptography; [`extension`] turns those into millions
+//! with symmetric cryptography; [`flavour`] derives random and chosen-message OT from correlated OT, once for
+//! every extension; [`one_of_n`] does the same for more than two messages. [`catalogue`] lists them all. The
+//! party that holds Δ is the sender of an extension, and the *receiver* of its base OTs, with the bits of Δ
+//! as choices.
 //!
-//! **Must never import** OPRFs, protocols or anything above; hash bins and OKVS have no place here.
+//! **Must never import** OPRFs, protocols or anything above; hash bins and OKVS do not belong here.
 
 pub mod base;
 pub mod chunks;

@@ -1,4 +1,4 @@
-//! Both parties of a test in one process, and an OT extension by a party that both trust.
+//! Both parties of a test in one process, and an OT extension by a trusted party.
 
 use std::{thread, time::Duration};
 

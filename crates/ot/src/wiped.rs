@@ -1,4 +1,4 @@
-//! Long secrets.
+//! Long secrets that are zeroized.
 
 use std::{
     marker::PhantomData,

@@ -1,30 +1,30 @@
-//! The simplest oblivious transfer of Chou and Orlandi (LATINCRYPT 2015), over any group of prime order,
-//! for random OTs, with a seed that the sender commits to. Semi-honest here; 64 bytes and a flight more than
-//! [`np01`](super::np01), and less work in groups where subtraction is slow.
+//! The simplest oblivious transfer of Chou and Orlandi (LATINCRYPT 2015), over any group of prime order, for
+//! random OTs, with a seed to which the sender commits. Semi-honest here. It takes 64 bytes and a flight more
+//! than [`np01`](super::np01), and less work in groups where subtraction is slow.
 //!
 //! For the i-th of n OTs, with choice c:
 //!
-//! 1. S → R: A = a·G, once for all, and a commitment H(r) to a random r.
+//! 1. S → R: A = a·G, once for all OTs, and a commitment H(r) to a random r.
 //! 2. R → S: B = b·G + c·A.
 //! 3. S → R: r.
 //! 4. S outputs s_j = H(i, j, r, A, B, a·(B − j·A)); R outputs s_c = H(i, c, r, A, B, b·A). R refuses an r
-//!    that does not fit the commitment.
+//!    that does not match the commitment.
 //!
-//! B is uniform whatever c is, so R's choice is hidden unconditionally (computationally in groups with
-//! [short exponents](Group::random_scalar)). An R that knew both a·B and a·B − a·A would know
-//! a·A = a²·G, which is as hard as the Diffie–Hellman problem.
+//! B is uniform whatever c is, so R's choice is hidden unconditionally (computationally in groups with [short
+//! exponents](Group::random_scalar)). An R that knew both a·B and a·B − a·A would know a·A = a²·G, which is
+//! as hard as the Diffie–Hellman problem.
 //!
-//! Deviation from the paper: r. Without it an R that deviates sees A first and can try one B after another
-//! until it likes its seed. With it each seed is a hash of r, which S has fixed before it sees B and which
-//! R does not know until B is sent; so the seeds are uniform as long as one party is honest, in the
-//! random oracle model.
+//! Deviation from the paper: r. Without it a malicious R sees A first and can try one B after another until
+//! it likes its seed. With it each seed is a hash of r, which S has fixed before it sees B and which R does
+//! not know until B is sent; so the seeds are uniform as long as one party is honest, in the random oracle
+//! model.
 //!
 //! **Why nothing malicious is built on this.** The paper claims security against malicious parties; its proof
-//! has gaps (Genç, Iovino and Rial, eprint 2017/370; Hauck and Loss, eprint 2017/1011, who mend it for static
-//! corruption under a gap assumption). A simulator learns the choice of an R that deviates only when R
-//! computes its seed, which may be after it has seen what its peer did with the seeds. The commitment does
-//! not change that, and whether an OT extension on top still keeps what it promises is not settled;
-//! [`mr19`](super::mr19) has a proof for just that use.
+//! has gaps (Genç, Iovino and Rial, eprint 2017/370; Hauck and Loss, eprint 2017/1011, who repair it for
+//! static corruption under a gap assumption). A simulator learns the choice of a malicious R only when R
+//! computes its seed, which may be after R has seen what its peer did with the seeds. The commitment does not
+//! change that, and it is not settled whether an OT extension built on it keeps its guarantees;
+//! [`mr19`](super::mr19) has a proof for exactly that use.
 
 use std::marker::PhantomData;
 

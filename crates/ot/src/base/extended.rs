@@ -1,27 +1,28 @@
-//! Base OTs by way of an OT extension, for codes of some hundreds of columns: public-key cryptography for 128 of
-//! them, and symmetric cryptography for all that are asked for.
+//! Base OTs by way of an OT extension, for codes of some hundred columns: public-key cryptography for 128 of
+//! them, and symmetric cryptography for all that are requested.
 //!
-//! Of [`Mr19`] and the [malicious SoftSpokenOT](crate::extension::softspoken::malicious), whose roles
-//! are those of the OTs made: R's choices are those of the extension, and S, which gets both seeds, has its Δ and so is
-//! the receiver of the 128. An extension that is built on this has the roles exchanged once more.
+//! It combines [`Mr19`] and the [malicious SoftSpokenOT](crate::extension::softspoken::malicious), whose
+//! roles are those of the resulting OTs: R's choices are those of the extension; S, which gets both seeds,
+//! holds its Δ and is therefore the receiver of the 128. In an extension built on this, the roles are
+//! exchanged once more.
 //!
-//! It takes up to six flights more than MR19 alone and spares three quarters of its work, some 80 ms for 511 OTs: the
-//! faster way where a round trip takes less than 25 ms or so.
+//! Compared with MR19 alone it takes up to six more flights and saves three quarters of the work, some 80 ms
+//! for 511 OTs: it is faster if a round trip takes less than about 25 ms.
 //!
-//! Against parties that deviate, what is made here is what MR19 makes itself, random OTs of which a party that
-//! deviates may choose its own messages:
+//! Against malicious parties it provides what MR19 itself provides, random OTs of which a malicious party may
+//! choose its own messages:
 //!
-//! - **Seeds are hashes.** Rows share Δ, so that a stream of one would be tied to that of any other. Seeds are
-//!   what the extension's hash makes of them, with the number of the OT as the tweak, and unrelated.
-//! - **What R may guess.** The checks let R guess some bits of Δ and be caught where it is wrong: k bits, with
-//!   probability 2^-k. The seeds that it did not choose are then hashes under κ − k bits that it does not know, as they
-//!   are where it guesses the k bits later on. After the seeds Δ is of no use, and there is no
-//!   second call. Whether R was caught depends on nothing but Δ, which is fresh.
-//! - **S** has nothing to guess: choices are masked by streams that it lacks, and the answer to the check by rows
-//!   of its own.
-//! - **Domains.** The hash is a cipher under a key of the session, and so are the trees; a seed is a key
-//!   of its own to whoever uses it, and never an input of that hash. Messages of the extension have other
-//!   labels than those of what is built on this, so that none can stand for one of the other.
+//! - **Seeds are hashes.** Rows share Δ, so a stream of one would be tied to that of any other. Seeds are
+//!   what the extension's hash makes of them, with the number of the OT as the tweak, and are unrelated.
+//! - **What R may guess.** The checks allow R to guess some bits of Δ and be caught if it is wrong: k bits,
+//!   with probability 2^-k. The seeds that it did not choose are then hashes under κ − k bits that it does
+//!   not know, just as if it guessed the k bits later on. After the seeds Δ is of no further use, and there
+//!   is no second call. Whether R was caught depends on nothing but Δ, which is fresh.
+//! - **S** has nothing to guess: choices are masked by streams that it lacks, and the answer to the check by
+//!   rows of its own.
+//! - **Domains.** The hash is a cipher under a key of the session, and so are the trees; a seed is a key of
+//!   its own for its user, and never an input of that hash. Messages of the extension have labels different
+//!   from those of what is built on this, so that none can be mistaken for one of the other.
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};

@@ -1,5 +1,5 @@
-//! Base OTs: random OTs of one seed each, by public-key cryptography, or by way of an extension where
-//! hundreds are needed ([`extended`]).
+//! Base OTs: random OTs of one seed each, by public-key cryptography, or by way of an extension if hundreds
+//! are needed ([`extended`]).
 
 pub mod co15;
 pub mod extended;

@@ -1,23 +1,23 @@
 //! Endemic oblivious transfer of Masny and Rindal (CCS 2019), §5.1, over any group of prime order.
 //!
-//! Random OTs whose messages depend on both parties; secure against malicious parties in the random
-//! oracle model under the Diffie–Hellman assumption (with [short exponents](Group::random_scalar) in groups
-//! that have them). The two flights are independent of each other, so this could take one round; here M
-//! waits for the other, which spares a change of direction. R's goes out in pieces, on which S works while R makes
-//! the next.
+//! Random OTs whose messages depend on both parties; secure against malicious parties in the random oracle
+//! model under the Diffie–Hellman assumption (with [short exponents](Group::random_scalar) in groups that
+//! have them). The two flights are independent of each other, so this could take one round; here M waits for
+//! the other flight, which saves a change of direction. R's elements are sent in pieces, and S works on one
+//! while R makes the next.
 //!
 //! For the i-th of n OTs, with choice c:
 //!
-//! 1. S → R: M = a·G, once for all.
+//! 1. S → R: M = a·G, once for all OTs.
 //! 2. R → S: (r_0, r_1), where r_{1−c} is a random element and r_c = k·G − H2G(i, c, r_{1−c}).
-//! 3. S outputs s_j = H(i, j, transcript, a·(r_j + H2G(i, j, r_{1−j}))); R outputs
-//!    s_c = H(i, c, transcript, k·M).
+//! 3. S outputs s_j = H(i, j, transcript, a·(r_j + H2G(i, j, r_{1−j}))); R outputs s_c = H(i, c, transcript,
+//!    k·M).
 //!
-//! M is fresh for each call, elements are decoded strictly (the identity is refused), and every hash
-//! takes the index, without which messages could be swapped between OTs. Deviation from the paper:
-//! one M for all OTs of a call, as the authors' own code does, so that a reduction has to answer for OTs
-//! other than the one it is about: that takes the gap or an interactive form of the Diffie–Hellman
-//! assumption. Hashes take M and both elements.
+//! M is fresh for each call, elements are decoded strictly (the identity is refused), and every hash takes
+//! the index, without which messages could be swapped between OTs. Deviation from the paper: one M for all
+//! OTs of a call, as in the authors' own code, so that a reduction has to answer for OTs other than the one
+//! it is about; that takes the gap or an interactive form of the Diffie–Hellman assumption. Hashes take M and
+//! both elements.
 
 use std::{marker::PhantomData, ops::Range};
 

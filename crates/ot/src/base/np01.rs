@@ -1,19 +1,19 @@
-//! Oblivious transfer of Naor and Pinkas (SODA 2001), §3, over any group of prime order, for random
-//! OTs. Semi-honest here; half the work and half the bytes of [`mr19`](super::mr19).
+//! Oblivious transfer of Naor and Pinkas (SODA 2001), §3, over any group of prime order, for random OTs.
+//! Semi-honest here; half the work and half the bytes of [`mr19`](super::mr19).
 //!
 //! C is a group element whose discrete logarithm nobody knows: the hash of a constant, times the group's
 //! factor. For the i-th of n OTs, with choice c:
 //!
-//! 1. S → R: A = a·G, once for all.
+//! 1. S → R: A = a·G, once for all OTs.
 //! 2. R → S: P_0, where P_c = k·G and P_0 + P_1 = C.
-//! 3. S outputs s_0 = H(i, 0, transcript, a·P_0) and s_1 = H(i, 1, transcript, a·C − a·P_0); R outputs
-//!    s_c = H(i, c, transcript, k·A).
+//! 3. S outputs s_0 = H(i, 0, transcript, a·P_0) and s_1 = H(i, 1, transcript, a·C − a·P_0); R outputs s_c =
+//!    H(i, c, transcript, k·A).
 //!
 //! P_0 is uniform whatever c is, so R's choice is hidden unconditionally (computationally in groups with
-//! [short exponents](Group::random_scalar)). An R that knew both a·P_0 and a·P_1 would know their sum
-//! a·C, a Diffie–Hellman problem. That argument does not give a simulator for every R, so nothing malicious
-//! is built on this. A is fresh for each call, which makes the two flights independent of each other; A is
-//! sent second, which spares a change of direction.
+//! [short exponents](Group::random_scalar)). An R that knew both a·P_0 and a·P_1 would know their sum a·C,
+//! the solution of a Diffie–Hellman problem. That argument does not give a simulator for every R, so nothing
+//! malicious is built on this. A is fresh for each call, which makes the two flights independent of each
+//! other; A is sent second, which saves a change of direction.
 
 use std::marker::PhantomData;
 

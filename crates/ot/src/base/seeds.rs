@@ -1,6 +1,6 @@
 //! What all base OTs have in common: elements that both parties can compute become seeds.
 //!
-//! Products are encoded in batches, which wants them divided by the factor of the
+//! Products are encoded in batches, and the batch encoding expects them divided by the factor of the
 //! [group](vesica_primitives::group::Group); such quotients are called parts here.
 
 use std::ops::Range;

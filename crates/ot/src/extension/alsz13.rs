@@ -1,5 +1,5 @@
-//! Correlated OT by the extension of Asharov, Lindell, Schneider and Zohner (CCS 2013), protocol 4
-//! of §5.3, which improves IKNP03. Semi-honest.
+//! Correlated OT by the extension of Asharov, Lindell, Schneider and Zohner (CCS 2013), protocol 4 of §5.3,
+//! which improves IKNP03. Semi-honest.
 //!
 //! 1. Once: κ base OTs with the parties' roles exchanged.
 //! 2. R → S: κ bits for each OT (see [`columns`]); the code repeats the choice bit.

@@ -2,19 +2,19 @@
 //!
 //! With a code of some width, a row for each OT and a column for each bit of the code:
 //!
-//! - The receiver holds a pair of generators for each column, the sender one of each pair, by the
+//! - The receiver holds a pair of generators for each column, the sender one of each pair, selected by the
 //!   bit of Δ for that column.
-//! - R → S: for each column i, u_i = G(k_i^0) ⊕ G(k_i^1) ⊕ c_i, where row j of the columns c_i is
-//!   the codeword of the receiver's j-th word. The receiver keeps t_i = G(k_i^0).
+//! - R → S: for each column i, u_i = G(k_i^0) ⊕ G(k_i^1) ⊕ c_i, where row j of the columns c_i is the
+//!   codeword of the receiver's j-th word. The receiver keeps t_i = G(k_i^0).
 //! - The sender computes q_i = Δ_i·u_i ⊕ G(k_i^{Δ_i}), so that row j is q_j = t_j ⊕ (c_j ∧ Δ).
 //!
 //! IKNP03 sends both masked columns ([`iknp03`](super::iknp03)); this sends half of that. Matrices are
-//! handled in chunks of [`CHUNK_ROWS`] rows, so that one stays in the second-level cache and both
-//! parties work at once. A chunk of 128 columns is left to one thread, which fills a network of some
-//! Gb/s; wider ones are shared.
+//! processed in chunks of [`CHUNK_ROWS`] rows, so that one stays in the second-level cache and both parties
+//! work at the same time. A chunk of 128 columns is processed by one thread, which fills a network of some
+//! Gb/s; wider ones are divided among threads.
 //!
-//! [`ColumnSender`] and [`ColumnReceiver`] are what this has in common, for the code that repeats a
-//! choice 128 times, with other ways to the same columns: [`unchecked`](super::unchecked) and
+//! [`ColumnSender`] and [`ColumnReceiver`] are what this has in common, for the code that repeats a choice
+//! 128 times, with other ways to obtain the same columns: [`unchecked`](super::unchecked) and
 //! [`checked`](super::checked) make correlated OT of any of them.
 
 use rand::CryptoRng;

@@ -1,8 +1,8 @@
-//! The last step of correlated OT of random choices: choices that the receiver makes itself.
+//! The last step of correlated OT with random choices: conversion to choices that the receiver makes itself.
 //!
-//! R holds t_j = q_j ⊕ a_j·Δ for a random a_j that S does not know, and wants the choice c_j.
-//! R → S: d_j = c_j ⊕ a_j, one bit an OT, which a_j masks. S adds d_j·Δ to q_j, so that
-//! t_j = q_j ⊕ c_j·Δ. An R that sends another d_j has made another choice, and no more.
+//! R holds t_j = q_j ⊕ a_j·Δ for a random a_j that S does not know, and wants the choice c_j. R → S: d_j =
+//! c_j ⊕ a_j, one bit per OT, masked by a_j. S adds d_j·Δ to q_j, so that t_j = q_j ⊕ c_j·Δ. An R that sends
+//! another d_j has made another choice, and nothing more.
 
 use vesica_net::{Channel, Result};
 use vesica_primitives::{Bits, Block, Delta};

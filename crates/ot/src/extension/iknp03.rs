@@ -1,16 +1,13 @@
-//! Correlated OT by the extension of Ishai, Kilian, Nissim and Petrank (CRYPTO 2003), §3 over the
-//! reduction of appendix B, as they published it: the baseline that later ones are compared with.
-//! Semi-honest.
+//! Correlated OT by the extension of Ishai, Kilian, Nissim and Petrank (CRYPTO 2003), §3 over the reduction
+//! of appendix B, as published: the baseline with which later ones are compared. Semi-honest.
 //!
-//! 1. Once: κ base OTs of seeds with the parties' roles exchanged, so that S has k_i^{Δ_i} of each
-//!    pair.
-//! 2. R draws a random matrix T with a row for each OT. R → S: for each column i both messages of an
-//!    OT of columns, t_i ⊕ G(k_i^0) and t_i ⊕ r ⊕ G(k_i^1), where r are R's choices: 2κ bits an OT.
-//! 3. S unmasks the one that Δ_i chooses: q_i = t_i ⊕ Δ_i·r. So S holds q_j, R holds
-//!    t_j = q_j ⊕ (r_j·Δ).
+//! 1. Once: κ base OTs of seeds with the parties' roles exchanged, so that S has k_i^{Δ_i} of each pair.
+//! 2. R draws a random matrix T with a row for each OT. R → S: for each column i both messages of an OT of
+//!    columns, t_i ⊕ G(k_i^0) and t_i ⊕ r ⊕ G(k_i^1), where r are R's choices: 2κ bits per OT.
+//! 3. S unmasks the one that Δ_i selects: q_i = t_i ⊕ Δ_i·r. So S holds q_j, R holds t_j = q_j ⊕ (r_j·Δ).
 //!
-//! [`alsz13`](super::alsz13) gives the same for half the bytes and two thirds of R's streams: with
-//! t_i = G(k_i^0) instead of a random column, the first of the two messages is zeros.
+//! [`alsz13`](super::alsz13) gives the same for half the bytes and two thirds of R's streams: with t_i =
+//! G(k_i^0) instead of a random column, the first of the two messages is zero.
 
 use rand::CryptoRng;
 use rayon::prelude::*;

@@ -1,16 +1,16 @@
 //! OT extension: millions of OTs from the base OTs, with symmetric cryptography only.
 //!
-//! | | adversary | bits sent an OT | base OTs |
+//! | | adversary | bits sent per OT | base OTs |
 //! |---|---|---|---|
 //! | [`iknp03`] | semi-honest | 256 | 128 |
 //! | [`alsz13`] | semi-honest | 128 | 128 |
-//! | [`kos15`], its check repaired | malicious | 128 | 128 |
+//! | [`kos15`], with a repaired check | malicious | 128 | 128 |
 //! | [`softspoken`] for k from 1 to 8 | either | ⌈128/k⌉ | k·⌈128/k⌉ |
-//! | [`silent`] over any of these | that one's | 1 for a choice, and little beside | that one's |
+//! | [`silent`] over any of these | that one's | 1 for a choice, and little more | that one's |
 //! | [`precomputed`] over any of these | that one's | 1 online | that one's |
 //!
-//! All but the last two are a way to the columns of a bit matrix ([`columns`]), of which
-//! [`unchecked`] makes OT among parties that follow the protocol, and [`checked`] among any.
+//! All but the last two are ways to obtain the columns of a bit matrix ([`columns`]), from which
+//! [`unchecked`] makes semi-honest OT, and [`checked`] malicious OT.
 
 pub mod alsz13;
 pub mod checked;

@@ -1,18 +1,17 @@
-//! Correlated OT that was made ahead of time (Beaver, CRYPTO 1995), over any extension. Against whom
-//! it stands is what that extension does.
+//! Correlated OT made ahead of time (Beaver, CRYPTO 1995), over any extension, whose security it inherits.
 //!
-//! 1. Offline, before choices are known: correlated OT of random choices a_j. S keeps q_j, and R keeps
-//!    a_j and t_j = q_j ⊕ a_j·Δ, as a stock.
-//! 2. Online, for choices c_j that R makes itself, R → S: c_j ⊕ a_j, one bit an OT; S adds that times Δ
-//!    to q_j. Hashing for the other flavours is local.
+//! 1. Offline, before choices are known: correlated OT of random choices a_j. S keeps q_j, and R keeps a_j
+//!    and t_j = q_j ⊕ a_j·Δ, as a stock.
+//! 2. Online, for choices c_j that R makes itself, R → S: c_j ⊕ a_j, one bit per OT; S adds that times Δ to
+//!    q_j. Hashing for the other OT variants is local.
 //!
-//! What is used is wiped and not used again: a second choice under the same a_j would tell S how the
-//! two choices differ.
+//! What is used is zeroized and not used again: a second choice under the same a_j would tell S how the two
+//! choices differ.
 //!
-//! A call for more than the stock holds makes the missing ones first. Both parties count alike, so
-//! they agree on how many without a word, and nothing is at stake but time: a run for which too few
-//! were prepared is slower, where an error would end it for no reason of security. What is left is
-//! [`Sender::left`] and [`Receiver::left`], for a caller that wants to know before.
+//! A call for more than the stock holds makes the missing ones first. Both parties count in the same way, so
+//! they agree on the number without communicating. Nothing is at stake but time: a run for which too few were
+//! prepared is slower, whereas an error would end it for no security reason. What remains is [`Sender::left`]
+//! and [`Receiver::left`], for a caller that wants to know in advance.
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};

@@ -1,6 +1,6 @@
-//! Correlated OT from columns that nobody checks. Semi-honest.
+//! Correlated OT from columns that are not checked. Semi-honest.
 //!
-//! The parties make the columns of a chunk of rows at a time, and transpose each while it is in the
+//! The parties make the columns of a chunk of rows at a time, and transpose each chunk while it is in the
 //! cache.
 
 use rand::CryptoRng;

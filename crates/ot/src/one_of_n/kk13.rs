@@ -1,15 +1,14 @@
-//! The 1-out-of-n OT extension of Kolesnikov and Kumaresan (Crypto 2013) for n up to 256.
-//! Semi-honest.
+//! The 1-out-of-n OT extension of Kolesnikov and Kumaresan (CRYPTO 2013) for n up to 256. Semi-honest.
 //!
 //! IKNP03 whose rows are codewords of the Walsh–Hadamard code instead of one bit repeated:
 //!
 //! 1. Once, without input: 2κ = 256 base OTs with the parties' roles exchanged.
-//! 2. R → S: 256 bits for each OT j, the columns of the codewords C(w_j) masked (see [`columns`]). R
-//!    keeps t_j, S holds q_j = t_j ⊕ (C(w_j) ∧ Δ).
+//! 2. R → S: 256 bits for each OT j, the columns of the codewords C(w_j) masked (see [`columns`]). R keeps
+//!    t_j, S holds q_j = t_j ⊕ (C(w_j) ∧ Δ).
 //! 3. R's key is H(j, t_j); S's key for a word v is H(j, q_j ⊕ (C(v) ∧ Δ)).
 //!
-//! Two codewords differ in exactly κ places. Deviation from the paper: one masked column is sent where
-//! its form sends two (ALSZ13), which makes 256 bits of 512.
+//! Two codewords differ in exactly κ places. Deviation from the paper: one masked column is sent where its
+//! form sends two (ALSZ13), so 256 bits instead of 512.
 
 use std::sync::Arc;
 

@@ -1,18 +1,18 @@
-//! The 1-out-of-n OT extension of Kolesnikov, Kumaresan, Rosulek and Trieu (CCS 2016), §3 and Figure 3,
-//! for n unbounded. Semi-honest.
+//! The 1-out-of-n OT extension of Kolesnikov, Kumaresan, Rosulek and Trieu (CCS 2016), §3 and Figure 3, for
+//! unbounded n. Semi-honest.
 //!
-//! [`kk13`](super::kk13) with a code that is pseudo-random, so that a row has as many possible words as
-//! there are blocks:
+//! [`kk13`](super::kk13) with a pseudo-random code, so that a row has as many possible words as there are
+//! blocks:
 //!
 //! 1. Once, without input: `width` base OTs with the parties' roles exchanged.
-//! 2. S → R: the code's key, which is drawn for each call when R's words are fixed already.
-//! 3. R → S: `width` bits for each OT j, the codeword columns masked (see [`columns`]). R keeps t_j, S
-//!    holds q_j = t_j ⊕ (C(w_j) ∧ Δ).
+//! 2. S → R: the code's key, drawn for each call once R's words are fixed.
+//! 3. R → S: `width` bits for each OT j, the codeword columns masked (see [`columns`]). R keeps t_j, S holds
+//!    q_j = t_j ⊕ (C(w_j) ∧ Δ).
 //! 4. R's key is H(j, t_j); S's key for a word v is H(j, q_j ⊕ (C(v) ∧ Δ)).
 //!
-//! The width comes from `vesica_params::code` for the number of keys that S computes. Deviations from
-//! the paper: one masked column is sent where its form sends two (ALSZ13), and the four blocks of a
-//! codeword come from four keys.
+//! The width comes from `vesica_params::code` for the number of keys that S computes. Deviations from the
+//! paper: one masked column is sent where its form sends two (ALSZ13), and the four blocks of a codeword come
+//! from four keys.
 
 use std::sync::Arc;
 

@@ -1,18 +1,17 @@
-//! 1-out-of-n OT: the sender has a key for each of n words, the receiver learns the key of the word it
+//! 1-out-of-n OT: the sender has a key for each of n words, and the receiver learns the key of the word it
 //! chose.
 //!
-//! | extension | words | adversary | bits an OT to the sender |
+//! | extension | words | adversary | bits per OT to the sender |
 //! |---|---|---|---|
 //! | [`kk13`] | 2^8 | semi-honest | 256 |
 //! | [`kkrt16`] | 2^128 | semi-honest | 416 to 448, by how often keys are computed |
 //! | [`oos17`], Walsh–Hadamard | 2^8 | malicious | 256 |
 //! | [`oos17`], BCH | 2^76 | malicious | 511 |
 //!
-//! They are one machine ([`rows`]): the matrix of the IKNP family, in which the receiver's row is a
-//! codeword of its word; [`matrix`] hands over its rows as they are, for protocols that add them up,
-//! unchecked or checked as in [`oos17`]. An
-//! extension implements random OT, where keys are pseudo-random; OT of chosen messages is derived from it
-//! here, and OT made before words are known in [`precomputed`].
+//! They share one construction ([`rows`]): the matrix of the IKNP family, in which the receiver's row is a
+//! codeword of its word. [`matrix`] hands over its rows as they are, for protocols that add them up,
+//! unchecked or checked as in [`oos17`]. An extension implements random OT, where keys are pseudo-random. OT
+//! of chosen messages is derived from it here, and OT made before words are known in [`precomputed`].
 
 mod check;
 mod combinations;

@@ -1,12 +1,11 @@
-//! 1-out-of-n OT that was made ahead of time (Beaver, CRYPTO 1995), over any extension. Against whom it
-//! stands is what that extension does.
+//! 1-out-of-n OT made ahead of time (Beaver, CRYPTO 1995), over any extension, whose security it inherits.
 //!
-//! 1. Offline, before words are known: random OT of random words r_j. S keeps its keys, R keeps r_j and
-//!    the key of each OT at r_j.
+//! 1. Offline, before words are known: random OT of random words r_j. S keeps its keys, R keeps r_j and the
+//!    key of each OT at r_j.
 //! 2. Online, for words w_j that R chooses itself, R → S: w_j ⊕ r_j, as many bits as a word has. S takes for
 //!    a word v the key at v ⊕ w_j ⊕ r_j, which for v = w_j is the one that R has.
 //!
-//! r_j is used once, and hides w_j. An R that sends something else has chosen another word, and no more.
+//! r_j is used once, and hides w_j. An R that sends something else has chosen another word, and nothing more.
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};

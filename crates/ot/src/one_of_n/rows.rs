@@ -1,9 +1,9 @@
-//! The rows of the matrix of [`columns`] under a code, and the keys that are made of them.
+//! The rows of the matrix of [`columns`] under a code, and the keys derived from them.
 //!
-//! S holds q_j = t_j ⊕ (C(w_j) ∧ Δ), R holds t_j for its word w_j. The key of OT j at a word v is
-//! H(j, q_j ⊕ (C(v) ∧ Δ)), which at w_j is H(j, t_j); elsewhere R would have to know the bits of Δ at the
-//! places where C(v) and C(w_j) differ, κ of them or more. The rows share Δ, so H must stand Hamming
-//! correlations: BLAKE3 over the whole row and its number, keyed by the session.
+//! S holds q_j = t_j ⊕ (C(w_j) ∧ Δ), R holds t_j for its word w_j. The key of OT j at a word v is H(j, q_j ⊕
+//! (C(v) ∧ Δ)), which at w_j is H(j, t_j); elsewhere R would have to know the bits of Δ at the places where
+//! C(v) and C(w_j) differ, at least κ of them. The rows share Δ, so H must be robust against Hamming
+//! correlations: it is BLAKE3 over the whole row and its number, keyed by the session.
 
 use std::sync::Arc;
 

@@ -1,14 +1,13 @@
-//! The check that a sender's trees are trees (Roy, Crypto 2022, the consistency check of its
-//! punctured PRF).
+//! The check that a sender's trees are trees (Roy, CRYPTO 2022, the consistency check of its punctured PRF).
 //!
 //! 1. Each leaf is hashed to an output, which takes its place, and a tag of 256 bits.
-//! 2. S → R: the sum of each tree's tags, from which R gets the tag it misses; and one digest of all
-//!    tags, which fixes every leaf.
+//! 2. S → R: the sum of each tree's tags, from which R gets the tag it lacks; and one digest of all tags,
+//!    which fixes every leaf.
 //! 3. R refuses unless the digest is that of its tags.
 //!
-//! What is left to a sender that deviates is a guess: a wrong sum in a tree that R happens not to
-//! need passes. So passing tells it that R's points are in a set of its choice, and it is caught with
-//! the probability of the other points. Protocols that use this have to bear that.
+//! What remains to a malicious sender is a guess: a wrong sum in a tree that R happens not to need passes.
+//! Passing then tells it that R's points are in a set of its choice, and it is caught with the probability of
+//! the other points. Protocols that use this must tolerate that.
 
 use rayon::prelude::*;
 use subtle::ConstantTimeEq;

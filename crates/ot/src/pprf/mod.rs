@@ -1,35 +1,34 @@
-//! Puncturable pseudo-random functions by the trees of Goldreich, Goldwasser and Micali, many at
-//! once: the sender gets every leaf of every tree, the receiver all but one leaf of each tree, which
-//! it chose, and the sender does not learn which.
+//! Puncturable pseudo-random functions by the trees of Goldreich, Goldwasser and Micali, many at once: the
+//! sender gets every leaf of every tree, the receiver all leaves but one of each tree. The receiver chooses
+//! that leaf, and the sender does not learn which it is.
 //!
-//! A node's children are π_0(s) ⊕ s and π_1(s) ⊕ s, where the π are AES under two public keys that
-//! the sender draws for the call: it is the sender whose secret, the missing leaf, rests on them.
-//! With ℓ leaves a tree and D = ⌈log ℓ⌉ levels, and a random OT for each tree and level, of which the
-//! receiver chooses the side that its path does not take:
+//! A node's children are π_0(s) ⊕ s and π_1(s) ⊕ s, where the π are AES under two public keys that the sender
+//! draws for the call: the sender's secret, the missing leaf, rests on them. With ℓ leaves per tree and D =
+//! ⌈log ℓ⌉ levels, and a random OT for each tree and level, in which the receiver chooses the side that its
+//! path does not take:
 //!
 //! 1. The two messages of a tree's first OT are its nodes at level 1.
-//! 2. S → R: the keys of π, and for each tree and each level from 2 to D the sum of the left and the
-//!    sum of the right nodes, each masked with one message of that level's OT.
-//! 3. R unmasks the sum of the side it does not take, subtracts what it knows of it, and so gets the
-//!    sibling of the node on its path.
+//! 2. S → R: the keys of π, and for each tree and each level from 2 to D the sum of the left and the sum of
+//!    the right nodes, each masked with one message of that level's OT.
+//! 3. R unmasks the sum of the side it does not take, subtracts what it knows of it, and so gets the sibling
+//!    of the node on its path.
 //!
 //! ℓ need not be a power of two: a node without a leaf below ℓ is neither expanded nor summed.
 //!
-//! Against parties that deviate:
+//! Against malicious parties:
 //!
 //! - A sender can send sums that fit no tree; [`consistency`] catches it.
-//! - A receiver can choose a path that leaves the tree, where ℓ is not a power of two: at a node that
-//!   has no right child it goes right, and learns every leaf. A protocol that must stand such a
-//!   receiver has to use full trees ([`Shape::is_full`]).
+//! - A receiver can choose a path that leaves the tree if ℓ is not a power of two: at a node that has no
+//!   right child it goes right, and learns every leaf. A protocol that must withstand such a receiver has to
+//!   use full trees ([`Shape::is_full`]).
 //!
-//! **Many targets.** The trees of a call share the two keys, so an R that tries some s compares
-//! π_0(s) ⊕ s and π_1(s) ⊕ s with what it knows of every tree and level at once. There is one node it
-//! lacks at each level of each tree, and one of them is enough to find that tree's missing leaf. For a
-//! piece of a malicious silent VOLE, which is a call, that makes 2^13 to 2^14 targets: of 2^128 trials for
-//! one target, about 2^114 evaluations of AES remain. Keys are fresh for each call, so that calls and runs
-//! do not add up.
+//! **Many targets.** The trees of a call share the two keys, so an R that tries some s compares π_0(s) ⊕ s
+//! and π_1(s) ⊕ s with what it knows of every tree and level at once. It lacks one node at each level of each
+//! tree, and one of them is enough to find that tree's missing leaf. For a piece of a malicious silent VOLE,
+//! which is one call, that makes 2^13 to 2^14 targets: of 2^128 trials for one target, about 2^114
+//! evaluations of AES remain. Keys are fresh for each call, so calls and runs do not add up.
 //!
-//! Neither the memory that is touched nor the time taken depends on the receiver's points.
+//! Neither the memory accesses nor the time taken depend on the receiver's points.
 
 pub mod consistency;
 

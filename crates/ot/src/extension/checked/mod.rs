@@ -1,23 +1,22 @@
-//! Correlated OT from columns that are checked. Malicious, where what is beneath the columns is.
+//! Correlated OT from checked columns. Malicious, provided that whatever produces the columns is.
 //!
-//! The check that a receiver used the same choices for every column is the universal hash of columns
-//! of SoftSpokenOT (Roy, Crypto 2022, §4), which is also the one that mends KOS15.
+//! The check that a receiver used the same choices for every column is the universal hash of columns of
+//! SoftSpokenOT (Roy, CRYPTO 2022, §4), which also repairs KOS15.
 //!
-//! R has sent something from which S computed columns q_i. An honest R has t_i = q_i ⊕ Δ_i·c with one
-//! vector c of choices; one that deviates may have another c for each chunk of Δ.
+//! R has sent something from which S computed columns q_i. An honest R has t_i = q_i ⊕ Δ_i·c with one vector
+//! c of choices; a malicious one may have another c for each chunk of Δ.
 //!
-//! 1. Both extend by [`MASK_ROWS`] rows more than asked for, with random choices, at the end. They
-//!    are used for nothing else.
-//! 2. When all columns are fixed, S → R: a random χ of GF(2^128).
-//! 3. R → S: the hash of its choices and of each column t_i, where a column of blocks x_1 … x_B is
-//!    hashed to Σ χ^(B−b)·x_b. The last block, which χ does not touch, masks what the others give.
+//! 1. Both extend by [`MASK_ROWS`] rows more than requested, with random choices, at the end. They are used
+//!    for nothing else.
+//! 2. Once all columns are fixed, S → R: a random χ of GF(2^128).
+//! 3. R → S: the hash of its choices and of each column t_i, where a column of blocks x_1 … x_B is hashed to
+//!    Σ χ^(B−b)·x_b. The last block, which χ does not touch, masks the contribution of the others.
 //! 4. S refuses unless h(q_i) = h(t_i) ⊕ Δ_i·h(c) for all i.
 //!
-//! Two different vectors have the same hash for at most B − 1 of all χ. Where all vectors that R used
-//! have different hashes, R passes only if those chunks of Δ whose vector is not the one of its answer
-//! are what it guessed: with probability 2^-k for each such chunk of k bits. That is by design, and
-//! costs nothing: R could as well have guessed those bits of Δ afterwards. [`error`] is the
-//! probability of anything else.
+//! Two different vectors have the same hash for at most B − 1 of all χ. If all vectors that R used have
+//! different hashes, R passes only if it guessed those chunks of Δ whose vector is not the one of its answer:
+//! with probability 2^-k for each such chunk of k bits. That is by design, and costs nothing: R could as well
+//! have guessed those bits of Δ afterwards. [`error`] is the probability of anything else.
 
 use rand::CryptoRng;
 use rayon::prelude::*;

@@ -1,10 +1,9 @@
-//! SoftSpokenOT against parties that deviate.
+//! SoftSpokenOT against malicious parties.
 //!
-//! What the parts in [`consistency`](pprf::consistency) and [`checked`] leave to an R that deviates is
-//! to guess some bits of Δ and to be caught if it guesses wrong; S then says so and Δ is never used
-//! again. A correlated OT is hashed with its number as the tweak. Against an S that deviates there is
-//! nothing to check: R's choices are masked by a stream that S lacks, and its answer by rows of its
-//! own.
+//! What the components in [`consistency`](pprf::consistency) and [`checked`] leave to a malicious R is to
+//! guess some bits of Δ and to be caught if a guess is wrong; S then says so and Δ is never used again. A
+//! correlated OT is hashed with its number as the tweak. Against a malicious S there is nothing to check: R's
+//! choices are masked by a stream that S lacks, and its answer by rows of its own.
 //!
 //! A call of n OTs, which takes one round more than the semi-honest one:
 //!
@@ -12,8 +11,8 @@
 //! 2. S → R → S: the challenge and the answer of [`checked`].
 //! 3. Only then are columns turned into rows.
 //!
-//! Beyond guesses R succeeds with a probability of at most 2^[`error`]. The base OTs (MR19) let a
-//! party that deviates choose its own messages, which SoftSpokenOT is proven to bear.
+//! Apart from guesses, R succeeds with probability at most 2^[`error`]. The base OTs (MR19) let a malicious
+//! party choose its own messages, which SoftSpokenOT is proven to allow.
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};

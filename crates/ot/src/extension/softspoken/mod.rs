@@ -1,24 +1,24 @@
-//! Correlated OT by SoftSpokenOT (Roy, Crypto 2022): an extension that sends 128/k bits an OT where
-//! ALSZ13 sends 128, for 2^(k−1)/k times its work on generators.
+//! Correlated OT by SoftSpokenOT (Roy, CRYPTO 2022): an extension that sends 128/k bits per OT where ALSZ13
+//! sends 128, for 2^(k−1)/k times its work on generators.
 //!
 //! Δ is cut into ⌈128/k⌉ chunks of k bits, each an element of GF(2^k).
 //!
 //! 1. Once: for each chunk a tree of 2^k leaves, of which S lacks the one numbered by the chunk (see
 //!    [`pprf`]), from k base OTs with the parties' roles exchanged.
-//! 2. The leaves are seeds of streams r_x. R holds u = ⊕ r_x and, for each bit b of a chunk,
-//!    v_b = ⊕ x_b·r_x; S, whose chunk is d, can compute w_b = ⊕ (x_b ⊕ d_b)·r_x = v_b ⊕ d_b·u without
-//!    r_d. That is a VOLE over GF(2^k) of a vector over GF(2).
-//! 3. R → S: for each chunk u ⊕ c, where c are R's choices: ⌈128/k⌉ bits an OT. S adds d_b times that
-//!    to w_b, so that with column b of all chunks side by side row j is q_j = t_j ⊕ c_j·Δ.
+//! 2. The leaves are seeds of streams r_x. R holds u = ⊕ r_x and, for each bit b of a chunk, v_b = ⊕ x_b·r_x;
+//!    S, whose chunk is d, can compute w_b = ⊕ (x_b ⊕ d_b)·r_x = v_b ⊕ d_b·u without r_d. That is a VOLE over
+//!    GF(2^k) of a vector over GF(2).
+//! 3. R → S: for each chunk u ⊕ c, where c are R's choices: ⌈128/k⌉ bits per OT. S adds d_b times that to
+//!    w_b, so that with column b of all chunks side by side row j is q_j = t_j ⊕ c_j·Δ.
 //!
-//! Two extensions are made of this, and differ in their types:
+//! Two extensions are built from this, and differ in their types:
 //!
 //! - [`semi_honest`] is the above.
-//! - [`malicious`] adds the check of the trees to step 1 and a check of the columns to step 3, which
-//!   together catch an R that uses trees, or choices, that differ between the chunks.
+//! - [`malicious`] adds the check of the trees to step 1 and a check of the columns to step 3. Together they
+//!   catch an R that uses trees, or choices, that differ between the chunks.
 //!
-//! Deviation from the paper: its subspace VOLE of a random u and the correction to chosen bits are
-//! sent as one message, which saves nothing and costs nothing for chosen choices.
+//! Deviation from the paper: its subspace VOLE of a random u and the correction to chosen bits are sent as
+//! one message, which saves nothing and costs nothing for chosen choices.
 
 use vesica_primitives::{Block, Delta};
 

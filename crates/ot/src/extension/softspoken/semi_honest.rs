@@ -1,4 +1,4 @@
-//! SoftSpokenOT among parties that follow the protocol.
+//! SoftSpokenOT for semi-honest parties.
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};

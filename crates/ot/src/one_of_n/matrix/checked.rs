@@ -1,8 +1,8 @@
-//! The bare matrix against parties that deviate: that of [`oos17`](crate::one_of_n::oos17), with its check
-//! over the rows of all pieces.
+//! The bare matrix against malicious parties: that of [`oos17`](crate::one_of_n::oos17), with its check over
+//! the rows of all pieces.
 //!
-//! What the check leaves to a receiver holds of sums of rows as well: outside of the few places at which it
-//! guessed Δ, all rows are those of words, and so are sums of them.
+//! What the check guarantees also holds for sums of rows: outside the few places at which a receiver guessed
+//! Δ, all rows are codewords of words, and so are sums of them.
 
 use std::ops::Range;
 

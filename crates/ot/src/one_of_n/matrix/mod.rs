@@ -1,11 +1,11 @@
-//! The matrix of a 1-out-of-n OT extension under a linear code, bare: for protocols that add rows
-//! before they hash them.
+//! The bare matrix of a 1-out-of-n OT extension under a linear code, for protocols that add rows before they
+//! hash them.
 //!
 //! S holds q_j = t_j ⊕ (C(w_j) ∧ Δ), R holds t_j for its word w_j, as in [`rows`](super::rows). Since C is
-//! linear, the same holds of sums: for any set of rows, the sum of q is that of t ⊕ (C(sum of w) ∧ Δ).
+//! linear, the same holds for sums: for any set of rows, the sum of q is the sum of t ⊕ (C(sum of w) ∧ Δ).
 //!
-//! Rows come in pieces. [`unchecked`] is semi-honest and shows each piece as soon as it is there; [`checked`]
-//! shows none before all are checked.
+//! Rows come in pieces. [`unchecked`] is semi-honest and releases each piece as soon as it is available;
+//! [`checked`] releases none before all are checked.
 
 pub mod checked;
 pub mod unchecked;

@@ -1,4 +1,4 @@
-//! The bare matrix among parties that follow the protocol.
+//! The bare matrix for semi-honest parties.
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};

@@ -14,7 +14,9 @@ use std::{
 
 use bytemuck::Pod;
 
-use crate::{AbortReason, CancelToken, Deviation, Error, Meter, Result, Transport, meter::Flight};
+use crate::{
+    AbortReason, CancelToken, Deviation, Error, Meter, Result, SessionId, Transport, meter::Flight,
+};
 
 const _: () = assert!(cfg!(target_endian = "little"), "values travel as they lie in memory");
 
@@ -49,6 +51,7 @@ pub struct Channel {
     stall: Duration,
     cancel: CancelToken,
     pub(crate) meter: Meter,
+    session: SessionId,
     /// Whole headers and segments that the transport has not taken yet.
     out: Vec<u8>,
     /// Whether anything was sent since the transport was last flushed.
@@ -74,6 +77,7 @@ impl Channel {
             stall: Duration::from_secs(60),
             cancel: CancelToken::default(),
             meter: Meter::default(),
+            session: SessionId::default(),
             out: Vec::with_capacity(BUFFER + SEGMENT),
             unflushed: false,
             last_send: Instant::now(),
@@ -106,6 +110,17 @@ impl Channel {
     /// Enters a phase: what follows is metered under this name, and errors name it.
     pub fn phase(&mut self, name: &'static str) {
         self.meter.enter(name);
+    }
+
+    /// What names this conversation, by all that both parties have [bound](Self::bind) to it.
+    pub fn session(&self) -> SessionId {
+        self.session
+    }
+
+    /// Binds the session to a fact that both parties agree on. Both must bind the same facts in the same order, or
+    /// checks fail and seeds differ from here on.
+    pub fn bind(&mut self, label: &'static str, fact: &[u8]) {
+        self.session.bind(label, fact);
     }
 
     /// What this party's run cost so far.

@@ -23,6 +23,7 @@ pub mod error;
 mod exchange;
 pub mod identity;
 pub mod meter;
+mod session;
 pub mod transport;
 
 pub use cancel::CancelToken;
@@ -30,6 +31,7 @@ pub use channel::Channel;
 pub use error::{AbortReason, Deviation, Error, Result};
 pub use identity::{Fingerprint, FingerprintError, Identity, IdentityError};
 pub use meter::{Meter, Phase};
+pub use session::SessionId;
 pub use transport::{
     Transport,
     files::{self, Files},

@@ -51,7 +51,10 @@ fn a_constant_decodes_to_the_hash_of_one_point_alone() {
             let (seed, own) = (Block::random(rng), Block::random(rng));
             channel.send_slice("rs21/seed", &[seed, own])?;
             let mut hasher = blake3::Hasher::new_derive_key("vesica rs21 seed v1");
-            hasher.update(&commitment).update(&seed.to_bytes());
+            hasher
+                .update(channel.session().as_bytes())
+                .update(&commitment)
+                .update(&seed.to_bytes());
             let root = Aes128::new(truncate(&hasher.finalize()));
             let key = |purpose| root.encrypt_block(Block(purpose));
             let mut keys = tails.clone();

@@ -22,7 +22,10 @@ pub use error::{Error, Result};
 pub use parts::{
     items::{Digest, Items, Set},
     reveal,
-    session::{MAX_ITEMS, prepare_receiver, prepare_sender, receive, send},
+    session::{
+        MAX_ITEMS, bind_sizes, prepare_receiver, prepare_sender, receive, receiver_for, send,
+        sender_for,
+    },
 };
 pub use protocol::{
     Cost, Learns, List, Prepare, Protocol, Receiver, Sender, Setting, Sizes, Status,

@@ -96,13 +96,13 @@ where
     fn draw_session(channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Block> {
         let session = Block::random(rng);
         channel.send_slice(SESSION, &[session])?;
-        Ok(session)
+        Ok(bound(session, channel))
     }
 
     fn learn_session(channel: &mut Channel) -> Result<Block> {
         let mut session = [Block::ZERO];
         channel.recv_slice(SESSION, &mut session)?;
-        Ok(session[0])
+        Ok(bound(session[0], channel))
     }
 
     fn new(session: Block, seed: Block) -> Self {
@@ -159,4 +159,10 @@ where
             self.hash.hash(&indexed[..rows.len()], values);
         }
     }
+}
+/// S's random block, tied to the session in which it was sent.
+fn bound(drawn: Block, channel: &Channel) -> Block {
+    let mut hasher = blake3::Hasher::new_derive_key("vesica prty20 session v1");
+    hasher.update(channel.session().as_bytes()).update(&drawn.to_bytes());
+    truncate(&hasher.finalize())
 }

@@ -27,7 +27,7 @@ use std::{marker::PhantomData, ops::Range};
 
 use rand::CryptoRng;
 use rayon::prelude::*;
-use vesica_net::{Channel, Deviation};
+use vesica_net::{Channel, Deviation, SessionId};
 use vesica_ot::{CotReceiver, CotSender, Malicious, vole::silent};
 use vesica_params::{Adversary, lpn::Lpn, okvs::Shape};
 use vesica_primitives::{
@@ -79,9 +79,14 @@ struct Public<O> {
 }
 
 impl<O: Okvs> Public<O> {
-    fn new(shape: Shape, commitment: &[u8; blake3::OUT_LEN], seed: Block) -> Self {
+    fn new(
+        session: SessionId,
+        shape: Shape,
+        commitment: &[u8; blake3::OUT_LEN],
+        seed: Block,
+    ) -> Self {
         let mut hasher = blake3::Hasher::new_derive_key("vesica rs21 seed v1");
-        hasher.update(commitment).update(&seed.to_bytes());
+        hasher.update(session.as_bytes()).update(commitment).update(&seed.to_bytes());
         let root = Aes128::new(truncate(&hasher.finalize()));
         let key = |purpose| root.encrypt_block(Block(purpose));
         Self {
@@ -144,7 +149,8 @@ impl<O: Codec<Block>> Sender<O> {
         let mut received = [Block::ZERO; 2];
         channel.recv_slice(SEED, &mut received)?;
         let [seed, other] = received;
-        let public = Public::<O>::new(self.shape, self.commitment.as_bytes(), seed);
+        let public =
+            Public::<O>::new(channel.session(), self.shape, self.commitment.as_bytes(), seed);
         let points = public.place(points);
         let hash = RowHash::new(self.w ^ other);
         let values = public.placed(&points).evaluate(
@@ -195,7 +201,7 @@ impl<O: Codec<Block>> Receiver<O> {
     ) -> Result<Values, Error> {
         // 2.
         let (seed, own) = (Block::random(rng), Block::random(rng));
-        let public = Public::<O>::new(self.shape, &self.commitment, seed);
+        let public = Public::<O>::new(channel.session(), self.shape, &self.commitment, seed);
         channel.send_slice(SEED, &[seed, own])?;
         channel.flush()?;
         let points = public.place(points);

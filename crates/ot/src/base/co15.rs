@@ -32,7 +32,7 @@ use bytemuck::{Pod, Zeroable};
 use rand::CryptoRng;
 use rayon::prelude::*;
 use subtle::{Choice, ConditionallySelectable};
-use vesica_net::{Channel, Deviation, Result};
+use vesica_net::{Channel, Deviation, Result, SessionId};
 use vesica_params::Adversary;
 use vesica_primitives::{Bits, Seed, group::Group};
 use zeroize::Zeroizing;
@@ -66,6 +66,7 @@ impl<G: Group> BaseOt for Co15<G> {
     }
 
     fn send(n: usize, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Vec<[Seed; 2]>> {
+        let session = channel.session();
         // 1.
         let a = Zeroizing::new(G::random_scalar(rng));
         let element = G::mul_generator(&a);
@@ -85,7 +86,7 @@ impl<G: Group> BaseOt for Co15<G> {
         let part = Zeroizing::new(G::divide(&a));
         let difference = Zeroizing::new(G::negate(&G::mul(&element, &part)));
         let sender = said(&r, &point);
-        Ok(transcript(&sender, &points).pairs::<G>(0..n, |i| {
+        Ok(transcript(session, &sender, &points).pairs::<G>(0..n, |i| {
             let zero = G::mul(&decoded[i], &part);
             [zero, G::add(&zero, &difference)]
         }))
@@ -96,6 +97,7 @@ impl<G: Group> BaseOt for Co15<G> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<Seed>> {
+        let session = channel.session();
         // 1.
         let (point, decoded) = recv_element::<G>(POINT, channel)?;
         let mut commitment = [0; LEN];
@@ -119,7 +121,7 @@ impl<G: Group> BaseOt for Co15<G> {
         // 4.
         let parts: Vec<_> = secrets.iter().map(|b| Zeroizing::new(G::divide(b))).collect();
         let sender = said(&r, &point);
-        Ok(transcript(&sender, &points).chosen::<G>(choices, &decoded, &parts))
+        Ok(transcript(session, &sender, &points).chosen::<G>(choices, &decoded, &parts))
     }
 }
 
@@ -132,8 +134,8 @@ fn said(r: &[u8; LEN], point: &impl Pod) -> Vec<u8> {
     [r, bytemuck::bytes_of(point)].concat()
 }
 
-fn transcript<'a, E>(sender: &'a [u8], points: &'a [E]) -> Transcript<'a, E> {
-    Transcript { domain: "vesica co15 output v1", sender, receiver: points }
+fn transcript<'a, E>(session: SessionId, sender: &'a [u8], points: &'a [E]) -> Transcript<'a, E> {
+    Transcript { session, domain: "vesica co15 output v1", sender, receiver: points }
 }
 
 #[cfg(test)]
@@ -171,9 +173,10 @@ mod tests {
     #[test]
     fn seeds_depend_on_the_opened_seed() {
         let seeds = |r| {
-            transcript(&said(&[r; LEN], &0u8), &[0u8]).pairs::<Ristretto>(0..1, |_| {
-                [b"0", b"1"].map(|name| Ristretto::hash("test", name))
-            })
+            transcript(SessionId::default(), &said(&[r; LEN], &0u8), &[0u8])
+                .pairs::<Ristretto>(0..1, |_| {
+                    [b"0", b"1"].map(|name| Ristretto::hash("test", name))
+                })
         };
         let exposed = |r| seeds(r)[0].each_ref().map(|seed| *seed.expose());
         assert_ne!(exposed(1)[0], exposed(2)[0]);

@@ -6,12 +6,12 @@
 //! the other flight, which saves a change of direction. R's elements are sent in pieces, and S works on one
 //! while R makes the next.
 //!
-//! For the i-th of n OTs, with choice c:
+//! For the i-th of n OTs, with choice c, in the session sid:
 //!
-//! 1. S → R: M = a·G, once for all OTs.
-//! 2. R → S: (r_0, r_1), where r_{1−c} is a random element and r_c = k·G − H2G(i, c, r_{1−c}).
-//! 3. S outputs s_j = H(i, j, transcript, a·(r_j + H2G(i, j, r_{1−j}))); R outputs s_c = H(i, c, transcript,
-//!    k·M).
+//! 1. S → R: M = a·G, once for all.
+//! 2. R → S: (r_0, r_1), where r_{1−c} is a random element and r_c = k·G − H2G(sid, i, c, r_{1−c}).
+//! 3. S outputs s_j = H(sid, i, j, transcript, a·(r_j + H2G(sid, i, j, r_{1−j}))); R outputs
+//!    s_c = H(sid, i, c, transcript, k·M).
 //!
 //! M is fresh for each call, elements are decoded strictly (the identity is refused), and every hash takes
 //! the index, without which messages could be swapped between OTs. Deviation from the paper: one M for all
@@ -25,7 +25,7 @@ use bytemuck::{Pod, Zeroable};
 use rand::CryptoRng;
 use rayon::prelude::*;
 use subtle::{Choice, ConditionallySelectable};
-use vesica_net::{Channel, Result};
+use vesica_net::{Channel, Result, SessionId};
 use vesica_params::Adversary;
 use vesica_primitives::{Bits, Seed, group::Group};
 use zeroize::Zeroizing;
@@ -57,6 +57,7 @@ impl<G: Group> BaseOt for Mr19<G> {
     }
 
     fn send(n: usize, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Vec<[Seed; 2]>> {
+        let session = channel.session();
         // 1. Drawn before anything is received, and sent with whatever this party says next.
         let a = Zeroizing::new(G::random_scalar(rng));
         let m = G::encode(&G::mul_generator(&a));
@@ -73,9 +74,9 @@ impl<G: Group> BaseOt for Mr19<G> {
             // 3.
             let decoded = decode_all::<G>(POINTS, pairs[ots.clone()].as_flattened(), channel)?;
             let decoded = decoded.as_chunks::<2>().0;
-            seeds.extend(transcript(&m, &pairs).pairs::<G>(ots.clone(), |i| {
+            seeds.extend(transcript(session, &m, &pairs).pairs::<G>(ots.clone(), |i| {
                 [0, 1].map(|j| {
-                    let mask = hash_to_group::<G>(i, j, &pairs[i][1 - j]);
+                    let mask = hash_to_group::<G>(session, i, j, &pairs[i][1 - j]);
                     G::mul(&G::add(&decoded[i - ots.start][j], &mask), &part)
                 })
             }));
@@ -88,6 +89,7 @@ impl<G: Group> BaseOt for Mr19<G> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<Seed>> {
+        let session = channel.session();
         // 2.
         let secrets = random_scalars::<G>(choices.len(), rng);
         let mut pairs = Vec::with_capacity(choices.len());
@@ -99,7 +101,7 @@ impl<G: Group> BaseOt for Mr19<G> {
             let others = Zeroizing::new(others);
             let own = ots.clone().into_par_iter().zip(&*others).map(|(i, other)| {
                 let c = choices.get(i);
-                let mask = hash_to_group::<G>(i, c.into(), other);
+                let mask = hash_to_group::<G>(session, i, c.into(), other);
                 let chosen = G::encode(&G::sub(&G::mul_generator(&secrets[i]), &mask));
                 let c = Choice::from(c);
                 [
@@ -116,7 +118,7 @@ impl<G: Group> BaseOt for Mr19<G> {
         let (m, decoded) = recv_element::<G>(POINT, channel)?;
         // 3.
         let parts: Vec<_> = secrets.iter().map(|k| Zeroizing::new(G::divide(k))).collect();
-        Ok(transcript(&m, &pairs).chosen::<G>(choices, &decoded, &parts))
+        Ok(transcript(session, &m, &pairs).chosen::<G>(choices, &decoded, &parts))
     }
 }
 
@@ -126,13 +128,28 @@ fn pieces(n: usize) -> impl Iterator<Item = Range<usize>> {
     (0..n.max(1)).step_by(PIECE).map(move |start| start..(start + PIECE).min(n))
 }
 
-fn hash_to_group<G: Group>(i: usize, j: usize, other: &G::Encoded) -> G::Element {
-    let mut input = vec![j as u8];
+fn hash_to_group<G: Group>(
+    session: SessionId,
+    i: usize,
+    j: usize,
+    other: &G::Encoded,
+) -> G::Element {
+    let mut input = session.as_bytes().to_vec();
+    input.push(j as u8);
     input.extend_from_slice(&(i as u64).to_le_bytes());
     input.extend_from_slice(bytemuck::bytes_of(other));
     G::hash("vesica mr19 mask v1", &input)
 }
 
-fn transcript<'a, E: Pod>(m: &'a E, pairs: &'a [[E; 2]]) -> Transcript<'a, [E; 2]> {
-    Transcript { domain: "vesica mr19 output v1", sender: bytemuck::bytes_of(m), receiver: pairs }
+fn transcript<'a, E: Pod>(
+    session: SessionId,
+    m: &'a E,
+    pairs: &'a [[E; 2]],
+) -> Transcript<'a, [E; 2]> {
+    Transcript {
+        session,
+        domain: "vesica mr19 output v1",
+        sender: bytemuck::bytes_of(m),
+        receiver: pairs,
+    }
 }

@@ -20,7 +20,7 @@ use std::marker::PhantomData;
 use bytemuck::{Pod, Zeroable};
 use rand::CryptoRng;
 use subtle::{Choice, ConditionallySelectable};
-use vesica_net::{Channel, Result};
+use vesica_net::{Channel, Result, SessionId};
 use vesica_params::Adversary;
 use vesica_primitives::{Bits, Seed, group::Group};
 use zeroize::Zeroizing;
@@ -46,6 +46,7 @@ impl<G: Group> BaseOt for Np01<G> {
     }
 
     fn send(n: usize, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Vec<[Seed; 2]>> {
+        let session = channel.session();
         // 1. Drawn before anything is received.
         let a = Zeroizing::new(G::random_scalar(rng));
         let point = G::encode(&G::mul_generator(&a));
@@ -58,7 +59,7 @@ impl<G: Group> BaseOt for Np01<G> {
         let decoded = decode_all::<G>(POINTS, &points, channel)?;
         let part = Zeroizing::new(G::divide(&a));
         let sum = Zeroizing::new(G::mul(&constant_part::<G>(), &a));
-        Ok(transcript(&point, &points).pairs::<G>(0..n, |i| {
+        Ok(transcript(session, &point, &points).pairs::<G>(0..n, |i| {
             let zero = G::mul(&decoded[i], &part);
             [zero, G::sub(&sum, &zero)]
         }))
@@ -69,6 +70,7 @@ impl<G: Group> BaseOt for Np01<G> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<Seed>> {
+        let session = channel.session();
         // 2. What is drawn is the part of k, for P_0 is encoded as a multiple too.
         let parts = random_scalars::<G>(choices.len(), rng);
         let sum = constant_part::<G>();
@@ -81,7 +83,7 @@ impl<G: Group> BaseOt for Np01<G> {
         // 1.
         let (point, decoded) = recv_element::<G>(POINT, channel)?;
         // 3.
-        Ok(transcript(&point, &points).chosen::<G>(choices, &decoded, &parts))
+        Ok(transcript(session, &point, &points).chosen::<G>(choices, &decoded, &parts))
     }
 }
 
@@ -90,8 +92,9 @@ fn constant_part<G: Group>() -> G::Element {
     G::hash("vesica np01 constant v1", &[])
 }
 
-fn transcript<'a, E: Pod>(point: &'a E, points: &'a [E]) -> Transcript<'a, E> {
+fn transcript<'a, E: Pod>(session: SessionId, point: &'a E, points: &'a [E]) -> Transcript<'a, E> {
     Transcript {
+        session,
         domain: "vesica np01 output v1",
         sender: bytemuck::bytes_of(point),
         receiver: points,

@@ -8,7 +8,7 @@ use std::ops::Range;
 use bytemuck::{Pod, Zeroable};
 use rand::CryptoRng;
 use rayon::prelude::*;
-use vesica_net::{Channel, Result};
+use vesica_net::{Channel, Result, SessionId};
 use vesica_primitives::{Bits, Seed, group::Group, hash::truncate};
 use zeroize::Zeroizing;
 
@@ -19,6 +19,8 @@ const BATCH: usize = 32;
 pub(super) struct Transcript<'a, M> {
     /// Keeps protocols apart.
     pub domain: &'static str,
+    /// Keeps sessions apart.
+    pub session: SessionId,
     /// What the sender said, once for all OTs.
     pub sender: &'a [u8],
     /// What the receiver said for each OT.
@@ -50,9 +52,10 @@ impl<M: Pod + Sync> Transcript<'_, M> {
         shared.map(|(i, shared)| self.seed(i, choices.get(i).into(), shared)).collect()
     }
 
-    /// H(i, j, transcript, shared element).
+    /// H(session, i, j, transcript, shared element).
     fn seed(&self, i: usize, j: usize, shared: &impl Pod) -> Seed {
         let mut hasher = blake3::Hasher::new_derive_key(self.domain);
+        hasher.update(self.session.as_bytes());
         hasher.update(&(i as u64).to_le_bytes()).update(&[j as u8]);
         hasher.update(self.sender).update(bytemuck::bytes_of(&self.receiver[i]));
         hasher.update(bytemuck::bytes_of(shared));

@@ -1,6 +1,6 @@
 //! The check that a sender's trees are trees (Roy, CRYPTO 2022, the consistency check of its punctured PRF).
 //!
-//! 1. Each leaf is hashed to an output, which takes its place, and a tag of 256 bits.
+//! 1. Each leaf is hashed, with the session identifier and its index, to an output, which takes its place, and a tag of 256 bits.
 //! 2. S → R: the sum of each tree's tags, from which R gets the tag it lacks; and one digest of all tags,
 //!    which fixes every leaf.
 //! 3. R refuses unless the digest is that of its tags.
@@ -11,7 +11,7 @@
 
 use rayon::prelude::*;
 use subtle::ConstantTimeEq;
-use vesica_net::{Channel, Deviation, Result};
+use vesica_net::{Channel, Deviation, Result, SessionId};
 use vesica_primitives::Block;
 use zeroize::Zeroizing;
 
@@ -37,7 +37,7 @@ pub const fn bytes(shape: Shape) -> usize {
 /// The sender's side of the consistency check: replaces each leaf by an output that the check tells
 /// nothing about, and sends what fixes the leaves.
 pub fn prove(shape: Shape, leaves: &mut [Block], channel: &mut Channel) -> Result<()> {
-    let tags = hash_leaves(shape, leaves);
+    let tags = hash_leaves(channel.session(), shape, leaves);
     let sums: Vec<Tag> = tags.chunks_exact(shape.leaves).map(sum).collect();
     channel.send_slice(TAG_SUMS, sums.as_flattened())?;
     channel.send(TAG_DIGEST, digest(&tags).as_bytes())
@@ -56,7 +56,7 @@ pub fn verify(
     channel: &mut Channel,
 ) -> Result<()> {
     shape.assert_points(points);
-    let mut tags = hash_leaves(shape, leaves);
+    let mut tags = hash_leaves(channel.session(), shape, leaves);
     let mut sums = vec![[Block::ZERO; 2]; shape.trees];
     channel.recv_slice(TAG_SUMS, sums.as_flattened_mut())?;
     let trees = tags.chunks_exact_mut(shape.leaves).zip(leaves.chunks_exact_mut(shape.leaves));
@@ -82,10 +82,11 @@ pub fn verify(
 }
 
 /// Replaces each leaf by its output and returns its tag.
-fn hash_leaves(shape: Shape, leaves: &mut [Block]) -> Zeroizing<Vec<Tag>> {
+fn hash_leaves(session: SessionId, shape: Shape, leaves: &mut [Block]) -> Zeroizing<Vec<Tag>> {
     assert_eq!(leaves.len(), shape.total(), "as the shape says");
     let mut tags = vec![[Block::ZERO; 2]; leaves.len()];
-    let hasher = blake3::Hasher::new_derive_key("vesica pprf leaf v1");
+    let mut hasher = blake3::Hasher::new_derive_key("vesica pprf leaf v1");
+    hasher.update(session.as_bytes());
     let pairs = leaves.par_iter_mut().zip(&mut tags).enumerate();
     pairs.with_min_len(MIN_LEAVES).for_each(|(i, (leaf, tag))| {
         let mut hasher = hasher.clone();
@@ -144,7 +145,7 @@ mod tests {
                     trees.flat_map(|(tree, keys)| grow(&generator, s.shape, keys, tree)).collect();
                 change_sums(&mut sums);
                 channel.send_slice(SUMS, sums.as_flattened()).unwrap();
-                let mut tags = hash_leaves(s.shape, &mut leaves);
+                let mut tags = hash_leaves(channel.session(), s.shape, &mut leaves);
                 let tag_sums: Vec<Tag> = tags.chunks_exact(s.shape.leaves).map(sum).collect();
                 change_tags(&mut tags);
                 channel.send_slice(TAG_SUMS, tag_sums.as_flattened()).unwrap();

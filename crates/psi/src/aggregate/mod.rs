@@ -23,7 +23,10 @@ pub mod shares;
 use rand::CryptoRng;
 use vesica_net::Channel;
 
-use crate::{Adversary, Cost, Error, Items, Learns, Result, Sizes, Status, parts::session::agree};
+use crate::{
+    Adversary, Cost, Error, Items, Learns, Result, Sizes, Status,
+    parts::session::{agree, bind},
+};
 
 /// What the receiver wants to know of the intersection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -75,6 +78,17 @@ pub struct Inquiry {
     pub question: Question,
     /// Of an intersection with fewer items than this nothing else is told.
     pub minimum: u64,
+}
+
+impl Inquiry {
+    /// A hash that names the question, its minimum and the method that answers it.
+    fn name(&self, method: &Method) -> blake3::Hash {
+        let Self { question, minimum, .. } = *self;
+        assert!((method.answers)(question, minimum), "{} does not answer this", method.key);
+        let mut name = blake3::Hasher::new_derive_key("vesica psi inquiry v1");
+        name.update(&question.to_bytes()).update(&minimum.to_le_bytes());
+        name.update(method.key.as_bytes()).finalize()
+    }
 }
 
 /// What the receiver gets to know.
@@ -176,7 +190,25 @@ pub fn prepare_helper(
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Box<dyn Helper>> {
-    agree_on(method, inquiry, inquiry.sizes.sender, inquiry.sizes.receiver, channel)?;
+    let Sizes { sender, receiver } = inquiry.sizes;
+    agree(&inquiry.name(method), sender, receiver..=receiver, channel)?;
+    helper_for(method, inquiry, channel, rng)
+}
+
+/// As [`prepare_helper`], for parties that have agreed on the method and the inquiry already.
+///
+/// # Errors
+/// What a method's preparation can meet.
+///
+/// # Panics
+/// As [`prepare_helper`].
+pub fn helper_for(
+    method: &Method,
+    inquiry: Inquiry,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Box<dyn Helper>> {
+    bind(&inquiry.name(method), inquiry.sizes, channel);
     (method.helper)(inquiry, channel, rng)
 }
 
@@ -193,24 +225,26 @@ pub fn prepare_asker(
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Box<dyn Asker>> {
-    agree_on(method, inquiry, inquiry.sizes.receiver, inquiry.sizes.sender, channel)?;
-    (method.asker)(inquiry, channel, rng)
+    let Sizes { sender, receiver } = inquiry.sizes;
+    agree(&inquiry.name(method), receiver, sender..=sender, channel)?;
+    asker_for(method, inquiry, channel, rng)
 }
 
-/// Tells the peer the method, the question and the size of this party's set, and refuses one that says
-/// anything else than was agreed.
-fn agree_on(
+/// As [`prepare_asker`], for parties that have agreed on the method and the inquiry already.
+///
+/// # Errors
+/// As [`helper_for`].
+///
+/// # Panics
+/// As [`prepare_helper`].
+pub fn asker_for(
     method: &Method,
     inquiry: Inquiry,
-    mine: usize,
-    peers: usize,
     channel: &mut Channel,
-) -> Result<()> {
-    let Inquiry { question, minimum, .. } = inquiry;
-    assert!((method.answers)(question, minimum), "{} does not answer this", method.key);
-    let mut name = blake3::Hasher::new_derive_key("vesica psi inquiry v1");
-    name.update(&question.to_bytes()).update(&minimum.to_le_bytes()).update(method.key.as_bytes());
-    agree(&name.finalize(), mine, peers..=peers, channel).map(drop)
+    rng: &mut dyn CryptoRng,
+) -> Result<Box<dyn Asker>> {
+    bind(&inquiry.name(method), inquiry.sizes, channel);
+    (method.asker)(inquiry, channel, rng)
 }
 
 /// Runs the helper's side on a set of distinct items.

@@ -26,7 +26,7 @@ use crate::{
     circuit_psi::{
         Machine, Masking, Plan, ReceiverBins, Receiving, SenderBins, Sending, offline_bytes,
     },
-    parts::session::agree,
+    parts::session::{agree, bind},
     protocols::rs21::circuit::Silent,
 };
 
@@ -144,6 +144,19 @@ impl Sender {
     ) -> Result<Self> {
         let Sizes { sender, receiver } = outline.sizes;
         agree(&outline.name(), sender, receiver..=receiver, channel)?;
+        Self::agreed(outline, channel, rng)
+    }
+
+    /// As [`Sender::prepare`], for parties that have agreed on the outline already.
+    ///
+    /// # Errors
+    /// Whatever the connection or the peer make go wrong.
+    pub fn agreed(
+        outline: Outline,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self> {
+        bind(&outline.name(), outline.sizes, channel);
         let party = Sending::prepare(outline.plan(), &outline.demand(), channel, rng)?;
         Ok(Self { outline, party })
     }
@@ -191,6 +204,19 @@ impl Receiver {
     ) -> Result<Self> {
         let Sizes { sender, receiver } = outline.sizes;
         agree(&outline.name(), receiver, sender..=sender, channel)?;
+        Self::agreed(outline, channel, rng)
+    }
+
+    /// As [`Receiver::prepare`], for parties that have agreed on the outline already.
+    ///
+    /// # Errors
+    /// Whatever the connection or the peer make go wrong.
+    pub fn agreed(
+        outline: Outline,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self> {
+        bind(&outline.name(), outline.sizes, channel);
         let party = Receiving::prepare(outline.plan(), &outline.demand(), channel, rng)?;
         Ok(Self { outline, party })
     }

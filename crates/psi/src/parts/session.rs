@@ -67,6 +67,20 @@ pub fn prepare_sender(
     rng: &mut dyn CryptoRng,
 ) -> Result<Box<dyn Sender>> {
     let sizes = agree_sizes_as_sender(protocol, items, peer_items, channel)?;
+    sender_for(protocol, sizes, channel, rng)
+}
+
+/// As [`prepare_sender`], for parties that have agreed on the protocol and the sizes of their sets already.
+///
+/// # Errors
+/// Whatever the connection or the peer make go wrong.
+pub fn sender_for(
+    protocol: &Protocol,
+    sizes: Sizes,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Box<dyn Sender>> {
+    bind_sizes(protocol, sizes, channel);
     (protocol.sender)(Setting { sizes, list: protocol.list }, channel, rng)
 }
 
@@ -93,8 +107,37 @@ pub fn prepare_receiver(
     rng: &mut dyn CryptoRng,
 ) -> Result<Box<dyn Receiver>> {
     let sender = agree_size(protocol, items, peer_items, channel)?;
-    let sizes = Sizes { sender, receiver: items };
+    receiver_for(protocol, Sizes { sender, receiver: items }, channel, rng)
+}
+
+/// As [`prepare_receiver`], for parties that have agreed on the protocol and the sizes of their sets already.
+///
+/// # Errors
+/// As [`sender_for`].
+pub fn receiver_for(
+    protocol: &Protocol,
+    sizes: Sizes,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Box<dyn Receiver>> {
+    bind_sizes(protocol, sizes, channel);
     (protocol.receiver)(Setting { sizes, list: protocol.list }, channel, rng)
+}
+
+fn name_of(protocol: &Protocol) -> blake3::Hash {
+    blake3::hash(protocol.name().as_bytes())
+}
+
+/// Binds the session to a protocol and the sizes of the two sets, as [`sender_for`] and [`receiver_for`] do; for
+/// parties that run a protocol's parts one by one.
+pub fn bind_sizes(protocol: &Protocol, sizes: Sizes, channel: &mut Channel) {
+    bind(&name_of(protocol), sizes, channel);
+}
+
+/// Binds the session to what is about to run, by its name's hash, and to the sizes of the two sets.
+pub(crate) fn bind(name: &blake3::Hash, sizes: Sizes, channel: &mut Channel) {
+    let [sender, receiver] = [sizes.sender, sizes.receiver].map(|size| (size as u64).to_le_bytes());
+    channel.bind(SIZE, &[&name.as_bytes()[..], &sender, &receiver].concat());
 }
 
 /// Tells the peer the size of this party's set and returns the size of the peer's. Refuses a peer that
@@ -105,7 +148,7 @@ fn agree_size(
     peer_items: RangeInclusive<usize>,
     channel: &mut Channel,
 ) -> Result<usize> {
-    agree(&blake3::hash(protocol.name().as_bytes()), mine, peer_items, channel)
+    agree(&name_of(protocol), mine, peer_items, channel)
 }
 
 /// As [`agree_size`], for parties that say by a hash what they are about to run.

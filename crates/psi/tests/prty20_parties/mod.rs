@@ -19,8 +19,9 @@ use vesica_params::{
 use vesica_primitives::{
     Block, Words,
     code::{Code, Concatenated, LinearCode, Row as _},
+    hash::truncate,
 };
-use vesica_psi::{Error, Items, Sizes, protocols::prty20::MALICIOUS};
+use vesica_psi::{Error, Items, Sizes, bind_sizes, protocols::prty20::MALICIOUS};
 use vesica_structures::{
     okvs::{Codec, Okvs, rr22::Rr22},
     tag_list,
@@ -33,11 +34,34 @@ pub const MOST: usize = 10_000;
 pub type Row = <Concatenated as LinearCode>::Row;
 type Element = Words<10>;
 
-/// What a party says first.
-pub fn hello(items: usize, channel: &mut Channel) -> Result<(), Error> {
+/// What a sender of so many items says first.
+pub fn hello_of_sender(items: usize, channel: &mut Channel) -> Result<(), Error> {
+    let receiver = hello(items, channel)?;
+    bind_sizes(&MALICIOUS, Sizes { sender: items, receiver }, channel);
+    Ok(())
+}
+
+/// What a receiver of so many items says first.
+pub fn hello_of_receiver(items: usize, channel: &mut Channel) -> Result<(), Error> {
+    let sender = hello(items, channel)?;
+    bind_sizes(&MALICIOUS, Sizes { sender, receiver: items }, channel);
+    Ok(())
+}
+
+/// Says how many items there are, and returns what the other party says.
+fn hello(items: usize, channel: &mut Channel) -> Result<usize, Error> {
     let name = blake3::hash(MALICIOUS.key.as_bytes());
     let mine = [&(items as u64).to_le_bytes()[..], &name.as_bytes()[..8]].concat();
-    Ok(channel.exchange("psi/size", &mine, &mut [0; 16])?)
+    let mut theirs = [[0; 8]; 2];
+    channel.exchange("psi/size", &mine, theirs.as_flattened_mut())?;
+    Ok(u64::from_le_bytes(theirs[0]) as usize)
+}
+
+/// The sender's block, tied to the session.
+fn bound(drawn: Block, channel: &Channel) -> Block {
+    let mut hasher = blake3::Hasher::new_derive_key("vesica prty20 session v1");
+    hasher.update(channel.session().as_bytes()).update(&drawn.to_bytes());
+    truncate(&hasher.finalize())
 }
 
 pub fn shape(items: usize) -> Shape {
@@ -105,7 +129,7 @@ impl Sending {
         rng: &mut StdRng,
     ) -> Result<Self, Error> {
         let sizes = sets.sizes();
-        hello(sizes.sender, channel)?;
+        hello_of_sender(sizes.sender, channel)?;
         channel.send_slice("prty20/session", &[session])?;
         let shape = shape(sizes.receiver);
         let extension = checked::Sender::setup(Concatenated::new(), pieces(shape), channel, rng)?;
@@ -116,6 +140,7 @@ impl Sending {
             q.extend_from_slice(rows);
             delta = *of;
         })?;
+        let session = bound(session, channel);
         let known = Known::new(shape, session, seed[0], sets.sender.items());
         Ok(Self { known, q, delta })
     }
@@ -192,14 +217,14 @@ impl Receiving {
         rng: &mut StdRng,
     ) -> Result<Self, Error> {
         let sizes = sets.sizes();
-        hello(sizes.receiver, channel)?;
+        hello_of_receiver(sizes.receiver, channel)?;
         let mut session = [Block::ZERO];
         channel.recv_slice("prty20/session", &mut session)?;
         let shape = shape(sizes.receiver);
         let extension = checked::Receiver::setup(Lying::new(flips), pieces(shape), channel, rng)?;
         let seed = Block::random(rng);
         channel.send_slice("prty20/seed", &[seed])?;
-        Ok(Self { sizes, shape, session: session[0], seed, extension })
+        Ok(Self { sizes, shape, session: bound(session[0], channel), seed, extension })
     }
 
     /// P for these items, which may be more than were announced; `None` where there are too many.

@@ -13,7 +13,7 @@ pub mod rs21;
 use rand::rngs::StdRng;
 use vesica_net::{Channel, Deviation, Error as ChannelError};
 use vesica_primitives::Block;
-use vesica_psi::{Error, Items, Protocol, Sizes, receive, send};
+use vesica_psi::{Error, Items, Protocol, Sizes, bind_sizes, receive, send};
 
 use crate::{
     conformance::psi::Sets,
@@ -84,11 +84,31 @@ pub fn is_share(count: usize, probability: f64) -> bool {
     (count as f64 - expected).abs() <= 5.0 * deviation + 1e-9
 }
 
-/// What a party says first.
-fn hello(protocol: &Protocol, items: usize, channel: &mut Channel) -> Result<(), Error> {
+/// What a sender of so many items says first.
+fn hello_of_sender(protocol: &Protocol, items: usize, channel: &mut Channel) -> Result<(), Error> {
+    let receiver = hello(protocol, items, channel)?;
+    bind_sizes(protocol, Sizes { sender: items, receiver }, channel);
+    Ok(())
+}
+
+/// What a receiver of so many items says first.
+fn hello_of_receiver(
+    protocol: &Protocol,
+    items: usize,
+    channel: &mut Channel,
+) -> Result<(), Error> {
+    let sender = hello(protocol, items, channel)?;
+    bind_sizes(protocol, Sizes { sender, receiver: items }, channel);
+    Ok(())
+}
+
+/// Says how many items there are, and returns what the other party says.
+fn hello(protocol: &Protocol, items: usize, channel: &mut Channel) -> Result<usize, Error> {
     let name = blake3::hash(protocol.key.as_bytes());
     let mine = [&(items as u64).to_le_bytes()[..], &name.as_bytes()[..8]].concat();
-    Ok(channel.exchange("psi/size", &mine, &mut [0; 16])?)
+    let mut theirs = [[0; 8]; 2];
+    channel.exchange("psi/size", &mine, theirs.as_flattened_mut())?;
+    Ok(u64::from_le_bytes(theirs[0]) as usize)
 }
 
 /// The toss of a seed, at the party that commits.

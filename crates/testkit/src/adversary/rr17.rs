@@ -2,7 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::{hello, toss_committed, toss_committing, toss_opening, whole};
+use super::{
+    hello_of_receiver, hello_of_sender, toss_committed, toss_committing, toss_opening, whole,
+};
 use crate::conformance::psi::Sets;
 use rand::{Rng, rngs::StdRng};
 use vesica_net::Channel;
@@ -97,7 +99,7 @@ impl DeSender {
     pub fn start(sets: &Sets, channel: &mut Channel, rng: &mut StdRng) -> Result<Self, Error> {
         let sizes = sets.sizes();
         let shape = dual_execution::shape(sizes);
-        hello(&DUAL_EXECUTION, sizes.sender, channel)?;
+        hello_of_sender(&DUAL_EXECUTION, sizes.sender, channel)?;
         let own = oos17::Sender::setup(channel, rng)?;
         let other = oos17::Receiver::setup(channel, rng)?;
         let seed = toss_committing(channel, rng)?;
@@ -166,7 +168,7 @@ impl EcSender {
     pub fn start(sets: &Sets, channel: &mut Channel, rng: &mut StdRng) -> Result<Self, Error> {
         let sizes = sets.sizes();
         let shape = encode_commit::shape(sizes);
-        hello(&ENCODE_COMMIT, sizes.sender, channel)?;
+        hello_of_sender(&ENCODE_COMMIT, sizes.sender, channel)?;
         let oprf = oos17::Sender::setup(channel, rng)?;
         let seed = toss_committing(channel, rng)?;
         let items = whole(sets.sender.items());
@@ -245,7 +247,7 @@ impl EcReceiver {
     pub fn start(sets: &Sets, channel: &mut Channel, rng: &mut StdRng) -> Result<Self, Error> {
         let sizes = sets.sizes();
         let shape = encode_commit::shape(sizes);
-        hello(&ENCODE_COMMIT, sizes.receiver, channel)?;
+        hello_of_receiver(&ENCODE_COMMIT, sizes.receiver, channel)?;
         let oprf = oos17::Receiver::setup(channel, rng)?;
         let seed = toss_committed(channel, rng)?;
         let candidates = whole(sets.sender.items());
@@ -332,7 +334,7 @@ pub fn lie(
 ) -> Result<(), Error> {
     let sizes = sets.sizes();
     let shape = encode_commit::shape(sizes);
-    hello(protocol, sizes.receiver, channel)?;
+    hello_of_receiver(protocol, sizes.receiver, channel)?;
     let code = Lying { code: Bch::new(), flips };
     let oprf = one_of_n::oos17::Receiver::setup(code, channel, rng)?;
     toss_committed(channel, rng)?;
@@ -350,7 +352,7 @@ pub fn lie_back(
 ) -> Result<(), Error> {
     let sizes = sets.sizes();
     let shape = dual_execution::shape(sizes);
-    hello(&DUAL_EXECUTION, sizes.sender, channel)?;
+    hello_of_sender(&DUAL_EXECUTION, sizes.sender, channel)?;
     let own = oos17::Sender::setup(channel, rng)?;
     let code = Lying { code: Bch::new(), flips };
     let other = one_of_n::oos17::Receiver::setup(code, channel, rng)?;
@@ -369,7 +371,7 @@ pub fn open_another_seed(
     channel: &mut Channel,
     rng: &mut StdRng,
 ) -> Result<(), Error> {
-    hello(protocol, sets.sender.len(), channel)?;
+    hello_of_sender(protocol, sets.sender.len(), channel)?;
     let _own = oos17::Sender::setup(channel, rng)?;
     if protocol.key == DUAL_EXECUTION.key {
         oos17::Receiver::setup(channel, rng)?;

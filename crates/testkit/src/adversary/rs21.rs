@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use rand::rngs::StdRng;
-use vesica_net::Channel;
+use vesica_net::{Channel, SessionId};
 use vesica_oprf::rs21::malicious::{self as oprf, Digests};
 use vesica_ot::{
     extension::softspoken::{SmallField, malicious as extension},
@@ -30,7 +30,7 @@ use vesica_structures::{
     tag_list,
 };
 
-use super::hello;
+use super::{hello_of_receiver, hello_of_sender};
 use crate::conformance::psi::Sets;
 
 const FIELD: SmallField = SmallField::new(8);
@@ -105,7 +105,7 @@ pub fn values<M: Machine>(
     channel: &mut Channel,
     rng: &mut StdRng,
 ) -> Result<Vec<Block>, Error> {
-    hello(M::PROTOCOL, sets.sender.len(), channel)?;
+    hello_of_sender(M::PROTOCOL, sets.sender.len(), channel)?;
     let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
     let shape = M::shape(sets.receiver.len());
     let oprf = oprf::Sender::<M::Store>::setup(shape, M::LPN, &mut cot, channel, rng)?;
@@ -127,7 +127,7 @@ pub fn choose_w<M: Machine>(
     channel: &mut Channel,
     rng: &mut StdRng,
 ) -> Result<(), Error> {
-    hello(M::PROTOCOL, sets.sender.len(), channel)?;
+    hello_of_sender(M::PROTOCOL, sets.sender.len(), channel)?;
     let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
     let shape = M::shape(sets.receiver.len());
     silent::malicious::send(shape.columns(), M::LPN, &mut cot, channel, rng)?;
@@ -154,6 +154,7 @@ pub struct Sent {
 
 /// A receiver that has its share of the VOLE.
 pub struct Receiver<M: Machine> {
+    session: SessionId,
     sizes: Sizes,
     shape: Shape,
     commitment: [u8; 32],
@@ -167,20 +168,32 @@ impl<M: Machine> Receiver<M> {
     /// Up to the VOLE and the sender's commitment.
     pub fn start(sets: &Sets, channel: &mut Channel, rng: &mut StdRng) -> Result<Self, Error> {
         let sizes = sets.sizes();
-        hello(M::PROTOCOL, sizes.receiver, channel)?;
+        hello_of_receiver(M::PROTOCOL, sizes.receiver, channel)?;
         let mut cot = extension::Receiver::setup(FIELD, channel, rng)?;
         let shape = M::shape(sizes.receiver);
         let share = silent::malicious::receive(shape.columns(), M::LPN, &mut cot, channel, rng)?;
         let mut commitment = [0; 32];
         channel.recv_into("rs21/commitment", &mut commitment)?;
         let seed = [Block::random(rng), Block::random(rng)];
-        Ok(Self { sizes, shape, commitment, seed, share, machine: std::marker::PhantomData })
+        let session = channel.session();
+        Ok(Self {
+            session,
+            sizes,
+            shape,
+            commitment,
+            seed,
+            share,
+            machine: std::marker::PhantomData,
+        })
     }
 
     /// The OKVS, the hash by which points become its keys, and h.
     fn public(&self) -> (M::Store, CorrelationRobust, RowHash) {
         let mut hasher = blake3::Hasher::new_derive_key("vesica rs21 seed v1");
-        hasher.update(&self.commitment).update(&self.seed[0].to_bytes());
+        hasher
+            .update(self.session.as_bytes())
+            .update(&self.commitment)
+            .update(&self.seed[0].to_bytes());
         let root = Aes128::new(truncate(&hasher.finalize()));
         let key = |purpose| root.encrypt_block(Block(purpose));
         // The room for more keys than were announced is a cheater's.

@@ -35,12 +35,16 @@ use vesica_params::{
     bins::cuckoo::{self, HASHES},
 };
 use vesica_primitives::Block;
-use vesica_structures::bins::{BinMap, Entry, Table, cuckoo::CuckooTable};
+use vesica_structures::bins::{BinMap, Entry, cuckoo::CuckooTable};
 use zeroize::Zeroizing;
 
 use crate::{
     Adversary, Cost, Digest, Error, Items, Learns, List, Protocol, Receiver, Result, Sender,
-    Setting, Sizes, Status, parts::coin::permute, protocols::kkrt16::word,
+    Setting, Sizes, Status,
+    parts::{
+        coin::permute,
+        lists::{self, word},
+    },
 };
 
 /// What an OPPRF is made for.
@@ -262,10 +266,7 @@ impl<M: Machine> Sending<M> {
         // 1.
         let permuted = permute(items.heads(), channel, rng)?;
         let hashed = BinMap::<HASHES>::new(plan.bins()).of(&permuted);
-        let table = Table::simple(&hashed);
-        if let Some((first, second)) = table.duplicate(&hashed) {
-            return Err(Error::DuplicateItem { first, second });
-        }
+        let table = lists::all_bins(&hashed)?;
         // 2.
         channel.phase("opprf");
         // R must not see where something was programmed: all that it gets is random, beyond ℓ bits too.

@@ -4,6 +4,7 @@
 pub(crate) mod cells;
 pub(crate) mod coin;
 pub(crate) mod items;
+pub(crate) mod lists;
 pub mod reveal;
 pub(crate) mod session;
 pub(crate) mod tags;

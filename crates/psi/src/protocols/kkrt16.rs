@@ -26,11 +26,15 @@ use vesica_params::{
     code,
 };
 use vesica_primitives::Block;
-use vesica_structures::bins::{self, BinMap, Entry, Table, cuckoo::CuckooTable};
+use vesica_structures::bins::{BinMap, Entry, cuckoo::CuckooTable};
 
 use crate::{
-    Adversary, Cost, Digest, Error, Items, Learns, List, Protocol, Result, Setting, Sizes, Status,
-    parts::{coin::permute, tags::Tags},
+    Adversary, Cost, Digest, Items, Learns, List, Protocol, Result, Setting, Sizes, Status,
+    parts::{
+        coin::permute,
+        lists::{self, word},
+        tags::Tags,
+    },
 };
 
 /// Its entry in the catalogue.
@@ -80,11 +84,6 @@ fn cost(setting: Setting) -> Cost {
     }
 }
 
-/// The word for an item in the bin of its `hash`-th hash function.
-pub(crate) fn word(item: Block, hash: usize) -> Block {
-    item ^ Block(hash as u128)
-}
-
 /// The party that can evaluate the OPRF everywhere.
 pub struct Sender {
     setting: Setting,
@@ -102,10 +101,7 @@ impl crate::Sender for Sender {
         let permuted = permute(items.heads(), channel, rng)?;
         // 2.
         let hashed = BinMap::<HASHES>::new(shape(self.setting.sizes).bins).of(&permuted);
-        let table = Table::simple(&hashed);
-        if let Some((first, second)) = table.duplicate(&hashed) {
-            return Err(Error::DuplicateItem { first, second });
-        }
+        let table = lists::all_bins(&hashed)?;
         // 3.
         channel.phase("oprf");
         let entry_word = |i: usize| {
@@ -115,15 +111,7 @@ impl crate::Sender for Sender {
         let values = self.oprf.evaluate(table.starts(), entry_word, channel, rng)?;
         // 4.
         channel.phase("lists");
-        let tags = Tags::new(self.setting);
-        for (hash, label) in LISTS.into_iter().enumerate() {
-            let mut list = Vec::with_capacity(items.len());
-            let of_hash = table.entries().iter().zip(&values).filter(|(e, _)| e.hash() == hash);
-            list.extend(of_hash.map(|(_, value)| tags.of(*value)));
-            tags.send_list(label, list, items, channel)?;
-            channel.flush()?;
-        }
-        Ok(())
+        lists::send(&LISTS, (&table, &values), items, self.setting, channel)
     }
 }
 
@@ -157,32 +145,8 @@ impl crate::Receiver for Receiver {
         let values = self.oprf.evaluate(&words, channel)?;
         // 5.
         channel.phase("lists");
-        let tags = Tags::new(self.setting);
-        let mut matches = Vec::new();
-        for (hash, label) in LISTS.into_iter().enumerate() {
-            let seated = table.bins().iter().zip(&values);
-            let mine = seated.filter_map(|(entry, value)| {
-                let entry = entry.filter(|entry| entry.hash() == hash)?;
-                Some(tags.tagged(*value, entry.position()))
-            });
-            matches.extend(tags.recv_matches(
-                label,
-                self.setting.sizes.sender,
-                mine.collect(),
-                items,
-                channel,
-            )?);
-        }
-        matches.sort_unstable();
-        Ok(matches)
-    }
-}
-
-impl From<bins::Error> for Error {
-    fn from(error: bins::Error) -> Self {
-        match error {
-            bins::Error::NoTable => Self::HashingFailure,
-            bins::Error::Duplicate { first, second } => Self::DuplicateItem { first, second },
-        }
+        let seated =
+            table.bins().iter().zip(&values).filter_map(|(e, value)| Some(((*e)?, *value)));
+        lists::receive(&LISTS, seated, items, self.setting, channel)
     }
 }

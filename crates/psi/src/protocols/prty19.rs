@@ -27,12 +27,12 @@ use vesica_params::{
     slices::{self, Shape},
 };
 use vesica_primitives::{Block, aes::Aes128};
-use vesica_structures::bins::{BinMap, Entry, Hashed, Table};
+use vesica_structures::bins::{BinMap, Entry, Table};
 
 use crate::{
-    Adversary, Cost, Digest, Error, Items, Learns, List, Protocol, Receiver, Result, Sender,
-    Setting, Sizes, Status,
-    parts::{coin, tags::Tags},
+    Adversary, Cost, Digest, Items, Learns, List, Protocol, Receiver, Result, Sender, Setting,
+    Sizes, Status,
+    parts::{coin, lists, tags::Tags},
 };
 
 /// The one with the fewest bytes: a single polynomial.
@@ -72,7 +72,7 @@ impl Variant for Low {
     }
 
     fn all_each(permuted: &[Block], shape: Shape) -> Result<Table> {
-        simple(&BinMap::<1>::new(shape.bins).of(permuted))
+        lists::all_bins(&BinMap::<1>::new(shape.bins).of(permuted))
     }
 }
 
@@ -91,15 +91,7 @@ impl Variant for Fast {
     }
 
     fn all_each(permuted: &[Block], shape: Shape) -> Result<Table> {
-        simple(&BinMap::<2>::new(shape.bins).of(permuted))
-    }
-}
-
-fn simple<const H: usize>(hashed: &impl Hashed<H>) -> Result<Table> {
-    let table = Table::simple(hashed);
-    match table.duplicate(hashed) {
-        Some((first, second)) => Err(Error::DuplicateItem { first, second }),
-        None => Ok(table),
+        lists::all_bins(&BinMap::<2>::new(shape.bins).of(permuted))
     }
 }
 
@@ -184,14 +176,7 @@ impl<V: Variant> Sender for Sending<V> {
         let values = self.oprf.evaluate(seed, table.starts(), point, channel)?;
         // 4.
         channel.phase("lists");
-        let tags = Tags::new(self.setting);
-        for (hash, label) in V::LISTS.iter().enumerate() {
-            let of_hash = table.entries().iter().zip(&values).filter(|(e, _)| e.hash() == hash);
-            let list = of_hash.map(|(_, value)| tags.of(*value)).collect();
-            tags.send_list(label, list, items, channel)?;
-            channel.flush()?;
-        }
-        Ok(())
+        lists::send(V::LISTS, (&table, &values), items, self.setting, channel)
     }
 }
 
@@ -212,8 +197,7 @@ impl<V: Variant> Receiver for Receiving<V> {
         // 1.
         let (permuted, seed) = permute(items.heads(), channel, rng)?;
         // 2.
-        let sizes = self.setting.sizes;
-        let table = V::one_each(&permuted, shape::<V>(sizes))?;
+        let table = V::one_each(&permuted, shape::<V>(self.setting.sizes))?;
         // 3.
         channel.phase("oprf");
         let point = |entry: &Entry| permuted[entry.position()];
@@ -221,15 +205,7 @@ impl<V: Variant> Receiver for Receiving<V> {
         let values = self.oprf.evaluate(seed, table.starts(), &points, channel, rng)?;
         // 5.
         channel.phase("lists");
-        let tags = Tags::new(self.setting);
-        let mut matches = Vec::new();
-        for (hash, label) in V::LISTS.iter().enumerate() {
-            let of_hash = table.entries().iter().zip(&values).filter(|(e, _)| e.hash() == hash);
-            let mine =
-                of_hash.map(|(entry, value)| tags.tagged(*value, entry.position())).collect();
-            matches.extend(tags.recv_matches(label, sizes.sender, mine, items, channel)?);
-        }
-        matches.sort_unstable();
-        Ok(matches)
+        let seated = table.entries().iter().copied().zip(values.iter().copied());
+        lists::receive(V::LISTS, seated, items, self.setting, channel)
     }
 }

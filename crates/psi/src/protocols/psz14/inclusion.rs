@@ -11,7 +11,7 @@ use vesica_structures::bins::{Entry, Hashed, Table};
 
 use crate::{
     Adversary, Cost, Digest, Error, Items, Learns, List, Protocol, Result, Setting, Sizes, Status,
-    parts::{coin, tags::Tags},
+    parts::{coin, lists, tags::Tags},
 };
 
 /// The most values that S computes and holds: 1 GiB of them.
@@ -137,8 +137,7 @@ impl<const H: usize, S: Seating<H>> crate::Sender for Sender<H, S> {
         let seed = coin::toss_semi_honest(channel, rng)?;
         let binned = S::bins(items.heads(), seed, self.setting.sizes);
         // 2.
-        let table = Table::simple(&binned);
-        refuse_duplicate(&table, &binned)?;
+        let table = lists::all_bins(&binned)?;
         let strings: Vec<Block> =
             table.entries().iter().map(|entry| binned.string(*entry)).collect();
         // 3.
@@ -206,23 +205,8 @@ impl<const H: usize, S: Seating<H>> crate::Receiver for Receiver<H, S> {
                 mine[list].push(tags.tagged(value, entry.position()));
             }
         }
-        let mut matches = Vec::new();
-        for mine in mine {
-            matches.extend(tags.recv_matches(LIST, sizes.sender, mine, items, channel)?);
-        }
-        matches.sort_unstable();
-        Ok(matches)
-    }
-}
-
-/// Refuses equal items in a simple table.
-pub(crate) fn refuse_duplicate<const H: usize>(
-    table: &Table,
-    items: &impl Hashed<H>,
-) -> Result<()> {
-    match table.duplicate(items) {
-        Some((first, second)) => Err(Error::DuplicateItem { first, second }),
-        None => Ok(()),
+        let mine = mine.into_iter().map(|mine| (LIST, mine));
+        lists::receive_each(mine, items, self.setting, channel)
     }
 }
 

@@ -32,9 +32,9 @@ use vesica_params::{
 use vesica_primitives::{Block, aes::Aes128};
 use vesica_structures::bins::{BinMap, Entry, Hashed, Table, cuckoo::CuckooTable};
 
-use crate::{Protocol, Result, Sizes};
+use crate::{Protocol, Result, Sizes, parts::lists};
 
-use inclusion::{Binned, Seating, Shape, protocol, refuse_duplicate, seated};
+use inclusion::{Binned, Seating, Shape, protocol, seated};
 
 const CITATION: &str = "Pinkas, Schneider, Zohner (USENIX Security 2014), §5 and §6";
 
@@ -131,9 +131,7 @@ impl Seating<1> for None {
     }
 
     fn seats(items: &Self::Items, shape: Shape) -> Result<Vec<Option<Entry>>> {
-        let table = Table::simple(items);
-        refuse_duplicate(&table, items)?;
-        seated(&table, shape.seats)
+        seated(&lists::all_bins(items)?, shape.seats)
     }
 }
 
@@ -154,9 +152,7 @@ impl Seating<1> for Simple {
     }
 
     fn seats(items: &Self::Items, shape: Shape) -> Result<Vec<Option<Entry>>> {
-        let table = Table::simple(items);
-        refuse_duplicate(&table, items)?;
-        seated(&table, shape.seats)
+        seated(&lists::all_bins(items)?, shape.seats)
     }
 }
 

@@ -1,0 +1,94 @@
+//! The tail of protocols with hash bins: bins → OPRF → a list of tags for each hash function → comparison.
+//!
+//! KKRT16, PSZ14, PSSZ15 and PRTY19 end alike. S has put each item into all of its bins and knows the OPRF's value
+//! there; R has put each of its own into one bin and knows that value. With one list for each hash function R looks
+//! for an item on the list of the function that led it to its bin, and every list has all of S's items, so that
+//! nothing shows how many came by which function.
+
+use vesica_net::Channel;
+use vesica_primitives::Block;
+use vesica_structures::bins::{self, Entry, Hashed, Table};
+
+use super::tags::{Tagged, Tags};
+use crate::{Error, Items, Result, Setting};
+
+/// Every item in all of its bins.
+///
+/// # Errors
+/// [`Error::DuplicateItem`].
+pub(crate) fn all_bins<const H: usize>(items: &impl Hashed<H>) -> Result<Table> {
+    let table = Table::simple(items);
+    match table.duplicate(items) {
+        Some((first, second)) => Err(Error::DuplicateItem { first, second }),
+        None => Ok(table),
+    }
+}
+
+/// The word for an item in the bin of its `hash`-th hash function, where different functions may lead different items
+/// to one bin.
+pub(crate) fn word(item: Block, hash: usize) -> Block {
+    item ^ Block(hash as u128)
+}
+
+/// Sends, for the hash function of each label, the sorted list of the values of S's items in the bins to which it
+/// leads them. `values` has one for each entry of the table.
+pub(crate) fn send(
+    labels: &[&'static str],
+    (table, values): (&Table, &[Block]),
+    items: Items<'_>,
+    setting: Setting,
+    channel: &mut Channel,
+) -> Result<()> {
+    let tags = Tags::new(setting);
+    for (hash, label) in labels.iter().enumerate() {
+        let mut list = Vec::with_capacity(items.len());
+        let of_hash = table.entries().iter().zip(values).filter(|(e, _)| e.hash() == hash);
+        list.extend(of_hash.map(|(_, value)| tags.of(*value)));
+        tags.send_list(label, list, items, channel)?;
+        channel.flush()?;
+    }
+    Ok(())
+}
+
+/// The positions, ascending, of R's items whose values are on the lists of their own hash functions. `seated` gives
+/// each of R's items that sits in a bin, with its value.
+pub(crate) fn receive(
+    labels: &[&'static str],
+    seated: impl Iterator<Item = (Entry, Block)> + Clone,
+    items: Items<'_>,
+    setting: Setting,
+    channel: &mut Channel,
+) -> Result<Vec<u32>> {
+    let tags = Tags::new(setting);
+    let mine = labels.iter().enumerate().map(|(hash, label)| {
+        let of_hash = seated.clone().filter(|(entry, _)| entry.hash() == hash);
+        (*label, of_hash.map(|(entry, value)| tags.tagged(value, entry.position())).collect())
+    });
+    receive_each(mine, items, setting, channel)
+}
+
+/// As [`receive`], for lists of other kinds than one a hash function: `mine` has a label for each list, and what R
+/// looks for on it.
+pub(crate) fn receive_each(
+    mine: impl Iterator<Item = (&'static str, Vec<Tagged>)>,
+    items: Items<'_>,
+    setting: Setting,
+    channel: &mut Channel,
+) -> Result<Vec<u32>> {
+    let tags = Tags::new(setting);
+    let mut matches = Vec::new();
+    for (label, mine) in mine {
+        matches.extend(tags.recv_matches(label, setting.sizes.sender, mine, items, channel)?);
+    }
+    matches.sort_unstable();
+    Ok(matches)
+}
+
+impl From<bins::Error> for Error {
+    fn from(error: bins::Error) -> Self {
+        match error {
+            bins::Error::NoTable => Self::HashingFailure,
+            bins::Error::Duplicate { first, second } => Self::DuplicateItem { first, second },
+        }
+    }
+}

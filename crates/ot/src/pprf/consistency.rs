@@ -1,6 +1,7 @@
 //! The check that a sender's trees are trees (Roy, CRYPTO 2022, the consistency check of its punctured PRF).
 //!
-//! 1. Each leaf is hashed, with the session identifier and its index, to an output, which takes its place, and a tag of 256 bits.
+//! 1. Each leaf is hashed, with the session identifier and its index, to an output, which takes its place, and a
+//!    tag of 256 bits.
 //! 2. S → R: the sum of each tree's tags, from which R gets the tag it lacks; and one digest of all tags,
 //!    which fixes every leaf.
 //! 3. R refuses unless the digest is that of its tags.

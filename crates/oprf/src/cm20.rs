@@ -1,25 +1,25 @@
-//! The multi-point OPRF of Chase and Miao (CRYPTO 2020), Figure 3 without its last step, from a matrix
-//! of bits.
+//! The multi-point OPRF of Chase and Miao (CRYPTO 2020), Figure 3 without its last step, from a matrix of
+//! bits.
 //!
-//! The matrix has `width` columns of `height` rows, and R's items are marked in it: a pseudo-random
-//! function under a public key k gives each point one row v_i in each column i.
+//! The matrix has `width` columns of `height` rows, and R's items are marked in it: a pseudo-random function
+//! under a public key k gives each point one row v_i in each column i.
 //!
-//! 1. Once, without input: `width` base OTs with the parties' roles exchanged, so that S has one of R's
-//!    two generators for each column, by the bit s_i.
+//! 1. Once, without input: `width` base OTs with the parties' roles exchanged, so that S has one of R's two
+//!    generators for each column, selected by the bit s_i.
 //! 2. R → S: k, now that R's points are fixed.
-//! 3. R's column D_i is 0 in the rows v_i of its points, and 1 elsewhere. R → S, for each column:
-//!    G(k_i^0) ⊕ G(k_i^1) ⊕ D_i. R keeps A_i = G(k_i^0), S holds C_i = A_i ⊕ s_i·D_i.
+//! 3. R's column D_i is 0 in the rows v_i of its points, and 1 elsewhere. R → S, for each column: G(k_i^0) ⊕
+//!    G(k_i^1) ⊕ D_i. R keeps A_i = G(k_i^0), S holds C_i = A_i ⊕ s_i·D_i.
 //! 4. F(y) = H(C_1\[v_1\] ‖ … ‖ C_width\[v_width\]) for any y; R has the same from A for its points.
 //!
-//! At a y that is no point of R, κ or more of the cells are 1 in D (`vesica_params::matrix`), and as many
-//! bits of s are hidden in what is hashed. The rows share s, so H must stand Hamming correlations: it is
-//! BLAKE3 over all bits, keyed by the session.
+//! At a y that is not a point of R, at least κ of the cells are 1 in D (`vesica_params::matrix`), and as many
+//! bits of s are hidden in what is hashed. The rows share s, so H must be robust against Hamming
+//! correlations: it is BLAKE3 over all bits, keyed by the session.
 //!
-//! Where there are many points, rows come in blocks, and all rows of a point are in one of them. A block is
-//! a matrix of its own for the points that fall into it, of which each column fits the first-level cache,
-//! while the rows of a large matrix are looked up all over the memory: `width` times for each point, which is
-//! what this function costs. Deviations from the paper: those blocks, and one masked column in place of two
-//! (ALSZ13).
+//! If there are many points, rows are organised in blocks, and all rows of a point are in one of them. A
+//! block is a matrix of its own for the points that fall into it, and each of its columns fits the
+//! first-level cache. Look-ups in a large matrix would be scattered over the whole memory, `width` for each
+//! point, and they are what this function costs. Deviations from the paper: those blocks, and one masked
+//! column instead of two (ALSZ13).
 
 use rand::CryptoRng;
 use rayon::prelude::*;

@@ -1,5 +1,5 @@
-//! Points that are digests of 256 bits, where a party may deviate: whatever is done with a point is done
-//! with all of it.
+//! Points that are digests of 256 bits, for use against malicious parties: every operation on a point
+//! involves all of it.
 
 use rayon::prelude::*;
 use vesica_primitives::{

@@ -1,18 +1,18 @@
 //! The pseudo-random function of Naor and Reingold (FOCS 1997), made oblivious by OT as in Hazay and Lindell
-//! (TCC 2008), §5, without what they add against parties that deviate. Semi-honest.
+//! (TCC 2008), §5, without their additions against malicious parties. Semi-honest.
 //!
-//! The key is a_0, …, a_σ, uniform modulo the group's order q. Of a point, σ bits count:
-//! F(x) = H((a_0 · ∏ a_i^{x_i}) · G).
+//! The key is a_0, …, a_σ, uniform modulo the group's order q. Only σ bits of a point count: F(x) = H((a_0 ·
+//! ∏ a_i^{x_i}) · G).
 //!
 //! 1. Offline: correlated OT of random choices ([`precomputed`] over [`alsz13`]).
-//! 2. R → S: for each point x, what turns σ of those choices into the bits of x; random OTs of keys
-//!    (k_i^0, k_i^1) are left.
+//! 2. R → S: for each point x, the corrections that turn σ of those choices into the bits of x; the result is
+//!    random OTs of keys (k_i^0, k_i^1).
 //! 3. S: r_i is the residue of the stream of k_i^0. S → R: r_i · a_i, masked by the stream of k_i^1, for each
 //!    bit; and B = (a_0 / ∏ r_i) · G.
 //! 4. R has v_i = r_i · a_i^{x_i} and computes (∏ v_i) · B, which is hashed.
 //!
-//! The r_i are uniform, but for 2^-128, and used once, so the v_i are uniform and independent of the key, and
-//! B is the one element that leads from them to the function's value. That other values look random is
+//! The r_i are uniform, except for 2^-128, and used once, so the v_i are uniform and independent of the key,
+//! and B is the only element that leads from them to the function's value. That other values look random is
 //! the decisional Diffie–Hellman assumption in the group.
 //!
 //! In the paper S sends both messages of an OT, r_i and r_i · a_i. Here the first one comes out of the OT

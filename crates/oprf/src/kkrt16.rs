@@ -1,7 +1,7 @@
-//! The batched, related-key OPRF of Kolesnikov, Kumaresan, Rosulek and Trieu (CCS 2016), §3 and
-//! Figure 3. Semi-honest.
+//! The batched, related-key OPRF of Kolesnikov, Kumaresan, Rosulek and Trieu (CCS 2016), §3 and Figure 3.
+//! Semi-honest.
 //!
-//! It is the 1-out-of-n OT extension of that paper ([`one_of_n::kkrt16`]) by another name: instance j of
+//! It is the 1-out-of-n OT extension of that paper ([`one_of_n::kkrt16`]) under another name: instance j of
 //! the OPRF is OT j, a point is a word, and the value F_j(x) is the key of that word.
 
 use rand::CryptoRng;

@@ -1,11 +1,11 @@
-//! A batched OPRF against parties that deviate: the 1-out-of-2^76 OT of Orrù, Orsini and Scholl (CT-RSA
-//! 2017) by another name, as RR17 uses it.
+//! A batched OPRF against malicious parties: the 1-out-of-2^76 OT of Orrù, Orsini and Scholl (CT-RSA 2017)
+//! under another name, as RR17 uses it.
 //!
 //! It is [`one_of_n::oos17`] with the BCH code: instance j is OT j, a point is a word of 76 bits, and the
-//! value F_j(x) is the key of that word. The receiver's rows are checked before there is anything to
-//! evaluate with, so a receiver has one point of each instance, and it is fixed.
+//! value F_j(x) is the key of that word. The receiver's rows are checked before anything can be evaluated, so
+//! a receiver has one fixed point of each instance.
 //!
-//! The sender's part is a permission to evaluate as often as one likes, so it is kept: [`Functions`].
+//! The sender's output is the ability to evaluate as often as it likes, so it is kept: [`Functions`].
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};

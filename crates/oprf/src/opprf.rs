@@ -1,14 +1,15 @@
 //! The oblivious programmable PRF of Rindal and Schoppmann (EUROCRYPT 2021), Figure 8: the OPRF of
-//! [`rs21`](crate::rs21) and a hint of an OKVS, as [`programmable`] makes one of any OPRF.
+//! [`rs21`](crate::rs21) and a hint in an OKVS, which [`programmable`] derives from any OPRF.
 //!
-//! Beyond what is said there: *the OPRF's entries are long enough.* If F(y) is not pseudo-random for R at a point
-//! y that it does not have, R can unmask a z there. This happens with probability 2^-ℓ a point, so with n points
-//! programmed ℓ = ⌈λ + log n⌉ ([`subfield::bits`]). The proof in `docs/protocols/rr22.md` carries over with n
-//! for n_y: it shows F to be uniform at y ∈ Y \ X given all that R has, and there pad is random where π_j
-//! has not been asked for F(y): q queries find one of n values with probability below q·n·2^-127.
+//! In addition to what is said there: *the OPRF's entries are long enough.* If F(y) is not pseudo-random for
+//! R at a point y that it does not have, R can unmask a z there. This happens with probability 2^-ℓ per
+//! point, so with n points programmed ℓ = ⌈λ + log n⌉ ([`subfield::bits`]). The proof in
+//! `docs/protocols/rr22.md` carries over with n for n_y: it shows F to be uniform at y ∈ Y \ X given all that
+//! R has, and there the pad is random if π_j has not been queried at F(y): q queries find one of n values
+//! with probability below q·n·2^-127.
 //!
-//! Deviations from the paper: the OKVS is whatever `O` says, the OPRF's entries are short, and padding
-//! is done here rather than by the caller.
+//! Deviations from the paper: the OKVS is whatever `O` says, the OPRF's entries are short, and padding is
+//! done here rather than by the caller.
 
 use rand::CryptoRng;
 use vesica_net::Channel;

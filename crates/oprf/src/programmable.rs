@@ -1,37 +1,37 @@
-//! An oblivious programmable PRF (OPPRF) of any OPRF and any OKVS: Rindal and Schoppmann (EUROCRYPT 2021),
+//! An oblivious programmable PRF (OPPRF) from any OPRF and any OKVS: Rindal and Schoppmann (EUROCRYPT 2021),
 //! Figure 8, which is also the construction of Pinkas, Schneider, Tkachenko and Yanai (EUROCRYPT 2019). The
-//! sender says what the values are at points of its own, and elsewhere they are pseudo-random.
+//! sender determines the values at points of its own; elsewhere they are pseudo-random.
 //!
-//! The sender has points y with values z of `len` bytes, the receiver has points x. An OPRF may have one function
-//! for all points, or, in a *batched* one, a function for each instance: then each point belongs to an instance,
-//! of the receiver's one to each.
+//! The sender has points y with values z of `len` bytes, the receiver has points x. An OPRF may have one
+//! function for all points or, if it is *batched*, a function for each instance. In that case each point
+//! belongs to an instance, with one point of the receiver per instance.
 //!
-//! 1. S adds random points with random values up to the number agreed on. The OPRF F: R learns F(x)
-//!    at its points, S computes F(y).
-//! 2. S draws a seed, now that its points are fixed, and solves for the hint P with
-//!    Decode(P, y) = z ⊕ pad(F(y)), free columns random. S → R: the seed and P.
-//! 3. R: Decode(P, x) ⊕ pad(F(x)), which is z where x = y, in the same instance.
+//! 1. S adds random points with random values up to the agreed number. The OPRF F: R learns F(x) at its
+//!    points, S computes F(y).
+//! 2. S draws a seed, now that its points are fixed, and solves for the hint P with Decode(P, y) = z ⊕
+//!    pad(F(y)), free columns random. S → R: the seed and P.
+//! 3. R: Decode(P, x) ⊕ pad(F(x)), which is z if x = y, in the same instance.
 //!
-//! pad(u) is π_j(u) ⊕ u for each 16 bytes j = 0, 1, … of a value, with π_j AES under keys from the
-//! seed. It is one-way: who knows a part of z and so of the pad does not find F(y), from which the rest
-//! would follow.
+//! pad(u) is π_j(u) ⊕ u for each 16 bytes j = 0, 1, … of a value, with π_j AES under keys from the seed. It
+//! is one-way: knowing a part of z, and so of the pad, does not reveal F(y), from which the rest would
+//! follow.
 //!
-//! **What each learns.** What was agreed on beforehand: `len`, and the most points that each may have.
-//! Lengths of messages depend on that alone. Besides, S learns nothing, not even how many of its points R
-//! has; and R gets the values at its points and nothing else, provided that:
+//! **What each side learns.** What was agreed beforehand: `len`, and the maximum number of points of each
+//! side. Lengths of messages depend on that alone. Beyond that S learns nothing, not even how many of its
+//! points R has; and R gets the values at its points and nothing else, provided that:
 //!
 //! - *F(y) is pseudo-random for R at all points y together that it does not have*, as many as are programmed;
-//!   how an OPRF is made so is said where it is.
-//! - *The hint is uniform.* Then it says nothing of Y \ X: under uniform masks, independent rows and
-//!   random free columns each P is as likely ([`okvs`]). Columns left zero would show which rows were
+//!   each OPRF states how this is achieved.
+//! - *The hint is uniform.* Then it says nothing about Y \ X: under uniform masks, independent rows and
+//!   random free columns each P is equally likely ([`okvs`]). Columns left at zero would show which rows were
 //!   solved.
 //! - *The values that R can see look random to it*, taken together: the z at all points that are also R's.
-//!   Otherwise R recognises at which of its points something was programmed. Random targets of a
-//!   comparison are such, and so is a payload under a one-time pad; a payload as it is, or a value that
-//!   two points of R share, is not.
-//! - *Values are long enough for what is done with them.* At a point that is not programmed, R gets any
-//!   given value with probability 2^-(8·len). Whoever takes "equal to z" for "programmed" in N
-//!   comparisons needs 8·len ≥ λ + log N.
+//!   Otherwise R recognises at which of its points something was programmed. Random targets of a comparison
+//!   satisfy this, and so does a payload under a one-time pad; an unmasked payload, or a value that two
+//!   points of R share, does not.
+//! - *Values are long enough for their use.* At a point that is not programmed, R gets any given value with
+//!   probability 2^-(8·len). A caller that takes "equal to z" for "programmed" in N comparisons needs 8·len ≥
+//!   λ + log N.
 
 use rand::CryptoRng;
 use vesica_net::Channel;

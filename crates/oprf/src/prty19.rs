@@ -1,22 +1,22 @@
 //! The multi-point OPRF of Pinkas, Rosulek, Trieu and Yanai (CRYPTO 2019), §4, which they call sparse OT
 //! extension. Semi-honest.
 //!
-//! F(k, x) is one pseudo-random bit, of AES under the key k. The points of R are in bins; a value belongs
-//! to a point in a bin.
+//! F(k, x) is one pseudo-random bit, of AES under the key k. The points of R are in bins; a value belongs to
+//! a point in a bin.
 //!
-//! 1. Once, without input: ℓ base OTs with the parties' roles exchanged. R has k_i^0 and k_i^1, S has Δ_i
-//!    and k_i^{Δ_i}.
+//! 1. Once, without input: ℓ base OTs with the parties' roles exchanged. R has k_i^0 and k_i^1, S has Δ_i and
+//!    k_i^{Δ_i}.
 //! 2. R → S: for each bin b polynomials P_b with P_b(x) = R_x at the points of the bin, where bit i of R_x is
-//!    F(k_i^0, x) ⊕ F(k_i^1, x). S misses one of the two, so the R_x look random, and so do the
-//!    polynomials, which have as many coefficients as a bin takes points ([`vesica_structures::slices`]).
+//!    F(k_i^0, x) ⊕ F(k_i^1, x). S lacks one of the two, so the R_x look random, and so do the polynomials,
+//!    which have as many coefficients as a bin takes points ([`vesica_structures::slices`]).
 //! 3. S can compute Q_b(y), bit i of which is F(k_i^{Δ_i}, y) ⊕ Δ_i · P_b(y)_i, for any y. R has T_x with
 //!    bits F(k_i^0, x).
 //! 4. The value of y in bin b is H(b, y, Q_b(y)); R has H(b, x, T_x).
 //!
 //! Q_b(y) = T_y ⊕ (D ∧ Δ) with D = R_y ⊕ P_b(y), which is 0 at R's points. Elsewhere R_y is independent of
-//! P_b, so D is uniformly random, whatever P_b(y) is, and has κ ones or more except with the probability
-//! that `vesica_params::code::least_width` bounds. Then R would have to know κ bits of Δ. Rows share Δ, so H
-//! must stand Hamming correlations: it is BLAKE3 over all of its arguments.
+//! P_b, so D is uniformly random, whatever P_b(y) is, and has at least κ ones except with the probability
+//! that `vesica_params::code::least_width` bounds. R would then have to know κ bits of Δ. Rows share Δ, so H
+//! must be robust against Hamming correlations: it is BLAKE3 over all of its arguments.
 
 use std::ops::Range;
 

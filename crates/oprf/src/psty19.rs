@@ -1,8 +1,8 @@
-//! The batched OPPRF of Pinkas, Schneider, Tkachenko and Yanai (EUROCRYPT 2019), §4: the OPRF of
-//! [`kkrt16`], of which each instance evaluates one point of the receiver, and one hint for all
-//! points that the sender programs in any of them, as [`programmable`] makes one of any OPRF. Semi-honest.
+//! The batched OPPRF of Pinkas, Schneider, Tkachenko and Yanai (EUROCRYPT 2019), §4: the OPRF of [`kkrt16`],
+//! in which each instance evaluates one point of the receiver, and one hint for all points that the sender
+//! programs in any of them, which [`programmable`] derives from any OPRF. Semi-honest.
 //!
-//! What is said there needs the OPRF's code to be wide enough for as many points as S programs.
+//! What is said there requires the OPRF's code to be wide enough for as many points as S programs.
 //!
 //! The paper's hint is a polynomial for each *mega-bin* of a few hundred points; `O` is any OKVS, and
 //! [`Polynomial`](vesica_structures::okvs::polynomial::Polynomial) in mega-bins is that one.

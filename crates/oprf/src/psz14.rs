@@ -1,17 +1,17 @@
-//! The batched OPRF inside the set inclusion of Pinkas, Schneider and Zohner (USENIX Security 2014), §5:
-//! a value is made of one 1-out-of-256 OT for each letter of a string. Semi-honest.
+//! The batched OPRF inside the set inclusion of Pinkas, Schneider and Zohner (USENIX Security 2014), §5: a
+//! value is made from one 1-out-of-256 OT for each letter of a string. Semi-honest.
 //!
 //! 1. Once, without input: the setup of [`kk13`].
-//! 2. For each instance j and each of the t letters a random OT (j, i), in which R chooses the i-th letter
-//!    of its string w_j: S has a key s_{j,i}(c) for each letter c, R has that of its own.
+//! 2. For each instance j and each of the t letters a random OT (j, i), in which R chooses the i-th letter of
+//!    its string w_j: S has a key s_{j,i}(c) for each letter c, R has that of its own.
 //! 3. F_j(v) = H(j, ⊕_i s_{j,i}(v_i), v).
 //!
-//! So its cost grows with the length of strings, where [`kkrt16`](super::kkrt16) takes a whole block
+//! Its cost therefore grows with the length of strings, where [`kkrt16`](super::kkrt16) takes a whole block
 //! for the price of three and a half letters.
 //!
-//! Deviation from the paper: sums are hashed. Bare ones depend on each other: those of the strings ab,
-//! ab', a'b and a'b' add up to zero, and among more than 256 t strings of an instance some always do. R
-//! would see relations among strings that are none of its own.
+//! Deviation from the paper: sums are hashed. Bare sums depend on each other: those of the strings ab, ab',
+//! a'b and a'b' add up to zero, and among more than 256 t strings of an instance some always do. R would see
+//! relations among strings that are not its own.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! Against parties that deviate (PRTY20 §6). What differs from the semi-honest machine:
+//! Against malicious parties (PRTY20 §6). Differences from the semi-honest construction:
 //!
 //! - The base OTs are malicious, and S checks R's rows before it evaluates anything: [`checked`]. Another
 //!   matrix does not compile:
@@ -20,25 +20,25 @@
 //!   fn is_machine<M: Machine>() {}
 //!   is_machine::<Checked<Sender<Concatenated>, Receiver<Concatenated>>>();
 //!   ```
-//! - S → R at the begin of step 1: a session. It is hashed with R's seed, so that neither party chooses rows
-//!   or hashes alone, and what R finds out about h in one session is worth nothing in another.
-//! - Points are digests of 256 bits. The OKVS key is made of both halves, and h and H are random oracles
-//!   (BLAKE3) on all of the point: H(u, y), for the row u.
-//! - h gives 128 bits, and so the code is one with words of 128 bits.
+//! - S → R at the beginning of step 1: a session. It is hashed with R's seed, so that neither party chooses
+//!   rows or hashes alone, and what R finds out about h in one session is worth nothing in another.
+//! - Points are digests of 256 bits. The OKVS key is made from both halves, and h and H are random oracles
+//!   (BLAKE3) on the whole point: H(u, y), for the row u.
+//! - h gives 128 bits, so the code is one with words of 128 bits.
 //!
-//! **Against R.** What passes the check is, outside of a few places at which R guessed Δ, rows of words, and
-//! they are a P. R's inputs are those y for which it asked for h(y), and Decode(P, y) = h(y). At any other y
-//! the row that S hashes differs from what R knows by Δ at the places where a codeword is not 0, at least κ of
-//! them, less those it guessed at the risk of being caught. P has m columns for n points, so R can have
-//! more inputs than points: [`vesica_params::effective_inputs`] says how many at the most, for some number of
-//! queries to h and without any assumption on rows; P may be spread over clusters as R likes.
+//! **Against R.** What passes the check is, outside a few places at which R guessed Δ, rows of words, and
+//! these form a P. R's inputs are those y for which it queried h(y) and Decode(P, y) = h(y). At any other y
+//! the row that S hashes differs from what R knows by Δ at the places where a codeword is not 0, at least κ
+//! of them, less those it guessed at the risk of being caught. P has m columns for n points, so R can have
+//! more inputs than points: [`vesica_params::effective_inputs`] bounds their number for a given number of
+//! queries to h and without any assumption on rows; R may spread P over the clusters as it likes.
 //!
-//! **Against S.** It sees columns under masks of which it has none, sums under random words, and a seed.
-//! What it sends counts only where it is F(x) for an x of R. As H is keyed by a seed that R draws when its
-//! points are fixed, nobody has asked H before: a value that S did not ask for is F(x) with
-//! probability 2^-κ, and the one that it asked for at y is also F(x) for another x with probability
-//! 2^-κ, in all n_x·(n_y + q)·2^-κ for q queries. So κ bits are enough, where the paper has 2κ bits of an H that
-//! anybody can ask at any time (RS21, Theorem 4.1, argues likewise).
+//! **Against S.** It sees columns under masks of which it has none, sums under random words, and a seed. What
+//! it sends counts only if it is F(x) for an x of R. H is keyed by a seed that R draws once its points are
+//! fixed, so nobody has queried H before: a value for which S did not query H is F(x) with probability 2^-κ,
+//! and a value for which it did, at y, is also F(x) for another x with probability 2^-κ, in all n_x·(n_y +
+//! q)·2^-κ for q queries. So κ bits are enough, where the paper has 2κ bits of an H that can be queried at
+//! any time (RS21, Theorem 4.1, argues likewise).
 
 use std::marker::PhantomData;
 

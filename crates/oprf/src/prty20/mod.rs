@@ -1,19 +1,21 @@
-//! The multi-point OPRF of Pinkas, Rosulek, Trieu and Yanai (EUROCRYPT 2020), §5, from an OT extension
-//! under a linear code and an OKVS.
+//! The multi-point OPRF of Pinkas, Rosulek, Trieu and Yanai (EUROCRYPT 2020), §5, from an OT extension under
+//! a linear code and an OKVS.
 //!
-//! C is a linear code of distance κ or more, and h maps points to words of it.
+//! C is a linear code of distance at least κ, and h maps points to words of it.
 //!
 //! 1. Once, without input: the base OTs of the extension.
-//! 2. R draws the seed of the OKVS and of h, now that its points are fixed, and solves for P with
-//!    Decode(P, x) = h(x). R → S: the seed.
-//! 3. The extension, with the entries of P for words: R has rows T, S has rows Q = T ⊕ (C(P) ∧ Δ), row by
-//!    row. As decoding and C are linear, Decode(Q, y) = Decode(T, y) ⊕ (C(Decode(P, y)) ∧ Δ).
+//! 2. R draws the seed of the OKVS and of h, now that its points are fixed, and solves for P with Decode(P,
+//!    x) = h(x). R → S: the seed.
+//! 3. The extension, with the entries of P as words: R has rows T, S has rows Q = T ⊕ (C(P) ∧ Δ), row by row.
+//!    As decoding and C are linear, Decode(Q, y) = Decode(T, y) ⊕ (C(Decode(P, y)) ∧ Δ).
 //! 4. F(y) = H(Decode(Q, y) ⊕ (C(h(y)) ∧ Δ)) for any y; R has F(x) = H(Decode(T, x)).
 //!
-//! At a y that is no point of R, κ or more bits of Δ remain in what is hashed, unless Decode(P, y) happens
-//! to be h(y). The rows share Δ, so H must stand Hamming correlations: it is BLAKE3 over the whole row.
+//! At a y that is not a point of R, at least κ bits of Δ remain in what is hashed, unless Decode(P, y)
+//! happens to be h(y). The rows share Δ, so H must be robust against Hamming correlations: it is BLAKE3 over
+//! the whole row.
 //!
-//! The parties are here; a [`Machine`] says what they are made of: [`SemiHonest`] or [`Malicious`].
+//! The parties are defined here; a [`Machine`] says from what they are built: [`SemiHonest`] or
+//! [`Malicious`].
 
 mod malicious;
 mod semi_honest;

@@ -1,11 +1,11 @@
-//! Among parties that follow the protocol.
+//! The construction for semi-honest parties.
 //!
-//! h is AES under a key from the seed. As it is independent of what gives rows, Decode(P, y) = h(y) has
-//! probability 2^-bits at a y that is no point of R, for words of as many bits, and λ + log n_y bits will do
-//! (as in [`rs21::semi_honest`](crate::rs21::semi_honest)). H is keyed by the seed too.
+//! h is AES under a key from the seed. It is independent of what determines rows, so Decode(P, y) = h(y) has
+//! probability 2^-bits at a y that is not a point of R, for words of as many bits, and λ + log n_y bits are
+//! enough (as in [`rs21::semi_honest`](crate::rs21::semi_honest)). H is keyed by the seed too.
 //!
-//! The words of the code are long enough for 2^28 points of S, and its codewords, 460 bits, are what one
-//! compression of H takes.
+//! The words of the code are long enough for 2^28 points of S, and its codewords, 460 bits, fit one
+//! compression of H.
 
 use std::marker::PhantomData;
 

@@ -1,27 +1,29 @@
-//! Against parties that deviate. Beyond the steps of [`super`]:
+//! Against malicious parties. Additions to the steps of [`super`]:
 //!
-//! - S → R at the end of step 1: a commitment to w_S. R sends its own share w_R with the OKVS seed in
-//!   step 2; S opens w_S once it has all of a + P. Both take w = w_S + w_R.
-//! - The OKVS seed is hashed with the commitment, so that neither party chooses rows or h alone.
-//! - Points are digests of 256 bits, in two halves. The row is that of the OKVS key
-//!   head ⊕ π(tail) ⊕ tail, with an ideal cipher π under a public key of the session, so that points which
-//!   share a head or a tail have unrelated rows. h is BLAKE3 of OKVS key and tail, keyed by the session: a
-//!   random oracle on the *whole* point. (If h came from a part of the point, P could be made to decode
-//!   to it for all points that share that part.)
-//! - H(u, y) = BLAKE3 of u and the whole point y, as OKVS key and tail, keyed by w: a random oracle that nobody
-//!   has asked before w is fixed. What S sends is so extracted from its queries. κ bits are enough although
-//!   two queries may collide after 2^(κ/2): only a value that belongs to one y is taken for it, and a
-//!   collision does harm only if it meets a point of R, n_x · q · 2^-κ in all (RS21, Theorem 4.1).
+//! - S → R at the end of step 1: a commitment to w_S. R sends its own share w_R with the OKVS seed in step 2;
+//!   S opens w_S once it has all of a + P. Both take w = w_S + w_R.
+//! - The OKVS seed is hashed with the commitment, so that neither party chooses rows or h alone. R may try
+//!   many seeds before it sends one; the bound on its inputs counts its queries under all of them.
+//! - Points are digests of 256 bits, in two halves. The row is that of the OKVS key head ⊕ π(tail) ⊕ tail,
+//!   with an ideal cipher π under a public key of the session, so that points that share a head or a tail
+//!   have unrelated rows. h is BLAKE3 of OKVS key and tail, keyed by the session: a random oracle on the
+//!   *whole* point. (If h were computed from a part of the point, P could be made to decode to it for all
+//!   points that share that part.)
+//! - H(u, y) = BLAKE3 of u and the whole point y, as OKVS key and tail, keyed by w: a random oracle that
+//!   nobody has queried before w is fixed. What S sends can therefore be extracted from its queries. κ bits
+//!   are enough although two queries may collide after 2^(κ/2): only a value that belongs to one y is taken
+//!   for it, and a collision does harm only if it meets a point of R, n_x · q · 2^-κ in all (RS21, Theorem
+//!   4.1).
 //!
-//! The VOLE is over GF(2^128) and malicious: entries of few bits would let R grind for points at which
-//! its P decodes to h (RR22 §5).
+//! The VOLE is over GF(2^128) and malicious: entries of few bits would let R search for points at which its P
+//! decodes to h (RR22 §5).
 //!
 //! **What R can get beyond its points.** P has m columns for n points, so R can make P decode to h at more
-//! than n points, if it finds them before it sends P. [`vesica_params::effective_inputs`] says at how many at
-//! the most, for some number of queries to h and without any assumption on rows. (RS21's Conjecture 2.1
-//! would give m for rows over a large field; with rows of bits a few more are found by generalised
-//! birthday attacks. One-way rows, `Shape::one_way`, keep cheaper attacks away.) S has no such freedom:
-//! each of its values is one input.
+//! than n points, if it finds them before it sends P. [`vesica_params::effective_inputs`] bounds their number
+//! for a given number of queries to h and without any assumption on rows. (RS21's Conjecture 2.1 would give m
+//! for rows over a large field; with rows of bits a few more are found by generalised birthday attacks.
+//! One-way rows, `Shape::one_way`, prevent cheaper attacks.) S has no such freedom: each of its values is one
+//! input.
 
 use std::{marker::PhantomData, ops::Range};
 

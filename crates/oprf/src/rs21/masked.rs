@@ -1,4 +1,4 @@
-//! Steps 2 to 4 for any h and H: the encoding under its mask, and decoding on both sides.
+//! Steps 2 to 4 for any h and H: the masked encoding, and decoding on both sides.
 
 use std::ops::Range;
 

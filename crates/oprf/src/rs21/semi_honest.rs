@@ -1,11 +1,11 @@
-//! Among parties that follow the protocol. After RR22 §5, the VOLE's short side may be a subspace of
+//! The construction for semi-honest parties. Following RR22 §5, the VOLE's short side may be a subspace of
 //! few bits.
 //!
-//! h is a pseudo-random function under a key that comes with the OKVS seed, cut to `bits` bits. H is
-//! π(u) ⊕ u for a random permutation π: AES under a public key of the session. R knows what multiplies
-//! Δ, so H has to stand correlations that are linear in Δ, which it does in the ideal-cipher model as
-//! long as the u are not guessed. At a y that is no point of R, Decode(P, y) = h(y) has probability
-//! 2^-bits; `docs/protocols/rr22.md` derives how many bits that takes.
+//! h is a pseudo-random function under a key that comes with the OKVS seed, cut to `bits` bits. H is π(u) ⊕ u
+//! for a random permutation π: AES under a public key of the session. R knows what multiplies Δ, so H has to
+//! be robust against correlations that are linear in Δ, which it is in the ideal-cipher model as long as the
+//! u are not guessed. At a y that is not a point of R, Decode(P, y) = h(y) has probability 2^-bits;
+//! `docs/protocols/rr22.md` derives how many bits that takes.
 
 use std::{marker::PhantomData, ops::Range};
 

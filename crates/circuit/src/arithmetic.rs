@@ -1,19 +1,19 @@
 //! From shared bits to shared numbers: products of hidden bits with numbers that one party knows.
 //!
-//! The parties hold XOR shares b₀ and b₁ of bits b; one of them knows numbers v. For each it comes to additive
-//! shares of b·v modulo 2^64 by one OT. With b₀ the share of the party that knows v,
+//! The parties hold XOR shares b₀ and b₁ of bits b; one of them knows numbers v. One OT per number yields
+//! additive shares of b·v modulo 2^64. With b₀ the share of the party that knows v,
 //!
 //! b·v = b₀·v + b₁·(1 − 2·b₀)·v,
 //!
-//! of which that party has the first term, and the second is an OT in which it is the sender:
+//! where that party has the first term, and the second is an OT in which it is the sender:
 //!
 //! 1. Random OT with choices b₁: it has m₀ and m₁, the other party has m at its choice.
-//! 2. It sends m₀ − m₁ + (1 − 2·b₀)·v, which the other party adds to m where b₁ = 1 and so has
-//!    m₀ + b₁·(1 − 2·b₀)·v. The shares are b₀·v − m₀ and that.
+//! 2. It sends m₀ − m₁ + (1 − 2·b₀)·v, which the other party adds to m if b₁ = 1 and so has m₀ + b₁·(1 −
+//!    2·b₀)·v. The shares are b₀·v − m₀ and that.
 //!
-//! Sums of such products are sums of shares, so a count, a sum or an inner product over hidden matches needs no
-//! adder. With b₀ = 0 throughout this is a product of a bit and a number each of which one party knows
-//! (Gilboa, CRYPTO 1999). Semi-honest.
+//! Sums of such products are sums of shares, so a count, a sum or an inner product over hidden matches needs
+//! no adder. With b₀ = 0 throughout this is the product of a bit known to one party and a number known to the
+//! other (Gilboa, CRYPTO 1999). Semi-honest.
 
 use rayon::prelude::*;
 use vesica_net::{Channel, Result};

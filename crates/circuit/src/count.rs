@@ -1,4 +1,4 @@
-//! The engine that computes nothing and counts what it would cost.
+//! The engine that computes nothing and counts what a computation would cost.
 
 use std::{collections::BTreeMap, convert::Infallible, ops::Range};
 

@@ -1,4 +1,4 @@
-//! What runs circuits.
+//! Engines, which run circuits.
 
 use crate::{Circuit, Lanes};
 

@@ -1,4 +1,4 @@
-//! Bits of many instances of a circuit side by side.
+//! Bits of many instances of a circuit, side by side.
 
 use std::ops::Range;
 

@@ -1,4 +1,4 @@
-//! The engine that computes in the clear: what every other one ought to give.
+//! The engine that computes in the clear: the reference for every other one.
 
 use std::convert::Infallible;
 

@@ -1,8 +1,8 @@
-//! Small circuits out of which everything is made.
+//! Small circuits from which everything is built.
 //!
-//! Each is a function that adds gates to a [`Builder`](crate::Builder), for whoever makes larger circuits,
-//! and, where programs run it on its own, one that gives the whole [`Circuit`](crate::Circuit). Numbers are
-//! wires from the lowest bit to the highest. What it costs stands with each, and tests hold it to that.
+//! Each is a function that adds gates to a [`Builder`](crate::Builder), for use in larger circuits, and,
+//! where programs run it on its own, one that returns the whole [`Circuit`](crate::Circuit). Numbers are
+//! wires from the lowest bit to the highest. Each states its cost, and tests check it.
 //!
 //! | gadget, on σ bits | AND gates | depth |
 //! |---|---|---|

@@ -1,4 +1,4 @@
-//! Choosing between two values by a bit. All of them multiply that bit with one vector.
+//! Choosing between two values by a bit. Each of these gadgets multiplies that bit with one vector.
 
 use super::{
     compare::{Comparison, less},

@@ -1,5 +1,5 @@
-//! The way through a circuit that both parties take: instance by instance and gate by gate in pieces, so that
-//! tables travel while others are made.
+//! The traversal of a circuit's gates by both parties: instance by instance and gate by gate, in pieces, so
+//! that tables travel while others are made.
 
 use std::ops::Range;
 

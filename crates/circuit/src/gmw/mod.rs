@@ -1,21 +1,21 @@
 //! The protocol of Goldreich, Micali and Wigderson (STOC 1987) with multiplication triples. Semi-honest.
 //!
-//! Each bit is the XOR of two shares, one of each party. Whoever knows an input takes it as its share, and
-//! the other one takes 0. XOR and NOT cost nothing. For AND gates:
+//! Each bit is the XOR of two shares, one for each party. The party that knows an input takes it as its
+//! share, and the other takes 0. XOR and NOT cost nothing. For AND gates:
 //!
 //! 1. The parties take a triple c = a·b for each product x·y, all of them shared.
-//! 2. Both send their shares of d = x ⊕ a and of e = y ⊕ b, and so know d and e, which a and b hide.
-//! 3. x·y is c ⊕ d·b ⊕ e·a ⊕ d·e, of which the parties compute shares; the last term is in the first
+//! 2. Both send their shares of d = x ⊕ a and of e = y ⊕ b, and so know d and e, which a and b mask.
+//! 3. x·y is c ⊕ d·b ⊕ e·a ⊕ d·e, of which the parties compute shares; the last term goes to the first
 //!    party's.
 //!
 //! All AND gates of one level, in all instances, share one exchange of messages ([`ANDS`]): 2 bits each way
-//! for a gate; or σ + 1 bits each way for σ gates that have their left wire in common, where there are vector
-//! triples.
+//! per gate; or, if there are vector triples, σ + 1 bits each way for σ gates that have their left wire in
+//! common.
 //!
-//! Shares that come from elsewhere, such as from an OPPRF, enter as they are: they are [`Lanes`].
+//! Shares that come from elsewhere, such as from an OPPRF, are used as they are: they are [`Lanes`].
 //!
-//! What each side sees beside its own shares is the d and e, which are uniform. The length of everything
-//! that is sent depends on circuits and numbers of instances alone.
+//! Besides its own shares each side sees only d and e, which are uniform. The length of everything that is
+//! sent depends on circuits and numbers of instances alone.
 
 use vesica_net::Channel;
 use zeroize::Zeroizing;

@@ -1,6 +1,6 @@
-//! What stands twice in a sorted list in which nothing stands three times.
+//! The entries that occur twice in a sorted list in which nothing occurs three times.
 //!
-//! Of two neighbours one has an odd position, so it is enough to compare each odd position with both its
+//! One of two neighbours has an odd position, so it is enough to compare each odd position with both its
 //! neighbours (Huang, Evans and Katz, NDSS 2012, §5.2).
 
 use crate::{

@@ -1,4 +1,4 @@
-//! Layers of circuits that take two values and give two.
+//! Layers of circuits that take two values and return two.
 
 use crate::{Circuit, Engine, Values};
 

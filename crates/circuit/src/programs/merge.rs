@@ -1,9 +1,9 @@
 //! Merging two sorted lists, with Batcher's bitonic network.
 //!
-//! The one list backwards and the other one forwards fall and then rise. Compared at a distance of half their
-//! length, the lesser ones of such a sequence and the greater ones are two sequences of that kind. Where the
-//! length is no power of two, the network is that of the next one, and what is missing counts as greater than
-//! everything: it would never move, so its comparators are left out.
+//! One list backwards followed by the other forwards falls and then rises. Compared at a distance of half the
+//! length, the smaller elements of such a sequence and the larger ones form two sequences of the same kind.
+//! If the length is not a power of two, the network is that of the next one, and missing elements count as
+//! larger than everything: they would never move, so their comparators are left out.
 
 use super::exchange::{Pair, Placed};
 use crate::{

@@ -1,5 +1,5 @@
-//! What is too large for one circuit: programs over any [`Engine`](crate::Engine) that run small circuits in many
-//! instances and send instances to other places in between. All shapes and places are public.
+//! What is too large for one circuit: programs over any [`Engine`](crate::Engine) that run small circuits in
+//! many instances and move instances to other places in between. All shapes and places are public.
 //!
 //! | program | AND gates |
 //! |---|---|

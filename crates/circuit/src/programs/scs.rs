@@ -1,20 +1,20 @@
-//! The intersection of two sets by sorting, comparing and shuffling (Huang, Evans and Katz, NDSS 2012; Pinkas,
-//! Schneider and Zohner, USENIX Security 2014, §3).
+//! The intersection of two sets by sorting, comparing and shuffling (Huang, Evans and Katz, NDSS 2012;
+//! Pinkas, Schneider and Zohner, USENIX Security 2014, §3).
 //!
-//! 1. Each party sorts its own items and puts them in.
-//! 2. The two lists are merged; an item of both stands twice then.
-//! 3. Of the items at odd positions, those that stand twice are kept, and the others replaced by 0.
+//! 1. Each party sorts its own items and inputs them.
+//! 2. The two lists are merged; an item of both then occurs twice.
+//! 3. Of the items at odd positions, those that occur twice are kept, and the others are replaced by 0.
 //! 4. The party that learns nothing permutes what is left, by a random permutation that it alone knows.
 //! 5. The receiver is shown the result.
 //!
-//! **What the receiver learns.** After step 3 the items are in order, and between two of them stand nulls, as many
-//! as there are items of either set: the receiver would learn how many items of the other party lie between
-//! any two of the intersection. After step 4 the items are at random places among nulls, whatever was in
-//! between: what is shown can be made of the intersection and the two set sizes alone. That needs a permutation that
-//! the receiver does not know, so it is the other party's; who in turn sees no result, and could do nothing with
-//! knowing the permutation. Where both are to learn, the receiver tells the other one afterwards: shown the places,
-//! the one that knows the permutation would undo it. A permutation that is not random harms only the party that
-//! chose it.
+//! **What the receiver learns.** After step 3 the items are in order, and between two of them there are as
+//! many zeros as there are items of either set: the receiver would learn how many items of the other party
+//! lie between any two of the intersection. After step 4 the items are at random places among zeros, whatever
+//! was in between: what is shown can be computed from the intersection and the two set sizes alone. That
+//! needs a permutation that the receiver does not know, so it is the other party's, who in turn sees no
+//! result and can do nothing with the permutation. If both are to learn, the receiver tells the other one
+//! afterwards: shown the places, the party that knows the permutation would undo it. A permutation that is
+//! not random harms only the party that chose it.
 //!
 //! | for n items each, of σ bits | AND gates with small comparators |
 //! |---|---|
@@ -23,7 +23,7 @@
 //! | shuffle | σ(n·log n − n + 1) |
 //! | all | σ(3n·log n + 4n) − n |
 //!
-//! Sets need not be of one size, nor of a power of two: nothing is padded.
+//! Sets may differ in size and need not be powers of two: nothing is padded.
 
 use vesica_primitives::Block;
 use zeroize::Zeroizing;

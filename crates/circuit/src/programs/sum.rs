@@ -1,8 +1,8 @@
 //! The sum of numbers in many instances.
 //!
-//! Bits of one weight in three instances become one of that weight and one of the next, for all weights at once,
-//! until no weight has more than two; the rest is one addition. So the depth is logarithmic in the
-//! number of instances, and each AND gate makes one bit fewer.
+//! Three bits of one weight, from three instances, become one of that weight and one of the next, for all
+//! weights at once, until no weight has more than two; the rest is one addition. The depth is therefore
+//! logarithmic in the number of instances, and each AND gate removes one bit.
 
 use crate::{
     Builder, Circuit, Engine, Values, Wire,

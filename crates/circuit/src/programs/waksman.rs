@@ -1,8 +1,9 @@
-//! A permutation that one party knows: Waksman's network, for any number of values (Beauquier and Darrot, 2002).
+//! A permutation that one party knows: Waksman's network, for any number of values (Beauquier and Darrot,
+//! 2002).
 //!
-//! Pairs of neighbours are switched, one of each goes through an upper network and one through a lower one, and
-//! pairs are switched again. One pair of the second kind is not needed; where the number is odd, the last value
-//! goes through the lower network, which is larger by one.
+//! Pairs of neighbours are switched, one of each goes through an upper network and one through a lower one,
+//! and pairs are switched again. One pair of the second layer is not needed; if the number is odd, the last
+//! value goes through the lower network, which is larger by one.
 
 use rand::{Rng, seq::SliceRandom};
 use zeroize::{Zeroize, Zeroizing};

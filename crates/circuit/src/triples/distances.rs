@@ -1,19 +1,19 @@
-//! Whether strings are equal, from how far apart they are: the Hamming distance of two strings, each of which
-//! one party knows, as additive shares. Two strings of ℓ bits are equal where the distance is 0 modulo
-//! 2^h > ℓ, which takes h − 1 AND gates instead of ℓ − 1 (Couteau, ACNS 2018, §4; the distance as in SHADE,
-//! Bringer, Chabanne, Patey, 2013).
+//! Equality of strings by their distance: the Hamming distance of two strings, each of which one party knows,
+//! as additive shares. Two strings of ℓ bits are equal if the distance is 0 modulo 2^h > ℓ, which takes h − 1
+//! AND gates instead of ℓ − 1 (Couteau, ACNS 2018, §4; the distance as in SHADE, Bringer, Chabanne, Patey,
+//! 2013).
 //!
-//! The first party's strings s are random, the second's strings r come later. For each bit, from one random OT of
-//! the first party:
+//! The first party's strings s are random, the second's strings r come later. For each bit, from one random
+//! OT of the first party:
 //!
 //! 1. The first party has two messages m_0 and m_1. Its bit s is the lowest of δ = m_1 − m_0.
-//! 2. The second party has a random choice a and m_a. It gets u = (s − δ)/2, of h − 2 bits: a·s is m_a + 2·u·a
-//!    − m_0 modulo 2^(h−1), of which each knows a part; and s ⊕ a = s + a − 2·a·s modulo 2^h.
-//! 3. When it knows r, the second party sends f = r ⊕ a. Where f is 1, both take s ⊕ r = 1 − (s ⊕ a), and
-//!    else s ⊕ r = s ⊕ a, and each adds up its shares of a string.
+//! 2. The second party has a random choice a and m_a. It gets u = (s − δ)/2, of h − 2 bits: a·s is m_a +
+//!    2·u·a − m_0 modulo 2^(h−1), of which each knows a part; and s ⊕ a = s + a − 2·a·s modulo 2^h.
+//! 3. When it knows r, the second party sends f = r ⊕ a. If f is 1, both take s ⊕ r = 1 − (s ⊕ a), and
+//!    otherwise s ⊕ r = s ⊕ a, and each adds up its shares of a string.
 //!
-//! Of m_(1−a), and so of δ, the second party knows nothing; u tells all of it but the lowest bit, which stays
-//! random. f is random because a is. Lengths depend on how many bits there are.
+//! The second party knows nothing about m_(1−a), and so about δ; u reveals all of δ but the lowest bit, which
+//! stays random. f is random because a is. Lengths depend on the number of bits only.
 
 use bytemuck::cast_slice_mut;
 use vesica_net::{Channel, Result};

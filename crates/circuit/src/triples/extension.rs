@@ -1,4 +1,4 @@
-//! Which OT extension triples are made with, and what they cost with each.
+//! The OT extensions with which triples can be made, and the cost of each.
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};

@@ -1,23 +1,25 @@
-//! Multiplication triples: what GMW's AND gates are made of, before anybody knows the inputs (Beaver, CRYPTO
-//! 1991; from random OT by Asharov, Lindell, Schneider, Zohner, CCS 2013).
+//! Multiplication triples: the material of GMW's AND gates, made before anybody knows the inputs (Beaver,
+//! CRYPTO 1991; from random OT by Asharov, Lindell, Schneider, Zohner, CCS 2013).
 //!
-//! A triple is a random bit a, a random vector b of σ bits and their product c = a·b, each as XOR shares of the
-//! two parties. With σ = 1 it is good for an AND gate; with more, a *vector triple* (Pinkas, Schneider, Zohner,
-//! USENIX Security 2014, §3.2), for σ AND gates that have one input in common. From two random OTs of σ bits,
-//! one in each direction:
+//! A triple is a random bit a, a random vector b of σ bits and their product c = a·b, each as XOR shares of
+//! the two parties. With σ = 1 it serves one AND gate; with more, a *vector triple* (Pinkas, Schneider,
+//! Zohner, USENIX Security 2014, §3.2), it serves σ AND gates that have one input in common. From two random
+//! OTs of σ bits, one in each direction:
 //!
 //! 1. As the OT's sender, a party gets two messages m_0 and m_1. Its share of b is m_0 ⊕ m_1.
-//! 2. As the receiver of the other one, it gets a random choice, which is its share of a, and the chosen message.
-//! 3. Its share of c is the product of its own shares, plus its m_0, plus the message it chose: of what a_0·b_1
-//!    and a_1·b_0 are, one has the one summand and the other the other.
+//! 2. As the receiver of the other one, it gets a random choice, which is its share of a, and the chosen
+//!    message.
+//! 3. Its share of c is the product of its own shares, plus its m_0, plus the message it chose: of each of
+//!    a_0·b_1 and a_1·b_0, one party has one summand and the other party the other.
 //!
-//! The bits come from OTs whose correlation a hash has broken. The two directions are OT sessions of their
-//! own with a Δ each.
+//! The bits come from OTs whose correlation a hash has broken. The two directions are separate OT sessions
+//! with a Δ each.
 //!
-//! Neither says anything but what the extension says, so triples cost what two OTs do however long b is. How
-//! many there will have to be is public: [`Demand`]. They are used once, and are wiped.
+//! Neither party sends anything beyond what the extension sends, so a triple costs what two OTs do, however
+//! long b is. The number of triples needed is public: [`Demand`]. They are used once, and are zeroized.
 //!
-//! With them, and of the same OTs, comes what strings are compared with: [`Distances`].
+//! Together with them, and from the same OTs, come the distances with which strings are compared:
+//! [`Distances`].
 
 mod distances;
 mod extension;

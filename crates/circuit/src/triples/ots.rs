@@ -1,4 +1,4 @@
-//! The random OTs in both directions, and what is made of them.
+//! The random OTs in both directions, and what is made from them.
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};

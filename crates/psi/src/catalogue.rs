@@ -1,4 +1,4 @@
-//! The one list of protocols: command line, documents, planner and lab are generated from it.
+//! The list of all protocols, from which command line, documents, planner and lab are generated.
 
 use crate::{
     Protocol,

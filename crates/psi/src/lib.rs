@@ -1,11 +1,12 @@
-//! Private set intersection: one file or folder a protocol in [`protocols`], and the [`CATALOGUE`] of them all.
+//! Private set intersection: one file or folder per protocol in [`protocols`], and the [`CATALOGUE`] of them
+//! all.
 //!
-//! A protocol sees items and gives positions. It knows nothing of rows, names, files, sockets, clocks
-//! or configuration: those live in `vesica` above. Below it stand the OPRFs and OTs it is made of.
+//! A protocol takes items and returns positions. It knows nothing of rows, names, files, sockets, clocks or
+//! configuration: those live in `vesica` above. Below are the OPRFs and OTs from which it is built.
 //!
-//! Use [`send`] and [`receive`] with an entry of the [`CATALOGUE`]: they agree on the set sizes,
-//! refuse duplicates and run the protocol's two phases. [`reveal`] adds the step by which a sender
-//! learns the intersection too.
+//! Use [`send`] and [`receive`] with an entry of the [`CATALOGUE`]: they agree on the set sizes, refuse
+//! duplicates and run the protocol's two phases. [`reveal`] adds the step by which a sender learns the
+//! intersection too.
 //!
 //! **Must never import** `vesica`, the command line, files, sockets, clocks or configuration.
 

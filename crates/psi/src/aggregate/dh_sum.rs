@@ -1,25 +1,26 @@
 //! The sum over an intersection from Diffie–Hellman and Paillier: Ion, Kreuter, Nergiz, Patel, Saxena, Seth,
 //! Raykova, Shanahan and Yung (EuroS&P 2020). Semi-honest.
 //!
-//! The *owner* has a value t for each of its items w, and a key of an encryption under which sums can be computed
-//! ([`paillier`]); the *matcher* has items v. α of the matcher and β of the owner are secret exponents, fresh for
-//! each run.
+//! The *owner* has a value t for each of its items w, and a key of an additively homomorphic encryption
+//! ([`paillier`]); the *matcher* has items v. α of the matcher and β of the owner are secret exponents, fresh
+//! for each run.
 //!
 //! 1. Offline, owner → matcher: the public key.
 //! 2. Matcher → owner: {α·H(v)}, sorted.
-//! 3. Owner → matcher: {β·H(w)}, sorted; the sorted list of tags {H'(α·β·H(v))}; and the encryption of each t, in
-//!    the order of the points.
-//! 4. The matcher multiplies the owner's points by α. Those whose tag is on the list are the shared items, without
-//!    their names: it adds up what is encrypted with them, and a fresh encryption of 0.
-//!    - Where the owner is R, matcher → owner: whether there are at least as many as the minimum, and the
+//! 3. Owner → matcher: {β·H(w)}, sorted; the sorted list of tags {H'(α·β·H(v))}; and the encryption of each
+//!    t, in the order of the points.
+//! 4. The matcher multiplies the owner's points by α. Those whose tag is on the list are the shared items,
+//!    which it cannot identify: it adds up their encrypted values and a fresh encryption of 0.
+//!    - If the owner is R, matcher → owner: whether there are at least as many as the minimum, and the
 //!      encrypted sum, or else 0; R decrypts it.
-//!    - Where the matcher is R, it adds an encryption of a uniform mask too; owner → matcher: what it decrypts, from
-//!      which R takes the mask away.
+//!    - If the matcher is R, it also adds an encryption of a uniform mask; owner → matcher: what it decrypts,
+//!      from which R subtracts the mask.
 //!
-//! The matcher learns how many items are shared, whoever asks and whatever the minimum is. The paper's owner learns
-//! that and the sum; here it learns the sum if it is R, else nothing. Both learn the size of the other's set. With a
-//! fresh encryption of 0 a sum says nothing of the ciphertexts that it was made of; with a uniform mask it is
-//! uniform. Since this tells a size that nobody asked for it runs only where both parties name it.
+//! The matcher learns how many items are shared, whoever learns the sum and whatever the minimum is. The
+//! paper's owner learns that and the sum; here it learns the sum if it is R, and otherwise nothing. Both
+//! learn the size of the other's set. With a fresh encryption of 0 a sum says nothing about the ciphertexts
+//! from which it was made; with a uniform mask it is uniform. Because this reveals a size that nobody asked
+//! for, it runs only if both parties name it.
 
 use std::sync::Arc;
 

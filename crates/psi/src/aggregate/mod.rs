@@ -1,19 +1,19 @@
 //! Numbers about an intersection, without its items.
 //!
-//! What most people who ask for an intersection want is a number: how many items are shared, what do the
-//! values of the shared ones add up to, are there at least so many. A [`Method`] answers such a
-//! [`Question`] to the receiver; the sender learns no more than from an intersection, which is the size of
-//! the receiver's set, unless the method says otherwise. [`METHODS`] lists them all.
+//! What most people who ask for an intersection want is a number: how many items are shared, what the values
+//! of the shared ones add up to, whether there are at least so many. A [`Method`] answers such a [`Question`]
+//! to the receiver; the sender learns no more than from an intersection, which is the size of the receiver's
+//! set, unless the method says otherwise. [`METHODS`] lists them all.
 //!
-//! A number can give a row away: the sum over an intersection of one is a value. So a question may come with a
-//! *minimum*: of an intersection with fewer items nothing is told but that it is smaller. Methods
-//! that show the receiver the size itself cannot hold it back, and do not take a minimum.
+//! A number can give a row away: the sum over an intersection of one item is that item's value. A question
+//! may therefore come with a *minimum*: of an intersection with fewer items nothing is told except that it is
+//! smaller. Methods that show the receiver the size itself cannot withhold it, and do not take a minimum.
 //!
-//! Who wants to compute something else takes [`shares`]: no number for anybody, but what another computation
-//! of two parties can begin with.
+//! To compute something else, use [`shares`]: it tells nobody a number, but provides the input of another
+//! two-party computation.
 //!
-//! Values are signed integers of 64 bits, one an item. A party whose values could add up to more
-//! than such an integer holds is refused before the run ([`Error::SumTooLarge`]), so no sum wraps.
+//! Values are signed integers of 64 bits, one per item. A party whose values could add up to more than such
+//! an integer holds is refused before the run ([`Error::SumTooLarge`]), so no sum wraps.
 
 pub mod circuit;
 pub mod dh;

@@ -1,14 +1,14 @@
-//! Shares for a later computation: the hidden matches of circuit PSI, and nobody sees them. Semi-honest.
+//! Shares for a later computation: the hidden matches of circuit PSI, which nobody sees. Semi-honest.
 //!
-//! After the machine's three steps ([`circuit`](crate::circuit_psi)) the parties hold XOR shares of a bit m_j for
+//! After the three steps of [circuit PSI](crate::circuit_psi) the parties hold XOR shares of a bit m_j for
 //! each bin of R's table.
 //!
-//! 4. Where items have values, a circuit of one level multiplies them with m_j: R's value x_j, which is 0 in a
-//!    bin without an item and of which S's share is 0, and S's value y_j = v'_j ⊕ w_j. What comes of it are
-//!    fresh shares of the values where a match is, and of 0 everywhere else.
+//! 4. If items have values, a circuit of one level multiplies them with m_j: R's value x_j, which is 0 in a
+//!    bin without an item and of which S's share is 0, and S's value y_j = v'_j ⊕ w_j. The result is fresh
+//!    shares of the values where there is a match, and of 0 everywhere else.
 //!
-//! Each party keeps its shares. It learns the size of the other's set and nothing else: alone, its shares are
-//! uniform. Only R knows which of its items is in which bin.
+//! Each party keeps its shares. It learns the size of the other's set and nothing else: on their own, its
+//! shares are uniform. Only R knows which of its items is in which bin.
 
 use rand::CryptoRng;
 use vesica_circuit::{

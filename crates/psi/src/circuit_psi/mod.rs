@@ -1,24 +1,25 @@
-//! The machine of circuit PSI: after it nobody knows which items match, and both hold shares of it. Pinkas,
-//! Schneider, Tkachenko and Yanai (EUROCRYPT 2019), Rindal and Schoppmann (EUROCRYPT 2021). Semi-honest.
+//! The construction of circuit PSI, after which nobody knows which items match, and both parties hold shares
+//! of that. Pinkas, Schneider, Tkachenko and Yanai (EUROCRYPT 2019), Rindal and Schoppmann (EUROCRYPT 2021).
+//! Semi-honest.
 //!
-//! Without input: the setup of the OPPRF, and multiplication triples; with `Comparison::Distance` also shares of
+//! Offline: the setup of the OPPRF, and multiplication triples; with `Comparison::Distance` also shares of
 //! random strings for step 3.
 //!
 //! 1. Both draw a seed, now that both sets are fixed; items are permuted under it. R puts each item into one
-//!    of its three bins (cuckoo hashing, b bins), S each of its own into all three.
-//! 2. S draws a target t_j of ℓ = λ + ⌈log b⌉ bits for each bin, or has drawn it, and a mask w_j where its items have values.
-//!    It programs an OPPRF: at the point of y in its bin j it is t_j, followed by v(y) − w_j, or
-//!    v(y) ⊕ w_j. R evaluates it at the point of the item in each bin, or at a random one where there is none,
-//!    and gets t'_j, and v' which is the other part of v(x) where x matches.
-//! 3. t_j and t'_j are XOR shares of zero just where the item of bin j is S's too. GMW gives shares of a bit
-//!    m_j that says so: ℓ − 1 AND gates a bin; or, of their Hamming distance, which takes ℓ OTs in one
+//!    of its three bins (cuckoo hashing, b bins), S puts each of its own into all three.
+//! 2. S draws a target t_j of ℓ = λ + ⌈log b⌉ bits for each bin, or has drawn it, and a mask w_j if its items
+//!    have values. It programs an OPPRF: at the point of y in its bin j it is t_j, followed by v(y) − w_j, or
+//!    v(y) ⊕ w_j. R evaluates it at the point of the item in each bin, or at a random point if there is none,
+//!    and gets t'_j, and v', which is the other part of v(x) if x matches.
+//! 3. t_j and t'_j are XOR shares of zero exactly if S has the item of bin j too. GMW gives shares of a bit
+//!    m_j that says so: ℓ − 1 AND gates per bin; or, from their Hamming distance, which takes ℓ OTs in one
 //!    direction, only ⌈log(ℓ + 1)⌉ − 1.
 //!
-//! A bin whose item is not S's, or that has none, passes for a match with probability 2^-ℓ, all bins together
-//! with at most 2^-λ: R's value there is pseudo-random.
+//! A bin whose item S does not have, or that is empty, passes for a match with probability 2^-ℓ, all bins
+//! together with at most 2^-λ: R's value there is pseudo-random.
 //!
-//! For rows S then shows its shares of the bits to R. The number of points that S programs is
-//! 3·n_y, so nothing tells of S's bins.
+//! For rows S then reveals its shares of the bits to R. The number of points that S programs is 3·n_y, so
+//! nothing tells about S's bins.
 
 pub mod psty19;
 

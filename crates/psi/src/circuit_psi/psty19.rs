@@ -1,11 +1,11 @@
-//! Circuit PSI: Pinkas, Schneider, Tkachenko and Yanai (EUROCRYPT 2019), on the machine of
+//! Circuit PSI of Pinkas, Schneider, Tkachenko and Yanai (EUROCRYPT 2019), built on
 //! [`circuit`](crate::circuit_psi). Semi-honest.
 //!
 //! The OPPRF is theirs ([`vesica_oprf::psty19`]): the OPRF of KKRT16, and a hint of one polynomial for each
-//! mega-bin. Triples are from OT extension, as in the paper.
+//! mega-bin. Triples come from OT extension, as in the paper.
 //!
-//! Deviations: no stash, and so about 1.3 n bins instead of 1.27 n; and mega-bins are about as large as make the
-//! hint small: with ⌊ln n⌋ points each, it would have four coefficients a point.
+//! Deviations: no stash, and therefore about 1.3 n bins instead of 1.27 n; and mega-bins of the size that
+//! makes the hint small: with ⌊ln n⌋ points each, as in the paper, it would have four coefficients per point.
 
 use rand::CryptoRng;
 use vesica_circuit::triples::Extension;

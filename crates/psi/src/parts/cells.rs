@@ -1,10 +1,10 @@
-//! A random OT for each cell of a Bloom filter: of every cell S has a random string, and R has the
-//! strings of the cells that its items set.
+//! A random OT for each cell of a Bloom filter: S has a random string for every cell, and R has the strings
+//! of the cells that its items set.
 //!
-//! The filter has one part for each hash function, and an item one cell in each. So it is handled part
-//! by part: a part fits the cache where the whole filter has some hundred cells an item, and neither
-//! party ever holds all of it. Each part takes whatever random OTs its cells need; of small parts
-//! several share a call.
+//! The filter has one part for each hash function, and an item has one cell in each. It is therefore
+//! processed part by part: a part fits the cache, while the whole filter has some hundred cells per item, and
+//! neither party ever holds all of it. Each part takes as many random OTs as its cells need; several small
+//! parts share a call.
 
 use rayon::prelude::*;
 use vesica_net::Channel;

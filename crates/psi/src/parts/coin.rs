@@ -1,4 +1,4 @@
-//! Randomness that both parties have a share in.
+//! Joint randomness, to which both parties contribute.
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Deviation, Result};

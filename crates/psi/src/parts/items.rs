@@ -1,4 +1,4 @@
-//! What stands for the elements of a set.
+//! Items, which represent the elements of a set.
 
 use vesica_primitives::Block;
 

@@ -1,9 +1,9 @@
 //! The step by which a sender learns the intersection too.
 //!
-//! After a run, the receiver tells the sender which items they share: a fresh key, the number of
-//! shared items and the sorted list of their keyed hashes. What travels is computed from the
-//! intersection alone and says nothing about any other item. A dishonest receiver may leave out
-//! items or end the run instead; a sender that must not depend on it has to swap the roles.
+//! After a run, the receiver tells the sender which items they share: a fresh key, the number of shared items
+//! and the sorted list of their keyed hashes. These messages are computed from the intersection alone and say
+//! nothing about any other item. A dishonest receiver may leave out items or end the run instead; a sender
+//! that must not depend on it has to swap the roles.
 
 use rand::CryptoRng;
 use vesica_net::Channel;

@@ -1,4 +1,4 @@
-//! Running a protocol: sizes agreed, then its two phases.
+//! Running a protocol: size agreement, then its two phases.
 
 use std::ops::RangeInclusive;
 

@@ -1,6 +1,6 @@
 //! PSI from blind RSA: De Cristofaro and Tsudik (FC 2010; with Gasti, CANS 2010 and TRUST 2012). Semi-honest.
 //!
-//! S has an RSA key (N, e, d); H is a hash to the integers modulo N, H' one to tags.
+//! S has an RSA key (N, e, d); H is a hash to the integers modulo N, H' a hash to tags.
 //!
 //! 1. Offline, S → R: N, which R checks as far as it can ([`rsa`]). For each of its items R draws a random r
 //!    with gcd(r, N) = 1 and computes r^e and 1/r.
@@ -8,12 +8,14 @@
 //! 3. S → R: the e-th roots {r · H(x)^d} in the same order. R multiplies them by 1/r.
 //! 4. S → R: the sorted list of tags {H'(H(y)^d)}. R outputs the x whose tag H'(H(x)^d) is on the list.
 //!
-//! R learns the intersection and the size of S's set, S the size of R's set: r^e is uniform among the
-//! invertible residues, and so is what S sees. That holds if e has no factor in common with p − 1 and q − 1,
-//! which R cannot tell: an S that makes N otherwise learns something of each H(x). Semi-honest for that reason,
-//! and because nothing ties S to one exponent.
+//! R learns the intersection and the size of S's set; S learns the size of R's set: r^e is uniform among the
+//! invertible residues, and so is what S sees. That requires that e has no factor in common with p − 1 and q
+//! − 1, which R cannot verify: an S that generates N differently learns something about each H(x). The
+//! protocol is semi-honest for that reason, and because nothing ties S to one exponent.
 //!
 //! A sender that keeps its key for many runs is a [`StandingSender`].
+//!
+//! Deviations from the papers: see `docs/protocols/blind-rsa.md`.
 
 use std::{ops::RangeInclusive, sync::Arc};
 

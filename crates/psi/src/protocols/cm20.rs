@@ -1,18 +1,18 @@
-//! PSI from a multi-point OPRF: Chase and Miao (CRYPTO 2020), Figure 3, with the OPRF of
-//! `vesica_oprf::cm20`.
+//! PSI from a multi-point OPRF: Chase and Miao (CRYPTO 2020), Figure 3, with the OPRF of `vesica_oprf::cm20`.
 //!
-//! Without input but the sizes: base OTs.
+//! Offline: base OTs.
 //!
-//! 1. The OPRF: R gets F(x) for each of its items, S can compute F anywhere. R → S: a key, and the bit
-//!    matrix with R's items, masked.
+//! 1. The OPRF: R gets F(x) for each of its items, S can compute F anywhere. R → S: a key, and the bit matrix
+//!    with R's items, masked.
 //! 2. S → R: the sorted list of {F(y)}.
 //! 3. R outputs the x whose value is on the list.
 //!
-//! R learns the intersection and the size of S's set, S the size of R's set. There is an entry for parties
-//! that follow the protocol, and one for a sender that does not (Theorem 3.2): it has base OTs against
-//! parties that deviate, digests of 256 bits that go through H1, and a list of whole values, of which a
-//! sender could otherwise make up some that match. The key of the OPRF leaves R when S's choices in the base
-//! OTs are fixed, in both.
+//! R learns the intersection and the size of S's set; S learns the size of R's set. There is an entry for
+//! semi-honest parties, and one for a malicious sender (Theorem 3.2). The latter has malicious base OTs,
+//! digests of 256 bits that go through H1, and a list of whole values, because a sender could invent short
+//! ones that match. In both, the key of the OPRF leaves R once S's choices in the base OTs are fixed.
+//!
+//! Deviations from the paper, above all 1.5 rows per item, in blocks: see `docs/protocols/cm20.md`.
 
 use std::{borrow::Cow, marker::PhantomData};
 

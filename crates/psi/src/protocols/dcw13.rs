@@ -1,18 +1,18 @@
-//! PSI from a garbled Bloom filter: Dong, Chen and Wen (CCS 2013), the semi-honest protocol. (The one
-//! against malicious parties is broken, and not here.)
+//! PSI from a garbled Bloom filter: Dong, Chen and Wen (CCS 2013), the semi-honest protocol. (The variant
+//! against malicious parties is broken and not implemented.)
 //!
-//! Without input: the base OTs and trees of the OT extension.
+//! Offline: the base OTs and trees of the OT extension.
 //!
 //! 1. Both draw a seed, now that both sets are fixed. Under it each item has one cell in each part of a
 //!    filter, and a digest of ℓ bits.
-//! 2. S makes a garbled Bloom filter in which the cells of each of its items add up to the item's digest,
-//!    and all else is random.
+//! 2. S makes a garbled Bloom filter in which the cells of each of its items add up to the item's digest, and
+//!    everything else is random.
 //! 3. An OT for each cell: R chooses the cells that its items set, and gets these. R → S what a random OT
 //!    takes, and S → R for each cell its content, masked with the string for the choice 1.
 //! 4. R outputs the x whose cells add up to the digest of x.
 //!
-//! R learns the intersection and the size of S's set, S the size of R's set. Deviations from the paper:
-//! see `docs/protocols/dcw13.md`.
+//! R learns the intersection and the size of S's set; S learns the size of R's set. Deviations from the
+//! paper, above all a filter dimensioned for both sets: see `docs/protocols/dcw13.md`.
 
 use rand::CryptoRng;
 use rayon::prelude::*;

@@ -2,14 +2,15 @@
 //! PSZ14 and LIANG22 compare with it. Semi-honest.
 //!
 //! 1. Offline: base OTs, and random OTs for σ bits of each of R's items; S draws the function's key.
-//! 2. Both draw a seed. A point is the first σ bits of an item's image under AES with that seed, where
-//!    σ = λ + 2 log (n_x + n_y) − 1, so that no two points of different items are equal.
+//! 2. Both draw a seed. A point is the first σ bits of an item's image under AES with that seed, where σ =
+//!    λ + 2 log (n_x + n_y) − 1, so that no two different items have equal points.
 //! 3. R gets F(x) for each of its items ([`oprf`]).
 //! 4. S → R: the sorted list of tags F(y). R outputs the x whose tag is on the list.
 //!
-//! R learns the intersection and the size of S's set, S the size of R's set. The function's key has an
+//! R learns the intersection and the size of S's set; S learns the size of R's set. The function's key has an
 //! exponent for each bit, each of R's items needs an OT with an exponent for each bit, and each item of both
-//! a power: much work and very many bytes. `hl08` is over ristretto255, `hl08-ffc` over a finite field.
+//! needs a power: much computation and very many bytes. `hl08` is over ristretto255, `hl08-ffc` over a finite
+//! field. Deviations from the papers: see `docs/protocols/hl08.md`.
 
 use rand::CryptoRng;
 use vesica_net::Channel;

@@ -1,20 +1,20 @@
-//! PSI from a batched OPRF: Kolesnikov, Kumaresan, Rosulek and Trieu (CCS 2016), §4 and Figure 5,
-//! with cuckoo hashing without a stash. Semi-honest.
+//! PSI from a batched OPRF: Kolesnikov, Kumaresan, Rosulek and Trieu (CCS 2016), §4 and Figure 5, with cuckoo
+//! hashing without a stash. Semi-honest.
 //!
-//! Without input: the base OTs of the OPRF.
+//! Offline: the base OTs of the OPRF.
 //!
 //! 1. Both draw a seed, now that both sets are fixed; items are permuted under it.
-//! 2. R puts each item into one of its three bins (cuckoo hashing, b bins); S puts each item into all
-//!    three of its bins (simple hashing).
-//! 3. R → S, b instances of the OPRF: R gets F_j(x ⊕ i) for the item x that sits in bin j by its
-//!    i-th hash function; a bin without an item takes a random word.
+//! 2. R puts each item into one of its three bins (cuckoo hashing, b bins); S puts each item into all three
+//!    of its bins (simple hashing).
+//! 3. R → S, b instances of the OPRF: R gets F_j(x ⊕ i) for the item x that sits in bin j by its i-th hash
+//!    function; a bin without an item takes a random word.
 //! 4. S → R, for each i: the sorted list of {F_{h_i(y)}(y ⊕ i)}.
 //! 5. R outputs the x whose value is on the list of its own hash function.
 //!
-//! R learns the intersection and the size of S's set, S the size of R's set. Deviations from the
-//! paper: no stash, and so b ≈ 1.3 n bins by the fit of RS21 §7.2, with three *distinct* bins an item
-//! (two equal bins would show in the number of equal values); lists are sorted and Golomb–Rice coded
-//! instead of shuffled, which hides the order as well and is shorter.
+//! R learns the intersection and the size of S's set; S learns the size of R's set. Deviations from the
+//! paper: no stash, and therefore b ≈ 1.3 n bins by the fit of RS21 §7.2, with three *distinct* bins per item
+//! (two equal bins would show in the number of equal values); lists are sorted and Golomb–Rice coded instead
+//! of shuffled, which hides the order as well and is shorter. The others are in `docs/protocols/kkrt16.md`.
 
 use rand::CryptoRng;
 use vesica_net::Channel;

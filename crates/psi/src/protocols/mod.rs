@@ -1,4 +1,4 @@
-//! The protocols that give positions: one file or folder a paper, under the paper's key.
+//! The protocols that return positions: one file or folder per paper, under the paper's key.
 
 pub mod blind_rsa;
 pub mod cm20;

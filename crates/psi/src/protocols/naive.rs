@@ -1,8 +1,8 @@
 //! Naive hashing: **insecure**, for measurements only.
 //!
-//! The sender hands over hashes of its items. Whoever can guess an item can test the guess, so the
-//! receiver learns far more than the intersection. It is here because every paper measures against
-//! it, and because its time carries ratios from one machine to another.
+//! The sender hands over hashes of its items. Anyone who can guess an item can test the guess, so the
+//! receiver learns far more than the intersection. It is included because every paper measures against it,
+//! and because its time lets ratios measured on one machine be applied to another.
 //!
 //! 1. S → R: a key k; then the sorted list of {H_k(y)}, each λ + log n_x + log n_y bits.
 //! 2. R outputs the x with H_k(x) on the list.

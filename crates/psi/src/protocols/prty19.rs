@@ -1,19 +1,19 @@
 //! PSI from sparse OT extension: Pinkas, Rosulek, Trieu and Yanai (CRYPTO 2019), §4 and §6. Semi-honest.
 //!
-//! Without input: the base OTs of the OPRF.
+//! Offline: the base OTs of the OPRF.
 //!
 //! 1. Both draw a seed, now that both sets are fixed; items are permuted under it.
 //! 2. *low*: all items are in one bin. *fast*: R puts each item into one of its two bins, so that all are
 //!    about equally full; S puts each item into both.
-//! 3. R → S: the polynomials of the OPRF ([`oprf`]). R gets F_b(x) for the item x in bin b, S can
-//!    compute F anywhere.
+//! 3. R → S: the polynomials of the OPRF ([`oprf`]). R gets F_b(x) for the item x in bin b, S can compute F
+//!    anywhere.
 //! 4. S → R, *low*: the sorted list of {F(y)}; *fast*: for each of the two hash functions i that of
 //!    {F_{h_i(y)}(y)}.
-//! 5. R outputs the x whose value is on the list of the hash function that its bin comes from.
+//! 5. R outputs the x whose value is on the list of the hash function from which its bin comes.
 //!
-//! R learns the intersection and the size of S's set, S the size of R's set. Deviations from the paper, and
-//! why slices of a polynomial's values may be over a field of 64 bits, are in
-//! `docs/protocols/prty19.md`.
+//! R learns the intersection and the size of S's set; S learns the size of R's set. The paper proves *low*
+//! secure against a malicious sender too; this implementation does not claim that. Deviations from the paper,
+//! and why slices of a polynomial's values may be over a field of 64 bits, are in `docs/protocols/prty19.md`.
 
 use std::marker::PhantomData;
 

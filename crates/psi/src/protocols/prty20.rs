@@ -1,16 +1,16 @@
 //! PSI from a multi-point OPRF: Pinkas, Rosulek, Trieu and Yanai (EUROCRYPT 2020), with the OPRF of
 //! `vesica_oprf::prty20`.
 //!
-//! Without input but the sizes: base OTs.
+//! Offline: base OTs.
 //!
 //! 1. The OPRF: R gets F(x) for each of its items, S can compute F anywhere. R → S: the rows of an OKVS of
-//!    R's items, as words of an OT extension under a linear code; against parties that deviate S then checks
-//!    them.
-//! 2. S → R: the sorted list of {F(y)}, cut to tags, or whole against parties that deviate.
+//!    R's items, as words of an OT extension under a linear code; in the malicious form S then checks them.
+//! 2. S → R: the sorted list of {F(y)}, cut to tags, or whole in the malicious form.
 //! 3. R outputs the x whose tag is on the list.
 //!
-//! R learns the intersection and the size of S's set, S the size of R's set. There are entries with
+//! R learns the intersection and the size of S's set; S learns the size of R's set. There are entries with
 //! PaXoS, as in the paper, and with the OKVS of RR22, which has little more than half as many rows.
+//! Deviations from the paper: see `docs/protocols/prty20.md` and `docs/protocols/prty20-malicious.md`.
 
 use rand::CryptoRng;
 use vesica_net::Channel;

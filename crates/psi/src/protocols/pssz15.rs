@@ -1,13 +1,13 @@
-//! PSI by tests whether an item is in a set, with permutation-based hashing: Pinkas, Schneider, Segev and
-//! Zohner (USENIX Security 2015), "phasing". Semi-honest.
+//! PSI by set-inclusion tests, with permutation-based hashing: Pinkas, Schneider, Segev and Zohner (USENIX
+//! Security 2015), "phasing". Semi-honest.
 //!
-//! [`psz14`](crate::protocols::psz14) with cuckoo hashing, step by step, but for step 1: an item is cut to σ' bits, of
-//! which a bin's number tells log b. Only the others are compared in a bin, log b / 8 OTs less for each.
-//! What a bin stores says by which hash function an item came, as two items may leave the same rest in a
-//! bin by two functions.
+//! [`psz14`](crate::protocols::psz14) with cuckoo hashing, step by step, except for step 1: an item is cut to
+//! σ' bits, log b of which follow from the bin's number. Only the others are compared in a bin, which takes
+//! log b / 8 fewer OTs for each item. What a bin stores includes the hash function by which an item came,
+//! because two items may leave the same rest in a bin by two functions.
 //!
-//! R learns the intersection and the size of S's set, S the size of R's set. Deviations from the paper:
-//! see `docs/protocols/pssz15.md`.
+//! R learns the intersection and the size of S's set; S learns the size of R's set. Deviations from the
+//! paper: see `docs/protocols/pssz15.md`.
 
 use vesica_params::{
     LAMBDA,

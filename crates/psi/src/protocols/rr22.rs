@@ -1,7 +1,7 @@
-//! The protocols of Raghuraman and Rindal (CCS 2022): [`rs21`](crate::protocols::rs21) with their OKVS of weight 3
-//! and, among parties that follow the protocol, a VOLE whose short side is no longer than it must be.
+//! The protocols of Raghuraman and Rindal (CCS 2022): [`rs21`](crate::protocols::rs21) with their OKVS of
+//! weight 3 and, in the semi-honest form, a VOLE whose short side is no longer than necessary.
 //!
-//! What differs from the paper, and why entries may be as short as λ + log n_y bits, is in
+//! The differences from the paper, and why entries may be as short as λ + log n_y bits, are in
 //! `docs/protocols/rr22.md`.
 
 use vesica_params::{

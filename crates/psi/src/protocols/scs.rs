@@ -1,23 +1,23 @@
-//! PSI by sorting, comparing and shuffling in a generic secure computation: Huang, Evans and Katz (NDSS 2012),
-//! §5, as Pinkas, Schneider and Zohner (USENIX Security 2014) compare with it. Semi-honest.
+//! PSI by sorting, comparing and shuffling in a generic secure computation: Huang, Evans and Katz (NDSS
+//! 2012), §5, as Pinkas, Schneider and Zohner (USENIX Security 2014) compare with it. Semi-honest.
 //!
-//! Without input: the OTs for R's inputs, or multiplication triples.
+//! Offline: the OTs for R's inputs, or multiplication triples.
 //!
-//! 1. Both draw a seed, now that both sets are fixed. An item is σ bits of its image under AES with that seed, so
-//!    many that no two of different items are equal but with probability 2^-λ.
-//! 2. The program ([`scs`]): merge both sorted lists, compare neighbours, replace by 0 what stands once, and
+//! 1. Both draw a seed, now that both sets are fixed. An item is σ bits of its image under AES with that
+//!    seed, so many that two different items are equal only with probability 2^-λ.
+//! 2. The program ([`scs`]): merge both sorted lists, compare neighbours, replace by 0 what occurs once, and
 //!    shuffle by a permutation that S drew.
 //! 3. R is shown what is left, and looks its items up.
 //!
-//! R learns the intersection and the size of S's set, S the size of R's set.
+//! R learns the intersection and the size of S's set; S learns the size of R's set.
 //!
-//! Three entries run the same program: `scs-yao` under garbling (one round for all of it, 256 bits an AND gate),
-//! `scs-gmw` under GMW (a round for each level of gates), and `scs-gmw-vector` with PSZ14's vector triples: in
-//! the conditional exchanges, which are most of the program, one triple is good for all bits of an item. GMW
-//! runs comparisons that are shallow, garbling those that are small.
+//! Three entries run the same program: `scs-yao` under garbling (one round for all of it, 256 bits per AND
+//! gate), `scs-gmw` under GMW (a round for each level of gates), and `scs-gmw-vector` with PSZ14's vector
+//! triples: in the conditional exchanges, which are most of the program, one triple serves all bits of an
+//! item. GMW runs shallow comparisons, garbling small ones.
 //!
-//! What is asked by these is the price of generality: the circuit could be any other. Deviations: half gates
-//! instead of three blocks a gate, sets of any two sizes, items shortened as far as the bound allows.
+//! These protocols show the price of generality: the circuit could be any other. Deviations: half gates
+//! instead of three blocks per gate, sets of any two sizes, items shortened as far as the bound allows.
 
 use std::collections::HashSet;
 

@@ -1,4 +1,4 @@
-//! The same tail with a filter in place of the list, as in LIANG22 §5.1.
+//! The same final step with a filter instead of the list, as in LIANG22 §5.1.
 
 use vesica_net::Channel;
 use vesica_params::{

@@ -1,5 +1,5 @@
-//! The tail that most protocols share: the sender hands over a sorted list of tags, or a filter that
-//! holds them, and the receiver looks which of them are its own.
+//! The final step that most protocols share: the sender hands over a sorted list of tags, or a filter that
+//! holds them, and the receiver checks which of them are its own.
 
 mod filter;
 

@@ -1,5 +1,5 @@
-//! Diffie–Hellman with whole points, as the papers have it. α of S and β of R are secret exponents, fresh for
-//! each run:
+//! Diffie–Hellman with whole points, as in the papers. α of S and β of R are secret exponents, fresh for each
+//! run:
 //!
 //! 1. R → S: {β·H(x)} in the order of R's items.
 //! 2. S → R: {α·β·H(x)}, the same list in the same order.

@@ -2,14 +2,14 @@
 //!
 //! Two variants over a group of prime order, with H a hash to the group (constant time):
 //!
-//! - `dh` (`unblinding.rs`): R hides each item by a random summand and takes it away from what S returns, as
-//!   Jarecki, Krawczyk and Xu (PKC 2021) describe. S sends short tags of its own items. `dh-ffc` is the
-//!   same in the group of a finite field, where elements are twelve times as long and exponents short.
-//! - `dh-classic` (`classic.rs`): R hides its items by a secret exponent, as S does. S sends whole points.
+//! - `dh` (`unblinding.rs`): R blinds each item with a random summand and removes it from what S returns, as
+//!   Jarecki, Krawczyk and Xu (PKC 2021) describe. S sends short tags of its own items. `dh-ffc` is the same
+//!   in the group of a finite field, where elements are twelve times as long and exponents short.
+//! - `dh-classic` (`classic.rs`): R blinds its items with a secret exponent, as S does. S sends whole points.
 //!
-//! In both, R learns the intersection and the size of S's set, S the size of R's set. A point is decoded
-//! strictly, and the identity is refused. Semi-honest only: nothing forces S to use one exponent.
-//! Points travel in chunks, so that both parties work at once and a peer that fell silent is noticed.
+//! In both, R learns the intersection and the size of S's set; S learns the size of R's set. A point is
+//! decoded strictly, and the identity is refused. Semi-honest only: nothing forces S to use one exponent.
+//! Points travel in chunks, so that both parties work at the same time and a silent peer is noticed.
 
 mod classic;
 mod unblinding;

@@ -1,22 +1,24 @@
-//! Diffie–Hellman with random summands and short tags. G generates the group; α is a secret exponent of S,
+//! Diffie–Hellman with additive blinding and short tags. G generates the group; α is a secret exponent of S,
 //! fresh for each run, and r_x one of R for each of its items:
 //!
 //! 1. R → S: {H(x) + r_x·G} in the order of R's items.
 //! 2. S → R: {α·(H(x) + r_x·G)}, the same list in the same order, and then A = α·G.
-//! 3. S → R: the sorted list of tags {H'(α·H(y))}. R takes r_x·A away from what was returned, which leaves
+//! 3. S → R: the sorted list of tags {H'(α·H(y))}. R subtracts r_x·A from what was returned, which leaves
 //!    α·H(x), and outputs the x whose tag is on the list. For that it makes a table of multiples of −A.
 //!
-//! The papers hide an item by an exponent, β·H(x), and take it away by 1/β. Here R's two products have
-//! a fixed base, which makes them cheaper, and none has an inverse as its exponent, which is never short.
+//! Deviation from the papers, which blind an item by an exponent, β·H(x), and unblind it by 1/β: here R's two
+//! products have a fixed base, which makes them cheaper, and none has an inverse as its exponent, which is
+//! never short.
 //!
-//! What S sees of R's items is hidden unconditionally, each by a uniform element of its own (in groups
-//! with [short exponents](Group::random_scalar) computationally, by one that only looks uniform). What R sees rests
-//! on the decisional Diffie–Hellman assumption, as with exponents; A is a part of that problem.
+//! What S sees of R's items is hidden unconditionally, each by a uniform element of its own (in groups with
+//! [short exponents](Group::random_scalar) computationally, by one that only looks uniform). What R sees
+//! rests on the decisional Diffie–Hellman assumption, as with exponents; A is part of that problem.
 //!
-//! Semi-honest only. What R computes is right for the exponent of A, and nothing shows R that S used the
-//! same in step 2. An S that deviates can answer by A and a guess at x such that only the right guess gives
-//! α·H(x), which hiding by an exponent does not allow: Jarecki, Krawczyk and Xu, "On the (In)Security of the
-//! Diffie–Hellman Oblivious PRF with Multiplicative Blinding" (PKC 2021; they write groups multiplicatively).
+//! Semi-honest only. What R computes is right for the exponent of A, and R cannot verify that S used the same
+//! in step 2. A malicious S can choose its answers according to A and a guess of x such that only the right
+//! guess gives α·H(x), which multiplicative blinding does not allow: Jarecki, Krawczyk and Xu, "On the
+//! (In)Security of the Diffie–Hellman Oblivious PRF with Multiplicative Blinding" (PKC 2021; they write
+//! groups multiplicatively).
 
 use std::marker::PhantomData;
 

@@ -1,18 +1,18 @@
 //! PSI from a random garbled Bloom filter: Pinkas, Schneider and Zohner (USENIX Security 2014), §4.3.
 //! Semi-honest.
 //!
-//! Without input: the base OTs and trees of the OT extension.
+//! Offline: the base OTs and trees of the OT extension.
 //!
-//! 1. Both draw a seed, now that both sets are fixed. Under it each item has one cell in each of the k
-//!    parts of a Bloom filter that is half full with R's items.
-//! 2. A random OT for each cell, in which R chooses the cell's bit of its filter: R gets the strings of
-//!    the cells that its items set, S has those of all cells.
+//! 1. Both draw a seed, now that both sets are fixed. Under it each item has one cell in each of the k parts
+//!    of a Bloom filter that is half full with R's items.
+//! 2. A random OT for each cell, in which R chooses the cell's bit of its filter: R gets the strings of the
+//!    cells that its items set, S has those of all cells.
 //! 3. S → R: the sorted list of H(sum of the strings of y's cells, y).
 //! 4. R outputs the x whose value is on the list.
 //!
-//! R learns the intersection and the size of S's set, S the size of R's set. An item of S that is not
-//! R's has all of its cells set in R's filter with probability 2^-k, and would be seen by R then.
-//! Deviations from the paper: see `docs/protocols/psz14-gbf.md`.
+//! R learns the intersection and the size of S's set; S learns the size of R's set. An item of S that R does
+//! not have has all of its cells set in R's filter with probability 2^-k, and R would then see it. Deviations
+//! from the paper: see `docs/protocols/psz14-gbf.md`.
 
 use rand::CryptoRng;
 use rayon::prelude::*;

@@ -1,5 +1,5 @@
-//! PSI by tests whether an item is in a set: what the protocols of PSZ14 §5 and §6 and of PSSZ15 have in
-//! common, which is all but how items get their places and what is compared there.
+//! PSI by set-inclusion tests: what the protocols of PSZ14 §5 and §6 and of PSSZ15 have in common, which is
+//! everything except how items get their places and what is compared there.
 
 use std::marker::PhantomData;
 

@@ -1,15 +1,15 @@
-//! PSI by tests whether an item is in a set: Pinkas, Schneider and Zohner (USENIX Security 2014), §5 and
-//! §6, with the four ways to hash items into bins. Semi-honest. [`gbf`] is the paper's other protocol.
+//! PSI by set-inclusion tests: Pinkas, Schneider and Zohner (USENIX Security 2014), §5 and §6, with the four
+//! ways to hash items into bins. Semi-honest. [`gbf`] is the paper's other protocol.
 //!
-//! Without input: the base OTs of the 1-out-of-256 OT extension.
+//! Offline: the base OTs of the 1-out-of-256 OT extension.
 //!
-//! 1. Both draw a seed, now that both sets are fixed; under it an item becomes pseudo-random, which gives
-//!    it its bins, and a string of t bytes, which is what is compared.
+//! 1. Both draw a seed, now that both sets are fixed; under it an item becomes pseudo-random, which gives it
+//!    its bins, and a string of t bytes, which is what is compared.
 //! 2. R gives each item a seat in one of its bins; S puts each of its items into all of its bins.
-//! 3. R → S, b·μ instances of the OPRF, one for each of the μ seats of each of the b bins: R gets
-//!    F_j(x's string) for the item x in seat j; an empty seat takes a random string.
+//! 3. R → S, b·μ instances of the OPRF, one for each of the μ seats of each of the b bins: R gets F_j(x's
+//!    string) for the item x in seat j; an empty seat takes a random string.
 //! 4. S → R, for each hash function i and seat s of bins: the sorted list of F_j(y's string) over all y,
-//!    with j seat s of the bin to which i leads y.
+//!    where j is seat s of the bin to which i leads y.
 //! 5. R outputs the x whose value is on the list of its own hash function and seat.
 //!
 //! | | bins b | seats μ | hash functions |
@@ -19,8 +19,8 @@
 //! | [`BALANCED`] | n_x | as many as no bin exceeds | 2 |
 //! | [`CUCKOO`] | ≈ 1.3 n_x | 1 | 3 |
 //!
-//! R learns the intersection and the size of S's set, S the size of R's set. Deviations from the paper:
-//! see `docs/protocols/psz14.md`.
+//! R learns the intersection and the size of S's set; S learns the size of R's set. Deviations from the
+//! paper, above all three distinct hash functions and no stash: see `docs/protocols/psz14.md`.
 
 pub mod gbf;
 pub(crate) mod inclusion;

@@ -1,4 +1,4 @@
-//! Which OT stands for which cell of the filter: a permutation that R chooses, for there are as many
+//! The assignment of OTs to the cells of the filter: a permutation that R chooses, because there are as many
 //! cells as OTs that were not opened.
 
 use rand::CryptoRng;

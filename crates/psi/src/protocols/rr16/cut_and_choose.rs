@@ -1,10 +1,9 @@
-//! OTs in which a receiver has not chosen too many ones, with no input of either party (steps 1 to 3
-//! of the protocol).
+//! OTs in which a receiver has not chosen too many ones, with no input of either party (steps 1 to 3 of the
+//! protocol).
 //!
-//! The set C of the OTs that are opened has a fixed size and comes from a seed, so S cannot make it
-//! too large. What R opens is one bit for each OT of C, so that it cannot be outside of C or twice the
-//! same. OTs that are not in C are from then on numbered without those of C, so that none of C can be
-//! named any more.
+//! The set C of opened OTs has a fixed size and comes from a seed, so S cannot make it too large. What R
+//! opens is one bit for each OT of C, so it cannot lie outside of C or repeat. The OTs that are not in C are
+//! then renumbered, so that none of C can be named any more.
 
 use std::ops::{Add, Range};
 

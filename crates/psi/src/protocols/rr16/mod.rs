@@ -1,25 +1,25 @@
-//! PSI from a garbled Bloom filter of OTs, some of which are opened: Rindal and Rosulek (EUROCRYPT
-//! 2017). Malicious.
+//! PSI from a garbled Bloom filter of OTs, some of which are opened: Rindal and Rosulek (EUROCRYPT 2017).
+//! Malicious.
 //!
-//! Without input: the base OTs of the OT extension, and
+//! Offline: the base OTs of the OT extension, and
 //!
-//! 1. N random OTs. R chooses ones in so many of them as its items may set cells in a Bloom filter,
-//!    and in a few more.
+//! 1. N random OTs. R chooses ones in as many of them as its items may set cells in a Bloom filter, and in a
+//!    few more.
 //! 2. S → R: a seed of the set C of OTs to be opened.
-//! 3. R → S: in which OTs of C it chose zero, with the sum of the strings that it has of them. S
-//!    refuses where there are too few, or the sum is wrong.
+//! 3. R → S: in which OTs of C it chose zero, with the sum of the strings that it has of them. S refuses if
+//!    there are too few, or if the sum is wrong.
 //!
-//! With the items:
+//! Online:
 //!
 //! 4. R commits to its share of a seed, S sends its own, R opens: the hash functions of the filter.
-//! 5. R → S: a permutation that gives each cell an OT that was not opened, so that R chose one in those
-//!    of the cells that its items set. S refuses what is no permutation.
+//! 5. R → S: a permutation that gives each cell an OT that was not opened, such that R chose one in those of
+//!    the cells that its items set. S refuses anything that is not a permutation.
 //! 6. S → R: the sorted list of H(sum of the strings for a one of y's cells, y), κ bits each.
 //! 7. R outputs the x whose value is on the list.
 //!
-//! R learns the intersection and the size of S's set, S the size of R's set. A receiver that deviates
-//! may fit in more items, at most as many as [`Shape::effective_inputs`] says. Deviations from the
-//! paper: see `docs/protocols/rr16.md`.
+//! R learns the intersection and the size of S's set; S learns the size of R's set. A malicious receiver may
+//! fit in more items, at most as many as [`Shape::effective_inputs`] says. Deviations from the paper, above
+//! all a challenge of fixed size: see `docs/protocols/rr16.md`.
 
 use rand::CryptoRng;
 use rayon::prelude::*;

@@ -1,25 +1,25 @@
 //! `rr17-de`: the OPRF in both directions.
 //!
-//! Without input: the base OTs of both OPRFs, one after the other.
+//! Offline: the base OTs of both OPRFs, one after the other.
 //!
 //! 1. Both toss a seed, hash their items into bins, and put them into random slots.
-//! 2. R gets F^S at the points of its slots, of functions that S has; S refuses rows that are none.
-//! 3. S gets F^R at the points of its slots, of functions that R has; R refuses rows that are none.
-//! 4. S → R, for each item y in slot j and each slot i of R in y's bin: H(F^R_j(y), F^S_i(y), y), all of
-//!    them in one sorted list.
+//! 2. R gets F^S at the points of its slots, of functions that S has; S refuses rows that are not codewords.
+//! 3. S gets F^R at the points of its slots, of functions that R has; R refuses rows that are not codewords.
+//! 4. S → R, for each item y in slot j and each slot i of R in y's bin: H(F^R_j(y), F^S_i(y), y), all of them
+//!    in one sorted list.
 //! 5. R outputs the x in slot i for which H(F^R_j(x), F^S_i(x), x) is on the list, for any slot j of S.
 //!
-//! S can compute a value that R looks for only at what it has in the slot j, as F^R_j is random to it
-//! elsewhere, and R one that S sends only at what it has in the slot i. So S must guess the values of any
-//! other item, all of them at once and before it learns anything: with n_y·μ_x values against the n_x·μ_y
-//! of R it succeeds with probability n_y·μ_x·n_x·μ_y·2^-ℓ, and ℓ = λ + log(n_y·μ_x) + log(n_x·μ_y) bits are
-//! enough. What S could prepare with more time, two of its own values that are equal, gives it
-//! nothing, for its inputs are bounded by its slots and not by the list.
+//! S can compute a value that R looks for only at the point it has in slot j, because F^R_j is random to it
+//! elsewhere, and R can compute one that S sends only at the point it has in slot i. For any other item S
+//! must therefore guess the values, all of them at once and before it learns anything: with n_y·μ_x values
+//! against the n_x·μ_y of R it succeeds with probability n_y·μ_x·n_x·μ_y·2^-ℓ, and ℓ = λ + log(n_y·μ_x) +
+//! log(n_x·μ_y) bits are enough. What S could prepare with more time, two of its own values that are equal,
+//! gains it nothing, because its inputs are bounded by its slots and not by the list.
 //!
-//! Deviations from the paper: values are hashed with the whole item and in an order of roles, where the
-//! paper adds them up. So items are compared by all of their bits, and what is R's cannot stand for S's. (A
-//! party that sent the other one's own messages back would have two equal functions, which add up
-//! to 0. It cannot: the base OTs of the second OPRF begin when those of the first are over.)
+//! Deviations from the paper: values are hashed with the whole item and in an order of roles, where the paper
+//! adds them up. Items are thus compared by all of their bits, and values of R cannot stand for values of S.
+//! (A party that returned the other's own messages would have two equal functions, which add up to 0. It
+//! cannot: the base OTs of the second OPRF begin when those of the first are over.)
 
 use rand::CryptoRng;
 use rayon::prelude::*;

@@ -1,22 +1,22 @@
 //! `rr17-ec`: the OPRF in one direction, and a commitment to each item of S. In the random oracle model.
 //!
-//! Without input: the base OTs of the OPRF.
+//! Offline: the base OTs of the OPRF.
 //!
 //! 1. Both toss a seed and hash their items into bins; R puts its own into random slots.
-//! 2. R gets F at the points of its slots, of functions that S has; S refuses rows that are none.
+//! 2. R gets F at the points of its slots, of functions that S has; S refuses rows that are not codewords.
 //! 3. S → R, for each item y, in random order: a commitment H_c(y, r) with a fresh r, and for each slot i of
 //!    R in y's bin a hint and r ⊕ pad, where pad ‖ hint = H_p(F_i(y), y).
-//! 4. R outputs the x in slot i for which some commitment has x's hint in the place i, and pad gives an r
-//!    with which that is a commitment to x.
+//! 4. R outputs the x in slot i for which some commitment has x's hint in place i, and pad gives an r with
+//!    which that is a commitment to x.
 //!
-//! A commitment of 256 bits belongs to one item, so S has as many inputs as it announced, whatever it
-//! writes into places: it can only leave out some, with which it counts if R happens to have the item
-//! in another slot. R can open a commitment only at what it has in a slot; to any other it lacks r, of κ
+//! A commitment of 256 bits belongs to one item, so S has as many inputs as it announced, whatever it writes
+//! into the places: it can only leave some out, in which case the item counts only if R happens to have it in
+//! another slot. R can open a commitment only at the point it has in a slot; for any other it lacks r, of κ
 //! bits.
 //!
-//! Hints save R from trying every commitment, and nothing rests on them: one of 32 bits that fits by
-//! chance, as some do in large sets, leads to a commitment that is none to x. For the same reason, and
-//! because it would tell S that R has the item, it is no error if a commitment does not open.
+//! Hints save R from trying every commitment, and nothing rests on them: one of 32 bits that fits by chance,
+//! as some do in large sets, leads to a commitment that is not to x. For the same reason, and because it
+//! would tell S that R has the item, a commitment that does not open is not an error.
 //!
 //! Deviation from the paper: hint and pad are a hash of the value with the whole item.
 

@@ -1,19 +1,19 @@
-//! The two protocols of Rindal and Rosulek (CCS 2017), against parties that deviate: [`dual_execution`] (§5)
-//! and [`encode_commit`] (§6). Here is what they share.
+//! The two protocols of Rindal and Rosulek (CCS 2017) against malicious parties: [`dual_execution`] (§5) and
+//! [`encode_commit`] (§6). This module holds what they share.
 //!
-//! Each party hashes its items into b bins, by one hash function, and fills every bin up to μ *slots*
-//! with dummies. For each slot there is an instance of an OPRF ([`oos17`](vesica_oprf::oos17)), at which
-//! the party learns the value at what it has in the slot; the other one can evaluate the functions of all
-//! slots of an item's bin. One point an instance is all that a party can have, so b·μ slots are so many
-//! inputs, also for a party that deviates; and which of the other party's slots an item meets tells
-//! nothing, for items are in random slots of their bin.
+//! Each party hashes its items into b bins, by one hash function, and fills every bin up to μ *slots* with
+//! dummies. For each slot there is an instance of an OPRF ([`oos17`](vesica_oprf::oos17)), in which the party
+//! learns the value at the point it has in the slot; the other party can evaluate the functions of all slots
+//! of an item's bin. A party can have only one point per instance, so b·μ slots are as many inputs, for a
+//! malicious party too; and which of the other party's slots an item meets reveals nothing, because items are
+//! in random slots of their bin.
 //!
-//! **Items and points.** The OPRF takes points of 76 bits, items have 256. So, under a seed that both
-//! tossed when their sets were fixed, BLAKE3 shortens an item to an *image* of 75 + ⌊log b⌋ bits, and phasing
-//! (§6.1) splits that into a bin and a rest of 75 bits, the point. Points of 76 bits whose highest is set
-//! are dummies. Two items of one image have the same point, and whoever finds such two within the run can use
-//! both in one slot: that takes 2^((75 + log b)/2) hashes for the first two. They are still two items, as
-//! whatever is compared in the end is a hash of the *whole* item.
+//! **Items and points.** The OPRF takes points of 76 bits, items have 256. Under a seed that both tossed once
+//! their sets were fixed, BLAKE3 therefore shortens an item to an *image* of 75 + ⌊log b⌋ bits, and phasing
+//! (§6.1) splits that into a bin and a rest of 75 bits, the point. Points of 76 bits whose highest bit is set
+//! are dummies. Two items with one image have the same point, and whoever finds two such items within the run
+//! can use both in one slot: that takes 2^((75 + log b)/2) hashes for the first two. They are still two
+//! items, because what is compared in the end is a hash of the *whole* item.
 
 pub mod dual_execution;
 pub mod encode_commit;

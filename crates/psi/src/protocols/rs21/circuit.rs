@@ -1,13 +1,14 @@
-//! Circuit PSI from a VOLE: Rindal and Schoppmann (EUROCRYPT 2021), §6, on the machine of
+//! Circuit PSI from a VOLE: Rindal and Schoppmann (EUROCRYPT 2021), §6, built on
 //! [`circuit`](crate::circuit_psi). Semi-honest.
 //!
 //! The OPPRF is theirs ([`vesica_oprf::opprf`]): the OPRF of a silent VOLE and an OKVS, and a uniform OKVS as
-//! the hint. `rs21-circuit` has silent triples, which cost hardly any bytes; `rs21-circuit-iknp` has those of
-//! OT extension, 256 bits each, as the paper's Table 4 compares.
+//! the hint. `rs21-circuit` uses silent triples, which cost hardly any bytes; `rs21-circuit-iknp` uses those
+//! of OT extension, 256 bits each, as the paper's Table 4 compares.
 //!
-//! Deviations: the OKVS is RR22's, elements of the VOLE are no longer than they must be (see
-//! `docs/protocols/rr22.md`), and triples are made from one OT in each direction. With silent triples, targets
-//! are compared by their Hamming distance (`Comparison::Distance`), for the time that OTs take.
+//! Deviations: the OKVS is RR22's, elements of the VOLE are no longer than necessary (see
+//! `docs/protocols/rr22.md`), and triples are made from one OT in each direction. With silent triples,
+//! targets are compared by their Hamming distance (`Comparison::Distance`), because of the time that OTs
+//! take.
 
 use rand::CryptoRng;
 use vesica_circuit::triples::Extension;

@@ -1,4 +1,4 @@
-//! The machine against parties that deviate: malicious parts throughout, digests of 256 bits, and tags
+//! The construction against malicious parties: malicious components throughout, digests of 256 bits, and tags
 //! of κ bits.
 
 use rand::CryptoRng;

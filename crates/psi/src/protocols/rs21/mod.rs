@@ -1,16 +1,17 @@
 //! PSI from a multi-point OPRF: Rindal and Schoppmann (EUROCRYPT 2021), §5, with the OPRF of
 //! `vesica_oprf::rs21`.
 //!
-//! Without input but the sizes: OT extension and a silent VOLE.
+//! Offline: OT extension and a silent VOLE.
 //!
-//! 1. The OPRF: R gets F(x) for each of its items, S can compute F anywhere. R → S: the OKVS of R's
-//!    items, masked by the VOLE.
+//! 1. The OPRF: R gets F(x) for each of its items, S can compute F anywhere. R → S: the OKVS of R's items,
+//!    masked by the VOLE.
 //! 2. S → R: the sorted list of {F(y)}, cut to tags.
 //! 3. R outputs the x whose tag is on the list.
 //!
-//! R learns the intersection and the size of S's set, S the size of R's set. `semi_honest` and
-//! `malicious` are the machines; a `Variant` says which OKVS they run on. Here are the paper's own,
-//! with PaXoS and with a polynomial; those of [`rr22`](crate::protocols::rr22) have an OKVS that is smaller and faster.
+//! R learns the intersection and the size of S's set; S learns the size of R's set. `semi_honest` and
+//! `malicious` are the constructions; a `Variant` says on which OKVS they run. This module has the paper's
+//! own, with PaXoS and with a polynomial; those of [`rr22`](crate::protocols::rr22) have an OKVS that is
+//! smaller and faster. Deviations from the paper: see `docs/protocols/rs21.md`.
 
 pub mod circuit;
 mod malicious;

@@ -1,4 +1,4 @@
-//! The machine for parties that follow the protocol.
+//! The construction for semi-honest parties.
 
 use rand::CryptoRng;
 use vesica_net::Channel;

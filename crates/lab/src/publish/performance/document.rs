@@ -46,24 +46,25 @@ fn head(measured: &Measured, plan: &Plan) -> String {
     format!(
         "# Performance
 
-Written by the program; [rooflines.md](rooflines.md) says why figures are as they are, and what was tried.
+*For users and performance reviewers: what was measured. [rooflines.md](rooflines.md) explains what bounds the figures,
+and what was tried.*
 
 ```console
 vesica bench --performance docs --up-to {up_to} --at-most {at_most}
 ```
 
-runs all of this and writes this page and performance.html, a report of the same runs with charts. Figures stay in
-performance.jsonl beside it: what that has is not run again. On another machine the same command gives the same
+runs all of this and generates this page and performance.html, a report of the same runs with charts. Figures are kept
+in performance.jsonl beside it, and completed runs are skipped. On another machine the same command gives the same
 tables with other figures.
 
 - Machine: {processor}, {processors} processors{memory}, {system}.
-- Program: vesica {version}. Begun on {date}.
-- {runs} runs, {wrong} with a wrong result. Each run of two parties has a process of its own, as in real use, with
-  both parties in it, one thread each, sets of one size, half of them shared.
-- Seconds are the receiver's from start to result, the median of one to three runs, in turn forwards and backwards.
-- Lines are emulated in the process: {lines}.
-- `≈` is a prediction: the run was left out as it would take more than {at_most} s, and more than twice as long as the
-  best protocol there.
+- Program: vesica {version}. Started on {date}.
+- {runs} runs, {wrong} with a wrong result. Each run has a process of its own, which holds both parties, with one thread
+  each. The two sets have the same size, and half of the items are shared.
+- Seconds are the receiver's, from start to result: the median of one to three runs, made in alternating order.
+- Links are emulated within the process: {lines}.
+- `≈` is a prediction: the run was skipped because it would take more than {at_most} s, and more than twice as long as
+  the best protocol there.
 ",
         up_to = typed_power(plan.bounds.up_to),
         at_most = number(plan.bounds.at_most),
@@ -162,7 +163,8 @@ impl Sheet<'_> {
             "
 ## All protocols by size
 
-Over memory, in seconds: what the two parties' work takes. `{ANCHOR}` is insecure and only there to be compared with.
+Seconds over an in-memory transport, that is, the time the two parties compute. `{ANCHOR}` is insecure and included only
+for comparison.
 
 {}",
             table(columns, rows.collect())
@@ -173,9 +175,9 @@ Over memory, in seconds: what the two parties' work takes. `{ANCHOR}` is insecur
         let mut out = "
 ## Each size
 
-Over memory: seconds (least–most), processor time of both parties, how many times as long as `naive`, all bytes both
-ways in bits an item, what needs no items + what does, flights of messages, and the most memory of the process, which
-has both parties and their sets. Then seconds over three lines.
+Over an in-memory transport: seconds (minimum–maximum), processor time of both parties, time relative to `naive`, all
+bytes in both directions in bits per item, the offline part (which needs no items) + the online part, flights of
+messages, and the peak memory of the process, which holds both parties and their sets. Then seconds over three links.
 "
         .to_owned();
         for items in self.sizes() {
@@ -195,7 +197,8 @@ has both parties and their sets. Then seconds over three lines.
         let mut out = "
 ## Answers
 
-How many keys both have, or what values of theirs add up to (`dh-sum`): nobody learns which. Columns as above.
+The number of shared keys, or the sum of their values (`dh-sum`), without anybody learning which keys they are. Columns
+as above.
 "
         .to_owned();
         for items in self.sizes() {
@@ -211,7 +214,7 @@ How many keys both have, or what values of theirs add up to (`dh-sum`): nobody l
         let anchor = anchor.and_then(|work| self.runs(work, items, &memory).seconds());
         let mut columns = vec!["", "seconds", "CPU"];
         columns.extend(with_anchor.then_some("× naive"));
-        columns.extend(["bits an item", "offline + online", "flights", "peak MB"]);
+        columns.extend(["bits per item", "offline + online", "flights", "peak MB"]);
         columns.extend(LINES);
         let rows = works.iter().map(|work| {
             let runs = self.runs(*work, items, &memory);
@@ -272,7 +275,7 @@ How many keys both have, or what values of theirs add up to (`dh-sum`): nobody l
                 format!("{:.2}", cell.regret),
             ]
         });
-        let columns = "line|n|protocols|left out|time off|bytes off|chosen|fastest|ratio";
+        let columns = "link|n|protocols|skipped|time off|bytes off|chosen|fastest|ratio";
         let by_cell = table(split(columns), rows.collect());
 
         let mut by_protocol: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
@@ -298,15 +301,15 @@ How many keys both have, or what values of theirs add up to (`dh-sum`): nobody l
             "
 ## How right the planner is
 
-Predictions for three lines, from the runs over memory above as the calibration, against what was measured. \"Off\" is the
-median over the protocols of a cell of how far a prediction is off, relative to what was measured; \"ratio\" is how many times
-as long as the fastest the planner's choice took. Protocols that were left out are too slow to be the choice.
+Predictions for three links, calibrated with the in-memory runs above, compared with measurements. \"Off\" is the median
+relative error of the predictions over the protocols of a cell; \"ratio\" is the time of the planner's choice relative to
+the fastest protocol. Protocols that were skipped are too slow to be chosen.
 
 {by_cell}
-Over all cases the median error is **{time} of time and {bytes} of bytes**; the choice is within 10 % of the fastest in
-**{near} of {all} cells**. With the figures that the release carries, as on a machine that nobody has calibrated: {uncalibrated} of
-time, and {near_shipped} of {all} cells. `vesica plan --check performance.jsonl` prints such a table for any file of results, with
-the figures of `vesica calibrate`.
+Over all cases the median error is **{time} of time and {bytes} of bytes**, and the choice is within 10 % of the fastest in
+**{near} of {all} cells**. With the figures that ship with the release, as on a machine that is not calibrated, it is
+{uncalibrated} in time, and {near_shipped} of {all} cells. `vesica plan --check performance.jsonl` prints such a table for
+any file of results, with the figures of `vesica calibrate`.
 
 {by_protocol}",
             time = shown(&cells, accuracy::Case::error_of_time),

@@ -49,13 +49,13 @@ impl Sheet<'_> {
             }
         }
         let columns =
-            ["n", "OT", "to receiver", "to sender", "to formula"].into_iter().chain(OT_LINES);
+            ["n", "OT", "to receiver", "to sender", "framing"].into_iter().chain(OT_LINES);
         format!(
             "
 ## Oblivious transfers
 
-Random OTs from nothing, setup and base OTs included; seconds from start to the end of both parties, one run. \"To formula\"
-is what framing adds to the payload that the formulas say.
+Random OTs from scratch, setup and base OTs included; seconds from the start until both parties have finished, one run.
+\"Framing\" is what framing adds to the payload given by the formulas.
 
 {}",
             table(columns.map(str::to_owned).collect(), rows)
@@ -75,9 +75,10 @@ is what framing adds to the payload that the formulas say.
             "
 ## Primitives
 
-Microseconds a call, the least of five batches, by bits of output, from 128 bits of input, seed or key; one thread. Rows in italics are of Liang et al. (2022),
-Tables 2 to 5, measured on another machine, each below the row to hold against it. A hash whose digest is too short takes the input
-and a counter again; generators get ready in each call, ciphers and functions have their keys ready.
+Microseconds per call, the minimum of five batches, by bits of output, from 128 bits of input, seed or key; one thread.
+Rows in italics are from Liang et al. (2022), Tables 2 to 5, measured on another machine, each below the row with which it
+compares. A hash whose digest is too short is called again with the input and a counter; generators are set up in each
+call, ciphers and functions have their keys set up in advance.
 
 {CHOICES}
 "
@@ -115,9 +116,10 @@ and a counter again; generators get ready in each call, ciphers and functions ha
         let mut out = "
 ## The papers' tables
 
-What the papers print, what was measured here, and the first by the second, where one is run above or takes no longer than a tenth of
-the longest run allowed: totals only. `vesica bench --paper KEY --table N` runs all of a table that the machine can hold, says for each
-figure without a counterpart why it has none, and gives the parties' shares. Machines differ, bytes do not.
+What the papers report, what was measured here, and the ratio of the two, for runs that are part of the above or take no
+longer than a tenth of the longest run allowed; totals only. `vesica bench --paper KEY --table N` runs everything in a table
+that fits the machine, states for each figure without a counterpart why there is none, and gives the parties' shares.
+Machines differ, bytes do not.
 "
         .to_owned();
         for paper in PAPERS {
@@ -133,12 +135,12 @@ figure without a counterpart why it has none, and gives the parties' shares. Mac
                 }
                 let _ = write!(
                     out,
-                    "\n### {}, Table {number}\n\n{} of {} totals, of `--paper {} --table {number}`.\n\n{}",
+                    "\n### {}, Table {number}\n\n{} of {} totals, from `--paper {} --table {number}`.\n\n{}",
                     paper.citation,
                     rows.len(),
                     cells.len(),
                     paper.key,
-                    table(split("row|run|n|line|quantity|paper|ours|ratio|note"), rows)
+                    table(split("row|run|n|link|quantity|paper|ours|ratio|note"), rows)
                 );
             }
         }
@@ -149,7 +151,7 @@ figure without a counterpart why it has none, and gives the parties' shares. Mac
         let job = cell.job()?;
         let ours = median(self.of(&job).into_iter().filter_map(|run| cell.quantity.of(run)))?;
         let unit = cell.quantity.unit();
-        let meant = cell.corrected.map(|figure| format!("{} meant. ", unit.text(figure)));
+        let meant = cell.corrected.map(|figure| format!("{} is meant. ", unit.text(figure)));
         let threads = (cell.threads > 1).then(|| format!(", {} threads", cell.threads));
         Some(vec![
             cell.row.to_owned(),
@@ -168,15 +170,17 @@ figure without a counterpart why it has none, and gives the parties' shares. Mac
 /// Which of them is used for what.
 const CHOICES: &str = "What Vesica uses, and why:
 
-- *BLAKE3* for items (keyed with the run's seed), OPRF outputs and rows of OT extensions: inputs are short and there are many, so
-  several are hashed at once (`blake3-lanes`, `prf-blake3-lanes`): hold its 2^18 bits, 1024 digests, against 1024 calls at 2^8 bits.
-- *AES-128 under a public key* (`fixed-key-aes`) where a random permutation is enough: to break correlations of OTs and in
-  trees of silent OT; nothing else is as fast where the processor has AES instructions.
-- *AES-128 in counter mode* (`prg-aes`) wherever a seed becomes long: OT extensions' columns, masks, random sets.
-- *SHA-256* for fingerprints of certificates and checksums of files: others know it, and speed does not count.
-- *ChaCha12* as the parties' own source of randomness, as the crate `rand` has it: it needs no special instructions, and little
-  is drawn from it.
-- SHA-3, BLAKE2 and SipHash are not used: slower, or (SipHash) of no more than 128 bits and without the analysis for this use.";
+- *BLAKE3* for items (keyed with the run's seed), OPRF outputs and rows of OT extensions. Inputs are short and numerous, so
+  several are hashed at once (`blake3-lanes`, `prf-blake3-lanes`): compare its 2^18 bits, 1024 digests, with 1024 calls at
+  2^8 bits.
+- *AES-128 under a public key* (`fixed-key-aes`) where a random permutation is enough: to break correlations of OTs, and in
+  the trees of silent OT. Nothing else is as fast on a processor with AES instructions.
+- *AES-128 in counter mode* (`prg-aes`) wherever a seed is expanded: columns of OT extensions, masks, random sets.
+- *SHA-256* for fingerprints of certificates and checksums of files, where it is the familiar choice and speed does not
+  matter.
+- *ChaCha12* as the parties' own source of randomness, as the crate `rand` provides it: it needs no special instructions,
+  and little is drawn from it.
+- SHA-3, BLAKE2 and SipHash are not used: they are slower, or (SipHash) have at most 128 bits and no analysis for this use.";
 
 fn paper(key: &str) -> Option<&'static Paper> {
     PAPERS.iter().find(|paper| paper.key == key)

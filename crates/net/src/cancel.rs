@@ -1,4 +1,4 @@
-//! Stopping a party from outside.
+//! Cancelling a party from outside.
 
 use std::sync::{
     Arc,

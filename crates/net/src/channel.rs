@@ -1,11 +1,11 @@
 //! Labelled, bounded, metered messages over a byte stream.
 //!
-//! A message on the wire is one byte `n` from 1 to 40, a label of `n` ASCII characters, the
-//! payload's length as eight bytes little endian, and the payload in segments of 16,383 bytes (the
-//! last may be shorter), each after one byte zero. Wherever a message or a segment may begin, the
-//! byte 255 and the code of an [`AbortReason`] may come instead and end the stream: so a party can
-//! say why it stops in the middle of a large message too. Two labels are the channel's own: `busy` is
-//! empty and says that the sender is still at work, `end` is empty and ends the run.
+//! A message on the wire is one byte `n` from 1 to 40, a label of `n` ASCII characters, the payload's length
+//! as eight bytes little endian, and the payload in segments of 16,383 bytes (the last may be shorter), each
+//! preceded by one zero byte. Wherever a message or a segment may begin, the byte 255 and the code of an
+//! [`AbortReason`] may come instead and end the stream, so that a party can say why it stops even in the
+//! middle of a large message. Two labels belong to the channel itself: `busy` is an empty keep-alive that
+//! says that its sender is still at work, and `end` is empty and ends the run.
 
 use std::{
     io,

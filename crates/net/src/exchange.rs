@@ -1,10 +1,10 @@
 //! Both directions at once.
 //!
-//! Each party sends up to a window ahead of what it has received, so two parties that follow the same
-//! rule keep both directions of the line full. The window starts below what any transport buffers, so
-//! that neither party has to wait for the other to read, and grows until a write blocks, so that on a
-//! long line the whole round trip is filled. A write that blocks is put off, never waited for: two
-//! parties cannot block each other.
+//! Each party sends up to a window ahead of what it has received, so two parties that follow the same rule
+//! keep both directions of the link busy. The window starts below what any transport buffers, so that neither
+//! party has to wait for the other to read, and grows until a write blocks, so that on a long link the whole
+//! round trip is filled. A write that blocks is postponed, never waited for, so two parties cannot block each
+//! other.
 
 use crate::{Channel, Result, channel::SEGMENT, meter::Flight};
 

@@ -1,4 +1,4 @@
-//! Who a party is: a key pair of its own, known to the other party by a short fingerprint.
+//! The identity of a party: a key pair of its own, known to the other party by a short fingerprint.
 
 use std::{fmt, str::FromStr};
 

@@ -1,4 +1,4 @@
-//! What a run cost: bytes each way, flights and seconds, by named phase.
+//! The cost of a run: bytes each way, flights and seconds, by named phase.
 
 use std::time::{Duration, Instant};
 

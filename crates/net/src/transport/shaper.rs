@@ -1,12 +1,12 @@
-//! A line of a given bandwidth and length, for the lab.
+//! A link of a given bandwidth and round-trip time, for the lab.
 //!
-//! Both ends of a transport are wrapped. What one end writes crosses a line that exists in arithmetic
-//! only: each chunk carries the time at which its last byte leaves the line, and the other end does
-//! not give it out before that time. The two ends read the same clock, so they must be on one machine.
+//! Both ends of a transport are wrapped. What one end writes crosses a link that exists in arithmetic only:
+//! each chunk carries the time at which its last byte leaves the link, and the other end does not release it
+//! before that time. The two ends read the same clock, so they must be on one machine.
 //!
-//! What is on the way rests in the transport below, which therefore has to hold the line's bandwidth
-//! times half its round trip: [`memory::pair_of`](super::memory::pair_of) takes a size for this.
-//! Losses, slow start and other traffic are not modelled.
+//! Data in flight rests in the transport below, which therefore has to hold the link's bandwidth times half
+//! its round trip: [`memory::pair_of`](super::memory::pair_of) takes a size for this. Losses, slow start and
+//! other traffic are not modelled.
 
 use std::{
     io::{self, Read, Write},

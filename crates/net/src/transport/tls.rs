@@ -1,12 +1,12 @@
-//! TLS 1.3 over any transport, both parties known to each other by their fingerprints.
+//! TLS 1.3 over any transport, with both parties known to each other by their fingerprints.
 //!
-//! No authority vouches for anybody: each party is given the other's [`Fingerprint`], and whoever
-//! shows a certificate with another one, or cannot sign with that certificate's key, is refused. There
-//! is no resumption, no early data and no older version.
+//! There is no certificate authority: each party is given the other's [`Fingerprint`], and a peer that shows
+//! a certificate with another one, or cannot sign with that certificate's key, is refused. There is no
+//! resumption, no early data and no older version.
 //!
-//! In TLS 1.3 the client is done before the server has looked at the client's certificate. So each
-//! side's first byte inside the tunnel is a greeting, and a handshake has succeeded only when the
-//! other side's greeting has arrived: a refusal is learnt here and not in the middle of a run.
+//! In TLS 1.3 the client finishes before the server has verified the client's certificate. Each side's first
+//! byte inside the tunnel is therefore a greeting, and a handshake has succeeded only when the other side's
+//! greeting has arrived: a refusal is detected here and not in the middle of a run.
 
 mod pin;
 

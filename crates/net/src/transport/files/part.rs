@@ -1,8 +1,8 @@
 //! One file of the conversation, as it lies in the directory.
 //!
-//! A header, the payload, and the SHA-256 of both. The digest tells a file that a synchroniser is
-//! still writing, or somebody else's file, from one of ours; it protects from no attacker, which is
-//! the business of TLS above.
+//! It has a header, the payload, and the SHA-256 of both. The checksum distinguishes a complete file of ours
+//! from one that a synchroniser is still writing, and from somebody else's; it protects against no attacker,
+//! which is the task of TLS above.
 
 use std::{
     fs::{self, OpenOptions},

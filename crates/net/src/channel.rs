@@ -15,7 +15,8 @@ use std::{
 use bytemuck::Pod;
 
 use crate::{
-    AbortReason, CancelToken, Deviation, Error, Meter, Result, SessionId, Transport, meter::Flight,
+    AbortReason, CancelToken, Clock, Deviation, Error, Meter, Result, SessionId, Transport,
+    meter::Flight,
 };
 
 const _: () = assert!(cfg!(target_endian = "little"), "values travel as they lie in memory");
@@ -49,6 +50,7 @@ const ABORT: u8 = 255;
 pub struct Channel {
     transport: Box<dyn Transport>,
     stall: Duration,
+    clock: Clock,
     cancel: CancelToken,
     pub(crate) meter: Meter,
     session: SessionId,
@@ -75,6 +77,7 @@ impl Channel {
         Self {
             transport: Box::new(transport),
             stall: Duration::from_secs(60),
+            clock: Clock::default(),
             cancel: CancelToken::default(),
             meter: Meter::default(),
             session: SessionId::default(),
@@ -93,6 +96,13 @@ impl Channel {
     /// Gives up on a peer after this long without a byte moving.
     pub fn with_stall_timeout(mut self, stall: Duration) -> Self {
         self.stall = stall;
+        self
+    }
+
+    /// Measures its timeouts by this clock instead of the system's.
+    pub fn with_clock(mut self, clock: Clock) -> Self {
+        self.last_send = clock.now();
+        self.clock = clock;
         self
     }
 
@@ -220,14 +230,14 @@ impl Channel {
         if self.cancel.is_cancelled() {
             return Err(Error::Cancelled { phase: self.meter.phase() });
         }
-        if self.last_send.elapsed() < BUSY_INTERVAL {
+        if self.clock.since(self.last_send) < BUSY_INTERVAL {
             return Ok(());
         }
         // A peer that does not take what was sent before is not waiting for us.
         if self.out.is_empty() {
             self.put_header(BUSY, 0);
         }
-        self.last_send = Instant::now();
+        self.last_send = self.clock.now();
         self.try_flush().map(|_| ())
     }
 
@@ -283,7 +293,7 @@ impl Channel {
 
     fn put(&mut self, bytes: &[u8]) {
         self.meter.count_sent(bytes.len());
-        self.last_send = Instant::now();
+        self.last_send = self.clock.now();
         self.out.extend_from_slice(bytes);
         self.unflushed = true;
     }
@@ -385,7 +395,7 @@ impl Channel {
     /// since the peer may be waiting for that.
     fn fill_ahead(&mut self) -> Result<()> {
         let mut ahead = std::mem::take(&mut self.ahead);
-        let mut since = Instant::now();
+        let mut since = self.clock.now();
         let read = loop {
             match self.attempt(|transport| transport.read(&mut ahead)) {
                 Ok(None) => {}
@@ -393,7 +403,7 @@ impl Channel {
                 Err(error) => break Err(error),
             }
             match self.try_flush() {
-                Ok(true) => since = Instant::now(),
+                Ok(true) => since = self.clock.now(),
                 Ok(false) => {}
                 Err(error) => break Err(error),
             }
@@ -408,13 +418,13 @@ impl Channel {
 
     /// Hands what has gathered to the transport.
     pub(crate) fn drain(&mut self) -> Result<()> {
-        let mut since = Instant::now();
+        let mut since = self.clock.now();
         while !self.out.is_empty() {
             // A peer that takes nothing for long may still be at work, and then it says so.
             let moved = self.try_write()?
-                || since.elapsed() >= BUSY_INTERVAL && self.hear_in_the_meantime()?;
+                || self.clock.since(since) >= BUSY_INTERVAL && self.hear_in_the_meantime()?;
             if moved {
-                since = Instant::now();
+                since = self.clock.now();
             } else {
                 self.check_stall(since)?;
             }
@@ -491,7 +501,7 @@ impl Channel {
 
     /// From here on the run is over, and what is still tried has one deadline for all of it.
     fn begin_last_words(&mut self) {
-        self.deadline.get_or_insert_with(|| Instant::now() + LAST_WORDS);
+        self.deadline.get_or_insert_with(|| self.clock.now() + LAST_WORDS);
         self.stall = LAST_WORDS;
     }
 
@@ -520,7 +530,7 @@ impl Channel {
         &mut self,
         mut operation: impl FnMut(&mut dyn Transport) -> io::Result<usize>,
     ) -> Result<usize> {
-        let since = Instant::now();
+        let since = self.clock.now();
         loop {
             if let Some(moved) = self.attempt(&mut operation)? {
                 return Ok(moved);
@@ -531,7 +541,7 @@ impl Channel {
 
     /// An error once nothing moved for the stall timeout.
     fn check_stall(&self, since: Instant) -> Result<()> {
-        if since.elapsed() >= self.stall {
+        if self.clock.since(since) >= self.stall {
             return Err(Error::Stalled { phase: self.meter.phase(), after: self.stall });
         }
         Ok(())
@@ -547,7 +557,7 @@ impl Channel {
         if self.cancel.is_cancelled() {
             return Err(Error::Cancelled { phase });
         }
-        if self.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+        if self.deadline.is_some_and(|deadline| self.clock.now() >= deadline) {
             return Err(Error::Stalled { phase, after: LAST_WORDS });
         }
         let moved = match operation(self.transport.as_mut()) {

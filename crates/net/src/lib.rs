@@ -19,6 +19,7 @@
 
 pub mod cancel;
 pub mod channel;
+pub mod clock;
 pub mod error;
 mod exchange;
 pub mod identity;
@@ -28,6 +29,7 @@ pub mod transport;
 
 pub use cancel::CancelToken;
 pub use channel::Channel;
+pub use clock::Clock;
 pub use error::{AbortReason, Deviation, Error, Result};
 pub use identity::{Fingerprint, FingerprintError, Identity, IdentityError};
 pub use meter::{Meter, Phase};

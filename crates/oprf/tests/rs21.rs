@@ -21,9 +21,9 @@ use vesica_params::{
 use vesica_primitives::Block;
 use vesica_structures::okvs::{Codec, rr22::Rr22};
 use vesica_testkit::{
-    tamper::{STALL, Tamper, tamper},
+    tamper::{Tamper, tamper},
     transcript,
-    two_party::{self, Link, between},
+    two_party::{self, Link, PATIENCE, between},
 };
 
 use crate::parties::{receive, receive_checked, send, send_checked};
@@ -98,7 +98,7 @@ fn receiver_against(label: &str, how: Tamper) -> Result<Values, Error> {
     let (left, right) = Link::Memory.connect();
     let (_, received) = between(
         (tamper(left, number, how), right),
-        STALL,
+        PATIENCE,
         |channel, rng| send_checked(shape, FAST, points, channel, rng),
         |channel, rng| receive_checked(shape, FAST, points, channel, rng),
     );

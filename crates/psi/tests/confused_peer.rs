@@ -1,13 +1,11 @@
 //! Two parties that do not mean the same run: both end with an error, and neither with a result.
 
-use std::time::Duration;
-
 use rand::rngs::StdRng;
 use vesica_net::Channel;
 use vesica_psi::{CATALOGUE, Error, Items, Protocol, Sizes, receive, send};
 use vesica_testkit::{
     conformance::psi::Sets,
-    two_party::{Link, between},
+    two_party::{Link, PATIENCE, between},
 };
 
 /// Of these sizes some parties have nothing to say to each other.
@@ -36,7 +34,7 @@ fn both_fail(
     left: impl FnOnce(&mut Channel, &mut StdRng) -> Result<(), Error> + Send,
     right: impl FnOnce(&mut Channel, &mut StdRng) -> Result<(), Error> + Send,
 ) {
-    let outcomes = between(Link::Memory.connect(), Duration::from_millis(700), left, right);
+    let outcomes = between(Link::Memory.connect(), PATIENCE, left, right);
     let said = |outcome: Result<(), Error>| match outcome {
         Err(error @ Error::Channel(_)) => error.to_string(),
         Err(other) => panic!("{what}: {other}"),

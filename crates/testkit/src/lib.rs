@@ -1,7 +1,9 @@
 //! What tests of every layer share: two parties in one process, recorded and tampered wires, ideal
 //! functionalities, and the conformance suites that each implementation runs in one line.
 //!
+//! - [`assurance`] says how much a test tries: a sample with every change, everything for a release.
 //! - [`two_party`] runs both sides of a protocol in two threads over any kind of link.
+//! - [`pipe`] is the link in memory, on a clock that is set forward when both parties wait.
 //! - [`transcript`] records what a party sends, for baselines and for "equal lengths for different
 //!   inputs of one size".
 //! - [`tamper`] is a peer that deviates at one message.
@@ -15,9 +17,11 @@
 #![allow(clippy::unwrap_used)]
 
 pub mod adversary;
+pub mod assurance;
 pub mod conformance;
 pub mod frame;
 pub mod ideal;
+pub mod pipe;
 pub mod tamper;
 pub mod transcript;
 pub mod two_party;

@@ -16,7 +16,7 @@ use std::{
 };
 
 use rand::rngs::StdRng;
-use vesica_net::{Channel, Error};
+use vesica_net::{Channel, Error, Transport};
 use vesica_primitives::arch::FORCE_PORTABLE;
 
 use crate::{
@@ -60,7 +60,7 @@ impl Transcript {
 
 /// A wire that remembers what is written to it.
 struct Recording {
-    wire: Wire,
+    wire: Box<dyn Transport>,
     framer: Framer,
     transcript: Recorder,
 }
@@ -79,8 +79,12 @@ impl Recorder {
 /// Records what is sent into a wire.
 pub fn record(wire: Wire) -> (Wire, Recorder) {
     let transcript = Recorder::default();
-    let recording = Recording { wire, framer: Framer::default(), transcript: transcript.clone() };
-    (Box::new(recording), transcript)
+    let recording = Recording {
+        wire: wire.transport,
+        framer: Framer::default(),
+        transcript: transcript.clone(),
+    };
+    (Wire { transport: Box::new(recording), clock: wire.clock }, transcript)
 }
 
 impl Read for Recording {

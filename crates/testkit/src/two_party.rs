@@ -5,25 +5,39 @@ use std::{
     panic::resume_unwind,
     sync::Arc,
     thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use rand::{SeedableRng, rngs::StdRng};
 use tempfile::TempDir;
 use vesica_net::{
-    CancelToken, Channel, Error, Identity, Transport,
+    CancelToken, Channel, Clock, Error, Identity, Transport,
     transport::{
         files::{Files, Side},
-        memory, tcp, tls,
+        tcp, tls,
     },
 };
 
-/// One end of a link.
-pub type Wire = Box<dyn Transport>;
+use crate::pipe;
+
+/// One end of a link, and the clock by which a party gives up on the other.
+pub struct Wire {
+    /// The way for the bytes.
+    pub transport: Box<dyn Transport>,
+    /// Its clock; the other end has the same.
+    pub clock: Clock,
+}
+
+impl Wire {
+    /// One end of a real link, which keeps the system's time.
+    fn new(transport: impl Transport + 'static) -> Self {
+        Self { transport: Box::new(transport), clock: Clock::default() }
+    }
+}
 
 /// How long a party of an honest run may wait for the other: a deadlock is a failed test, and a
 /// loaded machine is not.
-pub const PATIENCE: Duration = Duration::from_secs(20);
+pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The seed of the left party's randomness; the right party's is one more.
 const SEED: u64 = 0x5eed;
@@ -31,7 +45,7 @@ const SEED: u64 = 0x5eed;
 /// A kind of link between two parties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Link {
-    /// Bounded pipes within the process.
+    /// Bounded pipes within the process, whose time passes at once when both parties wait.
     Memory,
     /// TCP on this machine's loopback; the left party listens.
     Tcp,
@@ -49,12 +63,13 @@ impl Link {
     pub fn connect(self) -> (Wire, Wire) {
         match self {
             Self::Memory => {
-                let (left, right) = memory::pair();
-                (Box::new(left), Box::new(right))
+                let (left, right, clock) = pipe::pair();
+                let wire = |end| Wire { transport: Box::new(end), clock: clock.clone() };
+                (wire(left), wire(right))
             }
             Self::Tcp => {
                 let (left, right) = connect_tcp();
-                (Box::new(left), Box::new(right))
+                (Wire::new(left), Wire::new(right))
             }
             Self::Tls => connect_tls(),
             Self::Files => connect_files(),
@@ -78,7 +93,7 @@ fn connect_tls() -> (Wire, Wire) {
     thread::scope(|scope| {
         let left = scope.spawn(|| tls::server(left, &me, &prints[1], PATIENCE, &cancel).unwrap());
         let right = tls::client(right, &you, &prints[0], PATIENCE, &cancel).unwrap();
-        (Box::new(left.join().unwrap()) as Wire, Box::new(right) as Wire)
+        (Wire::new(left.join().unwrap()), Wire::new(right))
     })
 }
 
@@ -86,7 +101,7 @@ fn connect_files() -> (Wire, Wire) {
     let directory = Arc::new(TempDir::new().unwrap());
     let open = |side| {
         let files = Files::open(directory.path(), side).unwrap();
-        Box::new(InDirectory { files, _directory: directory.clone() }) as Wire
+        Wire::new(InDirectory { files, _directory: directory.clone() })
     };
     (open(Side::A), open(Side::B))
 }
@@ -161,15 +176,16 @@ pub fn party<T, E: From<Error>>(
     seed: u64,
     run: impl FnOnce(&mut Channel, &mut StdRng) -> Result<T, E>,
 ) -> Result<T, E> {
-    let started = Instant::now();
-    let mut channel = Channel::new(wire).with_stall_timeout(stall);
+    let Wire { transport, clock } = wire;
+    let started = clock.now();
+    let mut channel = Channel::new(transport).with_clock(clock.clone()).with_stall_timeout(stall);
     let mut rng = StdRng::seed_from_u64(seed);
     let result = run(&mut channel, &mut rng).and_then(|value| {
         channel.finish()?;
         Ok(value)
     });
-    let most = stall * 3 + PATIENCE;
-    assert!(started.elapsed() < most, "a party went on for {:?}", started.elapsed());
+    let took = clock.since(started);
+    assert!(took < stall * 3 + PATIENCE, "a party went on for {took:?}");
     result
 }
 

@@ -12,7 +12,7 @@ use vesica_testkit::{
 /// What a party that receives makes of raw bytes.
 fn deviation(bytes: &[u8], receive: fn(&mut Channel) -> Result<()>) -> Deviation {
     let (mut left, right) = Link::Memory.connect();
-    left.write_all(bytes).expect("the pipe holds that much");
+    left.transport.write_all(bytes).expect("the pipe holds that much");
     let stall = Duration::from_millis(300);
     let receive = |channel: &mut Channel, _: &mut StdRng| {
         channel.phase("here");

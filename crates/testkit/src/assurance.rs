@@ -1,0 +1,41 @@
+//! How much a test tries: a sample with every change, everything for a release.
+//!
+//! `cargo xtask assure` sets [`IN_FULL`]. A sample is the same each time, so that a test that fails fails again.
+
+/// The environment variable that asks for everything.
+pub const IN_FULL: &str = "VESICA_ASSURE";
+
+/// Whether everything is asked for.
+pub fn is_in_full() -> bool {
+    std::env::var_os(IN_FULL).is_some()
+}
+
+/// How often something is tried.
+pub fn trials(with_every_change: usize, in_full: usize) -> usize {
+    if is_in_full() { in_full } else { with_every_change }
+}
+
+/// Whether the way number `way` to deviate at place number `place` is tried: one of `one_in`, at each place others, so
+/// that over as many places each way is tried and at each place some.
+pub fn tries(place: usize, way: usize, one_in: usize) -> bool {
+    is_in_full() || (place + way).is_multiple_of(one_in)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_touches_every_place_and_every_way() {
+        if is_in_full() {
+            return;
+        }
+        const ONE_IN: usize = 5;
+        for fixed in 0..20 {
+            assert!((0..ONE_IN).any(|way| tries(fixed, way, ONE_IN)));
+            assert!((0..ONE_IN).any(|place| tries(place, fixed, ONE_IN)));
+        }
+        let tried = (0..20).flat_map(|place| (0..20).filter(move |way| tries(place, *way, ONE_IN)));
+        assert_eq!(tried.count(), 20 * 20 / ONE_IN);
+    }
+}

@@ -19,9 +19,11 @@ mod run;
 use std::{
     io::{self, Write},
     process::ExitCode,
+    sync::LazyLock,
 };
 
 use clap::{Parser, Subcommand};
+use vesica::agree::offer::WIRE_VERSION;
 
 use self::exit::Failure;
 
@@ -30,10 +32,17 @@ use self::exit::Failure;
 /// Two parties run this program, one with --listen and one with --connect, over a connection that is
 /// encrypted and authenticated on both sides. Try it on one machine with `vesica demo`.
 #[derive(Parser)]
-#[command(version, after_long_help = exit::CODES, arg_required_else_help = true)]
+#[command(version = version(), after_long_help = exit::CODES, arg_required_else_help = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
+}
+
+/// The program's version, and the one that both sides of a run must have in common.
+fn version() -> &'static str {
+    static VERSION: LazyLock<String> =
+        LazyLock::new(|| format!("{} (wire version {WIRE_VERSION})", env!("CARGO_PKG_VERSION")));
+    &VERSION
 }
 
 #[derive(Subcommand)]

@@ -56,6 +56,17 @@ fn check_counts() {
 }
 
 #[test]
+fn the_version_is_that_of_the_program_and_of_the_wire() {
+    let wire = vesica::agree::offer::WIRE_VERSION;
+    let said = format!("vesica {} (wire version {wire})\n", env!("CARGO_PKG_VERSION"));
+    for flag in ["--version", "-V"] {
+        let ended = ended(&[flag]);
+        ended.assert(0, &[]);
+        assert_eq!(ended.out, said);
+    }
+}
+
+#[test]
 fn the_list_of_protocols_is_the_catalogue() {
     let json: serde_json::Value =
         serde_json::from_str(&ended(&["protocols", "--json"]).out).unwrap();

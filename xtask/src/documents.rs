@@ -1,8 +1,11 @@
 //! The parts of documents that are generated from the code, so that the two cannot differ.
 
-use std::{fs, process::Stdio};
+use std::{
+    fs,
+    process::{Command, Stdio},
+};
 
-use crate::{Failure, compression, repository::Repository};
+use crate::{Failure, compression, programs::Built, repository::Repository, security, tiers};
 
 /// A generated part.
 struct Part {
@@ -13,20 +16,32 @@ struct Part {
     generate: fn(&Repository) -> Result<String, Failure>,
 }
 
-const PARTS: [Part; 3] = [
-    Part { path: "README.md", marker: Some("protocols"), generate: protocols },
+/// Those that need the program come last, for it has to be built.
+const PARTS: [Part; 5] = [
+    Part {
+        path: "docs/assurance.md",
+        marker: None,
+        generate: |repository| Ok(tiers::document(&repository.tree()?)),
+    },
     Part { path: "docs/parameters.md", marker: None, generate: |_| Ok(vesica_params::markdown()) },
     Part { path: "docs/compression.svg", marker: None, generate: |_| compression::svg() },
+    Part { path: "README.md", marker: Some("protocols"), generate: protocols },
+    Part {
+        path: "SECURITY.md",
+        marker: Some("protocols"),
+        generate: |repository| security::protocols(&protocols(repository)?),
+    },
 ];
 
 /// The catalogue's table, as the program prints it.
 fn protocols(repository: &Repository) -> Result<String, Failure> {
-    let args = ["run", "--quiet", "--locked", "--bin", "vesica", "--", "protocols", "--markdown"];
-    let printed = repository
-        .cargo(&args)
+    // The tests of the program's commands need the program.
+    let built = Built::here(repository, &["--test", "commands"])?;
+    let printed = Command::new(built.binary("vesica")?)
+        .args(["protocols", "--markdown"])
         .stderr(Stdio::inherit())
         .output()
-        .map_err(|e| format!("cargo cannot be started: {e}"))?;
+        .map_err(|e| format!("`vesica` cannot be started: {e}"))?;
     if !printed.status.success() {
         return Err(format!("`vesica protocols --markdown` ended with {}", printed.status));
     }

@@ -3,11 +3,17 @@
 //! Nothing here becomes part of what is shipped. Beside the standard library this uses only
 //! `vesica-params`, to render its document and a figure.
 
+mod assure;
 mod compression;
 mod documents;
+mod programs;
 mod repository;
+mod security;
+mod step;
+mod tally;
 mod test;
 mod tidy;
+mod tiers;
 
 use std::process::ExitCode;
 
@@ -17,7 +23,8 @@ const USAGE: &str = "\
 usage: cargo xtask TASK
 
 tasks:
-  test           every check and every test, in the order of cost
+  test           every check, and the tests of every change, in the order of cost
+  assure         every test in full, for a release: takes hours
   tidy           the rules of the house: floors, unsafe code, names, sizes, manifests
   docs           write the generated parts of the documents again
   docs --check   fail where a generated part of a document is stale";
@@ -30,6 +37,7 @@ fn main() -> ExitCode {
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
     let task = match args[..] {
         ["test"] => test::run,
+        ["assure"] => assure::run,
         ["tidy"] => tidy::run,
         ["docs"] => documents::write,
         ["docs", "--check"] => documents::check,

@@ -1,5 +1,6 @@
 //! The rules of the house that no compiler checks. See CONTRIBUTING.md for their reasons.
 
+mod citations;
 mod code;
 mod floors;
 mod lints;
@@ -7,6 +8,7 @@ mod manifest;
 mod manifests;
 mod places;
 mod sources;
+mod tiers;
 
 use std::fmt;
 
@@ -54,6 +56,8 @@ const RULES: &[Rule] = &[
     sources::nothing_is_left_to_do,
     places::no_path_of_a_developers_machine,
     places::packages_come_from_crates_io,
+    citations::cited_files_are_there,
+    tiers::every_test_is_in_a_tier,
 ];
 
 /// Applies every rule.

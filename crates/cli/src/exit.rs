@@ -88,7 +88,7 @@ mod tests {
 
     /// Not a test of its own: what the next one runs in a process of its own.
     #[test]
-    #[ignore = "panics on purpose"]
+    #[ignore = "started by a_panic_says_where_and_nothing_else: it panics on purpose"]
     fn panicking() {
         hide_panics();
         panic!("while looking at {IDENTIFIER}");

@@ -108,121 +108,121 @@ fn no_protocol_is_left_out() {
 }
 
 #[test]
-#[ignore = "a million items a side take a minute"]
+#[ignore = "assure: a million items a side take a minute"]
 fn cm20_large() {
     large(&vesica_psi::protocols::cm20::SEMI_HONEST);
 }
 
 #[test]
-#[ignore = "a million items a side take a minute"]
+#[ignore = "assure: a million items a side take a minute"]
 fn cm20_malicious_sender_large() {
     large(&vesica_psi::protocols::cm20::MALICIOUS_SENDER);
 }
 
 #[test]
-#[ignore = "a million items a side take a minute"]
+#[ignore = "assure: a million items a side take a minute"]
 fn kkrt16_large() {
     large(&vesica_psi::protocols::kkrt16::PROTOCOL);
 }
 
 #[test]
-#[ignore = "a million items a side take a minute"]
+#[ignore = "assure: a million items a side take a minute"]
 fn naive_large() {
     large(&vesica_psi::protocols::naive::PROTOCOL);
 }
 
 #[test]
-#[ignore = "a million items a side take a minute"]
+#[ignore = "assure: a million items a side take a minute"]
 fn prty19_fast_large() {
     large(&vesica_psi::protocols::prty19::FAST);
 }
 
 #[test]
-#[ignore = "a million items a side take minutes"]
+#[ignore = "assure: a million items a side take minutes"]
 fn prty19_low_large() {
     large(&vesica_psi::protocols::prty19::LOW);
 }
 
 #[test]
-#[ignore = "a million items a side take a minute"]
+#[ignore = "assure: a million items a side take a minute"]
 fn prty20_large() {
     large(&vesica_psi::protocols::prty20::CLUSTERED);
 }
 
 #[test]
-#[ignore = "a million items a side take a minute"]
+#[ignore = "assure: a million items a side take a minute"]
 fn prty20_malicious_large() {
     large(&vesica_psi::protocols::prty20::MALICIOUS);
 }
 
 #[test]
-#[ignore = "a million items a side take a minute"]
+#[ignore = "assure: a million items a side take a minute"]
 fn prty20_paxos_large() {
     large(&vesica_psi::protocols::prty20::WITH_PAXOS);
 }
 
 #[test]
-#[ignore = "a million items a side take minutes"]
+#[ignore = "assure: a million items a side take minutes"]
 fn pssz15_large() {
     large(&vesica_psi::protocols::pssz15::PROTOCOL);
 }
 
 #[test]
-#[ignore = "a million items a side take minutes"]
+#[ignore = "assure: a million items a side take minutes"]
 fn psz14_large() {
     large(&vesica_psi::protocols::psz14::CUCKOO);
 }
 
 #[test]
-#[ignore = "a million items a side take minutes"]
+#[ignore = "assure: a million items a side take minutes"]
 fn rr17_de_large() {
     large(&vesica_psi::protocols::rr17::DUAL_EXECUTION);
 }
 
 #[test]
-#[ignore = "a million items a side take minutes"]
+#[ignore = "assure: a million items a side take minutes"]
 fn rr17_ec_large() {
     large(&vesica_psi::protocols::rr17::ENCODE_COMMIT);
 }
 
 #[test]
-#[ignore = "a million items a side take a minute"]
+#[ignore = "assure: a million items a side take a minute"]
 fn rr22_large() {
     large(&vesica_psi::protocols::rr22::FAST);
 }
 
 #[test]
-#[ignore = "a million items a side take a minute"]
+#[ignore = "assure: a million items a side take a minute"]
 fn rr22_low_large() {
     large(&vesica_psi::protocols::rr22::LOW);
 }
 
 #[test]
-#[ignore = "a million items a side take a minute"]
+#[ignore = "assure: a million items a side take a minute"]
 fn rr22_malicious_large() {
     large(&vesica_psi::protocols::rr22::MALICIOUS);
 }
 
 #[test]
-#[ignore = "a million items a side take a minute"]
+#[ignore = "assure: a million items a side take a minute"]
 fn rr22_malicious_low_large() {
     large(&vesica_psi::protocols::rr22::MALICIOUS_LOW);
 }
 
 #[test]
-#[ignore = "a million items a side take a minute"]
+#[ignore = "assure: a million items a side take a minute"]
 fn rs21_large() {
     large(&vesica_psi::protocols::rs21::SEMI_HONEST);
 }
 
 #[test]
-#[ignore = "a million items a side take minutes"]
+#[ignore = "assure: a million items a side take minutes"]
 fn rs21_low_large() {
     large(&vesica_psi::protocols::rs21::LOW);
 }
 
 #[test]
-#[ignore = "a million items a side take a minute"]
+#[ignore = "assure: a million items a side take a minute"]
 fn rs21_malicious_large() {
     large(&vesica_psi::protocols::rs21::MALICIOUS);
 }

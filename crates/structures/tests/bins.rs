@@ -203,6 +203,7 @@ fn too_few_places_are_an_error() {
 /// measured independently (in C, with another generator and search). Within four standard deviations
 /// of both, and below the bound.
 #[test]
+#[ignore = "assure: 400,000 tables, to see how often one fails"]
 fn cuckoo_failures_are_as_measured_independently() {
     let mut rng = StdRng::seed_from_u64(8);
     let (trials, rate) = (400_000, 1755.0 / 3e6);

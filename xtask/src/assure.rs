@@ -1,0 +1,71 @@
+//! `cargo xtask assure`: every test in full, for a release and for anybody who wants to know.
+//!
+//! `cargo xtask test` leaves two things to this: tests that are marked `#[ignore = "assure: REASON"]`, and the rest of
+//! what a test takes a sample of (`vesica_testkit::assurance`). [`tiers`] lists both.
+
+use crate::{
+    Failure,
+    programs::{Built, Program},
+    repository::Repository,
+    step::{self, Step, Work, ended},
+    tally::Tally,
+    tiers,
+};
+
+/// Asks tests for everything in the place of a sample.
+const IN_FULL: (&str, &str) = ("VESICA_ASSURE", "1");
+
+const STEPS: [Step; 2] = [
+    Step { name: "every test in full", work: Work::Tests(everything) },
+    Step { name: "tests on the portable backends", work: Work::Tests(computing) },
+];
+
+/// Runs every step, up to the first that fails.
+pub fn run(repository: &Repository) -> Result<(), Failure> {
+    step::run(&STEPS, repository)
+}
+
+/// All tests, those that are ignored otherwise too.
+fn everything(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
+    let mut args =
+        vec!["test", "--workspace", "--locked", "--no-fail-fast", "--", "--include-ignored"];
+    let tree = repository.tree()?;
+    // These are no tests by themselves.
+    let started: Vec<String> = tiers::started_by_others(&tree).collect();
+    for name in &started {
+        args.extend(["--skip", name]);
+    }
+    let status = tally.count(repository.cargo(&args).env(IN_FULL.0, IN_FULL.1));
+    ended(&format!("cargo {}", args.join(" ")), status)
+}
+
+/// The rooms whose work depends on the processor's backend, which hides the portable one from every
+/// test but the kernels' own.
+const COMPUTING: [&str; 5] = ["primitives", "ot", "oprf", "circuit", "psi"];
+
+fn computing(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
+    portable(repository, &COMPUTING, tally)
+}
+
+/// The tests of some rooms on the portable backends.
+pub fn portable(repository: &Repository, rooms: &[&str], tally: &mut Tally) -> Result<(), Failure> {
+    let built = Built::here(repository, &[])?;
+    let mut done = Ok(());
+    for room in rooms {
+        let mut of_room = built.tests().filter(|program| program.room() == *room).peekable();
+        if of_room.peek().is_none() {
+            return Err(format!(
+                "`{room}` has no test program; is this still the form of cargo's messages?"
+            ));
+        }
+        for Program { folder, executable, .. } in of_room {
+            println!("     Running {executable}");
+            let mut command = std::process::Command::new(executable);
+            command.current_dir(folder).env("VESICA_PORTABLE", "1");
+            // What failed first is what is told; the others run all the same.
+            let ran = ended(executable, tally.count(&mut command));
+            done = done.and(ran);
+        }
+    }
+    done
+}

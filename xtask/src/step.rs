@@ -1,0 +1,65 @@
+//! The steps of a task, run in order up to the first that fails.
+
+use std::{io, process::ExitStatus, time::Instant};
+
+use crate::{Failure, repository::Repository, tally::Tally};
+
+/// One step, and what it does.
+pub struct Step {
+    pub name: &'static str,
+    pub work: Work,
+}
+
+pub enum Work {
+    /// A function of this program; it checks or it fails.
+    Check(fn(&Repository) -> Result<(), Failure>),
+    /// A cargo command with environment variables, likewise.
+    Cargo(&'static [&'static str], &'static [(&'static str, &'static str)]),
+    /// A function of this program that runs tests and counts them.
+    Tests(fn(&Repository, &mut Tally) -> Result<(), Failure>),
+}
+
+/// Runs every step, up to the first that fails, and says how many tests there were.
+pub fn run(steps: &[Step], repository: &Repository) -> Result<(), Failure> {
+    let mut tally = Tally::default();
+    match steps.iter().try_for_each(|step| step.run(repository, &mut tally)) {
+        Ok(()) => {
+            println!("{tally}");
+            Ok(())
+        }
+        Err(failure) => {
+            tally.failed = tally.failed.max(1);
+            Err(format!("{failure}; the steps after it did not run\n{tally}"))
+        }
+    }
+}
+
+impl Step {
+    fn run(&self, repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
+        println!("==> {}", self.name);
+        let started = Instant::now();
+        let done = match self.work {
+            Work::Check(check) => check(repository),
+            Work::Cargo(args, env) => {
+                let status = repository.cargo(args).envs(env.iter().copied()).status();
+                ended(&format!("cargo {}", args.join(" ")), status)
+            }
+            Work::Tests(tests) => tests(repository, tally),
+        };
+        let seconds = started.elapsed().as_secs_f64();
+        match &done {
+            Ok(()) => println!("    {}: ok in {seconds:.1} s", self.name),
+            Err(_) => println!("    {}: FAILED after {seconds:.1} s", self.name),
+        }
+        done.map_err(|failure| format!("step `{}` failed: {failure}", self.name))
+    }
+}
+
+/// What became of a command.
+pub fn ended(what: &str, status: io::Result<ExitStatus>) -> Result<(), Failure> {
+    match status {
+        Ok(status) if status.success() => Ok(()),
+        Ok(status) => Err(format!("`{what}` ended with {status}")),
+        Err(error) => Err(format!("`{what}` cannot be started: {error}")),
+    }
+}

@@ -1,0 +1,149 @@
+//! What a document or a comment cites is there.
+
+use std::collections::BTreeSet;
+
+use super::Finding;
+use crate::repository::Tree;
+
+/// How the path of a cited file ends.
+const ENDINGS: [&str; 7] = [".rs", ".md", ".toml", ".json", ".svg", ".tsv", ".lock"];
+
+/// How a name without a folder ends that cites a file; others may be files that the program writes.
+const ALONE: [&str; 3] = [".rs", ".md", ".toml"];
+
+/// Folders that, as the first or second part of a path, tell that it is one of the repository.
+const FOLDERS: [&str; 4] = ["crates", "docs", "src", "tests"];
+
+/// Every file or folder that stands between backticks, or that a Markdown link leads to.
+pub(super) fn cited_files_are_there(tree: &Tree) -> Vec<Finding> {
+    let places = Places::of(tree);
+    let mut findings = Vec::new();
+    for (path, text) in tree.files() {
+        let is_document = path.ends_with(".md");
+        if !is_document && !path.ends_with(".rs") {
+            continue;
+        }
+        for (line, text) in (1..).zip(text.lines()) {
+            let Some(prose) = prose(text, is_document) else { continue };
+            let linked = links(prose).filter(|link| is_document && !places.leads(path, link));
+            let quoted = quoted(prose).filter(|cited| is_path(cited) && !places.has(path, cited));
+            findings.extend(linked.chain(quoted).map(|cited| {
+                Finding::new(path, line, format!("`{cited}` is not in the repository"))
+            }));
+        }
+    }
+    findings
+}
+
+/// What a line says to a reader: all of a document, and of a source its comments.
+fn prose(line: &str, is_document: bool) -> Option<&str> {
+    if is_document { Some(line) } else { line.trim_start().strip_prefix("//") }
+}
+
+/// What stands between backticks.
+fn quoted(line: &str) -> impl Iterator<Item = &str> {
+    line.split('`').skip(1).step_by(2)
+}
+
+/// Where links lead.
+fn links(line: &str) -> impl Iterator<Item = &str> {
+    line.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next())
+}
+
+/// Whether a text between backticks names a file or a folder of the repository, and no example.
+fn is_path(text: &str) -> bool {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
+    let parts: Vec<&str> = text.trim_end_matches('/').split('/').collect();
+    let is_example = |part: &&str| {
+        part.is_empty()
+            || part.chars().any(|c| c.is_ascii_uppercase()) && !part.ends_with(".md")
+            || part.starts_with("KEY")
+    };
+    let endings = if parts.len() > 1 { &ENDINGS[..] } else { &ALONE[..] };
+    let is_file = endings.iter().any(|ending| text.ends_with(ending) && text != *ending);
+    let is_folder = parts.len() > 1 && parts.iter().take(2).any(|part| FOLDERS.contains(part));
+    text.chars().all(is_plain)
+        && !parts.iter().any(|part| is_example(part))
+        && (is_file || is_folder)
+}
+
+/// Every file and every folder.
+struct Places<'a>(BTreeSet<&'a str>);
+
+impl<'a> Places<'a> {
+    fn of(tree: &'a Tree) -> Self {
+        let ends = |path: &'a str| path.match_indices('/').map(|(at, _)| at).chain([path.len()]);
+        Self(tree.files().flat_map(|(path, _)| ends(path).map(|end| &path[..end])).collect())
+    }
+
+    /// Whether a link of a document leads somewhere in the repository, or out of it.
+    fn leads(&self, document: &str, link: &str) -> bool {
+        link.is_empty() || link.contains(':') || self.0.contains(beside(document, link).as_str())
+    }
+
+    /// Whether there is a cited path, as seen from the root, from the crates, or from where it is cited; or, for a name
+    /// alone, a file of that name.
+    fn has(&self, from: &str, cited: &str) -> bool {
+        let cited = cited.trim_end_matches('/');
+        let somewhere = || self.0.iter().any(|place| place.rsplit('/').next() == Some(cited));
+        let mut folder = from;
+        let near = std::iter::from_fn(|| {
+            folder = folder.rsplit_once('/')?.0;
+            Some(format!("{folder}/{cited}"))
+        });
+        let mut seen =
+            near.chain([cited.to_owned(), format!("crates/{cited}"), beside(from, cited)]);
+        seen.any(|path| self.0.contains(path.as_str())) || !cited.contains('/') && somewhere()
+    }
+}
+
+/// A path as seen from the folder of a file.
+fn beside(file: &str, path: &str) -> String {
+    let mut parts: Vec<&str> = file.split('/').collect();
+    parts.pop();
+    for part in path.trim_end_matches('/').split('/') {
+        match part {
+            ".." => drop(parts.pop()),
+            "." => {}
+            part => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::tests::says, *};
+
+    const THERE: [(&str, &str); 3] =
+        [("crates/ot/src/base/co15.rs", ""), ("docs/work.md", ""), ("deny.toml", "")];
+
+    fn of(path: &'static str, text: &str) -> Vec<String> {
+        says(cited_files_are_there, [THERE[0], THERE[1], THERE[2], (path, text)])
+    }
+
+    #[test]
+    fn what_is_there_may_be_cited() {
+        let text = "`ot/src/base/co15.rs`, `crates/ot/src/base/`, `co15.rs`, `deny.toml`, [a](docs/work.md#x), \
+                    [b](https://example.org/x.md), [c](#d), `ot/co15`, `docs/KEY.md`, `1/2`, `out.csv`, `a::b`\n";
+        assert!(of("README.md", text).is_empty(), "{:?}", of("README.md", text));
+        assert!(of("docs/a.md", "[a](work.md) [b](../deny.toml)\n").is_empty());
+        assert!(
+            of("crates/ot/src/lib.rs", "//! See `base/co15.rs`.\nlet a = \"`b.rs`\";\n").is_empty()
+        );
+    }
+
+    #[test]
+    fn what_is_not_there_is_found() {
+        for (path, text, cited) in [
+            ("SECURITY.md", "`ot/src/base/co16.rs`", "ot/src/base/co16.rs"),
+            ("SECURITY.md", "`ot/src/pprf/`", "ot/src/pprf/"),
+            ("SECURITY.md", "see [x](docs/gone.md#y)", "docs/gone.md"),
+            ("docs/a.md", "[x](deny.toml)", "deny.toml"),
+            ("docs/a.md", "`gone.toml`", "gone.toml"),
+            ("crates/ot/src/lib.rs", "    // As `co16.rs` has it.", "co16.rs"),
+        ] {
+            assert_eq!(of(path, text), [format!("{path}:1: `{cited}` is not in the repository")]);
+        }
+    }
+}

@@ -8,15 +8,15 @@
 //! VOLE needs: from (e_1, e_2) to e_1 + B·A_2·π·A_1·e_2.
 //!
 //! **The interleaver π** is ours, for a convolution is local: what comes out of a window of A·e depends
-//! on e within the window and on 25 entries of state alone. Two convolutions in the same order, as in
-//! the paper's implementation, leave windows that depend on the outside by 50 entries; about f^7·k
-//! rows of an expander of weight 7 have all their places in windows that make up a part f, and once
-//! the few state entries are eliminated, those rows compress f·k entries of noise without the rest. At
-//! k = 10^6 and a noise of 768 blocks that is enough to find noise positions in a second. With π in
-//! between, every entry of a window hangs on a far one of its own. π exchanges entries of small runs,
-//! not of halves, for with halves, too, a part of the code would not depend on a part of the noise.
-//! Permuting between convolutions is what
-//! turbo-like codes do that are known to have a linear distance (Bazzi, Mahdian, Spielman 2009).
+//! on e within the window and on 25 entries of state alone. Two binary convolutions in the same order
+//! leave windows that depend on the outside by 50 entries; about f^7·k rows of an expander of weight 7
+//! have all their places in windows that make up a part f, and once the few state entries are
+//! eliminated, those rows compress f·k entries of noise without the rest. At k = 10^6 and a noise of 768
+//! blocks that is enough to find noise positions in a second. (A convolution that multiplies by constants
+//! of a large field does not have this defect.) With π in between, every entry of a window hangs on a far
+//! one of its own. π exchanges entries of small runs, not of halves, for with halves, too, a part of the
+//! code would not depend on a part of the noise. Permuting between convolutions is what turbo-like codes
+//! do that are known to have a linear distance (Bazzi, Mahdian, Spielman 2009).
 //!
 //! What is assumed of the code, its minimum distance, stands in `vesica_params::lpn`. As in the
 //! paper's implementation, about half of the ones of a row of B are drawn from a region each and the

@@ -1,4 +1,4 @@
-//! The time by which a channel gives up on its peer.
+//! The clock by which a channel gives up on its peer.
 
 use std::{
     sync::{

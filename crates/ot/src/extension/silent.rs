@@ -1,9 +1,9 @@
-//! Silent OT: many correlated OTs of *random* choices from few, with little talk (Boyle et al., CCS
-//! 2019; with the codes of Raghuraman, Rindal and Tanguy, CRYPTO 2023). Against whom it stands is
-//! what the OT extension beneath does.
+//! Silent OT: many correlated OTs of *random* choices from few, with little communication (Boyle et al., CCS
+//! 2019; with the codes of Raghuraman, Rindal and Tanguy, CRYPTO 2023). Its security is that of the OT
+//! extension beneath.
 //!
-//! As a silent VOLE, but all values of the noise are 1, so that a = G·e is a vector of bits, and S's
-//! share of a value times Δ is Δ itself.
+//! Like a silent VOLE, but all values of the noise are 1, so that a = G·e is a vector of bits, and S's share
+//! of a value times Δ is Δ itself.
 //!
 //! 1. Random OT on the places of R's noise e; and, over a malicious extension, a share of one random number
 //!    times Δ, for the check.
@@ -12,14 +12,14 @@
 //! 4. Both compress by the transpose of a public code: q = G·w and t = q + a·Δ, where a looks random by the
 //!    LPN assumption that `vesica_params::lpn` states for values of 1. The lowest bits of t are a.
 //! 5. Over a malicious extension: R checks what it got in step 2, before it makes use of t.
-//! 6. For choices c that R makes itself, R → S: a + c, one bit an OT; S adds that times Δ to q.
+//! 6. For choices c that R makes itself, R → S: a + c, one bit per OT; S adds that times Δ to q.
 //!
-//! Step 3 spares compressing e on its own, at the price of one bit of Δ. It is R that makes its choices'
-//! bits; an S whose Δ has another lowest bit only has other pairs than it could have.
+//! Step 3 saves compressing e separately, at the price of one bit of Δ. R itself produces its choices' bits;
+//! an S whose Δ has another lowest bit only has other pairs than it could have.
 //!
-//! Each call is a run of its own: it costs at least what 3,000 OTs do, so ask for many at a time.
-//! Over a malicious extension, R learns whether S's trees are as they should be before anything is made
-//! of them, and what is left to S is a guess at R's noise; the argument stands with [`check`].
+//! Each call is a run of its own: it costs at least what 3,000 OTs do, so request many at a time. Over a
+//! malicious extension, R learns whether S's trees are as they should be before anything is made from them,
+//! and what is left to S is a guess of R's noise; see [`check`] for the argument.
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};

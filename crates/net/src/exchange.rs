@@ -96,7 +96,7 @@ impl Window {
     const MIN: usize = 4;
 
     /// 2 MiB: both together fit into what an operating system gives a TCP connection in the end, and
-    /// fill a line of 300 Mbit/s with a round trip of 100 ms.
+    /// fill a link of 300 Mbit/s with a round trip of 100 ms.
     const MAX: usize = 128;
 
     /// The caution after the first write that blocked. Each further one doubles it, since each costs

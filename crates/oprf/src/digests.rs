@@ -16,7 +16,7 @@ pub(crate) const BATCH: usize = 64;
 /// Points that one thread hashes at least: fewer are not worth handing over, and these fit a cache.
 pub(crate) const CHUNK: usize = 4096;
 
-/// Points as digests of 256 bits, in two halves: as many heads as tails. Where nobody deviates, heads are
+/// Points as digests of 256 bits, in two halves: as many heads as tails. For semi-honest parties, heads are
 /// enough, and there are no tails.
 #[derive(Debug, Clone, Copy)]
 pub struct Digests<'a> {

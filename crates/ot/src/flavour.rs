@@ -32,7 +32,7 @@ pub(crate) const HASH_BATCH: usize = 128;
 /// Batches that one thread takes at least: fewer are not worth handing over.
 const MIN_HASH_BATCHES: usize = 32;
 
-/// An extension whose promises hold against a party that deviates, on its side of the protocol and
+/// An extension whose promises hold against a malicious party, on its side of the protocol and
 /// on the other. A protocol that needs that asks for `CotSender + Malicious`, and then a semi-honest
 /// extension does not compile in its place.
 pub trait Malicious {}

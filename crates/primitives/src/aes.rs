@@ -53,7 +53,7 @@ impl Prg {
 
 /// A hash of one block, correlation robust: π(x) ⊕ x for a random permutation π.
 ///
-/// For correlated OT among parties that follow the protocol (GKWY20 §7.2). π is AES under a public
+/// For correlated OT between semi-honest parties (GKWY20 §7.2). π is AES under a public
 /// key of the session, which both parties draw together with the session identifier, so that the
 /// bound is not shared between sessions.
 pub struct CorrelationRobust(Aes128);
@@ -92,7 +92,7 @@ impl Doubling {
 
 /// A hash of one block and its index, tweakable correlation robust: π(π(x) ⊕ i) ⊕ π(x).
 ///
-/// For OT against parties that deviate, where the other side may have a say in x (GKWY20 §7.4).
+/// For OT against malicious parties, where the other side may have a say in x (GKWY20 §7.4).
 pub struct TweakableCorrelationRobust(Aes128);
 
 impl TweakableCorrelationRobust {

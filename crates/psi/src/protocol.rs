@@ -143,7 +143,7 @@ impl Learns {
         sender: "the size of the receiver's set",
     };
 
-    /// As [`Learns::INTERSECTION`], where a receiver that deviates may use more items than it said.
+    /// As [`Learns::INTERSECTION`], where a malicious receiver may use more items than it said.
     pub const EXTRACTED: Self = Self {
         receiver: "the intersection and the size of the sender's set; if it deviates, the intersection \
                    with somewhat more items than it announced (the protocol's page says how many)",

@@ -14,7 +14,7 @@ use vesica_params::lpn::{self, Lpn};
 use super::{Demand, Ots, Strings, Triples};
 use crate::Role;
 
-/// An OT extension among parties that follow the protocol.
+/// An OT extension for semi-honest parties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extension {
     /// ALSZ13: 256 bits a triple, both directions together.

@@ -20,7 +20,7 @@ pub struct Ots<S, R> {
 }
 
 impl<S: CotSender, R: CotReceiver> Ots<S, R> {
-    /// Against whom triples keep their promises: a party that deviates can make them wrong, however strong
+    /// Against whom triples keep their promises: a malicious party can make them wrong, however strong
     /// the OTs are.
     pub const ADVERSARY: Adversary =
         Adversary::weakest(&[S::ADVERSARY, R::ADVERSARY, Adversary::SemiHonest]);

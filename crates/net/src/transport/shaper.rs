@@ -16,7 +16,7 @@ use std::{
 
 use super::{TICK, Transport, is_blocked};
 
-/// What the line carries.
+/// What the link carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link {
     /// Bits a second in each direction; zero counts as one.
@@ -26,7 +26,7 @@ pub struct Link {
 }
 
 impl Link {
-    /// How long this many bytes occupy the line.
+    /// How long this many bytes occupy the link.
     pub fn occupied_by(&self, bytes: usize) -> Duration {
         let nanos = bytes as u128 * 8_000_000_000 / u128::from(self.bits_per_second.max(1));
         Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
@@ -39,14 +39,14 @@ const CHUNK: usize = 1 << 14;
 /// Delivery time in nanoseconds since 1970, and the length, both little endian.
 const HEADER: usize = 8 + 4;
 
-/// How much may wait to enter the line, in bytes: what an operating system buffers for a socket.
+/// How much may wait to enter the link, in bytes: what an operating system buffers for a socket.
 const BACKLOG: usize = 1 << 20;
 
-/// One end of a transport with a line in between.
+/// One end of a transport with a link in between.
 pub struct Shaped {
     transport: Box<dyn Transport>,
     link: Link,
-    /// When the line has taken in everything that was written.
+    /// When the link has taken in everything that was written.
     line_free: Duration,
     /// A chunk and its header that the transport has not taken yet.
     out: Vec<u8>,
@@ -70,7 +70,7 @@ fn sleep_until(time: Duration) -> bool {
 }
 
 impl Shaped {
-    /// Puts a line behind one end of a transport; the other end needs the same.
+    /// Puts a link behind one end of a transport; the other end needs the same.
     pub fn new(transport: impl Transport + 'static, link: Link) -> Self {
         Self {
             transport: Box::new(transport),
@@ -94,7 +94,7 @@ impl Shaped {
         Ok(())
     }
 
-    /// Puts a chunk on the line: it enters when the line is free, and its last byte arrives half a
+    /// Puts a chunk on the link: it enters when the link is free, and its last byte arrives half a
     /// round trip after it has entered.
     fn put_on_line(&mut self, bytes: &[u8]) {
         self.line_free = self.line_free.max(now()) + self.link.occupied_by(bytes.len());

@@ -63,7 +63,7 @@ pub use checked::CHECK;
 
 const SESSION: &str = "prty20/session";
 
-/// The machine over an extension, which bears [`vesica_ot::Malicious`] on both sides.
+/// The construction over an extension, which bears [`vesica_ot::Malicious`] on both sides.
 pub struct Checked<S, R> {
     okvs_seed: Block,
     key_hash: CorrelationRobust,
@@ -72,7 +72,7 @@ pub struct Checked<S, R> {
     extension: PhantomData<fn() -> (S, R)>,
 }
 
-/// The machine against parties that deviate, in the random-oracle and ideal-cipher models.
+/// The construction against malicious parties, in the random-oracle and ideal-cipher models.
 pub type Malicious = Checked<checked::Sender<Concatenated>, checked::Receiver<Concatenated>>;
 
 impl<S, R> Machine for Checked<S, R>

@@ -51,7 +51,7 @@ const SEED: &str = "prty20/seed";
 
 /// What the parties are made of, and the hashes of an evaluation.
 pub trait Machine: Send + Sync + Sized + 'static {
-    /// Against whom the machine keeps its promise.
+    /// Against whom the construction is secure.
     const ADVERSARY: Adversary;
 
     /// Bytes by which S has a say in the hashes.
@@ -93,7 +93,7 @@ pub trait Machine: Send + Sync + Sized + 'static {
 
 type Row<M> = <<M as Machine>::Code as LinearCode>::Row;
 
-/// A store for a machine.
+/// A store for a construction.
 pub trait Store<M: Machine>: Codec<Block> + Codec<M::Element> {}
 
 impl<M: Machine, S: Codec<Block> + Codec<M::Element>> Store<M> for S {}
@@ -190,7 +190,7 @@ impl<M: Machine> Sender<M> {
     /// Steps 2 to 4 for each of `points`, as the receiver's clusters come in.
     ///
     /// # Errors
-    /// Where the machine is [`Malicious`], a deviation ([`CHECK`]) where the receiver's rows are not those of
+    /// Where the construction is [`Malicious`], a deviation ([`CHECK`]) where the receiver's rows are not those of
     /// words.
     pub fn evaluate<O: Store<M>>(
         self,

@@ -26,7 +26,7 @@ use crate::{Digests, Error, Values, programmable};
 /// Rows that are hashed together.
 const HASH_BATCH: usize = 32;
 
-/// The machine among parties that follow the protocol. Of points it takes the heads alone.
+/// The construction for semi-honest parties. Of points it takes the heads alone.
 pub struct SemiHonest {
     okvs_seed: Block,
     point_hash: Aes128,
@@ -85,7 +85,7 @@ impl Machine for SemiHonest {
     }
 }
 
-/// The OPRF on this machine, with such a store, for an OPPRF.
+/// The OPRF with this construction and such a store, for an OPPRF.
 pub struct Oprf<O>(PhantomData<O>);
 
 impl<O: Store<SemiHonest>> programmable::Oprf for Oprf<O> {

@@ -44,7 +44,7 @@ const FEW: usize = FIELD.base_ots();
 
 type Base = Mr19<Ristretto>;
 
-/// Random OTs against parties that deviate, for some hundreds at a time.
+/// Random OTs against malicious parties, for some hundreds at a time.
 pub struct Extended;
 
 impl BaseOt for Extended {

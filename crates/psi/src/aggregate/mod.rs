@@ -305,7 +305,7 @@ pub fn tell(answer: Answer, channel: &mut Channel) -> Result<()> {
     Ok(channel.flush()?)
 }
 
-/// The helper's side of [`tell`]. An asker that deviates can say what it likes.
+/// The helper's side of [`tell`]. A malicious asker can say what it likes.
 ///
 /// # Errors
 /// A deviation where what was told is no answer to the question.

@@ -67,7 +67,7 @@ pub struct Sharing {
     pub learns: Learns,
 }
 
-/// On the machine of `rs21-circuit`.
+/// With the construction of `rs21-circuit`.
 pub static SHARING: Sharing = Sharing {
     key: RS21.key,
     status: RS21.status,

@@ -31,7 +31,7 @@ pub static PROTOCOL: Protocol = protocol::<Psty19>(About {
 /// Points in a mega-bin, about.
 const MEGA_BIN: usize = 1 << 10;
 
-/// The machine.
+/// The construction.
 struct Psty19;
 
 impl Machine for Psty19 {

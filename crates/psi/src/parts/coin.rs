@@ -15,10 +15,10 @@ const SHARE: &str = "psi/seed-share";
 const COMMITMENT: &str = "psi/seed-commitment";
 const OPENING: &str = "psi/seed-opening";
 
-/// Payload bytes of a toss against parties that deviate, from the first to the second.
+/// Payload bytes of a toss against malicious parties, from the first to the second.
 pub(crate) const BYTES_OF_FIRST: usize = blake3::OUT_LEN + size_of::<Block>();
 
-/// Payload bytes of a toss against parties that deviate, from the second to the first.
+/// Payload bytes of a toss against malicious parties, from the second to the first.
 pub(crate) const BYTES_OF_SECOND: usize = size_of::<Block>();
 
 /// A public random block: the sum of one share from each party. Good against parties that follow the
@@ -30,7 +30,7 @@ pub(crate) fn toss_semi_honest(channel: &mut Channel, rng: &mut dyn CryptoRng) -
     Ok(mine ^ Block::from_bytes(theirs))
 }
 
-/// The items' heads, permuted under a seed that both drew: good against parties that follow the protocol.
+/// The items' heads, permuted under a seed that both drew: good against semi-honest parties.
 pub(crate) fn permute(
     heads: &[Block],
     channel: &mut Channel,

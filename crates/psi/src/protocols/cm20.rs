@@ -35,7 +35,7 @@ use crate::{
     parts::tags::Tags,
 };
 
-/// Among parties that follow the protocol.
+/// For semi-honest parties.
 pub static SEMI_HONEST: Protocol = Protocol {
     key: "cm20",
     title: "multi-point OPRF from a bit matrix",
@@ -44,7 +44,7 @@ pub static SEMI_HONEST: Protocol = Protocol {
     ..entry::<SemiHonest>()
 };
 
-/// Against a sender that deviates.
+/// Against a malicious sender.
 pub static MALICIOUS_SENDER: Protocol = Protocol {
     key: "cm20-malicious-sender",
     title: "multi-point OPRF from a bit matrix, whole values",

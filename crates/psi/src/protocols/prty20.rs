@@ -45,7 +45,7 @@ pub static WITH_PAXOS: Protocol = Protocol {
     ..entry::<WithPaxos>()
 };
 
-/// Against parties that deviate.
+/// Against malicious parties.
 pub static MALICIOUS: Protocol = Protocol {
     key: "prty20-malicious",
     title: "OKVS in an OT extension under a linear code, all steps checked",

@@ -107,7 +107,7 @@ pub static LOW: Protocol = semi_honest::<Low>(About {
     status: Status::Sound,
 });
 
-/// Against parties that deviate.
+/// Against malicious parties.
 pub static MALICIOUS: Protocol = malicious::<Checked>(About {
     key: "rr22-malicious",
     title: "VOLE-based OPRF with a clustered OKVS, all steps checked",
@@ -115,7 +115,7 @@ pub static MALICIOUS: Protocol = malicious::<Checked>(About {
     status: Status::Recommended,
 });
 
-/// Against parties that deviate, with the fewest bytes.
+/// Against malicious parties, with the fewest bytes.
 pub static MALICIOUS_LOW: Protocol = malicious::<CheckedBand>(About {
     key: "rr22-malicious-low",
     title: "VOLE-based OPRF with an OKVS of random bands, all steps checked",

@@ -1,4 +1,4 @@
-//! Receivers that deviate, against the check of every extension that has it.
+//! Malicious receivers, against the check of every extension that has it.
 //!
 //! A receiver that uses other choices in some chunks of Δ (of k bits; one bit in KOS15) gets through
 //! by guessing those chunks, which is by design, and in no other way.
@@ -174,7 +174,7 @@ fn accepted(result: Result<Vec<Block>>) -> Outcome {
     }
 }
 
-/// One call of a receiver that deviates; returns the answer that would have been right.
+/// One call of a malicious receiver; returns the answer that would have been right.
 fn deviate<E: Extension>(
     extension: &E,
     receiver: &mut Receiver<E::Receiver>,
@@ -396,7 +396,7 @@ fn a_wrong_answer_never_passes() {
     wrong_answer(&SoftSpoken(2));
 }
 
-/// The step that makes a stock is the extension's own call, so a receiver that deviates in it is
+/// The step that makes a stock is the extension's own call, so a receiver that is malicious in it is
 /// refused there, whatever it does.
 fn deviates_offline<E: Extension>(extension: &E) {
     let (n, rng) = (100, &mut StdRng::seed_from_u64(13));

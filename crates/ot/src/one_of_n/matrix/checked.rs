@@ -200,7 +200,7 @@ mod tests {
         replays: bool,
     }
 
-    /// The code of a receiver that deviates, for the rows from `first` on.
+    /// The code of a malicious receiver, for the rows from `first` on.
     struct Falsely<'a> {
         attempt: &'a Attempt,
         first: usize,
@@ -231,7 +231,7 @@ mod tests {
         }
     }
 
-    /// One run of a receiver that deviates; returns what an honest one would have answered.
+    /// One run of a malicious receiver; returns what an honest one would have answered.
     fn deviate(
         receiver: &mut Receiver<Concatenated>,
         attempt: &Attempt,

@@ -1,4 +1,4 @@
-//! Parties that deviate: each has the code of an honest one with a step replaced. They stand here and not in
+//! Malicious parties: each has the code of an honest one with a step replaced. They stand here and not in
 //! `testkit::adversary`, because cut and choose is tried a thousand times on one setup of OT, and with shapes so
 //! small that luck shows; from outside there is only the whole protocol.
 
@@ -250,7 +250,7 @@ fn items(count: usize, rng: &mut StdRng) -> Set {
     Set::long(blocks(), blocks())
 }
 
-/// An honest S with these items against a receiver that deviates in the online phase.
+/// An honest S with these items against a malicious receiver in the online phase.
 fn against_sender<T: Send>(
     shape: Shape,
     chosen: usize,
@@ -355,7 +355,7 @@ fn items_that_a_filter_is_not_made_for_are_seen_with_the_stated_probability() {
     assert_eq!(recognized(shape, shape.most, &theirs, &most), 0);
 }
 
-/// An honest R with these items against a sender that deviates in the online phase.
+/// An honest R with these items against a malicious sender in the online phase.
 fn against_receiver(
     mine: &Set,
     theirs: usize,

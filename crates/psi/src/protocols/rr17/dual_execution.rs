@@ -205,7 +205,7 @@ impl crate::Receiver for Receiver {
         })?;
         let mut matches = tags.recv_matches(LIST, values.sender, mine, items, channel)?;
         matches.sort_unstable();
-        // A sender that deviates may have an item in two slots.
+        // A malicious sender may have an item in two slots.
         matches.dedup();
         Ok(matches)
     }

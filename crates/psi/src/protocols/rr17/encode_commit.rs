@@ -250,7 +250,7 @@ impl crate::Receiver for Receiver {
             left -= count;
         }
         matches.sort_unstable();
-        // A sender that deviates may commit to an item twice.
+        // A malicious sender may commit to an item twice.
         matches.dedup();
         Ok(matches)
     }

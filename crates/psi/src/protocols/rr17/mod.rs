@@ -53,7 +53,7 @@ const VALUE_COST: u128 = 200;
 /// What an instance costs both, about, in nanoseconds.
 const INSTANCE_COST: u128 = 450;
 
-/// What a byte costs, in nanoseconds, on a line of 1 Gb/s.
+/// What a byte costs, in nanoseconds, on a link of 1 Gb/s.
 const BYTE_COST: u128 = 8;
 
 /// Items that one thread hashes at a time.
@@ -65,7 +65,7 @@ const GROUP_VALUES: usize = 1 << 18;
 /// The most instances of a group, where there is more than one slot.
 const GROUP_INSTANCES: usize = 1 << 20;
 
-/// The bins with which a run takes the least time, about, on a line of 1 Gb/s, where `work` says what
+/// The bins with which a run takes the least time, about, on a link of 1 Gb/s, where `work` says what
 /// it takes with some, if it can be run with them.
 fn fastest(sizes: Sizes, work: impl Fn(Shape) -> Option<Work>) -> Shape {
     padded::cheapest(sizes.receiver, sizes.sender, LAMBDA, |shape| {

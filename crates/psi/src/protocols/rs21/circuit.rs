@@ -45,7 +45,7 @@ pub static IKNP: Protocol = protocol::<Iknp>(About {
 
 pub(crate) const CITATION: &str = "Rindal, Schoppmann (EUROCRYPT 2021)";
 
-/// The machine of `rs21-circuit`.
+/// The construction of `rs21-circuit`.
 pub(crate) struct Silent;
 
 impl Machine for Silent {
@@ -55,7 +55,7 @@ impl Machine for Silent {
     const ROUNDS: u32 = 20;
 }
 
-/// The machine of `rs21-circuit-iknp`.
+/// The construction of `rs21-circuit-iknp`.
 struct Iknp;
 
 impl Machine for Iknp {

@@ -44,7 +44,7 @@ pub(crate) trait Variant: Send + Sync + 'static {
     fn shape(items: usize) -> Shape;
 }
 
-/// An OKVS for a run among parties that follow the protocol.
+/// An OKVS for a run between semi-honest parties.
 pub(crate) trait ShortVariant: Variant<Store: Codec<u64>> {
     /// Bits of an element.
     fn bits(sizes: Sizes) -> u32;
@@ -99,7 +99,7 @@ impl Variant for WithOneWayPaxos {
     }
 }
 
-/// The paper's protocol among parties that follow it.
+/// The paper's protocol for semi-honest parties.
 pub static SEMI_HONEST: Protocol = whole::<WithPaxos>(About {
     key: "rs21",
     title: "VOLE-based OPRF with PaXoS",
@@ -115,7 +115,7 @@ pub static LOW: Protocol = whole::<WithPolynomial>(About {
     status: Status::Sound,
 });
 
-/// The paper's protocol against parties that deviate.
+/// The paper's protocol against malicious parties.
 pub static MALICIOUS: Protocol = malicious::<WithOneWayPaxos>(About {
     key: "rs21-malicious",
     title: "VOLE-based OPRF with PaXoS, all steps checked",

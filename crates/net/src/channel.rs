@@ -16,7 +16,7 @@ use bytemuck::Pod;
 
 use crate::{
     AbortReason, CancelToken, Clock, Deviation, Error, Meter, Result, SessionId, Transport,
-    meter::Flight,
+    meter::Flight, watch::Watch,
 };
 
 const _: () = assert!(cfg!(target_endian = "little"), "values travel as they lie in memory");
@@ -54,6 +54,7 @@ pub struct Channel {
     cancel: CancelToken,
     pub(crate) meter: Meter,
     session: SessionId,
+    pub(crate) watch: Watch,
     /// Whole headers and segments that the transport has not taken yet.
     out: Vec<u8>,
     /// Whether anything was sent since the transport was last flushed.
@@ -81,6 +82,7 @@ impl Channel {
             cancel: CancelToken::default(),
             meter: Meter::default(),
             session: SessionId::default(),
+            watch: Watch::default(),
             out: Vec::with_capacity(BUFFER + SEGMENT),
             unflushed: false,
             last_send: Instant::now(),
@@ -315,9 +317,11 @@ impl Channel {
 
     /// The length of the next message, which must bear this label.
     fn await_header(&mut self, label: &'static str) -> Result<u64> {
+        self.watch.begin_waiting();
         for _ in 0..=BUSY_LIMIT {
             let (received, len) = self.read_header(label)?;
             if received == label {
+                self.watch.end_waiting();
                 return Ok(len);
             }
             if (received.as_str(), len) != (BUSY, 0) {
@@ -553,6 +557,7 @@ impl Channel {
         &mut self,
         operation: impl FnOnce(&mut dyn Transport) -> io::Result<usize>,
     ) -> Result<Option<usize>> {
+        self.show();
         let phase = self.meter.phase();
         if self.cancel.is_cancelled() {
             return Err(Error::Cancelled { phase });

@@ -80,6 +80,37 @@ pub enum Error {
         /// What went wrong.
         what: String,
     },
+    /// The other side is expected, but already in a run with another process of this party.
+    #[error(
+        "the other side is already in a run with this party's identity; is another process of this \
+         party still running?"
+    )]
+    InARun,
+    /// The other side has no place for this caller.
+    #[error("the other side is busy: more callers than it has places for are waiting there")]
+    NoPlace,
+    /// More callers than there are places for; one that has not shown who it is made room.
+    #[error(
+        "more than {places} callers wait to show who they are, and this one made room for another"
+    )]
+    Crowded {
+        /// How many places there are.
+        places: usize,
+    },
+    /// Something answers at an address, but not the other side.
+    #[error(
+        "something at {address} takes connections, but none led to the other side within {} s (last \
+         attempt: {last}); if that is a forwarder or a proxy, does the other side listen behind it?",
+        after.as_secs_f64()
+    )]
+    NotThrough {
+        /// The address as it was given.
+        address: String,
+        /// How long it was tried.
+        after: Duration,
+        /// What the last attempt met.
+        last: Box<Error>,
+    },
     /// A directory that cannot carry a run.
     #[error("the directory {} cannot be used: {source}", directory.display())]
     Directory {
@@ -88,10 +119,10 @@ pub enum Error {
         /// What the operating system said.
         source: io::Error,
     },
-    /// A directory that holds files of an earlier run.
+    /// A directory that holds files of neither party.
     #[error(
-        "{} holds `{file}`, which is left over from another run; make sure that no run is going on \
-         there, then remove its `.vesica` files on both sides",
+        "{} holds `{file}`, which is of neither of the two parties; use another directory, or make sure \
+         that no run is going on there and remove its `.vesica` files",
         directory.display()
     )]
     LeftOver {
@@ -99,6 +130,41 @@ pub enum Error {
         directory: PathBuf,
         /// The name of the first such file.
         file: String,
+    },
+    /// Both parties use a directory as the same side.
+    #[error(
+        "both sides are `--side {side}` in {}; start one of them with `--side a` and the other one with \
+         `--side b`, or both without",
+        directory.display()
+    )]
+    SameSide {
+        /// The directory.
+        directory: PathBuf,
+        /// The side's letter.
+        side: char,
+    },
+    /// Another process of this party uses a directory as the same side.
+    #[error(
+        "another process of this party is already in a run in {}, as side {side}",
+        directory.display()
+    )]
+    SideInUse {
+        /// The directory.
+        directory: PathBuf,
+        /// The side's letter.
+        side: char,
+    },
+    /// The other party did not come to a directory.
+    #[error(
+        "the other side did not appear in {} within {} s; does it use the same directory, and do its \
+         files get here?",
+        directory.display(), after.as_secs_f64()
+    )]
+    NobodyJoined {
+        /// The directory.
+        directory: PathBuf,
+        /// How long it was waited for.
+        after: Duration,
     },
     /// The connection ended before the run did.
     #[error("the connection was closed by the other side during phase `{phase}`")]
@@ -238,8 +304,10 @@ pub enum AbortReason {
     Cancelled = 3,
     /// It caught this party breaking the protocol.
     Misbehaviour = 4,
-    /// It failed for a reason of its own: its disk, its memory, or a bug.
+    /// It failed for a reason of its own, such as a bug.
     Internal = 5,
+    /// It could not write its result.
+    Output = 6,
 }
 
 impl AbortReason {
@@ -250,7 +318,7 @@ impl AbortReason {
 
     /// The reason of a code; an unknown one counts as [`AbortReason::Internal`].
     pub(crate) fn from_code(code: u8) -> Self {
-        [Self::Input, Self::Terms, Self::Cancelled, Self::Misbehaviour]
+        [Self::Input, Self::Terms, Self::Cancelled, Self::Misbehaviour, Self::Output]
             .into_iter()
             .find(|reason| reason.code() == code)
             .unwrap_or(Self::Internal)
@@ -264,6 +332,7 @@ impl std::fmt::Display for AbortReason {
             Self::Terms => "its terms differ from ours",
             Self::Cancelled => "somebody asked it to stop",
             Self::Misbehaviour => "it says that we broke the protocol",
+            Self::Output => "it could not write its result",
             Self::Internal => "it failed for a reason of its own",
         })
     }
@@ -271,11 +340,11 @@ impl std::fmt::Display for AbortReason {
 
 #[cfg(test)]
 mod tests {
-    use super::AbortReason::{self, Cancelled, Input, Internal, Misbehaviour, Terms};
+    use super::AbortReason::{self, Cancelled, Input, Internal, Misbehaviour, Output, Terms};
 
     #[test]
     fn every_reason_survives_the_wire_and_an_unknown_code_is_an_internal_failure() {
-        for reason in [Input, Terms, Cancelled, Misbehaviour, Internal] {
+        for reason in [Input, Terms, Cancelled, Misbehaviour, Internal, Output] {
             assert_eq!(AbortReason::from_code(reason.code()), reason);
         }
         assert_eq!(AbortReason::from_code(0), Internal);

@@ -9,6 +9,9 @@
 //! party that stops can say why, and the other one hears it even in the middle of a message.
 //! Bytes, flights and seconds are metered by named phase.
 //!
+//! [`connect`] is how the two parties find each other: one dials and the other one listens, or both use a
+//! directory.
+//!
 //! The transports: [`transport::tcp`]; [`transport::tls`] over any other transport, both parties
 //! authenticated by an [`Identity`] of their own and the [`Fingerprint`] of the other's;
 //! [`transport::files`] for parties who can only exchange files; [`transport::memory`] within one
@@ -20,12 +23,14 @@
 pub mod cancel;
 pub mod channel;
 pub mod clock;
+pub mod connect;
 pub mod error;
 mod exchange;
 pub mod identity;
 pub mod meter;
 mod session;
 pub mod transport;
+mod watch;
 
 pub use cancel::CancelToken;
 pub use channel::Channel;
@@ -42,3 +47,4 @@ pub use transport::{
     tcp::{self, Tcp},
     tls::{self, Tls},
 };
+pub use watch::Activity;

@@ -5,12 +5,14 @@
 //! side B. The reader takes them in order and removes each after reading it. A file is written under
 //! a temporary name and then renamed, so a half-written one is never taken; and where a synchroniser
 //! brings files late, out of order or piecemeal, the reader waits for a grace period before it calls
-//! that an error. Number 0 is empty and only says which run of which party this is; each later file
-//! says for which run of the other party it is meant, as soon as that is known, so that left-overs of
-//! another run are refused and never taken for data.
+//! that an error. Number 0 says which run of which party this is, and stays; the parties [meet](join) by it.
+//! Each later file says for which run of the other party it is meant, so that left-overs of another run
+//! are never taken for data.
 //!
-//! A party that ends writes `a-end.vesica`. The one that ends last removes whatever is left.
+//! A party that ends writes `a-end.vesica`. The one that ends last removes whatever is left; what a run
+//! leaves that was killed is removed by the next one of the same side.
 
+mod join;
 mod part;
 
 use std::{
@@ -21,7 +23,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use self::part::{Kind, MAX_PAYLOAD, Part, RunId, UNKNOWN};
+pub(crate) use self::join::Names;
+use self::{
+    join::Claim,
+    part::{Kind, MAX_PAYLOAD, Part, RunId, UNKNOWN},
+};
 use super::TICK;
 use crate::{Error, Result, identity::provider};
 
@@ -66,12 +72,46 @@ impl Side {
         let ours = name.strip_prefix(self.letter()).is_some_and(|rest| rest.starts_with('-'));
         ours && Path::new(name).extension().is_some_and(|e| e == WHOLE || e == TEMPORARY)
     }
+
+    /// The file of this side with this name.
+    fn named(self, directory: &Path, name: &str) -> PathBuf {
+        directory.join(format!("{}-{name}.{WHOLE}", self.letter()))
+    }
+
+    /// The file of this side with this number.
+    fn path(self, directory: &Path, number: u64) -> PathBuf {
+        self.named(directory, &format!("{number:010}"))
+    }
+
+    /// The names of this side's files.
+    fn files(self, directory: &Path) -> io::Result<Vec<String>> {
+        let mut files = Vec::new();
+        for entry in fs::read_dir(directory)? {
+            files.extend(entry?.file_name().into_string().ok().filter(|name| self.owns(name)));
+        }
+        Ok(files)
+    }
+
+    fn remove_files(self, directory: &Path) -> io::Result<()> {
+        for name in self.files(directory)? {
+            match fs::remove_file(directory.join(name)) {
+                // The other side may be removing it as well.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                removed => removed?,
+            }
+        }
+        Ok(())
+    }
 }
 
 /// One end of a conversation by way of files.
 pub struct Files {
     directory: PathBuf,
     side: Side,
+    names: Names,
+    claim: Claim,
+    /// Whether the two runs have met.
+    joined: bool,
     grace: Duration,
     me: RunId,
     peer: RunId,
@@ -90,8 +130,18 @@ impl Files {
     /// files in it are left alone.
     ///
     /// # Errors
-    /// [`Error::LeftOver`] where files of another run lie there, [`Error::Directory`].
+    /// [`Error::SideInUse`] where another process is this side there; [`Error::LeftOver`] where files of
+    /// somebody else's run lie there; [`Error::Directory`].
     pub fn open(directory: impl Into<PathBuf>, side: Side) -> Result<Self> {
+        let [me, peer] = [side, side.other()].map(|side| side.letter().to_string());
+        Self::open_as(directory, side, Names { me, peer })
+    }
+
+    /// As [`Files::open`], for parties who know each other by name.
+    ///
+    /// # Errors
+    /// [`Error::SameSide`] too, where the other side is this one already.
+    pub(crate) fn open_as(directory: impl Into<PathBuf>, side: Side, names: Names) -> Result<Self> {
         let directory = directory.into();
         let failed = |source| Error::Directory { directory: directory.clone(), source };
         let mut me = UNKNOWN;
@@ -99,24 +149,24 @@ impl Files {
             .secure_random
             .fill(&mut me)
             .map_err(|_| failed(io::Error::other("the operating system gave no randomness")))?;
-        let left_over = left_over(&directory, side).map_err(failed)?;
-        if let Some(file) = left_over {
-            return Err(Error::LeftOver { directory, file });
-        }
-        let mut files = Self {
+        let claim = Claim::make(&directory, side, &names)?;
+        let files = Self {
             directory: directory.clone(),
             side,
+            names,
+            claim,
+            joined: false,
             grace: GRACE,
             me,
             peer: UNKNOWN,
             out: Vec::new(),
-            next_out: 0,
-            oldest_unread: 0,
+            next_out: 1,
+            oldest_unread: 1,
             into: io::Cursor::default(),
-            next_in: 0,
+            next_in: 1,
             overdue: None,
         };
-        files.write_part().map_err(failed)?;
+        files.write_hello().map_err(failed)?;
         Ok(files)
     }
 
@@ -128,11 +178,19 @@ impl Files {
     }
 
     fn path(&self, side: Side, number: u64) -> PathBuf {
-        self.directory.join(format!("{}-{number:010}.{WHOLE}", side.letter()))
+        side.path(&self.directory, number)
     }
 
     fn end_path(&self, side: Side) -> PathBuf {
-        self.directory.join(format!("{}-end.{WHOLE}", side.letter()))
+        side.named(&self.directory, "end")
+    }
+
+    /// Blocked as long as the two runs have not met.
+    fn joined(&mut self) -> io::Result<()> {
+        match self.try_join().map_err(refused)? {
+            true => Ok(()),
+            false => Err(io::ErrorKind::WouldBlock.into()),
+        }
     }
 
     /// Writes what has gathered as the next file.
@@ -152,7 +210,8 @@ impl Files {
     fn wait_for_room(&mut self) -> io::Result<()> {
         let started = Instant::now();
         loop {
-            if self.has_ended(self.side.other()) {
+            let joined = self.try_join().map_err(refused)?;
+            if joined && self.has_ended() {
                 return Err(io::ErrorKind::BrokenPipe.into());
             }
             while self.oldest_unread < self.next_out
@@ -160,7 +219,7 @@ impl Files {
             {
                 self.oldest_unread += 1;
             }
-            if self.next_out - self.oldest_unread < MAX_UNREAD {
+            if joined && self.next_out - self.oldest_unread < MAX_UNREAD {
                 return Ok(());
             }
             if started.elapsed() >= TICK {
@@ -172,6 +231,7 @@ impl Files {
 
     /// Takes the other side's next file if it is there. False at the end.
     fn read_part(&mut self) -> io::Result<bool> {
+        self.joined()?;
         let path = self.path(self.side.other(), self.next_in);
         match Part::read(&path) {
             Ok(Some(part)) => self.take(part, &path).map(|()| true),
@@ -185,10 +245,10 @@ impl Files {
 
     fn take(&mut self, part: Part, path: &Path) -> io::Result<()> {
         if part.number != self.next_in || part.kind != Kind::Data || !self.is_of_this_run(&part) {
-            return Err(broken(path, "belongs to another run"));
+            // One that an earlier run left is on its way out.
+            return Err(self.not_yet(path, "belongs to another run"));
         }
         fs::remove_file(path)?;
-        self.peer = part.from;
         self.into = io::Cursor::new(part.payload);
         self.next_in += 1;
         self.overdue = None;
@@ -196,8 +256,7 @@ impl Files {
     }
 
     fn is_of_this_run(&self, part: &Part) -> bool {
-        let from = self.peer == UNKNOWN || part.from == self.peer;
-        from && (part.to == UNKNOWN || part.to == self.me)
+        part.from == self.peer && part.to == self.me
     }
 
     /// The next file is not there: the other side has ended, or is slow, or a file is missing.
@@ -209,8 +268,12 @@ impl Files {
                     return Ok(false);
                 }
             }
-            Ok(Some(_)) => return Err(broken(&end, "belongs to another run")),
+            Ok(Some(_)) => return Err(self.not_yet(&end, "belongs to another run")),
             Ok(None) if self.path(self.side.other(), self.next_in + 1).exists() => {}
+            Ok(None) if self.is_forsaken() => {
+                let hello = self.path(self.side.other(), 0);
+                return Err(broken(&hello, "says that the other side has begun another run"));
+            }
             Ok(None) => {
                 self.overdue = None;
                 return Err(io::ErrorKind::WouldBlock.into());
@@ -229,43 +292,34 @@ impl Files {
         }
     }
 
-    fn has_ended(&self, side: Side) -> bool {
-        self.end_path(side).exists()
+    /// Whether the other side has ended this run.
+    fn has_ended(&self) -> bool {
+        let end = Part::read(&self.end_path(self.side.other()));
+        end.is_ok_and(|end| end.is_some_and(|end| self.is_of_this_run(&end)))
     }
 
-    /// Removes every file of both sides.
+    /// Removes every file of this run, of both sides.
     fn clear(&self) -> io::Result<()> {
-        for entry in fs::read_dir(&self.directory)? {
-            let entry = entry?;
-            let name = entry.file_name();
-            if name.to_str().is_some_and(|n| Side::A.owns(n) || Side::B.owns(n)) {
+        let peer = self.side.other();
+        for name in peer.files(&self.directory)? {
+            let path = self.directory.join(name);
+            let of_peer = |part: &Part| part.from == self.peer;
+            if Part::read(&path).is_ok_and(|part| part.as_ref().is_some_and(of_peer)) {
                 // The other side may be removing it as well.
-                drop(fs::remove_file(entry.path()));
+                drop(fs::remove_file(path));
             }
         }
-        Ok(())
+        self.side.remove_files(&self.directory)
     }
+}
+
+/// A reason not to go on, as an error of a stream.
+fn refused(error: Error) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, error.to_string())
 }
 
 fn broken(path: &Path, what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, format!("{} {what}", path.display()))
-}
-
-/// The name of a file of another run. All files of one's own side are; so are files of the other side
-/// that are meant for somebody, since nobody can have known this run before it began.
-fn left_over(directory: &Path, side: Side) -> io::Result<Option<String>> {
-    for entry in fs::read_dir(directory)? {
-        let entry = entry?;
-        let Ok(name) = entry.file_name().into_string() else { continue };
-        let addressed = || match Part::read(&entry.path()) {
-            Ok(Some(part)) => part.to != UNKNOWN || part.kind == Kind::End,
-            _ => false,
-        };
-        if side.owns(&name) || side.other().owns(&name) && addressed() {
-            return Ok(Some(name));
-        }
-    }
-    Ok(None)
 }
 
 impl Read for Files {
@@ -308,19 +362,22 @@ impl Write for Files {
 }
 
 impl Drop for Files {
-    /// Says that the stream ends here; and where the other side has ended too, removes what is left.
+    /// Says that the stream ends here; and where the other side has ended too, or was never met, removes
+    /// what is left.
     fn drop(&mut self) {
-        let peer = self.side.other();
-        if !self.has_ended(peer) {
+        if self.joined && !self.has_ended() {
             let (number, payload) = (self.next_out, Vec::new());
             let end = Part { from: self.me, to: self.peer, number, kind: Kind::End, payload };
             // Where the directory is gone, the other side sees nothing more in any case.
             drop(end.write(&self.end_path(self.side)));
         }
         // Looked at again: the two sides may have ended at the same time.
-        if self.has_ended(peer) {
+        if !self.joined {
+            drop(self.side.remove_files(&self.directory));
+        } else if self.has_ended() {
             drop(self.clear());
         }
+        self.claim.release(&self.directory, self.side);
     }
 }
 

@@ -33,6 +33,24 @@ impl Tcp {
         Ok(Self { stream })
     }
 
+    /// Another handle on the same connection.
+    pub(crate) fn handle(&self) -> io::Result<Self> {
+        Ok(Self { stream: self.stream.try_clone()? })
+    }
+
+    /// Whether an operation, by whatever handle, waits for a [tick](TICK) or not at all.
+    pub(crate) fn set_waiting(&self, waits: bool) -> io::Result<()> {
+        self.stream.set_nonblocking(!waits)
+    }
+
+    /// Whether there is something to read, an end included.
+    ///
+    /// # Errors
+    /// [Blocked](super::is_blocked) where there is not.
+    pub(crate) fn peek(&self) -> io::Result<()> {
+        self.stream.peek(&mut [0]).map(|_| ())
+    }
+
     /// The address of the other end.
     ///
     /// # Errors
@@ -65,25 +83,37 @@ impl Write for Tcp {
 /// [`Error::Resolve`], [`Error::Unreachable`] and [`Error::Cancelled`].
 pub fn connect(addr: &str, patience: Duration, cancel: &CancelToken) -> Result<Tcp> {
     let started = Instant::now();
-    let addresses = resolve(addr)?;
     loop {
-        let mut last = io::ErrorKind::TimedOut.into();
-        for address in &addresses {
-            if cancel.is_cancelled() {
-                return Err(Error::Cancelled { phase: CONNECT });
+        let left = patience.saturating_sub(started.elapsed());
+        match attempt(addr, left, cancel) {
+            Err(Error::Unreachable { address, source, .. }) if started.elapsed() >= patience => {
+                return Err(Error::Unreachable { address, after: patience, source });
             }
-            let left = patience.saturating_sub(started.elapsed()).clamp(PAUSE, ATTEMPT);
-            match TcpStream::connect_timeout(address, left).and_then(not_to_itself) {
-                Ok(stream) => return Tcp::new(stream).map_err(|e| Error::from_io(e, CONNECT)),
-                Err(error) => last = error,
-            }
+            Err(Error::Unreachable { .. }) => thread::sleep(PAUSE),
+            ended => return ended,
         }
-        if started.elapsed() >= patience {
-            let address = addr.to_owned();
-            return Err(Error::Unreachable { address, after: patience, source: last });
-        }
-        thread::sleep(PAUSE);
     }
+}
+
+/// Tries each address of the host once, for two seconds at the most or as long as is `left`.
+///
+/// # Errors
+/// As [`connect`].
+pub(crate) fn attempt(addr: &str, left: Duration, cancel: &CancelToken) -> Result<Tcp> {
+    let started = Instant::now();
+    let mut last = io::ErrorKind::TimedOut.into();
+    for address in resolve(addr)? {
+        if cancel.is_cancelled() {
+            return Err(Error::Cancelled { phase: CONNECT });
+        }
+        match TcpStream::connect_timeout(&address, left.clamp(PAUSE, ATTEMPT))
+            .and_then(not_to_itself)
+        {
+            Ok(stream) => return Tcp::new(stream).map_err(|e| Error::from_io(e, CONNECT)),
+            Err(error) => last = error,
+        }
+    }
+    Err(Error::Unreachable { address: addr.to_owned(), after: started.elapsed(), source: last })
 }
 
 /// Where nobody listens at a port of this machine yet, the operating system may pick that very port
@@ -132,6 +162,24 @@ impl Listener {
         self.address
     }
 
+    /// Somebody who has connected, if anybody has; the connection [does not wait](Tcp::set_waiting).
+    pub(crate) fn next(&self) -> io::Result<Option<(Tcp, SocketAddr)>> {
+        match self.listener.accept() {
+            Ok((stream, from)) => {
+                let tcp = Tcp::new(stream)?;
+                tcp.set_waiting(false)?;
+                Ok(Some((tcp, from)))
+            }
+            Err(error)
+                if super::is_blocked(&error)
+                    || error.kind() == io::ErrorKind::ConnectionAborted =>
+            {
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// Waits for somebody to connect. Whoever it is: see [`super::tls`].
     ///
     /// # Errors
@@ -142,18 +190,11 @@ impl Listener {
             if cancel.is_cancelled() {
                 return Err(Error::Cancelled { phase: CONNECT });
             }
-            match self.listener.accept() {
-                Ok((stream, _)) => {
-                    return stream
-                        .set_nonblocking(false)
-                        .and_then(|()| Tcp::new(stream))
-                        .map_err(|e| Error::from_io(e, CONNECT));
-                }
-                // Somebody hung up before it was accepted, or nobody is there.
-                Err(error)
-                    if super::is_blocked(&error)
-                        || error.kind() == io::ErrorKind::ConnectionAborted => {}
-                Err(error) => return Err(Error::from_io(error, CONNECT)),
+            let next = self.next().and_then(|next| {
+                next.map(|(tcp, _)| tcp.set_waiting(true).map(|()| tcp)).transpose()
+            });
+            if let Some(tcp) = next.map_err(|e| Error::from_io(e, CONNECT))? {
+                return Ok(tcp);
             }
             if started.elapsed() >= patience {
                 let address = self.address.to_string();

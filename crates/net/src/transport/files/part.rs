@@ -21,7 +21,7 @@ pub(super) const UNKNOWN: RunId = [0; 16];
 /// The most payload bytes of one file.
 pub(super) const MAX_PAYLOAD: usize = 8 << 20;
 
-const MAGIC: &[u8; 8] = b"vesica-1";
+const MAGIC: &[u8; 8] = b"vesica-3";
 const DIGEST: usize = 32;
 
 /// Magic, two marks, number and kind.

@@ -8,8 +8,24 @@ const GRACE: Duration = Duration::from_millis(150);
 fn pair() -> (TempDir, Files, Files) {
     let directory = tempfile::tempdir().unwrap();
     let open = |side| Files::open(directory.path(), side).unwrap().with_grace(GRACE);
-    let (a, b) = (open(Side::A), open(Side::B));
+    let (mut a, mut b) = (open(Side::A), open(Side::B));
+    meet(&mut a, &mut b);
     (directory, a, b)
+}
+
+/// Lets the two look for each other.
+fn meet(a: &mut Files, b: &mut Files) {
+    for _ in 0..3 {
+        a.try_join().unwrap();
+        b.try_join().unwrap();
+    }
+    assert!(a.joined && b.joined);
+}
+
+/// The process is killed.
+fn kill(mut files: Files) {
+    files.claim.abandon();
+    std::mem::forget(files);
 }
 
 fn names(directory: &TempDir) -> Vec<String> {
@@ -80,32 +96,111 @@ fn the_end_comes_after_the_last_byte() {
     assert_eq!(b.read(&mut [0]).unwrap(), 0);
 }
 
+/// Whichever side starts first, and whatever the two have left: new runs meet, and leave nothing.
 #[test]
-fn each_side_refuses_its_own_left_overs_and_those_meant_for_an_earlier_run() {
-    let (directory, mut a, mut b) = pair();
-    assert_eq!(receive::<0>(&mut b), []);
-    assert!(is_blocked(&b.read(&mut [0]).unwrap_err()), "b has met a");
-    send(&mut b, b"for the a of this run");
-    // Killed: neither side says that it ends.
-    std::mem::forget((b, a.flush()));
-    std::mem::forget(a);
-    for side in [Side::A, Side::B] {
-        let error = Files::open(directory.path(), side).err().unwrap();
-        assert!(matches!(&error, Error::LeftOver { .. }), "{error}");
-        assert!(error.to_string().contains("b-000000000"), "{error}");
+fn what_killed_runs_left_is_removed_by_its_owner() {
+    for a_first in [true, false] {
+        for killed in [[true, true], [true, false], [false, true]] {
+            let (directory, mut a, mut b) = pair();
+            send(&mut a, b"for the b of that run");
+            send(&mut b, b"for the a of that run");
+            for (files, killed) in [a, b].into_iter().zip(killed) {
+                if killed { kill(files) } else { drop(files) }
+            }
+            let open = |side| Files::open(directory.path(), side).unwrap();
+            let (mut a, mut b) = if a_first {
+                let mut a = open(Side::A);
+                assert!(!a.try_join().unwrap(), "nobody of this run is there");
+                (a, open(Side::B))
+            } else {
+                let mut b = open(Side::B);
+                assert!(!b.try_join().unwrap(), "nobody of this run is there");
+                (open(Side::A), b)
+            };
+            meet(&mut a, &mut b);
+            send(&mut a, b"new");
+            assert_eq!(&receive(&mut b), b"new");
+            drop(a);
+            drop(b);
+            assert_eq!(names(&directory), [""; 0]);
+        }
     }
+}
+
+#[test]
+fn a_side_that_nobody_met_leaves_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut a = Files::open(directory.path(), Side::A).unwrap();
+    assert!(is_blocked(&a.read(&mut [0]).unwrap_err()));
+    drop(a);
+    assert_eq!(names(&directory), [""; 0]);
+}
+
+#[test]
+fn two_processes_of_one_party_are_told_from_two_parties_on_one_side() {
+    let directory = tempfile::tempdir().unwrap();
+    let open = |side, me: &str, peer: &str| {
+        let names = Names { me: me.to_owned(), peer: peer.to_owned() };
+        Files::open_as(directory.path(), side, names)
+    };
+    let mut ann = open(Side::A, "ann", "bob").unwrap();
+    let again = open(Side::A, "ann", "bob").err().unwrap();
+    assert!(matches!(again, Error::SideInUse { side: 'a', .. }), "{again}");
+    assert!(!ann.try_join().unwrap());
+    let bob = open(Side::A, "bob", "ann").err().unwrap();
+    for error in [bob, ann.try_join().unwrap_err()] {
+        assert!(matches!(error, Error::SameSide { side: 'a', .. }), "{error}");
+        assert!(error.to_string().starts_with("both sides are `--side a`"), "{error}");
+    }
+    drop(ann);
+    assert_eq!(names(&directory), [""; 0]);
+    // Where no lock shows it, as in a folder that is synchronised, the side that was there first sees it.
+    let mut ann = open(Side::A, "ann", "bob").unwrap();
+    fs::remove_file(directory.path().join("a-0000000000.vesica")).unwrap();
+    fs::remove_file(directory.path().join("a.vesica-lock")).unwrap();
+    let bob = open(Side::A, "bob", "ann").unwrap();
+    assert!(matches!(ann.try_join(), Err(Error::SameSide { side: 'a', .. })));
+    drop((ann, bob));
+}
+
+#[test]
+fn a_party_that_changes_sides_removes_what_it_left_on_the_other() {
+    let directory = tempfile::tempdir().unwrap();
+    let open = |side, me: &str, peer: &str| {
+        let names = Names { me: me.to_owned(), peer: peer.to_owned() };
+        Files::open_as(directory.path(), side, names).unwrap()
+    };
+    kill(open(Side::A, "ann", "bob"));
+    let mut ann = open(Side::B, "ann", "bob");
+    meet(&mut open(Side::A, "bob", "ann"), &mut ann);
+}
+
+#[test]
+fn files_of_somebody_else_are_left_alone_and_named() {
+    let directory = tempfile::tempdir().unwrap();
+    fs::write(directory.path().join("a-0000000007.vesica"), "of whom?").unwrap();
+    let error = Files::open(directory.path(), Side::A).err().unwrap();
+    assert!(matches!(&error, Error::LeftOver { .. }), "{error}");
+    assert!(error.to_string().contains("a-0000000007.vesica"), "{error}");
+    let names = |me: &str| Names { me: me.to_owned(), peer: "bob".to_owned() };
+    let directory = tempfile::tempdir().unwrap();
+    let _eve = Files::open_as(directory.path(), Side::A, names("eve")).unwrap();
+    let mut ann = Files::open_as(directory.path(), Side::B, names("ann")).unwrap();
+    assert!(matches!(ann.try_join(), Err(Error::LeftOver { .. })));
 }
 
 #[test]
 fn a_party_that_starts_again_is_not_taken_for_the_one_before() {
     let (directory, mut a, b) = pair();
-    assert!(is_blocked(&a.read(&mut [0]).unwrap_err()));
-    std::mem::forget(b);
+    kill(b);
     let mut again = Files::open(directory.path(), Side::B).unwrap();
-    // By chance it is at the number that the other side waits for.
-    send(&mut again, b"of another run");
+    assert!(!again.try_join().unwrap());
     let error = failure(&mut a);
-    assert!(error.to_string().ends_with("b-0000000001.vesica belongs to another run"), "{error}");
+    let said = "b-0000000000.vesica says that the other side has begun another run";
+    assert!(error.to_string().ends_with(said), "{error}");
+    drop(a);
+    let mut a = Files::open(directory.path(), Side::A).unwrap();
+    meet(&mut a, &mut again);
 }
 
 #[test]
@@ -119,8 +214,10 @@ fn a_writer_killed_half_way_leaves_nothing_that_is_read() {
     while started.elapsed() < 2 * GRACE {
         assert!(is_blocked(&b.read(&mut [0]).unwrap_err()));
     }
-    std::mem::forget(a);
-    assert!(matches!(Files::open(directory.path(), Side::A), Err(Error::LeftOver { .. })));
+    kill(a);
+    drop(b);
+    drop(Files::open(directory.path(), Side::A).unwrap());
+    assert_eq!(names(&directory).iter().filter(|name| name.starts_with("a-")).count(), 0);
 }
 
 #[test]
@@ -173,14 +270,14 @@ fn a_missing_number_is_named() {
 #[test]
 fn a_writer_waits_for_a_reader_that_falls_behind() {
     let (_directory, mut a, mut b) = pair();
-    for _ in 1..MAX_UNREAD {
+    for _ in 0..MAX_UNREAD {
         send(&mut a, b"x");
     }
     a.write_all(b"x").unwrap();
     assert!(is_blocked(&a.flush().unwrap_err()));
     assert_eq!(&receive(&mut b), b"x");
     a.flush().unwrap();
-    assert_eq!(receive::<31>(&mut b), [b'x'; 31]);
+    assert_eq!(receive::<32>(&mut b), [b'x'; 32]);
 }
 
 #[test]

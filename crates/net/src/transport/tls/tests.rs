@@ -1,12 +1,22 @@
-use std::thread;
+use std::{sync::Arc, thread};
 
-use rustls::{SignatureScheme, sign::CertifiedKey};
+use rustls::{
+    SignatureScheme, client::ResolvesClientCert, server::ResolvesServerCert, sign::CertifiedKey,
+};
 
-use super::*;
-use crate::transport::{
-    files::{Files, Side},
-    memory::{self, Memory},
-    tcp,
+use super::{
+    handshake::{client_config, server_config},
+    pin::Pin,
+    *,
+};
+use crate::{
+    Error,
+    identity::provider,
+    transport::{
+        files::{Files, Side},
+        memory::{self, Memory},
+        tcp,
+    },
 };
 
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -210,15 +220,15 @@ impl ResolvesServerCert for Rogue {
 fn rogue_client(rogue: Arc<Rogue>, end: Memory, me: &Identity, peer: Fingerprint) -> Result<Tls> {
     let pin = Arc::new(Pin::new(peer, Arc::new(provider())));
     let config = client_config(&pin, rogue).unwrap();
-    let name = ServerName::IpAddress(Ipv4Addr::UNSPECIFIED.into());
-    let connection = ClientConnection::new(Arc::new(config), name).unwrap();
-    Tls::new(connection.into(), end).greet(me, &pin, PATIENCE, &CancelToken::default())
+    let handshake = Handshake::client(config, end, me.fingerprint(), pin).unwrap();
+    handshake.complete(PATIENCE, &CancelToken::default())
 }
 
 fn rogue_server(rogue: Arc<Rogue>, end: Memory, me: &Identity, peer: Fingerprint) -> Result<Tls> {
     let pin = Arc::new(Pin::new(peer, Arc::new(provider())));
-    let connection = ServerConnection::new(Arc::new(server_config(&pin, rogue).unwrap())).unwrap();
-    Tls::new(connection.into(), end).greet(me, &pin, PATIENCE, &CancelToken::default())
+    let config = server_config(&pin, rogue).unwrap();
+    let handshake = Handshake::server(config, end, me.fingerprint(), pin).unwrap();
+    handshake.complete(PATIENCE, &CancelToken::default())
 }
 
 #[test]

@@ -1,0 +1,96 @@
+//! Going to the other side, which may not be there yet.
+
+use std::{
+    mem::discriminant,
+    thread,
+    time::{Duration, Instant},
+};
+
+use super::{Connection, Event, Meeting};
+use crate::{
+    Error, Result,
+    meter::CONNECT,
+    transport::{TICK, tcp, tls::Credentials},
+};
+
+/// The pause after the first attempt that failed; it doubles up to the longest.
+const FIRST_PAUSE: Duration = Duration::from_millis(20);
+const LONGEST_PAUSE: Duration = Duration::from_secs(1);
+
+/// A handshake may take this long even if it begins when the time is nearly over.
+const LAST_CHANCE: Duration = Duration::from_secs(5);
+
+/// Connects to a party that [listens](super::listen()) at `host:port`, or will listen in time. Tries again
+/// until the two have shown each other who they are: a forwarder or a proxy in between may take connections
+/// before the other side does, and close them.
+///
+/// # Errors
+/// At once: [`Error::WrongPeer`], [`Error::Refused`], [`Error::Handshake`] where something else answers,
+/// [`Error::Resolve`] and [`Error::Cancelled`]. When time is up: [`Error::Unreachable`],
+/// [`Error::NotThrough`], [`Error::InARun`] or [`Error::NoPlace`], by what the last attempt met.
+pub fn dial(address: &str, meeting: &Meeting<'_>) -> Result<Connection> {
+    let credentials = Credentials::new(meeting.me, meeting.peer)?;
+    let started = Instant::now();
+    let (mut pause, mut told) = (FIRST_PAUSE, None);
+    loop {
+        let left = meeting.wait.saturating_sub(started.elapsed());
+        let why = match attempt(address, &credentials, left, meeting) {
+            Err(error) if may_pass(&error) => error,
+            ended => return ended,
+        };
+        let left = meeting.wait.saturating_sub(started.elapsed());
+        if left.is_zero() {
+            return Err(given_up(why, address, meeting.wait));
+        }
+        if told.replace(discriminant(&why)) != Some(discriminant(&why)) {
+            (meeting.observer)(&Event::Waiting { place: address, left, why: Some(&why) });
+        }
+        rest(pause.min(left), meeting)?;
+        pause = LONGEST_PAUSE.min(2 * pause);
+    }
+}
+
+fn attempt(
+    address: &str,
+    credentials: &Credentials,
+    left: Duration,
+    meeting: &Meeting<'_>,
+) -> Result<Connection> {
+    let tcp = tcp::attempt(address, left, meeting.cancel)?;
+    let patience = meeting.stall.min(left.max(LAST_CHANCE));
+    Ok(credentials.client(tcp)?.complete(patience, meeting.cancel)?.into())
+}
+
+/// Whether another attempt may end otherwise.
+fn may_pass(error: &Error) -> bool {
+    matches!(
+        error,
+        Error::Unreachable { .. }
+            | Error::Closed { .. }
+            | Error::Stalled { .. }
+            | Error::Io { .. }
+            | Error::InARun
+            | Error::NoPlace
+    )
+}
+
+/// The error when time is up.
+fn given_up(last: Error, address: &str, after: Duration) -> Error {
+    let address = address.to_owned();
+    match last {
+        Error::Unreachable { source, .. } => Error::Unreachable { address, after, source },
+        Error::InARun | Error::NoPlace => last,
+        last => Error::NotThrough { address, after, last: Box::new(last) },
+    }
+}
+
+fn rest(pause: Duration, meeting: &Meeting<'_>) -> Result<()> {
+    let started = Instant::now();
+    while started.elapsed() < pause {
+        if meeting.cancel.is_cancelled() {
+            return Err(Error::Cancelled { phase: CONNECT });
+        }
+        thread::sleep(TICK.min(pause.saturating_sub(started.elapsed())));
+    }
+    Ok(())
+}

@@ -1,0 +1,61 @@
+//! Meeting in a directory.
+
+use std::{path::Path, thread, time::Instant};
+
+use super::{Connection, Event, Meeting};
+use crate::{
+    Error, Result,
+    meter::CONNECT,
+    transport::{
+        TICK,
+        files::{Files, Names, Side},
+        tls::Credentials,
+    },
+};
+
+/// Meets the other side in a directory that both can read and write. Where no side is named, both know from
+/// the two fingerprints which is whose.
+///
+/// # Errors
+/// [`Error::Directory`], [`Error::SameSide`], [`Error::SideInUse`] and [`Error::LeftOver`];
+/// [`Error::NobodyJoined`] when time is up; those of a handshake, as [`dial`](super::dial()) has them; and
+/// [`Error::Cancelled`].
+pub fn exchange(
+    directory: &Path,
+    side: Option<Side>,
+    meeting: &Meeting<'_>,
+) -> Result<(Side, Connection)> {
+    let (me, peer) = (meeting.me.fingerprint(), *meeting.peer);
+    let side = side.unwrap_or(if me < peer { Side::A } else { Side::B });
+    let credentials = Credentials::new(meeting.me, meeting.peer)?;
+    let names = Names { me: me.to_string(), peer: peer.to_string() };
+    let mut files = Files::open_as(directory, side, names)?;
+    join(&mut files, directory, meeting)?;
+    let handshake = match side {
+        Side::A => credentials.client(files)?,
+        Side::B => credentials.server(files)?,
+    };
+    Ok((side, handshake.complete(meeting.stall, meeting.cancel)?.into()))
+}
+
+/// Waits for the other side to appear.
+fn join(files: &mut Files, directory: &Path, meeting: &Meeting<'_>) -> Result<()> {
+    let started = Instant::now();
+    let mut told = false;
+    while !files.try_join()? {
+        if meeting.cancel.is_cancelled() {
+            return Err(Error::Cancelled { phase: CONNECT });
+        }
+        let left = meeting.wait.saturating_sub(started.elapsed());
+        if left.is_zero() {
+            let directory = directory.to_owned();
+            return Err(Error::NobodyJoined { directory, after: meeting.wait });
+        }
+        if !std::mem::replace(&mut told, true) {
+            let place = &directory.display().to_string();
+            (meeting.observer)(&Event::Waiting { place, left, why: None });
+        }
+        thread::sleep(TICK.min(left));
+    }
+    Ok(())
+}

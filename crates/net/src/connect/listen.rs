@@ -1,0 +1,323 @@
+//! Waiting for the other side where anybody may call.
+//!
+//! Callers are admitted by who they are, and until they have shown it they cost little: a caller that says
+//! nothing is a socket, one that speaks a TLS handshake in steps, and all of them are looked after by one
+//! thread. There are [`PLACES`]; whoever comes when all are taken gets the place of another, so nobody can
+//! keep the other side out by calling often or by saying nothing.
+//!
+//! Once the other side is there, a [`Porter`] goes on answering for as long as the run lasts: a second
+//! process of the other side hears that the run has begun, and not just a closed door.
+
+use std::{
+    io::{self, Write},
+    net::{IpAddr, Ipv6Addr, SocketAddr},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+
+use super::{Connection, Event, Meeting};
+use crate::{
+    Error, Result, Tls,
+    meter::CONNECT,
+    transport::{
+        is_blocked,
+        tcp::{Listener, Tcp},
+        tls::{Credentials, Greeting, HANDSHAKE, Handshake, NO_PLACE, REFUSAL},
+    },
+};
+
+/// Callers who may be showing who they are at a time. Each may hold two file descriptors and about
+/// 100 KiB.
+pub(super) const PLACES: usize = 64;
+
+/// The longest that one caller may take to show who it is.
+const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
+
+/// A caller whose first message is not there after this time is the first to lose its place.
+const SILENCE: Duration = Duration::from_secs(1);
+
+/// Between two looks at the door and at all callers.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// Between two looks at the door while a run goes on and nobody is in.
+const PAUSE_IN_A_RUN: Duration = Duration::from_millis(100);
+
+/// Listens at `host:port` until the other side has called and shown who it is. Port 0 lets the operating
+/// system choose; [`Event::Listening`] says what it chose.
+///
+/// # Errors
+/// [`Error::Resolve`] and [`Error::Bind`]. When time is up: who came last in place of the other side, if it
+/// showed another identity or refused this one; [`Error::NobodyCame`] otherwise. [`Error::Cancelled`].
+pub fn listen(address: &str, meeting: &Meeting<'_>) -> Result<Connection> {
+    let listener = Listener::bind(address)?;
+    let address = listener.local_addr();
+    (meeting.observer)(&Event::Listening { address });
+    let credentials = Credentials::new(meeting.me, meeting.peer)?;
+    let mut reception = Reception::new(listener, credentials, meeting.stall.min(HANDSHAKE_TIME));
+    let (started, mut impostor) = (Instant::now(), None);
+    loop {
+        if meeting.cancel.is_cancelled() {
+            return Err(Error::Cancelled { phase: CONNECT });
+        }
+        let time_is_up = started.elapsed() >= meeting.wait;
+        if time_is_up && reception.is_empty() {
+            let nobody = Error::NobodyCame { address: address.to_string(), after: meeting.wait };
+            return Err(impostor.unwrap_or(nobody));
+        }
+        let admitted = reception.turn(!time_is_up, &mut |why| {
+            (meeting.observer)(&Event::TurnedAway { why: &why });
+            if matches!(why, Error::WrongPeer { .. } | Error::Refused { .. }) {
+                impostor = Some(why);
+            }
+        });
+        if let Some(tls) = admitted {
+            return Ok(Connection { tls, _porter: Porter::start(reception) });
+        }
+        thread::sleep(PAUSE);
+    }
+}
+
+/// Answers callers while a run goes on; until it is dropped.
+pub(super) struct Porter {
+    stop: Arc<AtomicBool>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Porter {
+    /// None where no thread can be had: then callers find a closed door.
+    fn start(mut reception: Reception) -> Option<Self> {
+        let stop = Arc::new(AtomicBool::new(false));
+        let stopped = stop.clone();
+        let answer = move || {
+            while !stopped.load(Ordering::Relaxed) {
+                reception.turn(true, &mut drop);
+                thread::park_timeout(if reception.is_empty() { PAUSE_IN_A_RUN } else { PAUSE });
+            }
+        };
+        let thread = thread::Builder::new().name("vesica-porter".to_owned()).spawn(answer).ok()?;
+        Some(Self { stop, thread: Some(thread) })
+    }
+}
+
+impl Drop for Porter {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // A porter that panicked leaves nothing to be mended.
+            drop(thread.join());
+        }
+    }
+}
+
+/// Everybody who has called and is not known yet.
+struct Reception {
+    listener: Listener,
+    credentials: Credentials,
+    /// How long a caller may take.
+    patience: Duration,
+    /// Whether the other side has been admitted.
+    in_a_run: bool,
+    callers: Vec<Caller>,
+}
+
+impl Reception {
+    fn new(listener: Listener, credentials: Credentials, patience: Duration) -> Self {
+        Self { listener, credentials, patience, in_a_run: false, callers: Vec::new() }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.callers.is_empty()
+    }
+
+    /// Lets in who is at the door, unless it is closed, and listens to every caller once. Returns the
+    /// other side when it has shown that it is, once.
+    fn turn(&mut self, open: bool, turned_away: &mut dyn FnMut(Error)) -> Option<Tls> {
+        if open {
+            self.let_in(turned_away);
+        }
+        let mut admitted = None;
+        for mut caller in std::mem::take(&mut self.callers) {
+            let busy = self.in_a_run || admitted.is_some();
+            match caller.turn(&self.credentials, busy, self.patience) {
+                Turn::Stays => self.callers.push(caller),
+                Turn::Gone => {}
+                Turn::TurnedAway(why) => {
+                    turned_away(why);
+                    self.callers.extend(caller.leave());
+                }
+                Turn::Admitted => match caller.admit() {
+                    Ok(tls) => admitted = Some(tls),
+                    Err(error) => turned_away(Error::from_io(error, HANDSHAKE)),
+                },
+            }
+        }
+        self.in_a_run |= admitted.is_some();
+        admitted
+    }
+
+    /// Gives everybody at the door a place, and takes one away where there is none.
+    fn let_in(&mut self, turned_away: &mut dyn FnMut(Error)) {
+        for _ in 0..PLACES {
+            match self.listener.next() {
+                Ok(Some((tcp, from))) => {
+                    if self.callers.len() >= PLACES {
+                        self.make_room(turned_away);
+                    }
+                    self.callers.push(Caller::new(tcp, from));
+                }
+                Ok(None) => return,
+                // Mostly too many open files; whoever waits gives one back.
+                Err(_) => return self.make_room(turned_away),
+            }
+        }
+    }
+
+    fn make_room(&mut self, turned_away: &mut dyn FnMut(Error)) {
+        if let Some(index) = least_deserving(&self.callers) {
+            self.callers.swap_remove(index).send_away();
+            turned_away(Error::Crowded { places: PLACES });
+        }
+    }
+}
+
+/// Whose place is taken: among the callers from the network that holds the most places, one that has long
+/// said nothing, and of those the one that came first.
+fn least_deserving(callers: &[Caller]) -> Option<usize> {
+    let from_there =
+        |caller: &Caller| callers.iter().filter(|c| c.network == caller.network).count();
+    let rank = |caller: &Caller| (from_there(caller), caller.is_idle(), caller.since.elapsed());
+    (0..callers.len()).max_by_key(|index| rank(&callers[*index]))
+}
+
+/// Somebody who has called.
+struct Caller {
+    network: IpAddr,
+    since: Instant,
+    tcp: Tcp,
+    stage: Stage,
+}
+
+enum Stage {
+    /// Nothing was heard yet.
+    Silent,
+    /// Shows who it is.
+    Speaking(Box<Handshake>),
+    /// Was told no, and is given the time to hear it.
+    Leaving(Box<Tls>, Instant),
+}
+
+/// What came of listening to a caller once.
+enum Turn {
+    Stays,
+    Gone,
+    TurnedAway(Error),
+    Admitted,
+}
+
+impl Caller {
+    fn new(tcp: Tcp, from: SocketAddr) -> Self {
+        Self { network: network(from.ip()), since: Instant::now(), tcp, stage: Stage::Silent }
+    }
+
+    fn turn(&mut self, credentials: &Credentials, in_a_run: bool, patience: Duration) -> Turn {
+        let failed = match &mut self.stage {
+            Stage::Silent => match self.tcp.peek() {
+                Ok(()) => return self.speak(credentials),
+                Err(error) if !is_blocked(&error) => Error::from_io(error, HANDSHAKE),
+                Err(_) => Error::Stalled { phase: HANDSHAKE, after: patience },
+            },
+            Stage::Speaking(handshake) => {
+                let mut step = handshake.advance();
+                if step.is_ok() && handshake.is_known() {
+                    handshake.answer(if in_a_run { Greeting::InARun } else { Greeting::Welcome });
+                    step = handshake.advance();
+                }
+                match step {
+                    Ok(()) => match handshake.verdict() {
+                        Ok(()) if handshake.welcomed() && !in_a_run => return Turn::Admitted,
+                        verdict => verdict.err().unwrap_or(Error::InARun),
+                    },
+                    Err(error) if !is_blocked(&error) => handshake.classify(error),
+                    Err(_) => Error::Stalled { phase: HANDSHAKE, after: patience },
+                }
+            }
+            Stage::Leaving(tls, since) => {
+                let stays = tls.leave().is_err_and(|e| is_blocked(&e)) && since.elapsed() < REFUSAL;
+                return if stays { Turn::Stays } else { Turn::Gone };
+            }
+        };
+        match failed {
+            Error::Stalled { .. } if self.since.elapsed() < patience => Turn::Stays,
+            failed => Turn::TurnedAway(failed),
+        }
+    }
+
+    /// The first bytes are there: from now on the caller costs memory.
+    fn speak(&mut self, credentials: &Credentials) -> Turn {
+        let tcp = self.tcp.handle().map_err(|e| Error::from_io(e, HANDSHAKE));
+        match tcp.and_then(|tcp| credentials.server(tcp)) {
+            Ok(handshake) => {
+                self.stage = Stage::Speaking(Box::new(handshake));
+                Turn::Stays
+            }
+            Err(error) => Turn::TurnedAway(error),
+        }
+    }
+
+    /// The tunnel to the other side, who this caller is.
+    fn admit(self) -> io::Result<Tls> {
+        self.tcp.set_waiting(true)?;
+        match self.stage {
+            Stage::Speaking(handshake) => Ok(handshake.into_tls()),
+            _ => Err(io::ErrorKind::NotConnected.into()),
+        }
+    }
+
+    /// The caller was told no. None where there is nothing for it to hear.
+    fn leave(self) -> Option<Self> {
+        match self.stage {
+            Stage::Speaking(handshake) => {
+                let mut tls = handshake.into_tls();
+                tls.close();
+                Some(Self { stage: Stage::Leaving(Box::new(tls), Instant::now()), ..self })
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether it can lose its place without harm: the first message of a caller who means to speak is
+    /// there at once.
+    fn is_idle(&self) -> bool {
+        match &self.stage {
+            Stage::Leaving(..) => true,
+            Stage::Speaking(handshake) if handshake.has_spoken() => false,
+            _ => self.since.elapsed() > SILENCE,
+        }
+    }
+
+    /// Takes its place away, and says so where that can still be said in clear.
+    fn send_away(mut self) {
+        let clear = match &self.stage {
+            Stage::Silent => true,
+            Stage::Speaking(handshake) => !handshake.has_spoken(),
+            Stage::Leaving(..) => false,
+        };
+        if clear {
+            // A courtesy: without it the caller finds a closed connection.
+            drop(self.tcp.write(&NO_PLACE));
+        }
+    }
+}
+
+/// What counts as one place to call from: an IPv4 address, or the /64 that one IPv6 host has to itself.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64).into(),
+        v4 => v4,
+    }
+}

@@ -1,0 +1,271 @@
+use std::{
+    collections::VecDeque,
+    net::{Shutdown, TcpListener, TcpStream},
+    sync::{
+        Mutex,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+        mpsc,
+    },
+    thread,
+    time::Instant,
+};
+
+use super::{listen::PLACES, *};
+use crate::{
+    Result,
+    transport::{is_blocked, tls::NO_PLACE},
+};
+
+const PATIENCE: Duration = Duration::from_secs(30);
+const SHORT: Duration = Duration::from_millis(700);
+
+struct Parties {
+    dialling: Identity,
+    listening: Identity,
+    cancel: CancelToken,
+}
+
+impl Parties {
+    fn new() -> Self {
+        Self {
+            dialling: Identity::generate().unwrap(),
+            listening: Identity::generate().unwrap(),
+            cancel: CancelToken::default(),
+        }
+    }
+
+    fn dial(
+        &self,
+        address: &str,
+        wait: Duration,
+        observer: &dyn Fn(&Event<'_>),
+    ) -> Result<Connection> {
+        let (me, peer) = (&self.dialling, &self.listening.fingerprint());
+        let cancel = &self.cancel;
+        dial(address, &Meeting { me, peer, wait, stall: PATIENCE, cancel, observer })
+    }
+
+    /// Listens, and calls `meanwhile` with the address.
+    fn listen<T: Send>(
+        &self,
+        observer: &(dyn Fn(&Event<'_>) + Sync),
+        meanwhile: impl FnOnce(&str) -> T + Send,
+    ) -> (Result<Connection>, T) {
+        let (say, heard) = mpsc::channel::<String>();
+        thread::scope(|scope| {
+            let meanwhile = scope.spawn(move || meanwhile(&heard.recv().unwrap()));
+            let watch = |event: &Event<'_>| match event {
+                Event::Listening { address } => say.send(address.to_string()).unwrap(),
+                event => observer(event),
+            };
+            let (me, peer) = (&self.listening, &self.dialling.fingerprint());
+            let (cancel, observer) = (&self.cancel, &watch);
+            let meeting = Meeting { me, peer, wait: PATIENCE, stall: PATIENCE, cancel, observer };
+            let listened = listen("127.0.0.1:0", &meeting);
+            (listened, meanwhile.join().unwrap())
+        })
+    }
+}
+
+fn ignore(_: &Event<'_>) {}
+
+fn call(address: &str, bytes: &[u8]) -> TcpStream {
+    let mut caller = TcpStream::connect(address).unwrap();
+    // It may be cut off in the middle of it.
+    let _ = caller.write_all(bytes);
+    caller
+}
+
+/// Whether a byte gets from one end to the other.
+#[track_caller]
+fn assert_connected(mut one: Connection, mut other: Connection) {
+    one.write_all(b"x").unwrap();
+    one.flush().unwrap();
+    let mut byte = [0];
+    let deadline = Instant::now() + PATIENCE;
+    while let Err(error) = other.read_exact(&mut byte) {
+        assert!(is_blocked(&error) && Instant::now() < deadline, "{error}");
+    }
+    assert_eq!(&byte, b"x");
+}
+
+/// What a caller who is not the other side says before it falls silent.
+const NONSENSE: [(&str, &[u8]); 3] =
+    [("silent", b""), ("slow", &[22, 3, 1, 1, 0, 1]), ("garbage", b"GET / HTTP/1.1\r\n\r\n")];
+
+#[test]
+fn callers_who_say_nothing_or_nonsense_keep_nobody_out() {
+    for (name, bytes) in NONSENSE {
+        for count in [16, 200] {
+            let parties = Parties::new();
+            let started = Instant::now();
+            let (listened, (dialled, _callers)) = parties.listen(&ignore, |address| {
+                let callers: Vec<_> = (0..count).map(|_| call(address, bytes)).collect();
+                (parties.dial(address, PATIENCE, &ignore), callers)
+            });
+            // Less than the ten seconds after which a caller is given up.
+            assert!(started.elapsed() < Duration::from_secs(8), "{count} {name} callers");
+            assert_connected(listened.unwrap(), dialled.unwrap());
+        }
+    }
+}
+
+/// Callers never stop coming, a byte at a time, while the other side tries.
+#[test]
+fn a_flood_of_slow_callers_keeps_nobody_out() {
+    let parties = Parties::new();
+    let over = AtomicBool::new(false);
+    let flood = |address: &str| {
+        let mut callers = VecDeque::new();
+        while !over.load(Ordering::Relaxed) {
+            if let Ok(caller) = TcpStream::connect(address) {
+                callers.push_back(caller);
+            }
+            for caller in &mut callers {
+                let _ = caller.write(&[22]);
+            }
+            callers.drain(..callers.len().saturating_sub(2 * PLACES));
+        }
+    };
+    let (listened, dialled) = parties.listen(&ignore, |address| {
+        thread::scope(|scope| {
+            scope.spawn(|| flood(address));
+            thread::sleep(SHORT);
+            let dialled = parties.dial(address, PATIENCE, &ignore);
+            over.store(true, Ordering::Relaxed);
+            dialled
+        })
+    });
+    assert_connected(listened.unwrap(), dialled.unwrap());
+}
+
+#[test]
+fn who_loses_a_place_is_told_so() {
+    let parties = Parties::new();
+    let crowded = AtomicUsize::new(0);
+    let count = |event: &Event<'_>| {
+        if matches!(event, Event::TurnedAway { why: Error::Crowded { .. } }) {
+            crowded.fetch_add(1, Ordering::Relaxed);
+        }
+    };
+    let (listened, (first, dialled, _others)) = parties.listen(&count, |address| {
+        let mut first = call(address, b"");
+        let others: Vec<_> = (0..2 * PLACES).map(|_| call(address, b"")).collect();
+        let mut said = Vec::new();
+        first.read_to_end(&mut said).unwrap();
+        (said, parties.dial(address, PATIENCE, &ignore), others)
+    });
+    assert_eq!(first, NO_PLACE);
+    assert!(crowded.load(Ordering::Relaxed) > PLACES);
+    assert_connected(listened.unwrap(), dialled.unwrap());
+}
+
+#[test]
+fn a_second_process_of_the_other_side_hears_that_the_run_has_begun_and_tries_until_time_is_up() {
+    let parties = Parties::new();
+    let (listened, (address, dialled)) = parties
+        .listen(&ignore, |address| (address.to_owned(), parties.dial(address, PATIENCE, &ignore)));
+    let started = Instant::now();
+    let said = Mutex::new(Vec::new());
+    let second =
+        parties.dial(&address, SHORT, &|event| said.lock().unwrap().push(format!("{event:?}")));
+    assert!(matches!(second, Err(Error::InARun)), "{:?}", second.err());
+    assert!(started.elapsed() >= SHORT);
+    let said = said.into_inner().unwrap();
+    assert!(said.len() == 1 && said[0].contains("why: Some(InARun)"), "{said:?}");
+    // Whoever is somebody else hears that, in a run too.
+    let stranger = Parties { dialling: Identity::generate().unwrap(), ..parties };
+    let started = Instant::now();
+    let refused = stranger.dial(&address, PATIENCE, &ignore);
+    assert!(matches!(refused, Err(Error::Refused { .. })), "{:?}", refused.err());
+    assert!(started.elapsed() < PATIENCE);
+    assert_connected(listened.unwrap(), dialled.unwrap());
+}
+
+/// Copies bytes from one to the other until one of them ends.
+fn copy(mut from: TcpStream, mut to: TcpStream) {
+    let _ = io::copy(&mut from, &mut to);
+    let _ = to.shutdown(Shutdown::Both);
+}
+
+/// Takes connections, and closes the first ones: at once, or in the middle of the handshake. Then it forwards.
+fn forward(listener: &TcpListener, target: &str, failures: usize, in_the_middle: bool) {
+    for (nth, near) in listener.incoming().map_while(std::result::Result::ok).enumerate() {
+        if nth < failures && !in_the_middle {
+            continue;
+        }
+        let far = TcpStream::connect(target).unwrap();
+        if nth < failures {
+            let mut hello = [0; 64];
+            let read = (&near).read(&mut hello).unwrap();
+            (&far).write_all(&hello[..read]).unwrap();
+            // With bytes unread, closing resets.
+            continue;
+        }
+        let ends = [near.try_clone().unwrap(), far.try_clone().unwrap()];
+        thread::spawn(move || copy(near, far));
+        let [near, far] = ends;
+        thread::spawn(move || copy(far, near));
+        return;
+    }
+}
+
+#[test]
+fn a_forwarder_that_takes_connections_and_closes_them_is_tried_again() {
+    for in_the_middle in [false, true] {
+        let parties = Parties::new();
+        let forwarder = TcpListener::bind("127.0.0.1:0").unwrap();
+        let at = forwarder.local_addr().unwrap().to_string();
+        let waited = AtomicUsize::new(0);
+        let (listened, dialled) = parties.listen(&ignore, |address| {
+            thread::scope(|scope| {
+                scope.spawn(|| forward(&forwarder, address, 4, in_the_middle));
+                parties.dial(&at, PATIENCE, &|event| {
+                    if matches!(event, Event::Waiting { why: Some(Error::Closed { .. }), .. }) {
+                        waited.fetch_add(1, Ordering::Relaxed);
+                    }
+                })
+            })
+        });
+        assert_connected(listened.unwrap(), dialled.unwrap());
+        assert_eq!(waited.load(Ordering::Relaxed), 1, "said once, tried four times");
+    }
+}
+
+#[test]
+fn a_forwarder_that_never_leads_anywhere_is_said_to_be_one() {
+    let forwarder = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = forwarder.local_addr().unwrap().to_string();
+    thread::spawn(move || forwarder.incoming().for_each(drop));
+    let started = Instant::now();
+    let error = Parties::new().dial(&address, SHORT, &ignore).err().unwrap();
+    assert!(started.elapsed() >= SHORT);
+    assert!(matches!(error, Error::NotThrough { .. }), "{error}");
+    assert!(error.to_string().contains(&address) && error.to_string().contains("0.7 s"), "{error}");
+}
+
+#[test]
+fn a_listener_without_a_place_is_tried_again_and_one_that_is_somebody_else_is_not() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap().to_string();
+    thread::spawn(move || {
+        for mut caller in listener.incoming().map_while(std::result::Result::ok) {
+            let _ = caller.read(&mut [0; 4096]);
+            let _ = caller.write_all(&NO_PLACE);
+        }
+    });
+    let error = Parties::new().dial(&address, SHORT, &ignore).err().unwrap();
+    assert!(matches!(error, Error::NoPlace), "{error}");
+
+    let parties = Parties::new();
+    let cancel = &parties.cancel;
+    let (_, error) = parties.listen(&ignore, |address| {
+        let absent = Identity::generate().unwrap().fingerprint();
+        let (me, peer, wait, stall) = (&parties.dialling, &absent, PATIENCE, PATIENCE);
+        let wrong = Meeting { me, peer, wait, stall, cancel, observer: &ignore };
+        let error = dial(address, &wrong).err().unwrap();
+        cancel.cancel();
+        error
+    });
+    assert!(matches!(error, Error::WrongPeer { .. }), "{error}");
+}

@@ -1,0 +1,276 @@
+//! A handshake in steps, so that one thread can conduct many.
+
+use std::{
+    io::{self, Read, Write},
+    net::Ipv4Addr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use rustls::{
+    AlertDescription, ClientConfig, ClientConnection, Connection, ServerConfig, ServerConnection,
+    client::{ResolvesClientCert, Resumption},
+    pki_types::ServerName,
+    server::{NoServerSessionStorage, ResolvesServerCert},
+    sign::SingleCertAndKey,
+    version::TLS13,
+};
+
+use super::{Tls, pin::Pin};
+use crate::{
+    CancelToken, Error, Fingerprint, Identity, Result,
+    identity::provider,
+    transport::{Transport, is_blocked},
+};
+
+/// Named in errors of the handshake.
+pub(crate) const HANDSHAKE: &str = "tls handshake";
+
+/// How long a party that refuses the other waits for it to hear so.
+pub(crate) const REFUSAL: Duration = Duration::from_secs(1);
+
+/// A fatal alert in clear, as a server may send it before its first message: `internal_error`. The
+/// handshakes of this module never cause one, so it can say that a server has no place for a caller.
+pub(crate) const NO_PLACE: [u8; 7] = [21, 3, 3, 0, 2, 2, 80];
+
+/// The first byte inside the tunnel. The numbers are the codes on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum Greeting {
+    /// The run may begin. ASCII's acknowledgement.
+    Welcome = 6,
+    /// The other side is expected, but another of its processes came first. ASCII's negative
+    /// acknowledgement.
+    InARun = 21,
+}
+
+/// Who this party is and whom it expects, ready for any number of handshakes.
+#[derive(Clone)]
+pub(crate) struct Credentials {
+    me: Fingerprint,
+    peer: Fingerprint,
+    key: Arc<SingleCertAndKey>,
+}
+
+impl Credentials {
+    pub(crate) fn new(me: &Identity, peer: &Fingerprint) -> Result<Self> {
+        let key = me.certified_key(&provider()).map_err(unexpected)?;
+        Ok(Self { me: me.fingerprint(), peer: *peer, key: Arc::new(key.into()) })
+    }
+
+    fn pin(&self) -> Arc<Pin> {
+        Arc::new(Pin::new(self.peer, Arc::new(provider())))
+    }
+
+    /// A handshake with a [`Credentials::server`], over this transport.
+    pub(crate) fn client(&self, transport: impl Transport + 'static) -> Result<Handshake> {
+        let pin = self.pin();
+        let config = client_config(&pin, self.key.clone()).map_err(unexpected)?;
+        Handshake::client(config, transport, self.me, pin)
+    }
+
+    /// A handshake with a [`Credentials::client`], over this transport.
+    pub(crate) fn server(&self, transport: impl Transport + 'static) -> Result<Handshake> {
+        let pin = self.pin();
+        let config = server_config(&pin, self.key.clone()).map_err(unexpected)?;
+        Handshake::server(config, transport, self.me, pin)
+    }
+}
+
+pub(super) fn client_config(
+    pin: &Arc<Pin>,
+    key: Arc<dyn ResolvesClientCert>,
+) -> std::result::Result<ClientConfig, rustls::Error> {
+    let mut config = ClientConfig::builder_with_provider(pin.provider())
+        .with_protocol_versions(&[&TLS13])?
+        .dangerous()
+        .with_custom_certificate_verifier(pin.clone())
+        .with_client_cert_resolver(key);
+    config.resumption = Resumption::disabled();
+    config.enable_sni = false;
+    Ok(config)
+}
+
+pub(super) fn server_config(
+    pin: &Arc<Pin>,
+    key: Arc<dyn ResolvesServerCert>,
+) -> std::result::Result<ServerConfig, rustls::Error> {
+    let mut config = ServerConfig::builder_with_provider(pin.provider())
+        .with_protocol_versions(&[&TLS13])?
+        .with_client_cert_verifier(pin.clone())
+        .with_cert_resolver(key);
+    config.session_storage = Arc::new(NoServerSessionStorage {});
+    config.send_tls13_tickets = 0;
+    Ok(config)
+}
+
+/// A configuration that the TLS library does not take.
+fn unexpected(error: rustls::Error) -> Error {
+    Error::Handshake { what: error.to_string() }
+}
+
+/// A tunnel that is being dug. The client greets at once; the server, when it knows who calls.
+pub(crate) struct Handshake {
+    tls: Tls,
+    me: Fingerprint,
+    pin: Arc<Pin>,
+    /// The greeting that is still to be sent.
+    to_say: Option<Greeting>,
+    /// The other side's greeting.
+    heard: Option<u8>,
+    /// What this side's greeting is, once that is decided.
+    decided: Option<Greeting>,
+}
+
+impl Handshake {
+    pub(super) fn client(
+        config: ClientConfig,
+        transport: impl Transport + 'static,
+        me: Fingerprint,
+        pin: Arc<Pin>,
+    ) -> Result<Self> {
+        // TLS wants a name; the pin does not look at it, and it is not sent.
+        let name = ServerName::IpAddress(Ipv4Addr::UNSPECIFIED.into());
+        let connection = ClientConnection::new(Arc::new(config), name).map_err(unexpected)?;
+        let mut handshake = Self::new(connection.into(), transport, me, pin);
+        handshake.answer(Greeting::Welcome);
+        Ok(handshake)
+    }
+
+    pub(super) fn server(
+        config: ServerConfig,
+        transport: impl Transport + 'static,
+        me: Fingerprint,
+        pin: Arc<Pin>,
+    ) -> Result<Self> {
+        let connection = ServerConnection::new(Arc::new(config)).map_err(unexpected)?;
+        Ok(Self::new(connection.into(), transport, me, pin))
+    }
+
+    fn new(
+        connection: Connection,
+        transport: impl Transport + 'static,
+        me: Fingerprint,
+        pin: Arc<Pin>,
+    ) -> Self {
+        let tls = Tls::new(connection, transport);
+        Self { tls, me, pin, to_say: None, heard: None, decided: None }
+    }
+
+    /// Decides what the other side is greeted with.
+    pub(crate) fn answer(&mut self, greeting: Greeting) {
+        self.to_say = Some(greeting);
+        self.decided = Some(greeting);
+    }
+
+    /// Whether the other side has shown who it is, and waits for [`Handshake::answer`].
+    pub(crate) fn is_known(&self) -> bool {
+        self.heard == Some(Greeting::Welcome as u8) && self.decided.is_none()
+    }
+
+    /// Whether this side welcomes the other one.
+    pub(crate) fn welcomed(&self) -> bool {
+        self.decided == Some(Greeting::Welcome)
+    }
+
+    /// Whether this side has sent anything yet: a server that has not may still say in clear that it
+    /// has [no place](NO_PLACE).
+    pub(crate) fn has_spoken(&self) -> bool {
+        self.tls.has_pushed
+    }
+
+    /// One step, which takes no longer than an operation of the transport. After it succeeded, the other
+    /// side has greeted, and this side too unless it [has to decide](Handshake::is_known).
+    ///
+    /// # Errors
+    /// [Blocked](is_blocked) where it has to be called again.
+    pub(crate) fn advance(&mut self) -> io::Result<()> {
+        if let Some(greeting) = self.to_say {
+            self.tls.write_all_or_nothing(&[greeting as u8])?;
+            self.to_say = None;
+        }
+        if self.heard.is_none() {
+            // Each message of the handshake that is read may call for one to be sent.
+            let mut greeting = [0];
+            let read = match self.tls.flush() {
+                Err(error) if !is_blocked(&error) => self.last_words(error, &mut greeting),
+                _ => self.tls.read(&mut greeting),
+            };
+            if read? == 0 {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
+            self.heard = Some(greeting[0]);
+        }
+        self.tls.flush()
+    }
+
+    /// After a write failed: the other side may have said why it closed.
+    fn last_words(&mut self, failed: io::Error, greeting: &mut [u8; 1]) -> io::Result<usize> {
+        match self.tls.read(greeting) {
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => Err(error),
+            _ => Err(failed),
+        }
+    }
+
+    /// Whose fault it is that a step failed.
+    pub(crate) fn classify(&self, error: io::Error) -> Error {
+        if let Some(presented) = self.pin.refused() {
+            return Error::WrongPeer { expected: self.pin.expected(), presented };
+        }
+        let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
+        match tls {
+            Some(rustls::Error::AlertReceived(AlertDescription::AccessDenied)) => {
+                Error::Refused { presented: self.me }
+            }
+            Some(rustls::Error::AlertReceived(AlertDescription::InternalError)) => Error::NoPlace,
+            Some(tls) => Error::Handshake { what: tls.to_string() },
+            None => Error::from_io(error, HANDSHAKE),
+        }
+    }
+
+    /// Whether the other side's greeting, once every step has succeeded, is a welcome.
+    ///
+    /// # Errors
+    /// What it says instead.
+    pub(crate) fn verdict(&self) -> Result<()> {
+        match self.heard {
+            Some(byte) if byte == Greeting::Welcome as u8 => Ok(()),
+            Some(byte) if byte == Greeting::InARun as u8 => Err(Error::InARun),
+            _ => Err(Error::Handshake { what: "it does not greet as we do".to_owned() }),
+        }
+    }
+
+    /// The tunnel; after an error, to [leave](Tls::leave).
+    pub(crate) fn into_tls(self) -> Tls {
+        self.tls
+    }
+
+    /// Goes on to the end on this thread. Whoever the other side shows to be is welcome.
+    ///
+    /// # Errors
+    /// As [`client`](super::client).
+    pub(crate) fn complete(mut self, patience: Duration, cancel: &CancelToken) -> Result<Tls> {
+        let deadline = Instant::now() + patience;
+        let ended = loop {
+            match self.advance() {
+                Ok(()) if self.is_known() => self.answer(Greeting::Welcome),
+                Ok(()) => break self.verdict(),
+                Err(_) if cancel.is_cancelled() => {
+                    break Err(Error::Cancelled { phase: HANDSHAKE });
+                }
+                Err(error) if is_blocked(&error) && Instant::now() < deadline => {}
+                Err(error) if is_blocked(&error) => {
+                    break Err(Error::Stalled { phase: HANDSHAKE, after: patience });
+                }
+                Err(error) => break Err(self.classify(error)),
+            }
+        };
+        let mut tls = self.into_tls();
+        // Whoever has just been refused has nothing to say.
+        if !matches!(ended, Ok(()) | Err(Error::InARun | Error::NoPlace | Error::Refused { .. })) {
+            let deadline = Instant::now() + REFUSAL;
+            while Instant::now() < deadline && tls.leave().is_err_and(|e| is_blocked(&e)) {}
+        }
+        ended.map(|()| tls)
+    }
+}

@@ -1,0 +1,115 @@
+//! Showing how a channel gets on, to whoever draws a bar.
+
+use std::time::{Duration, Instant};
+
+use crate::Channel;
+
+/// How often a watcher is called at the most.
+const INTERVAL: Duration = Duration::from_millis(200);
+
+/// What a channel is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Activity {
+    /// The phase it is in.
+    pub phase: &'static str,
+    /// Bytes sent so far, framing included.
+    pub sent: u64,
+    /// Bytes received so far, framing included.
+    pub received: u64,
+    /// For how long it has waited for the other side's next message; none while there is something
+    /// to do. That the other side says it is busy does not end the wait.
+    pub waiting: Option<Duration>,
+}
+
+/// Who watches, and since when the channel waits.
+#[derive(Default)]
+pub(crate) struct Watch {
+    watcher: Option<Box<dyn FnMut(Activity) + Send>>,
+    last: Option<Instant>,
+    waiting_since: Option<Instant>,
+}
+
+impl Watch {
+    pub(crate) fn begin_waiting(&mut self) {
+        self.waiting_since = Some(Instant::now());
+    }
+
+    pub(crate) fn end_waiting(&mut self) {
+        self.waiting_since = None;
+    }
+}
+
+impl Channel {
+    /// Calls `watcher` now and then while bytes are moved or waited for: five times a second at the most,
+    /// and not at all while this party computes. It replaces the one before, and should return quickly.
+    pub fn set_watcher(&mut self, watcher: impl FnMut(Activity) + Send + 'static) {
+        self.watch.watcher = Some(Box::new(watcher));
+        self.watch.last = None;
+    }
+
+    /// Shows what goes on, if it is time to.
+    pub(crate) fn show(&mut self) {
+        let watch = &mut self.watch;
+        let Some(watcher) = &mut watch.watcher else { return };
+        let now = Instant::now();
+        if watch.last.is_some_and(|last| now - last < INTERVAL) {
+            return;
+        }
+        watch.last = Some(now);
+        watcher(Activity {
+            phase: self.meter.phase(),
+            sent: self.meter.sent(),
+            received: self.meter.received(),
+            waiting: watch.waiting_since.map(|since| now - since),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::{Arc, Mutex},
+        thread,
+    };
+
+    use super::*;
+    use crate::memory;
+
+    #[test]
+    fn a_watcher_sees_bytes_and_waits_that_busy_messages_do_not_end() {
+        let (left, right) = memory::pair();
+        let seen: Arc<Mutex<Vec<Activity>>> = Arc::default();
+        let log = seen.clone();
+        let waited = thread::scope(|scope| {
+            scope.spawn(move || {
+                let mut late = Channel::new(right);
+                let started = Instant::now();
+                while started.elapsed() < 3 * Duration::from_secs(1) / 2 {
+                    thread::sleep(Duration::from_millis(20));
+                    late.busy().unwrap();
+                }
+                late.send("late", &[7; 100]).unwrap();
+                late.flush().unwrap();
+                late.recv_into("answer", &mut [0; 1000]).unwrap();
+            });
+            let mut channel = Channel::new(left);
+            channel.set_watcher(move |activity| log.lock().unwrap().push(activity));
+            channel.phase("here");
+            let started = Instant::now();
+            channel.recv_into("late", &mut [0; 100]).unwrap();
+            let waited = started.elapsed();
+            thread::sleep(INTERVAL);
+            channel.send("answer", &[0; 1000]).unwrap();
+            channel.flush().unwrap();
+            waited
+        });
+        let seen = seen.lock().unwrap();
+        let longest = seen.iter().filter_map(|activity| activity.waiting).max().unwrap();
+        // The message that ended the wait was looked for every tick, and shown every other.
+        assert!(longest + 3 * INTERVAL > waited && longest <= waited, "{longest:?} of {waited:?}");
+        let last = seen.last().unwrap();
+        assert!(last.sent > 1000 && last.received > 100 && last.waiting.is_none(), "{last:?}");
+        assert!(seen.iter().all(|activity| activity.phase == "here"));
+        assert!(seen.len() as u32 <= waited.as_millis() as u32 / 200 + 3, "{}", seen.len());
+    }
+}

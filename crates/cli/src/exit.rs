@@ -1,25 +1,28 @@
 //! Exit codes, and the way from an error to one.
 
-use vesica::Class;
+use vesica::{Class, Shortfall};
 
 /// What each code means, for `--help`.
 pub const CODES: &str = "\
 Exit codes:
-    0  the run succeeded on both sides
+    0  the run succeeded: the results of both sides are in place
     2  usage: the flags contradict each other or ask for what there is not
     3  input: a file of this side cannot be read, understood or written
     4  network: the other side cannot be reached, is not who it should be, was lost, or stopped
     5  terms: the two sides do not agree on what to run
     6  peer: the other side broke the protocol
+    7  unconfirmed: the result of this side is complete and in place, but its report could not be
+       written, or the other side did not confirm that its own result is in place
    70  bug: a defect of this program
   130  stopped on request, by Ctrl-C or SIGTERM; the other side was told
-Whatever code but 0: no output file was written, and none that existed was touched.";
+Whatever code but 0 and 7: no output file was written, and none that existed was touched.";
 
 pub const USAGE: u8 = 2;
 pub const INPUT: u8 = 3;
 pub const NETWORK: u8 = 4;
 pub const TERMS: u8 = 5;
 pub const PEER: u8 = 6;
+pub const UNCONFIRMED: u8 = 7;
 pub const BUG: u8 = 70;
 pub const CANCELLED: u8 = 130;
 
@@ -37,6 +40,11 @@ impl Failure {
 
     pub fn input(message: impl Into<String>) -> Self {
         Self { code: INPUT, message: message.into() }
+    }
+
+    pub fn unconfirmed(shortfalls: &[Shortfall]) -> Self {
+        let all: Vec<_> = shortfalls.iter().map(ToString::to_string).collect();
+        Self { code: UNCONFIRMED, message: all.join("; ") }
     }
 
     pub fn bug(message: impl Into<String>) -> Self {

@@ -10,7 +10,7 @@ mod check;
 mod demo;
 mod exit;
 mod keygen;
-mod listen;
+mod meet;
 mod plan;
 mod progress;
 mod protocols;

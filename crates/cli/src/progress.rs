@@ -2,29 +2,30 @@
 
 use std::{
     io::{self, IsTerminal},
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
 };
 
 use clap::ValueEnum;
-use indicatif::{ProgressBar, ProgressStyle};
-use vesica::{Observer, words::counted};
+use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
+use vesica::{
+    Observer,
+    run::observe::{Progress, Unit, described, waited_for},
+    words::counted,
+};
 
 /// How progress is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Progress {
+pub enum Show {
     /// A live line on a terminal, nothing elsewhere.
     Auto,
-    /// A line for each phase.
+    /// A line for each phase, and now and then in a long one.
     Plain,
     /// Nothing.
     Off,
 }
 
-impl Progress {
+impl Show {
     /// The observer that shows it.
     pub fn observer(self) -> Arc<dyn Observer> {
         match self {
@@ -39,17 +40,6 @@ fn warn(text: &str) {
     crate::say(&format!("vesica: warning: {text}"));
 }
 
-/// What a phase does, in words.
-fn described(phase: &str) -> String {
-    match phase {
-        "terms" => "comparing terms".to_owned(),
-        "read" => "reading".to_owned(),
-        "seed" => "both sides ready, hashing".to_owned(),
-        "finish" => "writing".to_owned(),
-        protocol => format!("running {protocol}"),
-    }
-}
-
 /// Shows warnings alone.
 struct Warnings;
 
@@ -59,29 +49,113 @@ impl Observer for Warnings {
     }
 }
 
-/// One line that changes.
+/// A phase that goes on.
+struct Current {
+    name: &'static str,
+    since: Instant,
+}
+
+impl Current {
+    fn new(name: &'static str) -> Self {
+        Self { name, since: Instant::now() }
+    }
+
+    /// How far it has come, how fast, and how long it will take.
+    fn with(&self, progress: &Progress) -> String {
+        let mut text = format!("{}: {}", described(self.name), amount(progress));
+        let elapsed = self.since.elapsed();
+        if elapsed >= Duration::from_secs(1) {
+            let rate = (progress.done as f64 / elapsed.as_secs_f64()) as u64;
+            text += &match progress.unit {
+                Unit::Rows => format!(", {} a second", counted(rate, "row")),
+                Unit::Bytes => format!(", {} a second", HumanBytes(rate)),
+            };
+            if let Some(left) = progress.time_left(elapsed).filter(|left| !left.is_zero()) {
+                text += &format!(", about {} left", roughly(left));
+            }
+        }
+        text
+    }
+
+    /// What it waits for, and for how long already.
+    fn waiting(&self, phase: &'static str, since: Duration) -> String {
+        format!("{}: {} ({})", described(self.name), waited_for(phase), roughly(since))
+    }
+}
+
+/// How many of how many, or what part.
+fn amount(progress: &Progress) -> String {
+    let percent = progress.fraction.map(|part| format!(" ({:.0} %)", 100.0 * part));
+    let percent = percent.unwrap_or_default();
+    match (progress.unit, progress.total) {
+        (Unit::Rows, _) => format!("{}{percent}", counted(progress.done, "row")),
+        (Unit::Bytes, Some(total)) => {
+            format!("{} of about {}{percent}", HumanBytes(progress.done), HumanBytes(total))
+        }
+        (Unit::Bytes, None) => format!("{}{percent}", HumanBytes(progress.done)),
+    }
+}
+
+/// A time as a person would say it.
+fn roughly(time: Duration) -> String {
+    match time.as_secs_f64().round() as u64 {
+        seconds @ 0..60 => format!("{} s", seconds.max(1)),
+        seconds @ 60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        seconds => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+/// One line that changes, with a bar where the whole is known.
 struct Live {
     bar: ProgressBar,
+    current: Mutex<Current>,
 }
+
+/// Steps of the bar.
+const STEPS: u64 = 1000;
 
 impl Live {
     fn new() -> Self {
         let bar = ProgressBar::new_spinner();
-        if let Ok(style) = ProgressStyle::with_template("{spinner} [{elapsed}] {msg}") {
-            bar.set_style(style);
-        }
+        bar.set_style(style("{spinner} [{elapsed}] {msg}"));
         bar.enable_steady_tick(Duration::from_millis(100));
-        Self { bar }
+        Self { bar, current: Mutex::new(Current::new("connect")) }
     }
+
+    fn show(&self, text: String, fraction: Option<f64>) {
+        match fraction {
+            Some(fraction) => {
+                self.bar.set_style(style("{spinner} [{elapsed}] {bar:20} {msg}"));
+                self.bar.set_length(STEPS);
+                self.bar.set_position((fraction * STEPS as f64) as u64);
+            }
+            None => self.bar.set_style(style("{spinner} [{elapsed}] {msg}")),
+        }
+        self.bar.set_message(text);
+    }
+}
+
+/// The style of this template, which is one of the two above.
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).unwrap_or_else(|_| ProgressStyle::default_spinner())
 }
 
 impl Observer for Live {
     fn phase(&self, name: &'static str) {
-        self.bar.set_message(described(name));
+        *self.current.lock().unwrap_or_else(PoisonError::into_inner) = Current::new(name);
+        self.show(described(name), None);
     }
 
-    fn rows(&self, read: u64) {
-        self.bar.set_message(format!("reading: {}", counted(read, "row")));
+    fn progress(&self, progress: Progress) {
+        let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        self.show(current.with(&progress), progress.fraction);
+    }
+
+    fn waiting(&self, phase: &'static str, since: Duration) {
+        if since >= Duration::from_secs(1) {
+            let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+            self.bar.set_message(current.waiting(phase, since));
+        }
     }
 
     fn warning(&self, text: &str) {
@@ -95,32 +169,101 @@ impl Drop for Live {
     }
 }
 
-/// A line for each phase, and for each million rows.
+/// A line for each phase, and in a long one whenever the time doubled, or ten seconds passed, since the last.
 #[derive(Default)]
 struct Plain {
-    shown: AtomicU64,
+    shown: Mutex<Shown>,
 }
 
-/// How many rows are read between two lines.
-const ROWS_A_LINE: u64 = 1_000_000;
+#[derive(Default)]
+struct Shown {
+    current: Option<Current>,
+    /// When the next line in this phase is due, after its beginning.
+    due: Duration,
+    /// The last of the rows that were read.
+    rows: Option<Progress>,
+}
+
+/// When the first line in a phase is due, and how long there is between two of them at the most.
+const FIRST: Duration = Duration::from_secs(1);
+const LONGEST: Duration = Duration::from_secs(10);
+
+impl Plain {
+    /// Says a line about the current phase if one is due.
+    fn line(&self, text: impl FnOnce(&Current) -> String) {
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(current) = &shown.current else { return };
+        let elapsed = current.since.elapsed();
+        if elapsed >= shown.due {
+            crate::say(&text(current));
+            shown.due = elapsed + elapsed.min(LONGEST);
+        }
+    }
+}
 
 impl Observer for Plain {
     fn phase(&self, name: &'static str) {
-        if name == "seed" {
-            let rows = self.shown.load(Ordering::Relaxed);
-            crate::say(&format!("read {}", counted(rows, "row")));
+        let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(read) = shown.rows.take() {
+            crate::say(&format!("read {}", counted(read.done, "row")));
         }
+        shown.current = Some(Current::new(name));
+        shown.due = FIRST;
         crate::say(&described(name));
     }
 
-    fn rows(&self, read: u64) {
-        let before = self.shown.swap(read, Ordering::Relaxed);
-        if before / ROWS_A_LINE != read / ROWS_A_LINE {
-            crate::say(&format!("reading: {}", counted(read, "row")));
+    fn progress(&self, progress: Progress) {
+        {
+            let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
+            if shown.current.as_ref().is_some_and(|current| current.name == "read") {
+                shown.rows = Some(progress);
+            }
+        }
+        self.line(|current| current.with(&progress));
+    }
+
+    fn waiting(&self, phase: &'static str, since: Duration) {
+        if since >= FIRST {
+            self.line(|current| current.waiting(phase, since));
         }
     }
 
     fn warning(&self, text: &str) {
         warn(text);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn after(seconds: u64, name: &'static str) -> Current {
+        Current { name, since: Instant::now() - Duration::from_secs(seconds) }
+    }
+
+    #[test]
+    fn a_phase_is_shown_with_its_rate_and_what_is_left() {
+        let moved = Progress::of(30 << 20, 120 << 20, Unit::Bytes);
+        let text = after(10, "kkrt16").with(&moved);
+        let expected = "intersecting (kkrt16): 30.00 MiB of about 120.00 MiB (25 %), 3.00 MiB a second, about 30 s left";
+        assert_eq!(text, expected);
+        let read = Progress { done: 9000, unit: Unit::Rows, total: None, fraction: Some(0.9) };
+        let text = after(9, "read").with(&read);
+        assert_eq!(
+            text,
+            "reading the table: 9,000 rows (90 %), 1,000 rows a second, about 1 s left"
+        );
+        let piped = Progress { done: 9000, unit: Unit::Rows, total: None, fraction: None };
+        let text = after(9, "read").with(&piped);
+        assert_eq!(text, "reading the table: 9,000 rows, 1,000 rows a second");
+        assert_eq!(Current::new("read").with(&piped), "reading the table: 9,000 rows");
+    }
+
+    #[test]
+    fn a_wait_is_shown_with_what_is_waited_for() {
+        let text = after(9, "read").waiting("read", Duration::from_secs(75));
+        let expected =
+            "reading the table: waiting for the other side to read its table (1 min 15 s)";
+        assert_eq!(text, expected);
     }
 }

@@ -13,20 +13,19 @@ use vesica::{
     words::{counted, grouped},
 };
 use vesica_net::{
-    CancelToken, Channel, Fingerprint, Identity, Transport,
-    transport::{
-        files::{self, Files},
-        tcp, tls,
-    },
+    CancelToken, Channel, Fingerprint, Identity,
+    connect::{self, Connection, Meeting},
+    files,
 };
 
-use crate::{calibrate, cancel, exit::Failure, keygen, listen::Wait, plan, progress::Progress};
+use crate::{calibrate, cancel, exit::Failure, keygen, meet::Teller, plan, progress::Show};
 
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
     way: Way,
-    /// With --exchange-dir: one side is a, the other b
+    /// With --exchange-dir: which side this is, where it matters; the other one is the other side
+    /// [default: told from the two fingerprints]
     #[arg(long, value_enum, requires = "exchange_dir")]
     side: Option<Side>,
     /// This party's identity, made by `vesica keygen`
@@ -102,9 +101,9 @@ pub struct Args {
     /// Give the other side up after this long without a sign of life
     #[arg(long, default_value = "60", value_name = "SECONDS", value_parser = seconds)]
     stall_timeout: Duration,
-    /// Show progress: auto (on a terminal), plain (a line for each phase) or off
+    /// Show progress: auto (on a terminal), plain (a line for each phase, more in long ones) or off
     #[arg(long, value_enum, default_value = "auto", hide_possible_values = true)]
-    progress: Progress,
+    progress: Show,
     /// Say nothing but errors and warnings
     #[arg(long, short)]
     quiet: bool,
@@ -120,8 +119,8 @@ struct Way {
     /// Go to the other side, as in partner.example.org:7788
     #[arg(long, value_name = "ADDR", group = "way")]
     connect: Option<String>,
-    /// Exchange files in this directory instead, which both sides can read and write
-    #[arg(long, value_name = "DIR", group = "way", requires = "side")]
+    /// Exchange files in this directory instead, which exists and which both sides can read and write
+    #[arg(long, value_name = "DIR", group = "way")]
     exchange_dir: Option<PathBuf>,
 }
 
@@ -167,10 +166,13 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let parties = Parties { role, me: me.fingerprint().to_string(), peer: args.peer.to_string() };
     let mut channel =
         Channel::new(transport).with_stall_timeout(args.stall_timeout).with_cancel_token(cancel);
-    let progress = if args.quiet { Progress::Off } else { args.progress };
+    let progress = if args.quiet { Show::Off } else { args.progress };
     let outcome = vesica::run(job, &parties, &mut channel, progress.observer(), rng)?;
     if !args.quiet {
         summarise(&outcome, args.output.as_deref());
+    }
+    if !outcome.shortfalls.is_empty() {
+        return Err(Failure::unconfirmed(&outcome.shortfalls));
     }
     Ok(())
 }
@@ -234,40 +236,36 @@ impl Args {
     }
 
     /// An authenticated connection to the other side.
-    fn reach(
-        &self,
-        me: &Identity,
-        cancel: &CancelToken,
-    ) -> Result<(Role, impl Transport + 'static), Failure> {
-        let peer = &self.peer;
-        if let Some(addr) = &self.way.connect {
-            let tcp = tcp::connect(addr, self.wait, cancel)?;
-            return Ok((Role::A, tls::client(tcp, me, peer, self.stall_timeout, cancel)?));
+    fn reach(&self, me: &Identity, cancel: &CancelToken) -> Result<(Role, Connection), Failure> {
+        let chosen_port = self.way.listen.as_ref().is_some_and(|address| address.ends_with(":0"));
+        let teller = Teller::new(self.quiet, chosen_port);
+        let meeting = Meeting {
+            me,
+            peer: &self.peer,
+            wait: self.wait,
+            stall: self.stall_timeout,
+            cancel,
+            observer: &|event| teller.tell(event),
+        };
+        if let Some(address) = &self.way.connect {
+            return Ok((Role::A, connect::dial(address, &meeting)?));
         }
-        if let Some(addr) = &self.way.listen {
-            let listener = tcp::Listener::bind(addr)?;
-            // A port that the system chose is needed by whoever tells the other side.
-            if !self.quiet || addr.ends_with(":0") {
-                crate::say(&format!("listening on {}", listener.local_addr()));
-            }
-            let wait = Wait { me, peer, appear: self.wait, stall: self.stall_timeout };
-            return Ok((Role::B, wait.accept(&listener, cancel)?));
+        if let Some(address) = &self.way.listen {
+            return Ok((Role::B, connect::listen(address, &meeting)?));
         }
-        let (Some(dir), Some(side)) = (&self.way.exchange_dir, self.side) else {
+        let Some(directory) = &self.way.exchange_dir else {
             return Err(Failure::usage("say how to reach the other side"));
         };
-        // The handshake is where the sides wait for each other.
-        let patience = self.wait.max(self.stall_timeout);
-        Ok(match side {
-            Side::A => {
-                let files = Files::open(dir, files::Side::A)?;
-                (Role::A, tls::client(files, me, peer, patience, cancel)?)
-            }
-            Side::B => {
-                let files = Files::open(dir, files::Side::B)?;
-                (Role::B, tls::server(files, me, peer, patience, cancel)?)
-            }
-        })
+        let side = self.side.map(|side| match side {
+            Side::A => files::Side::A,
+            Side::B => files::Side::B,
+        });
+        let (side, connection) = connect::exchange(directory, side, &meeting)?;
+        let role = match side {
+            files::Side::A => Role::A,
+            files::Side::B => Role::B,
+        };
+        Ok((role, connection))
     }
 }
 

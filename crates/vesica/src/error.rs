@@ -87,7 +87,8 @@ impl Error {
             Self::Terms(_) | Self::Version { .. } => Class::Terms,
             Self::Net(error) => match error {
                 vesica_net::Error::Cancelled { .. } => Class::Cancelled,
-                vesica_net::Error::Aborted { reason: AbortReason::Terms, .. } => Class::Terms,
+                vesica_net::Error::Aborted { reason: AbortReason::Terms, .. }
+                | vesica_net::Error::SameSide { .. } => Class::Terms,
                 error if error.is_peer_fault() => Class::Peer,
                 _ => Class::Network,
             },
@@ -98,6 +99,7 @@ impl Error {
     /// What the other side is told, or `None` where it knows already or cannot be told.
     pub fn abort_reason(&self) -> Option<AbortReason> {
         match self.class() {
+            Class::Input if matches!(self, Self::Output { .. }) => Some(AbortReason::Output),
             Class::Input => Some(AbortReason::Input),
             // Mostly both sides find this out at once, but a later release may know more.
             Class::Terms => Some(AbortReason::Terms),

@@ -29,7 +29,7 @@ pub use check::{Check, check};
 pub use error::{Class, Error, Result};
 pub use keys::key::{Duplicates, KeyColumn, Normalize, Nulls};
 pub use run::{
-    job::{Job, Outcome, run},
+    job::{Job, Outcome, Shortfall, run},
     observe::{Observer, Unobserved},
     report::{Answered, Report},
 };

@@ -13,7 +13,7 @@ use std::{
 use rand::{SeedableRng, rngs::StdRng};
 use vesica::{
     Class, Delimiter, Duplicates, Error, Job, Learns, Normalize, Nulls, Observer, Offer, Outcome,
-    Parties, Role, Security, Source, Surroundings,
+    Parties, Role, Security, Shortfall, Source, Surroundings, run::observe::Progress,
 };
 use vesica_net::{AbortReason, CancelToken, Channel, transport::memory};
 use vesica_planner::Run;
@@ -86,8 +86,8 @@ impl Observer for Witness {
         }
     }
 
-    fn rows(&self, read: u64) {
-        self.seen.lock().unwrap().push(format!("rows {read}"));
+    fn progress(&self, progress: Progress) {
+        self.seen.lock().unwrap().push(format!("{:?} {}", progress.unit, progress.done));
     }
 
     fn warning(&self, text: &str) {
@@ -285,8 +285,11 @@ fn a_file_without_a_header_is_warned_of() {
     });
     let seen = witness.seen.lock().unwrap().join("\n");
     assert!(seen.contains("is empty: it has no rows and not even a header"), "{seen}");
-    assert!(seen.contains("phase terms\nphase read\n"), "{seen}");
-    assert!(seen.contains("phase seed\nphase dh\nphase finish"), "{seen}");
+    assert!(seen.contains("\nRows ") && seen.contains("\nBytes "), "{seen}");
+    let phases: Vec<_> = seen.lines().filter(|line| line.starts_with("phase ")).collect();
+    let phases = phases.join("\n");
+    assert!(phases.contains("phase terms\nphase read\n"), "{phases}");
+    assert!(phases.contains("phase seed\nphase dh\nphase finish"), "{phases}");
 }
 
 #[test]
@@ -490,5 +493,49 @@ fn values_are_never_shown() {
         }
         assert!(!said.contains(SENTINEL), "{said}");
         assert!(said.contains("phase read"));
+    }
+}
+
+/// Dies just before it says that its result is in place.
+struct DiesAtTheEnd(memory::Memory);
+
+impl std::io::Read for DiesAtTheEnd {
+    fn read(&mut self, buf: &mut [u8]) -> std::io::Result<usize> {
+        self.0.read(buf)
+    }
+}
+
+impl std::io::Write for DiesAtTheEnd {
+    fn write(&mut self, buf: &[u8]) -> std::io::Result<usize> {
+        if buf.windows(4).any(|bytes| bytes == b"\x03end") {
+            return Err(std::io::ErrorKind::BrokenPipe.into());
+        }
+        self.0.write(buf)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.0.flush()
+    }
+}
+
+#[test]
+fn a_side_that_does_not_hear_the_last_word_keeps_its_result_and_says_so() {
+    let bench = Bench::new();
+    let job = |name| bench.job(name, "k\nx\n", Learns::Both);
+    let (a, b) = (job("a"), job("b"));
+    let (left, right) = memory::pair();
+    let (a, b) = thread::scope(|scope| {
+        let a = scope.spawn(|| side(a, Role::A, &mut channel(left), Arc::default()));
+        let transport = DiesAtTheEnd(right);
+        let mut channel = Channel::new(transport).with_stall_timeout(Duration::from_secs(20));
+        let b = side(b, Role::B, &mut channel, Arc::default());
+        drop(channel);
+        (a.join().unwrap(), b)
+    });
+    for (name, outcome) in [("a", a.unwrap()), ("b", b.unwrap())] {
+        assert_eq!(bench.output(name).unwrap(), "k\nx\n");
+        assert!(bench.report(name)["matches"] == 1);
+        let [shortfall] = &outcome.shortfalls[..] else { panic!("{:?}", outcome.shortfalls) };
+        assert!(matches!(shortfall, Shortfall::Unconfirmed(_)), "{shortfall}");
     }
 }

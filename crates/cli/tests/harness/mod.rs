@@ -202,8 +202,6 @@ impl Lab {
             .args(way)
             .arg("--identity")
             .arg(self.path(&format!("{}.identity", party.name())))
-            .arg("--report")
-            .arg(path("report.json"))
             .args(["--progress", "plain", "--threads", "1"]);
         let default = |flag: &str, value: &std::ffi::OsStr, command: &mut Command| {
             if !flags.contains(&flag) {
@@ -212,6 +210,7 @@ impl Lab {
         };
         default("--wait", "60".as_ref(), &mut command);
         default("--peer", print.as_ref(), &mut command);
+        default("--report", path("report.json").as_ref(), &mut command);
         default("--input", path("in.csv").as_ref(), &mut command);
         default("--output", path("out.csv").as_ref(), &mut command);
         default("--key", "k".as_ref(), &mut command);

@@ -69,7 +69,7 @@ impl Collector {
 }
 
 impl KeySet {
-    /// Reads every row, and shows how many are done now and then. Where there is a column of values, a
+    /// Reads every row, and shows now and then how many are done and how many bytes they took. Where there is a column of values, a
     /// key's value is the sum over the rows that bear it.
     ///
     /// # Errors
@@ -80,7 +80,7 @@ impl KeySet {
         values: Option<&str>,
         nulls: Nulls,
         duplicates: Duplicates,
-        mut show: impl FnMut(u64),
+        mut show: impl FnMut(u64, usize),
     ) -> Result<(Table, Self)> {
         const SHOW_EVERY: usize = 1 << 14;
         let mut extractor = Extractor::new(&scan, columns)?;
@@ -101,11 +101,11 @@ impl KeySet {
                 Key::Missing(_) => keys.push(None),
             }
             if keys.rows().is_multiple_of(SHOW_EVERY) {
-                show(keys.rows() as u64);
+                show(keys.rows() as u64, row.start());
             }
             Ok(())
         })?;
-        show(keys.rows() as u64);
+        show(keys.rows() as u64, table.text().bytes().len());
         let mut set = keys.finish();
         if let Some(column) = values {
             set.add_up(&of_rows).ok_or_else(|| {
@@ -269,14 +269,15 @@ mod tests {
         let source = Source::Memory { name: "t".into(), bytes: text.into() };
         let scan = Scan::new(source.read()?, Delimiter::Comma)?;
         let columns = [KeyColumn { name: "k".into(), normalize: Normalize::Lower }];
-        Ok(KeySet::read(scan, &columns, None, nulls, duplicates, |_| {})?.1)
+        Ok(KeySet::read(scan, &columns, None, nulls, duplicates, |_, _| {})?.1)
     }
 
     fn sums(text: &str, nulls: Nulls) -> Result<Vec<i64>> {
         let source = Source::Memory { name: "t".into(), bytes: text.into() };
         let scan = Scan::new(source.read()?, Delimiter::Comma)?;
         let columns = [KeyColumn { name: "k".into(), normalize: Normalize::Lower }];
-        let (_, set) = KeySet::read(scan, &columns, Some("v"), nulls, Duplicates::First, |_| {})?;
+        let (_, set) =
+            KeySet::read(scan, &columns, Some("v"), nulls, Duplicates::First, |_, _| {})?;
         Ok(set.values().to_vec())
     }
 

@@ -17,7 +17,7 @@ use crate::{
         keyset::KeySet,
     },
     run::{
-        observe::Observer,
+        observe::{Observer, Progress, Unit},
         report::{Learned, Report},
         session::{Intersection, Session, Shared},
     },
@@ -56,8 +56,8 @@ pub struct Job {
     pub surroundings: Surroundings,
 }
 
-/// What came of a run.
-#[derive(Debug, Clone, PartialEq)]
+/// What came of a run: this side's results are in place.
+#[derive(Debug)]
 pub struct Outcome {
     /// The report.
     pub report: Report,
@@ -65,7 +65,28 @@ pub struct Outcome {
     pub rows_written: Option<u64>,
     /// Bins of which shares were written; `None` where no shares were wanted.
     pub bins_written: Option<u64>,
+    /// What went wrong after the results were in place.
+    pub shortfalls: Vec<Shortfall>,
 }
+
+/// What went wrong when this side's results were in place already. They are complete, and stay.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Shortfall {
+    /// The other side did not say that its results are in place; they may be or not.
+    #[error(
+        "the result of this side is complete and in place, but the other side did not confirm that its \
+         own is: {0}"
+    )]
+    Unconfirmed(vesica_net::Error),
+    /// The report was not written.
+    #[error("the result is complete and in place, but there is no report: {0}")]
+    Report(Error),
+}
+
+/// The steps of the end that both sides take together.
+const STAGED: &str = "vesica/staged";
+const WRITTEN: &str = "vesica/written";
 
 impl Job {
     /// Refuses what cannot succeed, before the other side is troubled.
@@ -114,7 +135,8 @@ impl Job {
 }
 
 /// Runs the job with the party at the other end of the channel. Whatever goes wrong, the other side
-/// is told, and nothing is written.
+/// is told, and nothing is written; what goes wrong when results are in place is in
+/// [`Outcome::shortfalls`].
 ///
 /// # Errors
 /// See [`Error`].
@@ -145,7 +167,7 @@ fn attempt(
     let surroundings = job.surroundings.clone();
     let mut session =
         Session::open(&job.offer, parties, &surroundings, job.threads, channel, observer.clone())?;
-    let (table, mut set) = read(&mut session, &job, observer)?;
+    let (table, mut set) = read(&mut session, &job, observer.clone())?;
     match session.terms().wanted() {
         Wanted::Rows => {}
         Wanted::Shares => {
@@ -167,13 +189,13 @@ fn attempt(
         (Some(table), Some(matches)) => {
             let rows = set.rows_of(&matches);
             let count = rows.len() as u64;
-            let staged = stage(&mut session, job.output, table, rows)?;
+            let staged = stage(&mut session, job.output, table, rows, observer)?;
             (staged, Some(count))
         }
         _ => (None, None),
     };
-    let report = finish(session, job.report, report, staged)?;
-    Ok(Outcome { report, rows_written, bins_written: None })
+    let (report, shortfalls) = finish(session, job.report, report, staged)?;
+    Ok(Outcome { report, rows_written, bins_written: None, shortfalls })
 }
 
 /// A run that asks for a number.
@@ -206,8 +228,8 @@ fn inquire(
         })?),
         _ => None,
     };
-    let report = finish(session, job.report, report, staged)?;
-    Ok(Outcome { report, rows_written: None, bins_written: None })
+    let (report, shortfalls) = finish(session, job.report, report, staged)?;
+    Ok(Outcome { report, rows_written: None, bins_written: None, shortfalls })
 }
 
 /// A run after which each side has shares.
@@ -231,8 +253,8 @@ fn share(
         let rows = set.first_rows();
         Output::prepare(&path)?.stage(|out| shares::write(&shares, receiver, &rows, out))
     })?;
-    let report = finish(session, job.report, report, Some(staged))?;
-    Ok(Outcome { report, rows_written: None, bins_written: Some(bins) })
+    let (report, shortfalls) = finish(session, job.report, report, Some(staged))?;
+    Ok(Outcome { report, rows_written: None, bins_written: Some(bins), shortfalls })
 }
 
 /// An answer as a line of text.
@@ -246,20 +268,26 @@ fn answer_line(answer: Answer) -> String {
     }
 }
 
-/// Comes to the end together with the other side, and only then lets the results appear.
+/// Comes to the end together with the other side. No result appears on either side before both sides'
+/// results are on their disks; then whatever goes to a stream is written, since it may fail and cannot be
+/// taken back; then files get their names; and a side that says so has nothing left that can fail but its
+/// report.
 fn finish(
-    session: Session<'_>,
+    mut session: Session<'_>,
     report_to: Option<PathBuf>,
     mut report: Report,
-    staged: Option<Staged>,
-) -> Result<Report> {
-    let meter = session.close()?;
+    result: Option<Staged>,
+) -> Result<(Report, Vec<Shortfall>)> {
+    session.together(STAGED)?;
+    let file = session.meanwhile(move || result.map_or(Ok(None), Staged::write_stream))?;
+    session.together(WRITTEN)?;
+    file.map_or(Ok(()), Staged::commit)?;
+    let (meter, unconfirmed) = session.close();
     report.set_costs(&meter);
-    let report_file = report_to.map(|path| stage_report(path, &report)).transpose()?;
-    for file in [staged, report_file].into_iter().flatten() {
-        file.commit()?;
-    }
-    Ok(report)
+    let unconfirmed = unconfirmed.map(Shortfall::Unconfirmed);
+    let written = report_to.map_or(Ok(()), |path| stage_report(path, &report)?.commit());
+    let unreported = written.err().map(Shortfall::Report);
+    Ok((report, unconfirmed.into_iter().chain(unreported).collect()))
 }
 
 /// Reads the table while the other side reads its own.
@@ -279,7 +307,11 @@ fn read(
             observer.warning(&format!("{name} is empty: it has no rows and not even a header"));
         }
         let values = values.as_deref();
-        KeySet::read(scan, &columns, values, nulls, duplicates, |rows| observer.rows(rows))
+        let bytes = scan.text().bytes().len() as f64;
+        KeySet::read(scan, &columns, values, nulls, duplicates, |done, at| {
+            let fraction = Some((at as f64 / bytes.max(1.0)).min(1.0));
+            observer.progress(Progress { done, unit: Unit::Rows, total: None, fraction });
+        })
     })
 }
 
@@ -289,15 +321,20 @@ fn stage(
     output: Option<PathBuf>,
     table: Table,
     rows: Vec<u32>,
+    observer: Arc<dyn Observer>,
 ) -> Result<Option<Staged>> {
+    const SHOW_EVERY: usize = 1 << 14;
     let Some(path) = output else { return Ok(None) };
     session.meanwhile(move || {
         let staged = Output::prepare(&path)?.stage(|out| {
             out.write_all(&with_line_end(table.header(), &table))?;
-            rows.iter().try_for_each(|row| {
-                let bytes = table.row(*row as usize);
-                out.write_all(&with_line_end(bytes, &table))
-            })
+            for (done, row) in rows.iter().enumerate() {
+                if done % SHOW_EVERY == 0 {
+                    observer.progress(Progress::of(done as u64, rows.len() as u64, Unit::Rows));
+                }
+                out.write_all(&with_line_end(table.row(*row as usize), &table))?;
+            }
+            Ok(())
         });
         staged.map(Some)
     })

@@ -1,13 +1,21 @@
 //! How a run shows that it gets on.
 
+use std::time::Duration;
+
+use vesica_psi::aggregate::{self, shares::SHARING};
+
 /// Is shown what a run is doing. Every method may be called from another thread than the run's, and
 /// should return quickly.
 pub trait Observer: Send + Sync {
-    /// A phase begins.
+    /// A phase begins. [`described`] has words for it.
     fn phase(&self, _name: &'static str) {}
 
-    /// So many rows have been read.
-    fn rows(&self, _read: u64) {}
+    /// How far the phase has come.
+    fn progress(&self, _progress: Progress) {}
+
+    /// There is nothing to do but to wait for the other side, and that for so long already. Called again
+    /// and again while it lasts; [`waited_for`] says in words what for.
+    fn waiting(&self, _phase: &'static str, _since: Duration) {}
 
     /// Something the user should know; the run goes on.
     fn warning(&self, _text: &str) {}
@@ -18,3 +26,93 @@ pub trait Observer: Send + Sync {
 pub struct Unobserved;
 
 impl Observer for Unobserved {}
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// Rows of this side's table.
+    Rows,
+    /// Bytes to and from the other side.
+    Bytes,
+}
+
+/// How far a phase has come.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Progress {
+    /// How many are done.
+    pub done: u64,
+    /// Of what.
+    pub unit: Unit,
+    /// How many there will be, where that is known or predicted.
+    pub total: Option<u64>,
+    /// The part of the phase that is done, from 0 to 1, where that is known or predicted.
+    pub fraction: Option<f64>,
+}
+
+impl Progress {
+    /// So many of so many.
+    pub fn of(done: u64, total: u64, unit: Unit) -> Self {
+        let fraction = (done as f64 / total.max(1) as f64).min(1.0);
+        Self { done, unit, total: Some(total), fraction: Some(fraction) }
+    }
+
+    /// What is still to come takes so long, if it goes on as in the time since the phase began. None before
+    /// enough of it is done to tell.
+    pub fn time_left(&self, since: Duration) -> Option<Duration> {
+        /// Less than this part says little about the whole.
+        const ENOUGH: f64 = 0.02;
+        let fraction = self.fraction.filter(|fraction| *fraction >= ENOUGH)?;
+        Some(since.mul_f64((1.0 - fraction) / fraction))
+    }
+}
+
+/// What a phase does, in words.
+pub fn described(phase: &str) -> String {
+    match phase {
+        "terms" => "agreeing on terms".to_owned(),
+        "read" => "reading the table".to_owned(),
+        "choice" => "choosing a protocol".to_owned(),
+        "seed" => "both sides are ready".to_owned(),
+        "finish" => "writing the result".to_owned(),
+        key if vesica_psi::find(key).is_some() => format!("intersecting ({key})"),
+        key if aggregate::find(key).is_some() => format!("computing the answer ({key})"),
+        key if key == SHARING.key => format!("computing shares ({key})"),
+        other => other.to_owned(),
+    }
+}
+
+/// What this side waits for in a phase, in words.
+pub fn waited_for(phase: &str) -> &'static str {
+    match phase {
+        "terms" => "waiting for the other side's terms",
+        "read" => "waiting for the other side to read its table",
+        "finish" => "waiting for the other side to write its result",
+        _ => "waiting for the other side to do its part",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_estimate_goes_on_as_it_went() {
+        let ten = Duration::from_secs(10);
+        assert_eq!(Progress::of(25, 100, Unit::Rows).time_left(ten), Some(3 * ten));
+        assert_eq!(Progress::of(100, 100, Unit::Rows).time_left(ten), Some(Duration::ZERO));
+        assert_eq!(Progress::of(130, 100, Unit::Bytes).time_left(ten), Some(Duration::ZERO));
+        assert_eq!(Progress::of(1, 100, Unit::Rows).time_left(ten), None);
+        assert_eq!(Progress::of(0, 0, Unit::Rows).fraction, Some(0.0));
+    }
+
+    /// A person reads what every protocol and method does.
+    #[test]
+    fn every_phase_of_a_run_has_words() {
+        let keys = vesica_psi::CATALOGUE.iter().map(|entry| entry.key);
+        let methods = aggregate::METHODS.iter().map(|entry| entry.key);
+        let own = ["terms", "read", "choice", "seed", "finish", SHARING.key];
+        for phase in keys.chain(methods).chain(own) {
+            assert!(described(phase).contains(' '), "{phase}");
+        }
+    }
+}

@@ -16,7 +16,7 @@ use rayon::{ThreadPool, ThreadPoolBuilder};
 use vesica_net::{Channel, Deviation, Meter};
 use vesica_planner::Candidate;
 use vesica_psi::{
-    Items, Protocol, Sizes,
+    Cost, Items, Protocol, Sizes,
     aggregate::{
         self, Answer, Inquiry, Method, Question,
         shares::{self, Outline, SHARING, Shares},
@@ -33,7 +33,7 @@ use crate::{
     },
     error::{Error, Result},
     keys::digest::Digest,
-    run::observe::Observer,
+    run::observe::{Observer, Progress, Unit},
 };
 
 const READY: &str = "vesica/ready";
@@ -100,6 +100,7 @@ impl<'a> Session<'a> {
         let pool = Arc::new(pool.map_err(|_| Error::Bug("no thread could be started"))?);
         channel.phase("terms");
         observer.phase("terms");
+        watch(channel, &observer, None);
         let terms = Terms::agree(offer, parties, channel)?;
         Ok(Self { terms, parties, surroundings, channel, pool, observer })
     }
@@ -162,11 +163,11 @@ impl<'a> Session<'a> {
     ) -> Result<Intersection> {
         let (sizes, peer_items) = self.sizes(digests.len())?;
         let candidates = self.terms.candidates(sizes)?;
-        let key = self.choose(&candidates)?;
+        let Candidate { key, cost, .. } = self.choose(&candidates)?;
         let protocol = vesica_psi::find(key).ok_or(Error::Bug("the choice is in no catalogue"))?;
         let (receives, both) = (self.receives(), self.both_learn());
         let matches = self.on_items(
-            (protocol.key, protocol.digest),
+            (protocol.key, protocol.digest, cost),
             digests,
             rng,
             |channel, rng| Party::prepare(protocol, receives, sizes, channel, rng),
@@ -189,12 +190,12 @@ impl<'a> Session<'a> {
         let (sizes, peer_items) = self.sizes(digests.len())?;
         let (inquiry, candidates) =
             self.terms.inquiry(sizes)?.ok_or(Error::Bug("rows are no question"))?;
-        let key = self.choose(&candidates)?;
+        let Candidate { key, cost, .. } = self.choose(&candidates)?;
         let method = aggregate::find(key).ok_or(Error::Bug("the choice is in no catalogue"))?;
         let question = inquiry.question;
         let (receives, both) = (self.receives(), self.both_learn());
         let answer = self.on_items(
-            (method.key, vesica_psi::Digest::Short),
+            (method.key, vesica_psi::Digest::Short, cost),
             digests,
             rng,
             |channel, rng| Inquirer::prepare(method, receives, inquiry, channel, rng),
@@ -218,7 +219,7 @@ impl<'a> Session<'a> {
         let outline = self.terms.outline(sizes).ok_or(Error::Bug("no shares are wanted"))?;
         let receives = self.receives();
         let shares = self.on_items(
-            (SHARING.key, vesica_psi::Digest::Short),
+            (SHARING.key, vesica_psi::Digest::Short, outline.cost()),
             digests,
             rng,
             |channel, rng| Sharer::prepare(outline, receives, channel, rng),
@@ -230,7 +231,7 @@ impl<'a> Session<'a> {
     /// Draws the seed, lets a party prepare while items are made of the digests, and run on them.
     fn on_items<P: Send, T: Send>(
         &mut self,
-        (key, digest): (&'static str, vesica_psi::Digest),
+        (key, digest, cost): (&'static str, vesica_psi::Digest, Cost),
         digests: Vec<Digest>,
         rng: &mut (dyn CryptoRng + Send),
         prepare: impl FnOnce(&mut Channel, &mut dyn CryptoRng) -> Result<P> + Send,
@@ -239,8 +240,9 @@ impl<'a> Session<'a> {
         self.phase("seed");
         let seed = Seed::agree(self.parties.role, self.channel, rng)?;
         self.phase(key);
+        watch(self.channel, &self.observer, Some(cost));
         let channel = &mut *self.channel;
-        self.pool.install(|| {
+        let done = self.pool.install(|| {
             let (set, party) = rayon::join(
                 || {
                     let set = seed.items(&digests, digest);
@@ -250,7 +252,9 @@ impl<'a> Session<'a> {
                 || prepare(channel, rng),
             );
             run(party?, set.items(), channel, rng)
-        })
+        });
+        watch(self.channel, &self.observer, None);
+        done
     }
 
     /// Whether this side is the protocol's receiver.
@@ -259,14 +263,17 @@ impl<'a> Session<'a> {
     }
 
     /// The candidate that was named, or the one that both sides agree on.
-    fn choose(&mut self, candidates: &[Candidate]) -> Result<&'static str> {
-        match candidates {
-            [named] if self.terms.names_protocol() => Ok(named.key),
-            _ => {
-                self.phase("choice");
-                choice::agree(self.parties.role, candidates, self.surroundings, self.channel)
-            }
+    fn choose(&mut self, candidates: &[Candidate]) -> Result<Candidate> {
+        if let [named] = candidates
+            && self.terms.names_protocol()
+        {
+            return Ok(*named);
         }
+        self.phase("choice");
+        let role = self.parties.role;
+        let key = choice::agree(role, candidates, self.surroundings, self.channel)?;
+        let chosen = candidates.iter().find(|candidate| candidate.key == key);
+        chosen.copied().ok_or(Error::Bug("the choice is no candidate"))
     }
 
     fn both_learn(&self) -> bool {
@@ -295,17 +302,39 @@ impl<'a> Session<'a> {
         Ok(peers)
     }
 
-    /// Waits until the other side has come to the same end, so that neither takes a run for
-    /// successful that the other did not finish. Returns what the run cost.
+    /// Waits until the other side has come to the same step of the end.
     ///
     /// # Errors
     /// What any exchange can meet.
-    pub fn close(self) -> Result<Meter> {
-        // The last chance for a request to stop: once this side says that it is done, it is.
+    pub fn together(&mut self, step: &'static str) -> Result<()> {
+        // A request to stop is heard here, and not once this side has said that it goes on.
         self.channel.busy()?;
-        self.channel.finish()?;
-        Ok(self.channel.meter().clone())
+        Ok(self.channel.exchange(step, &[], &mut [])?)
     }
+
+    /// Says that this side's results are in place, and waits for the other side to say the same. Returns
+    /// what the run cost, and why it is not known that the other side's are where that is so.
+    pub fn close(self) -> (Meter, Option<vesica_net::Error>) {
+        let unconfirmed = self.channel.finish().err();
+        (self.channel.meter().clone(), unconfirmed)
+    }
+}
+
+/// Lets the observer see what the channel does: the bytes of a protocol, as part of those predicted, and
+/// waits that a person would notice.
+fn watch(channel: &mut Channel, observer: &Arc<dyn Observer>, predicted: Option<Cost>) {
+    const NOTICED: Duration = Duration::from_secs(1);
+    let observer = observer.clone();
+    let before = channel.meter().sent() + channel.meter().received();
+    channel.set_watcher(move |activity| {
+        let waiting = activity.waiting.filter(|since| *since >= NOTICED);
+        if let Some(since) = waiting {
+            observer.waiting(activity.phase, since);
+        } else if let Some(cost) = predicted {
+            let done = activity.sent + activity.received - before;
+            observer.progress(Progress::of(done, cost.bytes() as u64, Unit::Bytes));
+        }
+    });
 }
 
 /// One side of the protocol, ready for its items.

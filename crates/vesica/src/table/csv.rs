@@ -37,6 +37,11 @@ impl<'a> Row<'a> {
         self.text.place(self.number, self.start)
     }
 
+    /// The offset of its first byte.
+    pub fn start(&self) -> usize {
+        self.start
+    }
+
     /// The value in a column, unquoted.
     pub fn field(&self, column: usize) -> &'a [u8] {
         let fields: &'a ByteRecord = self.fields;

@@ -74,8 +74,8 @@ impl Output {
         }
     }
 
-    fn failed(self, source: io::Error) -> Error {
-        Error::Output { path: self.named, source }
+    fn failed(&self, source: io::Error) -> Error {
+        Error::Output { path: self.named.clone(), source }
     }
 }
 
@@ -116,26 +116,64 @@ enum Content {
 }
 
 impl Staged {
-    /// Shows the content under its name, in place of what was there.
+    /// Writes what goes to a stream, which nothing can take back. What becomes a file is returned, and
+    /// still unseen.
+    ///
+    /// # Errors
+    /// [`Error::Output`].
+    pub fn write_stream(self) -> Result<Option<Self>> {
+        let written = match (&self.content, &self.output.target) {
+            (Content::Draft(_), _) => return Ok(Some(self)),
+            (Content::Bytes(bytes), Target::Stream(path)) => {
+                File::options().write(true).open(path).and_then(|mut file| file.write_all(bytes))
+            }
+            (Content::Bytes(bytes), _) => {
+                let mut out = io::stdout().lock();
+                out.write_all(bytes).and_then(|()| out.flush())
+            }
+        };
+        written.map(|()| None).map_err(|source| self.output.failed(source))
+    }
+
+    /// Shows the content under its name, in place of what was there, for good.
     ///
     /// # Errors
     /// [`Error::Output`].
     pub fn commit(self) -> Result<()> {
-        let shown = match (self.content, &self.output.target) {
-            (Content::Draft(draft), Target::File { path, directory }) => {
-                draft.publish(path, directory)
-            }
-            (Content::Bytes(bytes), Target::Stream(path)) => {
-                File::options().write(true).open(path).and_then(|mut file| file.write_all(&bytes))
-            }
-            (Content::Bytes(bytes), _) => {
-                let mut out = io::stdout().lock();
-                out.write_all(&bytes).and_then(|()| out.flush())
-            }
-            (Content::Draft(_), _) => Err(io::ErrorKind::Unsupported.into()),
+        let Some(Self { output, content: Content::Draft(draft) }) = self.write_stream()? else {
+            return Ok(());
         };
-        shown.map_err(|source| self.output.failed(source))
+        let Target::File { path, directory } = &output.target else {
+            return Err(output.failed(io::ErrorKind::Unsupported.into()));
+        };
+        let shown = draft.publish(path, directory).and_then(|()| keep_names(directory));
+        shown.map_err(|source| output.failed(source))
     }
+}
+
+/// Sees to it that the names in a directory outlast a power failure, as the contents do.
+#[cfg(unix)]
+fn keep_names(directory: &Path) -> io::Result<()> {
+    match File::open(directory).and_then(|directory| directory.sync_all()) {
+        // Some file systems have no such thing for directories, and some directories cannot be read.
+        Err(error)
+            if matches!(
+                error.kind(),
+                io::ErrorKind::InvalidInput
+                    | io::ErrorKind::Unsupported
+                    | io::ErrorKind::PermissionDenied
+            ) =>
+        {
+            Ok(())
+        }
+        done => done,
+    }
+}
+
+/// The system sees to it.
+#[cfg(not(unix))]
+fn keep_names(_directory: &Path) -> io::Result<()> {
+    Ok(())
 }
 
 /// A file that nobody sees yet.

@@ -1,0 +1,87 @@
+//! Meeting the other side, and saying on the terminal how that goes.
+
+use std::{cell::Cell, time::Duration};
+
+use vesica_net::{Error, connect::Event};
+
+/// Callers that a line is said about; there may be any number of them.
+const MOST_LINES: usize = 20;
+
+/// Says what happens until the two sides have met.
+pub struct Teller {
+    quiet: bool,
+    /// Whether where this side listens is said even so: a port that the system chose is needed by
+    /// whoever tells the other side.
+    says_address: bool,
+    turned_away: Cell<usize>,
+}
+
+impl Teller {
+    pub fn new(quiet: bool, says_address: bool) -> Self {
+        Self { quiet, says_address, turned_away: Cell::new(0) }
+    }
+
+    pub fn tell(&self, event: &Event<'_>) {
+        match event {
+            Event::Listening { address } if self.says_address || !self.quiet => {
+                crate::say(&format!("listening on {address}"));
+            }
+            Event::Waiting { place, left, why } if !self.quiet => {
+                crate::say(&waiting(place, *left, *why));
+            }
+            Event::TurnedAway { why } => self.turned_away(why),
+            _ => {}
+        }
+    }
+
+    fn turned_away(&self, why: &Error) {
+        let count = self.turned_away.get() + 1;
+        self.turned_away.set(count);
+        if count <= MOST_LINES {
+            crate::say(&format!("vesica: turned a caller away and still waiting: {why}"));
+        }
+        if count == MOST_LINES {
+            crate::say("vesica: more callers like that are turned away without a word");
+        }
+    }
+}
+
+/// What this side waits for, and for how long.
+fn waiting(place: &str, left: Duration, why: Option<&Error>) -> String {
+    let seconds = left.as_secs_f64().ceil();
+    let why = match why {
+        None => return format!("waiting up to {seconds} s for the other side in {place}"),
+        Some(Error::Unreachable { source, .. }) => {
+            format!("nobody answers at {place} yet ({source})")
+        }
+        Some(engaged @ (Error::InARun | Error::NoPlace)) => engaged.to_string(),
+        Some(error) => {
+            format!("{place} takes connections, but the other side is not there yet ({error})")
+        }
+    };
+    format!("{why}; waiting up to {seconds} s for the other side")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use super::*;
+
+    #[test]
+    fn what_this_side_waits_for_is_said_with_the_place_and_the_time() {
+        let said =
+            |why: Option<Error>| waiting("x:1", Duration::from_millis(299_001), why.as_ref());
+        assert_eq!(said(None), "waiting up to 300 s for the other side in x:1");
+        let (address, source) = ("x:1".to_owned(), io::ErrorKind::ConnectionRefused.into());
+        let nobody = Error::Unreachable { address, after: Duration::ZERO, source };
+        let expected = "nobody answers at x:1 yet (connection refused); waiting up to 300 s for the other side";
+        assert_eq!(said(Some(nobody)), expected);
+        assert!(said(Some(Error::InARun)).starts_with("the other side is already in a run"));
+        let closed = Error::Closed { phase: "tls handshake" };
+        assert!(
+            said(Some(closed))
+                .starts_with("x:1 takes connections, but the other side is not there")
+        );
+    }
+}

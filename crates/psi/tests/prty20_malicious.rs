@@ -281,8 +281,8 @@ fn another_answer_is_refused() {
         });
         honest
     };
-    assert!(is_refused(&answered(vec![Block::ZERO; 6 * 40])));
-    assert!(is_refused(&answered((0..6 * 40).map(|i| Block(i * i)).collect())));
-    let short = answered(vec![Block::ZERO; 5 * 40]);
+    assert!(is_refused(&answered(vec![Block::ZERO; 6 * 41])));
+    assert!(is_refused(&answered((0..6 * 41).map(|i| Block(i * i)).collect())));
+    let short = answered(vec![Block::ZERO; 5 * 41]);
     assert!(matches!(deviation(&short), Deviation::WrongLength { label: "oos17/answer", .. }));
 }

@@ -4,8 +4,9 @@ use rayon::prelude::*;
 use vesica_params::LAMBDA;
 use vesica_primitives::{Block, Seed, aes::Prg, code::Row};
 
-/// How many sums there are: each one misses a row that is wrong with probability 1/2.
-pub const SUMS: usize = LAMBDA as usize;
+/// How many sums there are. Wrong rows escape s sums with probability below 2^-(s − 1), so one more than λ keeps
+/// that below 2^-λ.
+pub const SUMS: usize = LAMBDA as usize + 1;
 
 /// Rows whose coefficients are drawn together: a byte for each sum.
 const GROUP: usize = 8;
@@ -87,6 +88,26 @@ mod tests {
 
     use super::*;
 
+    /// Rows that span `dimension` dimensions modulo the code pass if the sums span fewer, and the receiver guesses
+    /// a bit of Δ for each of those: see [`oos17`](crate::one_of_n::oos17). The probability, at most.
+    fn wrong_rows_pass(dimension: usize) -> f64 {
+        let power = |e: usize, of: usize| 2f64.powi(e as i32 - of as i32);
+        let has_rank = |rank: usize| {
+            let factor =
+                |i| (1.0 - power(i, SUMS)) * (1.0 - power(i, dimension)) / (1.0 - power(i, rank));
+            power(0, (SUMS - rank) * (dimension - rank)) * (0..rank).map(factor).product::<f64>()
+        };
+        (0..dimension.min(SUMS + 1)).map(|rank| has_rank(rank) * power(0, rank)).sum()
+    }
+
+    #[test]
+    fn wrong_rows_pass_no_more_often_than_lambda_allows() {
+        for dimension in 1..=4 * SUMS {
+            // A single dimension that every sum misses needs no guess.
+            assert!(wrong_rows_pass(dimension) <= 2f64.powi(-(LAMBDA as i32)), "{dimension}");
+        }
+    }
+
     #[test]
     fn sums_are_those_of_the_coefficients() {
         let rng = &mut StdRng::seed_from_u64(1);
@@ -119,8 +140,8 @@ mod tests {
                 rows[row] = [Block(1)];
                 let sums = Combinations::new(Block(challenge), n).of(&rows);
                 let here = sums.iter().filter(|sum| sum[0] == Block(1)).count();
-                // Three or fewer, or as many more than half, have probability 2^-25.
-                assert!((4..=36).contains(&here), "row {row}: {here}");
+                // Three or fewer, or all but three or fewer, have probability 2^-26.
+                assert!((4..=SUMS - 4).contains(&here), "row {row}: {here}");
                 taken += here;
             }
             let expected = n * SUMS / 2;

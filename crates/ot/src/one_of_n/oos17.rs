@@ -1,7 +1,7 @@
 //! The 1-out-of-n OT extension of Orrù, Orsini and Scholl (CT-RSA 2017), against parties that
 //! deviate: for n = 2^76 with the BCH code, for n = 256 with the Walsh–Hadamard code.
 //!
-//! A linear code C \[width, bits of a word, d ≥ κ\], and s = λ:
+//! A linear code C \[width, bits of a word, d ≥ κ\], and s = λ + 1:
 //!
 //! 1. Once, without input: `width` base OTs ([`Extended`]) with the parties' roles exchanged.
 //! 2. R → S: the masked columns ([`columns`]) of the codewords of its words w_1 … w_m and of s random
@@ -18,7 +18,7 @@
 //! codeword of one word alone, as |E| < d; the key at any other needs d − |E| more bits of Δ, so that
 //! together with those R guessed it is no less than d ≥ κ. If E does not cover V, then dim U = D − r for
 //! some r ≥ 1; that has probability 2^(r·(D − s)) and less, and R's guess 2^-(D − r), in all less than
-//! 2^-(s − 1), also for an E that R chooses when it knows χ. A mask row that is no codeword moves a sum by a
+//! 2^-(s − 1) = 2^-λ, also for an E that R chooses when it knows χ. A mask row that is no codeword moves a sum by a
 //! constant, which costs as many places as it saves. A receiver that was caught is refused from then on;
 //! keys of earlier calls stay as they are. Against an S that deviates there is nothing to check: R's words
 //! are masked by streams that S lacks, and each answer by a row of its own.

@@ -270,7 +270,7 @@ impl Receiving {
         channel: &mut Channel,
     ) -> Result<(), Error> {
         self.extension.extend(p, channel)?;
-        // The masks: 40 rows, in a chunk of 128.
+        // The masks: 41 rows, in a chunk of 128.
         let masks = vec![Block::ZERO; Concatenated::WIDTH];
         channel.send_slice("extension/columns", &masks)?;
         channel.recv_slice("oos17/challenge", &mut [Block::ZERO])?;

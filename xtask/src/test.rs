@@ -38,10 +38,7 @@ pub fn run(repository: &Repository) -> Result<(), Failure> {
 
 /// Unit tests, conformance suites, documentation's examples, and two processes end to end.
 fn everything(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
-    // Tests wait part of the time, for processes, sockets and peers.
-    let threads = 2 * std::thread::available_parallelism().map_or(1, usize::from);
-    let threads = format!("--test-threads={threads}");
-    let args = ["test", "--workspace", "--locked", "--no-fail-fast", "--", &threads];
+    let args = ["test", "--workspace", "--locked", "--no-fail-fast"];
     let status = tally.count(&mut repository.cargo(&args));
     ended(&format!("cargo {}", args.join(" ")), status)
 }

@@ -50,21 +50,22 @@ fn links(line: &str) -> impl Iterator<Item = &str> {
     line.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next())
 }
 
-/// Whether a text between backticks names a file or a folder of the repository, and no example.
+/// Whether a text between backticks names a file or a folder of the repository.
 fn is_path(text: &str) -> bool {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
     let parts: Vec<&str> = text.trim_end_matches('/').split('/').collect();
-    let is_example = |part: &&str| {
-        part.is_empty()
-            || part.chars().any(|c| c.is_ascii_uppercase()) && !part.ends_with(".md")
-            || part.starts_with("KEY")
-    };
     let endings = if parts.len() > 1 { &ENDINGS[..] } else { &ALONE[..] };
     let is_file = endings.iter().any(|ending| text.ends_with(ending) && text != *ending);
     let is_folder = parts.len() > 1 && parts.iter().take(2).any(|part| FOLDERS.contains(part));
-    text.chars().all(is_plain)
-        && !parts.iter().any(|part| is_example(part))
-        && (is_file || is_folder)
+    parts.iter().all(|part| is_name(part)) && (is_file || is_folder)
+}
+
+/// Whether a part of a path may be a name. Capitals stand for a name, such as KEY, but those of README and its like.
+fn is_name(part: &str) -> bool {
+    let stem = part.trim_end_matches(".md");
+    let is_capital = |c: char| c.is_ascii_uppercase();
+    let stands_for_one = part.starts_with("KEY") || stem == part && part.contains(is_capital);
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    !part.is_empty() && part.chars().all(is_plain) && !stands_for_one
 }
 
 /// Every file and every folder.

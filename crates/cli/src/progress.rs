@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::ValueEnum;
-use indicatif::{HumanBytes, ProgressBar, ProgressStyle};
+use indicatif::{DecimalBytes, ProgressBar, ProgressStyle};
 use vesica::{
     Observer,
     run::observe::{Progress, Unit, described, waited_for},
@@ -60,15 +60,14 @@ impl Current {
         Self { name, since: Instant::now() }
     }
 
-    /// How far it has come, how fast, and how long it will take.
-    fn with(&self, progress: &Progress) -> String {
+    /// How far it has come in this time, how fast, and how long it will take.
+    fn with(&self, progress: &Progress, elapsed: Duration) -> String {
         let mut text = format!("{}: {}", described(self.name), amount(progress));
-        let elapsed = self.since.elapsed();
         if elapsed >= Duration::from_secs(1) {
             let rate = (progress.done as f64 / elapsed.as_secs_f64()) as u64;
             text += &match progress.unit {
                 Unit::Rows => format!(", {} a second", counted(rate, "row")),
-                Unit::Bytes => format!(", {} a second", HumanBytes(rate)),
+                Unit::Bytes => format!(", {} a second", DecimalBytes(rate)),
             };
             if let Some(left) = progress.time_left(elapsed).filter(|left| !left.is_zero()) {
                 text += &format!(", about {} left", roughly(left));
@@ -90,9 +89,9 @@ fn amount(progress: &Progress) -> String {
     match (progress.unit, progress.total) {
         (Unit::Rows, _) => format!("{}{percent}", counted(progress.done, "row")),
         (Unit::Bytes, Some(total)) => {
-            format!("{} of about {}{percent}", HumanBytes(progress.done), HumanBytes(total))
+            format!("{} of about {}{percent}", DecimalBytes(progress.done), DecimalBytes(total))
         }
-        (Unit::Bytes, None) => format!("{}{percent}", HumanBytes(progress.done)),
+        (Unit::Bytes, None) => format!("{}{percent}", DecimalBytes(progress.done)),
     }
 }
 
@@ -148,7 +147,7 @@ impl Observer for Live {
 
     fn progress(&self, progress: Progress) {
         let current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
-        self.show(current.with(&progress), progress.fraction);
+        self.show(current.with(&progress, current.since.elapsed()), progress.fraction);
     }
 
     fn waiting(&self, phase: &'static str, since: Duration) {
@@ -219,7 +218,7 @@ impl Observer for Plain {
                 shown.rows = Some(progress);
             }
         }
-        self.line(|current| current.with(&progress));
+        self.line(|current| current.with(&progress, current.since.elapsed()));
     }
 
     fn waiting(&self, phase: &'static str, since: Duration) {
@@ -237,31 +236,31 @@ impl Observer for Plain {
 mod tests {
     use super::*;
 
-    fn after(seconds: u64, name: &'static str) -> Current {
-        Current { name, since: Instant::now() - Duration::from_secs(seconds) }
+    fn after(seconds: u64, phase: &'static str, progress: Progress) -> String {
+        Current::new(phase).with(&progress, Duration::from_secs(seconds))
     }
 
     #[test]
     fn a_phase_is_shown_with_its_rate_and_what_is_left() {
-        let moved = Progress::of(30 << 20, 120 << 20, Unit::Bytes);
-        let text = after(10, "kkrt16").with(&moved);
-        let expected = "intersecting (kkrt16): 30.00 MiB of about 120.00 MiB (25 %), 3.00 MiB a second, about 30 s left";
-        assert_eq!(text, expected);
-        let read = Progress { done: 9000, unit: Unit::Rows, total: None, fraction: Some(0.9) };
-        let text = after(9, "read").with(&read);
+        let moved = Progress::of(30_000_000, 120_000_000, Unit::Bytes);
         assert_eq!(
-            text,
+            after(10, "kkrt16", moved),
+            "intersecting (kkrt16): 30.00 MB of about 120.00 MB (25 %), 3.00 MB a second, about 30 s left"
+        );
+        let read = Progress { done: 9000, unit: Unit::Rows, total: None, fraction: Some(0.9) };
+        assert_eq!(
+            after(9, "read", read),
             "reading the table: 9,000 rows (90 %), 1,000 rows a second, about 1 s left"
         );
-        let piped = Progress { done: 9000, unit: Unit::Rows, total: None, fraction: None };
-        let text = after(9, "read").with(&piped);
-        assert_eq!(text, "reading the table: 9,000 rows, 1,000 rows a second");
-        assert_eq!(Current::new("read").with(&piped), "reading the table: 9,000 rows");
+        let piped = Progress { fraction: None, ..read };
+        let expected = "reading the table: 9,000 rows, 1,000 rows a second";
+        assert_eq!(after(9, "read", piped), expected);
+        assert_eq!(after(0, "read", piped), "reading the table: 9,000 rows");
     }
 
     #[test]
     fn a_wait_is_shown_with_what_is_waited_for() {
-        let text = after(9, "read").waiting("read", Duration::from_secs(75));
+        let text = Current::new("read").waiting("read", Duration::from_secs(75));
         let expected =
             "reading the table: waiting for the other side to read its table (1 min 15 s)";
         assert_eq!(text, expected);

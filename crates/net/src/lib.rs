@@ -1,24 +1,23 @@
-//! The way between two parties: one [`Channel`] over any [`Transport`].
+//! Communication between two parties: one [`Channel`] over any [`Transport`].
 //!
-//! A protocol above this room is a straight-line program that sends and receives labelled messages
-//! on a [`Channel`]. The channel makes the mistakes of such programs loud: a receive flushes what was
-//! sent before it, so a forgotten flush cannot hang; [`Channel::exchange`] moves both directions at
-//! once, so two large writes cannot block each other; every message carries the label of its step, so
-//! a confused peer gets an error that names both steps; a length from the peer is checked against a
-//! bound before anything is allocated; a peer that falls silent is given up after a stall timeout; a
-//! party that stops can say why, and the other one hears it even in the middle of a message.
-//! Bytes, flights and seconds are metered by named phase.
+//! A protocol above this crate is a straight-line program that sends and receives labelled messages on a
+//! [`Channel`]. The channel exposes the mistakes of such programs. A receive flushes what was sent before it,
+//! so a forgotten flush cannot hang. [`Channel::exchange`] moves both directions at once, so two large writes
+//! cannot block each other. Every message carries the label of its step, so a confused peer causes an error
+//! that names both steps. A length from the peer is checked against a bound before anything is allocated. A
+//! peer that falls silent is given up after a stall timeout. A party that stops can say why, and the other
+//! hears it even in the middle of a message. Bytes, flights and seconds are metered by named phase.
 //!
-//! [`connect`] is how the two parties find each other: one dials and the other one listens, or both use a
+//! [`connect`] is how the two parties find each other: one dials and the other listens, or both use a
 //! directory.
 //!
-//! The transports: [`transport::tcp`]; [`transport::tls`] over any other transport, both parties
-//! authenticated by an [`Identity`] of their own and the [`Fingerprint`] of the other's;
-//! [`transport::files`] for parties who can only exchange files; [`transport::memory`] within one
-//! process; and [`transport::shaper`], which gives any of them a bandwidth and a round-trip time.
+//! The transports: [`transport::tcp`]; [`transport::tls`] over any other transport, with both parties
+//! authenticated by an [`Identity`] of their own and the [`Fingerprint`] of the other's; [`transport::files`]
+//! for parties who can only exchange files; [`transport::memory`] within one process; and
+//! [`transport::shaper`], which gives any of them a bandwidth and a round-trip time.
 //!
-//! **Must never import** anything of the project: no cryptography but TLS lives here, and nothing
-//! here knows what the messages mean.
+//! **Must never import** anything of the project: this crate contains no cryptography but TLS, and knows
+//! nothing about the meaning of messages.
 
 pub mod cancel;
 pub mod channel;

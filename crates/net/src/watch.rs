@@ -1,4 +1,4 @@
-//! Showing how a channel gets on, to whoever draws a bar.
+//! Reporting a channel's progress to an observer, such as a progress bar.
 
 use std::time::{Duration, Instant};
 

@@ -1,4 +1,4 @@
-//! Going to the other side, which may not be there yet.
+//! Dialling the other side, which may not be available yet.
 
 use std::{
     mem::discriminant,

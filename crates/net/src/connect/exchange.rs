@@ -1,4 +1,4 @@
-//! Meeting in a directory.
+//! Connecting through a shared directory.
 
 use std::{path::Path, thread, time::Instant};
 

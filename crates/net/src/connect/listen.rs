@@ -1,12 +1,12 @@
-//! Waiting for the other side where anybody may call.
+//! Listening for the other side at an address that anybody may call.
 //!
-//! Callers are admitted by who they are, and until they have shown it they cost little: a caller that says
-//! nothing is a socket, one that speaks a TLS handshake in steps, and all of them are looked after by one
-//! thread. There are [`PLACES`]; whoever comes when all are taken gets the place of another, so nobody can
+//! Callers are admitted by their identity, and until they have proved it they cost little: a silent caller
+//! occupies a socket, one that speaks occupies a TLS handshake in steps, and a single thread looks after all
+//! of them. There are [`PLACES`]; a caller that comes when all are taken displaces another, so nobody can
 //! keep the other side out by calling often or by saying nothing.
 //!
-//! Once the other side is there, a [`Porter`] goes on answering for as long as the run lasts: a second
-//! process of the other side hears that the run has begun, and not just a closed door.
+//! Once the other side is connected, a [`Porter`] goes on answering for as long as the run lasts: a second
+//! process of the other side is told that the run has begun, rather than finding the connection closed.
 
 use std::{
     io::{self, Write},

@@ -1,8 +1,8 @@
-//! Meeting the other side: one party [dials](dial()), the other one [listens](listen()); or both use a
+//! Connecting to the other side: one party [dials](dial()), the other [listens](listen()); or both use a
 //! [directory](exchange()).
 //!
-//! Each of the three returns when the two sides have shown each other who they are, or with the reason why
-//! they could not. What happens until then is told to an observer as it happens.
+//! Each of the three returns when the two sides have authenticated each other, or with the reason why they
+//! could not. Events until then are reported to an observer as they happen.
 
 mod dial;
 mod exchange;

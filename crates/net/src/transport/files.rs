@@ -1,16 +1,15 @@
-//! A directory that both parties reach: a shared drive, a synchronised folder, or a stick that is
-//! carried to and fro.
+//! A directory that both parties can reach: a shared drive, a synchronised folder, or a USB stick that is
+//! carried back and forth.
 //!
-//! Each flush becomes one numbered file, `a-0000000001.vesica` and so on from side A and `b-…` from
-//! side B. The reader takes them in order and removes each after reading it. A file is written under
-//! a temporary name and then renamed, so a half-written one is never taken; and where a synchroniser
-//! brings files late, out of order or piecemeal, the reader waits for a grace period before it calls
-//! that an error. Number 0 says which run of which party this is, and stays; the parties [meet](join) by it.
-//! Each later file says for which run of the other party it is meant, so that left-overs of another run
-//! are never taken for data.
+//! Each flush becomes one numbered file, `a-0000000001.vesica` and so on from side A and `b-…` from side B.
+//! The reader takes them in order and removes each after reading it. A file is written under a temporary name
+//! and then renamed, so a half-written one is never taken. If a synchroniser delivers files late, out of
+//! order or piecemeal, the reader waits for a grace period before it calls that an error. Number 0 says which
+//! run of which party this is, and stays; the parties [meet](join) by it. Each later file says for which run
+//! of the other party it is meant, so that left-overs of another run are never taken for data.
 //!
-//! A party that ends writes `a-end.vesica`. The one that ends last removes whatever is left; what a run
-//! leaves that was killed is removed by the next one of the same side.
+//! A party that ends writes `a-end.vesica`. The one that ends last removes whatever is left; what a killed
+//! run leaves behind is removed by the next run of the same side.
 
 mod join;
 mod part;

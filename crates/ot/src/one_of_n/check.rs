@@ -1,5 +1,5 @@
-//! The check of [`oos17`](super::oos17), which has the steps and what they leave to a receiver that
-//! deviates: that the rows of a matrix are codewords, masks included.
+//! The check of [`oos17`](super::oos17), that the rows of a matrix are codewords, masks included. The steps
+//! and what they leave to a malicious receiver are described there.
 
 use bytemuck::Zeroable;
 use rand::CryptoRng;

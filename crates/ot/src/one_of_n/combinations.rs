@@ -1,4 +1,4 @@
-//! Random sums of rows, as [`oos17`](super::oos17) checks them.
+//! Random sums of rows, as checked by [`oos17`](super::oos17).
 
 use rayon::prelude::*;
 use vesica_params::LAMBDA;

@@ -1,33 +1,33 @@
-//! The 1-out-of-n OT extension of Orrù, Orsini and Scholl (CT-RSA 2017), against parties that
-//! deviate: for n = 2^76 with the BCH code, for n = 256 with the Walsh–Hadamard code.
+//! The 1-out-of-n OT extension of Orrù, Orsini and Scholl (CT-RSA 2017), against malicious parties: for n =
+//! 2^76 with the BCH code, for n = 256 with the Walsh–Hadamard code.
 //!
 //! A linear code C \[width, bits of a word, d ≥ κ\], and s = λ + 1:
 //!
 //! 1. Once, without input: `width` base OTs ([`Extended`]) with the parties' roles exchanged.
-//! 2. R → S: the masked columns ([`columns`]) of the codewords of its words w_1 … w_m and of s random
-//!    words after them. R keeps t_j, S holds q_j = t_j ⊕ (C(w_j) ∧ Δ).
-//! 3. When all columns are fixed, S → R: a challenge, from which both expand bits χ_{l,j}.
+//! 2. R → S: the masked columns ([`columns`]) of the codewords of its words w_1 … w_m, followed by s random
+//!    words. R keeps t_j, S holds q_j = t_j ⊕ (C(w_j) ∧ Δ).
+//! 3. Once all columns are fixed, S → R: a challenge, from which both expand bits χ_{l,j}.
 //! 4. R → S: for each l ≤ s, w^l = Σ_j χ_{l,j}·w_j ⊕ w_{m+l} and t^l = Σ_j χ_{l,j}·t_j ⊕ t_{m+l}.
 //! 5. S refuses unless t^l = q^l ⊕ (C(w^l) ∧ Δ) for all l, where q^l is the same sum of its rows.
 //! 6. Only then: R's key is H(j, t_j); S's key for a word v is H(j, q_j ⊕ (C(v) ∧ Δ)).
 //!
-//! What a check leaves to R. Let c_j be what R put in the place of codewords, V the span of all c_j modulo
-//! the code, of dimension D, and U that of the s sums, which are uniform in V once χ is drawn. R passes
-//! only if it knows what Δ is at a set E of places that covers U: outside of E every vector of U is zero, so
-//! that |E| ≥ dim U, and it knows that with probability 2^-|E|. If E covers V, each c_j is outside E the
-//! codeword of one word alone, as |E| < d; the key at any other needs d − |E| more bits of Δ, so that
-//! together with those R guessed it is no less than d ≥ κ. If E does not cover V, then dim U = D − r for
-//! some r ≥ 1; that has probability 2^(r·(D − s)) and less, and R's guess 2^-(D − r), in all less than
-//! 2^-(s − 1) = 2^-λ, also for an E that R chooses when it knows χ. A mask row that is no codeword moves a sum by a
-//! constant, which costs as many places as it saves. A receiver that was caught is refused from then on;
-//! keys of earlier calls stay as they are. Against an S that deviates there is nothing to check: R's words
-//! are masked by streams that S lacks, and each answer by a row of its own.
+//! **What the check leaves to R.** Let c_j be what R used in place of codewords, V the span of all c_j modulo
+//! the code, of dimension D, and U that of the s sums, which are uniform in V once χ is drawn. R passes only
+//! if it knows Δ at a set E of places that covers U: outside E every vector of U is zero, so that |E| ≥ dim
+//! U, and it knows that with probability 2^-|E|. If E covers V, each c_j is outside E the codeword of one
+//! word alone, as |E| < d; the key at any other needs d − |E| more bits of Δ, so that together with those R
+//! guessed it is no less than d ≥ κ. If E does not cover V, then dim U = D − r for some r ≥ 1; that has
+//! probability at most 2^(r·(D − s)), and R's guess 2^-(D − r), in all less than 2^-(s − 1) = 2^-λ, also for
+//! an E that R chooses when it knows χ. A mask row that is not a codeword moves a sum by a constant, which
+//! costs as many places as it saves. A receiver that was caught is refused from then on; keys of earlier
+//! calls stay as they are. Against a malicious S there is nothing to check: R's words are masked by streams
+//! that S lacks, and each answer by a row of its own.
 //!
-//! Sessions are not bound to roles: whoever runs two of them at the same time with one peer, in opposite
+//! Sessions are not bound to roles: a party that runs two of them at the same time with one peer, in opposite
 //! roles, could be talking to itself through that peer, and would not notice.
 //!
-//! Deviation from the paper: H is BLAKE3 of the row and of its number, which is a place in the extended output
-//! where a row leaves no room for it.
+//! Deviation from the paper: H is BLAKE3 of the row and of its number, which is a position in the extended
+//! output if a row leaves no room for it.
 
 use std::sync::Arc;
 

@@ -1,9 +1,9 @@
-//! How two runs find each other in a directory, whatever earlier ones have left there.
+//! How two runs find each other in a directory, regardless of what earlier runs have left there.
 //!
 //! A side owns the files that begin with its letter. Its file number 0, the hello, says which run this is,
 //! whose, and which run of the other side it has seen; it stays until the run ends. Two runs have met when
-//! each says that it has seen the other. So what lies there from a side's earlier run, which nobody answers,
-//! is harmless to the other one, and is removed by its owner when it starts again.
+//! each says that it has seen the other. Files from a side's earlier run, which nobody answers, are therefore
+//! harmless to the other side, and are removed by their owner when it starts again.
 
 use std::{
     fs::{self, File},

@@ -1,4 +1,4 @@
-//! A handshake in steps, so that one thread can conduct many.
+//! A TLS handshake in steps, so that one thread can conduct many.
 
 use std::{
     io::{self, Read, Write},

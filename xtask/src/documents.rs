@@ -5,7 +5,9 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::{Failure, compression, programs::Built, repository::Repository, security, tiers};
+use crate::{
+    Failure, compression, programs::Built, repository::Repository, security, tidy::layers, tiers,
+};
 
 /// A generated part.
 struct Part {
@@ -17,7 +19,7 @@ struct Part {
 }
 
 /// Those that need the program come last, for it has to be built.
-const PARTS: [Part; 5] = [
+const PARTS: [Part; 7] = [
     Part {
         path: "docs/assurance.md",
         marker: None,
@@ -25,7 +27,13 @@ const PARTS: [Part; 5] = [
     },
     Part { path: "docs/parameters.md", marker: None, generate: |_| Ok(vesica_params::markdown()) },
     Part { path: "docs/compression.svg", marker: None, generate: |_| compression::svg() },
-    Part { path: "README.md", marker: Some("protocols"), generate: protocols },
+    Part { path: "ARCHITECTURE.md", marker: Some("layers"), generate: |_| Ok(layers::markdown()) },
+    Part {
+        path: "docs/cli.md",
+        marker: None,
+        generate: |repository| printed(repository, &["reference"]),
+    },
+    Part { path: "docs/protocols/README.md", marker: Some("protocols"), generate: protocols },
     Part {
         path: "SECURITY.md",
         marker: Some("protocols"),
@@ -35,17 +43,22 @@ const PARTS: [Part; 5] = [
 
 /// The catalogue's table, as the program prints it.
 fn protocols(repository: &Repository) -> Result<String, Failure> {
+    printed(repository, &["protocols", "--markdown"])
+}
+
+/// What the program prints for these arguments.
+fn printed(repository: &Repository, args: &[&str]) -> Result<String, Failure> {
     // The tests of the program's commands need the program.
     let built = Built::here(repository, &["--test", "commands"])?;
     let printed = Command::new(built.binary("vesica")?)
-        .args(["protocols", "--markdown"])
+        .args(args)
         .stderr(Stdio::inherit())
         .output()
         .map_err(|e| format!("`vesica` cannot be started: {e}"))?;
     if !printed.status.success() {
-        return Err(format!("`vesica protocols --markdown` ended with {}", printed.status));
+        return Err(format!("`vesica {}` ended with {}", args.join(" "), printed.status));
     }
-    String::from_utf8(printed.stdout).map_err(|_| "the table of protocols is not UTF-8".to_owned())
+    String::from_utf8(printed.stdout).map_err(|_| "what it printed is not UTF-8".to_owned())
 }
 
 /// Writes every generated part.

@@ -25,7 +25,7 @@ usage: cargo xtask TASK
 tasks:
   test           every check, and the tests of every change, in the order of cost
   assure         every test in full, for a release: takes hours
-  tidy           the rules of the house: floors, unsafe code, names, sizes, manifests
+  tidy           the rules of the code base: layers, unsafe code, names, sizes, manifests
   docs           write the generated parts of the documents again
   docs --check   fail where a generated part of a document is stale";
 

@@ -2,7 +2,7 @@
 
 mod citations;
 mod code;
-mod floors;
+pub mod layers;
 mod lints;
 mod manifest;
 mod manifests;
@@ -45,7 +45,7 @@ impl fmt::Display for Finding {
 type Rule = fn(&Tree) -> Vec<Finding>;
 
 const RULES: &[Rule] = &[
-    floors::imports_go_down,
+    layers::imports_go_down,
     lints::crates_inherit_lints,
     lints::unsafe_stays_in_its_place,
     manifests::dependencies_come_from_the_workspace,

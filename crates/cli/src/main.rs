@@ -14,6 +14,7 @@ mod meet;
 mod plan;
 mod progress;
 mod protocols;
+mod reference;
 mod run;
 
 use std::{
@@ -22,7 +23,7 @@ use std::{
     sync::LazyLock,
 };
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 use vesica::agree::offer::WIRE_VERSION;
 
 use self::exit::Failure;
@@ -66,6 +67,13 @@ enum Command {
     Protocols(protocols::Args),
     /// Time protocols against each other, both parties in one process
     Bench(bench::Bench),
+    /// Print a script that completes commands and options in a shell
+    Completions(reference::CompletionsArgs),
+    /// Write manual pages into a directory
+    Man(reference::ManArgs),
+    /// Print all commands and options as Markdown
+    #[command(hide = true)]
+    Reference,
 }
 
 fn main() -> ExitCode {
@@ -81,6 +89,9 @@ fn main() -> ExitCode {
         Command::Calibrate(args) => calibrate::run(&args),
         Command::Protocols(args) => protocols::run(&args),
         Command::Bench(bench) => bench.run(),
+        Command::Completions(args) => reference::completions(&args, Cli::command()),
+        Command::Man(args) => reference::man(&args, Cli::command()),
+        Command::Reference => reference::reference(Cli::command()),
     });
     match ended {
         Ok(Ok(())) => ExitCode::SUCCESS,

@@ -1,0 +1,248 @@
+//! Layers: a crate may import only the crates below it.
+//!
+//! Cargo refuses an import that a manifest does not name, so the manifests are where this is decided.
+
+use super::{
+    Finding,
+    manifest::{Kind, entries},
+};
+use crate::repository::Tree;
+
+/// A crate of the workspace, and what it may import of the others.
+struct Layer {
+    name: &'static str,
+    /// What it is for.
+    purpose: &'static str,
+    /// The crates that it may import: those below it.
+    below: &'static [&'static str],
+    /// What it must never know.
+    never: &'static str,
+}
+
+/// From the bottom to the top. ARCHITECTURE.md shows this table.
+const LAYERS: &[Layer] = &[
+    Layer {
+        name: "params",
+        purpose: "every number that security rests on, with its bound",
+        below: &[],
+        never: "anything that runs",
+    },
+    Layer {
+        name: "primitives",
+        purpose: "blocks, AES, hashes, groups, bit matrices, codes, polynomials, secrets",
+        below: &[],
+        never: "parties and channels",
+    },
+    Layer {
+        name: "net",
+        purpose: "connections: identities, TLS, transports, and the channel over them",
+        below: &[],
+        never: "what messages mean; cryptography but TLS",
+    },
+    Layer {
+        name: "structures",
+        purpose: "hash bins, filters, OKVS, sorted lists: pure data",
+        below: &["params", "primitives"],
+        never: "a channel",
+    },
+    Layer {
+        name: "ot",
+        purpose: "base OT, OT extension, the variants derived from it, VOLE",
+        below: &["params", "primitives", "net"],
+        never: "hash bins",
+    },
+    Layer {
+        name: "oprf",
+        purpose: "oblivious pseudo-random functions",
+        below: &["params", "primitives", "structures", "net", "ot"],
+        never: "protocols",
+    },
+    Layer {
+        name: "circuit",
+        purpose: "circuits of boolean gates on hidden bits: gadgets, triples, GMW, garbling",
+        below: &["params", "primitives", "structures", "net", "ot"],
+        never: "OPRFs, protocols",
+    },
+    Layer {
+        name: "psi",
+        purpose: "one file or folder a protocol, methods that compute numbers, and the catalogues of both",
+        below: &["params", "primitives", "structures", "net", "ot", "oprf", "circuit"],
+        never: "files, sockets, clocks, configuration, rows",
+    },
+    Layer {
+        name: "planner",
+        purpose: "what each protocol is predicted to take, which one to choose, prices",
+        below: &["net", "psi"],
+        never: "measuring, running",
+    },
+    Layer {
+        name: "lab",
+        purpose: "timed runs of protocols and parts over emulated links, the papers' tables, reports",
+        below: &[
+            "params",
+            "primitives",
+            "structures",
+            "net",
+            "ot",
+            "oprf",
+            "circuit",
+            "psi",
+            "planner",
+        ],
+        never: "the product, the terminal",
+    },
+    Layer {
+        name: "vesica",
+        purpose: "the product: a table in, an agreed run, a table out",
+        below: &[
+            "params",
+            "primitives",
+            "structures",
+            "net",
+            "ot",
+            "oprf",
+            "circuit",
+            "psi",
+            "planner",
+        ],
+        never: "the terminal",
+    },
+    Layer {
+        name: "cli",
+        purpose: "flags, progress, messages, exit codes; the program `vesica`",
+        below: &[
+            "params",
+            "primitives",
+            "structures",
+            "net",
+            "ot",
+            "oprf",
+            "circuit",
+            "psi",
+            "planner",
+            "lab",
+            "vesica",
+        ],
+        never: "cryptography, knowledge of tables",
+    },
+    Layer {
+        name: TESTKIT,
+        purpose: "two-party harness, conformance suites, cheating parties",
+        below: &["params", "primitives", "structures", "net", "ot", "oprf", "circuit", "psi"],
+        never: "being shipped: only tests may use it",
+    },
+    Layer { name: "xtask", purpose: "the tasks of this repository", below: &["params"], never: "" },
+];
+
+/// The table of layers, from the top to the bottom, as Markdown.
+pub fn markdown() -> String {
+    let mut table = String::from("| crate | purpose | imports | never |\n|---|---|---|---|\n");
+    for Layer { name, purpose, below, never } in LAYERS.iter().rev() {
+        let imports = match below.len() {
+            0 => "nothing of the workspace".to_owned(),
+            _ => below.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "),
+        };
+        table += &format!("| `{name}` | {purpose} | {imports} | {never} |\n");
+    }
+    table
+}
+
+/// The crate that only tests may use.
+const TESTKIT: &str = "testkit";
+
+/// Imports go down, and nothing that is shipped needs the test kit.
+pub(super) fn imports_go_down(tree: &Tree) -> Vec<Finding> {
+    let mut findings = Vec::new();
+    for (package, path, text) in tree.manifests() {
+        let Some(Layer { below, .. }) = LAYERS.iter().find(|layer| layer.name == package) else {
+            let what = format!("crate `{package}` has no layer yet; give it one in xtask's LAYERS");
+            findings.push(Finding::new(path, 0, what));
+            continue;
+        };
+        for entry in entries(text) {
+            if entry.section == "package" && entry.key == "name" {
+                let name = entry.value.trim_matches('"');
+                if crate_of(name).unwrap_or(name) != package {
+                    let what = format!("crate `{name}` does not bear the name of its folder");
+                    findings.push(Finding::new(path, entry.line, what));
+                }
+            }
+            let Some(kind) = entry.dependency() else { continue };
+            let Some(needed) = crate_of(entry.name()) else { continue };
+            let for_tests = kind == Kind::Dev && needed == TESTKIT;
+            if !for_tests && !below.contains(&needed) {
+                let what = match needed {
+                    TESTKIT => format!("`{package}` may use the test kit only for its tests"),
+                    _ => format!("`{package}` must never import `{needed}`"),
+                };
+                findings.push(Finding::new(path, entry.line, what));
+            }
+        }
+    }
+    findings
+}
+
+/// The folder of one of the project's crates.
+fn crate_of(name: &str) -> Option<&str> {
+    if name == "vesica" { Some(name) } else { name.strip_prefix("vesica-") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{super::tests::says, *};
+
+    #[test]
+    fn the_layers_have_no_circle() {
+        for (i, layer) in LAYERS.iter().enumerate() {
+            let earlier: Vec<_> = LAYERS[..i].iter().map(|layer| layer.name).collect();
+            assert!(layer.below.iter().all(|name| earlier.contains(name)));
+        }
+    }
+
+    #[test]
+    fn an_import_may_not_go_up_or_sideways() {
+        let ot = "[package]\nname = \"vesica-ot\"\n[dependencies]\nvesica-net.workspace = true\n\
+                  vesica-psi.workspace = true\n[target.'cfg(unix)'.dependencies]\n\
+                  vesica-structures.workspace = true\n";
+        let net = "[dev-dependencies]\nvesica.workspace = true\n";
+        let said =
+            says(imports_go_down, [("crates/net/Cargo.toml", net), ("crates/ot/Cargo.toml", ot)]);
+        assert_eq!(
+            said,
+            [
+                "crates/net/Cargo.toml:2: `net` must never import `vesica`",
+                "crates/ot/Cargo.toml:5: `ot` must never import `psi`",
+                "crates/ot/Cargo.toml:7: `ot` must never import `structures`",
+            ]
+        );
+    }
+
+    #[test]
+    fn the_test_kit_is_for_tests() {
+        let dev = "[dev-dependencies]\nvesica-testkit.workspace = true\n";
+        assert!(says(imports_go_down, [("crates/psi/Cargo.toml", dev)]).is_empty());
+        for table in ["[dependencies]", "[build-dependencies]"] {
+            let shipped = format!("{table}\nvesica-testkit = {{ workspace = true }}\n");
+            let said = says(imports_go_down, [("crates/psi/Cargo.toml", &shipped)]);
+            let wanted = "crates/psi/Cargo.toml:2: `psi` may use the test kit only for its tests";
+            assert_eq!(said, [wanted]);
+        }
+    }
+
+    #[test]
+    fn a_crate_has_a_layer_and_its_own_name() {
+        let said = says(imports_go_down, [("crates/attic/Cargo.toml", "")]);
+        assert_eq!(
+            said,
+            [
+                "crates/attic/Cargo.toml: crate `attic` has no layer yet; give it one in xtask's LAYERS"
+            ]
+        );
+        let said =
+            says(imports_go_down, [("crates/ot/Cargo.toml", "[package]\nname = \"vesica-oto\"\n")]);
+        assert_eq!(
+            said,
+            ["crates/ot/Cargo.toml:2: crate `vesica-oto` does not bear the name of its folder"]
+        );
+    }
+}

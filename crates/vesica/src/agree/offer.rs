@@ -436,7 +436,7 @@ mod tests {
         let error = answer(b"{\"version\":7,\"sets\":[1,2]}");
         assert_eq!(error.class(), Class::Terms);
         let message = error.to_string();
-        assert!(message.contains("here wire version 2, there 7"), "{message}");
+        assert!(message.contains("here wire version 3, there 7"), "{message}");
     }
 
     #[test]

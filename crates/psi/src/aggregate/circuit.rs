@@ -140,7 +140,7 @@ impl<N: Number> Program<N> {
 
     /// Of a sum of products, bits of R's values that are multiplied with the masks in one call: enough to make
     /// it worth while, and so few that they can be held.
-    fn bits_at_once(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+    fn bits_at_once(&self) -> impl Iterator<Item = Range<usize>> + use<N> {
         let bits = match self.inquiry.question {
             Question::Products => VALUE_BITS,
             _ => 0,
@@ -240,11 +240,10 @@ fn cost_with<N: Number>(inquiry: Inquiry) -> Cost {
     });
     bytes = bytes + sender + multiplied;
     bytes = bytes + Bytes { to_sender: receiver.to_receiver, to_receiver: receiver.to_sender };
-    let last =
-        program.circuit().map_or(Bytes { to_sender: 0, to_receiver: N::LEN }, |c| {
-            let gates = gmw::bytes(&c, 1, false);
-            Bytes { to_sender: gates, to_receiver: gates + gmw::reveal_bytes(c.outputs().len(), 1) }
-        });
+    let last = program.circuit().map_or(Bytes { to_sender: 0, to_receiver: N::LEN }, |c| {
+        let gates = gmw::bytes(&c, 1, false);
+        Bytes { to_sender: gates, to_receiver: gates + gmw::reveal_bytes(c.outputs().len(), 1) }
+    });
     bytes = bytes + last;
     Cost {
         bytes_to_sender: bytes.to_sender as f64,
@@ -415,9 +414,9 @@ impl<M: Machine, N: Number> Helper for Helping<M, N> {
                 let mut products = Zeroizing::new(vec![N::ZERO; bins]);
                 for range in program.bits_at_once() {
                     let zeros = Bits::zeros(range.len() * bins);
-                    let weighted = range.map(weight).flat_map(|weight: N| {
-                        masks.iter().map(move |mask| mask.times(weight))
-                    });
+                    let weighted = range
+                        .map(weight)
+                        .flat_map(|weight: N| masks.iter().map(move |mask| mask.times(weight)));
                     let weighted: Zeroizing<Vec<N>> = Zeroizing::new(weighted.collect());
                     let shares = ots.known(&zeros, &weighted, channel)?;
                     shares.chunks_exact(bins).for_each(|shares| add_to(&mut products, shares));
@@ -426,7 +425,7 @@ impl<M: Machine, N: Number> Helper for Helping<M, N> {
             }
             _ => {}
         }
-        let mut shares = Vec::new();
+        let mut shares: Vec<N> = Vec::new();
         if !known.is_empty() {
             shares = ots.known(&repeat(&matches, known.len() / bins), &known, channel)?;
         }
@@ -495,7 +494,7 @@ impl<M: Machine, N: Number> Asker for Asking<M, N> {
                 products
             }
         });
-        let mut shares = Vec::new();
+        let mut shares: Vec<N> = Vec::new();
         if let hidden @ 1.. = program.products()[0] {
             shares = ots.hidden(&repeat(&matches, hidden / bins), channel)?;
         }

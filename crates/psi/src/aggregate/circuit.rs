@@ -1,23 +1,24 @@
 //! Numbers from circuit PSI: sums over the hidden matches of [`circuit`](crate::circuit_psi). Semi-honest.
 //!
-//! After the machine's three steps the parties hold shares of a bit m_j for each bin, of R's value x_j there,
-//! which R knows, and of S's value y_j = v'_j + w_j, of which R knows the one summand and S the other. A bin
-//! without an item has x_j = 0, and no match.
+//! After the three steps of circuit PSI the parties hold shares of a bit m_j for each bin, of R's value x_j
+//! there, which R knows, and of S's value y_j = v'_j + w_j, of which R knows one summand and S the other. A
+//! bin without an item has x_j = 0, and no match.
 //!
 //! 4. Products of hidden bits with numbers that one party knows ([`arithmetic`]) give additive shares of
 //!    - Σ m_j, for a count or wherever there is a minimum;
-//!    - Σ m_j·x_j, R knowing x_j; Σ m_j·y_j, as Σ m_j·v'_j, R knowing v'_j, and Σ m_j·w_j, S knowing w_j; or
-//!    - Σ m_j·x_j·y_j, after x_j·y_j was made of R's x_j·v'_j and of x_j·w_j, a product of each bit of x_j with
-//!      w_j.
+//!    - Σ m_j·x_j, where R knows x_j; Σ m_j·y_j, as Σ m_j·v'_j, where R knows v'_j, and Σ m_j·w_j, where S
+//!      knows w_j; or
+//!    - Σ m_j·x_j·y_j, after x_j·y_j was made from R's x_j·v'_j and from x_j·w_j, a product of each bit of
+//!      x_j with w_j.
 //! 5. Without a minimum and a threshold S sends its share, and R adds. Otherwise a small circuit adds the
-//!    shares of the count, compares it with the minimum and the threshold, and shows R the answer, or that there
-//!    are too few, and nothing else.
+//!    shares of the count, compares it with the minimum and the threshold, and reveals to R the answer, or
+//!    that there are too few, and nothing else.
 //!
-//! R learns the answer and the size of S's set, S the size of R's set.
+//! R learns the answer and the size of S's set; S learns the size of R's set.
 //!
-//! Shares are taken modulo 2^64, and of sums of products modulo 2^128. No sum wraps: neither party's magnitudes
-//! add up to 2^63 ([`check_values`](super::check_values)), so a sum of values is below 2^63, and one of products below
-//! 2^126. The width depends on the question alone, and not on the values.
+//! Shares are taken modulo 2^64, and for sums of products modulo 2^128. No sum wraps: neither party's
+//! magnitudes add up to 2^63 ([`check_values`](super::check_values)), so a sum of values is below 2^63, and a
+//! sum of products below 2^126. The width depends on the question alone, and not on the values.
 
 use std::{marker::PhantomData, ops::Range};
 

@@ -5,7 +5,13 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use vesica::table::output::Output;
+use vesica::{
+    Protected,
+    table::{
+        output::{Access, Output},
+        target,
+    },
+};
 use vesica_lab::{record::results::Measured, run::calibrate};
 use vesica_planner::Figures;
 
@@ -42,6 +48,13 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             Failure::usage("this user has no home: say where the figures go with --output")
         })?,
     };
+    let from = args.from.as_ref().map(|path| Protected::new("the results", path));
+    target::check(&[Protected::new("the output", &to)], from.as_slice(), None)?;
+    if let Some(folder) = to.parent() {
+        fs::create_dir_all(folder)
+            .map_err(|e| Failure::input(format!("{}: {e}", folder.display())))?;
+    }
+    let output = Output::prepare(&to, Access::Usual)?;
     let say = |key: &str, left: usize| {
         if !args.quiet {
             crate::say(&format!("{key} ({left} left)"));
@@ -59,11 +72,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         }
     };
     let text = figures.to_text();
-    if let Some(folder) = to.parent() {
-        fs::create_dir_all(folder)
-            .map_err(|e| Failure::input(format!("{}: {e}", folder.display())))?;
-    }
-    Output::prepare(&to)?.stage(|out| out.write_all(text.as_bytes()))?.commit()?;
+    output.stage(|out| out.write_all(text.as_bytes()))?.commit()?;
     if !args.quiet {
         crate::say(&format!("figures written to {}", to.display()));
     }
@@ -98,7 +107,7 @@ pub fn load() -> Result<Figures, Failure> {
 }
 
 /// Where figures are kept.
-fn stored() -> Option<PathBuf> {
+pub fn stored() -> Option<PathBuf> {
     let named = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     named("VESICA_FIGURES").or_else(|| {
         let cache = named("XDG_CACHE_HOME").or_else(|| Some(env::home_dir()?.join(".cache")));

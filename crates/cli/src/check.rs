@@ -2,17 +2,28 @@
 
 use std::path::PathBuf;
 
-use vesica::{Check, Normalize, Source, words::grouped};
+use vesica::{Check, Normalize, NullValues, Source, words::grouped};
 
-use crate::{exit::Failure, run};
+use crate::{
+    columns::{self, Names},
+    exit::Failure,
+    run,
+};
 
 #[derive(clap::Args)]
 pub struct Args {
     /// The table; `-` is standard input
     file: PathBuf,
-    /// The key columns, by name
-    #[arg(long, required = true, value_name = "COL", value_delimiter = ',')]
-    key: Vec<String>,
+    /// The key columns, by name and with commas between them; a name that holds a comma stands in quotes
+    #[arg(long, value_name = "COLS", value_parser = columns::key, required_unless_present = "columns")]
+    key: Option<Names>,
+    /// List the columns by the fields of the first line, and do nothing else. If the file has no header, these are
+    /// data
+    #[arg(long, conflicts_with_all = ["key", "json"])]
+    columns: bool,
+    /// Values that count as empty in key columns that are normalised, as in `run`
+    #[arg(long, value_name = "VALUES", allow_hyphen_values = true)]
+    null_values: Option<Names>,
     /// How keys are made comparable: none, trim, lower or email; one for all, or one a column
     #[arg(long, value_name = "HOW", value_delimiter = ',', default_value = "none", value_parser = run::normalize)]
     normalize: Vec<Normalize>,
@@ -25,8 +36,19 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<(), Failure> {
-    let keys = run::key_columns(&args.key, &args.normalize)?;
-    let found = vesica::check(Source::from_path(&args.file), args.delimiter, &keys)?;
+    let input = Source::from_path(&args.file);
+    let Some(Names(names)) = args.key else {
+        let opened = input.open(args.delimiter)?;
+        let fields = opened.header().fields().into_iter().enumerate();
+        let lines: String = fields.map(|(i, field)| format!("{:>4}  {field}\n", i + 1)).collect();
+        return crate::print(&lines);
+    };
+    let keys = run::key_columns(&names, &args.normalize)?;
+    let null_values = match &args.null_values {
+        Some(Names(values)) => NullValues::new(values)?,
+        None => NullValues::default(),
+    };
+    let found = vesica::check(input, args.delimiter, &keys, &null_values)?;
     if args.json {
         let text = serde_json::to_string_pretty(&found);
         let text = text.map_err(|_| Failure::bug("the numbers have no JSON"))?;
@@ -36,20 +58,22 @@ pub fn run(args: Args) -> Result<(), Failure> {
 }
 
 fn table(found: &Check) -> String {
-    let encoding = match (found.utf8, found.byte_order_mark) {
+    let counts = &found.findings;
+    let encoding = match (counts.utf8, found.byte_order_mark) {
         (true, true) => "UTF-8 with byte-order mark",
         (true, false) => "UTF-8",
         (false, _) => "not UTF-8 throughout",
     };
     let lines = [
-        ("rows", grouped(found.rows.read)),
-        ("  without a key", grouped(found.rows.null)),
-        ("  repeating a key", grouped(found.rows.duplicate)),
-        ("distinct keys", grouped(found.rows.used)),
-        ("keys changed by normalisation", grouped(found.keys_changed)),
-        ("keys merged by normalisation", grouped(found.keys_merged)),
-        ("keys of digits only", grouped(found.digit_keys)),
-        ("columns", grouped(found.columns as u64)),
+        ("rows", grouped(counts.rows.read)),
+        ("  without a key", grouped(counts.rows.null)),
+        ("  with a null value as key", grouped(counts.null_values)),
+        ("  repeating a key", grouped(counts.rows.duplicate)),
+        ("distinct keys", grouped(counts.rows.used)),
+        ("keys changed by normalisation", grouped(counts.keys_changed)),
+        ("keys merged by normalisation", grouped(counts.keys_merged)),
+        ("keys of digits only", grouped(counts.digit_keys)),
+        ("columns", grouped(counts.columns as u64)),
         ("bytes", grouped(found.bytes)),
         ("encoding", encoding.to_owned()),
         ("line ends", found.line_ends.to_owned()),
@@ -57,7 +81,7 @@ fn table(found: &Check) -> String {
     ];
     let mut text: String =
         lines.iter().map(|(name, value)| format!("{name:<30} {value:>15}\n")).collect();
-    for warning in &found.warnings {
+    for warning in &counts.warnings {
         text += &format!("warning: {warning}\n");
     }
     text

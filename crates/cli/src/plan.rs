@@ -30,7 +30,7 @@ use crate::{
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Keys of this side: 1000 or 2^20
+    /// Keys of this side: 1000, 100,000, 2M or 2^20
     #[arg(long, value_name = "N", value_parser = count, required_unless_present = "check")]
     mine: Option<usize>,
     /// Keys of the other side
@@ -53,7 +53,7 @@ pub struct Args {
     #[arg(long, default_value = "rows", value_name = "WHAT", value_parser = run::answer)]
     answer: Answer,
     /// Unless rows are asked for: tell nothing of fewer shared keys than this
-    #[arg(long, default_value_t = 0, value_name = "N", hide_default_value = true)]
+    #[arg(long, default_value = "0", value_name = "N", hide_default_value = true, value_parser = crate::numbers::number)]
     minimum: u64,
     /// Where this side's machine is for hire, and after a comma where the other side's is, if that is to be paid
     /// too: Virginia, Ohio, Oregon, Paris or Sydney, with the prices in USD that CM20 gives for machines of the

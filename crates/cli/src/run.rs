@@ -1,6 +1,11 @@
 //! `run`: this party's side of an intersection.
 
-use std::{path::PathBuf, time::Duration};
+use std::{
+    path::PathBuf,
+    sync::mpsc::{self, RecvTimeoutError},
+    thread,
+    time::Duration,
+};
 
 use clap::ValueEnum;
 use rand::{
@@ -8,8 +13,8 @@ use rand::{
     rngs::{StdRng, SysRng},
 };
 use vesica::{
-    Answered, Delimiter, Duplicates, Job, KeyColumn, Learns, Normalize, Nulls, Offer, Outcome,
-    Parties, Role, Security, Source, Surroundings, Wanted,
+    Answered, Delimiter, Duplicates, Job, KeyColumn, Learns, Normalize, NullValues, Nulls, Offer,
+    Outcome, Parties, Protected, Ready, Role, Security, Source, Surroundings, Wanted,
     words::{counted, grouped},
 };
 use vesica_net::{
@@ -18,7 +23,15 @@ use vesica_net::{
     files,
 };
 
-use crate::{calibrate, cancel, exit::Failure, keygen, meet::Teller, plan, progress::Show};
+use crate::{
+    calibrate, cancel,
+    columns::{self, Names},
+    exit::Failure,
+    keygen,
+    meet::Teller,
+    numbers, plan,
+    progress::Show,
+};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -37,14 +50,19 @@ pub struct Args {
     /// This party's table, CSV with a header row; `-` is standard input
     #[arg(long, value_name = "FILE")]
     input: PathBuf,
-    /// The columns that make up the key, by name; the other side may call them otherwise
-    #[arg(long, required = true, value_name = "COL", value_delimiter = ',')]
-    key: Vec<String>,
+    /// The columns that make up the key, by name and with commas between them; the other side may call them
+    /// otherwise. A name that holds a comma stands in quotes: '"last, first",birthday'
+    #[arg(long, value_name = "COLS", value_parser = columns::key)]
+    key: Names,
     /// How keys are made comparable: one for all columns, or one a column, the same on both sides.
     /// none: bytes as they are; trim: Unicode NFC, no white space around; lower: and lower case;
     /// email: and no key where it is no mail address, dots and +tags dropped at gmail.com
     #[arg(long, value_name = "HOW", value_delimiter = ',', default_value = "none", value_parser = normalize)]
     normalize: Vec<Normalize>,
+    /// Values that count as empty in key columns that are normalised, whatever their case, with commas between them; the
+    /// same on both sides. '' for none [default: NULL, NA, N/A, none, unknown, - and others like them]
+    #[arg(long, value_name = "VALUES", allow_hyphen_values = true)]
+    null_values: Option<Names>,
     /// What to find out, the same on both sides. rows: this side's rows whose key the other side has too;
     /// count: how many keys are shared; sum:COL: what this side's column COL adds up to over shared keys,
     /// while the other side says sum; products:COL: what the products of both sides' columns add up to;
@@ -52,8 +70,12 @@ pub struct Args {
     /// for a later computation of both, and nobody learns anything
     #[arg(long, default_value = "rows", value_name = "WHAT", value_parser = answer)]
     answer: Answer,
+    /// Decimal places of the values for sums, products and shares, the same on both sides: with 2, a value may be
+    /// 12.50. A sum has as many, a sum of products twice as many
+    #[arg(long, default_value_t = 0, value_name = "PLACES", value_parser = clap::value_parser!(u8).range(0..=18))]
+    scale: u8,
     /// Unless rows are asked for: tell nothing of fewer shared keys than this; the larger of both sides counts
-    #[arg(long, default_value_t = 0, value_name = "N", hide_default_value = true)]
+    #[arg(long, default_value = "0", value_name = "N", hide_default_value = true, value_parser = numbers::number)]
     minimum: u64,
     /// Where this side's matched rows go, if it learns them; `-` is standard output. A number goes there too
     /// [default for a number: standard output]
@@ -83,8 +105,15 @@ pub struct Args {
     /// What separates the fields: comma, semicolon, tab, bar or auto
     #[arg(long, default_value = "comma", value_parser = delimiter)]
     delimiter: Delimiter,
+    /// Run with a table that has no rows; otherwise that is an error
+    #[arg(long)]
+    allow_empty: bool,
+    /// If the other side says so too, compare what the keys look like, in coarse shares (white space, case, length),
+    /// to learn why nothing matches; docs/diagnose.md says exactly what this reveals
+    #[arg(long)]
+    diagnose: bool,
     /// The most distinct keys the other side may bring
-    #[arg(long, default_value_t = 100_000_000, value_name = "N")]
+    #[arg(long, default_value = "100,000,000", value_name = "N", value_parser = numbers::number)]
     max_peer_rows: u64,
     /// Allow protocols that are not for real data; both sides must
     #[arg(long)]
@@ -160,6 +189,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let job = args.job()?;
     job.check()?;
     let me = keygen::load(&args.identity)?;
+    let job = prepare(job, &cancel)?;
     let rng = &mut StdRng::try_from_rng(&mut SysRng)
         .map_err(|_| Failure::bug("the operating system gives no randomness"))?;
     let (role, transport) = args.reach(&me, &cancel)?;
@@ -177,9 +207,31 @@ pub fn run(args: Args) -> Result<(), Failure> {
     Ok(())
 }
 
+/// Opens the input and reads its header, which may take as long as whoever writes it, and can be stopped.
+fn prepare(job: Job, cancel: &CancelToken) -> Result<Ready, Failure> {
+    const POLL: Duration = Duration::from_millis(20);
+    let (done, waiting) = mpsc::sync_channel(1);
+    thread::spawn(move || {
+        // Nobody waits any more where the program was stopped first.
+        let _ = done.send(job.prepare());
+    });
+    loop {
+        match waiting.recv_timeout(POLL) {
+            Ok(ready) => return Ok(ready?),
+            Err(RecvTimeoutError::Timeout) if cancel.is_cancelled() => {
+                return Err(Failure::cancelled());
+            }
+            Err(RecvTimeoutError::Timeout) => {}
+            Err(RecvTimeoutError::Disconnected) => {
+                return Err(Failure::bug("the input could not be opened"));
+            }
+        }
+    }
+}
+
 impl Args {
     fn job(&self) -> Result<Job, Failure> {
-        let keys = key_columns(&self.key, &self.normalize)?;
+        let keys = key_columns(&self.key.0, &self.normalize)?;
         let learns = match self.learns {
             Who::Me => Learns::Me,
             Who::Peer => Learns::Peer,
@@ -211,6 +263,11 @@ impl Args {
         offer.wanted = self.answer.wanted;
         offer.brings_values = self.answer.column.is_some();
         offer.minimum = self.minimum;
+        offer.scale = self.scale;
+        offer.diagnose = self.diagnose;
+        if let Some(Names(values)) = &self.null_values {
+            offer.null_values = NullValues::new(values)?;
+        }
         Ok(Job {
             input: Source::from_path(&self.input),
             delimiter: self.delimiter,
@@ -224,15 +281,23 @@ impl Args {
                 DuplicateRows::First => Duplicates::First,
                 DuplicateRows::Error => Duplicates::Error,
             },
+            allow_empty: self.allow_empty,
             offer,
             output,
             report: self.report.clone(),
+            protected: self.protected(),
             threads: self.threads,
             surroundings: Surroundings {
                 figures: calibrate::load()?,
                 bits_per_second: self.bandwidth,
             },
         })
+    }
+
+    /// The files of this side that a result must not replace.
+    fn protected(&self) -> Vec<Protected> {
+        let figures = calibrate::stored().map(|path| Protected::new("the calibration", path));
+        [Protected::new("the identity", &self.identity)].into_iter().chain(figures).collect()
     }
 
     /// An authenticated connection to the other side.
@@ -306,7 +371,10 @@ fn summarise(outcome: &Outcome, output: Option<&std::path::Path>) {
     if let Some(answer) = report.answer {
         lines.push(match answer {
             Answered::Count(count) => format!("shared: {}", counted(count, "key")),
-            Answered::Sum(sum) => format!("sum over the shared keys: {sum}"),
+            Answered::Sum(sum) => {
+                let sum = vesica::decimal(sum.into(), outcome.scale);
+                format!("sum over the shared keys: {sum}")
+            }
             Answered::AtLeast(true) => "there are at least as many shared keys".to_owned(),
             Answered::AtLeast(false) => "there are fewer shared keys than that".to_owned(),
             Answered::TooFew => "there are fewer shared keys than the minimum".to_owned(),
@@ -330,6 +398,7 @@ fn summarise(outcome: &Outcome, output: Option<&std::path::Path>) {
         report.bytes_received as f64 / 1e6,
         memory.unwrap_or_default()
     ));
+    lines.extend(outcome.hints.iter().map(|hint| format!("hint: {hint}")));
     lines.push(report.learned.me.clone());
     lines.push(report.learned.peer.clone());
     lines.iter().for_each(|line| crate::say(line));
@@ -361,7 +430,7 @@ pub fn answer(text: &str) -> Result<Answer, String> {
         ("sum", Some(column)) if !column.is_empty() => (Wanted::Sum, Some(column)),
         ("products", Some(column)) if !column.is_empty() => (Wanted::Products, Some(column)),
         ("threshold", Some(least)) => {
-            let least = least.parse().map_err(|_| "threshold:K takes a whole number".to_owned())?;
+            let least = numbers::whole(least).ok_or("threshold:K takes a whole number")?;
             (Wanted::AtLeast(least), None)
         }
         ("shares", None) => (Wanted::Shares, None),

@@ -7,7 +7,7 @@ mod harness;
 
 use std::{fs, net::TcpListener, time::Instant};
 
-use harness::{Connecting, Ended, Lab, Listening, Running, ended};
+use harness::{Connecting, Ended, Lab, Listening, Running, ended, feed};
 
 const PEER_INPUT: &str =
     "the other side stopped during phase `read`: its own input could not be used";
@@ -28,13 +28,164 @@ fn bad_input(text: impl AsRef<[u8]>, flags: &[&str], said: &str) {
     }
 }
 
+/// A side's input is bad, which it says before it connects or listens.
+#[track_caller]
+fn not_ready(text: impl AsRef<[u8]>, flags: &[&str], said: &str) -> String {
+    let lab = Lab::new();
+    lab.write(Connecting, text);
+    let mut all = String::new();
+    for way in [["--listen", "127.0.0.1:0"], ["--connect", "127.0.0.1:1"]] {
+        let ended = Running::start(lab.command(Connecting, &way, flags)).end();
+        ended.assert(3, &[said]);
+        assert!(!ended.err.contains("listening on"), "{ended:#?}");
+        all += &ended.err;
+    }
+    lab.assert_clean();
+    all
+}
+
 #[test]
 fn missing_columns() {
-    bad_input("id,mail\n1,x\n", &[], "has no column `k`; it has `id`, `mail`");
-    bad_input("K\nx\n", &[], "has no column `k`; there is `K`");
-    bad_input("id;k\n1;x\n", &[], "is the delimiter right?");
-    bad_input("ann@x.org,1\n", &[], "does it have a header row");
-    bad_input("k,k\n1,2\n", &[], "has 2 columns named `k`; rename all but one");
+    not_ready("K\nx\n", &[], "has no column `k`; there is `K`");
+    not_ready("id;k\n1;x\n", &[], "is the delimiter right?");
+    not_ready("k,k\n1,2\n", &[], "has 2 columns named `k`; rename all but one");
+    not_ready("k,mail\n1,x\n", &["--key", "k,l"], "has no column `l`; it has `k`, `mail`");
+    let sum = ["--answer", "sum:v", "--learns", "peer"];
+    not_ready("k,mail\n1,x\n", &sum, "has no column `v`; it has `k`, `mail`");
+}
+
+#[test]
+fn a_first_line_is_shown_only_where_it_is_known_to_be_a_header() {
+    for first in ["Ann,Smith", "ann@x.org,1", "id,mail"] {
+        let said =
+            not_ready(format!("{first}\nx,y\n"), &[], "its first line has 2 fields, not shown");
+        let shown = first.split(',').any(|field| said.contains(&format!("`{field}`")));
+        assert!(!shown && said.contains("`vesica check FILE --columns`"), "{said}");
+    }
+    let lab = Lab::new();
+    lab.write(Connecting, "Ann,Smith\nBob,Lee\n");
+    let input = lab.file(Connecting, "in.csv");
+    let input = input.to_str().unwrap();
+    let check = ended(&["check", input, "--key", "email"]);
+    check.assert(3, &["not shown"]);
+    assert!(!format!("{check:?}").contains("Smith"));
+    assert_eq!(ended(&["check", input, "--columns"]).out, "   1  Ann\n   2  Smith\n");
+}
+
+#[test]
+fn empty_tables() {
+    not_ready(
+        "",
+        &[],
+        "is empty, without even a header; if that is intended, run with --allow-empty",
+    );
+    not_ready(
+        "k,v\n",
+        &[],
+        "has a header but no rows; if that is intended, run with --allow-empty",
+    );
+    // A pipe shows that only when it ends, which may be after the other side is there.
+    let lab = Lab::new();
+    lab.write(Listening, "k\nx\n");
+    let [mut a, b] = lab.start(&["--input", "-"], &[]);
+    drop(feed(a.stdin(), "k\n"));
+    a.end().assert(3, &["standard input: has a header but no rows"]);
+    b.end().assert(4, &[PEER_INPUT]);
+    lab.assert_clean();
+}
+
+/// The header of a pipe is read before the program connects, and what was read is not lost.
+#[test]
+fn a_pipe_is_looked_at_before_anybody_is_called() {
+    let lab = Lab::new();
+    let way = ["--connect", "127.0.0.1:1"];
+    let mut bad = Running::start(lab.command(Connecting, &way, &["--input", "-"]));
+    let open = feed(bad.stdin(), "wrong\n");
+    bad.end().assert(3, &["standard input: has no column `k`"]);
+    drop(open);
+    let mut stopped = Running::start(lab.command(Connecting, &way, &["--input", "-"]));
+    stopped.write("k");
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    stopped.signal("TERM");
+    stopped.end().assert(130, &["stopped on request"]);
+}
+
+/// Null values of one company are not those of another.
+#[test]
+fn null_values_match_nothing() {
+    let table = |more: &str| format!("k,v\n{}{more}", "NULL,1\nn/a,1\n-,1\n".repeat(20));
+    let lab = Lab::new();
+    lab.write(Connecting, table("x,1\ny,2\n"));
+    lab.write(Listening, table("y,3\n\u{a0}z,4\n"));
+    let trim = ["--normalize", "trim"];
+    let [a, b] = lab.run(&trim, &trim);
+    a.assert(
+        0,
+        &[
+            "1 of 2 keys match",
+            "60 without a key",
+            "null value such as NULL or n/a in place of a key: 60",
+        ],
+    );
+    b.assert(0, &["1 of 2 keys match"]);
+    assert_eq!(lab.output(Connecting).unwrap(), "k,v\ny,2\n");
+    // As bytes they are values like others, and there is a word of warning.
+    let [a, _] = lab.run(&[], &[]);
+    a.assert(
+        0,
+        &[
+            "4 of 5 keys match",
+            "20 of 62 rows (32.3 %) bear the same key, the first of them row 1 (line 2)",
+        ],
+    );
+    assert!(!a.err.contains("`NULL`"));
+    let own = [&trim[..], &["--null-values", "x,NULL"]].concat();
+    let [a, b] = lab.run(&own, &own);
+    a.assert(0, &["3 of 3 keys match"]);
+    b.assert(0, &["3 of 4 keys match"]);
+    different(
+        &own,
+        &trim,
+        "values that count as empty (null values) (here: null, x; there: the default ones)",
+        "(here: the default ones; there: null, x)",
+    );
+    different(
+        &[&trim[..], &["--null-values", ""]].concat(),
+        &trim,
+        "(here: only empty ones; there: the default ones)",
+        "(here: the default ones; there: only empty ones)",
+    );
+}
+
+#[test]
+fn a_key_column_may_have_a_comma_in_its_name() {
+    let lab = Lab::new();
+    lab.write(Connecting, "\"last, first\",\"say \"\"hi\"\"\"\n\"Lee, Ann\",1\n\"Lee, Bob\",2\n");
+    lab.write(Listening, "k,l\n\"Lee, Bob\",2\n");
+    let [a, b] = lab.run(&["--key", "\"last, first\",\"say \"\"hi\"\"\""], &["--key", "k,l"]);
+    a.assert(0, &["1 of 2 keys match"]);
+    b.assert(0, &[]);
+    let alone = |flags: &[&str]| {
+        Running::start(lab.command(Connecting, &["--connect", "127.0.0.1:1"], flags)).end()
+    };
+    alone(&["--key", "\"last, first"]).assert(2, &["a quote is never closed"]);
+    // Two keys are not one of two columns.
+    alone(&["--key", "a", "--key", "b"]).assert(2, &["cannot be used multiple times"]);
+}
+
+#[test]
+fn compressed_files_and_databases_are_named() {
+    for (bytes, name) in [
+        (
+            &b"\x28\xb5\x2f\xfd\x04\x00"[..],
+            "seems to be a Zstandard file, not UTF-8 text; unpack it first",
+        ),
+        (b"\xfd7zXZ\0\0\x04", "seems to be an xz file"),
+        (b"BZh91AY&SY\x94\x1b", "seems to be a bzip2 file"),
+        (b"SQLite format 3\0\x10\0", "seems to be an SQLite database"),
+    ] {
+        not_ready(bytes, &[], name);
+    }
 }
 
 #[test]
@@ -48,9 +199,9 @@ fn rows_that_are_no_rows() {
 #[test]
 fn files_that_are_no_tables() {
     let utf16: Vec<u8> = "\u{feff}k\nx\n".encode_utf16().flat_map(u16::to_le_bytes).collect();
-    bad_input(utf16, &[], "seems to be UTF-16, not UTF-8 text; convert it first");
-    bad_input("", &["--input", "/no/such; file"], "/no/such; file: cannot be read: ");
-    bad_input("", &["--input", "/"], "/: cannot be read: ");
+    not_ready(utf16, &[], "seems to be UTF-16, not UTF-8 text; convert it first");
+    not_ready("", &["--input", "/no/such; file"], "/no/such; file: cannot be read: ");
+    not_ready("", &["--input", "/"], "/: cannot be read: ");
 }
 
 #[test]
@@ -71,11 +222,11 @@ fn policies() {
 #[test]
 fn bad_input_is_told_to_a_side_that_still_reads() {
     let lab = Lab::new();
-    lab.write(Connecting, "wrong\nx\n");
-    let [a, mut b] = lab.start(&[], &["--input", "-"]);
-    let open = b.stdin();
-    a.end().assert(3, &["has no column `k`"]);
-    b.end().assert(4, &["the other side stopped during phase `read`"]);
+    lab.write(Listening, "k,v\nx\n");
+    let [mut a, b] = lab.start(&["--input", "-"], &[]);
+    let open = feed(a.stdin(), "k\nx\n");
+    b.end().assert(3, &["row 1 (line 2) has 1 field, the header has 2"]);
+    a.end().assert(4, &["the other side stopped during phase `read`"]);
     drop(open);
 }
 
@@ -239,7 +390,14 @@ fn no_value_is_ever_shown() {
             let flags: &[&str] =
                 if strict { &["--nulls", "error", "--duplicates", "error"] } else { &[] };
             let mut said = String::new();
-            for ended in lab.run(flags, &[]) {
+            // Without a header it does not get as far as to need the other side.
+            let both = if table.starts_with(b"k") {
+                lab.run(flags, &[]).into()
+            } else {
+                let way = ["--connect", "127.0.0.1:1"];
+                vec![Running::start(lab.command(Connecting, &way, flags)).end()]
+            };
+            for ended in both {
                 assert!(matches!(ended.code, Some(0 | 3 | 4)), "{ended:#?}");
                 said += &format!("{}{}", ended.out, ended.err);
             }
@@ -253,7 +411,7 @@ fn no_value_is_ever_shown() {
                 let report = lab.file(party, "report.json");
                 said += &fs::read_to_string(report).unwrap_or_default();
             }
-            assert!(said.contains("reading") && said.len() > 300, "{said}");
+            assert!(said.contains("in.csv") && said.len() > 300, "{said}");
             assert!(!said.contains(SENTINEL), "{said}");
         }
     }

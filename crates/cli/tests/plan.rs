@@ -112,6 +112,17 @@ fn roles_follow_from_who_learns() {
 }
 
 #[test]
+fn sizes_are_read_as_people_write_them() {
+    for (written, items) in
+        [("2M", 2_000_000), ("100,000", 100_000), ("1.5k", 1500), ("2^10", 1024)]
+    {
+        assert_eq!(plan(&["--mine", written, "--theirs", "1000"])["receiver_items"], items);
+    }
+    let wrong = ["plan", "--mine", "1,00", "--theirs", "9"];
+    with_figures("/no/such/file", &wrong).assert(2, &["write 1000, 100,000, 2M or 2^20"]);
+}
+
+#[test]
 fn what_cannot_be_planned_is_refused() {
     let ask = |more: &[&str]| {
         let all = [&["plan", "--mine", "100", "--theirs", "100"], more].concat();

@@ -119,7 +119,7 @@ fn empty_and_tiny_sets() {
             let lab = Lab::new();
             lab.write(Connecting, a);
             lab.write(Listening, b);
-            let flags = ["--protocol", &protocol, "--allow-research"];
+            let flags = ["--protocol", &protocol, "--allow-research", "--allow-empty"];
             let ended = lab.run(&flags, &flags);
             ended.iter().for_each(|ended| _ = ended.assert(0, &[]));
             assert_eq!(lab.report(Connecting)["matches"], matches, "{a:?} {b:?} {protocol}");

@@ -111,6 +111,15 @@ impl Error {
     }
 }
 
+fn expected_number(scale: u8) -> String {
+    match scale {
+        0 => "not a whole number from -2^63 to 2^63 - 1; for decimals name a scale".to_owned(),
+        _ => format!(
+            "not a number with at most {scale} decimal places, written like -1234.5, or too large"
+        ),
+    }
+}
+
 fn listed(differences: &[Difference]) -> String {
     differences.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")
 }
@@ -197,12 +206,17 @@ pub enum InputFault {
         column: String,
     },
     /// A key is missing, and the policy is to refuse that.
-    #[error("{place}, column `{column}`: the key is empty; fill it, or skip rows without a key")]
+    #[error(
+        "{place}, column `{column}`: the key {}; fill it, or skip rows without a key",
+        if *null_value { "is a null value such as NULL" } else { "is empty" }
+    )]
     NullKey {
         /// The first such row.
         place: Place,
         /// The key column.
         column: String,
+        /// The column has a value, which stands for a missing one.
+        null_value: bool,
     },
     /// A key occurs twice, and the policy is to refuse that.
     #[error(
@@ -217,13 +231,15 @@ pub enum InputFault {
         /// How many rows do.
         rows: u64,
     },
-    /// A value to be added up is no integer.
-    #[error("{place}, column `{column}`: not a whole number from -2^63 to 2^63 - 1")]
-    NotAnInteger {
+    /// A value to be added up is no number, or has too many decimal places.
+    #[error("{place}, column `{column}`: {}", expected_number(*scale))]
+    NotANumber {
         /// Where.
         place: Place,
         /// The column of values.
         column: String,
+        /// How many decimal places it may have.
+        scale: u8,
     },
     /// A value to be added up is missing, and the policy is to refuse that.
     #[error(
@@ -237,14 +253,18 @@ pub enum InputFault {
     },
     /// Values could add up to more than a sum holds.
     #[error(
-        "{place}, column `{column}`: the values up to here, signs aside, add up to more than 2^63 - 1; \
-         use fewer rows, or a larger unit"
+        "column `{column}`: its values, signs aside, add up to more than 2^63 - 1; use a smaller unit \
+         or fewer rows"
     )]
     SumTooLarge {
-        /// The first row with which they do.
-        place: Place,
         /// The column of values.
         column: String,
+    },
+    /// There are no rows, and that is not allowed.
+    #[error("{}; if that is intended, run with --allow-empty", if *header { "has a header but no rows" } else { "is empty, without even a header" })]
+    Empty {
+        /// Whether there is a header.
+        header: bool,
     },
     /// More rows than a run can hold.
     #[error("has more than {max} rows; split it")]

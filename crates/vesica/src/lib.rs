@@ -27,10 +27,17 @@ pub use agree::{
 };
 pub use check::{Check, check};
 pub use error::{Class, Error, Result};
-pub use keys::key::{Duplicates, KeyColumn, Normalize, Nulls};
+pub use keys::{
+    key::{Duplicates, KeyColumn, Normalize, Nulls},
+    null_values::NullValues,
+    numbers::decimal,
+};
 pub use run::{
-    job::{Job, Outcome, Shortfall, run},
+    job::{Job, Outcome, Ready, Shortfall, run},
     observe::{Observer, Unobserved},
     report::{Answered, Report},
 };
-pub use table::source::{Delimiter, Source};
+pub use table::{
+    source::{Delimiter, Source},
+    target::Protected,
+};

@@ -107,16 +107,10 @@ impl FromStr for SetSizes {
 
 /// Reads a number of items: `1000` or `2^20`.
 pub fn count(text: &str) -> Result<usize, String> {
-    let parsed = match text.split_once('^') {
-        Some((base, exponent)) => {
-            let (base, exponent) = (base.parse::<usize>().ok(), exponent.parse().ok());
-            base.zip(exponent).and_then(|(base, exponent)| base.checked_pow(exponent))
-        }
-        None => text.parse().ok(),
-    };
-    parsed
-        .filter(|count| *count <= MAX_ITEMS)
-        .ok_or_else(|| format!("`{text}` is no set size: write 1000 or 2^20, at most {MAX_ITEMS}"))
+    let parsed = crate::numbers::whole(text).and_then(|count| usize::try_from(count).ok());
+    parsed.filter(|count| *count <= MAX_ITEMS).ok_or_else(|| {
+        format!("`{text}` is no set size: write 1000, 100,000, 2M or 2^20, at most {MAX_ITEMS}")
+    })
 }
 
 /// What to leave out.

@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::Args;
-use vesica::table::output::Output;
+use vesica::table::output::{Access, Output};
 use vesica_lab::{
     Bench, Outcome, Result,
     publish::{
@@ -67,7 +67,9 @@ pub fn run(
     ];
     for (name, text) in pages {
         let path = folder.join(name);
-        Output::prepare(&path)?.stage(|out| out.write_all(text.as_bytes()))?.commit()?;
+        Output::prepare(&path, Access::Usual)?
+            .stage(|out| out.write_all(text.as_bytes()))?
+            .commit()?;
         crate::say(&format!("{} written", path.display()));
     }
     let wrong = measured.records.iter().filter(|record| !record.correct()).count();

@@ -3,7 +3,13 @@
 use std::{io::Write, path::PathBuf};
 
 use clap::Args;
-use vesica::table::output::Output;
+use vesica::{
+    Protected,
+    table::{
+        output::{Access, Output},
+        target,
+    },
+};
 use vesica_lab::{publish::report, record::results::Measured};
 
 #[derive(Args)]
@@ -27,10 +33,15 @@ impl Flags {
     /// Reads the files and writes the page.
     pub fn run(&self, out: &mut impl Write) -> vesica_lab::Result<()> {
         let path = self.output.as_deref().ok_or("--report needs --output")?;
+        let read: Vec<_> =
+            self.report.iter().map(|path| Protected::new("a file of results", path)).collect();
+        target::check(&[Protected::new("the page", path)], &read, None)?;
         let measured = self.report.iter().map(|path| Measured::read(path));
         let measured = measured.collect::<vesica_lab::Result<Vec<_>>>()?;
         let page = report::page(&measured);
-        Output::prepare(path)?.stage(|out| out.write_all(page.as_bytes()))?.commit()?;
+        Output::prepare(path, Access::Usual)?
+            .stage(|out| out.write_all(page.as_bytes()))?
+            .commit()?;
         let runs: usize = measured.iter().map(|file| file.records.len()).sum();
         writeln!(out, "{}: {runs} runs", path.display())?;
         Ok(())

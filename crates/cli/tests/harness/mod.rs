@@ -92,6 +92,12 @@ impl Running {
         }
     }
 
+    /// Writes to the process's standard input, which stays open.
+    pub fn write(&mut self, text: &str) {
+        let stdin = self.child.stdin.as_mut().unwrap();
+        stdin.write_all(text.as_bytes()).and_then(|()| stdin.flush()).unwrap();
+    }
+
     /// The process's standard input; closed when dropped.
     pub fn stdin(&mut self) -> ChildStdin {
         self.child.stdin.take().unwrap()
@@ -213,6 +219,7 @@ impl Lab {
         default("--report", path("report.json").as_ref(), &mut command);
         default("--input", path("in.csv").as_ref(), &mut command);
         default("--output", path("out.csv").as_ref(), &mut command);
+        default("--report", path("report.json").as_ref(), &mut command);
         default("--key", "k".as_ref(), &mut command);
         default("--learns", "both".as_ref(), &mut command);
         command.args(flags);
@@ -223,6 +230,10 @@ impl Lab {
     pub fn start(&self, connecting: &[&str], listening: &[&str]) -> [Running; 2] {
         let way = ["--listen", "127.0.0.1:0"];
         let mut listener = Running::start(self.command(Listening, &way, listening));
+        // It listens when it has seen the header.
+        if listening.windows(2).any(|pair| pair == ["--input", "-"]) {
+            listener.write("k\n");
+        }
         let line = listener.until("listening on ");
         let address = line.trim_start_matches("listening on ");
         let connector = self.command(Connecting, &["--connect", address], connecting);

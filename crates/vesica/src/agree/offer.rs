@@ -12,7 +12,7 @@ use vesica_psi::{
 
 use crate::{
     error::{Error, Result},
-    keys::key::Normalize,
+    keys::{key::Normalize, null_values::NullValues, numbers::MAX_SCALE},
 };
 
 /// The version of everything that travels. Sides of different versions do not run.
@@ -228,6 +228,12 @@ pub struct Offer {
     /// Unless rows are wanted: of fewer shared keys than this nothing else is told. The larger
     /// minimum of the two sides counts.
     pub minimum: u64,
+    /// Values of normalised key columns that count as empty.
+    pub null_values: NullValues,
+    /// How many decimal places the values of both sides have, at most [`MAX_SCALE`].
+    pub scale: u8,
+    /// Whether to compare, if the other side wants that too, what the keys of both sides look like.
+    pub diagnose: bool,
 }
 
 impl Offer {
@@ -244,6 +250,9 @@ impl Offer {
             wanted: Wanted::Rows,
             brings_values: false,
             minimum: 0,
+            null_values: NullValues::default(),
+            scale: 0,
+            diagnose: false,
         }
     }
 
@@ -263,6 +272,18 @@ impl Offer {
         }
         if self.wanted == Wanted::Products && !self.brings_values {
             let message = "a sum of products takes a column of values from each side";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        if self.scale > MAX_SCALE || self.scale > 0 && !self.wanted.takes_values() {
+            let message = format!("only sums and shares take a scale, and of at most {MAX_SCALE}");
+            return Err(Error::Usage(message));
+        }
+        let defaults = [NullValues::none(), NullValues::default()];
+        if self.null_values.applied_to(&self.keys) != self.null_values
+            && !defaults.contains(&self.null_values)
+        {
+            let message =
+                "null values are for key columns that are normalised; `none` compares all as bytes";
             return Err(Error::Usage(message.to_owned()));
         }
         if self.minimum > 0 && self.wanted == Wanted::Rows {
@@ -320,6 +341,9 @@ pub(crate) struct WireOffer {
     pub(crate) wanted: Wanted,
     pub(crate) brings_values: bool,
     pub(crate) minimum: u64,
+    pub(crate) null_values: Vec<String>,
+    pub(crate) scale: u8,
+    pub(crate) diagnose: bool,
 }
 
 /// What every version's offer has.
@@ -348,6 +372,9 @@ impl WireOffer {
             wanted: offer.wanted,
             brings_values: offer.brings_values,
             minimum: offer.minimum,
+            null_values: offer.null_values.applied_to(&offer.keys).values().to_vec(),
+            scale: offer.scale,
+            diagnose: offer.diagnose,
         }
     }
 
@@ -378,6 +405,15 @@ impl WireOffer {
         }
         if offer.keys.is_empty() || offer.keys.len() > MAX_KEY_COLUMNS {
             return Err(malformed("the number of key columns is out of bounds").into());
+        }
+        if offer.scale > MAX_SCALE {
+            return Err(malformed("the scale is out of bounds").into());
+        }
+        // So they are in the form that can be compared, and safe to show.
+        if NullValues::new(&offer.null_values).ok().as_ref().map(NullValues::values)
+            != Some(&offer.null_values)
+        {
+            return Err(malformed("the null values are not in order or too many").into());
         }
         if !(offer.a_learns || offer.b_learns) && offer.wanted != Wanted::Shares {
             return Err(malformed("nobody learns anything").into());
@@ -417,8 +453,12 @@ mod tests {
             ("\"keys\"", "\"extra\":1,\"keys\""),
             ("[\"email\"]", "[]"),
             ("[\"email\"]", "[\"rot13\"]"),
-            ("null", "\"a\\u001b[31m\""),
+            (":null", ":\"a\\u001b[31m\""),
             ("true,\"b_learns\":true", "false,\"b_learns\":false"),
+            ("\"scale\":0", "\"scale\":19"),
+            ("\"null\"", "\"NULL\""),
+            ("\"null\"", "\"null\",\"null\""),
+            ("\"null\"", "\"nu\\u001bll\""),
             ("{", "["),
         ] {
             assert!(good.contains(from));
@@ -436,7 +476,8 @@ mod tests {
         let error = answer(b"{\"version\":7,\"sets\":[1,2]}");
         assert_eq!(error.class(), Class::Terms);
         let message = error.to_string();
-        assert!(message.contains("here wire version 3, there 7"), "{message}");
+        let said = format!("here wire version {WIRE_VERSION}, there 7");
+        assert!(message.contains(&said), "{message}");
     }
 
     #[test]

@@ -16,7 +16,7 @@ use crate::{
     agree::difference::Difference,
     agree::offer::{Offer, Parties, Role, Security, WIRE_VERSION, Wanted, Way, WireOffer},
     error::{Error, Result},
-    keys::key::Normalize,
+    keys::{key::Normalize, null_values::NullValues},
 };
 
 /// What the two sides agreed on; the same on both.
@@ -32,6 +32,9 @@ pub struct Terms {
     a_brings_values: bool,
     b_brings_values: bool,
     minimum: u64,
+    null_values: Vec<String>,
+    scale: u8,
+    diagnose: bool,
     max_rows_of_a: u64,
     max_rows_of_b: u64,
     fingerprint_of_a: String,
@@ -70,6 +73,9 @@ impl Terms {
             a_brings_values: a.brings_values,
             b_brings_values: b.brings_values,
             minimum: a.minimum.max(b.minimum),
+            null_values: a.null_values.clone(),
+            scale: a.scale,
+            diagnose: a.diagnose && b.diagnose,
             max_rows_of_a: b.max_peer_rows,
             max_rows_of_b: a.max_peer_rows,
             fingerprint_of_a: a_print.clone(),
@@ -111,6 +117,16 @@ impl Terms {
     /// What the run is to find out.
     pub fn wanted(&self) -> Wanted {
         self.wanted
+    }
+
+    /// How many decimal places the values have.
+    pub fn scale(&self) -> u8 {
+        self.scale
+    }
+
+    /// Whether both sides want to compare what their keys look like.
+    pub fn diagnoses(&self) -> bool {
+        self.diagnose
     }
 
     /// Whether a side brings values.
@@ -237,6 +253,13 @@ fn differences(ours: &WireOffer, theirs: &WireOffer, role: Role) -> Vec<Differen
     let names = |keys: &[Normalize]| keys.iter().map(|k| k.name()).collect::<Vec<_>>().join(", ");
     if ours.keys.len() == theirs.keys.len() {
         note("normalisation of the key", names(&ours.keys), names(&theirs.keys));
+        if ours.keys == theirs.keys {
+            // What travelled was in this form already.
+            let said = |offer: &WireOffer| {
+                NullValues::new(&offer.null_values).map(|all| all.describe()).unwrap_or_default()
+            };
+            note("values that count as empty (null values)", said(ours), said(theirs));
+        }
     } else {
         let columns = |keys: &[Normalize]| format!("{} ({})", keys.len(), names(keys));
         note("number of key columns", columns(&ours.keys), columns(&theirs.keys));
@@ -256,6 +279,7 @@ fn differences(ours: &WireOffer, theirs: &WireOffer, role: Role) -> Vec<Differen
     };
     note("who learns the result", learner(ours), learner(theirs));
     note("what is to be found out", ours.wanted.describe(), theirs.wanted.describe());
+    note("decimal places of values (scale)", ours.scale.to_string(), theirs.scale.to_string());
     if ours.wanted == theirs.wanted {
         found.extend(values_difference(ours, theirs));
         found.extend(protocol_difference(ours, theirs));
@@ -514,12 +538,43 @@ mod tests {
             Terms { a_brings_values: true, ..base.clone() },
             Terms { b_brings_values: true, ..base.clone() },
             Terms { minimum: 1, ..base.clone() },
+            Terms { null_values: vec![], ..base.clone() },
+            Terms { scale: 1, ..base.clone() },
+            Terms { diagnose: true, ..base.clone() },
             Terms { max_rows_of_a: 1, ..base.clone() },
             Terms { max_rows_of_b: 1, ..base.clone() },
             Terms { fingerprint_of_a: "other".into(), ..base.clone() },
             Terms { fingerprint_of_b: "other".into(), ..base.clone() },
         ];
         assert!(others.iter().all(|other| other.hash() != base.hash()));
+    }
+
+    #[test]
+    fn null_values_and_scales_must_be_equal() {
+        let own = Offer { null_values: NullValues::new(["x", "NULL"]).unwrap(), ..offer() };
+        let (a, _) = refused(&offer(), &own);
+        assert!(a.ends_with("(null values) (here: the default ones; there: null, x)"), "{a}");
+        let none = Offer { null_values: NullValues::none(), ..offer() };
+        assert!(refused(&none, &offer()).0.contains("(here: only empty ones; there: the default"));
+        // As bytes, nothing counts as empty but the empty value, whatever is named.
+        let bytes = |offer: &Offer| Offer { keys: vec![Normalize::None], ..offer.clone() };
+        assert!(agreed(&bytes(&none), &bytes(&offer())).0.is_ok());
+        assert_eq!(bytes(&own).check().unwrap_err().class(), Class::Usage);
+
+        let sum =
+            |scale, brings_values| Offer { wanted: Wanted::Sum, scale, brings_values, ..offer() };
+        assert_eq!(agreed(&sum(2, true), &sum(2, false)).1.unwrap().scale(), 2);
+        let message = refused(&sum(2, true), &sum(0, false)).0;
+        assert!(message.contains("(scale) (here: 2; there: 0)"), "{message}");
+        assert!(Offer { scale: 1, ..offer() }.check().is_err());
+        assert_eq!(sum(19, true).check().unwrap_err().class(), Class::Usage);
+    }
+
+    #[test]
+    fn a_diagnosis_needs_both() {
+        let diagnose = Offer { diagnose: true, ..offer() };
+        assert!(agreed(&diagnose, &diagnose).0.unwrap().diagnoses());
+        assert!(!agreed(&diagnose, &offer()).0.unwrap().diagnoses());
     }
 
     #[test]

@@ -12,6 +12,7 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 
 use crate::{
     error::{Error, InputFault, Result},
+    keys::{findings::Look, null_values::NullValues, profile::kinds},
     table::csv::{Row, Scan},
 };
 
@@ -128,14 +129,23 @@ pub enum Duplicates {
 pub enum Key<'a> {
     /// Its encoding.
     Present(&'a [u8]),
-    /// The first key column that is empty.
-    Missing(&'a str),
+    /// There is none.
+    Missing {
+        /// The first key column without a value.
+        column: &'a str,
+        /// It has one that stands for a missing value.
+        null_value: bool,
+    },
 }
 
 /// The key columns of a table, found in its header.
 pub struct Extractor {
     columns: Vec<(usize, KeyColumn)>,
+    null_values: NullValues,
     encoded: Vec<u8>,
+    look: Look,
+    /// The kinds of the columns' values, where somebody wants to know.
+    kinds: Option<Vec<u16>>,
 }
 
 /// Keeps the digests of keys apart from those of anything else, and of other versions.
@@ -145,18 +155,25 @@ const DOMAIN: &[u8] = b"vesica/key/1";
 const TEXT: u8 = 1;
 
 impl Extractor {
-    /// Finds the columns. A table without even a header has none to be found.
+    /// Finds the columns. A table without even a header has none to be found. Of values that are normalised, those
+    /// in `null_values` count as empty.
     ///
     /// # Errors
     /// [`InputFault::NoColumn`] and [`InputFault::AmbiguousColumn`].
-    pub fn new(scan: &Scan, columns: &[KeyColumn]) -> Result<Self> {
-        let columns = if scan.columns().is_empty() {
+    pub fn new(scan: &Scan, columns: &[KeyColumn], null_values: NullValues) -> Result<Self> {
+        let columns = if scan.header().is_empty() {
             Vec::new()
         } else {
-            let found = |c: &KeyColumn| Ok((scan.column(&c.name)?, c.clone()));
-            columns.iter().map(found).collect::<Result<_>>()?
+            let names: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
+            scan.find(&names)?.into_iter().zip(columns.iter().cloned()).collect()
         };
-        Ok(Self { columns, encoded: Vec::new() })
+        Ok(Self { columns, null_values, encoded: Vec::new(), look: Look::default(), kinds: None })
+    }
+
+    /// Also looks at the kinds of the columns' values.
+    pub(crate) fn with_kinds(mut self) -> Self {
+        self.kinds = Some(Vec::new());
+        self
     }
 
     /// A row's key.
@@ -167,66 +184,42 @@ impl Extractor {
         self.encoded.clear();
         self.encoded.extend_from_slice(DOMAIN);
         self.encoded.extend_from_slice(&(self.columns.len() as u32).to_le_bytes());
+        self.look = Look { digits: Some(0), ..Look::default() };
+        self.kinds.as_mut().map(Vec::clear);
         for (position, column) in &self.columns {
-            let value = text_of(row, *position, column)?;
-            let value = column.normalize.apply(value);
+            let raw = text_of(row, *position, column)?;
+            let value = column.normalize.apply(raw);
+            let missing = |null_value| Ok(Key::Missing { column: &column.name, null_value });
             if value.is_empty() {
-                return Ok(Key::Missing(&column.name));
+                return missing(false);
+            }
+            if column.normalize != Normalize::None && self.null_values.contains(&value) {
+                return missing(true);
             }
             self.encoded.push(TEXT);
             self.encoded.extend_from_slice(&(value.len() as u64).to_le_bytes());
             self.encoded.extend_from_slice(value.as_bytes());
+            self.look.add(raw, &value, column.normalize);
+            if let Some(all) = &mut self.kinds {
+                all.push(kinds(&value));
+            }
         }
         Ok(Key::Present(&self.encoded))
     }
 
-    /// The values of a row's key columns before normalisation.
-    ///
-    /// # Errors
-    /// As [`Extractor::key`].
-    pub fn raw<'a>(&self, row: &Row<'a>) -> Result<Vec<&'a str>> {
-        self.columns.iter().map(|(position, column)| text_of(row, *position, column)).collect()
-    }
-}
-
-/// A column of numbers to be added up, found in a table's header.
-pub struct Numbers {
-    position: usize,
-    column: String,
-    nulls: Nulls,
-}
-
-impl Numbers {
-    /// Finds the column; `None` in a table without even a header.
-    ///
-    /// # Errors
-    /// [`InputFault::NoColumn`] and [`InputFault::AmbiguousColumn`].
-    pub fn new(scan: &Scan, column: &str, nulls: Nulls) -> Result<Option<Self>> {
-        if scan.columns().is_empty() {
-            return Ok(None);
-        }
-        Ok(Some(Self { position: scan.column(column)?, column: column.to_owned(), nulls }))
+    /// What the last row's key looked like, if it had one.
+    pub(crate) fn look(&self) -> Look {
+        self.look
     }
 
-    /// A row's number; an empty one is 0, unless that is refused.
-    ///
-    /// # Errors
-    /// [`InputFault::NotAnInteger`] and [`InputFault::NullValue`].
-    pub fn of(&self, row: &Row<'_>) -> Result<i64> {
-        // Finding the place takes as long as the text before it.
-        let (place, column) = (|| row.place(), || self.column.clone());
-        let text = row.field(self.position).trim_ascii();
-        if text.is_empty() {
-            return match self.nulls {
-                Nulls::Skip => Ok(0),
-                Nulls::Error => {
-                    Err(row.fault(InputFault::NullValue { place: place(), column: column() }))
-                }
-            };
-        }
-        let number = std::str::from_utf8(text).ok().and_then(|text| text.parse().ok());
-        let fault = || InputFault::NotAnInteger { place: place(), column: column() };
-        number.ok_or_else(|| row.fault(fault()))
+    /// The kinds of the last row's key columns, if it had a key and kinds are looked at.
+    pub(crate) fn kinds(&self) -> Option<&[u16]> {
+        self.kinds.as_deref()
+    }
+
+    /// The values of a row's key columns as they are.
+    pub(crate) fn raw<'a>(&self, row: &Row<'a>) -> impl Iterator<Item = &'a [u8]> {
+        self.columns.iter().map(|(position, _)| row.field(*position))
     }
 }
 
@@ -251,17 +244,17 @@ mod tests {
     /// The digests of all rows; `None` for rows without a key.
     fn keys(text: impl AsRef<[u8]>, columns: &[(&str, Normalize)]) -> Result<Vec<Option<Digest>>> {
         let source = Source::Memory { name: "t.csv".into(), bytes: text.as_ref().to_vec() };
-        let scan = Scan::new(source.read()?, Delimiter::Comma)?;
+        let scan = source.open(Delimiter::Comma)?.read()?;
         let columns: Vec<_> = columns
             .iter()
             .map(|(name, normalize)| KeyColumn { name: (*name).into(), normalize: *normalize })
             .collect();
-        let mut extractor = Extractor::new(&scan, &columns)?;
+        let mut extractor = Extractor::new(&scan, &columns, NullValues::default())?;
         let mut keys = Vec::new();
         scan.rows(|row| {
             keys.push(match extractor.key(&row)? {
                 Key::Present(encoding) => Some(Digest::of(encoding)),
-                Key::Missing(_) => None,
+                Key::Missing { .. } => None,
             });
             Ok(())
         })?;
@@ -323,8 +316,17 @@ mod tests {
             found.iter().map(Option::is_some).collect::<Vec<_>>(),
             [false, false, false, true]
         );
-        // As they are, spaces are a value.
+        // As they are, spaces are a value, and so is a null value.
         assert!(keys("x,y\n ,\n", &[("x", Normalize::None)]).unwrap()[0].is_some());
+        for (normalize, is_key) in
+            [(Normalize::None, true), (Normalize::Trim, false), (Normalize::Lower, false)]
+        {
+            let found = keys("x\nNULL\n n/a\n-\nNullable\n", &[("x", normalize)]).unwrap();
+            assert_eq!(
+                found.iter().map(Option::is_some).collect::<Vec<_>>(),
+                [is_key, is_key, is_key, true]
+            );
+        }
     }
 
     #[test]

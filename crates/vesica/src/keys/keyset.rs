@@ -6,13 +6,17 @@ use crate::{
     error::{Error, InputFault, Result},
     keys::{
         digest::{Digest, Digester},
-        key::{Duplicates, Extractor, Key, KeyColumn, Nulls, Numbers},
+        findings::{Findings, Tally},
+        key::{Duplicates, Extractor, Key, KeyColumn, Nulls},
+        null_values::NullValues,
+        numbers::Numbers,
+        profile::Profile,
     },
     table::csv::{Scan, Table},
 };
 
 /// Stands in the place of a key's number where a row has no key.
-const NO_KEY: u32 = u32::MAX;
+pub(crate) const NO_KEY: u32 = u32::MAX;
 
 /// How many rows went which way. `read` is the sum of the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
@@ -34,6 +38,25 @@ pub struct KeySet {
     counts: RowCounts,
     /// What the values of each key's rows add up to; empty where there is no column of values.
     values: Vec<i64>,
+    /// What the keys look like, where that was asked for.
+    profile: Option<Profile>,
+}
+
+/// What is read of a table, and what is refused.
+#[derive(Debug, Clone, Default)]
+pub struct Reading {
+    /// The key columns.
+    pub keys: Vec<KeyColumn>,
+    /// Values of key columns that count as empty.
+    pub null_values: NullValues,
+    /// The column of values and the number of their decimal places, if there is one.
+    pub values: Option<(String, u8)>,
+    /// What becomes of rows without a key, and of empty values.
+    pub nulls: Nulls,
+    /// What becomes of rows that bear the same key.
+    pub duplicates: Duplicates,
+    /// Whether to find out what the keys look like.
+    pub(crate) profile: bool,
 }
 
 /// The keys of rows as they come, distinct or not.
@@ -76,29 +99,44 @@ impl KeySet {
     /// Whatever is wrong with the table, and what the policies refuse.
     pub fn read(
         scan: Scan,
-        columns: &[KeyColumn],
-        values: Option<&str>,
-        nulls: Nulls,
-        duplicates: Duplicates,
+        reading: &Reading,
         mut show: impl FnMut(u64, usize),
-    ) -> Result<(Table, Self)> {
+    ) -> Result<(Table, Self, Findings)> {
         const SHOW_EVERY: usize = 1 << 14;
-        let mut extractor = Extractor::new(&scan, columns)?;
-        let mut keys = Collector::default();
-        let numbers =
-            values.map(|column| Numbers::new(&scan, column, nulls)).transpose()?.flatten();
-        let mut of_rows = Vec::new();
+        let (width, nulls) = (scan.header().len(), reading.nulls);
+        let mut extractor = Extractor::new(&scan, &reading.keys, reading.null_values.clone())?;
+        if reading.profile {
+            extractor = extractor.with_kinds();
+        }
+        let (mut keys, mut tally) = (Collector::default(), Tally::default());
+        let numbers = |(column, scale): &(String, u8)| Numbers::new(&scan, column, *scale, nulls);
+        let numbers = reading.values.as_ref().map(numbers).transpose()?.flatten();
+        let (mut of_rows, mut kinds) = (Vec::new(), Vec::new());
         let table = scan.rows(|row| {
             if let Some(numbers) = &numbers {
                 of_rows.push(numbers.of(&row)?);
             }
+            let number = keys.rows() as u32;
             match extractor.key(&row)? {
-                Key::Present(key) => keys.push(Some(key)),
-                Key::Missing(column) if nulls == Nulls::Error => {
-                    let column = column.to_owned();
-                    return Err(row.fault(InputFault::NullKey { place: row.place(), column }));
+                Key::Present(key) => {
+                    keys.push(Some(key));
+                    tally.see(number, extractor.look(), extractor.raw(&row));
+                    kinds.extend_from_slice(extractor.kinds().unwrap_or_default());
                 }
-                Key::Missing(_) => keys.push(None),
+                Key::Missing { column, null_value } => {
+                    if nulls == Nulls::Error {
+                        let column = column.to_owned();
+                        let fault = InputFault::NullKey { place: row.place(), column, null_value };
+                        return Err(row.fault(fault));
+                    }
+                    if null_value {
+                        tally.see_null_value();
+                    }
+                    keys.push(None);
+                    if reading.profile {
+                        kinds.resize(kinds.len() + reading.keys.len(), 0);
+                    }
+                }
             }
             if keys.rows().is_multiple_of(SHOW_EVERY) {
                 show(keys.rows() as u64, row.start());
@@ -107,24 +145,33 @@ impl KeySet {
         })?;
         show(keys.rows() as u64, table.text().bytes().len());
         let mut set = keys.finish();
-        if let Some(column) = values {
-            set.add_up(&of_rows).map_err(|row| {
-                let (place, column) = (table.place(row), column.to_owned());
-                let fault = InputFault::SumTooLarge { place, column };
+        if let Some((column, _)) = &reading.values {
+            set.add_up(&of_rows).ok_or_else(|| {
+                let fault = InputFault::SumTooLarge { column: column.to_owned() };
                 Error::Input { file: table.text().name().to_owned(), fault }
             })?;
         }
-        match set.first_repetition() {
-            Some((first, second)) if duplicates == Duplicates::Error => {
-                let fault = InputFault::DuplicateKey {
-                    first: table.place(first),
-                    second: table.place(second),
-                    rows: set.counts.duplicate,
-                };
-                Err(Error::Input { file: table.text().name().to_owned(), fault })
-            }
-            _ => Ok((table, set)),
+        if reading.duplicates == Duplicates::Error {
+            set.refuse_duplicates(&table)?;
         }
+        if reading.profile {
+            let columns = reading.keys.len();
+            let of_row = |row: u32| kinds.iter().skip(row as usize * columns).take(columns);
+            let of_keys = set.first_rows().into_iter().flat_map(of_row).copied();
+            set.profile = Some(Profile::of(columns, of_keys));
+        }
+        let findings = tally.finish(width, set.counts, &set.key_of_row, &table);
+        Ok((table, set, findings))
+    }
+
+    fn refuse_duplicates(&self, table: &Table) -> Result<()> {
+        let Some((first, second)) = self.first_repetition() else { return Ok(()) };
+        let fault = InputFault::DuplicateKey {
+            first: table.place(first),
+            second: table.place(second),
+            rows: self.counts.duplicate,
+        };
+        Err(Error::Input { file: table.text().name().to_owned(), fault })
     }
 
     /// Numbers the distinct keys. `digests` has one a row, `key_of_row` is [`NO_KEY`] for rows
@@ -152,22 +199,22 @@ impl KeySet {
         digests.truncate(used);
         digests.shrink_to_fit();
         counts.used = used as u64;
-        Self { digests, key_of_row, counts, values: Vec::new() }
+        Self { digests, key_of_row, counts, values: Vec::new(), profile: None }
     }
 
-    /// Gives each key the sum of the values of its rows, of which there is one a row; or else says with which
-    /// row the magnitudes add up to more than 2^63 − 1.
-    fn add_up(&mut self, of_rows: &[i64]) -> std::result::Result<(), usize> {
+    /// Gives each key the sum of the values of its rows, of which there is one a row; `None` where values
+    /// of some keys, signs aside, add up to more than 2^63 − 1.
+    fn add_up(&mut self, of_rows: &[i64]) -> Option<()> {
+        let magnitudes = of_rows.iter().zip(&self.key_of_row).filter(|(_, key)| **key != NO_KEY);
+        let total: u128 = magnitudes.map(|(value, _)| u128::from(value.unsigned_abs())).sum();
+        i64::try_from(total).ok()?;
         self.values = vec![0; self.counts.used as usize];
-        let mut magnitudes: u64 = 0;
-        for (row, (value, key)) in of_rows.iter().zip(&self.key_of_row).enumerate() {
+        for (value, key) in of_rows.iter().zip(&self.key_of_row) {
             if let Some(sum) = self.values.get_mut(*key as usize) {
-                let total = magnitudes.checked_add(value.unsigned_abs());
-                magnitudes = total.filter(|total| *total <= i64::MAX as u64).ok_or(row)?;
                 *sum += value;
             }
         }
-        Ok(())
+        Some(())
     }
 
     /// The value of each distinct key, in the order of the digests; empty where no column of values was
@@ -180,6 +227,11 @@ impl KeySet {
     /// when they have served.
     pub fn take_digests(&mut self) -> Vec<Digest> {
         std::mem::take(&mut self.digests)
+    }
+
+    /// What the keys look like, where that was asked for.
+    pub(crate) fn take_profile(&mut self) -> Option<Profile> {
+        self.profile.take()
     }
 
     /// How many rows went which way.
@@ -262,24 +314,71 @@ impl Places {
 mod tests {
     use super::*;
     use crate::{
-        keys::key::Normalize,
+        keys::{findings::FrequentKey, key::Normalize},
         table::source::{Delimiter, Source},
     };
 
-    fn read(text: &str, nulls: Nulls, duplicates: Duplicates) -> Result<KeySet> {
+    fn all_of(text: &str, reading: Reading) -> Result<(KeySet, Findings)> {
         let source = Source::Memory { name: "t".into(), bytes: text.into() };
-        let scan = Scan::new(source.read()?, Delimiter::Comma)?;
-        let columns = [KeyColumn { name: "k".into(), normalize: Normalize::Lower }];
-        Ok(KeySet::read(scan, &columns, None, nulls, duplicates, |_, _| {})?.1)
+        let scan = source.open(Delimiter::Comma)?.read()?;
+        let keys = vec![KeyColumn { name: "k".into(), normalize: Normalize::Lower }];
+        let (_, set, findings) = KeySet::read(scan, &Reading { keys, ..reading }, |_, _| {})?;
+        Ok((set, findings))
+    }
+
+    fn read(text: &str, nulls: Nulls, duplicates: Duplicates) -> Result<KeySet> {
+        Ok(all_of(text, Reading { nulls, duplicates, ..Reading::default() })?.0)
     }
 
     fn sums(text: &str, nulls: Nulls) -> Result<Vec<i64>> {
-        let source = Source::Memory { name: "t".into(), bytes: text.into() };
-        let scan = Scan::new(source.read()?, Delimiter::Comma)?;
-        let columns = [KeyColumn { name: "k".into(), normalize: Normalize::Lower }];
-        let (_, set) =
-            KeySet::read(scan, &columns, Some("v"), nulls, Duplicates::First, |_, _| {})?;
-        Ok(set.values().to_vec())
+        scaled_sums(text, nulls, 0)
+    }
+
+    fn scaled_sums(text: &str, nulls: Nulls, scale: u8) -> Result<Vec<i64>> {
+        let values = Some(("v".to_owned(), scale));
+        Ok(all_of(text, Reading { values, nulls, ..Reading::default() })?.0.values().to_vec())
+    }
+
+    #[test]
+    fn values_may_have_decimal_places() {
+        let sums = |text| scaled_sums(text, Nulls::Skip, 2);
+        assert_eq!(sums("k,v\na,0.10\nb,-7\na,2.5\n").unwrap(), [260, -700]);
+        let refused = sums("k,v\na,1.00\nb,1.005\n").unwrap_err().to_string();
+        assert!(
+            refused.contains("row 2 (line 3), column `v`: not a number with at most 2 decimal"),
+            "{refused}"
+        );
+    }
+
+    #[test]
+    fn a_profile_counts_each_key_once() {
+        let keys = |from: u32| (from..from + 100).map(|i| format!("KEY {i}\n")).collect::<String>();
+        let text = format!("k\n{}\nNULL\n{}", "x\n".repeat(300), keys(0));
+        let profile = |text: &str| {
+            let asked = Reading { profile: true, ..Reading::default() };
+            all_of(text, asked).unwrap().0.take_profile().unwrap()
+        };
+        assert_eq!(profile(&text), profile(&format!("k\n{}", keys(0))));
+        assert!(all_of(&text, Reading::default()).unwrap().0.take_profile().is_none());
+    }
+
+    #[test]
+    fn frequent_keys_are_found_by_their_first_row() {
+        let rows = |from: u32| (from..from + 100).map(|i| format!("k{i}@x\n")).collect::<String>();
+        let text = format!("k\n{}X-1\n{}x-1\nx-1 \nn/a\n{}", rows(0), rows(100), rows(0));
+        let (_, findings) = all_of(&text, Reading::default()).unwrap();
+        let expected = FrequentKey { first_row: 101, line: 102, rows: 3 };
+        // Three of 304 rows are less than one in a hundred, three of 204 are more.
+        assert_eq!(findings.frequent_keys, []);
+        let text = text.replacen(&rows(100), "", 1);
+        let (_, findings) = all_of(&text, Reading::default()).unwrap();
+        assert_eq!(findings.frequent_keys, [expected]);
+        assert_eq!((findings.null_values, findings.keys_changed, findings.keys_merged), (1, 2, 2));
+        let warned = findings.warnings.join("\n");
+        assert!(
+            warned.contains("3 of 204 rows (1.5 %) bear the same key")
+                && warned.contains("row 101 (line 102)")
+        );
     }
 
     #[test]
@@ -296,7 +395,7 @@ mod tests {
         let refused = |text: &str, nulls| sums(text, nulls).unwrap_err().to_string();
         assert_eq!(
             refused("k,v\na,1\nb,secret\n", Nulls::Skip),
-            "t: row 2 (line 3), column `v`: not a whole number from -2^63 to 2^63 - 1"
+            "t: row 2 (line 3), column `v`: not a whole number from -2^63 to 2^63 - 1; for decimals name a scale"
         );
         assert!(refused("k,v\na,1.5\n", Nulls::Skip).contains("row 1 (line 2), column `v`"));
         assert!(refused("k,v\na,9223372036854775808\n", Nulls::Skip).contains("whole number"));
@@ -304,13 +403,7 @@ mod tests {
         assert!(refused("k,w\na,1\n", Nulls::Skip).contains("no column `v`"));
         // Each fits, and so does their sum; but not that of the positive ones alone.
         let wide = format!("k,v\na,{}\nb,1\nc,-2\n", i64::MAX);
-        assert_eq!(
-            refused(&wide, Nulls::Skip),
-            "t: row 2 (line 3), column `v`: the values up to here, signs aside, add up to more than \
-             2^63 - 1; use fewer rows, or a larger unit"
-        );
-        let least = format!("k,v\n,9\na,{}\n", i64::MIN);
-        assert!(refused(&least, Nulls::Skip).contains("row 2 (line 3), column `v`"));
+        assert!(refused(&wide, Nulls::Skip).contains("signs aside, add up to more than 2^63 - 1"));
     }
 
     const TEXT: &str = "k,v\nb,1\na,2\n,3\nB,4\nc,5\n a,6\n\" \",7\nb,8\n";

@@ -1,5 +1,9 @@
 //! From the key columns of a row to the distinct keys of a table.
 
 pub mod digest;
+pub mod findings;
 pub mod key;
 pub mod keyset;
+pub mod null_values;
+pub mod numbers;
+pub mod profile;

@@ -11,20 +11,24 @@ use crate::{
         choice::Surroundings,
         offer::{Offer, Parties, Role, Wanted},
     },
-    error::{Error, Result},
+    error::{Error, InputFault, Result},
     keys::{
         key::{Duplicates, KeyColumn, Nulls},
-        keyset::KeySet,
+        keyset::{KeySet, Reading},
+        numbers::decimal,
     },
     run::{
+        diagnosis::Diagnosis,
         observe::{Observer, Progress, Unit},
         report::{Learned, Report},
         session::{Intersection, Session, Shared},
     },
     table::{
-        csv::{Scan, Table},
-        output::{Output, Staged},
+        csv::Table,
+        input::Input,
+        output::{Access, Output, Staged},
         source::{Delimiter, Source},
+        target::{self, Protected},
     },
     task::shares,
 };
@@ -44,12 +48,17 @@ pub struct Job {
     pub nulls: Nulls,
     /// What becomes of rows that bear the same key.
     pub duplicates: Duplicates,
+    /// Whether a table without a row is all right.
+    pub allow_empty: bool,
     /// What is offered to the other side.
     pub offer: Offer,
     /// Where this side's matched rows go, or the answer, if it learns them.
     pub output: Option<PathBuf>,
     /// Where the report goes.
     pub report: Option<PathBuf>,
+    /// Files that no result may replace, such as this side's identity. The input and the results themselves
+    /// need not be listed.
+    pub protected: Vec<Protected>,
     /// Threads to compute with; 0 takes as many as there are processors.
     pub threads: usize,
     /// What this side knows of its machine and its line, to choose a protocol by.
@@ -67,6 +76,23 @@ pub struct Outcome {
     pub bins_written: Option<u64>,
     /// What went wrong after the results were in place.
     pub shortfalls: Vec<Shortfall>,
+    /// How many decimal places an answer that is a sum has.
+    pub scale: u8,
+    /// What may be the matter where nothing matched, and what was found by a diagnosis.
+    pub hints: Vec<String>,
+}
+
+/// A job that is ready to run: its input is open and has the columns that the job names.
+pub struct Ready {
+    job: Job,
+    input: Input,
+}
+
+/// What a run has come to.
+struct End {
+    report: Report,
+    hints: Vec<String>,
+    shortfalls: Vec<Shortfall>,
 }
 
 /// What went wrong when this side's results were in place already. They are complete, and stay.
@@ -109,23 +135,52 @@ impl Job {
         if self.offer.wanted == Wanted::Shares && self.output.is_none() {
             return Err(Error::Usage("shares need a file that they go to".to_owned()));
         }
-        let files = [self.output.as_ref(), self.report.as_ref()];
-        for path in files.into_iter().flatten() {
-            Output::prepare(path)?;
+        let results = [("the output", &self.output), ("the report", &self.report)];
+        let results: Vec<_> = results
+            .into_iter()
+            .filter_map(|(what, path)| Some(Protected::new(what, path.as_ref()?)))
+            .collect();
+        target::check(&results, &self.protected, Some(&self.input))?;
+        if let Some(path) = &self.output {
+            Output::prepare(path, self.access())?;
         }
-        let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
-        if let [Some(output), Some(report)] = files
-            && real(output) == real(report)
-        {
-            let message = "output and report are the same file".to_owned();
-            return Err(Error::Usage(message));
-        }
-        if let Source::File(input) = &self.input
-            && files.into_iter().flatten().any(|path| real(path) == real(input))
-        {
-            return Err(Error::Usage("a result would replace the input".to_owned()));
+        if let Some(path) = &self.report {
+            Output::prepare(path, Access::Usual)?;
         }
         Ok(())
+    }
+
+    /// Makes sure of all that can be known before the other side is troubled: that the job can succeed, and that
+    /// its input is there and has the columns it should have. Waits until the header can be read.
+    ///
+    /// # Errors
+    /// As [`Job::check`], and [`Error::Input`].
+    pub fn prepare(self) -> Result<Ready> {
+        self.check()?;
+        let input = self.input.clone().open(self.delimiter)?;
+        if input.is_empty() && !self.allow_empty {
+            return Err(input.fault(InputFault::Empty { header: !input.header().is_empty() }));
+        }
+        let columns = self.columns.iter().chain(&self.values).map(String::as_str);
+        input.require(&columns.collect::<Vec<_>>())?;
+        Ok(Ready { job: self, input })
+    }
+
+    /// What is read of the table.
+    fn reading(&self, profile: bool) -> Reading {
+        Reading {
+            keys: self.key_columns(),
+            null_values: self.offer.null_values.clone(),
+            values: self.values.clone().map(|column| (column, self.offer.scale)),
+            nulls: self.nulls,
+            duplicates: self.duplicates,
+            profile,
+        }
+    }
+
+    /// Who may read the output. Shares are for this side alone.
+    fn access(&self) -> Access {
+        if self.offer.wanted == Wanted::Shares { Access::Owner } else { Access::Usual }
     }
 
     fn key_columns(&self) -> Vec<KeyColumn> {
@@ -141,7 +196,7 @@ impl Job {
 /// # Errors
 /// See [`Error`].
 pub fn run(
-    job: Job,
+    job: Ready,
     parties: &Parties,
     channel: &mut Channel,
     observer: Arc<dyn Observer>,
@@ -157,26 +212,25 @@ pub fn run(
 }
 
 fn attempt(
-    job: Job,
+    Ready { job, input }: Ready,
     parties: &Parties,
     channel: &mut Channel,
     observer: Arc<dyn Observer>,
     rng: &mut (dyn CryptoRng + Send),
 ) -> Result<Outcome> {
-    job.check()?;
     let surroundings = job.surroundings.clone();
     let mut session =
         Session::open(&job.offer, parties, &surroundings, job.threads, channel, observer.clone())?;
-    let (table, mut set) = read(&mut session, &job, observer.clone())?;
+    let (table, mut set, diagnosis) = read(&mut session, input, &job, observer.clone())?;
     match session.terms().wanted() {
         Wanted::Rows => {}
         Wanted::Shares => {
             drop(table);
-            return share(session, job, set, rng);
+            return share(session, job, set, diagnosis, rng);
         }
         _ => {
             drop(table);
-            return inquire(session, job, parties, set, rng);
+            return inquire(session, job, parties, (set, diagnosis), rng);
         }
     }
     // A side that learns nothing has no further use for its rows.
@@ -194,8 +248,8 @@ fn attempt(
         }
         _ => (None, None),
     };
-    let (report, shortfalls) = finish(session, job.report, report, staged)?;
-    Ok(Outcome { report, rows_written, bins_written: None, shortfalls })
+    let End { report, hints, shortfalls } = finish(session, job.report, report, diagnosis, staged)?;
+    Ok(Outcome { report, rows_written, bins_written: None, shortfalls, scale: 0, hints })
 }
 
 /// A run that asks for a number.
@@ -203,7 +257,7 @@ fn inquire(
     mut session: Session<'_>,
     job: Job,
     parties: &Parties,
-    mut set: KeySet,
+    (mut set, diagnosis): (KeySet, Diagnosis),
     rng: &mut (dyn CryptoRng + Send),
 ) -> Result<Outcome> {
     let digests = set.take_digests();
@@ -222,14 +276,16 @@ fn inquire(
         ..Report::new(found.method.key, terms, set.counts(), peers, learned)
     };
     session.phase("finish");
+    let scale = scale_of_answer(&session);
     let staged = match (job.output, found.answer) {
         (Some(path), Some(answer)) => Some(session.meanwhile(move || {
-            Output::prepare(&path)?.stage(|out| writeln!(out, "{}", answer_line(answer)))
+            Output::prepare(&path, Access::Usual)?
+                .stage(|out| writeln!(out, "{}", answer_line(answer, scale)))
         })?),
         _ => None,
     };
-    let (report, shortfalls) = finish(session, job.report, report, staged)?;
-    Ok(Outcome { report, rows_written: None, bins_written: None, shortfalls })
+    let End { report, hints, shortfalls } = finish(session, job.report, report, diagnosis, staged)?;
+    Ok(Outcome { report, rows_written: None, bins_written: None, shortfalls, scale, hints })
 }
 
 /// A run after which each side has shares.
@@ -237,6 +293,7 @@ fn share(
     mut session: Session<'_>,
     job: Job,
     mut set: KeySet,
+    diagnosis: Diagnosis,
     rng: &mut (dyn CryptoRng + Send),
 ) -> Result<Outcome> {
     let digests = set.take_digests();
@@ -248,20 +305,29 @@ fn share(
     let report = Report::new(SHARING.key, terms, counts, peer_items, learned);
     session.phase("finish");
     let bins = shares.members.len() as u64;
+    let access = job.access();
     let path = job.output.ok_or(Error::Bug("shares have no file to go to"))?;
     let staged = session.meanwhile(move || {
         let rows = set.first_rows();
-        Output::prepare(&path)?.stage(|out| shares::write(&shares, receiver, &rows, out))
+        Output::prepare(&path, access)?.stage(|out| shares::write(&shares, receiver, &rows, out))
     })?;
-    let (report, shortfalls) = finish(session, job.report, report, Some(staged))?;
-    Ok(Outcome { report, rows_written: None, bins_written: Some(bins), shortfalls })
+    let End { report, hints, shortfalls } =
+        finish(session, job.report, report, diagnosis, Some(staged))?;
+    let bins_written = Some(bins);
+    Ok(Outcome { report, rows_written: None, bins_written, shortfalls, scale: 0, hints })
+}
+
+/// How many decimal places the answer has: in products the places of both factors count.
+fn scale_of_answer(session: &Session<'_>) -> u8 {
+    let terms = session.terms();
+    if terms.wanted() == Wanted::Products { 2 * terms.scale() } else { terms.scale() }
 }
 
 /// An answer as a line of text.
-fn answer_line(answer: Answer) -> String {
+fn answer_line(answer: Answer, scale: u8) -> String {
     match answer {
         Answer::Count(count) => count.to_string(),
-        Answer::Sum(sum) => sum.to_string(),
+        Answer::Sum(sum) => decimal(sum.into(), scale),
         Answer::AtLeast(true) => "yes".to_owned(),
         Answer::AtLeast(false) => "no".to_owned(),
         Answer::TooFew => "too few".to_owned(),
@@ -276,8 +342,10 @@ fn finish(
     mut session: Session<'_>,
     report_to: Option<PathBuf>,
     mut report: Report,
+    diagnosis: Diagnosis,
     result: Option<Staged>,
-) -> Result<(Report, Vec<Shortfall>)> {
+) -> Result<End> {
+    let hints = session.diagnose(diagnosis, &mut report)?;
     session.together(STAGED)?;
     let file = session.meanwhile(move || result.map_or(Ok(None), Staged::write_stream))?;
     session.together(WRITTEN)?;
@@ -287,31 +355,35 @@ fn finish(
     let unconfirmed = unconfirmed.map(Shortfall::Unconfirmed);
     let written = report_to.map_or(Ok(()), |path| stage_report(path, &report)?.commit());
     let unreported = written.err().map(Shortfall::Report);
-    Ok((report, unconfirmed.into_iter().chain(unreported).collect()))
+    let shortfalls = unconfirmed.into_iter().chain(unreported).collect();
+    Ok(End { report, hints, shortfalls })
 }
 
-/// Reads the table while the other side reads its own.
+/// Reads the table while the other side reads its own, and warns of what its owner should know.
 fn read(
     session: &mut Session<'_>,
+    input: Input,
     job: &Job,
     observer: Arc<dyn Observer>,
-) -> Result<(Table, KeySet)> {
+) -> Result<(Table, KeySet, Diagnosis)> {
     session.phase("read");
-    let (input, delimiter) = (job.input.clone(), job.delimiter);
-    let (columns, nulls, duplicates) = (job.key_columns(), job.nulls, job.duplicates);
-    let values = job.values.clone();
+    // A profile that nobody will see is made all the same where this side asked for it: so it knows why none is there.
+    let (reading, allow_empty) = (job.reading(job.offer.diagnose), job.allow_empty);
     session.meanwhile(move || {
-        let scan = Scan::new(input.read()?, delimiter)?;
-        if scan.columns().is_empty() {
-            let name = scan.text().name();
-            observer.warning(&format!("{name} is empty: it has no rows and not even a header"));
-        }
-        let values = values.as_deref();
+        let scan = input.read()?;
+        let header = !scan.header().is_empty();
         let bytes = scan.text().bytes().len() as f64;
-        KeySet::read(scan, &columns, values, nulls, duplicates, |done, at| {
+        let show = |done, at: usize| {
             let fraction = Some((at as f64 / bytes.max(1.0)).min(1.0));
             observer.progress(Progress { done, unit: Unit::Rows, total: None, fraction });
-        })
+        };
+        let (table, mut set, findings) = KeySet::read(scan, &reading, show)?;
+        if table.is_empty() && !allow_empty {
+            return Err(table.text().fault(InputFault::Empty { header }));
+        }
+        findings.warnings.iter().for_each(|warning| observer.warning(warning));
+        let diagnosis = Diagnosis::new(&findings, reading.keys.len(), set.take_profile());
+        Ok((table, set, diagnosis))
     })
 }
 
@@ -326,7 +398,7 @@ fn stage(
     const SHOW_EVERY: usize = 1 << 14;
     let Some(path) = output else { return Ok(None) };
     session.meanwhile(move || {
-        let staged = Output::prepare(&path)?.stage(|out| {
+        let staged = Output::prepare(&path, Access::Usual)?.stage(|out| {
             out.write_all(&with_line_end(table.header(), &table))?;
             for (done, row) in rows.iter().enumerate() {
                 if done % SHOW_EVERY == 0 {
@@ -352,7 +424,7 @@ fn with_line_end<'a>(bytes: &'a [u8], table: &Table) -> std::borrow::Cow<'a, [u8
 fn stage_report(path: PathBuf, report: &Report) -> Result<Staged> {
     let text =
         serde_json::to_string_pretty(report).map_err(|_| Error::Bug("the report has no JSON"))?;
-    Output::prepare(&path)?.stage(|out| writeln!(out, "{text}"))
+    Output::prepare(&path, Access::Usual)?.stage(|out| writeln!(out, "{text}"))
 }
 
 /// The report, but for what the run costs.

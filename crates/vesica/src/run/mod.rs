@@ -1,5 +1,6 @@
 //! A run: the [job] of one side, the [session] with the other, and the [report].
 
+mod diagnosis;
 pub mod job;
 pub mod observe;
 pub mod report;

@@ -33,7 +33,11 @@ use crate::{
     },
     error::{Error, Result},
     keys::digest::Digest,
-    run::observe::{Observer, Progress, Unit},
+    run::{
+        diagnosis::Diagnosis,
+        observe::{Observer, Progress, Unit},
+        report::Report,
+    },
 };
 
 const READY: &str = "vesica/ready";
@@ -300,6 +304,19 @@ impl<'a> Session<'a> {
             return Err(self.channel.malformed(READY, "more items than a set may have").into());
         }
         Ok(peers)
+    }
+
+    /// Compares with the other side what the keys of both look like, if the terms say so, and says what may be the
+    /// matter.
+    ///
+    /// # Errors
+    /// As [`Diagnosis::conclude`].
+    pub(crate) fn diagnose(
+        &mut self,
+        diagnosis: Diagnosis,
+        report: &mut Report,
+    ) -> Result<Vec<String>> {
+        diagnosis.conclude(self.terms.diagnoses(), self.channel, report)
     }
 
     /// Waits until the other side has come to the same step of the end.

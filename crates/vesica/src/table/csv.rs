@@ -9,7 +9,10 @@ use csv::ByteRecord;
 
 use crate::{
     error::{Error, InputFault, Place, Result},
-    table::source::{Delimiter, Text},
+    table::{
+        header::Header,
+        source::{Delimiter, Text},
+    },
 };
 
 /// The most rows of a table: positions are 32 bits wide, and one value stands for "no key".
@@ -20,7 +23,7 @@ pub struct Scan {
     text: Text,
     delimiter: u8,
     header: Range<usize>,
-    columns: Vec<Vec<u8>>,
+    columns: Header,
 }
 
 /// A row being shown.
@@ -61,14 +64,14 @@ impl Scan {
     /// [`InputFault::UnclosedHeader`].
     pub fn new(text: Text, delimiter: Delimiter) -> Result<Self> {
         let delimiter = delimiter.byte(&text);
-        let mut scan = Self { text, delimiter, header: 0..0, columns: Vec::new() };
+        let mut scan = Self { text, delimiter, header: 0..0, columns: Header::default() };
         let mut reader = scan.reader(scan.text.body());
         let mut record = ByteRecord::new();
         let Some(header) = next_record(&mut reader, &mut record, &scan.text, scan.text.body())
         else {
             return Ok(scan);
         };
-        let columns = record.iter().map(<[u8]>::to_vec).collect();
+        let columns = Header::new(record.iter().map(<[u8]>::to_vec).collect());
         if header.end == scan.text.bytes().len() && scan.ends_in_quotes(header.clone()) {
             return Err(scan.text.fault(InputFault::UnclosedHeader));
         }
@@ -89,26 +92,33 @@ impl Scan {
         Delimiter::of_byte(self.delimiter)
     }
 
-    /// The names of the columns; none where there is not even a header.
-    pub fn columns(&self) -> &[Vec<u8>] {
+    /// The first line; empty where there is not even that.
+    pub fn header(&self) -> &Header {
         &self.columns
     }
 
-    /// The position of the column with this name.
+    /// Whether the header is there and has come to its end, whatever follows.
+    pub(crate) fn header_is_whole(&self) -> bool {
+        self.text.bytes()[self.header.clone()].ends_with(b"\n")
+            || self.text.bytes()[self.header.clone()].ends_with(b"\r")
+    }
+
+    /// Whether anything follows the header.
+    pub(crate) fn has_rows(&self) -> bool {
+        self.text.bytes()[self.header.end..].iter().any(|byte| !matches!(byte, b'\r' | b'\n'))
+            && !self.columns.is_empty()
+    }
+
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.text.into_bytes()
+    }
+
+    /// The positions of the columns with these names.
     ///
     /// # Errors
     /// [`InputFault::NoColumn`] and [`InputFault::AmbiguousColumn`].
-    pub fn column(&self, name: &str) -> Result<usize> {
-        let mut found = self.columns.iter().enumerate().filter(|(_, c)| c == &name.as_bytes());
-        match (found.next(), found.count()) {
-            (Some((position, _)), 0) => Ok(position),
-            (Some(_), more) => Err(self
-                .text
-                .fault(InputFault::AmbiguousColumn { column: name.to_owned(), times: more + 1 })),
-            (None, _) => Err(self
-                .text
-                .fault(InputFault::NoColumn { column: name.to_owned(), hint: self.hint(name) })),
-        }
+    pub fn find(&self, names: &[&str]) -> Result<Vec<usize>> {
+        self.columns.find(names).map_err(|fault| self.text.fault(fault))
     }
 
     /// Shows every row in order.
@@ -175,37 +185,6 @@ impl Scan {
         }
         matches!(state, State::Quoted)
     }
-
-    /// What to tell someone who asked for a column that is not there.
-    fn hint(&self, wanted: &str) -> String {
-        // A file without a header row has somebody's data in its first line.
-        if !self.columns.iter().all(|name| looks_like_a_name(name)) {
-            return "its first line does not look like column names; does it have a header row, \
-                    and is the delimiter right?"
-                .to_owned();
-        }
-        let names: Vec<_> = self.columns.iter().map(|n| String::from_utf8_lossy(n)).collect();
-        let close = names.iter().find(|n| n.trim().to_lowercase() == wanted.trim().to_lowercase());
-        if let Some(close) = close {
-            return format!("there is `{close}` (names must match exactly)");
-        }
-        let only = &self.columns[0];
-        if self.columns.len() == 1 && only.iter().any(|b| b";\t|,".contains(b)) {
-            return "the whole header is one column; is the delimiter right?".to_owned();
-        }
-        format!("it has {}", names.iter().map(|n| format!("`{n}`")).collect::<Vec<_>>().join(", "))
-    }
-}
-
-/// Whether a header field may be shown in a message: short, mostly letters, and nothing that looks
-/// like an address or a number.
-fn looks_like_a_name(field: &[u8]) -> bool {
-    const LONGEST: usize = 64;
-    const MOST_DIGITS: usize = 3;
-    let Ok(name) = std::str::from_utf8(field) else { return false };
-    name.chars().count() <= LONGEST
-        && name.chars().all(|c| c != '@' && !c.is_control() || c == '\t')
-        && name.chars().filter(char::is_ascii_digit).count() <= MOST_DIGITS
 }
 
 /// The next record and the range of its bytes in the text, its line end included.
@@ -292,18 +271,16 @@ impl Table {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::table::source::Source;
 
     fn scan(bytes: impl AsRef<[u8]>) -> Result<Scan> {
         let bytes = bytes.as_ref().to_vec();
-        let text = Source::Memory { name: "t.csv".into(), bytes }.read()?;
-        Scan::new(text, Delimiter::Comma)
+        Scan::new(Text::new("t.csv".into(), bytes)?, Delimiter::Comma)
     }
 
     /// Every field of every row, and the table.
     fn table(bytes: impl AsRef<[u8]>) -> Result<(Vec<Vec<String>>, Table)> {
         let scan = scan(bytes)?;
-        let width = scan.columns().len();
+        let width = scan.header().len();
         let mut rows = Vec::new();
         let table = scan.rows(|row| {
             let field = |c| String::from_utf8_lossy(row.field(c)).into_owned();
@@ -387,26 +364,5 @@ mod tests {
         assert!(table("a,b\n1,2\n3,\"4\"").is_ok());
         assert!(table("a,b\n1,2\n3,4\"").is_ok());
         assert!(table("a,b\n1,2\n3,\"4\"\"\"\n").is_ok());
-    }
-
-    #[test]
-    fn columns_are_found_by_name() {
-        let scan = scan("\u{feff}id,\"e-mail, work\",id\n").unwrap();
-        assert_eq!(scan.column("e-mail, work").unwrap(), 1);
-        let error = |name| scan.column(name).unwrap_err().to_string();
-        assert_eq!(error("id"), "t.csv: has 2 columns named `id`; rename all but one");
-        assert!(error("mail").contains("it has `id`, `e-mail, work`, `id`"));
-        assert!(error("ID").contains("there is `id`"));
-    }
-
-    #[test]
-    fn data_in_place_of_a_header_is_not_shown() {
-        let error = |first: &str| scan(first).unwrap().column("email").unwrap_err().to_string();
-        for first in ["ann@example.org,Ann\n", "Ann,+441632960983\n", "3,41-22-77\n"] {
-            let message = error(first);
-            assert!(message.contains("header row"), "{message}");
-            assert!(!message.contains("nn") && !message.contains("22"), "{message}");
-        }
-        assert!(error("id;email;phone_2\n").contains("is the delimiter right?"));
     }
 }

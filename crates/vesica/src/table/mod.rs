@@ -1,5 +1,9 @@
 //! Tables on disk: what is read, and results that appear whole or not at all.
 
 pub mod csv;
+mod format;
+pub mod header;
+pub mod input;
 pub mod output;
 pub mod source;
+pub mod target;

@@ -14,23 +14,27 @@ use std::{
 
 use tempfile::NamedTempFile;
 
-use crate::error::{Error, Result};
+use crate::{
+    error::{Error, Result},
+    table::target::Target,
+};
 
 /// A file to be written, or a stream.
 #[derive(Debug, Clone)]
 pub struct Output {
     named: PathBuf,
     target: Target,
+    access: Access,
 }
 
-#[derive(Debug, Clone)]
-enum Target {
-    /// A regular file: where it really is, and its directory.
-    File { path: PathBuf, directory: PathBuf },
-    /// Something that cannot be replaced, such as a pipe: written to at the end.
-    Stream(PathBuf),
-    /// Standard output, named `-`.
-    Stdout,
+/// Who may read a file that is new. One that takes the place of another has that one's owner and permissions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Access {
+    /// Whoever may read any new file of this user: the umask decides.
+    #[default]
+    Usual,
+    /// This user alone.
+    Owner,
 }
 
 impl Output {
@@ -38,15 +42,16 @@ impl Output {
     ///
     /// # Errors
     /// [`Error::Output`].
-    pub fn prepare(path: &Path) -> Result<Self> {
-        let located = locate(path).and_then(|target| {
-            if let Target::File { directory, .. } = &target {
-                Draft::new(directory)?;
+    pub fn prepare(path: &Path, access: Access) -> Result<Self> {
+        let located = Target::of(path).and_then(|target| {
+            target.spare_keys()?;
+            if let Target::File { path, directory } = &target {
+                Draft::new(path, directory, access)?;
             }
             Ok(target)
         });
         match located {
-            Ok(target) => Ok(Self { named: path.to_owned(), target }),
+            Ok(target) => Ok(Self { named: path.to_owned(), target, access }),
             Err(source) => Err(Error::Output { path: path.to_owned(), source }),
         }
     }
@@ -57,13 +62,16 @@ impl Output {
     /// [`Error::Output`]; then nothing is left behind.
     pub fn stage(self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<Staged> {
         let content = match &self.target {
-            Target::File { directory, .. } => Draft::new(directory).and_then(|mut draft| {
-                let mut buffered = BufWriter::with_capacity(1 << 18, draft.file());
-                write(&mut buffered)?;
-                buffered.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
-                Ok(Content::Draft(draft))
-            }),
-            Target::Stream(_) | Target::Stdout => {
+            Target::File { path, directory } => {
+                let draft = Draft::new(path, directory, self.access);
+                draft.and_then(|mut draft| {
+                    let mut buffered = BufWriter::with_capacity(1 << 18, draft.file());
+                    write(&mut buffered)?;
+                    buffered.into_inner().map_err(io::IntoInnerError::into_error)?.sync_all()?;
+                    Ok(Content::Draft(draft))
+                })
+            }
+            Target::Sink(_) | Target::Stdout => {
                 let mut bytes = Vec::new();
                 write(&mut bytes).map(|()| Content::Bytes(bytes))
             }
@@ -77,31 +85,6 @@ impl Output {
     fn failed(&self, source: io::Error) -> Error {
         Error::Output { path: self.named.clone(), source }
     }
-}
-
-/// Where a path leads. A link is followed, so that it stays one when its target is replaced.
-fn locate(path: &Path) -> io::Result<Target> {
-    if path == Path::new("-") {
-        return Ok(Target::Stdout);
-    }
-    let path = match fs::canonicalize(path) {
-        Ok(path) => path,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => path.to_owned(),
-        Err(error) => return Err(error),
-    };
-    match fs::metadata(&path) {
-        Ok(found) if found.is_dir() => return Err(io::ErrorKind::IsADirectory.into()),
-        Ok(found) if !found.is_file() => return Ok(Target::Stream(path)),
-        _ => {}
-    }
-    let directory = match path.parent() {
-        Some(parent) if parent != Path::new("") => parent.to_owned(),
-        _ => PathBuf::from("."),
-    };
-    if path.file_name().is_none() {
-        return Err(io::Error::new(io::ErrorKind::InvalidInput, "is not the name of a file"));
-    }
-    Ok(Target::File { path, directory })
 }
 
 /// Content that is complete but not yet to be seen. Dropped, it was never there.
@@ -124,8 +107,8 @@ impl Staged {
     pub fn write_stream(self) -> Result<Option<Self>> {
         let written = match (&self.content, &self.output.target) {
             (Content::Draft(_), _) => return Ok(Some(self)),
-            (Content::Bytes(bytes), Target::Stream(path)) => {
-                File::options().write(true).open(path).and_then(|mut file| file.write_all(bytes))
+            (Content::Bytes(bytes), Target::Sink(path)) => {
+                File::options().append(true).open(path).and_then(|mut file| file.write_all(bytes))
             }
             (Content::Bytes(bytes), _) => {
                 let mut out = io::stdout().lock();
@@ -184,15 +167,33 @@ enum Draft {
 }
 
 impl Draft {
-    fn new(directory: &Path) -> io::Result<Self> {
+    /// A file in `directory` that is to be known as `path`, with the owner and the permissions that it will have.
+    fn new(path: &Path, directory: &Path, access: Access) -> io::Result<Self> {
+        let replaced = fs::metadata(path).ok();
+        let access = if replaced.is_some() { Access::Owner } else { access };
+        let mut draft = Self::create(directory, access)?;
+        if let Some(replaced) = replaced {
+            adopt(draft.file(), &replaced)?;
+        }
+        Ok(draft)
+    }
+
+    fn create(directory: &Path, access: Access) -> io::Result<Self> {
+        #[cfg(unix)]
+        let mode = match access {
+            Access::Usual => 0o666,
+            Access::Owner => 0o600,
+        };
         #[cfg(target_os = "linux")]
-        if let Some(file) = nameless::create(directory) {
+        if let Some(file) = nameless::create(directory, mode) {
             return Ok(Self::Nameless(file));
         }
         let mut builder = tempfile::Builder::new();
         builder.prefix(PREFIX);
         #[cfg(unix)]
-        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
+        #[cfg(not(unix))]
+        let _ = access;
         builder.tempfile_in(directory).map(Self::Named)
     }
 
@@ -215,6 +216,28 @@ impl Draft {
     }
 }
 
+/// Gives a file the owner and the permissions of the one that it replaces.
+#[cfg(unix)]
+fn adopt(file: &File, replaced: &fs::Metadata) -> io::Result<()> {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
+    let (owner, group) = (replaced.uid(), replaced.gid());
+    let found = file.metadata()?;
+    if (found.uid(), found.gid()) != (owner, group) {
+        fchown(file, Some(owner), Some(group)).map_err(|error| {
+            let why = "the file there belongs to another user or group, and its replacement could not; \
+                       name another file, or remove that one first";
+            io::Error::new(error.kind(), why)
+        })?;
+    }
+    file.set_permissions(fs::Permissions::from_mode(replaced.mode() & 0o777))
+}
+
+/// A file that is replaced keeps its attributes.
+#[cfg(not(unix))]
+fn adopt(file: &File, replaced: &fs::Metadata) -> io::Result<()> {
+    file.set_permissions(replaced.permissions())
+}
+
 /// What temporary names begin with.
 const PREFIX: &str = ".vesica-";
 
@@ -229,11 +252,11 @@ mod nameless {
 
     use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open};
 
-    /// A file without a name, with the permissions that a new file would get; `None` where there is
+    /// A file without a name, with the permissions that a new file of this mode gets; `None` where there is
     /// no such thing.
-    pub(super) fn create(directory: &Path) -> Option<File> {
+    pub(super) fn create(directory: &Path, mode: u32) -> Option<File> {
         let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
-        let file = File::from(open(directory, flags, Mode::from_raw_mode(0o666)).ok()?);
+        let file = File::from(open(directory, flags, Mode::from_raw_mode(mode)).ok()?);
         // Without /proc it could not be given a name later on.
         Path::new(&handle(&file)).exists().then_some(file)
     }
@@ -264,8 +287,12 @@ mod nameless {
 mod tests {
     use super::*;
 
+    fn prepare(path: &Path) -> Result<Output> {
+        Output::prepare(path, Access::Usual)
+    }
+
     fn write(path: &Path, content: &[u8]) -> Result<()> {
-        Output::prepare(path)?.stage(|out| out.write_all(content))?.commit()
+        prepare(path)?.stage(|out| out.write_all(content))?.commit()
     }
 
     fn listing(directory: &Path) -> Vec<String> {
@@ -277,7 +304,7 @@ mod tests {
     fn nothing_is_seen_before_the_end() {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join("it's a; \"result\" .csv");
-        let staged = Output::prepare(&path).unwrap().stage(|out| out.write_all(b"x")).unwrap();
+        let staged = prepare(&path).unwrap().stage(|out| out.write_all(b"x")).unwrap();
         assert!(!path.exists());
         #[cfg(target_os = "linux")]
         assert_eq!(listing(scratch.path()), [""; 0]);
@@ -289,8 +316,8 @@ mod tests {
     fn what_is_dropped_was_never_there() {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join("out");
-        drop(Output::prepare(&path).unwrap().stage(|out| out.write_all(b"x")).unwrap());
-        let failing = Output::prepare(&path).unwrap().stage(|_| Err(io::ErrorKind::Other.into()));
+        drop(prepare(&path).unwrap().stage(|out| out.write_all(b"x")).unwrap());
+        let failing = prepare(&path).unwrap().stage(|_| Err(io::ErrorKind::Other.into()));
         assert!(matches!(failing, Err(Error::Output { .. })));
         assert_eq!(listing(scratch.path()), [""; 0]);
     }
@@ -318,17 +345,45 @@ mod tests {
         assert_eq!(fs::read(&real).unwrap(), b"new");
         let plain = scratch.path().join("plain");
         fs::write(&plain, "").unwrap();
-        let mode = |path| fs::metadata(path).unwrap().permissions().mode();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
         assert_eq!(mode(&real), mode(&plain));
+        let new = scratch.path().join("new");
+        write(&new, b"rows").unwrap();
+        assert_eq!(mode(&new), mode(&plain));
+        for kept in [0o600, 0o640, 0o664] {
+            fs::set_permissions(&real, fs::Permissions::from_mode(kept)).unwrap();
+            write(&link, b"newer").unwrap();
+            assert_eq!(mode(&real), kept);
+        }
+        let secret = scratch.path().join("secret");
+        let shares = Output::prepare(&secret, Access::Owner).unwrap();
+        shares.stage(|out| out.write_all(b"x")).unwrap().commit().unwrap();
+        assert_eq!(mode(&secret), 0o600);
+    }
+
+    /// Only the superuser can give a file away, and so make one that belongs to somebody else.
+    #[cfg(unix)]
+    #[test]
+    fn a_replaced_file_keeps_its_owner() {
+        use std::os::unix::fs::{MetadataExt, chown};
+        let scratch = tempfile::tempdir().unwrap();
+        let path = scratch.path().join("out");
+        fs::write(&path, "old").unwrap();
+        let owner = |path: &Path| fs::metadata(path).map(|m| (m.uid(), m.gid())).unwrap();
+        let before = owner(&path);
+        let (user, group) = if before.0 == 0 { (12345, 54321) } else { before };
+        chown(&path, Some(user), Some(group)).unwrap();
+        write(&path, b"new").unwrap();
+        assert_eq!((owner(&path), fs::read(&path).unwrap()), ((user, group), b"new".to_vec()));
     }
 
     #[test]
     fn a_place_that_cannot_be_written_is_found_early() {
         let scratch = tempfile::tempdir().unwrap();
         let missing = scratch.path().join("no").join("such").join("place");
-        let error = Output::prepare(&missing).unwrap_err();
+        let error = prepare(&missing).unwrap_err();
         assert!(error.to_string().contains("cannot be written"), "{error}");
-        assert!(Output::prepare(scratch.path()).is_err());
-        assert!(Output::prepare(Path::new("/proc/vesica")).is_err());
+        assert!(prepare(scratch.path()).is_err());
+        assert!(prepare(Path::new("/proc/vesica")).is_err());
     }
 }

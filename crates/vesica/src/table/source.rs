@@ -1,12 +1,11 @@
 //! Where a table's bytes come from, and what kind of text they are.
 
-use std::{
-    fs,
-    io::{self, Read},
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
-use crate::error::{Error, InputFault, Place, Result};
+use crate::{
+    error::{Error, InputFault, Place, Result},
+    table::format::{self, BOM, SAMPLE},
+};
 
 /// A file, standard input, or bytes at hand.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,61 +38,6 @@ impl Source {
             Self::Memory { name, .. } => name.clone(),
         }
     }
-
-    /// Reads it to its end, whole, into memory.
-    ///
-    /// # Errors
-    /// [`InputFault::Io`], and [`InputFault::NotText`] for what is plainly another format.
-    pub fn read(self) -> Result<Text> {
-        let name = self.name();
-        let fault = |fault| Error::Input { file: name.clone(), fault };
-        let bytes = match self {
-            Self::File(path) => fs::read(path),
-            Self::Stdin => {
-                let mut bytes = Vec::new();
-                io::stdin().lock().read_to_end(&mut bytes).map(|_| bytes)
-            }
-            Self::Memory { bytes, .. } => Ok(bytes),
-        }
-        .map_err(|error| fault(InputFault::Io(error)))?;
-        if let Some((format, advice)) = foreign_format(&bytes) {
-            return Err(fault(InputFault::NotText { format, advice }));
-        }
-        let body = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
-        Ok(Text { name, bytes, body })
-    }
-}
-
-/// The mark some programs put before UTF-8 text.
-const BOM: &[u8] = b"\xef\xbb\xbf";
-
-/// How much of a text is looked at to tell its kind.
-const SAMPLE: usize = 1 << 16;
-
-/// What the bytes seem to be where they are no text in UTF-8 or a relative of it, and what to do.
-fn foreign_format(bytes: &[u8]) -> Option<(&'static str, &'static str)> {
-    const UTF16: (&str, &str) =
-        ("UTF-16", "convert it first, for example with `iconv -f UTF-16 -t UTF-8`");
-    const MAGICS: [(&[u8], (&str, &str)); 6] = [
-        (b"\xff\xfe", UTF16),
-        (b"\xfe\xff", UTF16),
-        (b"PK\x03\x04", ("a ZIP archive or a spreadsheet", "save it as CSV in UTF-8")),
-        (b"\x1f\x8b", ("a gzip file", "unpack it first")),
-        (b"PAR1", ("a Parquet file", "export it as CSV in UTF-8")),
-        (b"\xd0\xcf\x11\xe0", ("a spreadsheet", "save it as CSV in UTF-8")),
-    ];
-    if let Some((_, found)) = MAGICS.iter().find(|(magic, _)| bytes.starts_with(magic)) {
-        return Some(*found);
-    }
-    // Western text in UTF-16 has a zero byte in every second place.
-    let sample = &bytes[..bytes.len().min(SAMPLE)];
-    let nul_at = |parity| sample.iter().skip(parity).step_by(2).filter(|b| **b == 0).count();
-    let (even, odd) = (nul_at(0), nul_at(1));
-    let nuls = even + odd;
-    if nuls * 4 >= sample.len() && nuls > 0 && even.abs_diff(odd) * 2 >= nuls {
-        return Some(UTF16);
-    }
-    None
 }
 
 /// A source, read.
@@ -105,6 +49,22 @@ pub struct Text {
 }
 
 impl Text {
+    /// These bytes, if they may be text.
+    ///
+    /// # Errors
+    /// [`InputFault::NotText`] for what is plainly another format.
+    pub(crate) fn new(name: String, bytes: Vec<u8>) -> Result<Self> {
+        if let Some((format, advice)) = format::foreign(&bytes) {
+            return Err(Error::Input { file: name, fault: InputFault::NotText { format, advice } });
+        }
+        let body = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
+        Ok(Self { name, bytes, body })
+    }
+
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
     /// The name used in messages.
     pub fn name(&self) -> &str {
         &self.name
@@ -241,7 +201,7 @@ impl Delimiter {
 }
 
 /// How many rows the sniffer compares.
-const SNIFFED_ROWS: usize = 20;
+pub(crate) const SNIFFED_ROWS: usize = 20;
 
 /// The delimiter that cuts the header and the first rows into equally many fields, the most of them.
 fn sniff(text: &Text) -> Delimiter {
@@ -278,24 +238,7 @@ mod tests {
     use super::*;
 
     fn text(bytes: &[u8]) -> Text {
-        Source::Memory { name: "t".into(), bytes: bytes.to_vec() }.read().unwrap()
-    }
-
-    #[test]
-    fn foreign_formats_are_named() {
-        let refused = |bytes: &[u8]| {
-            let read = Source::Memory { name: "t".into(), bytes: bytes.to_vec() }.read();
-            read.err().map(|e| e.to_string()).unwrap_or_default()
-        };
-        let utf16 = |s: &str| s.encode_utf16().flat_map(u16::to_le_bytes).collect::<Vec<_>>();
-        let utf16_be = |s: &str| s.encode_utf16().flat_map(u16::to_be_bytes).collect::<Vec<_>>();
-        assert!(refused(&utf16("\u{feff}id,name\n1,x\n")).contains("UTF-16"));
-        assert!(refused(&utf16("id,name\n1,x\n")).contains("iconv"));
-        assert!(refused(&utf16_be("id,name\n1,x\n")).contains("UTF-16"));
-        assert!(refused(b"PK\x03\x04....").contains("ZIP"));
-        assert!(refused(b"\x1f\x8b\x08").contains("gzip"));
-        assert_eq!(refused(b""), "");
-        assert_eq!(refused("id,näme\n1,\u{1F600}\n".as_bytes()), "");
+        Text::new("t".into(), bytes.to_vec()).unwrap()
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod keys;
+
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -43,9 +45,11 @@ impl Bench {
             values: None,
             nulls: Nulls::Skip,
             duplicates: Duplicates::First,
+            allow_empty: false,
             offer: Offer::new(vec![Normalize::None], learns),
             output: Some(self.path(&format!("{name} out.csv"))),
             report: Some(self.path(&format!("{name} report.json"))),
+            protected: Vec::new(),
             threads: 1,
             surroundings: Surroundings::default(),
         }
@@ -112,7 +116,7 @@ fn side(
     observer: Arc<Witness>,
 ) -> Result<Outcome, Error> {
     let mut rng = StdRng::seed_from_u64(role as u64);
-    vesica::run(job, &parties(role), channel, observer, &mut rng)
+    vesica::run(job.prepare()?, &parties(role), channel, observer, &mut rng)
 }
 
 type Ended = Result<Outcome, Error>;
@@ -147,6 +151,16 @@ fn bad_input(text: impl AsRef<[u8]>, change: impl Fn(&mut Job)) -> String {
     assert_eq!(b.to_string(), PEER_INPUT);
     bench.assert_clean();
     a.to_string()
+}
+
+/// One side's input is bad, which it finds out before it needs the other side.
+fn not_ready(text: impl AsRef<[u8]>, change: impl Fn(&mut Job)) -> String {
+    let bench = Bench::new();
+    let mut bad = bench.job("a", text, Learns::Both);
+    change(&mut bad);
+    let error = bad.prepare().err().unwrap();
+    assert_eq!(error.class(), Class::Input, "{error}");
+    error.to_string()
 }
 
 #[test]
@@ -257,7 +271,7 @@ fn normalised_keys_meet() {
 fn empty_sets_match_nothing() {
     for (text, left) in [("", ""), ("k,v\r\n", "k,v\r\n"), ("k\n\"\"\n", "k\n")] {
         let bench = Bench::new();
-        let a = bench.job("a", text, Learns::Both);
+        let a = Job { allow_empty: true, ..bench.job("a", text, Learns::Both) };
         let (a, b) = ok(both(a, bench.job("b", "k\nx\n", Learns::Both)));
         assert_eq!((a.report.matches, b.report.matches), (Some(0), Some(0)));
         assert_eq!(bench.output("a").unwrap(), left);
@@ -265,7 +279,8 @@ fn empty_sets_match_nothing() {
         assert_eq!(b.report.peer_items, 0);
     }
     let bench = Bench::new();
-    ok(both(bench.job("a", "", Learns::Both), bench.job("b", "", Learns::Both)));
+    let empty = |name| Job { allow_empty: true, ..bench.job(name, "", Learns::Both) };
+    ok(both(empty("a"), empty("b")));
 }
 
 #[test]
@@ -273,6 +288,7 @@ fn a_file_without_a_header_is_warned_of() {
     let bench = Bench::new();
     let (left, right) = memory::pair();
     let named = |mut job: Job| {
+        job.allow_empty = true;
         job.offer.protocol = Some("dh".to_owned());
         job
     };
@@ -328,15 +344,23 @@ fn bad_inputs_end_both_sides_with_a_reason() {
     );
     let message = bad_input(b"k\nx\nsec\xffret\n", plain);
     assert!(message.contains("row 2 (line 3), column `k`: not valid UTF-8"), "{message}");
-    let message = bad_input("id,v\nsecret,1\n", plain);
-    assert!(message.contains("has no column `k`; it has `id`, `v`"), "{message}");
-    let message = bad_input("k,k\nsecret,1\n", plain);
+    let message = not_ready("id,v\nsecret,1\n", plain);
+    assert!(
+        message.contains("has no column `k`; its first line has 2 fields, not shown"),
+        "{message}"
+    );
+    let message = not_ready("k,v\nsecret,1\n", |job| {
+        job.values = Some("w".into());
+        (job.offer.wanted, job.offer.brings_values) = (vesica::Wanted::Sum, true);
+    });
+    assert!(message.contains("has no column `w`; it has `k`, `v`"), "{message}");
+    let message = not_ready("k,k\nsecret,1\n", plain);
     assert!(message.contains("has 2 columns named `k`"), "{message}");
     let message = bad_input("k\n\"secret\n", plain);
     assert!(message.contains("row 1 (line 2) opens a quoted field"), "{message}");
-    let message = bad_input(b"\xff\xfek\0\n\0", plain);
+    let message = not_ready(b"\xff\xfek\0\n\0", plain);
     assert!(message.contains("seems to be UTF-16"), "{message}");
-    let message = bad_input("", |job| job.input = Source::File("/no/such/file".into()));
+    let message = not_ready("", |job| job.input = Source::File("/no/such/file".into()));
     assert!(message.starts_with("/no/such/file: cannot be read: "), "{message}");
     let message = bad_input("k,v\nsecret,1\n,2\n", |job| job.nulls = Nulls::Error);
     assert!(message.contains("row 2 (line 3), column `k`: the key is empty"), "{message}");
@@ -442,6 +466,7 @@ fn a_peer_that_vanishes_at_the_end_leaves_no_result() {
         let a = scope.spawn(move || {
             let mut rng = StdRng::seed_from_u64(1);
             let mut left = channel(left);
+            let a = a.prepare().unwrap();
             vesica::run(a, &parties(Role::A), &mut left, Arc::new(Vanishing), &mut rng).is_ok()
         });
         let b = side(b, Role::B, &mut channel(right), Arc::default());
@@ -492,7 +517,7 @@ fn values_are_never_shown() {
             said += &fs::read_to_string(report).unwrap_or_default();
         }
         assert!(!said.contains(SENTINEL), "{said}");
-        assert!(said.contains("phase read"));
+        assert!(said.contains("phase terms"));
     }
 }
 

@@ -1,0 +1,82 @@
+//! Lists on the command line, written as a line of CSV: a name that holds a comma stands in quotes.
+
+use std::str::FromStr;
+
+/// Names in order, such as the columns of a composite key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Names(pub Vec<String>);
+
+impl FromStr for Names {
+    type Err = String;
+
+    /// Reads `first,last` or `"last, first",birthday`; a quote within quotes is doubled.
+    fn from_str(text: &str) -> Result<Self, String> {
+        let mut names = Vec::new();
+        let mut rest = text;
+        loop {
+            let (name, after) = match rest.strip_prefix('"') {
+                Some(quoted) => quoted_name(quoted)?,
+                None => {
+                    let end = rest.find(',').unwrap_or(rest.len());
+                    (rest[..end].to_owned(), &rest[end..])
+                }
+            };
+            names.push(name);
+            match after.strip_prefix(',') {
+                Some(next) => rest = next,
+                None if after.is_empty() => return Ok(Self(names)),
+                None => return Err("after a closing quote comes a comma or the end".to_owned()),
+            }
+        }
+    }
+}
+
+/// The name up to the closing quote, and what comes after it.
+fn quoted_name(text: &str) -> Result<(String, &str), String> {
+    let mut name = String::new();
+    let mut rest = text;
+    loop {
+        let end = rest.find('"').ok_or("a quote is never closed")?;
+        name.push_str(&rest[..end]);
+        rest = &rest[end + 1..];
+        match rest.strip_prefix('"') {
+            Some(more) => {
+                name.push('"');
+                rest = more;
+            }
+            None => return Ok((name, rest)),
+        }
+    }
+}
+
+/// Column names, none of them empty.
+pub fn key(text: &str) -> Result<Names, String> {
+    let names: Names = text.parse()?;
+    match names.0.iter().any(String::is_empty) {
+        true => Err("a column's name is empty".to_owned()),
+        false => Ok(names),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_by_table() {
+        for (text, names) in [
+            ("email", &["email"][..]),
+            ("first,last", &["first", "last"]),
+            ("\"last, first\",birthday", &["last, first", "birthday"]),
+            ("a,\"say \"\"hi\"\"\"", &["a", "say \"hi\""]),
+            ("\"\"", &[""]),
+            ("5\" disk, b", &["5\" disk", " b"]),
+        ] {
+            assert_eq!(text.parse::<Names>().unwrap().0, names, "{text}");
+        }
+        for text in ["\"a", "\"a\"b", "\"a\"\""] {
+            assert!(text.parse::<Names>().is_err(), "{text}");
+        }
+        assert!(key("a,").is_err() && key("").is_err() && key("a,b").is_ok());
+    }
+}

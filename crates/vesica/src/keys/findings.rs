@@ -1,0 +1,296 @@
+//! What there is to know about a table's keys, in numbers only, and what its owner should think about.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+use serde::Serialize;
+
+use crate::{
+    error::Place,
+    keys::{
+        key::Normalize,
+        keyset::{NO_KEY, RowCounts},
+    },
+    table::csv::Table,
+    words::{counted, grouped},
+};
+
+/// What was found. No value of the table is in it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Findings {
+    /// Columns in the header.
+    pub columns: usize,
+    /// What became of the rows; `used` is the number of distinct keys.
+    pub rows: RowCounts,
+    /// Whether all of the table is UTF-8; only the key columns have to be.
+    pub utf8: bool,
+    /// Rows whose key the normalisation changes.
+    pub keys_changed: u64,
+    /// Distinct keys that the normalisation makes equal to another.
+    pub keys_merged: u64,
+    /// Rows whose key is made of digits alone, signs and spaces aside.
+    pub digit_keys: u64,
+    /// The most digits such a key has, all its columns together.
+    pub most_digits: u64,
+    /// Rows without a key because of a null value, such as `NULL`.
+    pub null_values: u64,
+    /// Keys that more than 1 % of the rows bear, the most frequent first.
+    pub frequent_keys: Vec<FrequentKey>,
+    /// Rows whose key is compared with the white space around it.
+    #[serde(skip)]
+    pub(crate) spaced: u64,
+    /// Rows whose key is compared with its capital letters.
+    #[serde(skip)]
+    pub(crate) capitals: u64,
+    /// What the user should think about.
+    pub warnings: Vec<String>,
+}
+
+/// A key that many rows bear.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct FrequentKey {
+    /// The first of these rows, counted from 1.
+    pub first_row: u64,
+    /// The line of the file on which it begins.
+    pub line: u64,
+    /// How many rows there are.
+    pub rows: u64,
+}
+
+/// What a row's key looks like.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Look {
+    /// The normalisation changes it.
+    pub(crate) changed: bool,
+    /// It is compared with white space around it.
+    pub(crate) spaced: bool,
+    /// It is compared with its capital letters.
+    pub(crate) capitals: bool,
+    /// How many digits it has, where it has nothing else that counts.
+    pub(crate) digits: Option<u64>,
+}
+
+impl Look {
+    /// Takes a column's value, before and after normalisation.
+    pub(crate) fn add(&mut self, raw: &str, value: &str, normalize: Normalize) {
+        self.changed |= raw != value;
+        self.spaced |= normalize == Normalize::None && raw.trim().len() != raw.len();
+        let keeps_case = matches!(normalize, Normalize::None | Normalize::Trim);
+        self.capitals |= keeps_case && value.chars().any(char::is_uppercase);
+        self.digits = self.digits.and_then(|before| Some(before + digits(raw)?));
+    }
+}
+
+/// What is counted row by row.
+#[derive(Default)]
+pub(crate) struct Tally {
+    hasher: RandomState,
+    /// Rows whose key the normalisation changes, with a hash of the key as it was.
+    changed: Vec<(u32, u32)>,
+    digit_keys: u64,
+    most_digits: u64,
+    null_values: u64,
+    spaced: u64,
+    capitals: u64,
+}
+
+impl Tally {
+    /// A row that has a key, of which the columns are these before normalisation.
+    pub(crate) fn see<'a>(&mut self, row: u32, look: Look, raw: impl Iterator<Item = &'a [u8]>) {
+        if look.changed {
+            let mut hasher = self.hasher.build_hasher();
+            raw.for_each(|value| {
+                hasher.write_usize(value.len());
+                hasher.write(value);
+            });
+            self.changed.push((row, hasher.finish() as u32));
+        }
+        self.spaced += u64::from(look.spaced);
+        self.capitals += u64::from(look.capitals);
+        if let Some(digits) = look.digits {
+            self.digit_keys += 1;
+            self.most_digits = self.most_digits.max(digits);
+        }
+    }
+
+    /// A row that has a null value in place of a key.
+    pub(crate) fn see_null_value(&mut self) {
+        self.null_values += 1;
+    }
+
+    /// What was found, with the number of the key that each row bears.
+    pub(crate) fn finish(
+        mut self,
+        columns: usize,
+        rows: RowCounts,
+        key_of_row: &[u32],
+        table: &Table,
+    ) -> Findings {
+        let mut rows_of_key = vec![0u32; rows.used as usize];
+        key_of_row
+            .iter()
+            .filter(|key| **key != NO_KEY)
+            .for_each(|key| rows_of_key[*key as usize] += 1);
+        let mut findings = Findings {
+            columns,
+            rows,
+            utf8: table.text().is_utf8(),
+            keys_changed: self.changed.len() as u64,
+            keys_merged: 0,
+            digit_keys: self.digit_keys,
+            most_digits: self.most_digits,
+            null_values: self.null_values,
+            frequent_keys: frequent(rows.read, &rows_of_key, key_of_row, table),
+            spaced: self.spaced,
+            capitals: self.capitals,
+            warnings: Vec::new(),
+        };
+        self.changed.iter_mut().for_each(|(row, _)| *row = key_of_row[*row as usize]);
+        findings.keys_merged = merged(self.changed, &rows_of_key);
+        findings.warnings = findings.list_warnings();
+        findings
+    }
+}
+
+/// How many keys fewer there are because of the normalisation. `changed` has, for each row that it changes, the number of
+/// its key and a hash of what it was.
+fn merged(mut changed: Vec<(u32, u32)>, rows_of_key: &[u32]) -> u64 {
+    changed.sort_unstable();
+    let of_one_key = changed.chunk_by(|(one, _), (other, _)| one == other);
+    let extra = of_one_key.map(|forms| {
+        let different = forms.chunk_by(|one, other| one == other).count();
+        let as_it_is = rows_of_key[forms[0].0 as usize] as usize > forms.len();
+        different + usize::from(as_it_is) - 1
+    });
+    extra.sum::<usize>() as u64
+}
+
+/// The keys that more than 1 % of the rows bear.
+fn frequent(rows: u64, rows_of_key: &[u32], key_of_row: &[u32], table: &Table) -> Vec<FrequentKey> {
+    /// Fewer rows than these are no pattern.
+    const LEAST: u32 = 3;
+    let is_frequent = |count: &u32| *count >= LEAST && u64::from(*count) * 100 > rows;
+    let mut left = rows_of_key.iter().filter(|count| is_frequent(count)).count();
+    let mut found = Vec::with_capacity(left);
+    // Keys are numbered in the order of the rows that first bear them.
+    let mut next = 0;
+    for (row, key) in key_of_row.iter().enumerate() {
+        if left == 0 {
+            break;
+        }
+        if *key != next || *key == NO_KEY {
+            continue;
+        }
+        next += 1;
+        let count = rows_of_key[*key as usize];
+        if is_frequent(&count) {
+            let Place { row, line } = table.place(row);
+            found.push(FrequentKey { first_row: row, line, rows: count.into() });
+            left -= 1;
+        }
+    }
+    found.sort_by_key(|key| std::cmp::Reverse(key.rows));
+    found
+}
+
+/// How many digits a value has that is a number, such as an id, a date or a telephone number;
+/// `None` for others.
+pub(crate) fn digits(value: &str) -> Option<u64> {
+    let filling = |c: char| c.is_ascii_digit() || c.is_whitespace() || "+-()./".contains(c);
+    if !value.chars().all(filling) {
+        return None;
+    }
+    let digits = value.bytes().filter(u8::is_ascii_digit).count() as u64;
+    (digits > 0).then_some(digits)
+}
+
+impl Findings {
+    /// Rows that have a key.
+    fn keyed(&self) -> u64 {
+        self.rows.used + self.rows.duplicate
+    }
+
+    fn list_warnings(&self) -> Vec<String> {
+        let mut warnings = Vec::new();
+        if self.columns == 0 {
+            warnings.push("the file is empty: it has no rows and not even a header".to_owned());
+        } else if self.rows.read == 0 {
+            warnings.push("there is a header but no row".to_owned());
+        } else if self.keyed() == 0 {
+            warnings.push("no row has a key".to_owned());
+        }
+        warnings.extend(self.guessable());
+        warnings.extend(self.frequent());
+        if self.null_values > 0 {
+            warnings.push(format!(
+                "rows with a null value such as NULL or n/a in place of a key: {}; they have no key, and \
+                 --null-values says which values do that",
+                grouped(self.null_values)
+            ));
+        }
+        if self.keys_merged > 0 {
+            warnings.push(format!(
+                "keys that differ from another only in what the normalisation removes: {}; their rows count \
+                 as duplicates",
+                grouped(self.keys_merged)
+            ));
+        }
+        if self.rows.null * 2 > self.rows.read {
+            warnings.push("more than half of the rows have no key".to_owned());
+        }
+        if !self.utf8 {
+            warnings.push("the file is not UTF-8 outside its key columns".to_owned());
+        }
+        warnings
+    }
+
+    /// Whether the other side could guess the keys.
+    fn guessable(&self) -> Vec<String> {
+        /// So many guesses, ten to this power, a single machine makes in a day.
+        const GUESSABLE_DIGITS: u64 = 12;
+        /// So many values can be listed by a person.
+        const FEW: u64 = 100;
+        let keyed = self.keyed();
+        let mut warnings = Vec::new();
+        if keyed > 0 && self.digit_keys * 10 >= keyed * 9 && self.most_digits <= GUESSABLE_DIGITS {
+            warnings.push(format!(
+                "low entropy: the keys are numbers of at most {} digits; the other side could put \
+                 in every possible one and learn your whole list, so run this only with a party \
+                 and a set size you trust",
+                self.most_digits
+            ));
+        }
+        let repeats = self.rows.used * 10 <= keyed && self.rows.used <= FEW;
+        if keyed >= 20 && repeats || keyed >= 1000 && self.rows.used * 100 <= keyed {
+            warnings.push(format!(
+                "low entropy: {} have only {}; the other side could guess them all",
+                counted(keyed, "row"),
+                counted(self.rows.used, "distinct key")
+            ));
+        }
+        warnings
+    }
+
+    /// Keys that many rows bear, which often stand for a missing value.
+    fn frequent(&self) -> Vec<String> {
+        const MOST: usize = 5;
+        let share = |rows: u64| 100.0 * rows as f64 / self.rows.read as f64;
+        let mut warnings: Vec<_> = self.frequent_keys.iter().take(MOST).map(|key| {
+            format!(
+                "{} of {} rows ({:.1} %) bear the same key, the first of them row {} (line {}); if it stands for a \
+                 missing value, name it with --null-values",
+                grouped(key.rows),
+                grouped(self.rows.read),
+                share(key.rows),
+                key.first_row,
+                key.line
+            )
+        }).collect();
+        if let Some(more) = self.frequent_keys.len().checked_sub(MOST).filter(|more| *more > 0) {
+            warnings.push(format!(
+                "{} more, each borne by more than 1 % of the rows",
+                counted(more as u64, "key")
+            ));
+        }
+        warnings
+    }
+}

@@ -1,0 +1,141 @@
+//! Values that stand for a missing one, such as `NULL` or `n/a`.
+//!
+//! Two companies whose exports write `NULL` for a missing address share that text and nothing else. A key column
+//! that is normalised at all treats such values as empty; one that is compared as bytes does not.
+
+use crate::{
+    error::{Error, Result},
+    keys::key::Normalize,
+};
+
+/// What exports of databases, spreadsheets and statistics programs write for a missing value, in lower case.
+/// Words that are also names or that may be a value in earnest, such as `nil`, `none given` or `0`, are not here,
+/// but for `null`, `na` and `none`, which occur as missing values far more often.
+const DEFAULT: [&str; 20] = [
+    "#n/a",
+    "(null)",
+    "-",
+    "--",
+    "---",
+    ".",
+    "<na>",
+    "<null>",
+    "?",
+    "[null]",
+    "\\n",
+    "n.a.",
+    "n/a",
+    "na",
+    "nan",
+    "none",
+    "not available",
+    "null",
+    "undefined",
+    "unknown",
+];
+
+/// The values of key columns that count as empty, whatever their case. They are part of the terms: both sides
+/// must name the same.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct NullValues {
+    /// Normalised, in order, each once.
+    values: Vec<String>,
+}
+
+impl Default for NullValues {
+    fn default() -> Self {
+        let mut values = DEFAULT.map(str::to_owned).to_vec();
+        values.sort();
+        Self { values }
+    }
+}
+
+impl NullValues {
+    /// The most bytes that all of them have together.
+    pub const MAX_BYTES: usize = 1024;
+
+    /// No value counts as empty but the empty one.
+    pub fn none() -> Self {
+        Self { values: Vec::new() }
+    }
+
+    /// These, in any order. Space around them and empty ones are dropped.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a control character, or more than [`Self::MAX_BYTES`].
+    pub fn new<T: AsRef<str>>(values: impl IntoIterator<Item = T>) -> Result<Self> {
+        let normalised = |value: T| Normalize::Lower.apply(value.as_ref()).into_owned();
+        let mut values: Vec<_> =
+            values.into_iter().map(normalised).filter(|value| !value.is_empty()).collect();
+        values.sort();
+        values.dedup();
+        if values.iter().any(|value| value.chars().any(char::is_control)) {
+            return Err(Error::Usage("a null value holds a control character".to_owned()));
+        }
+        if values.iter().map(|value| value.len() + 1).sum::<usize>() > Self::MAX_BYTES {
+            let most = Self::MAX_BYTES;
+            return Err(Error::Usage(format!("null values have at most {most} bytes together")));
+        }
+        Ok(Self { values })
+    }
+
+    /// Those that apply where key columns are normalised like this: none where all are compared as bytes.
+    pub(crate) fn applied_to(&self, keys: &[Normalize]) -> Self {
+        let applies = keys.iter().any(|normalize| *normalize != Normalize::None);
+        if applies { self.clone() } else { Self::none() }
+    }
+
+    /// The values, in lower case and in order.
+    pub fn values(&self) -> &[String] {
+        &self.values
+    }
+
+    /// Whether a normalised value is one of them.
+    pub fn contains(&self, value: &str) -> bool {
+        // Lower case takes at least a third of the bytes. Most values are longer than any of these.
+        let longest = self.values.iter().map(String::len).max().unwrap_or(0);
+        if value.len() > 3 * longest {
+            return false;
+        }
+        let value = Normalize::Lower.apply(value);
+        self.values.binary_search_by(|null| null.as_str().cmp(&value)).is_ok()
+    }
+
+    /// What is told to a person who compares.
+    pub(crate) fn describe(&self) -> String {
+        match &self.values[..] {
+            [] => "only empty ones".to_owned(),
+            _ if *self == Self::default() => "the default ones".to_owned(),
+            values => values.join(", "),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn case_and_order_make_no_difference() {
+        let null = NullValues::default();
+        for value in ["NULL", "null", "Null", "NA", "n/a", "N/A", "none", "unknown", "-", "\\N"] {
+            assert!(null.contains(value), "{value}");
+        }
+        for value in ["nullable", "nadia", "0", "x", "none@example.org", ""] {
+            assert!(!null.contains(value), "{value}");
+        }
+        let mine = NullValues::new(["  K\u{c4}INE ", "x", "X", ""]).unwrap();
+        assert_eq!(mine.values(), ["k\u{e4}ine", "x"]);
+        assert_eq!(mine, NullValues::new(["x", "k\u{e4}ine"]).unwrap());
+        assert!(mine.contains("KA\u{308}ine") && !mine.contains("null"));
+        assert!(!NullValues::none().contains("") && !NullValues::none().contains("null"));
+    }
+
+    #[test]
+    fn they_are_bounded() {
+        assert!(NullValues::new(["a\u{1b}[31m"]).is_err());
+        assert!(NullValues::new([&"x".repeat(NullValues::MAX_BYTES)]).is_err());
+        assert!(NullValues::new([&"x".repeat(NullValues::MAX_BYTES - 1)]).is_ok());
+        assert!(NullValues::new(NullValues::default().values()).is_ok());
+    }
+}

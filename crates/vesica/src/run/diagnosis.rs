@@ -1,0 +1,116 @@
+//! Why nothing matched: what can be told of the keys without showing any.
+
+use vesica_net::Channel;
+
+use crate::{
+    error::Result,
+    keys::{findings::Findings, profile::Profile},
+    run::report::{Answered, Learned, Report},
+    words::counted,
+};
+
+const PROFILE: &str = "vesica/profile";
+
+/// What this side knows of its keys for the case that none matches.
+pub(crate) struct Diagnosis {
+    profile: Option<Profile>,
+    columns: usize,
+    own: Vec<String>,
+}
+
+impl Diagnosis {
+    /// Of a table with so many key columns; the profile is there if this side is ready to tell it.
+    pub(crate) fn new(findings: &Findings, columns: usize, profile: Option<Profile>) -> Self {
+        let mut own = Vec::new();
+        let mut note = |rows: u64, what: &str| {
+            if rows > 0 {
+                let rows = counted(rows, "row");
+                own.push(format!(
+                    "{rows} of this side have a key with {what}, which is compared as it is with the normalisation \
+                     agreed on"
+                ));
+            }
+        };
+        note(findings.spaced, "white space at an end");
+        note(findings.capitals, "capital letters");
+        Self { profile, columns, own }
+    }
+
+    /// Exchanges profiles where both sides want that, adds to the report what was learned by it, and says what may be
+    /// the matter. Both sides do the same whatever the result is, so that it tells nothing of that.
+    ///
+    /// # Errors
+    /// A peer that sends something else, and what any exchange can meet.
+    pub(crate) fn conclude(
+        mut self,
+        agreed: bool,
+        channel: &mut Channel,
+        report: &mut Report,
+    ) -> Result<Vec<String>> {
+        let mine = self.profile.take();
+        let theirs = match &mine {
+            Some(mine) if agreed => Some(exchange(mine, self.columns, channel)?),
+            _ => None,
+        };
+        let mut hints = Vec::new();
+        if let (Some(mine), Some(theirs)) = (&mine, &theirs) {
+            report.learned.add_profiles(mine, theirs);
+            hints = mine.differences(theirs).unwrap_or_default();
+        }
+        if !found_nothing(report) {
+            return Ok(hints);
+        }
+        let nothing_to_compare = mine.is_some() && theirs.is_none();
+        if nothing_to_compare {
+            hints.push(
+                "the other side did not ask for --diagnose, so nothing was compared".to_owned(),
+            );
+        } else if mine.is_none() {
+            let advice = "with --diagnose on both sides, they also compare what their keys look like, in coarse \
+                          shares: white space, case, length";
+            self.own.push(advice.to_owned());
+        } else if hints.is_empty() {
+            hints.push(
+                match mine.zip(theirs).and_then(|(mine, theirs)| mine.differences(&theirs)) {
+                    Some(_) => {
+                        "the keys of both sides look alike; are they of the same kind?".to_owned()
+                    }
+                    None => {
+                        "there are too few keys on a side to compare what they look like".to_owned()
+                    }
+                },
+            );
+        }
+        hints.append(&mut self.own);
+        hints.insert(0, "nothing matched".to_owned());
+        Ok(hints)
+    }
+}
+
+fn found_nothing(report: &Report) -> bool {
+    report.matches == Some(0) || report.answer == Some(Answered::Count(0))
+}
+
+fn exchange(mine: &Profile, columns: usize, channel: &mut Channel) -> Result<Profile> {
+    let mut theirs = vec![0; Profile::encoded_len(columns)];
+    channel.exchange(PROFILE, &mine.encode(), &mut theirs)?;
+    Profile::decode(&theirs, columns)
+        .ok_or_else(|| channel.malformed(PROFILE, "not a profile of keys").into())
+}
+
+impl Learned {
+    /// Adds what the sides learned from each other's profile.
+    fn add_profiles(&mut self, mine: &Profile, theirs: &Profile) {
+        let add = |to: &mut String, of: &Profile, whose: &str| {
+            if of.is_told() {
+                to.push_str(&format!(
+                    " By --diagnose it also learned, for each key column and to the nearest 10 %, what share of \
+                     {whose} keys have white space, capital letters, digits only, and so on (docs/diagnose.md has the \
+                     list)."
+                ));
+            }
+        };
+        add(&mut self.me, theirs, "the other side's");
+        add(&mut self.peer, mine, "this side's");
+    }
+}

@@ -2,8 +2,9 @@
 //!
 //! - S → R at the end of step 1: a commitment to w_S. R sends its own share w_R with the OKVS seed in step 2;
 //!   S opens w_S once it has all of a + P. Both take w = w_S + w_R.
-//! - The OKVS seed is hashed with the commitment, so that neither party chooses rows or h alone. R may try
-//!   many seeds before it sends one; the bound on its inputs counts its queries under all of them.
+//! - The OKVS seed is hashed with the session identifier and the commitment, so that neither party chooses
+//!   rows or h alone. R may try many seeds before it sends one; the bound on its inputs counts its queries
+//!   under all of them.
 //! - Points are digests of 256 bits, in two halves. The row is that of the OKVS key head ⊕ π(tail) ⊕ tail,
 //!   with an ideal cipher π under a public key of the session, so that points that share a head or a tail
 //!   have unrelated rows. h is BLAKE3 of OKVS key and tail, keyed by the session: a random oracle on the

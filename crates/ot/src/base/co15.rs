@@ -2,13 +2,13 @@
 //! random OTs, with a seed to which the sender commits. Semi-honest here. It takes 64 bytes and a flight more
 //! than [`np01`](super::np01), and less work in groups where subtraction is slow.
 //!
-//! For the i-th of n OTs, with choice c:
+//! For the i-th of n OTs, with choice c, in the session sid:
 //!
 //! 1. S → R: A = a·G, once for all OTs, and a commitment H(r) to a random r.
 //! 2. R → S: B = b·G + c·A.
 //! 3. S → R: r.
-//! 4. S outputs s_j = H(i, j, r, A, B, a·(B − j·A)); R outputs s_c = H(i, c, r, A, B, b·A). R refuses an r
-//!    that does not match the commitment.
+//! 4. S outputs s_j = H(sid, i, j, r, A, B, a·(B − j·A)); R outputs s_c = H(sid, i, c, r, A, B, b·A). R
+//!    refuses an r that does not match the commitment.
 //!
 //! B is uniform whatever c is, so R's choice is hidden unconditionally (computationally in groups with [short
 //! exponents](Group::random_scalar)). An R that knew both a·B and a·B − a·A would know a·A = a²·G, which is

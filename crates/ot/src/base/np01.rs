@@ -2,12 +2,12 @@
 //! Semi-honest here; half the work and half the bytes of [`mr19`](super::mr19).
 //!
 //! C is a group element whose discrete logarithm nobody knows: the hash of a constant, times the group's
-//! factor. For the i-th of n OTs, with choice c:
+//! factor. For the i-th of n OTs, with choice c, in the session sid:
 //!
 //! 1. S → R: A = a·G, once for all OTs.
 //! 2. R → S: P_0, where P_c = k·G and P_0 + P_1 = C.
-//! 3. S outputs s_0 = H(i, 0, transcript, a·P_0) and s_1 = H(i, 1, transcript, a·C − a·P_0); R outputs s_c =
-//!    H(i, c, transcript, k·A).
+//! 3. S outputs s_0 = H(sid, i, 0, transcript, a·P_0) and s_1 = H(sid, i, 1, transcript, a·C − a·P_0); R
+//!    outputs s_c = H(sid, i, c, transcript, k·A).
 //!
 //! P_0 is uniform whatever c is, so R's choice is hidden unconditionally (computationally in groups with
 //! [short exponents](Group::random_scalar)). An R that knew both a·P_0 and a·P_1 would know their sum a·C,

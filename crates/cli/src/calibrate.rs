@@ -12,7 +12,10 @@ use vesica::{
         target,
     },
 };
-use vesica_lab::{record::results::Measured, run::calibrate};
+use vesica_lab::{
+    record::results::Measured,
+    run::calibrate::{self, Busy},
+};
 use vesica_planner::Figures;
 
 use crate::{bench, exit::Failure};
@@ -60,7 +63,10 @@ pub fn run(args: &Args) -> Result<(), Failure> {
             crate::say(&format!("{key} ({left} left)"));
         }
     };
-    let bug = |error: vesica_lab::Error| Failure::bug(error.to_string());
+    let bug = |error: vesica_lab::Error| match error.downcast_ref::<Busy>() {
+        Some(busy) => Failure::input(format!("{busy}; no figures were written")),
+        None => Failure::bug(error.to_string()),
+    };
     let figures = match &args.from {
         Some(path) => from_results(path)?,
         None => {
@@ -82,7 +88,8 @@ pub fn run(args: &Args) -> Result<(), Failure> {
 /// What runs over memory in a file of results say.
 fn from_results(path: &Path) -> Result<Figures, Failure> {
     let measured = Measured::read(path).map_err(|error| Failure::input(error.to_string()))?;
-    let figures = calibrate::figures(&measured.records);
+    let figures = calibrate::steady_figures(&measured.records)
+        .map_err(|busy| Failure::input(format!("{}: {busy}", path.display())))?;
     if figures == Figures::default() {
         let path = path.display();
         return Err(Failure::input(format!(

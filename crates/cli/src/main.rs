@@ -12,6 +12,7 @@ mod demo;
 mod exit;
 mod keygen;
 mod meet;
+mod memory;
 mod numbers;
 mod plan;
 mod progress;

@@ -3,7 +3,10 @@
 use std::{path::PathBuf, time::Duration};
 
 use serde::Serialize;
-use vesica::{Security, Wanted, words::grouped};
+use vesica::{
+    Security, Wanted,
+    words::{bytes, grouped},
+};
 use vesica_lab::{
     record::{
         results::Measured,
@@ -14,7 +17,7 @@ use vesica_lab::{
 use vesica_planner::prices::{self, Paid, Region};
 use vesica_planner::{Candidate, Figures, Planner, Prediction, Prices, assumed_link};
 use vesica_psi::{
-    Sizes,
+    Sizes, Status,
     aggregate::{
         Inquiry, Question,
         shares::{Outline, SHARING},
@@ -25,6 +28,7 @@ use crate::{
     bench::count,
     calibrate,
     exit::Failure,
+    memory,
     run::{self, Answer, Who},
 };
 
@@ -69,6 +73,9 @@ pub struct Args {
     /// Instead of planning, say how right the planner is of runs in files that `vesica bench --results` has kept
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["mine", "theirs", "json"])]
     check: Vec<PathBuf>,
+    /// Leave out what would use more memory than this on either side, as in 2G or 512M [default: as in `run`]
+    #[arg(long, value_name = "SIZE", value_parser = memory::amount)]
+    memory: Option<u64>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -107,7 +114,8 @@ struct Row {
     bytes_to_receiver: u64,
     bytes_to_sender: u64,
     rounds: u32,
-    memory_bytes: Option<u64>,
+    /// Of the party that takes more.
+    memory_bytes: u64,
     #[serde(skip_serializing_if = "Option::is_none")]
     price: Option<f64>,
 }
@@ -139,11 +147,22 @@ impl Args {
         let calibrated = figures != Figures::default();
         let planner = Planner { figures, link: Some(link), prices };
 
-        let ranked = planner.rank(&self.candidates(sizes));
-        let Some(first) = ranked.first() else {
+        let mut candidates = self.candidates(sizes);
+        if candidates.is_empty() {
             let security = self.security.name();
             return Err(Failure::usage(format!(
                 "nothing of this release does that and is secure against {security} parties"
+            )));
+        }
+        let budget = self.memory.unwrap_or_else(vesica::agree::memory::default);
+        let least = candidates.iter().map(|c| c.memory.most()).fold(f64::INFINITY, f64::min);
+        candidates.retain(|candidate| candidate.memory.most() <= budget as f64);
+        let ranked = planner.rank(&candidates);
+        let Some(first) = ranked.first() else {
+            return Err(Failure::usage(format!(
+                "nothing that does this fits into {}: it takes {} at least. Raise --memory, or plan for smaller sets",
+                bytes(budget as f64),
+                bytes(least)
             )));
         };
         let priced = prices != Prices::default();
@@ -221,8 +240,9 @@ fn why(ranked: &[Prediction], priced: bool) -> String {
         return format!("{}: {}; nothing else fits", first.candidate.key, takes(first));
     };
     let better = if priced { second.price < first.price } else { second.seconds < first.seconds };
-    let how = match better {
-        true => format!("about as good as the {best} of {of} that fit, and recommended"),
+    let is_recommended = first.candidate.status == Status::Recommended;
+    let how = match better && is_recommended {
+        true => format!("the {best} recommended one of {of} that fit"),
         false => format!("the {best} of {of} that fit"),
     };
     format!(
@@ -259,7 +279,7 @@ impl Row {
             bytes_to_receiver: p.candidate.cost.bytes_to_receiver as u64,
             bytes_to_sender: p.candidate.cost.bytes_to_sender as u64,
             rounds: p.candidate.cost.rounds,
-            memory_bytes: p.memory_bytes.map(|bytes| bytes as u64),
+            memory_bytes: p.candidate.memory.most() as u64,
             price: priced.then_some(p.price),
         }
     }
@@ -308,7 +328,7 @@ impl std::fmt::Display for Plan {
                 Unit::Bytes.text(row.bytes_to_receiver as f64),
                 Unit::Bytes.text(row.bytes_to_sender as f64),
                 row.rounds,
-                row.memory_bytes.map_or("-".to_owned(), |memory| Unit::Bytes.text(memory as f64)),
+                Unit::Bytes.text(row.memory_bytes as f64),
                 row.price.map_or(String::new(), |price| format!(" {:>10}", money(price)))
             )?;
         }

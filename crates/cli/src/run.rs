@@ -29,7 +29,7 @@ use crate::{
     exit::Failure,
     keygen,
     meet::Teller,
-    numbers, plan,
+    memory, numbers, plan,
     progress::Show,
 };
 
@@ -84,8 +84,9 @@ pub struct Args {
     /// Who learns the result
     #[arg(long, value_enum)]
     learns: Who,
-    /// A protocol of `vesica protocols`, or auto: what the other side names, or what `vesica plan` would choose
-    /// for the sizes and the round trip between the two sides
+    /// A protocol of `vesica protocols`, or auto: the recommended one that the other side names, or the one that
+    /// `vesica plan` would choose for the sizes and the round trip. One that is not recommended must be named on both
+    /// sides
     #[arg(long, default_value = "auto", value_name = "NAME")]
     protocol: String,
     /// What the line carries, in Mbit/s, to choose a protocol by; the connecting side's counts
@@ -118,6 +119,10 @@ pub struct Args {
     /// Allow protocols that are not for real data; both sides must
     #[arg(long)]
     allow_research: bool,
+    /// The most memory that the run may use on this side, as in 2G or 512M: it is refused before it begins if it
+    /// would use more [default: three quarters of what the machine, its control group or ulimit allow]
+    #[arg(long, value_name = "SIZE", value_parser = memory::amount)]
+    memory: Option<u64>,
     /// Threads to compute with [default: one a processor]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     threads: usize,
@@ -130,6 +135,9 @@ pub struct Args {
     /// Give the other side up after this long without a sign of life
     #[arg(long, default_value = "60", value_name = "SECONDS", value_parser = seconds)]
     stall_timeout: Duration,
+    /// Give the run up if it is not over this long after the connection was made; the default is a day
+    #[arg(long, default_value = "86400", value_name = "SECONDS", value_parser = seconds)]
+    deadline: Duration,
     /// Show progress: auto (on a terminal), plain (a line for each phase, more in long ones) or off
     #[arg(long, value_enum, default_value = "auto", hide_possible_values = true)]
     progress: Show,
@@ -194,8 +202,10 @@ pub fn run(args: Args) -> Result<(), Failure> {
         .map_err(|_| Failure::bug("the operating system gives no randomness"))?;
     let (role, transport) = args.reach(&me, &cancel)?;
     let parties = Parties { role, me: me.fingerprint().to_string(), peer: args.peer.to_string() };
-    let mut channel =
-        Channel::new(transport).with_stall_timeout(args.stall_timeout).with_cancel_token(cancel);
+    let mut channel = Channel::new(transport)
+        .with_stall_timeout(args.stall_timeout)
+        .with_deadline(args.deadline)
+        .with_cancel_token(cancel);
     let progress = if args.quiet { Show::Off } else { args.progress };
     let outcome = vesica::run(job, &parties, &mut channel, progress.observer(), rng)?;
     if !args.quiet {
@@ -290,6 +300,7 @@ impl Args {
             surroundings: Surroundings {
                 figures: calibrate::load()?,
                 bits_per_second: self.bandwidth,
+                memory: self.memory,
             },
         })
     }

@@ -160,10 +160,16 @@ fn peer_speaks(protocol: &str, table: &str, speak: impl FnOnce(&mut Channel)) ->
     ended
 }
 
-/// Says how many items it has, and comes to a seed.
-fn seeded(channel: &mut Channel, items: u64) {
+/// Says how many items it has, and that it has the memory for the only protocol that may run.
+fn ready(channel: &mut Channel, items: u64) {
     channel.send("vesica/ready", &items.to_le_bytes()).unwrap();
     channel.recv_into("vesica/ready", &mut [0; 8]).unwrap();
+    channel.exchange("vesica/room", &[1], &mut [0]).unwrap();
+}
+
+/// Comes to a seed after that.
+fn seeded(channel: &mut Channel, items: u64) {
+    ready(channel, items);
     let mut hasher = blake3::Hasher::new_derive_key("vesica 1 seed commitment");
     hasher.update(&[0]).update(&[7; 32]);
     let mut theirs = [0; 32];
@@ -182,13 +188,13 @@ fn hello(protocol: &str, items: u64) -> [u8; 16] {
 
 #[test]
 fn sizes_that_cannot_be() {
-    let ready = |items: u64| {
+    let claims = |items: u64| {
         peer_speaks("dh", "k\nx\n", |channel| {
             channel.send("vesica/ready", &items.to_le_bytes()).unwrap();
         })
     };
-    ready(u64::MAX).assert(6, &["phase `read`", "more items than a set may have"]);
-    ready(1001).assert(5, &["accepts at most 1000; there: 1001 keys"]);
+    claims(u64::MAX).assert(6, &["phase `read`", "more items than a set may have"]);
+    claims(1001).assert(5, &["accepts at most 1000; there: 1001 keys"]);
     // It says one thing here and another there.
     peer_speaks("dh", "k\nx\n", |channel| {
         seeded(channel, 10);
@@ -200,8 +206,7 @@ fn sizes_that_cannot_be() {
 #[test]
 fn a_seed_that_was_not_committed_to() {
     peer_speaks("dh", "k\nx\n", |channel| {
-        channel.send("vesica/ready", &1u64.to_le_bytes()).unwrap();
-        channel.recv_into("vesica/ready", &mut [0; 8]).unwrap();
+        ready(channel, 1);
         let mut theirs = [0; 32];
         channel.exchange("vesica/commit", &[1; 32], &mut theirs).unwrap();
         channel.exchange("vesica/open", &[2; 32], &mut theirs).unwrap();

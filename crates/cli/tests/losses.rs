@@ -50,7 +50,7 @@ fn assert_lost(lab: &Lab, ended: &Ended, phases: &[&str]) {
 const STAGES: [(&str, bool, &[&str]); 4] = [
     ("agreeing on terms", false, &["terms", "read"]),
     ("reading", false, &["read"]),
-    ("both sides are ready", true, &["seed", "sizes", "exponentiate", "own-items"]),
+    ("both sides are ready", true, &["choice", "seed", "sizes", "exponentiate", "own-items"]),
     ("intersecting (dh)", true, &["sizes", "exponentiate", "own-items", "compare"]),
 ];
 

@@ -16,7 +16,9 @@ use bytemuck::Pod;
 
 use crate::{
     AbortReason, CancelToken, Clock, Deviation, Error, Meter, Result, SessionId, Transport,
-    meter::Flight, watch::Watch,
+    meter::Flight,
+    patience::{BUSY_MESSAGES, Ends, LAST_WORDS, Wait},
+    watch::Watch,
 };
 
 const _: () = assert!(cfg!(target_endian = "little"), "values travel as they lie in memory");
@@ -32,12 +34,6 @@ const BUFFER: usize = 1 << 16;
 
 /// How often a busy party says so.
 const BUSY_INTERVAL: Duration = Duration::from_secs(1);
-
-/// How many `busy` messages in a row are put up with: an hour and a half of them.
-const BUSY_LIMIT: u32 = 5400;
-
-/// How long a party that stops tries to be heard, and to hear why the other one stopped.
-const LAST_WORDS: Duration = Duration::from_secs(2);
 
 const BUSY: &str = "busy";
 const END: &str = "end";
@@ -66,8 +62,10 @@ pub struct Channel {
     ahead_end: usize,
     /// Payload bytes of the current message that have not been received yet.
     unread: u64,
-    /// Once the run is over but for last words: when to stop trying.
-    deadline: Option<Instant>,
+    /// The wait for the current message, from its first byte or the first keep-alive before it.
+    pub(crate) arrival: Option<Wait>,
+    /// When to stop waiting for anything.
+    ends: Ends,
     /// Whether the peer is known to be gone, so that it cannot be told anything.
     alone: bool,
 }
@@ -90,7 +88,8 @@ impl Channel {
             ahead_at: 0,
             ahead_end: 0,
             unread: 0,
-            deadline: None,
+            arrival: None,
+            ends: Ends::default(),
             alone: false,
         }
     }
@@ -105,6 +104,12 @@ impl Channel {
     pub fn with_clock(mut self, clock: Clock) -> Self {
         self.last_send = clock.now();
         self.clock = clock;
+        self
+    }
+
+    /// Ends the run with [`Error::Deadline`] if it is not over after this long, counted from now.
+    pub fn with_deadline(mut self, after: Duration) -> Self {
+        self.ends.run_after(after, self.clock.now());
         self
     }
 
@@ -318,7 +323,8 @@ impl Channel {
     /// The length of the next message, which must bear this label.
     fn await_header(&mut self, label: &'static str) -> Result<u64> {
         self.watch.begin_waiting();
-        for _ in 0..=BUSY_LIMIT {
+        self.arrival = None;
+        for _ in 0..=BUSY_MESSAGES {
             let (received, len) = self.read_header(label)?;
             if received == label {
                 self.watch.end_waiting();
@@ -328,12 +334,15 @@ impl Channel {
                 let deviation = Deviation::UnexpectedLabel { expected: label, received };
                 return Err(self.deviation(deviation));
             }
+            self.arrival.get_or_insert(Wait::new(self.clock.now(), 0)).excuse();
         }
-        Err(self.deviation(Deviation::BusyForever { limit: BUSY_LIMIT }))
+        Err(self.deviation(Deviation::BusyForever { limit: BUSY_MESSAGES }))
     }
 
     fn read_header(&mut self, expected: &'static str) -> Result<(String, u64)> {
-        let label_len = match self.read_byte()? {
+        let first = self.read_byte()?;
+        self.arrival.get_or_insert(Wait::new(self.clock.now(), 0));
+        let label_len = match first {
             ABORT => return Err(self.read_abort()),
             n if (1..=MAX_LABEL).contains(&n.into()) => usize::from(n),
             _ => return Err(self.deviation(Deviation::NotAMessage { expected })),
@@ -347,6 +356,7 @@ impl Channel {
         let mut len = [0; 8];
         self.read_exact(&mut len)?;
         self.unread = u64::from_le_bytes(len);
+        self.arrival.iter_mut().for_each(|wait| wait.extend(self.unread));
         Ok((received, self.unread))
     }
 
@@ -398,6 +408,9 @@ impl Channel {
     /// Replaces what was read ahead. While it waits for the peer, what is still to be sent goes out,
     /// since the peer may be waiting for that.
     fn fill_ahead(&mut self) -> Result<()> {
+        if let Some(wait) = self.arrival {
+            wait.check(self.clock.now(), self.stall, self.meter.phase())?;
+        }
         let mut ahead = std::mem::take(&mut self.ahead);
         let mut since = self.clock.now();
         let read = loop {
@@ -423,10 +436,15 @@ impl Channel {
     /// Hands what has gathered to the transport.
     pub(crate) fn drain(&mut self) -> Result<()> {
         let mut since = self.clock.now();
+        let mut wait = Wait::new(since, self.out.len() as u64);
         while !self.out.is_empty() {
+            wait.check(self.clock.now(), self.stall, self.meter.phase())?;
+            let mut moved = self.try_write()?;
             // A peer that takes nothing for long may still be at work, and then it says so.
-            let moved = self.try_write()?
-                || self.clock.since(since) >= BUSY_INTERVAL && self.hear_in_the_meantime()?;
+            if !moved && self.clock.since(since) >= BUSY_INTERVAL && self.hear_in_the_meantime()? {
+                wait.excuse();
+                moved = true;
+            }
             if moved {
                 since = self.clock.now();
             } else {
@@ -505,8 +523,9 @@ impl Channel {
 
     /// From here on the run is over, and what is still tried has one deadline for all of it.
     fn begin_last_words(&mut self) {
-        self.deadline.get_or_insert_with(|| self.clock.now() + LAST_WORDS);
+        self.ends.begin_last_words(self.clock.now());
         self.stall = LAST_WORDS;
+        self.arrival = None;
     }
 
     /// After a write failed: the reason that the peer gave before it closed, if it gave one. What it
@@ -562,9 +581,7 @@ impl Channel {
         if self.cancel.is_cancelled() {
             return Err(Error::Cancelled { phase });
         }
-        if self.deadline.is_some_and(|deadline| self.clock.now() >= deadline) {
-            return Err(Error::Stalled { phase, after: LAST_WORDS });
-        }
+        self.ends.check(self.clock.now(), phase)?;
         let moved = match operation(self.transport.as_mut()) {
             Ok(0) => Err(Error::Closed { phase }),
             Ok(moved) => Ok(Some(moved)),

@@ -180,6 +180,26 @@ pub enum Error {
         /// The stall timeout that ran out.
         after: Duration,
     },
+    /// The other side does too little to be waited for.
+    #[error(
+        "one message to or from the other side took more than {} s during phase `{phase}`: slower than any line in \
+         use; start again when the connection is better",
+        after.as_secs()
+    )]
+    TooSlow {
+        /// The phase this party was in.
+        phase: &'static str,
+        /// How long a message of that size may take.
+        after: Duration,
+    },
+    /// The run was not over when it had to be.
+    #[error("the run was not over after {} s, in phase `{phase}`; allow it more with --deadline", after.as_secs_f64())]
+    Deadline {
+        /// The phase this party was in.
+        phase: &'static str,
+        /// How long it had.
+        after: Duration,
+    },
     /// This party was asked to stop.
     #[error("stopped on request during phase `{phase}`")]
     Cancelled {

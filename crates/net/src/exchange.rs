@@ -21,6 +21,8 @@ impl Channel {
         let mut window = Window::default();
         self.send_ahead(&mut outgoing, &mut window)?;
         self.await_length(label, into.len())?;
+        // The other side goes no faster than this one.
+        self.arrival.iter_mut().for_each(|wait| wait.extend(out.len() as u64));
         for segment in into.chunks_mut(SEGMENT) {
             if window.is_half_free() {
                 self.send_ahead(&mut outgoing, &mut window)?;

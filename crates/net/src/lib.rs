@@ -27,6 +27,7 @@ pub mod error;
 mod exchange;
 pub mod identity;
 pub mod meter;
+mod patience;
 mod session;
 pub mod transport;
 mod watch;

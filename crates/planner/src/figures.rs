@@ -123,11 +123,6 @@ impl Figures {
         Some(theirs * interpolated(&ratios, n).or_else(|| self.overall()).unwrap_or(1.0))
     }
 
-    /// Most memory of one party. It does not depend on the machine.
-    pub fn memory_bytes(&self, name: &str, sizes: Sizes) -> Option<f64> {
-        extrapolated(&REFERENCE.curve(name, |run| run.memory_bytes), mean(sizes))
-    }
-
     /// How much slower this machine is over all, for protocols that were not measured on it.
     fn overall(&self) -> Option<f64> {
         let logs = self.iter().filter_map(|(name, run)| {
@@ -186,6 +181,7 @@ fn extrapolated(points: &[(f64, f64)], x: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use vesica_psi::aggregate::{self, Inquiry, Question};
 
     fn square(items: usize) -> Sizes {
         Sizes { sender: items, receiver: items }
@@ -201,6 +197,30 @@ mod tests {
         }
         for method in METHODS {
             assert!(REFERENCE.seconds(method.key, square(1000)).is_some(), "{}", method.key);
+        }
+    }
+
+    /// Where both parties were measured in one process, it took no more than both are predicted to take, and not
+    /// many times less.
+    #[test]
+    fn memory_is_predicted_as_it_was_measured() {
+        for (name, run) in REFERENCE.iter() {
+            let Some(measured) = run.memory_bytes else { continue };
+            let sizes = square(run.items);
+            let predicted = match (vesica_psi::find(name), aggregate::find(name)) {
+                (Some(protocol), _) => protocol.memory(sizes),
+                (None, Some(method)) => {
+                    let question = match (method.answers)(Question::Count, 0) {
+                        true => Question::Count,
+                        false => Question::SumOfSender,
+                    };
+                    (method.memory)(Inquiry { sizes, question, minimum: 0 })
+                }
+                (None, None) => panic!("{name} is in the catalogue"),
+            };
+            let predicted = (predicted.sender + predicted.receiver) / 2.0;
+            let bounds = measured..=3.0 * measured + 40e6;
+            assert!(bounds.contains(&predicted), "{name} {}: {predicted} {measured}", run.items);
         }
     }
 

@@ -22,7 +22,7 @@ use std::time::Duration;
 
 use vesica_net::transport::shaper::Link;
 use vesica_psi::{
-    Adversary, CATALOGUE, Cost, Protocol, Sizes, Status,
+    Adversary, CATALOGUE, Cost, Memory, Protocol, Sizes, Status,
     aggregate::{
         Inquiry, METHODS, Method,
         shares::{Outline, SHARING, Sharing},
@@ -33,10 +33,6 @@ pub use figures::{BadFigures, Figures, Run};
 
 /// The part of the shorter of work and transfer that goes on beside the longer one.
 const BESIDE: f64 = 0.5;
-
-/// A protocol for real data is preferred over one that another dominates as long as it takes no more than
-/// this many times as long.
-const AS_GOOD: f64 = 1.05;
 
 /// A protocol, or a method that answers a question, with its cost for sets of given sizes.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -51,30 +47,37 @@ pub struct Candidate {
     pub sizes: Sizes,
     /// Predicted bytes and rounds.
     pub cost: Cost,
+    /// The most memory that each party is predicted to hold.
+    pub memory: Memory,
 }
 
 impl Candidate {
     /// A protocol, for sets of these sizes.
     pub fn protocol(protocol: &Protocol, sizes: Sizes) -> Self {
         let Protocol { key, status, adversary, .. } = *protocol;
-        Self { key, status, adversary, sizes, cost: protocol.cost(sizes) }
+        let (cost, memory) = (protocol.cost(sizes), protocol.memory(sizes));
+        Self { key, status, adversary, sizes, cost, memory }
     }
 
     /// A method, for this inquiry.
     pub fn method(method: &Method, inquiry: Inquiry) -> Self {
         let Method { key, status, adversary, .. } = *method;
-        Self { key, status, adversary, sizes: inquiry.sizes, cost: (method.cost)(inquiry) }
+        let (cost, memory) = ((method.cost)(inquiry), (method.memory)(inquiry));
+        Self { key, status, adversary, sizes: inquiry.sizes, cost, memory }
     }
 
     /// Shares for a later computation.
     pub fn sharing(outline: Outline) -> Self {
         let Sharing { key, status, adversary, .. } = SHARING;
-        Self { key, status, adversary, sizes: outline.sizes, cost: outline.cost() }
+        let (cost, memory) = (outline.cost(), outline.memory());
+        Self { key, status, adversary, sizes: outline.sizes, cost, memory }
     }
 
-    /// Every protocol for real data that is at least this secure.
+    /// Every protocol for real data that is at least this secure and supports these sizes.
     pub fn protocols(sizes: Sizes, adversary: Adversary) -> Vec<Self> {
-        let fit = |p: &&&Protocol| p.status.is_for_use() && p.adversary >= adversary;
+        let fit = |p: &&&Protocol| {
+            p.status.is_for_use() && p.adversary >= adversary && (p.limits)(sizes).is_ok()
+        };
         CATALOGUE.iter().filter(fit).map(|p| Self::protocol(p, sizes)).collect()
     }
 
@@ -117,8 +120,6 @@ pub struct Prediction {
     pub seconds: f64,
     /// Of these, what both parties' work takes over memory.
     pub work_seconds: f64,
-    /// Most memory of one party, both sets of which it holds one; none where nobody measured it.
-    pub memory_bytes: Option<f64>,
     /// What is to be paid for.
     pub price: f64,
 }
@@ -157,21 +158,18 @@ impl Planner {
             candidate: *candidate,
             seconds,
             work_seconds: work,
-            memory_bytes: self.figures.memory_bytes(key, sizes),
             price: self.prices.of_run(seconds, cost.bytes_to_sender, cost.bytes_to_receiver),
         })
     }
 
-    /// Predictions of all candidates, the one to choose first: the cheapest where something is to be paid,
-    /// else the fastest; a recommended one before one that is hardly better.
+    /// Predictions of all candidates, the cheapest first where something is to be paid, else the fastest. Before all of
+    /// them comes the one to choose: the first that is recommended, whatever the figures say of the others.
     pub fn rank(&self, candidates: &[Candidate]) -> Vec<Prediction> {
         let mut ranked: Vec<_> = candidates.iter().filter_map(|c| self.predict(c)).collect();
         let priced = self.prices != Prices::default();
         let weight = |p: &Prediction| if priced { p.price } else { p.seconds };
         ranked.sort_by(|x, y| weight(x).total_cmp(&weight(y)));
-        let as_good = ranked.first().map_or(0.0, |best| weight(best) * AS_GOOD);
-        let recommended =
-            |p: &Prediction| p.candidate.status == Status::Recommended && weight(p) <= as_good;
+        let recommended = |p: &Prediction| p.candidate.status == Status::Recommended;
         if let Some(position) = ranked.iter().position(recommended) {
             ranked[..=position].rotate_right(1);
         }

@@ -56,3 +56,52 @@ pub static CATALOGUE: &[&Protocol] = &[
 pub fn find(key: &str) -> Option<&'static Protocol> {
     CATALOGUE.iter().copied().find(|protocol| protocol.key == key)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Limit, MAX_ITEMS, Sizes};
+
+    fn limit(key: &str, sender: usize, receiver: usize) -> Option<Limit> {
+        let protocol = find(key).expect("of the catalogue");
+        (protocol.limits)(Sizes { sender, receiver }).err()
+    }
+
+    #[test]
+    fn what_a_protocol_does_not_support_is_said_with_the_limit() {
+        for (key, within, beyond, said) in [
+            ("dcw13", [(1 << 24) - 1, 1], [1 << 24, 1], "16777216 items of both sets together"),
+            ("psz14-none", [1 << 13, 1 << 13], [9000, 9000], "7456 items of the sender beside"),
+            (
+                "psz14-gbf",
+                [MAX_ITEMS, 1 << 24],
+                [1, (1 << 24) + 1],
+                "16777216 items of the receiver",
+            ),
+            ("rr16", [MAX_ITEMS, 1 << 20], [1, (1 << 20) + 1], "1048576 items of the receiver"),
+            ("rr22", [MAX_ITEMS; 2], [MAX_ITEMS + 1, 1], "268435456 items of the sender"),
+        ] {
+            assert_eq!(limit(key, within[0], within[1]), None, "{key}");
+            let message = limit(key, beyond[0], beyond[1]).expect("beyond it").to_string();
+            assert!(message.contains(said), "{key}: {message}");
+        }
+    }
+
+    /// Both parties compute these before they know whether the sizes are for them.
+    #[test]
+    fn predictions_of_the_largest_sizes_are_numbers() {
+        for protocol in CATALOGUE {
+            for (sender, receiver) in [(MAX_ITEMS, MAX_ITEMS), (1, MAX_ITEMS), (MAX_ITEMS, 1)] {
+                let sizes = Sizes { sender, receiver };
+                if (protocol.limits)(sizes).is_ok() {
+                    let bytes = protocol.cost(sizes).bytes();
+                    assert!(bytes.is_finite() && bytes > 0.0, "{}", protocol.key);
+                }
+                let memory = protocol.memory(sizes);
+                assert!(memory.most().is_finite(), "{}", protocol.key);
+                assert!(memory.sender > 16.0 * sender as f64, "{}", protocol.key);
+                assert!(memory.receiver > 16.0 * receiver as f64, "{}", protocol.key);
+            }
+        }
+    }
+}

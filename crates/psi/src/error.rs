@@ -1,5 +1,7 @@
 //! What can go wrong in a protocol, and whose fault it is.
 
+use crate::Limit;
+
 /// The result of a protocol.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -24,13 +26,21 @@ pub enum Error {
         /// The protocol's key.
         protocol: &'static str,
     },
-    /// One side's set is larger than the protocol is made for.
+    /// One side's set is larger than was agreed, or than any may be.
     #[error("a set of {items} items is more than the most allowed, {max}")]
     TooManyItems {
         /// The size of the set.
         items: u64,
         /// The most items allowed.
         max: u64,
+    },
+    /// The protocol does not support sets of these sizes.
+    #[error("`{protocol}` does not support sets of these sizes: {limit}")]
+    Limit {
+        /// The protocol's key.
+        protocol: &'static str,
+        /// What is beyond its means.
+        limit: Limit,
     },
     /// The caller's values do not fit.
     #[error(

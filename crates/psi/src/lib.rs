@@ -14,12 +14,14 @@ pub mod aggregate;
 pub mod catalogue;
 pub mod circuit_psi;
 pub mod error;
+pub mod memory;
 mod parts;
 pub mod protocol;
 pub mod protocols;
 
 pub use catalogue::{CATALOGUE, find};
 pub use error::{Error, Result};
+pub use memory::Memory;
 pub use parts::{
     items::{Digest, Items, Set},
     reveal,
@@ -29,6 +31,6 @@ pub use parts::{
     },
 };
 pub use protocol::{
-    Cost, Learns, List, Prepare, Protocol, Receiver, Sender, Setting, Sizes, Status,
+    Cost, Learns, Limit, List, Prepare, Protocol, Receiver, Sender, Setting, Sizes, Status,
 };
 pub use vesica_params::Adversary;

@@ -6,7 +6,7 @@ use rand::CryptoRng;
 use vesica_net::Channel;
 use vesica_params::Adversary;
 
-use crate::{Digest, Items, Result};
+use crate::{Digest, Items, MAX_ITEMS, Memory, Result};
 
 /// The sizes of the two sets. Both parties learn both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -170,6 +170,39 @@ impl Cost {
     }
 }
 
+/// Sizes beyond what a protocol supports.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("at most {most} items {of}; there are {items}")]
+pub struct Limit {
+    /// Which items are limited, as in "of the receiver".
+    pub of: &'static str,
+    /// The most there may be.
+    pub most: u64,
+    /// How many there are.
+    pub items: u64,
+}
+
+impl Limit {
+    /// Refuses more than `most` items.
+    pub(crate) fn check(
+        of: &'static str,
+        items: usize,
+        most: usize,
+    ) -> std::result::Result<(), Self> {
+        let within = items <= most;
+        if within { Ok(()) } else { Err(Self { of, most: most as u64, items: items as u64 }) }
+    }
+}
+
+/// The [limits](Protocol::limits) of a protocol that has none but those of all.
+pub(crate) fn any_sizes(sizes: Sizes) -> std::result::Result<(), Limit> {
+    Limit::check(OF_SENDER, sizes.sender, MAX_ITEMS)?;
+    Limit::check(OF_RECEIVER, sizes.receiver, MAX_ITEMS)
+}
+
+pub(crate) const OF_SENDER: &str = "of the sender";
+pub(crate) const OF_RECEIVER: &str = "of the receiver";
+
 /// One protocol of the catalogue: what it is, and how to prepare its two parties.
 #[derive(Debug, Clone, Copy)]
 pub struct Protocol {
@@ -195,6 +228,10 @@ pub struct Protocol {
     pub list: List,
     /// Predicted cost.
     pub cost: fn(Setting) -> Cost,
+    /// The most memory that each party is predicted to hold.
+    pub memory: fn(Setting) -> Memory,
+    /// Refuses sizes beyond what it supports.
+    pub limits: fn(Sizes) -> std::result::Result<(), Limit>,
     /// Prepares a sender.
     pub sender: Prepare<dyn Sender>,
     /// Prepares a receiver.
@@ -219,5 +256,10 @@ impl Protocol {
     /// Predicted cost for sets of these sizes.
     pub fn cost(&self, sizes: Sizes) -> Cost {
         (self.cost)(Setting { sizes, list: self.list })
+    }
+
+    /// The most memory that each party is predicted to hold, for sets of these sizes.
+    pub fn memory(&self, sizes: Sizes) -> Memory {
+        (self.memory)(Setting { sizes, list: self.list })
     }
 }

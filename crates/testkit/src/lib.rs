@@ -8,6 +8,7 @@
 //!   inputs of one size".
 //! - [`tamper`] is a peer that deviates at one message.
 //! - [`adversary`] holds peers that cheat and know what they do.
+//! - [`claimant`] is a peer that claims a set of any size.
 //! - [`ideal`] is what a protocol ought to compute, by a party that everybody trusts.
 //! - [`conformance`] holds the suites.
 //!
@@ -18,6 +19,7 @@
 
 pub mod adversary;
 pub mod assurance;
+pub mod claimant;
 pub mod conformance;
 pub mod frame;
 pub mod ideal;

@@ -41,6 +41,8 @@ const RIGHT: Protocol = Protocol {
     filters: true,
     list: List::Sorted,
     cost: |setting| (naive::PROTOCOL.cost)(setting),
+    memory: |setting| (naive::PROTOCOL.memory)(setting),
+    limits: |sizes| (naive::PROTOCOL.limits)(sizes),
     sender: |setting, channel, rng| (naive::PROTOCOL.sender)(setting, channel, rng),
     receiver: |setting, channel, rng| (naive::PROTOCOL.receiver)(setting, channel, rng),
 };

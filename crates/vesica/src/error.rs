@@ -99,6 +99,10 @@ impl Error {
     /// What the other side is told, or `None` where it knows already or cannot be told.
     pub fn abort_reason(&self) -> Option<AbortReason> {
         match self.class() {
+            // To the other side it is all the same who asked this one to stop.
+            _ if matches!(self, Self::Net(vesica_net::Error::Deadline { .. })) => {
+                Some(AbortReason::Cancelled)
+            }
             Class::Input if matches!(self, Self::Output { .. }) => Some(AbortReason::Output),
             Class::Input => Some(AbortReason::Input),
             // Mostly both sides find this out at once, but a later release may know more.

@@ -16,6 +16,7 @@ pub mod agree;
 pub mod check;
 pub mod error;
 pub mod keys;
+pub mod machine;
 pub mod run;
 pub mod table;
 mod task;

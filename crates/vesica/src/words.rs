@@ -18,9 +18,23 @@ pub fn counted(number: u64, thing: &str) -> String {
     format!("{} {thing}{}", grouped(number), if number == 1 { "" } else { "s" })
 }
 
+/// An amount of memory, in the unit that suits it: `1.5 GiB`.
+pub fn bytes(amount: f64) -> String {
+    let units = ["KiB", "MiB", "GiB", "TiB", "PiB"];
+    let scale = |unit: usize| 1024f64.powi(unit as i32 + 1);
+    let unit = (1..units.len()).take_while(|unit| amount >= scale(*unit)).last().unwrap_or(0);
+    format!("{:.1} {}", amount / scale(unit), units[unit])
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn amounts_have_a_unit_that_suits_them() {
+        let said = [0.0, 1024.0, 1.5e6, 2147483648.0, 7.5e10, 1e16].map(bytes);
+        assert_eq!(said, ["0.0 KiB", "1.0 KiB", "1.4 MiB", "2.0 GiB", "69.8 GiB", "8.9 PiB"]);
+    }
 
     #[test]
     fn digits_are_grouped() {

@@ -1,6 +1,6 @@
 //! How fast this machine is, for the planner.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
 use vesica_planner::{Figures, Run};
 use vesica_psi::{CATALOGUE, Sizes, aggregate::METHODS};
@@ -19,6 +19,30 @@ const LARGEST: usize = 1 << 22;
 /// What a run of a quick calibration may take by the release's figures, in seconds.
 const QUICK: f64 = 0.25;
 
+/// How many times as long as the quickest the slowest repeat of a run takes on a quiet machine, at most: the median over
+/// all runs.
+const STEADY: f64 = 1.4;
+
+/// Repeats of the same run took so different times that something else must have kept the machine busy.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Busy {
+    /// How many times as long as the quickest the slowest repeat took, the median over all runs.
+    pub spread: f64,
+}
+
+impl fmt::Display for Busy {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "this machine is busy: the slowest repeat of a run took {:.1} times as long as the quickest, and {STEADY} is \
+             the most at which figures are worth keeping; calibrate again when nothing else runs",
+            self.spread
+        )
+    }
+}
+
+impl std::error::Error for Busy {}
+
 /// All for real data, by the name of its figures; a method that shares its name with a protocol has the
 /// protocol's.
 fn subjects() -> impl Iterator<Item = (&'static str, Work)> {
@@ -32,8 +56,37 @@ fn subjects() -> impl Iterator<Item = (&'static str, Work)> {
 /// What runs over memory took: of each protocol or method the median of those with sets of one size and one thread
 /// a party.
 pub fn figures<'a>(records: impl IntoIterator<Item = &'a Record>) -> Figures {
+    let mut figures = Figures::default();
+    for ((name, items), runs) in repeats(records) {
+        let Some(seconds) = median(runs.iter().map(|run| run.seconds)) else { continue };
+        // The process has both parties in it.
+        let memory = median(runs.iter().filter_map(|r| Some(r.peak_memory_bytes? as f64 / 2.0)));
+        figures.insert(name, Run { items, seconds, memory_bytes: memory });
+    }
+    figures
+}
+
+/// The figures of these records, if their repeats agree as those of a quiet machine do.
+///
+/// # Errors
+/// [`Busy`].
+pub fn steady_figures(records: &[Record]) -> std::result::Result<Figures, Busy> {
+    let spreads = repeats(records).into_values().filter(|runs| runs.len() > 1).map(|runs| {
+        let seconds = || runs.iter().map(|run| run.seconds);
+        seconds().fold(0.0, f64::max) / seconds().fold(f64::INFINITY, f64::min)
+    });
+    match median(spreads) {
+        Some(spread) if spread > STEADY => Err(Busy { spread }),
+        _ => Ok(figures(records)),
+    }
+}
+
+/// The runs over memory with sets of one size and one thread a party, by the name of their figures and by size.
+fn repeats<'a>(
+    records: impl IntoIterator<Item = &'a Record>,
+) -> BTreeMap<(&'static str, usize), Vec<&'a protocol::Record>> {
     let memory = Line::memory().to_string();
-    let mut runs: BTreeMap<(&'static str, usize), Vec<&protocol::Record>> = BTreeMap::new();
+    let mut runs: BTreeMap<_, Vec<_>> = BTreeMap::new();
     for record in records {
         let Record::Protocol(record) = record else { continue };
         let even = record.sender_items == record.receiver_items && record.threads == 1;
@@ -41,14 +94,7 @@ pub fn figures<'a>(records: impl IntoIterator<Item = &'a Record>) -> Figures {
             runs.entry((name, record.sender_items)).or_default().push(record);
         }
     }
-    let mut figures = Figures::default();
-    for ((name, items), runs) in runs {
-        let Some(seconds) = median(runs.iter().map(|run| run.seconds)) else { continue };
-        // The process has both parties in it.
-        let memory = median(runs.iter().filter_map(|r| Some(r.peak_memory_bytes? as f64 / 2.0)));
-        figures.insert(name, Run { items, seconds, memory_bytes: memory });
-    }
-    figures
+    runs
 }
 
 /// The name of a record's figures, if it has any.
@@ -90,7 +136,7 @@ fn measure(
 /// and how many are left; `run` does a job once, best in a process of its own.
 ///
 /// # Errors
-/// Where a run fails.
+/// Where a run fails, and [`Busy`].
 pub fn quick(
     mut run: impl FnMut(&Job) -> Result<Record>,
     mut begins: impl FnMut(&str, usize),
@@ -107,14 +153,14 @@ pub fn quick(
             records.extend(measure(*work, items, 2.0 * QUICK, &mut run)?.1);
         }
     }
-    Ok(figures(&records))
+    Ok(steady_figures(&records)?)
 }
 
 /// Every protocol, or the one of this name, at all sizes, each four times the one before, at which a run takes no more
 /// than about `limit` seconds. The rest as [`quick`].
 ///
 /// # Errors
-/// Where there is no such protocol for real data, or a run fails.
+/// Where there is no such protocol for real data, or a run fails, and [`Busy`].
 pub fn full(
     only: Option<&str>,
     limit: f64,
@@ -139,7 +185,7 @@ pub fn full(
             }
         }
     }
-    Ok(figures(&records))
+    Ok(steady_figures(&records)?)
 }
 
 fn sizes() -> impl Iterator<Item = usize> {
@@ -172,5 +218,17 @@ mod tests {
         let names: Vec<_> = figures.iter().map(|(name, run)| (name, run.items)).collect();
         assert_eq!(names, [("dh-count", 20), ("rr22", 20)]);
         assert_eq!(figures.iter().last().unwrap().1.seconds, 50.0);
+
+        // Three repeats each: those of a quiet machine, and those of a busy one.
+        let repeated = |times: [f64; 3]| -> Vec<Record> {
+            let run = |seconds| Record::Protocol(protocol::Record { seconds, ..first.clone() });
+            times.map(run).to_vec()
+        };
+        let quiet = steady_figures(&repeated([1.0, 1.1, 1.3])).unwrap();
+        assert_eq!(quiet.iter().next().unwrap().1.seconds, 1.1);
+        let busy = steady_figures(&repeated([1.0, 1.1, 1.8])).unwrap_err();
+        assert_eq!(busy, Busy { spread: 1.8 });
+        // One run alone says nothing of that.
+        assert!(steady_figures(&repeated([1.0, 1.1, 1.8])[..1]).is_ok());
     }
 }

@@ -43,7 +43,8 @@ use super::{Answer, Asker, Helper, Inquiry, Method, Question};
 use crate::{
     Adversary, Cost, Items, Learns, Result, Status,
     circuit_psi::{
-        Machine, Masking, Opprf, Plan, ReceiverBins, Receiving, SenderBins, Sending, offline_bytes,
+        Machine, Masking, Opprf, Plan, ReceiverBins, Receiving, SenderBins, Sending, memory,
+        offline_bytes,
     },
     protocols::rs21::circuit::{CITATION, Silent},
 };
@@ -66,6 +67,7 @@ pub static RS21: Method = Method {
         sender: "the size of the receiver's set",
     },
     cost,
+    memory: |inquiry| memory::<Silent>(&Program::new(inquiry).plan),
     helper: |inquiry, channel, rng| {
         Ok(Box::new(Helping::<Silent>::prepare(inquiry, channel, rng)?))
     },

@@ -20,7 +20,8 @@ use zeroize::Zeroizing;
 
 use super::{Answer, Asker, Helper, Inquiry, Method, Question};
 use crate::{
-    Adversary, Cost, Items, Learns, Result, Setting, Status,
+    Adversary, Cost, Items, Learns, Memory, Result, Setting, Status,
+    memory::PerItem,
     parts::tags::{Tags, refuse_duplicates},
     protocols::dh::{chunk, hash_all, hash_point, mul_all, own_products, recv_points, round},
 };
@@ -30,7 +31,7 @@ pub static COUNT: Method = Method {
     key: "dh-count",
     title: "Diffie–Hellman over ristretto255, returned in another order",
     citation: "Huberman, Franklin, Hogg (EC 1999); De Cristofaro, Gasti, Tsudik (CANS 2012)",
-    status: Status::Sound,
+    status: Status::Recommended,
     adversary: Adversary::SemiHonest,
     tells_size: false,
     answers: |question, minimum| question == Question::Count && minimum == 0,
@@ -42,6 +43,9 @@ pub static COUNT: Method = Method {
         let points = (sizes.receiver * POINT_LEN) as f64;
         let list = Tags::new(Setting::from(sizes)).list_len(sizes.sender);
         Cost { bytes_to_sender: points, bytes_to_receiver: points + list as f64, rounds: 3 }
+    },
+    memory: |Inquiry { sizes, .. }| {
+        Memory::linear(sizes, PerItem::new([150.0, 150.0], [280.0, 70.0]))
     },
     helper: |inquiry, _, _| Ok(Box::new(Party(inquiry))),
     asker: |inquiry, _, _| Ok(Box::new(Party(inquiry))),

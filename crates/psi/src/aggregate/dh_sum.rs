@@ -35,7 +35,8 @@ use zeroize::Zeroizing;
 
 use super::{Answer, Asker, Helper, Inquiry, Method, Question};
 use crate::{
-    Adversary, Cost, Items, Learns, Result, Setting, Status,
+    Adversary, Cost, Items, Learns, Memory, Result, Setting, Status,
+    memory::PerItem,
     parts::tags::{Tags, refuse_duplicates},
     protocols::dh::{chunk, hash_point, mul_all, own_products, recv_points},
 };
@@ -65,6 +66,9 @@ pub static SUM: Method = Method {
         },
     },
     cost,
+    memory: |Inquiry { sizes, .. }| {
+        Memory::linear(sizes, PerItem::new([1500.0, 1500.0], [1500.0, 1500.0]))
+    },
     helper: |inquiry, channel, rng| match inquiry.question {
         Question::SumOfReceiver => Ok(Box::new(Matcher::prepare(inquiry, channel)?)),
         _ => Ok(Box::new(Owner::prepare(inquiry, channel, rng)?)),

@@ -24,7 +24,7 @@ use rand::CryptoRng;
 use vesica_net::Channel;
 
 use crate::{
-    Adversary, Cost, Error, Items, Learns, Result, Sizes, Status,
+    Adversary, Cost, Error, Items, Learns, Memory, Result, Sizes, Status,
     parts::session::{agree, bind},
 };
 
@@ -161,6 +161,8 @@ pub struct Method {
     pub learns: fn(Question) -> Learns,
     /// Predicted cost.
     pub cost: fn(Inquiry) -> Cost,
+    /// The most memory that each party is predicted to hold, its values included.
+    pub memory: fn(Inquiry) -> Memory,
     /// Prepares a helper.
     pub helper: Prepare<dyn Helper>,
     /// Prepares an asker.

@@ -22,9 +22,9 @@ use zeroize::Zeroizing;
 
 use super::circuit::RS21;
 use crate::{
-    Adversary, Cost, Items, Learns, Result, Sizes, Status,
+    Adversary, Cost, Items, Learns, Memory, Result, Sizes, Status,
     circuit_psi::{
-        Machine, Masking, Plan, ReceiverBins, Receiving, SenderBins, Sending, offline_bytes,
+        Machine, Masking, Plan, ReceiverBins, Receiving, SenderBins, Sending, memory, offline_bytes,
     },
     parts::session::{agree, bind},
     protocols::rs21::circuit::Silent,
@@ -116,6 +116,11 @@ impl Outline {
             bytes_to_receiver: (bytes.to_receiver + selected) as f64,
             rounds: Silent::ROUNDS + u32::from(selection.is_some()),
         }
+    }
+
+    /// The most memory that each party is predicted to hold, its values and its shares included.
+    pub fn memory(&self) -> Memory {
+        memory::<Silent>(&self.plan())
     }
 
     /// The hash by which parties tell each other what they are about to run.

@@ -40,12 +40,14 @@ use vesica_structures::bins::{BinMap, Entry, cuckoo::CuckooTable};
 use zeroize::Zeroizing;
 
 use crate::{
-    Adversary, Cost, Digest, Error, Items, Learns, List, Protocol, Receiver, Result, Sender,
-    Setting, Sizes, Status,
+    Adversary, Cost, Digest, Error, Items, Learns, List, Memory, Protocol, Receiver, Result,
+    Sender, Setting, Sizes, Status,
+    memory::PerItem,
     parts::{
         coin::permute,
         lists::{self, word},
     },
+    protocol::any_sizes,
 };
 
 /// What an OPPRF is made for.
@@ -435,6 +437,8 @@ pub(crate) const fn protocol<M: Machine>(about: About) -> Protocol {
         filters: false,
         list: List::Sorted,
         cost: cost::<M>,
+        memory: |setting| memory::<M>(&Plan::new(setting.sizes, None)),
+        limits: any_sizes,
         sender: |setting, channel, rng| {
             let plan = Plan::new(setting.sizes, None);
             let demand = plan.demand::<M>();
@@ -445,6 +449,19 @@ pub(crate) const fn protocol<M: Machine>(about: About) -> Protocol {
             let demand = plan.demand::<M>();
             Ok(Box::new(Receiving::<M>::prepare(plan, &demand, channel, rng)?))
         },
+    }
+}
+
+/// The most memory of each party, rows or not.
+pub(crate) fn memory<M: Machine>(plan: &Plan) -> Memory {
+    match M::COMPARISON {
+        Comparison::Bits => Memory::linear(plan.sizes, PerItem::new([400.0, 150.0], [300.0, 75.0])),
+        Comparison::Distance => {
+            // Silent OTs are made a chunk at a time.
+            let chunk = (6000.0 * plan.bins() as f64).min(104e6);
+            let rates = PerItem::new([360.0, 160.0], [280.0, 40.0]);
+            Memory::linear(plan.sizes, rates).and(chunk, chunk)
+        }
     }
 }
 

@@ -23,6 +23,7 @@ const HELLO_LEN: usize = 16;
 /// # Errors
 /// [`Error::TooManyItems`] where this set has more than [`MAX_ITEMS`] items or the peer's more than
 /// `peer_items`; a deviation where the peer's has fewer;
+/// [`Error::Limit`] where the protocol does not support the sizes;
 /// [`Error::DuplicateItem`], [`Error::ShortDigests`], and whatever the connection or the peer make go
 /// wrong.
 pub fn send(
@@ -73,13 +74,14 @@ pub fn prepare_sender(
 /// As [`prepare_sender`], for parties that have agreed on the protocol and the sizes of their sets already.
 ///
 /// # Errors
-/// Whatever the connection or the peer make go wrong.
+/// [`Error::Limit`], and whatever the connection or the peer make go wrong.
 pub fn sender_for(
     protocol: &Protocol,
     sizes: Sizes,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Box<dyn Sender>> {
+    let sizes = supported(protocol, sizes)?;
     bind_sizes(protocol, sizes, channel);
     (protocol.sender)(Setting { sizes, list: protocol.list }, channel, rng)
 }
@@ -92,7 +94,7 @@ pub(crate) fn agree_sizes_as_sender(
     channel: &mut Channel,
 ) -> Result<Sizes> {
     let receiver = agree_size(protocol, items, peer_items, channel)?;
-    Ok(Sizes { sender: items, receiver })
+    supported(protocol, Sizes { sender: items, receiver })
 }
 
 /// The first part of [`receive`]; see [`prepare_sender`].
@@ -120,8 +122,17 @@ pub fn receiver_for(
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Box<dyn Receiver>> {
+    let sizes = supported(protocol, sizes)?;
     bind_sizes(protocol, sizes, channel);
     (protocol.receiver)(Setting { sizes, list: protocol.list }, channel, rng)
+}
+
+/// The sizes, if the protocol supports them. Both parties find the same.
+fn supported(protocol: &Protocol, sizes: Sizes) -> Result<Sizes> {
+    match (protocol.limits)(sizes) {
+        Ok(()) => Ok(sizes),
+        Err(limit) => Err(Error::Limit { protocol: protocol.key, limit }),
+    }
 }
 
 fn name_of(protocol: &Protocol) -> blake3::Hash {

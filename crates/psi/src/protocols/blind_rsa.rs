@@ -30,11 +30,13 @@ use vesica_primitives::{
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::{
-    Adversary, Cost, Digest, Items, Learns, List, Protocol, Result, Setting, Status,
+    Adversary, Cost, Digest, Items, Learns, List, Memory, Protocol, Result, Setting, Status,
+    memory::PerItem,
     parts::{
         session,
         tags::{Tags, refuse_duplicates},
     },
+    protocol::any_sizes,
 };
 
 /// Its entry in the catalogue.
@@ -53,6 +55,10 @@ pub static PROTOCOL: Protocol = Protocol {
         let list = rsa::ENCODED + Tags::new(setting).list_len(setting.sizes.sender);
         Cost { bytes_to_sender: residues, bytes_to_receiver: residues + list as f64, rounds: 4 }
     },
+    memory: |Setting { sizes, .. }| {
+        Memory::linear(sizes, PerItem::new([110.0, 450.0], [1600.0, 60.0]))
+    },
+    limits: any_sizes,
     sender: |setting, channel, rng| {
         channel.phase("key");
         sender_with(Arc::new(Key::generate(rng)), setting, channel)

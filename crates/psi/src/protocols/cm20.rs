@@ -31,8 +31,8 @@ use vesica_primitives::{
 };
 
 use crate::{
-    Adversary, Cost, Digest, Items, Learns, List, Protocol, Result, Setting, Sizes, Status,
-    parts::tags::Tags,
+    Adversary, Cost, Digest, Items, Learns, List, Memory, Protocol, Result, Setting, Sizes, Status,
+    memory::PerItem, parts::tags::Tags, protocol::any_sizes,
 };
 
 /// For semi-honest parties.
@@ -55,6 +55,9 @@ pub static MALICIOUS_SENDER: Protocol = Protocol {
 
 /// What depends on whom the protocol is to hold against.
 trait Model: Send + 'static {
+    /// Memory for each item.
+    const MEMORY: PerItem;
+
     /// The base OTs underneath.
     type Base: BaseOt;
 
@@ -74,6 +77,8 @@ trait Model: Send + 'static {
 struct SemiHonest;
 
 impl Model for SemiHonest {
+    const MEMORY: PerItem = PerItem::new([132.0, 14.0], [118.0, 14.0]);
+
     type Base = Np01<Ristretto>;
 
     const ADVERSARY: Adversary = Adversary::SemiHonest;
@@ -92,6 +97,8 @@ impl Model for SemiHonest {
 struct MaliciousSender;
 
 impl Model for MaliciousSender {
+    const MEMORY: PerItem = PerItem::new([182.0, 12.0], [168.0, 28.0]);
+
     type Base = Extended;
 
     const ADVERSARY: Adversary = Adversary::MaliciousSender;
@@ -145,6 +152,8 @@ const fn entry<M: Model>() -> Protocol {
         filters: false,
         list: List::Sorted,
         cost: cost::<M>,
+        memory: memory::<M>,
+        limits: any_sizes,
         sender: |setting, channel, rng| {
             channel.phase("base-ot");
             let oprf = oprf::Sender::setup::<M::Base>(shape(setting.sizes), channel, rng)?;
@@ -162,6 +171,10 @@ const LIST: &str = "cm20/list";
 
 fn shape(sizes: Sizes) -> Matrix {
     matrix(sizes.receiver, sizes.sender, LAMBDA)
+}
+
+fn memory<M: Model>(setting: Setting) -> Memory {
+    Memory::linear(setting.sizes, M::MEMORY)
 }
 
 fn cost<M: Model>(setting: Setting) -> Cost {

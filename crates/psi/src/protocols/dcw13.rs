@@ -29,7 +29,9 @@ use vesica_primitives::{
 use vesica_structures::okvs::{self as stores, Codec, Free, Okvs, garbled_bloom::GarbledBloom};
 
 use crate::{
-    Adversary, Cost, Digest, Error, Items, Learns, List, Protocol, Result, Setting, Sizes, Status,
+    Adversary, Cost, Digest, Error, Items, Learns, Limit, List, Memory, Protocol, Result, Setting,
+    Sizes, Status,
+    memory::PerItem,
     parts::cells::{self, Sums},
     parts::{coin, tags::refuse_duplicates},
 };
@@ -46,14 +48,16 @@ pub static PROTOCOL: Protocol = Protocol {
     filters: false,
     list: List::Sorted,
     cost,
+    memory,
+    limits,
     sender: |setting, channel, rng| {
-        let dimensions = Dimensions::new(setting.sizes)?;
+        let dimensions = Dimensions::of(setting.sizes);
         channel.phase("base-ot");
         let cells = cells::Sender::setup(channel, rng)?;
         Ok(Box::new(Sender { dimensions, cells }))
     },
     receiver: |setting, channel, rng| {
-        let dimensions = Dimensions::new(setting.sizes)?;
+        let dimensions = Dimensions::of(setting.sizes);
         channel.phase("base-ot");
         let cells = cells::Receiver::setup(channel, rng)?;
         Ok(Box::new(Receiver { dimensions, cells }))
@@ -74,16 +78,6 @@ struct Dimensions {
 }
 
 impl Dimensions {
-    fn new(sizes: Sizes) -> Result<Self> {
-        if sizes.sender + sizes.receiver > MAX_ITEMS {
-            return Err(Error::TooManyItems {
-                items: (sizes.sender + sizes.receiver) as u64,
-                max: MAX_ITEMS as u64,
-            });
-        }
-        Ok(Self::of(sizes))
-    }
-
     /// A filter with room for both sets: then each item of S that is not R's has a cell of its own among
     /// those that R does not choose, and what R sees of the others is random, but with probability 2^-λ.
     /// And as many bits that no item of R alone has cells that add up to its digest, but with that
@@ -92,6 +86,14 @@ impl Dimensions {
         let shape = okvs::garbled_bloom(sizes.sender + sizes.receiver, LAMBDA);
         Self { shape, len: tag::bits(sizes.receiver, 1, LAMBDA).div_ceil(8) as usize }
     }
+}
+
+fn memory(setting: Setting) -> Memory {
+    Memory::linear(setting.sizes, PerItem::new([830.0, 770.0], [165.0, 62.0]))
+}
+
+fn limits(sizes: Sizes) -> std::result::Result<(), Limit> {
+    Limit::check("of both sets together", sizes.sender + sizes.receiver, MAX_ITEMS)
 }
 
 fn cost(setting: Setting) -> Cost {
@@ -247,8 +249,6 @@ mod tests {
             [0, 1, 2, 1 << 8, 257, 1 << 16, 1 << 20, 1 << 23].map(len),
             [5, 5, 6, 6, 7, 7, 8, 8]
         );
-        let too_many = Dimensions::new(Sizes { sender: 1 << 24, receiver: 1 }).err();
-        assert!(matches!(too_many, Some(Error::TooManyItems { .. })));
     }
 
     #[test]

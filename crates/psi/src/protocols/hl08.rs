@@ -19,11 +19,13 @@ use vesica_params::{LAMBDA, bins::phasing};
 use vesica_primitives::group::{Ffdhe3072, Ristretto, Scalars};
 
 use crate::{
-    Adversary, Cost, Digest, Items, Learns, List, Protocol, Result, Setting, Sizes, Status,
+    Adversary, Cost, Digest, Items, Learns, List, Memory, Protocol, Result, Setting, Sizes, Status,
+    memory::PerItem,
     parts::{
         coin::permute,
         tags::{Tags, refuse_duplicates},
     },
+    protocol::any_sizes,
 };
 
 /// The entry of the variant over a curve.
@@ -38,6 +40,8 @@ pub static RISTRETTO: Protocol = Protocol {
     filters: true,
     list: List::Sorted,
     cost: cost::<Ristretto>,
+    memory: memory::<Ristretto>,
+    limits: any_sizes,
     sender: |setting, channel, rng| Ok(Box::new(Sender::<Ristretto>::new(setting, channel, rng)?)),
     receiver: |setting, channel, rng| {
         Ok(Box::new(Receiver::<Ristretto>::new(setting, channel, rng)?))
@@ -49,6 +53,7 @@ pub static FINITE_FIELD: Protocol = Protocol {
     key: "hl08-ffc",
     title: "Naor–Reingold OPRF by OT, over ffdhe3072",
     cost: cost::<Ffdhe3072>,
+    memory: memory::<Ffdhe3072>,
     sender: |setting, channel, rng| Ok(Box::new(Sender::<Ffdhe3072>::new(setting, channel, rng)?)),
     receiver: |setting, channel, rng| {
         Ok(Box::new(Receiver::<Ffdhe3072>::new(setting, channel, rng)?))
@@ -64,6 +69,12 @@ const CHUNK: usize = 128;
 /// σ.
 fn point_bits(sizes: Sizes) -> usize {
     phasing::sound_bits(128, sizes.receiver, sizes.sender, LAMBDA) as usize
+}
+
+fn memory<G: Scalars>(Setting { sizes, .. }: Setting) -> Memory {
+    let of_points = |points: f64| points * size_of::<G::Encoded>() as f64;
+    let [sender, receiver] = [[26.0, 85.0], [80.0, 22.0]].map(|points| points.map(of_points));
+    Memory::linear(sizes, PerItem::new(sender, receiver))
 }
 
 fn cost<G: Scalars>(setting: Setting) -> Cost {

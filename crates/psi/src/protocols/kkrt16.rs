@@ -29,12 +29,14 @@ use vesica_primitives::Block;
 use vesica_structures::bins::{BinMap, Entry, cuckoo::CuckooTable};
 
 use crate::{
-    Adversary, Cost, Digest, Items, Learns, List, Protocol, Result, Setting, Sizes, Status,
+    Adversary, Cost, Digest, Items, Learns, List, Memory, Protocol, Result, Setting, Sizes, Status,
+    memory::PerItem,
     parts::{
         coin::permute,
         lists::{self, word},
         tags::Tags,
     },
+    protocol::any_sizes,
 };
 
 /// Its entry in the catalogue.
@@ -49,6 +51,10 @@ pub static PROTOCOL: Protocol = Protocol {
     filters: true,
     list: List::Sorted,
     cost,
+    memory: |Setting { sizes, .. }| {
+        Memory::linear(sizes, PerItem::new([138.0, 14.0], [152.0, 14.0]))
+    },
+    limits: any_sizes,
     sender: |setting, channel, rng| {
         channel.phase("base-ot");
         let oprf = oprf::Sender::setup(width(setting.sizes), channel, rng)?;

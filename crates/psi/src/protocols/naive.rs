@@ -15,8 +15,10 @@ use vesica_net::Channel;
 use vesica_primitives::{Block, hash::truncate};
 
 use crate::{
-    Adversary, Cost, Digest, Items, Learns, List, Protocol, Result, Setting, Status,
+    Adversary, Cost, Digest, Items, Learns, List, Memory, Protocol, Result, Setting, Status,
+    memory::PerItem,
     parts::tags::{Tags, refuse_duplicates},
+    protocol::any_sizes,
 };
 
 /// Its entry in the catalogue.
@@ -34,6 +36,10 @@ pub static PROTOCOL: Protocol = Protocol {
     filters: true,
     list: List::Sorted,
     cost,
+    memory: |Setting { sizes, .. }| {
+        Memory::linear(sizes, PerItem::new([75.0, 10.0], [105.0, 20.0]))
+    },
+    limits: any_sizes,
     sender: |setting, _, _| Ok(Box::new(Sender { setting })),
     receiver: |setting, _, _| Ok(Box::new(Receiver { setting })),
 };

@@ -30,9 +30,11 @@ use vesica_primitives::{Block, aes::Aes128};
 use vesica_structures::bins::{BinMap, Entry, Table};
 
 use crate::{
-    Adversary, Cost, Digest, Items, Learns, List, Protocol, Receiver, Result, Sender, Setting,
-    Sizes, Status,
+    Adversary, Cost, Digest, Items, Learns, List, Memory, Protocol, Receiver, Result, Sender,
+    Setting, Sizes, Status,
+    memory::PerItem,
     parts::{coin, lists, tags::Tags},
+    protocol::any_sizes,
 };
 
 /// The one with the fewest bytes: a single polynomial.
@@ -45,6 +47,9 @@ pub static FAST: Protocol =
 
 /// How items go into bins.
 trait Variant: Send + Sync + 'static {
+    /// Memory for each item.
+    const MEMORY: PerItem;
+
     /// A list for each hash function.
     const LISTS: &'static [&'static str];
 
@@ -61,6 +66,8 @@ trait Variant: Send + Sync + 'static {
 struct Low;
 
 impl Variant for Low {
+    const MEMORY: PerItem = PerItem::new([520.0, 30.0], [650.0, 30.0]);
+
     const LISTS: &'static [&'static str] = &["prty19/list"];
 
     fn bins(items: usize) -> two_choice::Shape {
@@ -79,6 +86,8 @@ impl Variant for Low {
 struct Fast;
 
 impl Variant for Fast {
+    const MEMORY: PerItem = PerItem::new([212.0, 10.0], [166.0, 24.0]);
+
     const LISTS: &'static [&'static str] = &["prty19/list-1", "prty19/list-2"];
 
     fn bins(items: usize) -> two_choice::Shape {
@@ -107,6 +116,8 @@ const fn protocol<V: Variant>(key: &'static str, title: &'static str) -> Protoco
         filters: true,
         list: List::Sorted,
         cost: cost::<V>,
+        memory: memory::<V>,
+        limits: any_sizes,
         sender: |setting, channel, rng| {
             channel.phase("base-ot");
             let oprf = oprf::Sender::setup(shape::<V>(setting.sizes), channel, rng)?;
@@ -125,6 +136,10 @@ fn shape<V: Variant>(sizes: Sizes) -> Shape {
     let width = code::least_width(V::LISTS.len() * sizes.sender, LAMBDA);
     let two_choice::Shape { bins, capacity } = V::bins(sizes.receiver);
     slices::shape(width, bins, capacity, LAMBDA)
+}
+
+fn memory<V: Variant>(setting: Setting) -> Memory {
+    Memory::linear(setting.sizes, V::MEMORY)
 }
 
 fn cost<V: Variant>(setting: Setting) -> Cost {

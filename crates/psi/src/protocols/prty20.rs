@@ -25,8 +25,8 @@ use vesica_params::{
 use vesica_structures::okvs::{paxos::Paxos, rr22::Rr22};
 
 use crate::{
-    Adversary, Cost, Digest, Items, Learns, List, Protocol, Receiver, Result, Sender, Setting,
-    Status, parts::tags::Tags,
+    Adversary, Cost, Digest, Items, Learns, List, Memory, Protocol, Receiver, Result, Sender,
+    Setting, Status, memory::PerItem, parts::tags::Tags, protocol::any_sizes,
 };
 
 const CITATION: &str = "Pinkas, Rosulek, Trieu, Yanai (EUROCRYPT 2020)";
@@ -54,6 +54,9 @@ pub static MALICIOUS: Protocol = Protocol {
 
 /// What the protocol is made of.
 trait Variant: Send + 'static {
+    /// Memory for each item.
+    const MEMORY: PerItem;
+
     /// The parties of the OPRF.
     type Machine: Machine;
 
@@ -70,6 +73,8 @@ struct Clustered;
 const CLUSTER: usize = 1 << 15;
 
 impl Variant for Clustered {
+    const MEMORY: PerItem = PerItem::new([78.0, 22.0], [118.0, 16.0]);
+
     type Machine = SemiHonest;
 
     type Store = Rr22;
@@ -82,6 +87,8 @@ impl Variant for Clustered {
 struct WithPaxos;
 
 impl Variant for WithPaxos {
+    const MEMORY: PerItem = PerItem::new([78.0, 168.0], [360.0, 16.0]);
+
     type Machine = SemiHonest;
 
     type Store = Paxos;
@@ -94,6 +101,8 @@ impl Variant for WithPaxos {
 struct Checked;
 
 impl Variant for Checked {
+    const MEMORY: PerItem = PerItem::new([102.0, 120.0], [270.0, 26.0]);
+
     type Machine = Malicious;
 
     type Store = Rr22;
@@ -118,6 +127,8 @@ const fn entry<V: Variant>() -> Protocol {
         filters: !is_malicious,
         list: List::Sorted,
         cost: cost::<V>,
+        memory: memory::<V>,
+        limits: any_sizes,
         sender: |setting, channel, rng| {
             channel.phase("base-ot");
             let shape = V::shape(setting.sizes.receiver);
@@ -141,6 +152,10 @@ const LIST: &str = "prty20/list";
 
 fn tags<V: Variant>(setting: Setting) -> Tags {
     if is_malicious::<V>() { Tags::whole() } else { Tags::new(setting) }
+}
+
+fn memory<V: Variant>(setting: Setting) -> Memory {
+    Memory::linear(setting.sizes, V::MEMORY)
 }
 
 fn cost<V: Variant>(setting: Setting) -> Cost {

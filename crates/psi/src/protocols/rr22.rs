@@ -14,6 +14,7 @@ use vesica_structures::okvs::{band::Band, rr22::Rr22};
 
 use crate::{
     Protocol, Sizes, Status,
+    memory::PerItem,
     protocols::rs21::{About, ShortVariant, Variant, malicious, semi_honest},
 };
 
@@ -30,6 +31,8 @@ const LARGE_CLUSTER: usize = 1 << 20;
 struct Fast;
 
 impl Variant for Fast {
+    const MEMORY: PerItem = PerItem::new([80.0, 52.0], [130.0, 18.0]);
+
     type Store = Rr22;
 
     fn shape(items: usize) -> Shape {
@@ -47,6 +50,8 @@ impl ShortVariant for Fast {
 struct Low;
 
 impl Variant for Low {
+    const MEMORY: PerItem = PerItem::new([80.0, 68.0], [170.0, 18.0]);
+
     type Store = Rr22;
 
     const LPN: Lpn = lpn::FAST.with_piece(usize::MAX);
@@ -68,6 +73,8 @@ impl ShortVariant for Low {
 struct Checked;
 
 impl Variant for Checked {
+    const MEMORY: PerItem = PerItem::new([118.0, 78.0], [215.0, 27.0]);
+
     type Store = Rr22;
 
     const LPN: Lpn = lpn::FAST.with_piece(2 * lpn::FAST.piece);
@@ -82,6 +89,8 @@ impl Variant for Checked {
 struct CheckedBand;
 
 impl Variant for CheckedBand {
+    const MEMORY: PerItem = PerItem::new([125.0, 62.0], [278.0, 28.0]);
+
     type Store = Band;
 
     const LPN: Lpn = Low::LPN;

@@ -39,9 +39,11 @@ use vesica_params::{LAMBDA, bins::phasing};
 use vesica_primitives::Block;
 
 use crate::{
-    Adversary, Cost, Digest, Error, Items, Learns, List, Protocol, Receiver, Result, Sender,
-    Setting, Sizes, Status,
+    Adversary, Cost, Digest, Error, Items, Learns, List, Memory, Protocol, Receiver, Result,
+    Sender, Setting, Sizes, Status,
+    memory::PerItem,
     parts::{coin::permute, tags::refuse_duplicates},
+    protocol::any_sizes,
 };
 
 /// Under garbling.
@@ -56,6 +58,8 @@ pub static YAO: Protocol = Protocol {
     filters: false,
     list: List::Sorted,
     cost: cost_of_garbling,
+    memory: memory_of_garbling,
+    limits: any_sizes,
     sender: |setting, channel, rng| {
         channel.phase("base-ot");
         let cot = softspoken::Sender::setup(FIELD, channel, rng)?;
@@ -74,6 +78,7 @@ pub static GMW: Protocol = Protocol {
     title: "sort-compare-shuffle circuit, GMW",
     adversary: Adversary::SemiHonest,
     cost: |setting| cost_of_gmw(setting, false),
+    memory: memory_of_gmw,
     sender: |setting, channel, rng| {
         Ok(Box::new(Sharing::prepare(setting, Role::First, false, channel, rng)?))
     },
@@ -106,6 +111,17 @@ const FIELD: SmallField = SmallField::new(4);
 fn terms(sizes: Sizes, comparison: Comparison) -> Terms {
     let width = phasing::sound_bits(128, sizes.receiver, sizes.sender, LAMBDA) as usize;
     Terms { width, sizes: [sizes.sender, sizes.receiver], receiver: Role::Second, comparison }
+}
+
+fn memory_of_garbling(Setting { sizes, .. }: Setting) -> Memory {
+    Memory::linear(sizes, PerItem::new([9700.0, 9700.0], [9700.0, 9700.0]))
+}
+
+/// A layer of the sorting network has as many gates as items have bits, and its triples are made before.
+fn memory_of_gmw(Setting { sizes, .. }: Setting) -> Memory {
+    let levels = f64::from((sizes.sender + sizes.receiver).max(2).ilog2());
+    let each = 150.0 * levels;
+    Memory::linear(sizes, PerItem::new([each, each], [each, each]))
 }
 
 fn cost_of_garbling(setting: Setting) -> Cost {

@@ -28,6 +28,9 @@ const MAX_NAME: usize = 32;
 pub struct Surroundings {
     /// Measured runs on this machine; none where nobody calibrated.
     pub figures: Figures,
+    /// The most memory that a run may use on this side, in bytes; where this is not said, three quarters of what
+    /// this process may use.
+    pub memory: Option<u64>,
     /// What the line carries; where this is not known it is guessed from the round trip.
     pub bits_per_second: Option<u64>,
 }

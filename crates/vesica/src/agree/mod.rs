@@ -1,8 +1,9 @@
 //! What the two sides settle before any data moves: [offers](offer) and the [terms](terms) they merge to, the
-//! [choice] of a protocol, and the [seed] of the run.
+//! [choice] of a protocol for which both have the [memory](memory), and the [seed] of the run.
 
 pub mod choice;
 pub mod difference;
+pub mod memory;
 pub mod offer;
 pub mod seed;
 pub mod terms;

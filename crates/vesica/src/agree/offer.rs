@@ -180,9 +180,14 @@ impl Way {
         !self.status.is_for_use()
     }
 
+    /// Whether it may be taken where none is named, or the other side alone names it.
+    pub(crate) fn is_recommended(self) -> bool {
+        self.status == Status::Recommended && !self.tells_size
+    }
+
     /// Whether it may be taken where none is named.
     pub(crate) fn suits(self, security: Security) -> bool {
-        !self.for_lab() && !self.tells_size && security.is_met_by(self)
+        self.is_recommended() && security.is_met_by(self)
     }
 }
 

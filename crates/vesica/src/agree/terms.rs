@@ -8,7 +8,7 @@ use serde::Serialize;
 use vesica_net::Channel;
 use vesica_planner::Candidate;
 use vesica_psi::{
-    Sizes,
+    Protocol, Sizes, Status,
     aggregate::{self, Inquiry, Question, shares::Outline},
 };
 
@@ -181,24 +181,22 @@ impl Terms {
         if differences.is_empty() { Ok(()) } else { Err(Error::Terms(differences)) }
     }
 
-    /// Whether a side named the protocol; otherwise the two choose one of the
-    /// [candidates](Self::candidates).
-    pub fn names_protocol(&self) -> bool {
-        self.protocol.is_some()
-    }
-
-    /// The protocols that may run for these sizes: the one named, or all of that security. The same on both
-    /// sides, and at least one.
+    /// The protocols that may run for these sizes: the one named, or all recommended ones of that security. The same
+    /// on both sides, and at least one.
     ///
     /// # Errors
-    /// [`Error::Terms`] where the catalogue has nothing of that security.
+    /// [`Error::Terms`] where the catalogue has nothing of that security, or the protocol named does not support these
+    /// sizes.
     pub fn candidates(&self, sizes: Sizes) -> Result<Vec<Candidate>> {
         let candidates = match &self.protocol {
-            Some(name) => {
-                let named = vesica_psi::find(name);
-                named.map(|protocol| Candidate::protocol(protocol, sizes)).into_iter().collect()
-            }
-            None => Candidate::protocols(sizes, self.security.adversary()),
+            Some(name) => match vesica_psi::find(name) {
+                Some(protocol) => {
+                    supported(protocol, sizes)?;
+                    vec![Candidate::protocol(protocol, sizes)]
+                }
+                None => Vec::new(),
+            },
+            None => recommended(Candidate::protocols(sizes, self.security.adversary())),
         };
         if candidates.is_empty() {
             return Err(Error::Terms(vec![unmet(self.security)]));
@@ -220,7 +218,7 @@ impl Terms {
                 let able = named.filter(|method| (method.answers)(question, self.minimum));
                 able.map(|method| Candidate::method(method, inquiry)).into_iter().collect()
             }
-            None => Candidate::methods(inquiry, self.security.adversary()),
+            None => recommended(Candidate::methods(inquiry, self.security.adversary())),
         };
         if !candidates.is_empty() {
             return Ok(Some((inquiry, candidates)));
@@ -235,6 +233,21 @@ impl Terms {
         let (here, there) = (none.clone(), none);
         Err(Error::Terms(vec![Difference { what: "answer", here, there }]))
     }
+}
+
+/// Those that may be taken where no protocol is named.
+fn recommended(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
+    candidates.retain(|candidate| candidate.status == Status::Recommended);
+    candidates
+}
+
+/// Refuses sizes that a protocol is not made for.
+fn supported(protocol: &Protocol, sizes: Sizes) -> Result<()> {
+    (protocol.limits)(sizes).map_err(|limit| {
+        let what = "sizes of the sets";
+        let said = format!("`{}` takes {limit}", protocol.key);
+        Error::Terms(vec![Difference { what, here: said.clone(), there: said }])
+    })
 }
 
 /// Nothing in the catalogue is that secure.
@@ -329,18 +342,26 @@ fn protocol_difference(ours: &WireOffer, theirs: &WireOffer) -> Option<Differenc
             there: permits(theirs),
         });
     }
-    if way.tells_size && ours.protocol != theirs.protocol {
-        let what =
-            "use of a method that tells how many keys are shared, which both sides must name";
-        return Some(Difference { what, here, there });
-    }
-    (!security.is_met_by(way)).then(|| {
+    if !security.is_met_by(way) {
         let asks = |offer: &WireOffer, said| format!("{said}, {} wanted", offer.security.name());
-        Difference {
+        return Some(Difference {
             what: "security of the protocol",
             here: asks(ours, here),
             there: asks(theirs, there),
-        }
+        });
+    }
+    (!way.is_recommended() && ours.protocol != theirs.protocol).then(|| {
+        let what = match way.tells_size {
+            true => {
+                "use of a method that tells how many keys are shared, which both sides must name"
+            }
+            false => "use of a protocol that is not a recommended one, which both sides must name",
+        };
+        let advice = match ours.protocol {
+            Some(_) => here,
+            None => format!("{here}; to allow it, name `{name}` here too"),
+        };
+        Difference { what, here: advice, there }
     })
 }
 
@@ -448,6 +469,34 @@ mod tests {
         assert!(strict.contains(&"rr22-malicious") && !strict.contains(&"rr22"));
     }
 
+    #[test]
+    fn what_is_not_recommended_runs_only_where_both_name_it() {
+        let named = Offer { protocol: Some("kkrt16".into()), ..offer() };
+        let (named_it, did_not) = refused(&named, &offer());
+        assert!(named_it.ends_with("must name (here: kkrt16; there: auto)"), "{named_it}");
+        let advice = "(here: auto; to allow it, name `kkrt16` here too; there: kkrt16)";
+        assert!(did_not.ends_with(advice), "{did_not}");
+        assert!(agreed(&named, &named).0.is_ok());
+        let candidates = agreed(&offer(), &offer()).0.unwrap();
+        let candidates = candidates.candidates(Sizes { sender: 1000, receiver: 1000 }).unwrap();
+        assert!(candidates.iter().all(|candidate| candidate.status == Status::Recommended));
+    }
+
+    #[test]
+    fn a_limit_of_a_protocol_is_a_difference_of_terms() {
+        let named = Offer { protocol: Some("psz14-none".into()), ..offer() };
+        let (a, b) = agreed(&named, &named);
+        for terms in [a.unwrap(), b.unwrap()] {
+            let sizes = |n| Sizes { sender: n, receiver: n };
+            assert!(terms.candidates(sizes(8000)).is_ok());
+            let error = terms.candidates(sizes(9000)).unwrap_err();
+            assert_eq!(error.class(), Class::Terms);
+            let message = error.to_string();
+            let limit = "`psz14-none` takes at most 7456 items of the sender";
+            assert!(message.contains(limit) && message.contains("there are 9000"), "{message}");
+        }
+    }
+
     /// What tells more than the answer runs where both ask for it by name, and is never chosen.
     #[test]
     fn a_size_is_told_only_where_both_name_the_method() {
@@ -516,8 +565,9 @@ mod tests {
         let lab = Offer { protocol: Some("naive".into()), allow_research: true, ..offer() };
         let message = refused(&lab, &offer()).0;
         assert!(message.contains("here: research protocols are allowed; there: "), "{message}");
+        assert!(agreed(&lab, &lab).0.is_ok());
         let yes = Offer { allow_research: true, ..offer() };
-        assert!(agreed(&lab, &yes).0.is_ok());
+        assert!(refused(&lab, &yes).1.contains("which both sides must name"));
         let strict = Offer { security: Security::Malicious, ..yes };
         assert!(refused(&lab, &strict).0.contains("security of the protocol"));
         let error = Offer { allow_research: false, ..lab }.check().unwrap_err();

@@ -27,6 +27,7 @@ use vesica_psi::{
 use crate::{
     agree::{
         choice::{self, Surroundings},
+        memory::{self, Budget},
         offer::{Offer, Parties},
         seed::Seed,
         terms::Terms,
@@ -221,6 +222,7 @@ impl<'a> Session<'a> {
     ) -> Result<Shared> {
         let (sizes, peer_items) = self.sizes(digests.len())?;
         let outline = self.terms.outline(sizes).ok_or(Error::Bug("no shares are wanted"))?;
+        self.choose(&[Candidate::sharing(outline)])?;
         let receives = self.receives();
         let shares = self.on_items(
             (SHARING.key, vesica_psi::Digest::Short, outline.cost()),
@@ -266,18 +268,18 @@ impl<'a> Session<'a> {
         self.terms.receiver() == self.parties.role
     }
 
-    /// The candidate that was named, or the one that both sides agree on.
+    /// The one that both sides agree on of those candidates for which both have the memory.
     fn choose(&mut self, candidates: &[Candidate]) -> Result<Candidate> {
-        if let [named] = candidates
-            && self.terms.names_protocol()
-        {
-            return Ok(*named);
-        }
         self.phase("choice");
+        let budget = Budget::new(self.surroundings.memory);
+        let fitting = memory::agree(candidates, self.receives(), budget, self.channel)?;
+        if let [only] = &fitting[..] {
+            return Ok(*only);
+        }
         let role = self.parties.role;
-        let key = choice::agree(role, candidates, self.surroundings, self.channel)?;
-        let chosen = candidates.iter().find(|candidate| candidate.key == key);
-        chosen.copied().ok_or(Error::Bug("the choice is no candidate"))
+        let key = choice::agree(role, &fitting, self.surroundings, self.channel)?;
+        let chosen = fitting.into_iter().find(|candidate| candidate.key == key);
+        chosen.ok_or(Error::Bug("the choice is no candidate"))
     }
 
     fn both_learn(&self) -> bool {

@@ -317,19 +317,18 @@ fn two_sides_that_name_no_protocol_choose_the_same() {
         let mut a = bench.job("a", "k\n".to_owned() + &rows(0..60), Learns::Me);
         let b = bench.job("b", "k\n".to_owned() + &rows(50..900), Learns::Peer);
         a.offer.security = security;
-        // The connecting side's figures count, and they may be whatever they are; what they lack is scaled by their
-        // mean.
-        let figures = [("kkrt16", 1e-9), ("rr22", 1e9), ("prty20-malicious", 1e-9), ("rs21", 1e9)];
+        // The connecting side's figures count, and they may be whatever they are: only recommended protocols are chosen.
+        let figures = [("kkrt16", 1e-12), ("dh", 1e-9), ("rr22", 1e9), ("prty20-malicious", 1e-12)];
         for (name, seconds) in figures {
             a.surroundings.figures.insert(name, Run { items: 256, seconds, memory_bytes: None });
         }
         a.surroundings.bits_per_second = Some(1 << 40);
         let (a, b) = ok(both(a, b));
-        let fastest = match security {
-            Security::SemiHonest => "kkrt16",
-            Security::Malicious => "prty20-malicious",
+        let chosen = match security {
+            Security::SemiHonest => "dh",
+            Security::Malicious => "rr22-malicious",
         };
-        assert_eq!((a.report.protocol, b.report.protocol), (fastest, fastest));
+        assert_eq!((a.report.protocol, b.report.protocol), (chosen, chosen));
         assert_eq!(a.report.matches, Some(10));
     }
 }
@@ -423,11 +422,11 @@ fn a_job_that_cannot_succeed_does_not_start() {
 
 #[test]
 fn whoever_is_cancelled_tells_the_other() {
-    for phase in ["terms", "read", "seed", "kkrt16", "finish"] {
+    for phase in ["terms", "read", "seed", "rr22", "finish"] {
         let bench = Bench::new();
         let (left, right) = memory::pair();
         let [mut a, b] = ["a", "b"].map(|name| bench.job(name, "k\nx\n", Learns::Both));
-        a.offer.protocol = Some("kkrt16".into());
+        a.offer.protocol = Some("rr22".into());
         let mut left = channel(left);
         let witness =
             Witness { cancel_at: Some((phase, left.cancel_token())), ..Witness::default() };

@@ -22,7 +22,10 @@ use vesica_primitives::{
     hash::truncate,
 };
 
-use crate::{Adversary, Digest, Learns, List, Protocol, Result, Setting, Status};
+use crate::{
+    Adversary, Digest, Learns, List, Memory, Protocol, Result, Setting, Status, memory::PerItem,
+    protocol::any_sizes,
+};
 
 /// The entry of the variant with random summands.
 pub static UNBLINDING: Protocol = Protocol {
@@ -36,6 +39,10 @@ pub static UNBLINDING: Protocol = Protocol {
     filters: true,
     list: List::Sorted,
     cost: unblinding::cost::<Ristretto>,
+    memory: |Setting { sizes, .. }| {
+        Memory::linear(sizes, PerItem::new([110.0, 40.0], [300.0, 40.0]))
+    },
+    limits: any_sizes,
     sender: |setting, _, _| Ok(unblinding::Party::<Ristretto>::boxed(setting)),
     receiver: |setting, _, _| Ok(unblinding::Party::<Ristretto>::boxed(setting)),
 };
@@ -46,6 +53,9 @@ pub static FINITE_FIELD: Protocol = Protocol {
     title: "Diffie–Hellman over ffdhe3072, short tags",
     status: Status::Sound,
     cost: unblinding::cost::<Ffdhe3072>,
+    memory: |Setting { sizes, .. }| {
+        Memory::linear(sizes, PerItem::new([600.0, 500.0], [1400.0, 120.0]))
+    },
     sender: |setting, _, _| Ok(unblinding::Party::<Ffdhe3072>::boxed(setting)),
     receiver: |setting, _, _| Ok(unblinding::Party::<Ffdhe3072>::boxed(setting)),
     ..UNBLINDING
@@ -59,6 +69,9 @@ pub static CLASSIC: Protocol = Protocol {
     status: Status::Sound,
     filters: false,
     cost: |Setting { sizes, .. }| classic::cost::<Ristretto>(sizes),
+    memory: |Setting { sizes, .. }| {
+        Memory::linear(sizes, PerItem::new([110.0, 40.0], [320.0, 60.0]))
+    },
     sender: |setting, _, _| Ok(classic::Party::<Ristretto>::boxed(setting)),
     receiver: |setting, _, _| Ok(classic::Party::<Ristretto>::boxed(setting)),
     ..UNBLINDING

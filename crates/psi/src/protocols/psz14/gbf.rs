@@ -28,9 +28,12 @@ use vesica_primitives::{
 use vesica_structures::okvs::{Okvs, garbled_bloom::GarbledBloom};
 
 use crate::{
-    Adversary, Cost, Digest, Error, Items, Learns, List, Protocol, Result, Setting, Sizes, Status,
+    Adversary, Cost, Digest, Items, Learns, Limit, List, Memory, Protocol, Result, Setting, Sizes,
+    Status,
+    memory::PerItem,
     parts::cells::{self, Sums},
     parts::{coin, tags::Tags},
+    protocol::OF_RECEIVER,
 };
 
 /// k = κ, as in the paper.
@@ -75,14 +78,16 @@ const fn protocol<const K: usize>(
         filters: true,
         list: List::Sorted,
         cost: cost::<K>,
+        memory: memory::<K>,
+        limits: |sizes| Limit::check(OF_RECEIVER, sizes.receiver, MAX_ITEMS),
         sender: |setting, channel, rng| {
-            let shape = affordable::<K>(setting.sizes)?;
+            let shape = shape::<K>(setting.sizes);
             channel.phase("base-ot");
             let cells = cells::Sender::setup(channel, rng)?;
             Ok(Box::new(Sender { setting, shape, cells }))
         },
         receiver: |setting, channel, rng| {
-            let shape = affordable::<K>(setting.sizes)?;
+            let shape = shape::<K>(setting.sizes);
             channel.phase("base-ot");
             let cells = cells::Receiver::setup(channel, rng)?;
             Ok(Box::new(Receiver { setting, shape, cells }))
@@ -96,11 +101,8 @@ fn shape<const K: usize>(sizes: Sizes) -> Shape {
     okvs::garbled_bloom_of_weight(sizes.receiver + 1, K)
 }
 
-fn affordable<const K: usize>(sizes: Sizes) -> Result<Shape> {
-    if sizes.receiver > MAX_ITEMS {
-        return Err(Error::TooManyItems { items: sizes.receiver as u64, max: MAX_ITEMS as u64 });
-    }
-    Ok(shape::<K>(sizes))
+fn memory<const K: usize>(setting: Setting) -> Memory {
+    Memory::linear(setting.sizes, PerItem::new([105.0, 68.0], [132.0, 42.0]))
 }
 
 fn cost<const K: usize>(setting: Setting) -> Cost {
@@ -255,8 +257,7 @@ mod tests {
             8.0 * protocol.cost(sizes).bytes_to_sender / f64::from(1 << e)
         };
         assert_eq!([&PUBLISHED, &LIANG].map(|p| bits(p, 20).round()), [11_819.0, 3_693.0]);
-        assert!(affordable::<{ KAPPA as usize }>(sizes(MAX_ITEMS)).is_ok());
-        let error = affordable::<40>(sizes(MAX_ITEMS + 1)).unwrap_err();
-        assert!(matches!(error, Error::TooManyItems { .. }), "{error}");
+        let cells = shape::<{ KAPPA as usize }>(sizes(MAX_ITEMS)).columns();
+        assert!(u32::try_from(cells).is_ok(), "{cells}");
     }
 }

@@ -10,8 +10,11 @@ use vesica_primitives::Block;
 use vesica_structures::bins::{Entry, Hashed, Table};
 
 use crate::{
-    Adversary, Cost, Digest, Error, Items, Learns, List, Protocol, Result, Setting, Sizes, Status,
+    Adversary, Cost, Digest, Error, Items, Learns, Limit, List, Memory, Protocol, Result, Setting,
+    Sizes, Status,
+    memory::PerItem,
     parts::{coin, lists, tags::Tags},
+    protocol::any_sizes,
 };
 
 /// The most values that S computes and holds: 1 GiB of them.
@@ -73,14 +76,14 @@ pub(crate) const fn protocol<const H: usize, S: Seating<H>>(
         filters: true,
         list: List::Sorted,
         cost: cost::<H, S>,
+        memory: memory::<H, S>,
+        limits: limits::<H, S>,
         sender: |setting, channel, rng| {
-            affordable::<H, S>(setting.sizes)?;
             channel.phase("base-ot");
             let oprf = oprf::Sender::setup(channel, rng)?;
             Ok(Box::new(Sender::<H, S> { setting, oprf, seating: PhantomData }))
         },
         receiver: |setting, channel, rng| {
-            affordable::<H, S>(setting.sizes)?;
             channel.phase("base-ot");
             let oprf = oprf::Receiver::setup(channel, rng)?;
             Ok(Box::new(Receiver::<H, S> { setting, oprf, seating: PhantomData }))
@@ -91,12 +94,17 @@ pub(crate) const fn protocol<const H: usize, S: Seating<H>>(
 const LIST: &str = "psz14/list";
 
 /// Refuses sizes at which S has too many values.
-fn affordable<const H: usize, S: Seating<H>>(sizes: Sizes) -> Result<()> {
-    let max = MAX_VALUES / (H * S::shape(sizes).seats).max(1);
-    if sizes.sender > max {
-        return Err(Error::TooManyItems { items: sizes.sender as u64, max: max as u64 });
-    }
-    Ok(())
+fn limits<const H: usize, S: Seating<H>>(sizes: Sizes) -> std::result::Result<(), Limit> {
+    any_sizes(sizes)?;
+    let most = MAX_VALUES / (H * S::shape(sizes).seats).max(1);
+    Limit::check("of the sender beside a receiver's set of this size", sizes.sender, most)
+}
+
+fn memory<const H: usize, S: Seating<H>>(setting: Setting) -> Memory {
+    let shape = S::shape(setting.sizes);
+    let [values, instances] = [H * shape.seats * setting.sizes.sender, shape.instances()];
+    Memory::linear(setting.sizes, PerItem::new([90.0, 40.0], [110.0, 18.0]))
+        .and(17.0 * values as f64 + 8.0 * instances as f64, 50.0 * instances as f64)
 }
 
 fn cost<const H: usize, S: Seating<H>>(setting: Setting) -> Cost {

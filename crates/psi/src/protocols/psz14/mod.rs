@@ -276,18 +276,4 @@ mod tests {
         assert!(growth(&CUCKOO) > 12.0 / 9.0, "{}", growth(&CUCKOO));
         assert!(growth(&kkrt16::PROTOCOL) < 1.1, "{}", growth(&kkrt16::PROTOCOL));
     }
-
-    #[test]
-    fn sizes_beyond_the_means_are_refused() {
-        use crate::{List, Setting};
-        let refused = |protocol: &Protocol, sender: usize, receiver: usize| {
-            let (transport, _peer) = vesica_net::transport::memory::pair();
-            let channel = &mut vesica_net::Channel::new(transport);
-            let setting = Setting { sizes: Sizes { sender, receiver }, list: List::Sorted };
-            let party = (protocol.receiver)(setting, channel, &mut StdRng::seed_from_u64(1));
-            party.err().map(|error| error.to_string())
-        };
-        let message = refused(&NONE, 1 << 14, 1 << 13).expect("2^27 values are too many");
-        assert!(message.contains("16384") && message.contains("8192"), "{message}");
-    }
 }

@@ -33,11 +33,14 @@ use vesica_primitives::{
 use zeroize::Zeroizing;
 
 use crate::{
-    Adversary, Cost, Digest, Error, Items, Learns, List, Protocol, Result, Setting, Sizes, Status,
+    Adversary, Cost, Digest, Error, Items, Learns, Limit, List, Memory, Protocol, Result, Setting,
+    Sizes, Status,
+    memory::PerItem,
     parts::{
         coin,
         tags::{self, Tags},
     },
+    protocol::OF_RECEIVER,
 };
 
 mod assignment;
@@ -62,8 +65,10 @@ pub static PROTOCOL: Protocol = Protocol {
     filters: false,
     list: List::Sorted,
     cost,
+    memory,
+    limits,
     sender: |setting, channel, rng| {
-        let shape = affordable(setting.sizes)?;
+        let shape = Shape::new(setting.sizes.receiver, LAMBDA);
         channel.phase("base-ot");
         let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
         channel.phase("ot");
@@ -71,7 +76,7 @@ pub static PROTOCOL: Protocol = Protocol {
         Ok(Box::new(Sender { shape, ones }))
     },
     receiver: |setting, channel, rng| {
-        let shape = affordable(setting.sizes)?;
+        let shape = Shape::new(setting.sizes.receiver, LAMBDA);
         channel.phase("base-ot");
         let mut cot = extension::Receiver::setup(FIELD, channel, rng)?;
         channel.phase("ot");
@@ -89,11 +94,12 @@ const LIST: &str = "rr16/list";
 /// Values that are hashed together.
 const BATCH: usize = 64;
 
-fn affordable(sizes: Sizes) -> Result<Shape> {
-    if sizes.receiver > MAX_ITEMS {
-        return Err(Error::TooManyItems { items: sizes.receiver as u64, max: MAX_ITEMS as u64 });
-    }
-    Ok(Shape::new(sizes.receiver, LAMBDA))
+fn memory(setting: Setting) -> Memory {
+    Memory::linear(setting.sizes, PerItem::new([85.0, 8900.0], [8200.0, 65.0]))
+}
+
+fn limits(sizes: Sizes) -> std::result::Result<(), Limit> {
+    Limit::check(OF_RECEIVER, sizes.receiver, MAX_ITEMS)
 }
 
 fn cost(Setting { sizes, .. }: Setting) -> Cost {
@@ -255,11 +261,8 @@ mod tests {
     }
 
     #[test]
-    fn sets_that_take_too_much_memory_are_refused() {
-        let sizes = |receiver| Sizes { sender: 1, receiver };
-        assert!(affordable(sizes(MAX_ITEMS)).is_ok_and(|shape| shape.ots() < 1 << 28));
-        let error = affordable(sizes(MAX_ITEMS + 1)).unwrap_err();
-        assert!(matches!(error, Error::TooManyItems { .. }), "{error}");
+    fn the_largest_set_takes_no_more_ots_than_can_be_drawn_from() {
+        assert!(Shape::new(MAX_ITEMS, LAMBDA).ots() < 1 << 28);
     }
 
     /// The trap of correlated OT: sums of an even number of strings that R lacks would be sums of strings

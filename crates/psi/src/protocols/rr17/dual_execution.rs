@@ -30,8 +30,10 @@ use vesica_primitives::{Block, hash::ShortHash};
 
 use super::{Binned, CHUNK, CITATION, Hashing, Work, first, item, short};
 use crate::{
-    Adversary, Cost, Digest, Items, Learns, List, Protocol, Result, Sizes, Status,
+    Adversary, Cost, Digest, Items, Learns, List, Memory, Protocol, Result, Setting, Sizes, Status,
+    memory::PerItem,
     parts::{coin, tags::Tags},
+    protocol::any_sizes,
 };
 
 /// Its entry in the catalogue.
@@ -46,6 +48,8 @@ pub static PROTOCOL: Protocol = Protocol {
     filters: false,
     list: List::Sorted,
     cost: |setting| cost(setting.sizes, shape(setting.sizes)),
+    memory,
+    limits: any_sizes,
     sender: |setting, channel, rng| {
         channel.phase("base-ot");
         let own = oprf::Sender::setup(channel, rng)?;
@@ -79,6 +83,10 @@ pub fn shape(sizes: Sizes) -> Shape {
 /// Values of S on the list, and values that R compares with them.
 fn values(sizes: Sizes, shape: Shape) -> Sizes {
     Sizes { sender: sizes.sender * shape.receiver, receiver: sizes.receiver * shape.sender }
+}
+
+fn memory(Setting { sizes, .. }: Setting) -> Memory {
+    Memory::linear(sizes, PerItem::new([1150.0, 750.0], [1300.0, 850.0]))
 }
 
 fn cost(sizes: Sizes, shape: Shape) -> Cost {

@@ -30,7 +30,8 @@ use zeroize::Zeroizing;
 
 use super::{Binned, CHUNK, CITATION, Hashing, Work, first, item, short};
 use crate::{
-    Adversary, Cost, Digest, Items, Learns, List, Protocol, Result, Sizes, Status, parts::coin,
+    Adversary, Cost, Digest, Items, Learns, List, Memory, Protocol, Result, Setting, Sizes, Status,
+    memory::PerItem, parts::coin, protocol::any_sizes,
 };
 
 /// Its entry in the catalogue.
@@ -45,6 +46,8 @@ pub static PROTOCOL: Protocol = Protocol {
     filters: false,
     list: List::Sorted,
     cost: |setting| cost(setting.sizes, shape(setting.sizes)),
+    memory,
+    limits: any_sizes,
     sender: |setting, channel, rng| {
         channel.phase("base-ot");
         let oprf = oprf::Sender::setup(channel, rng)?;
@@ -82,6 +85,10 @@ fn entry_len(shape: Shape) -> usize {
 /// Items whose commitments go into one message.
 fn message_items(shape: Shape) -> usize {
     (MESSAGE_BYTES / entry_len(shape)).max(1)
+}
+
+fn memory(Setting { sizes, .. }: Setting) -> Memory {
+    Memory::linear(sizes, PerItem::new([820.0, 460.0], [680.0, 460.0]))
 }
 
 fn cost(sizes: Sizes, shape: Shape) -> Cost {

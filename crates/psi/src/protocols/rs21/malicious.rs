@@ -14,7 +14,7 @@ use vesica_structures::okvs::{Field, rr22::Rr22};
 use super::{About, FIELD, LIST, Variant};
 use crate::{
     Adversary, Cost, Digest, Items, Learns, List, Protocol, Receiver, Result, Sender, Setting,
-    Sizes, parts::tags::Tags,
+    Sizes, memory::PerItem, parts::tags::Tags, protocol::any_sizes,
 };
 
 /// The entry of a variant.
@@ -30,6 +30,8 @@ pub(crate) const fn protocol<V: Variant>(about: About) -> Protocol {
         filters: false,
         list: List::Sorted,
         cost: cost::<V>,
+        memory: super::memory::<V>,
+        limits: any_sizes,
         sender: |Setting { sizes, .. }, channel, rng| match sizes.receiver {
             ..=FEW => Ok(Box::new(Sending::<Few>::prepare(sizes, channel, rng)?)),
             _ => Ok(Box::new(Sending::<V>::prepare(sizes, channel, rng)?)),
@@ -49,6 +51,8 @@ const FEW: usize = 64;
 struct Few;
 
 impl Variant for Few {
+    const MEMORY: PerItem = PerItem::new([200.0, 200.0], [400.0, 100.0]);
+
     type Store = Rr22<Field>;
 
     fn shape(items: usize) -> Shape {

@@ -30,10 +30,16 @@ pub(crate) use malicious::protocol as malicious;
 pub(crate) use semi_honest::protocol as semi_honest;
 use semi_honest::whole;
 
-use crate::{Error, Items, Protocol, Sizes, Status, parts::tags::refuse_duplicates};
+use crate::{
+    Error, Items, Memory, Protocol, Setting, Sizes, Status, memory::PerItem,
+    parts::tags::refuse_duplicates,
+};
 
 /// An OKVS for the protocol.
 pub(crate) trait Variant: Send + Sync + 'static {
+    /// Memory for each item.
+    const MEMORY: PerItem;
+
     /// The OKVS.
     type Store: Codec<Block>;
 
@@ -42,6 +48,11 @@ pub(crate) trait Variant: Send + Sync + 'static {
 
     /// Its shape for as many items of the receiver.
     fn shape(items: usize) -> Shape;
+}
+
+/// The memory of a run with this OKVS.
+fn memory<V: Variant>(setting: Setting) -> Memory {
+    Memory::linear(setting.sizes, V::MEMORY)
 }
 
 /// An OKVS for a run between semi-honest parties.
@@ -68,6 +79,8 @@ pub(crate) struct About {
 struct WithPaxos;
 
 impl Variant for WithPaxos {
+    const MEMORY: PerItem = PerItem::new([85.0, 126.0], [292.0, 22.0]);
+
     type Store = Paxos;
 
     fn shape(items: usize) -> Shape {
@@ -79,6 +92,8 @@ impl Variant for WithPaxos {
 struct WithPolynomial;
 
 impl Variant for WithPolynomial {
+    const MEMORY: PerItem = PerItem::new([620.0, 200.0], [950.0, 60.0]);
+
     type Store = Polynomial;
 
     const LPN: Lpn = lpn::FAST.with_piece(usize::MAX);
@@ -92,6 +107,8 @@ impl Variant for WithPolynomial {
 struct WithOneWayPaxos;
 
 impl Variant for WithOneWayPaxos {
+    const MEMORY: PerItem = PerItem::new([118.0, 150.0], [324.0, 32.0]);
+
     type Store = Paxos;
 
     fn shape(items: usize) -> Shape {

@@ -12,8 +12,8 @@ use vesica_structures::okvs::Codec;
 
 use super::{About, FIELD, LIST, ShortVariant, Variant, blame_duplicates};
 use crate::{
-    Adversary, Cost, Digest, Items, Learns, List, Prepare, Protocol, Receiver, Result, Sender,
-    Setting, parts::tags::Tags,
+    Adversary, Cost, Digest, Items, Learns, List, Memory, Prepare, Protocol, Receiver, Result,
+    Sender, Setting, parts::tags::Tags, protocol::any_sizes,
 };
 
 /// The entry of a variant with elements as short as they may be.
@@ -21,6 +21,7 @@ pub(crate) const fn protocol<V: ShortVariant>(about: About) -> Protocol {
     entry(
         about,
         |setting| cost::<V>(setting, V::bits(setting.sizes)),
+        super::memory::<V>,
         |setting, channel, rng| match V::bits(setting.sizes) {
             bits @ ..=64 => Ok(Box::new(Sending::<V, u64>::prepare(setting, bits, channel, rng)?)),
             bits => Ok(Box::new(Sending::<V, Block>::prepare(setting, bits, channel, rng)?)),
@@ -39,6 +40,7 @@ pub(crate) const fn whole<V: Variant>(about: About) -> Protocol {
     entry(
         about,
         |setting| cost::<V>(setting, 128),
+        super::memory::<V>,
         |setting, channel, rng| {
             Ok(Box::new(Sending::<V, Block>::prepare(setting, 128, channel, rng)?))
         },
@@ -51,6 +53,7 @@ pub(crate) const fn whole<V: Variant>(about: About) -> Protocol {
 const fn entry(
     about: About,
     cost: fn(Setting) -> Cost,
+    memory: fn(Setting) -> Memory,
     sender: Prepare<dyn Sender>,
     receiver: Prepare<dyn Receiver>,
 ) -> Protocol {
@@ -65,6 +68,8 @@ const fn entry(
         filters: true,
         list: List::Sorted,
         cost,
+        memory,
+        limits: any_sizes,
         sender,
         receiver,
     }

@@ -1,0 +1,115 @@
+//! A partner that names any protocol and claims the largest set there may be. This side, with 2 GB, refuses in order
+//! before it prepares anything: exit 5, with what is in the way.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used)]
+
+mod harness;
+
+use std::{fs, process::Command, time::Duration};
+
+use harness::{Lab, Listening, Running};
+use vesica_net::{
+    CancelToken, Channel, Fingerprint, Identity,
+    transport::{tcp, tls},
+};
+use vesica_psi::{CATALOGUE, MAX_ITEMS, aggregate::METHODS};
+use vesica_testkit::claimant::claim;
+
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The address space of the honest side, for what its own reckoning would let through: 3 GiB, in KiB.
+const ADDRESS_SPACE: &str = "3145728";
+
+/// A run that a partner may ask for.
+struct Asked {
+    protocol: &'static str,
+    /// As the flag has it, and as the terms have it.
+    answer: [&'static str; 2],
+}
+
+impl Asked {
+    fn all() -> Vec<Self> {
+        let rows = CATALOGUE.iter().map(|p| Self { protocol: p.key, answer: ["rows", "\"rows\""] });
+        let numbers = METHODS.iter().map(|method| Self {
+            protocol: method.key,
+            answer: match method.tells_size {
+                true => ["sum", "\"sum\""],
+                false => ["count", "\"count\""],
+            },
+        });
+        let shares = Self { protocol: "rs21-circuit", answer: ["shares", "\"shares\""] };
+        rows.chain(numbers).chain([shares]).collect()
+    }
+
+    /// Whether this side learns the result, who the claimant is not.
+    fn learns(&self, i_learn: bool) -> &'static str {
+        match (self.answer[0], i_learn) {
+            ("shares", _) => "nobody",
+            (_, true) => "me",
+            (_, false) => "peer",
+        }
+    }
+
+    /// The claimant's offer: it connects, and so is `a`.
+    fn terms(&self, i_learn: bool) -> String {
+        let Self { protocol, answer: [_, wanted] } = self;
+        let learns = self.learns(i_learn);
+        format!(
+            "{{\"version\":3,\"protocol\":\"{protocol}\",\"security\":\"semi-honest\",\"keys\":[\"none\"],\
+             \"a_learns\":{},\"b_learns\":{},\"max_peer_rows\":{MAX_ITEMS},\"allow_research\":true,\
+             \"wanted\":{wanted},\"brings_values\":{},\"minimum\":0}}",
+            learns == "peer",
+            learns == "me",
+            self.answer[0] == "sum"
+        )
+    }
+}
+
+#[test]
+fn whatever_is_claimed_is_refused_in_order() {
+    let lab = Lab::new();
+    lab.write(Listening, "k\nx\n");
+    let most = MAX_ITEMS.to_string();
+    for asked in Asked::all() {
+        for i_learn in [true, false] {
+            let flags = [
+                &["--protocol", asked.protocol, "--answer", asked.answer[0], "--learns"][..],
+                &[asked.learns(i_learn), "--allow-research", "--max-peer-rows", &most],
+                &["--memory", "2G"],
+            ];
+            let honest = lab.command(Listening, &["--listen", "127.0.0.1:0"], &flags.concat());
+            let mut process = Running::start(limited(&honest));
+            let line = process.until("listening on ");
+            let address = line.trim_start_matches("listening on ");
+
+            let mut channel = Channel::new(connect(&lab, address)).with_stall_timeout(PATIENCE);
+            let heard = claim(&asked.terms(i_learn), MAX_ITEMS as u64, &mut channel);
+            drop(channel);
+            let ended = process.end();
+            ended.assert(5, &["the two sides do not agree: "]);
+            let limit = ["memory (here: `", "sizes of the sets (here: `"];
+            assert!(limit.iter().any(|limit| ended.err.contains(limit)), "{ended:?}");
+            assert!(ended.err.contains(asked.protocol), "{ended:?}");
+            assert!(heard.is_some(), "{} went on", asked.protocol);
+            lab.assert_clean();
+        }
+    }
+}
+
+/// The same command with little address space.
+fn limited(command: &Command) -> Command {
+    let mut shell = Command::new("sh");
+    shell.args(["-c", "ulimit -v \"$0\" && exec \"$@\"", ADDRESS_SPACE]);
+    shell.arg(command.get_program()).args(command.get_args());
+    shell
+}
+
+fn connect(lab: &Lab, address: &str) -> tls::Tls {
+    let cancel = CancelToken::default();
+    let pem = fs::read_to_string(lab.path("connecting.identity")).unwrap();
+    let me = Identity::from_pem(&pem).unwrap();
+    let peer: Fingerprint = lab.prints[1].parse().unwrap();
+    let tcp = tcp::connect(address, PATIENCE, &cancel).unwrap();
+    tls::client(tcp, &me, &peer, PATIENCE, &cancel).unwrap()
+}

@@ -1,0 +1,116 @@
+//! How long a party puts up with a peer that keeps it waiting.
+//!
+//! The stall timeout ends a wait in which nothing happens. A peer that does very little could still hold a run for days: a
+//! byte now and then, or keep-alives without end. So each message has a deadline of its own. From its first byte on it must
+//! arrive at [`LEAST_RATE`], and what is sent must be taken at that rate; keep-alives excuse a peer for [`BUSY_LIMIT`].
+
+use std::time::{Duration, Instant};
+
+use crate::{Error, Result};
+
+/// Bytes a second that a message moves at, at least, beside one stall timeout: slower than any line in use.
+const LEAST_RATE: u64 = 10_000;
+
+/// How many `busy` messages in a row are put up with: as many as an honest peer sends in [`BUSY_LIMIT`].
+pub(crate) const BUSY_MESSAGES: u32 = 5400;
+
+/// How long a party that stops tries to be heard, and to hear why the other one stopped.
+pub(crate) const LAST_WORDS: Duration = Duration::from_secs(2);
+
+/// How long a peer may say that it is busy before it sends a message or takes one: an hour and a half.
+pub(crate) const BUSY_LIMIT: Duration = Duration::from_secs(5400);
+
+/// The wait for one message to arrive, or to be taken.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Wait {
+    since: Instant,
+    bytes: u64,
+    excused: bool,
+}
+
+impl Wait {
+    /// For a message of so many bytes.
+    pub(crate) fn new(since: Instant, bytes: u64) -> Self {
+        Self { since, bytes, excused: false }
+    }
+
+    /// So many bytes more belong to it.
+    pub(crate) fn extend(&mut self, bytes: u64) {
+        self.bytes = self.bytes.saturating_add(bytes);
+    }
+
+    /// The peer said that it is at work.
+    pub(crate) fn excuse(&mut self) {
+        self.excused = true;
+    }
+
+    /// How long it may take.
+    fn allowed(self, stall: Duration) -> Duration {
+        let excused = if self.excused { BUSY_LIMIT } else { Duration::ZERO };
+        let moving = Duration::from_secs(self.bytes.div_ceil(LEAST_RATE));
+        stall.saturating_add(excused).saturating_add(moving)
+    }
+
+    /// Refuses a message that takes longer.
+    pub(crate) fn check(self, now: Instant, stall: Duration, phase: &'static str) -> Result<()> {
+        let after = self.allowed(stall);
+        match now.saturating_duration_since(self.since) > after {
+            true => Err(Error::TooSlow { phase, after }),
+            false => Ok(()),
+        }
+    }
+}
+
+/// The moments after which a channel waits for nothing any more.
+#[derive(Debug, Default)]
+pub(crate) struct Ends {
+    /// Of the whole run, and how long it was to take.
+    run: Option<(Instant, Duration)>,
+    /// Of last words, once the run is over but for them.
+    last_words: Option<Instant>,
+}
+
+impl Ends {
+    /// The run is to be over after this long.
+    pub(crate) fn run_after(&mut self, after: Duration, now: Instant) {
+        self.run = now.checked_add(after).map(|end| (end, after));
+    }
+
+    /// The run is over, and what is still tried has one deadline for all of it.
+    pub(crate) fn begin_last_words(&mut self, now: Instant) {
+        self.run = None;
+        self.last_words.get_or_insert(now + LAST_WORDS);
+    }
+
+    /// An error where one of them has passed.
+    pub(crate) fn check(&self, now: Instant, phase: &'static str) -> Result<()> {
+        if self.last_words.is_some_and(|end| now >= end) {
+            return Err(Error::Stalled { phase, after: LAST_WORDS });
+        }
+        match self.run.filter(|(end, _)| now >= *end) {
+            Some((_, after)) => Err(Error::Deadline { phase, after }),
+            None => Ok(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_message_has_as_long_as_its_size_takes_at_the_least_rate() {
+        let start = Instant::now();
+        let after = |seconds| start + Duration::from_secs(seconds);
+        let stall = Duration::from_secs(60);
+        let mut wait = Wait::new(start, 0);
+        let allowed = |wait: Wait, seconds| wait.check(after(seconds), stall, "p").is_ok();
+        assert!(allowed(wait, 60) && !allowed(wait, 61));
+        wait.extend(1_000_000);
+        assert!(allowed(wait, 160) && !allowed(wait, 161));
+        wait.excuse();
+        assert!(allowed(wait, 5560) && !allowed(wait, 5561));
+        wait.extend(u64::MAX);
+        assert!(allowed(wait, 1 << 30));
+    }
+}

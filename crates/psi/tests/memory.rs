@@ -1,0 +1,277 @@
+//! What every entry predicts of the memory of its parties, held against what a process takes that runs one of them.
+//!
+//! Each party has a process of its own: this program once more, with a test that does nothing unless it is told to.
+
+#![cfg(target_os = "linux")]
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use std::{
+    env,
+    fmt::Write as _,
+    io::{BufRead, BufReader, Lines},
+    process::{Child, ChildStdout, Command, Stdio},
+    time::Duration,
+};
+
+use rand::{SeedableRng, rngs::StdRng};
+use vesica_net::{CancelToken, Channel, transport::tcp};
+use vesica_primitives::{Block, aes::Aes128};
+use vesica_psi::{
+    CATALOGUE, Digest, Memory, Protocol, Set, Sizes, Status,
+    aggregate::{
+        self, Inquiry, METHODS, Method, Question,
+        shares::{self, Outline, SHARING},
+    },
+};
+
+/// Longer than any party here waits for the other.
+const PATIENCE: Duration = Duration::from_secs(600);
+
+/// How far a prediction may be above what was measured, beyond a constant.
+const FACTOR: f64 = 3.0;
+const CONSTANT: f64 = (40 << 20) as f64;
+
+/// What two parties run.
+#[derive(Clone, Copy)]
+enum Work {
+    Protocol(&'static Protocol),
+    Method(&'static Method, Question, u64),
+    Shares { of_sender: bool, of_receiver: bool },
+}
+
+const QUESTIONS: [(Question, u64); 6] = [
+    (Question::Count, 0),
+    (Question::Count, 10),
+    (Question::SumOfSender, 0),
+    (Question::SumOfReceiver, 0),
+    (Question::Products, 0),
+    (Question::AtLeast(10), 0),
+];
+
+const SHARED: [(bool, bool); 2] = [(false, false), (true, true)];
+
+impl Work {
+    /// Everything there is.
+    fn all() -> Vec<Self> {
+        let protocols = CATALOGUE.iter().map(|protocol| Self::Protocol(protocol));
+        let methods = METHODS.iter().flat_map(|method| {
+            let answered = QUESTIONS.iter().filter(|(q, minimum)| (method.answers)(*q, *minimum));
+            answered.map(|(question, minimum)| Self::Method(method, *question, *minimum))
+        });
+        let shares = SHARED.map(|(of_sender, of_receiver)| Self::Shares { of_sender, of_receiver });
+        protocols.chain(methods).chain(shares).collect()
+    }
+
+    fn name(self) -> String {
+        match self {
+            Self::Protocol(protocol) => protocol.key.to_owned(),
+            Self::Method(method, question, minimum) => {
+                format!("{} {question:?} {minimum}", method.key)
+            }
+            Self::Shares { of_sender, .. } => {
+                format!("{} shares {}", SHARING.key, if of_sender { "of values" } else { "" })
+            }
+        }
+    }
+
+    fn predicted(self, sizes: Sizes) -> Memory {
+        match self {
+            Self::Protocol(protocol) => protocol.memory(sizes),
+            Self::Method(method, question, minimum) => {
+                (method.memory)(Inquiry { sizes, question, minimum })
+            }
+            Self::Shares { of_sender, of_receiver } => {
+                Outline { sizes, of_sender, of_receiver }.memory()
+            }
+        }
+    }
+
+    fn status(self) -> Status {
+        match self {
+            Self::Protocol(protocol) => protocol.status,
+            Self::Method(method, ..) => method.status,
+            Self::Shares { .. } => SHARING.status,
+        }
+    }
+
+    /// Sizes that take seconds at most, as exponents of the sender's and the receiver's.
+    fn exponents(self) -> &'static [(u32, u32)] {
+        let key = match self {
+            Self::Protocol(protocol) => protocol.key,
+            Self::Method(method, ..) => method.key,
+            Self::Shares { .. } => SHARING.key,
+        };
+        match key {
+            "blind-rsa" | "hl08-ffc" | "dh-sum" => &[(5, 5)],
+            "dh-ffc" => &[(7, 7)],
+            "hl08" => &[(9, 9), (6, 10)],
+            "dh" | "dh-classic" | "dh-count" => &[(12, 12), (8, 13)],
+            "psz14-none" => &[(11, 11), (13, 9), (9, 13)],
+            "rr16" => &[(12, 12), (15, 10)],
+            key if key.starts_with("scs") => &[(11, 11), (8, 12), (12, 8)],
+            key if key.contains("circuit") => &[(14, 14), (16, 12), (12, 16)],
+            "psty19" => &[(13, 13), (14, 11), (11, 14)],
+            _ => &[(16, 16), (17, 14), (14, 17)],
+        }
+    }
+
+    /// Runs one party on its set.
+    fn run(self, sends: bool, sizes: Sizes, channel: &mut Channel) -> vesica_psi::Result<()> {
+        let rng = &mut StdRng::seed_from_u64(sends.into());
+        let mine = if sends { sizes.sender } else { sizes.receiver };
+        let set = random(mine, self.digest());
+        let items = set.items();
+        let most = sizes.sender.max(sizes.receiver);
+        let values = |takes: bool| if takes { vec![1; mine] } else { Vec::new() };
+        match self {
+            Self::Protocol(p) if sends => vesica_psi::send(p, items, 0..=most, channel, rng),
+            Self::Protocol(p) => vesica_psi::receive(p, items, 0..=most, channel, rng).map(drop),
+            Self::Method(method, question, minimum) => {
+                let inquiry = Inquiry { sizes, question, minimum };
+                if sends {
+                    let values = values(question.takes_senders_values());
+                    aggregate::help(method, inquiry, items, &values, channel, rng)
+                } else {
+                    let values = values(question.takes_receivers_values());
+                    aggregate::ask(method, inquiry, items, &values, channel, rng).map(drop)
+                }
+            }
+            Self::Shares { of_sender, of_receiver } => {
+                let outline = Outline { sizes, of_sender, of_receiver };
+                if sends {
+                    let party = shares::Sender::prepare(outline, channel, rng)?;
+                    party.share(items, &values(of_sender), channel, rng).map(drop)
+                } else {
+                    let party = shares::Receiver::prepare(outline, channel, rng)?;
+                    party.share(items, &values(of_receiver), channel, rng).map(drop)
+                }
+            }
+        }
+    }
+
+    fn digest(self) -> Digest {
+        match self {
+            Self::Protocol(protocol) => protocol.digest,
+            _ => Digest::Short,
+        }
+    }
+}
+
+/// The first so many items of a fixed sequence, so that the smaller set is part of the larger.
+fn random(items: usize, digest: Digest) -> Set {
+    let mut heads: Vec<Block> = (0..items as u128).map(Block).collect();
+    Aes128::new(Block(1)).encrypt(&mut heads);
+    match digest {
+        Digest::Short => Set::short(heads),
+        Digest::Long => Set::long(heads.clone(), heads),
+    }
+}
+
+/// A line of `/proc/self/status`, in bytes.
+fn status(field: &str) -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix(field)).unwrap();
+    1024 * line.trim_start_matches(':').trim_end_matches("kB").trim().parse::<u64>().unwrap()
+}
+
+const TOLD: &str = "VESICA_MEMORY_PARTY";
+
+#[test]
+#[ignore = "started by recommended_parties_take_the_memory_that_is_predicted: one party, in a process of its own"]
+fn party() {
+    let told = env::var(TOLD).unwrap_or_default();
+    let Some([work, sender, receiver, address]) =
+        told.split(' ').collect::<Vec<_>>().first_chunk().copied()
+    else {
+        return;
+    };
+    let work = Work::all()[work.parse::<usize>().unwrap()];
+    let sizes = Sizes { sender: sender.parse().unwrap(), receiver: receiver.parse().unwrap() };
+    let cancel = CancelToken::default();
+    let (sends, transport) = if address == "-" {
+        let listener = tcp::Listener::bind("127.0.0.1:0").unwrap();
+        println!("\nat {}", listener.local_addr());
+        (true, listener.accept(PATIENCE, &cancel).unwrap())
+    } else {
+        (false, tcp::connect(address, PATIENCE, &cancel).unwrap())
+    };
+    let mut channel = Channel::new(transport).with_stall_timeout(PATIENCE);
+    let before = status("VmRSS");
+    work.run(sends, sizes, &mut channel).unwrap();
+    println!("\ntook {}", status("VmHWM").saturating_sub(before));
+    channel.finish().unwrap();
+}
+
+fn start(work: usize, Sizes { sender, receiver }: Sizes, address: &str) -> Child {
+    let mut command = Command::new(env::current_exe().unwrap());
+    command.args(["--ignored", "--exact", "--nocapture", "party"]);
+    command.env(TOLD, format!("{work} {sender} {receiver} {address}"));
+    command.env("RAYON_NUM_THREADS", "2").stdout(Stdio::piped()).spawn().unwrap()
+}
+
+/// What a process says: the rest of the next line that begins with a word.
+struct Said(Lines<BufReader<ChildStdout>>);
+
+impl Said {
+    fn of(child: &mut Child) -> Self {
+        Self(BufReader::new(child.stdout.take().unwrap()).lines())
+    }
+
+    fn after(&mut self, word: &str) -> String {
+        let lines = self.0.by_ref().map_while(Result::ok);
+        let mut rests = lines.filter_map(|line| Some(line.strip_prefix(word)?.trim().to_owned()));
+        rests.next().unwrap_or_else(|| panic!("the process never said `{word}`"))
+    }
+}
+
+/// What the sender and the receiver took.
+fn measured(work: usize, sizes: Sizes) -> [f64; 2] {
+    let mut sender = start(work, sizes, "-");
+    let mut sent = Said::of(&mut sender);
+    let mut receiver = start(work, sizes, &sent.after("at "));
+    // Both are listened to until they have ended: nobody can write to a pipe that is closed.
+    let mut received = Said::of(&mut receiver);
+    let took = [&mut sent, &mut received].map(|said| said.after("took "));
+    assert!(sender.wait().unwrap().success() && receiver.wait().unwrap().success());
+    took.map(|bytes| bytes.parse().unwrap())
+}
+
+/// Measures all of the works that this is of.
+#[track_caller]
+fn compare(of: impl Fn(Work) -> bool) {
+    let mut wrong = String::new();
+    for (i, work) in Work::all().into_iter().enumerate().filter(|(_, work)| of(*work)) {
+        for (sender, receiver) in work.exponents() {
+            let sizes = Sizes { sender: 1 << sender, receiver: 1 << receiver };
+            let [sent, received] = measured(i, sizes);
+            let Memory { sender: of_sender, receiver: of_receiver } = work.predicted(sizes);
+            let line = format!(
+                "{:<40} 2^{sender:<2} 2^{receiver:<2} sender {:8.1} of {:8.1} MB, receiver {:8.1} of {:8.1} MB",
+                work.name(),
+                sent / 1e6,
+                of_sender / 1e6,
+                received / 1e6,
+                of_receiver / 1e6,
+            );
+            println!("{line}");
+            let good = |took: f64, predicted: f64| {
+                took <= predicted && predicted <= FACTOR * took + CONSTANT
+            };
+            if !(good(sent, of_sender) && good(received, of_receiver)) {
+                writeln!(wrong, "{line}").unwrap();
+            }
+        }
+    }
+    assert!(wrong.is_empty(), "predicted too little, or far too much:\n{wrong}");
+}
+
+#[test]
+fn recommended_parties_take_the_memory_that_is_predicted() {
+    compare(|work| work.status() == Status::Recommended);
+}
+
+#[test]
+#[ignore = "assure: two processes for each entry and size take minutes"]
+fn every_party_takes_the_memory_that_is_predicted() {
+    compare(|_| true);
+}

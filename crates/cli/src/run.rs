@@ -200,9 +200,10 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let job = prepare(job, &cancel)?;
     let rng = &mut StdRng::try_from_rng(&mut SysRng)
         .map_err(|_| Failure::bug("the operating system gives no randomness"))?;
-    let (role, transport) = args.reach(&me, &cancel)?;
+    let (role, connection) = args.reach(&me, &cancel)?;
     let parties = Parties { role, me: me.fingerprint().to_string(), peer: args.peer.to_string() };
-    let mut channel = Channel::new(transport)
+    let mut channel = connection
+        .into_channel()?
         .with_stall_timeout(args.stall_timeout)
         .with_deadline(args.deadline)
         .with_cancel_token(cancel);

@@ -177,15 +177,6 @@ fn seeded(channel: &mut Channel, items: u64) {
     channel.exchange("vesica/open", &[7; 32], &mut theirs).unwrap();
 }
 
-/// The first message of a protocol: so many items, and which protocol.
-fn hello(protocol: &str, items: u64) -> [u8; 16] {
-    let name = blake3::hash(protocol.as_bytes());
-    let mut hello = [0; 16];
-    hello[..8].copy_from_slice(&items.to_le_bytes());
-    hello[8..].copy_from_slice(&name.as_bytes()[..8]);
-    hello
-}
-
 #[test]
 fn sizes_that_cannot_be() {
     let claims = |items: u64| {
@@ -195,12 +186,6 @@ fn sizes_that_cannot_be() {
     };
     claims(u64::MAX).assert(6, &["phase `read`", "more items than a set may have"]);
     claims(1001).assert(5, &["accepts at most 1000; there: 1001 keys"]);
-    // It says one thing here and another there.
-    peer_speaks("dh", "k\nx\n", |channel| {
-        seeded(channel, 10);
-        channel.send("psi/size", &hello("dh", 1000)).unwrap();
-    })
-    .assert(6, &["phase `sizes`", "check `size of the set` failed"]);
 }
 
 #[test]
@@ -219,7 +204,6 @@ fn a_peer_that_stops_reading() {
     let large = (0..1_500_000).fold("k\n".to_owned(), |text, i| text + &format!("u{i}\n"));
     peer_speaks("naive", &large, |channel| {
         seeded(channel, 1);
-        channel.exchange("psi/size", &hello("naive", 1), &mut [0; 16]).unwrap();
     })
     .assert(4, &["nothing moved to or from the other side for 1 s during phase `compare`"]);
 }
@@ -229,7 +213,6 @@ fn a_reply_that_no_honest_peer_sends() {
     for protocol in ["dh", "dh-classic", "kkrt16"] {
         let ended = peer_speaks(protocol, "k\nx\ny\n", |channel| {
             seeded(channel, 2);
-            channel.exchange("psi/size", &hello(protocol, 2), &mut [0; 16]).unwrap();
             channel.send("psi/nonsense", &[0xff; 64]).unwrap();
         });
         ended.assert(6, &["received `psi/nonsense`"]);

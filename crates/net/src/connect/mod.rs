@@ -17,7 +17,7 @@ use std::{
 pub use self::{dial::dial, exchange::exchange, listen::listen};
 
 use self::listen::Porter;
-use crate::{CancelToken, Error, Fingerprint, Identity, Tls};
+use crate::{CancelToken, Channel, Error, Fingerprint, Identity, Result, Tls};
 
 /// Who meets whom, and for how long it is tried.
 pub struct Meeting<'a> {
@@ -66,6 +66,19 @@ pub struct Connection {
     tls: Tls,
     /// Tells callers that this party is in a run.
     _porter: Option<Porter>,
+}
+
+impl Connection {
+    /// A channel over this connection, whose session is bound to it.
+    ///
+    /// # Errors
+    /// As [`Tls::exporter`].
+    pub fn into_channel(self) -> Result<Channel> {
+        let exporter = self.tls.exporter()?;
+        let mut channel = Channel::new(self);
+        channel.bind("tls exporter", &exporter);
+        Ok(channel)
+    }
 }
 
 impl From<Tls> for Connection {

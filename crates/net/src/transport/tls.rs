@@ -19,7 +19,7 @@ use std::{
 use rustls::Connection;
 
 use super::{TICK, Transport, is_blocked};
-use crate::{CancelToken, Fingerprint, Identity, Result};
+use crate::{CancelToken, Error, Fingerprint, Identity, Result};
 
 pub(crate) use handshake::{Credentials, Greeting, HANDSHAKE, Handshake, NO_PLACE, REFUSAL};
 
@@ -40,9 +40,9 @@ pub struct Tls {
 /// Sets up TLS with a party that calls [`server`].
 ///
 /// # Errors
-/// [`Error::WrongPeer`](crate::Error::WrongPeer) and [`Error::Refused`](crate::Error::Refused) where
-/// the two do not expect each other; [`Error::InARun`](crate::Error::InARun) and
-/// [`Error::NoPlace`](crate::Error::NoPlace) where the other side is engaged;
+/// [`Error::WrongPeer`] and [`Error::Refused`] where
+/// the two do not expect each other; [`Error::InARun`] and
+/// [`Error::NoPlace`] where the other side is engaged;
 /// [`Error::Handshake`](crate::Error::Handshake) where it speaks something else;
 /// [`Error::Closed`](crate::Error::Closed), [`Error::Stalled`](crate::Error::Stalled) after
 /// `patience`, [`Error::Cancelled`](crate::Error::Cancelled) and [`Error::Io`](crate::Error::Io).
@@ -75,6 +75,16 @@ impl Tls {
         connection.set_buffer_limit(Some(BUFFER));
         let transport = BufReader::with_capacity(READ_AHEAD, Box::new(transport) as Box<_>);
         Self { connection, transport, has_pushed: false }
+    }
+
+    /// What only the two ends of this connection know of it (RFC 9266's exporter, under a label of our own).
+    ///
+    /// # Errors
+    /// [`Error::Io`] before the handshake has ended.
+    pub fn exporter(&self) -> Result<[u8; 32]> {
+        let exported =
+            self.connection.export_keying_material([0; 32], b"EXPORTER-vesica-session", None);
+        exported.map_err(|e| Error::Io { phase: HANDSHAKE, source: io::Error::other(e) })
     }
 
     /// Takes a short text to be encrypted whole.

@@ -48,7 +48,9 @@ impl Seed {
         };
         let mut hasher = blake3::Hasher::new_derive_key("vesica 1 item seed");
         hasher.update(&a).update(&b);
-        Ok(Self(*hasher.finalize().as_bytes()))
+        let seed = Self(*hasher.finalize().as_bytes());
+        channel.bind(OPEN, &seed.0);
+        Ok(seed)
     }
 
     /// The items: of each digest's image as much as the protocol takes. Two different keys of one run

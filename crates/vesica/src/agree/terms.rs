@@ -50,7 +50,9 @@ impl Terms {
         offer.check()?;
         let ours = WireOffer::new(offer, parties.role);
         let theirs = ours.exchange(channel)?;
-        Self::merge(&ours, &theirs, parties)
+        let terms = Self::merge(&ours, &theirs, parties)?;
+        channel.bind("vesica/terms", terms.hash().as_bytes());
+        Ok(terms)
     }
 
     fn merge(ours: &WireOffer, theirs: &WireOffer, parties: &Parties) -> Result<Self> {

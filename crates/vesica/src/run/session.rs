@@ -370,14 +370,10 @@ impl Party {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self> {
-        // The sizes are agreed already; a peer that says otherwise now is caught by this.
-        let Sizes { sender, receiver } = sizes;
         let party = if receives {
-            let peer = sender..=sender;
-            vesica_psi::prepare_receiver(protocol, receiver, peer, channel, rng).map(Self::Receives)
+            vesica_psi::receiver_for(protocol, sizes, channel, rng).map(Self::Receives)
         } else {
-            let peer = receiver..=receiver;
-            vesica_psi::prepare_sender(protocol, sender, peer, channel, rng).map(Self::Sends)
+            vesica_psi::sender_for(protocol, sizes, channel, rng).map(Self::Sends)
         };
         party.map_err(|e| blame(e, channel))
     }
@@ -424,9 +420,9 @@ impl Inquirer {
         rng: &mut dyn CryptoRng,
     ) -> Result<Self> {
         let party = if receives {
-            aggregate::prepare_asker(method, inquiry, channel, rng).map(Self::Asks)
+            aggregate::asker_for(method, inquiry, channel, rng).map(Self::Asks)
         } else {
-            aggregate::prepare_helper(method, inquiry, channel, rng).map(Self::Helps)
+            aggregate::helper_for(method, inquiry, channel, rng).map(Self::Helps)
         };
         party.map_err(|e| blame(e, channel))
     }
@@ -472,9 +468,9 @@ impl Sharer {
         rng: &mut dyn CryptoRng,
     ) -> Result<Self> {
         let party = if receives {
-            shares::Receiver::prepare(outline, channel, rng).map(Self::Receives)
+            shares::Receiver::agreed(outline, channel, rng).map(Self::Receives)
         } else {
-            shares::Sender::prepare(outline, channel, rng).map(Self::Sends)
+            shares::Sender::agreed(outline, channel, rng).map(Self::Sends)
         };
         party.map_err(|e| blame(e, channel))
     }

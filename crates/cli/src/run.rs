@@ -18,7 +18,7 @@ use vesica::{
     words::{counted, grouped},
 };
 use vesica_net::{
-    CancelToken, Channel, Fingerprint, Identity,
+    CancelToken, Fingerprint, Identity,
     connect::{self, Connection, Meeting},
     files,
 };

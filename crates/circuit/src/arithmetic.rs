@@ -1,7 +1,7 @@
 //! From shared bits to shared numbers: products of hidden bits with numbers that one party knows.
 //!
 //! The parties hold XOR shares b₀ and b₁ of bits b; one of them knows numbers v. One OT per number yields
-//! additive shares of b·v modulo 2^64. With b₀ the share of the party that knows v,
+//! additive shares of b·v modulo 2^64, or modulo 2^128. With b₀ the share of the party that knows v,
 //!
 //! b·v = b₀·v + b₁·(1 − 2·b₀)·v,
 //!
@@ -21,15 +21,17 @@ use vesica_ot::{Bytes, CotReceiver, CotSender};
 use vesica_primitives::{Bits, Block};
 use zeroize::Zeroizing;
 
+use crate::number::Number;
+
 const PRODUCTS: &str = "arithmetic/products";
 
 /// OTs whose blocks are held at a time, and for which the extension is called once.
 const CHUNK: usize = 1 << 18;
 
-/// Payload bytes of so many products: to the party that knows the numbers, who is the OTs' sender, and to the
+/// Payload bytes of so many products of numbers `N`: to the party that knows the numbers, who is the OTs' sender, and to the
 /// other one. `of_ots` says what a call of the extension costs, its setup aside.
-pub fn bytes(products: usize, of_ots: impl Fn(usize) -> Bytes) -> Bytes {
-    let mut bytes = Bytes { to_sender: 0, to_receiver: products * size_of::<u64>() };
+pub fn bytes<N: Number>(products: usize, of_ots: impl Fn(usize) -> Bytes) -> Bytes {
+    let mut bytes = Bytes { to_sender: 0, to_receiver: products * N::LEN };
     for start in (0..products).step_by(CHUNK) {
         bytes = bytes + of_ots(CHUNK.min(products - start));
     }
@@ -43,12 +45,12 @@ pub fn bytes(products: usize, of_ots: impl Fn(usize) -> Bytes) -> Bytes {
 ///
 /// # Panics
 /// Where there are not as many bits as numbers.
-pub fn scale_known(
+pub fn scale_known<N: Number>(
     bits: &Bits,
-    numbers: &[u64],
+    numbers: &[N],
     ot: &mut impl CotSender,
     channel: &mut Channel,
-) -> Result<Vec<u64>> {
+) -> Result<Vec<N>> {
     assert_eq!(bits.len(), numbers.len(), "a bit for each number");
     let mut shares = Vec::with_capacity(numbers.len());
     let mut pairs = Zeroizing::new(vec![[Block::ZERO; 2]; CHUNK.min(numbers.len())]);
@@ -58,13 +60,13 @@ pub fn scale_known(
         ot.send_random_into(pairs, channel)?;
         // 2.
         let both = pairs.par_iter().zip(numbers).enumerate().map(|(j, (pair, number))| {
-            let [zero, one] = pair.map(low);
-            let bit = u64::from(bits.get(i * CHUNK + j));
-            let signed = number.wrapping_mul(1u64.wrapping_sub(2 * bit));
-            let sent = zero.wrapping_sub(one).wrapping_add(signed);
-            (sent, (bit * number).wrapping_sub(zero))
+            let [zero, one] = pair.map(N::of_block);
+            let bit = N::of_bit(bits.get(i * CHUNK + j) == 1);
+            let own = bit.times(*number);
+            let signed = number.minus(own.plus(own));
+            (zero.minus(one).plus(signed), own.minus(zero))
         });
-        let (sent, own): (Vec<u64>, Vec<u64>) = both.unzip();
+        let (sent, own): (Vec<N>, Vec<N>) = both.unzip();
         channel.send_slice(PRODUCTS, &sent)?;
         shares.extend(own);
         channel.busy()?;
@@ -77,11 +79,11 @@ pub fn scale_known(
 ///
 /// # Errors
 /// Whatever the connection or the peer make go wrong.
-pub fn scale_hidden(
+pub fn scale_hidden<N: Number>(
     bits: &Bits,
     ot: &mut impl CotReceiver,
     channel: &mut Channel,
-) -> Result<Vec<u64>> {
+) -> Result<Vec<N>> {
     let mut shares = Vec::with_capacity(bits.len());
     for start in (0..bits.len()).step_by(CHUNK) {
         let count = CHUNK.min(bits.len() - start);
@@ -90,31 +92,26 @@ pub fn scale_hidden(
         // 1.
         let chosen = Zeroizing::new(ot.receive_random(&choices, channel)?);
         // 2.
-        let mut received = vec![0u64; count];
+        let mut received = vec![N::ZERO; count];
         channel.recv_slice(PRODUCTS, &mut received)?;
         let both = chosen.par_iter().zip(&received).enumerate();
         shares.par_extend(both.map(|(j, (block, received))| {
-            low(*block).wrapping_add(u64::from(choices.get(j)).wrapping_neg() & received)
+            N::of_block(*block).plus(N::of_bit(choices.get(j) == 1).times(*received))
         }));
     }
     Ok(shares)
 }
 
-/// Half of a pseudo-random block.
-fn low(block: Block) -> u64 {
-    block.0 as u64
-}
-
 #[cfg(test)]
 mod tests {
-    use rand::{RngExt, SeedableRng, rngs::StdRng};
+    use rand::{SeedableRng, rngs::StdRng};
     use vesica_ot::extension::alsz13;
     use vesica_testkit::two_party::{self, Link};
 
     use super::*;
 
     /// Shares of every combination of bits, and the sums that they make.
-    fn products(numbers: &[u64], seed: u64) -> (Bits, Vec<u64>) {
+    fn products<N: Number>(numbers: &[N], seed: u64) -> (Bits, Vec<N>) {
         let mut rng = StdRng::seed_from_u64(seed);
         let n = numbers.len();
         let (known, hidden) = (Bits::random(n, &mut rng), Bits::random(n, &mut rng));
@@ -126,24 +123,37 @@ mod tests {
             },
             |channel, rng| {
                 let mut ot = alsz13::Receiver::setup(channel, rng)?;
-                scale_hidden(&hidden, &mut ot, channel)
+                scale_hidden::<N>(&hidden, &mut ot, channel)
             },
         );
         let mut both = Bits::zeros(n);
         (0..n).for_each(|i| both.set(i, known.get(i) ^ hidden.get(i)));
-        (both, mine.iter().zip(&theirs).map(|(a, b)| a.wrapping_add(*b)).collect())
+        (both, mine.iter().zip(&theirs).map(|(a, b)| a.plus(*b)).collect())
+    }
+
+    fn shares_add_up<N: Number>() {
+        let mut rng = StdRng::seed_from_u64(1);
+        let highest = N::of_block(Block(1 << (N::BITS - 1)));
+        let edges = [N::ZERO, N::of_bit(true), N::ZERO.minus(N::of_bit(true)), highest];
+        for n in [0, 1, 127, 128, 129, 1000, CHUNK, CHUNK + 1] {
+            let mut numbers: Vec<N> =
+                (0..n).map(|_| N::of_block(Block::random(&mut rng))).collect();
+            numbers.iter_mut().zip(edges).for_each(|(n, edge)| *n = edge);
+            let (bits, sums) = products(&numbers, n as u64);
+            for (i, (number, sum)) in numbers.iter().zip(sums).enumerate() {
+                let expected = if bits.get(i) == 1 { number.bits() } else { 0 };
+                assert_eq!(sum.bits(), expected, "{i} of {n}");
+            }
+        }
     }
 
     #[test]
-    fn shares_add_up() {
-        let mut rng = StdRng::seed_from_u64(1);
-        for n in [0, 1, 127, 128, 129, 1000, CHUNK, CHUNK + 1] {
-            let mut numbers: Vec<u64> = (0..n).map(|_| rng.random()).collect();
-            numbers.iter_mut().zip([0, 1, u64::MAX, 1 << 63]).for_each(|(n, odd)| *n = odd);
-            let (bits, sums) = products(&numbers, n as u64);
-            for (i, (number, sum)) in numbers.iter().zip(sums).enumerate() {
-                assert_eq!(sum, u64::from(bits.get(i)) * number, "{i} of {n}");
-            }
-        }
+    fn shares_of_64_bits_add_up() {
+        shares_add_up::<u64>();
+    }
+
+    #[test]
+    fn shares_of_128_bits_add_up() {
+        shares_add_up::<u128>();
     }
 }

@@ -16,6 +16,7 @@ pub mod gadgets;
 pub mod garbling;
 pub mod gmw;
 pub mod lanes;
+pub mod number;
 pub mod plain;
 pub mod programs;
 #[cfg(test)]
@@ -25,3 +26,4 @@ pub mod triples;
 pub use circuit::{Builder, Circuit, Gate, Level, Product, Wire};
 pub use engine::{Engine, Role, Values};
 pub use lanes::Lanes;
+pub use number::Number;

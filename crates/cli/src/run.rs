@@ -384,7 +384,7 @@ fn summarise(outcome: &Outcome, output: Option<&std::path::Path>) {
         lines.push(match answer {
             Answered::Count(count) => format!("shared: {}", counted(count, "key")),
             Answered::Sum(sum) => {
-                let sum = vesica::decimal(sum.into(), outcome.scale);
+                let sum = vesica::decimal(sum, outcome.scale);
                 format!("sum over the shared keys: {sum}")
             }
             Answered::AtLeast(true) => "there are at least as many shared keys".to_owned(),

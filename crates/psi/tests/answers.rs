@@ -64,9 +64,9 @@ impl Input {
     fn random(sizes: Sizes, shared: usize, question: Question, seed: u64) -> Self {
         let mut rng = StdRng::seed_from_u64(seed);
         let sets = Sets::random(sizes, shared, seed);
-        // Products of values have to fit too.
-        let most = if question == Question::Products { 1 << 20 } else { 1 << 40 };
+        // As large as a set's values may be.
         let mut values = |wanted: bool, n: usize| -> Vec<i64> {
+            let most = i64::MAX / n.max(1) as i64;
             let n = if wanted { n } else { 0 };
             (0..n).map(|_| rng.random_range(-most..=most)).collect()
         };
@@ -75,28 +75,28 @@ impl Input {
         Self { sets, sender, receiver }
     }
 
-    /// What the receiver ought to get.
-    fn expected(&self, inquiry: Inquiry) -> Answer {
+    /// The positions of each shared item among the sender's and the receiver's.
+    fn pairs(&self) -> Vec<(usize, usize)> {
         let theirs = self.sets.sender.items().heads();
         let mine = self.sets.receiver.items().heads();
-        let pairs: Vec<(usize, usize)> = self
-            .sets
-            .expected()
-            .into_iter()
-            .map(|i| {
-                let same = theirs.iter().position(|head| *head == mine[i as usize]);
-                (same.unwrap(), i as usize)
-            })
-            .collect();
-        let sum = |value: &dyn Fn(usize, usize) -> i64| {
+        let of_sender = |i: u32| theirs.iter().position(|head| *head == mine[i as usize]).unwrap();
+        self.sets.expected().into_iter().map(|i| (of_sender(i), i as usize)).collect()
+    }
+
+    /// What the receiver ought to get.
+    fn expected(&self, inquiry: Inquiry) -> Answer {
+        let pairs = self.pairs();
+        let sum = |value: &dyn Fn(usize, usize) -> i128| {
             Answer::Sum(pairs.iter().map(|(s, r)| value(*s, *r)).sum())
         };
         match inquiry.question {
             _ if (pairs.len() as u64) < inquiry.minimum => Answer::TooFew,
             Question::Count => Answer::Count(pairs.len() as u64),
-            Question::SumOfSender => sum(&|s, _| self.sender[s]),
-            Question::SumOfReceiver => sum(&|_, r| self.receiver[r]),
-            Question::Products => sum(&|s, r| self.sender[s] * self.receiver[r]),
+            Question::SumOfSender => sum(&|s, _| self.sender[s].into()),
+            Question::SumOfReceiver => sum(&|_, r| self.receiver[r].into()),
+            Question::Products => {
+                sum(&|s, r| i128::from(self.sender[s]) * i128::from(self.receiver[r]))
+            }
             Question::AtLeast(least) => Answer::AtLeast(pairs.len() as u64 >= least),
         }
     }
@@ -411,49 +411,66 @@ fn sums_of_the_largest_values() {
                 let own =
                     if input.sender.is_empty() { &mut input.receiver } else { &mut input.sender };
                 own.copy_from_slice(&values);
-                let sum = Answer::Sum(values.iter().sum());
+                let sum = Answer::Sum(values.into_iter().map(i128::from).sum());
                 assert_eq!(input.run(method, inquiry, Link::Memory).unwrap(), sum);
             }
         }
     }
 }
 
-/// A sum of products that does not fit is what is said: right modulo 2^64.
+/// Nor does any sum of products wrap, whatever values the parties may bring.
 #[test]
-fn products_wrap_as_is_said() {
-    let sizes = Sizes { sender: 2, receiver: 2 };
-    let inquiry = Inquiry { sizes, question: Question::Products, minimum: 0 };
-    let mut input = Input::random(sizes, 2, Question::Products, 13);
-    input.sender.copy_from_slice(&[1 << 40, -(1 << 40)]);
-    input.receiver.copy_from_slice(&[1 << 40, 3]);
-    let mine = input.sets.receiver.items().heads();
-    let same = mine[0] == input.sets.sender.items().heads()[0];
-    let [x, y]: [i64; 2] = if same { [1 << 40, -(1 << 40)] } else { [-(1 << 40), 1 << 40] };
-    let sum = x.wrapping_mul(1 << 40).wrapping_add(y.wrapping_mul(3));
-    for method in methods().filter(|method| (method.answers)(Question::Products, 0)) {
-        assert_eq!(input.run(method, inquiry, Link::Memory).unwrap(), Answer::Sum(sum));
+fn products_of_the_largest_values() {
+    const MOST: i64 = i64::MAX;
+    let sizes = Sizes { sender: 3, receiver: 3 };
+    let edges = [
+        [MOST, 0, 0],
+        [-MOST, 0, 0],
+        [1 << 62, 4, 0],
+        [4, 1 << 62, 0],
+        [(1 << 62) - 1, 1 << 61, -(1 << 61)],
+        [-1, 1, -1],
+    ];
+    for method in methods().filter(|method| (method.answers)(Question::Products, 3)) {
+        for (one, other) in edges.iter().flat_map(|one| edges.map(|other| (one, other))) {
+            for (shared, minimum) in [(3, 0), (3, 3), (1, 0)] {
+                let inquiry = Inquiry { sizes, question: Question::Products, minimum };
+                let mut input = Input::random(sizes, shared, Question::Products, 13);
+                (input.sender, input.receiver) = (vec![0; 3], vec![0; 3]);
+                for ((s, r), (x, y)) in input.pairs().into_iter().zip(one.iter().zip(other)) {
+                    (input.sender[s], input.receiver[r]) = (*x, y);
+                }
+                let answer = input.run(method, inquiry, Link::Memory).unwrap();
+                assert_eq!(answer, input.expected(inquiry), "{one:?} and {other:?}");
+            }
+        }
     }
 }
 
+/// Whichever party's values they are.
 #[test]
 fn sums_that_could_wrap_are_refused() {
     let sizes = Sizes { sender: 2, receiver: 2 };
-    for method in methods() {
-        for question in [Question::SumOfSender, Question::SumOfReceiver] {
-            if !(method.answers)(question, 0) {
-                continue;
-            }
+    let wrap = [[i64::MAX, -1], [i64::MIN, 0], [1 << 62, 1 << 62]];
+    let asked = [Question::SumOfSender, Question::SumOfReceiver, Question::Products];
+    let able = |method: &&Method, question| (method.answers)(question, 0);
+    for (question, values) in asked.into_iter().flat_map(|q| wrap.map(|values| (q, values))) {
+        for method in methods().filter(|method| able(method, question)) {
             let inquiry = Inquiry { sizes, question, minimum: 0 };
-            let mut input = Input::random(sizes, 1, question, 8);
-            let values =
-                if input.sender.is_empty() { &mut input.receiver } else { &mut input.sender };
-            values.copy_from_slice(&[i64::MAX, -1]);
-            let refused = |error: &Error| matches!(error, Error::SumTooLarge | Error::Channel(_));
-            assert!(refused(&input.run(method, inquiry, Link::Memory).unwrap_err()));
-            let values =
-                if input.sender.is_empty() { &mut input.receiver } else { &mut input.sender };
-            values.copy_from_slice(&[i64::MIN, 0]);
-            assert!(refused(&input.run(method, inquiry, Link::Memory).unwrap_err()));
+            let fits = Input::random(sizes, 1, question, 8);
+            let of_sender = Input { sender: values.into(), ..fits };
+            let fits = Input::random(sizes, 1, question, 8);
+            let of_receiver = Input { receiver: values.into(), ..fits };
+            for (wraps, takes) in [
+                (of_sender, question.takes_senders_values()),
+                (of_receiver, question.takes_receivers_values()),
+            ] {
+                if takes {
+                    let error = wraps.run(method, inquiry, Link::Memory).unwrap_err();
+                    let refused = matches!(error, Error::SumTooLarge | Error::Channel(_));
+                    assert!(refused, "{}: {error}", method.key);
+                }
+            }
         }
     }
 }

@@ -29,7 +29,9 @@ impl Input {
     fn random(outline: Outline, shared: usize, seed: u64) -> Self {
         let mut rng = StdRng::seed_from_u64(seed);
         let mut values = |wanted: bool, n: usize| -> Vec<i64> {
-            (0..if wanted { n } else { 0 }).map(|_| rng.random()).collect()
+            let edges = [i64::MIN, i64::MAX, -1, 0];
+            let random = (0..if wanted { n } else { 0 }).map(|_| rng.random());
+            random.enumerate().map(|(i, any)| *edges.get(i).unwrap_or(&any)).collect()
         };
         let of_sender = values(outline.of_sender, outline.sizes.sender);
         let of_receiver = values(outline.of_receiver, outline.sizes.receiver);

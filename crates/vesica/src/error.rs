@@ -257,10 +257,12 @@ pub enum InputFault {
     },
     /// Values could add up to more than a sum holds.
     #[error(
-        "column `{column}`: its values, signs aside, add up to more than 2^63 - 1; use a smaller unit \
-         or fewer rows"
+        "{place}, column `{column}`: the values up to here, signs aside, add up to more than 2^63 - 1; \
+         use fewer rows, or a larger unit"
     )]
     SumTooLarge {
+        /// The first row with which they do.
+        place: Place,
         /// The column of values.
         column: String,
     },

@@ -34,7 +34,7 @@ pub fn run(method: &'static Method, sizes: Sizes, line: &Line, threads: usize) -
     let inquiry = inquiry(method, sizes);
     let expected = match inquiry.question {
         Question::Count => Answer::Count(shared),
-        _ => Answer::Sum(shared as i64),
+        _ => Answer::Sum(shared.into()),
     };
     let sums = inquiry.question.takes_senders_values();
     let values = if sums { vec![1; sizes.sender] } else { Vec::new() };

@@ -1,28 +1,30 @@
 //! Numbers from circuit PSI: sums over the hidden matches of [`circuit`](crate::circuit_psi). Semi-honest.
 //!
-//! After the machine's three steps the parties hold shares of a bit m_j for each bin, of R's value x_j there,
-//! which R knows, and of S's value y_j = v'_j + w_j, of which R knows the one summand and S the other. A bin
-//! without an item has x_j = 0, and no match.
+//! After the three steps of circuit PSI the parties hold shares of a bit m_j for each bin, of R's value x_j
+//! there, which R knows, and of S's value y_j = v'_j + w_j, of which R knows one summand and S the other. A
+//! bin without an item has x_j = 0, and no match.
 //!
-//! 4. Products of hidden bits with numbers that one party knows ([`arithmetic`]) give additive shares modulo
-//!    2^64 of
+//! 4. Products of hidden bits with numbers that one party knows ([`arithmetic`]) give additive shares of
 //!    - Σ m_j, for a count or wherever there is a minimum;
-//!    - Σ m_j·x_j, R knowing x_j; Σ m_j·y_j, as Σ m_j·v'_j, R knowing v'_j, and Σ m_j·w_j, S knowing w_j; or
-//!    - Σ m_j·x_j·y_j, after x_j·y_j was made of R's x_j·v'_j and of x_j·w_j, a product of each bit of x_j with
-//!      w_j.
+//!    - Σ m_j·x_j, where R knows x_j; Σ m_j·y_j, as Σ m_j·v'_j, where R knows v'_j, and Σ m_j·w_j, where S
+//!      knows w_j; or
+//!    - Σ m_j·x_j·y_j, after x_j·y_j was made from R's x_j·v'_j and from x_j·w_j, a product of each bit of
+//!      x_j with w_j.
 //! 5. Without a minimum and a threshold S sends its share, and R adds. Otherwise a small circuit adds the
-//!    shares of the count, compares it with the minimum and the threshold, and shows R the answer, or that there
-//!    are too few, and nothing else.
+//!    shares of the count, compares it with the minimum and the threshold, and reveals to R the answer, or
+//!    that there are too few, and nothing else.
 //!
-//! R learns the answer and the size of S's set, S the size of R's set. A sum does not wrap, since no side brings
-//! values that could add up to 2^63; a sum of products is right where it fits a signed integer of 64 bits, and
-//! modulo 2^64 otherwise.
+//! R learns the answer and the size of S's set; S learns the size of R's set.
+//!
+//! Shares are taken modulo 2^64, and for sums of products modulo 2^128. No sum wraps: neither party's
+//! magnitudes add up to 2^63 ([`check_values`](super::check_values)), so a sum of values is below 2^63, and a
+//! sum of products below 2^126. The width depends on the question alone, and not on the values.
 
-use std::ops::Range;
+use std::{marker::PhantomData, ops::Range};
 
 use rand::CryptoRng;
 use vesica_circuit::{
-    Builder, Circuit, Engine as _, Lanes, Role, Values as _, arithmetic,
+    Builder, Circuit, Engine as _, Lanes, Number, Role, Values as _, arithmetic,
     gadgets::{add::add, compare::at_least},
     gmw::{self, Gmw},
     triples::{Demand, Triples},
@@ -36,7 +38,7 @@ use vesica_ot::{
     },
 };
 use vesica_params::lpn::{self, Lpn};
-use vesica_primitives::Bits;
+use vesica_primitives::{Bits, Block};
 use zeroize::Zeroizing;
 
 use super::{Answer, Asker, Helper, Inquiry, Method, Question};
@@ -67,11 +69,17 @@ pub static RS21: Method = Method {
         sender: "the size of the receiver's set",
     },
     cost,
-    memory: |inquiry| memory::<Silent>(&Program::new(inquiry).plan),
-    helper: |inquiry, channel, rng| {
-        Ok(Box::new(Helping::<Silent>::prepare(inquiry, channel, rng)?))
+    memory: |inquiry| memory::<Silent>(&Program::<u64>::new(inquiry).plan),
+    helper: |inquiry, channel, rng| match inquiry.question {
+        Question::Products => {
+            Ok(Box::new(Helping::<Silent, u128>::prepare(inquiry, channel, rng)?))
+        }
+        _ => Ok(Box::new(Helping::<Silent, u64>::prepare(inquiry, channel, rng)?)),
     },
-    asker: |inquiry, channel, rng| Ok(Box::new(Asking::<Silent>::prepare(inquiry, channel, rng)?)),
+    asker: |inquiry, channel, rng| match inquiry.question {
+        Question::Products => Ok(Box::new(Asking::<Silent, u128>::prepare(inquiry, channel, rng)?)),
+        _ => Ok(Box::new(Asking::<Silent, u64>::prepare(inquiry, channel, rng)?)),
+    },
 };
 
 const SHARE: &str = "answer/share";
@@ -79,8 +87,8 @@ const SHARE: &str = "answer/share";
 /// Products of a bit and a number that one call makes where it may make fewer.
 const MULTIPLIED_AT_ONCE: usize = 1 << 18;
 
-/// Bits of a sum, and of its shares.
-const SUM_BITS: usize = 64;
+/// Bits of a value.
+const VALUE_BITS: usize = 64;
 
 /// Bits of a count: a set has at most 2^28 items.
 const COUNT_BITS: usize = 32;
@@ -92,18 +100,23 @@ const LPN: Lpn = lpn::FAST;
 type OtSender = silent::Sender<softspoken::Sender>;
 type OtReceiver = silent::Receiver<softspoken::Receiver>;
 
-/// What an inquiry comes to.
-#[derive(Debug, Clone, Copy)]
-struct Program {
+/// What an inquiry comes to, with shares that are such numbers.
+#[derive(Debug)]
+struct Program<N> {
     plan: Plan,
     inquiry: Inquiry,
+    number: PhantomData<N>,
 }
 
-impl Program {
+impl<N: Number> Program<N> {
     fn new(inquiry: Inquiry) -> Self {
-        let values = inquiry.question.takes_senders_values().then_some(Masking::Sum);
+        let values = match inquiry.question {
+            Question::Products => Some(Masking::WideSum),
+            Question::SumOfSender => Some(Masking::Sum),
+            _ => None,
+        };
         let plan = Plan::new(inquiry.sizes, values);
-        Self { plan, inquiry }
+        Self { plan, inquiry, number: PhantomData }
     }
 
     /// Whether matches are counted.
@@ -130,12 +143,12 @@ impl Program {
 
     /// Of a sum of products, bits of R's values that are multiplied with the masks in one call: enough to make
     /// it worth while, and so few that they can be held.
-    fn bits_at_once(&self) -> impl Iterator<Item = Range<usize>> + use<> {
+    fn bits_at_once(&self) -> impl Iterator<Item = Range<usize>> + use<N> {
         let bits = match self.inquiry.question {
-            Question::Products => SUM_BITS,
+            Question::Products => VALUE_BITS,
             _ => 0,
         };
-        let step = (MULTIPLIED_AT_ONCE / self.plan.bins()).clamp(1, SUM_BITS);
+        let step = (MULTIPLIED_AT_ONCE / self.plan.bins()).clamp(1, VALUE_BITS);
         (0..bits).step_by(step).map(move |start| start..(start + step).min(bits))
     }
 
@@ -146,7 +159,7 @@ impl Program {
         if minimum == 0 && !matches!(question, Question::AtLeast(_)) {
             return None;
         }
-        let sum_bits = if self.sums() { SUM_BITS } else { 0 };
+        let sum_bits = if self.sums() { N::BITS } else { 0 };
         let mut builder = Builder::new(2 * (COUNT_BITS + sum_bits));
         let mut next = 0;
         let mut number = |bits: usize| {
@@ -187,20 +200,19 @@ impl Program {
             (_, [true, answer @ ..]) => answer,
             _ => return Answer::TooFew,
         };
-        let number = answer.iter().rev().fold(0, |number, bit| number << 1 | u64::from(*bit));
+        let number = answer.iter().rev().fold(0, |number, bit| number << 1 | u128::from(*bit));
         match question {
-            Question::Count => Answer::Count(number),
             Question::AtLeast(0) => Answer::AtLeast(true),
             Question::AtLeast(_) => Answer::AtLeast(number == 1),
-            _ => Answer::Sum(number as i64),
+            _ => self.open(N::of_block(Block(number))),
         }
     }
 
     /// The answer from the sum of both shares.
-    fn open(&self, sum: u64) -> Answer {
+    fn open(&self, sum: N) -> Answer {
         match self.inquiry.question {
-            Question::Count => Answer::Count(sum),
-            _ => Answer::Sum(sum as i64),
+            Question::Count => Answer::Count(sum.bits() as u64),
+            _ => Answer::Sum(sum.signed()),
         }
     }
 
@@ -212,23 +224,29 @@ impl Program {
 }
 
 fn cost(inquiry: Inquiry) -> Cost {
-    let program = Program::new(inquiry);
+    match inquiry.question {
+        Question::Products => cost_with::<u128>(inquiry),
+        _ => cost_with::<u64>(inquiry),
+    }
+}
+
+fn cost_with<N: Number>(inquiry: Inquiry) -> Cost {
+    let program = Program::<N>::new(inquiry);
     let mut bytes = program.plan.bytes::<Silent>() + offline_bytes::<Silent>(&program.demand());
     let nothing = Bytes { to_sender: 0, to_receiver: 0 };
     let [sender, receiver] = program.products().map(|products| match products {
         0 => nothing,
-        products => softspoken::setup_bytes(FIELD) + arithmetic::bytes(products, ot_bytes),
+        products => softspoken::setup_bytes(FIELD) + arithmetic::bytes::<N>(products, ot_bytes),
     });
     let multiplied = program.bits_at_once().fold(nothing, |bytes, bits| {
-        bytes + arithmetic::bytes(bits.len() * program.plan.bins(), ot_bytes)
+        bytes + arithmetic::bytes::<N>(bits.len() * program.plan.bins(), ot_bytes)
     });
     bytes = bytes + sender + multiplied;
     bytes = bytes + Bytes { to_sender: receiver.to_receiver, to_receiver: receiver.to_sender };
-    let last =
-        program.circuit().map_or(Bytes { to_sender: 0, to_receiver: size_of::<u64>() }, |c| {
-            let gates = gmw::bytes(&c, 1, false);
-            Bytes { to_sender: gates, to_receiver: gates + gmw::reveal_bytes(c.outputs().len(), 1) }
-        });
+    let last = program.circuit().map_or(Bytes { to_sender: 0, to_receiver: N::LEN }, |c| {
+        let gates = gmw::bytes(&c, 1, false);
+        Bytes { to_sender: gates, to_receiver: gates + gmw::reveal_bytes(c.outputs().len(), 1) }
+    });
     bytes = bytes + last;
     Cost {
         bytes_to_sender: bytes.to_sender as f64,
@@ -238,7 +256,7 @@ fn cost(inquiry: Inquiry) -> Cost {
 }
 
 /// Flights, for sets whose messages are sent in one piece.
-fn rounds(program: &Program) -> u32 {
+fn rounds<N: Number>(program: &Program<N>) -> u32 {
     let products = match program.products() {
         [_, 0] => 7,
         [0, _] => 6,
@@ -275,9 +293,9 @@ struct Ots {
 
 impl Ots {
     /// The sender's session is set up first by the first party, then by the second.
-    fn setup(
+    fn setup<N: Number>(
         role: Role,
-        program: &Program,
+        program: &Program<N>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self> {
@@ -297,20 +315,25 @@ impl Ots {
     }
 
     /// Shares of the products of bits with this party's numbers.
-    fn known(&mut self, bits: &Bits, numbers: &[u64], channel: &mut Channel) -> Result<Vec<u64>> {
+    fn known<N: Number>(
+        &mut self,
+        bits: &Bits,
+        numbers: &[N],
+        channel: &mut Channel,
+    ) -> Result<Vec<N>> {
         let ot = self.sender.as_mut().expect("set up where there are such products");
         Ok(arithmetic::scale_known(bits, numbers, ot, channel)?)
     }
 
     /// Shares of the products of bits with the other party's numbers.
-    fn hidden(&mut self, bits: &Bits, channel: &mut Channel) -> Result<Vec<u64>> {
+    fn hidden<N: Number>(&mut self, bits: &Bits, channel: &mut Channel) -> Result<Vec<N>> {
         let ot = self.receiver.as_mut().expect("set up where there are such products");
         Ok(arithmetic::scale_hidden(bits, ot, channel)?)
     }
 }
 
-fn sum(shares: &[u64]) -> u64 {
-    shares.iter().fold(0, |sum, share| sum.wrapping_add(*share))
+fn sum<N: Number>(shares: &[N]) -> N {
+    shares.iter().fold(N::ZERO, |sum, share| sum.plus(*share))
 }
 
 /// The same bits several times.
@@ -319,32 +342,32 @@ fn repeat(matches: &Lanes, times: usize) -> Bits {
 }
 
 /// Step 5: `shares` are this party's of the count and of the sum, as far as there are such.
-fn conclude(
-    program: &Program,
+fn conclude<N: Number>(
+    program: &Program<N>,
     role: Role,
-    [count, total]: [Option<u64>; 2],
+    [count, total]: [Option<N>; 2],
     triples: Triples,
     channel: &mut Channel,
 ) -> Result<Option<Answer>> {
     channel.phase("answer");
     let Some(circuit) = program.circuit() else {
-        let mine = total.or(count).unwrap_or_default();
+        let mine = total.or(count).unwrap_or(N::ZERO);
         if role == Role::First {
-            channel.send(SHARE, &mine.to_le_bytes())?;
+            channel.send_slice(SHARE, &[mine])?;
             channel.flush()?;
             return Ok(None);
         }
-        let mut theirs = [0; size_of::<u64>()];
-        channel.recv_into(SHARE, &mut theirs)?;
-        return Ok(Some(program.open(mine.wrapping_add(u64::from_le_bytes(theirs)))));
+        let mut theirs = [N::ZERO];
+        channel.recv_slice(SHARE, &mut theirs)?;
+        return Ok(Some(program.open(mine.plus(theirs[0]))));
     };
     let mut inputs = Lanes::zeros(circuit.inputs(), 1);
     let mut next = 0;
-    for (share, bits) in [(count, COUNT_BITS), (total, SUM_BITS)] {
+    for (share, bits) in [(count, COUNT_BITS), (total, N::BITS)] {
         let Some(share) = share else { continue };
         // An additive share is an input of its owner: XOR shares of it are itself and 0.
         let mine = next + if role == Role::First { 0 } else { bits };
-        (0..bits).for_each(|bit| inputs.set(mine + bit, 0, share >> bit & 1 == 1));
+        (0..bits).for_each(|bit| inputs.set(mine + bit, 0, share.bits() >> bit & 1 == 1));
         next += 2 * bits;
     }
     let mut engine = Gmw::new(role, triples, channel);
@@ -355,13 +378,13 @@ fn conclude(
 }
 
 /// The sender.
-struct Helping<M: Machine> {
-    program: Program,
+struct Helping<M: Machine, N> {
+    program: Program<N>,
     party: Sending<M>,
     ots: Ots,
 }
 
-impl<M: Machine> Helping<M> {
+impl<M: Machine, N: Number> Helping<M, N> {
     fn prepare(inquiry: Inquiry, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         let program = Program::new(inquiry);
         let party = Sending::prepare(program.plan, &program.demand(), channel, rng)?;
@@ -370,7 +393,7 @@ impl<M: Machine> Helping<M> {
     }
 }
 
-impl<M: Machine> Helper for Helping<M> {
+impl<M: Machine, N: Number> Helper for Helping<M, N> {
     fn help(
         self: Box<Self>,
         items: Items<'_>,
@@ -386,31 +409,33 @@ impl<M: Machine> Helper for Helping<M> {
         let bins = bits.len();
         let mut known = Zeroizing::new(Vec::new());
         if program.counts() {
-            known.resize(bins, 1);
+            known.resize(bins, N::of_bit(true));
         }
         match program.inquiry.question {
             Question::SumOfSender => known.extend_from_slice(&masks),
             Question::Products => {
-                let mut products = Zeroizing::new(vec![0u64; bins]);
+                let mut products = Zeroizing::new(vec![N::ZERO; bins]);
                 for range in program.bits_at_once() {
                     let zeros = Bits::zeros(range.len() * bins);
-                    let shifted = range.flat_map(|bit| masks.iter().map(move |mask| mask << bit));
-                    let shifted: Zeroizing<Vec<u64>> = Zeroizing::new(shifted.collect());
-                    let shares = ots.known(&zeros, &shifted, channel)?;
+                    let weighted = range
+                        .map(weight)
+                        .flat_map(|weight: N| masks.iter().map(move |mask| mask.times(weight)));
+                    let weighted: Zeroizing<Vec<N>> = Zeroizing::new(weighted.collect());
+                    let shares = ots.known(&zeros, &weighted, channel)?;
                     shares.chunks_exact(bins).for_each(|shares| add_to(&mut products, shares));
                 }
                 known.extend_from_slice(&products);
             }
             _ => {}
         }
-        let mut shares = Vec::new();
+        let mut shares: Vec<N> = Vec::new();
         if !known.is_empty() {
             shares = ots.known(&repeat(&matches, known.len() / bins), &known, channel)?;
         }
         let (counted, summed) = shares.split_at(if program.counts() { bins } else { 0 });
         let mut total = sum(summed);
         if program.sums() {
-            total = total.wrapping_add(sum(&ots.hidden(&bits, channel)?));
+            total = total.plus(sum(&ots.hidden(&bits, channel)?));
         }
         let counted = program.counts().then(|| sum(counted));
         let total = program.sums().then_some(total);
@@ -420,13 +445,13 @@ impl<M: Machine> Helper for Helping<M> {
 }
 
 /// The receiver.
-struct Asking<M: Machine> {
-    program: Program,
+struct Asking<M: Machine, N> {
+    program: Program<N>,
     party: Receiving<M>,
     ots: Ots,
 }
 
-impl<M: Machine> Asking<M> {
+impl<M: Machine, N: Number> Asking<M, N> {
     fn prepare(inquiry: Inquiry, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         let program = Program::new(inquiry);
         let party = Receiving::prepare(program.plan, &program.demand(), channel, rng)?;
@@ -435,7 +460,7 @@ impl<M: Machine> Asking<M> {
     }
 }
 
-impl<M: Machine> Asker for Asking<M> {
+impl<M: Machine, N: Number> Asker for Asking<M, N> {
     fn ask(
         self: Box<Self>,
         items: Items<'_>,
@@ -450,15 +475,18 @@ impl<M: Machine> Asker for Asking<M> {
         channel.phase("sums");
         let bits = matches.to_bits();
         let bins = bits.len();
-        let value = |item: &Option<u32>| item.map_or(0, |item| values[item as usize] as u64);
+        let value = |item: &Option<u32>| item.map_or(0, |item| values[item as usize]);
+        let mine: Zeroizing<Vec<i64>> = Zeroizing::new(match program.inquiry.question {
+            Question::SumOfReceiver | Question::Products => items.iter().map(value).collect(),
+            _ => Vec::new(),
+        });
         let known = Zeroizing::new(match program.inquiry.question {
             Question::Count | Question::AtLeast(_) => Vec::new(),
             Question::SumOfSender => theirs.to_vec(),
-            Question::SumOfReceiver => items.iter().map(value).collect(),
+            Question::SumOfReceiver => mine.iter().map(|x| N::of_value(*x)).collect(),
             Question::Products => {
-                let mine: Zeroizing<Vec<u64>> = Zeroizing::new(items.iter().map(value).collect());
                 let own = mine.iter().zip(theirs.iter());
-                let mut products: Vec<u64> = own.map(|(x, y)| x.wrapping_mul(*y)).collect();
+                let mut products: Vec<N> = own.map(|(x, y)| N::of_value(*x).times(*y)).collect();
                 for range in program.bits_at_once() {
                     let mut choices = Bits::zeros(range.len() * bins);
                     let bits = range.flat_map(|bit| mine.iter().map(move |x| (x >> bit & 1) as u8));
@@ -469,14 +497,14 @@ impl<M: Machine> Asker for Asking<M> {
                 products
             }
         });
-        let mut shares = Vec::new();
+        let mut shares: Vec<N> = Vec::new();
         if let hidden @ 1.. = program.products()[0] {
             shares = ots.hidden(&repeat(&matches, hidden / bins), channel)?;
         }
         let (counted, summed) = shares.split_at(if program.counts() { bins } else { 0 });
         let mut total = sum(summed);
         if program.sums() {
-            total = total.wrapping_add(sum(&ots.known(&bits, &known, channel)?));
+            total = total.plus(sum(&ots.known(&bits, &known, channel)?));
         }
         let counted = program.counts().then(|| sum(counted));
         let total = program.sums().then_some(total);
@@ -486,6 +514,14 @@ impl<M: Machine> Asker for Asking<M> {
     }
 }
 
-fn add_to(sums: &mut [u64], shares: &[u64]) {
-    sums.iter_mut().zip(shares).for_each(|(sum, share)| *sum = sum.wrapping_add(*share));
+fn add_to<N: Number>(sums: &mut [N], shares: &[N]) {
+    sums.iter_mut().zip(shares).for_each(|(sum, share)| *sum = sum.plus(*share));
+}
+
+/// What a bit of a value in two's complement counts: 2^bit, and the last one −2^63.
+fn weight<N: Number>(bit: usize) -> N {
+    match bit {
+        ..63 => N::of_value(1 << bit),
+        _ => N::of_value(i64::MIN),
+    }
 }

@@ -222,7 +222,7 @@ impl Asker for Matcher {
         channel.recv_into(MASKED, &mut decrypted)?;
         let decrypted = self.key.decode_plain(&decrypted);
         let sum = decrypted.and_then(|plain| self.key.integer(&self.key.subtract(&plain, &mask)));
-        Ok(Answer::Sum(sum.ok_or_else(|| channel.malformed(MASKED, NO_SUM))?))
+        Ok(Answer::Sum(sum.ok_or_else(|| channel.malformed(MASKED, NO_SUM))?.into()))
     }
 }
 
@@ -325,7 +325,7 @@ impl Asker for Owner {
         channel.recv_into(ENOUGH, &mut enough)?;
         let sum = self.key.decrypt(&self.recv_sum(channel)?);
         match (enough, self.key.public().integer(&sum)) {
-            ([1], Some(sum)) => Ok(Answer::Sum(sum)),
+            ([1], Some(sum)) => Ok(Answer::Sum(sum.into())),
             ([0], Some(0)) if self.inquiry.minimum > 0 => Ok(Answer::TooFew),
             ([0 | 1], _) => Err(channel.malformed(SUM_OF_VALUES, NO_SUM).into()),
             _ => Err(channel.malformed(ENOUGH, "neither yes nor no").into()),

@@ -12,8 +12,9 @@
 //! To compute something else, use [`shares`]: it tells nobody a number, but provides the input of another
 //! two-party computation.
 //!
-//! Values are signed integers of 64 bits, one per item. A party whose values could add up to more than such
-//! an integer holds is refused before the run ([`Error::SumTooLarge`]), so no sum wraps.
+//! Values are signed integers of 64 bits, one per item. A party whose values have magnitudes that add up to
+//! 2^63 or more is refused before the run ([`Error::SumTooLarge`]). A sum of values therefore fits 64 bits, and
+//! a sum of products, whose magnitude is below 2^126, fits 128. No sum wraps.
 
 pub mod circuit;
 pub mod dh;
@@ -96,8 +97,8 @@ impl Inquiry {
 pub enum Answer {
     /// To [`Question::Count`].
     Count(u64),
-    /// To a question for a sum.
-    Sum(i64),
+    /// To a question for a sum. Products can add up to anything between −2^126 and 2^126.
+    Sum(i128),
     /// To [`Question::AtLeast`].
     AtLeast(bool),
     /// There are fewer items than the minimum.
@@ -296,12 +297,12 @@ pub fn ask(
 pub fn tell(answer: Answer, channel: &mut Channel) -> Result<()> {
     channel.phase("reveal");
     let (kind, number) = match answer {
-        Answer::Count(count) => (0, count),
-        Answer::Sum(sum) => (1, sum as u64),
+        Answer::Count(count) => (0, count.into()),
+        Answer::Sum(sum) => (1, sum as u128),
         Answer::AtLeast(is) => (2, is.into()),
         Answer::TooFew => (3, 0),
     };
-    let mut bytes = [kind; 9];
+    let mut bytes = [kind; 17];
     bytes[1..].copy_from_slice(&number.to_le_bytes());
     channel.send(TOLD, &bytes)?;
     Ok(channel.flush()?)
@@ -313,22 +314,23 @@ pub fn tell(answer: Answer, channel: &mut Channel) -> Result<()> {
 /// A deviation where what was told is no answer to the question.
 pub fn learn(question: Question, channel: &mut Channel) -> Result<Answer> {
     channel.phase("reveal");
-    let mut bytes = [0; 9];
+    let mut bytes = [0; 17];
     channel.recv_into(TOLD, &mut bytes)?;
-    let (kind, number) = bytes.split_first_chunk::<1>().expect("nine bytes");
-    let number = u64::from_le_bytes(number.try_into().expect("eight bytes"));
-    match (kind[0], question) {
-        (0, Question::Count) => Ok(Answer::Count(number)),
+    let (kind, number) = bytes.split_first_chunk::<1>().expect("seventeen bytes");
+    let number = u128::from_le_bytes(number.try_into().expect("sixteen bytes"));
+    let answer = match (kind[0], question) {
+        (0, Question::Count) => u64::try_from(number).ok().map(Answer::Count),
         (1, Question::SumOfSender | Question::SumOfReceiver | Question::Products) => {
-            Ok(Answer::Sum(number as i64))
+            Some(Answer::Sum(number as i128))
         }
-        (2, Question::AtLeast(_)) if number <= 1 => Ok(Answer::AtLeast(number == 1)),
-        (3, _) => Ok(Answer::TooFew),
-        _ => Err(channel.malformed(TOLD, "no answer to the question").into()),
-    }
+        (2, Question::AtLeast(_)) if number <= 1 => Some(Answer::AtLeast(number == 1)),
+        (3, _) => Some(Answer::TooFew),
+        _ => None,
+    };
+    Ok(answer.ok_or_else(|| channel.malformed(TOLD, "no answer to the question"))?)
 }
 
-/// Refuses values whose sum over some subset does not fit a signed integer of 64 bits.
+/// Refuses values whose magnitudes add up to 2^63 or more, and with which a sum could wrap.
 ///
 /// # Errors
 /// [`Error::SumTooLarge`].

@@ -183,7 +183,7 @@ impl Sender {
     ) -> Result<Shares> {
         let Self { outline, party } = self;
         check(outline.of_sender, items, values);
-        let bins = party.run(items, values, channel, rng)?;
+        let bins = party.run::<u64>(items, values, channel, rng)?;
         let SenderBins { matches, masks, triples } = bins;
         // 4.
         let mine = Zeroizing::new(vec![0; if outline.of_receiver { matches.lanes() } else { 0 }]);
@@ -243,7 +243,7 @@ impl Receiver {
         let Self { outline, party } = self;
         check(outline.of_receiver, items, values);
         let ReceiverBins { matches, values: theirs, items, triples } =
-            party.run(items, channel, rng)?;
+            party.run::<u64>(items, channel, rng)?;
         // 4.
         let mut mine = Zeroizing::new(Vec::new());
         if outline.of_receiver {

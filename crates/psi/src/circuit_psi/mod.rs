@@ -25,7 +25,7 @@ pub mod psty19;
 
 use rand::CryptoRng;
 use vesica_circuit::{
-    Builder, Circuit, Engine as _, Lanes, Role, gadgets,
+    Builder, Circuit, Engine as _, Lanes, Number, Role, gadgets,
     gmw::{self, Gmw},
     triples::{Demand, Extension, Strings, Triples},
 };
@@ -151,22 +151,29 @@ pub(crate) struct Plan {
 pub(crate) enum Masking {
     /// v' + w modulo 2^64.
     Sum,
+    /// v' + w modulo 2^128.
+    WideSum,
     /// v' ⊕ w.
     Xor,
 }
 
 impl Masking {
     /// The part of a value beside this one.
-    fn rest(self, value: u64, mask: u64) -> u64 {
+    fn rest<N: Number>(self, value: N, mask: N) -> N {
         match self {
-            Self::Sum => value.wrapping_sub(mask),
-            Self::Xor => value ^ mask,
+            Self::Sum | Self::WideSum => value.minus(mask),
+            Self::Xor => N::of_block(Block(value.bits() ^ mask.bits())),
+        }
+    }
+
+    /// Bytes of a value.
+    fn len(self) -> usize {
+        match self {
+            Self::Sum | Self::Xor => u64::LEN,
+            Self::WideSum => u128::LEN,
         }
     }
 }
-
-/// Bytes of a value of an item.
-const VALUE_LEN: usize = size_of::<u64>();
 
 impl Plan {
     pub(crate) fn new(sizes: Sizes, values: Option<Masking>) -> Self {
@@ -180,13 +187,18 @@ impl Plan {
         self.shape.bins
     }
 
+    /// Values are of the kind that the plan has room for.
+    fn check_kind<N: Number>(&self) {
+        assert!(self.values.is_none_or(|values| values.len() == N::LEN), "another kind of number");
+    }
+
     /// Bytes of a target.
     fn target_len(&self) -> usize {
         self.bits.div_ceil(8)
     }
 
     fn dimensions<M: Machine>(&self) -> Dimensions {
-        let len = self.target_len() + if self.values.is_some() { VALUE_LEN } else { 0 };
+        let len = self.target_len() + self.values.map_or(0, Masking::len);
         let len = len.next_multiple_of(M::Opprf::UNIT);
         Dimensions { bins: self.bins(), programmed: HASHES * self.sizes.sender, len }
     }
@@ -234,11 +246,11 @@ pub(crate) struct Sending<M: Machine> {
 }
 
 /// What the sender holds of each bin.
-pub(crate) struct SenderBins {
+pub(crate) struct SenderBins<N: Number> {
     /// Its shares of the m.
     pub(crate) matches: Lanes,
     /// The masks w; none without values.
-    pub(crate) masks: Zeroizing<Vec<u64>>,
+    pub(crate) masks: Zeroizing<Vec<N>>,
     /// What is left of the triples.
     pub(crate) triples: Triples,
 }
@@ -257,15 +269,16 @@ impl<M: Machine> Sending<M> {
         Ok(Self { plan, opprf, triples })
     }
 
-    /// Steps 1 to 3; `values` are those of the items, if they have any.
-    pub(crate) fn run(
+    /// Steps 1 to 3; `values` are those of the items, if they have any. `N` is the plan's kind of number.
+    pub(crate) fn run<N: Number>(
         self,
         items: Items<'_>,
         values: &[i64],
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> Result<SenderBins> {
+    ) -> Result<SenderBins<N>> {
         let Self { plan, opprf, mut triples } = self;
+        plan.check_kind::<N>();
         // 1.
         let permuted = permute(items.heads(), channel, rng)?;
         let hashed = BinMap::<HASHES>::new(plan.bins()).of(&permuted);
@@ -284,7 +297,8 @@ impl<M: Machine> Sending<M> {
             drawn.for_each(|(target, drawn)| *target = (*target & beyond) ^ drawn);
         }
         let masks = random(if plan.values.is_some() { plan.bins() } else { 0 });
-        let masks: Zeroizing<Vec<u64>> = Zeroizing::new(masks.iter().map(|m| m.0 as u64).collect());
+        let masks: Zeroizing<Vec<N>> =
+            Zeroizing::new(masks.iter().map(|mask| N::of_block(*mask)).collect());
         let mut programmed = Zeroizing::new(Vec::new());
         let len = plan.dimensions::<M>().len;
         programmed.reserve_exact(table.entries().len() * len);
@@ -294,8 +308,8 @@ impl<M: Machine> Sending<M> {
                 points.push(word(permuted[entry.position()], entry.hash()));
                 programmed.extend_from_slice(&target.to_bytes()[..plan.target_len()]);
                 if let (Some(masking), Some(mask)) = (plan.values, masks.get(bin)) {
-                    let rest = masking.rest(values[entry.position()] as u64, *mask);
-                    programmed.extend_from_slice(&rest.to_le_bytes());
+                    let rest = masking.rest(N::of_value(values[entry.position()]), *mask);
+                    programmed.extend_from_slice(&rest.bits().to_le_bytes()[..N::LEN]);
                 }
                 let filled = programmed.len();
                 programmed.resize(points.len() * len, 0);
@@ -323,11 +337,11 @@ pub(crate) struct Receiving<M: Machine> {
 }
 
 /// What the receiver holds of each bin.
-pub(crate) struct ReceiverBins {
+pub(crate) struct ReceiverBins<N: Number> {
     /// Its shares of the m.
     pub(crate) matches: Lanes,
     /// What it got for the values: v' ; none without values.
-    pub(crate) values: Zeroizing<Vec<u64>>,
+    pub(crate) values: Zeroizing<Vec<N>>,
     /// The position of the item in each bin.
     pub(crate) items: Vec<Option<u32>>,
     /// What is left of the triples.
@@ -348,14 +362,15 @@ impl<M: Machine> Receiving<M> {
         Ok(Self { plan, opprf, triples })
     }
 
-    /// Steps 1 to 3.
-    pub(crate) fn run(
+    /// Steps 1 to 3. `N` is the plan's kind of number.
+    pub(crate) fn run<N: Number>(
         self,
         items: Items<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> Result<ReceiverBins> {
+    ) -> Result<ReceiverBins<N>> {
         let Self { plan, opprf, mut triples } = self;
+        plan.check_kind::<N>();
         // 1.
         let permuted = permute(items.heads(), channel, rng)?;
         let table = CuckooTable::new(&permuted, plan.shape)?;
@@ -379,8 +394,9 @@ impl<M: Machine> Receiving<M> {
         let mut values = Zeroizing::new(Vec::new());
         if plan.values.is_some() {
             values.extend(received.chunks_exact(len).map(|received| {
-                let bytes = received[plan.target_len()..].first_chunk().expect("a value");
-                u64::from_le_bytes(*bytes)
+                let mut value = [0; u128::LEN];
+                value[..N::LEN].copy_from_slice(&received[plan.target_len()..][..N::LEN]);
+                N::of_block(Block::from_bytes(value))
             }));
         }
         drop(received);
@@ -490,7 +506,7 @@ impl<M: Machine> Sender for Sending<M> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
-        let bins = self.run(items, &[], channel, rng)?;
+        let bins = self.run::<u64>(items, &[], channel, rng)?;
         channel.phase("reveal");
         Gmw::new(Role::First, bins.triples, channel).reveal(&bins.matches, Role::Second)?;
         Ok(())
@@ -505,7 +521,7 @@ impl<M: Machine> Receiver for Receiving<M> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u32>> {
-        let bins = self.run(items, channel, rng)?;
+        let bins = self.run::<u64>(items, channel, rng)?;
         channel.phase("reveal");
         let shown = Gmw::new(Role::Second, bins.triples, channel)
             .reveal(&bins.matches, Role::Second)?

@@ -146,8 +146,9 @@ impl KeySet {
         show(keys.rows() as u64, table.text().bytes().len());
         let mut set = keys.finish();
         if let Some((column, _)) = &reading.values {
-            set.add_up(&of_rows).ok_or_else(|| {
-                let fault = InputFault::SumTooLarge { column: column.to_owned() };
+            set.add_up(&of_rows).map_err(|row| {
+                let (place, column) = (table.place(row), column.to_owned());
+                let fault = InputFault::SumTooLarge { place, column };
                 Error::Input { file: table.text().name().to_owned(), fault }
             })?;
         }
@@ -202,19 +203,19 @@ impl KeySet {
         Self { digests, key_of_row, counts, values: Vec::new(), profile: None }
     }
 
-    /// Gives each key the sum of the values of its rows, of which there is one a row; `None` where values
-    /// of some keys, signs aside, add up to more than 2^63 − 1.
-    fn add_up(&mut self, of_rows: &[i64]) -> Option<()> {
-        let magnitudes = of_rows.iter().zip(&self.key_of_row).filter(|(_, key)| **key != NO_KEY);
-        let total: u128 = magnitudes.map(|(value, _)| u128::from(value.unsigned_abs())).sum();
-        i64::try_from(total).ok()?;
+    /// Gives each key the sum of the values of its rows, of which there is one a row; or else says with which
+    /// row the magnitudes add up to more than 2^63 − 1.
+    fn add_up(&mut self, of_rows: &[i64]) -> std::result::Result<(), usize> {
         self.values = vec![0; self.counts.used as usize];
-        for (value, key) in of_rows.iter().zip(&self.key_of_row) {
+        let mut magnitudes: u64 = 0;
+        for (row, (value, key)) in of_rows.iter().zip(&self.key_of_row).enumerate() {
             if let Some(sum) = self.values.get_mut(*key as usize) {
+                let total = magnitudes.checked_add(value.unsigned_abs());
+                magnitudes = total.filter(|total| *total <= i64::MAX as u64).ok_or(row)?;
                 *sum += value;
             }
         }
-        Some(())
+        Ok(())
     }
 
     /// The value of each distinct key, in the order of the digests; empty where no column of values was
@@ -403,7 +404,13 @@ mod tests {
         assert!(refused("k,w\na,1\n", Nulls::Skip).contains("no column `v`"));
         // Each fits, and so does their sum; but not that of the positive ones alone.
         let wide = format!("k,v\na,{}\nb,1\nc,-2\n", i64::MAX);
-        assert!(refused(&wide, Nulls::Skip).contains("signs aside, add up to more than 2^63 - 1"));
+        assert_eq!(
+            refused(&wide, Nulls::Skip),
+            "t: row 2 (line 3), column `v`: the values up to here, signs aside, add up to more than \
+             2^63 - 1; use fewer rows, or a larger unit"
+        );
+        let least = format!("k,v\n,9\na,{}\n", i64::MIN);
+        assert!(refused(&least, Nulls::Skip).contains("row 2 (line 3), column `v`"));
     }
 
     const TEXT: &str = "k,v\nb,1\na,2\n,3\nB,4\nc,5\n a,6\n\" \",7\nb,8\n";

@@ -327,7 +327,7 @@ fn scale_of_answer(session: &Session<'_>) -> u8 {
 fn answer_line(answer: Answer, scale: u8) -> String {
     match answer {
         Answer::Count(count) => count.to_string(),
-        Answer::Sum(sum) => decimal(sum.into(), scale),
+        Answer::Sum(sum) => decimal(sum, scale),
         Answer::AtLeast(true) => "yes".to_owned(),
         Answer::AtLeast(false) => "no".to_owned(),
         Answer::TooFew => "too few".to_owned(),

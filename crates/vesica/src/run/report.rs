@@ -53,7 +53,7 @@ pub enum Answered {
     /// Keys that both sides have.
     Count(u64),
     /// What values of shared keys add up to.
-    Sum(i64),
+    Sum(i128),
     /// Whether there are as many shared keys as asked.
     AtLeast(bool),
     /// There are fewer shared keys than the minimum.

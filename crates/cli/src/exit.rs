@@ -15,7 +15,8 @@ Exit codes:
        written, or the other side did not confirm that its own result is in place
    70  bug: a defect of this program
   130  stopped on request, by Ctrl-C or SIGTERM; the other side was told
-Whatever code but 0 and 7: no output file was written, and none that existed was touched.";
+Whatever code but 0 and 7: no output file was written, and none that existed was touched; the file of
+--report says what happened.";
 
 pub const USAGE: u8 = 2;
 pub const INPUT: u8 = 3;
@@ -49,6 +50,19 @@ impl Failure {
 
     pub fn bug(message: impl Into<String>) -> Self {
         Self { code: BUG, message: message.into() }
+    }
+
+    /// Whose fault it is.
+    pub fn class(&self) -> Class {
+        match self.code {
+            USAGE => Class::Usage,
+            INPUT => Class::Input,
+            NETWORK => Class::Network,
+            TERMS => Class::Terms,
+            PEER => Class::Peer,
+            CANCELLED => Class::Cancelled,
+            _ => Class::Bug,
+        }
     }
 
     pub fn cancelled() -> Self {

@@ -1,7 +1,8 @@
 //! `run`: this party's side of an intersection.
 
 use std::{
-    path::PathBuf,
+    panic::{self, AssertUnwindSafe},
+    path::{Path, PathBuf},
     sync::mpsc::{self, RecvTimeoutError},
     thread,
     time::Duration,
@@ -13,9 +14,8 @@ use rand::{
     rngs::{StdRng, SysRng},
 };
 use vesica::{
-    Answered, Delimiter, Duplicates, Job, KeyColumn, Learns, Normalize, NullValues, Nulls, Offer,
-    Outcome, Parties, Protected, Ready, Role, Security, Source, Surroundings, Wanted,
-    words::{counted, grouped},
+    Class, Delimiter, Duplicates, Job, KeyColumn, Learns, Normalize, NullValues, Nulls, Offer,
+    Parties, Protected, Ready, Report, Role, Security, Source, Surroundings, Wanted,
 };
 use vesica_net::{
     CancelToken, Fingerprint, Identity,
@@ -26,7 +26,7 @@ use vesica_net::{
 use crate::{
     calibrate, cancel,
     columns::{self, Names},
-    exit::Failure,
+    exit::{self, Failure},
     keygen,
     meet::Teller,
     memory, numbers, plan,
@@ -126,9 +126,13 @@ pub struct Args {
     /// Threads to compute with [default: one a processor]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     threads: usize,
-    /// Write a report in JSON: sizes, bytes, seconds, who learned what; no identifiers
+    /// Write a report in JSON, also of a run that fails: the terms, sizes, bytes, seconds, who learned what, and
+    /// why it failed; no identifiers. docs/report.schema.json describes it
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
+    /// Print that report on standard output, in place of the summary for people and of a number
+    #[arg(long)]
+    json: bool,
     /// Wait this long for the other side to appear
     #[arg(long, default_value = "300", value_name = "SECONDS", value_parser = seconds)]
     wait: Duration,
@@ -193,29 +197,20 @@ enum DuplicateRows {
 }
 
 pub fn run(args: Args) -> Result<(), Failure> {
-    let cancel = cancel::on_signal()?;
-    let job = args.job()?;
-    job.check()?;
-    let me = keygen::load(&args.identity)?;
-    let job = prepare(job, &cancel)?;
-    let rng = &mut StdRng::try_from_rng(&mut SysRng)
-        .map_err(|_| Failure::bug("the operating system gives no randomness"))?;
-    let (role, connection) = args.reach(&me, &cancel)?;
-    let parties = Parties { role, me: me.fingerprint().to_string(), peer: args.peer.to_string() };
-    let mut channel = connection
-        .into_channel()?
-        .with_stall_timeout(args.stall_timeout)
-        .with_deadline(args.deadline)
-        .with_cancel_token(cancel);
-    let progress = if args.quiet { Show::Off } else { args.progress };
-    let outcome = vesica::run(job, &parties, &mut channel, progress.observer(), rng)?;
-    if !args.quiet {
-        summarise(&outcome, args.output.as_deref());
+    let mut report = Report::begin();
+    let mut report_file = None;
+    let attempt = || args.attempt(&mut report, &mut report_file);
+    let ended = panic::catch_unwind(AssertUnwindSafe(attempt));
+    match &ended {
+        // With the result in place the report is that of a run that succeeded.
+        Ok(Err(failure)) if failure.code != exit::UNCONFIRMED => {
+            report.fail(failure.class(), failure.message.clone());
+        }
+        Ok(_) => {}
+        Err(_) => report.fail(Class::Bug, "internal error".to_owned()),
     }
-    if !outcome.shortfalls.is_empty() {
-        return Err(Failure::unconfirmed(&outcome.shortfalls));
-    }
-    Ok(())
+    args.show(&report, report_file);
+    ended.unwrap_or_else(|panicked| panic::resume_unwind(panicked))
 }
 
 /// Opens the input and reads its header, which may take as long as whoever writes it, and can be stopped.
@@ -241,6 +236,61 @@ fn prepare(job: Job, cancel: &CancelToken) -> Result<Ready, Failure> {
 }
 
 impl Args {
+    /// The run. `report_file` is set as soon as it is known that a report may be written there.
+    fn attempt<'a>(
+        &'a self,
+        report: &mut Report,
+        report_file: &mut Option<&'a Path>,
+    ) -> Result<(), Failure> {
+        let cancel = cancel::on_signal()?;
+        let job = self.job()?;
+        job.check_files()?;
+        *report_file = self.report.as_deref();
+        job.check()?;
+        let me = keygen::load(&self.identity)?;
+        let (my_print, peer) = (me.fingerprint().to_string(), self.peer.to_string());
+        report.fingerprints.me = Some(my_print.clone());
+        report.fingerprints.peer = Some(peer.clone());
+        let job = prepare(job, &cancel)?;
+        let rng = &mut StdRng::try_from_rng(&mut SysRng)
+            .map_err(|_| Failure::bug("the operating system gives no randomness"))?;
+        let (role, connection) = self.reach(&me, &cancel)?;
+        let parties = Parties { role, me: my_print, peer };
+        let mut channel = connection
+            .into_channel()?
+            .with_stall_timeout(self.stall_timeout)
+            .with_deadline(self.deadline)
+            .with_cancel_token(cancel);
+        let progress = if self.quiet { Show::Off } else { self.progress };
+        let shortfalls =
+            vesica::run(job, &parties, &mut channel, progress.observer(), rng, report)?;
+        match &shortfalls[..] {
+            [] => Ok(()),
+            shortfalls => Err(Failure::unconfirmed(shortfalls)),
+        }
+    }
+
+    /// Tells what came of the run: in words or as JSON, and, if it failed, in the report's file, which a run that
+    /// succeeds has written itself.
+    fn show(&self, report: &Report, report_file: Option<&Path>) {
+        let warn = |error: String| {
+            crate::say(&format!("vesica: warning: the report cannot be shown: {error}"));
+        };
+        if let (Some(_), Some(path)) = (&report.failure, report_file)
+            && let Err(error) = report.stage(path).and_then(|staged| staged.commit())
+        {
+            warn(error.to_string());
+        }
+        if self.json {
+            let text = report.to_json().map_err(Failure::from);
+            if let Err(failure) = text.and_then(|text| crate::print(&text)) {
+                warn(failure.message);
+            }
+        } else if report.failure.is_none() && !self.quiet {
+            report.summary(self.output.as_deref()).iter().for_each(|line| crate::say(line));
+        }
+    }
+
     fn job(&self) -> Result<Job, Failure> {
         let keys = key_columns(&self.key.0, &self.normalize)?;
         let learns = match self.learns {
@@ -249,6 +299,11 @@ impl Args {
             Who::Both => Learns::Both,
             Who::Nobody => Learns::Nobody,
         };
+        let stdout = Some(Path::new("-"));
+        if self.json && [self.output.as_deref(), self.report.as_deref()].contains(&stdout) {
+            let message = "--json takes standard output for itself: name another file than -";
+            return Err(Failure::usage(message));
+        }
         let mut output = self.output.clone();
         if output.is_none() && self.learns != Who::Peer {
             match self.answer.wanted {
@@ -260,6 +315,8 @@ impl Args {
                     let message = "this side gets shares: say where with --output";
                     return Err(Failure::usage(message));
                 }
+                // The number is in the report.
+                _ if self.json => {}
                 _ => output = Some(PathBuf::from("-")),
             }
         }
@@ -361,59 +418,6 @@ pub fn key_columns(names: &[String], normalize: &[Normalize]) -> Result<Vec<KeyC
         .zip(ways)
         .map(|(name, normalize)| KeyColumn { name: name.clone(), normalize: *normalize })
         .collect())
-}
-
-/// What came of the run, for a person.
-fn summarise(outcome: &Outcome, output: Option<&std::path::Path>) {
-    let report = &outcome.report;
-    let rows = report.rows;
-    let mut lines = Vec::new();
-    if let Some(matches) = report.matches {
-        let of = format!("{} of {} match", grouped(matches), counted(rows.used, "key"));
-        lines.push(match (outcome.rows_written, output) {
-            (Some(written), Some(path)) => {
-                format!("{of}; {} written to {}", counted(written, "row"), path.display())
-            }
-            _ => of,
-        });
-    }
-    if let (Some(bins), Some(path)) = (outcome.bins_written, output) {
-        lines.push(format!("shares of {} written to {}", counted(bins, "bin"), path.display()));
-    }
-    if let Some(answer) = report.answer {
-        lines.push(match answer {
-            Answered::Count(count) => format!("shared: {}", counted(count, "key")),
-            Answered::Sum(sum) => {
-                let sum = vesica::decimal(sum, outcome.scale);
-                format!("sum over the shared keys: {sum}")
-            }
-            Answered::AtLeast(true) => "there are at least as many shared keys".to_owned(),
-            Answered::AtLeast(false) => "there are fewer shared keys than that".to_owned(),
-            Answered::TooFew => "there are fewer shared keys than the minimum".to_owned(),
-        });
-    }
-    if rows.null > 0 || rows.duplicate > 0 {
-        lines.push(format!(
-            "{} read: {} without a key, {} repeating a key",
-            counted(rows.read, "row"),
-            grouped(rows.null),
-            grouped(rows.duplicate)
-        ));
-    }
-    let memory = report.peak_memory_bytes.map(|b| format!(", {:.0} MB of memory", b as f64 / 1e6));
-    lines.push(format!(
-        "{} ({}), {:.2} s, {:.2} MB sent, {:.2} MB received{}",
-        report.protocol,
-        report.security,
-        report.seconds,
-        report.bytes_sent as f64 / 1e6,
-        report.bytes_received as f64 / 1e6,
-        memory.unwrap_or_default()
-    ));
-    lines.extend(outcome.hints.iter().map(|hint| format!("hint: {hint}")));
-    lines.push(report.learned.me.clone());
-    lines.push(report.learned.peer.clone());
-    lines.iter().for_each(|line| crate::say(line));
 }
 
 pub fn normalize(name: &str) -> Result<Normalize, String> {

@@ -18,8 +18,11 @@ fn lab() -> Lab {
     lab
 }
 
-fn answered(lab: &Lab, party: Party, name: &str) -> serde_json::Value {
-    lab.report(party)["answer"][name].clone()
+/// The answer in a party's report, which is of that kind.
+fn answered(lab: &Lab, party: Party, kind: &str) -> serde_json::Value {
+    let answer = lab.report(party)["answer"].clone();
+    assert_eq!(answer["kind"], kind);
+    answer["value"].clone()
 }
 
 #[test]
@@ -88,9 +91,15 @@ fn every_question_is_answered_exactly() {
     let sum: u64 = shared().sum();
     let squares: u64 = shared().map(|i| i * i).sum();
     let cases = [
-        ("sum:v", "sum", "sum", sum.into(), format!("{sum}\n")),
-        ("sum", "sum:v", "sum", sum.into(), format!("{sum}\n")),
-        ("products:v", "products:v", "sum", squares.into(), format!("{squares}\n")),
+        ("sum:v", "sum", "sum", sum.to_string().into(), format!("{sum}\n")),
+        ("sum", "sum:v", "sum", sum.to_string().into(), format!("{sum}\n")),
+        (
+            "products:v",
+            "products:v",
+            "sum_of_products",
+            squares.to_string().into(),
+            format!("{squares}\n"),
+        ),
         ("threshold:100", "threshold:100", "at_least", true.into(), "yes\n".to_owned()),
         ("threshold:101", "threshold:101", "at_least", false.into(), "no\n".to_owned()),
     ];
@@ -103,7 +112,7 @@ fn every_question_is_answered_exactly() {
             &[&flags(one, "me")[..], &minimum[..]].concat(),
             &[&flags(other, "peer")[..], &["--minimum", "7"][..]].concat(),
         );
-        x.assert(0, &["nothing about which"]);
+        x.assert(0, &["This side learned ", ", and nothing else."]);
         y.assert(0, &[]);
         assert_eq!(answered(&lab, Connecting, name), value, "{one} {other}");
         assert_eq!(lab.output(Connecting).unwrap(), line);
@@ -120,10 +129,10 @@ fn too_few_are_not_told() {
         &["--answer", "sum", "--learns", "both"],
         &["--answer", "sum:v", "--learns", "both", "--minimum", "101"],
     );
-    x.assert(0, &["fewer shared keys than the minimum"]);
+    x.assert(0, &["no answer: fewer shared keys than the minimum, 101"]);
     y.assert(0, &[]);
     for party in [Connecting, Listening] {
-        assert_eq!(lab.report(party)["answer"], "too_few");
+        assert_eq!(lab.report(party)["answer"]["kind"], "too_few");
         assert_eq!(lab.output(party).unwrap(), "too few\n");
     }
 }
@@ -134,7 +143,7 @@ fn an_encrypted_sum() {
     let sum: u64 = (200..300).sum();
     let named = ["--protocol", "dh-sum"];
     let flags = |answer, learns| [&["--answer", answer, "--learns", learns][..], &named].concat();
-    let of_intersection = "the size of the intersection";
+    let of_intersection = "how many keys the two sides share";
     for (one, other, learns, peer, told) in [
         ("sum:v", "sum", "me", "peer", Listening),
         ("sum", "sum:v", "me", "peer", Connecting),
@@ -144,7 +153,7 @@ fn an_encrypted_sum() {
         let [x, y] = lab.run(&flags(one, learns), &flags(other, peer));
         x.assert(0, &[of_intersection]);
         y.assert(0, &[of_intersection]);
-        assert_eq!(answered(&lab, Connecting, "sum"), sum);
+        assert_eq!(answered(&lab, Connecting, "sum"), sum.to_string());
         assert_eq!(lab.output(Listening).is_some(), learns == "both");
         for party in [Connecting, Listening] {
             let report = lab.report(party);
@@ -160,7 +169,7 @@ fn an_encrypted_sum() {
     y.assert(5, &["tells how many keys are shared", "(here: auto; there: dh-sum)"]);
     let few = |answer, learns| [&flags(answer, learns)[..], &["--minimum", "101"]].concat();
     let [x, y] = lab.run(&few("sum:v", "me"), &few("sum", "peer"));
-    x.assert(0, &["fewer shared keys than the minimum"]);
+    x.assert(0, &["no answer: fewer shared keys than the minimum, 101"]);
     y.assert(0, &[]);
     assert_eq!(lab.output(Connecting).unwrap(), "too few\n");
     let [x, y] = lab.run(&few("sum", "me"), &few("sum:v", "peer"));
@@ -291,8 +300,8 @@ fn shares_of_both_sides_are_the_intersection() {
         lab.write(Listening, "k,v\n".to_owned() + &listening);
         let flags = |answer| ["--answer", answer, "--learns", "nobody"];
         let [x, y] = lab.run(&flags(one), &flags(other));
-        x.assert(0, &["bins written to", "nothing about which or how many match"]);
-        y.assert(0, &["bins written to", "nothing about which or how many match"]);
+        x.assert(0, &["bins written to", "The shares of one side alone say nothing of the result"]);
+        y.assert(0, &["bins written to", "The shares of one side alone say nothing of the result"]);
         let of_bins = columns(&lab, Connecting);
         let names = |brings: [&str; 2]| {
             let [a, b] = brings.map(|answer| answer.contains(':'));

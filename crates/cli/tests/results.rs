@@ -155,7 +155,7 @@ fn standard_input_and_output() {
     let [mut a, b] = lab.start(&["--input", "-", "--output", "-"], &[]);
     drop(feed(a.stdin(), "k,v\nx,1\nz,2\n"));
     let (a, b) = (a.end(), b.end());
-    a.assert(0, &["1 row written to -"]);
+    a.assert(0, &["1 row written to standard output"]);
     b.assert(0, &[]);
     assert_eq!(a.out, "k,v\nx,1\n");
 }

@@ -12,7 +12,8 @@ use crate::{agree::difference::Difference, words::counted};
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Whose fault an error is. The command line's exit codes come from it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Class {
     /// What was asked for makes no sense.
     Usage,

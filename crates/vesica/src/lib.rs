@@ -34,7 +34,7 @@ pub use keys::{
     numbers::decimal,
 };
 pub use run::{
-    job::{Job, Outcome, Ready, Shortfall, run},
+    job::{Job, Ready, Shortfall, run},
     observe::{Observer, Unobserved},
     report::{Answered, Report},
 };

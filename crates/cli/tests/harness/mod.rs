@@ -2,6 +2,8 @@
 
 #![allow(dead_code)]
 
+pub mod schema;
+
 use std::{
     fs,
     io::{BufRead, BufReader, Read, Write},
@@ -194,8 +196,10 @@ impl Lab {
         fs::read_to_string(self.file(party, "out.csv")).ok()
     }
 
+    /// A party's report, which has the form that is promised.
+    #[track_caller]
     pub fn report(&self, party: Party) -> serde_json::Value {
-        serde_json::from_slice(&fs::read(self.file(party, "report.json")).unwrap()).unwrap()
+        read_report(&fs::read_to_string(self.file(party, "report.json")).unwrap())
     }
 
     /// A party's command: its files, key `k`, and these flags, which come last.
@@ -218,6 +222,7 @@ impl Lab {
         default("--peer", print.as_ref(), &mut command);
         default("--report", path("report.json").as_ref(), &mut command);
         default("--input", path("in.csv").as_ref(), &mut command);
+        default("--report", path("report.json").as_ref(), &mut command);
         default("--output", path("out.csv").as_ref(), &mut command);
         default("--report", path("report.json").as_ref(), &mut command);
         default("--key", "k".as_ref(), &mut command);
@@ -247,14 +252,30 @@ impl Lab {
         [a.end(), b.end()]
     }
 
-    /// Nothing but inputs and identities is there.
+    /// Nothing but inputs, identities and reports of failed runs is there.
     #[track_caller]
     pub fn assert_clean(&self) {
         for entry in fs::read_dir(self.scratch.path()).unwrap() {
-            let name = entry.unwrap().file_name().into_string().unwrap();
-            assert!(name.ends_with("in.csv") || name.ends_with(".identity"), "{name} is left");
+            let entry = entry.unwrap();
+            let name = entry.file_name().into_string().unwrap();
+            if name.ends_with("report.json") {
+                let report = read_report(&fs::read_to_string(entry.path()).unwrap());
+                assert_eq!(report["status"], "failed", "{report:#}");
+            } else {
+                assert!(name.ends_with("in.csv") || name.ends_with(".identity"), "{name} is left");
+            }
         }
     }
+}
+
+/// A report as it was written, which has the form that is promised.
+#[track_caller]
+pub fn read_report(text: &str) -> serde_json::Value {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/report.schema.json");
+    let schema = serde_json::from_str(&fs::read_to_string(path).unwrap()).unwrap();
+    let report = serde_json::from_str(text).unwrap();
+    schema::check(&schema, &report).unwrap_or_else(|wrong| panic!("{wrong} in {report:#}"));
+    report
 }
 
 /// Feeds a process's standard input.

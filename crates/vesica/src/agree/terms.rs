@@ -55,7 +55,7 @@ impl Terms {
         Ok(terms)
     }
 
-    fn merge(ours: &WireOffer, theirs: &WireOffer, parties: &Parties) -> Result<Self> {
+    pub(crate) fn merge(ours: &WireOffer, theirs: &WireOffer, parties: &Parties) -> Result<Self> {
         let differences = differences(ours, theirs, parties.role);
         if !differences.is_empty() {
             return Err(Error::Terms(differences));
@@ -131,6 +131,19 @@ impl Terms {
         self.diagnose
     }
 
+    /// Of fewer shared keys than this nothing else is told.
+    pub fn minimum(&self) -> u64 {
+        self.minimum
+    }
+
+    /// The least number of shared keys that the run asks about, if it asks for a threshold.
+    pub fn threshold(&self) -> Option<u64> {
+        match self.wanted {
+            Wanted::AtLeast(least) => Some(least),
+            _ => None,
+        }
+    }
+
     /// Whether a side brings values.
     fn brings_values(&self, role: Role) -> bool {
         match role {
@@ -201,7 +214,7 @@ impl Terms {
             None => recommended(Candidate::protocols(sizes, self.security.adversary())),
         };
         if candidates.is_empty() {
-            return Err(Error::Terms(vec![unmet(self.security)]));
+            return Err(Error::Terms(vec![unmet(self.wanted, self.security)]));
         }
         Ok(candidates)
     }
@@ -228,8 +241,9 @@ impl Terms {
         let none = match &self.protocol {
             Some(name) => format!("`{name}` does not answer this with this minimum"),
             None => format!(
-                "no method of this release that is secure against {} parties answers this",
-                self.security.name()
+                "no method of this release that is secure against {} parties answers {}",
+                self.security.name(),
+                self.wanted.describe()
             ),
         };
         let (here, there) = (none.clone(), none);
@@ -253,8 +267,12 @@ fn supported(protocol: &Protocol, sizes: Sizes) -> Result<()> {
 }
 
 /// Nothing in the catalogue is that secure.
-fn unmet(security: Security) -> Difference {
-    let none = format!("no protocol of this release is secure against {} parties", security.name());
+fn unmet(wanted: Wanted, security: Security) -> Difference {
+    let none = format!(
+        "no protocol of this release for {} is secure against {} parties",
+        wanted.describe(),
+        security.name()
+    );
     Difference { what: "security", here: none.clone(), there: none }
 }
 
@@ -324,7 +342,7 @@ fn protocol_difference(ours: &WireOffer, theirs: &WireOffer) -> Option<Differenc
     let Some(name) = ours.protocol.as_ref().or(theirs.protocol.as_ref()) else {
         let ways = Way::all(ours.wanted);
         let any = ways.into_iter().any(|way| way.suits(security));
-        return (!any).then(|| unmet(security));
+        return (!any).then(|| unmet(ours.wanted, security));
     };
     if ours.protocol.is_some() && theirs.protocol.is_some() && here != there {
         return Some(Difference { what: "protocol", here, there });

@@ -54,7 +54,9 @@ impl Diagnosis {
         };
         let mut hints = Vec::new();
         if let (Some(mine), Some(theirs)) = (&mine, &theirs) {
-            report.learned.add_profiles(mine, theirs);
+            if let Some(learned) = &mut report.learned {
+                learned.add_profiles(mine, theirs);
+            }
             hints = mine.differences(theirs).unwrap_or_default();
         }
         if !found_nothing(report) {
@@ -103,10 +105,11 @@ impl Learned {
     fn add_profiles(&mut self, mine: &Profile, theirs: &Profile) {
         let add = |to: &mut String, of: &Profile, whose: &str| {
             if of.is_told() {
+                *to = to.replace(", and nothing else.", ".");
                 to.push_str(&format!(
                     " By --diagnose it also learned, for each key column and to the nearest 10 %, what share of \
                      {whose} keys have white space, capital letters, digits only, and so on (docs/diagnose.md has the \
-                     list)."
+                     list), and nothing else."
                 ));
             }
         };

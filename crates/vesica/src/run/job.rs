@@ -4,24 +4,24 @@ use std::{path::PathBuf, sync::Arc};
 
 use rand::CryptoRng;
 use vesica_net::Channel;
-use vesica_psi::aggregate::{Answer, shares::SHARING};
+use vesica_psi::aggregate::shares::SHARING;
 
 use crate::{
     agree::{
         choice::Surroundings,
         offer::{Offer, Parties, Role, Wanted},
+        terms::Terms,
     },
     error::{Error, InputFault, Result},
     keys::{
         key::{Duplicates, KeyColumn, Nulls},
         keyset::{KeySet, Reading},
-        numbers::decimal,
     },
     run::{
         diagnosis::Diagnosis,
         observe::{Observer, Progress, Unit},
-        report::{Learned, Report},
-        session::{Intersection, Session, Shared},
+        report::{Answered, Learned, Report, Sides},
+        session::{Found, Session, Shared},
     },
     table::{
         csv::Table,
@@ -65,34 +65,10 @@ pub struct Job {
     pub surroundings: Surroundings,
 }
 
-/// What came of a run: this side's results are in place.
-#[derive(Debug)]
-pub struct Outcome {
-    /// The report.
-    pub report: Report,
-    /// Rows written to the output; `None` where this side does not learn any.
-    pub rows_written: Option<u64>,
-    /// Bins of which shares were written; `None` where no shares were wanted.
-    pub bins_written: Option<u64>,
-    /// What went wrong after the results were in place.
-    pub shortfalls: Vec<Shortfall>,
-    /// How many decimal places an answer that is a sum has.
-    pub scale: u8,
-    /// What may be the matter where nothing matched, and what was found by a diagnosis.
-    pub hints: Vec<String>,
-}
-
 /// A job that is ready to run: its input is open and has the columns that the job names.
 pub struct Ready {
     job: Job,
     input: Input,
-}
-
-/// What a run has come to.
-struct End {
-    report: Report,
-    hints: Vec<String>,
-    shortfalls: Vec<Shortfall>,
 }
 
 /// What went wrong when this side's results were in place already. They are complete, and stay.
@@ -120,6 +96,7 @@ impl Job {
     /// # Errors
     /// [`Error::Usage`], and [`Error::Output`] where a result could not be written.
     pub fn check(&self) -> Result<()> {
+        self.check_files()?;
         self.offer.check()?;
         if self.columns.len() != self.offer.keys.len() {
             return Err(Error::Usage("every key column needs one normalisation".to_owned()));
@@ -135,6 +112,15 @@ impl Job {
         if self.offer.wanted == Wanted::Shares && self.output.is_none() {
             return Err(Error::Usage("shares need a file that they go to".to_owned()));
         }
+        Ok(())
+    }
+
+    /// Refuses results that cannot be written, or would replace what they must not. Where this succeeds, a report
+    /// may be written to its file.
+    ///
+    /// # Errors
+    /// As [`Job::check`].
+    pub fn check_files(&self) -> Result<()> {
         let results = [("the output", &self.output), ("the report", &self.report)];
         let results: Vec<_> = results
             .into_iter()
@@ -189,9 +175,9 @@ impl Job {
     }
 }
 
-/// Runs the job with the party at the other end of the channel. Whatever goes wrong, the other side
-/// is told, and nothing is written; what goes wrong when results are in place is in
-/// [`Outcome::shortfalls`].
+/// Runs the job with the party at the other end of the channel, and says in `report` what came of it. Whatever goes
+/// wrong, the other side is told, no result is written, and the report says why; it is for the caller to write. What
+/// goes wrong when results are in place is returned.
 ///
 /// # Errors
 /// See [`Error`].
@@ -201,12 +187,16 @@ pub fn run(
     channel: &mut Channel,
     observer: Arc<dyn Observer>,
     rng: &mut (dyn CryptoRng + Send),
-) -> Result<Outcome> {
-    let ended = attempt(job, parties, channel, observer, rng);
-    if let Err(error) = &ended
-        && let Some(reason) = error.abort_reason()
-    {
-        channel.abort(reason);
+    report: &mut Report,
+) -> Result<Vec<Shortfall>> {
+    report.set_parties(parties);
+    let ended = attempt(job, parties, channel, observer, rng, report);
+    if let Err(error) = &ended {
+        if let Some(reason) = error.abort_reason() {
+            channel.abort(reason);
+        }
+        report.set_costs(channel.meter());
+        report.fail(error.class(), error.to_string());
     }
     ended
 }
@@ -217,39 +207,43 @@ fn attempt(
     channel: &mut Channel,
     observer: Arc<dyn Observer>,
     rng: &mut (dyn CryptoRng + Send),
-) -> Result<Outcome> {
+    report: &mut Report,
+) -> Result<Vec<Shortfall>> {
     let surroundings = job.surroundings.clone();
     let mut session =
         Session::open(&job.offer, parties, &surroundings, job.threads, channel, observer.clone())?;
-    let (table, mut set, diagnosis) = read(&mut session, input, &job, observer.clone())?;
+    report.set_terms(session.terms());
+    let (table, mut set, diagnosis) = read(&mut session, input, &job, observer.clone(), report)?;
     match session.terms().wanted() {
         Wanted::Rows => {}
         Wanted::Shares => {
             drop(table);
-            return share(session, job, set, diagnosis, rng);
+            return share(session, job, parties, (set, diagnosis), rng, report);
         }
         _ => {
             drop(table);
-            return inquire(session, job, parties, (set, diagnosis), rng);
+            return inquire(session, job, parties, (set, diagnosis), rng, report);
         }
     }
     // A side that learns nothing has no further use for its rows.
     let table = session.learns().then_some(table);
     let found = session.intersect(set.take_digests(), rng)?;
-    let report = describe(&session, parties.role, &set, &found);
+    report.set_protocol(found.protocol.key, found.protocol.adversary);
+    report.peer_items = Some(found.peer_items);
+    report.matches = found.matches.as_ref().map(|matches| matches.len() as u64);
+    let sides = sides(session.terms(), parties.role, &set, found.peer_items);
+    report.learned = Some(Learned::of_rows(sides, found.protocol, report.matches));
 
     session.phase("finish");
-    let (staged, rows_written) = match (table, found.matches) {
+    let staged = match (table, found.matches) {
         (Some(table), Some(matches)) => {
             let rows = set.rows_of(&matches);
-            let count = rows.len() as u64;
-            let staged = stage(&mut session, job.output, table, rows, observer)?;
-            (staged, Some(count))
+            report.rows_written = Some(rows.len() as u64);
+            stage(&mut session, job.output, table, rows, observer)?
         }
-        _ => (None, None),
+        _ => None,
     };
-    let End { report, hints, shortfalls } = finish(session, job.report, report, diagnosis, staged)?;
-    Ok(Outcome { report, rows_written, bins_written: None, shortfalls, scale: 0, hints })
+    finish(session, job.report, report, diagnosis, staged)
 }
 
 /// A run that asks for a number.
@@ -259,62 +253,58 @@ fn inquire(
     parties: &Parties,
     (mut set, diagnosis): (KeySet, Diagnosis),
     rng: &mut (dyn CryptoRng + Send),
-) -> Result<Outcome> {
+    report: &mut Report,
+) -> Result<Vec<Shortfall>> {
     let digests = set.take_digests();
-    let found = session.inquire(digests, set.values(), rng)?;
-    let terms = session.terms();
-    let (mine, peers) = (set.counts().used, found.peer_items);
-    let role = parties.role;
-    let learned = Learned::of_answer(
-        (found.method, found.question),
-        terms.receiver() == role,
-        (mine, terms.learns(role)),
-        (peers, terms.learns(role.other())),
-    );
-    let report = Report {
-        answer: found.answer.map(Into::into),
-        ..Report::new(found.method.key, terms, set.counts(), peers, learned)
-    };
-    session.phase("finish");
+    let Found { method, inquiry, peer_items, answer } =
+        session.inquire(digests, set.values(), rng)?;
+    report.set_protocol(method.key, method.adversary);
+    report.peer_items = Some(peer_items);
     let scale = scale_of_answer(&session);
-    let staged = match (job.output, found.answer) {
+    report.answer = answer.map(|answer| Answered::new(inquiry.question, answer, scale));
+    let sides = sides(session.terms(), parties.role, &set, peer_items);
+    report.learned = Some(Learned::of_answer(sides, method, inquiry, answer));
+    session.phase("finish");
+    let staged = match (job.output, report.answer) {
         (Some(path), Some(answer)) => Some(session.meanwhile(move || {
             Output::prepare(&path, Access::Usual)?
-                .stage(|out| writeln!(out, "{}", answer_line(answer, scale)))
+                .stage(|out| writeln!(out, "{}", answer_line(answer)))
         })?),
         _ => None,
     };
-    let End { report, hints, shortfalls } = finish(session, job.report, report, diagnosis, staged)?;
-    Ok(Outcome { report, rows_written: None, bins_written: None, shortfalls, scale, hints })
+    finish(session, job.report, report, diagnosis, staged)
 }
 
 /// A run after which each side has shares.
 fn share(
     mut session: Session<'_>,
     job: Job,
-    mut set: KeySet,
-    diagnosis: Diagnosis,
+    parties: &Parties,
+    (mut set, diagnosis): (KeySet, Diagnosis),
     rng: &mut (dyn CryptoRng + Send),
-) -> Result<Outcome> {
+    report: &mut Report,
+) -> Result<Vec<Shortfall>> {
     let digests = set.take_digests();
     let Shared { peer_items, shares } = session.share(digests, set.values(), rng)?;
-    let terms = session.terms();
-    let receiver = terms.receiver();
-    let counts = set.counts();
-    let learned = Learned::of_shares(counts.used, peer_items);
-    let report = Report::new(SHARING.key, terms, counts, peer_items, learned);
+    report.set_protocol(SHARING.key, SHARING.adversary);
+    report.peer_items = Some(peer_items);
+    report.bins_written = Some(shares.members.len() as u64);
+    let sides = sides(session.terms(), parties.role, &set, peer_items);
+    report.learned = Some(Learned::of_shares(sides));
+    let receiver = session.terms().receiver();
     session.phase("finish");
-    let bins = shares.members.len() as u64;
     let access = job.access();
     let path = job.output.ok_or(Error::Bug("shares have no file to go to"))?;
     let staged = session.meanwhile(move || {
         let rows = set.first_rows();
         Output::prepare(&path, access)?.stage(|out| shares::write(&shares, receiver, &rows, out))
     })?;
-    let End { report, hints, shortfalls } =
-        finish(session, job.report, report, diagnosis, Some(staged))?;
-    let bins_written = Some(bins);
-    Ok(Outcome { report, rows_written: None, bins_written, shortfalls, scale: 0, hints })
+    finish(session, job.report, report, diagnosis, Some(staged))
+}
+
+/// What sentences on this run say of both sides.
+fn sides(terms: &Terms, role: Role, set: &KeySet, peer_keys: u64) -> Sides {
+    Sides::new(terms, role, set.counts().used, peer_keys)
 }
 
 /// How many decimal places the answer has: in products the places of both factors count.
@@ -324,13 +314,13 @@ fn scale_of_answer(session: &Session<'_>) -> u8 {
 }
 
 /// An answer as a line of text.
-fn answer_line(answer: Answer, scale: u8) -> String {
+fn answer_line(answer: Answered) -> String {
     match answer {
-        Answer::Count(count) => count.to_string(),
-        Answer::Sum(sum) => decimal(sum, scale),
-        Answer::AtLeast(true) => "yes".to_owned(),
-        Answer::AtLeast(false) => "no".to_owned(),
-        Answer::TooFew => "too few".to_owned(),
+        Answered::Count(count) => count.to_string(),
+        Answered::Sum(sum) | Answered::SumOfProducts(sum) => sum.to_string(),
+        Answered::AtLeast(true) => "yes".to_owned(),
+        Answered::AtLeast(false) => "no".to_owned(),
+        Answered::TooFew => "too few".to_owned(),
     }
 }
 
@@ -341,22 +331,23 @@ fn answer_line(answer: Answer, scale: u8) -> String {
 fn finish(
     mut session: Session<'_>,
     report_to: Option<PathBuf>,
-    mut report: Report,
+    report: &mut Report,
     diagnosis: Diagnosis,
     result: Option<Staged>,
-) -> Result<End> {
-    let hints = session.diagnose(diagnosis, &mut report)?;
+) -> Result<Vec<Shortfall>> {
+    report.hints = session.diagnose(diagnosis, report)?;
     session.together(STAGED)?;
     let file = session.meanwhile(move || result.map_or(Ok(None), Staged::write_stream))?;
     session.together(WRITTEN)?;
     file.map_or(Ok(()), Staged::commit)?;
     let (meter, unconfirmed) = session.close();
     report.set_costs(&meter);
+    report.succeed();
     let unconfirmed = unconfirmed.map(Shortfall::Unconfirmed);
-    let written = report_to.map_or(Ok(()), |path| stage_report(path, &report)?.commit());
+    report.unconfirmed = unconfirmed.as_ref().map(ToString::to_string);
+    let written = report_to.map_or(Ok(()), |path| report.stage(&path)?.commit());
     let unreported = written.err().map(Shortfall::Report);
-    let shortfalls = unconfirmed.into_iter().chain(unreported).collect();
-    Ok(End { report, hints, shortfalls })
+    Ok(unconfirmed.into_iter().chain(unreported).collect())
 }
 
 /// Reads the table while the other side reads its own, and warns of what its owner should know.
@@ -365,12 +356,14 @@ fn read(
     input: Input,
     job: &Job,
     observer: Arc<dyn Observer>,
+    report: &mut Report,
 ) -> Result<(Table, KeySet, Diagnosis)> {
     session.phase("read");
+    let scan = session.meanwhile(move || input.read())?;
+    report.input = scan.text().digest().cloned();
     // A profile that nobody will see is made all the same where this side asked for it: so it knows why none is there.
     let (reading, allow_empty) = (job.reading(job.offer.diagnose), job.allow_empty);
-    session.meanwhile(move || {
-        let scan = input.read()?;
+    let (table, set, diagnosis) = session.meanwhile(move || {
         let header = !scan.header().is_empty();
         let bytes = scan.text().bytes().len() as f64;
         let show = |done, at: usize| {
@@ -384,7 +377,9 @@ fn read(
         findings.warnings.iter().for_each(|warning| observer.warning(warning));
         let diagnosis = Diagnosis::new(&findings, reading.keys.len(), set.take_profile());
         Ok((table, set, diagnosis))
-    })
+    })?;
+    report.rows = Some(set.counts());
+    Ok((table, set, diagnosis))
 }
 
 /// Writes the matched rows where they cannot be seen yet.
@@ -419,24 +414,4 @@ fn with_line_end<'a>(bytes: &'a [u8], table: &Table) -> std::borrow::Cow<'a, [u8
     } else {
         [bytes, table.line_end()].concat().into()
     }
-}
-
-fn stage_report(path: PathBuf, report: &Report) -> Result<Staged> {
-    let text =
-        serde_json::to_string_pretty(report).map_err(|_| Error::Bug("the report has no JSON"))?;
-    Output::prepare(&path, Access::Usual)?.stage(|out| writeln!(out, "{text}"))
-}
-
-/// The report, but for what the run costs.
-fn describe(session: &Session<'_>, role: Role, set: &KeySet, found: &Intersection) -> Report {
-    let terms = session.terms();
-    let matches = found.matches.as_ref().map(|m| m.len() as u64);
-    let learned = Learned::new(
-        found.protocol,
-        (set.counts().used, terms.learns(role)),
-        (found.peer_items, terms.learns(role.other())),
-        matches,
-    );
-    let peers = found.peer_items;
-    Report { matches, ..Report::new(found.protocol.key, terms, set.counts(), peers, learned) }
 }

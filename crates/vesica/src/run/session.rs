@@ -72,7 +72,7 @@ pub struct Found {
     /// The method that ran.
     pub method: &'static Method,
     /// What was asked.
-    pub question: Question,
+    pub inquiry: Inquiry,
     /// The size of the other side's set.
     pub peer_items: u64,
     /// The answer; `None` where this side does not learn it.
@@ -206,7 +206,7 @@ impl<'a> Session<'a> {
             |channel, rng| Inquirer::prepare(method, receives, inquiry, channel, rng),
             |party, items, channel, rng| party.run(both, items, values, question, channel, rng),
         )?;
-        Ok(Found { method, question, peer_items, answer })
+        Ok(Found { method, inquiry, peer_items, answer })
     }
 
     /// Makes the shares that the terms must ask for. The set is fixed from here on; `values` has one for each

@@ -12,6 +12,7 @@ use crate::{
     error::{Error, InputFault, Result},
     table::{
         csv::Scan,
+        digest,
         format::{self, SAMPLE},
         header::Header,
         source::{Delimiter, SNIFFED_ROWS, Source, Text},
@@ -126,14 +127,12 @@ impl Input {
     /// As [`Source::open`].
     pub fn read(self) -> Result<Scan> {
         let Self { name, head: mut bytes, rest, delimiter, .. } = self;
-        if let Some(mut rest) = rest {
-            let read = rest.read_to_end(&mut bytes);
-            read.map_err(|error| Error::Input {
-                file: name.clone(),
-                fault: InputFault::Io(error),
-            })?;
-        }
-        Scan::new(Text::new(name, bytes)?, delimiter)
+        let mut rest = rest.unwrap_or_else(|| Box::new(io::empty()));
+        let digest = digest::read(&mut *rest, &mut bytes).map_err(|error| Error::Input {
+            file: name.clone(),
+            fault: InputFault::Io(error),
+        })?;
+        Scan::new(Text::new(name, bytes)?.with_digest(digest), delimiter)
     }
 }
 

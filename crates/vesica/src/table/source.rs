@@ -4,7 +4,10 @@ use std::path::{Path, PathBuf};
 
 use crate::{
     error::{Error, InputFault, Place, Result},
-    table::format::{self, BOM, SAMPLE},
+    table::{
+        digest::InputDigest,
+        format::{self, BOM, SAMPLE},
+    },
 };
 
 /// A file, standard input, or bytes at hand.
@@ -46,6 +49,7 @@ pub struct Text {
     bytes: Vec<u8>,
     /// Where the text begins, after a byte-order mark if there is one.
     body: usize,
+    digest: Option<InputDigest>,
 }
 
 impl Text {
@@ -58,7 +62,17 @@ impl Text {
             return Err(Error::Input { file: name, fault: InputFault::NotText { format, advice } });
         }
         let body = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
-        Ok(Self { name, bytes, body })
+        Ok(Self { name, bytes, body, digest: None })
+    }
+
+    /// With the digest of its bytes.
+    pub(crate) fn with_digest(self, digest: InputDigest) -> Self {
+        Self { digest: Some(digest), ..self }
+    }
+
+    /// The digest of its bytes, where all of the input was read.
+    pub fn digest(&self) -> Option<&InputDigest> {
+        self.digest.as_ref()
     }
 
     pub(crate) fn into_bytes(self) -> Vec<u8> {

@@ -14,8 +14,8 @@ use std::{
 
 use rand::{SeedableRng, rngs::StdRng};
 use vesica::{
-    Class, Delimiter, Duplicates, Error, Job, Learns, Normalize, Nulls, Observer, Offer, Outcome,
-    Parties, Role, Security, Shortfall, Source, Surroundings, run::observe::Progress,
+    Class, Delimiter, Duplicates, Error, Job, Learns, Normalize, Nulls, Observer, Offer, Parties,
+    Report, Role, Security, Shortfall, Source, Surroundings, run::observe::Progress,
 };
 use vesica_net::{AbortReason, CancelToken, Channel, transport::memory};
 use vesica_planner::Run;
@@ -109,17 +109,25 @@ fn channel(transport: memory::Memory) -> Channel {
     Channel::new(transport).with_stall_timeout(Duration::from_secs(20))
 }
 
-fn side(
-    job: Job,
-    role: Role,
-    channel: &mut Channel,
-    observer: Arc<Witness>,
-) -> Result<Outcome, Error> {
+fn side(job: Job, role: Role, channel: &mut Channel, observer: Arc<Witness>) -> Ended {
     let mut rng = StdRng::seed_from_u64(role as u64);
-    vesica::run(job.prepare()?, &parties(role), channel, observer, &mut rng)
+    let job = job.prepare()?;
+    let mut report = Report::begin();
+    let ended = vesica::run(job, &parties(role), channel, observer, &mut rng, &mut report);
+    // A report that fails says what the error says, and nothing of a result.
+    assert_eq!(report.failure.is_some(), ended.is_err());
+    if let (Some(failure), Err(error)) = (&report.failure, &ended) {
+        assert_eq!((failure.class, &failure.reason), (error.class(), &error.to_string()));
+        assert!(report.matches.is_none() && report.answer.is_none() && report.learned.is_none());
+    }
+    ended.map(|shortfalls| {
+        let unconfirmed = matches!(shortfalls[..], [Shortfall::Unconfirmed(_)]);
+        assert_eq!(unconfirmed, report.unconfirmed.is_some(), "{shortfalls:?}");
+        report
+    })
 }
 
-type Ended = Result<Outcome, Error>;
+type Ended = Result<Report, Error>;
 
 /// Runs both jobs; the first connects.
 fn both(a: Job, b: Job) -> (Ended, Ended) {
@@ -131,7 +139,7 @@ fn both(a: Job, b: Job) -> (Ended, Ended) {
     })
 }
 
-fn ok(ended: (Ended, Ended)) -> (Outcome, Outcome) {
+fn ok(ended: (Ended, Ended)) -> (Report, Report) {
     (ended.0.unwrap(), ended.1.unwrap())
 }
 
@@ -175,10 +183,10 @@ fn both_learn_their_matched_rows_as_they_came() {
     );
     assert_eq!(bench.output("b").unwrap(), "n,k\n1,z\n3,x\n");
     assert_eq!((a.rows_written, b.rows_written), (Some(3), Some(2)));
-    assert_eq!((a.report.matches, b.report.matches), (Some(2), Some(2)));
-    assert_eq!(a.report.terms_hash, b.report.terms_hash);
-    assert_eq!((a.report.peer_items, b.report.peer_items), (3, 3));
-    assert_eq!(a.report.bytes_sent, b.report.bytes_received);
+    assert_eq!((a.matches, b.matches), (Some(2), Some(2)));
+    assert_eq!(a.terms_hash, b.terms_hash);
+    assert_eq!((a.peer_items, b.peer_items), (Some(3), Some(3)));
+    assert_eq!(a.bytes_sent, b.bytes_received);
 }
 
 #[test]
@@ -203,9 +211,10 @@ fn only_the_one_who_may_learn_does() {
             };
             assert_eq!(bench.output(names[0]), learned, "{}", protocol.key);
             assert_eq!(bench.output(names[1]), None);
-            assert_eq!((winner.report.matches, winner.rows_written), (Some(10), Some(10)));
-            assert_eq!((loser.report.matches, loser.rows_written), (None, None));
-            assert!(loser.report.learned.me.contains("nothing about which"));
+            assert_eq!((winner.matches, winner.rows_written), (Some(10), Some(10)));
+            assert_eq!((loser.matches, loser.rows_written), (None, None));
+            let learned = loser.learned.unwrap().me;
+            assert!(!learned.contains("which of its keys"), "{learned}");
             assert!(bench.report(names[1])["matches"].is_null());
         }
     }
@@ -224,14 +233,22 @@ fn the_report_has_exactly_its_fields() {
     };
     assert_eq!(
         fields(&report),
-        "answer bytes_received bytes_sent learned matches peak_memory_bytes peer_items phases protocol \
-         rounds rows seconds security terms_hash"
+        "answer bins_written bytes_received bytes_sent ended failure fingerprints hints input learned matches \
+         peak_memory_bytes peer_items phases program protocol report_version role rounds rows \
+         rows_written seconds security started status terms terms_hash unconfirmed"
     );
     assert_eq!(fields(&report["phases"][0]), "bytes_received bytes_sent name seconds");
-    assert_eq!(fields(&report["learned"]), "me peer");
+    assert_eq!(fields(&report["learned"]), "assuming me peer");
+    assert_eq!(fields(&report["input"]), "algorithm bytes digest");
+    assert_eq!(
+        report["fingerprints"],
+        serde_json::json!({"me": "print of a", "peer": "print of b"})
+    );
+    assert_eq!((&report["status"], &report["failure"]), (&"succeeded".into(), &().into()));
     let rows = serde_json::json!({"read": 4, "null": 1, "duplicate": 1, "used": 2});
     assert_eq!(report["rows"], rows);
-    assert_eq!(report["security"], "semi-honest");
+    let security = serde_json::json!({"required": "semi-honest", "provided": "semi-honest"});
+    assert_eq!(report["security"], security);
     let names: Vec<_> = report["phases"].as_array().unwrap().iter().map(|p| &p["name"]).collect();
     for name in ["terms", "read", "seed", "finish"] {
         assert!(names.iter().any(|n| *n == name), "{names:?}");
@@ -262,7 +279,7 @@ fn normalised_keys_meet() {
         job.offer.keys = vec![Normalize::Email];
     }
     let (a, _) = ok(both(a, b));
-    assert_eq!(a.report.rows.null, 1);
+    assert_eq!(a.rows.unwrap().null, 1);
     assert_eq!(bench.output("a").unwrap(), "k\n Ann@X.org\n");
     assert_eq!(bench.output("b").unwrap(), "k\nann@x.ORG \n");
 }
@@ -273,10 +290,10 @@ fn empty_sets_match_nothing() {
         let bench = Bench::new();
         let a = Job { allow_empty: true, ..bench.job("a", text, Learns::Both) };
         let (a, b) = ok(both(a, bench.job("b", "k\nx\n", Learns::Both)));
-        assert_eq!((a.report.matches, b.report.matches), (Some(0), Some(0)));
+        assert_eq!((a.matches, b.matches), (Some(0), Some(0)));
         assert_eq!(bench.output("a").unwrap(), left);
         assert_eq!(bench.output("b").unwrap(), "k\n");
-        assert_eq!(b.report.peer_items, 0);
+        assert_eq!(b.peer_items, Some(0));
     }
     let bench = Bench::new();
     let empty = |name| Job { allow_empty: true, ..bench.job(name, "", Learns::Both) };
@@ -328,8 +345,8 @@ fn two_sides_that_name_no_protocol_choose_the_same() {
             Security::SemiHonest => "dh",
             Security::Malicious => "rr22-malicious",
         };
-        assert_eq!((a.report.protocol, b.report.protocol), (chosen, chosen));
-        assert_eq!(a.report.matches, Some(10));
+        assert_eq!((a.protocol, b.protocol), (Some(chosen), Some(chosen)));
+        assert_eq!(a.matches, Some(10));
     }
 }
 
@@ -466,7 +483,9 @@ fn a_peer_that_vanishes_at_the_end_leaves_no_result() {
             let mut rng = StdRng::seed_from_u64(1);
             let mut left = channel(left);
             let a = a.prepare().unwrap();
-            vesica::run(a, &parties(Role::A), &mut left, Arc::new(Vanishing), &mut rng).is_ok()
+            let observer = Arc::new(Vanishing);
+            let mut report = Report::begin();
+            vesica::run(a, &parties(Role::A), &mut left, observer, &mut rng, &mut report).is_ok()
         });
         let b = side(b, Role::B, &mut channel(right), Arc::default());
         assert!(a.join().is_err());
@@ -510,6 +529,7 @@ fn values_are_never_shown() {
         for ended in [&a, &b] {
             said += &format!("\n{ended:?}");
             said += &ended.as_ref().err().map(ToString::to_string).unwrap_or_default();
+            said += &ended.as_ref().map_or(String::new(), |report| report.to_json().unwrap());
         }
         for name in ["a", "b"] {
             let report: &Path = &bench.path(&format!("{name} report.json"));
@@ -556,10 +576,9 @@ fn a_side_that_does_not_hear_the_last_word_keeps_its_result_and_says_so() {
         drop(channel);
         (a.join().unwrap(), b)
     });
-    for (name, outcome) in [("a", a.unwrap()), ("b", b.unwrap())] {
+    for (name, report) in [("a", a.unwrap()), ("b", b.unwrap())] {
         assert_eq!(bench.output(name).unwrap(), "k\nx\n");
         assert!(bench.report(name)["matches"] == 1);
-        let [shortfall] = &outcome.shortfalls[..] else { panic!("{:?}", outcome.shortfalls) };
-        assert!(matches!(shortfall, Shortfall::Unconfirmed(_)), "{shortfall}");
+        assert!(report.unconfirmed.is_some());
     }
 }

@@ -1,0 +1,336 @@
+//! What came of a run, in numbers and sentences, without any identifier.
+//!
+//! A report is begun before anything else and filled in as a run learns things, so that one that fails has a report
+//! too: of what it knew by then, and why it ended. Its form as JSON is described by `docs/report.schema.json`; what
+//! changes that form changes [`REPORT_VERSION`].
+
+mod learned;
+#[cfg(test)]
+mod sentences;
+mod summary;
+
+use std::{fmt, path::Path};
+
+use serde::{Serialize, Serializer};
+use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+use vesica_net::{Meter, meter::peak_memory};
+use vesica_psi::{
+    Adversary,
+    aggregate::{Answer, Question},
+};
+
+pub use self::learned::Learned;
+pub(crate) use self::learned::Sides;
+use crate::{
+    agree::{
+        offer::{Parties, Role, Security, WIRE_VERSION},
+        terms::Terms,
+    },
+    error::{Class, Error, Result},
+    keys::{keyset::RowCounts, numbers::decimal},
+    table::{
+        digest::InputDigest,
+        output::{Access, Output, Staged},
+    },
+};
+
+/// The version of the report's form. A reader that knows a version can read every report of that version.
+pub const REPORT_VERSION: u32 = 1;
+
+/// The report of one side. What is not known, or not to be told, is `None`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Report {
+    /// [`REPORT_VERSION`].
+    pub report_version: u32,
+    /// The program that ran.
+    pub program: Program,
+    /// When the run began, in UTC, as in RFC 3339.
+    pub started: String,
+    /// When it ended.
+    pub ended: Option<String>,
+    /// How it ended.
+    pub status: Status,
+    /// Why it failed, if it did.
+    pub failure: Option<Failure>,
+    /// That the other side did not confirm its result, where this side's is in place.
+    pub unconfirmed: Option<String>,
+    /// Which side this is.
+    pub role: Option<Role>,
+    /// How the two sides know each other.
+    pub fingerprints: Fingerprints,
+    /// What the two sides agreed on.
+    pub terms: Option<Terms>,
+    /// The hash of the terms, the same in both sides' reports.
+    pub terms_hash: Option<String>,
+    /// What was read.
+    pub input: Option<InputDigest>,
+    /// This side's rows.
+    pub rows: Option<RowCounts>,
+    /// Distinct keys of the other side.
+    pub peer_items: Option<u64>,
+    /// The key of the protocol that ran.
+    pub protocol: Option<&'static str>,
+    /// The security that was required, and that of the protocol that ran.
+    pub security: Option<SecurityOfRun>,
+    /// Distinct keys that both sides have; `None` where this side does not learn them.
+    pub matches: Option<u64>,
+    /// What was asked for in place of matches; `None` where this side does not learn it.
+    pub answer: Option<Answered>,
+    /// Rows written to the output; `None` where this side does not learn any.
+    pub rows_written: Option<u64>,
+    /// Bins of which shares were written; `None` where no shares were wanted.
+    pub bins_written: Option<u64>,
+    /// What may be the matter where nothing matched, and what was found by a diagnosis.
+    pub hints: Vec<String>,
+    /// Who learned what; `None` where the run failed.
+    pub learned: Option<Learned>,
+    /// From the first message to the last.
+    pub seconds: f64,
+    /// Bytes sent, framing included, TLS records not.
+    pub bytes_sent: u64,
+    /// Bytes received, framing included, TLS records not.
+    pub bytes_received: u64,
+    /// How often the direction of traffic changed.
+    pub rounds: u64,
+    /// Where time and bytes went.
+    pub phases: Vec<PhaseReport>,
+    /// The most memory the process had at a time, where the system says.
+    pub peak_memory_bytes: Option<u64>,
+}
+
+/// A program, as both sides must have it to run together.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Program {
+    /// Its name.
+    pub name: &'static str,
+    /// Its version.
+    pub version: &'static str,
+    /// The version of what it sends.
+    pub wire_version: u32,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Status {
+    /// It has not.
+    Running,
+    /// With a result.
+    Succeeded,
+    /// Without one.
+    Failed,
+}
+
+/// Why a run failed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Failure {
+    /// Whose fault it was.
+    pub class: Class,
+    /// What the user was told.
+    pub reason: String,
+}
+
+/// The fingerprints of both sides' identities.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Fingerprints {
+    /// This side's.
+    pub me: Option<String>,
+    /// The other side's, as this side expects it.
+    pub peer: Option<String>,
+}
+
+/// The security that was required and that which was given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct SecurityOfRun {
+    /// The least that the two sides accept.
+    pub required: Security,
+    /// That of the protocol that ran; `None` before one was chosen.
+    pub provided: Option<&'static str>,
+}
+
+/// An answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(tag = "kind", content = "value", rename_all = "snake_case")]
+pub enum Answered {
+    /// Keys that both sides have.
+    Count(u64),
+    /// What one side's values of the shared keys add up to.
+    Sum(Decimal),
+    /// What the products of both sides' values of the shared keys add up to.
+    SumOfProducts(Decimal),
+    /// Whether there are as many shared keys as asked.
+    AtLeast(bool),
+    /// There are fewer shared keys than the minimum.
+    TooFew,
+}
+
+/// A number with decimal places. In JSON it is text, since readers lose digits of large numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Decimal {
+    /// The number without its point.
+    pub number: i128,
+    /// How many of its digits are behind the point.
+    pub scale: u8,
+}
+
+impl fmt::Display for Decimal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&decimal(self.number, self.scale))
+    }
+}
+
+impl Serialize for Decimal {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl Answered {
+    /// The answer to a question; a sum has so many decimal places.
+    pub(crate) fn new(question: Question, answer: Answer, scale: u8) -> Self {
+        match answer {
+            Answer::Count(count) => Self::Count(count),
+            Answer::Sum(number) if question == Question::Products => {
+                Self::SumOfProducts(Decimal { number, scale })
+            }
+            Answer::Sum(number) => Self::Sum(Decimal { number, scale }),
+            Answer::AtLeast(is) => Self::AtLeast(is),
+            Answer::TooFew => Self::TooFew,
+        }
+    }
+}
+
+/// The cost of one phase.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PhaseReport {
+    /// The phase's name.
+    pub name: &'static str,
+    /// Time spent in it.
+    pub seconds: f64,
+    /// Bytes sent in it.
+    pub bytes_sent: u64,
+    /// Bytes received in it.
+    pub bytes_received: u64,
+}
+
+impl Report {
+    /// The report of a run that begins now.
+    pub fn begin() -> Self {
+        Self {
+            report_version: REPORT_VERSION,
+            program: Program {
+                name: "vesica",
+                version: env!("CARGO_PKG_VERSION"),
+                wire_version: WIRE_VERSION,
+            },
+            started: now(),
+            ended: None,
+            status: Status::Running,
+            failure: None,
+            unconfirmed: None,
+            role: None,
+            fingerprints: Fingerprints::default(),
+            terms: None,
+            terms_hash: None,
+            input: None,
+            rows: None,
+            peer_items: None,
+            protocol: None,
+            security: None,
+            matches: None,
+            answer: None,
+            rows_written: None,
+            bins_written: None,
+            hints: Vec::new(),
+            learned: None,
+            seconds: 0.0,
+            bytes_sent: 0,
+            bytes_received: 0,
+            rounds: 0,
+            phases: Vec::new(),
+            peak_memory_bytes: None,
+        }
+    }
+
+    /// The two sides have found each other.
+    pub(crate) fn set_parties(&mut self, parties: &Parties) {
+        self.role = Some(parties.role);
+        self.fingerprints.me = Some(parties.me.clone());
+        self.fingerprints.peer = Some(parties.peer.clone());
+    }
+
+    /// The two sides have agreed.
+    pub(crate) fn set_terms(&mut self, terms: &Terms) {
+        self.terms = Some(terms.clone());
+        self.terms_hash = Some(terms.hash());
+        self.security = Some(SecurityOfRun { required: terms.security(), provided: None });
+    }
+
+    /// A protocol has run.
+    pub(crate) fn set_protocol(&mut self, key: &'static str, adversary: Adversary) {
+        self.protocol = Some(key);
+        if let Some(security) = &mut self.security {
+            security.provided = Some(adversary.name());
+        }
+    }
+
+    /// Puts the meter's figures into the report.
+    pub(crate) fn set_costs(&mut self, meter: &Meter) {
+        let phases = meter.phases();
+        self.seconds = phases.iter().map(|phase| phase.time.as_secs_f64()).sum();
+        self.bytes_sent = meter.sent();
+        self.bytes_received = meter.received();
+        self.rounds = meter.rounds();
+        self.phases = phases
+            .iter()
+            .map(|phase| PhaseReport {
+                name: phase.name,
+                seconds: phase.time.as_secs_f64(),
+                bytes_sent: phase.sent,
+                bytes_received: phase.received,
+            })
+            .collect();
+        self.peak_memory_bytes = peak_memory();
+    }
+
+    /// The run has come to its end.
+    pub(crate) fn succeed(&mut self) {
+        self.status = Status::Succeeded;
+        self.ended = Some(now());
+    }
+
+    /// The run has failed: there is no result to report, and what was learned cannot be said.
+    pub fn fail(&mut self, class: Class, reason: String) {
+        self.status = Status::Failed;
+        self.failure = Some(Failure { class, reason });
+        self.ended = Some(now());
+        (self.matches, self.answer, self.learned) = (None, None, None);
+        (self.rows_written, self.bins_written) = (None, None);
+        self.hints.clear();
+    }
+
+    /// The report as JSON, with a line end after it.
+    ///
+    /// # Errors
+    /// [`Error::Bug`].
+    pub fn to_json(&self) -> Result<String> {
+        let text = serde_json::to_string_pretty(self);
+        Ok(text.map_err(|_| Error::Bug("the report has no JSON"))? + "\n")
+    }
+
+    /// Writes the report where it cannot be seen yet.
+    ///
+    /// # Errors
+    /// [`Error::Output`].
+    pub fn stage(&self, path: &Path) -> Result<Staged> {
+        let text = self.to_json()?;
+        Output::prepare(path, Access::Usual)?.stage(|out| out.write_all(text.as_bytes()))
+    }
+}
+
+/// This moment, to the second.
+fn now() -> String {
+    let now = OffsetDateTime::now_utc().replace_nanosecond(0).unwrap_or(OffsetDateTime::UNIX_EPOCH);
+    // Years of four digits have that form.
+    now.format(&Rfc3339).unwrap_or_default()
+}

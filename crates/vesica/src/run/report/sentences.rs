@@ -1,0 +1,258 @@
+//! Every sentence that a report and its summary can say, in a file for a person to read.
+//!
+//! `tests/report_sentences.txt` is compared with what the code says now. After a change, read what the test shows,
+//! and renew the file with `VESICA_RENEW_SENTENCES=1 cargo test -p vesica --lib sentences`.
+
+use std::{fmt::Write, path::Path};
+
+use vesica_net::AbortReason;
+use vesica_psi::{
+    Adversary, Sizes,
+    aggregate::{self, Answer, Inquiry, Method, Question, shares::SHARING},
+};
+
+use super::{Answered, Learned, Report, Sides};
+use crate::{
+    agree::{
+        offer::{Learns, Offer, Parties, Role, Security, Wanted, WireOffer},
+        terms::Terms,
+    },
+    keys::{key::Normalize, keyset::RowCounts},
+};
+
+const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/report_sentences.txt");
+
+/// Distinct keys of A and of B.
+const KEYS: [u64; 2] = [300, 1000];
+
+/// Keys that both have.
+const SHARED: u64 = 10;
+
+/// A run of which every outcome is put into words.
+struct Run {
+    wanted: Wanted,
+    protocol: &'static str,
+    adversary: Adversary,
+    /// Who learns, from A's point of view.
+    learns: Learns,
+    required: Security,
+    minimum: u64,
+    /// Whether each side brings values.
+    brings: [bool; 2],
+}
+
+impl Run {
+    fn new(wanted: Wanted, protocol: &'static str, adversary: Adversary, learns: Learns) -> Self {
+        let required = Security::SemiHonest;
+        Self { wanted, protocol, adversary, learns, required, minimum: 0, brings: [false; 2] }
+    }
+
+    fn offer(&self, role: Role) -> Offer {
+        let learns = match (self.learns, role) {
+            (Learns::Me, Role::B) => Learns::Peer,
+            (learns, _) => learns,
+        };
+        Offer {
+            wanted: self.wanted,
+            protocol: Some(self.protocol.to_owned()),
+            allow_research: true,
+            security: self.required,
+            minimum: self.minimum,
+            brings_values: self.brings[role as usize],
+            ..Offer::new(vec![Normalize::None], learns)
+        }
+    }
+
+    fn terms(&self) -> Terms {
+        let [a, b] = [Role::A, Role::B].map(|role| WireOffer::new(&self.offer(role), role));
+        let parties = Parties { role: Role::A, me: "a".into(), peer: "b".into() };
+        Terms::merge(&a, &b, &parties).unwrap()
+    }
+
+    fn title(&self, role: Role) -> String {
+        let side = |role| if role == Role::A { "A" } else { "B" };
+        let who = match self.learns {
+            Learns::Me => "A learns",
+            Learns::Both => "both learn",
+            _ => "nobody learns",
+        };
+        let held = match self.minimum {
+            0 => String::new(),
+            n => format!(", minimum {n}"),
+        };
+        let values = match self.brings {
+            [true, true] => ", values of both",
+            [true, false] => ", values of A",
+            [false, true] => ", values of B",
+            [false, false] => "",
+        };
+        let wanted = self.wanted.describe();
+        format!("{wanted}{held}{values}, {}, {who}; told to {}", self.protocol, side(role))
+    }
+
+    /// A report of this run as far as it does not depend on the outcome.
+    fn report(&self, terms: &Terms, role: Role) -> (Report, Sides) {
+        let (mine, peers) = match role {
+            Role::A => (KEYS[0], KEYS[1]),
+            Role::B => (KEYS[1], KEYS[0]),
+        };
+        let mut report = Report::begin();
+        report.set_terms(terms);
+        report.set_protocol(self.protocol, self.adversary);
+        let (null, duplicate) = (2, if role == Role::A { 5 } else { 0 });
+        let read = mine + null + duplicate;
+        report.rows = Some(RowCounts { read, null, duplicate, used: mine });
+        (report.seconds, report.bytes_sent, report.bytes_received) = (1.5, 25_000, 1_230_000);
+        (report, Sides::new(terms, role, mine, peers))
+    }
+}
+
+const ROLES: [Role; 2] = [Role::A, Role::B];
+
+fn show(text: &mut String, title: &str, report: &Report) {
+    let output = Path::new("out.csv");
+    let lines = report.summary(Some(output)).join("\n    ");
+    writeln!(text, "{title}\n    {lines}\n").unwrap();
+}
+
+/// Runs for rows, with a protocol of each kind.
+fn rows(text: &mut String) {
+    let protocols =
+        ["rr22", "cm20-malicious-sender", "rr22-malicious", "naive"].map(vesica_psi::find);
+    for protocol in protocols.map(Option::unwrap) {
+        for learns in [Learns::Me, Learns::Both] {
+            for required in [Security::SemiHonest, Security::Malicious] {
+                if protocol.adversary < required.adversary() && required == Security::Malicious {
+                    continue;
+                }
+                let key = protocol.key;
+                let run =
+                    Run { required, ..Run::new(Wanted::Rows, key, protocol.adversary, learns) };
+                let terms = run.terms();
+                for role in ROLES {
+                    let (mut report, sides) = run.report(&terms, role);
+                    report.matches = terms.learns(role).then_some(SHARED);
+                    report.rows_written = report.matches.map(|n| n + 1);
+                    report.learned = Some(Learned::of_rows(sides, protocol, report.matches));
+                    let title = format!("{}, {} required", run.title(role), required.name());
+                    show(text, &title, &report);
+                }
+            }
+        }
+    }
+}
+
+/// Everything that a side can be told in answer to a question.
+fn answers(question: Question, minimum: u64) -> Vec<Answer> {
+    let told = match question {
+        Question::Count => vec![Answer::Count(SHARED)],
+        Question::AtLeast(_) => vec![Answer::AtLeast(true), Answer::AtLeast(false)],
+        _ => vec![Answer::Sum(-123456)],
+    };
+    let too_few = (minimum > 0).then_some(Answer::TooFew);
+    told.into_iter().chain(too_few).collect()
+}
+
+/// Runs for an answer, with every method that gives it.
+fn questions(text: &mut String) {
+    let none = [false, false];
+    let wanted = [
+        (Wanted::Count, none),
+        (Wanted::Sum, [true, false]),
+        (Wanted::Sum, [false, true]),
+        (Wanted::Products, [true, true]),
+        (Wanted::AtLeast(5), none),
+        (Wanted::AtLeast(1), none),
+    ];
+    for (wanted, brings) in wanted {
+        for (method, minimum) in aggregate::METHODS.iter().flat_map(|m| [(m, 0), (m, 3)]) {
+            for learns in [Learns::Me, Learns::Both] {
+                let run = Run {
+                    minimum,
+                    brings,
+                    ..Run::new(wanted, method.key, method.adversary, learns)
+                };
+                let terms = run.terms();
+                let question = terms.question().unwrap();
+                if (method.answers)(question, minimum) {
+                    ROLES.iter().for_each(|role| outcomes(text, &run, method, &terms, *role));
+                }
+            }
+        }
+    }
+}
+
+fn outcomes(text: &mut String, run: &Run, method: &Method, terms: &Terms, role: Role) {
+    let question = terms.question().unwrap();
+    let sizes = Sizes { sender: 0, receiver: 0 };
+    let inquiry = Inquiry { sizes, question, minimum: run.minimum };
+    let told = match terms.learns(role) {
+        true => answers(question, run.minimum).into_iter().map(Some).collect(),
+        false => vec![None],
+    };
+    for answer in told {
+        let (mut report, sides) = run.report(terms, role);
+        report.answer = answer.map(|answer| Answered::new(question, answer, 2));
+        let learned = Learned::of_answer(sides, method, inquiry, answer);
+        is_what_the_method_says(&learned, method, question, terms.receiver() == role);
+        report.learned = Some(learned);
+        show(text, &run.title(role), &report);
+    }
+}
+
+/// A size that a method tells a party besides the answer is in that party's sentence, and in no other's.
+fn is_what_the_method_says(learned: &Learned, method: &Method, question: Question, receives: bool) {
+    let said = (method.learns)(question);
+    let (mine, peers) =
+        if receives { (said.receiver, said.sender) } else { (said.sender, said.receiver) };
+    if method.key != "dh-count" {
+        for (sentence, said) in [(&learned.me, mine), (&learned.peer, peers)] {
+            let tells = said.contains("the size of the intersection");
+            let size = "how many keys the two sides share";
+            assert!(sentence.contains(size) || !tells, "{said}: {sentence}");
+            let of_answer = question == Question::Count;
+            assert!(tells || of_answer || !sentence.contains(size), "{said}: {sentence}");
+        }
+    }
+}
+
+fn shares(text: &mut String) {
+    for brings in [[false, false], [true, true]] {
+        let run = Run {
+            brings,
+            ..Run::new(Wanted::Shares, SHARING.key, SHARING.adversary, Learns::Nobody)
+        };
+        let terms = run.terms();
+        for role in ROLES {
+            let (mut report, sides) = run.report(&terms, role);
+            report.bins_written = Some(397);
+            report.learned = Some(Learned::of_shares(sides));
+            show(text, &run.title(role), &report);
+        }
+    }
+}
+
+/// What this side says where the other one stopped.
+fn reasons(text: &mut String) {
+    use AbortReason::{Cancelled, Input, Internal, Misbehaviour, Output, Terms};
+    text.push_str("the other side stopped\n");
+    for reason in [Input, Output, Terms, Cancelled, Misbehaviour, Internal] {
+        writeln!(text, "    {}", vesica_net::Error::Aborted { phase: "read", reason }).unwrap();
+    }
+}
+
+#[test]
+fn sentences_are_those_that_were_read() {
+    let mut text = String::new();
+    rows(&mut text);
+    questions(&mut text);
+    shares(&mut text);
+    reasons(&mut text);
+    if std::env::var_os("VESICA_RENEW_SENTENCES").is_some() {
+        std::fs::write(FILE, &text).unwrap();
+    }
+    let read = std::fs::read_to_string(FILE).unwrap_or_default();
+    let mut both = read.lines().zip(text.lines()).enumerate();
+    let changed = both.find(|(_, (read, now))| read != now);
+    assert!(read == text, "the sentences have changed, first here: {changed:#?}");
+}

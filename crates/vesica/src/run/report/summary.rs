@@ -1,0 +1,93 @@
+//! The report as lines for a person at a terminal.
+
+use std::path::Path;
+
+use super::{Answered, Report, SecurityOfRun};
+use crate::words::{counted, grouped};
+
+impl Report {
+    /// What came of a run that succeeded, line by line. `output` is where its result went.
+    pub fn summary(&self, output: Option<&Path>) -> Vec<String> {
+        let mut lines = Vec::new();
+        lines.extend(self.result(output));
+        lines.extend(self.left_out());
+        lines.push(self.costs());
+        lines.extend(self.hints.iter().map(|hint| format!("hint: {hint}")));
+        if let Some(learned) = &self.learned {
+            lines.extend([&learned.me, &learned.peer, &learned.assuming].map(Clone::clone));
+        }
+        lines
+    }
+
+    /// The result; `None` where this side learns none.
+    fn result(&self, output: Option<&Path>) -> Option<String> {
+        let written = |what: String| match output {
+            Some(path) if path == Path::new("-") => format!("{what} written to standard output"),
+            Some(path) => format!("{what} written to {}", path.display()),
+            None => format!("{what} found"),
+        };
+        if let Some(bins) = self.bins_written {
+            return Some(format!("shares of {}", written(counted(bins, "bin"))));
+        }
+        if let Some(matches) = self.matches {
+            let all = self.rows.map_or(0, |rows| rows.used);
+            let of = format!("{} of {} match", grouped(matches), counted(all, "key"));
+            let rows = self.rows_written.map(|rows| written(counted(rows, "row")));
+            return Some([Some(of), rows].into_iter().flatten().collect::<Vec<_>>().join("; "));
+        }
+        let terms = self.terms.as_ref();
+        Some(match self.answer? {
+            Answered::Count(count) => format!("shared keys: {}", grouped(count)),
+            Answered::Sum(sum) => format!("sum of the values over the shared keys: {sum}"),
+            Answered::SumOfProducts(sum) => {
+                format!("sum of the products of both sides' values over the shared keys: {sum}")
+            }
+            Answered::AtLeast(is) => {
+                let least = terms.and_then(|terms| terms.threshold()).unwrap_or_default();
+                let yes = if is { "yes" } else { "no" };
+                format!("at least {} shared: {yes}", counted(least, "key"))
+            }
+            Answered::TooFew => {
+                let minimum = terms.map_or(0, |terms| terms.minimum());
+                format!("no answer: fewer shared keys than the minimum, {}", grouped(minimum))
+            }
+        })
+    }
+
+    /// The rows that took no part, if there are such.
+    fn left_out(&self) -> Option<String> {
+        let rows = self.rows.filter(|rows| rows.null > 0 || rows.duplicate > 0)?;
+        Some(format!(
+            "{} read: {} without a key, {} repeating a key",
+            counted(rows.read, "row"),
+            grouped(rows.null),
+            grouped(rows.duplicate)
+        ))
+    }
+
+    fn costs(&self) -> String {
+        let memory =
+            self.peak_memory_bytes.map(|b| format!(", {:.0} MB of memory", b as f64 / 1e6));
+        format!(
+            "{}, {:.2} s, {:.2} MB sent, {:.2} MB received{}",
+            self.what_ran(),
+            self.seconds,
+            self.bytes_sent as f64 / 1e6,
+            self.bytes_received as f64 / 1e6,
+            memory.unwrap_or_default()
+        )
+    }
+
+    /// The protocol with its security, and what was required where that is something else.
+    fn what_ran(&self) -> String {
+        let protocol = self.protocol.unwrap_or("no protocol");
+        let Some(SecurityOfRun { required, provided: Some(provided) }) = self.security else {
+            return protocol.to_owned();
+        };
+        match provided {
+            "none" => format!("{protocol} (insecure)"),
+            same if same == required.name() => format!("{protocol} ({same})"),
+            other => format!("{protocol} ({other}; required: {})", required.name()),
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! What was read, so that somebody can say later which file it was.
+
+use std::io::{self, Read};
+
+use serde::Serialize;
+use sha2::{Digest as _, Sha256};
+
+/// Bytes that are read and hashed at a time: few enough to be still in the cache for the second.
+const CHUNK: usize = 1 << 18;
+
+/// The digest of an input. `sha256sum` computes the same of the file.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct InputDigest {
+    /// Bytes of the input.
+    pub bytes: u64,
+    /// The name of the hash: `sha256`.
+    pub algorithm: &'static str,
+    /// The hash of all bytes, as hexadecimal digits.
+    pub digest: String,
+}
+
+impl InputDigest {
+    fn new(len: usize, hash: Sha256) -> Self {
+        let hash: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        Self { bytes: len as u64, algorithm: "sha256", digest: hash }
+    }
+}
+
+/// Appends all that comes to what has been read already, and hashes both on the way.
+pub(super) fn read(from: &mut dyn Read, bytes: &mut Vec<u8>) -> io::Result<InputDigest> {
+    let mut hash = Sha256::new_with_prefix(&*bytes);
+    loop {
+        let before = bytes.len();
+        if from.take(CHUNK as u64).read_to_end(bytes)? == 0 {
+            return Ok(InputDigest::new(before, hash));
+        }
+        hash.update(&bytes[before..]);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// FIPS 180-4's example, and lengths around a chunk, of which some bytes were read before.
+    #[test]
+    fn the_digest_is_that_of_all_bytes() {
+        let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        let of = |bytes: &[u8]| InputDigest::new(bytes.len(), Sha256::new_with_prefix(bytes));
+        assert_eq!(of(b"abc").digest, abc);
+        for len in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK + 7] {
+            let all: Vec<u8> = (0..len).map(|i| (i * i % 251) as u8).collect();
+            for head in [0, len / 3, len] {
+                let mut bytes = all[..head].to_vec();
+                let digest = read(&mut &all[head..], &mut bytes).unwrap();
+                assert!(bytes == all, "{len}");
+                assert_eq!(digest, of(&all), "{len}");
+                assert_eq!(digest.bytes, len as u64);
+            }
+        }
+    }
+}

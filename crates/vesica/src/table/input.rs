@@ -128,10 +128,8 @@ impl Input {
     pub fn read(self) -> Result<Scan> {
         let Self { name, head: mut bytes, rest, delimiter, .. } = self;
         let mut rest = rest.unwrap_or_else(|| Box::new(io::empty()));
-        let digest = digest::read(&mut *rest, &mut bytes).map_err(|error| Error::Input {
-            file: name.clone(),
-            fault: InputFault::Io(error),
-        })?;
+        let digest = digest::read(&mut *rest, &mut bytes)
+            .map_err(|error| Error::Input { file: name.clone(), fault: InputFault::Io(error) })?;
         Scan::new(Text::new(name, bytes)?.with_digest(digest), delimiter)
     }
 }

@@ -1,0 +1,274 @@
+//! What two offers come to.
+
+use super::*;
+use crate::{Class, Learns};
+
+fn parties(role: Role) -> Parties {
+    let (me, peer) = match role {
+        Role::A => ("print of a", "print of b"),
+        Role::B => ("print of b", "print of a"),
+    };
+    Parties { role, me: me.into(), peer: peer.into() }
+}
+
+fn offer() -> Offer {
+    Offer::new(vec![Normalize::Email], Learns::Both)
+}
+
+/// What both sides make of two offers.
+fn agreed(a: &Offer, b: &Offer) -> (Result<Terms>, Result<Terms>) {
+    let merge = |role| {
+        let (ours, theirs) = match role {
+            Role::A => (a, b),
+            Role::B => (b, a),
+        };
+        let ours = WireOffer::new(ours, role);
+        let theirs = WireOffer::new(theirs, role.other());
+        Terms::merge(&ours, &theirs, &parties(role))
+    };
+    (merge(Role::A), merge(Role::B))
+}
+
+fn refused(a: &Offer, b: &Offer) -> (String, String) {
+    let (a, b) = agreed(a, b);
+    let (a, b) = (a.unwrap_err(), b.unwrap_err());
+    assert_eq!((a.class(), b.class()), (Class::Terms, Class::Terms));
+    (a.to_string(), b.to_string())
+}
+
+#[test]
+fn equal_offers_agree_on_equal_terms() {
+    let (a, b) = agreed(&offer(), &offer());
+    let (a, b) = (a.unwrap(), b.unwrap());
+    assert_eq!(a, b);
+    assert_eq!(a.hash(), b.hash());
+    assert_eq!(a.hash().len(), 64);
+}
+
+#[test]
+fn my_me_is_your_peer() {
+    let me = Offer { learns: Learns::Me, ..offer() };
+    let peer = Offer { learns: Learns::Peer, ..offer() };
+    let terms = agreed(&me, &peer).0.unwrap();
+    assert!(terms.learns(Role::A) && !terms.learns(Role::B));
+    assert_eq!(terms.receiver(), Role::A);
+    let terms = agreed(&peer, &me).1.unwrap();
+    assert!(terms.learns(Role::B) && !terms.learns(Role::A));
+    assert_eq!(terms.receiver(), Role::B);
+    let (a, b) = refused(&me, &me);
+    assert!(a.contains("who learns the result (here: this side; there: the other side)"), "{a}");
+    assert_eq!(a, b);
+}
+
+#[test]
+fn every_difference_is_named_with_both_values() {
+    let a = Offer { protocol: Some("dh".into()), ..offer() };
+    let b = Offer {
+        protocol: Some("kkrt16".into()),
+        keys: vec![Normalize::Lower],
+        learns: Learns::Me,
+        ..offer()
+    };
+    assert_eq!(
+        refused(&a, &b).0,
+        "the two sides do not agree: normalisation of the key (here: email; there: lower); who \
+         learns the result (here: both sides; there: the other side); protocol (here: dh; \
+         there: kkrt16)"
+    );
+    let two = Offer { keys: vec![Normalize::Email, Normalize::None], ..offer() };
+    let message = refused(&offer(), &two).0;
+    assert!(message.contains("(here: 1 (email); there: 2 (email, none))"), "{message}");
+}
+
+#[test]
+fn whoever_names_a_protocol_decides() {
+    let named = Offer { protocol: Some("dh".into()), ..offer() };
+    let sizes = Sizes { sender: 1 << 20, receiver: 1 << 20 };
+    let (a, b) = agreed(&named, &offer());
+    let keys = |terms: Result<Terms>| {
+        let candidates = terms.unwrap().candidates(sizes).unwrap();
+        candidates.into_iter().map(|candidate| candidate.key).collect::<Vec<_>>()
+    };
+    assert_eq!((keys(a), keys(b)), (vec!["dh"], vec!["dh"]));
+    let (open, same) = agreed(&offer(), &offer());
+    let open = keys(open);
+    assert_eq!(open, keys(same));
+    assert!(open.contains(&"rr22") && open.contains(&"dh") && !open.contains(&"naive"));
+    let strict = Offer { security: Security::Malicious, ..offer() };
+    let strict = keys(agreed(&offer(), &strict).0);
+    assert!(strict.contains(&"rr22-malicious") && !strict.contains(&"rr22"));
+}
+
+#[test]
+fn what_is_not_recommended_runs_only_where_both_name_it() {
+    let named = Offer { protocol: Some("kkrt16".into()), ..offer() };
+    let (named_it, did_not) = refused(&named, &offer());
+    assert!(named_it.ends_with("must name (here: kkrt16; there: auto)"), "{named_it}");
+    let advice = "(here: auto; to allow it, name `kkrt16` here too; there: kkrt16)";
+    assert!(did_not.ends_with(advice), "{did_not}");
+    assert!(agreed(&named, &named).0.is_ok());
+    let candidates = agreed(&offer(), &offer()).0.unwrap();
+    let candidates = candidates.candidates(Sizes { sender: 1000, receiver: 1000 }).unwrap();
+    assert!(candidates.iter().all(|candidate| candidate.status == Status::Recommended));
+}
+
+#[test]
+fn a_limit_of_a_protocol_is_a_difference_of_terms() {
+    let named = Offer { protocol: Some("psz14-none".into()), ..offer() };
+    let (a, b) = agreed(&named, &named);
+    for terms in [a.unwrap(), b.unwrap()] {
+        let sizes = |n| Sizes { sender: n, receiver: n };
+        assert!(terms.candidates(sizes(8000)).is_ok());
+        let error = terms.candidates(sizes(9000)).unwrap_err();
+        assert_eq!(error.class(), Class::Terms);
+        let message = error.to_string();
+        let limit = "`psz14-none` takes at most 7456 items of the sender";
+        assert!(message.contains(limit) && message.contains("there are 9000"), "{message}");
+    }
+}
+
+/// What tells more than the answer runs where both ask for it by name, and is never chosen.
+#[test]
+fn a_size_is_told_only_where_both_name_the_method() {
+    let sum = |offer: Offer, brings_values| Offer { wanted: Wanted::Sum, brings_values, ..offer };
+    let named = |name: &str| Offer { protocol: Some(name.into()), ..offer() };
+    let message = refused(&sum(named("dh-sum"), true), &sum(offer(), false)).0;
+    assert!(message.contains("tells how many keys are shared"), "{message}");
+    assert!(message.contains("(here: dh-sum; there: auto)"), "{message}");
+    let sizes = Sizes { sender: 10, receiver: 20 };
+    let key = |a: &Offer, b: &Offer| {
+        let (a, b) = agreed(a, b);
+        let [a, b] = [a, b].map(|terms| terms.unwrap().inquiry(sizes).map(|m| m.unwrap().1[0].key));
+        assert_eq!(a.as_ref().ok(), b.as_ref().ok());
+        a
+    };
+    let both = [true, false].map(|brings| sum(named("dh-sum"), brings));
+    assert_eq!(key(&both[0], &both[1]).unwrap(), "dh-sum");
+    assert_eq!(key(&sum(offer(), true), &sum(offer(), false)).unwrap(), "rs21-circuit");
+    // With both learning the connecting side is the receiver, from which a size cannot be hidden.
+    let held = |offer: &Offer| Offer { minimum: 3, ..offer.clone() };
+    assert_eq!(key(&held(&both[0]), &both[1]).unwrap(), "dh-sum");
+    let error = key(&both[1], &held(&both[0])).unwrap_err().to_string();
+    assert!(error.contains("`dh-sum` does not answer this with this minimum"), "{error}");
+}
+
+#[test]
+fn shares_are_for_nobody() {
+    let shares =
+        Offer { wanted: Wanted::Shares, ..Offer::new(vec![Normalize::Email], Learns::Nobody) };
+    shares.check().unwrap();
+    let values = Offer { brings_values: true, ..shares.clone() };
+    let sizes = Sizes { sender: 10, receiver: 20 };
+    let (a, b) = agreed(&values, &shares);
+    for terms in [a.unwrap(), b.unwrap()] {
+        assert_eq!(terms.receiver(), Role::A);
+        let outline = terms.outline(sizes).unwrap();
+        assert!(outline.of_receiver && !outline.of_sender && outline.sizes == sizes);
+        assert!(terms.question().is_none() && terms.inquiry(sizes).unwrap().is_none());
+        assert!(!terms.learns(Role::A) && !terms.learns(Role::B));
+    }
+    let refused_alone = |offer: Offer| offer.check().unwrap_err().class();
+    for learns in [Learns::Me, Learns::Peer, Learns::Both] {
+        assert_eq!(refused_alone(Offer { learns, ..shares.clone() }), Class::Usage);
+    }
+    assert_eq!(refused_alone(Offer { learns: Learns::Nobody, ..offer() }), Class::Usage);
+    assert_eq!(refused_alone(Offer { minimum: 1, ..shares.clone() }), Class::Usage);
+    let named = Offer { protocol: Some("dh".into()), ..shares };
+    assert!(named.check().unwrap_err().to_string().contains("there are: rs21-circuit"));
+}
+
+#[test]
+fn the_stricter_security_wins() {
+    let strict = Offer { security: Security::Malicious, ..offer() };
+    let named = Offer { protocol: Some("kkrt16".into()), ..offer() };
+    let message = refused(&named, &strict).1;
+    assert!(message.contains("security of the protocol"), "{message}");
+    assert!(message.contains("malicious wanted"), "{message}");
+    assert!(strict.check().is_ok());
+    assert!(Offer { protocol: Some("dh".into()), ..strict }.check().is_err());
+}
+
+#[test]
+fn what_is_not_for_real_data_needs_both() {
+    let lab = Offer { protocol: Some("naive".into()), allow_research: true, ..offer() };
+    let message = refused(&lab, &offer()).0;
+    assert!(message.contains("here: research protocols are allowed; there: "), "{message}");
+    assert!(agreed(&lab, &lab).0.is_ok());
+    let yes = Offer { allow_research: true, ..offer() };
+    assert!(refused(&lab, &yes).1.contains("which both sides must name"));
+    let strict = Offer { security: Security::Malicious, ..yes };
+    assert!(refused(&lab, &strict).0.contains("security of the protocol"));
+    let error = Offer { allow_research: false, ..lab }.check().unwrap_err();
+    assert_eq!(error.class(), Class::Usage);
+}
+
+#[test]
+fn the_hash_covers_everything() {
+    let base = agreed(&offer(), &offer()).0.unwrap();
+    let others = [
+        Terms { version: 1, ..base.clone() },
+        Terms { protocol: Some("dh".into()), ..base.clone() },
+        Terms { security: Security::Malicious, ..base.clone() },
+        Terms { keys: vec![Normalize::Trim], ..base.clone() },
+        Terms { a_learns: false, ..base.clone() },
+        Terms { b_learns: false, ..base.clone() },
+        Terms { wanted: Wanted::Count, ..base.clone() },
+        Terms { a_brings_values: true, ..base.clone() },
+        Terms { b_brings_values: true, ..base.clone() },
+        Terms { minimum: 1, ..base.clone() },
+        Terms { null_values: vec![], ..base.clone() },
+        Terms { scale: 1, ..base.clone() },
+        Terms { diagnose: true, ..base.clone() },
+        Terms { max_rows_of_a: 1, ..base.clone() },
+        Terms { max_rows_of_b: 1, ..base.clone() },
+        Terms { fingerprint_of_a: "other".into(), ..base.clone() },
+        Terms { fingerprint_of_b: "other".into(), ..base.clone() },
+    ];
+    assert!(others.iter().all(|other| other.hash() != base.hash()));
+}
+
+#[test]
+fn null_values_and_scales_must_be_equal() {
+    let own = Offer { null_values: NullValues::new(["x", "NULL"]).unwrap(), ..offer() };
+    let (a, _) = refused(&offer(), &own);
+    assert!(a.ends_with("(null values) (here: the default ones; there: null, x)"), "{a}");
+    let none = Offer { null_values: NullValues::none(), ..offer() };
+    assert!(refused(&none, &offer()).0.contains("(here: only empty ones; there: the default"));
+    // As bytes, nothing counts as empty but the empty value, whatever is named.
+    let bytes = |offer: &Offer| Offer { keys: vec![Normalize::None], ..offer.clone() };
+    assert!(agreed(&bytes(&none), &bytes(&offer())).0.is_ok());
+    assert_eq!(bytes(&own).check().unwrap_err().class(), Class::Usage);
+
+    let sum = |scale, brings_values| Offer { wanted: Wanted::Sum, scale, brings_values, ..offer() };
+    assert_eq!(agreed(&sum(2, true), &sum(2, false)).1.unwrap().scale(), 2);
+    let message = refused(&sum(2, true), &sum(0, false)).0;
+    assert!(message.contains("(scale) (here: 2; there: 0)"), "{message}");
+    assert!(Offer { scale: 1, ..offer() }.check().is_err());
+    assert_eq!(sum(19, true).check().unwrap_err().class(), Class::Usage);
+}
+
+#[test]
+fn a_diagnosis_needs_both() {
+    let diagnose = Offer { diagnose: true, ..offer() };
+    assert!(agreed(&diagnose, &diagnose).0.unwrap().diagnoses());
+    assert!(!agreed(&diagnose, &offer()).0.unwrap().diagnoses());
+}
+
+#[test]
+fn a_set_may_be_too_large_for_the_other_side() {
+    let small = Offer { max_peer_rows: 10, ..offer() };
+    let (a, b) = agreed(&small, &offer());
+    let (a, b) = (a.unwrap(), b.unwrap());
+    assert!(a.check_sizes(Role::A, 1000, 10).is_ok());
+    let here = a.check_sizes(Role::A, 1000, 11).unwrap_err().to_string();
+    let there = b.check_sizes(Role::B, 11, 1000).unwrap_err().to_string();
+    assert!(here.contains("(here: accepts at most 10; there: 11 keys)"), "{here}");
+    assert!(there.contains("(here: 11 keys; there: accepts at most 10)"), "{there}");
+}
+
+#[test]
+fn a_protocol_of_a_later_release_is_a_difference() {
+    let later = Offer { protocol: Some("rr99".into()), ..offer() };
+    let message = refused(&offer(), &later).0;
+    assert!(message.contains("this release has no `rr99`; there: rr99"), "{message}");
+}

@@ -58,7 +58,8 @@ impl Asked {
         format!(
             "{{\"version\":3,\"protocol\":\"{protocol}\",\"security\":\"semi-honest\",\"keys\":[\"none\"],\
              \"a_learns\":{},\"b_learns\":{},\"max_peer_rows\":{MAX_ITEMS},\"allow_research\":true,\
-             \"wanted\":{wanted},\"brings_values\":{},\"minimum\":0}}",
+             \"wanted\":{wanted},\"brings_values\":{},\"minimum\":0,\"null_values\":[],\"scale\":0,\
+             \"diagnose\":false}}",
             learns == "peer",
             learns == "me",
             self.answer[0] == "sum"

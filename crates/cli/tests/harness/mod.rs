@@ -222,9 +222,7 @@ impl Lab {
         default("--peer", print.as_ref(), &mut command);
         default("--report", path("report.json").as_ref(), &mut command);
         default("--input", path("in.csv").as_ref(), &mut command);
-        default("--report", path("report.json").as_ref(), &mut command);
         default("--output", path("out.csv").as_ref(), &mut command);
-        default("--report", path("report.json").as_ref(), &mut command);
         default("--key", "k".as_ref(), &mut command);
         default("--learns", "both".as_ref(), &mut command);
         command.args(flags);

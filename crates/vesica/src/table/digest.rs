@@ -31,10 +31,12 @@ pub(super) fn read(from: &mut dyn Read, bytes: &mut Vec<u8>) -> io::Result<Input
     let mut hash = Sha256::new_with_prefix(&*bytes);
     loop {
         let before = bytes.len();
-        if from.take(CHUNK as u64).read_to_end(bytes)? == 0 {
-            return Ok(InputDigest::new(before, hash));
-        }
+        let read = from.take(CHUNK as u64).read_to_end(bytes)?;
         hash.update(&bytes[before..]);
+        // What has come to its end is not asked again.
+        if read < CHUNK {
+            return Ok(InputDigest::new(bytes.len(), hash));
+        }
     }
 }
 

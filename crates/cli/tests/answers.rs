@@ -166,7 +166,13 @@ fn an_encrypted_sum() {
     let lab = lab();
     let [x, y] = lab.run(&flags("sum:v", "me"), &["--answer", "sum", "--learns", "peer"]);
     x.assert(5, &["tells how many keys are shared", "(here: dh-sum; there: auto)"]);
-    y.assert(5, &["tells how many keys are shared", "(here: auto; there: dh-sum)"]);
+    y.assert(
+        5,
+        &[
+            "tells how many keys are shared",
+            "(here: auto; to allow it, name `dh-sum` here too; there: dh-sum)",
+        ],
+    );
     let few = |answer, learns| [&flags(answer, learns)[..], &["--minimum", "101"]].concat();
     let [x, y] = lab.run(&few("sum:v", "me"), &few("sum", "peer"));
     x.assert(0, &["no answer: fewer shared keys than the minimum, 101"]);
@@ -230,8 +236,8 @@ fn decimals_are_added_up() {
     lab.write(Listening, "k,w\nkey 1,2\nkey 2,0.5\nkey 3,\n");
     let sum = ["--answer", "sum:v", "--learns", "both", "--scale", "2"];
     let [x, y] = lab.run(&sum, &["--answer", "sum", "--learns", "both", "--scale", "2"]);
-    x.assert(0, &["sum over the shared keys: -9.40"]);
-    y.assert(0, &["sum over the shared keys: -9.40"]);
+    x.assert(0, &["sum of the values over the shared keys: -9.40"]);
+    y.assert(0, &["sum of the values over the shared keys: -9.40"]);
     assert_eq!(lab.output(Listening).unwrap(), "-9.40\n");
     let products = |column| ["--answer", column, "--learns", "both", "--scale", "2"];
     let [x, y] = lab.run(&products("products:v"), &products("products:w"));

@@ -204,6 +204,11 @@ mod tests {
     /// many times less.
     #[test]
     fn memory_is_predicted_as_it_was_measured() {
+        let one_thread = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
+        one_thread.install(memory_is_as_measured);
+    }
+
+    fn memory_is_as_measured() {
         for (name, run) in REFERENCE.iter() {
             let Some(measured) = run.memory_bytes else { continue };
             let sizes = square(run.items);

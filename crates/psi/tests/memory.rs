@@ -14,6 +14,7 @@ use std::{
 };
 
 use rand::{SeedableRng, rngs::StdRng};
+use rayon::ThreadPoolBuilder;
 use vesica_net::{CancelToken, Channel, transport::tcp};
 use vesica_primitives::{Block, aes::Aes128};
 use vesica_psi::{
@@ -23,6 +24,9 @@ use vesica_psi::{
         shares::{self, Outline, SHARING},
     },
 };
+
+/// Threads of each party.
+const THREADS: usize = 2;
 
 /// Longer than any party here waits for the other.
 const PATIENCE: Duration = Duration::from_secs(600);
@@ -206,7 +210,7 @@ fn start(work: usize, Sizes { sender, receiver }: Sizes, address: &str) -> Child
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(["--ignored", "--exact", "--nocapture", "party"]);
     command.env(TOLD, format!("{work} {sender} {receiver} {address}"));
-    command.env("RAYON_NUM_THREADS", "2").stdout(Stdio::piped()).spawn().unwrap()
+    command.env("RAYON_NUM_THREADS", THREADS.to_string()).stdout(Stdio::piped()).spawn().unwrap()
 }
 
 /// What a process says: the rest of the next line that begins with a word.
@@ -240,11 +244,13 @@ fn measured(work: usize, sizes: Sizes) -> [f64; 2] {
 #[track_caller]
 fn compare(of: impl Fn(Work) -> bool) {
     let mut wrong = String::new();
+    let pool = ThreadPoolBuilder::new().num_threads(THREADS).build().unwrap();
     for (i, work) in Work::all().into_iter().enumerate().filter(|(_, work)| of(*work)) {
         for (sender, receiver) in work.exponents() {
             let sizes = Sizes { sender: 1 << sender, receiver: 1 << receiver };
             let [sent, received] = measured(i, sizes);
-            let Memory { sender: of_sender, receiver: of_receiver } = work.predicted(sizes);
+            let Memory { sender: of_sender, receiver: of_receiver } =
+                pool.install(|| work.predicted(sizes));
             let line = format!(
                 "{:<40} 2^{sender:<2} 2^{receiver:<2} sender {:8.1} of {:8.1} MB, receiver {:8.1} of {:8.1} MB",
                 work.name(),

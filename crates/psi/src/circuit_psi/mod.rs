@@ -468,15 +468,19 @@ pub(crate) const fn protocol<M: Machine>(about: About) -> Protocol {
     }
 }
 
-/// The most memory of each party, rows or not.
+/// Bins whose silent OTs one thread makes at a time, about, and the memory that this takes.
+const BINS_OF_A_THREAD: usize = 40_000;
+const MEMORY_OF_A_THREAD: f64 = 104e6;
+
+/// The most memory of each party, rows or not, with as many threads as the present pool has.
 pub(crate) fn memory<M: Machine>(plan: &Plan) -> Memory {
     match M::COMPARISON {
         Comparison::Bits => Memory::linear(plan.sizes, PerItem::new([400.0, 150.0], [300.0, 75.0])),
         Comparison::Distance => {
-            // Silent OTs are made a chunk at a time.
-            let chunk = (6000.0 * plan.bins() as f64).min(104e6);
+            let chunks = plan.bins().div_ceil(BINS_OF_A_THREAD).min(rayon::current_num_threads());
+            let ots = (6000.0 * plan.bins() as f64).min(chunks as f64 * MEMORY_OF_A_THREAD);
             let rates = PerItem::new([360.0, 160.0], [280.0, 40.0]);
-            Memory::linear(plan.sizes, rates).and(chunk, chunk)
+            Memory::linear(plan.sizes, rates).and(ots, ots)
         }
     }
 }

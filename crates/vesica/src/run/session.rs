@@ -167,7 +167,7 @@ impl<'a> Session<'a> {
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Intersection> {
         let (sizes, peer_items) = self.sizes(digests.len())?;
-        let candidates = self.terms.candidates(sizes)?;
+        let candidates = self.pool.install(|| self.terms.candidates(sizes))?;
         let Candidate { key, cost, .. } = self.choose(&candidates)?;
         let protocol = vesica_psi::find(key).ok_or(Error::Bug("the choice is in no catalogue"))?;
         let (receives, both) = (self.receives(), self.both_learn());
@@ -193,8 +193,10 @@ impl<'a> Session<'a> {
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Found> {
         let (sizes, peer_items) = self.sizes(digests.len())?;
-        let (inquiry, candidates) =
-            self.terms.inquiry(sizes)?.ok_or(Error::Bug("rows are no question"))?;
+        let (inquiry, candidates) = self
+            .pool
+            .install(|| self.terms.inquiry(sizes))?
+            .ok_or(Error::Bug("rows are no question"))?;
         let Candidate { key, cost, .. } = self.choose(&candidates)?;
         let method = aggregate::find(key).ok_or(Error::Bug("the choice is in no catalogue"))?;
         let question = inquiry.question;
@@ -222,7 +224,8 @@ impl<'a> Session<'a> {
     ) -> Result<Shared> {
         let (sizes, peer_items) = self.sizes(digests.len())?;
         let outline = self.terms.outline(sizes).ok_or(Error::Bug("no shares are wanted"))?;
-        self.choose(&[Candidate::sharing(outline)])?;
+        let candidate = self.pool.install(|| Candidate::sharing(outline));
+        self.choose(&[candidate])?;
         let receives = self.receives();
         let shares = self.on_items(
             (SHARING.key, vesica_psi::Digest::Short, outline.cost()),

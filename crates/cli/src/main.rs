@@ -36,7 +36,7 @@ use self::exit::Failure;
 /// Two parties run this program, one with --listen and one with --connect, over a connection that is
 /// encrypted and authenticated on both sides. Try it on one machine with `vesica demo`.
 #[derive(Parser)]
-#[command(version = version(), after_long_help = exit::CODES, arg_required_else_help = true)]
+#[command(name = "vesica", version = version(), after_long_help = exit::CODES, arg_required_else_help = true)]
 struct Cli {
     #[command(subcommand)]
     command: Command,

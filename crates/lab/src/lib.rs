@@ -3,12 +3,14 @@
 //! Both parties run in one process, each with threads of its own, and the line between them is emulated
 //! ([`Line`]). [`catalogue`] lists what can be measured besides protocols, [`run`] times it and gives a record with
 //! what it took and whether its result was right, [`record`] keeps records in a file, [`reference`](mod@reference)
-//! holds the tables of papers against them, and [`publish`] makes documents of them.
+//! holds the tables of papers against them, and [`publish`] makes documents of them. [`local_convolutions`] shows an
+//! attack on codes that are not used here.
 //!
 //! **Must never import** the command line: it prints nothing and knows no flags.
 
 pub mod catalogue;
 mod link;
+pub mod local_convolutions;
 pub mod publish;
 pub mod record;
 pub mod reference;

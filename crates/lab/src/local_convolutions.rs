@@ -1,0 +1,268 @@
+//! The window attack on expand–convolute codes whose two convolutions follow each other directly.
+//!
+//! No protocol uses such a code. What was found about them is in `docs/notes/local-convolutions.md`, and this module
+//! is the proof: it makes noise of 768 blocks, compresses it and finds the places of the noise again.
+//!
+//! The code compresses (e_1, e_2) to e_1 + B·A_2·A_1·e_2. Each row of B has seven ones, four of them in a region
+//! each and three anywhere. The A convolve: each entry gets the sum of some of the 25 entries before it. So what
+//! comes out of a window of A_2·A_1 depends on e_2 in the window and on 50 entries of state. Rows of B that
+//! read from four windows alone are few, but enough:
+//!
+//! 1. In the compressed values at those rows, each place of e_2 in the windows has a fixed pattern, and so has each
+//!    of the 200 entries of state. Walking backwards through both convolutions gives all patterns.
+//! 2. Values have 128 bits, and each bit of all rows is a sum of patterns: of those of the state, and of those of the
+//!    places in the windows where there is noise. If those are no more than 128, the bits span them all.
+//! 3. A place whose pattern lies in the span of the bits and the state's patterns is one with noise.
+
+use rand::{RngExt, SeedableRng, rngs::StdRng, seq::SliceRandom};
+use vesica_primitives::Block;
+
+/// Entries of state of one convolution, the last of which is always added.
+const STATE: usize = 25;
+
+/// Ones in a row of the expander, and how many of them have a region of their own.
+const WEIGHT: usize = 7;
+const REGIONS: usize = 4;
+
+/// The most rows that are made use of.
+const ROWS: usize = 512;
+
+/// One bit for each row that is made use of.
+type Pattern = [u64; ROWS / 64];
+
+/// An expand–convolute code of dimension k.
+pub struct Code {
+    /// The places of the ones in each row of B.
+    expander: Vec<[u32; WEIGHT]>,
+    /// Which of the 24 entries before it each entry gets, for both convolutions.
+    taps: [Vec<u32>; 2],
+    /// What stands between the convolutions, if anything does.
+    interleaver: Option<Vec<u32>>,
+}
+
+/// Noise and what it is compressed to.
+pub struct Sample {
+    /// The places of the noise in e_2.
+    pub places: Vec<usize>,
+    /// The compressed vector.
+    pub compressed: Vec<Block>,
+}
+
+impl Code {
+    /// A random code of dimension `k`, with a random permutation between the convolutions or with nothing there.
+    pub fn random(k: usize, is_interleaved: bool, rng: &mut StdRng) -> Self {
+        let region = k / REGIONS;
+        let mut place = |j: usize| match j < REGIONS {
+            true => (j * region + rng.random_range(0..region)) as u32,
+            false => rng.random_range(0..k as u32),
+        };
+        let expander = (0..k).map(|_| std::array::from_fn(&mut place)).collect();
+        let taps = [(); 2].map(|()| (0..k).map(|_| rng.random()).collect());
+        let interleaver = is_interleaved.then(|| {
+            let mut places: Vec<u32> = (0..k as u32).collect();
+            places.shuffle(rng);
+            places
+        });
+        Self { expander, taps, interleaver }
+    }
+
+    fn dimension(&self) -> usize {
+        self.expander.len()
+    }
+
+    /// Noise of `blocks` blocks with values of 128 bits, compressed.
+    pub fn sample(&self, blocks: usize, rng: &mut StdRng) -> Sample {
+        let k = self.dimension();
+        let block = 2 * k / blocks;
+        let places: Vec<usize> =
+            (0..blocks).map(|b| b * block + rng.random_range(0..block)).collect();
+        let mut noise = vec![Block::ZERO; 2 * k];
+        let mut of_second_half = Vec::new();
+        for place in places {
+            noise[place] = Block(rng.random());
+            of_second_half.extend(place.checked_sub(k));
+        }
+        Sample { places: of_second_half, compressed: self.compress(noise) }
+    }
+
+    fn compress(&self, mut noise: Vec<Block>) -> Vec<Block> {
+        let mut x = noise.split_off(self.dimension());
+        convolve(&mut x, &self.taps[0]);
+        if let Some(places) = &self.interleaver {
+            x = places.iter().map(|place| x[*place as usize]).collect();
+        }
+        convolve(&mut x, &self.taps[1]);
+        let rows = noise.iter_mut().zip(&self.expander);
+        rows.for_each(|(out, row)| row.iter().for_each(|place| *out ^= x[*place as usize]));
+        noise
+    }
+}
+
+/// Entry i becomes the sum of itself, of those of the 24 before it whose bit is set, and of the 25th before it.
+fn convolve(x: &mut [Block], taps: &[u32]) {
+    for i in 0..x.len() {
+        let mut sum = x[i];
+        for distance in 1..=STATE.min(i) {
+            sum ^= x[i - distance] & Block::mask(u8::from(is_tap(taps[i], distance)));
+        }
+        x[i] = sum;
+    }
+}
+
+fn is_tap(taps: u32, distance: usize) -> bool {
+    distance == STATE || taps >> (distance - 1) & 1 == 1
+}
+
+/// Windows, one in each region, that make up a part of all places.
+struct Windows {
+    region: usize,
+    len: usize,
+}
+
+impl Windows {
+    /// So large that there are about `rows` rows of B that read from them alone.
+    fn new(k: usize, rows: usize) -> Self {
+        let part = (rows as f64 / k as f64).powf(1.0 / WEIGHT as f64);
+        Self { region: k / REGIONS, len: (part * (k / REGIONS) as f64) as usize }
+    }
+
+    fn contain(&self, row: &[u32; WEIGHT]) -> bool {
+        let inside = |place: &u32| {
+            let place = *place as usize;
+            place / self.region < REGIONS && place % self.region < self.len
+        };
+        row.iter().all(inside)
+    }
+}
+
+/// The places of noise in e_2 that the attack finds from what is public.
+pub fn find_noise(code: &Code, compressed: &[Block]) -> Vec<usize> {
+    // Patterns of the state, those of up to 128 places, and some more rows, so that no other place fits by chance.
+    let windows = Windows::new(code.dimension(), 2 * REGIONS * STATE + 128 + 60);
+    let rows = (0..code.dimension()).filter(|row| windows.contain(&code.expander[*row]));
+    let rows: Vec<usize> = rows.take(ROWS).collect();
+    let mut span = Span::default();
+    for bit in 0..128 {
+        span.insert(pattern(rows.iter().map(|row| compressed[*row].0 >> bit & 1 == 1)));
+    }
+    let patterns: Vec<Vec<Pattern>> =
+        (0..REGIONS).map(|region| backwards(code, &windows, region, &rows, &mut span)).collect();
+    let found = patterns.into_iter().enumerate().flat_map(|(region, patterns)| {
+        let is_noise =
+            |pattern: &Pattern| *pattern != Pattern::default() && span.contains(*pattern);
+        let offsets = patterns.iter().enumerate().filter(|(_, pattern)| is_noise(pattern));
+        offsets.map(|(offset, _)| region * windows.region + offset).collect::<Vec<_>>()
+    });
+    found.collect()
+}
+
+/// Whether the attack looks at this place of e_2; it finds the others with other windows.
+pub fn is_in_windows(code: &Code, place: usize) -> bool {
+    let windows = Windows::new(code.dimension(), 2 * REGIONS * STATE + 128 + 60);
+    windows.contain(&[place as u32; WEIGHT])
+}
+
+/// The pattern of each place of a window. Adds those of its state to the span.
+fn backwards(
+    code: &Code,
+    windows: &Windows,
+    region: usize,
+    rows: &[usize],
+    span: &mut Span,
+) -> Vec<Pattern> {
+    let start = region * windows.region;
+    // The state comes first.
+    let mut patterns = vec![Pattern::default(); STATE + windows.len];
+    for (i, row) in rows.iter().enumerate() {
+        for place in code.expander[*row] {
+            if place as usize / windows.region == region {
+                patterns[STATE + place as usize - start][i / 64] ^= 1 << (i % 64);
+            }
+        }
+    }
+    for taps in code.taps.iter().rev() {
+        for i in (STATE..patterns.len()).rev() {
+            let (before, pattern) = patterns[i - STATE..=i].split_at_mut(STATE);
+            let taps = taps[start + i - STATE];
+            for (earlier, distance) in before.iter_mut().rev().zip(1..) {
+                if is_tap(taps, distance) {
+                    earlier.iter_mut().zip(&pattern[0]).for_each(|(a, b)| *a ^= b);
+                }
+            }
+        }
+        for state in &mut patterns[..STATE] {
+            span.insert(std::mem::take(state));
+        }
+    }
+    patterns.split_off(STATE)
+}
+
+fn pattern(bits: impl Iterator<Item = bool>) -> Pattern {
+    let mut pattern = Pattern::default();
+    bits.enumerate().for_each(|(i, bit)| pattern[i / 64] |= u64::from(bit) << (i % 64));
+    pattern
+}
+
+/// A space of patterns, by a basis of which each has a first bit that no later one has.
+#[derive(Default)]
+struct Span {
+    basis: Vec<(usize, Pattern)>,
+}
+
+impl Span {
+    fn reduced(&self, mut pattern: Pattern) -> Pattern {
+        for (bit, other) in &self.basis {
+            if pattern[bit / 64] >> (bit % 64) & 1 == 1 {
+                pattern.iter_mut().zip(other).for_each(|(a, b)| *a ^= b);
+            }
+        }
+        pattern
+    }
+
+    fn contains(&self, pattern: Pattern) -> bool {
+        self.reduced(pattern) == Pattern::default()
+    }
+
+    fn insert(&mut self, pattern: Pattern) {
+        let rest = self.reduced(pattern);
+        if let Some(word) = rest.iter().position(|word| *word != 0) {
+            self.basis.push((64 * word + rest[word].trailing_zeros() as usize, rest));
+        }
+    }
+}
+
+/// How the attack goes: noise found, noise there was in the windows, and what was found where there is none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outcome {
+    /// Places of noise in the windows.
+    pub there: usize,
+    /// Of them, those found.
+    pub found: usize,
+    /// Places found that have no noise.
+    pub wrong: usize,
+}
+
+/// Makes a code and noise, and attacks it.
+pub fn attack(k: usize, blocks: usize, is_interleaved: bool, seed: u64) -> Outcome {
+    let rng = &mut StdRng::seed_from_u64(seed);
+    let code = Code::random(k, is_interleaved, rng);
+    let sample = code.sample(blocks, rng);
+    let there: Vec<usize> =
+        sample.places.into_iter().filter(|place| is_in_windows(&code, *place)).collect();
+    let found = find_noise(&code, &sample.compressed);
+    let right = found.iter().filter(|place| there.contains(place)).count();
+    Outcome { there: there.len(), found: right, wrong: found.len() - right }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn noise_is_found_without_an_interleaver_and_not_with_one() {
+        let local = attack(1 << 17, 256, false, 1);
+        assert!(local.there > 30 && local.found == local.there && local.wrong == 0, "{local:?}");
+        let interleaved = attack(1 << 17, 256, true, 1);
+        assert_eq!([interleaved.found, interleaved.wrong], [0, 0], "{interleaved:?}");
+    }
+}

@@ -24,7 +24,7 @@ use vesica_ot::{
         softspoken::{SmallField, semi_honest},
     },
 };
-use vesica_params::lpn::BITS;
+use vesica_params::lpn::ONES;
 use vesica_primitives::Block;
 use vesica_testkit::{
     ideal, tamper,
@@ -128,11 +128,11 @@ fn the_intersection_comes_out_over_silent_ot() {
     assert_right(
         |channel, rng| {
             let cot = semi_honest::Sender::setup(FIELD, channel, rng)?;
-            silent::Sender::setup(cot, BITS, channel, rng)
+            silent::Sender::setup(cot, ONES, channel, rng)
         },
         |channel, rng| {
             let cot = semi_honest::Receiver::setup(FIELD, channel, rng)?;
-            silent::Receiver::setup(cot, BITS, channel, rng)
+            silent::Receiver::setup(cot, ONES, channel, rng)
         },
     );
 }

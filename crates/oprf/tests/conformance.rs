@@ -8,7 +8,7 @@ use vesica_oprf::{
     psz14,
 };
 use vesica_ot::vole::Subspace;
-use vesica_params::{lpn::FAST, okvs};
+use vesica_params::{lpn::UNIFORM, okvs};
 use vesica_primitives::Block;
 use vesica_structures::okvs::{ByteStrings, Codec, paxos::Paxos, rr22::Rr22};
 use vesica_testkit::conformance::oprf::{self, Agreed};
@@ -53,10 +53,10 @@ fn opprf<O: ByteStrings + Codec<A>, A: Subspace>(shape: fn(usize) -> okvs::Shape
         |agreed: Agreed| Dimensions::new(agreed.points, agreed.programmed, agreed.len, shape);
     oprf::programmable(
         |agreed, points, values, channel, rng| {
-            parties::program::<O, A>(dimensions(agreed), FAST, (points, values), channel, rng)
+            parties::program::<O, A>(dimensions(agreed), UNIFORM, (points, values), channel, rng)
         },
         |agreed, points, channel, rng| {
-            parties::receive_programmed::<O, A>(dimensions(agreed), FAST, points, channel, rng)
+            parties::receive_programmed::<O, A>(dimensions(agreed), UNIFORM, points, channel, rng)
         },
     );
 }

@@ -17,7 +17,7 @@ use vesica_testkit::tamper::{self, Case};
 const POINTS: u32 = 50;
 
 /// Few noise blocks, for short messages.
-const FEW: Lpn = Lpn { blocks: 16, ..lpn::FAST };
+const FEW: Lpn = Lpn { blocks: 24, least: 0, ..lpn::UNIFORM };
 
 fn points() -> Vec<Block> {
     (0..u128::from(POINTS)).map(Block).collect()

@@ -35,7 +35,7 @@ fn a_constant_decodes_to_the_hash_of_one_point_alone() {
         Link::Memory,
         |channel, rng| {
             let mut cot = malicious::Sender::setup(FIELD, channel, rng)?;
-            let sender = Sender::<Rr22>::setup(shape, lpn::FAST, &mut cot, channel, rng)?;
+            let sender = Sender::<Rr22>::setup(shape, lpn::UNIFORM, &mut cot, channel, rng)?;
             let digests = Digests { heads: &heads, tails: &tails };
             let values = sender.evaluate(digests, channel)?;
             channel.flush()?;
@@ -44,7 +44,7 @@ fn a_constant_decodes_to_the_hash_of_one_point_alone() {
         |channel, rng| {
             let mut cot = malicious::Receiver::setup(FIELD, channel, rng)?;
             let share =
-                silent::malicious::receive(shape.columns(), lpn::FAST, &mut cot, channel, rng)?;
+                silent::malicious::receive(shape.columns(), lpn::UNIFORM, &mut cot, channel, rng)?;
             // As the honest receiver does, up to P.
             let mut commitment = [0; 32];
             channel.recv_into("rs21/commitment", &mut commitment)?;

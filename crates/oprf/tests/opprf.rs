@@ -9,7 +9,7 @@ use vesica_oprf::{
 };
 use vesica_ot::{extension::softspoken::semi_honest as extension, vole::silent};
 use vesica_params::{
-    lpn::FAST,
+    lpn::UNIFORM,
     okvs::{self, Shape},
 };
 use vesica_primitives::Block;
@@ -35,8 +35,8 @@ fn run(dimensions: Dimensions, programmed: &[Block], points: &[Block]) -> Transc
     let values = vec![0; programmed.len() * dimensions.hint.len];
     let programmed = (programmed, &values[..]);
     transcript::of(
-        |channel, rng| program::<Rr22, u64>(dimensions, FAST, programmed, channel, rng),
-        |channel, rng| receive_programmed::<Rr22, u64>(dimensions, FAST, points, channel, rng),
+        |channel, rng| program::<Rr22, u64>(dimensions, UNIFORM, programmed, channel, rng),
+        |channel, rng| receive_programmed::<Rr22, u64>(dimensions, UNIFORM, points, channel, rng),
     )
 }
 
@@ -48,7 +48,7 @@ fn bytes_are_those_of_the_formula() {
         let dimensions = Dimensions::new(points, programmed, len, shape);
         let both = run(dimensions, &random(programmed, 1), &random(points, 2));
         let ot = extension::setup_bytes(FIELD);
-        let vole = silent::bytes(dimensions.points.columns(), dimensions.bits(), FAST, FIELD);
+        let vole = silent::bytes(dimensions.points.columns(), dimensions.bits(), UNIFORM, FIELD);
         let oprf = opprf::bytes(dimensions);
         for (sent, predicted) in [
             (&both.sender, ot.to_receiver + vole.to_receiver + oprf.to_receiver),
@@ -127,8 +127,12 @@ fn unusable_points_end_the_run_for_both() {
         between(
             Link::Memory.connect(),
             PATIENCE,
-            |channel, rng| program::<Rr22, u64>(dimensions, FAST, (theirs, &values), channel, rng),
-            |channel, rng| receive_programmed::<Rr22, u64>(dimensions, FAST, &mine, channel, rng),
+            |channel, rng| {
+                program::<Rr22, u64>(dimensions, UNIFORM, (theirs, &values), channel, rng)
+            },
+            |channel, rng| {
+                receive_programmed::<Rr22, u64>(dimensions, UNIFORM, &mine, channel, rng)
+            },
         )
     };
     let mut points = random(101, 9);
@@ -153,8 +157,8 @@ fn many_points() {
     let values: Vec<u8> = (0..programmed as u64).flat_map(|i| i.to_le_bytes()).collect();
     let (_, received) = two_party::run(
         Link::Memory,
-        |channel, rng| program::<Rr22, u64>(dimensions, FAST, (theirs, &values), channel, rng),
-        |channel, rng| receive_programmed::<Rr22, u64>(dimensions, FAST, mine, channel, rng),
+        |channel, rng| program::<Rr22, u64>(dimensions, UNIFORM, (theirs, &values), channel, rng),
+        |channel, rng| receive_programmed::<Rr22, u64>(dimensions, UNIFORM, mine, channel, rng),
     );
     let (others, shared) = received.split_at((n - n / 2) * 8);
     assert!(*shared == values[..shared.len()]);

@@ -15,7 +15,7 @@ use vesica_oprf::{
 use vesica_ot::{base::np01::Np01, extension::softspoken::semi_honest as extension};
 use vesica_params::{
     LAMBDA, code,
-    lpn::FAST,
+    lpn::UNIFORM,
     matrix::matrix,
     okvs::{self, Shape},
     subfield,
@@ -56,13 +56,13 @@ impl Setup for rs21::Oprf<Rr22, u64> {
     fn sender(agreed: Agreed, channel: &mut Channel, rng: &mut StdRng) -> Result<Self::Sender> {
         let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
         let bits = subfield::bits(agreed.programmed);
-        rs21::Sender::setup(shape(agreed.points), bits, FAST, &mut cot, channel, rng)
+        rs21::Sender::setup(shape(agreed.points), bits, UNIFORM, &mut cot, channel, rng)
     }
 
     fn receiver(agreed: Agreed, channel: &mut Channel, rng: &mut StdRng) -> Result<Self::Receiver> {
         let mut cot = extension::Receiver::setup(FIELD, channel, rng)?;
         let bits = subfield::bits(agreed.programmed);
-        rs21::Receiver::setup(shape(agreed.points), bits, FAST, &mut cot, channel, rng)
+        rs21::Receiver::setup(shape(agreed.points), bits, UNIFORM, &mut cot, channel, rng)
     }
 }
 

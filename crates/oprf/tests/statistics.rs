@@ -6,7 +6,7 @@ use vesica_oprf::{
     kkrt16::{Receiver, Sender},
     rs21::{Values, malicious::Digests},
 };
-use vesica_params::{lpn::FAST, okvs};
+use vesica_params::{lpn::UNIFORM, okvs};
 use vesica_primitives::Block;
 use vesica_testkit::two_party::{self, Link};
 
@@ -87,8 +87,8 @@ fn values_depend_on_both_halves_of_a_digest() {
     let shape = okvs::shape(N, 1 << 14, 40).one_way();
     let (sent, received) = two_party::run(
         Link::Memory,
-        |channel, rng| parties::send_checked(shape, FAST, points(&theirs), channel, rng),
-        |channel, rng| parties::receive_checked(shape, FAST, points(&mine), channel, rng),
+        |channel, rng| parties::send_checked(shape, UNIFORM, points(&theirs), channel, rng),
+        |channel, rng| parties::receive_checked(shape, UNIFORM, points(&mine), channel, rng),
     );
     let (sent, received) = (in_order(sent), in_order(received));
     assert!(sent[..N] == received, "whole digests agree");

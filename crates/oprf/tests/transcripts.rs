@@ -5,7 +5,7 @@ mod parties;
 use vesica_net::Error;
 use vesica_oprf::{kkrt16, opprf::Dimensions, psz14, rs21::malicious::Digests};
 use vesica_params::{
-    lpn::FAST,
+    lpn::UNIFORM,
     okvs::{self, Shape},
 };
 use vesica_primitives::Block;
@@ -48,8 +48,8 @@ fn psz14(words: &[Block]) -> Transcripts {
 fn rs21(points: &[Block]) -> Transcripts {
     let agreed = (shape(points.len()), 53);
     transcript::of(
-        |channel, rng| parties::send::<u64>(agreed, FAST, points, channel, rng),
-        |channel, rng| parties::receive::<u64>(agreed, FAST, points, channel, rng),
+        |channel, rng| parties::send::<u64>(agreed, UNIFORM, points, channel, rng),
+        |channel, rng| parties::receive::<u64>(agreed, UNIFORM, points, channel, rng),
     )
 }
 
@@ -57,8 +57,8 @@ fn rs21_malicious(points: &[Block]) -> Transcripts {
     let shape = shape(points.len()).one_way();
     let points = Digests { heads: points, tails: points };
     transcript::of(
-        |channel, rng| parties::send_checked(shape, FAST, points, channel, rng),
-        |channel, rng| parties::receive_checked(shape, FAST, points, channel, rng),
+        |channel, rng| parties::send_checked(shape, UNIFORM, points, channel, rng),
+        |channel, rng| parties::receive_checked(shape, UNIFORM, points, channel, rng),
     )
 }
 
@@ -67,9 +67,9 @@ fn opprf(points: &[Block]) -> Transcripts {
     let values = vec![7; points.len() * dimensions.hint.len];
     let programmed = (points, &values[..]);
     transcript::of(
-        |channel, rng| parties::program::<Rr22, u64>(dimensions, FAST, programmed, channel, rng),
+        |channel, rng| parties::program::<Rr22, u64>(dimensions, UNIFORM, programmed, channel, rng),
         |channel, rng| {
-            parties::receive_programmed::<Rr22, u64>(dimensions, FAST, points, channel, rng)
+            parties::receive_programmed::<Rr22, u64>(dimensions, UNIFORM, points, channel, rng)
         },
     )
 }

@@ -21,8 +21,8 @@ use vesica_ot::{
     },
     vole::silent,
 };
-use vesica_params::lpn::{BITS, FAST};
-use vesica_primitives::{BinaryVector, Block, code::ExpandConvolute};
+use vesica_params::lpn::{GUESSED_ONES, Lpn, ONES, PUBLISHED, UNIFORM};
+use vesica_primitives::{BinaryVector, Block, Words, code::BlockAccumulate};
 
 const FIELD: SmallField = SmallField::new(8);
 
@@ -84,11 +84,11 @@ fn vole(criterion: &mut Criterion) {
                 times,
                 |channel, rng| {
                     let mut cot = semi_honest::Sender::setup(FIELD, channel, rng).unwrap();
-                    drop(silent::send(LEN, 60, FAST, &mut cot, channel, rng).unwrap());
+                    drop(silent::send(LEN, 60, UNIFORM, &mut cot, channel, rng).unwrap());
                 },
                 |channel, rng| {
                     let mut cot = semi_honest::Receiver::setup(FIELD, channel, rng).unwrap();
-                    drop(silent::receive::<u64>(LEN, 60, FAST, &mut cot, channel, rng).unwrap());
+                    drop(silent::receive::<u64>(LEN, 60, UNIFORM, &mut cot, channel, rng).unwrap());
                 },
             )
         });
@@ -99,11 +99,11 @@ fn vole(criterion: &mut Criterion) {
                 times,
                 |channel, rng| {
                     let mut cot = malicious::Sender::setup(FIELD, channel, rng).unwrap();
-                    drop(silent::malicious::send(LEN, FAST, &mut cot, channel, rng).unwrap());
+                    drop(silent::malicious::send(LEN, UNIFORM, &mut cot, channel, rng).unwrap());
                 },
                 |channel, rng| {
                     let mut cot = malicious::Receiver::setup(FIELD, channel, rng).unwrap();
-                    drop(silent::malicious::receive(LEN, FAST, &mut cot, channel, rng).unwrap());
+                    drop(silent::malicious::receive(LEN, UNIFORM, &mut cot, channel, rng).unwrap());
                 },
             )
         });
@@ -113,6 +113,7 @@ fn vole(criterion: &mut Criterion) {
 
 fn extend<S: CotSender, R: CotReceiver>(
     times: u64,
+    lpn: Lpn,
     sender: impl Fn(&mut Channel, &mut StdRng) -> S + Sync,
     receiver: impl Fn(&mut Channel, &mut StdRng) -> R + Sync,
 ) -> Duration {
@@ -120,12 +121,12 @@ fn extend<S: CotSender, R: CotReceiver>(
         times,
         |channel, rng| {
             let cot = sender(channel, rng);
-            let mut ot = silent_ot::Sender::setup(cot, BITS, channel, rng).unwrap();
+            let mut ot = silent_ot::Sender::setup(cot, lpn, channel, rng).unwrap();
             drop(ot.extend_random(LEN, channel).unwrap());
         },
         |channel, rng| {
             let cot = receiver(channel, rng);
-            let mut ot = silent_ot::Receiver::setup(cot, BITS, channel, rng).unwrap();
+            let mut ot = silent_ot::Receiver::setup(cot, lpn, channel, rng).unwrap();
             drop(ot.extend_random(LEN, channel).unwrap());
         },
     )
@@ -138,6 +139,7 @@ fn ot(criterion: &mut Criterion) {
         bencher.iter_custom(|times| {
             extend(
                 times,
+                ONES,
                 |channel, rng| semi_honest::Sender::setup(FIELD, channel, rng).unwrap(),
                 |channel, rng| semi_honest::Receiver::setup(FIELD, channel, rng).unwrap(),
             )
@@ -147,6 +149,7 @@ fn ot(criterion: &mut Criterion) {
         bencher.iter_custom(|times| {
             extend(
                 times,
+                GUESSED_ONES,
                 |channel, rng| malicious::Sender::setup(FIELD, channel, rng).unwrap(),
                 |channel, rng| malicious::Receiver::setup(FIELD, channel, rng).unwrap(),
             )
@@ -155,16 +158,27 @@ fn ot(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// What compressing costs one party, by the kind of entry: bytes are what choices on their own would be.
+/// What compressing costs one party, by the kind of entry: a piece, and all at once.
 fn compress(criterion: &mut Criterion) {
     fn of<V: BinaryVector>(criterion: &mut Criterion, name: &str) {
-        let code = ExpandConvolute::new(LEN, FAST.weight);
-        let mut noise = vec![V::default(); 2 * LEN];
-        criterion.bench_function(name, |bencher| bencher.iter(|| code.compress(&mut noise, LEN)));
+        for lpn in [UNIFORM, PUBLISHED] {
+            for length in [lpn.piece, LEN] {
+                let block = lpn.block_len(length);
+                let code = BlockAccumulate::new(lpn.code_len(block), lpn.accumulators);
+                let (mut noise, mut room) =
+                    (vec![V::default(); code.length()], vec![V::default(); code.length()]);
+                let mut out = vec![V::default(); length];
+                let name =
+                    format!("compressing {length} {name}, {} accumulators", lpn.accumulators);
+                criterion.bench_function(&name, |bencher| {
+                    bencher.iter(|| code.compress(lpn.blocks, &mut noise, &mut room, &mut out));
+                });
+            }
+        }
     }
-    of::<Block>(criterion, "compressing 2^20 blocks");
-    of::<u64>(criterion, "compressing 2^20 numbers of 64 bits");
-    of::<u8>(criterion, "compressing 2^20 bytes");
+    of::<Block>(criterion, "blocks");
+    of::<u64>(criterion, "numbers of 64 bits");
+    of::<Words<3>>(criterion, "pairs of both");
 }
 
 criterion_group!(benches, setups, vole, ot, compress);

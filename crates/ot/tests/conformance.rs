@@ -7,7 +7,7 @@ use vesica_ot::{
         softspoken::{SmallField, malicious, semi_honest},
     },
 };
-use vesica_params::lpn::BITS;
+use vesica_params::lpn::{GUESSED_ONES, ONES};
 use vesica_primitives::group::{Ffdhe3072, Group, Ristretto};
 use vesica_testkit::conformance::ot;
 
@@ -107,11 +107,11 @@ fn silent_over_semi_honest() {
     ot::extension(
         |channel, rng| {
             let cot = semi_honest::Sender::setup(FIELD, channel, rng)?;
-            silent::Sender::setup(cot, BITS, channel, rng)
+            silent::Sender::setup(cot, ONES, channel, rng)
         },
         |channel, rng| {
             let cot = semi_honest::Receiver::setup(FIELD, channel, rng)?;
-            silent::Receiver::setup(cot, BITS, channel, rng)
+            silent::Receiver::setup(cot, ONES, channel, rng)
         },
     );
 }
@@ -121,11 +121,11 @@ fn silent_over_malicious() {
     ot::extension(
         |channel, rng| {
             let cot = malicious::Sender::setup(FIELD, channel, rng)?;
-            silent::Sender::setup(cot, BITS, channel, rng)
+            silent::Sender::setup(cot, GUESSED_ONES, channel, rng)
         },
         |channel, rng| {
             let cot = malicious::Receiver::setup(FIELD, channel, rng)?;
-            silent::Receiver::setup(cot, BITS, channel, rng)
+            silent::Receiver::setup(cot, GUESSED_ONES, channel, rng)
         },
     );
 }

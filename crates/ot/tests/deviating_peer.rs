@@ -13,7 +13,7 @@ use vesica_ot::{
     },
     vole,
 };
-use vesica_params::lpn::{BITS, FAST, Lpn};
+use vesica_params::lpn::{Lpn, ONES, UNIFORM};
 use vesica_primitives::{
     Bits,
     group::{Ffdhe3072, Ristretto},
@@ -31,7 +31,7 @@ const LEN: usize = 20;
 const FIELD: SmallField = SmallField::new(4);
 
 /// Noise blocks of silent runs: few, for short messages.
-const BLOCKS: usize = 16;
+const BLOCKS: usize = 24;
 
 fn choices() -> Bits {
     Bits::random(OTS, &mut StdRng::seed_from_u64(1))
@@ -79,26 +79,26 @@ fn base<OverRistretto: BaseOt, OverFfdhe3072: BaseOt>() {
 
 fn send_silent(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
     let cot = malicious::Sender::setup(FIELD, channel, rng)?;
-    let lpn = Lpn { blocks: BLOCKS, ..BITS };
+    let lpn = Lpn { blocks: BLOCKS, least: 0, ..ONES };
     silent::Sender::setup(cot, lpn, channel, rng)?.send_random(OTS, channel).map(drop)
 }
 
 fn receive_silent(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
     let cot = malicious::Receiver::setup(FIELD, channel, rng)?;
-    let lpn = Lpn { blocks: BLOCKS, ..BITS };
+    let lpn = Lpn { blocks: BLOCKS, least: 0, ..ONES };
     let mut ot = silent::Receiver::setup(cot, lpn, channel, rng)?;
     ot.receive_random(&choices(), channel).map(drop)
 }
 
 fn send_silent_vole(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
     let mut cot = malicious::Sender::setup(FIELD, channel, rng)?;
-    let lpn = Lpn { blocks: BLOCKS, ..FAST };
+    let lpn = Lpn { blocks: BLOCKS, least: 0, ..UNIFORM };
     vole::silent::malicious::send(OTS, lpn, &mut cot, channel, rng).map(drop)
 }
 
 fn receive_silent_vole(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
     let mut cot = malicious::Receiver::setup(FIELD, channel, rng)?;
-    let lpn = Lpn { blocks: BLOCKS, ..FAST };
+    let lpn = Lpn { blocks: BLOCKS, least: 0, ..UNIFORM };
     vole::silent::malicious::receive(OTS, lpn, &mut cot, channel, rng).map(drop)
 }
 

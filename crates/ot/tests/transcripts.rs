@@ -12,7 +12,7 @@ use vesica_ot::{
     },
     vole::silent,
 };
-use vesica_params::lpn::{BITS, FAST};
+use vesica_params::lpn::{GUESSED_ONES, UNIFORM};
 use vesica_primitives::{
     Bits,
     group::{Ffdhe3072, Ristretto},
@@ -97,12 +97,12 @@ fn silent_ot(choices: &Bits) -> Transcripts {
     transcript::of(
         |channel, rng| {
             let cot = malicious::Sender::setup(FIELD, channel, rng)?;
-            let mut ot = silent_ot::Sender::setup(cot, BITS, channel, rng)?;
+            let mut ot = silent_ot::Sender::setup(cot, GUESSED_ONES, channel, rng)?;
             ot.send_random(choices.len(), channel)
         },
         |channel, rng| {
             let cot = malicious::Receiver::setup(FIELD, channel, rng)?;
-            let mut ot = silent_ot::Receiver::setup(cot, BITS, channel, rng)?;
+            let mut ot = silent_ot::Receiver::setup(cot, GUESSED_ONES, channel, rng)?;
             ot.receive_random(choices, channel)
         },
     )
@@ -112,11 +112,11 @@ fn silent_vole(len: usize) -> Transcripts {
     transcript::of(
         |channel, rng| {
             let mut cot = semi_honest::Sender::setup(FIELD, channel, rng)?;
-            silent::send(len, 60, FAST, &mut cot, channel, rng).map(drop)
+            silent::send(len, 60, UNIFORM, &mut cot, channel, rng).map(drop)
         },
         |channel, rng| {
             let mut cot = semi_honest::Receiver::setup(FIELD, channel, rng)?;
-            silent::receive::<u64>(len, 60, FAST, &mut cot, channel, rng).map(drop)
+            silent::receive::<u64>(len, 60, UNIFORM, &mut cot, channel, rng).map(drop)
         },
     )
 }
@@ -125,11 +125,11 @@ fn silent_vole_malicious(len: usize) -> Transcripts {
     transcript::of(
         |channel, rng| {
             let mut cot = malicious::Sender::setup(FIELD, channel, rng)?;
-            silent::malicious::send(len, FAST, &mut cot, channel, rng).map(drop)
+            silent::malicious::send(len, UNIFORM, &mut cot, channel, rng).map(drop)
         },
         |channel, rng| {
             let mut cot = malicious::Receiver::setup(FIELD, channel, rng)?;
-            silent::malicious::receive(len, FAST, &mut cot, channel, rng).map(drop)
+            silent::malicious::receive(len, UNIFORM, &mut cot, channel, rng).map(drop)
         },
     )
 }

@@ -32,7 +32,7 @@ const LEAVES: usize = 1 << 12;
 impl Extension {
     /// Silent OT with the parameters for many triples.
     pub const SILENT: Self =
-        Self::Silent(SmallField::new(8), lpn::BITS.with_piece(lpn::BITS.blocks * LEAVES / 2));
+        Self::Silent(SmallField::new(8), lpn::ONES.with_piece(lpn::ONES.blocks * LEAVES / 2));
 
     /// Sets up OT sessions in both directions and makes triples. The other party does the same in the other
     /// role.

@@ -16,7 +16,7 @@ use crate::{Lanes, Role};
 const EXTENSIONS: [Extension; 3] = [
     Extension::Alsz13,
     Extension::SoftSpoken(SmallField::new(4)),
-    Extension::Silent(SmallField::new(4), Lpn { blocks: 16, piece: 1500, ..lpn::BITS }),
+    Extension::Silent(SmallField::new(4), Lpn { blocks: 24, least: 0, piece: 1500, ..lpn::ONES }),
 ];
 
 /// Triples by a dealer whom both parties trust: those of the first and of the second.

@@ -143,17 +143,17 @@ pub static CATALOGUE: &[Entry] = &[
         adversary: softspoken::semi_honest::ADVERSARY,
         bytes: |n| {
             use softspoken::semi_honest::{ADVERSARY, bytes, setup_bytes};
-            let beneath = silent::ots_beneath(n, lpn::BITS, ADVERSARY).map(|n| bytes(SMALL, n));
-            let own = silent::bytes(n, lpn::BITS, ADVERSARY);
+            let beneath = silent::ots_beneath(n, lpn::ONES, ADVERSARY).map(|n| bytes(SMALL, n));
+            let own = silent::bytes(n, lpn::ONES, ADVERSARY);
             setup_bytes(SMALL) + session() + beneath[0] + beneath[1] + own
         },
         send: |n, channel, rng| {
             let cot = softspoken::semi_honest::Sender::setup(SMALL, channel, rng)?;
-            silent::Sender::setup(cot, lpn::BITS, channel, rng)?.extend_random(n, channel).map(drop)
+            silent::Sender::setup(cot, lpn::ONES, channel, rng)?.extend_random(n, channel).map(drop)
         },
         receive: |n, channel, rng| {
             let cot = softspoken::semi_honest::Receiver::setup(SMALL, channel, rng)?;
-            let mut ot = silent::Receiver::setup(cot, lpn::BITS, channel, rng)?;
+            let mut ot = silent::Receiver::setup(cot, lpn::ONES, channel, rng)?;
             ot.extend_random(n, channel).map(drop)
         },
     },
@@ -165,17 +165,20 @@ pub static CATALOGUE: &[Entry] = &[
         adversary: softspoken::malicious::ADVERSARY,
         bytes: |n| {
             use softspoken::malicious::{ADVERSARY, bytes, setup_bytes};
-            let beneath = silent::ots_beneath(n, lpn::BITS, ADVERSARY).map(|n| bytes(SMALL, n));
-            let own = silent::bytes(n, lpn::BITS, ADVERSARY);
+            let beneath =
+                silent::ots_beneath(n, lpn::GUESSED_ONES, ADVERSARY).map(|n| bytes(SMALL, n));
+            let own = silent::bytes(n, lpn::GUESSED_ONES, ADVERSARY);
             setup_bytes(SMALL) + session() + beneath[0] + beneath[1] + own
         },
         send: |n, channel, rng| {
             let cot = softspoken::malicious::Sender::setup(SMALL, channel, rng)?;
-            silent::Sender::setup(cot, lpn::BITS, channel, rng)?.extend_random(n, channel).map(drop)
+            silent::Sender::setup(cot, lpn::GUESSED_ONES, channel, rng)?
+                .extend_random(n, channel)
+                .map(drop)
         },
         receive: |n, channel, rng| {
             let cot = softspoken::malicious::Receiver::setup(SMALL, channel, rng)?;
-            let mut ot = silent::Receiver::setup(cot, lpn::BITS, channel, rng)?;
+            let mut ot = silent::Receiver::setup(cot, lpn::GUESSED_ONES, channel, rng)?;
             ot.extend_random(n, channel).map(drop)
         },
     },
@@ -224,7 +227,7 @@ const NAOR_PINKAS: &str = "Naor, Pinkas (SODA 2001)";
 const CHOU_ORLANDI: &str = "Chou, Orlandi (LATINCRYPT 2015)";
 const MASNY_RINDAL: &str = "Masny, Rindal (CCS 2019)";
 const ROY: &str = "Roy (CRYPTO 2022)";
-const SILENT: &str = "Boyle et al. (CCS 2019); Raghuraman, Rindal, Tanguy (CRYPTO 2023)";
+const SILENT: &str = "Boyle et al. (CCS 2019); Peceny, Rindal (ePrint 2026/1903)";
 
 /// The field of SoftSpokenOT that takes the least time.
 const QUICK: SmallField = SmallField::new(2);

@@ -331,7 +331,7 @@ fn lowest_bits(blocks: &[Block]) -> Bits {
 #[cfg(test)]
 mod tests {
     use rand::{SeedableRng, rngs::StdRng};
-    use vesica_params::lpn::BITS;
+    use vesica_params::lpn::{GUESSED_ONES, ONES, PUBLISHED_ONES};
 
     use super::*;
     use crate::{
@@ -343,6 +343,7 @@ mod tests {
     const SIZES: [usize; 6] = [0, 1, 127, 128, 3000, 20_011];
 
     fn assert_random_choices<S: CotSender, R: CotReceiver + Send>(
+        lpn: Lpn,
         sender: fn(SmallField, &mut Channel, &mut dyn CryptoRng) -> Result<S>,
         receiver: fn(SmallField, &mut Channel, &mut dyn CryptoRng) -> Result<R>,
     ) {
@@ -350,7 +351,7 @@ mod tests {
             |channel| {
                 let rng = &mut StdRng::seed_from_u64(1);
                 let cot = sender(FIELD, channel, rng).unwrap();
-                let mut ot = Sender::setup(cot, BITS, channel, rng).unwrap();
+                let mut ot = Sender::setup(cot, lpn, channel, rng).unwrap();
                 let sent = SIZES.map(|n| {
                     let mut q = vec![Block::ZERO; n];
                     ot.extend_into(&mut q, channel).unwrap();
@@ -361,7 +362,7 @@ mod tests {
             |channel| {
                 let rng = &mut StdRng::seed_from_u64(2);
                 let cot = receiver(FIELD, channel, rng).unwrap();
-                let mut ot = Receiver::setup(cot, BITS, channel, rng).unwrap();
+                let mut ot = Receiver::setup(cot, lpn, channel, rng).unwrap();
                 SIZES.map(|n| {
                     let mut t = vec![Block::ZERO; n];
                     let choices = ot.extend_into(&mut t, channel).unwrap();
@@ -389,8 +390,13 @@ mod tests {
 
     #[test]
     fn choices_are_random_and_blocks_are_those_chosen() {
-        assert_random_choices(semi_honest::Sender::setup, semi_honest::Receiver::setup);
-        assert_random_choices(malicious::Sender::setup, malicious::Receiver::setup);
+        assert_random_choices(ONES, semi_honest::Sender::setup, semi_honest::Receiver::setup);
+        assert_random_choices(
+            PUBLISHED_ONES,
+            semi_honest::Sender::setup,
+            semi_honest::Receiver::setup,
+        );
+        assert_random_choices(GUESSED_ONES, malicious::Sender::setup, malicious::Receiver::setup);
     }
 
     #[test]

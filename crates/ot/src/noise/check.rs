@@ -208,7 +208,7 @@ fn digest(chi: Block, value: Block) -> blake3::Hash {
 mod tests {
     use rand::{RngExt, SeedableRng, rngs::StdRng};
     use vesica_net::Error;
-    use vesica_params::lpn::{BITS, Lpn};
+    use vesica_params::lpn::{Lpn, ONES};
 
     use super::*;
     use crate::{
@@ -219,8 +219,8 @@ mod tests {
 
     const ATTEMPTS: usize = 1000;
 
-    /// 16 blocks of 16 entries.
-    const SMALL: Lpn = Lpn { blocks: 16, ..BITS };
+    /// 24 blocks of 16 entries.
+    const SMALL: Lpn = Lpn { blocks: 24, least: 0, ..ONES };
 
     /// What a sender does in one attempt.
     #[derive(Clone, Copy, Debug)]
@@ -256,7 +256,7 @@ mod tests {
     /// Makes all attempts; returns Δ, the sender's leaves, and what the receiver has.
     fn attempt(lies: &[Lie]) -> (Block, Vec<Wiped<Block>>, Vec<Received>) {
         let dimensions = &Dimensions::full(100, SMALL);
-        assert_eq!([dimensions.blocks, dimensions.block], [16, 16]);
+        assert_eq!([dimensions.blocks, dimensions.block], [24, 16]);
         let ((delta, sent), received) = run(
             |channel| {
                 let (mut cot, mut rng) = (Ideal::new(1), StdRng::seed_from_u64(1));

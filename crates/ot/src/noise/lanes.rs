@@ -19,6 +19,10 @@ use crate::{Wiped, pprf, wiped::Large};
 /// Pieces that fit side by side.
 const LANES: usize = size_of::<Line>() / size_of::<Block>();
 
+/// The longest code for which pieces are compressed one by one. A shorter one stays in the cache as it is, and does not
+/// pay for four times the memory.
+const SHORT: usize = 1 << 20;
+
 /// Entries of a piece that are shown together. The lines that they are in fit the second-level cache.
 const STRETCH: usize = 1 << 12;
 
@@ -31,7 +35,10 @@ trait Fill {
 impl Dimensions {
     /// Compresses pieces side by side; `each` gets what is left of them.
     fn show(&self, fill: &mut impl Fill, each: &mut dyn FnMut(&mut [Block])) -> Result<()> {
-        let groups = self.pieces.div_ceil(LANES);
+        let groups = match self.code.length() > SHORT {
+            true => self.pieces.div_ceil(LANES),
+            false => self.pieces,
+        };
         match self.pieces.div_ceil(groups) {
             1 => self.show_lanes::<Block>(1, fill, each),
             lanes => self.show_lanes::<Line>(lanes, fill, each),
@@ -50,14 +57,21 @@ impl Dimensions {
         let (before, after) = (self.trees.total(), self.piece_len());
         let threads = rayon::current_num_threads().min(groups);
         let mut lines = Large::<L>::zeros(threads * before);
+        let mut room = Large::<L>::zeros(threads * before);
         let mut rows = Wiped::zeros(STRETCH.min(after));
         for first in (0..groups).step_by(threads) {
             let lines = &mut lines[..threads.min(groups - first) * before];
             let mut filled = lines.chunks_exact_mut(before).zip(first..);
             filled.try_for_each(|(lines, group)| fill.fill(pieces(group), lines))?;
-            lines.par_chunks_exact_mut(before).for_each(|lines| self.code.compress(lines, after));
-            for (lines, group) in lines.chunks_exact(before).zip(first..) {
-                for (lines, start) in lines[..after].chunks(STRETCH).zip((0..).step_by(STRETCH)) {
+            let compressed: Vec<&mut [L]> = lines
+                .par_chunks_exact_mut(before)
+                .zip(room.par_chunks_exact_mut(before))
+                .map(|(lines, room)| {
+                    self.code.compress_within(self.piece_blocks(), lines, room, after)
+                })
+                .collect();
+            for (lines, group) in compressed.into_iter().zip(first..) {
+                for (lines, start) in lines.chunks(STRETCH).zip((0..).step_by(STRETCH)) {
                     for (lane, piece) in pieces(group).enumerate() {
                         // The last piece may be shorter.
                         let left = self.len.saturating_sub(piece * after + start);
@@ -193,7 +207,7 @@ impl<K: Fn(usize, &mut [Block]) -> Block + Sync> Fill for Receiving<'_, K> {
 
 #[cfg(test)]
 mod tests {
-    use vesica_params::lpn::FAST;
+    use vesica_params::lpn::{Lpn, UNIFORM};
 
     use super::*;
 
@@ -220,30 +234,37 @@ mod tests {
     /// Every entry of every piece comes once, and whatever the number of threads in the same order.
     #[test]
     fn what_is_shown_is_what_pieces_are_by_themselves() {
-        let lpn = FAST.with_piece(5000);
+        let lpn = Lpn { least: 0, ..UNIFORM }.with_piece(5000);
         for len in [1, 5000, 5001, 14_999, 22_003, 40_000, 41_007] {
             let dimensions = Dimensions::new(len, lpn);
             let after = dimensions.piece_len();
             let mut expected: Vec<Block> = Vec::new();
             for piece in 0..dimensions.pieces {
                 let mut noise = entries(piece, dimensions.trees.total());
-                dimensions.code.compress(&mut noise, after);
-                expected.extend(&noise[..after]);
+                let mut room = noise.clone();
+                expected.extend(
+                    &*dimensions.code.compress_within(lpn.blocks, &mut noise, &mut room, after),
+                );
             }
             expected.truncate(len);
             expected.sort_unstable_by_key(|entry| entry.0);
-            let mut orders = [1, 3].map(|threads| {
-                let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-                let mut shown = Vec::new();
-                pool.install(|| {
-                    dimensions.show(&mut MadeUp, &mut |rows| shown.extend_from_slice(rows))
-                })
-                .unwrap();
-                shown
-            });
-            assert_eq!(orders[0], orders[1], "{len} entries");
-            orders[0].sort_unstable_by_key(|entry| entry.0);
-            assert_eq!(orders[0], expected, "{len} entries");
+            for lanes in [1, 3, 4] {
+                let mut orders = [1, 3].map(|threads| {
+                    let pool =
+                        rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+                    let mut shown = Vec::new();
+                    let each = &mut |rows: &mut [Block]| shown.extend_from_slice(rows);
+                    pool.install(|| match lanes {
+                        1 => dimensions.show(&mut MadeUp, each),
+                        _ => dimensions.show_lanes::<Line>(lanes, &mut MadeUp, each),
+                    })
+                    .unwrap();
+                    shown
+                });
+                assert_eq!(orders[0], orders[1], "{len} entries");
+                orders[0].sort_unstable_by_key(|entry| entry.0);
+                assert_eq!(orders[0], expected, "{len} entries");
+            }
         }
     }
 }

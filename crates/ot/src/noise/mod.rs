@@ -28,13 +28,14 @@ use rand::{CryptoRng, RngExt};
 use rayon::prelude::*;
 use vesica_net::{Channel, Result};
 use vesica_params::lpn::Lpn;
-use vesica_primitives::{BinaryVector, Block, block::add_to, code::ExpandConvolute};
+use vesica_primitives::{BinaryVector, Block, block::add_to, code::BlockAccumulate};
 use zeroize::{DefaultIsZeroes, Zeroize, Zeroizing};
 
 use crate::{
-    CotReceiver, CotSender, Wiped,
+    CotReceiver, CotSender,
     pprf::{self, equal},
     vole::Subspace,
+    wiped::Large,
 };
 
 const CORRECTIONS: &str = "noise/corrections";
@@ -49,7 +50,7 @@ pub struct Dimensions {
     pub block: usize,
     /// The trees of a piece, one for each block, with a leaf for each entry.
     trees: pprf::Shape,
-    pub(crate) code: ExpandConvolute,
+    pub(crate) code: BlockAccumulate,
     pieces: usize,
 }
 
@@ -70,7 +71,7 @@ impl Dimensions {
     }
 
     fn of_blocks(len: usize, lpn: Lpn, block: usize) -> Self {
-        let code = ExpandConvolute::new(lpn.dimension(block), lpn.weight);
+        let code = BlockAccumulate::new(lpn.code_len(block), lpn.accumulators);
         let trees = pprf::Shape::new(lpn.blocks, block);
         // The leaves of a tree of one level are the messages of its OT themselves: no key that is
         // drawn for this call would stand between the OT extension and the shares.
@@ -106,7 +107,7 @@ impl Dimensions {
     }
 
     /// Blocks of a piece.
-    fn piece_blocks(&self) -> usize {
+    pub(crate) fn piece_blocks(&self) -> usize {
         self.blocks / self.pieces
     }
 
@@ -125,7 +126,8 @@ impl Dimensions {
         assert_eq!(out.len(), self.len, "as many entries as were asked for");
         let threads = rayon::current_num_threads().min(self.pieces);
         let before = self.trees.total();
-        let mut leaves = Wiped::zeros(threads * before);
+        let mut leaves = Large::zeros(threads * before);
+        let mut room = Large::zeros(threads * before);
         // A run for no entries has a piece all the same.
         let mut outs = out.chunks_mut(self.piece_len()).chain(repeat_with(Default::default));
         for first in (0..self.pieces).step_by(threads) {
@@ -134,10 +136,12 @@ impl Dimensions {
             let mut pieces = leaves.chunks_exact_mut(before).zip(first..);
             pieces.try_for_each(|(leaves, piece)| fill(piece, leaves))?;
             let outs: Vec<&mut [V]> = outs.by_ref().take(count).collect();
-            leaves.par_chunks_exact_mut(before).zip(outs).for_each(|(leaves, out)| {
-                self.code.compress(leaves, out.len());
-                out.copy_from_slice(&leaves[..out.len()]);
-            });
+            let room = room.par_chunks_exact_mut(before);
+            leaves.par_chunks_exact_mut(before).zip(room).zip(outs).for_each(
+                |((leaves, room), out)| {
+                    self.code.compress(self.piece_blocks(), leaves, room, out);
+                },
+            );
         }
         Ok(())
     }
@@ -314,7 +318,7 @@ fn add_at<V: BinaryVector>(entries: &mut [V], place: u32, value: V) {
 
 #[cfg(test)]
 mod tests {
-    use vesica_params::lpn::{BITS, CONSERVATIVE, FAST};
+    use vesica_params::lpn::{GUESSED_ONES, ONES, PUBLISHED, PUBLISHED_ONES, UNIFORM};
 
     use super::*;
 
@@ -336,19 +340,20 @@ mod tests {
 
     #[test]
     fn full_trees_have_hardly_more_leaves_than_others() {
-        for lpn in [FAST, CONSERVATIVE, BITS, FAST.with_piece(usize::MAX)] {
+        let whole = UNIFORM.with_piece(usize::MAX);
+        for lpn in [UNIFORM, ONES, GUESSED_ONES, PUBLISHED, PUBLISHED_ONES, whole] {
             for len in [0, 1, 100, 6144, 6145, 50_000, 200_000, 1 << 20, 1_373_000, 1 << 24] {
                 let (least, full) = (Dimensions::new(len, lpn), Dimensions::full(len, lpn));
                 assert_eq!(full.pieces, least.pieces);
                 let blocks = full.piece_blocks();
-                assert!(blocks >= lpn.blocks && blocks < 2 * lpn.blocks + 16);
+                assert!(blocks >= lpn.blocks && blocks < 2 * lpn.blocks + 24);
                 for dimensions in [&least, &full] {
                     assert!(dimensions.code.dimension() >= dimensions.piece_len());
                     assert!(dimensions.piece_len() <= lpn.piece);
                     assert!(dimensions.pieces * dimensions.piece_len() >= len);
                 }
                 let spare = full.trees.total().saturating_sub(least.trees.total());
-                assert!(spare <= (16 * full.block).max(least.trees.total() / 4), "{len}");
+                assert!(spare <= (24 * full.block).max(least.trees.total() / 4), "{len}");
             }
         }
     }
@@ -356,16 +361,17 @@ mod tests {
     /// Piece by piece or all at once, threads or none: the same entries.
     #[test]
     fn pieces_are_compressed_in_their_order() {
-        let lpn = FAST.with_piece(3000);
+        let lpn = Lpn { least: 0, ..UNIFORM }.with_piece(3000);
         for len in [1, 3000, 3001, 20_000] {
             let dimensions = Dimensions::new(len, lpn);
             let total = dimensions.trees.total();
             let entry = |i: usize| (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let piece = |i: usize| {
                 let mut leaves: Vec<u64> = (i * total..(i + 1) * total).map(entry).collect();
-                dimensions.code.compress(&mut leaves, dimensions.piece_len());
-                leaves.truncate(dimensions.piece_len());
-                leaves
+                let mut room = leaves.clone();
+                let mut out = vec![0; dimensions.piece_len()];
+                dimensions.code.compress(lpn.blocks, &mut leaves, &mut room, &mut out);
+                out
             };
             let mut expected: Vec<u64> = (0..dimensions.pieces).flat_map(piece).collect();
             expected.truncate(len);

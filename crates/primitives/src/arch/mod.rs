@@ -5,6 +5,7 @@
 //! forces the portable one. The functions of this module take and return plain blocks; no instruction set's
 //! types leave it.
 
+mod accumulate;
 mod portable;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;

@@ -6,9 +6,10 @@
 //! that depends on a word.
 
 mod bch;
+pub mod block_accumulate;
 mod concatenated;
-pub mod expand_convolute;
 mod linear;
+mod permutation;
 mod pseudo_random;
 mod repetition;
 mod sums;
@@ -18,8 +19,8 @@ use bytemuck::{Pod, Zeroable};
 use zeroize::Zeroize;
 
 pub use bch::{Bch, CutBch, ShortBch};
+pub use block_accumulate::BlockAccumulate;
 pub use concatenated::Concatenated;
-pub use expand_convolute::ExpandConvolute;
 pub use linear::LinearCode;
 pub use pseudo_random::PseudoRandomCode;
 pub use repetition::Repetition;

@@ -95,7 +95,7 @@ const COUNT_BITS: usize = 32;
 
 const FIELD: SmallField = SmallField::new(8);
 
-const LPN: Lpn = lpn::FAST;
+const LPN: Lpn = lpn::UNIFORM;
 
 type OtSender = silent::Sender<softspoken::Sender>;
 type OtReceiver = silent::Receiver<softspoken::Receiver>;

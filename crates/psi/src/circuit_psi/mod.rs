@@ -468,9 +468,10 @@ pub(crate) const fn protocol<M: Machine>(about: About) -> Protocol {
     }
 }
 
-/// Bins whose silent OTs one thread makes at a time, about, and the memory that this takes.
+/// Bins whose silent OTs one thread makes at a time, about, and the memory that this takes: two vectors of noise, and the
+/// permutations of its code.
 const BINS_OF_A_THREAD: usize = 40_000;
-const MEMORY_OF_A_THREAD: f64 = 104e6;
+const MEMORY_OF_A_THREAD: f64 = 226e6;
 
 /// The most memory of each party, rows or not, with as many threads as the present pool has.
 pub(crate) fn memory<M: Machine>(plan: &Plan) -> Memory {
@@ -478,7 +479,7 @@ pub(crate) fn memory<M: Machine>(plan: &Plan) -> Memory {
         Comparison::Bits => Memory::linear(plan.sizes, PerItem::new([400.0, 150.0], [300.0, 75.0])),
         Comparison::Distance => {
             let chunks = plan.bins().div_ceil(BINS_OF_A_THREAD).min(rayon::current_num_threads());
-            let ots = (6000.0 * plan.bins() as f64).min(chunks as f64 * MEMORY_OF_A_THREAD);
+            let ots = (13_000.0 * plan.bins() as f64).min(chunks as f64 * MEMORY_OF_A_THREAD);
             let rates = PerItem::new([360.0, 160.0], [280.0, 40.0]);
             Memory::linear(plan.sizes, rates).and(ots, ots)
         }

@@ -54,7 +54,7 @@ impl Variant for Low {
 
     type Store = Rr22;
 
-    const LPN: Lpn = lpn::FAST.with_piece(usize::MAX);
+    const LPN: Lpn = lpn::UNIFORM.with_piece(usize::MAX);
 
     fn shape(items: usize) -> Shape {
         shape(items, LARGE_CLUSTER, LAMBDA)
@@ -77,7 +77,7 @@ impl Variant for Checked {
 
     type Store = Rr22;
 
-    const LPN: Lpn = lpn::FAST.with_piece(2 * lpn::FAST.piece);
+    const LPN: Lpn = lpn::UNIFORM.with_piece(2 * lpn::UNIFORM.piece);
 
     fn shape(items: usize) -> Shape {
         shape(items, 2 * FAST_CLUSTER, LAMBDA).one_way()

@@ -58,7 +58,7 @@ impl Machine for WithPaxos {
 
     const PROTOCOL: &'static Protocol = &rs21::MALICIOUS;
 
-    const LPN: Lpn = lpn::FAST;
+    const LPN: Lpn = lpn::UNIFORM;
 
     fn shape(items: usize) -> Shape {
         okvs::paxos(items, LAMBDA).one_way()
@@ -73,7 +73,7 @@ impl Machine for Clustered {
 
     const PROTOCOL: &'static Protocol = &rr22::MALICIOUS;
 
-    const LPN: Lpn = lpn::FAST.with_piece(2 * lpn::FAST.piece);
+    const LPN: Lpn = lpn::UNIFORM.with_piece(2 * lpn::UNIFORM.piece);
 
     fn shape(items: usize) -> Shape {
         okvs::shape(items, 1 << 16, LAMBDA).one_way()
@@ -88,7 +88,7 @@ impl Machine for WithBands {
 
     const PROTOCOL: &'static Protocol = &rr22::MALICIOUS_LOW;
 
-    const LPN: Lpn = lpn::FAST.with_piece(usize::MAX);
+    const LPN: Lpn = lpn::UNIFORM.with_piece(usize::MAX);
 
     fn shape(items: usize) -> Shape {
         okvs::band(items, usize::MAX, Excess::Percent5, LAMBDA).one_way()

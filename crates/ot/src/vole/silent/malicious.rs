@@ -7,13 +7,13 @@
 //!
 //!   ```compile_fail,E0277
 //!   # use vesica_ot::{Result, extension::softspoken::semi_honest, vole::silent::malicious};
-//!   # use vesica_params::lpn::FAST;
+//!   # use vesica_params::lpn::UNIFORM;
 //!   fn share(
 //!       cot: &mut semi_honest::Sender,
 //!       channel: &mut vesica_net::Channel,
 //!       rng: &mut rand::rngs::StdRng,
 //!   ) -> Result<vesica_ot::vole::silent::SenderShare> {
-//!       malicious::send(1000, FAST, cot, channel, rng)
+//!       malicious::send(1000, UNIFORM, cot, channel, rng)
 //!   }
 //!   ```
 //!
@@ -21,13 +21,13 @@
 //!
 //!   ```
 //!   # use vesica_ot::{Result, extension::softspoken, vole::silent::malicious};
-//!   # use vesica_params::lpn::FAST;
+//!   # use vesica_params::lpn::UNIFORM;
 //!   fn share(
 //!       cot: &mut softspoken::malicious::Sender,
 //!       channel: &mut vesica_net::Channel,
 //!       rng: &mut rand::rngs::StdRng,
 //!   ) -> Result<vesica_ot::vole::silent::SenderShare> {
-//!       malicious::send(1000, FAST, cot, channel, rng)
+//!       malicious::send(1000, UNIFORM, cot, channel, rng)
 //!   }
 //!   ```
 //! - Trees are full: an R that knew all leaves of one would know Δ.
@@ -144,7 +144,7 @@ pub fn receive(
 #[cfg(test)]
 mod tests {
     use rand::{SeedableRng, rngs::StdRng};
-    use vesica_params::lpn::{CONSERVATIVE, FAST};
+    use vesica_params::lpn::{PUBLISHED, UNIFORM};
     use vesica_primitives::gf;
 
     use super::*;
@@ -189,11 +189,11 @@ mod tests {
     #[test]
     fn shares_are_correlated() {
         for len in [0, 1, 6143, 20_011] {
-            assert_correlated(len, FAST);
+            assert_correlated(len, UNIFORM);
         }
-        assert_correlated(1000, CONSERVATIVE);
-        assert_correlated(20_011, FAST.with_piece(5000));
+        assert_correlated(1000, PUBLISHED);
+        assert_correlated(20_011, UNIFORM.with_piece(5000));
         // 13 pieces, whose values come from 2, whose values come from 1.
-        assert_correlated(60_011, FAST.with_piece(5000));
+        assert_correlated(60_011, UNIFORM.with_piece(5000));
     }
 }

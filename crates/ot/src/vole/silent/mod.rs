@@ -144,7 +144,7 @@ fn random_values<A: Subspace>(
 #[cfg(test)]
 mod tests {
     use rand::{RngExt, SeedableRng, rngs::StdRng};
-    use vesica_params::lpn::{CONSERVATIVE, FAST};
+    use vesica_params::lpn::{PUBLISHED, UNIFORM};
     use vesica_primitives::gf;
 
     use zeroize::DefaultIsZeroes;
@@ -188,15 +188,18 @@ mod tests {
     #[test]
     fn shares_are_correlated() {
         for len in [0, 1, 100, 5000, 20_011] {
-            assert_correlated::<u64>(len, 60, FAST);
+            assert_correlated::<u64>(len, 60, UNIFORM);
         }
-        assert_correlated::<u64>(3000, 64, FAST);
-        assert_correlated::<u64>(3000, 41, CONSERVATIVE);
+        assert_correlated::<u64>(3000, 64, UNIFORM);
+        assert_correlated::<u64>(3000, 41, PUBLISHED);
+        for bits in 8..=12 {
+            assert_correlated::<u64>(6200, bits, UNIFORM);
+        }
         // Many pieces, whose values come from a VOLE of several pieces itself.
         for len in [5001, 20_011] {
-            assert_correlated::<u64>(len, 60, FAST.with_piece(2500));
+            assert_correlated::<u64>(len, 60, UNIFORM.with_piece(2500));
         }
-        assert_correlated::<Block>(3000, 128, FAST);
+        assert_correlated::<Block>(3000, 128, UNIFORM);
     }
 
     /// The rank over GF(2) of some random entries, twice as many as bits and more.
@@ -219,23 +222,23 @@ mod tests {
         let rng = &mut StdRng::seed_from_u64(bits.into());
         let compressed = |blocks: usize, rng: &mut StdRng| {
             let len = 5000;
-            let dimensions = Dimensions::new(len, Lpn { blocks, ..FAST });
+            let dimensions = Dimensions::new(len, Lpn { blocks, least: 0, ..UNIFORM });
             let mut sparse = Wiped::<A>::zeros(dimensions.blocks * dimensions.block);
             for (i, place) in dimensions.places(rng).iter().enumerate() {
                 let value = A::truncate(Block::random(rng), bits);
                 sparse[i * dimensions.block + *place as usize] = value;
             }
-            dimensions.code.compress(&mut sparse, len);
-            sparse.truncate(len);
-            sparse
+            let (mut room, mut out) = (Wiped::zeros(sparse.len()), Wiped::zeros(len));
+            dimensions.code.compress(blocks, &mut sparse, &mut room, &mut out);
+            out
         };
         for _ in 0..5 {
-            assert_eq!(rank(&compressed(FAST.blocks, rng), bits, rng), bits);
+            assert_eq!(rank(&compressed(UNIFORM.blocks, rng), bits, rng), bits);
         }
-        let a: Vec<A> = shares::<A>(5000, bits, FAST).1.parts().map(|(a, _)| a).collect();
+        let a: Vec<A> = shares::<A>(5000, bits, UNIFORM).1.parts().map(|(a, _)| a).collect();
         assert_eq!(rank(&a, bits, rng), bits);
         // With fewer blocks than bits, values span less than the subspace.
-        let few = bits as usize / 32 * 16;
+        let few = bits as usize / 2 / 24 * 24;
         assert!(rank(&compressed(few, rng), bits, rng) <= few as u32);
     }
 
@@ -249,7 +252,7 @@ mod tests {
     #[test]
     fn shares_look_random() {
         let (len, bits) = (20_000, 60);
-        let (sender, receiver) = shares::<u64>(len, bits, FAST);
+        let (sender, receiver) = shares::<u64>(len, bits, UNIFORM);
         let balanced = |ones: u32, total: usize| {
             let deviation = (f64::from(ones) - total as f64 / 2.0) / (total as f64).sqrt();
             assert!(deviation.abs() < 4.0, "{ones} of {total}");

@@ -1,5 +1,6 @@
 //! Plain Rust without `unsafe`: the reference for every other backend.
 
+pub mod accumulate;
 pub mod aes;
 pub mod blake3;
 pub mod clmul;

@@ -68,7 +68,7 @@ impl Machine for Iknp {
 /// Points in a cluster of an OKVS, about: as many as let its columns stay in the second-level cache.
 const CLUSTER: usize = 1 << 15;
 
-const LPN: Lpn = lpn::FAST;
+const LPN: Lpn = lpn::UNIFORM;
 
 fn of(dimensions: Dimensions) -> opprf::Dimensions {
     let Dimensions { bins, programmed, len } = dimensions;

@@ -44,15 +44,21 @@ pub(crate) trait Variant: Send + Sync + 'static {
     type Store: Codec<Block>;
 
     /// The noise of the VOLE.
-    const LPN: Lpn = lpn::FAST;
+    const LPN: Lpn = lpn::UNIFORM;
 
     /// Its shape for as many items of the receiver.
     fn shape(items: usize) -> Shape;
 }
 
 /// The memory of a run with this OKVS.
+///
+/// Besides what grows with the sizes, there is a second vector of a piece's noise, and the permutations of its code: 12
+/// bytes an entry where they are kept, less where a piece is longer.
 fn memory<V: Variant>(setting: Setting) -> Memory {
-    Memory::linear(setting.sizes, V::MEMORY)
+    let len = V::shape(setting.sizes.receiver).columns();
+    let piece = len.div_ceil(V::LPN.pieces(len));
+    let entries = V::LPN.code_len(V::LPN.block_len(piece)) as f64;
+    Memory::linear(setting.sizes, V::MEMORY).and(28.0 * entries, 40.0 * entries)
 }
 
 /// An OKVS for a run between semi-honest parties.
@@ -96,7 +102,7 @@ impl Variant for WithPolynomial {
 
     type Store = Polynomial;
 
-    const LPN: Lpn = lpn::FAST.with_piece(usize::MAX);
+    const LPN: Lpn = lpn::UNIFORM.with_piece(usize::MAX);
 
     fn shape(items: usize) -> Shape {
         vesica_params::okvs::polynomial(items, usize::MAX, LAMBDA)

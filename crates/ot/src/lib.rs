@@ -3,7 +3,7 @@
 //!
 //! [`base`] makes a few hundred OTs with public-key cryptography; [`extension`] turns those into millions
 //! with symmetric cryptography; [`flavour`] derives random and chosen-message OT from correlated OT, once for
-//! every extension; [`one_of_n`] does the same for more than two messages. [`catalogue`] lists them all. The
+//! every extension; [`one_of_n`] does the same for more than two messages. The
 //! party that holds Δ is the sender of an extension, and the *receiver* of its base OTs, with the bits of Δ
 //! as choices.
 //!

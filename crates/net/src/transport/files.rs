@@ -5,7 +5,7 @@
 //! The reader takes them in order and removes each after reading it. A file is written under a temporary name
 //! and then renamed, so a half-written one is never taken. If a synchroniser delivers files late, out of
 //! order or piecemeal, the reader waits for a grace period before it calls that an error. Number 0 says which
-//! run of which party this is, and stays; the parties [meet](join) by it. Each later file says for which run
+//! run of which party this is, and stays; the parties meet by it. Each later file says for which run
 //! of the other party it is meant, so that left-overs of another run are never taken for data.
 //!
 //! A party that ends writes `a-end.vesica`. The one that ends last removes whatever is left; what a killed

@@ -43,9 +43,9 @@ pub struct Tls {
 /// [`Error::WrongPeer`] and [`Error::Refused`] where
 /// the two do not expect each other; [`Error::InARun`] and
 /// [`Error::NoPlace`] where the other side is engaged;
-/// [`Error::Handshake`](crate::Error::Handshake) where it speaks something else;
-/// [`Error::Closed`](crate::Error::Closed), [`Error::Stalled`](crate::Error::Stalled) after
-/// `patience`, [`Error::Cancelled`](crate::Error::Cancelled) and [`Error::Io`](crate::Error::Io).
+/// [`Error::Handshake`] where it speaks something else;
+/// [`Error::Closed`], [`Error::Stalled`] after
+/// `patience`, [`Error::Cancelled`] and [`Error::Io`].
 pub fn client(
     transport: impl Transport + 'static,
     me: &Identity,

@@ -292,9 +292,9 @@ mod tests {
                 counts[sums] += 1;
             }
             let all = counts.iter().sum::<u32>();
-            for h in 1..=10 {
+            for (h, count) in counts.into_iter().enumerate().skip(1) {
                 let p = libm::exp2(code.transition(w as usize, h));
-                assert!((p - f64::from(counts[h]) / f64::from(all)).abs() < 1e-9, "{w} to {h}");
+                assert!((p - f64::from(count) / f64::from(all)).abs() < 1e-9, "{w} to {h}");
             }
         }
     }

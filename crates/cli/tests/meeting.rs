@@ -14,17 +14,29 @@ use std::{
 
 use harness::{Connecting, Lab, Listening, Running, feed};
 
-const TABLE: &str = "k\nx\ny\n";
+const HEADER: &str = "k\n";
+const ROWS: &str = "x\ny\n";
 
 fn lab() -> Lab {
     let lab = Lab::new();
-    lab.write(Connecting, TABLE);
-    lab.write(Listening, TABLE);
+    [Connecting, Listening].map(|party| lab.write(party, &[HEADER, ROWS].concat()));
     lab
 }
 
 fn listener(lab: &Lab, flags: &[&str]) -> (Running, String) {
-    let mut process = Running::start(lab.command(Listening, &["--listen", "127.0.0.1:0"], flags));
+    let process = Running::start(lab.command(Listening, &["--listen", "127.0.0.1:0"], flags));
+    listening(process)
+}
+
+/// A listener whose table comes through a pipe that has brought no more than the header yet.
+fn slow_listener(lab: &Lab) -> (Running, String) {
+    let way = ["--listen", "127.0.0.1:0"];
+    let mut process = Running::start(lab.command(Listening, &way, &["--input", "-"]));
+    process.write(HEADER);
+    listening(process)
+}
+
+fn listening(mut process: Running) -> (Running, String) {
     let address = process.until("listening on ").trim_start_matches("listening on ").to_owned();
     (process, address)
 }
@@ -47,14 +59,14 @@ fn silent_callers_keep_nobody_out() {
 #[test]
 fn a_second_process_of_the_same_party_hears_that_a_run_goes_on() {
     let lab = lab();
-    let (mut process, address) = listener(&lab, &["--input", "-"]);
+    let (mut process, address) = slow_listener(&lab);
     let way = ["--connect", &address];
     let mut first = Running::start(lab.command(Connecting, &way, &[]));
     first.until("agreeing on terms");
     process.until("reading");
     let second = Running::start(lab.command(Connecting, &way, &["--wait", "1"])).end();
     second.assert(4, &["the other side is already in a run with this party's identity"]);
-    drop(feed(process.stdin(), TABLE));
+    drop(feed(process.stdin(), ROWS));
     process.end().assert(0, &[]);
     first.end().assert(0, &[]);
 }
@@ -148,6 +160,7 @@ fn a_directory_that_killed_runs_left_is_used_again() {
     let shared = tempfile::tempdir().unwrap();
     let directory = shared.path().to_str().unwrap();
     let mut killed = exchange(&lab, Connecting, directory, &["--input", "-"]);
+    killed.write(HEADER);
     let other = exchange(&lab, Listening, directory, &["--stall-timeout", "1"]);
     killed.until("reading");
     killed.signal("KILL");
@@ -175,11 +188,11 @@ fn two_sides_of_one_letter_are_told_so() {
 #[test]
 fn a_side_that_waits_in_a_run_says_for_what() {
     let lab = lab();
-    let (mut process, address) = listener(&lab, &["--input", "-"]);
+    let (mut process, address) = slow_listener(&lab);
     let mut peer = Running::start(lab.command(Connecting, &["--connect", &address], &[]));
     let line = peer.until("waiting for the other side to read its table");
     assert!(line.starts_with("reading the table: "), "{line}");
-    drop(feed(process.stdin(), TABLE));
+    drop(feed(process.stdin(), ROWS));
     let ended = peer.end();
     ended.assert(0, &["agreeing on terms", "both sides are ready", "writing the result"]);
     let ended = process.end();

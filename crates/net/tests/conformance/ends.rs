@@ -1,6 +1,6 @@
 //! Two connected ends of each kind of transport.
 
-use std::{thread, time::Duration};
+use std::{io::Read as _, thread, time::Duration};
 
 use tempfile::TempDir;
 use vesica_net::{
@@ -39,8 +39,14 @@ pub fn over_tcp() -> Ends {
 
 pub fn over_files() -> Ends {
     let directory = tempfile::tempdir().unwrap();
-    let open = |side| Box::new(Files::open(directory.path(), side).unwrap());
-    Ends { a: open(Side::A), b: open(Side::B), directory: Some(directory) }
+    let [mut a, mut b] =
+        [Side::A, Side::B].map(|side| Files::open(directory.path(), side).unwrap());
+    // Each looks for the other, as parties that run at the same time do: only then have they met.
+    let look = |end: &mut Files| assert!(end.read(&mut [0]).is_err(), "nothing was written yet");
+    look(&mut a);
+    look(&mut b);
+    look(&mut a);
+    Ends { a: Box::new(a), b: Box::new(b), directory: Some(directory) }
 }
 
 pub fn over_shaped_memory() -> Ends {

@@ -14,6 +14,8 @@
 //!    places in the windows where there is noise. If those are no more than 128, the bits span them all.
 //! 3. A place whose pattern lies in the span of the bits and the state's patterns is one with noise.
 
+use std::ops::Range;
+
 use rand::{RngExt, SeedableRng, rngs::StdRng, seq::SliceRandom};
 use vesica_primitives::Block;
 
@@ -26,6 +28,10 @@ const REGIONS: usize = 4;
 
 /// The most rows that are made use of.
 const ROWS: usize = 512;
+
+/// About how many rows are wanted: one for each entry of state, one for each of up to 128 places with noise, and some
+/// more, so that no other place fits by chance.
+const WANTED_ROWS: usize = 2 * REGIONS * STATE + 128 + 60;
 
 /// One bit for each row that is made use of.
 type Pattern = [u64; ROWS / 64];
@@ -127,18 +133,24 @@ impl Windows {
     }
 
     fn contain(&self, row: &[u32; WEIGHT]) -> bool {
-        let inside = |place: &u32| {
-            let place = *place as usize;
-            place / self.region < REGIONS && place % self.region < self.len
-        };
-        row.iter().all(inside)
+        row.iter().all(|place| self.offset(*place as usize).is_some_and(|offset| offset < self.len))
+    }
+
+    /// Places of a window that the attack decides on. Those at its end are in few rows, and those at its beginning
+    /// cannot be told from the state.
+    fn decided(&self) -> Range<usize> {
+        self.len / 10..self.len * 9 / 10
+    }
+
+    /// How far a place is from where its region begins.
+    fn offset(&self, place: usize) -> Option<usize> {
+        (place / self.region < REGIONS).then_some(place % self.region)
     }
 }
 
 /// The places of noise in e_2 that the attack finds from what is public.
 pub fn find_noise(code: &Code, compressed: &[Block]) -> Vec<usize> {
-    // Patterns of the state, those of up to 128 places, and some more rows, so that no other place fits by chance.
-    let windows = Windows::new(code.dimension(), 2 * REGIONS * STATE + 128 + 60);
+    let windows = Windows::new(code.dimension(), WANTED_ROWS);
     let rows = (0..code.dimension()).filter(|row| windows.contain(&code.expander[*row]));
     let rows: Vec<usize> = rows.take(ROWS).collect();
     let mut span = Span::default();
@@ -150,16 +162,17 @@ pub fn find_noise(code: &Code, compressed: &[Block]) -> Vec<usize> {
     let found = patterns.into_iter().enumerate().flat_map(|(region, patterns)| {
         let is_noise =
             |pattern: &Pattern| *pattern != Pattern::default() && span.contains(*pattern);
-        let offsets = patterns.iter().enumerate().filter(|(_, pattern)| is_noise(pattern));
+        let decided = windows.decided().map(|offset| (offset, &patterns[offset]));
+        let offsets = decided.filter(|(_, pattern)| is_noise(pattern));
         offsets.map(|(offset, _)| region * windows.region + offset).collect::<Vec<_>>()
     });
     found.collect()
 }
 
-/// Whether the attack looks at this place of e_2; it finds the others with other windows.
-pub fn is_in_windows(code: &Code, place: usize) -> bool {
-    let windows = Windows::new(code.dimension(), 2 * REGIONS * STATE + 128 + 60);
-    windows.contain(&[place as u32; WEIGHT])
+/// Whether the attack decides on this place of e_2; it finds the others with other windows.
+pub fn is_decided(code: &Code, place: usize) -> bool {
+    let windows = Windows::new(code.dimension(), WANTED_ROWS);
+    windows.offset(place).is_some_and(|offset| windows.decided().contains(&offset))
 }
 
 /// The pattern of each place of a window. Adds those of its state to the span.
@@ -248,7 +261,7 @@ pub fn attack(k: usize, blocks: usize, is_interleaved: bool, seed: u64) -> Outco
     let code = Code::random(k, is_interleaved, rng);
     let sample = code.sample(blocks, rng);
     let there: Vec<usize> =
-        sample.places.into_iter().filter(|place| is_in_windows(&code, *place)).collect();
+        sample.places.into_iter().filter(|place| is_decided(&code, *place)).collect();
     let found = find_noise(&code, &sample.compressed);
     let right = found.iter().filter(|place| there.contains(place)).count();
     Outcome { there: there.len(), found: right, wrong: found.len() - right }

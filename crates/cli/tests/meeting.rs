@@ -19,7 +19,9 @@ const ROWS: &str = "x\ny\n";
 
 fn lab() -> Lab {
     let lab = Lab::new();
-    [Connecting, Listening].map(|party| lab.write(party, &[HEADER, ROWS].concat()));
+    let table = [HEADER, ROWS].concat();
+    lab.write(Connecting, &table);
+    lab.write(Listening, &table);
     lab
 }
 

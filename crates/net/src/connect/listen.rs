@@ -9,6 +9,7 @@
 //! process of the other side is told that the run has begun, rather than finding the connection closed.
 
 use std::{
+    hash::{BuildHasher, RandomState},
     io::{self, Write},
     net::{IpAddr, Ipv6Addr, SocketAddr},
     sync::{
@@ -134,41 +135,52 @@ impl Reception {
         self.callers.is_empty()
     }
 
-    /// Lets in who is at the door, unless it is closed, and listens to every caller once. Returns the
-    /// other side when it has shown that it is, once.
+    /// Listens to every caller once and, unless the door is closed, lets in who is at it. Returns the other
+    /// side when it has shown that it is, once.
     fn turn(&mut self, open: bool, turned_away: &mut dyn FnMut(Error)) -> Option<Tls> {
-        if open {
-            self.let_in(turned_away);
-        }
         let mut admitted = None;
-        for mut caller in std::mem::take(&mut self.callers) {
-            let busy = self.in_a_run || admitted.is_some();
-            match caller.turn(&self.credentials, busy, self.patience) {
-                Turn::Stays => self.callers.push(caller),
-                Turn::Gone => {}
-                Turn::TurnedAway(why) => {
-                    turned_away(why);
-                    self.callers.extend(caller.leave());
-                }
-                Turn::Admitted => match caller.admit() {
-                    Ok(tls) => admitted = Some(tls),
-                    Err(error) => turned_away(Error::from_io(error, HANDSHAKE)),
-                },
-            }
+        for caller in std::mem::take(&mut self.callers) {
+            self.hear(caller, &mut admitted, turned_away);
+        }
+        if open {
+            self.let_in(&mut admitted, turned_away);
         }
         self.in_a_run |= admitted.is_some();
         admitted
     }
 
-    /// Gives everybody at the door a place, and takes one away where there is none.
-    fn let_in(&mut self, turned_away: &mut dyn FnMut(Error)) {
+    /// Listens to a caller once.
+    fn hear(
+        &mut self,
+        mut caller: Caller,
+        admitted: &mut Option<Tls>,
+        turned_away: &mut dyn FnMut(Error),
+    ) {
+        let in_a_run = self.in_a_run || admitted.is_some();
+        match caller.turn(&self.credentials, in_a_run, self.patience) {
+            Turn::Stays => self.callers.push(caller),
+            Turn::Gone => {}
+            Turn::TurnedAway(why) => {
+                turned_away(why);
+                self.callers.extend(caller.leave());
+            }
+            Turn::Admitted => match caller.admit() {
+                Ok(tls) => *admitted = Some(tls),
+                Err(error) => turned_away(Error::from_io(error, HANDSHAKE)),
+            },
+        }
+    }
+
+    /// Gives everybody at the door a place, and takes one away where there is none. Each is heard at once:
+    /// what it has to say is often there already, and protects it from those who come next.
+    fn let_in(&mut self, admitted: &mut Option<Tls>, turned_away: &mut dyn FnMut(Error)) {
         for _ in 0..PLACES {
             match self.listener.next() {
                 Ok(Some((tcp, from))) => {
                     if self.callers.len() >= PLACES {
                         self.make_room(turned_away);
                     }
-                    self.callers.push(Caller::new(tcp, from));
+                    self.hear(Caller::new(tcp, from), admitted, turned_away);
                 }
                 Ok(None) => return,
                 // Mostly too many open files; whoever waits gives one back.
@@ -185,13 +197,24 @@ impl Reception {
     }
 }
 
-/// Whose place is taken: among the callers from the network that holds the most places, one that has long
-/// said nothing, and of those the one that came first.
+/// Whose place is taken, among the callers from the network that holds the most places: one that has long said
+/// nothing, else one whose first message is not complete, in both cases the one that came first; where all have
+/// spoken, any one of them. Whichever of these were spared for certain, a flood of its like could keep out the
+/// other side; chance lets it through after a few attempts.
 fn least_deserving(callers: &[Caller]) -> Option<usize> {
     let from_there =
         |caller: &Caller| callers.iter().filter(|c| c.network == caller.network).count();
-    let rank = |caller: &Caller| (from_there(caller), caller.is_idle(), caller.since.elapsed());
+    let rank = |caller: &Caller| {
+        let age =
+            if caller.has_spoken() { chance() } else { caller.since.elapsed().as_nanos() as u64 };
+        (from_there(caller), caller.is_idle(), !caller.has_spoken(), age)
+    };
     (0..callers.len()).max_by_key(|index| rank(&callers[*index]))
+}
+
+/// A number that nobody can foresee.
+fn chance() -> u64 {
+    RandomState::new().hash_one(())
 }
 
 /// Somebody who has called.
@@ -227,7 +250,12 @@ impl Caller {
     fn turn(&mut self, credentials: &Credentials, in_a_run: bool, patience: Duration) -> Turn {
         let failed = match &mut self.stage {
             Stage::Silent => match self.tcp.peek() {
-                Ok(()) => return self.speak(credentials),
+                Ok(()) => {
+                    return match self.speak(credentials) {
+                        Ok(()) => self.turn(credentials, in_a_run, patience),
+                        Err(error) => Turn::TurnedAway(error),
+                    };
+                }
                 Err(error) if !is_blocked(&error) => Error::from_io(error, HANDSHAKE),
                 Err(_) => Error::Stalled { phase: HANDSHAKE, after: patience },
             },
@@ -258,15 +286,10 @@ impl Caller {
     }
 
     /// The first bytes are there: from now on the caller costs memory.
-    fn speak(&mut self, credentials: &Credentials) -> Turn {
-        let tcp = self.tcp.handle().map_err(|e| Error::from_io(e, HANDSHAKE));
-        match tcp.and_then(|tcp| credentials.server(tcp)) {
-            Ok(handshake) => {
-                self.stage = Stage::Speaking(Box::new(handshake));
-                Turn::Stays
-            }
-            Err(error) => Turn::TurnedAway(error),
-        }
+    fn speak(&mut self, credentials: &Credentials) -> Result<()> {
+        let tcp = self.tcp.handle().map_err(|e| Error::from_io(e, HANDSHAKE))?;
+        self.stage = Stage::Speaking(Box::new(credentials.server(tcp)?));
+        Ok(())
     }
 
     /// The tunnel to the other side, who this caller is.
@@ -290,13 +313,17 @@ impl Caller {
         }
     }
 
+    /// Whether its first message was complete, and is answered.
+    fn has_spoken(&self) -> bool {
+        matches!(&self.stage, Stage::Speaking(handshake) if handshake.has_spoken())
+    }
+
     /// Whether it can lose its place without harm: the first message of a caller who means to speak is
     /// there at once.
     fn is_idle(&self) -> bool {
         match &self.stage {
             Stage::Leaving(..) => true,
-            Stage::Speaking(handshake) if handshake.has_spoken() => false,
-            _ => self.since.elapsed() > SILENCE,
+            _ => !self.has_spoken() && self.since.elapsed() > SILENCE,
         }
     }
 

@@ -46,7 +46,7 @@ impl Budget {
             Self::Symmetric => assurance::trials(20_000, 100_000),
             Self::GroupOperations => 2_049,
             Self::Circuits => 513,
-            Self::BigIntegers => 65,
+            Self::BigIntegers => assurance::trials(17, 65),
         }
     }
 
@@ -55,7 +55,7 @@ impl Budget {
         match self {
             Self::Symmetric | Self::GroupOperations => items,
             Self::Circuits => items.div_ceil(4),
-            Self::BigIntegers => items.div_ceil(40),
+            Self::BigIntegers => items.div_ceil(assurance::trials(100, 40)),
         }
     }
 
@@ -65,6 +65,7 @@ impl Budget {
             Self::Symmetric if assurance::is_in_full() => &[8, 12, 16],
             Self::Symmetric => &[8, 12],
             Self::GroupOperations => &[8, 12],
+            Self::BigIntegers if !assurance::is_in_full() => &[5],
             Self::Circuits | Self::BigIntegers => &[8],
         }
     }

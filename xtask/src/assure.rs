@@ -39,7 +39,7 @@ fn everything(repository: &Repository, tally: &mut Tally) -> Result<(), Failure>
     ended(&format!("cargo {}", args.join(" ")), status)
 }
 
-/// The rooms whose work depends on the processor's backend, which hides the portable one from every
+/// The crates whose work depends on the processor's backend, which hides the portable one from every
 /// test but the kernels' own.
 const COMPUTING: [&str; 5] = ["primitives", "ot", "oprf", "circuit", "psi"];
 
@@ -47,18 +47,22 @@ fn computing(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> 
     portable(repository, &COMPUTING, tally)
 }
 
-/// The tests of some rooms on the portable backends.
-pub fn portable(repository: &Repository, rooms: &[&str], tally: &mut Tally) -> Result<(), Failure> {
+/// The tests of some crates on the portable backends.
+pub fn portable(
+    repository: &Repository,
+    crates: &[&str],
+    tally: &mut Tally,
+) -> Result<(), Failure> {
     let built = Built::here(repository, &[])?;
     let mut done = Ok(());
-    for room in rooms {
-        let mut of_room = built.tests().filter(|program| program.room() == *room).peekable();
-        if of_room.peek().is_none() {
+    for name in crates {
+        let mut of_crate = built.tests().filter(|program| program.crate_name() == *name).peekable();
+        if of_crate.peek().is_none() {
             return Err(format!(
-                "`{room}` has no test program; is this still the form of cargo's messages?"
+                "`{name}` has no test program; is this still the form of cargo's messages?"
             ));
         }
-        for Program { folder, executable, .. } in of_room {
+        for Program { folder, executable, .. } in of_crate {
             println!("     Running {executable}");
             let mut command = std::process::Command::new(executable);
             command.current_dir(folder).env("VESICA_PORTABLE", "1");

@@ -65,7 +65,7 @@ impl<'a> Program<'a> {
     }
 
     /// The last part of the crate's folder.
-    pub fn room(&self) -> &'a str {
+    pub fn crate_name(&self) -> &'a str {
         self.folder.rsplit('/').next().unwrap_or_default()
     }
 }
@@ -95,7 +95,10 @@ mod tests {
         );
         let tests: Vec<_> = built.tests().collect();
         assert_eq!(tests.len(), 1);
-        assert_eq!((tests[0].room(), tests[0].executable), ("ot", "/v/target/debug/deps/ot-1"));
+        assert_eq!(
+            (tests[0].crate_name(), tests[0].executable),
+            ("ot", "/v/target/debug/deps/ot-1")
+        );
         assert_eq!(built.binary("ot").unwrap(), "/v/target/debug/ot");
         assert!(built.binary("ot-1").is_err());
     }

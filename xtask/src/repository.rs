@@ -76,7 +76,7 @@ impl Tree {
         self.files().filter(|(path, _)| path.ends_with(".rs"))
     }
 
-    /// The manifests of the workspace's crates, each with the crate's room: the last part of its
+    /// The manifests of the workspace's crates, each with the crate's name: the last part of its
     /// folder's path.
     pub fn manifests(&self) -> impl Iterator<Item = (&str, &str, &str)> {
         self.files().filter_map(|(path, text)| {

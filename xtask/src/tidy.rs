@@ -1,4 +1,4 @@
-//! The rules of the house that no compiler checks. See CONTRIBUTING.md for their reasons.
+//! The rules of this repository that no compiler checks. See CONTRIBUTING.md for their reasons.
 
 mod citations;
 mod code;
@@ -51,7 +51,7 @@ const RULES: &[Rule] = &[
     manifests::dependencies_come_from_the_workspace,
     manifests::dependencies_have_a_reason,
     sources::no_file_is_too_long,
-    sources::no_room_for_odds_and_ends,
+    sources::no_catch_all_names,
     sources::libraries_say_what_they_never_import,
     sources::nothing_is_left_to_do,
     places::no_path_of_a_developers_machine,

@@ -17,7 +17,7 @@ use std::{
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand::{SeedableRng, rngs::StdRng};
 use vesica_circuit::{
-    Engine, Lanes, Role, Values,
+    Engine, Party, Values, WireBits,
     gadgets::{Comparison, compare, select},
     garbling::{Evaluator, Garbler},
     plain,
@@ -28,7 +28,7 @@ use vesica_primitives::{Block, aes::Rekeyed};
 use vesica_testkit::ideal;
 
 const WIDTH: usize = 64;
-const LANES: usize = 1 << 16;
+const INSTANCES: usize = 1 << 16;
 
 /// Keeps what is written, if it is to be kept, and reads what was written before.
 #[derive(Clone, Default)]
@@ -65,8 +65,8 @@ fn garble(times: u64, tape: Tape) -> Duration {
     let (circuit, mut channel) = (compare::equality(WIDTH), Channel::new(tape));
     let mut rng = StdRng::seed_from_u64(1);
     let mut garbler = Garbler::new(ideal::ot(1).0, &mut channel, &mut rng).unwrap();
-    let inputs = Lanes::random(2 * WIDTH, LANES, &mut rng);
-    let inputs = garbler.input(Role::First, 2 * WIDTH, LANES, Some(&inputs)).unwrap();
+    let inputs = WireBits::random(2 * WIDTH, INSTANCES, &mut rng);
+    let inputs = garbler.input(Party::First, 2 * WIDTH, INSTANCES, Some(&inputs)).unwrap();
     let before = cpu::time();
     (0..times).for_each(|_| drop(garbler.run(&circuit, &inputs).unwrap()));
     let took = cpu::time() - before;
@@ -78,7 +78,7 @@ fn garble(times: u64, tape: Tape) -> Duration {
 fn evaluate(tape: Tape) -> Duration {
     let (circuit, mut channel) = (compare::equality(WIDTH), Channel::new(tape));
     let mut evaluator = Evaluator::new(ideal::ot(1).1, &mut channel).unwrap();
-    let inputs = evaluator.input(Role::First, 2 * WIDTH, LANES, None).unwrap();
+    let inputs = evaluator.input(Party::First, 2 * WIDTH, INSTANCES, None).unwrap();
     let before = cpu::time();
     drop(evaluator.run(&circuit, &inputs).unwrap());
     cpu::time() - before
@@ -86,7 +86,7 @@ fn evaluate(tape: Tape) -> Duration {
 
 fn parties(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("equality of 64 bits, 2^16 instances");
-    let ands = (compare::equality(WIDTH).ands() * LANES) as u64;
+    let ands = (compare::equality(WIDTH).ands() * INSTANCES) as u64;
     group.sample_size(10).throughput(Throughput::Elements(ands));
     group.bench_function("garbler, AND gates", |bencher| {
         bencher.iter_custom(|times| garble(times, Tape::default()));
@@ -114,13 +114,13 @@ fn hash(criterion: &mut Criterion) {
     group.finish();
 }
 
-fn lanes(criterion: &mut Criterion) {
+fn wire_bits(criterion: &mut Criterion) {
     const MANY: usize = 1 << 20;
     let mut group = criterion.benchmark_group("2^20 instances of 64 wires");
     group.sample_size(10).throughput(Throughput::Elements(MANY as u64));
     let mut rng = StdRng::seed_from_u64(1);
-    let lanes = Lanes::random(WIDTH, MANY, &mut rng);
-    let items = lanes.to_items();
+    let bits = WireBits::random(WIDTH, MANY, &mut rng);
+    let items = bits.to_items();
     let order = waksman::random(MANY, &mut rng);
     let of = |f: &dyn Fn()| {
         let before = cpu::time();
@@ -132,11 +132,11 @@ fn lanes(criterion: &mut Criterion) {
             bencher.iter_custom(|times| (0..times).map(|_| of(f)).sum());
         });
     };
-    bench("from items", &|| drop(Lanes::from_items(&items, WIDTH)));
-    bench("to items", &|| drop(lanes.to_items()));
-    bench("gather in random order", &|| drop(lanes.gather(&order)));
-    bench("join with itself", &|| drop(Lanes::join(&[&lanes, &lanes])));
-    let both = Lanes::stack(&[&lanes, &lanes]);
+    bench("from items", &|| drop(WireBits::from_items(&items, WIDTH)));
+    bench("to items", &|| drop(bits.to_items()));
+    bench("gather in random order", &|| drop(bits.gather(&order)));
+    bench("join with itself", &|| drop(WireBits::join(&[&bits, &bits])));
+    let both = WireBits::stack(&[&bits, &bits]);
     let sorter = select::sorter(WIDTH, Comparison::Small);
     bench("compare and swap in the clear", &|| drop(plain::run(&sorter, &both)));
     group.finish();
@@ -151,5 +151,5 @@ fn settings(criterion: &mut Criterion) {
     });
 }
 
-criterion_group!(benches, hash, parties, lanes, settings);
+criterion_group!(benches, hash, parties, wire_bits, settings);
 criterion_main!(benches);

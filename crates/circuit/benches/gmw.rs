@@ -14,7 +14,7 @@ use std::{thread, time::Duration};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand::{SeedableRng, rngs::StdRng};
 use vesica_circuit::{
-    Builder, Circuit, Engine, Lanes, Role,
+    Builder, Circuit, Engine, Party, WireBits,
     gmw::Gmw,
     triples::{Demand, Extension},
 };
@@ -30,7 +30,7 @@ const SILENT_ANDS: usize = 1 << 22;
 /// Bits that are compared, in so many instances, online.
 const EQUALITY: (usize, usize) = (61, 1 << 17);
 
-fn parties<T: Send>(party: impl Fn(Role, &mut Channel, &mut StdRng) -> T + Sync) -> [T; 2] {
+fn parties<T: Send>(party: impl Fn(Party, &mut Channel, &mut StdRng) -> T + Sync) -> [T; 2] {
     let (left, right) = memory::pair();
     let run = |role, end, seed| {
         let mut channel = Channel::new(end);
@@ -39,8 +39,8 @@ fn parties<T: Send>(party: impl Fn(Role, &mut Channel, &mut StdRng) -> T + Sync)
         made
     };
     thread::scope(|scope| {
-        let first = scope.spawn(|| run(Role::First, left, 1));
-        let second = run(Role::Second, right, 2);
+        let first = scope.spawn(|| run(Party::First, left, 1));
+        let second = run(Party::Second, right, 2);
         [first.join().unwrap(), second]
     })
 }
@@ -100,10 +100,10 @@ fn equality(bits: usize) -> Circuit {
 }
 
 fn online(criterion: &mut Criterion) {
-    let (bits, lanes) = EQUALITY;
+    let (bits, instances) = EQUALITY;
     let circuit = equality(bits);
-    let demand = Demand::of_ands(&circuit, lanes);
-    let inputs = Lanes::random(2 * bits, lanes, &mut StdRng::seed_from_u64(1));
+    let demand = Demand::of_ands(&circuit, instances);
+    let inputs = WireBits::random(2 * bits, instances, &mut StdRng::seed_from_u64(1));
     let mut group = criterion.benchmark_group("online");
     group.sample_size(10).throughput(Throughput::Elements(demand.ands() as u64));
     group.bench_function("equality of 61 bits", |bencher| {

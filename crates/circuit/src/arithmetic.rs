@@ -69,7 +69,7 @@ pub fn scale_known<N: Number>(
         let (sent, own): (Vec<N>, Vec<N>) = both.unzip();
         channel.send_slice(PRODUCTS, &sent)?;
         shares.extend(own);
-        channel.busy()?;
+        channel.keep_alive()?;
     }
     channel.flush()?;
     Ok(shares)

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, convert::Infallible, ops::Range};
 
-use crate::{Circuit, Engine, Lanes, Role, Values, gmw};
+use crate::{Circuit, Engine, Party, Values, WireBits, gmw};
 
 /// What a program costs. Nothing of it depends on data.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -31,21 +31,25 @@ impl Count {
     }
 
     /// Counts one run of a circuit after another, each in so many instances.
-    pub(crate) fn add_runs(&mut self, circuit: &Circuit, lanes: impl IntoIterator<Item = usize>) {
+    pub(crate) fn add_runs(
+        &mut self,
+        circuit: &Circuit,
+        instances: impl IntoIterator<Item = usize>,
+    ) {
         let levels = circuit.levels();
         let mut products = BTreeMap::new();
         for product in levels.iter().flat_map(|level| &level.products) {
             *products.entry(product.right.len()).or_default() += 1;
         }
-        for lanes in lanes {
-            self.ands += (circuit.ands() * lanes) as u64;
+        for instances in instances {
+            self.ands += (circuit.ands() * instances) as u64;
             for (&bits, products) in &products {
-                *self.products.entry(bits).or_default() += products * lanes as u64;
+                *self.products.entry(bits).or_default() += products * instances as u64;
             }
             for (opened, vectors) in self.opened.iter_mut().zip([false, true]) {
-                *opened += gmw::bytes_of_levels(&levels, lanes, vectors) as u64;
+                *opened += gmw::bytes_of_levels(&levels, instances, vectors) as u64;
             }
-            self.rounds += if lanes > 0 { circuit.depth() as u64 } else { 0 };
+            self.rounds += if instances > 0 { circuit.depth() as u64 } else { 0 };
             self.runs += 1;
         }
     }
@@ -55,17 +59,17 @@ impl Count {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     wires: usize,
-    lanes: usize,
+    instances: usize,
 }
 
 impl Shape {
     /// A shape for which a program is counted.
-    pub fn new(wires: usize, lanes: usize) -> Self {
-        Self { wires, lanes }
+    pub fn new(wires: usize, instances: usize) -> Self {
+        Self { wires, instances }
     }
 
     fn bits(self) -> u64 {
-        self.wires as u64 * self.lanes as u64
+        self.wires as u64 * self.instances as u64
     }
 }
 
@@ -74,25 +78,31 @@ impl Values for Shape {
         self.wires
     }
 
-    fn lanes(&self) -> usize {
-        self.lanes
+    fn instances(&self) -> usize {
+        self.instances
     }
 
-    fn gather(&self, lanes: &[u32]) -> Self {
-        assert!(lanes.iter().all(|&lane| (lane as usize) < self.lanes), "instances that there are");
-        Self { lanes: lanes.len(), ..*self }
+    fn gather(&self, instances: &[u32]) -> Self {
+        assert!(
+            instances.iter().all(|&instance| (instance as usize) < self.instances),
+            "instances that there are"
+        );
+        Self { instances: instances.len(), ..*self }
     }
 
     fn stack(parts: &[&Self]) -> Self {
-        let lanes = parts.first().map_or(0, |part| part.lanes);
-        assert!(parts.iter().all(|part| part.lanes == lanes), "parts of the same instances");
-        Self { wires: parts.iter().map(|part| part.wires).sum(), lanes }
+        let instances = parts.first().map_or(0, |part| part.instances);
+        assert!(
+            parts.iter().all(|part| part.instances == instances),
+            "parts of the same instances"
+        );
+        Self { wires: parts.iter().map(|part| part.wires).sum(), instances }
     }
 
     fn join(parts: &[&Self]) -> Self {
         let wires = parts.first().map_or(0, |part| part.wires);
         assert!(parts.iter().all(|part| part.wires == wires), "parts of the same wires");
-        Self { wires, lanes: parts.iter().map(|part| part.lanes).sum() }
+        Self { wires, instances: parts.iter().map(|part| part.instances).sum() }
     }
 
     fn rows(&self, wires: Range<usize>) -> Self {
@@ -107,23 +117,23 @@ impl Engine for Count {
 
     fn input(
         &mut self,
-        owner: Role,
+        owner: Party,
         wires: usize,
-        lanes: usize,
-        _: Option<&Lanes>,
+        instances: usize,
+        _: Option<&WireBits>,
     ) -> Result<Shape, Infallible> {
-        let shape = Shape { wires, lanes };
+        let shape = Shape { wires, instances };
         self.inputs[owner as usize] += shape.bits();
         Ok(shape)
     }
 
     fn run(&mut self, circuit: &Circuit, inputs: &Shape) -> Result<Shape, Infallible> {
         assert_eq!(inputs.wires, circuit.inputs(), "as many inputs as the circuit has");
-        self.add_runs(circuit, [inputs.lanes]);
-        Ok(Shape { wires: circuit.outputs().len(), lanes: inputs.lanes })
+        self.add_runs(circuit, [inputs.instances]);
+        Ok(Shape { wires: circuit.outputs().len(), instances: inputs.instances })
     }
 
-    fn reveal(&mut self, values: &Shape, to: Role) -> Result<Option<Lanes>, Infallible> {
+    fn reveal(&mut self, values: &Shape, to: Party) -> Result<Option<WireBits>, Infallible> {
         self.revealed[to as usize] += values.bits();
         Ok(None)
     }
@@ -141,10 +151,10 @@ mod tests {
         let single = builder.and(vector[0], vector[2]);
         let circuit = builder.finish(vec![single, vector[1]]);
         let mut count = Count::default();
-        let first = count.input(Role::First, 3, 10, None).unwrap();
-        let second = count.input(Role::Second, 1, 10, None).unwrap();
+        let first = count.input(Party::First, 3, 10, None).unwrap();
+        let second = count.input(Party::Second, 1, 10, None).unwrap();
         let out = count.run(&circuit, &Shape::stack(&[&first, &second])).unwrap();
-        assert!(count.reveal(&out, Role::Second).unwrap().is_none());
+        assert!(count.reveal(&out, Party::Second).unwrap().is_none());
         let expected = Count {
             ands: 40,
             products: [(1, 10), (3, 10)].into(),

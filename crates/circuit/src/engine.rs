@@ -1,17 +1,17 @@
 //! Engines, which run circuits.
 
-use crate::{Circuit, Lanes};
+use crate::{Circuit, WireBits};
 
 /// The two parties. Under garbling the first garbles and the second evaluates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub enum Party {
     /// The one.
     First,
     /// The other.
     Second,
 }
 
-impl Role {
+impl Party {
     /// The other party.
     pub fn other(self) -> Self {
         match self {
@@ -27,10 +27,10 @@ pub trait Values: Clone {
     fn wires(&self) -> usize;
 
     /// How many instances.
-    fn lanes(&self) -> usize;
+    fn instances(&self) -> usize;
 
     /// The instances with these numbers, in this order; public, as all that happens between circuits.
-    fn gather(&self, lanes: &[u32]) -> Self;
+    fn gather(&self, instances: &[u32]) -> Self;
 
     /// The wires of all parts, one after another, in the same instances.
     fn stack(parts: &[&Self]) -> Self;
@@ -60,10 +60,10 @@ pub trait Engine {
     /// If the bits are of another shape, or missing on the side that knows them.
     fn input(
         &mut self,
-        owner: Role,
+        owner: Party,
         wires: usize,
-        lanes: usize,
-        bits: Option<&Lanes>,
+        instances: usize,
+        bits: Option<&WireBits>,
     ) -> Result<Self::Values, Self::Error>;
 
     /// Runs a circuit in all instances.
@@ -77,15 +77,16 @@ pub trait Engine {
     ) -> Result<Self::Values, Self::Error>;
 
     /// Shows values to one party, who gets them.
-    fn reveal(&mut self, values: &Self::Values, to: Role) -> Result<Option<Lanes>, Self::Error>;
+    fn reveal(&mut self, values: &Self::Values, to: Party)
+    -> Result<Option<WireBits>, Self::Error>;
 }
 
 /// What an engine is given of an input on the side that knows it.
 ///
 /// # Panics
 /// If it is missing, or of another shape.
-pub(crate) fn known(bits: Option<&Lanes>, wires: usize, lanes: usize) -> &Lanes {
+pub(crate) fn known(bits: Option<&WireBits>, wires: usize, instances: usize) -> &WireBits {
     let bits = bits.expect("whoever owns an input knows it");
-    assert_eq!((bits.wires(), bits.lanes()), (wires, lanes), "an input of this shape");
+    assert_eq!((bits.wires(), bits.instances()), (wires, instances), "an input of this shape");
     bits
 }

@@ -15,15 +15,15 @@ pub mod engine;
 pub mod gadgets;
 pub mod garbling;
 pub mod gmw;
-pub mod lanes;
 pub mod number;
 pub mod plain;
 pub mod programs;
 #[cfg(test)]
 mod random;
 pub mod triples;
+pub mod wire_bits;
 
 pub use circuit::{Builder, Circuit, Gate, Level, Product, Wire};
-pub use engine::{Engine, Role, Values};
-pub use lanes::Lanes;
+pub use engine::{Engine, Party, Values};
 pub use number::Number;
+pub use wire_bits::WireBits;

@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use rayon::prelude::*;
 use zeroize::Zeroizing;
 
-use crate::{Circuit, Engine, Gate, Lanes, Role, engine};
+use crate::{Circuit, Engine, Gate, Party, WireBits, engine};
 
 /// Words of a row that one thread computes in one go: all slots of a small circuit stay in the cache.
 const WORDS: usize = 64;
@@ -15,24 +15,24 @@ const WORDS: usize = 64;
 pub struct Plain;
 
 impl Engine for Plain {
-    type Values = Lanes;
+    type Values = WireBits;
     type Error = Infallible;
 
     fn input(
         &mut self,
-        _: Role,
+        _: Party,
         wires: usize,
-        lanes: usize,
-        bits: Option<&Lanes>,
-    ) -> Result<Lanes, Infallible> {
-        Ok(engine::known(bits, wires, lanes).clone())
+        instances: usize,
+        bits: Option<&WireBits>,
+    ) -> Result<WireBits, Infallible> {
+        Ok(engine::known(bits, wires, instances).clone())
     }
 
-    fn run(&mut self, circuit: &Circuit, inputs: &Lanes) -> Result<Lanes, Infallible> {
+    fn run(&mut self, circuit: &Circuit, inputs: &WireBits) -> Result<WireBits, Infallible> {
         Ok(run(circuit, inputs))
     }
 
-    fn reveal(&mut self, values: &Lanes, _: Role) -> Result<Option<Lanes>, Infallible> {
+    fn reveal(&mut self, values: &WireBits, _: Party) -> Result<Option<WireBits>, Infallible> {
         Ok(Some(values.clone()))
     }
 }
@@ -41,7 +41,7 @@ impl Engine for Plain {
 ///
 /// # Panics
 /// If the circuit has another number of inputs.
-pub fn run(circuit: &Circuit, inputs: &Lanes) -> Lanes {
+pub fn run(circuit: &Circuit, inputs: &WireBits) -> WireBits {
     assert_eq!(inputs.wires(), circuit.inputs(), "as many inputs as the circuit has");
     let width = inputs.row_words();
     let parts: Vec<Zeroizing<Vec<u64>>> = (0..width.div_ceil(WORDS))
@@ -56,11 +56,11 @@ pub fn run(circuit: &Circuit, inputs: &Lanes) -> Lanes {
             words.extend_from_slice(&part[output * n..][..n]);
         }
     }
-    Lanes::from_words(outputs, inputs.lanes(), words)
+    WireBits::from_words(outputs, inputs.instances(), words)
 }
 
 /// The outputs for `n` words of each row from word `first` on.
-fn run_part(circuit: &Circuit, inputs: &Lanes, first: usize, n: usize) -> Zeroizing<Vec<u64>> {
+fn run_part(circuit: &Circuit, inputs: &WireBits, first: usize, n: usize) -> Zeroizing<Vec<u64>> {
     let slots = circuit.slots();
     let mut held = Zeroizing::new(vec![0; slots.count() * n]);
     for (wire, slot) in held.chunks_exact_mut(n).take(circuit.inputs()).enumerate() {
@@ -93,8 +93,8 @@ mod tests {
     use crate::{Values, random};
 
     /// Gate by gate and instance by instance.
-    fn by_hand(circuit: &Circuit, inputs: &Lanes, lane: usize) -> Vec<bool> {
-        let mut wires: Vec<bool> = (0..circuit.inputs()).map(|i| inputs.get(i, lane)).collect();
+    fn by_hand(circuit: &Circuit, inputs: &WireBits, instance: usize) -> Vec<bool> {
+        let mut wires: Vec<bool> = (0..circuit.inputs()).map(|i| inputs.get(i, instance)).collect();
         for gate in circuit.gates() {
             let of = |wire: u32| wires[wire as usize];
             wires.push(match *gate {
@@ -111,15 +111,18 @@ mod tests {
         let mut rng = StdRng::seed_from_u64(1);
         for seed in 0..300 {
             let circuit = random::circuit(seed, 1 + seed as usize % 12, 50, 6);
-            let lanes = [0, 1, 63, 64, 65, 200, 5000][seed as usize % 7];
-            let inputs = Lanes::random(circuit.inputs(), lanes, &mut rng);
+            let instances = [0, 1, 63, 64, 65, 200, 5000][seed as usize % 7];
+            let inputs = WireBits::random(circuit.inputs(), instances, &mut rng);
             let outputs = run(&circuit, &inputs);
-            assert_eq!((outputs.wires(), outputs.lanes()), (circuit.outputs().len(), lanes));
-            for lane in (0..lanes).step_by(7) {
-                let expected = by_hand(&circuit, &inputs, lane);
-                assert!((0..expected.len()).all(|i| outputs.get(i, lane) == expected[i]));
+            assert_eq!(
+                (outputs.wires(), outputs.instances()),
+                (circuit.outputs().len(), instances)
+            );
+            for instance in (0..instances).step_by(7) {
+                let expected = by_hand(&circuit, &inputs, instance);
+                assert!((0..expected.len()).all(|i| outputs.get(i, instance) == expected[i]));
             }
-            assert!(outputs.gather(&(0..lanes as u32).collect::<Vec<_>>()) == outputs);
+            assert!(outputs.gather(&(0..instances as u32).collect::<Vec<_>>()) == outputs);
         }
     }
 }

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use rand::{CryptoRng, RngExt, SeedableRng, rngs::StdRng};
 use vesica_circuit::{
-    Role,
+    Party,
     count::Count,
     gadgets::Comparison,
     garbling::{Evaluator, Garbler, table_bytes},
@@ -35,14 +35,14 @@ use vesica_testkit::{
 const WIDTH: usize = 20;
 const FIELD: SmallField = SmallField::new(4);
 
-fn terms(sizes: [usize; 2], receiver: Role) -> Terms {
+fn terms(sizes: [usize; 2], receiver: Party) -> Terms {
     Terms { width: WIDTH, sizes, receiver, comparison: Comparison::Small }
 }
 
 /// What a party knows when it begins: its items, and a permutation unless it is the receiver.
 fn intersect<E: vesica_circuit::Engine>(
     engine: &mut E,
-    own: Role,
+    own: Party,
     items: &Items,
     terms: &Terms,
     rng: &mut StdRng,
@@ -62,7 +62,7 @@ fn garble<C: CotSender>(
     rng: &mut StdRng,
 ) -> Result<Option<Vec<Block>>> {
     let mut garbler = Garbler::new(cot, channel, rng)?;
-    intersect(&mut garbler, Role::First, items, terms, rng)
+    intersect(&mut garbler, Party::First, items, terms, rng)
 }
 
 fn evaluate<C: CotReceiver>(
@@ -73,7 +73,7 @@ fn evaluate<C: CotReceiver>(
     rng: &mut StdRng,
 ) -> Result<Option<Vec<Block>>> {
     let mut evaluator = Evaluator::new(cot, channel)?;
-    intersect(&mut evaluator, Role::Second, items, terms, rng)
+    intersect(&mut evaluator, Party::Second, items, terms, rng)
 }
 
 fn items(numbers: impl IntoIterator<Item = u128>) -> Items {
@@ -81,15 +81,15 @@ fn items(numbers: impl IntoIterator<Item = u128>) -> Items {
 }
 
 /// Makes one party of an OT extension.
-type Setup<Party> = fn(&mut Channel, &mut dyn CryptoRng) -> Result<Party>;
+type Setup<P> = fn(&mut Channel, &mut dyn CryptoRng) -> Result<P>;
 
 fn assert_right<S: CotSender, R: CotReceiver>(sender: Setup<S>, receiver: Setup<R>) {
     let mut rng = StdRng::seed_from_u64(1);
     for (sizes, shown_to) in [
-        ([0, 0], Role::First),
-        ([1, 0], Role::Second),
-        ([100, 333], Role::First),
-        ([513, 200], Role::Second),
+        ([0, 0], Party::First),
+        ([1, 0], Party::Second),
+        ([100, 333], Party::First),
+        ([513, 200], Party::Second),
     ] {
         let sets = sizes.map(|n| {
             let mut set = BTreeSet::new();
@@ -106,8 +106,8 @@ fn assert_right<S: CotSender, R: CotReceiver>(sender: Setup<S>, receiver: Setup<
             |channel, rng| evaluate(receiver(channel, rng)?, &own[1], &terms, channel, rng),
         );
         let (shown, other) = match shown_to {
-            Role::First => (first, second),
-            Role::Second => (second, first),
+            Party::First => (first, second),
+            Party::Second => (second, first),
         };
         assert!(other.is_none());
         let shown: BTreeSet<u128> = shown.unwrap().into_iter().map(|item| item.0).collect();
@@ -137,7 +137,7 @@ fn the_intersection_comes_out_over_silent_ot() {
     );
 }
 
-fn transcripts(first: &Items, second: &Items, receiver: Role) -> Transcripts {
+fn transcripts(first: &Items, second: &Items, receiver: Party) -> Transcripts {
     let terms = terms([first.len(), second.len()], receiver);
     let (sender, choices) = ideal::ot(1);
     transcript::of(
@@ -148,7 +148,7 @@ fn transcripts(first: &Items, second: &Items, receiver: Role) -> Transcripts {
 
 #[test]
 fn lengths_depend_on_shapes_alone() {
-    for receiver in [Role::First, Role::Second] {
+    for receiver in [Party::First, Party::Second] {
         let shape_of = |first: u128, second: u128| {
             let own = [first, second].map(|from| items(from..from + 70));
             transcripts(&own[0], &own[1], receiver).shape().map(|shape| {
@@ -165,8 +165,8 @@ fn lengths_depend_on_shapes_alone() {
 fn as_many_bytes_travel_as_the_gates_say() {
     for sizes in [[1, 1], [60, 60], [100, 17]] {
         let own = sizes.map(|n| items(1..=n as u128));
-        let sent = transcripts(&own[0], &own[1], Role::First);
-        let terms = terms(sizes, Role::First);
+        let sent = transcripts(&own[0], &own[1], Party::First);
+        let terms = terms(sizes, Party::First);
         let mut count = Count::default();
         scs::intersect(&mut count, &terms, Known::default()).unwrap();
         // Two public numbers; and then nothing but tables.
@@ -180,7 +180,7 @@ fn as_many_bytes_travel_as_the_gates_say() {
 #[test]
 fn a_peer_that_deviates_does_no_more_than_spoil_the_result() {
     let own = [items(1..=5), items(3..=9)];
-    for receiver in [Role::First, Role::Second] {
+    for receiver in [Party::First, Party::Second] {
         let terms = terms([5, 7], receiver);
         let garbler = |channel: &mut Channel, rng: &mut StdRng| {
             garble(ideal::ot(1).0, &own[0], &terms, channel, rng)

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use vesica_circuit::{
-    Role,
+    Party,
     count::Count,
     gadgets::Comparison,
     gmw::{self, Gmw},
@@ -21,7 +21,7 @@ use vesica_testkit::{transcript, two_party, two_party::Link};
 
 const WIDTH: usize = 32;
 
-fn terms(sizes: [usize; 2], receiver: Role, comparison: Comparison) -> Terms {
+fn terms(sizes: [usize; 2], receiver: Party, comparison: Comparison) -> Terms {
     Terms { width: WIDTH, sizes, receiver, comparison }
 }
 
@@ -33,7 +33,7 @@ fn count(terms: &Terms) -> Count {
 
 /// One party of the intersection, which uses all of its triples.
 fn party<'a>(
-    role: Role,
+    role: Party,
     items: &'a Items,
     terms: &'a Terms,
     extension: Extension,
@@ -71,10 +71,10 @@ fn items(set: &BTreeSet<u128>) -> Items {
 #[test]
 fn the_intersection_comes_out() {
     for (sizes, receiver, comparison) in [
-        ([0, 0], Role::First, Comparison::Small),
-        ([1, 0], Role::Second, Comparison::Small),
-        ([64, 64], Role::First, Comparison::Shallow),
-        ([100, 233], Role::Second, Comparison::Shallow),
+        ([0, 0], Party::First, Comparison::Small),
+        ([1, 0], Party::Second, Comparison::Small),
+        ([64, 64], Party::First, Comparison::Shallow),
+        ([100, 233], Party::Second, Comparison::Shallow),
     ] {
         let sets = sets(sizes);
         let own = sets.each_ref().map(items);
@@ -84,12 +84,12 @@ fn the_intersection_comes_out() {
         {
             let (first, second) = two_party::run(
                 Link::Memory,
-                party(Role::First, &own[0], &terms, extension, vectors),
-                party(Role::Second, &own[1], &terms, extension, vectors),
+                party(Party::First, &own[0], &terms, extension, vectors),
+                party(Party::Second, &own[1], &terms, extension, vectors),
             );
             let (shown, other) = match receiver {
-                Role::First => (first, second),
-                Role::Second => (second, first),
+                Party::First => (first, second),
+                Party::Second => (second, first),
             };
             assert!(other.is_none());
             let shown: BTreeSet<u128> = shown.unwrap().into_iter().map(|item| item.0).collect();
@@ -102,7 +102,7 @@ fn the_intersection_comes_out() {
 fn bits_by_formula(count: &Count, vectors: bool) -> f64 {
     let demand = Demand::of_count(count, vectors);
     let opened: usize = demand.counts().map(|(bits, n)| (2 * bits + 2) * n).sum();
-    let offline = 2 * 8 * Extension::Alsz13.bytes(&demand, Role::First);
+    let offline = 2 * 8 * Extension::Alsz13.bytes(&demand, Party::First);
     (offline + opened) as f64 + count.revealed.iter().sum::<u64>() as f64
 }
 
@@ -110,13 +110,13 @@ fn bits_by_formula(count: &Count, vectors: bool) -> f64 {
 fn as_many_bytes_travel_as_the_count_says_whatever_the_items_are() {
     let sizes = [256, 256];
     for vectors in [false, true] {
-        let terms = terms(sizes, Role::Second, Comparison::Shallow);
+        let terms = terms(sizes, Party::Second, Comparison::Shallow);
         let shapes = [0, 1].map(|other: u128| {
             let own = [(1..=256).collect(), (1 + 300 * other..=256 + 300 * other).collect()];
             let own = own.each_ref().map(items);
             let sent = transcript::of(
-                party(Role::First, &own[0], &terms, Extension::Alsz13, vectors),
-                party(Role::Second, &own[1], &terms, Extension::Alsz13, vectors),
+                party(Party::First, &own[0], &terms, Extension::Alsz13, vectors),
+                party(Party::Second, &own[1], &terms, Extension::Alsz13, vectors),
             );
             let bytes = sent.sender.payload_bytes() + sent.receiver.payload_bytes();
             let off = 8.0 * bytes as f64 / bits_by_formula(&count(&terms), vectors) - 1.0;
@@ -133,7 +133,7 @@ fn as_many_bytes_travel_as_the_count_says_whatever_the_items_are() {
 fn vector_triples_save_as_much_as_in_the_paper() {
     for log in [10, 12, 14] {
         let saved = |comparison| {
-            let count = count(&terms([1 << log; 2], Role::First, comparison));
+            let count = count(&terms([1 << log; 2], Party::First, comparison));
             1.0 - bits_by_formula(&count, true) / bits_by_formula(&count, false)
         };
         let (shallow, small) = (saved(Comparison::Shallow), saved(Comparison::Small));

@@ -6,7 +6,7 @@
 
 use rand::{SeedableRng, rngs::StdRng};
 use vesica_circuit::{
-    Builder, Circuit, Engine, Lanes, Role, Values,
+    Builder, Circuit, Engine, Party, Values, WireBits,
     garbling::{Evaluator, Garbler, table_bytes},
     plain,
 };
@@ -19,7 +19,7 @@ use vesica_testkit::{
 const WIDTH: usize = 4;
 
 /// As many instances as go through a circuit together.
-const LANES: usize = 1 << 12;
+const INSTANCES: usize = 1 << 12;
 
 /// AND gates of the smaller circuit: in all instances their tables fill four messages.
 const ANDS: usize = 128;
@@ -45,24 +45,20 @@ fn run<E: Engine>(
     engine: &mut E,
     circuit: &Circuit,
     times: usize,
-    bits: Option<&Lanes>,
-) -> Result<Option<Lanes>, E::Error> {
-    let mut values = engine.input(Role::First, WIDTH, LANES, bits)?;
+    bits: Option<&WireBits>,
+) -> Result<Option<WireBits>, E::Error> {
+    let mut values = engine.input(Party::First, WIDTH, INSTANCES, bits)?;
     for _ in 0..times {
         let first = engine.run(circuit, &values)?;
         values = E::Values::stack(&[&values.rows(1..WIDTH), &first]);
     }
-    engine.reveal(&values, Role::Second)
+    engine.reveal(&values, Party::Second)
 }
 
 /// Both parties compute over a link that `run_both` makes of them; the evaluator, who sees what comes out, sees
 /// what is right.
-fn garble_and_evaluate(
-    circuit: &Circuit,
-    times: usize,
-    run_both: impl FnOnce(&Party<'_>, &Party<'_>),
-) {
-    let bits = Lanes::random(WIDTH, LANES, &mut StdRng::seed_from_u64(1));
+fn garble_and_evaluate(circuit: &Circuit, times: usize, run_both: impl FnOnce(&Run<'_>, &Run<'_>)) {
+    let bits = WireBits::random(WIDTH, INSTANCES, &mut StdRng::seed_from_u64(1));
     let expected = run(&mut plain::Plain, circuit, times, Some(&bits)).unwrap();
     run_both(
         &|channel, rng| {
@@ -77,7 +73,7 @@ fn garble_and_evaluate(
     );
 }
 
-type Party<'a> = dyn Fn(&mut Channel, &mut StdRng) -> Result<(), Error> + Sync + 'a;
+type Run<'a> = dyn Fn(&mut Channel, &mut StdRng) -> Result<(), Error> + Sync + 'a;
 
 /// The most memory that this process has held.
 fn peak() -> u64 {
@@ -88,14 +84,14 @@ fn peak() -> u64 {
 
 /// Bytes of the tables of so many AND gates in all instances.
 fn tables(ands: usize) -> u64 {
-    table_bytes((ands * LANES) as u64)
+    table_bytes((ands * INSTANCES) as u64)
 }
 
 #[test]
 fn memory_does_not_depend_on_the_number_of_gates() {
     let (small, large) = (chain(ANDS), chain(LARGER * ANDS));
     assert_eq!(large.ands(), LARGER * small.ands());
-    let over_memory = |first: &Party<'_>, second: &Party<'_>| {
+    let over_memory = |first: &Run<'_>, second: &Run<'_>| {
         two_party::run(Link::Memory, first, second);
     };
     // What an allocator leaves lying about between runs is there after a few.

@@ -304,15 +304,15 @@ fn the_wrong_peer() {
     let lab = Lab::new();
     lab.write(Connecting, "k\nx\n");
     lab.write(Listening, "k\nx\n");
-    let stranger = lab.path("stranger.identity");
-    let stranger = ended(&["keygen", stranger.to_str().unwrap()]).out;
-    let wrong = ["--peer", stranger.trim()];
+    let other_identity = lab.path("other.identity");
+    let other_identity = ended(&["keygen", other_identity.to_str().unwrap()]).out;
+    let wrong = ["--peer", other_identity.trim()];
     let [a, b] = lab.run(&wrong, &["--wait", "5"]);
-    a.assert(4, &[stranger.trim(), &lab.prints[1]]);
+    a.assert(4, &[other_identity.trim(), &lab.prints[1]]);
     b.assert(4, &[&lab.prints[1]]);
     let [a, b] = lab.run(&[], &[&wrong[..], &["--wait", "5"]].concat());
     a.assert(4, &[&lab.prints[0]]);
-    b.assert(4, &[stranger.trim(), &lab.prints[0]]);
+    b.assert(4, &[other_identity.trim(), &lab.prints[0]]);
     lab.assert_clean();
 }
 

@@ -32,7 +32,7 @@ fn listening(lab: &Lab, table: &str, flags: &[&str]) -> (Running, String) {
 
 /// Whoever calls and is not the other side is turned away, and keeps nobody waiting.
 #[test]
-fn strangers() {
+fn unauthenticated_callers() {
     let lab = Lab::new();
     lab.write(Connecting, "k\nx\n");
     let (mut process, address) = listening(&lab, "k\nx\n", &[]);
@@ -65,7 +65,7 @@ fn strangers() {
 
 /// When time is up, it matters whether somebody came who took this party for its own.
 #[test]
-fn nobody_but_strangers() {
+fn only_unauthenticated_callers() {
     let lab = Lab::new();
     let (process, address) = listening(&lab, "k\nx\n", &["--wait", "2"]);
     drop(TcpStream::connect(&address).unwrap());

@@ -132,7 +132,7 @@ fn everything_is_measured_once_and_makes_two_pages() {
     let figures = fs::read_to_string(&figures).unwrap();
     assert!(figures.contains("psz14\t256\t") && !figures.contains("naive"), "{figures}");
     ended(&["plan", "--check", file]).assert(0, &[]);
-    for wrong in [&["--sizes", "5"][..], &["--json"], &["--apart"]] {
+    for wrong in [&["--sizes", "5"][..], &["--json"], &["--separate-processes"]] {
         assert_eq!(bench(&[&arguments[..], wrong].concat()).code, Some(2), "{wrong:?}");
     }
     bench(&["--protocols", "naive", "--sizes", "5", "--up-to", "2^8"]).assert(2, &[]);
@@ -140,7 +140,7 @@ fn everything_is_measured_once_and_makes_two_pages() {
 
 #[test]
 fn each_run_may_have_a_process_of_its_own() {
-    let what = ["--sizes", "20x30", "--repeat", "2", "--apart", "--json"];
+    let what = ["--sizes", "20x30", "--repeat", "2", "--separate-processes", "--json"];
     let run = |more: &[&str]| bench(&[more, &what].concat()).assert(0, &[]).out.clone();
     for (flag, keys) in [("--protocols", "rr22,kkrt16+vacuum"), ("--answers", "dh-count,dh-sum")] {
         let records: Vec<serde_json::Value> =

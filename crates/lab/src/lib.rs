@@ -35,7 +35,7 @@ pub type Error = Box<dyn std::error::Error + Send + Sync>;
 pub type Result<T> = std::result::Result<T, Error>;
 
 pub use link::Line;
-pub use record::machine::Machine;
+pub use record::host::Host;
 pub use run::{
     bench::{Bench, Outcome, Runner},
     work::{Job, Record, Work},

@@ -11,7 +11,7 @@ pub struct CancelToken(Arc<AtomicBool>);
 
 impl CancelToken {
     /// Makes the next or current operation end with [`Error::Cancelled`](crate::Error::Cancelled),
-    /// within about a [tick](crate::transport::TICK).
+    /// within about a [poll interval](crate::transport::POLL_INTERVAL).
     pub fn cancel(&self) {
         self.0.store(true, Ordering::Relaxed);
     }

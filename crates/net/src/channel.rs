@@ -1,11 +1,10 @@
 //! Labelled, bounded, metered messages over a byte stream.
 //!
-//! A message on the wire is one byte `n` from 1 to 40, a label of `n` ASCII characters, the payload's length
-//! as eight bytes little endian, and the payload in segments of 16,383 bytes (the last may be shorter), each
-//! preceded by one zero byte. Wherever a message or a segment may begin, the byte 255 and the code of an
-//! [`AbortReason`] may come instead and end the stream, so that a party can say why it stops even in the
-//! middle of a large message. Two labels belong to the channel itself: `busy` is an empty keep-alive that
-//! says that its sender is still at work, and `end` is empty and ends the run.
+//! On the wire, a message is one byte `n` from 1 to 40, a label of `n` ASCII characters, the length of the payload as
+//! eight bytes in little-endian order, and the payload in segments of 16,383 bytes (the last may be shorter), each
+//! after one zero byte. Where a message or a segment may begin, the byte 255 and the code of an [`AbortReason`] may
+//! come instead and end the stream: a party can say why it stops even in the middle of a large message. Two labels
+//! belong to the channel itself: `busy` is an empty keep-alive message, and `end` is empty and ends the run.
 
 use std::{
     io,
@@ -17,7 +16,7 @@ use bytemuck::Pod;
 use crate::{
     AbortReason, CancelToken, Clock, Deviation, Error, Meter, Result, SessionId, Transport,
     meter::Flight,
-    patience::{BUSY_MESSAGES, Ends, LAST_WORDS, Wait},
+    patience::{Ends, KEEP_ALIVE_MESSAGES, LAST_WORDS, Wait},
     watch::Watch,
 };
 
@@ -32,10 +31,10 @@ pub(crate) const SEGMENT: usize = (1 << 14) - 1;
 /// Bytes gathered before they are handed to the transport, and read ahead from it.
 const BUFFER: usize = 1 << 16;
 
-/// How often a busy party says so.
-const BUSY_INTERVAL: Duration = Duration::from_secs(1);
+/// The time between two keep-alive messages.
+const KEEP_ALIVE_INTERVAL: Duration = Duration::from_secs(1);
 
-const BUSY: &str = "busy";
+const KEEP_ALIVE: &str = "busy";
 const END: &str = "end";
 
 /// The byte that begins a segment, and the one that begins an abort.
@@ -233,16 +232,16 @@ impl Channel {
     ///
     /// # Errors
     /// As [`Channel::send`], but for [`Error::Stalled`].
-    pub fn busy(&mut self) -> Result<()> {
+    pub fn keep_alive(&mut self) -> Result<()> {
         if self.cancel.is_cancelled() {
             return Err(Error::Cancelled { phase: self.meter.phase() });
         }
-        if self.clock.since(self.last_send) < BUSY_INTERVAL {
+        if self.clock.since(self.last_send) < KEEP_ALIVE_INTERVAL {
             return Ok(());
         }
         // A peer that does not take what was sent before is not waiting for us.
         if self.out.is_empty() {
-            self.put_header(BUSY, 0);
+            self.put_header(KEEP_ALIVE, 0);
         }
         self.last_send = self.clock.now();
         self.try_flush().map(|_| ())
@@ -324,19 +323,19 @@ impl Channel {
     fn await_header(&mut self, label: &'static str) -> Result<u64> {
         self.watch.begin_waiting();
         self.arrival = None;
-        for _ in 0..=BUSY_MESSAGES {
+        for _ in 0..=KEEP_ALIVE_MESSAGES {
             let (received, len) = self.read_header(label)?;
             if received == label {
                 self.watch.end_waiting();
                 return Ok(len);
             }
-            if (received.as_str(), len) != (BUSY, 0) {
+            if (received.as_str(), len) != (KEEP_ALIVE, 0) {
                 let deviation = Deviation::UnexpectedLabel { expected: label, received };
                 return Err(self.deviation(deviation));
             }
             self.arrival.get_or_insert(Wait::new(self.clock.now(), 0)).excuse();
         }
-        Err(self.deviation(Deviation::BusyForever { limit: BUSY_MESSAGES }))
+        Err(self.deviation(Deviation::EndlessKeepAlive { limit: KEEP_ALIVE_MESSAGES }))
     }
 
     fn read_header(&mut self, expected: &'static str) -> Result<(String, u64)> {
@@ -441,7 +440,8 @@ impl Channel {
             wait.check(self.clock.now(), self.stall, self.meter.phase())?;
             let mut moved = self.try_write()?;
             // A peer that takes nothing for long may still be at work, and then it says so.
-            if !moved && self.clock.since(since) >= BUSY_INTERVAL && self.hear_in_the_meantime()? {
+            let due = self.clock.since(since) >= KEEP_ALIVE_INTERVAL;
+            if !moved && due && self.hear_in_the_meantime()? {
                 wait.excuse();
                 moved = true;
             }

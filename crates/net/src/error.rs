@@ -304,7 +304,7 @@ pub enum Deviation {
     },
     /// More "still busy" messages in a row than an honest peer sends.
     #[error("more than {limit} messages in a row that only say `busy`")]
-    BusyForever {
+    EndlessKeepAlive {
         /// The most that is put up with.
         limit: u32,
     },

@@ -102,7 +102,7 @@ impl Window {
     const MAX: usize = 128;
 
     /// The caution after the first write that blocked. Each further one doubles it, since each costs
-    /// a tick.
+    /// a poll interval.
     const CAUTION: usize = 16;
 
     fn is_full(&self) -> bool {

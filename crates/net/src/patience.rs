@@ -2,7 +2,7 @@
 //!
 //! The stall timeout ends a wait in which nothing happens. A peer that does very little could still hold a run for days: a
 //! byte now and then, or keep-alives without end. So each message has a deadline of its own. From its first byte on it must
-//! arrive at [`LEAST_RATE`], and what is sent must be taken at that rate; keep-alives excuse a peer for [`BUSY_LIMIT`].
+//! arrive at [`LEAST_RATE`], and what is sent must be taken at that rate; keep-alives excuse a peer for [`KEEP_ALIVE_LIMIT`].
 
 use std::time::{Duration, Instant};
 
@@ -11,14 +11,14 @@ use crate::{Error, Result};
 /// Bytes a second that a message moves at, at least, beside one stall timeout: slower than any line in use.
 const LEAST_RATE: u64 = 10_000;
 
-/// How many `busy` messages in a row are put up with: as many as an honest peer sends in [`BUSY_LIMIT`].
-pub(crate) const BUSY_MESSAGES: u32 = 5400;
+/// How many `busy` messages in a row are put up with: as many as an honest peer sends in [`KEEP_ALIVE_LIMIT`].
+pub(crate) const KEEP_ALIVE_MESSAGES: u32 = 5400;
 
 /// How long a party that stops tries to be heard, and to hear why the other one stopped.
 pub(crate) const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// How long a peer may say that it is busy before it sends a message or takes one: an hour and a half.
-pub(crate) const BUSY_LIMIT: Duration = Duration::from_secs(5400);
+pub(crate) const KEEP_ALIVE_LIMIT: Duration = Duration::from_secs(5400);
 
 /// The wait for one message to arrive, or to be taken.
 #[derive(Debug, Clone, Copy)]
@@ -46,7 +46,7 @@ impl Wait {
 
     /// How long it may take.
     fn allowed(self, stall: Duration) -> Duration {
-        let excused = if self.excused { BUSY_LIMIT } else { Duration::ZERO };
+        let excused = if self.excused { KEEP_ALIVE_LIMIT } else { Duration::ZERO };
         let moving = Duration::from_secs(self.bytes.div_ceil(LEAST_RATE));
         stall.saturating_add(excused).saturating_add(moving)
     }

@@ -86,7 +86,7 @@ mod tests {
                 let started = Instant::now();
                 while started.elapsed() < 3 * Duration::from_secs(1) / 2 {
                     thread::sleep(Duration::from_millis(20));
-                    late.busy().unwrap();
+                    late.keep_alive().unwrap();
                 }
                 late.send("late", &[7; 100]).unwrap();
                 late.flush().unwrap();
@@ -105,7 +105,7 @@ mod tests {
         });
         let seen = seen.lock().unwrap();
         let longest = seen.iter().filter_map(|activity| activity.waiting).max().unwrap();
-        // The message that ended the wait was looked for every tick, and shown every other.
+        // The message that ended the wait was looked for every poll interval, and shown every other.
         assert!(longest + 3 * INTERVAL > waited && longest <= waited, "{longest:?} of {waited:?}");
         let last = seen.last().unwrap();
         assert!(last.sent > 1000 && last.received > 100 && last.waiting.is_none(), "{last:?}");

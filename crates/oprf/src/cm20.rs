@@ -24,7 +24,7 @@
 use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::{Channel, Result};
-use vesica_ot::{Bytes, Wiped, base::BaseOt, extension::columns};
+use vesica_ot::{Bytes, ZeroizingVec, base::BaseOt, extension::columns};
 use vesica_params::matrix::Matrix;
 use vesica_primitives::{
     Block, Delta, Seed,
@@ -66,13 +66,13 @@ pub fn bytes(matrix: Matrix) -> usize {
     size_of::<Block>() + matrix.blocks * matrix.width * matrix.height / 8
 }
 
-/// Points of 128 bits, or of 256 where there are tails.
+/// Points of 128 bits, or of 256 where there are high halves.
 #[derive(Debug, Clone, Copy)]
 pub struct Points<'a> {
     /// The first 128 bits of each.
-    pub heads: &'a [Block],
+    pub low_halves: &'a [Block],
     /// The other 128 bits of each, or nothing.
-    pub tails: &'a [Block],
+    pub high_halves: &'a [Block],
 }
 
 /// What both parties know: where points have their rows, and the hash.
@@ -114,10 +114,10 @@ impl Function {
     }
 
     fn place(&self, points: Points<'_>) -> Placed {
-        let mut folded = points.heads.to_vec();
-        if !points.tails.is_empty() {
+        let mut folded = points.low_halves.to_vec();
+        if !points.high_halves.is_empty() {
             self.fold.encrypt(&mut folded);
-            add_to(&mut folded, points.tails);
+            add_to(&mut folded, points.high_halves);
         }
         let mut images = folded.clone();
         self.block.encrypt(&mut images);
@@ -181,8 +181,8 @@ impl Function {
         len: usize,
     ) {
         let column = self.column();
-        let mut a = Wiped::<Block>::zeros(sent.len());
-        let mut marks = Wiped::<Block>::zeros(sent.len());
+        let mut a = ZeroizingVec::<Block>::zeros(sent.len());
+        let mut marks = ZeroizingVec::<Block>::zeros(sent.len());
         for (i, [zero, one]) in prgs.iter_mut().enumerate() {
             zero.fill(&mut a[i * column..][..column]);
             one.fill(&mut sent[i * column..][..column]);
@@ -209,12 +209,13 @@ impl Function {
         const CHUNK_BLOCKS: usize = CHUNK / 128;
         let width = self.matrix.width;
         let len = bits.len() / width;
-        let room = || {
-            let [columns, rows] = [width * CHUNK_BLOCKS, CHUNK * ROW_BLOCKS].map(Wiped::zeros);
+        let scratch = || {
+            let [columns, rows] =
+                [width * CHUNK_BLOCKS, CHUNK * ROW_BLOCKS].map(ZeroizingVec::zeros);
             (columns, rows)
         };
         let chunks = values.par_chunks_mut(CHUNK).enumerate();
-        chunks.for_each_init(room, |(columns, rows), (chunk, values)| {
+        chunks.for_each_init(scratch, |(columns, rows), (chunk, values)| {
             let padded = values.len().next_multiple_of(128);
             let columns: &mut [Block] = &mut columns[..width * padded / 128];
             let parts = columns.chunks_exact_mut(padded / 128);
@@ -249,9 +250,9 @@ impl Placed {
 }
 
 /// The bits of a block's points, column by column, each column padded to whole blocks.
-fn bits_of(width: usize, points: &[Block]) -> (Wiped<Block>, usize) {
+fn bits_of(width: usize, points: &[Block]) -> (ZeroizingVec<Block>, usize) {
     let len = points.len().div_ceil(128).max(1);
-    (Wiped::zeros(width * len), len)
+    (ZeroizingVec::zeros(width * len), len)
 }
 
 /// The party that can evaluate the function everywhere.
@@ -284,12 +285,12 @@ impl Sender {
         let function = Function::new(self.matrix, key[0]);
         // 3 and 4.
         let column = function.column();
-        let mut room = Wiped::<Block>::zeros(PIECE.min(self.matrix.width) * column);
+        let mut scratch = ZeroizingVec::<Block>::zeros(PIECE.min(self.matrix.width) * column);
         function.place(points).evaluate(|points, values| {
             let (mut bits, len) = bits_of(self.matrix.width, points);
             let pieces = self.prgs.chunks_mut(PIECE).zip(bits.chunks_mut(PIECE * len));
             for (piece, (prgs, bits)) in pieces.enumerate() {
-                let c = &mut room[..prgs.len() * column];
+                let c = &mut scratch[..prgs.len() * column];
                 channel.recv_slice(COLUMNS, c)?;
                 let groups = c.par_chunks_mut(GROUP * column).zip(prgs.par_chunks_mut(GROUP));
                 let groups = groups.zip(bits.par_chunks_mut(GROUP * len)).enumerate();
@@ -308,7 +309,7 @@ impl Sender {
 /// Makes some of the columns C of what R sent, where `s` gives the bit of each.
 fn unmask(columns: &mut [Block], prgs: &mut [Prg], s: impl Fn(usize) -> u8) {
     let len = columns.len() / prgs.len();
-    let mut stream = Wiped::<Block>::zeros(len);
+    let mut stream = ZeroizingVec::<Block>::zeros(len);
     for (i, (column, prg)) in columns.chunks_exact_mut(len).zip(prgs).enumerate() {
         let mask = Block::mask(s(i));
         prg.fill(&mut stream);
@@ -372,12 +373,12 @@ impl Receiver {
         let function = Function::new(self.matrix, key);
         // 3 and 4.
         let column = function.column();
-        let mut room = vec![Block::ZERO; PIECE.min(self.matrix.width) * column];
+        let mut scratch = vec![Block::ZERO; PIECE.min(self.matrix.width) * column];
         function.place(points).evaluate(|points, values| {
             let (mut bits, len) = bits_of(self.matrix.width, points);
             let pieces = self.prgs.chunks_mut(PIECE).zip(bits.chunks_mut(PIECE * len));
             for (piece, (prgs, bits)) in pieces.enumerate() {
-                let sent = &mut room[..prgs.len() * column];
+                let sent = &mut scratch[..prgs.len() * column];
                 let groups = sent.par_chunks_mut(GROUP * column).zip(prgs.par_chunks_mut(GROUP));
                 let groups = groups.zip(bits.par_chunks_mut(GROUP * len)).enumerate();
                 groups.for_each(|(i, ((sent, prgs), bits))| {
@@ -407,7 +408,7 @@ impl programmable::Oprf for Oprf {
         channel: &mut Channel,
         _: &mut dyn CryptoRng,
     ) -> std::result::Result<Values, Error> {
-        Ok(sender.evaluate(Points { heads: points, tails: &[] }, channel)?)
+        Ok(sender.evaluate(Points { low_halves: points, high_halves: &[] }, channel)?)
     }
 
     fn at_receivers_points(
@@ -416,7 +417,7 @@ impl programmable::Oprf for Oprf {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> std::result::Result<Values, Error> {
-        Ok(receiver.evaluate(Points { heads: points, tails: &[] }, channel, rng)?)
+        Ok(receiver.evaluate(Points { low_halves: points, high_halves: &[] }, channel, rng)?)
     }
 }
 
@@ -467,7 +468,7 @@ mod tests {
         let several = Matrix { blocks: 3, height: 8192, width: 433 };
         for (matrix, n) in [(matrix(100, 150, 40), 100), (several, 15_000)] {
             let [senders, receivers] = [blocks(50..n + 100), blocks(0..n)];
-            let points = |heads| Points { heads, tails: &[] };
+            let points = |low_halves| Points { low_halves, high_halves: &[] };
             let [theirs, mine] = run(matrix, points(&senders), points(&receivers));
             assert_eq!(theirs[..n as usize - 50], mine[50..]);
             let mut all = [&mine[..], &theirs[n as usize - 50..]].concat();
@@ -481,9 +482,9 @@ mod tests {
     #[test]
     fn heads_and_tails_count() {
         let matrix = matrix(4, 4, 40);
-        let [heads, tails] = [[1, 1, 2, 2].map(Block), [3, 4, 3, 4].map(Block)];
-        let both = Points { heads: &heads, tails: &tails };
-        let swapped = Points { heads: &tails, tails: &heads };
+        let [low_halves, high_halves] = [[1, 1, 2, 2].map(Block), [3, 4, 3, 4].map(Block)];
+        let both = Points { low_halves: &low_halves, high_halves: &high_halves };
+        let swapped = Points { low_halves: &high_halves, high_halves: &low_halves };
         let [theirs, mine] = run(matrix, both, both);
         assert_eq!(theirs, mine);
         assert!((0..4).all(|i| !mine[..i].contains(&mine[i])));
@@ -494,7 +495,8 @@ mod tests {
     #[test]
     fn an_empty_set_has_no_values() {
         let one = [Block(1)];
-        let [some, none] = [&one[..], &[]].map(|heads| Points { heads, tails: &[] });
+        let [some, none] =
+            [&one[..], &[]].map(|low_halves| Points { low_halves, high_halves: &[] });
         let [theirs, mine] = run(matrix(0, 1, 40), some, none);
         assert_eq!((theirs.len(), mine.len()), (1, 0));
         let [theirs, mine] = run(matrix(1, 0, 40), none, some);

@@ -16,57 +16,57 @@ pub(crate) const BATCH: usize = 64;
 /// Points that one thread hashes at least: fewer are not worth handing over, and these fit a cache.
 pub(crate) const CHUNK: usize = 4096;
 
-/// Points as digests of 256 bits, in two halves: as many heads as tails. For semi-honest parties, heads are
-/// enough, and there are no tails.
+/// Points as digests of 256 bits, in two halves. Semi-honest parties need the low halves alone and leave the high
+/// halves empty.
 #[derive(Debug, Clone, Copy)]
 pub struct Digests<'a> {
-    /// The first halves.
-    pub heads: &'a [Block],
-    /// The second halves.
-    pub tails: &'a [Block],
+    /// The first 128 bits of each digest.
+    pub low_halves: &'a [Block],
+    /// The last 128 bits of each digest, or none.
+    pub high_halves: &'a [Block],
 }
 
 impl Digests<'_> {
-    /// The OKVS keys of the points, head ⊕ π(tail) ⊕ tail: with an ideal cipher π, points that share a head
-    /// or a tail have unrelated ones.
+    /// The OKVS keys of the points, low ⊕ π(high) ⊕ high: with an ideal cipher π, points that share one half have
+    /// unrelated keys.
     ///
     /// # Panics
-    /// Where there are not as many tails as heads.
+    /// Where there are not as many high halves as low halves.
     pub(crate) fn okvs_keys(self, pi: &CorrelationRobust) -> Vec<Block> {
-        assert_eq!(self.heads.len(), self.tails.len(), "a tail for each head");
-        let mut keys: Vec<Block> = bytemuck::zeroed_vec(self.heads.len());
-        let halves = self.heads.par_chunks(CHUNK).zip(self.tails.par_chunks(CHUNK));
-        keys.par_chunks_mut(CHUNK).zip(halves).for_each(|(keys, (heads, tails))| {
-            keys.copy_from_slice(tails);
+        assert_eq!(self.low_halves.len(), self.high_halves.len(), "a high half for each low half");
+        let mut keys: Vec<Block> = bytemuck::zeroed_vec(self.low_halves.len());
+        let halves = self.low_halves.par_chunks(CHUNK).zip(self.high_halves.par_chunks(CHUNK));
+        keys.par_chunks_mut(CHUNK).zip(halves).for_each(|(keys, (low_halves, high_halves))| {
+            keys.copy_from_slice(high_halves);
             pi.apply(keys);
-            add_to(keys, heads);
+            add_to(keys, low_halves);
         });
         keys
     }
 }
 
-/// Points in the order of their clusters, by OKVS keys and tails, which determine heads.
+/// Points in the order of their clusters, by OKVS keys and high halves, which determine the low halves.
 pub(crate) struct Points {
     pub(crate) keys: PlacedKeys,
     /// As many, or none.
-    tails: Vec<Block>,
+    high_halves: Vec<Block>,
 }
 
 impl Points {
     /// The points with these OKVS keys.
     pub(crate) fn place(okvs: &impl Okvs, keys: &[Block], points: Digests<'_>) -> Self {
         let keys = okvs.place(keys);
-        let tails = match points.tails {
+        let high_halves = match points.high_halves {
             [] => Vec::new(),
-            tails => keys.positions().iter().map(|i| tails[*i as usize]).collect(),
+            high_halves => keys.positions().iter().map(|i| high_halves[*i as usize]).collect(),
         };
-        Self { keys, tails }
+        Self { keys, high_halves }
     }
 
     /// Some of them.
     pub(crate) fn range(&self, of: std::ops::Range<usize>) -> Part<'_> {
-        let tails = self.tails.get(of.clone()).unwrap_or_default();
-        Part { keys: &self.keys.all()[of], tails }
+        let high_halves = self.high_halves.get(of.clone()).unwrap_or_default();
+        Part { keys: &self.keys.all()[of], high_halves }
     }
 
     /// Those of a cluster.
@@ -80,7 +80,7 @@ impl Points {
 pub(crate) struct Part<'a> {
     pub(crate) keys: &'a [Block],
     /// As many, or none.
-    pub(crate) tails: &'a [Block],
+    pub(crate) high_halves: &'a [Block],
 }
 
 impl<'a> Part<'a> {
@@ -88,19 +88,19 @@ impl<'a> Part<'a> {
     pub(crate) fn chunks(self, size: usize) -> impl IndexedParallelIterator<Item = Part<'a>> {
         self.keys.par_chunks(size).enumerate().map(move |(i, keys)| {
             let first = i * size;
-            let tails = self.tails.get(first..first + keys.len()).unwrap_or_default();
-            Part { keys, tails }
+            let high_halves = self.high_halves.get(first..first + keys.len()).unwrap_or_default();
+            Part { keys, high_halves }
         })
     }
 
     /// Replaces each of `values`, one for each of these points y, by the hash of value and y.
     pub(crate) fn hash_with(self, hash: &RowHash, values: &mut [Block]) {
-        let mut points = self.keys.iter().zip(self.tails);
+        let mut points = self.keys.iter().zip(self.high_halves);
         let mut rows = [IndexedRow::default(); BATCH];
         for values in values.chunks_mut(BATCH) {
             let rows = &mut rows[..values.len()];
-            for ((row, value), (key, tail)) in rows.iter_mut().zip(&*values).zip(&mut points) {
-                *row = IndexedRow::new(0, &[*value, *key, *tail, Block::ZERO]);
+            for ((row, value), (key, high)) in rows.iter_mut().zip(&*values).zip(&mut points) {
+                *row = IndexedRow::new(0, &[*value, *key, *high, Block::ZERO]);
             }
             hash.hash(rows, values);
         }

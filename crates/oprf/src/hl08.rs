@@ -295,7 +295,7 @@ fn unblind<G: Scalars>(
             values::<G>(&blinded.iter().map(part).collect::<Vec<_>>())
         });
         out.par_extend(tasks);
-        channel.busy()?;
+        channel.keep_alive()?;
     }
     Ok(())
 }

@@ -24,7 +24,7 @@ use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::Channel;
 use vesica_ot::{
-    Bytes, Wiped,
+    Bytes, ZeroizingVec,
     base::{BaseOt, np01::Np01},
 };
 use vesica_params::{Adversary, slices::Shape};
@@ -190,7 +190,7 @@ impl Sender {
         for group in groups(self.shape) {
             let range = points_of(&group, starts);
             let points: Vec<Block> = range.clone().map(&point).collect();
-            let mut rows = Wiped::<Block>::zeros(points.len() * ROW_BLOCKS);
+            let mut rows = ZeroizingVec::<Block>::zeros(points.len() * ROW_BLOCKS);
             let rows: &mut [Row] = bytemuck::cast_slice_mut(&mut rows);
             self.add_keys(&points, rows);
             let starts_of_group = &starts[group.start..=group.end];
@@ -226,7 +226,7 @@ impl Sender {
         let decoder = Decoder::new(self.shape, &Bins { starts, nodes: points });
         let mut columns = vec![Block::ZERO; (starts.len() - 1) * self.shape.capacity];
         for index in 0..self.shape.wide {
-            channel.busy()?;
+            channel.keep_alive()?;
             channel.recv_slice(WIDE, &mut columns)?;
             for (row, value) in rows.iter_mut().zip(decoder.decode(&columns)) {
                 add_masked(row, 2 * index, value, &self.delta);
@@ -251,7 +251,7 @@ impl Sender {
         let decoder = Decoder::new(self.shape, &Bins { starts, nodes: &nodes });
         let mut columns = vec![Gf64::ZERO; (starts.len() - 1) * self.shape.capacity];
         for index in 0..self.shape.narrow {
-            channel.busy()?;
+            channel.keep_alive()?;
             channel.recv_slice(NARROW, &mut columns)?;
             let word = 2 * self.shape.wide + index;
             for ((row, value), hash) in rows.iter_mut().zip(decoder.decode(&columns)).zip(hashes) {
@@ -339,8 +339,8 @@ impl Receiver {
         bins: &[u32],
         points: &[Block],
         values: &mut [Block],
-    ) -> Wiped<Block> {
-        let mut rows = Wiped::<Block>::zeros(points.len() * ROW_BLOCKS);
+    ) -> ZeroizingVec<Block> {
+        let mut rows = ZeroizingVec::<Block>::zeros(points.len() * ROW_BLOCKS);
         let r: &mut [Row] = bytemuck::cast_slice_mut(&mut rows);
         let tasks = values.par_chunks_mut(BATCH).zip(r.par_chunks_mut(BATCH));
         let tasks = tasks.zip(points.par_chunks(BATCH)).zip(bins.par_chunks(BATCH));
@@ -367,7 +367,7 @@ impl Receiver {
         let bins = Bins { starts: group.starts, nodes: group.points };
         let encoder = Encoder::new(self.shape, &bins, &Excess::default(), rng)?;
         for index in 0..self.shape.wide {
-            channel.busy()?;
+            channel.keep_alive()?;
             let columns = encoder.encode(|point| slice(&group.rows[point], 2 * index), rng);
             channel.send_slice(WIDE, &columns)?;
             // Let the sender start on this slice.
@@ -391,7 +391,7 @@ impl Receiver {
         let bins = Bins { starts: group.starts, nodes: &nodes };
         let encoder = Encoder::new(self.shape, &bins, excess, rng)?;
         for index in 0..self.shape.narrow {
-            channel.busy()?;
+            channel.keep_alive()?;
             let word = 2 * self.shape.wide + index;
             let value = |point: usize| {
                 let share = spares.share(index, group.hashes[point]);

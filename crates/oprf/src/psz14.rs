@@ -107,7 +107,7 @@ impl Sender {
                 next = points_of.gather(next..piece.end, &points);
                 points_of.evaluate(piece.start, &keys, &self.hash);
                 points_of.values().for_each(|(instance, values)| show(instance, values));
-                channel.busy()?;
+                channel.keep_alive()?;
             }
         }
         Ok(())
@@ -154,7 +154,7 @@ impl Points {
 
     /// Makes the values, with the keys of each letter of the instances from `piece` on.
     fn evaluate(&mut self, piece: usize, keys: &[impl Keys], hash: &RowHash) {
-        let Self { first, starts, words, numbers, sums, keys: room } = self;
+        let Self { first, starts, words, numbers, sums, keys: scratch } = self;
         let instances = starts.len() - 1;
         // Only the OTs of these instances have points.
         let own = |ot: usize| (piece + ot).clamp(*first, *first + instances) - *first;
@@ -162,20 +162,20 @@ impl Points {
         sums.resize(words.len(), Block::ZERO);
         // Where an instance has more points than keys, all keys are computed once.
         let by_table = words.len() > ALPHABET * instances;
-        room.resize(if by_table { ALPHABET * instances } else { words.len() }, Block::ZERO);
+        scratch.resize(if by_table { ALPHABET * instances } else { words.len() }, Block::ZERO);
         for (number, keys) in keys.iter().enumerate() {
             if by_table {
                 let every = |point: usize| Block((point % ALPHABET) as u128);
-                keys.evaluate(|ot| ALPHABET * own(ot), every, room);
+                keys.evaluate(|ot| ALPHABET * own(ot), every, scratch);
                 let points = sums.par_iter_mut().zip(&*words).zip(&*numbers);
                 points.with_min_len(BLOCK_POINTS).for_each(|((sum, word), instance)| {
                     let table = ALPHABET * (*instance as usize - *first);
-                    *sum ^= room[table + letter(*word, number)];
+                    *sum ^= scratch[table + letter(*word, number)];
                 });
             } else {
                 let chosen = |point: usize| Block(letter(words[point], number) as u128);
-                keys.evaluate(|ot| starts[own(ot)], chosen, room);
-                add_to(sums, room);
+                keys.evaluate(|ot| starts[own(ot)], chosen, scratch);
+                add_to(sums, scratch);
             }
         }
         finish(hash, sums, words, |point| numbers[point]);

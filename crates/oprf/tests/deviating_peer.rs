@@ -69,13 +69,13 @@ fn receive_rs21(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
 
 fn send_rs21_malicious(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
     let points = points();
-    let points = Digests { heads: &points, tails: &points };
+    let points = Digests { low_halves: &points, high_halves: &points };
     of_channel(parties::send_checked(shape(POINTS as usize).one_way(), FEW, points, channel, rng))
 }
 
 fn receive_rs21_malicious(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
     let points = points();
-    let points = Digests { heads: &points, tails: &points };
+    let points = Digests { low_halves: &points, high_halves: &points };
     of_channel(parties::receive_checked(
         shape(POINTS as usize).one_way(),
         FEW,

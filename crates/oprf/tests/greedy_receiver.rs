@@ -23,20 +23,20 @@ use vesica_testkit::two_party::{self, Link};
 
 const FIELD: SmallField = SmallField::new(8);
 
-/// Points with one tail, which the receiver wants the function at.
+/// Points that share one high half, at which the receiver wants the function.
 const WANTED: u128 = 10_000;
 
 #[test]
 fn a_constant_decodes_to_the_hash_of_one_point_alone() {
     let shape = okvs::shape(100, 1 << 15, 40).one_way();
-    let heads: Vec<Block> = (0..WANTED).map(Block).collect();
-    let tails = vec![Block(7); heads.len()];
+    let low_halves: Vec<Block> = (0..WANTED).map(Block).collect();
+    let high_halves = vec![Block(7); low_halves.len()];
     let (sent, received) = two_party::run(
         Link::Memory,
         |channel, rng| {
             let mut cot = malicious::Sender::setup(FIELD, channel, rng)?;
             let sender = Sender::<Rr22>::setup(shape, lpn::UNIFORM, &mut cot, channel, rng)?;
-            let digests = Digests { heads: &heads, tails: &tails };
+            let digests = Digests { low_halves: &low_halves, high_halves: &high_halves };
             let values = sender.evaluate(digests, channel)?;
             channel.flush()?;
             Ok::<_, Error>(values)
@@ -57,12 +57,12 @@ fn a_constant_decodes_to_the_hash_of_one_point_alone() {
                 .update(&seed.to_bytes());
             let root = Aes128::new(truncate(&hasher.finalize()));
             let key = |purpose| root.encrypt_block(Block(purpose));
-            let mut keys = tails.clone();
+            let mut keys = high_halves.clone();
             CorrelationRobust::new(key(1)).apply(&mut keys);
-            add_to(&mut keys, &heads);
+            add_to(&mut keys, &low_halves);
             let rows = |values: &[Block], keys: &[Block]| -> Vec<IndexedRow> {
                 let row = |(value, key): (&Block, &Block)| {
-                    IndexedRow::new(0, &[*value, *key, tails[0], Block::ZERO])
+                    IndexedRow::new(0, &[*value, *key, high_halves[0], Block::ZERO])
                 };
                 values.iter().zip(keys).map(row).collect()
             };

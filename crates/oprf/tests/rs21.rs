@@ -94,9 +94,10 @@ fn one_way(points: usize) -> Shape {
 
 /// What comes of a receiver where the sender's message with this label is changed.
 fn receiver_against(label: &str, how: Tamper) -> Result<Values, Error> {
-    let (heads, tails): (Vec<_>, Vec<_>) = (0..100).map(|i| (Block(i), Block(i << 64))).unzip();
-    let points = Digests { heads: &heads, tails: &tails };
-    let shape = one_way(heads.len());
+    let (low_halves, high_halves): (Vec<_>, Vec<_>) =
+        (0..100).map(|i| (Block(i), Block(i << 64))).unzip();
+    let points = Digests { low_halves: &low_halves, high_halves: &high_halves };
+    let shape = one_way(low_halves.len());
     let honest = transcript::of(
         |channel, rng| send_checked(shape, UNIFORM, points, channel, rng),
         |channel, rng| receive_checked(shape, UNIFORM, points, channel, rng),

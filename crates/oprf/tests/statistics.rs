@@ -54,8 +54,8 @@ fn in_order(values: Values) -> Vec<Block> {
     ordered
 }
 
-fn points([heads, tails]: &[Vec<Block>; 2]) -> Digests<'_> {
-    Digests { heads, tails }
+fn points([low_halves, high_halves]: &[Vec<Block>; 2]) -> Digests<'_> {
+    Digests { low_halves, high_halves }
 }
 
 /// Makes another digest from one of the receiver's and the next one.
@@ -69,12 +69,12 @@ fn values_depend_on_both_halves_of_a_digest() {
     let digest = |i: usize| [Block(i as u128 * 64), Block((i as u128 * 64) << 50)];
     let whole: Vec<[Block; 2]> = (0..N).map(digest).collect();
     let others: [(&str, Other); 6] = [
-        ("the next one's head", |[_, tail], [head, _]| [head, tail]),
-        ("the next one's tail", |[head, _], [_, tail]| [head, tail]),
-        ("a neighbour's head", |[head, tail], _| [head ^ Block(1), tail]),
-        ("a neighbour's tail", |[head, tail], _| [head, tail ^ Block(1)]),
-        ("the same sum of halves", |[head, tail], _| [head ^ Block(1), tail ^ Block(1)]),
-        ("halves that changed places", |[head, tail], _| [tail ^ Block(2), head ^ Block(2)]),
+        ("the next one's low half", |[_, high], [low, _]| [low, high]),
+        ("the next one's high half", |[low, _], [_, high]| [low, high]),
+        ("a neighbour's low half", |[low, high], _| [low ^ Block(1), high]),
+        ("a neighbour's high half", |[low, high], _| [low, high ^ Block(1)]),
+        ("the same sum of halves", |[low, high], _| [low ^ Block(1), high ^ Block(1)]),
+        ("halves that changed places", |[low, high], _| [high ^ Block(2), low ^ Block(2)]),
     ];
     let other = |kind: usize, i: usize| others[kind].1(whole[i], whole[(i + 1) % N]);
     let kinds = (0..others.len()).flat_map(|kind| (0..N).map(move |i| (kind, i)));

@@ -55,7 +55,7 @@ fn rs21(points: &[Block]) -> Transcripts {
 
 fn rs21_malicious(points: &[Block]) -> Transcripts {
     let shape = shape(points.len()).one_way();
-    let points = Digests { heads: points, tails: points };
+    let points = Digests { low_halves: points, high_halves: points };
     transcript::of(
         |channel, rng| parties::send_checked(shape, UNIFORM, points, channel, rng),
         |channel, rng| parties::receive_checked(shape, UNIFORM, points, channel, rng),

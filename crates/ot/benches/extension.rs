@@ -44,7 +44,7 @@ const SIZES: [usize; 2] = [1 << 20, 1 << 24];
 type Setup<Party> = fn(&mut Channel, &mut dyn CryptoRng) -> Result<Party>;
 
 #[derive(Clone, Copy)]
-enum Flavour {
+enum Variant {
     Correlated,
     Random,
 }
@@ -53,7 +53,7 @@ enum Flavour {
 fn calls<S: CotSender, R: CotReceiver>(
     times: u64,
     n: usize,
-    flavour: Flavour,
+    variant: Variant,
     (sender, receiver): (Setup<S>, Setup<R>),
 ) -> Duration {
     let (left, right) = memory::pair();
@@ -66,9 +66,9 @@ fn calls<S: CotSender, R: CotReceiver>(
             left.flush().unwrap();
             barrier.wait();
             for _ in 0..times {
-                match flavour {
-                    Flavour::Random => ot.send_random_into(&mut pairs, &mut left).unwrap(),
-                    Flavour::Correlated => {
+                match variant {
+                    Variant::Random => ot.send_random_into(&mut pairs, &mut left).unwrap(),
+                    Variant::Correlated => {
                         let out = &mut pairs.as_flattened_mut()[..n];
                         ot.send_correlated_into(out, &mut left).unwrap();
                     }
@@ -84,9 +84,9 @@ fn calls<S: CotSender, R: CotReceiver>(
         barrier.wait();
         let before = cpu::time();
         for _ in 0..times {
-            match flavour {
-                Flavour::Random => ot.receive_random_into(&choices, &mut out, &mut right).unwrap(),
-                Flavour::Correlated => {
+            match variant {
+                Variant::Random => ot.receive_random_into(&choices, &mut out, &mut right).unwrap(),
+                Variant::Correlated => {
                     ot.receive_correlated_into(&choices, &mut out, &mut right).unwrap();
                 }
             }
@@ -105,9 +105,9 @@ fn extension<S: CotSender, R: CotReceiver>(
     for n in SIZES {
         let mut group = criterion.benchmark_group(format!("{name}, 2^{} OTs", n.ilog2()));
         group.sample_size(10).throughput(Throughput::Elements(n as u64));
-        for (name, flavour) in [("correlated", Flavour::Correlated), ("random", Flavour::Random)] {
+        for (name, variant) in [("correlated", Variant::Correlated), ("random", Variant::Random)] {
             group.bench_function(name, |bencher| {
-                bencher.iter_custom(|times| calls(times, n, flavour, setups));
+                bencher.iter_custom(|times| calls(times, n, variant, setups));
             });
         }
         group.finish();

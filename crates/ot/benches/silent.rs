@@ -165,13 +165,13 @@ fn compress(criterion: &mut Criterion) {
             for length in [lpn.piece, LEN] {
                 let block = lpn.block_len(length);
                 let code = BlockAccumulate::new(lpn.code_len(block), lpn.accumulators);
-                let (mut noise, mut room) =
+                let (mut noise, mut scratch) =
                     (vec![V::default(); code.length()], vec![V::default(); code.length()]);
                 let mut out = vec![V::default(); length];
                 let name =
                     format!("compressing {length} {name}, {} accumulators", lpn.accumulators);
                 criterion.bench_function(&name, |bencher| {
-                    bencher.iter(|| code.compress(lpn.blocks, &mut noise, &mut room, &mut out));
+                    bencher.iter(|| code.compress(lpn.blocks, &mut noise, &mut scratch, &mut out));
                 });
             }
         }

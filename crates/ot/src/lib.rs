@@ -2,7 +2,7 @@
 //! learn which, and the receiver does not learn the other.
 //!
 //! [`base`] makes a few hundred OTs with public-key cryptography; [`extension`] turns those into millions
-//! with symmetric cryptography; [`flavour`] derives random and chosen-message OT from correlated OT, once for
+//! with symmetric cryptography; [`variants`] derives random and chosen-message OT from correlated OT, once for
 //! every extension; [`one_of_n`] does the same for more than two messages. The
 //! party that holds Δ is the sender of an extension, and the *receiver* of its base OTs, with the bits of Δ
 //! as choices.
@@ -12,19 +12,19 @@
 pub mod base;
 pub mod chunks;
 pub mod extension;
-pub mod flavour;
-pub mod noise;
 pub mod one_of_n;
+pub mod pcg;
 pub mod pprf;
 mod stream;
 #[cfg(test)]
 mod two_party;
+pub mod variants;
 pub mod vole;
-mod wiped;
+mod zeroizing;
 
-pub use flavour::{CorrelationHash, CotReceiver, CotSender, Malicious};
+pub use variants::{CorrelationHash, CotReceiver, CotSender, Malicious};
 pub use vesica_net::{Error, Result};
-pub use wiped::Wiped;
+pub use zeroizing::ZeroizingVec;
 
 /// Payload bytes that travel each way.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,4 +1,4 @@
-//! Every oblivious transfer runs the suites of its flavour.
+//! Every oblivious transfer runs the suites of its variant.
 
 use vesica_ot::{
     base::{BaseOt, co15::Co15, extended::Extended, mr19::Mr19, np01::Np01},

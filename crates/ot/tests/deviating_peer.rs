@@ -49,7 +49,7 @@ fn receive_base<B: BaseOt>(channel: &mut Channel, rng: &mut StdRng) -> Result<()
 /// Makes one party of an OT extension.
 type Setup<Party> = fn(&mut Channel, &mut dyn CryptoRng) -> Result<Party>;
 
-/// Chosen messages, which run through every flavour below.
+/// Chosen messages, which run through every variant below.
 fn extension<S: CotSender, R: CotReceiver>(sender: Setup<S>, receiver: Setup<R>) {
     let send = |channel: &mut Channel, rng: &mut StdRng| {
         sender(channel, rng)?.send_chosen(&[7; 2 * OTS * LEN], LEN, channel)

@@ -65,7 +65,7 @@ mod conform {
 /// How many messages an OT has in [`chosen`], and of how many bytes.
 const MESSAGES: (usize, usize) = (5, 40);
 
-/// Chosen messages, which run through the random flavour. With the code of this key in tests of all:
+/// Chosen messages, which run through the random variant. With the code of this key in tests of all:
 /// `setup` makes both parties.
 fn chosen<S: Sender, R: Receiver>(
     sender: impl FnOnce(&mut Channel, &mut StdRng) -> Result<S> + Send,

@@ -1,4 +1,4 @@
-//! SoftSpokenOT through its public face: every k, both adversaries, every flavour.
+//! SoftSpokenOT through its public face: every k, both adversaries, every variant.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its parties as well")]
 
@@ -46,9 +46,9 @@ fn choices(n: usize) -> Bits {
     Bits::random(n, &mut StdRng::seed_from_u64(n as u64))
 }
 
-/// Several calls of each flavour on one setup; returns the bytes that each call of correlated OT
+/// Several calls of each variant on one setup; returns the bytes that each call of correlated OT
 /// took from the receiver to the sender.
-fn every_flavour<S: CotSender, R: CotReceiver>(
+fn every_variant<S: CotSender, R: CotReceiver>(
     k: usize,
     sender: Setup<S>,
     receiver: Setup<R>,
@@ -100,7 +100,7 @@ fn every_flavour<S: CotSender, R: CotReceiver>(
 #[test]
 fn semi_honest_for_every_k() {
     for k in 1..=SmallField::MAX_BITS {
-        let bytes = every_flavour(k, semi_honest::Sender::setup, semi_honest::Receiver::setup);
+        let bytes = every_variant(k, semi_honest::Sender::setup, semi_honest::Receiver::setup);
         for (n, bytes) in SIZES.into_iter().zip(bytes) {
             let payload = 128usize.div_ceil(k) * n.next_multiple_of(128) / 8;
             assert!(fits(bytes, payload, n.div_ceil(4096)), "k = {k}, n = {n}: {bytes}");
@@ -111,7 +111,7 @@ fn semi_honest_for_every_k() {
 #[test]
 fn malicious_for_every_k() {
     for k in 1..=SmallField::MAX_BITS {
-        let bytes = every_flavour(k, malicious::Sender::setup, malicious::Receiver::setup);
+        let bytes = every_variant(k, malicious::Sender::setup, malicious::Receiver::setup);
         for (n, bytes) in SIZES.into_iter().zip(bytes) {
             let rows = n.next_multiple_of(128) + 128;
             let corrections = 128usize.div_ceil(k) * rows / 8;

@@ -29,7 +29,7 @@ fn base<B: BaseOt>(choices: &Bits) -> Transcripts {
 /// Makes one party of an OT extension.
 type Setup<Party> = fn(&mut Channel, &mut dyn CryptoRng) -> Result<Party>;
 
-/// Chosen messages of 40 bytes, which run through every flavour below.
+/// Chosen messages of 40 bytes, which run through every variant below.
 fn extension<S: CotSender, R: CotReceiver>(
     sender: Setup<S>,
     receiver: Setup<R>,

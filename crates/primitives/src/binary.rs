@@ -62,11 +62,11 @@ impl<const N: usize> BitXorAssign for Words<N> {
 /// What a processor fetches from memory at a time: 512 bits in a cache line of their own.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C, align(64))]
-pub struct Line([u64; 8]);
+pub struct CacheLine([u64; 8]);
 
-impl DefaultIsZeroes for Line {}
+impl DefaultIsZeroes for CacheLine {}
 
-impl BitXor for Line {
+impl BitXor for CacheLine {
     type Output = Self;
 
     #[inline(always)]
@@ -76,7 +76,7 @@ impl BitXor for Line {
     }
 }
 
-impl BitXorAssign for Line {
+impl BitXorAssign for CacheLine {
     #[inline(always)]
     fn bitxor_assign(&mut self, other: Self) {
         // A loop, which compilers make vector instructions of.

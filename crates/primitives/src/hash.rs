@@ -67,8 +67,8 @@ impl RowHash {
             let key = (&self.wide_key, HASH_KEYED);
             let digests = self.backend.hash(key, &inputs, &lens, &[0; HASH_LANES]);
             for (row, digest) in rows.iter_mut().zip(digests) {
-                let [head, tail]: [Block; 2] = bytemuck::cast(digest);
-                *row = [head, tail, Block::ZERO, Block::ZERO];
+                let [low, high]: [Block; 2] = bytemuck::cast(digest);
+                *row = [low, high, Block::ZERO, Block::ZERO];
             }
         }
     }
@@ -97,8 +97,8 @@ impl RowHash {
             let digests =
                 self.backend.hash((&self.place_key, HASH_KEYED), &inputs, &lens, &numbers);
             for (out, digest) in out.iter_mut().zip(digests) {
-                let [head, _]: [Block; 2] = bytemuck::cast(digest);
-                *out = head;
+                let [low, _]: [Block; 2] = bytemuck::cast(digest);
+                *out = low;
             }
         }
     }
@@ -118,8 +118,8 @@ impl RowHash {
             let key = (&self.key, HASH_KEYED);
             let digests = self.backend.hash(key, &inputs, &lens, &[0; HASH_LANES]);
             for (out, digest) in out.iter_mut().zip(digests) {
-                let [head, _]: [Block; 2] = bytemuck::cast(digest);
-                *out = head;
+                let [low, _]: [Block; 2] = bytemuck::cast(digest);
+                *out = low;
             }
         }
     }
@@ -193,8 +193,8 @@ fn words(key: &[u8; 32]) -> [u32; 8] {
 
 /// The first 128 bits of a digest.
 pub fn truncate(digest: &blake3::Hash) -> Block {
-    let (head, _) = digest.as_bytes().split_first_chunk().expect("a digest has 32 bytes");
-    Block::from_bytes(*head)
+    let (low, _) = digest.as_bytes().split_first_chunk().expect("a digest has 32 bytes");
+    Block::from_bytes(*low)
 }
 
 #[cfg(test)]

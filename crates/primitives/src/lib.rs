@@ -26,7 +26,7 @@ pub mod poly;
 pub mod rsa;
 pub mod secret;
 
-pub use binary::{BinaryVector, Line, Words};
+pub use binary::{BinaryVector, CacheLine, Words};
 pub use bits::Bits;
 pub use block::Block;
 pub use secret::{Delta, Seed};

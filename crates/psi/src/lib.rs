@@ -23,7 +23,7 @@ pub use catalogue::{CATALOGUE, find};
 pub use error::{Error, Result};
 pub use memory::Memory;
 pub use parts::{
-    items::{Digest, Items, Set},
+    items::{DigestLength, Items, Set},
     reveal,
     session::{
         MAX_ITEMS, bind_sizes, prepare_receiver, prepare_sender, receive, receiver_for, send,
@@ -31,6 +31,6 @@ pub use parts::{
     },
 };
 pub use protocol::{
-    Cost, Learns, Limit, List, Prepare, Protocol, Receiver, Sender, Setting, Sizes, Status,
+    Cost, Leakage, Limit, List, Prepare, Protocol, Receiver, Sender, Setting, Sizes, Status,
 };
 pub use vesica_params::Adversary;

@@ -6,7 +6,7 @@ use rand::CryptoRng;
 use vesica_net::Channel;
 use vesica_params::Adversary;
 
-use crate::{Digest, Items, MAX_ITEMS, Memory, Result};
+use crate::{DigestLength, Items, MAX_ITEMS, Memory, Result};
 
 /// The sizes of the two sets. Both parties learn both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -129,21 +129,21 @@ impl Status {
 
 /// Who learns what from a run of the protocol itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Learns {
+pub struct Leakage {
     /// What the receiver learns, as a clause.
     pub receiver: &'static str,
     /// What the sender learns, as a clause.
     pub sender: &'static str,
 }
 
-impl Learns {
+impl Leakage {
     /// What the parties of every protocol learn that keeps its promise.
     pub const INTERSECTION: Self = Self {
         receiver: "the intersection and the size of the sender's set",
         sender: "the size of the receiver's set",
     };
 
-    /// As [`Learns::INTERSECTION`], where a malicious receiver may use more items than it said.
+    /// As [`Leakage::INTERSECTION`], where a malicious receiver may use more items than it said.
     pub const EXTRACTED: Self = Self {
         receiver: "the intersection and the size of the sender's set; if it deviates, the intersection \
                    with somewhat more items than it announced (the protocol's page says how many)",
@@ -217,9 +217,9 @@ pub struct Protocol {
     /// Against whom it keeps its promise, computed from its parts.
     pub adversary: Adversary,
     /// Who learns what.
-    pub learns: Learns,
+    pub learns: Leakage,
     /// How much of each key's digest it takes.
-    pub digest: Digest,
+    pub digest: DigestLength,
     /// Whether a filter may stand in for the sender's final list, which LIANG22 Theorem 1 allows
     /// where the values on it are one-way and their order means nothing, among parties that follow
     /// the protocol.

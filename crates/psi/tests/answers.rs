@@ -78,9 +78,9 @@ impl Input {
 
     /// The positions of each shared item among the sender's and the receiver's.
     fn pairs(&self) -> Vec<(usize, usize)> {
-        let theirs = self.sets.sender.items().heads();
-        let mine = self.sets.receiver.items().heads();
-        let of_sender = |i: u32| theirs.iter().position(|head| *head == mine[i as usize]).unwrap();
+        let theirs = self.sets.sender.items().low_halves();
+        let mine = self.sets.receiver.items().low_halves();
+        let of_sender = |i: u32| theirs.iter().position(|low| *low == mine[i as usize]).unwrap();
         self.sets.expected().into_iter().map(|i| (of_sender(i), i as usize)).collect()
     }
 

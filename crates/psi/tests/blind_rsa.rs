@@ -58,9 +58,9 @@ fn a_standing_sender_looks_like_another() {
 
 #[test]
 fn a_standing_sender_refuses_what_is_no_set_and_too_many_items() {
-    let mut heads = sets(1, 0).sender.items().heads().to_vec();
-    heads[20] = heads[3];
-    let refused = StandingSender::new(key::key(), Items::from(&heads[..]));
+    let mut low_halves = sets(1, 0).sender.items().low_halves().to_vec();
+    low_halves[20] = low_halves[3];
+    let refused = StandingSender::new(key::key(), Items::from(&low_halves[..]));
     assert!(matches!(refused.err(), Some(Error::DuplicateItem { first: 3, second: 20 })));
 
     let sets = sets(1, 30);

@@ -18,7 +18,7 @@ use rayon::ThreadPoolBuilder;
 use vesica_net::{CancelToken, Channel, transport::tcp};
 use vesica_primitives::{Block, aes::Aes128};
 use vesica_psi::{
-    CATALOGUE, Digest, Memory, Protocol, Set, Sizes, Status,
+    CATALOGUE, DigestLength, Memory, Protocol, Set, Sizes, Status,
     aggregate::{
         self, Inquiry, METHODS, Method, Question,
         shares::{self, Outline, SHARING},
@@ -153,21 +153,21 @@ impl Work {
         }
     }
 
-    fn digest(self) -> Digest {
+    fn digest(self) -> DigestLength {
         match self {
             Self::Protocol(protocol) => protocol.digest,
-            _ => Digest::Short,
+            _ => DigestLength::Short,
         }
     }
 }
 
 /// The first so many items of a fixed sequence, so that the smaller set is part of the larger.
-fn random(items: usize, digest: Digest) -> Set {
-    let mut heads: Vec<Block> = (0..items as u128).map(Block).collect();
-    Aes128::new(Block(1)).encrypt(&mut heads);
+fn random(items: usize, digest: DigestLength) -> Set {
+    let mut low_halves: Vec<Block> = (0..items as u128).map(Block).collect();
+    Aes128::new(Block(1)).encrypt(&mut low_halves);
     match digest {
-        Digest::Short => Set::short(heads),
-        Digest::Long => Set::long(heads.clone(), heads),
+        DigestLength::Short => Set::short(low_halves),
+        DigestLength::Long => Set::long(low_halves.clone(), low_halves),
     }
 }
 

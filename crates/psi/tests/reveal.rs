@@ -66,11 +66,13 @@ fn a_receiver_that_names_what_it_must_not_is_refused() {
     );
 }
 
-/// Of long digests the tail counts as well: an item with the head of a shared one is another.
+/// Of long digests the high half counts as well: an item with the low half of a shared one is another.
 #[test]
 fn an_item_is_named_as_a_whole() {
     let sizes = Sizes { sender: 2, receiver: 2 };
-    let set = |tails: [u128; 2]| Set::long(vec![Block(1), Block(2)], tails.map(Block).to_vec());
+    let set = |high_halves: [u128; 2]| {
+        Set::long(vec![Block(1), Block(2)], high_halves.map(Block).to_vec())
+    };
     let sets = Sets { sender: set([3, 4]), receiver: set([3, 5]) };
     let not_shared =
         Deviation::Malformed { label: "reveal/list", what: "names an item that is not shared" };

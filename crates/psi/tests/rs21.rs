@@ -13,7 +13,8 @@ use vesica_testkit::{
     adversary::{
         ATTEMPTS, equal_sets, fails, has_wrong_length, received,
         rs21::{
-            Clustered, Machine, Receiver, Sent, WithBands, WithPaxos, choose_w, send_list, values,
+            Clustered, Construction, Receiver, Sent, WithBands, WithPaxos, choose_w, send_list,
+            values,
         },
         sent,
     },
@@ -54,7 +55,7 @@ for_each_machine! {
 }
 
 /// What is not cheating is accepted, or the other tests would show nothing.
-fn honest_parties_of_these_tests_are_understood<M: Machine>() {
+fn honest_parties_of_these_tests_are_understood<M: Construction>() {
     let sets = Sets::random(Sizes { sender: 300, receiver: 200 }, 70, 1);
     let found = received(M::PROTOCOL, &sets, |channel, rng| {
         send_list(values::<M>(&sets, channel, rng)?, 128, channel)
@@ -70,7 +71,7 @@ fn honest_parties_of_these_tests_are_understood<M: Machine>() {
 }
 
 /// It would know H before it says what it has.
-fn a_sender_that_chooses_w_is_refused<M: Machine>() {
+fn a_sender_that_chooses_w_is_refused<M: Construction>() {
     let sets = equal_sets(70);
     for wish in 0..5 {
         let found = received(M::PROTOCOL, &sets, |channel, rng| {
@@ -81,7 +82,7 @@ fn a_sender_that_chooses_w_is_refused<M: Machine>() {
 }
 
 /// Values of an earlier run, of other items, and those that are made up.
-fn lists_that_do_not_belong_to_the_run_match_nothing<M: Machine>() {
+fn lists_that_do_not_belong_to_the_run_match_nothing<M: Construction>() {
     let sets = equal_sets(ATTEMPTS);
     let mut earlier = Vec::new();
     let found = received(M::PROTOCOL, &sets, |channel, rng| {
@@ -104,7 +105,7 @@ fn lists_that_do_not_belong_to_the_run_match_nothing<M: Machine>() {
 }
 
 /// Whatever else is on the list: it is the sender's choice of its input, and the run ends like any other.
-fn a_value_counts_for_one_item<M: Machine>() {
+fn a_value_counts_for_one_item<M: Construction>() {
     let sets = equal_sets(100);
     for kept in [1, 30] {
         let found = received(M::PROTOCOL, &sets, |channel, rng| {
@@ -116,7 +117,7 @@ fn a_value_counts_for_one_item<M: Machine>() {
     }
 }
 
-fn lists_of_the_wrong_length_are_refused<M: Machine>() {
+fn lists_of_the_wrong_length_are_refused<M: Construction>() {
     let sets = equal_sets(100);
     for (count, bits) in [(99, 128), (101, 128), (200, 128), (0, 128), (100, 64), (100, 120)] {
         let found = received(M::PROTOCOL, &sets, |channel, rng| {
@@ -130,7 +131,7 @@ fn lists_of_the_wrong_length_are_refused<M: Machine>() {
 
 /// The effective input: a receiver that announces few items fills the OKVS with as many as it has room for. It
 /// learns of those alone, though it tries its values on all that the sender has.
-fn a_receiver_has_no_more_inputs_than_columns<M: Machine>() {
+fn a_receiver_has_no_more_inputs_than_columns<M: Construction>() {
     let announced = 200;
     let sets = Sets::random(Sizes { sender: ATTEMPTS, receiver: announced }, announced, 1);
     let all = sets.sender.items();
@@ -158,7 +159,7 @@ fn a_receiver_has_no_more_inputs_than_columns<M: Machine>() {
 type Cheat<'a> = dyn Fn(Sent, &mut StdRng) -> Sent + Sync + 'a;
 
 /// Columns of an earlier run, with its seed or without, and those that are made up.
-fn columns_that_do_not_belong_to_the_run_show_nothing<M: Machine>() {
+fn columns_that_do_not_belong_to_the_run_show_nothing<M: Construction>() {
     let sets = equal_sets(ATTEMPTS);
     let items = sets.receiver.items();
     let mut earlier = None;
@@ -192,7 +193,7 @@ fn columns_that_do_not_belong_to_the_run_show_nothing<M: Machine>() {
     }
 }
 
-fn columns_of_the_wrong_length_are_refused<M: Machine>() {
+fn columns_of_the_wrong_length_are_refused<M: Construction>() {
     let sets = equal_sets(100);
     for longer in [false, true] {
         let (honest, _) = sent(M::PROTOCOL, &sets, |channel: &mut Channel, rng| {

@@ -69,11 +69,11 @@ impl Input {
 
     /// Whether both parties have each of the receiver's items, and the values of both, 0 without any.
     fn expected(&self) -> Vec<(bool, u64, u64)> {
-        let mine = self.sets.receiver.items().heads();
-        let theirs = self.sets.sender.items().heads().iter().enumerate();
-        let theirs: HashMap<u128, usize> = theirs.map(|(i, head)| (head.0, i)).collect();
+        let mine = self.sets.receiver.items().low_halves();
+        let theirs = self.sets.sender.items().low_halves().iter().enumerate();
+        let theirs: HashMap<u128, usize> = theirs.map(|(i, low)| (low.0, i)).collect();
         let value = |values: &[i64], i: usize| values.get(i).map_or(0, |value| *value as u64);
-        let of = |(i, head): (usize, &vesica_primitives::Block)| match theirs.get(&head.0) {
+        let of = |(i, low): (usize, &vesica_primitives::Block)| match theirs.get(&low.0) {
             Some(&j) => (true, value(&self.of_receiver, i), value(&self.of_sender, j)),
             None => (false, 0, 0),
         };

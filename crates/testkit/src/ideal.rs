@@ -37,7 +37,7 @@ pub struct OtSender(Trusted);
 /// Ideal OT, the party with choices.
 pub struct OtReceiver(Trusted);
 
-/// Ideal OT in every flavour. Chosen messages still travel by the channel, masked.
+/// Ideal OT in every variant. Chosen messages still travel by the channel, masked.
 pub fn ot(seed: u64) -> (OtSender, OtReceiver) {
     (OtSender(Trusted::new(seed)), OtReceiver(Trusted::new(seed)))
 }
@@ -201,8 +201,8 @@ pub fn intersection(mine: Items<'_>, theirs: Items<'_>) -> Vec<u32> {
     (0..).zip(whole(mine)).filter(|(_, item)| theirs.contains(item)).map(|(i, _)| i).collect()
 }
 
-/// Each item's head and tail.
+/// Each item's low half and high half.
 fn whole(items: Items<'_>) -> impl Iterator<Item = (Block, Option<Block>)> {
-    let tails = items.tails();
-    items.heads().iter().enumerate().map(|(i, head)| (*head, tails.get(i).copied()))
+    let high_halves = items.high_halves();
+    items.low_halves().iter().enumerate().map(|(i, low)| (*low, high_halves.get(i).copied()))
 }

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use vesica_net::{Clock, transport::TICK};
+use vesica_net::{Clock, transport::POLL_INTERVAL};
 
 /// How many bytes one direction holds before its writer has to wait: no more than what an operating system gives a
 /// socket, so that a protocol that would deadlock over a network deadlocks here.
@@ -55,7 +55,7 @@ impl End {
         self.pipe.state.lock().unwrap()
     }
 
-    /// Waits up to a tick for bytes, or for room. Where the other party waits too, nothing will ever come: a step of
+    /// Waits up to a poll interval for bytes, or for room. Where the other party waits too, nothing will ever come: a step of
     /// time passes at once.
     fn wait_for(&self, ready: impl Fn(&State) -> bool) -> io::Result<MutexGuard<'_, State>> {
         let mut state = self.lock();
@@ -67,7 +67,7 @@ impl End {
             }
             state.waiting[self.me] = true;
             let blocked = |state: &mut State| state.waiting[self.me];
-            state = self.pipe.changed.wait_timeout_while(state, TICK, blocked).unwrap().0;
+            state = self.pipe.changed.wait_timeout_while(state, POLL_INTERVAL, blocked).unwrap().0;
             state.waiting[self.me] = false;
         }
         if ready(&state) { Ok(state) } else { Err(io::ErrorKind::WouldBlock.into()) }

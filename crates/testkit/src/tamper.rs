@@ -116,7 +116,7 @@ impl Tamper {
 }
 
 /// Whether an error may come of a message that has its form and another content: the content is
-/// refused, or it changes how much the other party waits for, or the deviant, whose code is honest,
+/// refused, or it changes how much the other party waits for, or the malicious party, whose code is honest,
 /// gave up first on what came of it.
 fn comes_of_other_content(error: &Error) -> bool {
     match error {
@@ -341,11 +341,11 @@ impl Case {
 /// # Panics
 /// Where it does anything else.
 pub fn against<D: Send, H: Send>(
-    deviant: impl Fn(&mut Channel, &mut StdRng) -> Result<D, Error> + Sync,
+    malicious: impl Fn(&mut Channel, &mut StdRng) -> Result<D, Error> + Sync,
     honest: impl Fn(&mut Channel, &mut StdRng) -> Result<H, Error> + Sync,
     judge: impl Fn(&Case, H) + Sync,
 ) {
-    against_at(|_| true, deviant, honest, judge);
+    against_at(|_| true, malicious, honest, judge);
 }
 
 /// As [`against`], at the messages of some steps alone, by their labels: for a party whose other steps are tried
@@ -355,7 +355,7 @@ pub fn against<D: Send, H: Send>(
 /// As [`against`], and where the deviating party sends no such message.
 pub fn against_at<D: Send, H: Send>(
     steps: impl Fn(&str) -> bool,
-    deviant: impl Fn(&mut Channel, &mut StdRng) -> Result<D, Error> + Sync,
+    malicious: impl Fn(&mut Channel, &mut StdRng) -> Result<D, Error> + Sync,
     honest: impl Fn(&mut Channel, &mut StdRng) -> Result<H, Error> + Sync,
     judge: impl Fn(&Case, H) + Sync,
 ) {
@@ -363,7 +363,7 @@ pub fn against_at<D: Send, H: Send>(
         let (left, right) = Link::Memory.connect();
         let (left, recorder) = record(left);
         thread::scope(|scope| {
-            let left = scope.spawn(|| party(left, PATIENCE, seed, &deviant).map(drop));
+            let left = scope.spawn(|| party(left, PATIENCE, seed, &malicious).map(drop));
             party(right, PATIENCE, seed + 1, &honest).map(drop).unwrap();
             left.join().unwrap().unwrap();
         });
@@ -393,7 +393,7 @@ pub fn against_at<D: Send, H: Send>(
         for _ in 0..AT_ONCE {
             scope.spawn(|| {
                 while let Some(case) = cases.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    confront(case, &deviant, &honest, &judge);
+                    confront(case, &malicious, &honest, &judge);
                 }
             });
         }
@@ -411,15 +411,15 @@ fn is_one_of_few(messages: &[Message], number: usize) -> bool {
 
 fn confront<D: Send, H: Send>(
     case: &Case,
-    deviant: &(impl Fn(&mut Channel, &mut StdRng) -> Result<D, Error> + Sync),
+    malicious: &(impl Fn(&mut Channel, &mut StdRng) -> Result<D, Error> + Sync),
     honest: &(impl Fn(&mut Channel, &mut StdRng) -> Result<H, Error> + Sync),
     judge: &impl Fn(&Case, H),
 ) {
     let (left, right) = Link::Memory.connect();
     let left = tamper(left, case.number, case.tamper.clone());
     let outcome = thread::scope(|scope| {
-        // The deviant is the more patient one, so that it is the honest one that gives up.
-        scope.spawn(|| party(left, 2 * PATIENCE, 100, deviant).map(drop));
+        // The malicious party is the more patient one, so that it is the honest one that gives up.
+        scope.spawn(|| party(left, 2 * PATIENCE, 100, malicious).map(drop));
         catch_unwind(AssertUnwindSafe(|| party(right, PATIENCE, 101, honest)))
     });
     match outcome {

@@ -98,5 +98,5 @@ fn a_segment_that_is_none() {
 fn busy_for_ever() {
     let busy = message("busy", 0).to_bytes().repeat(6000);
     let found = deviation(&busy, recv_eight);
-    assert!(matches!(found, Deviation::BusyForever { limit: 5400 }), "{found}");
+    assert!(matches!(found, Deviation::EndlessKeepAlive { limit: 5400 }), "{found}");
 }

@@ -4,7 +4,7 @@
 use rand::CryptoRng;
 use vesica_net::Channel;
 use vesica_psi::{
-    Cost, Digest, Items, List, Protocol, Receiver, Result, Sender, Setting, protocols::naive,
+    Cost, DigestLength, Items, List, Protocol, Receiver, Result, Sender, Setting, protocols::naive,
 };
 use vesica_testkit::conformance::psi::{self, Budget};
 
@@ -36,8 +36,8 @@ const RIGHT: Protocol = Protocol {
     citation: "none",
     status: vesica_psi::Status::Insecure,
     adversary: vesica_psi::Adversary::None,
-    learns: vesica_psi::Learns { receiver: "", sender: "" },
-    digest: Digest::Short,
+    learns: vesica_psi::Leakage { receiver: "", sender: "" },
+    digest: DigestLength::Short,
     filters: true,
     list: List::Sorted,
     cost: |setting| (naive::PROTOCOL.cost)(setting),
@@ -78,7 +78,7 @@ static CHEAPER_THAN_IT_IS: Protocol = Protocol {
 };
 
 /// Claims to tell items apart by the whole of their digests.
-static LOOKS_AT_HEADS_ALONE: Protocol = Protocol { digest: Digest::Long, ..RIGHT };
+static LOOKS_AT_HEADS_ALONE: Protocol = Protocol { digest: DigestLength::Long, ..RIGHT };
 
 /// A sender whose message is as long as the bits of its least item.
 struct Talkative(Box<dyn Sender>);
@@ -90,7 +90,7 @@ impl Sender for Talkative {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
-        let least = items.heads().iter().min().map_or(0, |item| 128 - item.0.leading_zeros());
+        let least = items.low_halves().iter().min().map_or(0, |item| 128 - item.0.leading_zeros());
         channel.send("talk", &vec![0; least as usize])?;
         self.0.send(items, channel, rng)
     }
@@ -134,7 +134,7 @@ fn a_match_with_an_empty_set_is_noticed() {
 }
 
 #[test]
-#[should_panic(expected = "spoilt on items that share heads")]
+#[should_panic(expected = "spoilt on items that share low halves")]
 fn a_forgotten_half_is_noticed() {
     psi::odd_items(&LOOKS_AT_HEADS_ALONE, Budget::Symmetric);
 }

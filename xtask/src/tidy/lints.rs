@@ -9,8 +9,8 @@ use crate::repository::Tree;
 /// The workspace's own manifest.
 const ROOT: &str = "Cargo.toml";
 
-/// The room with lints of its own, under which `unsafe` is denied where it is not expressly allowed.
-const FENCED_ROOM: &str = "primitives";
+/// The crate with lints of its own, under which `unsafe` is denied where it is not expressly allowed.
+const FENCED_CRATE: &str = "primitives";
 
 /// The folder in it where `unsafe` may stand.
 const FENCED_FOLDER: &str = "crates/primitives/src/arch/";
@@ -27,8 +27,8 @@ pub(super) fn crates_inherit_lints(tree: &Tree) -> Vec<Finding> {
     };
     let root = tree.text(ROOT).unwrap_or_default();
     demand(ROOT, root, "workspace.lints.rust", "unsafe_code", "\"forbid\"");
-    for (room, path, text) in tree.manifests() {
-        if room == FENCED_ROOM {
+    for (name, path, text) in tree.manifests() {
+        if name == FENCED_CRATE {
             demand(path, text, "lints.rust", "unsafe_code", "\"deny\"");
         } else {
             demand(path, text, "lints", "workspace", "true");

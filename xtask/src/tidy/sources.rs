@@ -28,7 +28,7 @@ pub(super) fn no_file_is_too_long(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-pub(super) fn no_room_for_odds_and_ends(tree: &Tree) -> Vec<Finding> {
+pub(super) fn no_catch_all_names(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, _) in tree.files() {
         let stem = |part: &str| part.split('.').next().unwrap_or_default().to_ascii_lowercase();
@@ -60,10 +60,10 @@ pub(super) fn libraries_say_what_they_never_import(tree: &Tree) -> Vec<Finding> 
             findings.push(Finding::new(
                 &library,
                 1,
-                "begin with what this room is for, after `//!`",
+                "begin with what this crate is for, after `//!`",
             ));
         } else if !top.iter().any(|line| line.contains(NEVER)) {
-            let what = format!("say in the first comment what this room \"{NEVER}\"");
+            let what = format!("say in the first comment what this crate \"{NEVER}\"");
             findings.push(Finding::new(&library, 1, what));
         }
     }
@@ -101,7 +101,7 @@ mod tests {
     #[test]
     fn a_name_for_anything_is_found() {
         let good = [("crates/ot/src/miscarry.rs", "mod commons; // mod util\n")];
-        assert!(says(no_room_for_odds_and_ends, good).is_empty());
+        assert!(says(no_catch_all_names, good).is_empty());
         for path in [
             "crates/ot/src/utils.rs",
             "crates/ot/src/util/mod.rs",
@@ -110,11 +110,10 @@ mod tests {
             "bench/helpers.py",
             "crates/helper/Cargo.toml",
         ] {
-            let said = says(no_room_for_odds_and_ends, [(path, "")]);
+            let said = says(no_catch_all_names, [(path, "")]);
             assert_eq!(said.len(), 1, "{path}");
         }
-        let said =
-            says(no_room_for_odds_and_ends, [("a.rs", "fn f() {}\npub(crate) mod  util {}\n")]);
+        let said = says(no_catch_all_names, [("a.rs", "fn f() {}\npub(crate) mod  util {}\n")]);
         assert_eq!(said, ["a.rs:2: module `util` says nothing about what it holds"]);
     }
 
@@ -124,11 +123,14 @@ mod tests {
         let with = |library| [("crates/ot/Cargo.toml", ""), ("crates/ot/src/lib.rs", library)];
         assert!(says(check, with("//! OT.\n//!\n//! **Must never import** psi.\n")).is_empty());
         let said = says(check, with("//! OT.\n\n// Must never import psi.\n"));
-        let wanted = "crates/ot/src/lib.rs:1: say in the first comment what this room \
+        let wanted = "crates/ot/src/lib.rs:1: say in the first comment what this crate \
                       \"Must never import\"";
         assert_eq!(said, [wanted]);
         let said = says(check, with("pub mod a;\n"));
-        assert_eq!(said, ["crates/ot/src/lib.rs:1: begin with what this room is for, after `//!`"]);
+        assert_eq!(
+            said,
+            ["crates/ot/src/lib.rs:1: begin with what this crate is for, after `//!`"]
+        );
     }
 
     #[test]

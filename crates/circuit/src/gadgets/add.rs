@@ -132,7 +132,7 @@ pub fn counter(bits: usize) -> Circuit {
 mod tests {
     use super::*;
     use crate::{
-        Lanes,
+        WireBits,
         gadgets::{
             log2,
             select::tests::{every_pair, mask, million_pairs},
@@ -198,7 +198,7 @@ mod tests {
             sum.push(carry);
             let circuit = builder.finish(sum);
             let items: Vec<u64> = (0..1 << (long + short)).collect();
-            let out = plain::run(&circuit, &Lanes::from_items(&items, long + short)).to_items();
+            let out = plain::run(&circuit, &WireBits::from_items(&items, long + short)).to_items();
             let right = |&i: &u64| out[i as usize] == (i & mask(long)) + (i >> long);
             assert!(items.iter().all(right));
         }
@@ -214,7 +214,7 @@ mod tests {
         }
         for bits in 1..=16 {
             let items: Vec<u64> = (0..1 << bits).collect();
-            let out = plain::run(&counter(bits), &Lanes::from_items(&items, bits)).to_items();
+            let out = plain::run(&counter(bits), &WireBits::from_items(&items, bits)).to_items();
             assert!(items.iter().all(|&i| out[i as usize] == u64::from(i.count_ones())));
         }
         million_pairs(

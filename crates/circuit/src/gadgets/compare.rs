@@ -183,7 +183,7 @@ mod tests {
                 let circuit = builder.finish(vec![found]);
                 assert!(circuit.ands() < width);
                 let items: Vec<u64> = (0..1 << width).collect();
-                let out = crate::plain::run(&circuit, &crate::Lanes::from_items(&items, width));
+                let out = crate::plain::run(&circuit, &crate::WireBits::from_items(&items, width));
                 assert!(items.iter().all(|&i| (u128::from(i) >= bound) == out.get(0, i as usize)));
             }
         }

@@ -73,7 +73,7 @@ pub(super) mod tests {
     use rand::{SeedableRng, rngs::StdRng};
 
     use super::*;
-    use crate::{Lanes, Values, gadgets::log2, plain};
+    use crate::{Values, WireBits, gadgets::log2, plain};
 
     pub fn mask(width: usize) -> u64 {
         if width == 64 { u64::MAX } else { (1 << width) - 1 }
@@ -83,7 +83,8 @@ pub(super) mod tests {
     pub fn every_pair(circuit: impl Fn(usize) -> Circuit, oracle: impl Fn(u64, u64, usize) -> u64) {
         for width in 1..=6 {
             let items: Vec<u64> = (0..1 << (2 * width)).collect();
-            let out = plain::run(&circuit(width), &Lanes::from_items(&items, 2 * width)).to_items();
+            let out =
+                plain::run(&circuit(width), &WireBits::from_items(&items, 2 * width)).to_items();
             for (item, out) in items.into_iter().zip(out) {
                 let (a, b) = (item & mask(width), item >> width);
                 assert_eq!(out, oracle(a, b, width), "{a} and {b} of {width} bits");
@@ -99,8 +100,8 @@ pub(super) mod tests {
         const PAIRS: usize = 250_000;
         let mut rng = StdRng::seed_from_u64(7);
         for width in [13, 32, 61, 64] {
-            let a = Lanes::random(width, PAIRS, &mut rng);
-            let mut b = Lanes::random(width, PAIRS, &mut rng);
+            let a = WireBits::random(width, PAIRS, &mut rng);
+            let mut b = WireBits::random(width, PAIRS, &mut rng);
             // The last half differs in a few bits at the most.
             let words = PAIRS.div_ceil(64);
             for wire in 0..width {
@@ -111,7 +112,7 @@ pub(super) mod tests {
                     row[i] = if differs { row[i] } else { from[i] };
                 }
             }
-            let out = plain::run(&circuit(width), &Lanes::stack(&[&a, &b])).to_items();
+            let out = plain::run(&circuit(width), &WireBits::stack(&[&a, &b])).to_items();
             for ((a, b), out) in a.to_items().into_iter().zip(b.to_items()).zip(out) {
                 assert_eq!(out, oracle(a, b, width), "{a} and {b} of {width} bits");
             }
@@ -136,7 +137,7 @@ pub(super) mod tests {
         }
         for width in 1..=5 {
             let items: Vec<u64> = (0..1 << (1 + 2 * width)).collect();
-            let inputs = Lanes::from_items(&items, 1 + 2 * width);
+            let inputs = WireBits::from_items(&items, 1 + 2 * width);
             let chosen = plain::run(&multiplexer(width), &inputs).to_items();
             let swapped = plain::run(&switch(width), &inputs).to_items();
             for (i, item) in items.into_iter().enumerate() {

@@ -8,9 +8,9 @@ use super::{
     Labels, SESSION, Session, TABLES, Table,
     gates::{self, Indices},
     receive_colours, send_colours,
-    walk::{self, Side},
+    traversal::{self, Side},
 };
-use crate::{Circuit, Engine, Lanes, Role, engine};
+use crate::{Circuit, Engine, Party, WireBits, engine};
 
 /// The second party: evaluates.
 pub struct Evaluator<'c, C> {
@@ -39,19 +39,19 @@ impl<C: CotReceiver> Engine for Evaluator<'_, C> {
 
     fn input(
         &mut self,
-        owner: Role,
+        owner: Party,
         wires: usize,
-        lanes: usize,
-        bits: Option<&Lanes>,
+        instances: usize,
+        bits: Option<&WireBits>,
     ) -> Result<Labels> {
-        if owner == Role::First {
+        if owner == Party::First {
             // 2.
-            return Ok(self.session.garblers_input(wires, lanes));
+            return Ok(self.session.garblers_input(wires, instances));
         }
-        let bits = engine::known(bits, wires, lanes);
+        let bits = engine::known(bits, wires, instances);
         // 3.
-        let mut labels = Labels::zeros(wires, lanes);
-        if wires * lanes > 0 {
+        let mut labels = Labels::zeros(wires, instances);
+        if wires * instances > 0 {
             let choices = bits.to_bits();
             self.cot.receive_correlated_into(&choices, labels.blocks_mut(), self.channel)?;
         }
@@ -69,13 +69,13 @@ impl<C: CotReceiver> Engine for Evaluator<'_, C> {
     fn run(&mut self, circuit: &Circuit, inputs: &Labels) -> Result<Labels> {
         let first = self.session.take_indices(circuit, inputs);
         let side = Evaluating { hash: &self.session.hash };
-        walk::run(&side, circuit, inputs, first, self.channel)
+        traversal::run(&side, circuit, inputs, first, self.channel)
     }
 
-    fn reveal(&mut self, values: &Labels, to: Role) -> Result<Option<Lanes>> {
+    fn reveal(&mut self, values: &Labels, to: Party) -> Result<Option<WireBits>> {
         match to {
-            Role::First => send_colours(values, self.channel).map(|()| None),
-            Role::Second => receive_colours(values, self.channel).map(Some),
+            Party::First => send_colours(values, self.channel).map(|()| None),
+            Party::Second => receive_colours(values, self.channel).map(Some),
         }
     }
 }

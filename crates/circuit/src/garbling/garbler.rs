@@ -9,9 +9,9 @@ use super::{
     Labels, SESSION, Session, TABLES, Table,
     gates::{self, Indices},
     receive_colours, send_colours,
-    walk::{self, Side},
+    traversal::{self, Side},
 };
-use crate::{Circuit, Engine, Lanes, Role, engine};
+use crate::{Circuit, Engine, Party, WireBits, engine};
 
 /// The first party: garbles.
 pub struct Garbler<'c, C> {
@@ -44,15 +44,15 @@ impl<C: CotSender> Engine for Garbler<'_, C> {
 
     fn input(
         &mut self,
-        owner: Role,
+        owner: Party,
         wires: usize,
-        lanes: usize,
-        bits: Option<&Lanes>,
+        instances: usize,
+        bits: Option<&WireBits>,
     ) -> Result<Labels> {
-        if owner == Role::First {
-            let bits = engine::known(bits, wires, lanes);
+        if owner == Party::First {
+            let bits = engine::known(bits, wires, instances);
             // 2.
-            let mut labels = self.session.garblers_input(wires, lanes);
+            let mut labels = self.session.garblers_input(wires, instances);
             let delta = self.delta.expose()[0];
             for wire in 0..wires {
                 let words = bits.row(wire).iter();
@@ -65,8 +65,8 @@ impl<C: CotSender> Engine for Garbler<'_, C> {
             return Ok(labels);
         }
         // 3.
-        let mut labels = Labels::zeros(wires, lanes);
-        if wires * lanes > 0 {
+        let mut labels = Labels::zeros(wires, instances);
+        if wires * instances > 0 {
             self.cot.send_correlated_into(labels.blocks_mut(), self.channel)?;
         }
         labels.blocks_mut().iter_mut().for_each(|label| label.0 &= !1);
@@ -76,13 +76,13 @@ impl<C: CotSender> Engine for Garbler<'_, C> {
     fn run(&mut self, circuit: &Circuit, inputs: &Labels) -> Result<Labels> {
         let first = self.session.take_indices(circuit, inputs);
         let side = Garbling { hash: &self.session.hash, delta: self.delta.expose()[0] };
-        walk::run(&side, circuit, inputs, first, self.channel)
+        traversal::run(&side, circuit, inputs, first, self.channel)
     }
 
-    fn reveal(&mut self, values: &Labels, to: Role) -> Result<Option<Lanes>> {
+    fn reveal(&mut self, values: &Labels, to: Party) -> Result<Option<WireBits>> {
         match to {
-            Role::First => receive_colours(values, self.channel).map(Some),
-            Role::Second => send_colours(values, self.channel).map(|()| None),
+            Party::First => receive_colours(values, self.channel).map(Some),
+            Party::Second => send_colours(values, self.channel).map(|()| None),
         }
     }
 }

@@ -6,14 +6,14 @@ use rayon::prelude::*;
 use vesica_primitives::Block;
 use zeroize::Zeroize;
 
-use crate::{Lanes, Values};
+use crate::{Values, WireBits};
 
 /// One label for each wire in each instance, a row a wire: at the garbler that of 0, at the evaluator that of the
-/// wire's bit. Wiped when dropped.
+/// wire's bit. Zeroized when dropped.
 #[derive(Clone)]
 pub struct Labels {
     wires: usize,
-    lanes: usize,
+    instances: usize,
     blocks: Vec<Block>,
 }
 
@@ -24,16 +24,16 @@ impl Drop for Labels {
 }
 
 impl Labels {
-    pub(super) fn zeros(wires: usize, lanes: usize) -> Self {
-        Self { wires, lanes, blocks: bytemuck::zeroed_vec(wires * lanes) }
+    pub(super) fn zeros(wires: usize, instances: usize) -> Self {
+        Self { wires, instances, blocks: bytemuck::zeroed_vec(wires * instances) }
     }
 
     pub(super) fn row(&self, wire: usize) -> &[Block] {
-        &self.blocks[wire * self.lanes..][..self.lanes]
+        &self.blocks[wire * self.instances..][..self.instances]
     }
 
     pub(super) fn row_mut(&mut self, wire: usize) -> &mut [Block] {
-        &mut self.blocks[wire * self.lanes..][..self.lanes]
+        &mut self.blocks[wire * self.instances..][..self.instances]
     }
 
     /// Two rows, of which the first may be written.
@@ -41,7 +41,7 @@ impl Labels {
     /// # Panics
     /// If they are the same.
     pub(super) fn two_rows(&mut self, to: usize, from: usize) -> (&mut [Block], &[Block]) {
-        let of = |wire: usize| wire * self.lanes..(wire + 1) * self.lanes;
+        let of = |wire: usize| wire * self.instances..(wire + 1) * self.instances;
         let rows = self.blocks.get_disjoint_mut([of(to), of(from)]);
         let [to, from] = rows.expect("two different rows");
         (to, from)
@@ -53,8 +53,8 @@ impl Labels {
     }
 
     /// The lowest bit of each label.
-    pub(super) fn colours(&self) -> Lanes {
-        let mut colours = Lanes::zeros(self.wires, self.lanes);
+    pub(super) fn colours(&self) -> WireBits {
+        let mut colours = WireBits::zeros(self.wires, self.instances);
         for wire in 0..self.wires {
             let words = colours.row_mut(wire).iter_mut();
             for (word, labels) in words.zip(self.row(wire).chunks(64)) {
@@ -71,44 +71,49 @@ impl Values for Labels {
         self.wires
     }
 
-    fn lanes(&self) -> usize {
-        self.lanes
+    fn instances(&self) -> usize {
+        self.instances
     }
 
-    fn gather(&self, lanes: &[u32]) -> Self {
-        let mut gathered = Self::zeros(self.wires, lanes.len());
-        if !lanes.is_empty() {
-            let rows = gathered.blocks.par_chunks_mut(lanes.len()).enumerate();
+    fn gather(&self, instances: &[u32]) -> Self {
+        let mut gathered = Self::zeros(self.wires, instances.len());
+        if !instances.is_empty() {
+            let rows = gathered.blocks.par_chunks_mut(instances.len()).enumerate();
             rows.for_each(|(wire, row)| {
                 let from = self.row(wire);
-                row.iter_mut().zip(lanes).for_each(|(to, &lane)| *to = from[lane as usize]);
+                row.iter_mut()
+                    .zip(instances)
+                    .for_each(|(to, &instance)| *to = from[instance as usize]);
             });
         }
         gathered
     }
 
     fn stack(parts: &[&Self]) -> Self {
-        let lanes = parts.first().map_or(0, |part| part.lanes);
-        assert!(parts.iter().all(|part| part.lanes == lanes), "parts of the same instances");
+        let instances = parts.first().map_or(0, |part| part.instances);
+        assert!(
+            parts.iter().all(|part| part.instances == instances),
+            "parts of the same instances"
+        );
         let wires = parts.iter().map(|part| part.wires).sum();
-        let mut blocks = Vec::with_capacity(wires * lanes);
+        let mut blocks = Vec::with_capacity(wires * instances);
         parts.iter().for_each(|part| blocks.extend_from_slice(&part.blocks));
-        Self { wires, lanes, blocks }
+        Self { wires, instances, blocks }
     }
 
     fn join(parts: &[&Self]) -> Self {
         let wires = parts.first().map_or(0, |part| part.wires);
         assert!(parts.iter().all(|part| part.wires == wires), "parts of the same wires");
-        let lanes = parts.iter().map(|part| part.lanes).sum();
-        let mut blocks = Vec::with_capacity(wires * lanes);
+        let instances = parts.iter().map(|part| part.instances).sum();
+        let mut blocks = Vec::with_capacity(wires * instances);
         for wire in 0..wires {
             parts.iter().for_each(|part| blocks.extend_from_slice(part.row(wire)));
         }
-        Self { wires, lanes, blocks }
+        Self { wires, instances, blocks }
     }
 
     fn rows(&self, wires: Range<usize>) -> Self {
-        let blocks = self.blocks[wires.start * self.lanes..wires.end * self.lanes].to_vec();
-        Self { wires: wires.len(), lanes: self.lanes, blocks }
+        let blocks = self.blocks[wires.start * self.instances..wires.end * self.instances].to_vec();
+        Self { wires: wires.len(), instances: self.instances, blocks }
     }
 }

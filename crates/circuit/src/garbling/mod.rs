@@ -33,7 +33,7 @@ mod gates;
 mod labels;
 #[cfg(test)]
 mod tests;
-mod walk;
+mod traversal;
 
 use vesica_net::{Channel, Result};
 use vesica_params::Adversary;
@@ -42,7 +42,7 @@ use vesica_primitives::{
     aes::{Prg, Rekeyed},
 };
 
-use crate::{Circuit, Lanes, Values};
+use crate::{Circuit, Values, WireBits};
 
 pub use evaluator::Evaluator;
 pub use garbler::Garbler;
@@ -84,13 +84,13 @@ impl Session {
     /// The first of the hash's indices that a circuit uses, each of them once in a session.
     fn take_indices(&mut self, circuit: &Circuit, inputs: &Labels) -> u128 {
         let first = self.next;
-        self.next += 2 * circuit.ands() as u128 * inputs.lanes() as u128;
+        self.next += 2 * circuit.ands() as u128 * inputs.instances() as u128;
         first
     }
 
     /// Step 2, the evaluator's part.
-    fn garblers_input(&mut self, wires: usize, lanes: usize) -> Labels {
-        let mut labels = Labels::zeros(wires, lanes);
+    fn garblers_input(&mut self, wires: usize, instances: usize) -> Labels {
+        let mut labels = Labels::zeros(wires, instances);
         self.stream.fill(labels.blocks_mut());
         labels
     }
@@ -105,12 +105,12 @@ fn send_colours(labels: &Labels, channel: &mut Channel) -> Result<()> {
 }
 
 /// The bits behind these labels, of which the other party sends its colours.
-fn receive_colours(labels: &Labels, channel: &mut Channel) -> Result<Lanes> {
+fn receive_colours(labels: &Labels, channel: &mut Channel) -> Result<WireBits> {
     let mut bits = labels.colours();
     let mut words = vec![0; bits.words().len()];
     for words in words.chunks_mut(COLOUR_CHUNK) {
         channel.recv_slice(COLOURS, words)?;
     }
-    bits.xor_with(&Lanes::from_words(bits.wires(), bits.lanes(), words));
+    bits.xor_with(&WireBits::from_words(bits.wires(), bits.instances(), words));
     Ok(bits)
 }

@@ -5,7 +5,7 @@ use vesica_net::transport::memory;
 use vesica_ot::extension::softspoken::{SmallField, semi_honest};
 
 use super::*;
-use crate::{Builder, Engine, Role, Values, gadgets::add, plain, random};
+use crate::{Builder, Engine, Party, Values, gadgets::add, plain, random};
 
 type Garbling<'c> = Garbler<'c, semi_honest::Sender>;
 type Evaluating<'c> = Evaluator<'c, semi_honest::Receiver>;
@@ -38,35 +38,35 @@ fn two_parties<A: Send, B: Send>(
 fn run_all<E: Engine>(
     engine: &mut E,
     cases: &[(Circuit, usize)],
-    own: [Option<&Lanes>; 2],
+    own: [Option<&WireBits>; 2],
     shape: (usize, usize),
-) -> [Option<Lanes>; 2]
+) -> [Option<WireBits>; 2]
 where
     E::Error: std::fmt::Debug,
 {
-    let (wires, lanes) = shape;
-    let first = engine.input(Role::First, wires, lanes, own[0]).unwrap();
-    let second = engine.input(Role::Second, wires, lanes, own[1]).unwrap();
+    let (wires, instances) = shape;
+    let first = engine.input(Party::First, wires, instances, own[0]).unwrap();
+    let second = engine.input(Party::Second, wires, instances, own[1]).unwrap();
     let both = E::Values::stack(&[&first, &second]);
     let mut start = 0;
     let mut outputs = Vec::new();
-    for (circuit, lanes) in cases {
-        let lanes: Vec<u32> = (start..start + *lanes as u32).collect();
-        start += lanes.len() as u32;
-        outputs.push(engine.run(circuit, &both.gather(&lanes)).unwrap());
+    for (circuit, instances) in cases {
+        let instances: Vec<u32> = (start..start + *instances as u32).collect();
+        start += instances.len() as u32;
+        outputs.push(engine.run(circuit, &both.gather(&instances)).unwrap());
     }
     let outputs = E::Values::join(&outputs.iter().collect::<Vec<_>>());
-    [Role::First, Role::Second].map(|role| engine.reveal(&outputs, role).unwrap())
+    [Party::First, Party::Second].map(|role| engine.reveal(&outputs, role).unwrap())
 }
 
 fn assert_agreement(cases: &[(Circuit, usize)], wires: usize) {
-    let lanes = cases.iter().map(|(_, lanes)| lanes).sum();
+    let instances = cases.iter().map(|(_, instances)| instances).sum();
     let mut rng = StdRng::seed_from_u64(3);
-    let [x, y] = [0, 1].map(|_| Lanes::random(wires, lanes, &mut rng));
-    let expected = run_all(&mut plain::Plain, cases, [Some(&x), Some(&y)], (wires, lanes));
+    let [x, y] = [0, 1].map(|_| WireBits::random(wires, instances, &mut rng));
+    let expected = run_all(&mut plain::Plain, cases, [Some(&x), Some(&y)], (wires, instances));
     let (first, second) = two_parties(
-        |garbler| run_all(garbler, cases, [Some(&x), None], (wires, lanes)),
-        |evaluator| run_all(evaluator, cases, [None, Some(&y)], (wires, lanes)),
+        |garbler| run_all(garbler, cases, [Some(&x), None], (wires, instances)),
+        |evaluator| run_all(evaluator, cases, [None, Some(&y)], (wires, instances)),
     );
     assert!(first[0] == expected[0] && first[1].is_none());
     assert!(second[1] == expected[1] && second[0].is_none());
@@ -75,8 +75,8 @@ fn assert_agreement(cases: &[(Circuit, usize)], wires: usize) {
 #[test]
 fn ten_thousand_random_circuits_are_computed_as_in_the_clear() {
     let case = |seed: u64| {
-        let lanes = [1, 1, 2, 3, 5, 8, 9, 17][seed as usize % 8];
-        (random::numbered(seed), lanes)
+        let instances = [1, 1, 2, 3, 5, 8, 9, 17][seed as usize % 8];
+        (random::numbered(seed), instances)
     };
     let cases: Vec<_> = (0..10_000).map(case).collect();
     assert_agreement(&cases, 5);
@@ -85,8 +85,8 @@ fn ten_thousand_random_circuits_are_computed_as_in_the_clear() {
 /// More instances and more gates than go into one piece.
 #[test]
 fn pieces_fit_together() {
-    for (gates, lanes) in [(200, 256), (200, 257), (300, 4096), (300, 4097), (150, 10_000)] {
-        assert_agreement(&[(random::circuit(gates as u64, 8, gates, 20), lanes)], 4);
+    for (gates, instances) in [(200, 256), (200, 257), (300, 4096), (300, 4097), (150, 10_000)] {
+        assert_agreement(&[(random::circuit(gates as u64, 8, gates, 20), instances)], 4);
     }
     assert_agreement(&[(random::circuit(1, 6, 400_000, 2000), 1)], 3);
     assert_agreement(&[(add::adder(3, false), 0)], 3);
@@ -107,7 +107,7 @@ fn outputs_may_be_inputs_and_gates_may_read_a_wire_twice() {
 #[test]
 fn labels_move_as_bits_do() {
     let mut rng = StdRng::seed_from_u64(5);
-    let bits = Lanes::random(5, 100, &mut rng);
+    let bits = WireBits::random(5, 100, &mut rng);
     fn moved<V: Values>(values: &V) -> V {
         let picked = values.gather(&[99, 3, 3, 0]);
         let joined = V::join(&[&values.rows(1..3), &picked.rows(2..4), &values.rows(0..2)]);
@@ -115,12 +115,12 @@ fn labels_move_as_bits_do() {
     }
     let (_, shown) = two_parties(
         |garbler| {
-            let values = garbler.input(Role::First, 5, 100, Some(&bits)).unwrap();
-            garbler.reveal(&moved(&values), Role::Second).unwrap()
+            let values = garbler.input(Party::First, 5, 100, Some(&bits)).unwrap();
+            garbler.reveal(&moved(&values), Party::Second).unwrap()
         },
         |evaluator| {
-            let values = evaluator.input(Role::First, 5, 100, None).unwrap();
-            evaluator.reveal(&moved(&values), Role::Second).unwrap()
+            let values = evaluator.input(Party::First, 5, 100, None).unwrap();
+            evaluator.reveal(&moved(&values), Party::Second).unwrap()
         },
     );
     assert!(shown == Some(moved(&bits)));
@@ -131,18 +131,18 @@ fn labels_move_as_bits_do() {
 #[test]
 fn labels_look_random() {
     for bit in [false, true] {
-        let mut ones = Lanes::zeros(1, 6400);
-        (0..6400).for_each(|lane| ones.set(0, lane, bit));
+        let mut ones = WireBits::zeros(1, 6400);
+        (0..6400).for_each(|instance| ones.set(0, instance, bit));
         let (_, labels) = two_parties(
             |garbler| {
-                let x = garbler.input(Role::First, 1, 6400, Some(&ones)).unwrap();
+                let x = garbler.input(Party::First, 1, 6400, Some(&ones)).unwrap();
                 let product = garbler.run(&add::adder(1, true), &Values::stack(&[&x, &x])).unwrap();
-                garbler.reveal(&product, Role::First).unwrap();
+                garbler.reveal(&product, Party::First).unwrap();
             },
             |evaluator| {
-                let x = evaluator.input(Role::First, 1, 6400, None).unwrap();
+                let x = evaluator.input(Party::First, 1, 6400, None).unwrap();
                 let sum = evaluator.run(&add::adder(1, true), &Values::stack(&[&x, &x])).unwrap();
-                evaluator.reveal(&sum, Role::First).unwrap();
+                evaluator.reveal(&sum, Party::First).unwrap();
                 sum.rows(1..2)
             },
         );

@@ -12,7 +12,7 @@
 //! per gate; or, if there are vector triples, σ + 1 bits each way for σ gates that have their left wire in
 //! common.
 //!
-//! Shares that come from elsewhere, such as from an OPPRF, are used as they are: they are [`Lanes`].
+//! Shares that come from elsewhere, such as from an OPPRF, are used as they are: they are [`WireBits`].
 //!
 //! Besides its own shares each side sees only d and e, which are uniform. The length of everything that is
 //! sent depends on circuits and numbers of instances alone.
@@ -21,7 +21,7 @@ use vesica_net::Channel;
 use zeroize::Zeroizing;
 
 use crate::{
-    Circuit, Engine, Gate, Lanes, Level, Product, Role, Wire, engine,
+    Circuit, Engine, Gate, Level, Party, Product, Wire, WireBits, engine,
     triples::{OutOfTriples, Tape, Triples},
 };
 
@@ -50,33 +50,33 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// Payload bytes that each party sends for a circuit in so many instances; with a triple for each
 /// multiplication of a bit with a vector where `vectors`, else with one for each AND gate.
-pub fn bytes(circuit: &Circuit, lanes: usize, vectors: bool) -> usize {
-    bytes_of_levels(&circuit.levels(), lanes, vectors)
+pub fn bytes(circuit: &Circuit, instances: usize, vectors: bool) -> usize {
+    bytes_of_levels(&circuit.levels(), instances, vectors)
 }
 
 /// The same for a circuit of these levels.
-pub(crate) fn bytes_of_levels(levels: &[Level], lanes: usize, vectors: bool) -> usize {
-    let words = levels.iter().map(|level| opened_bits(level, lanes, vectors).div_ceil(64));
+pub(crate) fn bytes_of_levels(levels: &[Level], instances: usize, vectors: bool) -> usize {
+    let words = levels.iter().map(|level| opened_bits(level, instances, vectors).div_ceil(64));
     words.sum::<usize>() * size_of::<u64>()
 }
 
 /// Payload bytes that one party sends to reveal so many wires in so many instances.
-pub fn reveal_bytes(wires: usize, lanes: usize) -> usize {
-    (wires * lanes).div_ceil(64) * size_of::<u64>()
+pub fn reveal_bytes(wires: usize, instances: usize) -> usize {
+    (wires * instances).div_ceil(64) * size_of::<u64>()
 }
 
 /// Bits that each party sends for a level.
-fn opened_bits(level: &Level, lanes: usize, vectors: bool) -> usize {
+fn opened_bits(level: &Level, instances: usize, vectors: bool) -> usize {
     let of = |product: &Product| match vectors {
         true => 1 + product.right.len(),
         false => 2 * product.right.len(),
     };
-    lanes * level.products.iter().map(of).sum::<usize>()
+    instances * level.products.iter().map(of).sum::<usize>()
 }
 
 /// One party.
 pub struct Gmw<'a> {
-    role: Role,
+    role: Party,
     triples: Triples,
     vectors: bool,
     channel: &'a mut Channel,
@@ -85,7 +85,7 @@ pub struct Gmw<'a> {
 impl<'a> Gmw<'a> {
     /// With triples that were made for all that will be run. Products of a bit with a vector are computed with
     /// vector triples if there are any.
-    pub fn new(role: Role, triples: Triples, channel: &'a mut Channel) -> Self {
+    pub fn new(role: Party, triples: Triples, channel: &'a mut Channel) -> Self {
         let vectors = triples.has_vectors();
         Self { role, triples, vectors, channel }
     }
@@ -103,7 +103,7 @@ impl<'a> Gmw<'a> {
     /// Computes all products of a level.
     fn multiply(&mut self, products: &[Product], shares: &mut Shares) -> Result<()> {
         let products = split(products, self.vectors);
-        if products.is_empty() || shares.lanes == 0 {
+        if products.is_empty() || shares.instances == 0 {
             products
                 .iter()
                 .flat_map(|product| product.out)
@@ -113,22 +113,22 @@ impl<'a> Gmw<'a> {
         // 1. and 2.
         let mut taken = Vec::with_capacity(products.len());
         let bits = products.iter().map(|product| 1 + product.right.len()).sum::<usize>();
-        let mut own = Tape::with_room(bits * shares.lanes);
+        let mut own = Tape::with_room(bits * shares.instances);
         for product in &products {
-            let triple = self.triples.take(product.right.len(), shares.lanes)?;
-            own.push_sum(shares.of(product.left), &triple.a, shares.lanes);
+            let triple = self.triples.take(product.right.len(), shares.instances)?;
+            own.push_sum(shares.of(product.left), &triple.a, shares.instances);
             for (&right, b) in product.right.iter().zip(&triple.b) {
-                own.push_sum(shares.of(right), b, shares.lanes);
+                own.push_sum(shares.of(right), b, shares.instances);
             }
             taken.push(triple);
         }
         let mut opened = self.open(own)?;
         // 3.
         for (product, triple) in products.iter().zip(taken) {
-            self.channel.busy()?;
-            let d = opened.take_row(shares.lanes);
+            self.channel.keep_alive()?;
+            let d = opened.take_row(shares.instances);
             for ((&out, b), c) in product.out.iter().zip(&triple.b).zip(&triple.c) {
-                let e = opened.take_row(shares.lanes);
+                let e = opened.take_row(shares.instances);
                 shares.put(out, self.product(&d, &e, [&triple.a, b, c]));
             }
         }
@@ -150,8 +150,8 @@ impl<'a> Gmw<'a> {
     /// A share of one product.
     fn product(&self, d: &[u64], e: &[u64], [a, b, c]: [&[u64]; 3]) -> Vec<u64> {
         let both = match self.role {
-            Role::First => u64::MAX,
-            Role::Second => 0,
+            Party::First => u64::MAX,
+            Party::Second => 0,
         };
         let opened = d.iter().zip(e);
         let triple = a.iter().zip(b).zip(c);
@@ -163,35 +163,35 @@ impl<'a> Gmw<'a> {
     fn compute(&self, gate: Gate, shares: &Shares) -> Vec<u64> {
         let [left, right] = gate.operands().map(|wire| shares.of(wire));
         match (gate, self.role) {
-            (Gate::Not(_), Role::First) => shares.inverse(left),
-            (Gate::Not(_), Role::Second) => left.to_vec(),
+            (Gate::Not(_), Party::First) => shares.inverse(left),
+            (Gate::Not(_), Party::Second) => left.to_vec(),
             _ => left.iter().zip(right).map(|(left, right)| left ^ right).collect(),
         }
     }
 }
 
 impl Engine for Gmw<'_> {
-    type Values = Lanes;
+    type Values = WireBits;
     type Error = Error;
 
     fn input(
         &mut self,
-        owner: Role,
+        owner: Party,
         wires: usize,
-        lanes: usize,
-        bits: Option<&Lanes>,
-    ) -> Result<Lanes> {
+        instances: usize,
+        bits: Option<&WireBits>,
+    ) -> Result<WireBits> {
         if owner != self.role {
-            return Ok(Lanes::zeros(wires, lanes));
+            return Ok(WireBits::zeros(wires, instances));
         }
-        Ok(engine::known(bits, wires, lanes).clone())
+        Ok(engine::known(bits, wires, instances).clone())
     }
 
-    fn run(&mut self, circuit: &Circuit, inputs: &Lanes) -> Result<Lanes> {
+    fn run(&mut self, circuit: &Circuit, inputs: &WireBits) -> Result<WireBits> {
         assert_eq!(inputs.wires(), circuit.inputs(), "as many inputs as the circuit has");
         let mut shares = Shares::new(circuit, inputs);
         for (number, level) in circuit.levels().iter().enumerate() {
-            self.channel.busy()?;
+            self.channel.keep_alive()?;
             for &(wire, gate) in &level.free {
                 let share = self.compute(gate, &shares);
                 shares.put(wire, share);
@@ -202,11 +202,11 @@ impl Engine for Gmw<'_> {
         Ok(shares.outputs(circuit))
     }
 
-    fn reveal(&mut self, values: &Lanes, to: Role) -> Result<Option<Lanes>> {
-        let bits = values.wires() * values.lanes();
+    fn reveal(&mut self, values: &WireBits, to: Party) -> Result<Option<WireBits>> {
+        let bits = values.wires() * values.instances();
         if to != self.role {
             let mut own = Tape::with_room(bits);
-            (0..values.wires()).for_each(|wire| own.push_row(values.row(wire), values.lanes()));
+            (0..values.wires()).for_each(|wire| own.push_row(values.row(wire), values.instances()));
             for message in own.words().chunks(MESSAGE_WORDS) {
                 self.channel.send_slice(REVEAL, message)?;
             }
@@ -220,7 +220,7 @@ impl Engine for Gmw<'_> {
         let mut theirs = Tape::of_words(theirs, bits);
         let mut shown = values.clone();
         for wire in 0..values.wires() {
-            let row = theirs.take_row(values.lanes());
+            let row = theirs.take_row(values.instances());
             shown.row_mut(wire).iter_mut().zip(row).for_each(|(word, theirs)| *word ^= theirs);
         }
         Ok(Some(shown))
@@ -246,20 +246,20 @@ fn split(products: &[Product], vectors: bool) -> Vec<Use<'_>> {
 
 /// A party's shares of the wires that are still needed.
 struct Shares {
-    lanes: usize,
+    instances: usize,
     rows: Vec<Zeroizing<Vec<u64>>>,
     /// Wires by the level that is the last to need them.
     last_needed: Vec<Vec<Wire>>,
 }
 
 impl Shares {
-    fn new(circuit: &Circuit, inputs: &Lanes) -> Self {
+    fn new(circuit: &Circuit, inputs: &WireBits) -> Self {
         let wires = circuit.inputs() + circuit.gates().len();
         let mut rows: Vec<_> = (0..wires).map(|_| Zeroizing::default()).collect();
         for (wire, row) in rows.iter_mut().enumerate().take(circuit.inputs()) {
             *row = Zeroizing::new(inputs.row(wire).to_vec());
         }
-        Self { lanes: inputs.lanes(), rows, last_needed: last_needed(circuit) }
+        Self { instances: inputs.instances(), rows, last_needed: last_needed(circuit) }
     }
 
     fn of(&self, wire: Wire) -> &[u64] {
@@ -280,14 +280,14 @@ impl Shares {
     /// All bits inverted but those beyond the last instance.
     fn inverse(&self, row: &[u64]) -> Vec<u64> {
         let mut inverse: Vec<u64> = row.iter().map(|word| !word).collect();
-        if let (Some(last), 1..) = (inverse.last_mut(), self.lanes % 64) {
-            *last &= (1 << (self.lanes % 64)) - 1;
+        if let (Some(last), 1..) = (inverse.last_mut(), self.instances % 64) {
+            *last &= (1 << (self.instances % 64)) - 1;
         }
         inverse
     }
 
-    fn outputs(&self, circuit: &Circuit) -> Lanes {
-        let mut outputs = Lanes::zeros(circuit.outputs().len(), self.lanes);
+    fn outputs(&self, circuit: &Circuit) -> WireBits {
+        let mut outputs = WireBits::zeros(circuit.outputs().len(), self.instances);
         for (i, &wire) in circuit.outputs().iter().enumerate() {
             outputs.row_mut(i).copy_from_slice(self.of(wire));
         }

@@ -22,12 +22,12 @@ pub fn find<E: Engine>(
     engine: &mut E,
     sorted: &E::Values,
 ) -> Result<Candidates<E::Values>, E::Error> {
-    let (width, m) = (sorted.wires(), sorted.lanes() as u32);
+    let (width, m) = (sorted.wires(), sorted.instances() as u32);
     let at = |first: u32| sorted.gather(&(first..m).step_by(2).collect::<Vec<_>>());
     let [before, numbers, after] = [at(0), at(1), at(2)];
     // In a list of even length the last one has no neighbour after it.
-    let between: Vec<u32> = (0..after.lanes().min(numbers.lanes()) as u32).collect();
-    let last: Vec<u32> = (between.len() as u32..numbers.lanes() as u32).collect();
+    let between: Vec<u32> = (0..after.instances().min(numbers.instances()) as u32).collect();
+    let last: Vec<u32> = (between.len() as u32..numbers.instances() as u32).collect();
     let sides = [&before, &numbers, &after].map(|side| side.gather(&between));
     let sides = E::Values::stack(&sides.each_ref());
     let of_two = engine.run(&twice(width, 2), &sides)?;
@@ -78,7 +78,7 @@ fn keeper(width: usize) -> Circuit {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Lanes, count::Shape, plain::Plain};
+    use crate::{WireBits, count::Shape, plain::Plain};
 
     #[test]
     fn duplicates_are_found_wherever_they_are() {
@@ -93,9 +93,9 @@ mod tests {
                     let again = pattern >> i & 1;
                     list.push(list.last().copied().unwrap_or(0) + 3 * u64::from(1 - again));
                 }
-                let Ok(found) = find(&mut Plain, &Lanes::from_items(&list, 7));
+                let Ok(found) = find(&mut Plain, &WireBits::from_items(&list, 7));
                 let Ok(kept) = kept(&mut Plain, &found);
-                assert_eq!(kept.lanes(), m as usize / 2);
+                assert_eq!(kept.instances(), m as usize / 2);
                 let mut kept = kept.to_items();
                 kept.retain(|&number| number != 0);
                 let expected: Vec<u64> =

@@ -15,7 +15,7 @@ pub struct Placed<V> {
 impl<V: Values> Placed<V> {
     /// Each instance at the position of its number.
     pub fn new(values: V) -> Self {
-        Self { at: (0..values.lanes() as u32).collect(), values }
+        Self { at: (0..values.instances() as u32).collect(), values }
     }
 
     /// Replaces the values at each pair of positions by what the circuit makes of them. Its inputs are those
@@ -45,8 +45,8 @@ impl<V: Values> Placed<V> {
         let [a, b] = [met.rows(0..width), met.rows(width..2 * width)];
         self.values = V::join(&[&a, &b, &rest]);
         let order = [0, 1].into_iter().flat_map(|side| pairs.iter().map(move |pair| pair[side]));
-        for (lane, position) in (0..).zip(order.chain(resting)) {
-            self.at[position as usize] = lane;
+        for (instance, position) in (0..).zip(order.chain(resting)) {
+            self.at[position as usize] = instance;
         }
         Ok(())
     }

@@ -24,10 +24,10 @@ pub fn merge<E: Engine>(
     how: Comparison,
 ) -> Result<E::Values, E::Error> {
     assert_eq!(a.wires(), b.wires(), "numbers of one length");
-    let backwards: Vec<u32> = (0..a.lanes() as u32).rev().collect();
+    let backwards: Vec<u32> = (0..a.instances() as u32).rev().collect();
     let mut placed = Placed::new(E::Values::join(&[&a.gather(&backwards), b]));
     let circuit = select::sorter(a.wires(), how);
-    for layer in layers(a.lanes() + b.lanes()) {
+    for layer in layers(a.instances() + b.instances()) {
         placed.exchange(engine, &circuit, &layer, None)?;
     }
     Ok(placed.into_values())
@@ -76,7 +76,7 @@ fn comparators(n: usize) -> Vec<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Lanes, count::Shape, plain::Plain};
+    use crate::{WireBits, count::Shape, plain::Plain};
 
     /// By the zero-one principle, lists of two values stand for all.
     #[test]
@@ -87,7 +87,7 @@ mod tests {
                     (0..n).map(|i| u64::from(i >= zeros)).collect()
                 };
                 let [a, b] = [(zeros, n), (others, m)]
-                    .map(|(zeros, n)| Lanes::from_items(&list(zeros, n), 1));
+                    .map(|(zeros, n)| WireBits::from_items(&list(zeros, n), 1));
                 let Ok(merged) = merge(&mut Plain, &a, &b, Comparison::Small);
                 assert_eq!(merged.to_items(), list(zeros + others, n + m), "{n} and {m}");
             }
@@ -102,7 +102,7 @@ mod tests {
                 (list(n, 0x12_3456_789b).collect(), list(m, 0x9a_bcde_f013).collect());
             a.sort_unstable();
             b.sort_unstable();
-            let [x, y] = [&a, &b].map(|list| Lanes::from_items(list, 40));
+            let [x, y] = [&a, &b].map(|list| WireBits::from_items(list, 40));
             a.extend(b);
             a.sort_unstable();
             for how in [Comparison::Small, Comparison::Shallow] {

@@ -29,7 +29,7 @@ use vesica_primitives::Block;
 use zeroize::Zeroizing;
 
 use super::{duplicates, merge, waksman};
-use crate::{Engine, Lanes, Role, count::Count, gadgets::Comparison};
+use crate::{Engine, Party, WireBits, count::Count, gadgets::Comparison};
 
 /// The widest item, in bits.
 pub const MAX_WIDTH: usize = 128;
@@ -42,7 +42,7 @@ pub struct Terms {
     /// How many items the first and the second party have.
     pub sizes: [usize; 2],
     /// Who is shown the intersection.
-    pub receiver: Role,
+    pub receiver: Party,
     /// How items are compared.
     pub comparison: Comparison,
 }
@@ -158,12 +158,12 @@ pub fn count(terms: &Terms) -> Count {
 /// Steps 1 to 3: items of both sets, and 0 in the place of others, in an order that would tell more.
 fn kept<E: Engine>(engine: &mut E, terms: &Terms, known: Known<'_>) -> Result<E::Values, E::Error> {
     assert!((1..=MAX_WIDTH).contains(&terms.width), "items of 1 to {MAX_WIDTH} bits");
-    let mut put_in = |owner: Role| {
+    let mut put_in = |owner: Party| {
         let bits =
-            known.items[owner as usize].map(|items| Lanes::from_blocks(&items.0, terms.width));
+            known.items[owner as usize].map(|items| WireBits::from_blocks(&items.0, terms.width));
         engine.input(owner, terms.width, terms.sizes[owner as usize], bits.as_ref())
     };
-    let [first, second] = [put_in(Role::First)?, put_in(Role::Second)?];
+    let [first, second] = [put_in(Party::First)?, put_in(Party::Second)?];
     let sorted = merge::merge(engine, &first, &second, terms.comparison)?;
     let candidates = duplicates::find(engine, &sorted)?;
     duplicates::kept(engine, &candidates)
@@ -191,7 +191,7 @@ mod tests {
             let n = 1 << log;
             let by_formula = 32 * (3 * n * log + 4 * n) - n;
             let [few, flat] = [Comparison::Small, Comparison::Shallow].map(|comparison| {
-                count(&Terms { width: 32, sizes: [n; 2], receiver: Role::Second, comparison })
+                count(&Terms { width: 32, sizes: [n; 2], receiver: Party::Second, comparison })
             });
             assert_eq!((few.ands, by_formula as u64), (small, small));
             assert_eq!(few.products[&32], (2 * n * log + n + 1) as u64);
@@ -205,7 +205,7 @@ mod tests {
         let small = (0..36).flat_map(|first| (0..36).map(move |second| [first, second]));
         let large = [[0, 700], [511, 513], [512, 512], [1025, 1], [333, 1400], [4096, 4096]];
         for (i, sizes) in small.chain(large).enumerate() {
-            let receiver = [Role::First, Role::Second][i % 2];
+            let receiver = [Party::First, Party::Second][i % 2];
             let comparison = [Comparison::Small, Comparison::Shallow][i / 2 % 2];
             let terms = Terms { width: [1, 2, 7, 20, 61][i % 5], sizes, receiver, comparison };
             let mut by_engine = Count::default();
@@ -221,7 +221,7 @@ mod tests {
         for round in 0..300 {
             let width = [8, 20, 64, 100, 128][round % 5];
             let sizes = [0, 1].map(|_| [0, 1, 2, 3, 7, 16, 31, 64, 100][rng.random_range(0..9)]);
-            let receiver = [Role::First, Role::Second][round % 2];
+            let receiver = [Party::First, Party::Second][round % 2];
             let comparison = [Comparison::Small, Comparison::Shallow][round / 2 % 2];
             let terms = Terms { width, sizes, receiver, comparison };
             // From few numbers, of which the lowest and the highest ones are sometimes among them.
@@ -255,8 +255,12 @@ mod tests {
     fn places_say_nothing() {
         const RUNS: usize = 2000;
         let mut rng = StdRng::seed_from_u64(2);
-        let terms =
-            Terms { width: 8, sizes: [4, 4], receiver: Role::First, comparison: Comparison::Small };
+        let terms = Terms {
+            width: 8,
+            sizes: [4, 4],
+            receiver: Party::First,
+            comparison: Comparison::Small,
+        };
         for others in [[1, 2, 3], [91, 92, 93]] {
             let items = [[50, others[0], others[1], others[2]], [50, 60, 61, 62]]
                 .map(|items| Items::new(items.map(Block).to_vec(), 8).unwrap());
@@ -267,7 +271,7 @@ mod tests {
                     Known { items: items.each_ref().map(Some), permutation: Some(&permutation) };
                 let Ok(kept) = kept(&mut Plain, &terms, known);
                 let Ok(permuted) =
-                    waksman::permute(&mut Plain, kept, Role::Second, Some(&permutation));
+                    waksman::permute(&mut Plain, kept, Party::Second, Some(&permutation));
                 let place = permuted.to_items().iter().position(|&item| item == 50);
                 seen[place.unwrap()] += 1;
             }

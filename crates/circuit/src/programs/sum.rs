@@ -15,17 +15,19 @@ use crate::{
 /// # Panics
 /// If there are no instances, or no wires.
 pub fn sum<E: Engine>(engine: &mut E, numbers: &E::Values) -> Result<E::Values, E::Error> {
-    assert!(numbers.lanes() > 0 && numbers.wires() > 0, "something to add");
+    assert!(numbers.instances() > 0 && numbers.wires() > 0, "something to add");
     let mut columns: Vec<E::Values> =
         (0..numbers.wires()).map(|wire| numbers.rows(wire..wire + 1)).collect();
     let circuit = three_to_two();
-    while columns.iter().any(|column| column.lanes() > 2) {
+    while columns.iter().any(|column| column.instances() > 2) {
         columns = reduce(engine, &circuit, &columns)?;
     }
-    let heights: Vec<usize> = columns.iter().map(|column| column.lanes()).collect();
+    let heights: Vec<usize> = columns.iter().map(|column| column.instances()).collect();
     let bits: Vec<E::Values> = columns
         .iter()
-        .flat_map(|column| (0..column.lanes() as u32).map(|lane| column.gather(&[lane])))
+        .flat_map(|column| {
+            (0..column.instances() as u32).map(|instance| column.gather(&[instance]))
+        })
         .collect();
     engine.run(&ripple(&heights), &E::Values::stack(&bits.iter().collect::<Vec<_>>()))
 }
@@ -39,7 +41,7 @@ fn reduce<E: Engine>(
     let part = |values: &E::Values, from: usize, to: usize| {
         values.gather(&(from as u32..to as u32).collect::<Vec<_>>())
     };
-    let thirds: Vec<usize> = columns.iter().map(|column| column.lanes() / 3).collect();
+    let thirds: Vec<usize> = columns.iter().map(|column| column.instances() / 3).collect();
     let operands = [0, 1, 2].map(|i| {
         let parts: Vec<E::Values> =
             columns.iter().zip(&thirds).map(|(c, &n)| part(c, i * n, (i + 1) * n)).collect();
@@ -51,14 +53,14 @@ fn reduce<E: Engine>(
     let mut at = 0;
     for (weight, (column, &n)) in columns.iter().zip(&thirds).enumerate() {
         // What was left out comes first, so that it is not left out for ever.
-        reduced[weight].insert(0, part(column, 3 * n, column.lanes()));
+        reduced[weight].insert(0, part(column, 3 * n, column.instances()));
         reduced[weight].push(part(&sums, at, at + n));
         reduced[weight + 1].push(part(&carries, at, at + n));
         at += n;
     }
     let joined = |parts: &Vec<E::Values>| E::Values::join(&parts.iter().collect::<Vec<_>>());
     let mut columns: Vec<E::Values> = reduced.iter().map(joined).collect();
-    columns.pop_if(|highest| highest.lanes() == 0);
+    columns.pop_if(|highest| highest.instances() == 0);
     Ok(columns)
 }
 
@@ -102,7 +104,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        Lanes,
+        WireBits,
         count::{Count, Shape},
         plain::Plain,
     };
@@ -110,37 +112,37 @@ mod tests {
     #[test]
     fn sums_are_exact() {
         let mut rng = StdRng::seed_from_u64(1);
-        for lanes in (1..70).chain([1000, 4095, 4096, 4097]) {
+        for instances in (1..70).chain([1000, 4095, 4096, 4097]) {
             for wires in [1, 2, 3, 8, 40] {
-                let numbers = Lanes::random(wires, lanes, &mut rng);
+                let numbers = WireBits::random(wires, instances, &mut rng);
                 let Ok(total) = sum(&mut Plain, &numbers);
-                let greatest = lanes as u64 * ((1 << wires) - 1);
-                assert_eq!((total.lanes(), total.wires() as u32), (1, greatest.ilog2() + 1));
+                let greatest = instances as u64 * ((1 << wires) - 1);
+                assert_eq!((total.instances(), total.wires() as u32), (1, greatest.ilog2() + 1));
                 assert_eq!(total.to_items()[0], numbers.to_items().iter().sum::<u64>());
             }
         }
-        let Ok(total) = sum(&mut Plain, &Lanes::from_items(&[u64::MAX; 1000], 64));
+        let Ok(total) = sum(&mut Plain, &WireBits::from_items(&[u64::MAX; 1000], 64));
         assert_eq!(total.to_blocks()[0].0, 1000 * u128::from(u64::MAX));
     }
 
     #[test]
     fn it_costs_what_it_should() {
-        let cost = |wires: usize, lanes: usize| {
+        let cost = |wires: usize, instances: usize| {
             let mut count = Count::default();
-            let Ok(_) = sum(&mut count, &Shape::new(wires, lanes));
+            let Ok(_) = sum(&mut count, &Shape::new(wires, instances));
             count
         };
-        for lanes in 1..500usize {
-            let ands = lanes - lanes.count_ones() as usize;
-            assert_eq!(cost(1, lanes).ands, ands as u64, "{lanes}");
+        for instances in 1..500usize {
+            let ands = instances - instances.count_ones() as usize;
+            assert_eq!(cost(1, instances).ands, ands as u64, "{instances}");
             for wires in [2, 7, 30] {
                 // Every second bit of a weight makes a carry.
                 let (mut height, mut ands) = (0, 0);
                 for weight in 0..2 * wires + 20 {
-                    height = height / 2 + if weight < wires { lanes } else { 0 };
+                    height = height / 2 + if weight < wires { instances } else { 0 };
                     ands += height / 2;
                 }
-                assert_eq!(cost(wires, lanes).ands, ands as u64, "{wires} bits, {lanes}");
+                assert_eq!(cost(wires, instances).ands, ands as u64, "{wires} bits, {instances}");
             }
         }
         assert!(cost(1, 1 << 20).rounds < 75, "{}", cost(1, 1 << 20).rounds);

@@ -9,7 +9,7 @@ use rand::{Rng, seq::SliceRandom};
 use zeroize::{Zeroize, Zeroizing};
 
 use super::exchange::{Pair, Placed};
-use crate::{Engine, Lanes, Role, Values, count::Count, gadgets::select};
+use crate::{Engine, Party, Values, WireBits, count::Count, gadgets::select};
 
 /// The network for `n` values: Σ⌈log i⌉ switches for i from 1 to n, in 2⌈log n⌉ − 1 layers.
 pub struct Network {
@@ -42,11 +42,11 @@ impl Network {
     ///
     /// # Panics
     /// If it is not a permutation of as many values.
-    pub fn settings(&self, permutation: &[u32]) -> Lanes {
+    pub fn settings(&self, permutation: &[u32]) -> WireBits {
         assert_eq!(permutation.len(), self.n, "a permutation of {} values", self.n);
         let mut bits = Zeroizing::new(Vec::with_capacity(self.switches));
         route(permutation, &mut bits);
-        let mut settings = Lanes::zeros(1, self.switches);
+        let mut settings = WireBits::zeros(1, self.switches);
         bits.iter().enumerate().for_each(|(i, &bit)| settings.set(0, i, bit));
         settings
     }
@@ -198,10 +198,10 @@ pub fn random(n: usize, rng: &mut (impl Rng + ?Sized)) -> Zeroizing<Vec<u32>> {
 pub fn permute<E: Engine>(
     engine: &mut E,
     values: E::Values,
-    owner: Role,
+    owner: Party,
     permutation: Option<&[u32]>,
 ) -> Result<E::Values, E::Error> {
-    let network = Network::new(values.lanes());
+    let network = Network::new(values.instances());
     let settings = permutation.map(|permutation| network.settings(permutation));
     let settings = engine.input(owner, 1, network.switches(), settings.as_ref())?;
     let circuit = select::switch(values.wires());
@@ -215,7 +215,7 @@ pub fn permute<E: Engine>(
 }
 
 /// Counts what [`permute`] costs for `n` values of `width` bits.
-pub(super) fn count(count: &mut Count, width: usize, n: usize, owner: Role) {
+pub(super) fn count(count: &mut Count, width: usize, n: usize, owner: Party) {
     let [layers, _] = switches(n);
     count.inputs[owner as usize] += layers.iter().sum::<usize>() as u64;
     count.add_runs(&select::switch(width), layers);
@@ -230,8 +230,8 @@ mod tests {
 
     fn permuted(permutation: &[u32]) -> Vec<u32> {
         let items: Vec<u64> = (0..permutation.len() as u64).collect();
-        let values = Lanes::from_items(&items, 20);
-        let Ok(permuted) = permute(&mut Plain, values, Role::First, Some(permutation));
+        let values = WireBits::from_items(&items, 20);
+        let Ok(permuted) = permute(&mut Plain, values, Party::First, Some(permutation));
         permuted.to_items().into_iter().map(|item| item as u32).collect()
     }
 
@@ -284,7 +284,7 @@ mod tests {
         for log in 0..12 {
             let n = 1 << log;
             let mut count = Count::default();
-            let Ok(_) = permute(&mut count, Shape::new(32, n), Role::Second, None);
+            let Ok(_) = permute(&mut count, Shape::new(32, n), Party::Second, None);
             let switches = (n * log + 1 - n) as u64;
             assert_eq!((count.ands, count.vectors()), (32 * switches, switches));
             assert_eq!(count.inputs, [0, switches]);

@@ -18,13 +18,13 @@
 use bytemuck::cast_slice_mut;
 use vesica_net::{Channel, Result};
 use vesica_ot::{
-    Wiped,
+    ZeroizingVec,
     chunks::{ReceivedChunk, SentChunk},
 };
 use vesica_primitives::Block;
 use zeroize::Zeroizing;
 
-use crate::Lanes;
+use crate::WireBits;
 
 const CORRECTIONS: &str = "distances/corrections";
 const FLIPS: &str = "distances/flips";
@@ -93,12 +93,12 @@ impl Strings {
 /// summands are even, the lowest bit is the first party's s, or the second party's a.
 pub struct Distances {
     strings: Strings,
-    shares: Wiped<u64>,
+    shares: ZeroizingVec<u64>,
 }
 
 impl Distances {
     fn new(strings: Strings) -> Self {
-        Self { strings, shares: Wiped::zeros(strings.count * strings.words()) }
+        Self { strings, shares: ZeroizingVec::zeros(strings.count * strings.words()) }
     }
 
     /// The shares of each string.
@@ -122,7 +122,7 @@ impl Distances {
     }
 
     /// Step 3 for the first party: h wires that are equal to the second party's just where the strings are.
-    pub fn first(self, channel: &mut Channel) -> Result<Lanes> {
+    pub fn first(self, channel: &mut Channel) -> Result<WireBits> {
         let mut flips = vec![0; self.strings.flip_bytes()];
         for message in flips.chunks_mut(MESSAGE_WORDS * size_of::<u64>()) {
             channel.recv_into(FLIPS, message)?;
@@ -134,7 +134,7 @@ impl Distances {
     ///
     /// # Panics
     /// If there are not as many as were agreed on.
-    pub fn second(self, strings: &[Block], channel: &mut Channel) -> Result<Lanes> {
+    pub fn second(self, strings: &[Block], channel: &mut Channel) -> Result<WireBits> {
         assert_eq!(strings.len(), self.strings.count, "as many as agreed on");
         let mut flips = Vec::with_capacity(self.strings.flip_bytes());
         let mask = Block((1 << self.strings.bits) - 1);
@@ -150,13 +150,13 @@ impl Distances {
     }
 
     /// This party's shares of the distances; `finish` gets the sum of a string's shares and how many flips it has.
-    fn add_up(&self, flips: &[u8], finish: impl Fn(u8, u8) -> u8) -> Lanes {
+    fn add_up(&self, flips: &[u8], finish: impl Fn(u8, u8) -> u8) -> WireBits {
         let sums = self.rows().zip(flips.chunks_exact(self.strings.words())).map(|(row, flips)| {
             let flipped = flips.iter().map(|flips| flips.count_ones() as u8).sum();
             u64::from(finish(add_up(row, flips), flipped))
         });
         let sums: Zeroizing<Vec<u64>> = Zeroizing::new(sums.collect());
-        Lanes::from_items(&sums, self.strings.distance_bits())
+        WireBits::from_items(&sums, self.strings.distance_bits())
     }
 }
 

@@ -12,7 +12,7 @@ use vesica_ot::{
 use vesica_params::lpn::{self, Lpn};
 
 use super::{Demand, Ots, Strings, Triples};
-use crate::Role;
+use crate::Party;
 
 /// An OT extension for semi-honest parties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +38,7 @@ impl Extension {
     /// role.
     pub fn make(
         self,
-        role: Role,
+        role: Party,
         demand: &Demand,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
@@ -75,12 +75,12 @@ impl Extension {
 
     /// Payload bytes that a party sends offline: in one of the sessions it is the sender, in the other the
     /// receiver, so that both send the same for triples.
-    pub fn bytes(self, demand: &Demand, role: Role) -> usize {
+    pub fn bytes(self, demand: &Demand, role: Party) -> usize {
         let session = |sender| self.setup() + self.of_ots(demand.ots(sender));
         let sent = session(role).to_receiver + session(role.other()).to_sender;
         match role {
-            Role::First => sent + demand.strings.map_or(0, Strings::correction_bytes),
-            Role::Second => sent,
+            Party::First => sent + demand.strings.map_or(0, Strings::correction_bytes),
+            Party::Second => sent,
         }
     }
 

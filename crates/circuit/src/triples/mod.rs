@@ -33,7 +33,7 @@ pub use extension::Extension;
 pub use ots::Ots;
 pub(crate) use tape::Tape;
 
-use crate::{Circuit, Role, count::Count};
+use crate::{Circuit, Party, count::Count};
 
 /// How many triples of which kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -66,16 +66,16 @@ impl Demand {
     }
 
     /// What a circuit needs in so many instances, with a triple for each AND gate.
-    pub fn of_ands(circuit: &Circuit, lanes: usize) -> Self {
-        Self::singles(circuit.ands() * lanes)
+    pub fn of_ands(circuit: &Circuit, instances: usize) -> Self {
+        Self::singles(circuit.ands() * instances)
     }
 
     /// What a circuit needs in so many instances, with a triple for each multiplication of a bit with a
     /// vector.
-    pub fn of_products(circuit: &Circuit, lanes: usize) -> Self {
+    pub fn of_products(circuit: &Circuit, instances: usize) -> Self {
         let levels = circuit.levels();
         let products = levels.iter().flat_map(|level| &level.products);
-        Self::of(products.map(|product| (product.right.len(), lanes)))
+        Self::of(products.map(|product| (product.right.len(), instances)))
     }
 
     /// What a program needs that was counted, with a triple for each multiplication of a bit with a vector where
@@ -98,10 +98,10 @@ impl Demand {
     }
 
     /// OTs of which this party is the sender: one for each triple, and those of distances.
-    pub fn ots(&self, sender: Role) -> usize {
+    pub fn ots(&self, sender: Party) -> usize {
         let of_strings = match sender {
-            Role::First => self.strings.map_or(0, Strings::ots),
-            Role::Second => 0,
+            Party::First => self.strings.map_or(0, Strings::ots),
+            Party::Second => 0,
         };
         self.triples() + of_strings
     }

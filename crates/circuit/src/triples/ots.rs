@@ -11,7 +11,7 @@ use vesica_primitives::{Block, Seed, aes::Prg, block::add_to, matrix::rows_to_co
 use zeroize::Zeroizing;
 
 use super::{Demand, Distances, Shares, Tape, Triples, distances};
-use crate::Role;
+use crate::Party;
 
 /// A party's OT sessions: one that it is the sender of, and one that it is the receiver of.
 pub struct Ots<S, R> {
@@ -27,18 +27,18 @@ impl<S: CotSender, R: CotReceiver> Ots<S, R> {
 
     /// Sets both sessions up. First the first party is the sender, then the second.
     pub fn setup(
-        role: Role,
+        role: Party,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
         sender: impl FnOnce(&mut Channel, &mut dyn CryptoRng) -> Result<S>,
         receiver: impl FnOnce(&mut Channel, &mut dyn CryptoRng) -> Result<R>,
     ) -> Result<Self> {
         match role {
-            Role::First => {
+            Party::First => {
                 let sender = sender(channel, rng)?;
                 Ok(Self { sender, receiver: receiver(channel, rng)? })
             }
-            Role::Second => {
+            Party::Second => {
                 let receiver = receiver(channel, rng)?;
                 Ok(Self { sender: sender(channel, rng)?, receiver })
             }
@@ -48,17 +48,17 @@ impl<S: CotSender, R: CotReceiver> Ots<S, R> {
     /// Makes triples; the other party makes the same ones.
     pub fn make(
         &mut self,
-        role: Role,
+        role: Party,
         demand: &Demand,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Triples> {
         let ((sent, of_sent), (received, of_received)) = match role {
-            Role::First => {
+            Party::First => {
                 let sent = self.send(role, demand, channel)?;
                 (sent, self.receive(role, demand, channel, rng)?)
             }
-            Role::Second => {
+            Party::Second => {
                 let received = self.receive(role, demand, channel, rng)?;
                 (self.send(role, demand, channel)?, received)
             }
@@ -71,17 +71,17 @@ impl<S: CotSender, R: CotReceiver> Ots<S, R> {
     /// First triples, then distances, if this party is the one that draws the strings.
     fn send(
         &mut self,
-        role: Role,
+        role: Party,
         demand: &Demand,
         channel: &mut Channel,
     ) -> Result<(Vec<Sent>, Option<Distances>)> {
         let mut kinds = Kinds::new(demand, Sent::with_room);
-        let mut room = Room::new(demand);
-        let strings = demand.strings.filter(|_| role == Role::First);
+        let mut scratch = Scratch::new(demand);
+        let strings = demand.strings.filter(|_| role == Party::First);
         let mut distances = strings.map(distances::Sent::new);
         self.sender.send_chunks(demand.ots(role), channel, &mut |mut chunk| {
             let triples = chunk.len().min(kinds.left());
-            kinds.share_out(triples, |sent, bits, n| sent.take(bits, n, &mut chunk, &mut room));
+            kinds.share_out(triples, |sent, bits, n| sent.take(bits, n, &mut chunk, &mut scratch));
             if let Some(distances) = &mut distances {
                 distances.take(&mut chunk);
             }
@@ -92,14 +92,14 @@ impl<S: CotSender, R: CotReceiver> Ots<S, R> {
 
     fn receive(
         &mut self,
-        role: Role,
+        role: Party,
         demand: &Demand,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<(Vec<Received>, Option<Distances>)> {
         let mut kinds = Kinds::new(demand, Received::with_room);
-        let mut room = Room::new(demand);
-        let strings = demand.strings.filter(|_| role == Role::Second);
+        let mut scratch = Scratch::new(demand);
+        let strings = demand.strings.filter(|_| role == Party::Second);
         let mut distances = strings.map(distances::Received::new);
         self.receiver.receive_chunks(
             demand.ots(role.other()),
@@ -108,7 +108,7 @@ impl<S: CotSender, R: CotReceiver> Ots<S, R> {
             &mut |mut chunk| {
                 let triples = chunk.len().min(kinds.left());
                 kinds.share_out(triples, |received, bits, n| {
-                    received.take(bits, n, &mut chunk, &mut room);
+                    received.take(bits, n, &mut chunk, &mut scratch);
                 });
                 if let Some(distances) = &mut distances {
                     distances.take(&mut chunk);
@@ -180,7 +180,7 @@ impl Sent {
         Self { sums: tapes(bits, count), zeros: tapes(bits, count) }
     }
 
-    fn take(&mut self, bits: usize, n: usize, chunk: &mut SentChunk<'_>, room: &mut Room) {
+    fn take(&mut self, bits: usize, n: usize, chunk: &mut SentChunk<'_>, scratch: &mut Scratch) {
         if let ([sums], [zeros]) = (&mut self.sums[..], &mut self.zeros[..]) {
             return chunk.take_bits(n, |[zero, one], count| {
                 zeros.push(zero, count);
@@ -188,8 +188,8 @@ impl Sent {
             });
         }
         chunk.take_blocks(n, |zeros, ones| {
-            room.turn(bits, &[zeros], &mut self.zeros);
-            room.turn(bits, &[zeros, ones], &mut self.sums);
+            scratch.turn(bits, &[zeros], &mut self.zeros);
+            scratch.turn(bits, &[zeros, ones], &mut self.sums);
         });
     }
 }
@@ -206,7 +206,13 @@ impl Received {
         Self { choices: Tape::with_room(count), chosen: tapes(bits, count) }
     }
 
-    fn take(&mut self, bits: usize, n: usize, chunk: &mut ReceivedChunk<'_>, room: &mut Room) {
+    fn take(
+        &mut self,
+        bits: usize,
+        n: usize,
+        chunk: &mut ReceivedChunk<'_>,
+        scratch: &mut Scratch,
+    ) {
         if let [tape] = &mut self.chosen[..] {
             return chunk.take_bits(n, |[choices, chosen], count| {
                 self.choices.push(choices, count);
@@ -215,7 +221,7 @@ impl Received {
         }
         chunk.take_blocks(n, |choices, chosen| {
             self.choices.push_row(&choices, chosen.len());
-            room.turn(bits, &[chosen], &mut self.chosen);
+            scratch.turn(bits, &[chosen], &mut self.chosen);
         });
     }
 }
@@ -225,19 +231,19 @@ fn tapes(bits: usize, count: usize) -> Vec<Tape> {
 }
 
 /// Room for the messages of a batch of OTs, and for their bits in columns.
-struct Room {
+struct Scratch {
     /// A message of σ bits.
     long: Zeroizing<Vec<Block>>,
     rows: Zeroizing<Vec<Block>>,
     columns: Zeroizing<Vec<Block>>,
 }
 
-impl Room {
+impl Scratch {
     fn new(demand: &Demand) -> Self {
         let bits = demand.counts().map(|(bits, _)| bits).max().unwrap_or(0);
-        let room = |blocks| Zeroizing::new(vec![Block::ZERO; blocks]);
+        let scratch = |blocks| Zeroizing::new(vec![Block::ZERO; blocks]);
         let stride = bits.div_ceil(128);
-        Self { long: room(stride), rows: room(BATCH * stride), columns: room(bits) }
+        Self { long: scratch(stride), rows: scratch(BATCH * stride), columns: scratch(bits) }
     }
 
     /// Writes bit i of all messages to tape i; where there are messages of several kinds, of their sum. Messages

@@ -2,7 +2,7 @@
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
-/// A queue of bits, 64 a word. Wiped when dropped.
+/// A queue of bits, 64 a word. Zeroized when dropped.
 #[derive(Default, Zeroize, ZeroizeOnDrop)]
 pub(crate) struct Tape {
     /// The first bit in the lowest bit of the first word; bits that were not written yet are 0.

@@ -10,7 +10,7 @@ use vesica_testkit::{
 };
 
 use super::*;
-use crate::{Lanes, Role};
+use crate::{Party, WireBits};
 
 /// Every extension; silent OT with little noise, in several pieces.
 const EXTENSIONS: [Extension; 3] = [
@@ -24,7 +24,7 @@ pub(crate) fn dealt(demand: &Demand) -> [Triples; 2] {
     let mut rng = StdRng::seed_from_u64(8);
     let mut both = [Triples::default(), Triples::default()];
     for (bits, count) in demand.counts() {
-        let mut random = |wires| Lanes::random(wires, count, &mut rng);
+        let mut random = |wires| WireBits::random(wires, count, &mut rng);
         let [mut a, mut b, mut c] = [1, bits, bits].map(&mut random);
         let shares = [&a, &b, &c].map(tapes);
         both[0].stock.insert(bits, of_tapes(shares));
@@ -42,9 +42,9 @@ pub(crate) fn dealt(demand: &Demand) -> [Triples; 2] {
     both
 }
 
-fn tapes(lanes: &Lanes) -> Vec<Tape> {
-    let tape = |wire| Tape::of_words(lanes.row(wire).to_vec(), lanes.lanes());
-    (0..lanes.wires()).map(tape).collect()
+fn tapes(instances: &WireBits) -> Vec<Tape> {
+    let tape = |wire| Tape::of_words(instances.row(wire).to_vec(), instances.instances());
+    (0..instances.wires()).map(tape).collect()
 }
 
 fn of_tapes([mut a, b, c]: [Vec<Tape>; 3]) -> Shares {
@@ -56,7 +56,7 @@ fn made(extension: Extension, demand: &Demand) -> [Triples; 2] {
     let make = |role| {
         move |channel: &mut Channel, rng: &mut StdRng| extension.make(role, demand, channel, rng)
     };
-    let (first, second) = two_party::run(Link::Memory, make(Role::First), make(Role::Second));
+    let (first, second) = two_party::run(Link::Memory, make(Party::First), make(Party::Second));
     [first, second]
 }
 
@@ -167,9 +167,9 @@ fn bytes_are_those_of_the_formula() {
                     extension.make(role, demand, channel, rng).map(drop)
                 }
             };
-            let sent = transcript::of(make(Role::First), make(Role::Second));
+            let sent = transcript::of(make(Party::First), make(Party::Second));
             let sent = [sent.sender.payload_bytes(), sent.receiver.payload_bytes()];
-            let bytes = [Role::First, Role::Second].map(|role| extension.bytes(demand, role));
+            let bytes = [Party::First, Party::Second].map(|role| extension.bytes(demand, role));
             assert_eq!(sent, bytes, "{extension:?}, {demand:?}");
         }
     }
@@ -179,7 +179,7 @@ fn bytes_are_those_of_the_formula() {
 #[test]
 fn a_vector_costs_what_a_bit_does() {
     for extension in EXTENSIONS {
-        let bytes = |demand: &Demand| extension.bytes(demand, Role::First);
+        let bytes = |demand: &Demand| extension.bytes(demand, Party::First);
         let of = |demand: Demand| bytes(&demand) - bytes(&Demand::default());
         assert_eq!(of(Demand::of([(32, 5000)])), of(Demand::singles(5000)));
     }
@@ -196,19 +196,19 @@ fn a_vector_costs_what_a_bit_does() {
 fn a_message_of_another_form_is_refused() {
     let demand = Demand::of([(1, 300), (8, 300)]);
     let extension = Extension::Alsz13;
-    for role in [Role::First, Role::Second] {
+    for role in [Party::First, Party::Second] {
         let honest = |channel: &mut Channel, rng: &mut StdRng| {
             extension.make(role, &demand, channel, rng).map(drop)
         };
-        let deviant = |channel: &mut Channel, rng: &mut StdRng| {
+        let malicious = |channel: &mut Channel, rng: &mut StdRng| {
             extension.make(role.other(), &demand, channel, rng).map(drop)
         };
-        let messages = transcript::of(deviant, honest).sender.messages.len();
+        let messages = transcript::of(malicious, honest).sender.messages.len();
         for number in 0..messages {
             for how in [Tamper::Shorten, Tamper::Relabel("another/step".into()), Tamper::Close] {
                 let (left, right) = Link::Memory.connect();
                 let left = tamper(left, number, how.clone());
-                let (_, outcome) = between((left, right), PATIENCE, deviant, honest);
+                let (_, outcome) = between((left, right), PATIENCE, malicious, honest);
                 let error = outcome.expect_err("noticed");
                 assert!(
                     error.is_peer_fault() == (how != Tamper::Close),
@@ -225,7 +225,7 @@ fn demands_add_up() {
     assert_eq!(demand.counts().collect::<Vec<_>>(), [(1, 7), (2, 4), (3, 8)]);
     assert_eq!((demand.triples(), demand.ands()), (19, 7 + 8 + 24));
     let demand = demand.with_distances(Strings::new(3, 40)) + Demand::singles(1);
-    assert_eq!([Role::First, Role::Second].map(|role| demand.ots(role)), [20 + 120, 20]);
+    assert_eq!([Party::First, Party::Second].map(|role| demand.ots(role)), [20 + 120, 20]);
 }
 
 /// Distances as they are, between strings of any length that are equal, far apart or random.

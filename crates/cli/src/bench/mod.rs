@@ -1,10 +1,10 @@
 //! `vesica bench`: protocols, or the parts they are made of, against each other, in one process.
 
-mod apart;
 mod papers;
 mod performance;
 mod print;
 mod report;
+mod separate;
 
 use std::{
     io::{self, Write},
@@ -20,7 +20,7 @@ use vesica_psi::{MAX_ITEMS, Sizes};
 
 use crate::{calibrate, exit::Failure};
 
-pub use apart::runner;
+pub use separate::runner;
 
 /// Times protocols, oblivious transfers or structures against each other, in one process, in turn.
 #[derive(Args)]
@@ -81,8 +81,8 @@ pub struct Bench {
 
     /// Run each in a process of its own, as in real use. Otherwise later runs find memory that earlier ones have
     /// touched, and the first may take up to twice as long as the others.
-    #[arg(long, conflicts_with_all = ["report", "performance"])]
-    apart: bool,
+    #[arg(long, alias = "apart", conflicts_with_all = ["report", "performance"])]
+    separate_processes: bool,
 
     /// Keep each run in this file, as JSON lines, and do not run again what it holds.
     #[arg(long, value_name = "FILE", conflicts_with = "report")]
@@ -166,8 +166,8 @@ impl Bench {
         let results = self.results.as_deref().map(Results::open).transpose().map_err(input)?;
         let bug = |error: vesica_lab::Error| Failure::bug(error.to_string());
         let mut bench = vesica_lab::Bench::new(results.unwrap_or_default());
-        if self.apart {
-            bench = bench.apart(runner().map_err(bug)?);
+        if self.separate_processes {
+            bench = bench.in_separate_processes(runner().map_err(bug)?);
         }
         let bounds = self.bounded.or(papers::BOUNDS);
         let ran = match table {

@@ -21,7 +21,7 @@ use vesica_lab::{
 };
 use vesica_planner::Figures;
 
-use super::apart;
+use super::separate;
 
 /// How often to say how far it is.
 const SAY: Duration = Duration::from_secs(5);
@@ -56,7 +56,7 @@ pub fn run(
     fs::create_dir_all(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
     let results = results.map_or_else(|| folder.join("performance.jsonl"), Path::to_owned);
     let plan = Plan::new(bounds.or(BOUNDS), figures);
-    let mut bench = Bench::new(Results::open(&results)?).apart(apart::runner()?);
+    let mut bench = Bench::new(Results::open(&results)?).in_separate_processes(separate::runner()?);
     let failed = measure(&plan, &mut bench);
 
     let measured = Measured::read(&results)?;

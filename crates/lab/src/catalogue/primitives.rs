@@ -141,11 +141,11 @@ pub static CATALOGUE: &[Entry] = &[
     entry!("chacha12", Cipher, "ChaCha12, crate `chacha20`", || stream::<chacha20::ChaCha12Rng>()),
     entry!("chacha20", Cipher, "ChaCha20, crate `chacha20`", || stream::<chacha20::ChaCha20Rng>()),
     entry!("prg-aes", Generator, "AES-128 in counter mode, ours", || {
-        let mut room = Vec::new();
+        let mut scratch = Vec::new();
         Box::new(move |input, out| {
-            room.resize(out.len().div_ceil(16), Block::ZERO);
-            Prg::new(&Seed::new(Block::from_bytes(*input))).fill(&mut room);
-            give(&room, out);
+            scratch.resize(out.len().div_ceil(16), Block::ZERO);
+            Prg::new(&Seed::new(Block::from_bytes(*input))).fill(&mut scratch);
+            give(&scratch, out);
         })
     }),
     entry!("prg-aes-crate", Generator, "AES-128 in counter mode, crate `aes`", || Box::new(
@@ -168,14 +168,14 @@ pub static CATALOGUE: &[Entry] = &[
     )),
     entry!("prf-aes", Function, "AES-128 in CBC mode of input and counter, ours", || {
         let cipher = Aes128::new(Block::ZERO);
-        let mut room = Vec::new();
+        let mut scratch = Vec::new();
         Box::new(move |input, out| {
             let head = cipher.encrypt_block(Block::from_bytes(*input));
             let count = out.len().div_ceil(16);
-            room.clear();
-            room.extend((0..count).map(|i| head ^ numbered(i)));
-            cipher.encrypt(&mut room);
-            give(&room, out);
+            scratch.clear();
+            scratch.extend((0..count).map(|i| head ^ numbered(i)));
+            cipher.encrypt(&mut scratch);
+            give(&scratch, out);
         })
     }),
     entry!("prf-blake3", Function, "BLAKE3 with a key, crate `blake3`", || Box::new(
@@ -232,13 +232,13 @@ fn lanes(hash: &ShortHash, input: &[u8; 16], out: &mut [u8]) {
 
 /// What a change of blocks makes of the input ⊕ a counter.
 fn blocks(change: impl Fn(&mut [Block]) + 'static) -> Box<Fill> {
-    let mut room = Vec::new();
+    let mut scratch = Vec::new();
     Box::new(move |input, out| {
         let first = Block::from_bytes(*input);
-        room.clear();
-        room.extend((0..out.len().div_ceil(16)).map(|i| first ^ numbered(i)));
-        change(&mut room);
-        give(&room, out);
+        scratch.clear();
+        scratch.extend((0..out.len().div_ceil(16)).map(|i| first ^ numbered(i)));
+        change(&mut scratch);
+        give(&scratch, out);
     })
 }
 
@@ -247,21 +247,21 @@ fn numbered(i: usize) -> Block {
     Block::from_bytes((i as u128).to_le_bytes())
 }
 
-fn give(room: &[Block], out: &mut [u8]) {
-    let bytes: &[u8] = bytemuck::cast_slice(room);
+fn give(scratch: &[Block], out: &mut [u8]) {
+    let bytes: &[u8] = bytemuck::cast_slice(scratch);
     out.copy_from_slice(&bytes[..out.len()]);
 }
 
 fn counter(cipher: &aes::Aes128, input: &[u8; 16], out: &mut [u8]) {
     let first = u128::from_le_bytes(*input);
     for (i, out) in (0u128..).step_by(64).zip(out.chunks_mut(16 * 64)) {
-        let mut room = [aes::Block::default(); 64];
-        let room = &mut room[..out.len().div_ceil(16)];
-        for (j, block) in (i..).zip(room.iter_mut()) {
+        let mut scratch = [aes::Block::default(); 64];
+        let scratch = &mut scratch[..out.len().div_ceil(16)];
+        for (j, block) in (i..).zip(scratch.iter_mut()) {
             *block = first.wrapping_add(j).to_le_bytes().into();
         }
-        cipher.encrypt_blocks(room);
-        for (out, block) in out.chunks_mut(16).zip(room) {
+        cipher.encrypt_blocks(scratch);
+        for (out, block) in out.chunks_mut(16).zip(scratch) {
             out.copy_from_slice(&block[..out.len()]);
         }
     }

@@ -27,7 +27,7 @@ use tun_rs::{DeviceBuilder, SyncDevice};
 use vesica_net::{
     CancelToken,
     transport::{
-        TICK,
+        POLL_INTERVAL,
         tcp::{self, Listener, Tcp},
     },
 };
@@ -168,9 +168,11 @@ fn carry(devices: &[SyncDevice; 2], wire: Wire, stop: &AtomicBool) -> io::Result
     Ok(())
 }
 
-/// Waits until there is a packet, or one is due; at the longest for a tick.
+/// Waits until there is a packet, or one is due; at the longest for a poll interval.
 fn wait([near, far]: &[SyncDevice; 2], due: Option<Instant>) -> io::Result<()> {
-    let left = due.map_or(TICK, |due| due.saturating_duration_since(Instant::now()).min(TICK));
+    let left = due.map_or(POLL_INTERVAL, |due| {
+        due.saturating_duration_since(Instant::now()).min(POLL_INTERVAL)
+    });
     let timeout = Timespec { tv_sec: 0, tv_nsec: left.subsec_nanos().into() };
     let mut readable = [near, far].map(|device| PollFd::new(device, PollFlags::IN));
     match poll(&mut readable, Some(&timeout)) {

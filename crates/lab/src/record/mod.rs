@@ -1,5 +1,5 @@
 //! What a run took, kept in a file.
 
-pub mod machine;
+pub mod host;
 pub mod results;
 pub mod unit;

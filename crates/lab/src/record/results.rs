@@ -8,13 +8,13 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Job, Machine, Record, Result};
+use crate::{Host, Job, Record, Result};
 
 /// What a file holds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
     /// Where.
-    pub machine: Machine,
+    pub host: Host,
     /// Every run, in order.
     pub records: Vec<Record>,
 }
@@ -22,7 +22,8 @@ pub struct Measured {
 /// The first line.
 #[derive(Serialize, Deserialize)]
 struct Header {
-    machine: Machine,
+    #[serde(rename = "machine")]
+    host: Host,
 }
 
 impl Measured {
@@ -40,9 +41,9 @@ impl Measured {
         let mut lines = (1..).zip(text.lines());
         let at = |number: usize, error: serde_json::Error| format!("line {number}: {error}");
         let (number, first) = lines.next().ok_or("it is empty, and so no file of results")?;
-        let Header { machine } = serde_json::from_str(first).map_err(|e| at(number, e))?;
+        let Header { host } = serde_json::from_str(first).map_err(|e| at(number, e))?;
         let record = |(number, line)| serde_json::from_str(line).map_err(|e| at(number, e));
-        Ok(Self { machine, records: lines.map(record).collect::<std::result::Result<_, _>>()? })
+        Ok(Self { host, records: lines.map(record).collect::<std::result::Result<_, _>>()? })
     }
 }
 
@@ -71,7 +72,7 @@ impl Results {
         if text.is_empty() && read > 0 {
             return Err(of_file(&"it has no whole line, and so is no file of results").into());
         }
-        let here = Machine::here();
+        let here = Host::here();
         let open = || {
             let file = OpenOptions::new().append(true).create(true).open(path)?;
             file.set_len(text.len() as u64)?;
@@ -81,8 +82,8 @@ impl Results {
             true => None,
             false => Some(Measured::parse(&text).map_err(|error| of_file(&error))?),
         };
-        if let Some(measured) = measured.as_ref().filter(|there| !there.machine.is_like(&here)) {
-            let Machine { processor, version, .. } = &measured.machine;
+        if let Some(measured) = measured.as_ref().filter(|there| !there.host.is_like(&here)) {
+            let Host { processor, version, .. } = &measured.host;
             return Err(of_file(&format!(
                 "it holds runs of another machine or version ({processor}, {version}); figures of both are not \
                  to be mixed: give another file"
@@ -93,7 +94,7 @@ impl Results {
         let records = match measured {
             Some(measured) => measured.records,
             None => {
-                write(&mut file, &Header { machine: here }).map_err(|error| of_file(&error))?;
+                write(&mut file, &Header { host: here }).map_err(|error| of_file(&error))?;
                 Vec::new()
             }
         };
@@ -163,7 +164,7 @@ mod tests {
         assert_eq!(run(3)[..6], again);
         let kept = Measured::read(&path).unwrap();
         assert_eq!(kept.records.len(), 9);
-        assert!(kept.machine.is_like(&Machine::here()));
+        assert!(kept.host.is_like(&Host::here()));
         let kept = kept.records.into_iter().map(Outcome::Ran).collect::<Vec<_>>();
         assert_eq!(kept[..6], again);
     }
@@ -172,7 +173,7 @@ mod tests {
     fn files_that_are_none_are_refused_and_left_alone() {
         let scratch = tempfile::tempdir().unwrap();
         let path = scratch.path().join("results.jsonl");
-        let foreign = Header { machine: Machine { version: "0".to_owned(), ..Machine::here() } };
+        let foreign = Header { host: Host { version: "0".to_owned(), ..Host::here() } };
         let foreign = serde_json::to_string(&foreign).unwrap() + "\n";
         for (text, said) in [
             ("no line", "no whole line"),

@@ -4,14 +4,14 @@ use std::time::Instant;
 
 use vesica_net::meter::peak_memory;
 use vesica_psi::{
-    Digest, Sizes,
+    DigestLength, Sizes,
     aggregate::{self, Answer, Inquiry, Method, Question},
 };
 
 use crate::{
     Line, Result, Work,
     run::{
-        in_process::{Ran, together, usage},
+        in_process::{self, Ran, usage},
         protocol::{Record, Sets, Took},
     },
 };
@@ -29,7 +29,7 @@ pub fn inquiry(method: &Method, sizes: Sizes) -> Inquiry {
 /// # Errors
 /// Where a party fails; a wrong answer is told by the record.
 pub fn run(method: &'static Method, sizes: Sizes, line: &Line, threads: usize) -> Result<Record> {
-    let sets = Sets::generate(sizes, Digest::Short);
+    let sets = Sets::generate(sizes, DigestLength::Short);
     let shared = sets.shared() as u64;
     let inquiry = inquiry(method, sizes);
     let expected = match inquiry.question {
@@ -39,7 +39,7 @@ pub fn run(method: &'static Method, sizes: Sizes, line: &Line, threads: usize) -
     let sums = inquiry.question.takes_senders_values();
     let values = if sums { vec![1; sizes.sender] } else { Vec::new() };
     usage::reset_peak_memory();
-    let ran = together(
+    let ran = in_process::run(
         line,
         threads,
         |channel, rng| {

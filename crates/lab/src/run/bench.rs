@@ -2,7 +2,7 @@
 
 use crate::catalogue::structures::Entry;
 use serde::Serialize;
-use vesica_psi::{Digest, Sizes};
+use vesica_psi::{DigestLength, Sizes};
 
 use crate::{
     Job, Record, Result, Work,
@@ -31,21 +31,21 @@ pub type Runner = Box<dyn FnMut(&Job) -> Result<Record>>;
 /// A bench that does one job at a time.
 pub struct Bench {
     results: Results,
-    apart: Option<Runner>,
-    sets: Option<(Sizes, Digest, Sets)>,
+    separate: Option<Runner>,
+    sets: Option<(Sizes, DigestLength, Sets)>,
     case: Option<(&'static Entry, usize, std::result::Result<Case, LeftOut>)>,
 }
 
 impl Bench {
     /// One that keeps its records there.
     pub fn new(results: Results) -> Self {
-        Self { results, apart: None, sets: None, case: None }
+        Self { results, separate: None, sets: None, case: None }
     }
 
     /// The same, but jobs of two parties are done by this. The first run of a process takes up to twice as long as
     /// later ones, which find its memory touched: what is to stand for real use has a process of its own.
-    pub fn apart(self, runner: Runner) -> Self {
-        Self { apart: Some(runner), ..self }
+    pub fn in_separate_processes(self, runner: Runner) -> Self {
+        Self { separate: Some(runner), ..self }
     }
 
     /// Every record there is.
@@ -66,7 +66,7 @@ impl Bench {
         if let Some(record) = self.results.nth(job, nth) {
             return Ok(Outcome::Ran(record.clone()));
         }
-        let record = match (job.work, &mut self.apart) {
+        let record = match (job.work, &mut self.separate) {
             (Work::Protocol(_) | Work::Answer(_) | Work::Ot(_), Some(runner)) => runner(job)?,
             _ => match self.here(job)? {
                 Outcome::Ran(record) => record,
@@ -98,7 +98,7 @@ impl Bench {
         }))
     }
 
-    fn sets(&mut self, sizes: Sizes, digest: Digest) -> &Sets {
+    fn sets(&mut self, sizes: Sizes, digest: DigestLength) -> &Sets {
         let kept = self.sets.take().filter(|(of, kind, _)| (*of, *kind) == (sizes, digest));
         let sets = kept.unwrap_or_else(|| (sizes, digest, Sets::generate(sizes, digest)));
         &self.sets.insert(sets).2

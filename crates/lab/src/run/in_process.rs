@@ -34,7 +34,7 @@ pub(crate) struct Used {
 }
 
 /// Runs both parties at once, each with so many threads of its own.
-pub(crate) fn together<S: Send, R: Send>(
+pub(crate) fn run<S: Send, R: Send>(
     line: &Line,
     threads: usize,
     send: impl FnOnce(&mut Channel, &mut StdRng) -> S + Send,

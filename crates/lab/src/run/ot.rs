@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Line, Result,
-    run::in_process::{Ran, together},
+    run::in_process::{self, Ran},
 };
 
 /// One run, as printed with `--json`.
@@ -44,7 +44,7 @@ pub struct Record {
 /// # Errors
 /// Where a party fails.
 pub fn run(entry: &Entry, ots: usize, line: &Line, threads: usize) -> Result<Record> {
-    let ran = together(
+    let ran = in_process::run(
         line,
         threads,
         |channel, rng| {

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 use vesica_net::meter::peak_memory;
 use vesica_net::{Channel, Meter};
 use vesica_primitives::{Block, aes::Prg, secret::Seed};
-use vesica_psi::{Digest, Items, MAX_ITEMS, Protocol, Set, Sizes};
+use vesica_psi::{DigestLength, Items, MAX_ITEMS, Protocol, Set, Sizes};
 
 use crate::{
     Line, Result,
-    run::in_process::{Ran, Used, together, usage},
+    run::in_process::{self, Ran, Used, usage},
 };
 
 /// One run, as printed with `--json`.
@@ -79,7 +79,7 @@ pub struct Sets {
 
 impl Sets {
     /// Random sets of these sizes, with items as long as asked.
-    pub fn generate(sizes: Sizes, digest: Digest) -> Self {
+    pub fn generate(sizes: Sizes, digest: DigestLength) -> Self {
         let shared = sizes.sender.min(sizes.receiver) / 2;
         let random = || {
             let mut blocks = vec![Block::ZERO; sizes.sender + sizes.receiver - shared];
@@ -88,12 +88,12 @@ impl Sets {
             let receiver = blocks[..sizes.receiver].to_vec();
             (receiver, blocks.split_off(sizes.receiver - shared))
         };
-        let heads = random();
+        let low_halves = random();
         let (receiver, sender) = match digest {
-            Digest::Short => (Set::short(heads.0), Set::short(heads.1)),
-            Digest::Long => {
-                let tails = random();
-                (Set::long(heads.0, tails.0), Set::long(heads.1, tails.1))
+            DigestLength::Short => (Set::short(low_halves.0), Set::short(low_halves.1)),
+            DigestLength::Long => {
+                let high_halves = random();
+                (Set::long(low_halves.0, high_halves.0), Set::long(low_halves.1, high_halves.1))
             }
         };
         let expected = (sizes.receiver - shared..sizes.receiver).map(|i| i as u32).collect();
@@ -122,7 +122,7 @@ impl Sets {
 /// Where a party fails; a wrong result is told by the record.
 pub fn run(protocol: &Protocol, sets: &Sets, line: &Line, threads: usize) -> Result<Record> {
     usage::reset_peak_memory();
-    let ran = together(
+    let ran = in_process::run(
         line,
         threads,
         |channel, rng| vesica_psi::send(protocol, sets.sender.items(), 0..=MAX_ITEMS, channel, rng),

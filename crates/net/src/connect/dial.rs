@@ -10,7 +10,7 @@ use super::{Connection, Event, Meeting};
 use crate::{
     Error, Result,
     meter::CONNECT,
-    transport::{TICK, tcp, tls::Credentials},
+    transport::{POLL_INTERVAL, tcp, tls::Credentials},
 };
 
 /// The pause after the first attempt that failed; it doubles up to the longest.
@@ -90,7 +90,7 @@ fn rest(pause: Duration, meeting: &Meeting<'_>) -> Result<()> {
         if meeting.cancel.is_cancelled() {
             return Err(Error::Cancelled { phase: CONNECT });
         }
-        thread::sleep(TICK.min(pause.saturating_sub(started.elapsed())));
+        thread::sleep(POLL_INTERVAL.min(pause.saturating_sub(started.elapsed())));
     }
     Ok(())
 }

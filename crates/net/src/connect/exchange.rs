@@ -7,7 +7,7 @@ use crate::{
     Error, Result,
     meter::CONNECT,
     transport::{
-        TICK,
+        POLL_INTERVAL,
         files::{Files, Names, Side},
         tls::Credentials,
     },
@@ -55,7 +55,7 @@ fn join(files: &mut Files, directory: &Path, meeting: &Meeting<'_>) -> Result<()
             let place = &directory.display().to_string();
             (meeting.observer)(&Event::Waiting { place, left, why: None });
         }
-        thread::sleep(TICK.min(left));
+        thread::sleep(POLL_INTERVAL.min(left));
     }
     Ok(())
 }

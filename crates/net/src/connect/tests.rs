@@ -190,9 +190,9 @@ fn a_second_process_of_the_other_side_hears_that_the_run_has_begun_and_tries_unt
     let said = said.into_inner().unwrap();
     assert!(said.len() == 1 && said[0].contains("why: Some(InARun)"), "{said:?}");
     // Whoever is somebody else hears that, in a run too.
-    let stranger = Parties { dialling: Identity::generate().unwrap(), ..parties };
+    let unknown = Parties { dialling: Identity::generate().unwrap(), ..parties };
     let started = Instant::now();
-    let refused = stranger.dial(&address, PATIENCE, &ignore);
+    let refused = unknown.dial(&address, PATIENCE, &ignore);
     assert!(matches!(refused, Err(Error::Refused { .. })), "{:?}", refused.err());
     assert!(started.elapsed() < PATIENCE);
     assert_connected(listened.unwrap(), dialled.unwrap());

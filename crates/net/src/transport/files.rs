@@ -27,7 +27,7 @@ use self::{
     join::Claim,
     part::{Kind, MAX_PAYLOAD, Part, RunId, UNKNOWN},
 };
-use super::TICK;
+use super::POLL_INTERVAL;
 use crate::{Error, Result, identity::provider};
 
 /// How a file ends that is whole, and one that is being written.
@@ -205,7 +205,7 @@ impl Files {
         written
     }
 
-    /// Waits up to a tick for the other side to read what was written.
+    /// Waits up to a poll interval for the other side to read what was written.
     fn wait_for_room(&mut self) -> io::Result<()> {
         let started = Instant::now();
         loop {
@@ -221,7 +221,7 @@ impl Files {
             if joined && self.next_out - self.oldest_unread < MAX_UNREAD {
                 return Ok(());
             }
-            if started.elapsed() >= TICK {
+            if started.elapsed() >= POLL_INTERVAL {
                 return Err(io::ErrorKind::WouldBlock.into());
             }
             thread::sleep(POLL);
@@ -332,7 +332,7 @@ impl Read for Files {
             match self.read_part() {
                 Ok(true) => {}
                 Ok(false) => return Ok(0),
-                Err(error) if super::is_blocked(&error) && started.elapsed() < TICK => {
+                Err(error) if super::is_blocked(&error) && started.elapsed() < POLL_INTERVAL => {
                     thread::sleep(POLL);
                 }
                 Err(error) => return Err(error),

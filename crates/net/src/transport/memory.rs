@@ -6,7 +6,7 @@ use std::{
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
 };
 
-use super::TICK;
+use super::POLL_INTERVAL;
 
 /// How many bytes one direction holds before its writer has to wait. Small on purpose, no more than
 /// what an operating system gives a socket: a protocol that would deadlock over a network deadlocks
@@ -35,14 +35,14 @@ impl Pipe {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Waits up to a tick while `blocked` holds.
+    /// Waits up to a poll interval while `blocked` holds.
     fn wait_while(
         &self,
         blocked: impl FnMut(&mut Queue) -> bool,
     ) -> io::Result<MutexGuard<'_, Queue>> {
         let (queue, timeout) = self
             .changed
-            .wait_timeout_while(self.lock(), TICK, blocked)
+            .wait_timeout_while(self.lock(), POLL_INTERVAL, blocked)
             .unwrap_or_else(PoisonError::into_inner);
         if timeout.timed_out() { Err(io::ErrorKind::WouldBlock.into()) } else { Ok(queue) }
     }

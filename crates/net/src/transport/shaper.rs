@@ -14,7 +14,7 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
-use super::{TICK, Transport, is_blocked};
+use super::{POLL_INTERVAL, Transport, is_blocked};
 
 /// What the link carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,9 +63,9 @@ fn now() -> Duration {
     SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default()
 }
 
-/// Sleeps until `time`, or for a tick if that is sooner. Returns whether the time has come.
+/// Sleeps until `time`, or for a poll interval if that is sooner. Returns whether the time has come.
 fn sleep_until(time: Duration) -> bool {
-    thread::sleep(time.saturating_sub(now()).min(TICK));
+    thread::sleep(time.saturating_sub(now()).min(POLL_INTERVAL));
     now() >= time
 }
 
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn the_end_arrives_after_the_last_byte_and_an_unshaped_end_is_named() {
-        let (mut a, mut b) = pair(Link { bits_per_second: 1 << 30, round_trip: TICK });
+        let (mut a, mut b) = pair(Link { bits_per_second: 1 << 30, round_trip: POLL_INTERVAL });
         a.write_all(b"last").unwrap();
         drop(a);
         let mut last = [0; 4];
@@ -257,7 +257,7 @@ mod tests {
 
         let (mut plain, other) = memory::pair();
         plain.write_all(&[255; 64]).unwrap();
-        let mut shaped = Shaped::new(other, Link { bits_per_second: 1, round_trip: TICK });
+        let mut shaped = Shaped::new(other, Link { bits_per_second: 1, round_trip: POLL_INTERVAL });
         assert_eq!(shaped.read(&mut [0]).unwrap_err().kind(), io::ErrorKind::InvalidData);
     }
 }

@@ -7,7 +7,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::TICK;
+use super::POLL_INTERVAL;
 use crate::{CancelToken, Error, Result, meter::CONNECT};
 
 /// The longest that one attempt to connect takes: enough for a second try by the operating system,
@@ -25,11 +25,11 @@ pub struct Tcp {
 
 impl Tcp {
     /// Messages are gathered by the channel already, so they are not to be held back; and no
-    /// operation may block for more than a tick.
+    /// operation may block for more than a poll interval.
     fn new(stream: TcpStream) -> io::Result<Self> {
         stream.set_nodelay(true)?;
-        stream.set_read_timeout(Some(TICK))?;
-        stream.set_write_timeout(Some(TICK))?;
+        stream.set_read_timeout(Some(POLL_INTERVAL))?;
+        stream.set_write_timeout(Some(POLL_INTERVAL))?;
         Ok(Self { stream })
     }
 
@@ -38,7 +38,7 @@ impl Tcp {
         Ok(Self { stream: self.stream.try_clone()? })
     }
 
-    /// Whether an operation, by whatever handle, waits for a [tick](TICK) or not at all.
+    /// Whether an operation, by whatever handle, waits for a [poll interval](POLL_INTERVAL) or not at all.
     pub(crate) fn set_waiting(&self, waits: bool) -> io::Result<()> {
         self.stream.set_nonblocking(!waits)
     }

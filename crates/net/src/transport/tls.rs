@@ -18,7 +18,7 @@ use std::{
 
 use rustls::Connection;
 
-use super::{TICK, Transport, is_blocked};
+use super::{POLL_INTERVAL, Transport, is_blocked};
 use crate::{CancelToken, Error, Fingerprint, Identity, Result};
 
 pub(crate) use handshake::{Credentials, Greeting, HANDSHAKE, Handshake, NO_PLACE, REFUSAL};
@@ -170,7 +170,7 @@ impl Drop for Tls {
     /// Says that the stream ends here and was not cut off.
     fn drop(&mut self) {
         self.connection.send_close_notify();
-        let deadline = Instant::now() + TICK;
+        let deadline = Instant::now() + POLL_INTERVAL;
         while Instant::now() < deadline {
             match self.flush() {
                 Err(error) if is_blocked(&error) => {}

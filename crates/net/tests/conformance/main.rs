@@ -257,7 +257,7 @@ fn a_busy_peer_is_waited_for(ends: Ends) {
             let started = Instant::now();
             while started.elapsed() < Duration::from_secs(4) {
                 thread::sleep(Duration::from_millis(50));
-                b.busy().unwrap();
+                b.keep_alive().unwrap();
             }
             b.send("answer", b"!").unwrap();
             b.flush().unwrap();
@@ -282,7 +282,7 @@ fn a_busy_peer_is_waited_for_while_sending(ends: Ends) {
             let started = Instant::now();
             while started.elapsed() < 3 * STALL {
                 thread::sleep(Duration::from_millis(50));
-                b.busy().unwrap();
+                b.keep_alive().unwrap();
             }
             assert!(b.recv_len("message", message.len()).unwrap() == message);
             b.finish().unwrap();
@@ -299,7 +299,7 @@ fn a_peer_that_is_busy_for_ever_is_refused(ends: Ends) {
     put(&mut a, &busy);
     assert_eq!(b.recv_len("answer", 0).unwrap(), []);
     put(&mut a, &header("busy", 0).repeat(LIMIT + 1));
-    assert_eq!(deviation(b.recv_len("answer", 0)), Deviation::BusyForever { limit: 5400 });
+    assert_eq!(deviation(b.recv_len("answer", 0)), Deviation::EndlessKeepAlive { limit: 5400 });
 }
 
 fn both_ends_measure_the_same(ends: Ends) {

@@ -4,21 +4,21 @@
 //!   matrix does not compile:
 //!
 //!   ```compile_fail,E0277
-//!   # use vesica_oprf::prty20::{Checked, Machine};
+//!   # use vesica_oprf::prty20::{Checked, Construction};
 //!   # use vesica_ot::one_of_n::matrix::unchecked::{Receiver, Sender};
 //!   # use vesica_primitives::code::Concatenated;
-//!   fn is_machine<M: Machine>() {}
-//!   is_machine::<Checked<Sender<Concatenated>, Receiver<Concatenated>>>();
+//!   fn is_construction<M: Construction>() {}
+//!   is_construction::<Checked<Sender<Concatenated>, Receiver<Concatenated>>>();
 //!   ```
 //!
 //!   while this does:
 //!
 //!   ```
-//!   # use vesica_oprf::prty20::{Checked, Machine};
+//!   # use vesica_oprf::prty20::{Checked, Construction};
 //!   # use vesica_ot::one_of_n::matrix::checked::{Receiver, Sender};
 //!   # use vesica_primitives::code::Concatenated;
-//!   fn is_machine<M: Machine>() {}
-//!   is_machine::<Checked<Sender<Concatenated>, Receiver<Concatenated>>>();
+//!   fn is_construction<M: Construction>() {}
+//!   is_construction::<Checked<Sender<Concatenated>, Receiver<Concatenated>>>();
 //!   ```
 //! - S → R at the beginning of step 1: a session. It is hashed with R's seed, so that neither party chooses
 //!   rows or hashes alone, and what R finds out about h in one session is worth nothing in another.
@@ -53,7 +53,7 @@ use vesica_primitives::{
     hash::{IndexedRow, RowHash, truncate},
 };
 
-use super::Machine;
+use super::Construction;
 use crate::{
     Digests,
     digests::{BATCH, Part},
@@ -75,7 +75,7 @@ pub struct Checked<S, R> {
 /// The construction against malicious parties, in the random-oracle and ideal-cipher models.
 pub type Malicious = Checked<checked::Sender<Concatenated>, checked::Receiver<Concatenated>>;
 
-impl<S, R> Machine for Checked<S, R>
+impl<S, R> Construction for Checked<S, R>
 where
     S: matrix::Sender<Concatenated> + vesica_ot::Malicious + 'static,
     R: matrix::Receiver<Concatenated> + vesica_ot::Malicious + 'static,
@@ -127,25 +127,31 @@ where
         points.okvs_keys(&self.key_hash)
     }
 
-    fn words(&self, keys: &[Block], tails: &[Block]) -> Vec<Block> {
+    fn words(&self, keys: &[Block], high_halves: &[Block]) -> Vec<Block> {
         let mut words = vec![Block::ZERO; keys.len()];
-        Part { keys, tails }.hash_with(&self.point_hash, &mut words);
+        Part { keys, high_halves }.hash_with(&self.point_hash, &mut words);
         words
     }
 
     /// Row and point are seven blocks. The first four, and then what became of them and the next two, are
     /// replaced by digests of 256 bits.
-    fn hash(&self, rows: &[Words<10>], keys: &[Block], tails: &[Block], values: &mut [Block]) {
-        let mut points = keys.iter().zip(tails);
+    fn hash(
+        &self,
+        rows: &[Words<10>],
+        keys: &[Block],
+        high_halves: &[Block],
+        values: &mut [Block],
+    ) {
+        let mut points = keys.iter().zip(high_halves);
         for (rows, values) in rows.chunks(BATCH).zip(values.chunks_mut(BATCH)) {
             let mut parts = [[Block::ZERO; 4]; BATCH];
             let parts = &mut parts[..rows.len()];
             let mut rests = [(Block::ZERO, Block::ZERO, Block::ZERO); BATCH];
-            for (((part, rest), row), (key, tail)) in
+            for (((part, rest), row), (key, high)) in
                 parts.iter_mut().zip(&mut rests).zip(rows).zip(&mut points)
             {
                 let [first @ .., last]: [Block; 5] = bytemuck::cast(*row);
-                (*part, *rest) = (first, (last, *key, *tail));
+                (*part, *rest) = (first, (last, *key, *high));
             }
             self.hash.shorten(parts);
             for (part, (last, key, _)) in parts.iter_mut().zip(&rests) {
@@ -153,8 +159,8 @@ where
             }
             self.hash.shorten(parts);
             let mut indexed = [IndexedRow::default(); BATCH];
-            for ((indexed, part), (_, _, tail)) in indexed.iter_mut().zip(&*parts).zip(&rests) {
-                *indexed = IndexedRow::new(0, &[part[0], part[1], *tail, Block::ZERO]);
+            for ((indexed, part), (_, _, high)) in indexed.iter_mut().zip(&*parts).zip(&rests) {
+                *indexed = IndexedRow::new(0, &[part[0], part[1], *high, Block::ZERO]);
             }
             self.hash.hash(&indexed[..rows.len()], values);
         }

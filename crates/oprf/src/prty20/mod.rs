@@ -14,7 +14,7 @@
 //! happens to be h(y). The rows share Δ, so H must be robust against Hamming correlations: it is BLAKE3 over
 //! the whole row.
 //!
-//! The parties are defined here; a [`Machine`] says from what they are built: [`SemiHonest`] or
+//! The parties are defined here; a [`Construction`] says from what they are built: [`SemiHonest`] or
 //! [`Malicious`].
 
 mod malicious;
@@ -25,7 +25,7 @@ use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::Channel;
 use vesica_ot::{
-    Bytes, Wiped,
+    Bytes, ZeroizingVec,
     one_of_n::matrix::{self, Pieces, Receiver as _, Sender as _},
 };
 use vesica_params::{Adversary, okvs::Shape};
@@ -50,7 +50,7 @@ const TASK_POINTS: usize = 4096;
 const SEED: &str = "prty20/seed";
 
 /// What the parties are made of, and the hashes of an evaluation.
-pub trait Machine: Send + Sync + Sized + 'static {
+pub trait Construction: Send + Sync + Sized + 'static {
     /// Against whom the construction is secure.
     const ADVERSARY: Adversary;
 
@@ -72,7 +72,7 @@ pub trait Machine: Send + Sync + Sized + 'static {
     /// At the begin of step 1: what S has to say in the hashes.
     fn draw_session(channel: &mut Channel, rng: &mut dyn CryptoRng) -> vesica_net::Result<Block>;
 
-    /// R's side of [`Machine::draw_session`].
+    /// R's side of [`Construction::draw_session`].
     fn learn_session(channel: &mut Channel) -> vesica_net::Result<Block>;
 
     /// The hashes under a session of S and a seed of R.
@@ -84,19 +84,25 @@ pub trait Machine: Send + Sync + Sized + 'static {
     /// The OKVS keys of points.
     fn okvs_keys(&self, points: Digests<'_>) -> Vec<Block>;
 
-    /// h of points with these OKVS keys, and these tails or none.
-    fn words(&self, keys: &[Block], tails: &[Block]) -> Vec<Block>;
+    /// h of points with these OKVS keys, and these high halves or none.
+    fn words(&self, keys: &[Block], high_halves: &[Block]) -> Vec<Block>;
 
     /// H of rows that belong to these points.
-    fn hash(&self, rows: &[Self::Element], keys: &[Block], tails: &[Block], values: &mut [Block]);
+    fn hash(
+        &self,
+        rows: &[Self::Element],
+        keys: &[Block],
+        high_halves: &[Block],
+        values: &mut [Block],
+    );
 }
 
-type Row<M> = <<M as Machine>::Code as LinearCode>::Row;
+type Row<M> = <<M as Construction>::Code as LinearCode>::Row;
 
 /// A store for a construction.
-pub trait Store<M: Machine>: Codec<Block> + Codec<M::Element> {}
+pub trait Store<M: Construction>: Codec<Block> + Codec<M::Element> {}
 
-impl<M: Machine, S: Codec<Block> + Codec<M::Element>> Store<M> for S {}
+impl<M: Construction, S: Codec<Block> + Codec<M::Element>> Store<M> for S {}
 
 /// A cluster is a piece.
 fn pieces(shape: Shape) -> Pieces {
@@ -104,30 +110,30 @@ fn pieces(shape: Shape) -> Pieces {
 }
 
 /// Payload bytes of the setup.
-pub fn setup_bytes<M: Machine>() -> Bytes {
+pub fn setup_bytes<M: Construction>() -> Bytes {
     M::Sender::setup_bytes() + Bytes { to_sender: 0, to_receiver: M::SESSION_BYTES }
 }
 
 /// Payload bytes of an evaluation.
-pub fn bytes<M: Machine>(shape: Shape) -> Bytes {
+pub fn bytes<M: Construction>(shape: Shape) -> Bytes {
     M::Sender::bytes(pieces(shape)) + Bytes { to_sender: size_of::<Block>(), to_receiver: 0 }
 }
 
 /// What both parties know: the OKVS and the hashes, from session and seed.
 struct Public<M, O> {
     okvs: O,
-    machine: M,
+    construction: M,
 }
 
-impl<M: Machine, O: Store<M>> Public<M, O> {
+impl<M: Construction, O: Store<M>> Public<M, O> {
     fn new(shape: Shape, session: Block, seed: Block) -> Self {
         const { assert!(size_of::<M::Element>() == size_of::<Row<M>>(), "elements are rows") };
-        let machine = M::new(session, seed);
-        Self { okvs: O::new(shape, machine.okvs_seed()), machine }
+        let construction = M::new(session, seed);
+        Self { okvs: O::new(shape, construction.okvs_seed()), construction }
     }
 
     fn place(&self, points: Digests<'_>) -> Points {
-        Points::place(&self.okvs, &self.machine.okvs_keys(points), points)
+        Points::place(&self.okvs, &self.construction.okvs_keys(points), points)
     }
 
     /// Decodes `points` of one cluster in its `rows`, lets `change` do what it will with what comes out,
@@ -142,10 +148,10 @@ impl<M: Machine, O: Store<M>> Public<M, O> {
         let columns: &[M::Element] = bytemuck::cast_slice(rows);
         let tasks = points.chunks(TASK_POINTS).zip(values.par_chunks_mut(TASK_POINTS));
         tasks.for_each(|(points, values)| {
-            let mut decoded = Wiped::<M::Element>::zeros(points.keys.len());
+            let mut decoded = ZeroizingVec::<M::Element>::zeros(points.keys.len());
             self.okvs.decode_cluster(points.keys, columns, &mut decoded);
             change(points, &mut decoded);
-            self.machine.hash(&decoded, points.keys, points.tails, values);
+            self.construction.hash(&decoded, points.keys, points.high_halves, values);
         });
     }
 
@@ -153,13 +159,18 @@ impl<M: Machine, O: Store<M>> Public<M, O> {
     /// determines are 0: they travel under a mask.
     fn encode(
         &self,
-        Part { keys, tails }: Part<'_>,
+        Part { keys, high_halves }: Part<'_>,
         entries: &mut Vec<Block>,
         workspace: &mut O::Workspace,
     ) -> Result<(), okvs::Error> {
         entries.clear();
         entries.resize(self.okvs.cluster_columns(), Block::ZERO);
-        self.okvs.encode_cluster(keys, &self.machine.words(keys, tails), entries, workspace)
+        self.okvs.encode_cluster(
+            keys,
+            &self.construction.words(keys, high_halves),
+            entries,
+            workspace,
+        )
     }
 }
 
@@ -169,13 +180,13 @@ fn into_values(points: Points, values: Vec<Block>) -> Values {
 }
 
 /// The party that can evaluate the function everywhere.
-pub struct Sender<M: Machine> {
+pub struct Sender<M: Construction> {
     shape: Shape,
     session: Block,
     rows: M::Sender,
 }
 
-impl<M: Machine> Sender<M> {
+impl<M: Construction> Sender<M> {
     /// Step 1, with the receiver's shape.
     pub fn setup(
         shape: Shape,
@@ -210,7 +221,10 @@ impl<M: Machine> Sender<M> {
         self.rows.extend(channel, rng, |cluster, q, delta| {
             let unmask = |points: Part<'_>, rows: &mut [M::Element]| {
                 let mut codewords = vec![Row::<M>::zeroed(); points.keys.len()];
-                code.encode(&public.machine.words(points.keys, points.tails), &mut codewords);
+                code.encode(
+                    &public.construction.words(points.keys, points.high_halves),
+                    &mut codewords,
+                );
                 let rows: &mut [Row<M>] = bytemuck::cast_slice_mut(rows);
                 for (row, codeword) in rows.iter_mut().zip(&codewords) {
                     *row = row.add_masked(codeword, delta);
@@ -224,13 +238,13 @@ impl<M: Machine> Sender<M> {
 }
 
 /// The party that learns the function's values at its points.
-pub struct Receiver<M: Machine> {
+pub struct Receiver<M: Construction> {
     shape: Shape,
     session: Block,
     rows: M::Receiver,
 }
 
-impl<M: Machine> Receiver<M> {
+impl<M: Construction> Receiver<M> {
     /// Step 1 for points that fit the shape.
     pub fn setup(
         shape: Shape,
@@ -297,15 +311,15 @@ mod tests {
 
     use super::*;
 
-    /// Heads and tails.
+    /// Low and high halves.
     type Set = [Vec<Block>; 2];
 
     fn blocks(range: std::ops::Range<u128>) -> Set {
         [range.clone().map(Block).collect(), range.map(|i| Block(i * i)).collect()]
     }
 
-    fn digests([heads, tails]: &Set) -> Digests<'_> {
-        Digests { heads, tails }
+    fn digests([low_halves, high_halves]: &Set) -> Digests<'_> {
+        Digests { low_halves, high_halves }
     }
 
     /// In the order of the points.
@@ -317,7 +331,7 @@ mod tests {
     }
 
     /// Values of the sender's points and of the receiver's.
-    fn run<M: Machine, O: Store<M>>(
+    fn run<M: Construction, O: Store<M>>(
         shape: Shape,
         senders: &Set,
         receivers: &Set,
@@ -337,7 +351,7 @@ mod tests {
         })
     }
 
-    fn conforms<M: Machine, O: Store<M>>(shape: impl Fn(usize) -> Shape) {
+    fn conforms<M: Construction, O: Store<M>>(shape: impl Fn(usize) -> Shape) {
         for n in [0, 1, 2, 63, 64, 65, 1000, 10_000] {
             let shared = (n / 3).min(400);
             let [senders, receivers] = [blocks(0..500), blocks(500 - shared..500 - shared + n)];
@@ -374,12 +388,12 @@ mod tests {
             let meet: Vec<bool> = theirs.iter().map(|value| *value == mine[0]).collect();
             assert_eq!(meet, [&one, &other, &third].map(|point| point == receivers));
         }
-        let machine = <Malicious as Machine>::new(Block(1), Block(2));
+        let construction = <Malicious as Construction>::new(Block(1), Block(2));
         let of = |set: &Set| {
-            let keys = machine.okvs_keys(digests(set));
+            let keys = construction.okvs_keys(digests(set));
             let mut value = [Block::ZERO];
-            machine.hash(&[Default::default()], &keys, &set[1], &mut value);
-            [keys[0], machine.words(&keys, &set[1])[0], value[0]]
+            construction.hash(&[Default::default()], &keys, &set[1], &mut value);
+            [keys[0], construction.words(&keys, &set[1])[0], value[0]]
         };
         let [one, other, third] = [&one, &other, &third].map(of);
         assert!((0..3).all(|i| one[i] != other[i] && one[i] != third[i] && other[i] != third[i]));
@@ -388,13 +402,13 @@ mod tests {
     /// Every block of row and point, session and seed.
     #[test]
     fn every_input_of_the_checked_hash_matters() {
-        let hash = |session, seed, row: [u64; 10], key, tail| {
+        let hash = |session, seed, row: [u64; 10], key, high| {
             let mut value = [Block::ZERO];
-            let machine = <Malicious as Machine>::new(Block(session), Block(seed));
-            machine.hash(
+            let construction = <Malicious as Construction>::new(Block(session), Block(seed));
+            construction.hash(
                 &[vesica_primitives::Words(row)],
                 &[Block(key)],
-                &[Block(tail)],
+                &[Block(high)],
                 &mut value,
             );
             value[0]
@@ -415,7 +429,7 @@ mod tests {
     }
 
     /// What hides the value of a point that the receiver has not: bits of Δ at κ places and more.
-    fn other_points_are_codewords_away<M: Machine>(width: f64)
+    fn other_points_are_codewords_away<M: Construction>(width: f64)
     where
         Rr22: Store<M>,
     {
@@ -426,10 +440,10 @@ mod tests {
         public.encode(points.cluster(0), &mut entries, &mut Default::default()).unwrap();
         let distance = |of: &Set| {
             let points = public.place(digests(of));
-            let Part { keys, tails } = points.cluster(0);
+            let Part { keys, high_halves } = points.cluster(0);
             let mut words = vec![Block::ZERO; keys.len()];
             public.okvs.decode_cluster(keys, &entries, &mut words);
-            let own = public.machine.words(keys, tails);
+            let own = public.construction.words(keys, high_halves);
             words.iter_mut().zip(own).for_each(|(word, own)| *word ^= own);
             let mut rows = vec![Row::<M>::zeroed(); keys.len()];
             M::Code::default().encode(&words, &mut rows);

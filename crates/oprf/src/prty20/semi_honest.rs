@@ -20,20 +20,20 @@ use vesica_primitives::{
     hash::{IndexedRow, RowHash},
 };
 
-use super::{Machine, Store};
+use super::{Construction, Store};
 use crate::{Digests, Error, Values, programmable};
 
 /// Rows that are hashed together.
 const HASH_BATCH: usize = 32;
 
-/// The construction for semi-honest parties. Of points it takes the heads alone.
+/// The construction for semi-honest parties. Of points it takes the low halves alone.
 pub struct SemiHonest {
     okvs_seed: Block,
     point_hash: Aes128,
     hash: RowHash,
 }
 
-impl Machine for SemiHonest {
+impl Construction for SemiHonest {
     const ADVERSARY: Adversary = unchecked::ADVERSARY;
 
     const SESSION_BYTES: usize = 0;
@@ -65,7 +65,7 @@ impl Machine for SemiHonest {
     }
 
     fn okvs_keys(&self, points: Digests<'_>) -> Vec<Block> {
-        points.heads.to_vec()
+        points.low_halves.to_vec()
     }
 
     fn words(&self, keys: &[Block], _: &[Block]) -> Vec<Block> {
@@ -99,7 +99,7 @@ impl<O: Store<SemiHonest>> programmable::Oprf for Oprf<O> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> std::result::Result<Values, Error> {
-        Ok(sender.evaluate::<O>(Digests { heads: points, tails: &[] }, channel, rng)?)
+        Ok(sender.evaluate::<O>(Digests { low_halves: points, high_halves: &[] }, channel, rng)?)
     }
 
     fn at_receivers_points(
@@ -108,6 +108,6 @@ impl<O: Store<SemiHonest>> programmable::Oprf for Oprf<O> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> std::result::Result<Values, Error> {
-        receiver.evaluate::<O>(Digests { heads: points, tails: &[] }, channel, rng)
+        receiver.evaluate::<O>(Digests { low_halves: points, high_halves: &[] }, channel, rng)
     }
 }

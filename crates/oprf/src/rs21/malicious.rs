@@ -5,12 +5,12 @@
 //! - The OKVS seed is hashed with the session identifier and the commitment, so that neither party chooses
 //!   rows or h alone. R may try many seeds before it sends one; the bound on its inputs counts its queries
 //!   under all of them.
-//! - Points are digests of 256 bits, in two halves. The row is that of the OKVS key head ⊕ π(tail) ⊕ tail,
-//!   with an ideal cipher π under a public key of the session, so that points that share a head or a tail
-//!   have unrelated rows. h is BLAKE3 of OKVS key and tail, keyed by the session: a random oracle on the
-//!   *whole* point. (If h were computed from a part of the point, P could be made to decode to it for all
-//!   points that share that part.)
-//! - H(u, y) = BLAKE3 of u and the whole point y, as OKVS key and tail, keyed by w: a random oracle that
+//! - Points are digests of 256 bits, in two halves. The row is that of the OKVS key low ⊕ π(high) ⊕ high, with an
+//!   ideal cipher π under a public key of the session, so that points that share one half have unrelated rows.
+//!   h is BLAKE3 of OKVS key and high half, keyed by the session: a random oracle on the *whole* point. (If h
+//!   were computed from a part of the point, P could be made to decode to it for all points that share that
+//!   part.)
+//! - H(u, y) = BLAKE3 of u and the whole point y, as OKVS key and high half, keyed by w: a random oracle that
 //!   nobody has queried before w is fixed. What S sends can therefore be extracted from its queries. κ bits
 //!   are enough although two queries may collide after 2^(κ/2): only a value that belongs to one y is taken
 //!   for it, and a collision does harm only if it meets a point of R, n_x · q · 2^-κ in all (RS21, Theorem

@@ -152,7 +152,7 @@ mod tests {
     fn another_seed_than_committed_to_is_refused() {
         let rng = || StdRng::seed_from_u64(1);
         let element = Ristretto::hash("test", b"element");
-        let deviant = |channel: &mut Channel| {
+        let malicious = |channel: &mut Channel| {
             channel.send_slice(POINT, &[Ristretto::encode(&element)])?;
             channel.send(COMMITMENT, &commit(&[1; LEN]))?;
             channel.recv_slice(POINTS, &mut [[0u8; 32]; 5])?;
@@ -161,7 +161,7 @@ mod tests {
         let receive = |channel: &mut Channel| {
             Co15::<Ristretto>::receive(&Bits::zeros(5), channel, &mut rng())
         };
-        let (sent, received) = two_party::run(deviant, receive);
+        let (sent, received) = two_party::run(malicious, receive);
         sent.unwrap();
         assert!(matches!(
             received.map(drop),

@@ -195,7 +195,7 @@ impl ColumnReceiver for Receiver {
 }
 
 #[cfg(test)]
-impl super::checked::Deviant for Receiver {
+impl super::checked::MaliciousColumns for Receiver {
     fn correlate_falsely(
         &mut self,
         choices: &[Block],

@@ -21,9 +21,9 @@ use zeroize::{Zeroize, Zeroizing};
 
 use super::flips;
 use crate::{
-    Bytes, Wiped,
-    flavour::{CorrelationHash, CotReceiver, CotSender, Malicious},
+    Bytes, ZeroizingVec,
     stream::Stream,
+    variants::{CorrelationHash, CotReceiver, CotSender, Malicious},
 };
 
 const FLIPS: &str = "precomputed/flips";
@@ -35,13 +35,13 @@ pub const fn bytes(n: usize) -> Bytes {
 
 /// Correlated blocks that were made and not used yet.
 struct Stock {
-    blocks: Wiped<Block>,
+    blocks: ZeroizingVec<Block>,
     used: usize,
 }
 
 impl Stock {
     fn empty() -> Self {
-        Self { blocks: Wiped::zeros(0), used: 0 }
+        Self { blocks: ZeroizingVec::zeros(0), used: 0 }
     }
 
     fn left(&self) -> usize {
@@ -53,7 +53,7 @@ impl Stock {
     /// # Errors
     /// Those of `make`; the stock is lost then, since its Δ may not be safe any more.
     fn with(self, n: usize, make: impl FnOnce(&mut [Block]) -> Result<()>) -> Result<Self> {
-        let mut blocks = Wiped::zeros(self.left() + n);
+        let mut blocks = ZeroizingVec::zeros(self.left() + n);
         let (old, new) = blocks.split_at_mut(self.left());
         old.copy_from_slice(&self.blocks[self.used..]);
         make(new)?;

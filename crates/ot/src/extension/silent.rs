@@ -31,13 +31,13 @@ use super::flips;
 use crate::{
     Bytes,
     chunks::{self, ReceivedChunk, SentChunk},
-    flavour::{CorrelationHash, CotReceiver, CotSender, Malicious},
-    noise::{
+    pcg::{
         self, Dimensions,
         check::{self, Mask, Polynomial},
     },
     pprf::equal,
     stream::Stream,
+    variants::{CorrelationHash, CotReceiver, CotSender, Malicious},
 };
 
 pub use check::CHECK;
@@ -236,9 +236,9 @@ fn send<C: CotSender>(
     let delta = Zeroizing::new(cot.delta().expose()[0]);
     let shares = Zeroizing::new(vec![*delta; dimensions.blocks]);
     // 1.
-    let noise = noise::Sender::new(&dimensions, cot, channel)?;
+    let noise = pcg::Sender::new(&dimensions, cot, channel)?;
     let mask = match is_checked(C::ADVERSARY) {
-        true => Some(noise::values::send(1, MASK_BITS, cot, channel)?),
+        true => Some(pcg::values::send(1, MASK_BITS, cot, channel)?),
         false => None,
     };
     // 2. to 4.
@@ -269,11 +269,11 @@ fn receive<C: CotReceiver>(
     let places = dimensions.places(rng);
     let shares = vec![Block::ZERO; dimensions.blocks];
     // 1.
-    let noise = noise::Receiver::new(&dimensions, &places, cot, channel)?;
+    let noise = pcg::Receiver::new(&dimensions, &places, cot, channel)?;
     let check = match is_checked(C::ADVERSARY) {
         true => {
             let value = Block::random(rng);
-            let shares = noise::values::receive(&[value], MASK_BITS, cot, channel)?;
+            let shares = pcg::values::receive(&[value], MASK_BITS, cot, channel)?;
             let polynomial = Polynomial::new(Block::random(rng), dimensions.block);
             Some((Mask { value, share: shares[0] }, polynomial))
         }

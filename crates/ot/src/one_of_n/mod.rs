@@ -29,7 +29,7 @@ use vesica_params::Adversary;
 use vesica_primitives::Block;
 use zeroize::Zeroizing;
 
-use crate::flavour::mask;
+use crate::variants::mask;
 
 const MESSAGES: &str = "one-of-n/messages";
 

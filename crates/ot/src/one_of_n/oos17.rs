@@ -44,10 +44,10 @@ use zeroize::Zeroizing;
 pub use super::check::CHECK;
 use super::{
     check::{self, SUMS},
-    rows::{self, Function, Room, RowKeys},
+    rows::{self, Function, RowKeys, Scratch},
 };
 use crate::{
-    Bytes, Malicious, Wiped,
+    Bytes, Malicious, ZeroizingVec,
     base::{BaseOt, extended::Extended},
     extension::columns,
 };
@@ -185,9 +185,9 @@ impl<C: LinearCode> super::Receiver for Receiver<C> {
         }
         // 2.
         let masked = with_masks::<C>(words, rng);
-        let mut rows = Wiped::zeros(masked.len() * C::Row::BLOCKS);
+        let mut rows = ZeroizingVec::zeros(masked.len() * C::Row::BLOCKS);
         let machine = (&self.code, &mut self.columns);
-        rows::send_rows(machine, &masked, &mut rows, &mut Room::default(), channel)?;
+        rows::send_rows(machine, &masked, &mut rows, &mut Scratch::default(), channel)?;
         let rows: &[C::Row] = bytemuck::cast_slice(&rows);
         // 3 and 4.
         check::prove(&masked, rows, channel)?;
@@ -336,7 +336,7 @@ mod tests {
         let mut rows = vec![Block::ZERO; words.len() * C::Row::BLOCKS];
         let code = Falsely { code: &receiver.code, attempt };
         let machine = (&code, &mut receiver.columns);
-        rows::send_rows(machine, &words, &mut rows, &mut Room::default(), channel).unwrap();
+        rows::send_rows(machine, &words, &mut rows, &mut Scratch::default(), channel).unwrap();
         let rows: &mut [C::Row] = bytemuck::cast_slice_mut(&mut rows);
         let challenge = receive_challenge(channel).unwrap();
         let right = answer(&words, &*rows, challenge);

@@ -21,7 +21,7 @@ use zeroize::Zeroizing;
 
 use super::Keys;
 use crate::{
-    Wiped,
+    ZeroizingVec,
     extension::columns::{self, CHUNK_ROWS},
 };
 
@@ -77,7 +77,7 @@ pub struct RowKeys<C: Code> {
     /// The number of the first OT.
     first: u64,
     /// The rows q, one after the other.
-    rows: Wiped<Block>,
+    rows: ZeroizingVec<Block>,
 }
 
 impl<C: Code> RowKeys<C> {
@@ -88,7 +88,7 @@ impl<C: Code> RowKeys<C> {
         ots: usize,
         channel: &mut Channel,
     ) -> Result<Self> {
-        let rows = Wiped::zeros(ots * C::Row::BLOCKS);
+        let rows = ZeroizingVec::zeros(ots * C::Row::BLOCKS);
         let mut keys = Self { function: function.clone(), first, rows };
         keys.fill(columns, &mut Vec::new(), channel)?;
         Ok(keys)
@@ -103,7 +103,7 @@ impl<C: Code> RowKeys<C> {
         channel: &mut Channel,
         mut show: impl FnMut(&Self),
     ) -> Result<()> {
-        let rows = Wiped::zeros(CHUNK_ROWS.min(ots) * C::Row::BLOCKS);
+        let rows = ZeroizingVec::zeros(CHUNK_ROWS.min(ots) * C::Row::BLOCKS);
         let mut keys = Self { function: function.clone(), first, rows };
         let mut q = Vec::new();
         for done in (0..ots).step_by(CHUNK_ROWS) {
@@ -257,7 +257,7 @@ fn split<'a>(
 
 /// What R keeps between pieces: room for their codewords' columns and for t.
 #[derive(Default)]
-pub(super) struct Room {
+pub(super) struct Scratch {
     codewords: Vec<Block>,
     t: Vec<Block>,
 }
@@ -267,7 +267,7 @@ pub(super) fn send_rows<C: Code>(
     (code, columns): (&C, &mut columns::Receiver),
     words: &[Block],
     rows: &mut [Block],
-    Room { codewords, t }: &mut Room,
+    Scratch { codewords, t }: &mut Scratch,
     channel: &mut Channel,
 ) -> Result<()> {
     let pieces = words.chunks(CHUNK_ROWS).zip(rows.chunks_mut(CHUNK_ROWS * C::Row::BLOCKS));
@@ -297,12 +297,12 @@ pub(super) fn receive_keys<C: Code>(
     channel: &mut Channel,
 ) -> Result<()> {
     assert_eq!(keys.len(), words.len(), "a key for each word");
-    let mut rows = Wiped::zeros(CHUNK_ROWS.min(words.len()) * C::Row::BLOCKS);
-    let mut room = Room::default();
+    let mut rows = ZeroizingVec::zeros(CHUNK_ROWS.min(words.len()) * C::Row::BLOCKS);
+    let mut scratch = Scratch::default();
     let pieces = words.chunks(CHUNK_ROWS).zip(keys.chunks_mut(CHUNK_ROWS));
     for ((words, keys), first) in pieces.zip((first..).step_by(CHUNK_ROWS)) {
         let rows = &mut rows[..words.len() * C::Row::BLOCKS];
-        send_rows((code, columns), words, rows, &mut room, channel)?;
+        send_rows((code, columns), words, rows, &mut scratch, channel)?;
         chosen_keys::<C::Row>(hash, code.width(), first, bytemuck::cast_slice(rows), keys);
     }
     Ok(())

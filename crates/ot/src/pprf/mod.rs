@@ -280,9 +280,9 @@ impl MaskedSums {
         assert_eq!([keys.len(), out.len()], [shape.ots(), shape.total()], "as the shape says");
         shape.assert_points(points);
         let trees = out.par_chunks_exact_mut(shape.leaves).enumerate();
-        let room = || Zeroizing::new(vec![Block::ZERO; shape.leaves]);
+        let scratch = || Zeroizing::new(vec![Block::ZERO; shape.leaves]);
         let trees = trees.with_min_len(shape.trees_per_task());
-        let grown = trees.map_init(room, |tree, (i, out)| {
+        let grown = trees.map_init(scratch, |tree, (i, out)| {
             self.grow_one(i, points, keys, tree);
             finish(i, tree, out)
         });

@@ -302,7 +302,7 @@ pub(crate) fn prefetch<T>(what: &T) {
     let _ = what;
 }
 
-/// An expanded AES-128 key, in the layout of its backend. Wiped when it is dropped.
+/// An expanded AES-128 key, in the layout of its backend. Zeroized when it is dropped.
 pub struct AesKeys(Keys);
 
 enum Keys {

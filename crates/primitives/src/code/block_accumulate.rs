@@ -94,23 +94,23 @@ impl BlockAccumulate {
     }
 
     /// Compresses the entries of `noise`, which are those of `blocks` blocks one after the other; of what is
-    /// left, `out` gets the first. Leaves sums of entries, as secret as they are, in `noise` and in `room`.
+    /// left, `out` gets the first. Leaves sums of entries, as secret as they are, in `noise` and in `scratch`.
     ///
     /// # Panics
-    /// Where lengths do not fit: `noise` and `room` have N entries, a multiple of `blocks`, and `out` at most half
+    /// Where lengths do not fit: `noise` and `scratch` have N entries, a multiple of `blocks`, and `out` at most half
     /// as many. Or where an entry is not of 8, 16, 24, 32 or 64 bytes.
     pub fn compress<V: BinaryVector>(
         &self,
         blocks: usize,
         noise: &mut [V],
-        room: &mut [V],
+        scratch: &mut [V],
         out: &mut [V],
     ) {
-        let (sums, _) = self.accumulate(blocks, noise, room);
+        let (sums, _) = self.accumulate(blocks, noise, scratch);
         self.compress_blocks(sums, out);
     }
 
-    /// As [`BlockAccumulate::compress`], with room for what is left in `noise` or `room`: returns the first `len`
+    /// As [`BlockAccumulate::compress`], with room for what is left in `noise` or `scratch`: returns the first `len`
     /// entries of it.
     ///
     /// # Panics
@@ -119,10 +119,10 @@ impl BlockAccumulate {
         &self,
         blocks: usize,
         noise: &'a mut [V],
-        room: &'a mut [V],
+        scratch: &'a mut [V],
         len: usize,
     ) -> &'a mut [V] {
-        let (sums, free) = self.accumulate(blocks, noise, room);
+        let (sums, free) = self.accumulate(blocks, noise, scratch);
         let out = &mut free[..len];
         self.compress_blocks(sums, out);
         out
@@ -133,30 +133,30 @@ impl BlockAccumulate {
         &self,
         blocks: usize,
         noise: &'a mut [V],
-        room: &'a mut [V],
+        scratch: &'a mut [V],
     ) -> (&'a mut [V], &'a mut [V]) {
-        assert_eq!([noise.len(), room.len()], [self.length; 2], "as many as the code has");
+        assert_eq!([noise.len(), scratch.len()], [self.length; 2], "as many as the code has");
         assert!(self.length.is_multiple_of(blocks), "blocks of one length");
         match size_of::<V>() {
-            8 => self.accumulate_words::<1, V>(blocks, noise, room),
-            16 => self.accumulate_words::<2, V>(blocks, noise, room),
-            24 => self.accumulate_words::<3, V>(blocks, noise, room),
-            32 => self.accumulate_words::<4, V>(blocks, noise, room),
-            64 => self.accumulate_words::<8, V>(blocks, noise, room),
+            8 => self.accumulate_words::<1, V>(blocks, noise, scratch),
+            16 => self.accumulate_words::<2, V>(blocks, noise, scratch),
+            24 => self.accumulate_words::<3, V>(blocks, noise, scratch),
+            32 => self.accumulate_words::<4, V>(blocks, noise, scratch),
+            64 => self.accumulate_words::<8, V>(blocks, noise, scratch),
             bytes => unreachable!("entries are not of {bytes} bytes"),
         }
-        if self.accumulators % 2 == 1 { (noise, room) } else { (room, noise) }
+        if self.accumulators % 2 == 1 { (noise, scratch) } else { (scratch, noise) }
     }
 
     fn accumulate_words<const W: usize, V: BinaryVector>(
         &self,
         blocks: usize,
         noise: &mut [V],
-        room: &mut [V],
+        scratch: &mut [V],
     ) {
         let backend = Backend::current();
         let mut from: &mut [Words<W>] = bytemuck::cast_slice_mut(noise);
-        let mut to: &mut [Words<W>] = bytemuck::cast_slice_mut(room);
+        let mut to: &mut [Words<W>] = bytemuck::cast_slice_mut(scratch);
         backend.accumulate_columns(from, self.length / blocks);
         for round in 1..self.accumulators {
             backend.accumulate_permuted(from, &permutation(self.length, round), to);
@@ -188,7 +188,7 @@ mod tests {
     use rand::{SeedableRng, rngs::StdRng};
 
     use super::*;
-    use crate::{Block, Line};
+    use crate::{Block, CacheLine};
 
     /// The extended Golay code is the only one with these parameters, and these are its weights.
     #[test]
@@ -251,9 +251,9 @@ mod tests {
         noise: &[V],
         len: usize,
     ) -> Vec<V> {
-        let (mut noise, mut room) = (noise.to_vec(), noise.to_vec());
+        let (mut noise, mut scratch) = (noise.to_vec(), noise.to_vec());
         let mut out = vec![V::default(); len];
-        code.compress(blocks, &mut noise, &mut room, &mut out);
+        code.compress(blocks, &mut noise, &mut scratch, &mut out);
         out
     }
 
@@ -281,7 +281,7 @@ mod tests {
         compression_is_by_the_matrix::<Block>();
         compression_is_by_the_matrix::<Words<3>>();
         compression_is_by_the_matrix::<Words<4>>();
-        compression_is_by_the_matrix::<Line>();
+        compression_is_by_the_matrix::<CacheLine>();
     }
 
     const MIX: u64 = 0x9e37_79b9_7f4a_7c15;

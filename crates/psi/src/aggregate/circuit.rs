@@ -24,7 +24,7 @@ use std::{marker::PhantomData, ops::Range};
 
 use rand::CryptoRng;
 use vesica_circuit::{
-    Builder, Circuit, Engine as _, Lanes, Number, Role, Values as _, arithmetic,
+    Builder, Circuit, Engine as _, Number, Party, Values as _, WireBits, arithmetic,
     gadgets::{add::add, compare::at_least},
     gmw::{self, Gmw},
     triples::{Demand, Triples},
@@ -43,9 +43,9 @@ use zeroize::Zeroizing;
 
 use super::{Answer, Asker, Helper, Inquiry, Method, Question};
 use crate::{
-    Adversary, Cost, Items, Learns, Result, Status,
+    Adversary, Cost, Items, Leakage, Result, Status,
     circuit_psi::{
-        Machine, Masking, Opprf, Plan, ReceiverBins, Receiving, SenderBins, Sending, memory,
+        Construction, Masking, Opprf, Plan, ReceiverBins, Receiving, SenderBins, Sending, memory,
         offline_bytes,
     },
     protocols::rs21::circuit::{CITATION, Silent},
@@ -58,13 +58,13 @@ pub static RS21: Method = Method {
     citation: CITATION,
     status: Status::Recommended,
     adversary: Adversary::weakest(&[
-        <Silent as Machine>::Opprf::ADVERSARY,
+        <Silent as Construction>::Opprf::ADVERSARY,
         softspoken::ADVERSARY,
         Adversary::SemiHonest,
     ]),
     tells_size: false,
     answers: |_, _| true,
-    learns: |_| Learns {
+    learns: |_| Leakage {
         receiver: "the answer and the size of the sender's set",
         sender: "the size of the receiver's set",
     },
@@ -192,7 +192,7 @@ impl<N: Number> Program<N> {
     }
 
     /// The answer from what the circuit shows.
-    fn read(&self, shown: &Lanes) -> Answer {
+    fn read(&self, shown: &WireBits) -> Answer {
         let Inquiry { question, minimum, .. } = self.inquiry;
         let bits: Vec<bool> = (0..shown.wires()).map(|wire| shown.get(wire, 0)).collect();
         let answer = match (minimum, &bits[..]) {
@@ -294,7 +294,7 @@ struct Ots {
 impl Ots {
     /// The sender's session is set up first by the first party, then by the second.
     fn setup<N: Number>(
-        role: Role,
+        role: Party,
         program: &Program<N>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
@@ -302,7 +302,7 @@ impl Ots {
         channel.phase("ot");
         let [of_first, of_second] = program.products().map(|products| products > 0);
         let mut ots = Self { sender: None, receiver: None };
-        for (who, needed) in [(Role::First, of_first), (Role::Second, of_second)] {
+        for (who, needed) in [(Party::First, of_first), (Party::Second, of_second)] {
             if needed && who == role {
                 let cot = softspoken::Sender::setup(FIELD, channel, rng)?;
                 ots.sender = Some(silent::Sender::setup(cot, LPN, channel, rng)?);
@@ -337,14 +337,14 @@ fn sum<N: Number>(shares: &[N]) -> N {
 }
 
 /// The same bits several times.
-fn repeat(matches: &Lanes, times: usize) -> Bits {
-    Lanes::stack(&vec![matches; times]).to_bits()
+fn repeat(matches: &WireBits, times: usize) -> Bits {
+    WireBits::stack(&vec![matches; times]).to_bits()
 }
 
 /// Step 5: `shares` are this party's of the count and of the sum, as far as there are such.
 fn conclude<N: Number>(
     program: &Program<N>,
-    role: Role,
+    role: Party,
     [count, total]: [Option<N>; 2],
     triples: Triples,
     channel: &mut Channel,
@@ -352,7 +352,7 @@ fn conclude<N: Number>(
     channel.phase("answer");
     let Some(circuit) = program.circuit() else {
         let mine = total.or(count).unwrap_or(N::ZERO);
-        if role == Role::First {
+        if role == Party::First {
             channel.send_slice(SHARE, &[mine])?;
             channel.flush()?;
             return Ok(None);
@@ -361,39 +361,39 @@ fn conclude<N: Number>(
         channel.recv_slice(SHARE, &mut theirs)?;
         return Ok(Some(program.open(mine.plus(theirs[0]))));
     };
-    let mut inputs = Lanes::zeros(circuit.inputs(), 1);
+    let mut inputs = WireBits::zeros(circuit.inputs(), 1);
     let mut next = 0;
     for (share, bits) in [(count, COUNT_BITS), (total, N::BITS)] {
         let Some(share) = share else { continue };
         // An additive share is an input of its owner: XOR shares of it are itself and 0.
-        let mine = next + if role == Role::First { 0 } else { bits };
+        let mine = next + if role == Party::First { 0 } else { bits };
         (0..bits).for_each(|bit| inputs.set(mine + bit, 0, share.bits() >> bit & 1 == 1));
         next += 2 * bits;
     }
     let mut engine = Gmw::new(role, triples, channel);
     let outputs = engine.run(&circuit, &inputs)?;
-    let shown = engine.reveal(&outputs, Role::Second)?;
+    let shown = engine.reveal(&outputs, Party::Second)?;
     channel.flush()?;
     Ok(shown.map(|shown| program.read(&shown)))
 }
 
 /// The sender.
-struct Helping<M: Machine, N> {
+struct Helping<M: Construction, N> {
     program: Program<N>,
     party: Sending<M>,
     ots: Ots,
 }
 
-impl<M: Machine, N: Number> Helping<M, N> {
+impl<M: Construction, N: Number> Helping<M, N> {
     fn prepare(inquiry: Inquiry, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         let program = Program::new(inquiry);
         let party = Sending::prepare(program.plan, &program.demand(), channel, rng)?;
-        let ots = Ots::setup(Role::First, &program, channel, rng)?;
+        let ots = Ots::setup(Party::First, &program, channel, rng)?;
         Ok(Self { program, party, ots })
     }
 }
 
-impl<M: Machine, N: Number> Helper for Helping<M, N> {
+impl<M: Construction, N: Number> Helper for Helping<M, N> {
     fn help(
         self: Box<Self>,
         items: Items<'_>,
@@ -440,27 +440,27 @@ impl<M: Machine, N: Number> Helper for Helping<M, N> {
         let counted = program.counts().then(|| sum(counted));
         let total = program.sums().then_some(total);
         // 5.
-        conclude(&program, Role::First, [counted, total], triples, channel).map(drop)
+        conclude(&program, Party::First, [counted, total], triples, channel).map(drop)
     }
 }
 
 /// The receiver.
-struct Asking<M: Machine, N> {
+struct Asking<M: Construction, N> {
     program: Program<N>,
     party: Receiving<M>,
     ots: Ots,
 }
 
-impl<M: Machine, N: Number> Asking<M, N> {
+impl<M: Construction, N: Number> Asking<M, N> {
     fn prepare(inquiry: Inquiry, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         let program = Program::new(inquiry);
         let party = Receiving::prepare(program.plan, &program.demand(), channel, rng)?;
-        let ots = Ots::setup(Role::Second, &program, channel, rng)?;
+        let ots = Ots::setup(Party::Second, &program, channel, rng)?;
         Ok(Self { program, party, ots })
     }
 }
 
-impl<M: Machine, N: Number> Asker for Asking<M, N> {
+impl<M: Construction, N: Number> Asker for Asking<M, N> {
     fn ask(
         self: Box<Self>,
         items: Items<'_>,
@@ -509,7 +509,7 @@ impl<M: Machine, N: Number> Asker for Asking<M, N> {
         let counted = program.counts().then(|| sum(counted));
         let total = program.sums().then_some(total);
         // 5.
-        let answer = conclude(&program, Role::Second, [counted, total], triples, channel)?;
+        let answer = conclude(&program, Party::Second, [counted, total], triples, channel)?;
         Ok(answer.expect("shown to the receiver"))
     }
 }

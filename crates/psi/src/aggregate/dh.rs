@@ -20,7 +20,7 @@ use zeroize::Zeroizing;
 
 use super::{Answer, Asker, Helper, Inquiry, Method, Question};
 use crate::{
-    Adversary, Cost, Items, Learns, Memory, Result, Setting, Status,
+    Adversary, Cost, Items, Leakage, Memory, Result, Setting, Status,
     memory::PerItem,
     parts::tags::{Tags, refuse_duplicates},
     protocols::dh::{chunk, hash_all, hash_point, mul_all, own_products, recv_points, round},
@@ -35,7 +35,7 @@ pub static COUNT: Method = Method {
     adversary: Adversary::SemiHonest,
     tells_size: false,
     answers: |question, minimum| question == Question::Count && minimum == 0,
-    learns: |_| Learns {
+    learns: |_| Leakage {
         receiver: "the size of the intersection and of the sender's set",
         sender: "the size of the receiver's set",
     },
@@ -78,7 +78,7 @@ impl Helper for Party {
             let count = chunk::<Ristretto>().min(sizes.receiver - returned.len());
             let points = recv_points::<Ristretto>(BLINDED, count, channel)?;
             returned.extend(mul_all::<Ristretto>(&points, &alpha));
-            channel.busy()?;
+            channel.keep_alive()?;
         }
         returned.shuffle(rng);
         for chunk in returned.chunks(chunk::<Ristretto>()) {
@@ -87,7 +87,7 @@ impl Helper for Party {
         channel.flush()?;
         // 3.
         channel.phase("own-items");
-        let own = own_products::<Ristretto>(items.heads(), &alpha, channel)?;
+        let own = own_products::<Ristretto>(items.low_halves(), &alpha, channel)?;
         let tags = Tags::new(Setting::from(sizes));
         let list = own.iter().map(|point| tags.of(hash_point::<Ristretto>(point))).collect();
         tags.send_list(TAGS, list, items, channel)
@@ -107,7 +107,7 @@ impl Asker for Party {
         let beta = Zeroizing::new(Ristretto::random_scalar(rng));
         // 1.
         channel.phase("exponentiate");
-        for chunk in items.heads().chunks(chunk::<Ristretto>()) {
+        for chunk in items.low_halves().chunks(chunk::<Ristretto>()) {
             let blinded = mul_all::<Ristretto>(&hash_all::<Ristretto>(chunk), &beta);
             channel.send_slice(BLINDED, &blinded)?;
             channel.flush()?;
@@ -127,7 +127,7 @@ impl Asker for Party {
             for point in mul_all::<Ristretto>(chunk, &inverse) {
                 mine.push(tags.tagged(hash_point::<Ristretto>(&point), mine.len()));
             }
-            channel.busy()?;
+            channel.keep_alive()?;
         }
         let matches = tags.recv_matches(TAGS, sizes.sender, mine, items, channel)?;
         Ok(Answer::Count(matches.len() as u64))

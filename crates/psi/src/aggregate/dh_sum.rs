@@ -35,7 +35,7 @@ use zeroize::Zeroizing;
 
 use super::{Answer, Asker, Helper, Inquiry, Method, Question};
 use crate::{
-    Adversary, Cost, Items, Learns, Memory, Result, Setting, Status,
+    Adversary, Cost, Items, Leakage, Memory, Result, Setting, Status,
     memory::PerItem,
     parts::tags::{Tags, refuse_duplicates},
     protocols::dh::{chunk, hash_point, mul_all, own_products, recv_points},
@@ -56,11 +56,11 @@ pub static SUM: Method = Method {
         _ => false,
     },
     learns: |question| match question {
-        Question::SumOfReceiver => Learns {
+        Question::SumOfReceiver => Leakage {
             receiver: "the answer and the size of the sender's set",
             sender: "the size of the intersection and of the receiver's set",
         },
-        _ => Learns {
+        _ => Leakage {
             receiver: "the answer, and the size of the intersection and of the sender's set",
             sender: "the size of the receiver's set",
         },
@@ -146,7 +146,7 @@ impl Matcher {
         let alpha = Zeroizing::new(Ristretto::random_scalar(rng));
         // 2.
         channel.phase("exponentiate");
-        let mut blinded = own_products::<Ristretto>(items.heads(), &alpha, channel)?;
+        let mut blinded = own_products::<Ristretto>(items.low_halves(), &alpha, channel)?;
         blinded.sort_unstable();
         for chunk in blinded.chunks(chunk::<Ristretto>()) {
             channel.send_slice(BLINDED, chunk)?;
@@ -162,7 +162,7 @@ impl Matcher {
             for point in mul_all::<Ristretto>(&points, &alpha) {
                 theirs.push(tags.tagged(hash_point::<Ristretto>(&point), theirs.len()));
             }
-            channel.busy()?;
+            channel.keep_alive()?;
         }
         let matches = tags.recv_matches(TAGS, items.len(), theirs, items, channel)?;
         // 4.
@@ -179,7 +179,7 @@ impl Matcher {
                 // What is not shared takes as long: the owner sees when the sum comes.
                 sum = self.key.add(&sum, if *shared { &value } else { &Ciphertext::ZERO });
             }
-            channel.busy()?;
+            channel.keep_alive()?;
         }
         Ok((matches.len() as u64, sum))
     }
@@ -266,7 +266,7 @@ impl Owner {
         let beta = Zeroizing::new(Ristretto::random_scalar(rng));
         let tags = Tags::new(Setting::from(sizes));
         channel.phase("exponentiate");
-        let own = own_products::<Ristretto>(items.heads(), &beta, channel)?;
+        let own = own_products::<Ristretto>(items.low_halves(), &beta, channel)?;
         let mut own: Vec<_> = own.into_iter().zip(values).collect();
         own.sort_unstable_by_key(|(point, _)| *point);
         // 2.
@@ -277,7 +277,7 @@ impl Owner {
             for point in mul_all::<Ristretto>(&points, &beta) {
                 list.push(tags.of(hash_point::<Ristretto>(&point)));
             }
-            channel.busy()?;
+            channel.keep_alive()?;
         }
         // 3.
         let points: Vec<_> = own.iter().map(|(point, _)| *point).collect();
@@ -295,7 +295,7 @@ impl Owner {
                     let plain = self.key.public().plain(**value);
                     self.key.encrypt(&plain, &drawn).encode()
                 }));
-                channel.busy()?;
+                channel.keep_alive()?;
             }
             channel.send_slice(VALUES, &encoded)?;
         }

@@ -25,7 +25,7 @@ use rand::CryptoRng;
 use vesica_net::Channel;
 
 use crate::{
-    Adversary, Cost, Error, Items, Learns, Memory, Result, Sizes, Status,
+    Adversary, Cost, Error, Items, Leakage, Memory, Result, Sizes, Status,
     parts::session::{agree, bind},
 };
 
@@ -159,7 +159,7 @@ pub struct Method {
     /// Whether it answers a question with this minimum.
     pub answers: fn(Question, minimum: u64) -> bool,
     /// Who learns what.
-    pub learns: fn(Question) -> Learns,
+    pub learns: fn(Question) -> Leakage,
     /// Predicted cost.
     pub cost: fn(Inquiry) -> Cost,
     /// The most memory that each party is predicted to hold, its values included.

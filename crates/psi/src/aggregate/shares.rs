@@ -12,7 +12,7 @@
 
 use rand::CryptoRng;
 use vesica_circuit::{
-    Builder, Circuit, Engine as _, Lanes, Role, Values as _,
+    Builder, Circuit, Engine as _, Party, Values as _, WireBits,
     gadgets::{select::keep, wires},
     gmw::{self, Gmw},
     triples::{Demand, Triples},
@@ -22,9 +22,10 @@ use zeroize::Zeroizing;
 
 use super::circuit::RS21;
 use crate::{
-    Adversary, Cost, Items, Learns, Memory, Result, Sizes, Status,
+    Adversary, Cost, Items, Leakage, Memory, Result, Sizes, Status,
     circuit_psi::{
-        Machine, Masking, Plan, ReceiverBins, Receiving, SenderBins, Sending, memory, offline_bytes,
+        Construction, Masking, Plan, ReceiverBins, Receiving, SenderBins, Sending, memory,
+        offline_bytes,
     },
     parts::session::{agree, bind},
     protocols::rs21::circuit::Silent,
@@ -64,7 +65,7 @@ pub struct Sharing {
     /// Against whom it keeps its promise, computed from its parts.
     pub adversary: Adversary,
     /// Who learns what.
-    pub learns: Learns,
+    pub learns: Leakage,
 }
 
 /// With the construction of `rs21-circuit`.
@@ -72,7 +73,7 @@ pub static SHARING: Sharing = Sharing {
     key: RS21.key,
     status: RS21.status,
     adversary: RS21.adversary,
-    learns: Learns {
+    learns: Leakage {
         receiver: "the size of the sender's set",
         sender: "the size of the receiver's set",
     },
@@ -186,8 +187,9 @@ impl Sender {
         let bins = party.run::<u64>(items, values, channel, rng)?;
         let SenderBins { matches, masks, triples } = bins;
         // 4.
-        let mine = Zeroizing::new(vec![0; if outline.of_receiver { matches.lanes() } else { 0 }]);
-        conclude(&outline, Role::First, &matches, [mine, masks], triples, channel)
+        let mine =
+            Zeroizing::new(vec![0; if outline.of_receiver { matches.instances() } else { 0 }]);
+        conclude(&outline, Party::First, &matches, [mine, masks], triples, channel)
     }
 }
 
@@ -250,7 +252,7 @@ impl Receiver {
             let value = |item: &Option<u32>| item.map_or(0, |item| values[item as usize] as u64);
             mine.extend(items.iter().map(value));
         }
-        let shares = conclude(&outline, Role::Second, &matches, [mine, theirs], triples, channel)?;
+        let shares = conclude(&outline, Party::Second, &matches, [mine, theirs], triples, channel)?;
         Ok(Shares { items: Some(items), ..shares })
     }
 }
@@ -262,21 +264,22 @@ fn check(wanted: bool, items: Items<'_>, values: &[i64]) {
 /// Step 4: this party's shares of the matches, of R's values and of S's; without such values, none.
 fn conclude(
     outline: &Outline,
-    role: Role,
-    matches: &Lanes,
+    role: Party,
+    matches: &WireBits,
     values: [Zeroizing<Vec<u64>>; 2],
     triples: Triples,
     channel: &mut Channel,
 ) -> Result<Shares> {
     channel.phase("values");
-    let bins = matches.lanes();
-    let mut kept = Lanes::zeros(0, bins);
+    let bins = matches.instances();
+    let mut kept = WireBits::zeros(0, bins);
     if let Some(selection) = outline.selection() {
         let present = values.iter().zip([outline.of_receiver, outline.of_sender]);
         let present = present.filter(|(_, is)| *is);
-        let values: Vec<Lanes> =
-            present.map(|(values, _)| Lanes::from_items(values, VALUE_BITS)).collect();
-        let inputs = Lanes::stack(&[&[matches], &values.iter().collect::<Vec<_>>()[..]].concat());
+        let values: Vec<WireBits> =
+            present.map(|(values, _)| WireBits::from_items(values, VALUE_BITS)).collect();
+        let inputs =
+            WireBits::stack(&[&[matches], &values.iter().collect::<Vec<_>>()[..]].concat());
         kept = Gmw::new(role, triples, channel).run(&selection, &inputs)?;
     }
     channel.flush()?;

@@ -25,7 +25,7 @@ pub mod psty19;
 
 use rand::CryptoRng;
 use vesica_circuit::{
-    Builder, Circuit, Engine as _, Lanes, Number, Role, gadgets,
+    Builder, Circuit, Engine as _, Number, Party, WireBits, gadgets,
     gmw::{self, Gmw},
     triples::{Demand, Extension, Strings, Triples},
 };
@@ -40,7 +40,7 @@ use vesica_structures::bins::{BinMap, Entry, cuckoo::CuckooTable};
 use zeroize::Zeroizing;
 
 use crate::{
-    Adversary, Cost, Digest, Error, Items, Learns, List, Memory, Protocol, Receiver, Result,
+    Adversary, Cost, DigestLength, Error, Items, Leakage, List, Memory, Protocol, Receiver, Result,
     Sender, Setting, Sizes, Status,
     memory::PerItem,
     parts::{
@@ -112,7 +112,7 @@ pub(crate) trait Opprf: Send + Sync + 'static {
 }
 
 /// A circuit PSI: what it is made of.
-pub(crate) trait Machine: Send + Sync + 'static {
+pub(crate) trait Construction: Send + Sync + 'static {
     /// The OPPRF.
     type Opprf: Opprf;
 
@@ -197,14 +197,14 @@ impl Plan {
         self.bits.div_ceil(8)
     }
 
-    fn dimensions<M: Machine>(&self) -> Dimensions {
+    fn dimensions<M: Construction>(&self) -> Dimensions {
         let len = self.target_len() + self.values.map_or(0, Masking::len);
         let len = len.next_multiple_of(M::Opprf::UNIT);
         Dimensions { bins: self.bins(), programmed: HASHES * self.sizes.sender, len }
     }
 
     /// The targets, where step 3 goes by their distance.
-    fn strings<M: Machine>(&self) -> Option<Strings> {
+    fn strings<M: Construction>(&self) -> Option<Strings> {
         match M::COMPARISON {
             Comparison::Bits => None,
             Comparison::Distance => Some(Strings::new(self.bins(), self.bits)),
@@ -212,7 +212,7 @@ impl Plan {
     }
 
     /// Step 3 for one bin: whether the sum of the targets, or of the shares of their distance, is zero.
-    fn comparison<M: Machine>(&self) -> Circuit {
+    fn comparison<M: Construction>(&self) -> Circuit {
         let bits = self.strings::<M>().map_or(self.bits, Strings::distance_bits);
         let mut builder = Builder::new(bits);
         let same = (0..bits as u32).map(|wire| builder.not(wire)).collect();
@@ -221,7 +221,7 @@ impl Plan {
     }
 
     /// Triples for step 3, and what distances take.
-    pub(crate) fn demand<M: Machine>(&self) -> Demand {
+    pub(crate) fn demand<M: Construction>(&self) -> Demand {
         let demand = Demand::of_ands(&self.comparison::<M>(), self.bins());
         match self.strings::<M>() {
             Some(strings) => demand.with_distances(strings),
@@ -230,7 +230,7 @@ impl Plan {
     }
 
     /// Payload bytes of all three steps but for what [`Plan::demand`] takes.
-    pub(crate) fn bytes<M: Machine>(&self) -> Bytes {
+    pub(crate) fn bytes<M: Construction>(&self) -> Bytes {
         let compared = gmw::bytes(&self.comparison::<M>(), self.bins(), false);
         let flips = self.strings::<M>().map_or(0, Strings::flip_bytes);
         let compared = Bytes { to_sender: compared + flips, to_receiver: compared };
@@ -239,7 +239,7 @@ impl Plan {
 }
 
 /// The sender after its setup.
-pub(crate) struct Sending<M: Machine> {
+pub(crate) struct Sending<M: Construction> {
     plan: Plan,
     opprf: <M::Opprf as Opprf>::Sender,
     triples: Triples,
@@ -248,14 +248,14 @@ pub(crate) struct Sending<M: Machine> {
 /// What the sender holds of each bin.
 pub(crate) struct SenderBins<N: Number> {
     /// Its shares of the m.
-    pub(crate) matches: Lanes,
+    pub(crate) matches: WireBits,
     /// The masks w; none without values.
     pub(crate) masks: Zeroizing<Vec<N>>,
     /// What is left of the triples.
     pub(crate) triples: Triples,
 }
 
-impl<M: Machine> Sending<M> {
+impl<M: Construction> Sending<M> {
     /// What needs no input. The demand is that of the plan, and what is to come after step 3.
     pub(crate) fn prepare(
         plan: Plan,
@@ -265,7 +265,7 @@ impl<M: Machine> Sending<M> {
     ) -> Result<Self> {
         let opprf = M::Opprf::sender(plan.dimensions::<M>(), channel, rng)?;
         channel.phase("triples");
-        let triples = M::TRIPLES.make(Role::First, demand, channel, rng)?;
+        let triples = M::TRIPLES.make(Party::First, demand, channel, rng)?;
         Ok(Self { plan, opprf, triples })
     }
 
@@ -280,7 +280,7 @@ impl<M: Machine> Sending<M> {
         let Self { plan, opprf, mut triples } = self;
         plan.check_kind::<N>();
         // 1.
-        let permuted = permute(items.heads(), channel, rng)?;
+        let permuted = permute(items.low_halves(), channel, rng)?;
         let hashed = BinMap::<HASHES>::new(plan.bins()).of(&permuted);
         let table = lists::all_bins(&hashed)?;
         // 2.
@@ -322,15 +322,15 @@ impl<M: Machine> Sending<M> {
         channel.phase("compare");
         let compared = match distances {
             Some(distances) => distances.first(channel)?,
-            None => Lanes::from_blocks(&targets, plan.bits),
+            None => WireBits::from_blocks(&targets, plan.bits),
         };
-        let (matches, triples) = compare::<M>(&plan, Role::First, &compared, triples, channel)?;
+        let (matches, triples) = compare::<M>(&plan, Party::First, &compared, triples, channel)?;
         Ok(SenderBins { matches, masks, triples })
     }
 }
 
 /// The receiver after its setup.
-pub(crate) struct Receiving<M: Machine> {
+pub(crate) struct Receiving<M: Construction> {
     plan: Plan,
     opprf: <M::Opprf as Opprf>::Receiver,
     triples: Triples,
@@ -339,7 +339,7 @@ pub(crate) struct Receiving<M: Machine> {
 /// What the receiver holds of each bin.
 pub(crate) struct ReceiverBins<N: Number> {
     /// Its shares of the m.
-    pub(crate) matches: Lanes,
+    pub(crate) matches: WireBits,
     /// What it got for the values: v' ; none without values.
     pub(crate) values: Zeroizing<Vec<N>>,
     /// The position of the item in each bin.
@@ -348,7 +348,7 @@ pub(crate) struct ReceiverBins<N: Number> {
     pub(crate) triples: Triples,
 }
 
-impl<M: Machine> Receiving<M> {
+impl<M: Construction> Receiving<M> {
     /// As [`Sending::prepare`].
     pub(crate) fn prepare(
         plan: Plan,
@@ -358,7 +358,7 @@ impl<M: Machine> Receiving<M> {
     ) -> Result<Self> {
         let opprf = M::Opprf::receiver(plan.dimensions::<M>(), channel, rng)?;
         channel.phase("triples");
-        let triples = M::TRIPLES.make(Role::Second, demand, channel, rng)?;
+        let triples = M::TRIPLES.make(Party::Second, demand, channel, rng)?;
         Ok(Self { plan, opprf, triples })
     }
 
@@ -372,7 +372,7 @@ impl<M: Machine> Receiving<M> {
         let Self { plan, opprf, mut triples } = self;
         plan.check_kind::<N>();
         // 1.
-        let permuted = permute(items.heads(), channel, rng)?;
+        let permuted = permute(items.low_halves(), channel, rng)?;
         let table = CuckooTable::new(&permuted, plan.shape)?;
         // 2.
         channel.phase("opprf");
@@ -402,22 +402,22 @@ impl<M: Machine> Receiving<M> {
         drop(received);
         let compared = match triples.take_distances() {
             Some(distances) => distances.second(&targets, channel)?,
-            None => Lanes::from_blocks(&targets, plan.bits),
+            None => WireBits::from_blocks(&targets, plan.bits),
         };
-        let (matches, triples) = compare::<M>(&plan, Role::Second, &compared, triples, channel)?;
+        let (matches, triples) = compare::<M>(&plan, Party::Second, &compared, triples, channel)?;
         let items = table.bins().iter().map(|entry| entry.map(|entry| entry.position() as u32));
         Ok(ReceiverBins { matches, values, items: items.collect(), triples })
     }
 }
 
 /// Step 3: `compared` are this party's targets, or shares of distances.
-fn compare<M: Machine>(
+fn compare<M: Construction>(
     plan: &Plan,
-    role: Role,
-    compared: &Lanes,
+    role: Party,
+    compared: &WireBits,
     triples: Triples,
     channel: &mut Channel,
-) -> Result<(Lanes, Triples)> {
+) -> Result<(WireBits, Triples)> {
     let mut engine = Gmw::new(role, triples, channel);
     let matches = engine.run(&plan.comparison::<M>(), compared)?;
     Ok((matches, engine.into_triples()))
@@ -441,15 +441,15 @@ pub(crate) struct About {
 }
 
 /// The entry of a circuit PSI that shows the receiver its matches.
-pub(crate) const fn protocol<M: Machine>(about: About) -> Protocol {
+pub(crate) const fn protocol<M: Construction>(about: About) -> Protocol {
     Protocol {
         key: about.key,
         title: about.title,
         citation: about.citation,
         status: Status::Sound,
         adversary: Adversary::weakest(&[M::Opprf::ADVERSARY, Adversary::SemiHonest]),
-        learns: Learns::INTERSECTION,
-        digest: Digest::Short,
+        learns: Leakage::INTERSECTION,
+        digest: DigestLength::Short,
         filters: false,
         list: List::Sorted,
         cost: cost::<M>,
@@ -474,7 +474,7 @@ const BINS_OF_A_THREAD: usize = 40_000;
 const MEMORY_OF_A_THREAD: f64 = 226e6;
 
 /// The most memory of each party, rows or not, with as many threads as the present pool has.
-pub(crate) fn memory<M: Machine>(plan: &Plan) -> Memory {
+pub(crate) fn memory<M: Construction>(plan: &Plan) -> Memory {
     match M::COMPARISON {
         Comparison::Bits => Memory::linear(plan.sizes, PerItem::new([400.0, 150.0], [300.0, 75.0])),
         Comparison::Distance => {
@@ -486,7 +486,7 @@ pub(crate) fn memory<M: Machine>(plan: &Plan) -> Memory {
     }
 }
 
-fn cost<M: Machine>(setting: Setting) -> Cost {
+fn cost<M: Construction>(setting: Setting) -> Cost {
     let plan = Plan::new(setting.sizes, None);
     let bytes = plan.bytes::<M>() + offline_bytes::<M>(&plan.demand::<M>());
     Cost {
@@ -497,14 +497,14 @@ fn cost<M: Machine>(setting: Setting) -> Cost {
 }
 
 /// Payload bytes of making triples, and what distances take.
-pub(crate) fn offline_bytes<M: Machine>(demand: &Demand) -> Bytes {
+pub(crate) fn offline_bytes<M: Construction>(demand: &Demand) -> Bytes {
     let [to_receiver, to_sender] =
-        [Role::First, Role::Second].map(|role| M::TRIPLES.bytes(demand, role));
+        [Party::First, Party::Second].map(|role| M::TRIPLES.bytes(demand, role));
     Bytes { to_sender, to_receiver }
 }
 
 /// A run for rows.
-impl<M: Machine> Sender for Sending<M> {
+impl<M: Construction> Sender for Sending<M> {
     fn send(
         self: Box<Self>,
         items: Items<'_>,
@@ -513,13 +513,13 @@ impl<M: Machine> Sender for Sending<M> {
     ) -> Result<()> {
         let bins = self.run::<u64>(items, &[], channel, rng)?;
         channel.phase("reveal");
-        Gmw::new(Role::First, bins.triples, channel).reveal(&bins.matches, Role::Second)?;
+        Gmw::new(Party::First, bins.triples, channel).reveal(&bins.matches, Party::Second)?;
         Ok(())
     }
 }
 
 /// A run for rows.
-impl<M: Machine> Receiver for Receiving<M> {
+impl<M: Construction> Receiver for Receiving<M> {
     fn receive(
         self: Box<Self>,
         items: Items<'_>,
@@ -528,8 +528,8 @@ impl<M: Machine> Receiver for Receiving<M> {
     ) -> Result<Vec<u32>> {
         let bins = self.run::<u64>(items, channel, rng)?;
         channel.phase("reveal");
-        let shown = Gmw::new(Role::Second, bins.triples, channel)
-            .reveal(&bins.matches, Role::Second)?
+        let shown = Gmw::new(Party::Second, bins.triples, channel)
+            .reveal(&bins.matches, Party::Second)?
             .expect("shown to this party");
         let placed = bins.items.iter().enumerate();
         let matched = placed.filter_map(|(bin, item)| item.filter(|_| shown.get(0, bin)));

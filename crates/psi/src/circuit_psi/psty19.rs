@@ -18,7 +18,7 @@ use vesica_structures::okvs::{ByteStrings as _, polynomial::Polynomial};
 
 use crate::{
     Adversary, Protocol, Result,
-    circuit_psi::{About, Comparison, Dimensions, Machine, Opprf, protocol},
+    circuit_psi::{About, Comparison, Construction, Dimensions, Opprf, protocol},
 };
 
 /// Its entry in the catalogue.
@@ -34,7 +34,7 @@ const MEGA_BIN: usize = 1 << 10;
 /// The construction.
 struct Psty19;
 
-impl Machine for Psty19 {
+impl Construction for Psty19 {
     type Opprf = WithPolynomials;
     const TRIPLES: Extension = Extension::Alsz13;
     const COMPARISON: Comparison = Comparison::Bits;

@@ -14,7 +14,7 @@ use vesica_ot::{
         SmallField,
         semi_honest::{self, bytes, setup_bytes},
     },
-    flavour::{CotReceiver, CotSender},
+    variants::{CotReceiver, CotSender},
 };
 use vesica_params::{Adversary, okvs::Shape};
 use vesica_primitives::{Bits, Block};

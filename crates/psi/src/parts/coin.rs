@@ -30,15 +30,15 @@ pub(crate) fn toss_semi_honest(channel: &mut Channel, rng: &mut dyn CryptoRng) -
     Ok(mine ^ Block::from_bytes(theirs))
 }
 
-/// The items' heads, permuted under a seed that both drew: good against semi-honest parties.
+/// The items' low halves, permuted under a seed that both drew: good against semi-honest parties.
 pub(crate) fn permute(
-    heads: &[Block],
+    low_halves: &[Block],
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Vec<Block>> {
     channel.phase("hash");
     let seed = toss_semi_honest(channel, rng)?;
-    let mut permuted = heads.to_vec();
+    let mut permuted = low_halves.to_vec();
     Aes128::new(seed).encrypt(&mut permuted);
     Ok(permuted)
 }

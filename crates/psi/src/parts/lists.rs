@@ -1,4 +1,4 @@
-//! The tail of protocols with hash bins: bins → OPRF → a list of tags for each hash function → comparison.
+//! The common end of protocols with hash bins: bins → OPRF → a list of tags for each hash function → comparison.
 //!
 //! KKRT16, PSZ14, PSSZ15 and PRTY19 end alike. S has put each item into all of its bins and knows the OPRF's value
 //! there; R has put each of its own into one bin and knows that value. With one list for each hash function R looks

@@ -61,13 +61,13 @@ pub fn learn(items: Items<'_>, sizes: Sizes, channel: &mut Channel) -> Result<Ve
     Ok(positions)
 }
 
-/// The keyed hash of each item, of its tail too if it has one.
+/// The keyed hash of each item, of its high half too if it has one.
 fn hash_all(key: &[u8; 32], items: Items<'_>) -> impl Iterator<Item = Block> {
     let mut hasher = blake3::Hasher::new_keyed(key);
     (0..items.len()).map(move |position| {
-        hasher.reset().update(&items.heads()[position].to_bytes());
-        if let Some(tail) = items.tails().get(position) {
-            hasher.update(&tail.to_bytes());
+        hasher.reset().update(&items.low_halves()[position].to_bytes());
+        if let Some(high) = items.high_halves().get(position) {
+            hasher.update(&high.to_bytes());
         }
         truncate(&hasher.finalize())
     })

@@ -30,7 +30,7 @@ use vesica_primitives::{
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::{
-    Adversary, Cost, Digest, Items, Learns, List, Memory, Protocol, Result, Setting, Status,
+    Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Protocol, Result, Setting, Status,
     memory::PerItem,
     parts::{
         session,
@@ -46,8 +46,8 @@ pub static PROTOCOL: Protocol = Protocol {
     citation: "De Cristofaro, Tsudik (FC 2010)",
     status: Status::Sound,
     adversary: Adversary::SemiHonest,
-    learns: Learns::INTERSECTION,
-    digest: Digest::Short,
+    learns: Leakage::INTERSECTION,
+    digest: DigestLength::Short,
     filters: true,
     list: List::Sorted,
     cost: |setting| {
@@ -71,7 +71,7 @@ pub static PROTOCOL: Protocol = Protocol {
         while blindings.len() < ahead {
             let count = CHUNK.min(ahead - blindings.len());
             blindings.extend(Blinding::random(&key, count, rng));
-            channel.busy()?;
+            channel.keep_alive()?;
         }
         Ok(Box::new(Receiver { setting, key, blindings }))
     },
@@ -119,8 +119,8 @@ fn recv_key(channel: &mut Channel) -> Result<PublicKey> {
 }
 
 /// H.
-fn hash(key: &PublicKey, head: &Block) -> Residue {
-    key.hash("vesica blind-rsa item v1", &head.to_bytes())
+fn hash(key: &PublicKey, low: &Block) -> Residue {
+    key.hash("vesica blind-rsa item v1", &low.to_bytes())
 }
 
 /// H', as a block that tags are cut from.
@@ -152,7 +152,7 @@ fn answer(key: &Key, count: usize, channel: &mut Channel) -> Result<()> {
         let mut roots = Vec::with_capacity(count);
         for blinded in blinded.chunks(ROUND) {
             roots.par_extend(blinded.par_iter().map(|x| key.root(x).encode()));
-            channel.busy()?;
+            channel.keep_alive()?;
         }
         channel.send_slice(ROOTS, &roots)?;
         channel.flush()?;
@@ -162,8 +162,8 @@ fn answer(key: &Key, count: usize, channel: &mut Channel) -> Result<()> {
 }
 
 /// H'(H(y)^d) for each of some items.
-fn values_of(key: &Key, heads: &[Block]) -> Vec<Block> {
-    heads.par_iter().map(|head| value(&key.root(&hash(key.public(), head)))).collect()
+fn values_of(key: &Key, low_halves: &[Block]) -> Vec<Block> {
+    low_halves.par_iter().map(|low| value(&key.root(&hash(key.public(), low)))).collect()
 }
 
 /// Step 4.
@@ -195,9 +195,9 @@ impl crate::Sender for Sender {
         answer(&self.key, self.setting.sizes.receiver, channel)?;
         channel.phase("own-items");
         let mut values = Vec::with_capacity(items.len());
-        for heads in items.heads().chunks(ROUND) {
-            values.extend(values_of(&self.key, heads));
-            channel.busy()?;
+        for low_halves in items.low_halves().chunks(ROUND) {
+            values.extend(values_of(&self.key, low_halves));
+            channel.keep_alive()?;
         }
         send_values(values, items, self.setting, channel)
     }
@@ -221,7 +221,7 @@ impl StandingSender {
     /// [`Error::DuplicateItem`](crate::Error::DuplicateItem).
     pub fn new(key: Arc<Key>, items: Items<'_>) -> Result<Self> {
         refuse_duplicates(items)?;
-        let values = values_of(&key, items.heads());
+        let values = values_of(&key, items.low_halves());
         Ok(Self { key, values })
     }
 
@@ -301,12 +301,12 @@ impl crate::Receiver for Receiver {
         channel.phase("roots");
         let mut values = Vec::with_capacity(items.len());
         let mut under_way = Vec::new();
-        for heads in items.heads().chunks(CHUNK) {
-            let blindings = self.take_blindings(heads.len(), rng);
-            let blinded: Vec<_> = heads
+        for low_halves in items.low_halves().chunks(CHUNK) {
+            let blindings = self.take_blindings(low_halves.len(), rng);
+            let blinded: Vec<_> = low_halves
                 .par_iter()
                 .zip(&blindings)
-                .map(|(head, b)| self.key.multiply(&hash(&self.key, head), &b.power).encode())
+                .map(|(low, b)| self.key.multiply(&hash(&self.key, low), &b.power).encode())
                 .collect();
             channel.send_slice(BLINDED, &blinded)?;
             channel.flush()?;

@@ -31,15 +31,15 @@ use vesica_primitives::{
 };
 
 use crate::{
-    Adversary, Cost, Digest, Items, Learns, List, Memory, Protocol, Result, Setting, Sizes, Status,
-    memory::PerItem, parts::tags::Tags, protocol::any_sizes,
+    Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Protocol, Result, Setting, Sizes,
+    Status, memory::PerItem, parts::tags::Tags, protocol::any_sizes,
 };
 
 /// For semi-honest parties.
 pub static SEMI_HONEST: Protocol = Protocol {
     key: "cm20",
     title: "multi-point OPRF from a bit matrix",
-    digest: Digest::Short,
+    digest: DigestLength::Short,
     filters: true,
     ..entry::<SemiHonest>()
 };
@@ -48,7 +48,7 @@ pub static SEMI_HONEST: Protocol = Protocol {
 pub static MALICIOUS_SENDER: Protocol = Protocol {
     key: "cm20-malicious-sender",
     title: "multi-point OPRF from a bit matrix, whole values",
-    digest: Digest::Long,
+    digest: DigestLength::Long,
     filters: false,
     ..entry::<MaliciousSender>()
 };
@@ -90,7 +90,7 @@ impl Model for SemiHonest {
     }
 
     fn inputs(items: Items<'_>) -> Inputs<'_> {
-        Inputs { heads: Cow::Borrowed(items.heads()), tails: Vec::new() }
+        Inputs { low_halves: Cow::Borrowed(items.low_halves()), high_halves: Vec::new() }
     }
 }
 
@@ -111,17 +111,17 @@ impl Model for MaliciousSender {
 
     /// H1: BLAKE3 of each digest, for the key of the OPRF must be of no help in choosing its inputs.
     fn inputs(items: Items<'_>) -> Inputs<'_> {
-        let mut heads = Vec::with_capacity(items.len());
-        let mut tails = Vec::with_capacity(items.len());
-        let digests = items.heads().iter().zip(items.tails()).map(|(head, tail)| {
-            ShortInput::new(bytemuck::cast_slice(&[*head, *tail])).expect("32 bytes are few")
+        let mut low_halves = Vec::with_capacity(items.len());
+        let mut high_halves = Vec::with_capacity(items.len());
+        let digests = items.low_halves().iter().zip(items.high_halves()).map(|(low, high)| {
+            ShortInput::new(bytemuck::cast_slice(&[*low, *high])).expect("32 bytes are few")
         });
         ShortHash::keyed(&H1_KEY).hash(digests, |digest| {
-            let [head, tail]: [Block; 2] = bytemuck::cast(digest);
-            heads.push(head);
-            tails.push(tail);
+            let [low, high]: [Block; 2] = bytemuck::cast(digest);
+            low_halves.push(low);
+            high_halves.push(high);
         });
-        Inputs { heads: heads.into(), tails }
+        Inputs { low_halves: low_halves.into(), high_halves }
     }
 }
 
@@ -129,13 +129,13 @@ const H1_KEY: [u8; 32] = *b"vesica cm20 item hash v1, public";
 
 /// What the OPRF is evaluated at.
 struct Inputs<'a> {
-    heads: Cow<'a, [Block]>,
-    tails: Vec<Block>,
+    low_halves: Cow<'a, [Block]>,
+    high_halves: Vec<Block>,
 }
 
 impl Inputs<'_> {
     fn points(&self) -> Points<'_> {
-        Points { heads: &self.heads, tails: &self.tails }
+        Points { low_halves: &self.low_halves, high_halves: &self.high_halves }
     }
 }
 
@@ -147,8 +147,8 @@ const fn entry<M: Model>() -> Protocol {
         citation: "Chase, Miao (CRYPTO 2020)",
         status: Status::Sound,
         adversary: Adversary::weakest(&[M::Base::ADVERSARY, M::ADVERSARY]),
-        learns: Learns::INTERSECTION,
-        digest: Digest::Short,
+        learns: Leakage::INTERSECTION,
+        digest: DigestLength::Short,
         filters: false,
         list: List::Sorted,
         cost: cost::<M>,

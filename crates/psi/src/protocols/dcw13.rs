@@ -29,8 +29,8 @@ use vesica_primitives::{
 use vesica_structures::okvs::{self as stores, Codec, Free, Okvs, garbled_bloom::GarbledBloom};
 
 use crate::{
-    Adversary, Cost, Digest, Error, Items, Learns, Limit, List, Memory, Protocol, Result, Setting,
-    Sizes, Status,
+    Adversary, Cost, DigestLength, Error, Items, Leakage, Limit, List, Memory, Protocol, Result,
+    Setting, Sizes, Status,
     memory::PerItem,
     parts::cells::{self, Sums},
     parts::{coin, tags::refuse_duplicates},
@@ -43,8 +43,8 @@ pub static PROTOCOL: Protocol = Protocol {
     citation: "Dong, Chen, Wen (CCS 2013)",
     status: Status::Sound,
     adversary: Adversary::weakest(&[cells::ADVERSARY, Adversary::SemiHonest]),
-    learns: Learns::INTERSECTION,
-    digest: Digest::Short,
+    learns: Leakage::INTERSECTION,
+    digest: DigestLength::Short,
     filters: false,
     list: List::Sorted,
     cost,
@@ -136,8 +136,8 @@ impl crate::Sender for Sender {
         // 2.
         channel.phase("filter");
         let store = GarbledBloom::new(shape, seed);
-        let digests = digests(seed, items.heads());
-        let keys = store.place(items.heads());
+        let digests = digests(seed, items.low_halves());
+        let keys = store.place(items.low_halves());
         let mut filter =
             store.encode(&keys, |position, _| digests[position as usize], Free::Random, rng)?;
         // 3.
@@ -181,15 +181,17 @@ impl crate::Receiver for Receiver {
         // 3.
         channel.phase("cells");
         let store = GarbledBloom::new(shape, seed);
-        let masks = self.cells.receive(&store, items.heads(), channel)?;
+        let masks = self.cells.receive(&store, items.low_halves(), channel)?;
         let mut masked = Sums::new(items.len());
         let mut message = vec![0; store.part_columns() * len];
         for part in 0..shape.weight {
             channel.recv_into(CELLS, &mut message)?;
-            masked.add(&store, part, items.heads(), |cell| content(&message[cell * len..][..len]));
+            masked.add(&store, part, items.low_halves(), |cell| {
+                content(&message[cell * len..][..len])
+            });
         }
         // 4.
-        let mine = masked.finish().into_iter().zip(masks).zip(digests(seed, items.heads()));
+        let mine = masked.finish().into_iter().zip(masks).zip(digests(seed, items.low_halves()));
         let unused = u64::BITS - 8 * len as u32;
         let found = (0..).zip(mine).filter(|(_, ((masked, mask), digest))| {
             ((*masked ^ *mask).low() ^ digest) << unused == 0

@@ -19,7 +19,8 @@ use vesica_params::{LAMBDA, bins::phasing};
 use vesica_primitives::group::{Ffdhe3072, Ristretto, Scalars};
 
 use crate::{
-    Adversary, Cost, Digest, Items, Learns, List, Memory, Protocol, Result, Setting, Sizes, Status,
+    Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Protocol, Result, Setting, Sizes,
+    Status,
     memory::PerItem,
     parts::{
         coin::permute,
@@ -35,8 +36,8 @@ pub static RISTRETTO: Protocol = Protocol {
     citation: "Hazay, Lindell (TCC 2008)",
     status: Status::Sound,
     adversary: Adversary::weakest(&[oprf::ADVERSARY, Adversary::SemiHonest]),
-    learns: Learns::INTERSECTION,
-    digest: Digest::Short,
+    learns: Leakage::INTERSECTION,
+    digest: DigestLength::Short,
     filters: true,
     list: List::Sorted,
     cost: cost::<Ristretto>,
@@ -113,7 +114,7 @@ impl<G: Scalars> crate::Sender for Sender<G> {
     ) -> Result<()> {
         refuse_duplicates(items)?;
         // 2.
-        let points = permute(items.heads(), channel, rng)?;
+        let points = permute(items.low_halves(), channel, rng)?;
         // 3.
         channel.phase("oprf");
         self.oprf.serve(self.setting.sizes.receiver, channel)?;
@@ -123,7 +124,7 @@ impl<G: Scalars> crate::Sender for Sender<G> {
         let mut list = Vec::with_capacity(points.len());
         for points in points.chunks(CHUNK) {
             list.extend(self.oprf.evaluate(points).into_iter().map(|value| tags.of(value)));
-            channel.busy()?;
+            channel.keep_alive()?;
         }
         tags.send_list(TAGS, list, items, channel)
     }
@@ -153,7 +154,7 @@ impl<G: Scalars> crate::Receiver for Receiver<G> {
     ) -> Result<Vec<u32>> {
         refuse_duplicates(items)?;
         // 2.
-        let points = permute(items.heads(), channel, rng)?;
+        let points = permute(items.low_halves(), channel, rng)?;
         // 3.
         channel.phase("oprf");
         let values = self.oprf.evaluate(&points, channel)?;

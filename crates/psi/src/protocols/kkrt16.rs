@@ -29,7 +29,8 @@ use vesica_primitives::Block;
 use vesica_structures::bins::{BinMap, Entry, cuckoo::CuckooTable};
 
 use crate::{
-    Adversary, Cost, Digest, Items, Learns, List, Memory, Protocol, Result, Setting, Sizes, Status,
+    Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Protocol, Result, Setting, Sizes,
+    Status,
     memory::PerItem,
     parts::{
         coin::permute,
@@ -46,8 +47,8 @@ pub static PROTOCOL: Protocol = Protocol {
     citation: "Kolesnikov, Kumaresan, Rosulek, Trieu (CCS 2016)",
     status: Status::Sound,
     adversary: Adversary::weakest(&[oprf::ADVERSARY, Adversary::SemiHonest]),
-    learns: Learns::INTERSECTION,
-    digest: Digest::Short,
+    learns: Leakage::INTERSECTION,
+    digest: DigestLength::Short,
     filters: true,
     list: List::Sorted,
     cost,
@@ -104,7 +105,7 @@ impl crate::Sender for Sender {
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
         // 1.
-        let permuted = permute(items.heads(), channel, rng)?;
+        let permuted = permute(items.low_halves(), channel, rng)?;
         // 2.
         let hashed = BinMap::<HASHES>::new(shape(self.setting.sizes).bins).of(&permuted);
         let table = lists::all_bins(&hashed)?;
@@ -135,7 +136,7 @@ impl crate::Receiver for Receiver {
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u32>> {
         // 1.
-        let permuted = permute(items.heads(), channel, rng)?;
+        let permuted = permute(items.low_halves(), channel, rng)?;
         // 2.
         let table = CuckooTable::new(&permuted, shape(self.setting.sizes))?;
         // 3.

@@ -15,7 +15,7 @@ use vesica_net::Channel;
 use vesica_primitives::{Block, hash::truncate};
 
 use crate::{
-    Adversary, Cost, Digest, Items, Learns, List, Memory, Protocol, Result, Setting, Status,
+    Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Protocol, Result, Setting, Status,
     memory::PerItem,
     parts::tags::{Tags, refuse_duplicates},
     protocol::any_sizes,
@@ -28,11 +28,11 @@ pub static PROTOCOL: Protocol = Protocol {
     citation: "folklore; baseline of Pinkas, Schneider, Zohner (USENIX Security 2014)",
     status: Status::Insecure,
     adversary: Adversary::None,
-    learns: Learns {
+    learns: Leakage {
         receiver: "the intersection, and whether any item it can guess is in the sender's set",
         sender: "the size of the receiver's set",
     },
-    digest: Digest::Short,
+    digest: DigestLength::Short,
     filters: true,
     list: List::Sorted,
     cost,
@@ -53,9 +53,9 @@ fn cost(setting: Setting) -> Cost {
 }
 
 /// H_k of each item.
-fn hash_all(key: &[u8; 32], heads: &[Block]) -> Vec<Block> {
-    let hash = |head: &Block| truncate(&blake3::keyed_hash(key, &head.to_bytes()));
-    heads.par_iter().map(hash).collect()
+fn hash_all(key: &[u8; 32], low_halves: &[Block]) -> Vec<Block> {
+    let hash = |low: &Block| truncate(&blake3::keyed_hash(key, &low.to_bytes()));
+    low_halves.par_iter().map(hash).collect()
 }
 
 /// The party that hands over its hashes.
@@ -79,7 +79,8 @@ impl crate::Sender for Sender {
         rng.fill_bytes(&mut key);
         channel.send(KEY, &key)?;
         channel.flush()?;
-        let hashes = hash_all(&key, items.heads()).into_iter().map(|hash| tags.of(hash)).collect();
+        let hashes =
+            hash_all(&key, items.low_halves()).into_iter().map(|hash| tags.of(hash)).collect();
         channel.phase("compare");
         tags.send_list(LIST, hashes, items, channel)
     }
@@ -103,7 +104,7 @@ impl crate::Receiver for Receiver {
         channel.phase("hash");
         let mut key = [0; 32];
         channel.recv_into(KEY, &mut key)?;
-        let mine = hash_all(&key, items.heads())
+        let mine = hash_all(&key, items.low_halves())
             .into_iter()
             .enumerate()
             .map(|(position, hash)| tags.tagged(hash, position))

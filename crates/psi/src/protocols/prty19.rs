@@ -30,8 +30,8 @@ use vesica_primitives::{Block, aes::Aes128};
 use vesica_structures::bins::{BinMap, Entry, Table};
 
 use crate::{
-    Adversary, Cost, Digest, Items, Learns, List, Memory, Protocol, Receiver, Result, Sender,
-    Setting, Sizes, Status,
+    Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Protocol, Receiver, Result,
+    Sender, Setting, Sizes, Status,
     memory::PerItem,
     parts::{coin, lists, tags::Tags},
     protocol::any_sizes,
@@ -111,8 +111,8 @@ const fn protocol<V: Variant>(key: &'static str, title: &'static str) -> Protoco
         citation: "Pinkas, Rosulek, Trieu, Yanai (CRYPTO 2019)",
         status: Status::Sound,
         adversary: Adversary::weakest(&[oprf::ADVERSARY, Adversary::SemiHonest]),
-        learns: Learns::INTERSECTION,
-        digest: Digest::Short,
+        learns: Leakage::INTERSECTION,
+        digest: DigestLength::Short,
         filters: true,
         list: List::Sorted,
         cost: cost::<V>,
@@ -156,13 +156,13 @@ fn cost<V: Variant>(setting: Setting) -> Cost {
 
 /// What is public after step 1: the items in an order that looks random, and the seed of the OPRF.
 fn permute(
-    heads: &[Block],
+    low_halves: &[Block],
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<(Vec<Block>, Block)> {
     channel.phase("hash");
     let root = Aes128::new(coin::toss_semi_honest(channel, rng)?);
-    let mut permuted = heads.to_vec();
+    let mut permuted = low_halves.to_vec();
     Aes128::new(root.encrypt_block(Block(0))).encrypt(&mut permuted);
     Ok((permuted, root.encrypt_block(Block(1))))
 }
@@ -182,7 +182,7 @@ impl<V: Variant> Sender for Sending<V> {
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
         // 1.
-        let (permuted, seed) = permute(items.heads(), channel, rng)?;
+        let (permuted, seed) = permute(items.low_halves(), channel, rng)?;
         // 2.
         let table = V::all_each(&permuted, shape::<V>(self.setting.sizes))?;
         // 3.
@@ -210,7 +210,7 @@ impl<V: Variant> Receiver for Receiving<V> {
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u32>> {
         // 1.
-        let (permuted, seed) = permute(items.heads(), channel, rng)?;
+        let (permuted, seed) = permute(items.low_halves(), channel, rng)?;
         // 2.
         let table = V::one_each(&permuted, shape::<V>(self.setting.sizes))?;
         // 3.

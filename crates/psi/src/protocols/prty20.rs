@@ -16,7 +16,7 @@ use rand::CryptoRng;
 use vesica_net::Channel;
 use vesica_oprf::{
     Digests,
-    prty20::{self as oprf, Machine, Malicious, SemiHonest, Store},
+    prty20::{self as oprf, Construction, Malicious, SemiHonest, Store},
 };
 use vesica_params::{
     LAMBDA,
@@ -25,8 +25,8 @@ use vesica_params::{
 use vesica_structures::okvs::{paxos::Paxos, rr22::Rr22};
 
 use crate::{
-    Adversary, Cost, Digest, Items, Learns, List, Memory, Protocol, Receiver, Result, Sender,
-    Setting, Status, memory::PerItem, parts::tags::Tags, protocol::any_sizes,
+    Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Protocol, Receiver, Result,
+    Sender, Setting, Status, memory::PerItem, parts::tags::Tags, protocol::any_sizes,
 };
 
 const CITATION: &str = "Pinkas, Rosulek, Trieu, Yanai (EUROCRYPT 2020)";
@@ -58,10 +58,10 @@ trait Variant: Send + 'static {
     const MEMORY: PerItem;
 
     /// The parties of the OPRF.
-    type Machine: Machine;
+    type Construction: Construction;
 
     /// The OKVS.
-    type Store: Store<Self::Machine>;
+    type Store: Store<Self::Construction>;
 
     /// Its shape for as many items of the receiver.
     fn shape(items: usize) -> Shape;
@@ -75,7 +75,7 @@ const CLUSTER: usize = 1 << 15;
 impl Variant for Clustered {
     const MEMORY: PerItem = PerItem::new([78.0, 22.0], [118.0, 16.0]);
 
-    type Machine = SemiHonest;
+    type Construction = SemiHonest;
 
     type Store = Rr22;
 
@@ -89,7 +89,7 @@ struct WithPaxos;
 impl Variant for WithPaxos {
     const MEMORY: PerItem = PerItem::new([78.0, 168.0], [360.0, 16.0]);
 
-    type Machine = SemiHonest;
+    type Construction = SemiHonest;
 
     type Store = Paxos;
 
@@ -103,7 +103,7 @@ struct Checked;
 impl Variant for Checked {
     const MEMORY: PerItem = PerItem::new([102.0, 120.0], [270.0, 26.0]);
 
-    type Machine = Malicious;
+    type Construction = Malicious;
 
     type Store = Rr22;
 
@@ -114,7 +114,7 @@ impl Variant for Checked {
 
 /// What the entries have in common.
 const fn entry<V: Variant>() -> Protocol {
-    let adversary = V::Machine::ADVERSARY;
+    let adversary = V::Construction::ADVERSARY;
     let is_malicious = is_malicious::<V>();
     Protocol {
         key: "",
@@ -122,8 +122,8 @@ const fn entry<V: Variant>() -> Protocol {
         citation: CITATION,
         status: Status::Sound,
         adversary,
-        learns: if is_malicious { Learns::EXTRACTED } else { Learns::INTERSECTION },
-        digest: if is_malicious { Digest::Long } else { Digest::Short },
+        learns: if is_malicious { Leakage::EXTRACTED } else { Leakage::INTERSECTION },
+        digest: if is_malicious { DigestLength::Long } else { DigestLength::Short },
         filters: !is_malicious,
         list: List::Sorted,
         cost: cost::<V>,
@@ -145,7 +145,7 @@ const fn entry<V: Variant>() -> Protocol {
 }
 
 const fn is_malicious<V: Variant>() -> bool {
-    matches!(V::Machine::ADVERSARY, Adversary::Malicious)
+    matches!(V::Construction::ADVERSARY, Adversary::Malicious)
 }
 
 const LIST: &str = "prty20/list";
@@ -160,8 +160,8 @@ fn memory<V: Variant>(setting: Setting) -> Memory {
 
 fn cost<V: Variant>(setting: Setting) -> Cost {
     let sizes = setting.sizes;
-    let all =
-        oprf::setup_bytes::<V::Machine>() + oprf::bytes::<V::Machine>(V::shape(sizes.receiver));
+    let all = oprf::setup_bytes::<V::Construction>()
+        + oprf::bytes::<V::Construction>(V::shape(sizes.receiver));
     let list = tags::<V>(setting).list_len(sizes.sender);
     Cost {
         bytes_to_sender: all.to_sender as f64,
@@ -171,13 +171,13 @@ fn cost<V: Variant>(setting: Setting) -> Cost {
 }
 
 fn digests(items: Items<'_>) -> Digests<'_> {
-    Digests { heads: items.heads(), tails: items.tails() }
+    Digests { low_halves: items.low_halves(), high_halves: items.high_halves() }
 }
 
 /// The party that can evaluate the OPRF everywhere.
 struct Sending<V: Variant> {
     setting: Setting,
-    oprf: oprf::Sender<V::Machine>,
+    oprf: oprf::Sender<V::Construction>,
 }
 
 impl<V: Variant> Sender for Sending<V> {
@@ -199,7 +199,7 @@ impl<V: Variant> Sender for Sending<V> {
 /// The party that learns the intersection.
 struct Receiving<V: Variant> {
     setting: Setting,
-    oprf: oprf::Receiver<V::Machine>,
+    oprf: oprf::Receiver<V::Construction>,
 }
 
 impl<V: Variant> Receiver for Receiving<V> {

@@ -23,7 +23,7 @@ use std::collections::HashSet;
 
 use rand::CryptoRng;
 use vesica_circuit::{
-    Engine, Role,
+    Engine, Party,
     gadgets::Comparison,
     garbling::{self, Evaluator, Garbler},
     gmw::Gmw,
@@ -39,7 +39,7 @@ use vesica_params::{LAMBDA, bins::phasing};
 use vesica_primitives::Block;
 
 use crate::{
-    Adversary, Cost, Digest, Error, Items, Learns, List, Memory, Protocol, Receiver, Result,
+    Adversary, Cost, DigestLength, Error, Items, Leakage, List, Memory, Protocol, Receiver, Result,
     Sender, Setting, Sizes, Status,
     memory::PerItem,
     parts::{coin::permute, tags::refuse_duplicates},
@@ -53,8 +53,8 @@ pub static YAO: Protocol = Protocol {
     citation: "Huang, Evans, Katz (NDSS 2012); Pinkas, Schneider, Zohner (USENIX Security 2014)",
     status: Status::Sound,
     adversary: Adversary::weakest(&[garbling::ADVERSARY, softspoken::ADVERSARY]),
-    learns: Learns::INTERSECTION,
-    digest: Digest::Short,
+    learns: Leakage::INTERSECTION,
+    digest: DigestLength::Short,
     filters: false,
     list: List::Sorted,
     cost: cost_of_garbling,
@@ -80,10 +80,10 @@ pub static GMW: Protocol = Protocol {
     cost: |setting| cost_of_gmw(setting, false),
     memory: memory_of_gmw,
     sender: |setting, channel, rng| {
-        Ok(Box::new(Sharing::prepare(setting, Role::First, false, channel, rng)?))
+        Ok(Box::new(Sharing::prepare(setting, Party::First, false, channel, rng)?))
     },
     receiver: |setting, channel, rng| {
-        Ok(Box::new(Sharing::prepare(setting, Role::Second, false, channel, rng)?))
+        Ok(Box::new(Sharing::prepare(setting, Party::Second, false, channel, rng)?))
     },
     ..YAO
 };
@@ -94,10 +94,10 @@ pub static GMW_VECTOR: Protocol = Protocol {
     title: "sort-compare-shuffle circuit, GMW with vector triples",
     cost: |setting| cost_of_gmw(setting, true),
     sender: |setting, channel, rng| {
-        Ok(Box::new(Sharing::prepare(setting, Role::First, true, channel, rng)?))
+        Ok(Box::new(Sharing::prepare(setting, Party::First, true, channel, rng)?))
     },
     receiver: |setting, channel, rng| {
-        Ok(Box::new(Sharing::prepare(setting, Role::Second, true, channel, rng)?))
+        Ok(Box::new(Sharing::prepare(setting, Party::Second, true, channel, rng)?))
     },
     ..GMW
 };
@@ -110,7 +110,7 @@ const FIELD: SmallField = SmallField::new(4);
 
 fn terms(sizes: Sizes, comparison: Comparison) -> Terms {
     let width = phasing::sound_bits(128, sizes.receiver, sizes.sender, LAMBDA) as usize;
-    Terms { width, sizes: [sizes.sender, sizes.receiver], receiver: Role::Second, comparison }
+    Terms { width, sizes: [sizes.sender, sizes.receiver], receiver: Party::Second, comparison }
 }
 
 fn memory_of_garbling(Setting { sizes, .. }: Setting) -> Memory {
@@ -139,7 +139,7 @@ fn cost_of_gmw(setting: Setting, vectors: bool) -> Cost {
     let count = scs::count(&terms(setting.sizes, Comparison::Shallow));
     let demand = Demand::of_count(&count, vectors);
     // Both send the same.
-    let both = TRIPLES.bytes(&demand, Role::First) as u64 + count.opened[usize::from(vectors)];
+    let both = TRIPLES.bytes(&demand, Party::First) as u64 + count.opened[usize::from(vectors)];
     Cost {
         bytes_to_sender: both as f64,
         bytes_to_receiver: both as f64 + count.revealed[1].div_ceil(8) as f64,
@@ -155,7 +155,7 @@ fn shorten(
     rng: &mut dyn CryptoRng,
 ) -> Result<(scs::Items, Vec<Block>)> {
     refuse_duplicates(items)?;
-    let images = permute(items.heads(), channel, rng)?;
+    let images = permute(items.low_halves(), channel, rng)?;
     let low = u128::MAX >> (128 - width);
     let values: Vec<Block> = images.iter().map(|image| Block(image.0 & low)).collect();
     Ok((scs::Items::new(values.clone(), width)?, values))
@@ -253,7 +253,7 @@ struct Sharing {
 impl Sharing {
     fn prepare(
         setting: Setting,
-        role: Role,
+        role: Party,
         vectors: bool,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
@@ -273,7 +273,7 @@ impl Sender for Sharing {
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
         let Self { terms, triples } = *self;
-        let engine = |channel, _: &mut dyn CryptoRng| Ok(Gmw::new(Role::First, triples, channel));
+        let engine = |channel, _: &mut dyn CryptoRng| Ok(Gmw::new(Party::First, triples, channel));
         help(&terms, items, channel, rng, engine)
     }
 }
@@ -286,7 +286,7 @@ impl Receiver for Sharing {
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u32>> {
         let Self { terms, triples } = *self;
-        let engine = |channel| Ok(Gmw::new(Role::Second, triples, channel));
+        let engine = |channel| Ok(Gmw::new(Party::Second, triples, channel));
         look_up(&terms, items, channel, rng, engine)
     }
 }

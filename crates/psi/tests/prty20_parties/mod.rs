@@ -9,7 +9,7 @@ use rand::rngs::StdRng;
 use vesica_net::Channel;
 use vesica_oprf::{
     Digests,
-    prty20::{Machine, Malicious},
+    prty20::{Construction, Malicious},
 };
 use vesica_ot::one_of_n::matrix::{Pieces, Receiver as _, Sender as _, checked};
 use vesica_params::{
@@ -73,27 +73,27 @@ fn pieces(shape: Shape) -> Pieces {
 }
 
 fn digests(items: Items<'_>) -> Digests<'_> {
-    Digests { heads: items.heads(), tails: items.tails() }
+    Digests { low_halves: items.low_halves(), high_halves: items.high_halves() }
 }
 
 /// Items by their OKVS keys, with what both parties know.
 struct Known {
-    machine: Malicious,
+    construction: Malicious,
     okvs: Rr22,
     keys: Vec<Block>,
-    tails: Vec<Block>,
+    high_halves: Vec<Block>,
 }
 
 impl Known {
     fn new(shape: Shape, session: Block, seed: Block, items: Items<'_>) -> Self {
-        let machine = Malicious::new(session, seed);
-        let okvs = Rr22::new(shape, machine.okvs_seed());
-        let keys = machine.okvs_keys(digests(items));
-        Self { machine, okvs, keys, tails: items.tails().to_vec() }
+        let construction = Malicious::new(session, seed);
+        let okvs = Rr22::new(shape, construction.okvs_seed());
+        let keys = construction.okvs_keys(digests(items));
+        Self { construction, okvs, keys, high_halves: items.high_halves().to_vec() }
     }
 
     fn words(&self) -> Vec<Block> {
-        self.machine.words(&self.keys, &self.tails)
+        self.construction.words(&self.keys, &self.high_halves)
     }
 
     /// What each item decodes to. Here sets are small, and there is one cluster.
@@ -108,7 +108,7 @@ impl Known {
 
     fn hash(&self, rows: &[Element]) -> Vec<Block> {
         let mut values = vec![Block::ZERO; rows.len()];
-        self.machine.hash(rows, &self.keys, &self.tails, &mut values);
+        self.construction.hash(rows, &self.keys, &self.high_halves, &mut values);
         values
     }
 }

@@ -139,5 +139,10 @@ fn toss_committed(channel: &mut Channel, rng: &mut StdRng) -> Result<Block, Erro
 
 /// Items of 256 bits.
 fn whole(items: Items<'_>) -> Vec<[u8; 32]> {
-    items.heads().iter().zip(items.tails()).map(|(h, t)| bytemuck::cast([*h, *t])).collect()
+    items
+        .low_halves()
+        .iter()
+        .zip(items.high_halves())
+        .map(|(h, t)| bytemuck::cast([*h, *t]))
+        .collect()
 }

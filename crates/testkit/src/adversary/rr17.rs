@@ -34,7 +34,7 @@ fn keyed(context: &str, seed: Block, input: &[&[u8]]) -> [u8; 32] {
     *blake3::keyed_hash(&key, &input.concat()).as_bytes()
 }
 
-fn head(digest: [u8; 32]) -> Block {
+fn low(digest: [u8; 32]) -> Block {
     bytemuck::cast::<_, [Block; 2]>(digest)[0]
 }
 
@@ -43,7 +43,7 @@ fn places(items: &[[u8; 32]], bins: usize, seed: Block) -> Vec<(usize, Block)> {
     let bits = 75 + bins.ilog2();
     let shape = phasing::Shape::modular(bits, bins).unwrap();
     let phasing = Phasing::<1>::new(shape, Aes128::new(seed).encrypt_block(Block::ZERO));
-    let image = |item| head(keyed("vesica rr17 image v1", seed, &[item])).0;
+    let image = |item| low(keyed("vesica rr17 image v1", seed, &[item])).0;
     let images: Vec<Block> =
         items.iter().map(|item| Block(image(&item[..]) & ((1 << bits) - 1))).collect();
     let phased = phasing.phase(&images).unwrap();
@@ -115,7 +115,7 @@ impl DeSender {
 
     fn value(&self, learned: Block, own: Block, item: usize) -> Block {
         let parts = [&learned.to_bytes(), &own.to_bytes(), &self.items[item][..]];
-        head(keyed("vesica rr17 dual execution v1", self.seed, &parts))
+        low(keyed("vesica rr17 dual execution v1", self.seed, &parts))
     }
 
     /// The right values, changed by item and slot.
@@ -224,7 +224,7 @@ impl EcSender {
 
 fn pad(seed: Block, value: Block, item: &[u8; 32]) -> (Block, [u8; 4]) {
     let digest = keyed("vesica rr17 pad v1", seed, &[&value.to_bytes(), item]);
-    (head(digest), digest[16..20].try_into().unwrap())
+    (low(digest), digest[16..20].try_into().unwrap())
 }
 
 /// A pad, and the item it is for.

@@ -36,7 +36,7 @@ use crate::conformance::psi::Sets;
 const FIELD: SmallField = SmallField::new(8);
 
 /// One of the protocols, for more than 64 items of the receiver.
-pub trait Machine {
+pub trait Construction {
     /// Its OKVS.
     type Store: Codec<Block>;
 
@@ -53,7 +53,7 @@ pub trait Machine {
 /// `rs21-malicious`.
 pub struct WithPaxos;
 
-impl Machine for WithPaxos {
+impl Construction for WithPaxos {
     type Store = Paxos;
 
     const PROTOCOL: &'static Protocol = &rs21::MALICIOUS;
@@ -68,7 +68,7 @@ impl Machine for WithPaxos {
 /// `rr22-malicious`.
 pub struct Clustered;
 
-impl Machine for Clustered {
+impl Construction for Clustered {
     type Store = Rr22;
 
     const PROTOCOL: &'static Protocol = &rr22::MALICIOUS;
@@ -83,7 +83,7 @@ impl Machine for Clustered {
 /// `rr22-malicious-low`.
 pub struct WithBands;
 
-impl Machine for WithBands {
+impl Construction for WithBands {
     type Store = Band;
 
     const PROTOCOL: &'static Protocol = &rr22::MALICIOUS_LOW;
@@ -96,11 +96,11 @@ impl Machine for WithBands {
 }
 
 fn digests(items: Items<'_>) -> Digests<'_> {
-    Digests { heads: items.heads(), tails: items.tails() }
+    Digests { low_halves: items.low_halves(), high_halves: items.high_halves() }
 }
 
 /// What a sender has before it sends its list: the values of its items.
-pub fn values<M: Machine>(
+pub fn values<M: Construction>(
     sets: &Sets,
     channel: &mut Channel,
     rng: &mut StdRng,
@@ -121,7 +121,7 @@ pub fn send_list(mut tags: Vec<Block>, bits: u32, channel: &mut Channel) -> Resu
 }
 
 /// A sender that opens its share of w to what makes the sum a `wish`.
-pub fn choose_w<M: Machine>(
+pub fn choose_w<M: Construction>(
     sets: &Sets,
     wish: Block,
     channel: &mut Channel,
@@ -153,7 +153,7 @@ pub struct Sent {
 }
 
 /// A receiver that has its share of the VOLE.
-pub struct Receiver<M: Machine> {
+pub struct Receiver<M: Construction> {
     session: SessionId,
     sizes: Sizes,
     shape: Shape,
@@ -161,10 +161,10 @@ pub struct Receiver<M: Machine> {
     /// The seed of the OKVS and the share of w.
     pub seed: [Block; 2],
     share: silent::ReceiverShare<Block>,
-    machine: std::marker::PhantomData<M>,
+    construction: std::marker::PhantomData<M>,
 }
 
-impl<M: Machine> Receiver<M> {
+impl<M: Construction> Receiver<M> {
     /// Up to the VOLE and the sender's commitment.
     pub fn start(sets: &Sets, channel: &mut Channel, rng: &mut StdRng) -> Result<Self, Error> {
         let sizes = sets.sizes();
@@ -183,7 +183,7 @@ impl<M: Machine> Receiver<M> {
             commitment,
             seed,
             share,
-            machine: std::marker::PhantomData,
+            construction: std::marker::PhantomData,
         })
     }
 
@@ -203,19 +203,20 @@ impl<M: Machine> Receiver<M> {
 
     fn place(&self, items: Items<'_>) -> (PlacedKeys, Vec<Block>) {
         let (okvs, key_hash, _) = self.public();
-        let mut keys = items.tails().to_vec();
+        let mut keys = items.high_halves().to_vec();
         key_hash.apply(&mut keys);
-        add_to(&mut keys, items.heads());
+        add_to(&mut keys, items.low_halves());
         let placed = okvs.place(&keys);
-        let tails = placed.positions().iter().map(|i| items.tails()[*i as usize]).collect();
-        (placed, tails)
+        let high_halves =
+            placed.positions().iter().map(|i| items.high_halves()[*i as usize]).collect();
+        (placed, high_halves)
     }
 
     /// What an honest receiver of these items would send; nothing where its OKVS has no room for them.
     pub fn encode(&self, items: Items<'_>, rng: &mut StdRng) -> Option<Sent> {
         let (okvs, _, point_hash) = self.public();
-        let (placed, tails) = self.place(items);
-        let h = hashes(&point_hash, &vec![Block::ZERO; placed.len()], placed.all(), &tails);
+        let (placed, high_halves) = self.place(items);
+        let h = hashes(&point_hash, &vec![Block::ZERO; placed.len()], placed.all(), &high_halves);
         let mut of_position = vec![Block::ZERO; h.len()];
         placed.positions().iter().zip(h).for_each(|(i, h)| of_position[*i as usize] = h);
         let value = |position: u32, _| of_position[position as usize];
@@ -243,11 +244,11 @@ impl<M: Machine> Receiver<M> {
         channel.recv_slice("rs21/list", &mut words)?;
         let list: HashSet<u128> = layout.decode(words).unwrap().map(Result::unwrap).collect();
         let (okvs, ..) = self.public();
-        let (placed, tails) = self.place(items);
+        let (placed, high_halves) = self.place(items);
         let c: Vec<Block> = self.share.parts().map(|(_, c)| c).collect();
         let decoded = okvs.decode(&placed, &c);
         let hash = RowHash::new(sent.seed[1] ^ opening[0]);
-        let values = hashes(&hash, &decoded, placed.all(), &tails);
+        let values = hashes(&hash, &decoded, placed.all(), &high_halves);
         Ok(values.into_iter().filter(|value| list.contains(&value.0)).count())
     }
 
@@ -257,11 +258,11 @@ impl<M: Machine> Receiver<M> {
     }
 }
 
-/// The hash of each value with the point, as OKVS key and tail, that it is for.
-fn hashes(hash: &RowHash, values: &[Block], keys: &[Block], tails: &[Block]) -> Vec<Block> {
-    let rows = values.iter().zip(keys).zip(tails);
+/// The hash of each value with the point, as OKVS key and high half, that it is for.
+fn hashes(hash: &RowHash, values: &[Block], keys: &[Block], high_halves: &[Block]) -> Vec<Block> {
+    let rows = values.iter().zip(keys).zip(high_halves);
     let rows: Vec<IndexedRow> = rows
-        .map(|((value, key), tail)| IndexedRow::new(0, &[*value, *key, *tail, Block::ZERO]))
+        .map(|((value, key), high)| IndexedRow::new(0, &[*value, *key, *high, Block::ZERO]))
         .collect();
     let mut hashes = vec![Block::ZERO; rows.len()];
     hash.hash(&rows, &mut hashes);

@@ -96,7 +96,7 @@ enum Received {
     Messages(Vec<u8>),
 }
 
-/// A 1-out-of-n OT extension, in every flavour, over memory and TCP and with either party listening.
+/// A 1-out-of-n OT extension, in every variant, over memory and TCP and with either party listening.
 pub fn extension<S: Sender, R: Receiver>(sender: Setup<S>, receiver: Setup<R>) {
     assert_eq!(S::WORD_BITS, R::WORD_BITS);
     let calls = calls(S::WORD_BITS);
@@ -253,7 +253,7 @@ impl Call {
                     assert_eq!(chosen, expected, "{self:?}");
                 }
             }
-            _ => panic!("{self:?}: the parties ran different flavours"),
+            _ => panic!("{self:?}: the parties ran different variants"),
         }
     }
 }

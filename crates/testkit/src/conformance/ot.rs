@@ -45,7 +45,7 @@ impl Choices {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Flavour {
+enum Variant {
     Correlated,
     Random,
     /// With messages of this many bytes.
@@ -57,24 +57,24 @@ enum Flavour {
 struct Call {
     n: usize,
     choices: Choices,
-    flavour: Flavour,
+    variant: Variant,
 }
 
 fn calls() -> Vec<Call> {
     let mut calls = Vec::new();
     for n in SIZES {
         for choices in Choices::ALL {
-            calls.extend([Flavour::Correlated, Flavour::Random].map(|flavour| Call {
+            calls.extend([Variant::Correlated, Variant::Random].map(|variant| Call {
                 n,
                 choices,
-                flavour,
+                variant,
             }));
         }
         let fits = |len: &usize| n * 2 * len <= MOST_MESSAGE_BYTES;
         calls.extend(MESSAGE_LENS.into_iter().filter(fits).map(|len| Call {
             n,
             choices: Choices::Random,
-            flavour: Flavour::Chosen(len),
+            variant: Variant::Chosen(len),
         }));
     }
     calls
@@ -91,7 +91,7 @@ enum Received {
     Messages(Vec<u8>),
 }
 
-/// An OT extension, in every flavour, over memory and TCP and with either party listening.
+/// An OT extension, in every variant, over memory and TCP and with either party listening.
 pub fn extension<S: CotSender, R: CotReceiver>(sender: Setup<S>, receiver: Setup<R>) {
     let send = |channel: &mut Channel, rng: &mut StdRng| {
         let mut ot = sender(channel, rng)?;
@@ -119,10 +119,10 @@ fn check(((delta, sent), received): ((Block, Vec<Sent>), Vec<Received>)) {
 
 impl Call {
     fn send(self, ot: &mut impl CotSender, channel: &mut Channel) -> Result<Sent> {
-        Ok(match self.flavour {
-            Flavour::Correlated => Sent::Correlated(ot.send_correlated(self.n, channel)?),
-            Flavour::Random => Sent::Random(ot.send_random(self.n, channel)?),
-            Flavour::Chosen(len) => {
+        Ok(match self.variant {
+            Variant::Correlated => Sent::Correlated(ot.send_correlated(self.n, channel)?),
+            Variant::Random => Sent::Random(ot.send_random(self.n, channel)?),
+            Variant::Chosen(len) => {
                 let mut messages = vec![0; 2 * self.n * len];
                 StdRng::seed_from_u64(len as u64).fill_bytes(&mut messages);
                 ot.send_chosen(&messages, len, channel)?;
@@ -133,10 +133,10 @@ impl Call {
 
     fn receive(self, ot: &mut impl CotReceiver, channel: &mut Channel) -> Result<Received> {
         let choices = self.choices.make(self.n);
-        Ok(match self.flavour {
-            Flavour::Correlated => Received::Blocks(ot.receive_correlated(&choices, channel)?),
-            Flavour::Random => Received::Blocks(ot.receive_random(&choices, channel)?),
-            Flavour::Chosen(len) => Received::Messages(ot.receive_chosen(&choices, len, channel)?),
+        Ok(match self.variant {
+            Variant::Correlated => Received::Blocks(ot.receive_correlated(&choices, channel)?),
+            Variant::Random => Received::Blocks(ot.receive_random(&choices, channel)?),
+            Variant::Chosen(len) => Received::Messages(ot.receive_chosen(&choices, len, channel)?),
         })
     }
 
@@ -160,14 +160,14 @@ impl Call {
                 }
             }
             (Sent::Chosen(messages), Received::Messages(chosen)) => {
-                let Flavour::Chosen(len) = self.flavour else { unreachable!() };
+                let Variant::Chosen(len) = self.variant else { unreachable!() };
                 assert_eq!(chosen.len(), self.n * len, "{self:?}");
                 let pairs = messages.chunks(2 * len).zip(chosen.chunks(len));
                 for ((pair, chosen), c) in pairs.zip(choices.iter()) {
                     assert_eq!(chosen, &pair[usize::from(c) * len..][..len], "{self:?}");
                 }
             }
-            _ => panic!("{self:?}: the parties ran different flavours"),
+            _ => panic!("{self:?}: the parties ran different variants"),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use rand::{RngExt, SeedableRng, rngs::StdRng, seq::SliceRandom};
 use vesica_primitives::{Block, aes::Aes128};
-use vesica_psi::{Digest, Error, List, Protocol, Set, Sizes, receive, send};
+use vesica_psi::{DigestLength, Error, List, Protocol, Set, Sizes, receive, send};
 
 use crate::{
     assurance, ideal,
@@ -75,7 +75,7 @@ impl Budget {
 /// lists to whole words.
 pub const UNCOUNTED_BYTES: f64 = 64.0;
 
-/// Two sets of long digests, in random order. A protocol of short digests sees the heads alone, and
+/// Two sets of long digests, in random order. A protocol of short digests sees the low halves alone, and
 /// so those are distinct; some sets made for protocols of long digests are not.
 #[derive(Clone)]
 pub struct Sets {
@@ -85,11 +85,11 @@ pub struct Sets {
     pub receiver: Set,
 }
 
-/// Items with these heads; tails are other blocks, one for each head.
-fn with_heads(heads: Vec<Block>) -> Set {
-    let mut tails = heads.clone();
-    Aes128::new(Block(1)).encrypt(&mut tails);
-    Set::long(heads, tails)
+/// Items with these low halves; high halves are other blocks, one for each low half.
+fn with_low_halves(low_halves: Vec<Block>) -> Set {
+    let mut high_halves = low_halves.clone();
+    Aes128::new(Block(1)).encrypt(&mut high_halves);
+    Set::long(low_halves, high_halves)
 }
 
 impl Sets {
@@ -100,10 +100,10 @@ impl Sets {
         while fresh.len() < sizes.sender + sizes.receiver - shared {
             fresh.insert(Block::random(&mut rng));
         }
-        let mut heads: Vec<Block> = fresh.into_iter().collect();
-        heads.sort_unstable();
-        heads.shuffle(&mut rng);
-        Self::overlapping(&with_heads(heads), sizes, &mut rng)
+        let mut low_halves: Vec<Block> = fresh.into_iter().collect();
+        low_halves.sort_unstable();
+        low_halves.shuffle(&mut rng);
+        Self::overlapping(&with_low_halves(low_halves), sizes, &mut rng)
     }
 
     /// The first of `all` for the sender, the last for the receiver, each shuffled.
@@ -195,15 +195,16 @@ pub fn odd_items(protocol: &Protocol, budget: Budget) {
     let base = Block::random(&mut rng);
     let n = budget.of(900) as u128;
     let sequential = (0..n).map(Block).collect();
-    check_thirds(protocol, with_heads(sequential), "sequential items from zero on");
+    check_thirds(protocol, with_low_halves(sequential), "sequential items from zero on");
     let high = (0..n).map(|i| Block(i << 100)).collect();
-    check_thirds(protocol, with_heads(high), "items that differ in high bits only");
+    check_thirds(protocol, with_low_halves(high), "items that differ in high bits only");
     let bits = (0..128).step_by(128 / budget.of(1000).min(128));
     let one_bit = bits.map(|bit| base ^ Block(1 << bit)).collect();
-    check_thirds(protocol, with_heads(one_bit), "items at distance two of each other");
+    check_thirds(protocol, with_low_halves(one_bit), "items at distance two of each other");
     let extremes = [Block::ZERO, Block(u128::MAX), Block(1)];
     for (sender, receiver) in [(&extremes[..1], &extremes[..]), (&extremes[..], &extremes[1..2])] {
-        let [sender, receiver] = [sender, receiver].map(|heads| with_heads(heads.to_vec()));
+        let [sender, receiver] =
+            [sender, receiver].map(|low_halves| with_low_halves(low_halves.to_vec()));
         check(protocol, &Sets { sender, receiver }, "the items of all zeros and all ones");
     }
     // The receiver's x against the sender's x ⊕ 1, x ⊕ 2 and x ⊕ 3: a hash index that is mixed into
@@ -211,8 +212,8 @@ pub fn odd_items(protocol: &Protocol, budget: Budget) {
     let xs: Vec<Block> = (0..budget.of(200)).map(|_| Block(rng.random::<u128>() & !3)).collect();
     let neighbours: Vec<Block> =
         xs.iter().flat_map(|x| [1, 2, 3].map(|index| *x ^ Block(index))).collect();
-    let all = with_heads([&xs[..], &neighbours[..]].concat());
-    let [xs, neighbours] = [xs, neighbours].map(with_heads);
+    let all = with_low_halves([&xs[..], &neighbours[..]].concat());
+    let [xs, neighbours] = [xs, neighbours].map(with_low_halves);
     for (sender, receiver, what) in [
         (&neighbours, &xs, "neighbours only"),
         (&all, &xs, "neighbours on the sender's side"),
@@ -220,21 +221,21 @@ pub fn odd_items(protocol: &Protocol, budget: Budget) {
     ] {
         check(protocol, &Sets { sender: sender.clone(), receiver: receiver.clone() }, what);
     }
-    if protocol.digest == Digest::Long {
+    if protocol.digest == DigestLength::Long {
         halves_in_common(protocol);
     }
 }
 
-/// Different items with the same head, and with the same tail.
+/// Different items with the same low half, and with the same high half.
 fn halves_in_common(protocol: &Protocol) {
     let blocks: Vec<Block> = (0..300).map(Block).collect();
     let few: Vec<Block> = (0..300).map(|i| Block(i / 3)).collect();
-    check_thirds(protocol, Set::long(few.clone(), blocks.clone()), "items that share heads");
-    check_thirds(protocol, Set::long(blocks.clone(), few), "items that share tails");
-    let other_tails = blocks.iter().map(|block| *block ^ Block(1 << 90)).collect();
+    check_thirds(protocol, Set::long(few.clone(), blocks.clone()), "items that share low halves");
+    check_thirds(protocol, Set::long(blocks.clone(), few), "items that share high halves");
+    let other_high_halves = blocks.iter().map(|block| *block ^ Block(1 << 90)).collect();
     let sender = Set::long(blocks.clone(), blocks.clone());
-    let sets = Sets { sender, receiver: Set::long(blocks, other_tails) };
-    check(protocol, &sets, "the same heads with other tails");
+    let sets = Sets { sender, receiver: Set::long(blocks, other_high_halves) };
+    check(protocol, &sets, "the same low halves with other high halves");
 }
 
 /// The first two thirds against the last two.
@@ -402,7 +403,7 @@ pub fn equal_lengths(protocol: &Protocol, budget: Budget) {
         let sizes = Sizes { sender, receiver };
         let least = sender.min(receiver);
         let reference = transcripts(protocol, &Sets::random(sizes, 0, 9));
-        let sequential = with_heads((0..(sender + receiver) as u128).map(Block).collect());
+        let sequential = with_low_halves((0..(sender + receiver) as u128).map(Block).collect());
         let others = [
             Sets::random(sizes, least, 10),
             Sets::random(sizes, least / 2, 11),

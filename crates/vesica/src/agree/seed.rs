@@ -56,21 +56,21 @@ impl Seed {
     /// The items: of each digest's image as much as the protocol takes. Two different keys of one run
     /// have the same 128 bits with a probability below 2^-128 times the number of pairs, unless a
     /// side looks for such keys now that it knows the seed; with all 256 bits that is of no use.
-    pub fn items(&self, digests: &[Digest], taken: vesica_psi::Digest) -> Set {
-        let mut heads = vec![Block::ZERO; digests.len()];
-        if taken == vesica_psi::Digest::Short {
-            let chunks = digests.par_chunks(CHUNK).zip(heads.par_chunks_mut(CHUNK));
-            chunks.for_each(|(digests, heads)| {
-                self.images(digests, |i, [head, _]| heads[i] = head);
+    pub fn items(&self, digests: &[Digest], taken: vesica_psi::DigestLength) -> Set {
+        let mut low_halves = vec![Block::ZERO; digests.len()];
+        if taken == vesica_psi::DigestLength::Short {
+            let chunks = digests.par_chunks(CHUNK).zip(low_halves.par_chunks_mut(CHUNK));
+            chunks.for_each(|(digests, low_halves)| {
+                self.images(digests, |i, [low, _]| low_halves[i] = low);
             });
-            return Set::short(heads);
+            return Set::short(low_halves);
         }
-        let mut tails = heads.clone();
-        let halves = heads.par_chunks_mut(CHUNK).zip(tails.par_chunks_mut(CHUNK));
-        digests.par_chunks(CHUNK).zip(halves).for_each(|(digests, (heads, tails))| {
-            self.images(digests, |i, image| [heads[i], tails[i]] = image);
+        let mut high_halves = low_halves.clone();
+        let halves = low_halves.par_chunks_mut(CHUNK).zip(high_halves.par_chunks_mut(CHUNK));
+        digests.par_chunks(CHUNK).zip(halves).for_each(|(digests, (low_halves, high_halves))| {
+            self.images(digests, |i, image| [low_halves[i], high_halves[i]] = image);
         });
-        Set::long(heads, tails)
+        Set::long(low_halves, high_halves)
     }
 
     /// Gives each digest's position and image to `show`.
@@ -114,17 +114,18 @@ mod tests {
         let ours = Seed::agree(Role::A, &mut Channel::new(a), &mut rng(1)).unwrap();
         let theirs = other.join().unwrap();
         let digests: Vec<_> = (0..9001u32).map(|i| Digest::of(&i.to_le_bytes())).collect();
-        let [short, long] = [vesica_psi::Digest::Short, vesica_psi::Digest::Long];
+        let [short, long] = [vesica_psi::DigestLength::Short, vesica_psi::DigestLength::Long];
         let (set, again) = (ours.items(&digests, long), theirs.items(&digests, long));
-        assert_eq!(set.items().heads(), again.items().heads());
-        assert_eq!(set.items().tails(), again.items().tails());
-        assert_eq!(ours.items(&digests, short).items().heads(), set.items().heads());
-        assert!(ours.items(&digests, short).items().tails().is_empty());
+        assert_eq!(set.items().low_halves(), again.items().low_halves());
+        assert_eq!(set.items().high_halves(), again.items().high_halves());
+        assert_eq!(ours.items(&digests, short).items().low_halves(), set.items().low_halves());
+        assert!(ours.items(&digests, short).items().high_halves().is_empty());
         let image = *blake3::keyed_hash(&ours.0, digests[7].as_bytes()).as_bytes();
-        let halves = [set.items().heads()[7], set.items().tails()[7]].map(Block::to_bytes);
+        let halves =
+            [set.items().low_halves()[7], set.items().high_halves()[7]].map(Block::to_bytes);
         assert_eq!(halves.concat(), image);
         let others = Seed([0; 32]).items(&digests, short);
-        assert_ne!(others.items().heads(), set.items().heads());
+        assert_ne!(others.items().low_halves(), set.items().low_halves());
     }
 
     #[test]

@@ -148,7 +148,7 @@ impl<'a> Session<'a> {
         loop {
             match waiting.recv_timeout(POLL) {
                 Ok(result) => return result,
-                Err(RecvTimeoutError::Timeout) => self.channel.busy()?,
+                Err(RecvTimeoutError::Timeout) => self.channel.keep_alive()?,
                 Err(RecvTimeoutError::Disconnected) => {
                     return Err(Error::Bug("a worker thread panicked"));
                 }
@@ -202,7 +202,7 @@ impl<'a> Session<'a> {
         let question = inquiry.question;
         let (receives, both) = (self.receives(), self.both_learn());
         let answer = self.on_items(
-            (method.key, vesica_psi::Digest::Short, cost),
+            (method.key, vesica_psi::DigestLength::Short, cost),
             digests,
             rng,
             |channel, rng| Inquirer::prepare(method, receives, inquiry, channel, rng),
@@ -228,7 +228,7 @@ impl<'a> Session<'a> {
         self.choose(&[candidate])?;
         let receives = self.receives();
         let shares = self.on_items(
-            (SHARING.key, vesica_psi::Digest::Short, outline.cost()),
+            (SHARING.key, vesica_psi::DigestLength::Short, outline.cost()),
             digests,
             rng,
             |channel, rng| Sharer::prepare(outline, receives, channel, rng),
@@ -240,7 +240,7 @@ impl<'a> Session<'a> {
     /// Draws the seed, lets a party prepare while items are made of the digests, and run on them.
     fn on_items<P: Send, T: Send>(
         &mut self,
-        (key, digest, cost): (&'static str, vesica_psi::Digest, Cost),
+        (key, digest, cost): (&'static str, vesica_psi::DigestLength, Cost),
         digests: Vec<Digest>,
         rng: &mut (dyn CryptoRng + Send),
         prepare: impl FnOnce(&mut Channel, &mut dyn CryptoRng) -> Result<P> + Send,
@@ -330,7 +330,7 @@ impl<'a> Session<'a> {
     /// What any exchange can meet.
     pub fn together(&mut self, step: &'static str) -> Result<()> {
         // A request to stop is heard here, and not once this side has said that it goes on.
-        self.channel.busy()?;
+        self.channel.keep_alive()?;
         Ok(self.channel.exchange(step, &[], &mut [])?)
     }
 

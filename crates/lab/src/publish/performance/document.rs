@@ -37,8 +37,8 @@ pub fn document(measured: &Measured, plan: &Plan) -> Result<String> {
 }
 
 fn head(measured: &Measured, plan: &Plan) -> String {
-    let machine = &measured.machine;
-    let memory = machine.memory_bytes.map_or(String::new(), |bytes| {
+    let host = &measured.host;
+    let memory = host.memory_bytes.map_or(String::new(), |bytes| {
         format!(", {} GiB of memory", number((bytes as f64 / f64::from(1 << 30)).round()))
     });
     let lines: Vec<_> = LINES.iter().map(|line| line_title(line)).collect();
@@ -68,11 +68,11 @@ tables with other figures.
 ",
         up_to = typed_power(plan.bounds.up_to),
         at_most = number(plan.bounds.at_most),
-        processor = machine.processor,
-        processors = machine.processors,
-        system = machine.system,
-        version = machine.version,
-        date = machine.date,
+        processor = host.processor,
+        processors = host.processors,
+        system = host.system,
+        version = host.version,
+        date = host.date,
         runs = measured.records.len(),
         lines = lines.join("; "),
     )

@@ -13,7 +13,7 @@ use std::fmt::Write;
 use vesica_psi::Sizes;
 
 use crate::{
-    Machine,
+    Host,
     record::{
         results::Measured,
         unit::{self, Unit},
@@ -74,8 +74,8 @@ fn head(out: &mut String, measured: &[Measured]) {
     if wrong > 0 {
         let _ = write!(out, "<p class=\"wrong\">{wrong} runs gave a wrong result.</p>");
     }
-    for machine in machines(measured) {
-        let Machine { processor, processors, memory_bytes, system, version, date } = machine;
+    for host in hosts(measured) {
+        let Host { processor, processors, memory_bytes, system, version, date } = host;
         let memory = memory_bytes.map_or("unknown".to_owned(), |bytes| {
             format!("{:.0} GiB", bytes as f64 / f64::from(1 << 30))
         });
@@ -96,14 +96,14 @@ fn head(out: &mut String, measured: &[Measured]) {
 }
 
 /// Those that differ in more than the date.
-fn machines(measured: &[Measured]) -> Vec<&Machine> {
-    let mut machines: Vec<&Machine> = Vec::new();
+fn hosts(measured: &[Measured]) -> Vec<&Host> {
+    let mut hosts: Vec<&Host> = Vec::new();
     for file in measured {
-        if !machines.iter().any(|known| known.is_like(&file.machine)) {
-            machines.push(&file.machine);
+        if !hosts.iter().any(|known| known.is_like(&file.host)) {
+            hosts.push(&file.host);
         }
     }
-    machines
+    hosts
 }
 
 /// Which line and mark is whose, for all charts that have lines.

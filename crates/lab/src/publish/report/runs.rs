@@ -10,7 +10,7 @@ use crate::{
     run::protocol,
 };
 
-use super::{chart::Series, machines, sizes};
+use super::{chart::Series, hosts, sizes};
 
 /// The run in the middle of those of one job.
 pub struct Run {
@@ -43,37 +43,37 @@ pub enum Alike {
 
 impl Runs {
     pub fn new(measured: &[Measured]) -> Self {
-        let machines = machines(measured);
+        let hosts = hosts(measured);
         let mut jobs: Vec<(usize, Vec<&protocol::Record>)> = Vec::new();
         for file in measured {
-            let machine = machines.iter().position(|known| known.is_like(&file.machine));
-            let machine = machine.unwrap_or(0);
+            let host = hosts.iter().position(|known| known.is_like(&file.host));
+            let host = host.unwrap_or(0);
             for record in &file.records {
                 let Record::Protocol(record) = record else { continue };
                 let same = |(of, runs): &&mut (usize, Vec<&protocol::Record>)| {
-                    *of == machine && key(runs[0]) == key(record)
+                    *of == host && key(runs[0]) == key(record)
                 };
                 match jobs.iter_mut().find(same) {
                     Some((_, runs)) => runs.push(record),
-                    None => jobs.push((machine, vec![record])),
+                    None => jobs.push((host, vec![record])),
                 }
             }
         }
         let threads = jobs.iter().map(|(_, runs)| runs[0].threads).collect::<Vec<_>>();
         let one_threads = threads.iter().all(|count| *count == threads[0]);
-        let label = |machine: usize, record: &protocol::Record| {
+        let label = |host: usize, record: &protocol::Record| {
             let mut label = record.protocol.clone();
             if !one_threads {
                 label += &format!(", {} threads", record.threads);
             }
-            if machines.len() > 1 {
-                label += &format!(", machine {}", machine + 1);
+            if hosts.len() > 1 {
+                label += &format!(", machine {}", host + 1);
             }
             label
         };
-        let middle = |(machine, mut runs): (usize, Vec<&protocol::Record>)| {
+        let middle = |(host, mut runs): (usize, Vec<&protocol::Record>)| {
             runs.sort_by(|a, b| a.seconds.total_cmp(&b.seconds));
-            Run::new(label(machine, runs[0]), runs[(runs.len() - 1) / 2])
+            Run::new(label(host, runs[0]), runs[(runs.len() - 1) / 2])
         };
         let runs: Vec<Run> = jobs.into_iter().map(middle).collect();
         let mut labels: Vec<String> = Vec::new();

@@ -40,7 +40,7 @@ fn mark(run: &RunId, name: &str) -> Vec<u8> {
 enum Whose {
     Mine,
     Peers,
-    Strangers,
+    OtherUsers,
 }
 
 impl Names {
@@ -49,7 +49,7 @@ impl Names {
         match (is(&self.me), is(&self.peer)) {
             (true, _) => Whose::Mine,
             (_, true) => Whose::Peers,
-            _ => Whose::Strangers,
+            _ => Whose::OtherUsers,
         }
     }
 }

@@ -106,7 +106,7 @@ fn carries_a_lot((one, other): (Result<Tls>, Result<Tls>)) {
     let mut received = vec![0; sent.len()];
     thread::scope(|scope| {
         scope.spawn(|| write_patiently(&mut one, &sent).unwrap());
-        thread::sleep(2 * TICK);
+        thread::sleep(2 * POLL_INTERVAL);
         read_patiently(&mut other, &mut received).unwrap();
     });
     assert!(sent == received);

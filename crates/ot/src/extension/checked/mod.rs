@@ -34,13 +34,13 @@ use zeroize::Zeroizing;
 use super::columns::{CHUNK_ROWS, ColumnReceiver, ColumnSender};
 use crate::{
     Bytes,
-    flavour::{CorrelationHash, CotReceiver, CotSender, Malicious},
+    variants::{CorrelationHash, CotReceiver, CotSender, Malicious},
 };
 
 #[cfg(test)]
-mod deviants;
+mod adversary;
 #[cfg(test)]
-pub(super) use deviants::Deviant;
+pub(super) use adversary::MaliciousColumns;
 
 /// Malicious. Whoever makes the columns has to see that the base OTs beneath them are so as well.
 pub const ADVERSARY: Adversary = Adversary::Malicious;

@@ -8,7 +8,7 @@ use zeroize::Zeroizing;
 
 use super::SmallField;
 #[cfg(test)]
-use crate::extension::checked::Deviant;
+use crate::extension::checked::MaliciousColumns;
 use crate::{
     base::BaseOt,
     extension::columns::{CHUNK_ROWS, ColumnReceiver, ColumnSender},
@@ -240,7 +240,7 @@ impl Receiver {
 }
 
 #[cfg(test)]
-impl Deviant for Receiver {
+impl MaliciousColumns for Receiver {
     fn correlate_falsely(
         &mut self,
         choices: &[Block],
@@ -288,14 +288,15 @@ mod tests {
                 let terms = (0..1 << bits).filter(|x| selected(*x)).map(|x| r(x, i));
                 terms.fold(Block::ZERO, |sum, term| sum ^ term)
             };
-            for (len, room) in [(1, bits), (5, bits), (MAX_COLUMN, bits), (5, bits - 1), (5, 1)] {
-                let mut columns = vec![Block(9); room * len];
+            for (len, scratch) in [(1, bits), (5, bits), (MAX_COLUMN, bits), (5, bits - 1), (5, 1)]
+            {
+                let mut columns = vec![Block(9); scratch * len];
                 let mut total = vec![Block(9); len];
                 let stream = |x: usize, out: &mut [Block]| (0..len).for_each(|i| out[i] = r(x, i));
                 fold(field, stream, &mut columns, &mut total, &mut { NOTHING_PENDING });
                 for i in 0..len {
                     assert_eq!(total[i], sum(i, &|_| true), "k = {bits}");
-                    for b in 0..room {
+                    for b in 0..scratch {
                         let expected = sum(i, &|x| x >> b & 1 == 1);
                         assert_eq!(columns[b * len + i], expected, "k = {bits}, bit {b}");
                     }

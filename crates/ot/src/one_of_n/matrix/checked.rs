@@ -19,12 +19,12 @@ pub use super::super::check::CHECK;
 use super::{
     super::{
         check::{self, SUMS},
-        rows::{self, Room},
+        rows::{self, Scratch},
     },
     Pieces, unchecked,
 };
 use crate::{
-    Bytes, Malicious, Wiped,
+    Bytes, Malicious, ZeroizingVec,
     base::{BaseOt, extended::Extended},
     extension::columns::{self, CHUNK_ROWS},
 };
@@ -48,13 +48,17 @@ impl<C: LinearCode> Malicious for Sender<C> {}
 impl<C: LinearCode> Sender<C> {
     /// All rows q, checked, and behind them those of the masks. After a failure there must be no other
     /// call: a receiver that may try again would learn Δ.
-    fn receive(&mut self, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Wiped<Block>> {
+    fn receive(
+        &mut self,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<ZeroizingVec<Block>> {
         let pieces = self.pieces;
-        let mut q = Wiped::zeros((pieces.all() + SUMS) * C::Row::BLOCKS);
-        let mut room = Wiped::zeros(C::WIDTH * CHUNK_ROWS / 128);
+        let mut q = ZeroizingVec::zeros((pieces.all() + SUMS) * C::Row::BLOCKS);
+        let mut scratch = ZeroizingVec::zeros(C::WIDTH * CHUNK_ROWS / 128);
         let (rows, masks) = q.split_at_mut(pieces.all() * C::Row::BLOCKS);
         for rows in rows.chunks_mut(pieces.rows * C::Row::BLOCKS).chain([masks]) {
-            unchecked::fill::<C>(&mut self.columns, rows, &mut room, channel)?;
+            unchecked::fill::<C>(&mut self.columns, rows, &mut scratch, channel)?;
         }
         check::verify((&self.code, &*self.delta), bytemuck::cast_slice(&q), channel, rng)?;
         Ok(q)
@@ -108,12 +112,12 @@ pub struct Receiver<C: LinearCode> {
     code: C,
     pieces: Pieces,
     /// The words so far, and then the masks.
-    words: Wiped<Block>,
+    words: ZeroizingVec<Block>,
     /// Their rows: the check is over all of them.
-    t: Wiped<Block>,
+    t: ZeroizingVec<Block>,
     /// How many rows there are so far.
     done: usize,
-    room: Room,
+    scratch: Scratch,
 }
 
 impl<C: LinearCode> Malicious for Receiver<C> {}
@@ -124,7 +128,7 @@ impl<C: LinearCode> Receiver<C> {
         let rows = self.done..self.done + words.len();
         self.words[rows.clone()].copy_from_slice(words);
         let t = &mut self.t[rows.start * C::Row::BLOCKS..rows.end * C::Row::BLOCKS];
-        rows::send_rows((&self.code, &mut self.columns), words, t, &mut self.room, channel)?;
+        rows::send_rows((&self.code, &mut self.columns), words, t, &mut self.scratch, channel)?;
         self.done = rows.end;
         Ok(rows)
     }
@@ -146,8 +150,8 @@ impl<C: LinearCode> super::Receiver<C> for Receiver<C> {
         const { assert!(C::DISTANCE >= KAPPA as usize, "a code that is far enough apart") };
         let columns = columns::Receiver::setup::<Base>(C::WIDTH, channel, rng)?;
         let rows = pieces.all() + SUMS;
-        let (words, t) = (Wiped::zeros(rows), Wiped::zeros(rows * C::Row::BLOCKS));
-        Ok(Self { columns, code, pieces, words, t, done: 0, room: Room::default() })
+        let (words, t) = (ZeroizingVec::zeros(rows), ZeroizingVec::zeros(rows * C::Row::BLOCKS));
+        Ok(Self { columns, code, pieces, words, t, done: 0, scratch: Scratch::default() })
     }
 
     fn extend(&mut self, words: &[Block], channel: &mut Channel) -> Result<&[C::Row]> {
@@ -247,7 +251,7 @@ mod tests {
             let t = &mut t[first * Row::BLOCKS..(first + words.len()) * Row::BLOCKS];
             let code = Falsely { attempt, first };
             let machine = (&code, &mut receiver.columns);
-            rows::send_rows(machine, words, t, &mut Room::default(), channel).unwrap();
+            rows::send_rows(machine, words, t, &mut Scratch::default(), channel).unwrap();
             first += words.len();
         }
         let challenge = check::receive_challenge(channel).unwrap();

@@ -12,11 +12,11 @@ use vesica_primitives::{
 use zeroize::Zeroizing;
 
 use super::{
-    super::rows::{self, Room},
+    super::rows::{self, Scratch},
     Pieces,
 };
 use crate::{
-    Bytes, Wiped,
+    Bytes, ZeroizingVec,
     base::{BaseOt, np01::Np01},
     extension::columns::{self, CHUNK_ROWS},
 };
@@ -59,10 +59,10 @@ impl<C: LinearCode> super::Sender<C> for Sender<C> {
         _: &mut dyn CryptoRng,
         mut show: impl FnMut(usize, &[C::Row], &C::Row),
     ) -> Result<()> {
-        let mut q = Wiped::zeros(self.pieces.rows * C::Row::BLOCKS);
-        let mut room = Wiped::zeros(C::WIDTH * CHUNK_ROWS / 128);
+        let mut q = ZeroizingVec::zeros(self.pieces.rows * C::Row::BLOCKS);
+        let mut scratch = ZeroizingVec::zeros(C::WIDTH * CHUNK_ROWS / 128);
         for piece in 0..self.pieces.count {
-            fill::<C>(&mut self.columns, &mut q, &mut room, channel)?;
+            fill::<C>(&mut self.columns, &mut q, &mut scratch, channel)?;
             show(piece, bytemuck::cast_slice(&q), &self.delta);
         }
         Ok(())
@@ -73,12 +73,12 @@ impl<C: LinearCode> super::Sender<C> for Sender<C> {
 pub(super) fn fill<C: LinearCode>(
     columns: &mut columns::Sender,
     rows: &mut [Block],
-    room: &mut Wiped<Block>,
+    scratch: &mut ZeroizingVec<Block>,
     channel: &mut Channel,
 ) -> Result<()> {
     for rows in rows.chunks_mut(CHUNK_ROWS * C::Row::BLOCKS) {
         let padded = (rows.len() / C::Row::BLOCKS).next_multiple_of(128);
-        let q = &mut room[..C::WIDTH * padded / 128];
+        let q = &mut scratch[..C::WIDTH * padded / 128];
         columns.extend_into(q, channel)?;
         columns_to_rows(q, padded, rows, C::Row::BLOCKS);
     }
@@ -89,9 +89,9 @@ pub(super) fn fill<C: LinearCode>(
 pub struct Receiver<C: LinearCode> {
     columns: columns::Receiver,
     code: C,
-    room: Room,
+    scratch: Scratch,
     /// The rows of the last piece.
-    t: Wiped<Block>,
+    t: ZeroizingVec<Block>,
 }
 
 impl<C: LinearCode> super::Receiver<C> for Receiver<C> {
@@ -105,14 +105,14 @@ impl<C: LinearCode> super::Receiver<C> for Receiver<C> {
     ) -> Result<Self> {
         const { assert!(C::DISTANCE >= KAPPA as usize, "a code that is far enough apart") };
         let columns = columns::Receiver::setup::<Base>(C::WIDTH, channel, rng)?;
-        let t = Wiped::zeros(pieces.rows * C::Row::BLOCKS);
-        Ok(Self { columns, code, room: Room::default(), t })
+        let t = ZeroizingVec::zeros(pieces.rows * C::Row::BLOCKS);
+        Ok(Self { columns, code, scratch: Scratch::default(), t })
     }
 
     fn extend(&mut self, words: &[Block], channel: &mut Channel) -> Result<&[C::Row]> {
         assert_eq!(self.t.len(), words.len() * C::Row::BLOCKS, "a word for each row of a piece");
         let machine = (&self.code, &mut self.columns);
-        rows::send_rows(machine, words, &mut self.t, &mut self.room, channel)?;
+        rows::send_rows(machine, words, &mut self.t, &mut self.scratch, channel)?;
         Ok(bytemuck::cast_slice(&self.t))
     }
 

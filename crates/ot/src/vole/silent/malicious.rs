@@ -48,9 +48,9 @@ use vesica_primitives::Block;
 
 use super::{ReceiverShare, SenderShare, random_values};
 use crate::{
-    Bytes, CotReceiver, CotSender, Malicious, Wiped,
+    Bytes, CotReceiver, CotSender, Malicious, ZeroizingVec,
     extension::softspoken::{self, SmallField},
-    noise::{
+    pcg::{
         self, Dimensions,
         check::{self, Mask, Polynomial},
     },
@@ -91,15 +91,15 @@ pub fn send(
 ) -> Result<SenderShare> {
     let dimensions = Dimensions::full(len, lpn);
     // 1.
-    let noise = noise::Sender::new(&dimensions, cot, channel)?;
+    let noise = pcg::Sender::new(&dimensions, cot, channel)?;
     // 2.
     let shares = match lpn.pieces(len) {
-        1 => noise::values::send(dimensions.blocks + 1, BITS, cot, channel)?,
+        1 => pcg::values::send(dimensions.blocks + 1, BITS, cot, channel)?,
         _ => send(dimensions.blocks + 1, lpn, cot, channel, rng)?.b,
     };
     let (mask, shares) = shares.split_last().expect("one more than blocks");
     // 3. and 4.
-    let mut b = Wiped::zeros(len);
+    let mut b = ZeroizingVec::zeros(len);
     let trees = noise.fill(&mut b, shares, channel, rng)?;
     check::prove(cot.delta().expose()[0], &trees, *mask, channel)?;
     Ok(SenderShare { delta: cot.delta().clone(), b })
@@ -120,7 +120,7 @@ pub fn receive(
     let dimensions = Dimensions::full(len, lpn);
     let places = dimensions.places(rng);
     // 1.
-    let noise = noise::Receiver::new(&dimensions, &places, cot, channel)?;
+    let noise = pcg::Receiver::new(&dimensions, &places, cot, channel)?;
     // 2.
     let (values, shares) = match lpn.pieces(len) {
         1 => random_values(dimensions.blocks + 1, BITS, cot, channel, rng)?,
@@ -132,10 +132,10 @@ pub fn receive(
     // 3. and 4.
     let polynomial = Polynomial::new(Block::random(rng), dimensions.block);
     let keep = |i: usize, leaves: &[Block], out: &mut [_]| {
-        noise::join(places[i], values[i], leaves, out);
+        pcg::join(places[i], values[i], leaves, out);
         polynomial.of_block(leaves)
     };
-    let mut entries = Wiped::zeros(len);
+    let mut entries = ZeroizingVec::zeros(len);
     let blocks = noise.fill(&mut entries, shares, keep, channel)?;
     check::verify(&polynomial, &blocks, &places, values, &mask, channel)?;
     Ok(ReceiverShare { entries })

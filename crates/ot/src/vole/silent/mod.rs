@@ -20,9 +20,9 @@ pub mod malicious;
 
 use super::Subspace;
 use crate::{
-    Bytes, CotReceiver, CotSender, Wiped,
+    Bytes, CotReceiver, CotSender, ZeroizingVec,
     extension::softspoken::SmallField,
-    noise::{self, Dimensions},
+    pcg::{self, Dimensions},
 };
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};
@@ -50,13 +50,13 @@ pub struct SenderShare {
     /// Δ.
     pub delta: Delta,
     /// b.
-    pub b: Wiped<Block>,
+    pub b: ZeroizingVec<Block>,
 }
 
 /// What the receiver has: c = a·Δ + b.
 pub struct ReceiverShare<A: Subspace> {
     /// The entries of a, in the subspace, each with that of c.
-    pub entries: Wiped<A::Joint>,
+    pub entries: ZeroizingVec<A::Joint>,
 }
 
 impl<A: Subspace> ReceiverShare<A> {
@@ -66,8 +66,9 @@ impl<A: Subspace> ReceiverShare<A> {
     }
 
     /// a and c.
-    fn into_parts(self) -> (Wiped<A>, Wiped<Block>) {
-        let mut parts = (Wiped::zeros(self.entries.len()), Wiped::zeros(self.entries.len()));
+    fn into_parts(self) -> (ZeroizingVec<A>, ZeroizingVec<Block>) {
+        let mut parts =
+            (ZeroizingVec::zeros(self.entries.len()), ZeroizingVec::zeros(self.entries.len()));
         for ((a, c), entry) in parts.0.iter_mut().zip(parts.1.iter_mut()).zip(self.parts()) {
             (*a, *c) = entry;
         }
@@ -86,14 +87,14 @@ pub fn send(
 ) -> Result<SenderShare> {
     let dimensions = Dimensions::new(len, lpn);
     // 1.
-    let noise = noise::Sender::new(&dimensions, cot, channel)?;
+    let noise = pcg::Sender::new(&dimensions, cot, channel)?;
     // 2.
     let shares = match lpn.pieces(len) {
-        1 => noise::values::send(dimensions.blocks, bits, cot, channel)?,
+        1 => pcg::values::send(dimensions.blocks, bits, cot, channel)?,
         _ => send(dimensions.blocks, bits, lpn, cot, channel, rng)?.b,
     };
     // 3. and 4.
-    let mut b = Wiped::zeros(len);
+    let mut b = ZeroizingVec::zeros(len);
     noise.fill(&mut b, &shares, channel, rng)?;
     Ok(SenderShare { delta: cot.delta().clone(), b })
 }
@@ -114,15 +115,15 @@ pub fn receive<A: Subspace>(
     let dimensions = Dimensions::new(len, lpn);
     let places = dimensions.places(rng);
     // 1.
-    let noise = noise::Receiver::new(&dimensions, &places, cot, channel)?;
+    let noise = pcg::Receiver::new(&dimensions, &places, cot, channel)?;
     // 2.
     let (values, shares) = match lpn.pieces(len) {
         1 => random_values::<A>(dimensions.blocks, bits, cot, channel, rng)?,
         _ => receive(dimensions.blocks, bits, lpn, cot, channel, rng)?.into_parts(),
     };
     // 3. and 4.
-    let keep = |i, leaves: &[Block], out: &mut [_]| noise::join(places[i], values[i], leaves, out);
-    let mut entries = Wiped::zeros(len);
+    let keep = |i, leaves: &[Block], out: &mut [_]| pcg::join(places[i], values[i], leaves, out);
+    let mut entries = ZeroizingVec::zeros(len);
     noise.fill(&mut entries, &shares, keep, channel)?;
     Ok(ReceiverShare { entries })
 }
@@ -134,10 +135,10 @@ fn random_values<A: Subspace>(
     cot: &mut impl CotReceiver,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
-) -> Result<(Wiped<A>, Wiped<Block>)> {
-    let mut values = Wiped::zeros(blocks);
+) -> Result<(ZeroizingVec<A>, ZeroizingVec<Block>)> {
+    let mut values = ZeroizingVec::zeros(blocks);
     values.fill_with(|| A::truncate(Block::random(rng), bits));
-    let shares = noise::values::receive(&values, bits, cot, channel)?;
+    let shares = pcg::values::receive(&values, bits, cot, channel)?;
     Ok((values, shares))
 }
 
@@ -223,13 +224,14 @@ mod tests {
         let compressed = |blocks: usize, rng: &mut StdRng| {
             let len = 5000;
             let dimensions = Dimensions::new(len, Lpn { blocks, least: 0, ..UNIFORM });
-            let mut sparse = Wiped::<A>::zeros(dimensions.blocks * dimensions.block);
+            let mut sparse = ZeroizingVec::<A>::zeros(dimensions.blocks * dimensions.block);
             for (i, place) in dimensions.places(rng).iter().enumerate() {
                 let value = A::truncate(Block::random(rng), bits);
                 sparse[i * dimensions.block + *place as usize] = value;
             }
-            let (mut room, mut out) = (Wiped::zeros(sparse.len()), Wiped::zeros(len));
-            dimensions.code.compress(blocks, &mut sparse, &mut room, &mut out);
+            let (mut scratch, mut out) =
+                (ZeroizingVec::zeros(sparse.len()), ZeroizingVec::zeros(len));
+            dimensions.code.compress(blocks, &mut sparse, &mut scratch, &mut out);
             out
         };
         for _ in 0..5 {

@@ -198,13 +198,13 @@ fn describe(error: tag_list::Error) -> &'static str {
 
 /// Refuses items that are not a set, naming two equal ones.
 pub(crate) fn refuse_duplicates(items: Items<'_>) -> Result<()> {
-    // Items need not look random; the key of a fixed permutation spreads them evenly. A tail is added
-    // to its head's image, so that whole items are compared below only where sums meet.
+    // Items need not look random; the key of a fixed permutation spreads them evenly. A high half is added
+    // to its low half's image, so that whole items are compared below only where sums meet.
     let permutation = vesica_primitives::aes::Aes128::new(Block::ZERO);
-    let mut images = items.heads().to_vec();
+    let mut images = items.low_halves().to_vec();
     permutation.encrypt(&mut images);
-    images.iter_mut().zip(items.tails()).for_each(|(image, tail)| *image ^= *tail);
-    if !items.tails().is_empty() {
+    images.iter_mut().zip(items.high_halves()).for_each(|(image, high)| *image ^= *high);
+    if !items.high_halves().is_empty() {
         permutation.encrypt(&mut images);
     }
     let mut sorted: Vec<Tagged> = images
@@ -216,7 +216,7 @@ pub(crate) fn refuse_duplicates(items: Items<'_>) -> Result<()> {
     sort::by_uniform_key(&mut sorted, 128, |tagged| tagged.tag());
     let whole = |tagged: &Tagged| {
         let position = tagged.position as usize;
-        (items.heads()[position], items.tails().get(position))
+        (items.low_halves()[position], items.high_halves().get(position))
     };
     for meeting in sorted.chunk_by(|a, b| a.tag() == b.tag()).filter(|run| run.len() > 1) {
         let mut meeting: Vec<_> = meeting.iter().map(|t| (whole(t), t.position as usize)).collect();
@@ -243,16 +243,16 @@ mod tests {
 
     #[test]
     fn equal_items_are_named() {
-        let heads = [7, 8, 9, 8].map(Block);
-        assert_eq!(refused(Items::from(&heads[..])), Some((1, 3)));
-        assert_eq!(refused(Items::from(&heads[..3])), None);
+        let low_halves = [7, 8, 9, 8].map(Block);
+        assert_eq!(refused(Items::from(&low_halves[..])), Some((1, 3)));
+        assert_eq!(refused(Items::from(&low_halves[..3])), None);
         assert_eq!(refused(Items::from(&[][..])), None);
     }
 
     #[test]
     fn items_are_equal_as_a_whole() {
-        let set = |tails: [u128; 4]| {
-            Set::long([8, 8, 9, 8].map(Block).to_vec(), tails.map(Block).to_vec())
+        let set = |high_halves: [u128; 4]| {
+            Set::long([8, 8, 9, 8].map(Block).to_vec(), high_halves.map(Block).to_vec())
         };
         assert_eq!(refused(set([1, 2, 1, 3]).items()), None);
         assert_eq!(refused(set([1, 2, 1, 2]).items()), Some((1, 3)));

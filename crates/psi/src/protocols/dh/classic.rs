@@ -56,7 +56,7 @@ impl<G: Group> crate::Sender for Party<G> {
         return_products::<G>(self.sizes.receiver, &alpha, channel)?;
         // 3.
         channel.phase("own-items");
-        let mut own = own_products::<G>(items.heads(), &alpha, channel)?;
+        let mut own = own_products::<G>(items.low_halves(), &alpha, channel)?;
         own.sort_unstable();
         for chunk in own.chunks(chunk::<G>()) {
             channel.send_slice(POINTS, chunk)?;
@@ -76,8 +76,8 @@ impl<G: Group> crate::Receiver for Party<G> {
         let beta = Zeroizing::new(G::random_scalar(rng));
         // 1. and 2.
         channel.phase("exponentiate");
-        let blind = |heads: &_| mul_all::<G>(&hash_all::<G>(heads), &beta);
-        let returned = exchange_points::<G>(items.heads(), blind, channel)?;
+        let blind = |low_halves: &_| mul_all::<G>(&hash_all::<G>(low_halves), &beta);
+        let returned = exchange_points::<G>(items.low_halves(), blind, channel)?;
         // 3.
         channel.phase("compare");
         self.compare(&returned, &beta, channel)

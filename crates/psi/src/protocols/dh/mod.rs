@@ -23,8 +23,8 @@ use vesica_primitives::{
 };
 
 use crate::{
-    Adversary, Digest, Learns, List, Memory, Protocol, Result, Setting, Status, memory::PerItem,
-    protocol::any_sizes,
+    Adversary, DigestLength, Leakage, List, Memory, Protocol, Result, Setting, Status,
+    memory::PerItem, protocol::any_sizes,
 };
 
 /// The entry of the variant with random summands.
@@ -34,8 +34,8 @@ pub static UNBLINDING: Protocol = Protocol {
     citation: "Huberman, Franklin, Hogg (EC 1999)",
     status: Status::Recommended,
     adversary: Adversary::SemiHonest,
-    learns: Learns::INTERSECTION,
-    digest: Digest::Short,
+    learns: Leakage::INTERSECTION,
+    digest: DigestLength::Short,
     filters: true,
     list: List::Sorted,
     cost: unblinding::cost::<Ristretto>,
@@ -100,14 +100,14 @@ const fn task<G: Group>() -> usize {
 
 /// R: sends its items as `blind` hides them, and returns what S made of them, in the same order.
 fn exchange_points<G: Group>(
-    heads: &[Block],
+    low_halves: &[Block],
     mut blind: impl FnMut(&[Block]) -> Vec<G::Encoded>,
     channel: &mut Channel,
 ) -> Result<Vec<G::Element>> {
-    let mut returned = Vec::with_capacity(heads.len());
+    let mut returned = Vec::with_capacity(low_halves.len());
     // One chunk is always under way, so that both parties work at once.
     let mut under_way = 0;
-    for chunk in heads.chunks(chunk::<G>()) {
+    for chunk in low_halves.chunks(chunk::<G>()) {
         channel.send_slice(BLINDED, &blind(chunk))?;
         channel.flush()?;
         if under_way > 0 {
@@ -136,14 +136,14 @@ fn return_products<G: Group>(count: usize, alpha: &G::Scalar, channel: &mut Chan
 
 /// The products of `factor` and H of each of a party's own items.
 pub(crate) fn own_products<G: Group>(
-    heads: &[Block],
+    low_halves: &[Block],
     factor: &G::Scalar,
     channel: &mut Channel,
 ) -> Result<Vec<G::Encoded>> {
-    let mut own = Vec::with_capacity(heads.len());
-    for heads in heads.chunks(round::<G>()) {
-        own.extend(mul_all::<G>(&hash_all::<G>(heads), factor));
-        channel.busy()?;
+    let mut own = Vec::with_capacity(low_halves.len());
+    for low_halves in low_halves.chunks(round::<G>()) {
+        own.extend(mul_all::<G>(&hash_all::<G>(low_halves), factor));
+        channel.keep_alive()?;
     }
     Ok(own)
 }
@@ -162,12 +162,12 @@ pub(crate) fn recv_points<G: Group>(
 }
 
 /// H of an item.
-fn hash<G: Group>(head: &Block) -> G::Element {
-    G::hash("vesica dh item v1", &head.to_bytes())
+fn hash<G: Group>(low: &Block) -> G::Element {
+    G::hash("vesica dh item v1", &low.to_bytes())
 }
 
-pub(crate) fn hash_all<G: Group>(heads: &[Block]) -> Vec<G::Element> {
-    heads.par_iter().with_min_len(task::<G>()).map(hash::<G>).collect()
+pub(crate) fn hash_all<G: Group>(low_halves: &[Block]) -> Vec<G::Element> {
+    low_halves.par_iter().with_min_len(task::<G>()).map(hash::<G>).collect()
 }
 
 /// H' of a point.

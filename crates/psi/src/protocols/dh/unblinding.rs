@@ -80,7 +80,7 @@ impl<G: Group> crate::Sender for Party<G> {
         channel.flush()?;
         // 3.
         channel.phase("own-items");
-        let own = own_products::<G>(items.heads(), &own_factor, channel)?;
+        let own = own_products::<G>(items.low_halves(), &own_factor, channel)?;
         let tags = Tags::new(self.setting);
         let list = own.iter().map(|point| tags.of(hash_point::<G>(point))).collect();
         tags.send_list(TAGS, list, items, channel)
@@ -101,28 +101,28 @@ impl<G: Group> crate::Receiver for Party<G> {
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u32>> {
         refuse_duplicates(items)?;
-        let heads = items.heads();
-        let mut summands = Zeroizing::new(Vec::with_capacity(heads.len()));
+        let low_halves = items.low_halves();
+        let mut summands = Zeroizing::new(Vec::with_capacity(low_halves.len()));
         // 1. and 2.
         channel.phase("exponentiate");
-        let blind = |heads: &[Block]| {
+        let blind = |low_halves: &[Block]| {
             let start = summands.len();
-            summands.extend(heads.iter().map(|_| G::random_scalar(rng)));
-            blind_all::<G>(heads, &summands[start..])
+            summands.extend(low_halves.iter().map(|_| G::random_scalar(rng)));
+            blind_all::<G>(low_halves, &summands[start..])
         };
-        let returned = exchange_points::<G>(heads, blind, channel)?;
+        let returned = exchange_points::<G>(low_halves, blind, channel)?;
         let key = recv_points::<G>(KEY, 1, channel)?[0];
         // 3.
         channel.phase("compare");
         let key = G::table(&G::negate(&key));
         let tags = Tags::new(self.setting);
-        let mut mine = Vec::with_capacity(heads.len());
+        let mut mine = Vec::with_capacity(low_halves.len());
         for (returned, summands) in returned.chunks(round::<G>()).zip(summands.chunks(round::<G>()))
         {
             for point in unblind_all::<G>(returned, summands, &key) {
                 mine.push(tags.tagged(hash_point::<G>(&point), mine.len()));
             }
-            channel.busy()?;
+            channel.keep_alive()?;
         }
         let mut matches =
             tags.recv_matches(TAGS, self.setting.sizes.sender, mine, items, channel)?;
@@ -132,14 +132,14 @@ impl<G: Group> crate::Receiver for Party<G> {
 }
 
 /// The encodings of the group's factor times H(x), plus r_x·G, for each item x.
-fn blind_all<G: Group>(heads: &[Block], summands: &[G::Scalar]) -> Vec<G::Encoded> {
-    let tasks = heads.par_chunks(task::<G>()).zip(summands.par_chunks(task::<G>()));
-    let blind = |(head, summand): (&Block, &G::Scalar)| {
+fn blind_all<G: Group>(low_halves: &[Block], summands: &[G::Scalar]) -> Vec<G::Encoded> {
+    let tasks = low_halves.par_chunks(task::<G>()).zip(summands.par_chunks(task::<G>()));
+    let blind = |(low, summand): (&Block, &G::Scalar)| {
         let part = Zeroizing::new(G::divide(summand));
-        G::add(&hash::<G>(head), &G::mul_generator(&part))
+        G::add(&hash::<G>(low), &G::mul_generator(&part))
     };
-    let blind_some = |(heads, summands): (&[Block], &[G::Scalar])| {
-        G::encode_multiples(&heads.iter().zip(summands).map(blind).collect::<Vec<_>>())
+    let blind_some = |(low_halves, summands): (&[Block], &[G::Scalar])| {
+        G::encode_multiples(&low_halves.iter().zip(summands).map(blind).collect::<Vec<_>>())
     };
     tasks.flat_map_iter(blind_some).collect()
 }
@@ -172,16 +172,16 @@ mod tests {
         let own_factor = G::random_scalar(&mut rng);
         let alpha = alpha::<G>(&own_factor);
         let key = G::table(&G::negate(&G::mul_generator(&alpha)));
-        let heads = [3, 1, 4, 1, 5].map(Block);
+        let low_halves = [3, 1, 4, 1, 5].map(Block);
         let mut draw = || [(); 5].map(|()| G::random_scalar(&mut rng));
         let [summands, others] = [draw(), draw()];
-        let blinded = blind_all::<G>(&heads, &summands);
+        let blinded = blind_all::<G>(&low_halves, &summands);
         assert_ne!(blinded[1], blinded[3]);
-        let again = blind_all::<G>(&heads, &others);
+        let again = blind_all::<G>(&low_halves, &others);
         assert!(blinded.iter().all(|point| !again.contains(point)));
         let decoded: Vec<_> = blinded.iter().map(|point| G::decode(point).unwrap()).collect();
         let returned: Vec<_> = decoded.iter().map(|point| G::mul(point, &alpha)).collect();
-        let own = heads.map(|head| G::encode(&G::mul(&hash::<G>(&head), &own_factor)));
+        let own = low_halves.map(|low| G::encode(&G::mul(&hash::<G>(&low), &own_factor)));
         assert_eq!(unblind_all::<G>(&returned, &summands, &key), own);
         assert_ne!(unblind_all::<G>(&returned, &others, &key), own);
     }

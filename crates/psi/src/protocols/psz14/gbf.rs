@@ -28,8 +28,8 @@ use vesica_primitives::{
 use vesica_structures::okvs::{Okvs, garbled_bloom::GarbledBloom};
 
 use crate::{
-    Adversary, Cost, Digest, Items, Learns, Limit, List, Memory, Protocol, Result, Setting, Sizes,
-    Status,
+    Adversary, Cost, DigestLength, Items, Leakage, Limit, List, Memory, Protocol, Result, Setting,
+    Sizes, Status,
     memory::PerItem,
     parts::cells::{self, Sums},
     parts::{coin, tags::Tags},
@@ -73,8 +73,8 @@ const fn protocol<const K: usize>(
         citation,
         status,
         adversary: Adversary::weakest(&[cells::ADVERSARY, Adversary::SemiHonest]),
-        learns: Learns::INTERSECTION,
-        digest: Digest::Short,
+        learns: Leakage::INTERSECTION,
+        digest: DigestLength::Short,
         filters: true,
         list: List::Sorted,
         cost: cost::<K>,
@@ -152,12 +152,12 @@ impl crate::Sender for Sender {
         channel.phase("filter");
         let mut sums = Sums::new(items.len());
         self.cells.send(&store, channel, |part, strings| {
-            sums.add(&store, part, items.heads(), |cell| strings.of(cell));
+            sums.add(&store, part, items.low_halves(), |cell| strings.of(cell));
         })?;
         // 3.
         channel.phase("list");
         let mut values = sums.finish();
-        hash(seed, &mut values, items.heads());
+        hash(seed, &mut values, items.low_halves());
         let tags = Tags::new(self.setting);
         tags.send_list(
             LIST,
@@ -188,10 +188,10 @@ impl crate::Receiver for Receiver {
         let store = GarbledBloom::new(self.shape, seed);
         // 2.
         channel.phase("filter");
-        let mut values = self.cells.receive(&store, items.heads(), channel)?;
+        let mut values = self.cells.receive(&store, items.low_halves(), channel)?;
         // 4.
         channel.phase("list");
-        hash(seed, &mut values, items.heads());
+        hash(seed, &mut values, items.low_halves());
         let tags = Tags::new(self.setting);
         let mine = values.into_iter().enumerate();
         let mine = mine.map(|(position, value)| tags.tagged(value, position)).collect();

@@ -10,8 +10,8 @@ use vesica_primitives::Block;
 use vesica_structures::bins::{Entry, Hashed, Table};
 
 use crate::{
-    Adversary, Cost, Digest, Error, Items, Learns, Limit, List, Memory, Protocol, Result, Setting,
-    Sizes, Status,
+    Adversary, Cost, DigestLength, Error, Items, Leakage, Limit, List, Memory, Protocol, Result,
+    Setting, Sizes, Status,
     memory::PerItem,
     parts::{coin, lists, tags::Tags},
     protocol::any_sizes,
@@ -71,8 +71,8 @@ pub(crate) const fn protocol<const H: usize, S: Seating<H>>(
         citation,
         status: Status::Sound,
         adversary: Adversary::weakest(&[oprf::ADVERSARY, Adversary::SemiHonest]),
-        learns: Learns::INTERSECTION,
-        digest: Digest::Short,
+        learns: Leakage::INTERSECTION,
+        digest: DigestLength::Short,
         filters: true,
         list: List::Sorted,
         cost: cost::<H, S>,
@@ -143,7 +143,7 @@ impl<const H: usize, S: Seating<H>> crate::Sender for Sender<H, S> {
         // 1.
         channel.phase("hash");
         let seed = coin::toss_semi_honest(channel, rng)?;
-        let binned = S::bins(items.heads(), seed, self.setting.sizes);
+        let binned = S::bins(items.low_halves(), seed, self.setting.sizes);
         // 2.
         let table = lists::all_bins(&binned)?;
         let strings: Vec<Block> =
@@ -167,7 +167,7 @@ impl<const H: usize, S: Seating<H>> crate::Sender for Sender<H, S> {
         // 4.
         channel.phase("lists");
         lists.into_iter().try_for_each(|list| {
-            channel.busy()?;
+            channel.keep_alive()?;
             tags.send_list(LIST, list, items, channel)
         })
     }
@@ -192,7 +192,7 @@ impl<const H: usize, S: Seating<H>> crate::Receiver for Receiver<H, S> {
         // 1.
         channel.phase("hash");
         let seed = coin::toss_semi_honest(channel, rng)?;
-        let binned = S::bins(items.heads(), seed, sizes);
+        let binned = S::bins(items.low_halves(), seed, sizes);
         // 2.
         let seats = S::seats(&binned, shape)?;
         // 3.

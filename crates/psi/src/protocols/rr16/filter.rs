@@ -26,10 +26,10 @@ impl Filter {
 
     /// Fills `cells` with an item's, one in each part: a random oracle on the whole item. A cell comes
     /// from 32 bits and so has its probability up to a factor of 1 ± part·2^-32.
-    fn cells(&self, (head, tail): (&Block, &Block), cells: &mut [u32]) {
+    fn cells(&self, (low, high): (&Block, &Block), cells: &mut [u32]) {
         let part = self.shape.part as u64;
         let mut hasher = blake3::Hasher::new_keyed(&self.key);
-        hasher.update(&head.to_bytes()).update(&tail.to_bytes());
+        hasher.update(&low.to_bytes()).update(&high.to_bytes());
         hasher.finalize_xof().fill(bytemuck::cast_slice_mut(cells));
         for (number, cell) in (0..).zip(cells) {
             let within = (u64::from(u32::from_le(*cell)) * part) >> 32;
@@ -42,9 +42,11 @@ impl Filter {
         let weight = self.shape.weight;
         let mut filter = Bits::zeros(self.shape.cells());
         let mut cells = vec![0; weight * CHUNK.min(items.len())];
-        for (heads, tails) in items.heads().chunks(CHUNK).zip(items.tails().chunks(CHUNK)) {
-            let cells = &mut cells[..weight * heads.len()];
-            let items = heads.par_iter().zip(tails).with_min_len(MIN_ITEMS);
+        for (low_halves, high_halves) in
+            items.low_halves().chunks(CHUNK).zip(items.high_halves().chunks(CHUNK))
+        {
+            let cells = &mut cells[..weight * low_halves.len()];
+            let items = low_halves.par_iter().zip(high_halves).with_min_len(MIN_ITEMS);
             cells.par_chunks_mut(weight).zip(items).for_each(|(cells, item)| {
                 self.cells(item, cells);
             });
@@ -56,11 +58,11 @@ impl Filter {
     /// Appends the sum over each item's cells of what stands there.
     pub(super) fn sums(
         &self,
-        (heads, tails): (&[Block], &[Block]),
+        (low_halves, high_halves): (&[Block], &[Block]),
         string: impl Fn(usize) -> Block + Sync,
         sums: &mut Vec<Block>,
     ) {
-        let items = heads.par_iter().zip(tails).with_min_len(MIN_ITEMS);
+        let items = low_halves.par_iter().zip(high_halves).with_min_len(MIN_ITEMS);
         sums.par_extend(items.map_init(
             || vec![0; self.shape.weight],
             |cells, item| {
@@ -78,9 +80,9 @@ mod tests {
 
     const SHAPE: Shape = Shape { weight: 4, part: 50, opened: 0, threshold: 0, set: 0, most: 0 };
 
-    fn cells(seed: u128, head: u128, tail: u128) -> [u32; 4] {
+    fn cells(seed: u128, low: u128, high: u128) -> [u32; 4] {
         let mut cells = [0; 4];
-        Filter::new(SHAPE, Block(seed)).cells((&Block(head), &Block(tail)), &mut cells);
+        Filter::new(SHAPE, Block(seed)).cells((&Block(low), &Block(high)), &mut cells);
         cells
     }
 
@@ -116,7 +118,7 @@ mod tests {
         let string = |cell: usize| Block(1 << (cell % 128) ^ cell as u128);
         let expected = (0..200).filter(|cell| is_set.get(*cell) == 1).map(string);
         let mut sums = Vec::new();
-        filter.sums((set.items().heads(), set.items().tails()), string, &mut sums);
+        filter.sums((set.items().low_halves(), set.items().high_halves()), string, &mut sums);
         assert_eq!(sums, [expected.fold(Block::ZERO, |sum, string| sum ^ string)]);
         assert_eq!(is_set.iter().filter(|bit| *bit == 1).count(), 4);
     }

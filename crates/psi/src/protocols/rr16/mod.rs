@@ -33,8 +33,8 @@ use vesica_primitives::{
 use zeroize::Zeroizing;
 
 use crate::{
-    Adversary, Cost, Digest, Error, Items, Learns, Limit, List, Memory, Protocol, Result, Setting,
-    Sizes, Status,
+    Adversary, Cost, DigestLength, Error, Items, Leakage, Limit, List, Memory, Protocol, Result,
+    Setting, Sizes, Status,
     memory::PerItem,
     parts::{
         coin,
@@ -43,10 +43,10 @@ use crate::{
     protocol::OF_RECEIVER,
 };
 
+#[cfg(test)]
+mod adversary;
 mod assignment;
 mod cut_and_choose;
-#[cfg(test)]
-mod deviants;
 mod draw;
 mod filter;
 
@@ -60,8 +60,8 @@ pub static PROTOCOL: Protocol = Protocol {
     citation: "Rindal, Rosulek (EUROCRYPT 2017)",
     status: Status::Sound,
     adversary: Adversary::weakest(&[cut_and_choose::ADVERSARY, coin::ADVERSARY]),
-    learns: Learns::EXTRACTED,
-    digest: Digest::Long,
+    learns: Leakage::EXTRACTED,
+    digest: DigestLength::Long,
     filters: false,
     list: List::Sorted,
     cost,
@@ -126,21 +126,24 @@ fn values(
 ) -> Result<Vec<Block>> {
     let hash = RowHash::new(seed);
     let mut values = Vec::with_capacity(items.len());
-    let chunks = items.heads().chunks(filter::CHUNK).zip(items.tails().chunks(filter::CHUNK));
-    for (heads, tails) in chunks {
+    let chunks =
+        items.low_halves().chunks(filter::CHUNK).zip(items.high_halves().chunks(filter::CHUNK));
+    for (low_halves, high_halves) in chunks {
         let first = values.len();
-        filter.sums((heads, tails), &string, &mut values);
-        let items = heads.par_chunks(BATCH).zip(tails.par_chunks(BATCH));
-        values[first..].par_chunks_mut(BATCH).zip(items).for_each(|(sums, (heads, tails))| {
-            let mut rows = [IndexedRow::default(); BATCH];
-            for ((row, sum), (head, tail)) in
-                rows.iter_mut().zip(&*sums).zip(heads.iter().zip(tails))
-            {
-                *row = IndexedRow::new(0, &[*sum, *head, *tail, Block::ZERO]);
-            }
-            hash.hash(&rows[..sums.len()], sums);
-        });
-        channel.busy()?;
+        filter.sums((low_halves, high_halves), &string, &mut values);
+        let items = low_halves.par_chunks(BATCH).zip(high_halves.par_chunks(BATCH));
+        values[first..].par_chunks_mut(BATCH).zip(items).for_each(
+            |(sums, (low_halves, high_halves))| {
+                let mut rows = [IndexedRow::default(); BATCH];
+                for ((row, sum), (low, high)) in
+                    rows.iter_mut().zip(&*sums).zip(low_halves.iter().zip(high_halves))
+                {
+                    *row = IndexedRow::new(0, &[*sum, *low, *high, Block::ZERO]);
+                }
+                hash.hash(&rows[..sums.len()], sums);
+            },
+        );
+        channel.keep_alive()?;
     }
     Ok(values)
 }
@@ -301,8 +304,8 @@ mod tests {
         let filter = Filter::new(shape, Block(1));
         let (end, _other_end) = vesica_net::transport::memory::pair();
         let mut channel = Channel::new(end);
-        let mut of = |head, tail, string: u128| {
-            let set = Set::long(vec![Block(head)], vec![Block(tail)]);
+        let mut of = |low, high, string: u128| {
+            let set = Set::long(vec![Block(low)], vec![Block(high)]);
             let string = |cell: usize| Block(if cell < shape.part { string } else { 0 });
             values(&filter, Block(1), set.items(), string, &mut channel).unwrap()[0]
         };

@@ -30,7 +30,8 @@ use vesica_primitives::{Block, hash::ShortHash};
 
 use super::{Binned, CHUNK, CITATION, Hashing, Work, first, item, short};
 use crate::{
-    Adversary, Cost, Digest, Items, Learns, List, Memory, Protocol, Result, Setting, Sizes, Status,
+    Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Protocol, Result, Setting, Sizes,
+    Status,
     memory::PerItem,
     parts::{coin, tags::Tags},
     protocol::any_sizes,
@@ -43,8 +44,8 @@ pub static PROTOCOL: Protocol = Protocol {
     citation: CITATION,
     status: Status::Sound,
     adversary: Adversary::weakest(&[oprf::ADVERSARY, coin::ADVERSARY]),
-    learns: Learns::EXTRACTED,
-    digest: Digest::Long,
+    learns: Leakage::EXTRACTED,
+    digest: DigestLength::Long,
     filters: false,
     list: List::Sorted,
     cost: |setting| cost(setting.sizes, shape(setting.sizes)),

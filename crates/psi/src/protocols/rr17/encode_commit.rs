@@ -30,8 +30,8 @@ use zeroize::Zeroizing;
 
 use super::{Binned, CHUNK, CITATION, Hashing, Work, first, item, short};
 use crate::{
-    Adversary, Cost, Digest, Items, Learns, List, Memory, Protocol, Result, Setting, Sizes, Status,
-    memory::PerItem, parts::coin, protocol::any_sizes,
+    Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Protocol, Result, Setting, Sizes,
+    Status, memory::PerItem, parts::coin, protocol::any_sizes,
 };
 
 /// Its entry in the catalogue.
@@ -41,8 +41,8 @@ pub static PROTOCOL: Protocol = Protocol {
     citation: CITATION,
     status: Status::Sound,
     adversary: Adversary::weakest(&[oprf::ADVERSARY, coin::ADVERSARY]),
-    learns: Learns::EXTRACTED,
-    digest: Digest::Long,
+    learns: Leakage::EXTRACTED,
+    digest: DigestLength::Long,
     filters: false,
     list: List::Sorted,
     cost: |setting| cost(setting.sizes, shape(setting.sizes)),

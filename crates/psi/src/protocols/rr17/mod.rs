@@ -150,7 +150,7 @@ fn keyed(context: &str, seed: Block) -> ShortHash {
 
 /// An item, whole.
 fn item(items: Items<'_>, position: usize) -> [u8; 32] {
-    bytemuck::cast([items.heads()[position], items.tails()[position]])
+    bytemuck::cast([items.low_halves()[position], items.high_halves()[position]])
 }
 
 /// What is hashed, one after the other.
@@ -234,7 +234,7 @@ impl Binned {
             let values = &mut values[..count * n];
             functions.evaluate(slot * bins, &starts, (&points, |point| point % n), values);
             show(slot, values);
-            channel.busy()?;
+            channel.keep_alive()?;
         }
         Ok(())
     }
@@ -328,8 +328,8 @@ mod tests {
     #[test]
     fn images_depend_on_all_of_an_item() {
         let rng = &mut StdRng::seed_from_u64(4);
-        let image = |seed, head, tail| {
-            let set = Set::long(vec![Block(head)], vec![Block(tail)]);
+        let image = |seed, low, high| {
+            let set = Set::long(vec![Block(low)], vec![Block(high)]);
             Hashing::new(16, Block(seed)).images(set.items()).unwrap()[0]
         };
         let here = image(1, 2, 3);

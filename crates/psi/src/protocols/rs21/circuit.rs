@@ -26,7 +26,7 @@ use vesica_structures::okvs::rr22::Rr22;
 use super::FIELD;
 use crate::{
     Adversary, Protocol, Result,
-    circuit_psi::{About, Comparison, Dimensions, Machine, Opprf, protocol},
+    circuit_psi::{About, Comparison, Construction, Dimensions, Opprf, protocol},
 };
 
 /// With silent triples.
@@ -48,7 +48,7 @@ pub(crate) const CITATION: &str = "Rindal, Schoppmann (EUROCRYPT 2021)";
 /// The construction of `rs21-circuit`.
 pub(crate) struct Silent;
 
-impl Machine for Silent {
+impl Construction for Silent {
     type Opprf = FromVole;
     const TRIPLES: Extension = Extension::SILENT;
     const COMPARISON: Comparison = Comparison::Distance;
@@ -58,7 +58,7 @@ impl Machine for Silent {
 /// The construction of `rs21-circuit-iknp`.
 struct Iknp;
 
-impl Machine for Iknp {
+impl Construction for Iknp {
     type Opprf = FromVole;
     const TRIPLES: Extension = Extension::Alsz13;
     const COMPARISON: Comparison = Comparison::Bits;

@@ -13,8 +13,8 @@ use vesica_structures::okvs::{Field, rr22::Rr22};
 
 use super::{About, FIELD, LIST, Variant};
 use crate::{
-    Adversary, Cost, Digest, Items, Learns, List, Protocol, Receiver, Result, Sender, Setting,
-    Sizes, memory::PerItem, parts::tags::Tags, protocol::any_sizes,
+    Adversary, Cost, DigestLength, Items, Leakage, List, Protocol, Receiver, Result, Sender,
+    Setting, Sizes, memory::PerItem, parts::tags::Tags, protocol::any_sizes,
 };
 
 /// The entry of a variant.
@@ -25,8 +25,8 @@ pub(crate) const fn protocol<V: Variant>(about: About) -> Protocol {
         citation: about.citation,
         status: about.status,
         adversary: Adversary::weakest(&[oprf::ADVERSARY, extension::ADVERSARY]),
-        learns: Learns::EXTRACTED,
-        digest: Digest::Long,
+        learns: Leakage::EXTRACTED,
+        digest: DigestLength::Long,
         filters: false,
         list: List::Sorted,
         cost: cost::<V>,
@@ -77,7 +77,7 @@ fn cost<V: Variant>(Setting { sizes, .. }: Setting) -> Cost {
 }
 
 fn digests(items: Items<'_>) -> oprf::Digests<'_> {
-    oprf::Digests { heads: items.heads(), tails: items.tails() }
+    oprf::Digests { low_halves: items.low_halves(), high_halves: items.high_halves() }
 }
 
 /// The party that can evaluate the OPRF everywhere.

@@ -12,8 +12,8 @@ use vesica_structures::okvs::Codec;
 
 use super::{About, FIELD, LIST, ShortVariant, Variant, blame_duplicates};
 use crate::{
-    Adversary, Cost, Digest, Items, Learns, List, Memory, Prepare, Protocol, Receiver, Result,
-    Sender, Setting, parts::tags::Tags, protocol::any_sizes,
+    Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Prepare, Protocol, Receiver,
+    Result, Sender, Setting, parts::tags::Tags, protocol::any_sizes,
 };
 
 /// The entry of a variant with elements as short as they may be.
@@ -63,8 +63,8 @@ const fn entry(
         citation: about.citation,
         status: about.status,
         adversary: Adversary::weakest(&[oprf::ADVERSARY, extension::ADVERSARY]),
-        learns: Learns::INTERSECTION,
-        digest: Digest::Short,
+        learns: Leakage::INTERSECTION,
+        digest: DigestLength::Short,
         filters: true,
         list: List::Sorted,
         cost,
@@ -119,7 +119,7 @@ impl<V: Variant, A: Subspace> Sender for Sending<V, A> {
     ) -> Result<()> {
         // 1.
         channel.phase("oprf");
-        let evaluated = self.oprf.evaluate(items.heads(), channel)?;
+        let evaluated = self.oprf.evaluate(items.low_halves(), channel)?;
         // 2.
         channel.phase("list");
         Tags::new(self.setting).send_values(LIST, evaluated, items, channel)
@@ -163,7 +163,7 @@ where
     ) -> Result<Vec<u32>> {
         // 1.
         channel.phase("oprf");
-        let evaluated = self.oprf.evaluate(items.heads(), channel, rng);
+        let evaluated = self.oprf.evaluate(items.low_halves(), channel, rng);
         let evaluated = evaluated.map_err(|error| blame_duplicates(error, items))?;
         // 3.
         channel.phase("list");

@@ -49,7 +49,7 @@ use vesica_primitives::{
 };
 use zeroize::{Zeroize, Zeroizing};
 
-use crate::{Bytes, Wiped, pprf};
+use crate::{Bytes, ZeroizingVec, pprf};
 
 /// The check by which [`verify`] refuses a sender.
 pub const CHECK: &str = "one noise and one Δ in every block";
@@ -103,7 +103,7 @@ pub fn prove(
     let mut challenge = [Block::ZERO; 2];
     channel.recv_slice(CHALLENGE, &mut challenge)?;
     // 2.
-    let value = Zeroizing::new(answer(delta, trees, mask, challenge, || channel.busy())?);
+    let value = Zeroizing::new(answer(delta, trees, mask, challenge, || channel.keep_alive())?);
     channel.send(ANSWER, digest(challenge[0], *value).as_bytes())?;
     channel.flush()
 }
@@ -118,7 +118,7 @@ fn answer(
 ) -> Result<Block> {
     let shape = trees[0].shape();
     let polynomial = Polynomial::new(chi, shape.leaves());
-    let mut leaves = Wiped::zeros(shape.total());
+    let mut leaves = ZeroizingVec::zeros(shape.total());
     let mut blocks = Zeroizing::new(Vec::with_capacity(trees.len() * shape.trees()));
     for trees in trees {
         let of_block = |_, leaves: &[Block]| polynomial.of_block(leaves);
@@ -213,7 +213,7 @@ mod tests {
     use super::*;
     use crate::{
         CotSender,
-        noise::{self, CORRECTIONS, Dimensions, sum, values},
+        pcg::{self, CORRECTIONS, Dimensions, sum, values},
         two_party::{Ideal, run},
     };
 
@@ -249,12 +249,12 @@ mod tests {
     struct Received {
         places: Vec<u32>,
         values: Vec<Block>,
-        leaves: Wiped<Block>,
+        leaves: ZeroizingVec<Block>,
         is_accepted: bool,
     }
 
     /// Makes all attempts; returns Δ, the sender's leaves, and what the receiver has.
-    fn attempt(lies: &[Lie]) -> (Block, Vec<Wiped<Block>>, Vec<Received>) {
+    fn attempt(lies: &[Lie]) -> (Block, Vec<ZeroizingVec<Block>>, Vec<Received>) {
         let dimensions = &Dimensions::full(100, SMALL);
         assert_eq!([dimensions.blocks, dimensions.block], [24, 16]);
         let ((delta, sent), received) = run(
@@ -281,7 +281,7 @@ mod tests {
         last: &mut [u8; 32],
         channel: &mut Channel,
         rng: &mut StdRng,
-    ) -> Wiped<Block> {
+    ) -> ZeroizingVec<Block> {
         let mut mask = values::send(1, 128, cot, channel).unwrap()[0];
         let trees = dimensions.all_trees();
         let depth = trees.depth();
@@ -289,7 +289,7 @@ mod tests {
         if let Lie::Sum { tree, level, side } = lie {
             keys[tree * depth + level - 1][*side].0 ^= 1 << 77;
         }
-        let mut leaves = Wiped::zeros(trees.total());
+        let mut leaves = ZeroizingVec::zeros(trees.total());
         let grown = pprf::Trees::new(trees, &keys, rng);
         grown.send(&mut leaves, |_, _| (), channel).unwrap();
         let mut delta = CotSender::delta(cot).expose()[0];
@@ -330,9 +330,9 @@ mod tests {
         let places = dimensions.places(rng).to_vec();
         let values = vec![Block(1); dimensions.blocks];
         let zeros = vec![Block::ZERO; dimensions.blocks];
-        let noise = noise::Receiver::new(dimensions, &places, cot, channel).unwrap();
+        let noise = pcg::Receiver::new(dimensions, &places, cot, channel).unwrap();
         let polynomial = Polynomial::new(Block::random(rng), dimensions.block);
-        let mut leaves = Wiped::zeros(dimensions.all_trees().total());
+        let mut leaves = ZeroizingVec::zeros(dimensions.all_trees().total());
         let keep = |_: usize, leaves: &[Block], out: &mut [Block]| {
             out.copy_from_slice(leaves);
             polynomial.of_block(leaves)

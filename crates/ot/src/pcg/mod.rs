@@ -35,7 +35,7 @@ use crate::{
     CotReceiver, CotSender,
     pprf::{self, equal},
     vole::Subspace,
-    wiped::Large,
+    zeroizing::HugePageBuffer,
 };
 
 const CORRECTIONS: &str = "noise/corrections";
@@ -126,8 +126,8 @@ impl Dimensions {
         assert_eq!(out.len(), self.len, "as many entries as were asked for");
         let threads = rayon::current_num_threads().min(self.pieces);
         let before = self.trees.total();
-        let mut leaves = Large::zeros(threads * before);
-        let mut room = Large::zeros(threads * before);
+        let mut leaves = HugePageBuffer::zeros(threads * before);
+        let mut scratch = HugePageBuffer::zeros(threads * before);
         // A run for no entries has a piece all the same.
         let mut outs = out.chunks_mut(self.piece_len()).chain(repeat_with(Default::default));
         for first in (0..self.pieces).step_by(threads) {
@@ -136,10 +136,10 @@ impl Dimensions {
             let mut pieces = leaves.chunks_exact_mut(before).zip(first..);
             pieces.try_for_each(|(leaves, piece)| fill(piece, leaves))?;
             let outs: Vec<&mut [V]> = outs.by_ref().take(count).collect();
-            let room = room.par_chunks_exact_mut(before);
-            leaves.par_chunks_exact_mut(before).zip(room).zip(outs).for_each(
-                |((leaves, room), out)| {
-                    self.code.compress(self.piece_blocks(), leaves, room, out);
+            let scratch = scratch.par_chunks_exact_mut(before);
+            leaves.par_chunks_exact_mut(before).zip(scratch).zip(outs).for_each(
+                |((leaves, scratch), out)| {
+                    self.code.compress(self.piece_blocks(), leaves, scratch, out);
                 },
             );
         }
@@ -368,9 +368,9 @@ mod tests {
             let entry = |i: usize| (i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let piece = |i: usize| {
                 let mut leaves: Vec<u64> = (i * total..(i + 1) * total).map(entry).collect();
-                let mut room = leaves.clone();
+                let mut scratch = leaves.clone();
                 let mut out = vec![0; dimensions.piece_len()];
-                dimensions.code.compress(lpn.blocks, &mut leaves, &mut room, &mut out);
+                dimensions.code.compress(lpn.blocks, &mut leaves, &mut scratch, &mut out);
                 out
             };
             let mut expected: Vec<u64> = (0..dimensions.pieces).flat_map(piece).collect();

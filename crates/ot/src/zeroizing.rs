@@ -14,19 +14,19 @@ use zeroize::{DefaultIsZeroes, Zeroize};
 /// What `Zeroizing` does for a short vector: it wipes spare room byte by byte, which takes some times
 /// as long as wiping entries does. Here whoever needs fewer entries hides the others, and all of them
 /// are wiped as entries, once.
-pub struct Wiped<V: DefaultIsZeroes> {
+pub struct ZeroizingVec<V: DefaultIsZeroes> {
     entries: Vec<V>,
     len: usize,
 }
 
-impl<V: DefaultIsZeroes + Zeroable> Wiped<V> {
+impl<V: DefaultIsZeroes + Zeroable> ZeroizingVec<V> {
     /// `len` zeros, which the operating system provides: it takes no time to write them.
     pub fn zeros(len: usize) -> Self {
         Self { entries: bytemuck::zeroed_vec(len), len }
     }
 }
 
-impl<V: DefaultIsZeroes> Wiped<V> {
+impl<V: DefaultIsZeroes> ZeroizingVec<V> {
     /// Hides the entries from `len` on.
     ///
     /// # Panics
@@ -37,7 +37,7 @@ impl<V: DefaultIsZeroes> Wiped<V> {
     }
 }
 
-impl<V: DefaultIsZeroes> Deref for Wiped<V> {
+impl<V: DefaultIsZeroes> Deref for ZeroizingVec<V> {
     type Target = [V];
 
     fn deref(&self) -> &[V] {
@@ -45,26 +45,26 @@ impl<V: DefaultIsZeroes> Deref for Wiped<V> {
     }
 }
 
-impl<V: DefaultIsZeroes> DerefMut for Wiped<V> {
+impl<V: DefaultIsZeroes> DerefMut for ZeroizingVec<V> {
     fn deref_mut(&mut self) -> &mut [V] {
         &mut self.entries[..self.len]
     }
 }
 
-impl<V: DefaultIsZeroes> Drop for Wiped<V> {
+impl<V: DefaultIsZeroes> Drop for ZeroizingVec<V> {
     fn drop(&mut self) {
         self.entries.as_mut_slice().zeroize();
     }
 }
 
-/// As [`Wiped`], in large pages where the system has them: for what is read all over, each read of which would
+/// As [`ZeroizingVec`], in large pages where the system has them: for what is read all over, each read of which would
 /// else have to look up a page of 4 KiB first.
-pub(crate) struct Large<V> {
+pub(crate) struct HugePageBuffer<V> {
     map: MmapMut,
     of: PhantomData<V>,
 }
 
-impl<V: Pod> Large<V> {
+impl<V: Pod> HugePageBuffer<V> {
     /// `len` zeros, at least one.
     ///
     /// # Panics
@@ -79,7 +79,7 @@ impl<V: Pod> Large<V> {
     }
 }
 
-impl<V: Pod> Deref for Large<V> {
+impl<V: Pod> Deref for HugePageBuffer<V> {
     type Target = [V];
 
     fn deref(&self) -> &[V] {
@@ -87,13 +87,13 @@ impl<V: Pod> Deref for Large<V> {
     }
 }
 
-impl<V: Pod> DerefMut for Large<V> {
+impl<V: Pod> DerefMut for HugePageBuffer<V> {
     fn deref_mut(&mut self) -> &mut [V] {
         bytemuck::cast_slice_mut(&mut self.map)
     }
 }
 
-impl<V> Drop for Large<V> {
+impl<V> Drop for HugePageBuffer<V> {
     fn drop(&mut self) {
         // Pages begin and end at words, and so does whatever is wiped.
         let (start, words, end) = bytemuck::pod_align_to_mut::<u8, u64>(&mut self.map);
@@ -109,7 +109,7 @@ mod tests {
 
     #[test]
     fn what_is_hidden_is_not_seen() {
-        let mut wiped = Wiped::<u64>::zeros(5);
+        let mut wiped = ZeroizingVec::<u64>::zeros(5);
         wiped.copy_from_slice(&[1, 2, 3, 4, 5]);
         wiped.truncate(3);
         assert_eq!(*wiped, [1, 2, 3]);
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn large_is_as_long_as_asked_for() {
         for len in [1, 5, 300_000] {
-            let mut large = Large::<[u64; 2]>::zeros(len);
+            let mut large = HugePageBuffer::<[u64; 2]>::zeros(len);
             assert_eq!(large.len(), len);
             assert!(large.iter().all(|entry| *entry == [0; 2]));
             large[len - 1] = [1, 2];

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// A machine, as the first line of a file of results describes it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Machine {
+pub struct Host {
     /// The processor's name.
     pub processor: String,
     /// Processors that the program may use.
@@ -26,7 +26,7 @@ pub struct Machine {
 
 const UNKNOWN: &str = "unknown";
 
-impl Machine {
+impl Host {
     /// This one, today.
     pub fn here() -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
@@ -92,9 +92,9 @@ mod tests {
 
     #[test]
     fn only_the_date_may_differ() {
-        let here = Machine::here();
-        let later = Machine { date: "2999-01-01".to_owned(), ..here.clone() };
+        let here = Host::here();
+        let later = Host { date: "2999-01-01".to_owned(), ..here.clone() };
         assert!(here.is_like(&later) && here.processors > 0);
-        assert!(!here.is_like(&Machine { processors: here.processors + 1, ..later }));
+        assert!(!here.is_like(&Host { processors: here.processors + 1, ..later }));
     }
 }

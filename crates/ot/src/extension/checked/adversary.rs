@@ -18,7 +18,7 @@ use crate::{
 const ATTEMPTS: usize = 1000;
 
 /// Columns of a receiver that can send others than it has.
-pub trait Deviant: ColumnReceiver {
+pub trait MaliciousColumns: ColumnReceiver {
     /// As [`ColumnReceiver::correlate`], with a message that is changed before it goes out: a column
     /// for each chunk of Δ.
     fn correlate_falsely(
@@ -33,7 +33,7 @@ pub trait Deviant: ColumnReceiver {
 /// An extension with the check.
 trait Extension: Sync {
     type Sender: ColumnSender;
-    type Receiver: Deviant;
+    type Receiver: MaliciousColumns;
 
     /// Bits of a chunk of Δ.
     fn bits(&self) -> usize;

@@ -4,7 +4,7 @@ use vesica_net::{Channel, Result};
 use vesica_primitives::{Bits, Block};
 use zeroize::Zeroizing;
 
-use crate::{CotReceiver, CotSender, Wiped, vole::Subspace};
+use crate::{CotReceiver, CotSender, ZeroizingVec, vole::Subspace};
 
 /// S's shares Q_i of `values` numbers y_i of `bits` bits, which R has.
 pub fn send(
@@ -12,7 +12,7 @@ pub fn send(
     bits: u32,
     cot: &mut impl CotSender,
     channel: &mut Channel,
-) -> Result<Wiped<Block>> {
+) -> Result<ZeroizingVec<Block>> {
     let shares = Zeroizing::new(cot.send_correlated(values * bits as usize, channel)?);
     Ok(combined(&shares, bits))
 }
@@ -23,7 +23,7 @@ pub fn receive<A: Subspace>(
     bits: u32,
     cot: &mut impl CotReceiver,
     channel: &mut Channel,
-) -> Result<Wiped<Block>> {
+) -> Result<ZeroizingVec<Block>> {
     let value_bits: Bits =
         values.iter().flat_map(|y| (0..bits).map(move |bit| y.embed().0 >> bit & 1 == 1)).collect();
     let shares = Zeroizing::new(cot.receive_correlated(&value_bits, channel)?);
@@ -31,9 +31,9 @@ pub fn receive<A: Subspace>(
 }
 
 /// Of the shares of the bits of each number, the number's.
-fn combined(shares: &[Block], bits: u32) -> Wiped<Block> {
+fn combined(shares: &[Block], bits: u32) -> ZeroizingVec<Block> {
     let bits = bits as usize;
-    let mut out = Wiped::zeros(shares.len() / bits);
+    let mut out = ZeroizingVec::zeros(shares.len() / bits);
     out.iter_mut().zip(shares.chunks_exact(bits)).for_each(|(out, bits)| *out = combine(bits));
     out
 }

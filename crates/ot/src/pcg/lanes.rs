@@ -10,14 +10,14 @@ use std::ops::Range;
 use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::{Channel, Result};
-use vesica_primitives::{BinaryVector, Block, Line};
+use vesica_primitives::{BinaryVector, Block, CacheLine};
 use zeroize::Zeroizing;
 
 use super::{CORRECTIONS, Dimensions, Receiver, Sender, complete, sum};
-use crate::{Wiped, pprf, wiped::Large};
+use crate::{ZeroizingVec, pprf, zeroizing::HugePageBuffer};
 
 /// Pieces that fit side by side.
-const LANES: usize = size_of::<Line>() / size_of::<Block>();
+const LANES: usize = size_of::<CacheLine>() / size_of::<Block>();
 
 /// The longest code for which pieces are compressed one by one. A shorter one stays in the cache as it is, and does not
 /// pay for four times the memory.
@@ -41,7 +41,7 @@ impl Dimensions {
         };
         match self.pieces.div_ceil(groups) {
             1 => self.show_lanes::<Block>(1, fill, each),
-            lanes => self.show_lanes::<Line>(lanes, fill, each),
+            lanes => self.show_lanes::<CacheLine>(lanes, fill, each),
         }
     }
 
@@ -56,18 +56,18 @@ impl Dimensions {
         let pieces = |group: usize| group * lanes..self.pieces.min((group + 1) * lanes);
         let (before, after) = (self.trees.total(), self.piece_len());
         let threads = rayon::current_num_threads().min(groups);
-        let mut lines = Large::<L>::zeros(threads * before);
-        let mut room = Large::<L>::zeros(threads * before);
-        let mut rows = Wiped::zeros(STRETCH.min(after));
+        let mut lines = HugePageBuffer::<L>::zeros(threads * before);
+        let mut scratch = HugePageBuffer::<L>::zeros(threads * before);
+        let mut rows = ZeroizingVec::zeros(STRETCH.min(after));
         for first in (0..groups).step_by(threads) {
             let lines = &mut lines[..threads.min(groups - first) * before];
             let mut filled = lines.chunks_exact_mut(before).zip(first..);
             filled.try_for_each(|(lines, group)| fill.fill(pieces(group), lines))?;
             let compressed: Vec<&mut [L]> = lines
                 .par_chunks_exact_mut(before)
-                .zip(room.par_chunks_exact_mut(before))
-                .map(|(lines, room)| {
-                    self.code.compress_within(self.piece_blocks(), lines, room, after)
+                .zip(scratch.par_chunks_exact_mut(before))
+                .map(|(lines, scratch)| {
+                    self.code.compress_within(self.piece_blocks(), lines, scratch, after)
                 })
                 .collect();
             for (lines, group) in compressed.into_iter().zip(first..) {
@@ -100,16 +100,16 @@ fn take<L: BinaryVector>(lines: &[L], lane: usize, entries: &mut [Block]) {
     entries.iter_mut().zip(lanes).for_each(|(entry, line)| *entry = line[lane]);
 }
 
-/// For each block of the lines, `make(i, room)` of its number; `room` is for the leaves of a tree.
+/// For each block of the lines, `make(i, scratch)` of its number; `scratch` is for the leaves of a tree.
 fn of_blocks<L: BinaryVector, T: Send>(
     trees: pprf::Shape,
     lines: &mut [L],
     make: impl Fn(usize, &mut [Block], &mut [L]) -> T + Sync,
 ) -> Vec<T> {
-    let room = || Zeroizing::new(vec![Block::ZERO; trees.leaves()]);
+    let scratch = || Zeroizing::new(vec![Block::ZERO; trees.leaves()]);
     let blocks = lines.par_chunks_exact_mut(trees.leaves()).enumerate();
     let blocks = blocks.with_min_len(trees.trees_per_task());
-    blocks.map_init(room, |room, (i, lines)| make(i, room, lines)).collect()
+    blocks.map_init(scratch, |scratch, (i, lines)| make(i, scratch, lines)).collect()
 }
 
 impl Sender<'_> {
@@ -241,10 +241,13 @@ mod tests {
             let mut expected: Vec<Block> = Vec::new();
             for piece in 0..dimensions.pieces {
                 let mut noise = entries(piece, dimensions.trees.total());
-                let mut room = noise.clone();
-                expected.extend(
-                    &*dimensions.code.compress_within(lpn.blocks, &mut noise, &mut room, after),
-                );
+                let mut scratch = noise.clone();
+                expected.extend(&*dimensions.code.compress_within(
+                    lpn.blocks,
+                    &mut noise,
+                    &mut scratch,
+                    after,
+                ));
             }
             expected.truncate(len);
             expected.sort_unstable_by_key(|entry| entry.0);
@@ -256,7 +259,7 @@ mod tests {
                     let each = &mut |rows: &mut [Block]| shown.extend_from_slice(rows);
                     pool.install(|| match lanes {
                         1 => dimensions.show(&mut MadeUp, each),
-                        _ => dimensions.show_lanes::<Line>(lanes, &mut MadeUp, each),
+                        _ => dimensions.show_lanes::<CacheLine>(lanes, &mut MadeUp, each),
                     })
                     .unwrap();
                     shown

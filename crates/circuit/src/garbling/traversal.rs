@@ -51,13 +51,13 @@ pub fn run(
     channel: &mut Channel,
 ) -> Result<Labels> {
     assert_eq!(inputs.wires(), circuit.inputs(), "as many inputs as the circuit has");
-    let lanes = inputs.lanes();
-    let mut outputs = Labels::zeros(circuit.outputs().len(), lanes);
+    let instances = inputs.instances();
+    let mut outputs = Labels::zeros(circuit.outputs().len(), instances);
     // Memory that is fresh from the operating system costs as much as the gates in it, so it is used again.
     let mut parts = Vec::new();
     let mut tables = Vec::new();
-    for start in (0..lanes).step_by(GROUP) {
-        let group = start..lanes.min(start + GROUP);
+    for start in (0..instances).step_by(GROUP) {
+        let group = start..instances.min(start + GROUP);
         load(&mut parts, circuit, inputs, &group);
         let mut ands = 0;
         for piece in pieces(circuit, group.len()) {
@@ -67,15 +67,15 @@ pub fn run(
             let mut left = &mut tables[..];
             let mut of_parts = Vec::with_capacity(parts.len());
             for part in &parts {
-                let count = piece.ands * part.lanes.len();
+                let count = piece.ands * part.instances.len();
                 of_parts.push(left.split_off_mut(..count).expect("a table for each AND gate"));
             }
-            let first = first + 2 * ands as u128 * lanes as u128;
+            let first = first + 2 * ands as u128 * instances as u128;
             parts.par_iter_mut().zip(of_parts).for_each(|(part, tables)| {
-                part.compute(side, circuit, &piece, lanes, first, tables);
+                part.compute(side, circuit, &piece, instances, first, tables);
             });
             side.after(&tables, channel)?;
-            channel.busy()?;
+            channel.keep_alive()?;
             ands += piece.ands;
         }
         for part in &parts {
@@ -89,11 +89,11 @@ pub fn run(
 fn load(parts: &mut Vec<Part>, circuit: &Circuit, inputs: &Labels, group: &Range<usize>) {
     parts.truncate(group.len().div_ceil(PART));
     for (i, start) in group.clone().step_by(PART).enumerate() {
-        let lanes = start..group.end.min(start + PART);
+        let instances = start..group.end.min(start + PART);
         match parts.get_mut(i) {
-            Some(part) if part.lanes.len() == lanes.len() => part.lanes = lanes,
-            Some(part) => *part = Part::new(circuit, lanes),
-            None => parts.push(Part::new(circuit, lanes)),
+            Some(part) if part.instances.len() == instances.len() => part.instances = instances,
+            Some(part) => *part = Part::new(circuit, instances),
+            None => parts.push(Part::new(circuit, instances)),
         }
         parts[i].load(circuit, inputs);
     }
@@ -106,8 +106,8 @@ struct Piece {
 }
 
 /// The gates in pieces, for so many instances.
-fn pieces(circuit: &Circuit, lanes: usize) -> Vec<Piece> {
-    let most = (TABLES_PER_MESSAGE / lanes.max(1)).max(1);
+fn pieces(circuit: &Circuit, instances: usize) -> Vec<Piece> {
+    let most = (TABLES_PER_MESSAGE / instances.max(1)).max(1);
     let mut pieces = Vec::new();
     let mut piece = Piece { gates: 0..0, ands: 0 };
     for (i, gate) in circuit.gates().iter().enumerate() {
@@ -123,7 +123,7 @@ fn pieces(circuit: &Circuit, lanes: usize) -> Vec<Piece> {
 
 /// Some instances on their way through a circuit.
 struct Part {
-    lanes: Range<usize>,
+    instances: Range<usize>,
     /// The labels of wires that are still to be read, each in its slot.
     held: Labels,
     fresh: Labels,
@@ -137,35 +137,35 @@ impl Drop for Part {
 }
 
 impl Part {
-    fn new(circuit: &Circuit, lanes: Range<usize>) -> Self {
+    fn new(circuit: &Circuit, instances: Range<usize>) -> Self {
         Self {
-            held: Labels::zeros(circuit.slots().count(), lanes.len()),
-            fresh: Labels::zeros(1, lanes.len()),
-            hashed: vec![[Block::ZERO; 2]; lanes.len()],
-            lanes,
+            held: Labels::zeros(circuit.slots().count(), instances.len()),
+            fresh: Labels::zeros(1, instances.len()),
+            hashed: vec![[Block::ZERO; 2]; instances.len()],
+            instances,
         }
     }
 
     fn load(&mut self, circuit: &Circuit, inputs: &Labels) {
         for wire in 0..circuit.inputs() {
-            self.held.row_mut(wire).copy_from_slice(&inputs.row(wire)[self.lanes.clone()]);
+            self.held.row_mut(wire).copy_from_slice(&inputs.row(wire)[self.instances.clone()]);
         }
     }
 
     /// Computes the gates of a piece, of which the first AND gate has the hash's indices from `first` on, over all
-    /// `lanes` instances of the run.
+    /// `instances` instances of the run.
     fn compute(
         &mut self,
         side: &impl Side,
         circuit: &Circuit,
         piece: &Piece,
-        lanes: usize,
+        instances: usize,
         first: u128,
         tables: &mut [Table],
     ) {
         let slots = circuit.slots();
-        let mut tables = tables.chunks_exact_mut(self.lanes.len().max(1));
-        let mut first = first + self.lanes.start as u128;
+        let mut tables = tables.chunks_exact_mut(self.instances.len().max(1));
+        let mut first = first + self.instances.start as u128;
         for i in piece.gates.clone() {
             let gate = circuit.gates()[i];
             let out = slots.of((circuit.inputs() + i) as u32);
@@ -183,11 +183,11 @@ impl Part {
                 Gate::And(..) => {
                     let operands = [left, right].map(|slot| self.held.row(slot));
                     let tables = tables.next().expect("a table for each AND gate");
-                    let indices = [first, first + lanes as u128];
+                    let indices = [first, first + instances as u128];
                     let fresh = self.fresh.row_mut(0);
                     side.and(indices, operands, fresh, tables, &mut self.hashed);
                     self.held.row_mut(out).copy_from_slice(fresh);
-                    first += 2 * lanes as u128;
+                    first += 2 * instances as u128;
                 }
             }
         }
@@ -201,7 +201,7 @@ impl Part {
     fn finish(&self, circuit: &Circuit, outputs: &mut Labels) {
         for (i, &wire) in circuit.outputs().iter().enumerate() {
             let from = self.held.row(circuit.slots().of(wire));
-            outputs.row_mut(i)[self.lanes.clone()].copy_from_slice(from);
+            outputs.row_mut(i)[self.instances.clone()].copy_from_slice(from);
         }
     }
 }
@@ -247,10 +247,11 @@ mod tests {
     /// Two uses of one index would give Δ away.
     #[test]
     fn each_index_is_used_once() {
-        for (gates, lanes) in [(50, 1), (50, 255), (50, 257), (300, 4096), (300, 9000), (50, 0)] {
+        for (gates, instances) in [(50, 1), (50, 255), (50, 257), (300, 4096), (300, 9000), (50, 0)]
+        {
             let circuit = random::circuit(gates as u64, 8, gates, 20);
             let (side, (channel, _)) = (Indexed::default(), memory::pair());
-            let inputs = Labels::zeros(8, lanes);
+            let inputs = Labels::zeros(8, instances);
             run(&side, &circuit, &inputs, 77, &mut Channel::new(channel)).unwrap();
             let mut used = side.0.into_inner().unwrap();
             used.sort_unstable_by_key(|range| range.start);
@@ -259,7 +260,7 @@ mod tests {
                 assert_eq!(range.start, next);
                 next = range.end;
             }
-            assert_eq!(next, 77 + 2 * circuit.ands() as u128 * lanes as u128);
+            assert_eq!(next, 77 + 2 * circuit.ands() as u128 * instances as u128);
         }
     }
 }

@@ -17,37 +17,37 @@ const TURNED: usize = 1 << 11;
 /// From so many wires on, instances are taken to other places as items and not bit by bit.
 const WORTH_TURNING: usize = 6;
 
-/// Bits of `wires` wires in `lanes` instances: one row a wire, 64 instances a word. Bits of the last word of a
-/// row beyond the last instance are 0. Wiped when dropped, for inputs and shares are secret.
+/// Bits of `wires` wires in `instances` instances: one row a wire, 64 instances a word. Bits of the last word of a
+/// row beyond the last instance are 0. Zeroized when dropped, for inputs and shares are secret.
 #[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
-pub struct Lanes {
+pub struct WireBits {
     wires: usize,
-    lanes: usize,
+    instances: usize,
     words: Vec<u64>,
 }
 
-impl Lanes {
+impl WireBits {
     /// All zero.
-    pub fn zeros(wires: usize, lanes: usize) -> Self {
-        Self { wires, lanes, words: vec![0; wires * lanes.div_ceil(64)] }
+    pub fn zeros(wires: usize, instances: usize) -> Self {
+        Self { wires, instances, words: vec![0; wires * instances.div_ceil(64)] }
     }
 
     /// Random bits.
-    pub fn random(wires: usize, lanes: usize, rng: &mut (impl Rng + ?Sized)) -> Self {
-        let mut random = Self::zeros(wires, lanes);
+    pub fn random(wires: usize, instances: usize, rng: &mut (impl Rng + ?Sized)) -> Self {
+        let mut random = Self::zeros(wires, instances);
         rng.fill_bytes(bytemuck::cast_slice_mut(&mut random.words));
         random.clear_beyond();
         random
     }
 
-    /// The rows of all wires one after another, ⌈lanes / 64⌉ words each; bits beyond the last instance are
+    /// The rows of all wires one after another, ⌈instances / 64⌉ words each; bits beyond the last instance are
     /// cleared.
     ///
     /// # Panics
     /// If there are not as many words as that.
-    pub fn from_words(wires: usize, lanes: usize, words: Vec<u64>) -> Self {
-        assert_eq!(words.len(), wires * lanes.div_ceil(64), "a row for each wire");
-        let mut of_words = Self { wires, lanes, words };
+    pub fn from_words(wires: usize, instances: usize, words: Vec<u64>) -> Self {
+        assert_eq!(words.len(), wires * instances.div_ceil(64), "a row for each wire");
+        let mut of_words = Self { wires, instances, words };
         of_words.clear_beyond();
         of_words
     }
@@ -76,13 +76,13 @@ impl Lanes {
     }
 
     /// How many instances.
-    pub fn lanes(&self) -> usize {
-        self.lanes
+    pub fn instances(&self) -> usize {
+        self.instances
     }
 
     /// Words of a row.
     pub fn row_words(&self) -> usize {
-        self.lanes.div_ceil(64)
+        self.instances.div_ceil(64)
     }
 
     /// All rows, one after another.
@@ -103,19 +103,19 @@ impl Lanes {
     }
 
     /// The bit of a wire in an instance.
-    pub fn get(&self, wire: usize, lane: usize) -> bool {
-        debug_assert!(lane < self.lanes);
-        self.row(wire)[lane / 64] >> (lane % 64) & 1 == 1
+    pub fn get(&self, wire: usize, instance: usize) -> bool {
+        debug_assert!(instance < self.instances);
+        self.row(wire)[instance / 64] >> (instance % 64) & 1 == 1
     }
 
     /// Sets the bit of a wire in an instance.
-    pub fn set(&mut self, wire: usize, lane: usize, bit: bool) {
-        debug_assert!(lane < self.lanes);
-        let word = &mut self.row_mut(wire)[lane / 64];
-        *word = *word & !(1 << (lane % 64)) | u64::from(bit) << (lane % 64);
+    pub fn set(&mut self, wire: usize, instance: usize, bit: bool) {
+        debug_assert!(instance < self.instances);
+        let word = &mut self.row_mut(wire)[instance / 64];
+        *word = *word & !(1 << (instance % 64)) | u64::from(bit) << (instance % 64);
     }
 
-    /// The inverse of [`Lanes::from_items`].
+    /// The inverse of [`WireBits::from_items`].
     ///
     /// # Panics
     /// For more than 64 wires.
@@ -124,7 +124,7 @@ impl Lanes {
         self.to_blocks().iter().map(|block| block.low()).collect()
     }
 
-    /// The inverse of [`Lanes::from_blocks`].
+    /// The inverse of [`WireBits::from_blocks`].
     ///
     /// # Panics
     /// For more than 128 wires.
@@ -135,10 +135,10 @@ impl Lanes {
 
     /// All bits, wire by wire, without gaps: choices of as many OTs.
     pub fn to_bits(&self) -> Bits {
-        let len = self.wires * self.lanes;
+        let len = self.wires * self.instances;
         let mut words = vec![0; len.div_ceil(128) * 2];
         for wire in 0..self.wires {
-            append(&mut words, wire * self.lanes, self.row(wire));
+            append(&mut words, wire * self.instances, self.row(wire));
         }
         let blocks = words
             .chunks_exact(2)
@@ -153,20 +153,24 @@ impl Lanes {
     /// # Panics
     /// If they are of another shape.
     pub fn xor_with(&mut self, other: &Self) {
-        assert_eq!((self.wires, self.lanes), (other.wires, other.lanes), "bits of one shape");
+        assert_eq!(
+            (self.wires, self.instances),
+            (other.wires, other.instances),
+            "bits of one shape"
+        );
         self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word ^= other);
     }
 
     /// Items of `wires` bits, a wire a row.
-    fn turn(lanes: usize, wires: usize, item: impl Fn(usize) -> Block) -> Self {
-        let mut turned = Self::zeros(wires, lanes);
+    fn turn(instances: usize, wires: usize, item: impl Fn(usize) -> Block) -> Self {
+        let mut turned = Self::zeros(wires, instances);
         turned.put_blocks(0..wires, item);
         turned
     }
 
     /// Some wires, of which there are at most 128, as one block an instance.
     fn blocks_of(&self, wires: Range<usize>) -> Vec<Block> {
-        let mut blocks = vec![Block::ZERO; self.lanes];
+        let mut blocks = vec![Block::ZERO; self.instances];
         let mut columns = vec![Block::ZERO; wires.len() * TURNED / 128];
         for (i, out) in blocks.chunks_mut(TURNED).enumerate() {
             let height = out.len().next_multiple_of(128);
@@ -188,8 +192,8 @@ impl Lanes {
     fn put_blocks(&mut self, wires: Range<usize>, item: impl Fn(usize) -> Block) {
         let mut rows = vec![Block::ZERO; TURNED];
         let mut columns = vec![Block::ZERO; wires.len() * TURNED / 128];
-        for first in (0..self.lanes).step_by(TURNED) {
-            let count = TURNED.min(self.lanes - first);
+        for first in (0..self.instances).step_by(TURNED) {
+            let count = TURNED.min(self.instances - first);
             let height = count.next_multiple_of(128);
             for (i, row) in rows[..height].iter_mut().enumerate() {
                 *row = if i < count { item(first + i) } else { Block::ZERO };
@@ -209,7 +213,7 @@ impl Lanes {
     }
 
     fn clear_beyond(&mut self) {
-        let used = self.lanes % 64;
+        let used = self.instances % 64;
         if used > 0 {
             for wire in 0..self.wires {
                 let last = self.row_words() - 1;
@@ -219,31 +223,32 @@ impl Lanes {
     }
 }
 
-impl Values for Lanes {
+impl Values for WireBits {
     fn wires(&self) -> usize {
         self.wires
     }
 
-    fn lanes(&self) -> usize {
-        self.lanes
+    fn instances(&self) -> usize {
+        self.instances
     }
 
-    fn gather(&self, lanes: &[u32]) -> Self {
-        let mut gathered = Self::zeros(self.wires, lanes.len());
+    fn gather(&self, instances: &[u32]) -> Self {
+        let mut gathered = Self::zeros(self.wires, instances.len());
         for first in (0..self.wires).step_by(128) {
             let wires = first..self.wires.min(first + 128);
             if wires.len() >= WORTH_TURNING {
                 let mut blocks = self.blocks_of(wires.clone());
-                gathered.put_blocks(wires, |i| blocks[lanes[i] as usize]);
+                gathered.put_blocks(wires, |i| blocks[instances[i] as usize]);
                 blocks.zeroize();
                 continue;
             }
             for wire in wires {
                 let from = self.row(wire);
-                for (word, lanes) in gathered.row_mut(wire).iter_mut().zip(lanes.chunks(64)) {
-                    let bit = |lane: u32| from[lane as usize / 64] >> (lane % 64) & 1;
-                    let bits = lanes.iter().enumerate();
-                    *word = bits.fold(0, |word, (i, &lane)| word | bit(lane) << i);
+                for (word, instances) in gathered.row_mut(wire).iter_mut().zip(instances.chunks(64))
+                {
+                    let bit = |instance: u32| from[instance as usize / 64] >> (instance % 64) & 1;
+                    let bits = instances.iter().enumerate();
+                    *word = bits.fold(0, |word, (i, &instance)| word | bit(instance) << i);
                 }
             }
         }
@@ -251,24 +256,27 @@ impl Values for Lanes {
     }
 
     fn stack(parts: &[&Self]) -> Self {
-        let lanes = parts.first().map_or(0, |part| part.lanes);
-        assert!(parts.iter().all(|part| part.lanes == lanes), "parts of the same instances");
+        let instances = parts.first().map_or(0, |part| part.instances);
+        assert!(
+            parts.iter().all(|part| part.instances == instances),
+            "parts of the same instances"
+        );
         let wires = parts.iter().map(|part| part.wires).sum();
-        let mut words = Vec::with_capacity(wires * lanes.div_ceil(64));
+        let mut words = Vec::with_capacity(wires * instances.div_ceil(64));
         parts.iter().for_each(|part| words.extend_from_slice(&part.words));
-        Self { wires, lanes, words }
+        Self { wires, instances, words }
     }
 
     fn join(parts: &[&Self]) -> Self {
         let wires = parts.first().map_or(0, |part| part.wires);
         assert!(parts.iter().all(|part| part.wires == wires), "parts of the same wires");
-        let mut joined = Self::zeros(wires, parts.iter().map(|part| part.lanes).sum());
+        let mut joined = Self::zeros(wires, parts.iter().map(|part| part.instances).sum());
         for wire in 0..wires {
             let row = joined.row_mut(wire);
             let mut at = 0;
             for part in parts {
                 append(row, at, part.row(wire));
-                at += part.lanes;
+                at += part.instances;
             }
         }
         joined
@@ -277,7 +285,7 @@ impl Values for Lanes {
     fn rows(&self, wires: Range<usize>) -> Self {
         let width = self.row_words();
         let words = self.words[wires.start * width..wires.end * width].to_vec();
-        Self { wires: wires.len(), lanes: self.lanes, words }
+        Self { wires: wires.len(), instances: self.instances, words }
     }
 }
 
@@ -310,31 +318,32 @@ mod tests {
     }
 
     /// Whether the bits beyond the last instance are 0.
-    fn is_clear(lanes: &Lanes) -> bool {
-        let mut cleared = lanes.clone();
+    fn is_clear(instances: &WireBits) -> bool {
+        let mut cleared = instances.clone();
         cleared.clear_beyond();
-        cleared == *lanes
+        cleared == *instances
     }
 
     #[test]
     fn items_come_back_and_are_where_they_should_be() {
         let mut rng = rng();
-        for lanes in SIZES {
+        for instances in SIZES {
             for wires in WIDTHS.into_iter().filter(|&wires| wires <= 128) {
-                let blocks: Vec<Block> = (0..lanes).map(|_| Block::random(&mut rng)).collect();
+                let blocks: Vec<Block> = (0..instances).map(|_| Block::random(&mut rng)).collect();
                 let mask = if wires == 128 { u128::MAX } else { (1 << wires) - 1 };
-                let turned = Lanes::from_blocks(&blocks, wires);
-                assert_eq!((turned.wires(), turned.lanes()), (wires, lanes));
+                let turned = WireBits::from_blocks(&blocks, wires);
+                assert_eq!((turned.wires(), turned.instances()), (wires, instances));
                 assert!(is_clear(&turned));
-                for (lane, block) in blocks.iter().enumerate() {
-                    let bits = (0..wires).map(|wire| u128::from(turned.get(wire, lane)) << wire);
+                for (instance, block) in blocks.iter().enumerate() {
+                    let bits =
+                        (0..wires).map(|wire| u128::from(turned.get(wire, instance)) << wire);
                     assert_eq!(bits.fold(0, |sum, bit| sum | bit), block.0 & mask);
                 }
                 let cut: Vec<Block> = blocks.iter().map(|block| Block(block.0 & mask)).collect();
                 assert_eq!(turned.to_blocks(), cut);
                 if wires <= 64 {
                     let items: Vec<u64> = blocks.iter().map(|block| block.low()).collect();
-                    assert!(Lanes::from_items(&items, wires) == turned);
+                    assert!(WireBits::from_items(&items, wires) == turned);
                     let cut: Vec<u64> = cut.iter().map(|block| block.low()).collect();
                     assert_eq!(turned.to_items(), cut);
                 }
@@ -345,30 +354,30 @@ mod tests {
     #[test]
     fn lanes_are_gathered_stacked_joined_and_taken() {
         let mut rng = rng();
-        for lanes in SIZES {
+        for instances in SIZES {
             for wires in WIDTHS {
-                let all = Lanes::random(wires, lanes, &mut rng);
+                let all = WireBits::random(wires, instances, &mut rng);
                 assert!(is_clear(&all));
-                let picks = if lanes == 0 { 0 } else { rng.random_range(0..2 * lanes) };
+                let picks = if instances == 0 { 0 } else { rng.random_range(0..2 * instances) };
                 let picks: Vec<u32> =
-                    (0..picks).map(|_| rng.random_range(0..lanes as u32)).collect();
+                    (0..picks).map(|_| rng.random_range(0..instances as u32)).collect();
                 let gathered = all.gather(&picks);
-                assert!(is_clear(&gathered) && gathered.lanes() == picks.len());
-                let other = Lanes::random(wires, 77, &mut rng);
-                let joined = Lanes::join(&[&all, &other, &all]);
-                assert!(is_clear(&joined) && joined.lanes() == 2 * lanes + 77);
-                let stacked = Lanes::stack(&[&all, &all.rows(wires / 2..wires)]);
+                assert!(is_clear(&gathered) && gathered.instances() == picks.len());
+                let other = WireBits::random(wires, 77, &mut rng);
+                let joined = WireBits::join(&[&all, &other, &all]);
+                assert!(is_clear(&joined) && joined.instances() == 2 * instances + 77);
+                let stacked = WireBits::stack(&[&all, &all.rows(wires / 2..wires)]);
                 assert_eq!(stacked.wires(), wires + wires.div_ceil(2));
                 for wire in 0..wires {
-                    let picked = |(i, &lane): (usize, &u32)| {
-                        gathered.get(wire, i) == all.get(wire, lane as usize)
+                    let picked = |(i, &instance): (usize, &u32)| {
+                        gathered.get(wire, i) == all.get(wire, instance as usize)
                     };
                     assert!(picks.iter().enumerate().all(picked));
-                    assert!((0..lanes).all(|i| {
+                    assert!((0..instances).all(|i| {
                         joined.get(wire, i) == all.get(wire, i)
-                            && joined.get(wire, lanes + 77 + i) == all.get(wire, i)
+                            && joined.get(wire, instances + 77 + i) == all.get(wire, i)
                     }));
-                    assert!((0..77).all(|i| joined.get(wire, lanes + i) == other.get(wire, i)));
+                    assert!((0..77).all(|i| joined.get(wire, instances + i) == other.get(wire, i)));
                     let from = if wire < wires { wire } else { wire - wires + wires / 2 };
                     assert_eq!(stacked.row(wire), all.row(from));
                 }
@@ -379,20 +388,23 @@ mod tests {
     #[test]
     fn bits_are_set_and_added() {
         let mut rng = rng();
-        let a = Lanes::random(3, 100, &mut rng);
-        let mut copied = Lanes::zeros(3, 100);
+        let a = WireBits::random(3, 100, &mut rng);
+        let mut copied = WireBits::zeros(3, 100);
         for wire in 0..3 {
-            (0..100).for_each(|lane| copied.set(wire, lane, a.get(wire, lane)));
+            (0..100).for_each(|instance| copied.set(wire, instance, a.get(wire, instance)));
         }
         assert!(copied == a);
         let bits = a.to_bits();
         assert_eq!(bits.len(), 300);
         assert!((0..300).all(|i| (bits.get(i) == 1) == a.get(i / 100, i % 100)));
-        let b = Lanes::random(3, 100, &mut rng);
+        let b = WireBits::random(3, 100, &mut rng);
         copied.xor_with(&b);
-        assert!((0..100).all(|lane| copied.get(2, lane) == a.get(2, lane) ^ b.get(2, lane)));
+        assert!(
+            (0..100)
+                .all(|instance| copied.get(2, instance) == a.get(2, instance) ^ b.get(2, instance))
+        );
         let ones: u32 =
-            Lanes::random(64, 6400, &mut rng).words().iter().map(|w| w.count_ones()).sum();
+            WireBits::random(64, 6400, &mut rng).words().iter().map(|w| w.count_ones()).sum();
         assert!(ones.abs_diff(64 * 6400 / 2) < 2000);
     }
 }

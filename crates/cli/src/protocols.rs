@@ -28,6 +28,8 @@ struct Entry {
     secure_against: &'static str,
     receiver_learns: &'static str,
     sender_learns: &'static str,
+    /// Bytes that a payload takes beside its own; nothing where the protocol carries none.
+    bytes_beside_a_payload: Option<u64>,
     /// For a million (2^20) items a side.
     cost: Cost,
 }
@@ -42,7 +44,12 @@ struct Cost {
 
 impl Entry {
     fn new(protocol: &Protocol) -> Self {
-        let cost = protocol.cost(Sizes { sender: ITEMS, receiver: ITEMS });
+        let sizes = Sizes { sender: ITEMS, receiver: ITEMS };
+        let cost = protocol.cost(sizes);
+        let beside = protocol.carrying(1).map(|carrying| {
+            let more = carrying.cost(sizes).bytes_to_receiver - cost.bytes_to_receiver;
+            (more / ITEMS as f64) as u64 - 1
+        });
         Self {
             protocol: protocol.key,
             title: protocol.title,
@@ -51,12 +58,22 @@ impl Entry {
             secure_against: protocol.adversary.name(),
             receiver_learns: protocol.learns.receiver,
             sender_learns: protocol.learns.sender,
+            bytes_beside_a_payload: beside,
             cost: Cost {
                 items_a_side: ITEMS,
                 bytes_to_sender: cost.bytes_to_sender as u64,
                 bytes_to_receiver: cost.bytes_to_receiver as u64,
                 rounds: cost.rounds,
             },
+        }
+    }
+
+    /// What a payload of b bytes takes.
+    fn payload(&self) -> String {
+        match self.bytes_beside_a_payload {
+            None => "none".to_owned(),
+            Some(0) => "b".to_owned(),
+            Some(beside) => format!("b + {beside}"),
         }
     }
 
@@ -85,11 +102,11 @@ fn json(entries: &[Entry]) -> Result<String, Failure> {
 
 fn markdown(entries: &[Entry]) -> String {
     let mut text = "| protocol | what it is | status | secure against | receiver learns | sender \
-                    learns | MB at 2^20 | paper |\n|---|---|---|---|---|---|---|---|\n"
+                    learns | MB at 2^20 | payload of b bytes | paper |\n|---|---|---|---|---|---|---|---|---|\n"
         .to_owned();
     for entry in entries {
         text += &format!(
-            "| `{}` | {} | {} | {} | {} | {} | {} | {} |\n",
+            "| `{}` | {} | {} | {} | {} | {} | {} | {} | {} |\n",
             entry.protocol,
             entry.title,
             entry.status,
@@ -97,6 +114,7 @@ fn markdown(entries: &[Entry]) -> String {
             entry.receiver_learns,
             entry.sender_learns,
             entry.megabytes(),
+            entry.payload(),
             entry.citation,
         );
     }

@@ -5,8 +5,8 @@
 //! configuration: those live in `vesica` above. Below are the OPRFs and OTs from which it is built.
 //!
 //! Use [`send`] and [`receive`] with an entry of the [`CATALOGUE`]: they agree on the set sizes, refuse
-//! duplicates and run the protocol's two phases. [`reveal`] adds the step by which a sender learns the
-//! intersection too.
+//! duplicates and run the protocol's two phases. [`payload`] does the same with bytes that travel with the
+//! sender's items, and [`reveal`] adds the step by which a sender learns the intersection too.
 //!
 //! **Must never import** `vesica`, the command line, files, sockets, clocks or configuration.
 
@@ -16,6 +16,7 @@ pub mod circuit_psi;
 pub mod error;
 pub mod memory;
 mod parts;
+pub mod payload;
 pub mod protocol;
 pub mod protocols;
 

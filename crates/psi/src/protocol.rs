@@ -6,7 +6,7 @@ use rand::CryptoRng;
 use vesica_net::Channel;
 use vesica_params::Adversary;
 
-use crate::{DigestLength, Items, MAX_ITEMS, Memory, Result};
+use crate::{DigestLength, Items, MAX_ITEMS, Memory, Result, payload::Carrier};
 
 /// The sizes of the two sets. Both parties learn both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -226,6 +226,8 @@ pub struct Protocol {
     pub filters: bool,
     /// How the sender hands over its final values.
     pub list: List,
+    /// How it carries payloads, if it can.
+    pub carrier: Option<Carrier>,
     /// Predicted cost.
     pub cost: fn(Setting) -> Cost,
     /// The most memory that each party is predicted to hold.

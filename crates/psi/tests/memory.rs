@@ -23,6 +23,7 @@ use vesica_psi::{
         self, Inquiry, METHODS, Method, Question,
         shares::{self, Outline, SHARING},
     },
+    payload::{self, Carrying, Payloads},
 };
 
 /// Threads of each party.
@@ -39,6 +40,7 @@ const CONSTANT: f64 = (40 << 20) as f64;
 #[derive(Clone, Copy)]
 enum Work {
     Protocol(&'static Protocol),
+    Payloads(&'static Protocol),
     Method(&'static Method, Question, u64),
     Shares { of_sender: bool, of_receiver: bool },
 }
@@ -58,17 +60,20 @@ impl Work {
     /// Everything there is.
     fn all() -> Vec<Self> {
         let protocols = CATALOGUE.iter().map(|protocol| Self::Protocol(protocol));
+        let carriers = CATALOGUE.iter().filter(|protocol| protocol.carrier.is_some());
+        let carriers = carriers.map(|protocol| Self::Payloads(protocol));
         let methods = METHODS.iter().flat_map(|method| {
             let answered = QUESTIONS.iter().filter(|(q, minimum)| (method.answers)(*q, *minimum));
             answered.map(|(question, minimum)| Self::Method(method, *question, *minimum))
         });
         let shares = SHARED.map(|(of_sender, of_receiver)| Self::Shares { of_sender, of_receiver });
-        protocols.chain(methods).chain(shares).collect()
+        protocols.chain(carriers).chain(methods).chain(shares).collect()
     }
 
     fn name(self) -> String {
         match self {
             Self::Protocol(protocol) => protocol.key.to_owned(),
+            Self::Payloads(protocol) => format!("{} payloads", protocol.key),
             Self::Method(method, question, minimum) => {
                 format!("{} {question:?} {minimum}", method.key)
             }
@@ -81,6 +86,7 @@ impl Work {
     fn predicted(self, sizes: Sizes) -> Memory {
         match self {
             Self::Protocol(protocol) => protocol.memory(sizes),
+            Self::Payloads(protocol) => carrying(protocol).memory(sizes),
             Self::Method(method, question, minimum) => {
                 (method.memory)(Inquiry { sizes, question, minimum })
             }
@@ -92,7 +98,7 @@ impl Work {
 
     fn status(self) -> Status {
         match self {
-            Self::Protocol(protocol) => protocol.status,
+            Self::Protocol(protocol) | Self::Payloads(protocol) => protocol.status,
             Self::Method(method, ..) => method.status,
             Self::Shares { .. } => SHARING.status,
         }
@@ -101,7 +107,7 @@ impl Work {
     /// Sizes that take seconds at most, as exponents of the sender's and the receiver's.
     fn exponents(self) -> &'static [(u32, u32)] {
         let key = match self {
-            Self::Protocol(protocol) => protocol.key,
+            Self::Protocol(protocol) | Self::Payloads(protocol) => protocol.key,
             Self::Method(method, ..) => method.key,
             Self::Shares { .. } => SHARING.key,
         };
@@ -130,6 +136,14 @@ impl Work {
         match self {
             Self::Protocol(p) if sends => vesica_psi::send(p, items, 0..=most, channel, rng),
             Self::Protocol(p) => vesica_psi::receive(p, items, 0..=most, channel, rng).map(drop),
+            Self::Payloads(p) if sends => {
+                let bytes = vec![1; PAYLOAD * mine];
+                let with = (items, Payloads::new(PAYLOAD, &bytes));
+                payload::send(&carrying(p), with, 0..=most, channel, rng)
+            }
+            Self::Payloads(p) => {
+                payload::receive(&carrying(p), items, 0..=most, channel, rng).map(drop)
+            }
             Self::Method(method, question, minimum) => {
                 let inquiry = Inquiry { sizes, question, minimum };
                 if sends {
@@ -155,10 +169,17 @@ impl Work {
 
     fn digest(self) -> DigestLength {
         match self {
-            Self::Protocol(protocol) => protocol.digest,
+            Self::Protocol(protocol) | Self::Payloads(protocol) => protocol.digest,
             _ => DigestLength::Short,
         }
     }
+}
+
+/// Bytes of a payload.
+const PAYLOAD: usize = 64;
+
+fn carrying(protocol: &Protocol) -> Carrying {
+    protocol.carrying(PAYLOAD).unwrap()
 }
 
 /// The first so many items of a fixed sequence, so that the smaller set is part of the larger.

@@ -1,9 +1,14 @@
 //! What each protocol sends is what it sent before, with every set of kernels.
 
-use vesica_psi::{CATALOGUE, Sizes};
+use rand::rngs::StdRng;
+use vesica_net::Channel;
+use vesica_psi::{
+    CATALOGUE, Sizes,
+    payload::{self, Payloads},
+};
 use vesica_testkit::{
     conformance::psi::{Sets, transcripts},
-    transcript::{again_with_portable_kernels, check_baseline},
+    transcript::{self, again_with_portable_kernels, check_baseline},
 };
 
 #[test]
@@ -15,6 +20,28 @@ fn equal_the_baseline() {
 }
 
 #[test]
+fn with_payloads_equal_the_baseline() {
+    const LEN: usize = 40;
+    let sets = Sets::random(Sizes { sender: 317, receiver: 211 }, 100, 1);
+    let payloads: Vec<u8> = (0..LEN * 317).map(|i| i as u8).collect();
+    let carrying = CATALOGUE.iter().filter_map(|protocol| protocol.carrying(LEN));
+    let runs = carrying.map(|carrying| {
+        let send = |channel: &mut Channel, rng: &mut StdRng| {
+            let with = (sets.sender.items(), Payloads::new(LEN, &payloads));
+            payload::send(&carrying, with, 211..=211, channel, rng)
+        };
+        let receive = |channel: &mut Channel, rng: &mut StdRng| {
+            payload::receive(&carrying, sets.receiver.items(), 317..=317, channel, rng)
+        };
+        (format!("{}+payloads", carrying.protocol().key), transcript::of(send, receive))
+    });
+    let runs: Vec<_> = runs.collect();
+    let found: Vec<_> = runs.iter().map(|(name, both)| (&name[..], both.clone())).collect();
+    check_baseline(&found);
+}
+
+#[test]
 fn portable_kernels_send_the_same() {
     again_with_portable_kernels("equal_the_baseline");
+    again_with_portable_kernels("with_payloads_equal_the_baseline");
 }

@@ -40,6 +40,7 @@ const RIGHT: Protocol = Protocol {
     digest: DigestLength::Short,
     filters: true,
     list: List::Sorted,
+    carrier: None,
     cost: |setting| (naive::PROTOCOL.cost)(setting),
     memory: |setting| (naive::PROTOCOL.memory)(setting),
     limits: |sizes| (naive::PROTOCOL.limits)(sizes),

@@ -452,6 +452,7 @@ pub(crate) const fn protocol<M: Construction>(about: About) -> Protocol {
         digest: DigestLength::Short,
         filters: false,
         list: List::Sorted,
+        carrier: None,
         cost: cost::<M>,
         memory: |setting| memory::<M>(&Plan::new(setting.sizes, None)),
         limits: any_sizes,

@@ -6,6 +6,7 @@
 //! nothing shows how many came by which function.
 
 use vesica_net::Channel;
+use vesica_oprf::Values;
 use vesica_primitives::Block;
 use vesica_structures::bins::{self, Entry, Hashed, Table};
 
@@ -28,6 +29,25 @@ pub(crate) fn all_bins<const H: usize>(items: &impl Hashed<H>) -> Result<Table> 
 /// to one bin.
 pub(crate) fn word(item: Block, hash: usize) -> Block {
     item ^ Block(hash as u128)
+}
+
+/// The values of S's items in the bins to which a hash function leads them.
+pub(crate) fn of_hash(table: &Table, values: &[Block], hash: usize) -> Values {
+    let of_hash = table.entries().iter().zip(values).filter(|(entry, _)| entry.hash() == hash);
+    let (positions, values) = of_hash.map(|(e, value)| (e.position() as u32, *value)).unzip();
+    Values { positions, values }
+}
+
+/// For the hash function of each label, R's items that sit in a bin by it, with their values.
+pub(crate) fn seated_by<'a>(
+    labels: &'a [&'static str],
+    seated: impl Iterator<Item = (Entry, Block)> + Clone + 'a,
+) -> impl Iterator<Item = (&'static str, Values)> + 'a {
+    labels.iter().enumerate().map(move |(hash, label)| {
+        let of_hash = seated.clone().filter(|(entry, _)| entry.hash() == hash);
+        let (positions, values) = of_hash.map(|(e, value)| (e.position() as u32, value)).unzip();
+        (*label, Values { positions, values })
+    })
 }
 
 /// Sends, for the hash function of each label, the sorted list of the values of S's items in the bins to which it

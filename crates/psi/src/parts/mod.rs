@@ -6,5 +6,6 @@ pub(crate) mod coin;
 pub(crate) mod items;
 pub(crate) mod lists;
 pub mod reveal;
+pub(crate) mod sealed;
 pub(crate) mod session;
 pub(crate) mod tags;

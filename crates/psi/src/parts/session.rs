@@ -128,7 +128,7 @@ pub fn receiver_for(
 }
 
 /// The sizes, if the protocol supports them. Both parties find the same.
-fn supported(protocol: &Protocol, sizes: Sizes) -> Result<Sizes> {
+pub(crate) fn supported(protocol: &Protocol, sizes: Sizes) -> Result<Sizes> {
     match (protocol.limits)(sizes) {
         Ok(()) => Ok(sizes),
         Err(limit) => Err(Error::Limit { protocol: protocol.key, limit }),

@@ -50,6 +50,7 @@ pub static PROTOCOL: Protocol = Protocol {
     digest: DigestLength::Short,
     filters: true,
     list: List::Sorted,
+    carrier: None,
     cost: |setting| {
         let residues = (setting.sizes.receiver * rsa::ENCODED) as f64;
         let list = rsa::ENCODED + Tags::new(setting).list_len(setting.sizes.sender);

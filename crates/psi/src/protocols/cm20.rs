@@ -151,6 +151,7 @@ const fn entry<M: Model>() -> Protocol {
         digest: DigestLength::Short,
         filters: false,
         list: List::Sorted,
+        carrier: None,
         cost: cost::<M>,
         memory: memory::<M>,
         limits: any_sizes,

@@ -47,6 +47,7 @@ pub static PROTOCOL: Protocol = Protocol {
     digest: DigestLength::Short,
     filters: false,
     list: List::Sorted,
+    carrier: None,
     cost,
     memory,
     limits,

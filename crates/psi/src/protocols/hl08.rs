@@ -40,6 +40,7 @@ pub static RISTRETTO: Protocol = Protocol {
     digest: DigestLength::Short,
     filters: true,
     list: List::Sorted,
+    carrier: None,
     cost: cost::<Ristretto>,
     memory: memory::<Ristretto>,
     limits: any_sizes,

@@ -26,7 +26,7 @@ use vesica_params::{
     code,
 };
 use vesica_primitives::Block;
-use vesica_structures::bins::{BinMap, Entry, cuckoo::CuckooTable};
+use vesica_structures::bins::{BinMap, Entry, Table, cuckoo::CuckooTable};
 
 use crate::{
     Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Protocol, Result, Setting, Sizes,
@@ -35,8 +35,10 @@ use crate::{
     parts::{
         coin::permute,
         lists::{self, word},
+        sealed,
         tags::Tags,
     },
+    payload::{self, Carrier, Opened, Payloads},
     protocol::any_sizes,
 };
 
@@ -51,21 +53,18 @@ pub static PROTOCOL: Protocol = Protocol {
     digest: DigestLength::Short,
     filters: true,
     list: List::Sorted,
+    carrier: Some(Carrier {
+        lists: HASHES,
+        sender: |setting, channel, rng| Ok(Box::new(Sender::prepare(setting, channel, rng)?)),
+        receiver: |setting, channel, rng| Ok(Box::new(Receiver::prepare(setting, channel, rng)?)),
+    }),
     cost,
     memory: |Setting { sizes, .. }| {
         Memory::linear(sizes, PerItem::new([138.0, 14.0], [152.0, 14.0]))
     },
     limits: any_sizes,
-    sender: |setting, channel, rng| {
-        channel.phase("base-ot");
-        let oprf = oprf::Sender::setup(width(setting.sizes), channel, rng)?;
-        Ok(Box::new(Sender { setting, oprf }))
-    },
-    receiver: |setting, channel, rng| {
-        channel.phase("base-ot");
-        let oprf = oprf::Receiver::setup(width(setting.sizes), channel, rng)?;
-        Ok(Box::new(Receiver { setting, oprf }))
-    },
+    sender: |setting, channel, rng| Ok(Box::new(Sender::prepare(setting, channel, rng)?)),
+    receiver: |setting, channel, rng| Ok(Box::new(Receiver::prepare(setting, channel, rng)?)),
 };
 
 const LISTS: [&str; HASHES] = ["kkrt16/list-1", "kkrt16/list-2", "kkrt16/list-3"];
@@ -97,13 +96,20 @@ pub struct Sender {
     oprf: oprf::Sender,
 }
 
-impl crate::Sender for Sender {
-    fn send(
-        self: Box<Self>,
+impl Sender {
+    fn prepare(setting: Setting, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        channel.phase("base-ot");
+        let oprf = oprf::Sender::setup(width(setting.sizes), channel, rng)?;
+        Ok(Self { setting, oprf })
+    }
+
+    /// Steps 1 to 3: the items in their bins, and the value of each entry.
+    fn evaluate(
+        self,
         items: Items<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> Result<()> {
+    ) -> Result<(Table, Vec<Block>)> {
         // 1.
         let permuted = permute(items.low_halves(), channel, rng)?;
         // 2.
@@ -116,9 +122,38 @@ impl crate::Sender for Sender {
             word(permuted[entry.position()], entry.hash())
         };
         let values = self.oprf.evaluate(table.starts(), entry_word, channel, rng)?;
-        // 4.
         channel.phase("lists");
-        lists::send(&LISTS, (&table, &values), items, self.setting, channel)
+        Ok((table, values))
+    }
+}
+
+impl crate::Sender for Sender {
+    fn send(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        let setting = self.setting;
+        let (table, values) = self.evaluate(items, channel, rng)?;
+        // 4.
+        lists::send(&LISTS, (&table, &values), items, setting, channel)
+    }
+}
+
+impl payload::Sender for Sender {
+    fn send_with(
+        self: Box<Self>,
+        items: Items<'_>,
+        payloads: Payloads<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        let tags = Tags::new(self.setting);
+        let (table, values) = self.evaluate(items, channel, rng)?;
+        // 4.
+        let of_hash = |hash| lists::of_hash(&table, &values, hash);
+        sealed::send(tags, &LISTS, of_hash, (items, payloads), channel)
     }
 }
 
@@ -128,13 +163,20 @@ pub struct Receiver {
     oprf: oprf::Receiver,
 }
 
-impl crate::Receiver for Receiver {
-    fn receive(
-        self: Box<Self>,
+impl Receiver {
+    fn prepare(setting: Setting, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        channel.phase("base-ot");
+        let oprf = oprf::Receiver::setup(width(setting.sizes), channel, rng)?;
+        Ok(Self { setting, oprf })
+    }
+
+    /// Steps 1 to 3: the items in their bins, and the value of each bin.
+    fn evaluate(
+        self,
         items: Items<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> Result<Vec<u32>> {
+    ) -> Result<(CuckooTable, Vec<Block>)> {
         // 1.
         let permuted = permute(items.low_halves(), channel, rng)?;
         // 2.
@@ -150,10 +192,42 @@ impl crate::Receiver for Receiver {
             })
             .collect();
         let values = self.oprf.evaluate(&words, channel)?;
-        // 5.
         channel.phase("lists");
-        let seated =
-            table.bins().iter().zip(&values).filter_map(|(e, value)| Some(((*e)?, *value)));
-        lists::receive(&LISTS, seated, items, self.setting, channel)
+        Ok((table, values))
+    }
+}
+
+/// The items that sit in bins, with their values.
+fn seated(table: &CuckooTable, values: &[Block]) -> impl Iterator<Item = (Entry, Block)> + Clone {
+    table.bins().iter().zip(values).filter_map(|(entry, value)| Some(((*entry)?, *value)))
+}
+
+impl crate::Receiver for Receiver {
+    fn receive(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<u32>> {
+        let setting = self.setting;
+        let (table, values) = self.evaluate(items, channel, rng)?;
+        // 5.
+        lists::receive(&LISTS, seated(&table, &values), items, setting, channel)
+    }
+}
+
+impl payload::Receiver for Receiver {
+    fn receive_with(
+        self: Box<Self>,
+        items: Items<'_>,
+        len: usize,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Opened> {
+        let (tags, count) = (Tags::new(self.setting), self.setting.sizes.sender);
+        let (table, values) = self.evaluate(items, channel, rng)?;
+        // 5.
+        let mine = lists::seated_by(&LISTS, seated(&table, &values));
+        sealed::receive(tags, count, mine, (items, len), channel)
     }
 }

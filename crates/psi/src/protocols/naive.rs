@@ -35,6 +35,7 @@ pub static PROTOCOL: Protocol = Protocol {
     digest: DigestLength::Short,
     filters: true,
     list: List::Sorted,
+    carrier: None,
     cost,
     memory: |Setting { sizes, .. }| {
         Memory::linear(sizes, PerItem::new([75.0, 10.0], [105.0, 20.0]))

@@ -115,6 +115,7 @@ const fn protocol<V: Variant>(key: &'static str, title: &'static str) -> Protoco
         digest: DigestLength::Short,
         filters: true,
         list: List::Sorted,
+        carrier: None,
         cost: cost::<V>,
         memory: memory::<V>,
         limits: any_sizes,

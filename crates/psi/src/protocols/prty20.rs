@@ -126,6 +126,7 @@ const fn entry<V: Variant>() -> Protocol {
         digest: if is_malicious { DigestLength::Long } else { DigestLength::Short },
         filters: !is_malicious,
         list: List::Sorted,
+        carrier: None,
         cost: cost::<V>,
         memory: memory::<V>,
         limits: any_sizes,

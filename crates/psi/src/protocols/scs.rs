@@ -57,6 +57,7 @@ pub static YAO: Protocol = Protocol {
     digest: DigestLength::Short,
     filters: false,
     list: List::Sorted,
+    carrier: None,
     cost: cost_of_garbling,
     memory: memory_of_garbling,
     limits: any_sizes,

@@ -31,9 +31,23 @@ pub(crate) struct Tagged {
     position: u32,
 }
 
+/// Where on a list the tag of an item stands.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Place {
+    /// The tag's place, counted from the list's first.
+    pub place: u32,
+    /// The position of the item.
+    pub position: u32,
+}
+
 impl Tagged {
     fn new(tag: u128, position: u32) -> Self {
         Self { tag: bytemuck::cast(tag), position }
+    }
+
+    /// A tag before it is cut.
+    pub(crate) fn whole(value: Block, position: usize) -> Self {
+        Self::new(value.0, position as u32)
     }
 
     fn tag(self) -> u128 {
@@ -148,6 +162,49 @@ impl Tags {
         Ok(channel.send(label, bytemuck::cast_slice(&words))?)
     }
 
+    /// Cuts tags, sends them as a sorted list, and returns the positions of their items in its order. Among equal
+    /// tags, what was cut off decides the order.
+    ///
+    /// # Errors
+    /// As [`Tags::send_list`].
+    pub(crate) fn send_in_order(
+        self,
+        label: &'static str,
+        mut tagged: Vec<Tagged>,
+        items: Items<'_>,
+        channel: &mut Channel,
+    ) -> Result<Vec<u32>> {
+        debug_assert!(self.list == List::Sorted, "a filter has no order");
+        sort::by_uniform_key(&mut tagged, 128, |tagged| tagged.tag());
+        let cut = |tagged: &Tagged| self.of(Block(tagged.tag()));
+        if tagged.array_windows().any(|[a, b]| cut(a) == cut(b)) {
+            refuse_duplicates(items)?;
+        }
+        let words = self.layout(tagged.len()).encode(tagged.iter().map(cut));
+        channel.send(label, bytemuck::cast_slice(&words))?;
+        Ok(tagged.into_iter().map(|tagged| tagged.position).collect())
+    }
+
+    /// Receives a list of `count` tags and returns where those of `mine`, the tags of `items`, are on it: of equal
+    /// ones on the list, the first. Places ascend.
+    ///
+    /// # Errors
+    /// As [`Tags::recv_matches`].
+    pub(crate) fn recv_places(
+        self,
+        label: &'static str,
+        count: usize,
+        mut mine: Vec<Tagged>,
+        items: Items<'_>,
+        channel: &mut Channel,
+    ) -> Result<Vec<Place>> {
+        debug_assert!(self.list == List::Sorted, "a filter has no order");
+        self.sort_own(&mut mine, items)?;
+        let mut places = Vec::new();
+        self.compare(label, count, &mine, channel, |place| places.push(place))?;
+        Ok(places)
+    }
+
     /// Receives a list or filter of `count` tags and returns the positions of those of `mine`, the tags of
     /// `items`, that are on it, in no particular order.
     ///
@@ -161,29 +218,48 @@ impl Tags {
         items: Items<'_>,
         channel: &mut Channel,
     ) -> Result<Vec<u32>> {
-        sort::by_uniform_key(&mut mine, self.bits, |tagged| tagged.tag());
-        if mine.array_windows().any(|[a, b]| a.tag() == b.tag()) {
-            refuse_duplicates(items)?;
-        }
+        self.sort_own(&mut mine, items)?;
         if let Some(filter) = self.filter(count) {
             let contains = filter.recv(label, channel)?;
             let found = mine.iter().filter(|tagged| contains(Block(tagged.tag())));
             return Ok(found.map(|tagged| tagged.position).collect());
         }
+        let mut matches = Vec::new();
+        self.compare(label, count, &mine, channel, |place| matches.push(place.position))?;
+        Ok(matches)
+    }
+
+    /// Sorts R's own tags, and refuses those that are equal because items are.
+    fn sort_own(self, mine: &mut Vec<Tagged>, items: Items<'_>) -> Result<()> {
+        sort::by_uniform_key(mine, self.bits, |tagged| tagged.tag());
+        if mine.array_windows().any(|[a, b]| a.tag() == b.tag()) {
+            refuse_duplicates(items)?;
+        }
+        Ok(())
+    }
+
+    /// Receives a sorted list and shows which of `mine`, sorted as well, are where on it.
+    fn compare(
+        self,
+        label: &'static str,
+        count: usize,
+        mine: &[Tagged],
+        channel: &mut Channel,
+        mut show: impl FnMut(Place),
+    ) -> Result<()> {
         let layout = self.layout(count);
         let mut words = vec![0u64; layout.encoded_words()];
         channel.recv_into(label, bytemuck::cast_slice_mut(&mut words))?;
         let malformed = |error: tag_list::Error| channel.malformed(label, describe(error));
-        let mut matches = Vec::new();
         let mut mine = mine.iter().peekable();
-        for theirs in layout.decode(words).map_err(malformed)? {
+        for (place, theirs) in (0..).zip(layout.decode(words).map_err(malformed)?) {
             let theirs = theirs.map_err(malformed)?;
             while mine.next_if(|tagged| tagged.tag() < theirs).is_some() {}
             while let Some(tagged) = mine.next_if(|tagged| tagged.tag() == theirs) {
-                matches.push(tagged.position);
+                show(Place { place, position: tagged.position });
             }
         }
-        Ok(matches)
+        Ok(())
     }
 }
 

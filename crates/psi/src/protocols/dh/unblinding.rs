@@ -25,6 +25,7 @@ use std::marker::PhantomData;
 use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::Channel;
+use vesica_oprf::Values;
 use vesica_primitives::{Block, group::Group};
 use zeroize::Zeroizing;
 
@@ -33,7 +34,11 @@ use super::{
 };
 use crate::{
     Cost, Items, Result, Setting,
-    parts::tags::{Tags, refuse_duplicates},
+    parts::{
+        sealed,
+        tags::{Tags, refuse_duplicates},
+    },
+    payload::{self, Opened, Payloads},
 };
 
 const KEY: &str = "dh/key";
@@ -63,13 +68,14 @@ impl<G: Group> Party<G> {
     }
 }
 
-impl<G: Group> crate::Sender for Party<G> {
-    fn send(
-        self: Box<Self>,
+impl<G: Group> Party<G> {
+    /// Steps 1 to 3 of S up to its list: H' of each of its items' points.
+    fn evaluate_own(
+        &self,
         items: Items<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> Result<()> {
+    ) -> Result<Values> {
         refuse_duplicates(items)?;
         let own_factor = Zeroizing::new(G::random_scalar(rng));
         let alpha = alpha::<G>(&own_factor);
@@ -81,9 +87,38 @@ impl<G: Group> crate::Sender for Party<G> {
         // 3.
         channel.phase("own-items");
         let own = own_products::<G>(items.low_halves(), &own_factor, channel)?;
+        Ok(in_order(own.iter().map(hash_point::<G>).collect()))
+    }
+}
+
+/// The values of items in the order of the set.
+fn in_order(values: Vec<Block>) -> Values {
+    Values { positions: (0..values.len() as u32).collect(), values }
+}
+
+impl<G: Group> crate::Sender for Party<G> {
+    fn send(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        let values = self.evaluate_own(items, channel, rng)?;
+        Tags::new(self.setting).send_values(TAGS, values, items, channel)
+    }
+}
+
+impl<G: Group> payload::Sender for Party<G> {
+    fn send_with(
+        self: Box<Self>,
+        items: Items<'_>,
+        payloads: Payloads<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        let values = self.evaluate_own(items, channel, rng)?;
         let tags = Tags::new(self.setting);
-        let list = own.iter().map(|point| tags.of(hash_point::<G>(point))).collect();
-        tags.send_list(TAGS, list, items, channel)
+        sealed::send_values(tags, TAGS, values, (items, payloads), channel)
     }
 }
 
@@ -93,13 +128,14 @@ fn alpha<G: Group>(own_factor: &G::Scalar) -> Zeroizing<G::Scalar> {
     Zeroizing::new(G::divide(&Zeroizing::new(G::divide(own_factor))))
 }
 
-impl<G: Group> crate::Receiver for Party<G> {
-    fn receive(
-        self: Box<Self>,
+impl<G: Group> Party<G> {
+    /// Steps 1 to 3 of R up to S's list: H' of each of its items' points.
+    fn evaluate_blinded(
+        &self,
         items: Items<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> Result<Vec<u32>> {
+    ) -> Result<Values> {
         refuse_duplicates(items)?;
         let low_halves = items.low_halves();
         let mut summands = Zeroizing::new(Vec::with_capacity(low_halves.len()));
@@ -115,19 +151,42 @@ impl<G: Group> crate::Receiver for Party<G> {
         // 3.
         channel.phase("compare");
         let key = G::table(&G::negate(&key));
-        let tags = Tags::new(self.setting);
-        let mut mine = Vec::with_capacity(low_halves.len());
+        let mut values = Vec::with_capacity(low_halves.len());
         for (returned, summands) in returned.chunks(round::<G>()).zip(summands.chunks(round::<G>()))
         {
             for point in unblind_all::<G>(returned, summands, &key) {
-                mine.push(tags.tagged(hash_point::<G>(&point), mine.len()));
+                values.push(hash_point::<G>(&point));
             }
             channel.keep_alive()?;
         }
-        let mut matches =
-            tags.recv_matches(TAGS, self.setting.sizes.sender, mine, items, channel)?;
-        matches.sort_unstable();
-        Ok(matches)
+        Ok(in_order(values))
+    }
+}
+
+impl<G: Group> crate::Receiver for Party<G> {
+    fn receive(
+        self: Box<Self>,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<u32>> {
+        let values = self.evaluate_blinded(items, channel, rng)?;
+        let (tags, count) = (Tags::new(self.setting), self.setting.sizes.sender);
+        tags.recv_values(TAGS, count, values, items, channel)
+    }
+}
+
+impl<G: Group> payload::Receiver for Party<G> {
+    fn receive_with(
+        self: Box<Self>,
+        items: Items<'_>,
+        len: usize,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Opened> {
+        let values = self.evaluate_blinded(items, channel, rng)?;
+        let (tags, count) = (Tags::new(self.setting), self.setting.sizes.sender);
+        sealed::receive_values(tags, TAGS, count, values, (items, len), channel)
     }
 }
 

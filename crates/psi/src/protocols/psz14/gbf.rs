@@ -77,6 +77,7 @@ const fn protocol<const K: usize>(
         digest: DigestLength::Short,
         filters: true,
         list: List::Sorted,
+        carrier: None,
         cost: cost::<K>,
         memory: memory::<K>,
         limits: |sizes| Limit::check(OF_RECEIVER, sizes.receiver, MAX_ITEMS),

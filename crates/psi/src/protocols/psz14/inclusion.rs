@@ -75,6 +75,7 @@ pub(crate) const fn protocol<const H: usize, S: Seating<H>>(
         digest: DigestLength::Short,
         filters: true,
         list: List::Sorted,
+        carrier: None,
         cost: cost::<H, S>,
         memory: memory::<H, S>,
         limits: limits::<H, S>,

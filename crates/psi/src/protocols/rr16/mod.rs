@@ -64,6 +64,7 @@ pub static PROTOCOL: Protocol = Protocol {
     digest: DigestLength::Long,
     filters: false,
     list: List::Sorted,
+    carrier: None,
     cost,
     memory,
     limits,

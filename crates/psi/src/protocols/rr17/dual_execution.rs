@@ -48,6 +48,7 @@ pub static PROTOCOL: Protocol = Protocol {
     digest: DigestLength::Long,
     filters: false,
     list: List::Sorted,
+    carrier: None,
     cost: |setting| cost(setting.sizes, shape(setting.sizes)),
     memory,
     limits: any_sizes,

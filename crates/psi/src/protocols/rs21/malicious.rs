@@ -3,7 +3,7 @@
 
 use rand::CryptoRng;
 use vesica_net::Channel;
-use vesica_oprf::rs21::malicious as oprf;
+use vesica_oprf::{Values, rs21::malicious as oprf};
 use vesica_ot::{extension::softspoken::malicious as extension, vole::silent};
 use vesica_params::{
     LAMBDA,
@@ -13,8 +13,12 @@ use vesica_structures::okvs::{Field, rr22::Rr22};
 
 use super::{About, FIELD, LIST, Variant};
 use crate::{
-    Adversary, Cost, DigestLength, Items, Leakage, List, Protocol, Receiver, Result, Sender,
-    Setting, Sizes, memory::PerItem, parts::tags::Tags, protocol::any_sizes,
+    Adversary, Cost, DigestLength, Items, Leakage, List, Protocol, Receiver, Result, Sender, Setting,
+    Sizes,
+    memory::PerItem,
+    parts::{sealed, tags::Tags},
+    payload::{self, Carrier, Opened, Payloads},
+    protocol::any_sizes,
 };
 
 /// The entry of a variant.
@@ -29,17 +33,34 @@ pub(crate) const fn protocol<V: Variant>(about: About) -> Protocol {
         digest: DigestLength::Long,
         filters: false,
         list: List::Sorted,
+        carrier: Some(Carrier { lists: 1, sender: sender::<V>, receiver: receiver::<V> }),
         cost: cost::<V>,
         memory: super::memory::<V>,
         limits: any_sizes,
-        sender: |Setting { sizes, .. }, channel, rng| match sizes.receiver {
-            ..=FEW => Ok(Box::new(Sending::<Few>::prepare(sizes, channel, rng)?)),
-            _ => Ok(Box::new(Sending::<V>::prepare(sizes, channel, rng)?)),
-        },
-        receiver: |Setting { sizes, .. }, channel, rng| match sizes.receiver {
-            ..=FEW => Ok(Box::new(Receiving::<Few>::prepare(sizes, channel, rng)?)),
-            _ => Ok(Box::new(Receiving::<V>::prepare(sizes, channel, rng)?)),
-        },
+        sender: |setting, channel, rng| Ok(sender::<V>(setting, channel, rng)?),
+        receiver: |setting, channel, rng| Ok(receiver::<V>(setting, channel, rng)?),
+    }
+}
+
+fn sender<V: Variant>(
+    Setting { sizes, .. }: Setting,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Box<dyn payload::Sender>> {
+    match sizes.receiver {
+        ..=FEW => Ok(Box::new(Sending::<Few>::prepare(sizes, channel, rng)?)),
+        _ => Ok(Box::new(Sending::<V>::prepare(sizes, channel, rng)?)),
+    }
+}
+
+fn receiver<V: Variant>(
+    Setting { sizes, .. }: Setting,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Box<dyn payload::Receiver>> {
+    match sizes.receiver {
+        ..=FEW => Ok(Box::new(Receiving::<Few>::prepare(sizes, channel, rng)?)),
+        _ => Ok(Box::new(Receiving::<V>::prepare(sizes, channel, rng)?)),
     }
 }
 
@@ -94,6 +115,14 @@ impl<V: Variant> Sending<V> {
         let oprf = oprf::Sender::setup(shape, V::LPN, &mut cot, channel, rng)?;
         Ok(Self { oprf })
     }
+
+    /// Step 1.
+    fn evaluate(self, items: Items<'_>, channel: &mut Channel) -> Result<Values> {
+        channel.phase("oprf");
+        let evaluated = self.oprf.evaluate(digests(items), channel)?;
+        channel.phase("list");
+        Ok(evaluated)
+    }
 }
 
 impl<V: Variant> Sender for Sending<V> {
@@ -103,12 +132,23 @@ impl<V: Variant> Sender for Sending<V> {
         channel: &mut Channel,
         _: &mut dyn CryptoRng,
     ) -> Result<()> {
-        // 1.
-        channel.phase("oprf");
-        let evaluated = self.oprf.evaluate(digests(items), channel)?;
+        let evaluated = self.evaluate(items, channel)?;
         // 2.
-        channel.phase("list");
         Tags::whole().send_values(LIST, evaluated, items, channel)
+    }
+}
+
+impl<V: Variant> payload::Sender for Sending<V> {
+    fn send_with(
+        self: Box<Self>,
+        items: Items<'_>,
+        payloads: Payloads<'_>,
+        channel: &mut Channel,
+        _: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        let evaluated = self.evaluate(items, channel)?;
+        // 2.
+        sealed::send_values(Tags::whole(), LIST, evaluated, (items, payloads), channel)
     }
 }
 
@@ -127,6 +167,19 @@ impl<V: Variant> Receiving<V> {
         let oprf = oprf::Receiver::setup(shape, V::LPN, &mut cot, channel, rng)?;
         Ok(Self { sizes, oprf })
     }
+
+    /// Step 1.
+    fn evaluate(
+        self,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Values> {
+        channel.phase("oprf");
+        let evaluated = self.oprf.evaluate(digests(items), channel, rng)?;
+        channel.phase("list");
+        Ok(evaluated)
+    }
 }
 
 impl<V: Variant> Receiver for Receiving<V> {
@@ -136,11 +189,24 @@ impl<V: Variant> Receiver for Receiving<V> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u32>> {
-        // 1.
-        channel.phase("oprf");
-        let evaluated = self.oprf.evaluate(digests(items), channel, rng)?;
+        let count = self.sizes.sender;
+        let evaluated = self.evaluate(items, channel, rng)?;
         // 3.
-        channel.phase("list");
-        Tags::whole().recv_values(LIST, self.sizes.sender, evaluated, items, channel)
+        Tags::whole().recv_values(LIST, count, evaluated, items, channel)
+    }
+}
+
+impl<V: Variant> payload::Receiver for Receiving<V> {
+    fn receive_with(
+        self: Box<Self>,
+        items: Items<'_>,
+        len: usize,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Opened> {
+        let count = self.sizes.sender;
+        let evaluated = self.evaluate(items, channel, rng)?;
+        // 3.
+        sealed::receive_values(Tags::whole(), LIST, count, evaluated, (items, len), channel)
     }
 }

@@ -2,7 +2,7 @@
 
 use rand::CryptoRng;
 use vesica_net::Channel;
-use vesica_oprf::rs21::semi_honest as oprf;
+use vesica_oprf::{Values, rs21::semi_honest as oprf};
 use vesica_ot::{
     extension::softspoken::semi_honest as extension,
     vole::{Subspace, silent},
@@ -12,8 +12,11 @@ use vesica_structures::okvs::Codec;
 
 use super::{About, FIELD, LIST, ShortVariant, Variant, blame_duplicates};
 use crate::{
-    Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Prepare, Protocol, Receiver,
-    Result, Sender, Setting, parts::tags::Tags, protocol::any_sizes,
+    Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Prepare, Protocol, Receiver, Result,
+    Sender, Setting,
+    parts::{sealed, tags::Tags},
+    payload::{self, Carrier, Opened, Payloads},
+    protocol::any_sizes,
 };
 
 /// The entry of a variant with elements as short as they may be.
@@ -22,17 +25,34 @@ pub(crate) const fn protocol<V: ShortVariant>(about: About) -> Protocol {
         about,
         |setting| cost::<V>(setting, V::bits(setting.sizes)),
         super::memory::<V>,
-        |setting, channel, rng| match V::bits(setting.sizes) {
-            bits @ ..=64 => Ok(Box::new(Sending::<V, u64>::prepare(setting, bits, channel, rng)?)),
-            bits => Ok(Box::new(Sending::<V, Block>::prepare(setting, bits, channel, rng)?)),
-        },
-        |setting, channel, rng| match V::bits(setting.sizes) {
-            bits @ ..=64 => {
-                Ok(Box::new(Receiving::<V, u64>::prepare(setting, bits, channel, rng)?))
-            }
-            bits => Ok(Box::new(Receiving::<V, Block>::prepare(setting, bits, channel, rng)?)),
-        },
+        (|setting, channel, rng| Ok(short_sender::<V>(setting, channel, rng)?), short_sender::<V>),
+        (
+            |setting, channel, rng| Ok(short_receiver::<V>(setting, channel, rng)?),
+            short_receiver::<V>,
+        ),
     )
+}
+
+fn short_sender<V: ShortVariant>(
+    setting: Setting,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Box<dyn payload::Sender>> {
+    match V::bits(setting.sizes) {
+        bits @ ..=64 => Ok(Box::new(Sending::<V, u64>::prepare(setting, bits, channel, rng)?)),
+        bits => Ok(Box::new(Sending::<V, Block>::prepare(setting, bits, channel, rng)?)),
+    }
+}
+
+fn short_receiver<V: ShortVariant>(
+    setting: Setting,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Box<dyn payload::Receiver>> {
+    match V::bits(setting.sizes) {
+        bits @ ..=64 => Ok(Box::new(Receiving::<V, u64>::prepare(setting, bits, channel, rng)?)),
+        bits => Ok(Box::new(Receiving::<V, Block>::prepare(setting, bits, channel, rng)?)),
+    }
 }
 
 /// The entry of a variant with elements of GF(2^128), as in the paper.
@@ -41,21 +61,36 @@ pub(crate) const fn whole<V: Variant>(about: About) -> Protocol {
         about,
         |setting| cost::<V>(setting, 128),
         super::memory::<V>,
-        |setting, channel, rng| {
-            Ok(Box::new(Sending::<V, Block>::prepare(setting, 128, channel, rng)?))
-        },
-        |setting, channel, rng| {
-            Ok(Box::new(Receiving::<V, Block>::prepare(setting, 128, channel, rng)?))
-        },
+        (|setting, channel, rng| Ok(whole_sender::<V>(setting, channel, rng)?), whole_sender::<V>),
+        (
+            |setting, channel, rng| Ok(whole_receiver::<V>(setting, channel, rng)?),
+            whole_receiver::<V>,
+        ),
     )
+}
+
+fn whole_sender<V: Variant>(
+    setting: Setting,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Box<dyn payload::Sender>> {
+    Ok(Box::new(Sending::<V, Block>::prepare(setting, 128, channel, rng)?))
+}
+
+fn whole_receiver<V: Variant>(
+    setting: Setting,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Box<dyn payload::Receiver>> {
+    Ok(Box::new(Receiving::<V, Block>::prepare(setting, 128, channel, rng)?))
 }
 
 const fn entry(
     about: About,
     cost: fn(Setting) -> Cost,
     memory: fn(Setting) -> Memory,
-    sender: Prepare<dyn Sender>,
-    receiver: Prepare<dyn Receiver>,
+    sender: (Prepare<dyn Sender>, Prepare<dyn payload::Sender>),
+    receiver: (Prepare<dyn Receiver>, Prepare<dyn payload::Receiver>),
 ) -> Protocol {
     Protocol {
         key: about.key,
@@ -67,11 +102,12 @@ const fn entry(
         digest: DigestLength::Short,
         filters: true,
         list: List::Sorted,
+        carrier: Some(Carrier { lists: 1, sender: sender.1, receiver: receiver.1 }),
         cost,
         memory,
         limits: any_sizes,
-        sender,
-        receiver,
+        sender: sender.0,
+        receiver: receiver.0,
     }
 }
 
@@ -108,6 +144,14 @@ impl<V: Variant, A: Subspace> Sending<V, A> {
         let oprf = oprf::Sender::setup(shape, bits, V::LPN, &mut cot, channel, rng)?;
         Ok(Self { setting, oprf })
     }
+
+    /// Step 1.
+    fn evaluate(self, items: Items<'_>, channel: &mut Channel) -> Result<Values> {
+        channel.phase("oprf");
+        let evaluated = self.oprf.evaluate(items.low_halves(), channel)?;
+        channel.phase("list");
+        Ok(evaluated)
+    }
 }
 
 impl<V: Variant, A: Subspace> Sender for Sending<V, A> {
@@ -117,12 +161,25 @@ impl<V: Variant, A: Subspace> Sender for Sending<V, A> {
         channel: &mut Channel,
         _: &mut dyn CryptoRng,
     ) -> Result<()> {
-        // 1.
-        channel.phase("oprf");
-        let evaluated = self.oprf.evaluate(items.low_halves(), channel)?;
+        let tags = Tags::new(self.setting);
+        let evaluated = self.evaluate(items, channel)?;
         // 2.
-        channel.phase("list");
-        Tags::new(self.setting).send_values(LIST, evaluated, items, channel)
+        tags.send_values(LIST, evaluated, items, channel)
+    }
+}
+
+impl<V: Variant, A: Subspace> payload::Sender for Sending<V, A> {
+    fn send_with(
+        self: Box<Self>,
+        items: Items<'_>,
+        payloads: Payloads<'_>,
+        channel: &mut Channel,
+        _: &mut dyn CryptoRng,
+    ) -> Result<()> {
+        let tags = Tags::new(self.setting);
+        let evaluated = self.evaluate(items, channel)?;
+        // 2.
+        sealed::send_values(tags, LIST, evaluated, (items, payloads), channel)
     }
 }
 
@@ -149,6 +206,23 @@ impl<V: Variant, A: Subspace> Receiving<V, A> {
         let oprf = oprf::Receiver::setup(shape, bits, V::LPN, &mut cot, channel, rng)?;
         Ok(Self { setting, oprf })
     }
+
+    /// Step 1.
+    fn evaluate(
+        self,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Values>
+    where
+        V::Store: Codec<A>,
+    {
+        channel.phase("oprf");
+        let evaluated = self.oprf.evaluate(items.low_halves(), channel, rng);
+        let evaluated = evaluated.map_err(|error| blame_duplicates(error, items))?;
+        channel.phase("list");
+        Ok(evaluated)
+    }
 }
 
 impl<V: Variant, A: Subspace> Receiver for Receiving<V, A>
@@ -161,13 +235,27 @@ where
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u32>> {
-        // 1.
-        channel.phase("oprf");
-        let evaluated = self.oprf.evaluate(items.low_halves(), channel, rng);
-        let evaluated = evaluated.map_err(|error| blame_duplicates(error, items))?;
+        let (tags, count) = (Tags::new(self.setting), self.setting.sizes.sender);
+        let evaluated = self.evaluate(items, channel, rng)?;
         // 3.
-        channel.phase("list");
-        let sender = self.setting.sizes.sender;
-        Tags::new(self.setting).recv_values(LIST, sender, evaluated, items, channel)
+        tags.recv_values(LIST, count, evaluated, items, channel)
+    }
+}
+
+impl<V: Variant, A: Subspace> payload::Receiver for Receiving<V, A>
+where
+    V::Store: Codec<A>,
+{
+    fn receive_with(
+        self: Box<Self>,
+        items: Items<'_>,
+        len: usize,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Opened> {
+        let (tags, count) = (Tags::new(self.setting), self.setting.sizes.sender);
+        let evaluated = self.evaluate(items, channel, rng)?;
+        // 3.
+        sealed::receive_values(tags, LIST, count, evaluated, (items, len), channel)
     }
 }

@@ -1,0 +1,266 @@
+//! Payloads: bytes that the sender attaches to each of its items, and that the receiver gets for the items that both
+//! have. Of any other payload the receiver learns nothing but the length, which is one for all and agreed on.
+//!
+//! A protocol that can do so has a [`Carrier`] in its entry of the catalogue. [`Protocol::carrying`] gives it a length;
+//! [`send`] and [`receive`] run what comes of that. How payloads are encrypted, and why it is done so, is in
+//! `parts/sealed.rs`.
+//!
+//! A malicious sender can attach anything, as it can bring any item. Where a protocol holds against malicious parties,
+//! it can therefore attach bytes that mean nothing to the receiver's program. If that program ends the run on account
+//! of such bytes, the sender sees that the item is shared: it must go on until nothing it does is seen by the sender.
+
+use std::ops::RangeInclusive;
+
+use rand::CryptoRng;
+use vesica_net::Channel;
+use zeroize::Zeroizing;
+
+use crate::{
+    Cost, Items, List, Memory, Prepare, Protocol, Result, Setting, Sizes,
+    parts::{
+        sealed,
+        session::{agree, bind, supported},
+    },
+};
+
+/// The longest payload, in bytes.
+pub const MAX_LEN: usize = 1 << 16;
+
+/// One payload for each of a sender's items.
+#[derive(Clone, Copy)]
+pub struct Payloads<'a> {
+    len: usize,
+    bytes: &'a [u8],
+}
+
+impl<'a> Payloads<'a> {
+    /// Payloads of `len` bytes, one after the other, in the order of their items.
+    ///
+    /// # Panics
+    /// If `len` is 0 or above [`MAX_LEN`], or the last payload is cut.
+    pub fn new(len: usize, bytes: &'a [u8]) -> Self {
+        assert!((1..=MAX_LEN).contains(&len), "payloads of 1 to {MAX_LEN} bytes");
+        assert!(bytes.len().is_multiple_of(len), "whole payloads");
+        Self { len, bytes }
+    }
+
+    /// How many there are.
+    pub fn count(self) -> usize {
+        self.bytes.len() / self.len
+    }
+
+    /// Bytes of each.
+    pub fn payload_len(self) -> usize {
+        self.len
+    }
+
+    /// That of the item at this position.
+    pub(crate) fn of(self, position: usize) -> &'a [u8] {
+        &self.bytes[position * self.len..][..self.len]
+    }
+}
+
+/// What a receiver learns.
+pub struct Opened {
+    positions: Vec<u32>,
+    /// For each position the place of its payload.
+    places: Vec<u32>,
+    len: usize,
+    bytes: Zeroizing<Vec<u8>>,
+}
+
+impl Opened {
+    /// The payloads of the items at these positions, one after the other.
+    pub(crate) fn new(positions: Vec<u32>, len: usize, bytes: Zeroizing<Vec<u8>>) -> Self {
+        let mut both: Vec<(u32, u32)> = positions.into_iter().zip(0..).collect();
+        both.sort_unstable();
+        let (positions, places) = both.into_iter().unzip();
+        Self { positions, places, len, bytes }
+    }
+
+    /// The positions of the receiver's items that the sender has too, ascending.
+    pub fn positions(&self) -> &[u32] {
+        &self.positions
+    }
+
+    /// The sender's payload of the item at `positions()[i]`.
+    ///
+    /// # Panics
+    /// If there are not so many positions.
+    pub fn payload(&self, i: usize) -> &[u8] {
+        &self.bytes[self.places[i] as usize * self.len..][..self.len]
+    }
+}
+
+/// A [`Sender`](crate::Sender) that can attach payloads.
+pub trait Sender: crate::Sender {
+    /// As [`Sender::send`](crate::Sender::send), with a payload for each item.
+    ///
+    /// # Errors
+    /// As [`Sender::send`](crate::Sender::send).
+    ///
+    /// # Panics
+    /// If there are not as many payloads as items.
+    fn send_with(
+        self: Box<Self>,
+        items: Items<'_>,
+        payloads: Payloads<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<()>;
+}
+
+/// A [`Receiver`](crate::Receiver) that can open payloads.
+pub trait Receiver: crate::Receiver {
+    /// As [`Receiver::receive`](crate::Receiver::receive), with payloads of `len` bytes.
+    ///
+    /// # Errors
+    /// As [`Receiver::receive`](crate::Receiver::receive).
+    fn receive_with(
+        self: Box<Self>,
+        items: Items<'_>,
+        len: usize,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Opened>;
+}
+
+/// How a protocol carries payloads.
+#[derive(Debug, Clone, Copy)]
+pub struct Carrier {
+    /// The lists of tags on which each of the sender's items stands. For each but one of them an item costs 20 bytes
+    /// more.
+    pub lists: usize,
+    /// Prepares a sender.
+    pub sender: Prepare<dyn Sender>,
+    /// Prepares a receiver.
+    pub receiver: Prepare<dyn Receiver>,
+}
+
+/// A protocol with payloads of one length.
+#[derive(Debug, Clone, Copy)]
+pub struct Carrying {
+    protocol: Protocol,
+    carrier: Carrier,
+    len: usize,
+}
+
+impl Protocol {
+    /// The same with payloads of `len` bytes; `None` where it carries none, and where `len` is 0 or above [`MAX_LEN`].
+    /// A filter has no order in which payloads could follow.
+    pub fn carrying(&self, len: usize) -> Option<Carrying> {
+        let allowed = self.list == List::Sorted && (1..=MAX_LEN).contains(&len);
+        let carrier = self.carrier.filter(|_| allowed)?;
+        Some(Carrying { protocol: *self, carrier, len })
+    }
+}
+
+impl Carrying {
+    /// The protocol.
+    pub fn protocol(&self) -> &Protocol {
+        &self.protocol
+    }
+
+    /// Bytes of a payload.
+    pub fn payload_len(&self) -> usize {
+        self.len
+    }
+
+    /// Predicted cost for sets of these sizes: that of the protocol, the payloads, and 20 bytes for each item and list
+    /// but the first. There is no flight more.
+    pub fn cost(&self, sizes: Sizes) -> Cost {
+        let mut cost = self.protocol.cost(sizes);
+        cost.bytes_to_receiver += sealed::bytes(sizes, self.carrier.lists, self.len) as f64;
+        cost
+    }
+
+    /// The most memory that each party is predicted to hold for sets of these sizes: the sender's payloads and the
+    /// receiver's opened ones included.
+    pub fn memory(&self, sizes: Sizes) -> Memory {
+        let [n_s, n_r] = [sizes.sender as f64, sizes.receiver as f64];
+        let len = self.len as f64;
+        let wrapped = if self.carrier.lists > 1 { 40.0 } else { 0.0 };
+        let memory = self.protocol.memory(sizes);
+        memory.and((len + 72.0 + wrapped) * n_s, 56.0 * n_r + (len + 24.0) * n_s.min(n_r))
+    }
+
+    /// The hash by which parties tell each other what they are about to run.
+    fn name(&self) -> blake3::Hash {
+        let mut name = blake3::Hasher::new_derive_key("vesica psi payload name v1");
+        name.update(&(self.len as u64).to_le_bytes());
+        name.update(self.protocol.name().as_bytes()).finalize()
+    }
+
+    fn setting(&self, sizes: Sizes) -> Setting {
+        Setting { sizes, list: self.protocol.list }
+    }
+}
+
+/// Runs the sender's side on a set of distinct items with a payload each; as [`send`](crate::send) otherwise.
+///
+/// # Errors
+/// As [`send`](crate::send).
+///
+/// # Panics
+/// If there are not as many payloads as items, or they have another length.
+pub fn send(
+    carrying: &Carrying,
+    (items, payloads): (Items<'_>, Payloads<'_>),
+    peer_items: RangeInclusive<usize>,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<()> {
+    assert_eq!(payloads.len, carrying.len, "payloads of the agreed length");
+    let items = items.cut_for(&carrying.protocol)?;
+    let receiver = agree(&carrying.name(), items.len(), peer_items, channel)?;
+    let sizes = Sizes { sender: items.len(), receiver };
+    sender_for(carrying, sizes, channel, rng)?.send_with(items, payloads, channel, rng)
+}
+
+/// Runs the receiver's side on a set of distinct items; as [`receive`](crate::receive) otherwise.
+///
+/// # Errors
+/// As [`send`](crate::send).
+pub fn receive(
+    carrying: &Carrying,
+    items: Items<'_>,
+    peer_items: RangeInclusive<usize>,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Opened> {
+    let items = items.cut_for(&carrying.protocol)?;
+    let sender = agree(&carrying.name(), items.len(), peer_items, channel)?;
+    let sizes = Sizes { sender, receiver: items.len() };
+    receiver_for(carrying, sizes, channel, rng)?.receive_with(items, carrying.len, channel, rng)
+}
+
+/// Prepares a sender, for parties that have agreed on the protocol, the payloads' length and the sizes of their sets
+/// already. It is to be given payloads of that length.
+///
+/// # Errors
+/// As [`sender_for`](crate::sender_for).
+pub fn sender_for(
+    carrying: &Carrying,
+    sizes: Sizes,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Box<dyn Sender>> {
+    let sizes = supported(&carrying.protocol, sizes)?;
+    bind(&carrying.name(), sizes, channel);
+    (carrying.carrier.sender)(carrying.setting(sizes), channel, rng)
+}
+
+/// Prepares a receiver, as [`sender_for`] a sender.
+///
+/// # Errors
+/// As [`sender_for`](crate::sender_for).
+pub fn receiver_for(
+    carrying: &Carrying,
+    sizes: Sizes,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Box<dyn Receiver>> {
+    let sizes = supported(&carrying.protocol, sizes)?;
+    bind(&carrying.name(), sizes, channel);
+    (carrying.carrier.receiver)(carrying.setting(sizes), channel, rng)
+}

@@ -1,5 +1,7 @@
 //! Payloads: every protocol that carries them, against a plain join.
 
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use rand::rngs::StdRng;
 use vesica_net::{Channel, Deviation, Error::Peer};
 use vesica_primitives::Block;

@@ -102,7 +102,8 @@ fn json(entries: &[Entry]) -> Result<String, Failure> {
 
 fn markdown(entries: &[Entry]) -> String {
     let mut text = "| protocol | what it is | status | secure against | receiver learns | sender \
-                    learns | MB at 2^20 | payload of b bytes | paper |\n|---|---|---|---|---|---|---|---|---|\n"
+                    learns | MB at 2^20 | payload of b bytes | paper |\n\
+                    |---|---|---|---|---|---|---|---|---|\n"
         .to_owned();
     for entry in entries {
         text += &format!(

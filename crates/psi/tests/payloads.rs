@@ -39,7 +39,9 @@ fn affordable(protocol: &Protocol, items: usize) -> usize {
 fn payload_of(set: &Set, position: usize, len: usize) -> Vec<u8> {
     let items = set.items();
     let mut hasher = blake3::Hasher::new();
-    hasher.update(&items.low_halves()[position].to_bytes()).update(&items.high_halves()[position].to_bytes());
+    hasher
+        .update(&items.low_halves()[position].to_bytes())
+        .update(&items.high_halves()[position].to_bytes());
     let mut payload = vec![0; len];
     hasher.finalize_xof().fill(&mut payload);
     payload

@@ -23,8 +23,8 @@ use vesica_primitives::{
 };
 
 use crate::{
-    Adversary, DigestLength, Leakage, List, Memory, Protocol, Result, Setting, Status, memory::PerItem,
-    payload::Carrier, protocol::any_sizes,
+    Adversary, DigestLength, Leakage, List, Memory, Protocol, Result, Setting, Status,
+    memory::PerItem, payload::Carrier, protocol::any_sizes,
 };
 
 /// The entry of the variant with random summands.

@@ -13,8 +13,8 @@ use vesica_structures::okvs::{Field, rr22::Rr22};
 
 use super::{About, FIELD, LIST, Variant};
 use crate::{
-    Adversary, Cost, DigestLength, Items, Leakage, List, Protocol, Receiver, Result, Sender, Setting,
-    Sizes,
+    Adversary, Cost, DigestLength, Items, Leakage, List, Protocol, Receiver, Result, Sender,
+    Setting, Sizes,
     memory::PerItem,
     parts::{sealed, tags::Tags},
     payload::{self, Carrier, Opened, Payloads},

@@ -12,8 +12,8 @@ use vesica_structures::okvs::Codec;
 
 use super::{About, FIELD, LIST, ShortVariant, Variant, blame_duplicates};
 use crate::{
-    Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Prepare, Protocol, Receiver, Result,
-    Sender, Setting,
+    Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Prepare, Protocol, Receiver,
+    Result, Sender, Setting,
     parts::{sealed, tags::Tags},
     payload::{self, Carrier, Opened, Payloads},
     protocol::any_sizes,

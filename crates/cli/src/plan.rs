@@ -4,7 +4,7 @@ use std::{path::PathBuf, time::Duration};
 
 use serde::Serialize;
 use vesica::{
-    Security, Wanted,
+    Offer, Security,
     words::{bytes, grouped},
 };
 use vesica_lab::{
@@ -15,21 +15,15 @@ use vesica_lab::{
     run::accuracy::{self, Case},
 };
 use vesica_planner::prices::{self, Paid, Region};
-use vesica_planner::{Candidate, Figures, Planner, Prediction, Prices, assumed_link};
-use vesica_psi::{
-    Sizes, Status,
-    aggregate::{
-        Inquiry, Question,
-        shares::{Outline, SHARING},
-    },
-};
+use vesica_planner::{Figures, Planner, Prediction, Prices, assumed_link};
+use vesica_psi::Status;
 
 use crate::{
     bench::count,
     calibrate,
     exit::Failure,
     memory,
-    run::{self, Answer, Who},
+    run::{self, Question, Who},
 };
 
 #[derive(clap::Args)]
@@ -54,8 +48,8 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "me")]
     learns: Who,
     /// What to find out, as in `run`
-    #[arg(long, default_value = "rows", value_name = "WHAT", value_parser = run::answer)]
-    answer: Answer,
+    #[arg(long, default_value = "rows", value_name = "WHAT", value_parser = run::question)]
+    answer: Question,
     /// Unless rows are asked for: tell nothing of fewer shared keys than this
     #[arg(long, default_value = "0", value_name = "N", hide_default_value = true, value_parser = crate::numbers::number)]
     minimum: u64,
@@ -140,14 +134,13 @@ impl Args {
             Who::Peer => (theirs, mine),
             Who::Me | Who::Both | Who::Nobody => (mine, theirs),
         };
-        let sizes = Sizes { sender, receiver };
         let round_trip = Duration::from_secs_f64(self.rtt / 1e3);
         let link = assumed_link(round_trip, self.bandwidth);
         let prices = self.prices();
         let calibrated = figures != Figures::default();
         let planner = Planner { figures, link: Some(link), prices };
 
-        let mut candidates = self.candidates(sizes);
+        let mut candidates = self.offer().candidates(mine, theirs);
         if candidates.is_empty() {
             let security = self.security.name();
             return Err(Failure::usage(format!(
@@ -196,26 +189,14 @@ impl Args {
         }
     }
 
-    fn candidates(&self, sizes: Sizes) -> Vec<Candidate> {
-        let adversary = self.security.adversary();
-        let question = match self.answer.wanted {
-            Wanted::Rows => return Candidate::protocols(sizes, adversary),
-            Wanted::Count => Question::Count,
-            Wanted::Sum if self.answer.column.is_some() == (self.learns != Who::Peer) => {
-                Question::SumOfReceiver
-            }
-            Wanted::Sum => Question::SumOfSender,
-            Wanted::Products => Question::Products,
-            Wanted::Shares => {
-                // Who else brings values is not known here; it makes no difference that is seen.
-                let of_receiver = self.answer.column.is_some();
-                let outline = Outline { sizes, of_receiver, of_sender: false };
-                let fits = SHARING.adversary >= adversary;
-                return fits.then(|| Candidate::sharing(outline)).into_iter().collect();
-            }
-            Wanted::AtLeast(least) => Question::AtLeast(least),
-        };
-        Candidate::methods(Inquiry { sizes, question, minimum: self.minimum }, adversary)
+    /// What this side would offer.
+    fn offer(&self) -> Offer {
+        let mut offer = Offer::new(Vec::new(), self.learns.into());
+        offer.security = self.security;
+        offer.query = self.answer.query;
+        offer.brings_values = self.answer.column.is_some();
+        offer.minimum = self.minimum;
+        offer
     }
 }
 

@@ -15,7 +15,7 @@ use rand::{
 };
 use vesica::{
     Class, Delimiter, Duplicates, Job, KeyColumn, Learns, Normalize, NullValues, Nulls, Offer,
-    Parties, Protected, Ready, Report, Role, Security, Source, Surroundings, Wanted,
+    Parties, PlannerInputs, Protected, Query, Ready, Report, ResultForm, Role, Security, Source,
 };
 use vesica_net::{
     CancelToken, Fingerprint, Identity,
@@ -63,13 +63,8 @@ pub struct Args {
     /// same on both sides. '' for none [default: NULL, NA, N/A, none, unknown, - and others like them]
     #[arg(long, value_name = "VALUES", allow_hyphen_values = true)]
     null_values: Option<Names>,
-    /// What to find out, the same on both sides. rows: this side's rows whose key the other side has too;
-    /// count: how many keys are shared; sum:COL: what this side's column COL adds up to over shared keys,
-    /// while the other side says sum; products:COL: what the products of both sides' columns add up to;
-    /// threshold:K: whether at least K keys are shared; shares, or shares:COL with values: a file on each side
-    /// for a later computation of both, and nobody learns anything
-    #[arg(long, default_value = "rows", value_name = "WHAT", value_parser = answer)]
-    answer: Answer,
+    #[arg(long, default_value = "rows", value_name = "WHAT", value_parser = question, help = question_help())]
+    answer: Question,
     /// Decimal places of the values for sums, products and shares, the same on both sides: with 2, a value may be
     /// 12.50. A sum has as many, a sum of products twice as many
     #[arg(long, default_value_t = 0, value_name = "PLACES", value_parser = clap::value_parser!(u8).range(0..=18))]
@@ -184,6 +179,17 @@ pub enum Who {
     Nobody,
 }
 
+impl From<Who> for Learns {
+    fn from(who: Who) -> Self {
+        match who {
+            Who::Me => Self::Me,
+            Who::Peer => Self::Peer,
+            Who::Both => Self::Both,
+            Who::Nobody => Self::Nobody,
+        }
+    }
+}
+
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum NullRows {
     Skip,
@@ -293,12 +299,6 @@ impl Args {
 
     fn job(&self) -> Result<Job, Failure> {
         let keys = key_columns(&self.key.0, &self.normalize)?;
-        let learns = match self.learns {
-            Who::Me => Learns::Me,
-            Who::Peer => Learns::Peer,
-            Who::Both => Learns::Both,
-            Who::Nobody => Learns::Nobody,
-        };
         let stdout = Some(Path::new("-"));
         if self.json && [self.output.as_deref(), self.report.as_deref()].contains(&stdout) {
             let message = "--json takes standard output for itself: name another file than -";
@@ -306,29 +306,33 @@ impl Args {
         }
         let mut output = self.output.clone();
         if output.is_none() && self.learns != Who::Peer {
-            match self.answer.wanted {
-                Wanted::Rows => {
+            match self.answer.query.result_form() {
+                ResultForm::Rows => {
                     let message = "this side learns the matches: say where with --output";
                     return Err(Failure::usage(message));
                 }
-                Wanted::Shares => {
-                    let message = "this side gets shares: say where with --output";
+                ResultForm::File => {
+                    let message = format!(
+                        "this side gets {}: say where with --output",
+                        self.answer.query.describe()
+                    );
                     return Err(Failure::usage(message));
                 }
                 // The number is in the report.
-                _ if self.json => {}
-                _ => output = Some(PathBuf::from("-")),
+                ResultForm::Line if self.json => {}
+                ResultForm::Line => output = Some(PathBuf::from("-")),
             }
         }
         if self.learns == Who::Peer && output.take().is_some() && !self.quiet {
             crate::say("vesica: note: this side does not learn the result; --output is not used");
         }
-        let mut offer = Offer::new(keys.iter().map(|key| key.normalize).collect(), learns);
+        let mut offer =
+            Offer::new(keys.iter().map(|key| key.normalize).collect(), self.learns.into());
         offer.protocol = Some(self.protocol.clone()).filter(|name| name != "auto");
         offer.security = self.security;
         offer.max_peer_rows = self.max_peer_rows;
         offer.allow_research = self.allow_research;
-        offer.wanted = self.answer.wanted;
+        offer.query = self.answer.query;
         offer.brings_values = self.answer.column.is_some();
         offer.minimum = self.minimum;
         offer.scale = self.scale;
@@ -355,7 +359,7 @@ impl Args {
             report: self.report.clone(),
             protected: self.protected(),
             threads: self.threads,
-            surroundings: Surroundings {
+            planner: PlannerInputs {
                 figures: calibrate::load()?,
                 bits_per_second: self.bandwidth,
                 memory: self.memory,
@@ -426,37 +430,21 @@ pub fn normalize(name: &str) -> Result<Normalize, String> {
 
 /// What to find out, and this side's part in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Answer {
-    /// What it is.
-    pub wanted: Wanted,
-    /// The column of values.
+pub struct Question {
+    /// The query, the same on both sides.
+    pub query: Query,
+    /// This side's column of values.
     pub column: Option<String>,
 }
 
-/// Reads `rows`, `count`, `sum`, `sum:COL`, `products:COL`, `threshold:K`, `shares` or `shares:COL`.
-pub fn answer(text: &str) -> Result<Answer, String> {
-    let (word, rest) = match text.split_once(':') {
-        Some((word, rest)) => (word, Some(rest)),
-        None => (text, None),
-    };
-    let (wanted, column) = match (word, rest) {
-        ("rows", None) => (Wanted::Rows, None),
-        ("count", None) => (Wanted::Count, None),
-        ("sum", None) => (Wanted::Sum, None),
-        ("sum", Some(column)) if !column.is_empty() => (Wanted::Sum, Some(column)),
-        ("products", Some(column)) if !column.is_empty() => (Wanted::Products, Some(column)),
-        ("threshold", Some(least)) => {
-            let least = numbers::whole(least).ok_or("threshold:K takes a whole number")?;
-            (Wanted::AtLeast(least), None)
-        }
-        ("shares", None) => (Wanted::Shares, None),
-        ("shares", Some(column)) if !column.is_empty() => (Wanted::Shares, Some(column)),
-        _ => {
-            let all = "rows, count, sum, sum:COL, products:COL, threshold:K, shares, shares:COL";
-            return Err(format!("possible values: {all}"));
-        }
-    };
-    Ok(Answer { wanted, column: column.map(str::to_owned) })
+/// Reads `rows`, `sum:COL`, `threshold:K` and so on.
+pub fn question(text: &str) -> Result<Question, String> {
+    let (query, column) = Query::parse(text, numbers::whole)?;
+    Ok(Question { query, column })
+}
+
+fn question_help() -> String {
+    format!("What to find out, the same on both sides. {}", Query::help())
 }
 
 pub fn delimiter(name: &str) -> Result<Delimiter, String> {

@@ -6,7 +6,7 @@ use std::{fmt, io, path::PathBuf};
 
 use vesica_net::AbortReason;
 
-use crate::{agree::difference::Difference, words::counted};
+use crate::{difference::Difference, words::counted};
 
 /// The result of anything here.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -71,9 +71,9 @@ pub enum Error {
     /// The connection or the other side failed.
     #[error(transparent)]
     Net(#[from] vesica_net::Error),
-    /// The protocol failed for a reason that is nobody's fault.
+    /// The protocol failed by chance, with the small probability that its parameters allow.
     #[error("{0}")]
-    Unlucky(vesica_psi::Error),
+    StatisticalFailure(vesica_psi::Error),
     /// A defect of this program.
     #[error("internal error: {0}; please report it")]
     Bug(&'static str),
@@ -93,7 +93,7 @@ impl Error {
                 error if error.is_peer_fault() => Class::Peer,
                 _ => Class::Network,
             },
-            Self::Unlucky(_) | Self::Bug(_) => Class::Bug,
+            Self::StatisticalFailure(_) | Self::Bug(_) => Class::Bug,
         }
     }
 

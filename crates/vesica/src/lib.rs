@@ -14,18 +14,17 @@
 
 pub mod agree;
 pub mod check;
+mod difference;
 pub mod error;
+mod host;
 pub mod keys;
-pub mod machine;
+mod parties;
 pub mod run;
 pub mod table;
 mod task;
 pub mod words;
 
-pub use agree::{
-    choice::Surroundings,
-    offer::{Learns, Offer, Parties, Role, Security, Wanted},
-};
+pub use agree::{choice::PlannerInputs, offer::Offer};
 pub use check::{Check, check};
 pub use error::{Class, Error, Result};
 pub use keys::{
@@ -33,12 +32,17 @@ pub use keys::{
     null_values::NullValues,
     numbers::decimal,
 };
+pub use parties::{Learns, Parties, Role, Security};
 pub use run::{
     job::{Job, Ready, Shortfall, run},
-    observe::{Observer, Unobserved},
-    report::{Answered, Report},
+    observe::{NoObserver, Observer},
+    report::Report,
 };
 pub use table::{
     source::{Delimiter, Source},
     target::Protected,
+};
+pub use task::{
+    outcome::{Outcome, QueryResult},
+    query::{Query, ResultForm},
 };

@@ -10,8 +10,8 @@ use vesica_net::Channel;
 use vesica_planner::{Candidate, Figures, Planner, assumed_link};
 
 use crate::{
-    agree::offer::Role,
     error::{Error, Result},
+    parties::Role,
 };
 
 const ECHO: &str = "vesica/echo";
@@ -25,7 +25,7 @@ const MAX_NAME: usize = 32;
 
 /// What a side knows of its machine and its line.
 #[derive(Debug, Clone, Default)]
-pub struct Surroundings {
+pub struct PlannerInputs {
     /// Measured runs on this machine; none where nobody calibrated.
     pub figures: Figures,
     /// The most memory that a run may use on this side, in bytes; where this is not said, three quarters of what
@@ -43,14 +43,14 @@ pub struct Surroundings {
 pub(crate) fn agree(
     role: Role,
     candidates: &[Candidate],
-    surroundings: &Surroundings,
+    inputs: &PlannerInputs,
     channel: &mut Channel,
 ) -> Result<&'static str> {
     match role {
         Role::A => {
             let round_trip = round_trip(channel)?;
-            let link = assumed_link(round_trip, surroundings.bits_per_second);
-            let figures = surroundings.figures.clone();
+            let link = assumed_link(round_trip, inputs.bits_per_second);
+            let figures = inputs.figures.clone();
             let planner = Planner { figures, ..Planner::new(Some(link)) };
             let ranked = planner.rank(candidates);
             // One that was never measured is better than none.
@@ -118,7 +118,7 @@ mod tests {
         let candidates = Candidate::protocols(SIZES, adversary);
         let side = |role, end| {
             let mut channel = Channel::new(Shaped::new(end, link));
-            agree(role, &candidates, &Surroundings::default(), &mut channel).unwrap()
+            agree(role, &candidates, &PlannerInputs::default(), &mut channel).unwrap()
         };
         let side = &side;
         thread::scope(|scope| {
@@ -155,7 +155,7 @@ mod tests {
                 });
                 let candidates = Candidate::protocols(SIZES, Adversary::Malicious);
                 let mut channel = Channel::new(b);
-                agree(Role::B, &candidates, &Surroundings::default(), &mut channel).unwrap_err()
+                agree(Role::B, &candidates, &PlannerInputs::default(), &mut channel).unwrap_err()
             });
             assert_eq!(error.class(), Class::Peer, "{name}: {error}");
             assert!(error.to_string().contains("do not allow"), "{error}");

@@ -8,9 +8,9 @@ use vesica_net::Channel;
 use vesica_planner::Candidate;
 
 use crate::{
-    agree::difference::Difference,
+    difference::Difference,
     error::{Error, Result},
-    machine,
+    host,
     words::bytes,
 };
 
@@ -29,7 +29,7 @@ impl Budget {
     /// What the user allowed, or else three quarters of what this process may use.
     pub(crate) fn new(allowed: Option<u64>) -> Self {
         let total = allowed.unwrap_or_else(default);
-        Self { total, left: total.saturating_sub(machine::resident()) }
+        Self { total, left: total.saturating_sub(host::resident()) }
     }
 
     /// Whether there is room for so many bytes.
@@ -53,7 +53,7 @@ impl Budget {
 
 /// The budget of a user who does not name one: three quarters of what this process may use.
 pub fn default() -> u64 {
-    machine::memory() / 4 * 3
+    host::memory() / 4 * 3
 }
 
 /// Those of the candidates, which are the same on both sides, that fit into both sides' budgets: at least one.

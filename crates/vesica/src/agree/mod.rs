@@ -2,7 +2,6 @@
 //! [choice] of a protocol for which both have the [memory], and the [seed] of the run.
 
 pub mod choice;
-pub mod difference;
 pub mod memory;
 pub mod offer;
 pub mod seed;

@@ -1,18 +1,21 @@
-//! What one side wants of a run, and the form in which it travels.
+//! What one side offers, and the form in which its offer travels.
 
-use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Deserializer, Serialize, de};
 use vesica_net::Channel;
-use vesica_psi::{
-    Adversary, Protocol, Status,
-    aggregate::{
-        self, Method,
-        shares::{SHARING, Sharing},
-    },
-};
+use vesica_planner::Candidate;
+use vesica_psi::Sizes;
 
 use crate::{
     error::{Error, Result},
     keys::{key::Normalize, null_values::NullValues, numbers::MAX_SCALE},
+    parties::{Learns, Role, Security},
+    task::{
+        self,
+        interface::{Method, Part, Request},
+        query::Query,
+    },
 };
 
 /// The version of everything that travels. Sides of different versions do not run.
@@ -26,191 +29,7 @@ const MAX_OFFER: usize = 1 << 12;
 
 const TERMS: &str = "vesica/terms";
 
-/// How the two sides are known to each other.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Parties {
-    /// Which side this is.
-    pub role: Role,
-    /// This side's fingerprint.
-    pub me: String,
-    /// The other side's.
-    pub peer: String,
-}
-
-/// A side of the run. Which is which has nothing to do with who learns the result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Role {
-    /// The side that connects.
-    A,
-    /// The side that listens.
-    B,
-}
-
-impl Role {
-    /// The other side's.
-    pub fn other(self) -> Self {
-        match self {
-            Self::A => Self::B,
-            Self::B => Self::A,
-        }
-    }
-}
-
-/// Who learns which keys both sides have.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Learns {
-    /// This side alone.
-    Me,
-    /// The other side alone.
-    Peer,
-    /// Both.
-    Both,
-    /// Neither: for [`Wanted::Shares`], and only for these.
-    Nobody,
-}
-
-/// Against what kind of other side the run must hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Security {
-    /// One that follows the protocol and looks at what it received.
-    #[default]
-    SemiHonest,
-    /// One that does anything at all.
-    Malicious,
-}
-
-impl Security {
-    /// The name in requests, terms and reports.
-    pub fn name(self) -> &'static str {
-        self.adversary().name()
-    }
-
-    /// The other party that it means.
-    pub fn adversary(self) -> Adversary {
-        match self {
-            Self::SemiHonest => Adversary::SemiHonest,
-            Self::Malicious => Adversary::Malicious,
-        }
-    }
-
-    /// Whether a way that may be gone at all is good enough. One that is for measurements only
-    /// promises nothing, and whoever allows it asks for nothing.
-    pub(crate) fn is_met_by(self, way: Way) -> bool {
-        way.adversary >= self.adversary()
-            || way.status == Status::Insecure && self == Self::SemiHonest
-    }
-}
-
-/// What the run is to find out.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum Wanted {
-    /// Which keys both sides have, and so which rows.
-    #[default]
-    Rows,
-    /// How many keys both sides have.
-    Count,
-    /// What one side's values of the shared keys add up to.
-    Sum,
-    /// What the products of both sides' values of the shared keys add up to.
-    Products,
-    /// Whether at least so many keys are shared.
-    AtLeast(u64),
-    /// Nothing yet: each side gets its share of which keys both have, and of the values of these, for a later
-    /// computation.
-    Shares,
-}
-
-impl Wanted {
-    /// What is told to a person who compares.
-    pub(crate) fn describe(self) -> String {
-        match self {
-            Self::Rows => "rows".to_owned(),
-            Self::Count => "count".to_owned(),
-            Self::Sum => "sum".to_owned(),
-            Self::Products => "products".to_owned(),
-            Self::AtLeast(least) => format!("threshold {least}"),
-            Self::Shares => "shares".to_owned(),
-        }
-    }
-
-    /// Whether a side may bring a column of values.
-    fn takes_values(self) -> bool {
-        matches!(self, Self::Sum | Self::Products | Self::Shares)
-    }
-}
-
-/// A protocol or a method, as far as terms are concerned.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Way {
-    pub(crate) status: Status,
-    pub(crate) adversary: Adversary,
-    /// Whether it tells a side how many keys are shared, though that is not what is wanted.
-    pub(crate) tells_size: bool,
-}
-
-impl Way {
-    /// The way of this name to what is wanted.
-    pub(crate) fn find(name: &str, wanted: Wanted) -> Option<Self> {
-        match wanted {
-            Wanted::Rows => vesica_psi::find(name).map(Self::from),
-            Wanted::Shares => (name == SHARING.key).then(|| Self::from(&SHARING)),
-            _ => aggregate::find(name).map(Self::from),
-        }
-    }
-
-    /// All names that [`Way::find`] knows.
-    fn names(wanted: Wanted) -> Vec<&'static str> {
-        match wanted {
-            Wanted::Rows => vesica_psi::CATALOGUE.iter().map(|p| p.key).collect(),
-            Wanted::Shares => vec![SHARING.key],
-            _ => aggregate::METHODS.iter().map(|method| method.key).collect(),
-        }
-    }
-
-    /// All of them.
-    pub(crate) fn all(wanted: Wanted) -> Vec<Self> {
-        Self::names(wanted).into_iter().filter_map(|name| Self::find(name, wanted)).collect()
-    }
-
-    /// Whether it is refused unless both sides allow it.
-    pub(crate) fn for_lab(self) -> bool {
-        !self.status.is_for_use()
-    }
-
-    /// Whether it may be taken where none is named, or the other side alone names it.
-    pub(crate) fn is_recommended(self) -> bool {
-        self.status == Status::Recommended && !self.tells_size
-    }
-
-    /// Whether it may be taken where none is named.
-    pub(crate) fn suits(self, security: Security) -> bool {
-        self.is_recommended() && security.is_met_by(self)
-    }
-}
-
-impl From<&Protocol> for Way {
-    fn from(protocol: &Protocol) -> Self {
-        Self { status: protocol.status, adversary: protocol.adversary, tells_size: false }
-    }
-}
-
-impl From<&Method> for Way {
-    fn from(method: &Method) -> Self {
-        let Method { status, adversary, tells_size, .. } = *method;
-        Self { status, adversary, tells_size }
-    }
-}
-
-impl From<&Sharing> for Way {
-    fn from(sharing: &Sharing) -> Self {
-        Self { status: sharing.status, adversary: sharing.adversary, tells_size: false }
-    }
-}
-
-/// What one side wants.
+/// What one side offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offer {
     /// The protocol's key, or `None` to take what the other side names, and failing that the one
@@ -227,11 +46,11 @@ pub struct Offer {
     /// Whether protocols that are not for real data may run when named.
     pub allow_research: bool,
     /// What the run is to find out.
-    pub wanted: Wanted,
-    /// Whether this side brings the values for a sum.
+    pub query: Query,
+    /// Whether this side brings a column of values.
     pub brings_values: bool,
-    /// Unless rows are wanted: of fewer shared keys than this nothing else is told. The larger
-    /// minimum of the two sides counts.
+    /// For queries that take one: if fewer keys than this are shared, nothing else is told. The larger minimum of the
+    /// two sides applies.
     pub minimum: u64,
     /// Values of normalised key columns that count as empty.
     pub null_values: NullValues,
@@ -252,7 +71,7 @@ impl Offer {
             learns,
             max_peer_rows: 100_000_000,
             allow_research: false,
-            wanted: Wanted::Rows,
+            query: Query::ROWS,
             brings_values: false,
             minimum: 0,
             null_values: NullValues::default(),
@@ -271,18 +90,7 @@ impl Offer {
             let message = format!("a key has 1 to {MAX_KEY_COLUMNS} columns, not {given}");
             return Err(Error::Usage(message));
         }
-        if self.brings_values && !self.wanted.takes_values() {
-            let message = "only sums and shares take a column of values";
-            return Err(Error::Usage(message.to_owned()));
-        }
-        if self.wanted == Wanted::Products && !self.brings_values {
-            let message = "a sum of products takes a column of values from each side";
-            return Err(Error::Usage(message.to_owned()));
-        }
-        if self.scale > MAX_SCALE || self.scale > 0 && !self.wanted.takes_values() {
-            let message = format!("only sums and shares take a scale, and of at most {MAX_SCALE}");
-            return Err(Error::Usage(message));
-        }
+        self.query.check(&self.part())?;
         let defaults = [NullValues::none(), NullValues::default()];
         if self.null_values.applied_to(&self.keys) != self.null_values
             && !defaults.contains(&self.null_values)
@@ -291,43 +99,68 @@ impl Offer {
                 "null values are for key columns that are normalised; `none` compares all as bytes";
             return Err(Error::Usage(message.to_owned()));
         }
-        if self.minimum > 0 && self.wanted == Wanted::Rows {
-            let message = "rows cannot be held back by a minimum; it is for counts and sums";
-            return Err(Error::Usage(message.to_owned()));
-        }
-        if self.minimum > 0 && self.wanted == Wanted::Shares {
-            let message =
-                "shares cannot be held back by a minimum: nobody knows how many keys match";
-            return Err(Error::Usage(message.to_owned()));
-        }
-        if (self.learns == Learns::Nobody) != (self.wanted == Wanted::Shares) {
-            let message = "of shares nobody learns anything, of all else somebody does";
-            return Err(Error::Usage(message.to_owned()));
-        }
         let Some(name) = &self.protocol else { return Ok(()) };
-        let Some(way) = Way::find(name, self.wanted) else {
-            let known = Way::names(self.wanted).join(", ");
-            let message = format!(
-                "there is no protocol `{name}` for {}; there are: {known}",
-                self.wanted.describe()
-            );
-            return Err(Error::Usage(message));
+        let methods = self.query.kind.task.methods();
+        let Some(method) = methods.iter().find(|method| method.key() == name) else {
+            let known: Vec<_> = methods.iter().map(|method| method.key()).collect();
+            return Err(Error::Usage(format!(
+                "there is no protocol `{name}` for {}; there are: {}",
+                self.query.describe(),
+                known.join(", ")
+            )));
         };
-        if way.for_lab() && !self.allow_research {
+        if method.is_for_lab() && !self.allow_research {
             return Err(Error::Usage(format!(
                 "protocol `{name}` is {}, not for real data; it runs only where both sides allow \
                  research protocols",
-                way.status.name()
+                method.status().name()
             )));
         }
-        if !self.security.is_met_by(way) {
+        if !method.meets(self.security) {
             return Err(Error::Usage(format!(
                 "protocol `{name}` is secure against {} parties, not against {} ones",
-                way.adversary.name(),
+                method.adversary().name(),
                 self.security.name()
             )));
         }
         Ok(())
+    }
+
+    /// What the task of the query judges.
+    fn part(&self) -> Part {
+        Part {
+            brings_values: self.brings_values,
+            scale: self.scale,
+            minimum: self.minimum,
+            is_told: self.learns != Learns::Nobody,
+        }
+    }
+
+    /// The protocols for real data that could run if the other side made a matching offer, for so many distinct keys
+    /// of each side. Where nobody learns, or both do, this side is taken for the receiver.
+    pub fn candidates(&self, mine: usize, theirs: usize) -> Vec<Candidate> {
+        let peer_brings = self.query.peer_brings_values(self.brings_values);
+        let (receiver, sender) = ((mine, self.brings_values), (theirs, peer_brings));
+        let (receiver, sender) = match self.learns {
+            Learns::Peer => (sender, receiver),
+            _ => (receiver, sender),
+        };
+        let request = Request {
+            sizes: Sizes { sender: sender.0, receiver: receiver.0 },
+            number: self.query.number,
+            minimum: self.minimum,
+            scale: self.scale,
+            sender_brings: sender.1,
+            receiver_brings: receiver.1,
+        };
+        let fits = |method: &dyn Method| {
+            method.status().is_for_use()
+                && method.adversary() >= self.security.adversary()
+                && !method.tells_size()
+        };
+        let methods = self.query.kind.task.methods();
+        let fitting = methods.iter().filter(|method| fits(&***method));
+        fitting.filter_map(|method| method.candidate(&request).ok()).collect()
     }
 }
 
@@ -343,12 +176,34 @@ pub(crate) struct WireOffer {
     pub(crate) b_learns: bool,
     pub(crate) max_peer_rows: u64,
     pub(crate) allow_research: bool,
-    pub(crate) wanted: Wanted,
+    #[serde(rename = "wanted", deserialize_with = "query")]
+    pub(crate) query: Query,
     pub(crate) brings_values: bool,
     pub(crate) minimum: u64,
     pub(crate) null_values: Vec<String>,
     pub(crate) scale: u8,
     pub(crate) diagnose: bool,
+}
+
+/// Reads a query: its word, or an object with the word and a number.
+fn query<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Query, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Form {
+        Word(String),
+        Number(BTreeMap<String, u64>),
+    }
+    let (word, number) = match Form::deserialize(deserializer)? {
+        Form::Word(word) => (word, None),
+        Form::Number(map) if map.len() == 1 => {
+            let (word, number) = map.into_iter().next().unwrap_or_default();
+            (word, Some(number))
+        }
+        Form::Number(_) => return Err(de::Error::custom("not one query")),
+    };
+    let kind = task::by_word(&word).filter(|kind| kind.takes_number == number.is_some());
+    let kind = kind.ok_or_else(|| de::Error::custom("not a query of this version"))?;
+    Ok(Query { kind, number: number.unwrap_or_default() })
 }
 
 /// What every version's offer has.
@@ -374,12 +229,22 @@ impl WireOffer {
             b_learns: learns(Role::B),
             max_peer_rows: offer.max_peer_rows,
             allow_research: offer.allow_research,
-            wanted: offer.wanted,
+            query: offer.query,
             brings_values: offer.brings_values,
             minimum: offer.minimum,
             null_values: offer.null_values.applied_to(&offer.keys).values().to_vec(),
             scale: offer.scale,
             diagnose: offer.diagnose,
+        }
+    }
+
+    /// What the task of the query judges.
+    pub(crate) fn part(&self) -> Part {
+        Part {
+            brings_values: self.brings_values,
+            scale: self.scale,
+            minimum: self.minimum,
+            is_told: self.a_learns || self.b_learns,
         }
     }
 
@@ -420,7 +285,7 @@ impl WireOffer {
         {
             return Err(malformed("the null values are not in order or too many").into());
         }
-        if !(offer.a_learns || offer.b_learns) && offer.wanted != Wanted::Shares {
+        if !(offer.a_learns || offer.b_learns) && offer.query.kind.is_told {
             return Err(malformed("nobody learns anything").into());
         }
         Ok(offer)
@@ -464,6 +329,11 @@ mod tests {
             ("\"null\"", "\"NULL\""),
             ("\"null\"", "\"null\",\"null\""),
             ("\"null\"", "\"nu\\u001bll\""),
+            ("\"wanted\":\"rows\"", "\"wanted\":\"row\""),
+            ("\"wanted\":\"rows\"", "\"wanted\":\"at-least\""),
+            ("\"wanted\":\"rows\"", "\"wanted\":{\"rows\":1}"),
+            ("\"wanted\":\"rows\"", "\"wanted\":{\"at-least\":-1}"),
+            ("\"wanted\":\"rows\"", "\"wanted\":{\"at-least\":1,\"count\":1}"),
             ("{", "["),
         ] {
             assert!(good.contains(from));
@@ -474,6 +344,23 @@ mod tests {
         assert_eq!(unread("[\"email\"]", &keys).class(), Class::Peer);
         assert_eq!(answer(&vec![b' '; MAX_OFFER + 1]).class(), Class::Peer);
         assert_eq!(answer(b"").class(), Class::Peer);
+    }
+
+    #[test]
+    fn a_query_travels_as_its_word_and_number() {
+        for (query, form) in [
+            (Query::ROWS, "\"rows\""),
+            (Query::COUNT, "\"count\""),
+            (Query::SUM, "\"sum\""),
+            (Query::PRODUCTS, "\"products\""),
+            (Query::at_least(5), "{\"at-least\":5}"),
+            (Query::SHARES, "\"shares\""),
+        ] {
+            let sent = WireOffer::new(&Offer { query, ..offer() }, Role::B);
+            let text = serde_json::to_string(&sent).unwrap();
+            assert!(text.contains(&format!("\"wanted\":{form}")), "{text}");
+            assert_eq!(serde_json::from_str::<WireOffer>(&text).unwrap(), sent);
+        }
     }
 
     #[test]

@@ -14,7 +14,7 @@ use vesica_primitives::{
 };
 use vesica_psi::Set;
 
-use crate::{agree::offer::Role, error::Result, keys::digest::Digest};
+use crate::{error::Result, keys::digest::Digest, parties::Role};
 
 /// What both sides contributed to after their sets were fixed.
 pub struct Seed([u8; 32]);

@@ -7,16 +7,18 @@
 use serde::Serialize;
 use vesica_net::Channel;
 use vesica_planner::Candidate;
-use vesica_psi::{
-    Protocol, Sizes, Status,
-    aggregate::{self, Inquiry, Question, shares::Outline},
-};
+use vesica_psi::Sizes;
 
 use crate::{
-    agree::difference::Difference,
-    agree::offer::{Offer, Parties, Role, Security, WIRE_VERSION, Wanted, Way, WireOffer},
+    agree::offer::{Offer, WIRE_VERSION, WireOffer},
+    difference::Difference,
     error::{Error, Result},
     keys::{key::Normalize, null_values::NullValues},
+    parties::{Parties, Role, Security},
+    task::{
+        interface::{Method, Request},
+        query::Query,
+    },
 };
 
 /// What the two sides agreed on; the same on both.
@@ -28,7 +30,8 @@ pub struct Terms {
     keys: Vec<Normalize>,
     a_learns: bool,
     b_learns: bool,
-    wanted: Wanted,
+    #[serde(rename = "wanted")]
+    query: Query,
     a_brings_values: bool,
     b_brings_values: bool,
     minimum: u64,
@@ -71,7 +74,7 @@ impl Terms {
             keys: a.keys.clone(),
             a_learns: a.a_learns,
             b_learns: a.b_learns,
-            wanted: a.wanted,
+            query: a.query,
             a_brings_values: a.brings_values,
             b_brings_values: b.brings_values,
             minimum: a.minimum.max(b.minimum),
@@ -117,13 +120,8 @@ impl Terms {
     }
 
     /// What the run is to find out.
-    pub fn wanted(&self) -> Wanted {
-        self.wanted
-    }
-
-    /// How many decimal places the values have.
-    pub fn scale(&self) -> u8 {
-        self.scale
+    pub fn query(&self) -> Query {
+        self.query
     }
 
     /// Whether both sides want to compare what their keys look like.
@@ -136,14 +134,6 @@ impl Terms {
         self.minimum
     }
 
-    /// The least number of shared keys that the run asks about, if it asks for a threshold.
-    pub fn threshold(&self) -> Option<u64> {
-        match self.wanted {
-            Wanted::AtLeast(least) => Some(least),
-            _ => None,
-        }
-    }
-
     /// Whether a side brings values.
     fn brings_values(&self, role: Role) -> bool {
         match role {
@@ -152,27 +142,17 @@ impl Terms {
         }
     }
 
-    /// What is asked of the intersection; `None` where its rows or shares are wanted.
-    pub fn question(&self) -> Option<Question> {
-        let receiver_brings = self.brings_values(self.receiver());
-        Some(match self.wanted {
-            Wanted::Rows | Wanted::Shares => return None,
-            Wanted::Count => Question::Count,
-            Wanted::Sum if receiver_brings => Question::SumOfReceiver,
-            Wanted::Sum => Question::SumOfSender,
-            Wanted::Products => Question::Products,
-            Wanted::AtLeast(least) => Question::AtLeast(least),
-        })
-    }
-
-    /// What is to be shared of sets of these sizes, where shares are wanted.
-    pub fn outline(&self, sizes: Sizes) -> Option<Outline> {
+    /// The query about sets of these sizes.
+    pub(crate) fn request(&self, sizes: Sizes) -> Request {
         let receiver = self.receiver();
-        (self.wanted == Wanted::Shares).then(|| Outline {
+        Request {
             sizes,
-            of_sender: self.brings_values(receiver.other()),
-            of_receiver: self.brings_values(receiver),
-        })
+            number: self.query.number,
+            minimum: self.minimum,
+            scale: self.scale,
+            sender_brings: self.brings_values(receiver.other()),
+            receiver_brings: self.brings_values(receiver),
+        }
     }
 
     /// Refuses sets that are larger than their other side accepts. Both sides find the same.
@@ -200,80 +180,42 @@ impl Terms {
     /// on both sides, and at least one.
     ///
     /// # Errors
-    /// [`Error::Terms`] where the catalogue has nothing of that security, or the protocol named does not support these
-    /// sizes.
-    pub fn candidates(&self, sizes: Sizes) -> Result<Vec<Candidate>> {
-        let candidates = match &self.protocol {
-            Some(name) => match vesica_psi::find(name) {
-                Some(protocol) => {
-                    supported(protocol, sizes)?;
-                    vec![Candidate::protocol(protocol, sizes)]
-                }
-                None => Vec::new(),
-            },
-            None => recommended(Candidate::protocols(sizes, self.security.adversary())),
+    /// [`Error::Terms`] where the catalogue has nothing of that security, or the protocol named cannot do what is
+    /// requested.
+    pub(crate) fn candidates(&self, request: &Request) -> Result<Vec<Candidate>> {
+        let methods = self.query.kind.task.methods();
+        let candidates: Vec<_> = match &self.protocol {
+            Some(name) => {
+                let named = methods.iter().find(|method| method.key() == name);
+                let candidate = named.map(|method| method.candidate(request)).transpose();
+                let candidate = candidate.map_err(|difference| Error::Terms(vec![difference]))?;
+                candidate.into_iter().collect()
+            }
+            None => {
+                let able = methods.iter().filter(|method| is_open(&***method, self.security));
+                able.filter_map(|method| method.candidate(request).ok()).collect()
+            }
         };
         if candidates.is_empty() {
-            return Err(Error::Terms(vec![unmet(self.wanted, self.security)]));
+            return Err(Error::Terms(vec![unmet(self.query, self.security)]));
         }
         Ok(candidates)
     }
-
-    /// The inquiry to make of sets of these sizes, and the methods that may answer it: the one named, or all of
-    /// that security that tell no more than the answer; `None` where nothing is asked.
-    ///
-    /// # Errors
-    /// [`Error::Terms`] where no method of that security answers such a question, or not the one named.
-    pub fn inquiry(&self, sizes: Sizes) -> Result<Option<(Inquiry, Vec<Candidate>)>> {
-        let Some(question) = self.question() else { return Ok(None) };
-        let inquiry = Inquiry { sizes, question, minimum: self.minimum };
-        let candidates = match &self.protocol {
-            Some(name) => {
-                let named = aggregate::find(name);
-                let able = named.filter(|method| (method.answers)(question, self.minimum));
-                able.map(|method| Candidate::method(method, inquiry)).into_iter().collect()
-            }
-            None => recommended(Candidate::methods(inquiry, self.security.adversary())),
-        };
-        if !candidates.is_empty() {
-            return Ok(Some((inquiry, candidates)));
-        }
-        let none = match &self.protocol {
-            Some(name) => format!("`{name}` does not answer this with this minimum"),
-            None => format!(
-                "no method of this release that is secure against {} parties answers {}",
-                self.security.name(),
-                self.wanted.describe()
-            ),
-        };
-        let (here, there) = (none.clone(), none);
-        Err(Error::Terms(vec![Difference { what: "answer", here, there }]))
-    }
 }
 
-/// Those that may be taken where no protocol is named.
-fn recommended(mut candidates: Vec<Candidate>) -> Vec<Candidate> {
-    candidates.retain(|candidate| candidate.status == Status::Recommended);
-    candidates
-}
-
-/// Refuses sizes that a protocol is not made for.
-fn supported(protocol: &Protocol, sizes: Sizes) -> Result<()> {
-    (protocol.limits)(sizes).map_err(|limit| {
-        let what = "sizes of the sets";
-        let said = format!("`{}` takes {limit}", protocol.key);
-        Error::Terms(vec![Difference { what, here: said.clone(), there: said }])
-    })
+/// Whether a method may be taken where none is named.
+fn is_open(method: &dyn Method, security: Security) -> bool {
+    method.is_recommended() && method.meets(security)
 }
 
 /// Nothing in the catalogue is that secure.
-fn unmet(wanted: Wanted, security: Security) -> Difference {
+fn unmet(query: Query, security: Security) -> Difference {
     let none = format!(
         "no protocol of this release for {} is secure against {} parties",
-        wanted.describe(),
+        query.describe(),
         security.name()
     );
-    Difference { what: "security", here: none.clone(), there: none }
+    Difference::of_both("security", none)
 }
 
 fn differences(ours: &WireOffer, theirs: &WireOffer, role: Role) -> Vec<Difference> {
@@ -311,27 +253,13 @@ fn differences(ours: &WireOffer, theirs: &WireOffer, role: Role) -> Vec<Differen
         .to_owned()
     };
     note("who learns the result", learner(ours), learner(theirs));
-    note("what is to be found out", ours.wanted.describe(), theirs.wanted.describe());
+    note("what is to be found out", ours.query.describe(), theirs.query.describe());
     note("decimal places of values (scale)", ours.scale.to_string(), theirs.scale.to_string());
-    if ours.wanted == theirs.wanted {
-        found.extend(values_difference(ours, theirs));
+    if ours.query == theirs.query {
+        found.extend(ours.query.kind.task.conflict(&ours.part(), &theirs.part()));
         found.extend(protocol_difference(ours, theirs));
     }
     found
-}
-
-/// Who brings the values of a sum, where that is not one side.
-fn values_difference(ours: &WireOffer, theirs: &WireOffer) -> Option<Difference> {
-    let wrong = ours.wanted == Wanted::Sum && ours.brings_values == theirs.brings_values;
-    let said = |this_side: bool| {
-        let word = if this_side { "this side does" } else { "the other side does" };
-        word.to_owned()
-    };
-    wrong.then(|| Difference {
-        what: "who brings the values to add up",
-        here: said(ours.brings_values),
-        there: said(!theirs.brings_values),
-    })
 }
 
 /// What stands against the protocol that the two offers come to.
@@ -339,19 +267,19 @@ fn protocol_difference(ours: &WireOffer, theirs: &WireOffer) -> Option<Differenc
     let said = |offer: &WireOffer| offer.protocol.clone().unwrap_or_else(|| "auto".to_owned());
     let (here, there) = (said(ours), said(theirs));
     let security = ours.security.max(theirs.security);
+    let methods = ours.query.kind.task.methods();
     let Some(name) = ours.protocol.as_ref().or(theirs.protocol.as_ref()) else {
-        let ways = Way::all(ours.wanted);
-        let any = ways.into_iter().any(|way| way.suits(security));
-        return (!any).then(|| unmet(ours.wanted, security));
+        let any = methods.iter().any(|method| is_open(&**method, security));
+        return (!any).then(|| unmet(ours.query, security));
     };
     if ours.protocol.is_some() && theirs.protocol.is_some() && here != there {
         return Some(Difference { what: "protocol", here, there });
     }
-    let Some(way) = Way::find(name, ours.wanted) else {
+    let Some(method) = methods.iter().find(|method| method.key() == name) else {
         let here = format!("{here}, and this release has no `{name}`");
         return Some(Difference { what: "protocol", here, there });
     };
-    if way.for_lab() && !(ours.allow_research && theirs.allow_research) {
+    if method.is_for_lab() && !(ours.allow_research && theirs.allow_research) {
         let permits = |offer: &WireOffer| {
             let word = if offer.allow_research { "allowed" } else { "not allowed" };
             format!("research protocols are {word}")
@@ -362,7 +290,7 @@ fn protocol_difference(ours: &WireOffer, theirs: &WireOffer) -> Option<Differenc
             there: permits(theirs),
         });
     }
-    if !security.is_met_by(way) {
+    if !method.meets(security) {
         let asks = |offer: &WireOffer, said| format!("{said}, {} wanted", offer.security.name());
         return Some(Difference {
             what: "security of the protocol",
@@ -370,8 +298,8 @@ fn protocol_difference(ours: &WireOffer, theirs: &WireOffer) -> Option<Differenc
             there: asks(theirs, there),
         });
     }
-    (!way.is_recommended() && ours.protocol != theirs.protocol).then(|| {
-        let what = match way.tells_size {
+    (!method.is_recommended() && ours.protocol != theirs.protocol).then(|| {
+        let what = match method.tells_size() {
             true => {
                 "use of a method that tells how many keys are shared, which both sides must name"
             }

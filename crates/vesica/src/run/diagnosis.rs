@@ -5,7 +5,8 @@ use vesica_net::Channel;
 use crate::{
     error::Result,
     keys::{findings::Findings, profile::Profile},
-    run::report::{Answered, Learned, Report},
+    run::report::Report,
+    task::learned::Learned,
     words::counted,
 };
 
@@ -59,7 +60,7 @@ impl Diagnosis {
             }
             hints = mine.differences(theirs).unwrap_or_default();
         }
-        if !found_nothing(report) {
+        if !report.outcome.is_nothing() {
             return Ok(hints);
         }
         let nothing_to_compare = mine.is_some() && theirs.is_none();
@@ -87,10 +88,6 @@ impl Diagnosis {
         hints.insert(0, "nothing matched".to_owned());
         Ok(hints)
     }
-}
-
-fn found_nothing(report: &Report) -> bool {
-    report.matches == Some(0) || report.answer == Some(Answered::Count(0))
 }
 
 fn exchange(mine: &Profile, columns: usize, channel: &mut Channel) -> Result<Profile> {

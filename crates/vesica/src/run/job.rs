@@ -1,27 +1,27 @@
 //! The whole job: a table in, an agreed run with the other side, a table out.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    io::{self, Write},
+    path::PathBuf,
+    sync::Arc,
+};
 
 use rand::CryptoRng;
 use vesica_net::Channel;
-use vesica_psi::aggregate::shares::SHARING;
 
 use crate::{
-    agree::{
-        choice::Surroundings,
-        offer::{Offer, Parties, Role, Wanted},
-        terms::Terms,
-    },
+    agree::{choice::PlannerInputs, offer::Offer},
     error::{Error, InputFault, Result},
     keys::{
         key::{Duplicates, KeyColumn, Nulls},
         keyset::{KeySet, Reading},
     },
+    parties::Parties,
     run::{
         diagnosis::Diagnosis,
         observe::{Observer, Progress, Unit},
-        report::{Answered, Learned, Report, Sides},
-        session::{Found, Session, Shared},
+        report::Report,
+        session::{Computed, Session},
     },
     table::{
         csv::Table,
@@ -30,7 +30,7 @@ use crate::{
         source::{Delimiter, Source},
         target::{self, Protected},
     },
-    task::shares,
+    task::{interface::Content, query::ResultForm},
 };
 
 /// What one side brings to a run.
@@ -61,8 +61,8 @@ pub struct Job {
     pub protected: Vec<Protected>,
     /// Threads to compute with; 0 takes as many as there are processors.
     pub threads: usize,
-    /// What this side knows of its machine and its line, to choose a protocol by.
-    pub surroundings: Surroundings,
+    /// What the planner knows of this side's machine and link, to choose a protocol by.
+    pub planner: PlannerInputs,
 }
 
 /// A job that is ready to run: its input is open and has the columns that the job names.
@@ -109,8 +109,10 @@ impl Job {
         {
             return Err(Error::Usage(format!("key column `{}` is named twice", twice.1)));
         }
-        if self.offer.wanted == Wanted::Shares && self.output.is_none() {
-            return Err(Error::Usage("shares need a file that they go to".to_owned()));
+        let query = self.offer.query;
+        if query.result_form() == ResultForm::File && self.output.is_none() {
+            let query = query.describe();
+            return Err(Error::Usage(format!("{query} need a file that they go to")));
         }
         Ok(())
     }
@@ -128,7 +130,7 @@ impl Job {
             .collect();
         target::check(&results, &self.protected, Some(&self.input))?;
         if let Some(path) = &self.output {
-            Output::prepare(path, self.access())?;
+            Output::prepare(path, self.offer.query.kind.access)?;
         }
         if let Some(path) = &self.report {
             Output::prepare(path, Access::Usual)?;
@@ -162,11 +164,6 @@ impl Job {
             duplicates: self.duplicates,
             profile,
         }
-    }
-
-    /// Who may read the output. Shares are for this side alone.
-    fn access(&self) -> Access {
-        if self.offer.wanted == Wanted::Shares { Access::Owner } else { Access::Usual }
     }
 
     fn key_columns(&self) -> Vec<KeyColumn> {
@@ -209,119 +206,26 @@ fn attempt(
     rng: &mut (dyn CryptoRng + Send),
     report: &mut Report,
 ) -> Result<Vec<Shortfall>> {
-    let surroundings = job.surroundings.clone();
+    let planner = job.planner.clone();
     let mut session =
-        Session::open(&job.offer, parties, &surroundings, job.threads, channel, observer.clone())?;
+        Session::open(&job.offer, parties, &planner, job.threads, channel, observer.clone())?;
     report.set_terms(session.terms());
     let (table, mut set, diagnosis) = read(&mut session, input, &job, observer.clone(), report)?;
-    match session.terms().wanted() {
-        Wanted::Rows => {}
-        Wanted::Shares => {
-            drop(table);
-            return share(session, job, parties, (set, diagnosis), rng, report);
-        }
-        _ => {
-            drop(table);
-            return inquire(session, job, parties, (set, diagnosis), rng, report);
-        }
-    }
-    // A side that learns nothing has no further use for its rows.
-    let table = session.learns().then_some(table);
-    let found = session.intersect(set.take_digests(), rng)?;
-    report.set_protocol(found.protocol.key, found.protocol.adversary);
-    report.peer_items = Some(found.peer_items);
-    report.matches = found.matches.as_ref().map(|matches| matches.len() as u64);
-    let sides = sides(session.terms(), parties.role, &set, found.peer_items);
-    report.learned = Some(Learned::of_rows(sides, found.protocol, report.matches));
+    // A side that copies no rows has no further use for its table.
+    let table = (session.learns() && job.offer.query.kind.keeps_rows).then_some(table);
+    let Computed { method, peer_items, found } = session.compute(&mut set, rng)?;
+    report.set_protocol(method.key(), method.adversary());
+    report.peer_items = Some(peer_items);
+    report.outcome = found.outcome;
+    report.learned = Some(found.learned);
 
     session.phase("finish");
-    let staged = match (table, found.matches) {
-        (Some(table), Some(matches)) => {
-            let rows = set.rows_of(&matches);
-            report.rows_written = Some(rows.len() as u64);
-            stage(&mut session, job.output, table, rows, observer)?
-        }
-        _ => None,
+    drop(set);
+    let staged = match found.content {
+        Some(content) => stage(&mut session, &job, table, content, observer)?,
+        None => None,
     };
     finish(session, job.report, report, diagnosis, staged)
-}
-
-/// A run that asks for a number.
-fn inquire(
-    mut session: Session<'_>,
-    job: Job,
-    parties: &Parties,
-    (mut set, diagnosis): (KeySet, Diagnosis),
-    rng: &mut (dyn CryptoRng + Send),
-    report: &mut Report,
-) -> Result<Vec<Shortfall>> {
-    let digests = set.take_digests();
-    let Found { method, inquiry, peer_items, answer } =
-        session.inquire(digests, set.values(), rng)?;
-    report.set_protocol(method.key, method.adversary);
-    report.peer_items = Some(peer_items);
-    let scale = scale_of_answer(&session);
-    report.answer = answer.map(|answer| Answered::new(inquiry.question, answer, scale));
-    let sides = sides(session.terms(), parties.role, &set, peer_items);
-    report.learned = Some(Learned::of_answer(sides, method, inquiry, answer));
-    session.phase("finish");
-    let staged = match (job.output, report.answer) {
-        (Some(path), Some(answer)) => Some(session.meanwhile(move || {
-            Output::prepare(&path, Access::Usual)?
-                .stage(|out| writeln!(out, "{}", answer_line(answer)))
-        })?),
-        _ => None,
-    };
-    finish(session, job.report, report, diagnosis, staged)
-}
-
-/// A run after which each side has shares.
-fn share(
-    mut session: Session<'_>,
-    job: Job,
-    parties: &Parties,
-    (mut set, diagnosis): (KeySet, Diagnosis),
-    rng: &mut (dyn CryptoRng + Send),
-    report: &mut Report,
-) -> Result<Vec<Shortfall>> {
-    let digests = set.take_digests();
-    let Shared { peer_items, shares } = session.share(digests, set.values(), rng)?;
-    report.set_protocol(SHARING.key, SHARING.adversary);
-    report.peer_items = Some(peer_items);
-    report.bins_written = Some(shares.members.len() as u64);
-    let sides = sides(session.terms(), parties.role, &set, peer_items);
-    report.learned = Some(Learned::of_shares(sides));
-    let receiver = session.terms().receiver();
-    session.phase("finish");
-    let access = job.access();
-    let path = job.output.ok_or(Error::Bug("shares have no file to go to"))?;
-    let staged = session.meanwhile(move || {
-        let rows = set.first_rows();
-        Output::prepare(&path, access)?.stage(|out| shares::write(&shares, receiver, &rows, out))
-    })?;
-    finish(session, job.report, report, diagnosis, Some(staged))
-}
-
-/// What sentences on this run say of both sides.
-fn sides(terms: &Terms, role: Role, set: &KeySet, peer_keys: u64) -> Sides {
-    Sides::new(terms, role, set.counts().used, peer_keys)
-}
-
-/// How many decimal places the answer has: in products the places of both factors count.
-fn scale_of_answer(session: &Session<'_>) -> u8 {
-    let terms = session.terms();
-    if terms.wanted() == Wanted::Products { 2 * terms.scale() } else { terms.scale() }
-}
-
-/// An answer as a line of text.
-fn answer_line(answer: Answered) -> String {
-    match answer {
-        Answered::Count(count) => count.to_string(),
-        Answered::Sum(sum) | Answered::SumOfProducts(sum) => sum.to_string(),
-        Answered::AtLeast(true) => "yes".to_owned(),
-        Answered::AtLeast(false) => "no".to_owned(),
-        Answered::TooFew => "too few".to_owned(),
-    }
 }
 
 /// Comes to the end together with the other side. No result appears on either side before both sides'
@@ -382,29 +286,45 @@ fn read(
     Ok((table, set, diagnosis))
 }
 
-/// Writes the matched rows where they cannot be seen yet.
+/// Writes the result where it cannot be seen yet.
 fn stage(
     session: &mut Session<'_>,
-    output: Option<PathBuf>,
-    table: Table,
-    rows: Vec<u32>,
+    job: &Job,
+    table: Option<Table>,
+    content: Content,
     observer: Arc<dyn Observer>,
 ) -> Result<Option<Staged>> {
-    const SHOW_EVERY: usize = 1 << 14;
-    let Some(path) = output else { return Ok(None) };
+    let Some(path) = job.output.clone() else { return Ok(None) };
+    let access = job.offer.query.kind.access;
     session.meanwhile(move || {
-        let staged = Output::prepare(&path, Access::Usual)?.stage(|out| {
-            out.write_all(&with_line_end(table.header(), &table))?;
-            for (done, row) in rows.iter().enumerate() {
-                if done % SHOW_EVERY == 0 {
-                    observer.progress(Progress::of(done as u64, rows.len() as u64, Unit::Rows));
-                }
-                out.write_all(&with_line_end(table.row(*row as usize), &table))?;
+        let output = Output::prepare(&path, access)?;
+        let staged = match (content, table) {
+            (Content::Rows(rows), Some(table)) => {
+                output.stage(|out| copy_rows(&rows, &table, &*observer, out))
             }
-            Ok(())
-        });
+            (Content::Rows(_), None) => Err(Error::Bug("the table was not kept")),
+            (Content::Text(write), _) => output.stage(write),
+        };
         staged.map(Some)
     })
+}
+
+/// Copies the header and these rows as they were read.
+fn copy_rows(
+    rows: &[u32],
+    table: &Table,
+    observer: &dyn Observer,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    const SHOW_EVERY: usize = 1 << 14;
+    out.write_all(&with_line_end(table.header(), table))?;
+    for (done, row) in rows.iter().enumerate() {
+        if done % SHOW_EVERY == 0 {
+            observer.progress(Progress::of(done as u64, rows.len() as u64, Unit::Rows));
+        }
+        out.write_all(&with_line_end(table.row(*row as usize), table))?;
+    }
+    Ok(())
 }
 
 /// A row's bytes; with a line end where the text's last row has none.

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use vesica_psi::aggregate::{self, shares::SHARING};
+use crate::task;
 
 /// Is shown what a run is doing. Every method may be called from another thread than the run's, and
 /// should return quickly.
@@ -21,11 +21,11 @@ pub trait Observer: Send + Sync {
     fn warning(&self, _text: &str) {}
 }
 
-/// Looks away.
+/// An observer that does nothing.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Unobserved;
+pub struct NoObserver;
 
-impl Observer for Unobserved {}
+impl Observer for NoObserver {}
 
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -74,10 +74,10 @@ pub fn described(phase: &str) -> String {
         "choice" => "choosing a protocol".to_owned(),
         "seed" => "both sides are ready".to_owned(),
         "finish" => "writing the result".to_owned(),
-        key if vesica_psi::find(key).is_some() => format!("intersecting ({key})"),
-        key if aggregate::find(key).is_some() => format!("computing the answer ({key})"),
-        key if key == SHARING.key => format!("computing shares ({key})"),
-        other => other.to_owned(),
+        other => match task::activity(other) {
+            Some(activity) => format!("{activity} ({other})"),
+            None => other.to_owned(),
+        },
     }
 }
 
@@ -105,12 +105,12 @@ mod tests {
         assert_eq!(Progress::of(0, 0, Unit::Rows).fraction, Some(0.0));
     }
 
-    /// A person reads what every protocol and method does.
+    /// A person reads what every phase does.
     #[test]
     fn every_phase_of_a_run_has_words() {
         let keys = vesica_psi::CATALOGUE.iter().map(|entry| entry.key);
-        let methods = aggregate::METHODS.iter().map(|entry| entry.key);
-        let own = ["terms", "read", "choice", "seed", "finish", SHARING.key];
+        let methods = vesica_psi::aggregate::METHODS.iter().map(|entry| entry.key);
+        let own = ["terms", "read", "choice", "seed", "finish"];
         for phase in keys.chain(methods).chain(own) {
             assert!(described(phase).contains(' '), "{phase}");
         }

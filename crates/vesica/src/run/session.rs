@@ -15,29 +15,27 @@ use rand::CryptoRng;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use vesica_net::{Channel, Deviation, Meter};
 use vesica_planner::Candidate;
-use vesica_psi::{
-    Cost, Items, Protocol, Sizes,
-    aggregate::{
-        self, Answer, Inquiry, Method, Question,
-        shares::{self, Outline, SHARING, Shares},
-    },
-    reveal,
-};
+use vesica_psi::{Cost, Sizes};
 
 use crate::{
     agree::{
-        choice::{self, Surroundings},
+        choice::{self, PlannerInputs},
         memory::{self, Budget},
-        offer::{Offer, Parties},
+        offer::Offer,
         seed::Seed,
         terms::Terms,
     },
     error::{Error, Result},
-    keys::digest::Digest,
+    keys::keyset::KeySet,
+    parties::Parties,
     run::{
         diagnosis::Diagnosis,
         observe::{Observer, Progress, Unit},
         report::Report,
+    },
+    task::{
+        interface::{Call, Found, Method},
+        learned::{Side, Sides},
     },
 };
 
@@ -50,41 +48,20 @@ const POLL: Duration = Duration::from_millis(50);
 pub struct Session<'a> {
     terms: Terms,
     parties: &'a Parties,
-    surroundings: &'a Surroundings,
+    inputs: &'a PlannerInputs,
     channel: &'a mut Channel,
     pool: Arc<ThreadPool>,
     observer: Arc<dyn Observer>,
 }
 
-/// What a protocol run gave this side.
-pub struct Intersection {
-    /// The protocol that ran.
-    pub protocol: &'static Protocol,
-    /// The size of the other side's set.
-    pub peer_items: u64,
-    /// The positions, ascending, of this side's keys that the other side has too; `None` where this
-    /// side does not learn them.
-    pub matches: Option<Vec<u32>>,
-}
-
-/// What an inquiry gave this side.
-pub struct Found {
+/// What a run gave this side, and by which method.
+pub struct Computed {
     /// The method that ran.
-    pub method: &'static Method,
-    /// What was asked.
-    pub inquiry: Inquiry,
+    pub(crate) method: Box<dyn Method>,
     /// The size of the other side's set.
-    pub peer_items: u64,
-    /// The answer; `None` where this side does not learn it.
-    pub answer: Option<Answer>,
-}
-
-/// What sharing gave this side.
-pub struct Shared {
-    /// The size of the other side's set.
-    pub peer_items: u64,
-    /// This side's shares.
-    pub shares: Shares,
+    pub(crate) peer_items: u64,
+    /// What it found.
+    pub(crate) found: Found,
 }
 
 impl<'a> Session<'a> {
@@ -96,7 +73,7 @@ impl<'a> Session<'a> {
     pub fn open(
         offer: &Offer,
         parties: &'a Parties,
-        surroundings: &'a Surroundings,
+        inputs: &'a PlannerInputs,
         threads: usize,
         channel: &'a mut Channel,
         observer: Arc<dyn Observer>,
@@ -107,7 +84,7 @@ impl<'a> Session<'a> {
         observer.phase("terms");
         watch(channel, &observer, None);
         let terms = Terms::agree(offer, parties, channel)?;
-        Ok(Self { terms, parties, surroundings, channel, pool, observer })
+        Ok(Self { terms, parties, inputs, channel, pool, observer })
     }
 
     /// The terms.
@@ -156,114 +133,69 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Finds the keys that both sides have. The set is fixed from here on.
+    /// Runs the query of the terms on this side's keys. The set is fixed from here on.
     ///
     /// # Errors
-    /// Sets that are larger than agreed, and whatever the connection or the other side make go
-    /// wrong.
-    pub fn intersect(
+    /// Sets that are larger than agreed, and whatever the connection or the other side makes go wrong.
+    pub fn compute(
         &mut self,
-        digests: Vec<Digest>,
+        set: &mut KeySet,
         rng: &mut (dyn CryptoRng + Send),
-    ) -> Result<Intersection> {
-        let (sizes, peer_items) = self.sizes(digests.len())?;
-        let candidates = self.pool.install(|| self.terms.candidates(sizes))?;
+    ) -> Result<Computed> {
+        let (sizes, peer_items) = self.sizes(set.counts().used)?;
+        let request = self.terms.request(sizes);
+        let candidates = self.pool.install(|| self.terms.candidates(&request))?;
         let Candidate { key, cost, .. } = self.choose(&candidates)?;
-        let protocol = vesica_psi::find(key).ok_or(Error::Bug("the choice is in no catalogue"))?;
-        let (receives, both) = (self.receives(), self.both_learn());
-        let matches = self.on_items(
-            (protocol.key, protocol.digest, cost),
-            digests,
-            rng,
-            |channel, rng| Party::prepare(protocol, receives, sizes, channel, rng),
-            |party, items, channel, rng| party.run(both, items, sizes, channel, rng),
-        )?;
-        Ok(Intersection { protocol, peer_items, matches })
+        let mut methods = self.terms.query().kind.task.methods().into_iter();
+        let method = methods.find(|method| method.key() == key);
+        let method = method.ok_or(Error::Bug("the choice is in no catalogue"))?;
+        let sides = self.sides(set.counts().used, peer_items);
+        let call = Call { request, role: self.parties.role, sides };
+        let found = self.run(&*method, cost, call, set, rng)?;
+        Ok(Computed { method, peer_items, found })
     }
 
-    /// Answers the question of the terms, which must not ask for rows. The set is fixed from here on;
-    /// `values` has one for each key where the question takes this side's.
-    ///
-    /// # Errors
-    /// As [`Session::intersect`].
-    pub fn inquire(
+    /// Draws the seed, lets a party prepare while items are made of the digests, and runs it on them.
+    fn run(
         &mut self,
-        digests: Vec<Digest>,
-        values: &[i64],
+        method: &dyn Method,
+        cost: Cost,
+        call: Call,
+        set: &mut KeySet,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Found> {
-        let (sizes, peer_items) = self.sizes(digests.len())?;
-        let (inquiry, candidates) = self
-            .pool
-            .install(|| self.terms.inquiry(sizes))?
-            .ok_or(Error::Bug("rows are no question"))?;
-        let Candidate { key, cost, .. } = self.choose(&candidates)?;
-        let method = aggregate::find(key).ok_or(Error::Bug("the choice is in no catalogue"))?;
-        let question = inquiry.question;
-        let (receives, both) = (self.receives(), self.both_learn());
-        let answer = self.on_items(
-            (method.key, vesica_psi::DigestLength::Short, cost),
-            digests,
-            rng,
-            |channel, rng| Inquirer::prepare(method, receives, inquiry, channel, rng),
-            |party, items, channel, rng| party.run(both, items, values, question, channel, rng),
-        )?;
-        Ok(Found { method, inquiry, peer_items, answer })
-    }
-
-    /// Makes the shares that the terms must ask for. The set is fixed from here on; `values` has one for each
-    /// key where the terms say that this side brings them.
-    ///
-    /// # Errors
-    /// As [`Session::intersect`].
-    pub fn share(
-        &mut self,
-        digests: Vec<Digest>,
-        values: &[i64],
-        rng: &mut (dyn CryptoRng + Send),
-    ) -> Result<Shared> {
-        let (sizes, peer_items) = self.sizes(digests.len())?;
-        let outline = self.terms.outline(sizes).ok_or(Error::Bug("no shares are wanted"))?;
-        let candidate = self.pool.install(|| Candidate::sharing(outline));
-        self.choose(&[candidate])?;
-        let receives = self.receives();
-        let shares = self.on_items(
-            (SHARING.key, vesica_psi::DigestLength::Short, outline.cost()),
-            digests,
-            rng,
-            |channel, rng| Sharer::prepare(outline, receives, channel, rng),
-            |party, items, channel, rng| party.run(items, values, channel, rng),
-        )?;
-        Ok(Shared { peer_items, shares })
-    }
-
-    /// Draws the seed, lets a party prepare while items are made of the digests, and run on them.
-    fn on_items<P: Send, T: Send>(
-        &mut self,
-        (key, digest, cost): (&'static str, vesica_psi::DigestLength, Cost),
-        digests: Vec<Digest>,
-        rng: &mut (dyn CryptoRng + Send),
-        prepare: impl FnOnce(&mut Channel, &mut dyn CryptoRng) -> Result<P> + Send,
-        run: impl FnOnce(P, Items<'_>, &mut Channel, &mut dyn CryptoRng) -> Result<T> + Send,
-    ) -> Result<T> {
         self.phase("seed");
         let seed = Seed::agree(self.parties.role, self.channel, rng)?;
-        self.phase(key);
+        self.phase(method.key());
         watch(self.channel, &self.observer, Some(cost));
         let channel = &mut *self.channel;
-        let done = self.pool.install(|| {
-            let (set, party) = rayon::join(
+        let digests = set.take_digests();
+        let found = self.pool.install(|| {
+            let (items, party) = rayon::join(
                 || {
-                    let set = seed.items(&digests, digest);
+                    let items = seed.items(&digests, method.item_length());
                     drop(digests);
-                    set
+                    items
                 },
-                || prepare(channel, rng),
+                || method.prepare(call, channel, rng),
             );
-            run(party?, set.items(), channel, rng)
+            party.and_then(|party| party.run(items.items(), set, channel, rng))
         });
+        let found = found.map_err(|error| blame(error, self.channel));
         watch(self.channel, &self.observer, None);
-        done
+        found
+    }
+
+    /// What sentences on this run say of both sides.
+    fn sides(&self, my_keys: u64, peer_keys: u64) -> Sides {
+        let role = self.parties.role;
+        Sides {
+            my_keys,
+            peer_keys,
+            i_learn: self.terms.learns(role),
+            peer_learns: self.terms.learns(role.other()),
+            receiver: if self.receives() { Side::Me } else { Side::Peer },
+        }
     }
 
     /// Whether this side is the protocol's receiver.
@@ -274,25 +206,20 @@ impl<'a> Session<'a> {
     /// The one that both sides agree on of those candidates for which both have the memory.
     fn choose(&mut self, candidates: &[Candidate]) -> Result<Candidate> {
         self.phase("choice");
-        let budget = Budget::new(self.surroundings.memory);
+        let budget = Budget::new(self.inputs.memory);
         let fitting = memory::agree(candidates, self.receives(), budget, self.channel)?;
         if let [only] = &fitting[..] {
             return Ok(*only);
         }
         let role = self.parties.role;
-        let key = choice::agree(role, &fitting, self.surroundings, self.channel)?;
+        let key = choice::agree(role, &fitting, self.inputs, self.channel)?;
         let chosen = fitting.into_iter().find(|candidate| candidate.key == key);
         chosen.ok_or(Error::Bug("the choice is no candidate"))
     }
 
-    fn both_learn(&self) -> bool {
-        let role = self.parties.role;
-        self.terms.learns(role) && self.terms.learns(role.other())
-    }
-
     /// The sizes of both sets, which are as agreed, and that of the other side's by itself.
-    fn sizes(&mut self, mine: usize) -> Result<(Sizes, u64)> {
-        let (role, mine) = (self.parties.role, mine as u64);
+    fn sizes(&mut self, mine: u64) -> Result<(Sizes, u64)> {
+        let role = self.parties.role;
         let peers = self.ready(mine)?;
         self.terms.check_sizes(role, mine, peers)?;
         let (sender, receiver) = if self.receives() { (peers, mine) } else { (mine, peers) };
@@ -359,140 +286,6 @@ fn watch(channel: &mut Channel, observer: &Arc<dyn Observer>, predicted: Option<
     });
 }
 
-/// One side of the protocol, ready for its items.
-enum Party {
-    Sends(Box<dyn vesica_psi::Sender>),
-    Receives(Box<dyn vesica_psi::Receiver>),
-}
-
-impl Party {
-    fn prepare(
-        protocol: &Protocol,
-        receives: bool,
-        sizes: Sizes,
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Self> {
-        let party = if receives {
-            vesica_psi::receiver_for(protocol, sizes, channel, rng).map(Self::Receives)
-        } else {
-            vesica_psi::sender_for(protocol, sizes, channel, rng).map(Self::Sends)
-        };
-        party.map_err(|e| blame(e, channel))
-    }
-
-    /// The protocol, and the step by which both learn.
-    fn run(
-        self,
-        both: bool,
-        items: Items<'_>,
-        sizes: Sizes,
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Option<Vec<u32>>> {
-        let party = match self {
-            Self::Sends(party) => {
-                let sent = party.send(items, channel, rng).and_then(|()| Ok(channel.flush()?));
-                sent.map_err(|e| blame(e, channel))?;
-                let learned = both.then(|| reveal::learn(items, sizes, channel)).transpose();
-                return learned.map_err(|e| blame(e, channel));
-            }
-            Self::Receives(party) => party,
-        };
-        let matches = party.receive(items, channel, rng).map_err(|e| blame(e, channel))?;
-        if both {
-            let shared = items.at(&matches);
-            reveal::tell(shared.items(), sizes, channel, rng).map_err(|e| blame(e, channel))?;
-        }
-        Ok(Some(matches))
-    }
-}
-
-/// One side of an inquiry, ready for its items.
-enum Inquirer {
-    Helps(Box<dyn aggregate::Helper>),
-    Asks(Box<dyn aggregate::Asker>),
-}
-
-impl Inquirer {
-    fn prepare(
-        method: &Method,
-        receives: bool,
-        inquiry: Inquiry,
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Self> {
-        let party = if receives {
-            aggregate::asker_for(method, inquiry, channel, rng).map(Self::Asks)
-        } else {
-            aggregate::helper_for(method, inquiry, channel, rng).map(Self::Helps)
-        };
-        party.map_err(|e| blame(e, channel))
-    }
-
-    /// The method, and the step by which both learn.
-    fn run(
-        self,
-        both: bool,
-        items: Items<'_>,
-        values: &[i64],
-        question: Question,
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Option<Answer>> {
-        let party = match self {
-            Self::Helps(party) => {
-                let helped = party.help(items, values, channel, rng);
-                helped.and_then(|()| Ok(channel.flush()?)).map_err(|e| blame(e, channel))?;
-                let learned = both.then(|| aggregate::learn(question, channel)).transpose();
-                return learned.map_err(|e| blame(e, channel));
-            }
-            Self::Asks(party) => party,
-        };
-        let answer = party.ask(items, values, channel, rng).map_err(|e| blame(e, channel))?;
-        if both {
-            aggregate::tell(answer, channel).map_err(|e| blame(e, channel))?;
-        }
-        Ok(Some(answer))
-    }
-}
-
-/// One side that gets shares, ready for its items.
-enum Sharer {
-    Sends(shares::Sender),
-    Receives(shares::Receiver),
-}
-
-impl Sharer {
-    fn prepare(
-        outline: Outline,
-        receives: bool,
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Self> {
-        let party = if receives {
-            shares::Receiver::agreed(outline, channel, rng).map(Self::Receives)
-        } else {
-            shares::Sender::agreed(outline, channel, rng).map(Self::Sends)
-        };
-        party.map_err(|e| blame(e, channel))
-    }
-
-    fn run(
-        self,
-        items: Items<'_>,
-        values: &[i64],
-        channel: &mut Channel,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Shares> {
-        let shares = match self {
-            Self::Sends(party) => party.share(items, values, channel, rng),
-            Self::Receives(party) => party.share(items, values, channel, rng),
-        };
-        shares.map_err(|e| blame(e, channel))
-    }
-}
-
 /// Whose fault a protocol's error is, given that this side brought distinct items, no more of them
 /// than agreed.
 fn blame(error: vesica_psi::Error, channel: &Channel) -> Error {
@@ -502,6 +295,6 @@ fn blame(error: vesica_psi::Error, channel: &Channel) -> Error {
             channel.deviation(Deviation::CheckFailed { check: "size of the set" }).into()
         }
         vesica_psi::Error::DuplicateItem { .. } => Error::Bug("two keys have the same item"),
-        error => Error::Unlucky(error),
+        error => Error::StatisticalFailure(error),
     }
 }

@@ -21,7 +21,7 @@ fn both_sides_are_warned_as_by_a_check() {
         (side(a, Role::A, &mut channel(left), witness.clone()).unwrap(), b.join().unwrap())
     });
     // `x-1`, and not `NULL`.
-    assert_eq!((a.matches, b.matches), (Some(1), Some(1)));
+    assert_eq!((a.outcome.matches, b.outcome.matches), (Some(1), Some(1)));
     assert_eq!(a.rows.unwrap().null, 9);
     let keys = [vesica::KeyColumn { name: "k".into(), normalize: Normalize::Trim }];
     let found =
@@ -53,7 +53,7 @@ fn a_diagnosis_says_what_differs_and_the_report_says_so() {
         ok(both(a, b))
     };
     let (a, b) = run(&lower, &upper, [true, true]);
-    assert_eq!(a.matches, Some(0));
+    assert_eq!(a.outcome.matches, Some(0));
     let hints = a.hints.join("\n");
     assert!(
         hints.contains("0 % of the keys here and 100 % of the other side's have capital"),

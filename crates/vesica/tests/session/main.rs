@@ -15,7 +15,7 @@ use std::{
 use rand::{SeedableRng, rngs::StdRng};
 use vesica::{
     Class, Delimiter, Duplicates, Error, Job, Learns, Normalize, Nulls, Observer, Offer, Parties,
-    Report, Role, Security, Shortfall, Source, Surroundings, run::observe::Progress,
+    PlannerInputs, Report, Role, Security, Shortfall, Source, run::observe::Progress,
 };
 use vesica_net::{AbortReason, CancelToken, Channel, transport::memory};
 use vesica_planner::Run;
@@ -51,7 +51,7 @@ impl Bench {
             report: Some(self.path(&format!("{name} report.json"))),
             protected: Vec::new(),
             threads: 1,
-            surroundings: Surroundings::default(),
+            planner: PlannerInputs::default(),
         }
     }
 
@@ -118,7 +118,7 @@ fn side(job: Job, role: Role, channel: &mut Channel, observer: Arc<Witness>) -> 
     assert_eq!(report.failure.is_some(), ended.is_err());
     if let (Some(failure), Err(error)) = (&report.failure, &ended) {
         assert_eq!((failure.class, &failure.reason), (error.class(), &error.to_string()));
-        assert!(report.matches.is_none() && report.answer.is_none() && report.learned.is_none());
+        assert!(report.outcome == vesica::Outcome::default() && report.learned.is_none());
     }
     ended.map(|shortfalls| {
         let unconfirmed = matches!(shortfalls[..], [Shortfall::Unconfirmed(_)]);
@@ -182,8 +182,8 @@ fn both_learn_their_matched_rows_as_they_came() {
         "\u{feff}k,v\r\nx,\"1,\r\n\"\"a\"\"\"\r\n\"x\",3\r\nz,5\r\n"
     );
     assert_eq!(bench.output("b").unwrap(), "n,k\n1,z\n3,x\n");
-    assert_eq!((a.rows_written, b.rows_written), (Some(3), Some(2)));
-    assert_eq!((a.matches, b.matches), (Some(2), Some(2)));
+    assert_eq!((a.outcome.rows_written, b.outcome.rows_written), (Some(3), Some(2)));
+    assert_eq!((a.outcome.matches, b.outcome.matches), (Some(2), Some(2)));
     assert_eq!(a.terms_hash, b.terms_hash);
     assert_eq!((a.peer_items, b.peer_items), (Some(3), Some(3)));
     assert_eq!(a.bytes_sent, b.bytes_received);
@@ -211,8 +211,8 @@ fn only_the_one_who_may_learn_does() {
             };
             assert_eq!(bench.output(names[0]), learned, "{}", protocol.key);
             assert_eq!(bench.output(names[1]), None);
-            assert_eq!((winner.matches, winner.rows_written), (Some(10), Some(10)));
-            assert_eq!((loser.matches, loser.rows_written), (None, None));
+            assert_eq!((winner.outcome.matches, winner.outcome.rows_written), (Some(10), Some(10)));
+            assert_eq!((loser.outcome.matches, loser.outcome.rows_written), (None, None));
             let learned = loser.learned.unwrap().me;
             assert!(!learned.contains("which of its keys"), "{learned}");
             assert!(bench.report(names[1])["matches"].is_null());
@@ -290,7 +290,7 @@ fn empty_sets_match_nothing() {
         let bench = Bench::new();
         let a = Job { allow_empty: true, ..bench.job("a", text, Learns::Both) };
         let (a, b) = ok(both(a, bench.job("b", "k\nx\n", Learns::Both)));
-        assert_eq!((a.matches, b.matches), (Some(0), Some(0)));
+        assert_eq!((a.outcome.matches, b.outcome.matches), (Some(0), Some(0)));
         assert_eq!(bench.output("a").unwrap(), left);
         assert_eq!(bench.output("b").unwrap(), "k\n");
         assert_eq!(b.peer_items, Some(0));
@@ -337,16 +337,16 @@ fn two_sides_that_name_no_protocol_choose_the_same() {
         // The connecting side's figures count, and they may be whatever they are: only recommended protocols are chosen.
         let figures = [("kkrt16", 1e-12), ("dh", 1e-9), ("rr22", 1e9), ("prty20-malicious", 1e-12)];
         for (name, seconds) in figures {
-            a.surroundings.figures.insert(name, Run { items: 256, seconds, memory_bytes: None });
+            a.planner.figures.insert(name, Run { items: 256, seconds, memory_bytes: None });
         }
-        a.surroundings.bits_per_second = Some(1 << 40);
+        a.planner.bits_per_second = Some(1 << 40);
         let (a, b) = ok(both(a, b));
         let chosen = match security {
             Security::SemiHonest => "dh",
             Security::Malicious => "rr22-malicious",
         };
         assert_eq!((a.protocol, b.protocol), (Some(chosen), Some(chosen)));
-        assert_eq!(a.matches, Some(10));
+        assert_eq!(a.outcome.matches, Some(10));
     }
 }
 
@@ -367,7 +367,7 @@ fn bad_inputs_end_both_sides_with_a_reason() {
     );
     let message = not_ready("k,v\nsecret,1\n", |job| {
         job.values = Some("w".into());
-        (job.offer.wanted, job.offer.brings_values) = (vesica::Wanted::Sum, true);
+        (job.offer.query, job.offer.brings_values) = (vesica::Query::SUM, true);
     });
     assert!(message.contains("has no column `w`; it has `k`, `v`"), "{message}");
     let message = not_ready("k,k\nsecret,1\n", plain);

@@ -1,7 +1,9 @@
 //! What two offers come to.
 
+use vesica_psi::Status;
+
 use super::*;
-use crate::{Class, Learns};
+use crate::{Class, parties::Learns};
 
 fn parties(role: Role) -> Parties {
     let (me, peer) = match role {
@@ -27,6 +29,10 @@ fn agreed(a: &Offer, b: &Offer) -> (Result<Terms>, Result<Terms>) {
         Terms::merge(&ours, &theirs, &parties(role))
     };
     (merge(Role::A), merge(Role::B))
+}
+
+fn candidates(terms: &Terms, sizes: Sizes) -> Result<Vec<Candidate>> {
+    terms.candidates(&terms.request(sizes))
 }
 
 fn refused(a: &Offer, b: &Offer) -> (String, String) {
@@ -86,7 +92,7 @@ fn whoever_names_a_protocol_decides() {
     let sizes = Sizes { sender: 1 << 20, receiver: 1 << 20 };
     let (a, b) = agreed(&named, &offer());
     let keys = |terms: Result<Terms>| {
-        let candidates = terms.unwrap().candidates(sizes).unwrap();
+        let candidates = candidates(&terms.unwrap(), sizes).unwrap();
         candidates.into_iter().map(|candidate| candidate.key).collect::<Vec<_>>()
     };
     assert_eq!((keys(a), keys(b)), (vec!["dh"], vec!["dh"]));
@@ -107,8 +113,8 @@ fn what_is_not_recommended_runs_only_where_both_name_it() {
     let advice = "(here: auto; to allow it, name `kkrt16` here too; there: kkrt16)";
     assert!(did_not.ends_with(advice), "{did_not}");
     assert!(agreed(&named, &named).0.is_ok());
-    let candidates = agreed(&offer(), &offer()).0.unwrap();
-    let candidates = candidates.candidates(Sizes { sender: 1000, receiver: 1000 }).unwrap();
+    let terms = agreed(&offer(), &offer()).0.unwrap();
+    let candidates = candidates(&terms, Sizes { sender: 1000, receiver: 1000 }).unwrap();
     assert!(candidates.iter().all(|candidate| candidate.status == Status::Recommended));
 }
 
@@ -118,8 +124,8 @@ fn a_limit_of_a_protocol_is_a_difference_of_terms() {
     let (a, b) = agreed(&named, &named);
     for terms in [a.unwrap(), b.unwrap()] {
         let sizes = |n| Sizes { sender: n, receiver: n };
-        assert!(terms.candidates(sizes(8000)).is_ok());
-        let error = terms.candidates(sizes(9000)).unwrap_err();
+        assert!(candidates(&terms, sizes(8000)).is_ok());
+        let error = candidates(&terms, sizes(9000)).unwrap_err();
         assert_eq!(error.class(), Class::Terms);
         let message = error.to_string();
         let limit = "`psz14-none` takes at most 7456 items of the sender";
@@ -130,7 +136,7 @@ fn a_limit_of_a_protocol_is_a_difference_of_terms() {
 /// What tells more than the answer runs where both ask for it by name, and is never chosen.
 #[test]
 fn a_size_is_told_only_where_both_name_the_method() {
-    let sum = |offer: Offer, brings_values| Offer { wanted: Wanted::Sum, brings_values, ..offer };
+    let sum = |offer: Offer, brings_values| Offer { query: Query::SUM, brings_values, ..offer };
     let named = |name: &str| Offer { protocol: Some(name.into()), ..offer() };
     let message = refused(&sum(named("dh-sum"), true), &sum(offer(), false)).0;
     assert!(message.contains("tells how many keys are shared"), "{message}");
@@ -138,7 +144,7 @@ fn a_size_is_told_only_where_both_name_the_method() {
     let sizes = Sizes { sender: 10, receiver: 20 };
     let key = |a: &Offer, b: &Offer| {
         let (a, b) = agreed(a, b);
-        let [a, b] = [a, b].map(|terms| terms.unwrap().inquiry(sizes).map(|m| m.unwrap().1[0].key));
+        let [a, b] = [a, b].map(|terms| candidates(&terms.unwrap(), sizes).map(|m| m[0].key));
         assert_eq!(a.as_ref().ok(), b.as_ref().ok());
         a
     };
@@ -155,16 +161,17 @@ fn a_size_is_told_only_where_both_name_the_method() {
 #[test]
 fn shares_are_for_nobody() {
     let shares =
-        Offer { wanted: Wanted::Shares, ..Offer::new(vec![Normalize::Email], Learns::Nobody) };
+        Offer { query: Query::SHARES, ..Offer::new(vec![Normalize::Email], Learns::Nobody) };
     shares.check().unwrap();
     let values = Offer { brings_values: true, ..shares.clone() };
     let sizes = Sizes { sender: 10, receiver: 20 };
     let (a, b) = agreed(&values, &shares);
     for terms in [a.unwrap(), b.unwrap()] {
         assert_eq!(terms.receiver(), Role::A);
-        let outline = terms.outline(sizes).unwrap();
-        assert!(outline.of_receiver && !outline.of_sender && outline.sizes == sizes);
-        assert!(terms.question().is_none() && terms.inquiry(sizes).unwrap().is_none());
+        let request = terms.request(sizes);
+        assert!(request.receiver_brings && !request.sender_brings && request.sizes == sizes);
+        let keys: Vec<_> = candidates(&terms, sizes).unwrap().iter().map(|c| c.key).collect();
+        assert_eq!(keys, ["rs21-circuit"]);
         assert!(!terms.learns(Role::A) && !terms.learns(Role::B));
     }
     let refused_alone = |offer: Offer| offer.check().unwrap_err().class();
@@ -212,7 +219,7 @@ fn the_hash_covers_everything() {
         Terms { keys: vec![Normalize::Trim], ..base.clone() },
         Terms { a_learns: false, ..base.clone() },
         Terms { b_learns: false, ..base.clone() },
-        Terms { wanted: Wanted::Count, ..base.clone() },
+        Terms { query: Query::COUNT, ..base.clone() },
         Terms { a_brings_values: true, ..base.clone() },
         Terms { b_brings_values: true, ..base.clone() },
         Terms { minimum: 1, ..base.clone() },
@@ -239,8 +246,8 @@ fn null_values_and_scales_must_be_equal() {
     assert!(agreed(&bytes(&none), &bytes(&offer())).0.is_ok());
     assert_eq!(bytes(&own).check().unwrap_err().class(), Class::Usage);
 
-    let sum = |scale, brings_values| Offer { wanted: Wanted::Sum, scale, brings_values, ..offer() };
-    assert_eq!(agreed(&sum(2, true), &sum(2, false)).1.unwrap().scale(), 2);
+    let sum = |scale, brings_values| Offer { query: Query::SUM, scale, brings_values, ..offer() };
+    assert_eq!(agreed(&sum(2, true), &sum(2, false)).1.unwrap().scale, 2);
     let message = refused(&sum(2, true), &sum(0, false)).0;
     assert!(message.contains("(scale) (here: 2; there: 0)"), "{message}");
     assert!(Offer { scale: 1, ..offer() }.check().is_err());

@@ -4,34 +4,27 @@
 //! too: of what it knew by then, and why it ended. Its form as JSON is described by `docs/report.schema.json`; what
 //! changes that form changes [`REPORT_VERSION`].
 
-mod learned;
 #[cfg(test)]
 mod sentences;
 mod summary;
 
-use std::{fmt, path::Path};
+use std::path::Path;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use time::{OffsetDateTime, format_description::well_known::Rfc3339};
 use vesica_net::{Meter, meter::peak_memory};
-use vesica_psi::{
-    Adversary,
-    aggregate::{Answer, Question},
-};
+use vesica_psi::Adversary;
 
-pub use self::learned::Learned;
-pub(crate) use self::learned::Sides;
 use crate::{
-    agree::{
-        offer::{Parties, Role, Security, WIRE_VERSION},
-        terms::Terms,
-    },
+    agree::{offer::WIRE_VERSION, terms::Terms},
     error::{Class, Error, Result},
-    keys::{keyset::RowCounts, numbers::decimal},
+    keys::keyset::RowCounts,
+    parties::{Parties, Role, Security},
     table::{
         digest::InputDigest,
         output::{Access, Output, Staged},
     },
+    task::{learned::Learned, outcome::Outcome},
 };
 
 /// The version of the report's form. A reader that knows a version can read every report of that version.
@@ -72,14 +65,9 @@ pub struct Report {
     pub protocol: Option<&'static str>,
     /// The security that was required, and that of the protocol that ran.
     pub security: Option<SecurityOfRun>,
-    /// Distinct keys that both sides have; `None` where this side does not learn them.
-    pub matches: Option<u64>,
-    /// What was asked for in place of matches; `None` where this side does not learn it.
-    pub answer: Option<Answered>,
-    /// Rows written to the output; `None` where this side does not learn any.
-    pub rows_written: Option<u64>,
-    /// Bins of which shares were written; `None` where no shares were wanted.
-    pub bins_written: Option<u64>,
+    /// What was found, as far as this side learns it.
+    #[serde(flatten)]
+    pub outcome: Outcome,
     /// What may be the matter where nothing matched, and what was found by a diagnosis.
     pub hints: Vec<String>,
     /// Who learned what; `None` where the run failed.
@@ -148,58 +136,6 @@ pub struct SecurityOfRun {
     pub provided: Option<&'static str>,
 }
 
-/// An answer.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(tag = "kind", content = "value", rename_all = "snake_case")]
-pub enum Answered {
-    /// Keys that both sides have.
-    Count(u64),
-    /// What one side's values of the shared keys add up to.
-    Sum(Decimal),
-    /// What the products of both sides' values of the shared keys add up to.
-    SumOfProducts(Decimal),
-    /// Whether there are as many shared keys as asked.
-    AtLeast(bool),
-    /// There are fewer shared keys than the minimum.
-    TooFew,
-}
-
-/// A number with decimal places. In JSON it is text, since readers lose digits of large numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Decimal {
-    /// The number without its point.
-    pub number: i128,
-    /// How many of its digits are behind the point.
-    pub scale: u8,
-}
-
-impl fmt::Display for Decimal {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&decimal(self.number, self.scale))
-    }
-}
-
-impl Serialize for Decimal {
-    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-impl Answered {
-    /// The answer to a question; a sum has so many decimal places.
-    pub(crate) fn new(question: Question, answer: Answer, scale: u8) -> Self {
-        match answer {
-            Answer::Count(count) => Self::Count(count),
-            Answer::Sum(number) if question == Question::Products => {
-                Self::SumOfProducts(Decimal { number, scale })
-            }
-            Answer::Sum(number) => Self::Sum(Decimal { number, scale }),
-            Answer::AtLeast(is) => Self::AtLeast(is),
-            Answer::TooFew => Self::TooFew,
-        }
-    }
-}
-
 /// The cost of one phase.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PhaseReport {
@@ -237,10 +173,7 @@ impl Report {
             peer_items: None,
             protocol: None,
             security: None,
-            matches: None,
-            answer: None,
-            rows_written: None,
-            bins_written: None,
+            outcome: Outcome::default(),
             hints: Vec::new(),
             learned: None,
             seconds: 0.0,
@@ -304,8 +237,7 @@ impl Report {
         self.status = Status::Failed;
         self.failure = Some(Failure { class, reason });
         self.ended = Some(now());
-        (self.matches, self.answer, self.learned) = (None, None, None);
-        (self.rows_written, self.bins_written) = (None, None);
+        (self.outcome, self.learned) = (Outcome::default(), None);
         self.hints.clear();
     }
 

@@ -11,13 +11,21 @@ use vesica_psi::{
     aggregate::{self, Answer, Inquiry, Method, Question, shares::SHARING},
 };
 
-use super::{Answered, Learned, Report, Sides};
+use super::{Learned, Report};
 use crate::{
     agree::{
-        offer::{Learns, Offer, Parties, Role, Security, Wanted, WireOffer},
+        offer::{Offer, WireOffer},
         terms::Terms,
     },
     keys::{key::Normalize, keyset::RowCounts},
+    parties::{Learns, Parties, Role, Security},
+    task::{
+        aggregates::{self, Aggregate},
+        learned::{Side, Sides},
+        outcome::Outcome,
+        query::Query,
+        rows, shares,
+    },
 };
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/report_sentences.txt");
@@ -30,7 +38,7 @@ const SHARED: u64 = 10;
 
 /// A run of which every outcome is put into words.
 struct Run {
-    wanted: Wanted,
+    query: Query,
     protocol: &'static str,
     adversary: Adversary,
     /// Who learns, from A's point of view.
@@ -42,9 +50,9 @@ struct Run {
 }
 
 impl Run {
-    fn new(wanted: Wanted, protocol: &'static str, adversary: Adversary, learns: Learns) -> Self {
+    fn new(query: Query, protocol: &'static str, adversary: Adversary, learns: Learns) -> Self {
         let required = Security::SemiHonest;
-        Self { wanted, protocol, adversary, learns, required, minimum: 0, brings: [false; 2] }
+        Self { query, protocol, adversary, learns, required, minimum: 0, brings: [false; 2] }
     }
 
     fn offer(&self, role: Role) -> Offer {
@@ -53,7 +61,7 @@ impl Run {
             (learns, _) => learns,
         };
         Offer {
-            wanted: self.wanted,
+            query: self.query,
             protocol: Some(self.protocol.to_owned()),
             allow_research: true,
             security: self.required,
@@ -86,8 +94,8 @@ impl Run {
             [false, true] => ", values of B",
             [false, false] => "",
         };
-        let wanted = self.wanted.describe();
-        format!("{wanted}{held}{values}, {}, {who}; told to {}", self.protocol, side(role))
+        let query = self.query.describe();
+        format!("{query}{held}{values}, {}, {who}; told to {}", self.protocol, side(role))
     }
 
     /// A report of this run as far as it does not depend on the outcome.
@@ -103,7 +111,14 @@ impl Run {
         let read = mine + null + duplicate;
         report.rows = Some(RowCounts { read, null, duplicate, used: mine });
         (report.seconds, report.bytes_sent, report.bytes_received) = (1.5, 25_000, 1_230_000);
-        (report, Sides::new(terms, role, mine, peers))
+        let sides = Sides {
+            my_keys: mine,
+            peer_keys: peers,
+            i_learn: terms.learns(role),
+            peer_learns: terms.learns(role.other()),
+            receiver: if terms.receiver() == role { Side::Me } else { Side::Peer },
+        };
+        (report, sides)
     }
 }
 
@@ -116,7 +131,7 @@ fn show(text: &mut String, title: &str, report: &Report) {
 }
 
 /// Runs for rows, with a protocol of each kind.
-fn rows(text: &mut String) {
+fn queries_for_rows(text: &mut String) {
     let protocols =
         ["rr22", "cm20-malicious-sender", "rr22-malicious", "naive"].map(vesica_psi::find);
     for protocol in protocols.map(Option::unwrap) {
@@ -127,13 +142,14 @@ fn rows(text: &mut String) {
                 }
                 let key = protocol.key;
                 let run =
-                    Run { required, ..Run::new(Wanted::Rows, key, protocol.adversary, learns) };
+                    Run { required, ..Run::new(Query::ROWS, key, protocol.adversary, learns) };
                 let terms = run.terms();
                 for role in ROLES {
                     let (mut report, sides) = run.report(&terms, role);
-                    report.matches = terms.learns(role).then_some(SHARED);
-                    report.rows_written = report.matches.map(|n| n + 1);
-                    report.learned = Some(Learned::of_rows(sides, protocol, report.matches));
+                    let matches = terms.learns(role).then_some(SHARED);
+                    let rows_written = matches.map(|n| n + 1);
+                    report.outcome = Outcome { matches, rows_written, ..Outcome::default() };
+                    report.learned = Some(rows::learned(sides, protocol, matches));
                     let title = format!("{}, {} required", run.title(role), required.name());
                     show(text, &title, &report);
                 }
@@ -154,46 +170,55 @@ fn answers(question: Question, minimum: u64) -> Vec<Answer> {
 }
 
 /// Runs for an answer, with every method that gives it.
-fn questions(text: &mut String) {
+fn queries_for_numbers(text: &mut String) {
     let none = [false, false];
-    let wanted = [
-        (Wanted::Count, none),
-        (Wanted::Sum, [true, false]),
-        (Wanted::Sum, [false, true]),
-        (Wanted::Products, [true, true]),
-        (Wanted::AtLeast(5), none),
-        (Wanted::AtLeast(1), none),
+    let queries = [
+        (Query::COUNT, Aggregate::Count, none),
+        (Query::SUM, Aggregate::Sum, [true, false]),
+        (Query::SUM, Aggregate::Sum, [false, true]),
+        (Query::PRODUCTS, Aggregate::Products, [true, true]),
+        (Query::at_least(5), Aggregate::AtLeast, none),
+        (Query::at_least(1), Aggregate::AtLeast, none),
     ];
-    for (wanted, brings) in wanted {
-        for (method, minimum) in aggregate::METHODS.iter().flat_map(|m| [(m, 0), (m, 3)]) {
+    for (query, aggregate, brings) in queries {
+        for (method, minimum) in aggregate::METHODS.iter().copied().flat_map(|m| [(m, 0), (m, 3)]) {
             for learns in [Learns::Me, Learns::Both] {
                 let run = Run {
                     minimum,
                     brings,
-                    ..Run::new(wanted, method.key, method.adversary, learns)
+                    ..Run::new(query, method.key, method.adversary, learns)
                 };
                 let terms = run.terms();
-                let question = terms.question().unwrap();
-                if (method.answers)(question, minimum) {
-                    ROLES.iter().for_each(|role| outcomes(text, &run, method, &terms, *role));
+                let sizes = Sizes { sender: 0, receiver: 0 };
+                let inquiry = aggregate.query(&terms.request(sizes));
+                if (method.answers)(inquiry.question, minimum) {
+                    let computed = (aggregate, method, inquiry);
+                    ROLES.iter().for_each(|role| outcomes(text, &run, computed, &terms, *role));
                 }
             }
         }
     }
 }
 
-fn outcomes(text: &mut String, run: &Run, method: &Method, terms: &Terms, role: Role) {
-    let question = terms.question().unwrap();
-    let sizes = Sizes { sender: 0, receiver: 0 };
-    let inquiry = Inquiry { sizes, question, minimum: run.minimum };
+fn outcomes(
+    text: &mut String,
+    run: &Run,
+    (aggregate, method, inquiry): (Aggregate, &Method, Inquiry),
+    terms: &Terms,
+    role: Role,
+) {
+    let question = inquiry.question;
     let told = match terms.learns(role) {
         true => answers(question, run.minimum).into_iter().map(Some).collect(),
         false => vec![None],
     };
     for answer in told {
         let (mut report, sides) = run.report(terms, role);
-        report.answer = answer.map(|answer| Answered::new(question, answer, 2));
-        let learned = Learned::of_answer(sides, method, inquiry, answer);
+        // Products have twice as many places as their factors.
+        let scale = if aggregate == Aggregate::Products { 1 } else { 2 };
+        let result = answer.map(|answer| aggregate.result(answer, scale));
+        report.outcome = Outcome { answer: result, ..Outcome::default() };
+        let learned = aggregates::learned(sides, method, inquiry, answer);
         is_what_the_method_says(&learned, method, question, terms.receiver() == role);
         report.learned = Some(learned);
         show(text, &run.title(role), &report);
@@ -216,17 +241,17 @@ fn is_what_the_method_says(learned: &Learned, method: &Method, question: Questio
     }
 }
 
-fn shares(text: &mut String) {
+fn queries_for_shares(text: &mut String) {
     for brings in [[false, false], [true, true]] {
         let run = Run {
             brings,
-            ..Run::new(Wanted::Shares, SHARING.key, SHARING.adversary, Learns::Nobody)
+            ..Run::new(Query::SHARES, SHARING.key, SHARING.adversary, Learns::Nobody)
         };
         let terms = run.terms();
         for role in ROLES {
             let (mut report, sides) = run.report(&terms, role);
-            report.bins_written = Some(397);
-            report.learned = Some(Learned::of_shares(sides));
+            report.outcome = Outcome { bins_written: Some(397), ..Outcome::default() };
+            report.learned = Some(shares::learned(sides));
             show(text, &run.title(role), &report);
         }
     }
@@ -244,9 +269,9 @@ fn reasons(text: &mut String) {
 #[test]
 fn sentences_are_those_that_were_read() {
     let mut text = String::new();
-    rows(&mut text);
-    questions(&mut text);
-    shares(&mut text);
+    queries_for_rows(&mut text);
+    queries_for_numbers(&mut text);
+    queries_for_shares(&mut text);
     reasons(&mut text);
     if std::env::var_os("VESICA_RENEW_SENTENCES").is_some() {
         std::fs::write(FILE, &text).unwrap();

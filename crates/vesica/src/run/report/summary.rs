@@ -2,8 +2,11 @@
 
 use std::path::Path;
 
-use super::{Answered, Report, SecurityOfRun};
-use crate::words::{counted, grouped};
+use super::{Report, SecurityOfRun};
+use crate::{
+    task::interface::Context,
+    words::{counted, grouped},
+};
 
 impl Report {
     /// What came of a run that succeeded, line by line. `output` is where its result went.
@@ -26,32 +29,14 @@ impl Report {
             Some(path) => format!("{what} written to {}", path.display()),
             None => format!("{what} found"),
         };
-        if let Some(bins) = self.bins_written {
-            return Some(format!("shares of {}", written(counted(bins, "bin"))));
-        }
-        if let Some(matches) = self.matches {
-            let all = self.rows.map_or(0, |rows| rows.used);
-            let of = format!("{} of {} match", grouped(matches), counted(all, "key"));
-            let rows = self.rows_written.map(|rows| written(counted(rows, "row")));
-            return Some([Some(of), rows].into_iter().flatten().collect::<Vec<_>>().join("; "));
-        }
-        let terms = self.terms.as_ref();
-        Some(match self.answer? {
-            Answered::Count(count) => format!("shared keys: {}", grouped(count)),
-            Answered::Sum(sum) => format!("sum of the values over the shared keys: {sum}"),
-            Answered::SumOfProducts(sum) => {
-                format!("sum of the products of both sides' values over the shared keys: {sum}")
-            }
-            Answered::AtLeast(is) => {
-                let least = terms.and_then(|terms| terms.threshold()).unwrap_or_default();
-                let yes = if is { "yes" } else { "no" };
-                format!("at least {} shared: {yes}", counted(least, "key"))
-            }
-            Answered::TooFew => {
-                let minimum = terms.map_or(0, |terms| terms.minimum());
-                format!("no answer: fewer shared keys than the minimum, {}", grouped(minimum))
-            }
-        })
+        let terms = self.terms.as_ref()?;
+        let context = Context {
+            keys: self.rows.map_or(0, |rows| rows.used),
+            number: terms.query().number,
+            minimum: terms.minimum(),
+            written: &written,
+        };
+        terms.query().kind.task.headline(&self.outcome, &context)
     }
 
     /// The rows that took no part, if there are such.

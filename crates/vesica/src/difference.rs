@@ -13,6 +13,13 @@ pub struct Difference {
     pub there: String,
 }
 
+impl Difference {
+    /// Something that is the matter on both sides alike.
+    pub(crate) fn of_both(what: &'static str, said: String) -> Self {
+        Self { what, here: said.clone(), there: said }
+    }
+}
+
 impl fmt::Display for Difference {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} (here: {}; there: {})", self.what, self.here, self.there)

@@ -1,0 +1,338 @@
+//! Numbers about the shared keys: how many there are, sums of their values, and whether they reach a threshold.
+
+use rand::CryptoRng;
+use vesica_net::Channel;
+use vesica_planner::Candidate;
+use vesica_psi::{
+    Adversary, Items, Status,
+    aggregate::{self, Answer, Inquiry, METHODS, Question},
+};
+
+use crate::{
+    difference::Difference,
+    error::{Error, Result},
+    keys::keyset::KeySet,
+    table::output::Access,
+    task::{
+        interface::{Call, Content, Context, Found, Method, Part, Party, Request, Task},
+        learned::{FOLLOWING, Learned, Side, Sides},
+        outcome::{Decimal, Outcome, QueryResult},
+        query::{Query, QueryKind, ResultForm, Values},
+    },
+    words::{counted, grouped},
+};
+
+impl Query {
+    /// The number of keys that both sides have.
+    pub const COUNT: Self = Self { kind: &COUNT, number: 0 };
+    /// The sum of one side's values over the shared keys. One side brings the values.
+    pub const SUM: Self = Self { kind: &SUM, number: 0 };
+    /// The sum of the products of both sides' values over the shared keys. Both sides bring values.
+    pub const PRODUCTS: Self = Self { kind: &PRODUCTS, number: 0 };
+
+    /// Whether at least `threshold` keys are shared.
+    pub const fn at_least(threshold: u64) -> Self {
+        Self { kind: &THRESHOLD, number: threshold }
+    }
+}
+
+/// The queries for numbers.
+pub(crate) static KINDS: &[&QueryKind] = &[&COUNT, &SUM, &PRODUCTS, &THRESHOLD];
+
+static COUNT: QueryKind = QueryKind {
+    name: "count",
+    word: "count",
+    forms: "count",
+    help: "count: how many keys are shared",
+    values: Values::None,
+    task: &Aggregate::Count,
+    ..NUMBER
+};
+
+static SUM: QueryKind = QueryKind {
+    name: "sum",
+    word: "sum",
+    forms: "sum, sum:COL",
+    help: "sum:COL: the sum of this side's column COL over the shared keys, while the other side says sum",
+    values: Values::OfOne,
+    task: &Aggregate::Sum,
+    ..NUMBER
+};
+
+static PRODUCTS: QueryKind = QueryKind {
+    name: "products",
+    word: "products",
+    forms: "products:COL",
+    help: "products:COL: the sum of the products of both sides' columns over the shared keys",
+    values: Values::OfBoth,
+    task: &Aggregate::Products,
+    ..NUMBER
+};
+
+static THRESHOLD: QueryKind = QueryKind {
+    name: "threshold",
+    word: "at-least",
+    forms: "threshold:K",
+    help: "threshold:K: whether at least K keys are shared",
+    values: Values::None,
+    takes_number: true,
+    task: &Aggregate::AtLeast,
+    ..NUMBER
+};
+
+/// What all of them have in common.
+const NUMBER: QueryKind = QueryKind {
+    name: "",
+    word: "",
+    forms: "",
+    help: "",
+    values: Values::None,
+    takes_number: false,
+    is_told: true,
+    keeps_rows: false,
+    access: Access::Usual,
+    result: ResultForm::Line,
+    task: &Aggregate::Count,
+};
+
+/// A number about the shared keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Aggregate {
+    Count,
+    Sum,
+    Products,
+    AtLeast,
+}
+
+impl Aggregate {
+    /// The query as the methods take it.
+    pub(crate) fn query(self, request: &Request) -> Inquiry {
+        let question = match self {
+            Self::Count => Question::Count,
+            Self::Sum if request.receiver_brings => Question::SumOfReceiver,
+            Self::Sum => Question::SumOfSender,
+            Self::Products => Question::Products,
+            Self::AtLeast => Question::AtLeast(request.number),
+        };
+        Inquiry { sizes: request.sizes, question, minimum: request.minimum }
+    }
+
+    /// What the receiver of a method got, where values have so many decimal places. Places of both factors of a
+    /// product add up.
+    pub(crate) fn result(self, answer: Answer, scale: u8) -> QueryResult {
+        match answer {
+            Answer::Count(count) => QueryResult::Count(count),
+            Answer::Sum(number) if self == Self::Products => {
+                QueryResult::SumOfProducts(Decimal { number, scale: 2 * scale })
+            }
+            Answer::Sum(number) => QueryResult::Sum(Decimal { number, scale }),
+            Answer::AtLeast(is) => QueryResult::AtLeast(is),
+            Answer::TooFew => QueryResult::TooFew,
+        }
+    }
+}
+
+impl Task for Aggregate {
+    fn check(&self, part: &Part) -> Result<()> {
+        if *self == Self::Products && !part.brings_values {
+            let message = "a sum of products takes a column of values from each side";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        Ok(())
+    }
+
+    /// The values of a sum come from one side.
+    fn conflict(&self, ours: &Part, theirs: &Part) -> Option<Difference> {
+        let wrong = *self == Self::Sum && ours.brings_values == theirs.brings_values;
+        let said = |this_side: bool| {
+            let word = if this_side { "this side does" } else { "the other side does" };
+            word.to_owned()
+        };
+        wrong.then(|| Difference {
+            what: "who brings the values to add up",
+            here: said(ours.brings_values),
+            there: said(!theirs.brings_values),
+        })
+    }
+
+    fn methods(&self) -> Vec<Box<dyn Method>> {
+        let computing =
+            |method| Box::new(Computing { aggregate: *self, method }) as Box<dyn Method>;
+        METHODS.iter().copied().map(computing).collect()
+    }
+
+    fn activity(&self) -> &'static str {
+        "computing the answer"
+    }
+
+    fn headline(&self, outcome: &Outcome, context: &Context<'_>) -> Option<String> {
+        Some(match outcome.answer? {
+            QueryResult::Count(count) => format!("shared keys: {}", grouped(count)),
+            QueryResult::Sum(sum) => format!("sum of the values over the shared keys: {sum}"),
+            QueryResult::SumOfProducts(sum) => {
+                format!("sum of the products of both sides' values over the shared keys: {sum}")
+            }
+            reached @ QueryResult::AtLeast(_) => {
+                format!("at least {} shared: {reached}", counted(context.number, "key"))
+            }
+            QueryResult::TooFew => {
+                let minimum = grouped(context.minimum);
+                format!("no answer: fewer shared keys than the minimum, {minimum}")
+            }
+        })
+    }
+}
+
+/// A method, with the number that it is to compute.
+struct Computing {
+    aggregate: Aggregate,
+    method: &'static aggregate::Method,
+}
+
+impl Method for Computing {
+    fn key(&self) -> &'static str {
+        self.method.key
+    }
+
+    fn status(&self) -> Status {
+        self.method.status
+    }
+
+    fn adversary(&self) -> Adversary {
+        self.method.adversary
+    }
+
+    fn tells_size(&self) -> bool {
+        self.method.tells_size
+    }
+
+    fn candidate(&self, request: &Request) -> std::result::Result<Candidate, Difference> {
+        let query = self.aggregate.query(request);
+        match (self.method.answers)(query.question, query.minimum) {
+            true => Ok(Candidate::method(self.method, query)),
+            false => Err(Difference::of_both(
+                "answer",
+                format!("`{}` does not answer this with this minimum", self.method.key),
+            )),
+        }
+    }
+
+    fn prepare(
+        &self,
+        call: Call,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Box<dyn Party>> {
+        let Self { aggregate, method } = *self;
+        let query = aggregate.query(&call.request);
+        let end = match call.receives() {
+            true => End::Receiver(aggregate::asker_for(method, query, channel, rng)?),
+            false => End::Sender(aggregate::helper_for(method, query, channel, rng)?),
+        };
+        Ok(Box::new(Prepared { aggregate, method, query, call, end }))
+    }
+}
+
+/// A party of a method.
+struct Prepared {
+    aggregate: Aggregate,
+    method: &'static aggregate::Method,
+    query: Inquiry,
+    call: Call,
+    end: End,
+}
+
+enum End {
+    Sender(Box<dyn aggregate::Helper>),
+    Receiver(Box<dyn aggregate::Asker>),
+}
+
+impl Party for Prepared {
+    fn run(
+        self: Box<Self>,
+        items: Items<'_>,
+        set: &KeySet,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Found> {
+        let Self { aggregate, method, query, call, end } = *self;
+        let both = call.sides.both_learn();
+        let answer = match end {
+            End::Sender(party) => {
+                party.help(items, set.values(), channel, rng)?;
+                channel.flush()?;
+                both.then(|| aggregate::learn(query.question, channel)).transpose()?
+            }
+            End::Receiver(party) => {
+                let answer = party.ask(items, set.values(), channel, rng)?;
+                if both {
+                    aggregate::tell(answer, channel)?;
+                }
+                Some(answer)
+            }
+        };
+        let learned = learned(call.sides, method, query, answer);
+        let result = answer.map(|answer| aggregate.result(answer, call.request.scale));
+        let content =
+            result.map(|result| Content::Text(Box::new(move |out| writeln!(out, "{result}"))));
+        let outcome = Outcome { answer: result, ..Outcome::default() };
+        Ok(Found { outcome, learned, content })
+    }
+}
+
+/// What both sides learned. `answer` is what this side was told, if anything.
+pub(crate) fn learned(
+    sides: Sides,
+    method: &aggregate::Method,
+    query: Inquiry,
+    answer: Option<Answer>,
+) -> Learned {
+    sides.learned(FOLLOWING.to_owned(), |side| {
+        let mut facts = Vec::new();
+        if sides.learns(side) {
+            facts = told(&sides, side, query, answer);
+        }
+        let brings_values = match side == sides.receiver {
+            true => query.question.takes_receivers_values(),
+            false => query.question.takes_senders_values(),
+        };
+        if method.tells_size && !brings_values {
+            facts.push("how many keys the two sides share".to_owned());
+        }
+        facts
+    })
+}
+
+/// The facts that an answer tells a side; where this side does not know the answer, those that it may tell.
+fn told(sides: &Sides, side: Side, query: Inquiry, answer: Option<Answer>) -> Vec<String> {
+    let Inquiry { question, minimum, .. } = query;
+    let share =
+        |bound: &str, n: u64| format!("that the two sides share {bound} {}", counted(n, "key"));
+    let sum = |of: &str| format!("the sum of {of} over the shared keys");
+    let sum_of = |owner: Side| match owner == side {
+        true => sum("its own values"),
+        false => sum(&format!("{}'s values", owner.name())),
+    };
+    let fact = match (question, answer) {
+        (_, Some(Answer::TooFew)) => return vec![share("fewer than", minimum)],
+        (Question::Count, Some(Answer::Count(n))) => {
+            return vec![format!("how many keys the two sides share ({})", grouped(n))];
+        }
+        (Question::AtLeast(least), Some(Answer::AtLeast(true))) => {
+            return vec![share("at least", least.max(minimum))];
+        }
+        (Question::AtLeast(least), Some(_)) => share("fewer than", least),
+        (Question::AtLeast(least), None) => {
+            format!("whether the two sides share at least {}", counted(least, "key"))
+        }
+        (Question::Count, _) => "how many keys the two sides share".to_owned(),
+        (Question::SumOfSender, _) => sum_of(sides.receiver.other()),
+        (Question::SumOfReceiver, _) => sum_of(sides.receiver),
+        (Question::Products, _) => sum("the products of both sides' values"),
+    };
+    match (minimum, answer) {
+        (0, _) => vec![fact],
+        (_, Some(_)) => vec![fact, share("at least", minimum)],
+        (_, None) => vec![format!("{fact} (or only {})", share("fewer than", minimum))],
+    }
+}

@@ -1,0 +1,200 @@
+//! What a task provides, and what it gets to see of a run.
+//!
+//! A [`Task`] says what it refuses of an offer and which [`Method`]s it chooses from. A method prepares this side's
+//! [`Party`], which runs on the items and returns what it [`Found`]. Offers, terms, sessions and reports know no task
+//! but through these.
+
+use std::io::{self, Write};
+
+use rand::CryptoRng;
+use vesica_net::Channel;
+use vesica_planner::Candidate;
+use vesica_psi::{Adversary, DigestLength, Items, Sizes, Status};
+
+use crate::{
+    difference::Difference,
+    error::Result,
+    keys::keyset::KeySet,
+    parties::{Role, Security},
+    task::{
+        learned::{Learned, Side, Sides},
+        outcome::Outcome,
+    },
+};
+
+/// What one kind of run does in its own way.
+pub(crate) trait Task: Sync {
+    /// Refuses what could not run, whatever the other side offers.
+    ///
+    /// # Errors
+    /// [`Error::Usage`](crate::Error::Usage).
+    fn check(&self, part: &Part) -> Result<()>;
+
+    /// What keeps the parts of both sides from being run together.
+    fn conflict(&self, _ours: &Part, _theirs: &Part) -> Option<Difference> {
+        None
+    }
+
+    /// The protocols or methods that do this, the preferred one first.
+    fn methods(&self) -> Vec<Box<dyn Method>>;
+
+    /// What a method does, as a phrase that the method's name follows: `intersecting`.
+    fn activity(&self) -> &'static str;
+
+    /// The first line of a summary; `None` where this side learns no result.
+    fn headline(&self, outcome: &Outcome, context: &Context<'_>) -> Option<String>;
+}
+
+/// What a side offers that only the task of its query can judge.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Part {
+    /// Whether the side brings a column of values.
+    pub(crate) brings_values: bool,
+    /// The number of decimal places of values.
+    pub(crate) scale: u8,
+    /// The least number of shared keys of which anything is told.
+    pub(crate) minimum: u64,
+    /// Whether some side is to learn the result.
+    pub(crate) is_told: bool,
+}
+
+/// A query about two sets, as both sides know it before a method runs.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Request {
+    /// The sizes of the two sets.
+    pub(crate) sizes: Sizes,
+    /// The number that is part of the query, if it takes one; otherwise 0.
+    pub(crate) number: u64,
+    /// The least number of shared keys of which anything is told.
+    pub(crate) minimum: u64,
+    /// The number of decimal places of values.
+    pub(crate) scale: u8,
+    /// Whether the sender brings values.
+    pub(crate) sender_brings: bool,
+    /// Whether the receiver brings values.
+    pub(crate) receiver_brings: bool,
+}
+
+/// One side's view of a run whose method is chosen.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Call {
+    /// What is to be computed.
+    pub(crate) request: Request,
+    /// Which side this is.
+    pub(crate) role: Role,
+    /// Who learns, and who receives.
+    pub(crate) sides: Sides,
+}
+
+impl Call {
+    /// Whether this side is the method's receiver.
+    pub(crate) fn receives(&self) -> bool {
+        self.sides.receiver == Side::Me
+    }
+
+    /// The role of the method's receiver.
+    pub(crate) fn receiver(&self) -> Role {
+        if self.receives() { self.role } else { self.role.other() }
+    }
+}
+
+/// An entry of the catalogue that a task chooses from.
+pub(crate) trait Method: Send + Sync {
+    /// Its name everywhere.
+    fn key(&self) -> &'static str;
+
+    /// What it may be used for.
+    fn status(&self) -> Status;
+
+    /// The adversary against which it is secure.
+    fn adversary(&self) -> Adversary;
+
+    /// Whether it tells a side how many keys are shared, although the query does not ask for that.
+    fn tells_size(&self) -> bool {
+        false
+    }
+
+    /// How much of a digest makes an item.
+    fn item_length(&self) -> DigestLength {
+        DigestLength::Short
+    }
+
+    /// Its predicted cost; or why it cannot do what is requested.
+    fn candidate(&self, request: &Request) -> std::result::Result<Candidate, Difference>;
+
+    /// Prepares this side's party: every step that needs no items.
+    ///
+    /// # Errors
+    /// Whatever the connection or the other side makes go wrong.
+    fn prepare(
+        &self,
+        call: Call,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Box<dyn Party>>;
+}
+
+impl dyn Method + '_ {
+    /// Whether it is refused unless both sides allow it.
+    pub(crate) fn is_for_lab(&self) -> bool {
+        !self.status().is_for_use()
+    }
+
+    /// Whether it may be taken where no method is named, or only the other side names it.
+    pub(crate) fn is_recommended(&self) -> bool {
+        self.status() == Status::Recommended && !self.tells_size()
+    }
+
+    /// Whether it meets what both sides require.
+    pub(crate) fn meets(&self, security: Security) -> bool {
+        security.is_met_by(self.adversary(), self.status())
+    }
+}
+
+/// A prepared party, which is used once.
+pub(crate) trait Party: Send {
+    /// Runs the method, and the step by which both sides learn. `set` is the key set from which the items come.
+    ///
+    /// # Errors
+    /// Whatever the connection or the other side makes go wrong.
+    fn run(
+        self: Box<Self>,
+        items: Items<'_>,
+        set: &KeySet,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Found>;
+}
+
+/// What a run gave this side.
+pub(crate) struct Found {
+    /// The numbers for the report.
+    pub(crate) outcome: Outcome,
+    /// The sentences for the report.
+    pub(crate) learned: Learned,
+    /// What goes to this side's output; `None` where this side gets nothing.
+    pub(crate) content: Option<Content>,
+}
+
+/// What a task writes to the output.
+pub(crate) enum Content {
+    /// These rows of this side's table, counted from 0 and ascending, as they were read.
+    Rows(Vec<u32>),
+    /// Text of the task's own making.
+    Text(WriteText),
+}
+
+/// Writes a task's text.
+pub(crate) type WriteText = Box<dyn FnOnce(&mut dyn Write) -> io::Result<()> + Send>;
+
+/// What a headline refers to besides the outcome.
+pub(crate) struct Context<'a> {
+    /// Distinct keys of this side.
+    pub(crate) keys: u64,
+    /// The number that is part of the query, if it takes one; otherwise 0.
+    pub(crate) number: u64,
+    /// The least number of shared keys of which anything is told.
+    pub(crate) minimum: u64,
+    /// Says of a thing where it was written to.
+    pub(crate) written: &'a dyn Fn(String) -> String,
+}

@@ -1,0 +1,111 @@
+//! What each side learned, in sentences for people who were not there.
+//!
+//! A task lists the facts that each side learned, and the sentences are made here. Every combination of query, side
+//! and outcome is in `tests/report_sentences.txt`, for a person to read.
+
+use serde::Serialize;
+
+use crate::words::grouped;
+
+/// What each side learned, and the assumption under which that is true.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Learned {
+    /// What this side learned.
+    pub me: String,
+    /// What the other side learned.
+    pub peer: String,
+    /// The assumption under which both sentences are true.
+    pub assuming: String,
+}
+
+/// One of the two sides.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    Me,
+    Peer,
+}
+
+impl Side {
+    pub(crate) fn other(self) -> Self {
+        match self {
+            Self::Me => Self::Peer,
+            Self::Peer => Self::Me,
+        }
+    }
+
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Me => "this side",
+            Self::Peer => "the other side",
+        }
+    }
+
+    /// The name at the beginning of a sentence.
+    pub(crate) fn capital(self) -> &'static str {
+        match self {
+            Self::Me => "This side",
+            Self::Peer => "The other side",
+        }
+    }
+}
+
+/// The sizes of both sets, and who learns the result.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sides {
+    /// Distinct keys of this side.
+    pub(crate) my_keys: u64,
+    /// Distinct keys of the other side.
+    pub(crate) peer_keys: u64,
+    /// Whether this side learns the result.
+    pub(crate) i_learn: bool,
+    /// Whether the other side learns it.
+    pub(crate) peer_learns: bool,
+    /// The protocol's receiver.
+    pub(crate) receiver: Side,
+}
+
+impl Sides {
+    pub(crate) fn keys(&self, side: Side) -> u64 {
+        match side {
+            Side::Me => self.my_keys,
+            Side::Peer => self.peer_keys,
+        }
+    }
+
+    pub(crate) fn learns(&self, side: Side) -> bool {
+        match side {
+            Side::Me => self.i_learn,
+            Side::Peer => self.peer_learns,
+        }
+    }
+
+    pub(crate) fn both_learn(&self) -> bool {
+        self.i_learn && self.peer_learns
+    }
+
+    /// A sentence for each side, from the facts that it learned besides the size of the other's set.
+    pub(crate) fn learned(&self, assuming: String, facts: impl Fn(Side) -> Vec<String>) -> Learned {
+        let sentence = |side: Side| {
+            let other = side.other();
+            let size =
+                format!("how many keys {} has ({})", other.name(), grouped(self.keys(other)));
+            let facts = listed(&[facts(side), vec![size]].concat());
+            format!("{} learned {facts}, and nothing else.", side.capital())
+        };
+        Learned { me: sentence(Side::Me), peer: sentence(Side::Peer), assuming }
+    }
+}
+
+/// The assumption of a method that is secure against semi-honest parties.
+pub(crate) const FOLLOWING: &str =
+    "This holds if both sides follow the protocol (semi-honest security).";
+
+/// One, two or more things, as a sentence lists them.
+fn listed(things: &[String]) -> String {
+    match things {
+        [] => String::new(),
+        [one] => one.clone(),
+        [one, other] => format!("{one} and {other}"),
+        [first @ .., last] => format!("{}, and {last}", first.join(", ")),
+    }
+}

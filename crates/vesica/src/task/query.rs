@@ -1,0 +1,144 @@
+//! What a run is to find out, as both sides name it.
+
+use std::fmt;
+
+use serde::{Serialize, Serializer};
+
+use crate::{
+    error::{Error, Result},
+    keys::numbers::MAX_SCALE,
+    table::output::Access,
+    task::interface::{Part, Task},
+};
+
+/// What a run is to find out. Both sides must name the same.
+///
+/// The queries there are: [`Query::ROWS`], [`Query::COUNT`], [`Query::SUM`], [`Query::PRODUCTS`],
+/// [`Query::at_least`] and [`Query::SHARES`].
+#[derive(Clone, Copy)]
+pub struct Query {
+    pub(crate) kind: &'static QueryKind,
+    /// The number that is part of it, where its kind takes one; otherwise 0.
+    pub(crate) number: u64,
+}
+
+/// A kind of query: how it is named, what it takes, and the task that does it.
+pub(crate) struct QueryKind {
+    /// The name for people.
+    pub(crate) name: &'static str,
+    /// The name on the wire and in terms.
+    pub(crate) word: &'static str,
+    /// The forms in which a user may write it: `sum, sum:COL`.
+    pub(crate) forms: &'static str,
+    /// What each form finds out, for a help text.
+    pub(crate) help: &'static str,
+    /// Which sides bring a column of values.
+    pub(crate) values: Values,
+    /// Whether a number is part of it.
+    pub(crate) takes_number: bool,
+    /// Whether some side learns the result.
+    pub(crate) is_told: bool,
+    /// Whether a side that learns needs its rows to the end.
+    pub(crate) keeps_rows: bool,
+    /// Who may read the output.
+    pub(crate) access: Access,
+    /// The form of the output.
+    pub(crate) result: ResultForm,
+    /// What does it.
+    pub(crate) task: &'static dyn Task,
+}
+
+/// Which sides bring a column of values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Values {
+    /// Neither.
+    None,
+    /// One of the two.
+    OfOne,
+    /// Both.
+    OfBoth,
+    /// Each that wants to.
+    Any,
+}
+
+/// The form of a query's result, and so where it goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ResultForm {
+    /// A line of text, which standard output can take.
+    Line,
+    /// Rows of this side's table, for a file; a run without one only counts them.
+    Rows,
+    /// A file, without which there is no run.
+    File,
+}
+
+impl Query {
+    /// Its name for people; a threshold comes with its number.
+    pub fn describe(self) -> String {
+        match self.kind.takes_number {
+            true => format!("{} {}", self.kind.name, self.number),
+            false => self.kind.name.to_owned(),
+        }
+    }
+
+    /// The form of its result.
+    pub fn result_form(self) -> ResultForm {
+        self.kind.result
+    }
+
+    /// Whether the other side brings values, where this side does or does not; for a side that may choose, it is
+    /// taken not to.
+    pub(crate) fn peer_brings_values(self, mine: bool) -> bool {
+        match self.kind.values {
+            Values::None | Values::Any => false,
+            Values::OfOne => !mine,
+            Values::OfBoth => true,
+        }
+    }
+
+    /// Refuses a side's part that could not run, whatever the other side offers.
+    ///
+    /// # Errors
+    /// [`Error::Usage`].
+    pub(crate) fn check(self, part: &Part) -> Result<()> {
+        let takes_values = self.kind.values != Values::None;
+        if part.brings_values && !takes_values {
+            let message = "only sums and shares take a column of values";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        if part.scale > MAX_SCALE || part.scale > 0 && !takes_values {
+            let message = format!("only sums and shares take a scale, and of at most {MAX_SCALE}");
+            return Err(Error::Usage(message));
+        }
+        self.kind.task.check(part)?;
+        if part.is_told != self.kind.is_told {
+            let message = "of shares nobody learns anything, of all else somebody does";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        Ok(())
+    }
+}
+
+impl PartialEq for Query {
+    fn eq(&self, other: &Self) -> bool {
+        (self.kind.word, self.number) == (other.kind.word, other.number)
+    }
+}
+
+impl Eq for Query {}
+
+impl fmt::Debug for Query {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Query({})", self.describe())
+    }
+}
+
+/// As terms and reports have it: a word, or an object with the word and its number.
+impl Serialize for Query {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        match self.kind.takes_number {
+            true => serializer.serialize_newtype_variant("Query", 0, self.kind.word, &self.number),
+            false => serializer.serialize_str(self.kind.word),
+        }
+    }
+}

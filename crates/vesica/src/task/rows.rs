@@ -1,0 +1,221 @@
+//! The rows whose key both sides have.
+
+use rand::CryptoRng;
+use vesica_net::Channel;
+use vesica_planner::Candidate;
+use vesica_psi::{Adversary, CATALOGUE, DigestLength, Items, Protocol, Status, reveal};
+
+use crate::{
+    difference::Difference,
+    error::{Error, Result},
+    keys::keyset::KeySet,
+    table::output::Access,
+    task::{
+        interface::{Call, Content, Context, Found, Method, Part, Party, Request, Task},
+        learned::{FOLLOWING, Learned, Side, Sides},
+        outcome::Outcome,
+        query::{Query, QueryKind, ResultForm, Values},
+    },
+    words::{counted, grouped},
+};
+
+impl Query {
+    /// This side's rows whose key the other side has too.
+    pub const ROWS: Self = Self { kind: &KIND, number: 0 };
+}
+
+/// The query for rows.
+pub(crate) static KINDS: &[&QueryKind] = &[&KIND];
+
+static KIND: QueryKind = QueryKind {
+    name: "rows",
+    word: "rows",
+    forms: "rows",
+    help: "rows: this side's rows whose key the other side has too",
+    values: Values::None,
+    takes_number: false,
+    is_told: true,
+    keeps_rows: true,
+    access: Access::Usual,
+    result: ResultForm::Rows,
+    task: &Rows,
+};
+
+struct Rows;
+
+impl Task for Rows {
+    fn check(&self, part: &Part) -> Result<()> {
+        if part.minimum > 0 {
+            let message = "rows cannot be held back by a minimum; it is for counts and sums";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        Ok(())
+    }
+
+    fn methods(&self) -> Vec<Box<dyn Method>> {
+        CATALOGUE.iter().map(|protocol| Box::new(*protocol) as Box<dyn Method>).collect()
+    }
+
+    fn activity(&self) -> &'static str {
+        "intersecting"
+    }
+
+    fn headline(&self, outcome: &Outcome, context: &Context<'_>) -> Option<String> {
+        let matches = outcome.matches?;
+        let of = format!("{} of {} match", grouped(matches), counted(context.keys, "key"));
+        let rows = outcome.rows_written.map(|rows| (context.written)(counted(rows, "row")));
+        Some([Some(of), rows].into_iter().flatten().collect::<Vec<_>>().join("; "))
+    }
+}
+
+impl Method for &'static Protocol {
+    fn key(&self) -> &'static str {
+        self.key
+    }
+
+    fn status(&self) -> Status {
+        self.status
+    }
+
+    fn adversary(&self) -> Adversary {
+        self.adversary
+    }
+
+    fn item_length(&self) -> DigestLength {
+        self.digest
+    }
+
+    fn candidate(&self, request: &Request) -> std::result::Result<Candidate, Difference> {
+        (self.limits)(request.sizes).map_err(|limit| {
+            Difference::of_both("sizes of the sets", format!("`{}` takes {limit}", self.key))
+        })?;
+        Ok(Candidate::protocol(self, request.sizes))
+    }
+
+    fn prepare(
+        &self,
+        call: Call,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Box<dyn Party>> {
+        let (protocol, sizes) = (*self, call.request.sizes);
+        let end = match call.receives() {
+            true => End::Receiver(vesica_psi::receiver_for(protocol, sizes, channel, rng)?),
+            false => End::Sender(vesica_psi::sender_for(protocol, sizes, channel, rng)?),
+        };
+        Ok(Box::new(Intersecting { protocol, call, end }))
+    }
+}
+
+/// A party of a PSI protocol.
+struct Intersecting {
+    protocol: &'static Protocol,
+    call: Call,
+    end: End,
+}
+
+enum End {
+    Sender(Box<dyn vesica_psi::Sender>),
+    Receiver(Box<dyn vesica_psi::Receiver>),
+}
+
+impl Party for Intersecting {
+    fn run(
+        self: Box<Self>,
+        items: Items<'_>,
+        set: &KeySet,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Found> {
+        let Self { protocol, call, end } = *self;
+        let matches = end.matches(&call, items, channel, rng)?;
+        let count = matches.as_ref().map(|matches| matches.len() as u64);
+        let rows = matches.map(|matches| set.rows_of(&matches));
+        let outcome = Outcome {
+            matches: count,
+            rows_written: rows.as_ref().map(|rows| rows.len() as u64),
+            ..Outcome::default()
+        };
+        let learned = learned(call.sides, protocol, count);
+        Ok(Found { outcome, learned, content: rows.map(Content::Rows) })
+    }
+}
+
+impl End {
+    /// The positions, ascending, of this side's keys that the other side has too; `None` where this side does not
+    /// learn them.
+    fn matches(
+        self,
+        call: &Call,
+        items: Items<'_>,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Option<Vec<u32>>> {
+        let (sizes, both) = (call.request.sizes, call.sides.both_learn());
+        match self {
+            Self::Sender(party) => {
+                party.send(items, channel, rng)?;
+                channel.flush()?;
+                both.then(|| reveal::learn(items, sizes, channel)).transpose()
+            }
+            Self::Receiver(party) => {
+                let matches = party.receive(items, channel, rng)?;
+                if both {
+                    reveal::tell(items.at(&matches).items(), sizes, channel, rng)?;
+                }
+                Ok(Some(matches))
+            }
+        }
+    }
+}
+
+/// What both sides learned. `matches` is the number of matching keys, where this side knows it.
+pub(crate) fn learned(sides: Sides, protocol: &Protocol, matches: Option<u64>) -> Learned {
+    let assuming = match protocol.adversary {
+        Adversary::None => insecure(protocol.key, sides.receiver),
+        Adversary::SemiHonest => FOLLOWING.to_owned(),
+        Adversary::MaliciousSender => malicious_sender(sides.receiver),
+        Adversary::Malicious => malicious(&sides),
+    };
+    sides.learned(assuming, |side| {
+        let other = side.other().name();
+        let of = grouped(sides.keys(side));
+        let found = matches.map(|n| format!(" ({} of {of})", grouped(n))).unwrap_or_default();
+        let rows = format!("which of its keys {other} has too{found}");
+        if sides.learns(side) { vec![rows] } else { vec![] }
+    })
+}
+
+fn insecure(protocol: &str, receiver: Side) -> String {
+    format!(
+        "Nothing enforces this: `{protocol}` is insecure and for measurements only. {} can find out each key \
+         of {} that it can guess.",
+        receiver.capital(),
+        receiver.other().name()
+    )
+}
+
+fn malicious_sender(receiver: Side) -> String {
+    format!(
+        "This holds whatever {} does, if {} follows the protocol (security against a malicious sender).",
+        receiver.other().name(),
+        receiver.name()
+    )
+}
+
+fn malicious(sides: &Sides) -> String {
+    let receiver = sides.receiver;
+    let (one, other) = (receiver.name(), receiver.other().name());
+    let capital = receiver.capital();
+    let mut text = format!(
+        "This holds even if a side deviates from the protocol (malicious security), but {one} may then \
+         have used somewhat more keys than it announced."
+    );
+    if sides.both_learn() {
+        text += &format!(
+            " {capital} learned first and told {other}: if it deviated, it may have left out matches, \
+             and learned whether {other} has all keys of a further list."
+        );
+    }
+    text
+}

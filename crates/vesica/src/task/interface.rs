@@ -4,7 +4,10 @@
 //! [`Party`], which runs on the items and returns what it [`Found`]. Offers, terms, sessions and reports know no task
 //! but through these.
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    panic::RefUnwindSafe,
+};
 
 use rand::CryptoRng;
 use vesica_net::Channel;
@@ -23,7 +26,7 @@ use crate::{
 };
 
 /// What one kind of run does in its own way.
-pub(crate) trait Task: Sync {
+pub(crate) trait Task: Sync + RefUnwindSafe {
     /// Refuses what could not run, whatever the other side offers.
     ///
     /// # Errors

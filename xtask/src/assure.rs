@@ -1,4 +1,4 @@
-//! `cargo xtask assure`: every test in full, for a release and for anybody who wants to know.
+//! `cargo xtask assure`: every test in full, for a release.
 //!
 //! `cargo xtask test` leaves two things to this: tests that are marked `#[ignore = "assure: REASON"]`, and the rest of
 //! what a test takes a sample of (`vesica_testkit::assurance`). [`tiers`] lists both.

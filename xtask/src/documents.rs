@@ -18,7 +18,7 @@ struct Part {
     generate: fn(&Repository) -> Result<String, Failure>,
 }
 
-/// Those that need the program come last, for it has to be built.
+/// Documents that need the program come last, because it has to be built.
 const PARTS: [Part; 7] = [
     Part {
         path: "docs/assurance.md",

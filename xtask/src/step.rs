@@ -55,7 +55,7 @@ impl Step {
     }
 }
 
-/// What became of a command.
+/// The outcome of a command.
 pub fn ended(what: &str, status: io::Result<ExitStatus>) -> Result<(), Failure> {
     match status {
         Ok(status) if status.success() => Ok(()),

@@ -43,8 +43,8 @@ fn everything(repository: &Repository, tally: &mut Tally) -> Result<(), Failure>
     ended(&format!("cargo {}", args.join(" ")), status)
 }
 
-/// The kernels and what is next to them, once more without the processor's vector instructions. What the crates
-/// above send is the same bit by bit on either backend, which their transcripts hold in the step before.
+/// The tests of the kernels' crate, repeated without the processor's vector instructions. For the crates above, the
+/// transcripts of the step before show that both backends send the same bits.
 fn portable(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
     assure::portable(repository, &["primitives"], tally)
 }

@@ -28,8 +28,8 @@ const PRODUCTS: &str = "arithmetic/products";
 /// OTs whose blocks are held at a time, and for which the extension is called once.
 const CHUNK: usize = 1 << 18;
 
-/// Payload bytes of so many products of numbers `N`: to the party that knows the numbers, who is the OTs' sender, and to the
-/// other one. `of_ots` says what a call of the extension costs, its setup aside.
+/// Payload bytes of so many products of numbers `N`: to the party that knows the numbers, which is the OTs' sender, and
+/// to the other. `of_ots` is the cost of a call of the extension, without its setup.
 pub fn bytes<N: Number>(products: usize, of_ots: impl Fn(usize) -> Bytes) -> Bytes {
     let mut bytes = Bytes { to_sender: 0, to_receiver: products * N::LEN };
     for start in (0..products).step_by(CHUNK) {

@@ -5,9 +5,9 @@ use crate::{Circuit, WireBits};
 /// The two parties. Under garbling the first garbles and the second evaluates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Party {
-    /// The one.
+    /// The first party.
     First,
-    /// The other.
+    /// The second party.
     Second,
 }
 

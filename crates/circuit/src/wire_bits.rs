@@ -1,4 +1,4 @@
-//! Bits of many instances of a circuit, side by side.
+//! The bits on the wires of many instances of a circuit.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ const TURNED: usize = 1 << 11;
 const WORTH_TURNING: usize = 6;
 
 /// Bits of `wires` wires in `instances` instances: one row a wire, 64 instances a word. Bits of the last word of a
-/// row beyond the last instance are 0. Zeroized when dropped, for inputs and shares are secret.
+/// row beyond the last instance are 0. Zeroized when dropped, because inputs and shares are secret.
 #[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
 pub struct WireBits {
     wires: usize,

@@ -1,7 +1,6 @@
-//! The lab: every protocol, and the parts they are made of, timed on a line of one's choice.
+//! The lab: timed runs of every protocol, and of the parts they consist of, over a chosen link.
 //!
-//! Both parties run in one process, each with threads of its own, and the line between them is emulated
-//! ([`Line`]). [`catalogue`] lists what can be measured besides protocols, [`run`] times it and gives a record with
+//! Both parties run in one process, each with threads of its own, over an emulated link ([`Line`]). [`catalogue`] lists what can be measured besides protocols, [`run`] times it and gives a record with
 //! what it took and whether its result was right, [`record`] keeps records in a file, [`reference`](mod@reference)
 //! holds the tables of papers against them, and [`publish`] makes documents of them. [`local_convolutions`] shows an
 //! attack on codes that are not used here.

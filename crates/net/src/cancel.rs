@@ -5,7 +5,7 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-/// Asks a channel, or whoever else was given it, to stop; may be used from any thread.
+/// Asks a channel, or any other holder of the token, to stop; may be used from any thread.
 #[derive(Debug, Clone, Default)]
 pub struct CancelToken(Arc<AtomicBool>);
 

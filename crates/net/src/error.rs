@@ -302,10 +302,10 @@ pub enum Deviation {
         /// The name of the check, after the step of its paper.
         check: &'static str,
     },
-    /// More "still busy" messages in a row than an honest peer sends.
+    /// More keep-alive messages in a row than an honest peer sends.
     #[error("more than {limit} messages in a row that only say `busy`")]
     EndlessKeepAlive {
-        /// The most that is put up with.
+        /// The most that are tolerated.
         limit: u32,
     },
 }

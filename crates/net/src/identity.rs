@@ -68,7 +68,7 @@ impl Identity {
         Ok(Self { certificate: certificate.der().clone(), key })
     }
 
-    /// The identity as PEM text: the certificate, then the secret key in PKCS#8. Whoever reads it can
+    /// The identity as PEM text: the certificate, then the secret key in PKCS#8. Anyone who reads it can
     /// pass for this party.
     pub fn to_pem(&self) -> Zeroizing<String> {
         let config = pem::EncodeConfig::new().set_line_ending(pem::LineEnding::LF);

@@ -1,23 +1,24 @@
-//! How long a party puts up with a peer that keeps it waiting.
+//! How long a party tolerates a peer that keeps it waiting.
 //!
-//! The stall timeout ends a wait in which nothing happens. A peer that does very little could still hold a run for days: a
-//! byte now and then, or keep-alives without end. So each message has a deadline of its own. From its first byte on it must
-//! arrive at [`LEAST_RATE`], and what is sent must be taken at that rate; keep-alives excuse a peer for [`KEEP_ALIVE_LIMIT`].
+//! The stall timeout ends a wait in which nothing happens. A peer that sends very little could still hold a run for
+//! days: a byte now and then, or keep-alive messages without end. Each message therefore has a deadline of its own.
+//! From its first byte on it must arrive at [`LEAST_RATE`] or faster, and the peer must accept what is sent at that rate;
+//! keep-alive messages extend the deadline by up to [`KEEP_ALIVE_LIMIT`].
 
 use std::time::{Duration, Instant};
 
 use crate::{Error, Result};
 
-/// Bytes a second that a message moves at, at least, beside one stall timeout: slower than any line in use.
+/// The least rate of a message, in bytes per second, after one stall timeout: slower than any link in use.
 const LEAST_RATE: u64 = 10_000;
 
-/// How many `busy` messages in a row are put up with: as many as an honest peer sends in [`KEEP_ALIVE_LIMIT`].
+/// The most keep-alive messages in a row that are tolerated: as many as an honest peer sends in [`KEEP_ALIVE_LIMIT`].
 pub(crate) const KEEP_ALIVE_MESSAGES: u32 = 5400;
 
 /// How long a party that stops tries to be heard, and to hear why the other one stopped.
 pub(crate) const LAST_WORDS: Duration = Duration::from_secs(2);
 
-/// How long a peer may say that it is busy before it sends a message or takes one: an hour and a half.
+/// How long a peer may send keep-alive messages before it sends or accepts another message: an hour and a half.
 pub(crate) const KEEP_ALIVE_LIMIT: Duration = Duration::from_secs(5400);
 
 /// The wait for one message to arrive, or to be taken.

@@ -9,11 +9,10 @@ use bytemuck::{Pod, Zeroable};
 use memmap2::MmapMut;
 use zeroize::{DefaultIsZeroes, Zeroize};
 
-/// Secret entries, wiped when dropped.
+/// A vector of secret entries, zeroized when dropped.
 ///
-/// What `Zeroizing` does for a short vector: it wipes spare room byte by byte, which takes some times
-/// as long as wiping entries does. Here whoever needs fewer entries hides the others, and all of them
-/// are wiped as entries, once.
+/// `Zeroizing` is for short vectors: it wipes spare capacity byte by byte, which takes several times as long as wiping
+/// whole entries. Here [`truncate`](Self::truncate) only hides entries, and all of them are wiped as entries, once.
 pub struct ZeroizingVec<V: DefaultIsZeroes> {
     entries: Vec<V>,
     len: usize,
@@ -57,8 +56,8 @@ impl<V: DefaultIsZeroes> Drop for ZeroizingVec<V> {
     }
 }
 
-/// As [`ZeroizingVec`], in large pages where the system has them: for what is read all over, each read of which would
-/// else have to look up a page of 4 KiB first.
+/// As [`ZeroizingVec`], in huge pages if the system has them: for buffers with scattered reads, each of which would
+/// otherwise have to look up a page of 4 KiB first.
 pub(crate) struct HugePageBuffer<V> {
     map: MmapMut,
     of: PhantomData<V>,
@@ -72,7 +71,7 @@ impl<V: Pod> HugePageBuffer<V> {
     pub(crate) fn zeros(len: usize) -> Self {
         const { assert!(align_of::<V>() <= 4096, "no more than a page") };
         let map = MmapMut::map_anon(len * size_of::<V>()).expect("as much memory as is needed");
-        // A system without them has small ones.
+        // A system without huge pages uses small ones.
         #[cfg(target_os = "linux")]
         let _ = map.advise(memmap2::Advice::HugePage);
         Self { map, of: PhantomData }

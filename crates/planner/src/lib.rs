@@ -1,17 +1,16 @@
-//! Which protocol for which case: what each is expected to take, and the one to choose.
+//! The predicted cost of each protocol, and the choice among them.
 //!
-//! Bytes and rounds come from the formula in each entry of the catalogue. Time comes from [`Figures`]: runs
-//! over memory, of the release's own machine and, once somebody has calibrated, of this one. A line then adds
-//! its part:
+//! Bytes and rounds come from the formula in each entry of the catalogue. Time comes from [`Figures`]: runs over
+//! memory on the machine of the release and, after a calibration, on this one. A link then adds its part:
 //!
-//! time = work + flights × round trip / 2 + transfer − what of the transfer goes on beside the work.
+//! time = work + flights × round trip / 2 + transfer − the part of the transfer that overlaps with work.
 //!
-//! Work and transfer overlap where long data is sent in pieces, by about half of the shorter of the
-//! two.
+//! Work and transfer overlap where long data is sent in pieces, by about half of the shorter of the two.
 //!
-//! The line is one that is full from the start, as the shaper's. TCP begins with w = 14.5 kB and doubles that with each round
-//! trip, which for b bytes one way adds about round trip × log2(1 + min(b, rate × round trip) / w), in each direction:
-//! on a long line a second or so, much the same for most protocols (docs/choosing.md has figures).
+//! The link is assumed to run at its full rate from the start, as the shaper's does. TCP begins with w = 14.5 kB and
+//! doubles that with each round trip. For b bytes in one direction this adds about
+//! round trip × log2(1 + min(b, rate × round trip) / w): a second or so on a long link, and much the same for most
+//! protocols (docs/choosing.md has figures).
 //!
 //! **Must never import** `vesica`, the lab or the command line: it predicts, and neither measures nor runs.
 

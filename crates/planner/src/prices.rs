@@ -23,7 +23,7 @@ pub struct Region {
     pub name: &'static str,
     /// Of one machine for an hour.
     pub machine_per_hour: f64,
-    /// Of a GiB to somebody who is not in the cloud.
+    /// Of a GiB sent to the Internet.
     pub to_internet_per_gib: f64,
     continent: Continent,
 }

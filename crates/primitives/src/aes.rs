@@ -123,9 +123,9 @@ impl TweakableCorrelationRobust {
 /// A hash of blocks and an index, tweakable and robust against circular correlations: π(σ(x)) ⊕ σ(x), where π
 /// is AES under a key of the index alone and σ(high ‖ low) = (high ⊕ low) ‖ high.
 ///
-/// For garbled circuits (Guo, Katz, Wang, Weng and Yu, CRYPTO 2020). Under one fixed key, what a guess costs is
-/// shared by all gates and all runs: whoever sees C hashes finds the offset in 2^128 / C steps. With a key for
-/// each index, and indices that start anywhere in each session, a guess is at one gate.
+/// For garbled circuits (Guo, Katz, Wang, Weng and Yu, CRYPTO 2020). Under one fixed key, a guess
+/// tests all gates of all runs at once: an attacker that sees C hashes finds the offset in 2^128 / C steps. With a
+/// key for each index, and a random first index in each session, a guess tests one gate.
 pub struct Rekeyed {
     session: Block,
     backend: Backend,

@@ -6,7 +6,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 use crate::Block;
 
 /// A vector of bits, 128 to a block, bit `i` being bit `i % 128` of block `i / 128`. Bits beyond the
-/// length are 0. Zeroized when dropped, for choices are secret.
+/// length are 0. Zeroized when dropped, because choices are secret.
 #[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
 pub struct Bits {
     blocks: Vec<Block>,

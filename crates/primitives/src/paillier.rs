@@ -7,7 +7,7 @@
 //!
 //! The owner encrypts and decrypts modulo p² and q² (Chinese remainder theorem). Everything that depends on
 //! the key or on a plaintext takes constant time. A peer's public key is checked as
-//! [`rsa::PublicKey::decode`] does, and no further: whoever generates N differently may learn more about what
+//! [`rsa::PublicKey::decode`] does, and no further: a party that generates N differently may learn more about what
 //! others compute under it.
 
 use crypto_bigint::{

@@ -1,12 +1,8 @@
-//! `prty20-malicious` against parties that cheat at one step and know what they do. They are written from
-//! the protocol's description, so that an honest one of them also tells whether that is what runs. The
-//! check itself meets its cheats in `vesica-ot`, a thousand of each kind.
+//! `prty20-malicious` against malicious parties (`vesica_testkit::adversary::prty20`). Attacks on the check itself
+//! are tested in `vesica-ot`, a thousand of each kind.
 
 #![allow(clippy::unwrap_used)]
 
-mod prty20_parties;
-
-use prty20_parties::*;
 use rand::{RngExt, rngs::StdRng};
 use vesica_net::{Channel, Deviation};
 use vesica_oprf::prty20::CHECK;
@@ -14,35 +10,30 @@ use vesica_primitives::{
     Block,
     code::{Concatenated, LinearCode},
 };
-use vesica_psi::{Error, Items, Sizes, protocols::prty20::MALICIOUS, receive, send};
+use vesica_psi::{Error, Items, Sizes, protocols::prty20::MALICIOUS, receive};
 use vesica_testkit::{
+    adversary::{
+        self, ATTEMPTS, MOST, equal_sets,
+        prty20::{Receiving, Sending, finish, shape},
+    },
     conformance::psi::Sets,
     two_party::{Link, PATIENCE, between},
 };
 
-/// How often a cheat is tried in one run: once an item.
-const ATTEMPTS: usize = 1000;
-
-/// What an honest receiver gives.
+/// The output of an honest receiver against a sender that cheats.
 fn received(
     sets: &Sets,
     cheat: impl FnOnce(&mut Channel, &mut StdRng) -> Result<(), Error> + Send,
 ) -> Result<Vec<u32>, Error> {
-    let honest = |channel: &mut Channel, rng: &mut StdRng| {
-        receive(&MALICIOUS, sets.receiver.items(), 0..=MOST, channel, rng)
-    };
-    between(Link::Memory.connect(), PATIENCE, cheat, honest).1
+    adversary::received(&MALICIOUS, sets, cheat)
 }
 
-/// What becomes of an honest sender, and of the cheat.
+/// The outcome of an honest sender against a receiver that cheats, and that of the receiver.
 fn sent<T: Send>(
     sets: &Sets,
     cheat: impl FnOnce(&mut Channel, &mut StdRng) -> Result<T, Error> + Send,
 ) -> (Result<(), Error>, Result<T, Error>) {
-    let honest = |channel: &mut Channel, rng: &mut StdRng| {
-        send(&MALICIOUS, sets.sender.items(), 0..=MOST, channel, rng)
-    };
-    between(Link::Memory.connect(), PATIENCE, honest, cheat)
+    adversary::sent(&MALICIOUS, sets, cheat)
 }
 
 /// What an honest receiver gives for a list that is made of the right values, or in spite of them.
@@ -55,10 +46,6 @@ fn listed(
         let party = Sending::start(sets, session, channel, rng)?;
         finish(list(&party), channel)
     })
-}
-
-fn equal_sets(n: usize) -> Sets {
-    Sets::random(Sizes { sender: n, receiver: n }, n, 1)
 }
 
 fn deviation<T>(outcome: &Result<T, Error>) -> &Deviation {

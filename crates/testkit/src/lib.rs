@@ -1,19 +1,18 @@
-//! What tests of every layer share: two parties in one process, recorded and tampered wires, ideal
-//! functionalities, and the conformance suites that each implementation runs in one line.
+//! Shared by the tests of all layers: two parties in one process, recorded and tampered connections, ideal
+//! functionalities, and conformance suites that each implementation runs in one line.
 //!
-//! - [`assurance`] says how much a test tries: a sample with every change, everything for a release.
-//! - [`two_party`] runs both sides of a protocol in two threads over any kind of link.
-//! - [`pipe`] is the link in memory, on a clock that is set forward when both parties wait.
-//! - [`transcript`] records what a party sends, for baselines and for "equal lengths for different
-//!   inputs of one size".
-//! - [`tamper`] is a peer that deviates at one message.
-//! - [`adversary`] holds peers that cheat and know what they do.
+//! - [`assurance`] decides how many cases a test tries: a sample with every change, all of them for a release.
+//! - [`two_party`] runs both parties of a protocol in two threads over any kind of link.
+//! - [`pipe`] is a link in memory, with a clock that is set forward when both parties wait.
+//! - [`transcript`] records what a party sends: for baselines, and to test that inputs of the same size give messages
+//!   of the same lengths.
+//! - [`tamper`] is a peer that changes one message without understanding it.
+//! - [`adversary`] contains malicious parties that cheat at one chosen step.
 //! - [`claimant`] is a peer that claims a set of any size.
-//! - [`ideal`] is what a protocol ought to compute, by a party that everybody trusts.
-//! - [`conformance`] holds the suites.
+//! - [`ideal`] computes the result of a protocol as a trusted party would.
+//! - [`conformance`] contains the suites.
 //!
-//! **Must never import** the product or the command line; and nothing but tests may depend on it: it
-//! is a `dev-dependency` or it is a mistake.
+//! **Must never import** the product or the command line. Only tests may depend on it, as a `dev-dependency`.
 // Everything here is the body of some test: a panic is how it reports.
 #![allow(clippy::unwrap_used)]
 

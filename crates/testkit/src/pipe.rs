@@ -55,7 +55,7 @@ impl End {
         self.pipe.state.lock().unwrap()
     }
 
-    /// Waits up to a poll interval for bytes, or for room. Where the other party waits too, nothing will ever come: a step of
+    /// Waits up to a poll interval for bytes, or for space. Where the other party waits too, nothing will ever come: a step of
     /// time passes at once.
     fn wait_for(&self, ready: impl Fn(&State) -> bool) -> io::Result<MutexGuard<'_, State>> {
         let mut state = self.lock();

@@ -115,9 +115,8 @@ impl Tamper {
     }
 }
 
-/// Whether an error may come of a message that has its form and another content: the content is
-/// refused, or it changes how much the other party waits for, or the malicious party, whose code is honest,
-/// gave up first on what came of it.
+/// Whether an error may follow from a message of the right form with other contents: the contents are refused, or
+/// they change how much the other party waits for, or the malicious party, whose code is honest, gave up first.
 fn comes_of_other_content(error: &Error) -> bool {
     match error {
         Error::Peer { deviation, .. } => matches!(
@@ -334,9 +333,9 @@ impl Case {
     }
 }
 
-/// Runs an honest party against one that deviates, at each of its messages and in each way; with every change in
-/// some of the ways, at each message in others. The honest party has to end within the stall timeout, by the error that fits what was done; or, where
-/// only the content of a payload was changed, with a value, which is then given to `judge`.
+/// Runs an honest party against one that deviates at one message, for each message and each kind of deviation (outside
+/// `cargo xtask assure`, some kinds for each message). The honest party has to end within the stall timeout, with the
+/// error that fits the deviation or, if only the contents of a payload were changed, with a value, which `judge` gets.
 ///
 /// # Panics
 /// Where it does anything else.

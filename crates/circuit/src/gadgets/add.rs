@@ -16,8 +16,8 @@ pub fn half_adder(builder: &mut Builder, a: Wire, b: Wire) -> [Wire; 2] {
     [builder.xor(a, b), builder.and(a, b)]
 }
 
-/// a + b + carry, of as many bits as the longer one, and the carry out of them. One AND gate a bit; whoever
-/// does not want the carry saves the last one.
+/// a + b + carry, with as many bits as the longer number, and the carry out. One AND gate per bit; the last one is
+/// omitted if the carry out is not used.
 ///
 /// # Panics
 /// If one of the numbers has no bits.
@@ -43,8 +43,8 @@ pub fn add(
     (sum, carry.expect("at least one bit"))
 }
 
-/// a − b modulo 2^σ, and whether b is more than a. One AND gate a bit; whoever does not want to know the
-/// latter saves the last one.
+/// a − b modulo 2^σ, and whether b is greater than a. One AND gate per bit; the last one is omitted if the
+/// comparison is not used.
 ///
 /// # Panics
 /// If the numbers are of different lengths, or of none.

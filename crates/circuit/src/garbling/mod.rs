@@ -1,8 +1,8 @@
 //! Garbled circuits (Yao), with half gates (Zahur, Rosulek and Evans, EUROCRYPT 2015), free XOR (Kolesnikov
 //! and Schneider, ICALP 2008) and point-and-permute: a constant number of rounds, two blocks per AND gate.
 //!
-//! Every wire of every instance has two labels, W and W ⊕ Δ, which stand for 0 and 1. The garbler, who is the
-//! first party, knows W and Δ; the evaluator, who is the second, knows the label of the wire's bit but not
+//! Every wire of every instance has two labels, W and W ⊕ Δ, which stand for 0 and 1. The garbler (the
+//! first party) knows W and Δ; the evaluator (the second) knows the label of the wire's bit but not
 //! which bit that is. Δ is odd, so a label's lowest bit, its colour, distinguishes the two, and W's lowest
 //! bit, which only the garbler knows, tells what it means. H is a hash with a fresh index i for each half of
 //! each gate ([`Rekeyed`]).
@@ -25,7 +25,7 @@
 //! **Security.** Semi-honest. The evaluator sees one label per wire, which says nothing without Δ; the
 //! garbler sees the messages of the OT and the colours of what is revealed to it. Which messages are sent, in
 //! which order and of what length, depends on the circuits alone. A malicious garbler can make the evaluator
-//! compute something else; no party can stop the other in any way other than with an error of the channel.
+//! compute something else; a party can stop the other only with an error of the channel.
 
 mod evaluator;
 mod garbler;

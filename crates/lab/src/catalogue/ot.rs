@@ -56,7 +56,7 @@ pub struct Entry {
     pub receive: Party,
 }
 
-/// Every OT that is measured by itself. Besides, any of them but base OTs can be precomputed, and silent OT
+/// Every OT that is measured separately. Any of them except base OTs can also be precomputed, and silent OT
 /// runs over any extension.
 pub static CATALOGUE: &[Entry] = &[
     base::<Np01<Ristretto>>("np01", "NP01, ristretto255", NAOR_PINKAS),

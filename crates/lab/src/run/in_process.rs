@@ -14,7 +14,7 @@ use crate::{Line, Result};
 /// Silence of the other party beyond which a run counts as hung.
 const STALL: Duration = Duration::from_secs(600);
 
-/// What came of both parties' work, and what it took.
+/// The results of both parties, and what the run took.
 pub(crate) struct Ran<S, R> {
     pub sender: S,
     pub receiver: R,

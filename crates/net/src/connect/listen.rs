@@ -115,7 +115,7 @@ impl Drop for Porter {
     }
 }
 
-/// Everybody who has called and is not known yet.
+/// The callers that have not authenticated yet.
 struct Reception {
     listener: Listener,
     credentials: Credentials,
@@ -135,8 +135,8 @@ impl Reception {
         self.callers.is_empty()
     }
 
-    /// Listens to every caller once and, unless the door is closed, lets in who is at it. Returns the other
-    /// side when it has shown that it is, once.
+    /// Reads from every caller once and, unless the listener is closed, accepts new ones. Returns the other side
+    /// once, when it has authenticated.
     fn turn(&mut self, open: bool, turned_away: &mut dyn FnMut(Error)) -> Option<Tls> {
         let mut admitted = None;
         for caller in std::mem::take(&mut self.callers) {
@@ -183,7 +183,7 @@ impl Reception {
                     self.hear(Caller::new(tcp, from), admitted, turned_away);
                 }
                 Ok(None) => return,
-                // Mostly too many open files; whoever waits gives one back.
+                // Mostly too many open files; a waiting caller that leaves frees one.
                 Err(_) => return self.make_room(turned_away),
             }
         }
@@ -197,10 +197,10 @@ impl Reception {
     }
 }
 
-/// Whose place is taken, among the callers from the network that holds the most places: one that has long said
-/// nothing, else one whose first message is not complete, in both cases the one that came first; where all have
-/// spoken, any one of them. Whichever of these were spared for certain, a flood of its like could keep out the
-/// other side; chance lets it through after a few attempts.
+/// The caller that loses its place, among those from the network that holds the most places: one that has been silent for
+/// long, otherwise one whose first message is incomplete (in both cases the one that came first), otherwise any of
+/// them at random. If one kind were always spared, a flood of that kind could keep the other side out; chance
+/// lets it through after a few attempts.
 fn least_deserving(callers: &[Caller]) -> Option<usize> {
     let from_there =
         |caller: &Caller| callers.iter().filter(|c| c.network == caller.network).count();
@@ -212,12 +212,12 @@ fn least_deserving(callers: &[Caller]) -> Option<usize> {
     (0..callers.len()).max_by_key(|index| rank(&callers[*index]))
 }
 
-/// A number that nobody can foresee.
+/// An unpredictable number.
 fn chance() -> u64 {
     RandomState::new().hash_one(())
 }
 
-/// Somebody who has called.
+/// A caller.
 struct Caller {
     network: IpAddr,
     since: Instant,
@@ -234,7 +234,7 @@ enum Stage {
     Leaving(Box<Tls>, Instant),
 }
 
-/// What came of listening to a caller once.
+/// The outcome of reading from a caller once.
 enum Turn {
     Stays,
     Gone,

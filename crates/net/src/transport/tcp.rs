@@ -162,7 +162,7 @@ impl Listener {
         self.address
     }
 
-    /// Somebody who has connected, if anybody has; the connection [does not wait](Tcp::set_waiting).
+    /// A new connection, if there is one; it [does not wait](Tcp::set_waiting).
     pub(crate) fn next(&self) -> io::Result<Option<(Tcp, SocketAddr)>> {
         match self.listener.accept() {
             Ok((stream, from)) => {
@@ -180,7 +180,7 @@ impl Listener {
         }
     }
 
-    /// Waits for somebody to connect. Whoever it is: see [`super::tls`].
+    /// Waits for a connection from anybody; [`super::tls`] authenticates it.
     ///
     /// # Errors
     /// [`Error::NobodyCame`] within `patience`, [`Error::Cancelled`], and [`Error::Io`].

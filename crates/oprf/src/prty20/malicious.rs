@@ -133,8 +133,8 @@ where
         words
     }
 
-    /// Row and point are seven blocks. The first four, and then what became of them and the next two, are
-    /// replaced by digests of 256 bits.
+    /// Row and point are seven blocks. A digest of 256 bits replaces the first four, and then another one replaces that
+    /// digest and the next two.
     fn hash(
         &self,
         rows: &[Words<10>],

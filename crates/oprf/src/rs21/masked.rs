@@ -82,8 +82,8 @@ impl<O: Okvs> Placed<'_, O> {
 
     /// Step 2: sends a + P, where `h(points, out)` appends the hashes of some placed points.
     ///
-    /// Columns of P that no equation determines are random. Under the mask that is not needed; but so
-    /// somebody who knows all points still does not know a.
+    /// Columns of P that no equation determines are random. The mask makes this unnecessary, but with it a party
+    /// that knows all points still does not know a.
     pub fn send_masked<A: Subspace>(
         &self,
         share: &ReceiverShare<A>,

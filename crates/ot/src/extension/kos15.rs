@@ -48,7 +48,7 @@ pub fn bytes(n: usize) -> Bytes {
     checked::bytes(n, columns::bytes(KAPPA as usize, checked::rows(n)))
 }
 
-/// log2 of the probability that a receiver gets through the check of a call of `n` OTs with choices
+/// log2 of the probability that a receiver passes the check of a call of `n` OTs with choices
 /// that differ between columns, other than by guessing those bits of Δ.
 pub fn error(n: usize) -> f64 {
     checked::error(KAPPA as usize, n)

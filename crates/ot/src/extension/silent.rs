@@ -216,7 +216,7 @@ impl<C: CotReceiver> CotReceiver for Receiver<C> {
 enum Out<'a> {
     /// To memory, all of them.
     Into(&'a mut [Block]),
-    /// To whoever makes something of them, some at a time, while they are in the cache.
+    /// To a consumer that takes some at a time, while they are in the cache.
     Each(&'a mut dyn FnMut(&mut [Block])),
 }
 

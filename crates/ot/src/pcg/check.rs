@@ -3,21 +3,22 @@
 //!
 //! Before, S has Q* and R has T* = Q* + y*·Δ for a random y* of R, used for nothing else: by correlated OT,
 //! or as an entry of a VOLE that was checked before, where y* is pseudo-random under the same assumption as
-//! all else. What R's noise bears in guesses is one budget for all VOLEs of a run. Then, when S's leaves and corrections have been received:
+//! everything else. All VOLEs of a run share one budget of guesses about R's noise. Then, once S's leaves and
+//! corrections have been received:
 //!
 //! 1. R draws χ of GF(2^128) and takes x = Σ y_i·χ^j over the entries j of its noise that are not 0.
-//!    R → S: χ and x + y*. R may draw χ before, for what it makes of leaves while it has them, as long
-//!    as nobody else knows.
+//!    R → S: χ and x + y*. R may draw χ earlier, in order to use leaves while it has them, as long
+//!    as nobody else learns it.
 //! 2. S → R: a hash of Σ χ^j·w_j + Q* + (x + y*)·Δ.
 //! 3. R refuses unless that is the hash of Σ χ^j·v_j + T*, where v = w + e·Δ is what it has.
 //!
-//! Nothing that is derived from v may leave R before.
+//! R must not send anything derived from v before step 3.
 //!
 //! **An S that deviates.** Δ is fixed by the OT extension, which is for malicious parties. What R gets
 //! is a function of what S sent and of R's places α: at all entries but those the leaves that it
 //! computes, which may depend on α where sums fit no tree; at α_i the correction plus those leaves plus
-//! Q_i + y_i·Δ (in silent OT, Q_i is Δ and y_i is 1, so R's share is 0). Call W(α) the vector of these leaves, with the correction plus Q_i plus the other
-//! leaves of the block at α_i. Then v = W(α) + e·Δ whatever S did, and R compares the hash with that of
+//! Q_i + y_i·Δ (in silent OT, Q_i is Δ and y_i is 1, so R's share is 0). Call W(α) the vector of these leaves, with
+//! the correction plus Q_i plus the other leaves of the block at α_i. Then v = W(α) + e·Δ whatever S did, and R compares the hash with that of
 //! Σ χ^j·W(α)_j + Q* + (x + y*)·Δ, to which only α is unknown to S: y_i cancels, and x is masked by y*.
 //!
 //! Let S answer with the hash of some value, which it has to know (a random oracle). Two vectors
@@ -26,18 +27,17 @@
 //! N/2^128, on average over χ. If some answer of S's choice were accepted for α with W(α) other than
 //! the likeliest W_0 among the accepted ones with probability β, then the former would be at least
 //! β². So β is at most (N/2^128)^(1/2) on average, below 2^-48 for 2^32 entries. In all other cases
-//! acceptance means W(α) = W_0 for a W_0 that what S sent determines: shares as they should be, and S has learned that α_i
-//! is among those for which block i of W(α) is that of W_0, for each i. That is a guess at a set of places
+//! acceptance means W(α) = W_0 for a W_0 that is determined by what S sent: the shares are correct, and S has learned
+//! for each i that α_i is among those for which block i of W(α) is that of W_0. That is a guess at a set of places
 //! for each block, each right with the share of the block that the set is, and all of them must be right.
 //! LPN with static leakage (Boyle et al., CCS 2019, §5; Weng et al.) is the assumption that covers this. A
 //! sum that is wrong is a guess at one bit of α_i; a correction that is wrong, and so another Δ for a
 //! block, is a guess at α_i itself.
 //!
-//! **An R that deviates.** It may take any places and values, also y_i = 0, for that only makes its own a
-//! less random. Trees are full, so in each it misses a leaf, which masks Q_i in the correction. With
-//! x + y* not as it should be but off by d, S hashes a value that is off by d·Δ: something to compare
-//! guesses at all of Δ with, of which there are as many as Δ has left in view of what the OT extension
-//! let R guess. S sends nothing but that hash, and never says whether it liked anything.
+//! **An R that deviates.** It may take any places and values, even y_i = 0, because that only makes its own a less
+//! random. Trees are full, so R misses a leaf in each, and that leaf masks Q_i in the correction. If R sends x + y* off
+//! by d, S hashes a value that is off by d·Δ, against which R can test guesses of the whole of Δ: as many as remain
+//! after what the OT extension let R guess. S sends nothing but that hash, and never reveals a verdict.
 
 use std::iter::successors;
 

@@ -1,9 +1,9 @@
-//! Several pieces side by side, for whoever takes compressed entries as they come.
+//! Several pieces side by side, for a consumer that takes compressed entries in any order.
 //!
-//! What is compressed is longer than a cache where trees are long, and the code reads it all over. The code
-//! is the same for every piece: with the entries of four pieces in one cache line, each read from memory is of
-//! use to four. Entries then come in another order: a stretch of each of these pieces by turns. The order is
-//! a matter of the sizes alone, and both parties have the same.
+//! If trees are long, a piece is larger than a cache, and the code reads all over it. The code is the same for every
+//! piece: with the entries of four pieces in one cache line, each read from memory serves four. Entries then come in
+//! another order: a stretch of each of these pieces in turn. The order depends on the sizes alone and is the same
+//! for both parties.
 
 use std::ops::Range;
 

@@ -1,22 +1,21 @@
-//! Shares of noise times Δ, the core of everything silent: S gets a vector w, R has the noise e and
-//! gets w + e·Δ. Both then compress what they have.
+//! Pseudo-random correlation generation (PCG), the core of silent VOLE and silent OT: shares of noise times Δ. S gets
+//! a vector w; R has the noise e and gets w + e·Δ. Both then compress their vectors.
 //!
-//! The noise is *regular*: blocks, each zero but for a value y_i in a random place α_i that only R
-//! knows. Before, S has Q_i and R has Q_i + y_i·Δ; how depends on where the y_i come from. With an OT
-//! extension:
+//! The noise is *regular*: it consists of blocks that are zero except for a value y_i in a random place α_i that only
+//! R knows. Before the first step, S has Q_i and R has Q_i + y_i·Δ; how they get these depends on the source of the
+//! y_i. With an OT extension:
 //!
 //! 1. Random OT on the bits of the α_i gives the keys of the trees.
 //! 2. S → R: a puncturable PRF for each block; S knows all its leaves w, R all but the one at α_i.
-//! 3. S → R for each block: the sum of its leaves, plus Q_i. R adds its own share and the leaves that
-//!    it has, which gives it the missing leaf plus y_i·Δ.
+//! 3. S → R for each block: the sum of its leaves, plus Q_i. R adds its own share and the leaves that it has, and gets
+//!    the missing leaf plus y_i·Δ.
 //!
-//! Long vectors are made of several *pieces*, each with noise and trees of its own
-//! ([`Lpn::piece`]); the OTs of all of them come first, at once.
+//! Long vectors are made of several *pieces*, each with noise and trees of its own ([`Lpn::piece`]); the OTs of all
+//! pieces come first, at once.
 //!
-//! Against an S that deviates, [`check`]. Against an R that does, the trees have to be full: an R that
-//! knew all leaves of a block would have Q_i from step 3, and so y_i·Δ for a y_i of its choice.
-//! [`Dimensions::full`] takes more blocks or longer ones, so that there is no leaf which is not an entry
-//! of the noise.
+//! [`check`] protects against a malicious S. Against a malicious R the trees have to be full: an R that knew all leaves
+//! of a block would get Q_i from step 3, and so y_i·Δ for a y_i of its choice. [`Dimensions::full`] takes more or longer
+//! blocks, so that every leaf is an entry of the noise.
 
 pub mod check;
 mod lanes;

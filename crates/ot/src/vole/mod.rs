@@ -1,8 +1,8 @@
 //! Vector oblivious linear evaluation: one party holds Δ and b, the other a and c, with
 //! c_i = a_i·Δ + b_i in GF(2^128) for every i.
 //!
-//! Whoever holds Δ is the sender. The a_i may be confined to a subspace of the field over GF(2), such
-//! as the polynomials of degree below 64: whatever masks itself with them travels in as many bits.
+//! The party that holds Δ is the sender. The a_i may be confined to a subspace of the field over GF(2), such as the
+//! polynomials of degree below 64: a value masked by one then takes only that many bits.
 
 pub mod silent;
 

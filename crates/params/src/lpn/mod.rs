@@ -1,21 +1,21 @@
 //! Learning parity with noise: how much noise a compressing code needs.
 //!
 //! Noise is regular: t blocks, each zero but for one value at a random place. It is compressed by the transpose of a
-//! Golay block–accumulate code (`vesica_primitives::code::BlockAccumulate`) of length N and dimension N/2. Whoever
-//! wants to tell the result from random adds up some entries: a *linear test*, which is a word v of the code, and
-//! what it sees is the sum of the noise where v is 1. With w_b ones of v in block b of B places, the bias is
+//! Golay block–accumulate code (`vesica_primitives::code::BlockAccumulate`) of length N and dimension N/2. To
+//! distinguish the result from random, an attacker adds up some entries: a *linear test*. It corresponds to a word v of the
+//! code and gives the sum of the noise where v is 1. With w_b ones of v in block b of B places, the bias is
 //!
 //! - Π (1 − w_b/B) ≤ (1 − δ)^t for values that are uniform in a space of bits: one that v meets cancels all;
 //! - Π |1 − 2·w_b/B| for values that are all 1, at most (1 − 2δ)^t where v has about the same weight in every block,
-//!   which is at least δ and at most 1 − δ. That blocks are strided sees to the first, and the second is about words
-//!   that are too heavy as well as of those that are too light.
+//!   and that weight is between δ and 1 − δ. Strided blocks ensure the former; the latter excludes words that are too
+//!   heavy as well as words that are too light.
 //!
-//! So t asks for a distance: δ is the least at which the bias is at most 2^-κ ([`Lpn::distance`]). That the code
-//! has it is not assumed but computed, except with a small probability over the choice of its permutations, once
-//! for all ([`Lpn::failure_bits`]).
+//! So t requires a distance: δ is the least at which the bias is at most 2^-κ ([`Lpn::distance`]). That the code has this
+//! distance is computed and not assumed, except with a small probability over the choice of its permutations, once
+//! and for all ([`Lpn::failure_bits`]).
 //!
-//! What is *assumed* is that there is no better way to tell than linear tests and the rank of values
-//! ([`blocks_for_rank`]), as with every code that is used for this.
+//! What is *assumed*, as with every code for this purpose, is that no attack is better than linear tests and the rank
+//! of values ([`blocks_for_rank`]).
 
 pub mod first_moment;
 
@@ -40,8 +40,8 @@ pub struct Lpn {
     pub values: Values,
     /// Blocks of the noise, each with one entry that is not zero: t, a multiple of 24.
     pub blocks: usize,
-    /// The fewest entries before compressing. Codes that are shorter have light words too likely, and where fewer are
-    /// asked for, some are made for nothing.
+    /// The fewest entries before compressing. Shorter codes have light words with too high a probability; if fewer
+    /// entries are requested, the surplus is discarded.
     pub least: usize,
     /// The most entries that are compressed together. Where more are asked for, there are several
     /// pieces, each with its own noise of as many blocks: the code's permutations read all over a piece, and
@@ -55,8 +55,8 @@ const PIECE: usize = 768 * 512 / 2;
 
 /// For uniform values, with three accumulators: the default.
 ///
-/// The number of blocks bears, besides, 40 bits of guesses by a sender who is caught if one is wrong: (1 − δ)^t
-/// bounds what it gains by guessing places, guesses included.
+/// The number of blocks also allows for 40 bits of guesses by a sender that is caught if one is wrong: (1 − δ)^t bounds
+/// the bias including such guesses of places.
 pub const UNIFORM: Lpn =
     Lpn { accumulators: 3, values: Values::Uniform, blocks: 768, least: 768 * 16, piece: PIECE };
 

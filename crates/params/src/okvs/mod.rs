@@ -72,9 +72,8 @@ impl Shape {
 
     /// The shape with as many columns as make rows one-way, which RS21 (§2) needs against a receiver that
     /// deviates: a cluster has 2^κ rows or more, such as C(sparse, weight) · 2^dense for scattered columns,
-    /// so that one does not meet a row of one's choice by trying keys. Each cluster holds this by
-    /// itself: whoever cheats is free to do so in a single one. A row over the field has 2^128 dense
-    /// parts anyway.
+    /// so that finding a key with a chosen row by trial is infeasible. Each cluster satisfies this by itself,
+    /// because a malicious party may attack a single one. A row over the field has 2^128 dense parts anyway.
     ///
     /// Scattered columns are joined by dense ones; parts grow, and bands become wider.
     pub fn one_way(self) -> Self {

@@ -5,27 +5,27 @@
 //! the generator (I ‖ P) of the extended Golay code [24, 12, 8]. Each π is a permutation of all N places, and A
 //! replaces a word by its running sums. The number r of accumulators is a parameter. Multiplying the
 //! *transposed* way compresses N entries to N/2, as a silent VOLE needs: running sums, permute, running sums,
-//! permute, and so on; and at last each group of 24 becomes 12, x_i + Σ_j P_ij·y_j.
+//! permute, and so on; in the end each group of 24 becomes 12, x_i + Σ_j P_ij·y_j.
 //!
-//! **Why this code.** Its minimum distance is not assumed. The weights of the Golay code are known, and what a
-//! permutation and an accumulator make of a word depends on its weight alone, so the expected number of light
-//! words, over the choice of the permutations, is a sum that can be computed for every N.
-//! `vesica_params::lpn` does that and says how much noise follows from it.
+//! **Why this code.** Its minimum distance is not assumed. The weights of the Golay code are known, and the effect
+//! of a permutation and an accumulator on a word depends on the word's weight alone. The expected number of light
+//! words, over the choice of the permutations, is therefore a sum that can be computed for every N.
+//! `vesica_params::lpn` computes it and derives the amount of noise.
 //!
-//! **Why the permutations are constants.** They are drawn from AES under a key that is a name, and never twice the same. The
-//! bound says that of all choices all but a part of 2^-42 or less have no light word, whatever is done with
-//! them; the choice has to be independent of whoever attacks, which a name is that nobody can search
-//! through. A code drawn for each run would not have a smaller chance to be bad: it would have this chance
-//! anew in each run, and shuffling would cost as much as compressing. What a constant allows is to study one
-//! code for a long time. Where words of low weight do not exist, no amount of time finds them; against attacks
-//! that are not linear tests it would matter, and none is known that gains by precomputation.
+//! **Why the permutations are constants.** They are drawn from AES under a key that is a fixed name, and no two are the
+//! same. The bound says that all but a fraction of 2^-42 of the choices have no light word, whatever is done with
+//! them. The choice must be independent of any attacker, and a name leaves nobody anything to search through. A
+//! code drawn for each run would not be bad less often: it would be bad with this probability anew in each run, and
+//! drawing a permutation would cost as much as compressing. A constant does allow an attacker to study one code for a long
+//! time. If words of low weight do not exist, no amount of time finds them; it could matter for attacks that are not
+//! linear tests, but none is known that gains by precomputation.
 //!
-//! **The order of places.** Entries come as a matrix with a noise block in each row, and the first running sums go
-//! down its columns: entry j of block b is place j·t + b of the code's words. (What comes out stays where it is in
-//! memory, so that π_1 permutes numbers b·B + j; a uniform permutation remains one.) A word of few runs, as an
-//! accumulator makes of one with few ones, then has about the same weight in every block. If blocks were
-//! contiguous, it would be all ones in some and all zeros in others, and noise whose values are 1 would not
-//! cancel it. It costs nothing: rows are summed side by side, which vector instructions do.
+//! **The order of places.** Entries form a matrix with a noise block in each row, and the first running sums go down
+//! its columns: entry j of block b is place j·t + b of the code's words. (The output stays where it is in memory, so
+//! that π_1 permutes numbers b·B + j; a uniform permutation remains uniform.) A word of few runs, which is what an
+//! accumulator makes of a word with few ones, then has about the same weight in every block. With contiguous blocks
+//! it would be all ones in some blocks and all zeros in others, and noise whose values are 1 would not cancel it.
+//! The order costs nothing: rows are summed side by side by vector instructions.
 
 use crate::{BinaryVector, Words, arch::Backend, code::permutation::permutation};
 
@@ -64,7 +64,7 @@ const fn parity() -> [u16; DIMENSION] {
     rows
 }
 
-/// A code of length N, the same for everybody who knows its parameters.
+/// A code of length N, determined by its parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BlockAccumulate {
     length: usize,

@@ -39,7 +39,7 @@ pub fn permutation(length: usize, round: u32) -> Arc<[u32]> {
     if length > KEPT_LENGTH {
         return shuffle(length, &seed(length, round)).into();
     }
-    // Whoever panicked while the lock was held left what was kept before.
+    // A thread that panicked while it held the lock left the earlier contents in place.
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     let found = kept.iter().position(|kept| kept.round == round && kept.places.len() == length);
     let own = found.map_or_else(

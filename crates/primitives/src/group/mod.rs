@@ -16,9 +16,9 @@ use zeroize::{Zeroize, Zeroizing};
 /// Elements on the wire are [`Group::Encoded`]; decoding accepts the one canonical encoding of each
 /// element and refuses the identity, so that no peer can make a product predictable.
 ///
-/// Many elements are encoded much faster at once than one by one, in some groups, if what is encoded may be a
-/// small multiple F of each. So whoever encodes many products [divides](Group::divide) the scalar by F
-/// first, and then [encodes the multiples](Group::encode_multiples) by F. What F is does not matter.
+/// In some groups, many elements are encoded much faster at once than one by one, provided that a small multiple F
+/// of each is encoded. To encode many products, [divide](Group::divide) the scalar by F first, and then
+/// [encode the multiples](Group::encode_multiples) by F. The value of F does not matter.
 pub trait Group: Send + Sync + 'static {
     /// The name in tables.
     const NAME: &'static str;

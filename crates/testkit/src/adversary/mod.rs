@@ -1,12 +1,20 @@
-//! Parties that cheat at one step and know what they do, against honest ones.
+//! Malicious parties that cheat at one chosen step, to run against honest ones.
 //!
-//! [`tamper`](crate::tamper) changes bytes without knowing what they mean. Here a party is taken apart, so
-//! that a test can replace a step: choose its filter or its list, open something else, use more items than
-//! it announced. The parties are written from the protocols' descriptions and use none of the protocols'
-//! own code above the OPRFs, so that an honest one of them also tells whether that is what runs.
+//! [`tamper`](crate::tamper) changes bytes without knowing what they mean. The parties here know the protocol: a
+//! test can replace any one of their steps, for example choose a filter or a list, open another value, or use
+//! more items than announced. They are written from the protocols' descriptions and share no code with the
+//! protocols above the OPRFs, so that an honest run of one of them also tests whether the description is what runs.
 //!
-//! `docs/adversaries.md` says for each protocol, message and cheat what catches it, and which test shows it.
+//! **Where malicious parties are.** Everything that cheats on purpose is in this module, with one exception: an
+//! attack that needs the private state of a party is in a module `adversary` beside that party, which exists only
+//! in the crate's own unit tests (`#[cfg(test)] mod adversary`). There are two, for the consistency checks of OT
+//! extensions (`ot/src/extension/checked/adversary.rs`) and for the cut and choose of RR16
+//! (`psi/src/protocols/rr16/adversary.rs`): both try an attack a thousand times on one setup. No build of a
+//! library outside its tests contains either, and no secret is made visible for them.
+//!
+//! `docs/adversaries.md` lists for each protocol, message and attack what detects it, and which test shows it.
 
+pub mod prty20;
 pub mod rr17;
 pub mod rs21;
 
@@ -20,13 +28,13 @@ use crate::{
     two_party::{Link, PATIENCE, between},
 };
 
-/// How often a cheat is tried whose success is a matter of chance.
+/// How often an attack is tried that succeeds only by chance.
 pub const ATTEMPTS: usize = 1000;
 
 /// The most items that an honest party of these tests accepts.
 pub const MOST: usize = 10_000;
 
-/// What an honest receiver puts out against a sender that cheats.
+/// The output of an honest receiver against a sender that cheats.
 pub fn received(
     protocol: &'static Protocol,
     sets: &Sets,
@@ -38,7 +46,7 @@ pub fn received(
     between(Link::Memory.connect(), PATIENCE, cheat, honest).1
 }
 
-/// What becomes of an honest sender against a receiver that cheats, and what that one makes of it.
+/// The outcome of an honest sender against a receiver that cheats, and that of the receiver.
 pub fn sent<T: Send>(
     protocol: &'static Protocol,
     sets: &Sets,
@@ -55,7 +63,7 @@ pub fn equal_sets(n: usize) -> Sets {
     Sets::random(Sizes { sender: n, receiver: n }, n, 1)
 }
 
-/// The name of the check by which the peer was refused, where that is what happened.
+/// The name of the check by which the peer was refused, if that is what happened.
 pub fn failed_check(error: &ChannelError) -> Option<&'static str> {
     match error {
         ChannelError::Peer { deviation: Deviation::CheckFailed { check }, .. } => Some(check),
@@ -77,21 +85,21 @@ pub fn has_wrong_length(error: &Error, of: &str) -> bool {
     )
 }
 
-/// Whether `count` of [`ATTEMPTS`] is what comes of this probability: within five standard deviations.
+/// Whether `count` of [`ATTEMPTS`] agrees with this probability, within five standard deviations.
 pub fn is_share(count: usize, probability: f64) -> bool {
     let expected = probability * ATTEMPTS as f64;
     let deviation = (expected * (1.0 - probability)).sqrt();
     (count as f64 - expected).abs() <= 5.0 * deviation + 1e-9
 }
 
-/// What a sender of so many items says first.
+/// The first message of a sender of so many items.
 fn hello_of_sender(protocol: &Protocol, items: usize, channel: &mut Channel) -> Result<(), Error> {
     let receiver = hello(protocol, items, channel)?;
     bind_sizes(protocol, Sizes { sender: items, receiver }, channel);
     Ok(())
 }
 
-/// What a receiver of so many items says first.
+/// The first message of a receiver of so many items.
 fn hello_of_receiver(
     protocol: &Protocol,
     items: usize,
@@ -102,7 +110,7 @@ fn hello_of_receiver(
     Ok(())
 }
 
-/// Says how many items there are, and returns what the other party says.
+/// Sends this party's number of items, and returns the other's.
 fn hello(protocol: &Protocol, items: usize, channel: &mut Channel) -> Result<usize, Error> {
     let name = blake3::hash(protocol.key.as_bytes());
     let mine = [&(items as u64).to_le_bytes()[..], &name.as_bytes()[..8]].concat();
@@ -118,7 +126,7 @@ fn toss_committing(channel: &mut Channel, rng: &mut StdRng) -> Result<Block, Err
     Ok(mine ^ theirs)
 }
 
-/// The same, which opens what it likes; returns the other's share.
+/// The same for a party that may open another share than it committed to; returns the other's share.
 fn toss_opening(committed: Block, opened: Block, channel: &mut Channel) -> Result<Block, Error> {
     let commitment = blake3::derive_key("vesica psi seed share v1", &committed.to_bytes());
     let mut theirs = [Block::ZERO];

@@ -29,7 +29,7 @@ pub(crate) struct Names {
     pub(crate) peer: String,
 }
 
-/// Tells whoever knows a party's name that a run is that party's, and nobody else.
+/// Shows those who know a party's name, and nobody else, that a run is that party's.
 fn mark(run: &RunId, name: &str) -> Vec<u8> {
     let hash = Sha256::new().chain_update(b"vesica files").chain_update(run).chain_update(name);
     hash.finalize()[..16].to_vec()

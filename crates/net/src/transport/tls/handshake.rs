@@ -245,7 +245,7 @@ impl Handshake {
         self.tls
     }
 
-    /// Goes on to the end on this thread. Whoever the other side shows to be is welcome.
+    /// Completes the handshake on this thread, with any identity of the other side.
     ///
     /// # Errors
     /// As [`client`](super::client).
@@ -266,7 +266,7 @@ impl Handshake {
             }
         };
         let mut tls = self.into_tls();
-        // Whoever has just been refused has nothing to say.
+        // A refused caller has nothing to say.
         if !matches!(ended, Ok(()) | Err(Error::InARun | Error::NoPlace | Error::Refused { .. })) {
             let deadline = Instant::now() + REFUSAL;
             while Instant::now() < deadline && tls.leave().is_err_and(|e| is_blocked(&e)) {}

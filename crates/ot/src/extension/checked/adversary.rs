@@ -1,7 +1,7 @@
 //! Malicious receivers, against the check of every extension that has it.
 //!
-//! A receiver that uses other choices in some chunks of Δ (of k bits; one bit in KOS15) gets through
-//! by guessing those chunks, which is by design, and in no other way.
+//! A receiver that uses other choices in some chunks of Δ (of k bits; one bit in KOS15) passes the check only if it
+//! guesses those chunks, which is by design.
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use vesica_net::Error;

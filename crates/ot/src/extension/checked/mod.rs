@@ -42,7 +42,7 @@ mod adversary;
 #[cfg(test)]
 pub(super) use adversary::MaliciousColumns;
 
-/// Malicious. Whoever makes the columns has to see that the base OTs beneath them are so as well.
+/// Malicious, provided that the base OTs under the columns are too.
 pub const ADVERSARY: Adversary = Adversary::Malicious;
 
 /// The check by which a sender refuses a receiver.

@@ -46,7 +46,7 @@ pub fn setup_bytes(field: SmallField) -> Bytes {
     Bytes { to_sender: trees.to_sender + pprf::consistency::bytes(field.shape()), ..trees }
 }
 
-/// log2 of the probability that a receiver gets through the check of a call of `n` OTs with choices
+/// log2 of the probability that a receiver passes the check of a call of `n` OTs with choices
 /// that differ between chunks of Δ, other than by guessing those chunks.
 pub fn error(field: SmallField, n: usize) -> f64 {
     checked::error(field.chunks(), n)

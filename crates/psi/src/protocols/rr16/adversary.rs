@@ -1,6 +1,6 @@
-//! Malicious parties: each has the code of an honest one with a step replaced. They stand here and not in
-//! `testkit::adversary`, because cut and choose is tried a thousand times on one setup of OT, and with shapes so
-//! small that luck shows; from outside there is only the whole protocol.
+//! Malicious parties: the code of an honest party with one step replaced. They are here and not in
+//! `testkit::adversary` because they need the private state of the parties: cut and choose is tried a thousand
+//! times on one setup of OT, with sizes so small that the probability of an undetected attack can be measured.
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use vesica_net::{Channel, Deviation, Error as ChannelError};
@@ -20,7 +20,7 @@ use super::{
 };
 use crate::{Receiver as _, Sender as _, Set};
 
-/// OTs so few that luck shows.
+/// So few OTs that attacks which succeed by chance are seen to succeed.
 const SMALL: Shape = Shape { weight: 4, part: 64, opened: 96, threshold: 30, set: 40, most: 128 };
 
 /// Choices with so many ones.
@@ -54,7 +54,7 @@ fn hypergeometric(shape: Shape, ones: usize, wanted: impl Fn(usize) -> bool) -> 
         .sum()
 }
 
-/// What came of an attempt: what the receiver has left, and what S has or by which check it refused.
+/// The outcome of an attempt: what the receiver has left, and S's result or the check by which it refused.
 struct Outcome {
     hand: Hand,
     verdict: std::result::Result<Zeroizing<Vec<Block>>, &'static str>,

@@ -37,9 +37,8 @@ fn bits(cells: usize) -> u32 {
 /// are too few of those.
 ///
 /// Cells that are not set take zeros first and, when there are no more, the ones that are left over
-/// (Liang et al., §5.4). To one who does not know the choices, which were a uniform set of their size,
-/// the permutation is uniform, whatever cells are set: OTs of either choice are taken in a uniform
-/// order.
+/// (Liang et al., §5.4). To a party that does not know the choices, which were a uniform set of their size, the
+/// permutation is uniform, whatever cells are set: OTs of either choice are taken in a uniform order.
 pub(super) fn draw(is_set: &Bits, choices: &Bits, rng: &mut dyn CryptoRng) -> Option<Vec<u32>> {
     let mut draws = Draws::new(&Seed::random(rng));
     let mut with_choice = |wanted: u8, count: usize| {

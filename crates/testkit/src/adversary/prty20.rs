@@ -1,6 +1,4 @@
-//! The parties of `prty20-malicious`, taken apart: each step can be replaced.
-
-#![allow(clippy::unwrap_used)] // Only tests are here.
+//! The parties of `prty20-malicious`, with each step replaceable.
 
 use std::{collections::HashSet, sync::atomic::AtomicBool, sync::atomic::Ordering::Relaxed};
 
@@ -21,41 +19,18 @@ use vesica_primitives::{
     code::{Code, Concatenated, LinearCode, Row as _},
     hash::truncate,
 };
-use vesica_psi::{Error, Items, Sizes, bind_sizes, protocols::prty20::MALICIOUS};
+use vesica_psi::{Error, Items, Sizes, protocols::prty20::MALICIOUS};
 use vesica_structures::{
     okvs::{Codec, Okvs, rr22::Rr22},
     tag_list,
 };
-use vesica_testkit::conformance::psi::Sets;
 
-/// The most items that a party accepts.
-pub const MOST: usize = 10_000;
+use super::{hello_of_receiver, hello_of_sender};
+use crate::conformance::psi::Sets;
 
+/// A row of the OT extension: a codeword, or a sum of one and others.
 pub type Row = <Concatenated as LinearCode>::Row;
 type Element = Words<10>;
-
-/// What a sender of so many items says first.
-pub fn hello_of_sender(items: usize, channel: &mut Channel) -> Result<(), Error> {
-    let receiver = hello(items, channel)?;
-    bind_sizes(&MALICIOUS, Sizes { sender: items, receiver }, channel);
-    Ok(())
-}
-
-/// What a receiver of so many items says first.
-pub fn hello_of_receiver(items: usize, channel: &mut Channel) -> Result<(), Error> {
-    let sender = hello(items, channel)?;
-    bind_sizes(&MALICIOUS, Sizes { sender, receiver: items }, channel);
-    Ok(())
-}
-
-/// Says how many items there are, and returns what the other party says.
-fn hello(items: usize, channel: &mut Channel) -> Result<usize, Error> {
-    let name = blake3::hash(MALICIOUS.key.as_bytes());
-    let mine = [&(items as u64).to_le_bytes()[..], &name.as_bytes()[..8]].concat();
-    let mut theirs = [[0; 8]; 2];
-    channel.exchange("psi/size", &mine, theirs.as_flattened_mut())?;
-    Ok(u64::from_le_bytes(theirs[0]) as usize)
-}
 
 /// The sender's block, tied to the session.
 fn bound(drawn: Block, channel: &Channel) -> Block {
@@ -64,6 +39,7 @@ fn bound(drawn: Block, channel: &Channel) -> Block {
     truncate(&hasher.finalize())
 }
 
+/// The shape of the OKVS for so many items.
 pub fn shape(items: usize) -> Shape {
     okvs::shape(items, 1 << 15, LAMBDA)
 }
@@ -129,7 +105,7 @@ impl Sending {
         rng: &mut StdRng,
     ) -> Result<Self, Error> {
         let sizes = sets.sizes();
-        hello_of_sender(sizes.sender, channel)?;
+        hello_of_sender(&MALICIOUS, sizes.sender, channel)?;
         channel.send_slice("prty20/session", &[session])?;
         let shape = shape(sizes.receiver);
         let extension = checked::Sender::setup(Concatenated::new(), pieces(shape), channel, rng)?;
@@ -159,6 +135,7 @@ impl Sending {
         self.known.hash(&rows.collect::<Vec<_>>())
     }
 
+    /// The values of an honest sender.
     pub fn right_values(&self) -> Vec<Block> {
         self.values(|_, _, _, _| ())
     }
@@ -180,6 +157,7 @@ pub struct Lying {
 }
 
 impl Lying {
+    /// Flips these places, each given by its row and its place in the codeword.
     pub fn new(flips: Vec<(usize, usize)>) -> Self {
         Self { code: Concatenated::new(), flips, told: AtomicBool::new(false) }
     }
@@ -202,7 +180,9 @@ impl LinearCode for Lying {
 
 /// A receiver that has sent its seed.
 pub struct Receiving {
+    /// The agreed sizes.
     pub sizes: Sizes,
+    /// The shape of the OKVS.
     pub shape: Shape,
     session: Block,
     seed: Block,
@@ -210,6 +190,7 @@ pub struct Receiving {
 }
 
 impl Receiving {
+    /// Runs the steps up to the seed, with flips in the columns as [`Lying`] makes them.
     pub fn start(
         sets: &Sets,
         flips: Vec<(usize, usize)>,
@@ -217,7 +198,7 @@ impl Receiving {
         rng: &mut StdRng,
     ) -> Result<Self, Error> {
         let sizes = sets.sizes();
-        hello_of_receiver(sizes.receiver, channel)?;
+        hello_of_receiver(&MALICIOUS, sizes.receiver, channel)?;
         let mut session = [Block::ZERO];
         channel.recv_slice("prty20/session", &mut session)?;
         let shape = shape(sizes.receiver);
@@ -256,7 +237,8 @@ impl Receiving {
         let layout = tag_list::Layout::new(self.sizes.sender, 128);
         let mut words = vec![0u64; layout.encoded_words()];
         channel.recv_slice("prty20/list", &mut words)?;
-        let list: HashSet<u128> = layout.decode(words).unwrap().map(Result::unwrap).collect();
+        let list: HashSet<u128> =
+            layout.decode(words).and_then(Iterator::collect).expect("an honest sender's list");
         let known = Known::new(self.shape, self.session, self.seed, tried);
         let values = known.hash(&known.decode::<Element>(bytemuck::cast_slice(&t)));
         Ok(values.iter().filter(|value| list.contains(&value.0)).count())

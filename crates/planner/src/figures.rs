@@ -181,7 +181,7 @@ fn extrapolated(points: &[(f64, f64)], x: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vesica_psi::aggregate::{self, Inquiry, Question};
+    use vesica_psi::aggregate::{self, Query, Aggregate};
 
     fn square(items: usize) -> Sizes {
         Sizes { sender: items, receiver: items }
@@ -215,11 +215,11 @@ mod tests {
             let predicted = match (vesica_psi::find(name), aggregate::find(name)) {
                 (Some(protocol), _) => protocol.memory(sizes),
                 (None, Some(method)) => {
-                    let question = match (method.answers)(Question::Count, 0) {
-                        true => Question::Count,
-                        false => Question::SumOfSender,
+                    let aggregate = match (method.supports)(Aggregate::Count, 0) {
+                        true => Aggregate::Count,
+                        false => Aggregate::SumOfSender,
                     };
-                    (method.memory)(Inquiry { sizes, question, minimum: 0 })
+                    (method.memory)(Query { sizes, aggregate, minimum: 0 })
                 }
                 (None, None) => panic!("{name} is in the catalogue"),
             };

@@ -23,7 +23,7 @@ use vesica_net::transport::shaper::Link;
 use vesica_psi::{
     Adversary, CATALOGUE, Cost, Memory, Protocol, Sizes, Status,
     aggregate::{
-        Inquiry, METHODS, Method,
+        Query, METHODS, Method,
         shares::{Outline, SHARING, Sharing},
     },
 };
@@ -33,7 +33,7 @@ pub use figures::{BadFigures, Figures, Run};
 /// The part of the shorter of work and transfer that goes on beside the longer one.
 const BESIDE: f64 = 0.5;
 
-/// A protocol, or a method that answers a question, with its cost for sets of given sizes.
+/// A protocol, or a method that computes a number, with its cost for sets of given sizes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Candidate {
     /// Its name everywhere.
@@ -58,11 +58,11 @@ impl Candidate {
         Self { key, status, adversary, sizes, cost, memory }
     }
 
-    /// A method, for this inquiry.
-    pub fn method(method: &Method, inquiry: Inquiry) -> Self {
+    /// A method, for this query.
+    pub fn method(method: &Method, query: Query) -> Self {
         let Method { key, status, adversary, .. } = *method;
-        let (cost, memory) = ((method.cost)(inquiry), (method.memory)(inquiry));
-        Self { key, status, adversary, sizes: inquiry.sizes, cost, memory }
+        let (cost, memory) = ((method.cost)(query), (method.memory)(query));
+        Self { key, status, adversary, sizes: query.sizes, cost, memory }
     }
 
     /// Shares for a later computation.
@@ -80,13 +80,13 @@ impl Candidate {
         CATALOGUE.iter().filter(fit).map(|p| Self::protocol(p, sizes)).collect()
     }
 
-    /// Every method for real data that is at least this secure, answers the question and tells no more.
-    pub fn methods(inquiry: Inquiry, adversary: Adversary) -> Vec<Self> {
+    /// Every method for real data that is at least this secure, computes the aggregate and tells no more.
+    pub fn methods(query: Query, adversary: Adversary) -> Vec<Self> {
         let fit = |m: &&&Method| {
-            let answers = (m.answers)(inquiry.question, inquiry.minimum);
+            let answers = (m.supports)(query.aggregate, query.minimum);
             answers && !m.tells_size && m.status.is_for_use() && m.adversary >= adversary
         };
-        METHODS.iter().filter(fit).map(|m| Self::method(m, inquiry)).collect()
+        METHODS.iter().filter(fit).map(|m| Self::method(m, query)).collect()
     }
 }
 

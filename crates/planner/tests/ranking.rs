@@ -3,7 +3,7 @@
 use vesica_planner::{Candidate, Planner};
 use vesica_psi::{
     Adversary, Sizes,
-    aggregate::{Inquiry, Question, circuit::RS21, dh::COUNT},
+    aggregate::{Query, Aggregate, circuit::RS21, dh::COUNT},
 };
 
 /// Public keys for few items, and circuits for many, which take a quarter of the time there.
@@ -11,8 +11,8 @@ use vesica_psi::{
 fn a_count_is_planned_by_what_is_quickest() {
     for (n, quickest) in [(100, COUNT.key), (1_000_000, RS21.key)] {
         let sizes = Sizes { sender: n, receiver: n };
-        let inquiry = Inquiry { sizes, question: Question::Count, minimum: 0 };
-        let ranked = Planner::new(None).rank(&Candidate::methods(inquiry, Adversary::SemiHonest));
+        let query = Query { sizes, aggregate: Aggregate::Count, minimum: 0 };
+        let ranked = Planner::new(None).rank(&Candidate::methods(query, Adversary::SemiHonest));
         assert_eq!(ranked[0].candidate.key, quickest, "{ranked:?}");
     }
 }

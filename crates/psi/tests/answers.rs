@@ -1,4 +1,4 @@
-//! Every method, on every question that it answers, against the plain computation.
+//! Every method, on every aggregate that it computes, against the plain computation.
 
 #![allow(clippy::unwrap_used)]
 
@@ -10,11 +10,11 @@ use vesica_primitives::paillier::Key;
 use vesica_psi::{
     Error, Sizes,
     aggregate::{
-        Answer, Inquiry, METHODS, Method, Question, ask,
+        Aggregate, METHODS, Method, Output, Query,
         circuit::RS21,
         dh::COUNT,
         dh_sum::{Owner, SUM},
-        help,
+        receive, send,
     },
 };
 use vesica_testkit::{
@@ -31,13 +31,13 @@ static KEY: LazyLock<Arc<Key>> =
 
 /// The method, but that each owner of values has that key.
 static DH_SUM: Method = Method {
-    helper: |inquiry, channel, rng| match inquiry.question {
-        Question::SumOfSender => Ok(Box::new(Owner::with_key(KEY.clone(), inquiry, channel)?)),
-        _ => (SUM.helper)(inquiry, channel, rng),
+    sender: |query, channel, rng| match query.aggregate {
+        Aggregate::SumOfSender => Ok(Box::new(Owner::with_key(KEY.clone(), query, channel)?)),
+        _ => (SUM.sender)(query, channel, rng),
     },
-    asker: |inquiry, channel, rng| match inquiry.question {
-        Question::SumOfReceiver => Ok(Box::new(Owner::with_key(KEY.clone(), inquiry, channel)?)),
-        _ => (SUM.asker)(inquiry, channel, rng),
+    receiver: |query, channel, rng| match query.aggregate {
+        Aggregate::SumOfReceiver => Ok(Box::new(Owner::with_key(KEY.clone(), query, channel)?)),
+        _ => (SUM.receiver)(query, channel, rng),
     },
     ..SUM
 };
@@ -47,14 +47,14 @@ fn methods() -> impl Iterator<Item = &'static Method> {
     METHODS.iter().map(|method| if method.key == DH_SUM.key { &DH_SUM } else { *method })
 }
 
-/// Questions of all kinds about an intersection of so many items.
-fn questions(shared: u64) -> Vec<Question> {
-    let least = [0, 1, shared, shared + 1, u64::MAX].map(Question::AtLeast);
-    let all = [Question::Count, Question::SumOfSender, Question::SumOfReceiver, Question::Products];
+/// Aggregates of all kinds of an intersection of so many items.
+fn aggregates(shared: u64) -> Vec<Aggregate> {
+    let least = [0, 1, shared, shared + 1, u64::MAX].map(Aggregate::AtLeast);
+    let all = [Aggregate::Count, Aggregate::SumOfSender, Aggregate::SumOfReceiver, Aggregate::Products];
     all.into_iter().chain(least).collect()
 }
 
-/// Both sets, and the values that a question takes.
+/// Both sets, and the values that an aggregate takes.
 struct Input {
     sets: Sets,
     sender: Vec<i64>,
@@ -62,7 +62,7 @@ struct Input {
 }
 
 impl Input {
-    fn random(sizes: Sizes, shared: usize, question: Question, seed: u64) -> Self {
+    fn random(sizes: Sizes, shared: usize, aggregate: Aggregate, seed: u64) -> Self {
         let mut rng = StdRng::seed_from_u64(seed);
         let sets = Sets::random(sizes, shared, seed);
         // As large as a set's values may be.
@@ -71,8 +71,8 @@ impl Input {
             let n = if wanted { n } else { 0 };
             (0..n).map(|_| rng.random_range(-most..=most)).collect()
         };
-        let sender = values(question.takes_senders_values(), sizes.sender);
-        let receiver = values(question.takes_receivers_values(), sizes.receiver);
+        let sender = values(aggregate.takes_senders_values(), sizes.sender);
+        let receiver = values(aggregate.takes_receivers_values(), sizes.receiver);
         Self { sets, sender, receiver }
     }
 
@@ -85,71 +85,71 @@ impl Input {
     }
 
     /// What the receiver ought to get.
-    fn expected(&self, inquiry: Inquiry) -> Answer {
+    fn expected(&self, query: Query) -> Output {
         let pairs = self.pairs();
         let sum = |value: &dyn Fn(usize, usize) -> i128| {
-            Answer::Sum(pairs.iter().map(|(s, r)| value(*s, *r)).sum())
+            Output::Sum(pairs.iter().map(|(s, r)| value(*s, *r)).sum())
         };
-        match inquiry.question {
-            _ if (pairs.len() as u64) < inquiry.minimum => Answer::TooFew,
-            Question::Count => Answer::Count(pairs.len() as u64),
-            Question::SumOfSender => sum(&|s, _| self.sender[s].into()),
-            Question::SumOfReceiver => sum(&|_, r| self.receiver[r].into()),
-            Question::Products => {
+        match query.aggregate {
+            _ if (pairs.len() as u64) < query.minimum => Output::TooFew,
+            Aggregate::Count => Output::Count(pairs.len() as u64),
+            Aggregate::SumOfSender => sum(&|s, _| self.sender[s].into()),
+            Aggregate::SumOfReceiver => sum(&|_, r| self.receiver[r].into()),
+            Aggregate::Products => {
                 sum(&|s, r| i128::from(self.sender[s]) * i128::from(self.receiver[r]))
             }
-            Question::AtLeast(least) => Answer::AtLeast(pairs.len() as u64 >= least),
+            Aggregate::AtLeast(least) => Output::AtLeast(pairs.len() as u64 >= least),
         }
     }
 
-    fn run(&self, method: &Method, inquiry: Inquiry, link: Link) -> Result<Answer, Error> {
+    fn run(&self, method: &Method, query: Query, link: Link) -> Result<Output, Error> {
         let (helped, answer) = between(
             link.connect(),
             PATIENCE,
             |channel, rng| {
-                help(method, inquiry, self.sets.sender.items(), &self.sender, channel, rng)
+                send(method, query, self.sets.sender.items(), &self.sender, channel, rng)
             },
             |channel, rng| {
-                ask(method, inquiry, self.sets.receiver.items(), &self.receiver, channel, rng)
+                receive(method, query, self.sets.receiver.items(), &self.receiver, channel, rng)
             },
         );
         helped.and(answer)
     }
 
-    fn transcripts(&self, method: &Method, inquiry: Inquiry) -> Transcripts {
+    fn transcripts(&self, method: &Method, query: Query) -> Transcripts {
         transcript::of(
             |channel, rng| {
-                help(method, inquiry, self.sets.sender.items(), &self.sender, channel, rng)
+                send(method, query, self.sets.sender.items(), &self.sender, channel, rng)
             },
             |channel, rng| {
                 let items = self.sets.receiver.items();
-                ask(method, inquiry, items, &self.receiver, channel, rng).map(drop)
+                receive(method, query, items, &self.receiver, channel, rng).map(drop)
             },
         )
     }
 }
 
-/// Every method with every question about an intersection of so many items and every minimum.
-fn cases(shared: u64) -> impl Iterator<Item = (&'static Method, Question, u64)> {
+/// Every method with every aggregate about an intersection of so many items and every minimum.
+fn cases(shared: u64) -> impl Iterator<Item = (&'static Method, Aggregate, u64)> {
     methods().flat_map(move |method| {
         let minima = [0, 1, shared, shared + 1];
-        let all = questions(shared).into_iter().flat_map(move |q| minima.map(|m| (q, m)));
+        let all = aggregates(shared).into_iter().flat_map(move |q| minima.map(|m| (q, m)));
         let mut seen = Vec::new();
-        all.filter(move |(question, minimum)| {
-            let new = !seen.contains(&(*question, *minimum));
-            seen.push((*question, *minimum));
-            new && (method.answers)(*question, *minimum)
+        all.filter(move |(aggregate, minimum)| {
+            let new = !seen.contains(&(*aggregate, *minimum));
+            seen.push((*aggregate, *minimum));
+            new && (method.supports)(*aggregate, *minimum)
         })
-        .map(move |(question, minimum)| (method, question, minimum))
+        .map(move |(aggregate, minimum)| (method, aggregate, minimum))
     })
 }
 
-/// Those of them that differ in more than a number in the last circuit: each kind of question, and a sum with a
+/// Those of them that differ in more than a number in the last circuit: each kind of aggregate, and a sum with a
 /// minimum.
-fn few_cases(shared: u64) -> impl Iterator<Item = (&'static Method, Question, u64)> {
-    cases(shared).filter(move |(_, question, minimum)| match question {
-        Question::AtLeast(least) => (*least, *minimum) == (shared, 0),
-        Question::SumOfSender | Question::SumOfReceiver => [0, shared + 1].contains(minimum),
+fn few_cases(shared: u64) -> impl Iterator<Item = (&'static Method, Aggregate, u64)> {
+    cases(shared).filter(move |(_, aggregate, minimum)| match aggregate {
+        Aggregate::AtLeast(least) => (*least, *minimum) == (shared, 0),
+        Aggregate::SumOfSender | Aggregate::SumOfReceiver => [0, shared + 1].contains(minimum),
         _ => *minimum == 0,
     })
 }
@@ -160,19 +160,19 @@ fn takes_long(method: &Method, sizes: Sizes) -> bool {
 }
 
 fn check(
-    cases: impl Iterator<Item = (&'static Method, Question, u64)>,
+    cases: impl Iterator<Item = (&'static Method, Aggregate, u64)>,
     sizes: Sizes,
     shared: usize,
     link: Link,
 ) {
-    for (method, question, minimum) in cases {
+    for (method, aggregate, minimum) in cases {
         if takes_long(method, sizes) {
             continue;
         }
-        let inquiry = Inquiry { sizes, question, minimum };
-        let input = Input::random(sizes, shared, question, 1 + sizes.receiver as u64);
-        let answer = input.run(method, inquiry, link).unwrap();
-        assert_eq!(answer, input.expected(inquiry), "{} on {inquiry:?}", method.key);
+        let query = Query { sizes, aggregate, minimum };
+        let input = Input::random(sizes, shared, aggregate, 1 + sizes.receiver as u64);
+        let answer = input.run(method, query, link).unwrap();
+        assert_eq!(answer, input.expected(query), "{} on {query:?}", method.key);
     }
 }
 
@@ -209,21 +209,21 @@ fn over_sockets() {
     check(few_cases(20), Sizes { sender: 50, receiver: 60 }, 20, Link::Tcp);
 }
 
-/// What an onlooker sees, and each party, depends on sizes and the question alone.
+/// What an onlooker sees, and each party, depends on sizes and the aggregate alone.
 #[test]
 fn lengths_say_nothing() {
     let sizes = Sizes { sender: 20, receiver: 30 };
-    for (case, (method, question, minimum)) in cases(10).enumerate() {
-        let inquiry = Inquiry { sizes, question, minimum };
+    for (case, (method, aggregate, minimum)) in cases(10).enumerate() {
+        let query = Query { sizes, aggregate, minimum };
         let transcripts = |shared, seed| {
-            Input::random(sizes, shared, question, seed).transcripts(method, inquiry)
+            Input::random(sizes, shared, aggregate, seed).transcripts(method, query)
         };
         // Just as many as a minimum or a threshold, too few, and all.
         let reference = transcripts(10, 1);
         let others = [(0, 2), (20, 3)].into_iter().enumerate();
         for (_, (shared, seed)) in others.filter(|(other, _)| assurance::tries(case, *other, 2)) {
             let other = transcripts(shared, seed);
-            assert_eq!(reference.shape(), other.shape(), "{} on {inquiry:?}", method.key);
+            assert_eq!(reference.shape(), other.shape(), "{} on {query:?}", method.key);
         }
     }
 }
@@ -233,22 +233,22 @@ fn lengths_say_nothing() {
 fn costs() {
     for n in [1 << 6, 1 << 8, 1 << 12] {
         let sizes = Sizes { sender: n, receiver: n };
-        for (method, question, minimum) in few_cases(10) {
+        for (method, aggregate, minimum) in few_cases(10) {
             if takes_long(method, sizes) {
                 continue;
             }
-            let inquiry = Inquiry { sizes, question, minimum };
-            let sent = Input::random(sizes, 10, question, 5).transcripts(method, inquiry);
-            let cost = (method.cost)(inquiry);
+            let query = Query { sizes, aggregate, minimum };
+            let sent = Input::random(sizes, 10, aggregate, 5).transcripts(method, query);
+            let cost = (method.cost)(query);
             for (who, sent, predicted) in [
-                ("helper", sent.sender, cost.bytes_to_receiver),
-                ("asker", sent.receiver, cost.bytes_to_sender),
+                ("sender", sent.sender, cost.bytes_to_receiver),
+                ("receiver", sent.receiver, cost.bytes_to_sender),
             ] {
                 let sent = sent.payload_bytes() as f64;
                 let off = sent - predicted;
                 assert!(
                     -0.05 * predicted <= off && off <= 0.05 * predicted + UNCOUNTED_BYTES,
-                    "{}: the {who} sent {sent} bytes for {inquiry:?}; predicted {predicted}",
+                    "{}: the {who} sent {sent} bytes for {query:?}; predicted {predicted}",
                     method.key
                 );
             }
@@ -266,39 +266,39 @@ fn rounds() {
         cases.map(move |(_, case)| (sizes, case))
     });
     let all = cases(10).map(|case| ((9, 10), case)).chain(uneven);
-    for ((sender, receiver), (method, question, minimum)) in all {
+    for ((sender, receiver), (method, aggregate, minimum)) in all {
         let sizes = Sizes { sender, receiver };
-        let inquiry = Inquiry { sizes, question, minimum };
-        let input = Input::random(sizes, 1, question, 9);
+        let query = Query { sizes, aggregate, minimum };
+        let input = Input::random(sizes, 1, aggregate, 9);
         let (helped, asked) = between(
             Link::Memory.connect(),
             PATIENCE,
             |channel, rng| {
                 let items = input.sets.sender.items();
-                help(method, inquiry, items, &input.sender, channel, rng)?;
+                send(method, query, items, &input.sender, channel, rng)?;
                 Ok::<_, Error>(channel.meter().rounds())
             },
             |channel, rng| {
                 let items = input.sets.receiver.items();
-                ask(method, inquiry, items, &input.receiver, channel, rng)?;
+                receive(method, query, items, &input.receiver, channel, rng)?;
                 Ok::<_, Error>(channel.meter().rounds())
             },
         );
-        let predicted = u64::from((method.cost)(inquiry).rounds);
+        let predicted = u64::from((method.cost)(query).rounds);
         let rounds = [helped.unwrap(), asked.unwrap()];
-        assert_eq!(rounds, [predicted; 2], "{} on {inquiry:?}", method.key);
+        assert_eq!(rounds, [predicted; 2], "{} on {query:?}", method.key);
     }
 }
 
 #[test]
 fn an_item_that_comes_twice_is_refused() {
     let sizes = Sizes { sender: 20, receiver: 20 };
-    for (method, question, minimum) in few_cases(5) {
-        let inquiry = Inquiry { sizes, question, minimum };
-        let mut input = Input::random(sizes, 5, question, 6);
+    for (method, aggregate, minimum) in few_cases(5) {
+        let query = Query { sizes, aggregate, minimum };
+        let mut input = Input::random(sizes, 5, aggregate, 6);
         let positions: Vec<u32> = (0..19).chain([3]).collect();
         input.sets.receiver = input.sets.receiver.items().at(&positions);
-        let error = input.run(method, inquiry, Link::Memory).unwrap_err();
+        let error = input.run(method, query, Link::Memory).unwrap_err();
         // Whichever party's error it is that comes first, there is no answer.
         assert!(
             matches!(error, Error::DuplicateItem { first: 3, second: 19 } | Error::Channel(_)),
@@ -312,27 +312,27 @@ fn an_item_that_comes_twice_is_refused() {
 #[test]
 fn another_question_is_another_run() {
     let sizes = Sizes { sender: 10, receiver: 10 };
-    for (method, question, minimum) in cases(5) {
-        let inquiry = Inquiry { sizes, question, minimum };
-        let input = Input::random(sizes, 5, question, 7);
+    for (method, aggregate, minimum) in cases(5) {
+        let query = Query { sizes, aggregate, minimum };
+        let input = Input::random(sizes, 5, aggregate, 7);
         let others = cases(5).filter(|(other, asked, least)| {
-            (other.key, *asked, *least) != (method.key, question, minimum)
+            (other.key, *asked, *least) != (method.key, aggregate, minimum)
         });
-        for (other_method, other_question, other_minimum) in others.take(3) {
-            let other = Inquiry { sizes, question: other_question, minimum: other_minimum };
-            let values = Input::random(sizes, 5, other_question, 7).sender;
+        for (other_method, other_aggregate, other_minimum) in others.take(3) {
+            let other = Query { sizes, aggregate: other_aggregate, minimum: other_minimum };
+            let values = Input::random(sizes, 5, other_aggregate, 7).sender;
             let (helped, answer) = between(
                 Link::Memory.connect(),
                 PATIENCE,
                 |channel, rng| {
-                    help(other_method, other, input.sets.sender.items(), &values, channel, rng)
+                    send(other_method, other, input.sets.sender.items(), &values, channel, rng)
                 },
                 |channel, rng| {
                     let items = input.sets.receiver.items();
-                    ask(method, inquiry, items, &input.receiver, channel, rng)
+                    receive(method, query, items, &input.receiver, channel, rng)
                 },
             );
-            assert!(helped.is_err() && answer.is_err(), "{inquiry:?} and {other:?}");
+            assert!(helped.is_err() && answer.is_err(), "{query:?} and {other:?}");
         }
     }
 }
@@ -341,13 +341,13 @@ fn another_question_is_another_run() {
 /// of some other sets: it never makes the honest one panic or wait for ever.
 fn against_a_peer_that_deviates(
     method: &Method,
-    question: Question,
+    aggregate: Aggregate,
     minimum: u64,
     steps: impl Fn(&str) -> bool,
 ) {
     let sizes = Sizes { sender: 4, receiver: 3 };
-    let inquiry = Inquiry { sizes, question, minimum };
-    let input = Input::random(sizes, 2, question, 11);
+    let query = Query { sizes, aggregate, minimum };
+    let input = Input::random(sizes, 2, aggregate, 11);
     let blame = |error| match error {
         Error::Channel(error) => error,
         Error::TooManyItems { .. } => vesica_net::Error::Peer {
@@ -357,39 +357,39 @@ fn against_a_peer_that_deviates(
         other => panic!("nothing that a peer does may end in: {other}"),
     };
     let helping = |channel: &mut Channel, rng: &mut StdRng| {
-        help(method, inquiry, input.sets.sender.items(), &input.sender, channel, rng).map_err(blame)
+        send(method, query, input.sets.sender.items(), &input.sender, channel, rng).map_err(blame)
     };
     let asking = |channel: &mut Channel, rng: &mut StdRng| {
-        ask(method, inquiry, input.sets.receiver.items(), &input.receiver, channel, rng)
+        receive(method, query, input.sets.receiver.items(), &input.receiver, channel, rng)
             .map_err(blame)
     };
-    tamper::against_at(&steps, helping, asking, |case, answer| match (question, answer) {
+    tamper::against_at(&steps, helping, asking, |case, answer| match (aggregate, answer) {
         // Shares that do not fit each other add up to anything.
-        (Question::Count, Answer::Count(count)) => {
+        (Aggregate::Count, Output::Count(count)) => {
             assert!(count <= 3 || method.key == RS21.key, "{case:?}: {count}");
         }
-        (_, Answer::Sum(_)) => {}
-        (Question::AtLeast(_), Answer::AtLeast(_)) => {}
-        (_, Answer::TooFew) if minimum > 0 => {}
+        (_, Output::Sum(_)) => {}
+        (Aggregate::AtLeast(_), Output::AtLeast(_)) => {}
+        (_, Output::TooFew) if minimum > 0 => {}
         other => panic!("{case:?}: {other:?}"),
     });
     // Where the receiver owns the values of an encrypted sum, its steps are those of the sender that does.
-    if method.key != SUM.key || question != Question::SumOfReceiver {
+    if method.key != SUM.key || aggregate != Aggregate::SumOfReceiver {
         tamper::against_at(&steps, asking, helping, |_, ()| {});
     }
 }
 
 #[test]
 fn a_count_against_a_peer_that_deviates() {
-    against_a_peer_that_deviates(&COUNT, Question::Count, 0, |_| true);
+    against_a_peer_that_deviates(&COUNT, Aggregate::Count, 0, |_| true);
 }
 
 #[test]
 fn an_encrypted_sum_against_a_peer_that_deviates() {
-    against_a_peer_that_deviates(&DH_SUM, Question::SumOfSender, 0, |_| true);
+    against_a_peer_that_deviates(&DH_SUM, Aggregate::SumOfSender, 0, |_| true);
     // What is not the same where the receiver owns the values.
     let others = |label: &str| ["dh-sum/enough", "dh-sum/sum"].contains(&label);
-    against_a_peer_that_deviates(&DH_SUM, Question::SumOfReceiver, 0, others);
+    against_a_peer_that_deviates(&DH_SUM, Aggregate::SumOfReceiver, 0, others);
 }
 
 /// Steps of answers beside those that a run of circuit PSI for rows has too.
@@ -399,10 +399,10 @@ fn is_step_of_answers(label: &str) -> bool {
 
 #[test]
 fn circuits_against_a_peer_that_deviates() {
-    for (question, minimum) in
-        [(Question::Count, 0), (Question::SumOfSender, 2), (Question::AtLeast(2), 0)]
+    for (aggregate, minimum) in
+        [(Aggregate::Count, 0), (Aggregate::SumOfSender, 2), (Aggregate::AtLeast(2), 0)]
     {
-        against_a_peer_that_deviates(&RS21, question, minimum, is_step_of_answers);
+        against_a_peer_that_deviates(&RS21, aggregate, minimum, is_step_of_answers);
     }
 }
 
@@ -411,18 +411,18 @@ fn circuits_against_a_peer_that_deviates() {
 fn sums_of_the_largest_values() {
     let sizes = Sizes { sender: 3, receiver: 3 };
     for method in methods() {
-        for question in [Question::SumOfSender, Question::SumOfReceiver] {
-            if !(method.answers)(question, 0) {
+        for aggregate in [Aggregate::SumOfSender, Aggregate::SumOfReceiver] {
+            if !(method.supports)(aggregate, 0) {
                 continue;
             }
-            let inquiry = Inquiry { sizes, question, minimum: 0 };
-            let mut input = Input::random(sizes, 3, question, 12);
+            let query = Query { sizes, aggregate, minimum: 0 };
+            let mut input = Input::random(sizes, 3, aggregate, 12);
             for values in [[i64::MAX, 0, 0], [-i64::MAX, 0, 0], [i64::MAX - 2, 1, -1], [-1; 3]] {
                 let own =
                     if input.sender.is_empty() { &mut input.receiver } else { &mut input.sender };
                 own.copy_from_slice(&values);
-                let sum = Answer::Sum(values.into_iter().map(i128::from).sum());
-                assert_eq!(input.run(method, inquiry, Link::Memory).unwrap(), sum);
+                let sum = Output::Sum(values.into_iter().map(i128::from).sum());
+                assert_eq!(input.run(method, query, Link::Memory).unwrap(), sum);
             }
         }
     }
@@ -441,20 +441,20 @@ fn products_of_the_largest_values() {
         [(1 << 62) - 1, 1 << 61, -(1 << 61)],
         [-1, 1, -1],
     ];
-    for method in methods().filter(|method| (method.answers)(Question::Products, 3)) {
+    for method in methods().filter(|method| (method.supports)(Aggregate::Products, 3)) {
         let pairs = edges.iter().flat_map(|one| edges.map(|other| (one, other)));
         for (pair, (one, other)) in pairs.enumerate() {
             let kinds = [(3, 0), (3, 3), (1, 0)].into_iter().enumerate();
             for (_, (shared, minimum)) in kinds.filter(|(kind, _)| assurance::tries(pair, *kind, 5))
             {
-                let inquiry = Inquiry { sizes, question: Question::Products, minimum };
-                let mut input = Input::random(sizes, shared, Question::Products, 13);
+                let query = Query { sizes, aggregate: Aggregate::Products, minimum };
+                let mut input = Input::random(sizes, shared, Aggregate::Products, 13);
                 (input.sender, input.receiver) = (vec![0; 3], vec![0; 3]);
                 for ((s, r), (x, y)) in input.pairs().into_iter().zip(one.iter().zip(other)) {
                     (input.sender[s], input.receiver[r]) = (*x, y);
                 }
-                let answer = input.run(method, inquiry, Link::Memory).unwrap();
-                assert_eq!(answer, input.expected(inquiry), "{one:?} and {other:?}");
+                let answer = input.run(method, query, Link::Memory).unwrap();
+                assert_eq!(answer, input.expected(query), "{one:?} and {other:?}");
             }
         }
     }
@@ -465,21 +465,21 @@ fn products_of_the_largest_values() {
 fn sums_that_could_wrap_are_refused() {
     let sizes = Sizes { sender: 2, receiver: 2 };
     let wrap = [[i64::MAX, -1], [i64::MIN, 0], [1 << 62, 1 << 62]];
-    let asked = [Question::SumOfSender, Question::SumOfReceiver, Question::Products];
-    let able = |method: &&Method, question| (method.answers)(question, 0);
-    for (question, values) in asked.into_iter().flat_map(|q| wrap.map(|values| (q, values))) {
-        for method in methods().filter(|method| able(method, question)) {
-            let inquiry = Inquiry { sizes, question, minimum: 0 };
-            let fits = Input::random(sizes, 1, question, 8);
+    let asked = [Aggregate::SumOfSender, Aggregate::SumOfReceiver, Aggregate::Products];
+    let able = |method: &&Method, aggregate| (method.supports)(aggregate, 0);
+    for (aggregate, values) in asked.into_iter().flat_map(|q| wrap.map(|values| (q, values))) {
+        for method in methods().filter(|method| able(method, aggregate)) {
+            let query = Query { sizes, aggregate, minimum: 0 };
+            let fits = Input::random(sizes, 1, aggregate, 8);
             let of_sender = Input { sender: values.into(), ..fits };
-            let fits = Input::random(sizes, 1, question, 8);
+            let fits = Input::random(sizes, 1, aggregate, 8);
             let of_receiver = Input { receiver: values.into(), ..fits };
             for (wraps, takes) in [
-                (of_sender, question.takes_senders_values()),
-                (of_receiver, question.takes_receivers_values()),
+                (of_sender, aggregate.takes_senders_values()),
+                (of_receiver, aggregate.takes_receivers_values()),
             ] {
                 if takes {
-                    let error = wraps.run(method, inquiry, Link::Memory).unwrap_err();
+                    let error = wraps.run(method, query, Link::Memory).unwrap_err();
                     let refused = matches!(error, Error::SumTooLarge | Error::Channel(_));
                     assert!(refused, "{}: {error}", method.key);
                 }

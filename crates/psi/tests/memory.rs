@@ -20,7 +20,7 @@ use vesica_primitives::{Block, aes::Aes128};
 use vesica_psi::{
     CATALOGUE, DigestLength, Memory, Protocol, Set, Sizes, Status,
     aggregate::{
-        self, Inquiry, METHODS, Method, Question,
+        self, Query, METHODS, Method, Aggregate,
         shares::{self, Outline, SHARING},
     },
     payload::{self, Carrying, Payloads},
@@ -41,17 +41,17 @@ const CONSTANT: f64 = (40 << 20) as f64;
 enum Work {
     Protocol(&'static Protocol),
     Payloads(&'static Protocol),
-    Method(&'static Method, Question, u64),
+    Method(&'static Method, Aggregate, u64),
     Shares { of_sender: bool, of_receiver: bool },
 }
 
-const QUESTIONS: [(Question, u64); 6] = [
-    (Question::Count, 0),
-    (Question::Count, 10),
-    (Question::SumOfSender, 0),
-    (Question::SumOfReceiver, 0),
-    (Question::Products, 0),
-    (Question::AtLeast(10), 0),
+const AGGREGATES: [(Aggregate, u64); 6] = [
+    (Aggregate::Count, 0),
+    (Aggregate::Count, 10),
+    (Aggregate::SumOfSender, 0),
+    (Aggregate::SumOfReceiver, 0),
+    (Aggregate::Products, 0),
+    (Aggregate::AtLeast(10), 0),
 ];
 
 const SHARED: [(bool, bool); 2] = [(false, false), (true, true)];
@@ -63,8 +63,8 @@ impl Work {
         let carriers = CATALOGUE.iter().filter(|protocol| protocol.carrier.is_some());
         let carriers = carriers.map(|protocol| Self::Payloads(protocol));
         let methods = METHODS.iter().flat_map(|method| {
-            let answered = QUESTIONS.iter().filter(|(q, minimum)| (method.answers)(*q, *minimum));
-            answered.map(|(question, minimum)| Self::Method(method, *question, *minimum))
+            let answered = AGGREGATES.iter().filter(|(q, minimum)| (method.supports)(*q, *minimum));
+            answered.map(|(aggregate, minimum)| Self::Method(method, *aggregate, *minimum))
         });
         let shares = SHARED.map(|(of_sender, of_receiver)| Self::Shares { of_sender, of_receiver });
         protocols.chain(carriers).chain(methods).chain(shares).collect()
@@ -74,8 +74,8 @@ impl Work {
         match self {
             Self::Protocol(protocol) => protocol.key.to_owned(),
             Self::Payloads(protocol) => format!("{} payloads", protocol.key),
-            Self::Method(method, question, minimum) => {
-                format!("{} {question:?} {minimum}", method.key)
+            Self::Method(method, aggregate, minimum) => {
+                format!("{} {aggregate:?} {minimum}", method.key)
             }
             Self::Shares { of_sender, .. } => {
                 format!("{} shares {}", SHARING.key, if of_sender { "of values" } else { "" })
@@ -87,8 +87,8 @@ impl Work {
         match self {
             Self::Protocol(protocol) => protocol.memory(sizes),
             Self::Payloads(protocol) => carrying(protocol).memory(sizes),
-            Self::Method(method, question, minimum) => {
-                (method.memory)(Inquiry { sizes, question, minimum })
+            Self::Method(method, aggregate, minimum) => {
+                (method.memory)(Query { sizes, aggregate, minimum })
             }
             Self::Shares { of_sender, of_receiver } => {
                 Outline { sizes, of_sender, of_receiver }.memory()
@@ -144,14 +144,14 @@ impl Work {
             Self::Payloads(p) => {
                 payload::receive(&carrying(p), items, 0..=most, channel, rng).map(drop)
             }
-            Self::Method(method, question, minimum) => {
-                let inquiry = Inquiry { sizes, question, minimum };
+            Self::Method(method, aggregate, minimum) => {
+                let query = Query { sizes, aggregate, minimum };
                 if sends {
-                    let values = values(question.takes_senders_values());
-                    aggregate::help(method, inquiry, items, &values, channel, rng)
+                    let values = values(aggregate.takes_senders_values());
+                    aggregate::send(method, query, items, &values, channel, rng)
                 } else {
-                    let values = values(question.takes_receivers_values());
-                    aggregate::ask(method, inquiry, items, &values, channel, rng).map(drop)
+                    let values = values(aggregate.takes_receivers_values());
+                    aggregate::receive(method, query, items, &values, channel, rng).map(drop)
                 }
             }
             Self::Shares { of_sender, of_receiver } => {

@@ -1,11 +1,11 @@
-//! Runs of methods that answer a question about the intersection.
+//! Runs of methods that compute a number about the intersection.
 
 use std::time::Instant;
 
 use vesica_net::meter::peak_memory;
 use vesica_psi::{
     DigestLength, Sizes,
-    aggregate::{self, Answer, Inquiry, Method, Question},
+    aggregate::{self, Output, Query, Method, Aggregate},
 };
 
 use crate::{
@@ -18,10 +18,10 @@ use crate::{
 
 /// What a method is asked here: to count the intersection of two sets of these sizes, or to add up the sender's
 /// values where it does not count.
-pub fn inquiry(method: &Method, sizes: Sizes) -> Inquiry {
-    let counts = (method.answers)(Question::Count, 0);
-    let question = if counts { Question::Count } else { Question::SumOfSender };
-    Inquiry { sizes, question, minimum: 0 }
+pub fn query(method: &Method, sizes: Sizes) -> Query {
+    let counts = (method.supports)(Aggregate::Count, 0);
+    let aggregate = if counts { Aggregate::Count } else { Aggregate::SumOfSender };
+    Query { sizes, aggregate, minimum: 0 }
 }
 
 /// Asks a method once. All values are 1.
@@ -31,28 +31,28 @@ pub fn inquiry(method: &Method, sizes: Sizes) -> Inquiry {
 pub fn run(method: &'static Method, sizes: Sizes, line: &Line, threads: usize) -> Result<Record> {
     let sets = Sets::generate(sizes, DigestLength::Short);
     let shared = sets.shared() as u64;
-    let inquiry = inquiry(method, sizes);
-    let expected = match inquiry.question {
-        Question::Count => Answer::Count(shared),
-        _ => Answer::Sum(shared.into()),
+    let query = query(method, sizes);
+    let expected = match query.aggregate {
+        Aggregate::Count => Output::Count(shared),
+        _ => Output::Sum(shared.into()),
     };
-    let sums = inquiry.question.takes_senders_values();
+    let sums = query.aggregate.takes_senders_values();
     let values = if sums { vec![1; sizes.sender] } else { Vec::new() };
     usage::reset_peak_memory();
     let ran = in_process::run(
         line,
         threads,
         |channel, rng| {
-            let helper = aggregate::prepare_helper(method, inquiry, channel, rng)?;
-            helper.help(sets.sender(), &values, channel, rng)?;
+            let sender = aggregate::prepare_sender(method, query, channel, rng)?;
+            sender.send(sets.sender(), &values, channel, rng)?;
             vesica_psi::Result::Ok(channel.flush()?)
         },
         |channel, rng| {
             let started = Instant::now();
-            let asker = aggregate::prepare_asker(method, inquiry, channel, rng)?;
+            let receiver = aggregate::prepare_receiver(method, query, channel, rng)?;
             let offline = started.elapsed();
             let offline_bytes = [channel.meter().sent(), channel.meter().received()];
-            let answer = asker.ask(sets.receiver(), &[], channel, rng)?;
+            let answer = receiver.receive(sets.receiver(), &[], channel, rng)?;
             let online = started.elapsed() - offline;
             vesica_psi::Result::Ok((answer, Took { offline, online, offline_bytes }))
         },

@@ -240,7 +240,7 @@ impl Job {
         let cost = |cost: vesica_psi::Cost| cost.bytes_to_sender.max(cost.bytes_to_receiver);
         let bytes = match self.work {
             Work::Protocol(protocol) => cost(protocol.cost(self.sizes)),
-            Work::Answer(method) => cost((method.cost)(answer::inquiry(method, self.sizes))),
+            Work::Answer(method) => cost((method.cost)(answer::query(method, self.sizes))),
             Work::Ot(entry) => {
                 let bytes = (entry.bytes)(self.sizes.sender);
                 bytes.to_sender.max(bytes.to_receiver) as f64
@@ -255,7 +255,7 @@ impl Job {
         match self.work {
             Work::Protocol(protocol) => Some(Candidate::protocol(&protocol, self.sizes)),
             Work::Answer(method) => {
-                Some(Candidate::method(method, answer::inquiry(method, self.sizes)))
+                Some(Candidate::method(method, answer::query(method, self.sizes)))
             }
             Work::Ot(_) | Work::Structure(_) | Work::Primitive(_) => None,
         }

@@ -18,7 +18,7 @@
 //!
 //! Shares are taken modulo 2^64, and for sums of products modulo 2^128. No sum wraps: neither party's
 //! magnitudes add up to 2^63 ([`check_values`](super::check_values)), so a sum of values is below 2^63, and a
-//! sum of products below 2^126. The width depends on the question alone, and not on the values.
+//! sum of products below 2^126. The width depends on the aggregate alone, and not on the values.
 
 use std::{marker::PhantomData, ops::Range};
 
@@ -41,7 +41,7 @@ use vesica_params::lpn::{self, Lpn};
 use vesica_primitives::{Bits, Block};
 use zeroize::Zeroizing;
 
-use super::{Answer, Asker, Helper, Inquiry, Method, Question};
+use super::{Aggregate, Method, Output, Query, Receiver, Sender};
 use crate::{
     Adversary, Cost, Items, Leakage, Result, Status,
     circuit_psi::{
@@ -63,22 +63,22 @@ pub static RS21: Method = Method {
         Adversary::SemiHonest,
     ]),
     tells_size: false,
-    answers: |_, _| true,
+    supports: |_, _| true,
     learns: |_| Leakage {
         receiver: "the answer and the size of the sender's set",
         sender: "the size of the receiver's set",
     },
     cost,
-    memory: |inquiry| memory::<Silent>(&Program::<u64>::new(inquiry).plan),
-    helper: |inquiry, channel, rng| match inquiry.question {
-        Question::Products => {
-            Ok(Box::new(Helping::<Silent, u128>::prepare(inquiry, channel, rng)?))
+    memory: |query| memory::<Silent>(&Program::<u64>::new(query).plan),
+    sender: |query, channel, rng| match query.aggregate {
+        Aggregate::Products => {
+            Ok(Box::new(SumSender::<Silent, u128>::prepare(query, channel, rng)?))
         }
-        _ => Ok(Box::new(Helping::<Silent, u64>::prepare(inquiry, channel, rng)?)),
+        _ => Ok(Box::new(SumSender::<Silent, u64>::prepare(query, channel, rng)?)),
     },
-    asker: |inquiry, channel, rng| match inquiry.question {
-        Question::Products => Ok(Box::new(Asking::<Silent, u128>::prepare(inquiry, channel, rng)?)),
-        _ => Ok(Box::new(Asking::<Silent, u64>::prepare(inquiry, channel, rng)?)),
+    receiver: |query, channel, rng| match query.aggregate {
+        Aggregate::Products => Ok(Box::new(SumReceiver::<Silent, u128>::prepare(query, channel, rng)?)),
+        _ => Ok(Box::new(SumReceiver::<Silent, u64>::prepare(query, channel, rng)?)),
     },
 };
 
@@ -100,43 +100,43 @@ const LPN: Lpn = lpn::UNIFORM;
 type OtSender = silent::Sender<softspoken::Sender>;
 type OtReceiver = silent::Receiver<softspoken::Receiver>;
 
-/// What an inquiry comes to, with shares that are such numbers.
+/// What an query comes to, with shares that are such numbers.
 #[derive(Debug)]
 struct Program<N> {
     plan: Plan,
-    inquiry: Inquiry,
+    query: Query,
     number: PhantomData<N>,
 }
 
 impl<N: Number> Program<N> {
-    fn new(inquiry: Inquiry) -> Self {
-        let values = match inquiry.question {
-            Question::Products => Some(Masking::WideSum),
-            Question::SumOfSender => Some(Masking::Sum),
+    fn new(query: Query) -> Self {
+        let values = match query.aggregate {
+            Aggregate::Products => Some(Masking::WideSum),
+            Aggregate::SumOfSender => Some(Masking::Sum),
             _ => None,
         };
-        let plan = Plan::new(inquiry.sizes, values);
-        Self { plan, inquiry, number: PhantomData }
+        let plan = Plan::new(query.sizes, values);
+        Self { plan, query, number: PhantomData }
     }
 
     /// Whether matches are counted.
     fn counts(&self) -> bool {
-        self.inquiry.minimum > 0
-            || matches!(self.inquiry.question, Question::Count | Question::AtLeast(_))
+        self.query.minimum > 0
+            || matches!(self.query.aggregate, Aggregate::Count | Aggregate::AtLeast(_))
     }
 
     /// Whether values are added up.
     fn sums(&self) -> bool {
-        !matches!(self.inquiry.question, Question::Count | Question::AtLeast(_))
+        !matches!(self.query.aggregate, Aggregate::Count | Aggregate::AtLeast(_))
     }
 
     /// Products of a shared bit in which the sender, and in which the receiver knows the number.
     fn products(&self) -> [usize; 2] {
         let counts = usize::from(self.counts());
-        let [sender, receiver] = match self.inquiry.question {
-            Question::Count | Question::AtLeast(_) => [0, 0],
-            Question::SumOfReceiver => [0, 1],
-            Question::SumOfSender | Question::Products => [1, 1],
+        let [sender, receiver] = match self.query.aggregate {
+            Aggregate::Count | Aggregate::AtLeast(_) => [0, 0],
+            Aggregate::SumOfReceiver => [0, 1],
+            Aggregate::SumOfSender | Aggregate::Products => [1, 1],
         };
         [(sender + counts) * self.plan.bins(), receiver * self.plan.bins()]
     }
@@ -144,8 +144,8 @@ impl<N: Number> Program<N> {
     /// Of a sum of products, bits of R's values that are multiplied with the masks in one call: enough to make
     /// it worth while, and so few that they can be held.
     fn bits_at_once(&self) -> impl Iterator<Item = Range<usize>> + use<N> {
-        let bits = match self.inquiry.question {
-            Question::Products => VALUE_BITS,
+        let bits = match self.query.aggregate {
+            Aggregate::Products => VALUE_BITS,
             _ => 0,
         };
         let step = (MULTIPLIED_AT_ONCE / self.plan.bins()).clamp(1, VALUE_BITS);
@@ -155,8 +155,8 @@ impl<N: Number> Program<N> {
     /// Step 5 for an answer that is not simply the sum of the shares: the shares of the count of both parties, and
     /// then those of the sum if there is one; whether there are enough, and then the answer if so, or 0.
     fn circuit(&self) -> Option<Circuit> {
-        let Inquiry { question, minimum, .. } = self.inquiry;
-        if minimum == 0 && !matches!(question, Question::AtLeast(_)) {
+        let Query { aggregate, minimum, .. } = self.query;
+        if minimum == 0 && !matches!(aggregate, Aggregate::AtLeast(_)) {
             return None;
         }
         let sum_bits = if self.sums() { N::BITS } else { 0 };
@@ -172,10 +172,10 @@ impl<N: Number> Program<N> {
         // More than any count is as good as any bound beyond it.
         let bound = |bound: u64| u128::from(bound.min((1 << COUNT_BITS) - 1));
         let enough = at_least(&mut builder, &count, bound(minimum));
-        let answer = match question {
-            Question::Count => count,
+        let answer = match aggregate {
+            Aggregate::Count => count,
             // At least 0 is known beforehand.
-            Question::AtLeast(least) => {
+            Aggregate::AtLeast(least) => {
                 at_least(&mut builder, &count, bound(least)).into_iter().collect()
             }
             _ => add(&mut builder, &our_sum, &their_sum, None).0,
@@ -192,27 +192,27 @@ impl<N: Number> Program<N> {
     }
 
     /// The answer from what the circuit shows.
-    fn read(&self, shown: &WireBits) -> Answer {
-        let Inquiry { question, minimum, .. } = self.inquiry;
+    fn read(&self, shown: &WireBits) -> Output {
+        let Query { aggregate, minimum, .. } = self.query;
         let bits: Vec<bool> = (0..shown.wires()).map(|wire| shown.get(wire, 0)).collect();
         let answer = match (minimum, &bits[..]) {
             (0, all) => all,
             (_, [true, answer @ ..]) => answer,
-            _ => return Answer::TooFew,
+            _ => return Output::TooFew,
         };
         let number = answer.iter().rev().fold(0, |number, bit| number << 1 | u128::from(*bit));
-        match question {
-            Question::AtLeast(0) => Answer::AtLeast(true),
-            Question::AtLeast(_) => Answer::AtLeast(number == 1),
+        match aggregate {
+            Aggregate::AtLeast(0) => Output::AtLeast(true),
+            Aggregate::AtLeast(_) => Output::AtLeast(number == 1),
             _ => self.open(N::of_block(Block(number))),
         }
     }
 
     /// The answer from the sum of both shares.
-    fn open(&self, sum: N) -> Answer {
-        match self.inquiry.question {
-            Question::Count => Answer::Count(sum.bits() as u64),
-            _ => Answer::Sum(sum.signed()),
+    fn open(&self, sum: N) -> Output {
+        match self.query.aggregate {
+            Aggregate::Count => Output::Count(sum.bits() as u64),
+            _ => Output::Sum(sum.signed()),
         }
     }
 
@@ -223,15 +223,15 @@ impl<N: Number> Program<N> {
     }
 }
 
-fn cost(inquiry: Inquiry) -> Cost {
-    match inquiry.question {
-        Question::Products => cost_with::<u128>(inquiry),
-        _ => cost_with::<u64>(inquiry),
+fn cost(query: Query) -> Cost {
+    match query.aggregate {
+        Aggregate::Products => cost_with::<u128>(query),
+        _ => cost_with::<u64>(query),
     }
 }
 
-fn cost_with<N: Number>(inquiry: Inquiry) -> Cost {
-    let program = Program::<N>::new(inquiry);
+fn cost_with<N: Number>(query: Query) -> Cost {
+    let program = Program::<N>::new(query);
     let mut bytes = program.plan.bytes::<Silent>() + offline_bytes::<Silent>(&program.demand());
     let nothing = Bytes { to_sender: 0, to_receiver: 0 };
     let [sender, receiver] = program.products().map(|products| match products {
@@ -348,7 +348,7 @@ fn conclude<N: Number>(
     [count, total]: [Option<N>; 2],
     triples: Triples,
     channel: &mut Channel,
-) -> Result<Option<Answer>> {
+) -> Result<Option<Output>> {
     channel.phase("answer");
     let Some(circuit) = program.circuit() else {
         let mine = total.or(count).unwrap_or(N::ZERO);
@@ -378,23 +378,23 @@ fn conclude<N: Number>(
 }
 
 /// The sender.
-struct Helping<M: Construction, N> {
+struct SumSender<M: Construction, N> {
     program: Program<N>,
     party: Sending<M>,
     ots: Ots,
 }
 
-impl<M: Construction, N: Number> Helping<M, N> {
-    fn prepare(inquiry: Inquiry, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
-        let program = Program::new(inquiry);
+impl<M: Construction, N: Number> SumSender<M, N> {
+    fn prepare(query: Query, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        let program = Program::new(query);
         let party = Sending::prepare(program.plan, &program.demand(), channel, rng)?;
         let ots = Ots::setup(Party::First, &program, channel, rng)?;
         Ok(Self { program, party, ots })
     }
 }
 
-impl<M: Construction, N: Number> Helper for Helping<M, N> {
-    fn help(
+impl<M: Construction, N: Number> Sender for SumSender<M, N> {
+    fn send(
         self: Box<Self>,
         items: Items<'_>,
         values: &[i64],
@@ -411,9 +411,9 @@ impl<M: Construction, N: Number> Helper for Helping<M, N> {
         if program.counts() {
             known.resize(bins, N::of_bit(true));
         }
-        match program.inquiry.question {
-            Question::SumOfSender => known.extend_from_slice(&masks),
-            Question::Products => {
+        match program.query.aggregate {
+            Aggregate::SumOfSender => known.extend_from_slice(&masks),
+            Aggregate::Products => {
                 let mut products = Zeroizing::new(vec![N::ZERO; bins]);
                 for range in program.bits_at_once() {
                     let zeros = Bits::zeros(range.len() * bins);
@@ -445,29 +445,29 @@ impl<M: Construction, N: Number> Helper for Helping<M, N> {
 }
 
 /// The receiver.
-struct Asking<M: Construction, N> {
+struct SumReceiver<M: Construction, N> {
     program: Program<N>,
     party: Receiving<M>,
     ots: Ots,
 }
 
-impl<M: Construction, N: Number> Asking<M, N> {
-    fn prepare(inquiry: Inquiry, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
-        let program = Program::new(inquiry);
+impl<M: Construction, N: Number> SumReceiver<M, N> {
+    fn prepare(query: Query, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+        let program = Program::new(query);
         let party = Receiving::prepare(program.plan, &program.demand(), channel, rng)?;
         let ots = Ots::setup(Party::Second, &program, channel, rng)?;
         Ok(Self { program, party, ots })
     }
 }
 
-impl<M: Construction, N: Number> Asker for Asking<M, N> {
-    fn ask(
+impl<M: Construction, N: Number> Receiver for SumReceiver<M, N> {
+    fn receive(
         self: Box<Self>,
         items: Items<'_>,
         values: &[i64],
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> Result<Answer> {
+    ) -> Result<Output> {
         let Self { program, party, mut ots } = *self;
         let ReceiverBins { matches, values: theirs, items, triples } =
             party.run(items, channel, rng)?;
@@ -476,15 +476,15 @@ impl<M: Construction, N: Number> Asker for Asking<M, N> {
         let bits = matches.to_bits();
         let bins = bits.len();
         let value = |item: &Option<u32>| item.map_or(0, |item| values[item as usize]);
-        let mine: Zeroizing<Vec<i64>> = Zeroizing::new(match program.inquiry.question {
-            Question::SumOfReceiver | Question::Products => items.iter().map(value).collect(),
+        let mine: Zeroizing<Vec<i64>> = Zeroizing::new(match program.query.aggregate {
+            Aggregate::SumOfReceiver | Aggregate::Products => items.iter().map(value).collect(),
             _ => Vec::new(),
         });
-        let known = Zeroizing::new(match program.inquiry.question {
-            Question::Count | Question::AtLeast(_) => Vec::new(),
-            Question::SumOfSender => theirs.to_vec(),
-            Question::SumOfReceiver => mine.iter().map(|x| N::of_value(*x)).collect(),
-            Question::Products => {
+        let known = Zeroizing::new(match program.query.aggregate {
+            Aggregate::Count | Aggregate::AtLeast(_) => Vec::new(),
+            Aggregate::SumOfSender => theirs.to_vec(),
+            Aggregate::SumOfReceiver => mine.iter().map(|x| N::of_value(*x)).collect(),
+            Aggregate::Products => {
                 let own = mine.iter().zip(theirs.iter());
                 let mut products: Vec<N> = own.map(|(x, y)| N::of_value(*x).times(*y)).collect();
                 for range in program.bits_at_once() {

@@ -18,7 +18,7 @@ use vesica_net::Channel;
 use vesica_primitives::group::{Group as _, Ristretto};
 use zeroize::Zeroizing;
 
-use super::{Answer, Asker, Helper, Inquiry, Method, Question};
+use super::{Aggregate, Method, Output, Query, Receiver, Sender};
 use crate::{
     Adversary, Cost, Items, Leakage, Memory, Result, Setting, Status,
     memory::PerItem,
@@ -34,21 +34,21 @@ pub static COUNT: Method = Method {
     status: Status::Recommended,
     adversary: Adversary::SemiHonest,
     tells_size: false,
-    answers: |question, minimum| question == Question::Count && minimum == 0,
+    supports: |aggregate, minimum| aggregate == Aggregate::Count && minimum == 0,
     learns: |_| Leakage {
         receiver: "the size of the intersection and of the sender's set",
         sender: "the size of the receiver's set",
     },
-    cost: |Inquiry { sizes, .. }| {
+    cost: |Query { sizes, .. }| {
         let points = (sizes.receiver * POINT_LEN) as f64;
         let list = Tags::new(Setting::from(sizes)).list_len(sizes.sender);
         Cost { bytes_to_sender: points, bytes_to_receiver: points + list as f64, rounds: 3 }
     },
-    memory: |Inquiry { sizes, .. }| {
+    memory: |Query { sizes, .. }| {
         Memory::linear(sizes, PerItem::new([150.0, 150.0], [280.0, 70.0]))
     },
-    helper: |inquiry, _, _| Ok(Box::new(Party(inquiry))),
-    asker: |inquiry, _, _| Ok(Box::new(Party(inquiry))),
+    sender: |query, _, _| Ok(Box::new(Party(query))),
+    receiver: |query, _, _| Ok(Box::new(Party(query))),
 };
 
 const BLINDED: &str = "dh-count/blinded";
@@ -58,10 +58,10 @@ const TAGS: &str = "dh-count/tags";
 const POINT_LEN: usize = size_of::<<Ristretto as vesica_primitives::group::Group>::Encoded>();
 
 /// Either party: neither has anything to prepare.
-struct Party(Inquiry);
+struct Party(Query);
 
-impl Helper for Party {
-    fn help(
+impl Sender for Party {
+    fn send(
         self: Box<Self>,
         items: Items<'_>,
         _: &[i64],
@@ -69,7 +69,7 @@ impl Helper for Party {
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
         refuse_duplicates(items)?;
-        let Inquiry { sizes, .. } = self.0;
+        let Query { sizes, .. } = self.0;
         let alpha = Zeroizing::new(Ristretto::random_scalar(rng));
         // 2.
         channel.phase("exponentiate");
@@ -94,16 +94,16 @@ impl Helper for Party {
     }
 }
 
-impl Asker for Party {
-    fn ask(
+impl Receiver for Party {
+    fn receive(
         self: Box<Self>,
         items: Items<'_>,
         _: &[i64],
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> Result<Answer> {
+    ) -> Result<Output> {
         refuse_duplicates(items)?;
-        let Inquiry { sizes, .. } = self.0;
+        let Query { sizes, .. } = self.0;
         let beta = Zeroizing::new(Ristretto::random_scalar(rng));
         // 1.
         channel.phase("exponentiate");
@@ -130,6 +130,6 @@ impl Asker for Party {
             channel.keep_alive()?;
         }
         let matches = tags.recv_matches(TAGS, sizes.sender, mine, items, channel)?;
-        Ok(Answer::Count(matches.len() as u64))
+        Ok(Output::Count(matches.len() as u64))
     }
 }

@@ -33,7 +33,7 @@ use vesica_primitives::{
 };
 use zeroize::Zeroizing;
 
-use super::{Answer, Asker, Helper, Inquiry, Method, Question};
+use super::{Aggregate, Method, Output, Query, Receiver, Sender};
 use crate::{
     Adversary, Cost, Items, Leakage, Memory, Result, Setting, Status,
     memory::PerItem,
@@ -49,14 +49,14 @@ pub static SUM: Method = Method {
     status: Status::Sound,
     adversary: Adversary::SemiHonest,
     tells_size: true,
-    answers: |question, minimum| match question {
-        Question::SumOfReceiver => true,
+    supports: |aggregate, minimum| match aggregate {
+        Aggregate::SumOfReceiver => true,
         // R sees the size, which a minimum would have to hide from it.
-        Question::SumOfSender => minimum == 0,
+        Aggregate::SumOfSender => minimum == 0,
         _ => false,
     },
-    learns: |question| match question {
-        Question::SumOfReceiver => Leakage {
+    learns: |aggregate| match aggregate {
+        Aggregate::SumOfReceiver => Leakage {
             receiver: "the answer and the size of the sender's set",
             sender: "the size of the intersection and of the receiver's set",
         },
@@ -66,16 +66,16 @@ pub static SUM: Method = Method {
         },
     },
     cost,
-    memory: |Inquiry { sizes, .. }| {
+    memory: |Query { sizes, .. }| {
         Memory::linear(sizes, PerItem::new([1500.0, 1500.0], [1500.0, 1500.0]))
     },
-    helper: |inquiry, channel, rng| match inquiry.question {
-        Question::SumOfReceiver => Ok(Box::new(Matcher::prepare(inquiry, channel)?)),
-        _ => Ok(Box::new(Owner::prepare(inquiry, channel, rng)?)),
+    sender: |query, channel, rng| match query.aggregate {
+        Aggregate::SumOfReceiver => Ok(Box::new(Matcher::prepare(query, channel)?)),
+        _ => Ok(Box::new(Owner::prepare(query, channel, rng)?)),
     },
-    asker: |inquiry, channel, rng| match inquiry.question {
-        Question::SumOfReceiver => Ok(Box::new(Owner::prepare(inquiry, channel, rng)?)),
-        _ => Ok(Box::new(Matcher::prepare(inquiry, channel)?)),
+    receiver: |query, channel, rng| match query.aggregate {
+        Aggregate::SumOfReceiver => Ok(Box::new(Owner::prepare(query, channel, rng)?)),
+        _ => Ok(Box::new(Matcher::prepare(query, channel)?)),
     },
 };
 
@@ -96,9 +96,9 @@ const CHUNK: usize = 4 * ROUND;
 
 const POINT: usize = size_of::<<Ristretto as vesica_primitives::group::Group>::Encoded>();
 
-fn cost(inquiry: Inquiry) -> Cost {
-    let Inquiry { sizes, question, .. } = inquiry;
-    let is_owner = question == Question::SumOfReceiver;
+fn cost(query: Query) -> Cost {
+    let Query { sizes, aggregate, .. } = query;
+    let is_owner = aggregate == Aggregate::SumOfReceiver;
     let [matcher, owner] = match is_owner {
         true => [sizes.sender, sizes.receiver],
         false => [sizes.receiver, sizes.sender],
@@ -118,19 +118,19 @@ fn cost(inquiry: Inquiry) -> Cost {
 
 /// The party with items alone.
 struct Matcher {
-    inquiry: Inquiry,
+    query: Query,
     key: PublicKey,
 }
 
 impl Matcher {
     /// Step 1.
-    fn prepare(inquiry: Inquiry, channel: &mut Channel) -> Result<Self> {
+    fn prepare(query: Query, channel: &mut Channel) -> Result<Self> {
         channel.phase("key");
         let mut encoded = [0; paillier::PLAIN];
         channel.recv_into(KEY, &mut encoded)?;
         let key = PublicKey::decode(&encoded);
         let key = key.ok_or_else(|| channel.malformed(KEY, "not the modulus of a Paillier key"))?;
-        Ok(Self { inquiry, key })
+        Ok(Self { query, key })
     }
 
     /// Steps 2 to 4: how many items are shared, and their encrypted sum, without fresh noise yet.
@@ -141,7 +141,7 @@ impl Matcher {
         rng: &mut dyn CryptoRng,
     ) -> Result<(u64, Ciphertext)> {
         refuse_duplicates(items)?;
-        let Inquiry { sizes, .. } = self.inquiry;
+        let Query { sizes, .. } = self.query;
         let owners = sizes.sender + sizes.receiver - items.len();
         let alpha = Zeroizing::new(Ristretto::random_scalar(rng));
         // 2.
@@ -187,8 +187,8 @@ impl Matcher {
 
 const NO_CIPHERTEXT: &str = "not a ciphertext";
 
-impl Helper for Matcher {
-    fn help(
+impl Sender for Matcher {
+    fn send(
         self: Box<Self>,
         items: Items<'_>,
         _: &[i64],
@@ -196,7 +196,7 @@ impl Helper for Matcher {
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
         let (count, sum) = self.add_up(items, channel, rng)?;
-        let enough = count >= self.inquiry.minimum;
+        let enough = count >= self.query.minimum;
         let told = if enough { sum } else { Ciphertext::ZERO };
         let fresh = self.key.encrypt(&self.key.plain(0), rng);
         channel.send(ENOUGH, &[enough.into()])?;
@@ -205,14 +205,14 @@ impl Helper for Matcher {
     }
 }
 
-impl Asker for Matcher {
-    fn ask(
+impl Receiver for Matcher {
+    fn receive(
         self: Box<Self>,
         items: Items<'_>,
         _: &[i64],
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> Result<Answer> {
+    ) -> Result<Output> {
         let (_, sum) = self.add_up(items, channel, rng)?;
         let mask = self.key.random(rng);
         let masked = self.key.add(&sum, &self.key.encrypt(&mask, rng));
@@ -222,7 +222,7 @@ impl Asker for Matcher {
         channel.recv_into(MASKED, &mut decrypted)?;
         let decrypted = self.key.decode_plain(&decrypted);
         let sum = decrypted.and_then(|plain| self.key.integer(&self.key.subtract(&plain, &mask)));
-        Ok(Answer::Sum(sum.ok_or_else(|| channel.malformed(MASKED, NO_SUM))?.into()))
+        Ok(Output::Sum(sum.ok_or_else(|| channel.malformed(MASKED, NO_SUM))?.into()))
     }
 }
 
@@ -230,15 +230,15 @@ const NO_SUM: &str = "not a sum of 64 bits";
 
 /// The party with values and the key.
 pub struct Owner {
-    inquiry: Inquiry,
+    query: Query,
     key: Arc<Key>,
 }
 
 impl Owner {
     /// Step 1.
-    fn prepare(inquiry: Inquiry, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
+    fn prepare(query: Query, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         channel.phase("key");
-        Self::with_key(Arc::new(Key::generate(rng)), inquiry, channel)
+        Self::with_key(Arc::new(Key::generate(rng)), query, channel)
     }
 
     /// Prepares an owner with a key that there is already. It may serve for many runs: what the owner decrypts in one
@@ -246,10 +246,10 @@ impl Owner {
     ///
     /// # Errors
     /// Those of the connection.
-    pub fn with_key(key: Arc<Key>, inquiry: Inquiry, channel: &mut Channel) -> Result<Self> {
+    pub fn with_key(key: Arc<Key>, query: Query, channel: &mut Channel) -> Result<Self> {
         channel.send(KEY, &key.public().encode())?;
         channel.flush()?;
-        Ok(Self { inquiry, key })
+        Ok(Self { query, key })
     }
 
     /// Steps 2 and 3.
@@ -261,7 +261,7 @@ impl Owner {
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
         refuse_duplicates(items)?;
-        let Inquiry { sizes, .. } = self.inquiry;
+        let Query { sizes, .. } = self.query;
         let matchers = sizes.sender + sizes.receiver - items.len();
         let beta = Zeroizing::new(Ristretto::random_scalar(rng));
         let tags = Tags::new(Setting::from(sizes));
@@ -310,14 +310,14 @@ impl Owner {
     }
 }
 
-impl Asker for Owner {
-    fn ask(
+impl Receiver for Owner {
+    fn receive(
         self: Box<Self>,
         items: Items<'_>,
         values: &[i64],
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> Result<Answer> {
+    ) -> Result<Output> {
         self.bring(items, values, channel, rng)?;
         // 4.
         channel.phase("sum");
@@ -325,16 +325,16 @@ impl Asker for Owner {
         channel.recv_into(ENOUGH, &mut enough)?;
         let sum = self.key.decrypt(&self.recv_sum(channel)?);
         match (enough, self.key.public().integer(&sum)) {
-            ([1], Some(sum)) => Ok(Answer::Sum(sum.into())),
-            ([0], Some(0)) if self.inquiry.minimum > 0 => Ok(Answer::TooFew),
+            ([1], Some(sum)) => Ok(Output::Sum(sum.into())),
+            ([0], Some(0)) if self.query.minimum > 0 => Ok(Output::TooFew),
             ([0 | 1], _) => Err(channel.malformed(SUM_OF_VALUES, NO_SUM).into()),
             _ => Err(channel.malformed(ENOUGH, "neither yes nor no").into()),
         }
     }
 }
 
-impl Helper for Owner {
-    fn help(
+impl Sender for Owner {
+    fn send(
         self: Box<Self>,
         items: Items<'_>,
         values: &[i64],

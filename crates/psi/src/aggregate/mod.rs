@@ -1,13 +1,13 @@
 //! Numbers about an intersection, without its items.
 //!
-//! What most people who ask for an intersection want is a number: how many items are shared, what the values
-//! of the shared ones add up to, whether there are at least so many. A [`Method`] answers such a [`Question`]
-//! to the receiver; the sender learns no more than from an intersection, which is the size of the receiver's
-//! set, unless the method says otherwise. [`METHODS`] lists them all.
+//! Most people who ask for an intersection want a number: how many items are shared, the sum of the values of the shared
+//! items, or whether at least so many are shared. A [`Method`] computes such an [`Aggregate`] for the receiver. The sender
+//! learns the size of the receiver's set, as it does from an intersection, unless the method says otherwise. [`METHODS`]
+//! lists them all.
 //!
-//! A number can give a row away: the sum over an intersection of one item is that item's value. A question
-//! may therefore come with a *minimum*: of an intersection with fewer items nothing is told except that it is
-//! smaller. Methods that show the receiver the size itself cannot withhold it, and do not take a minimum.
+//! A number can give an item away: the sum over an intersection of one item is that item's value. A query may therefore
+//! have a *minimum*: if the intersection has fewer items, nothing is told except that it has. Methods that show the
+//! receiver the size itself cannot withhold it, and do not take a minimum.
 //!
 //! To compute something else, use [`shares`]: it tells nobody a number, but provides the input of another
 //! two-party computation.
@@ -29,9 +29,9 @@ use crate::{
     parts::session::{agree, bind},
 };
 
-/// What the receiver wants to know of the intersection.
+/// A number about the intersection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Question {
+pub enum Aggregate {
     /// How many items it has.
     Count,
     /// What the sender's values of its items add up to.
@@ -44,7 +44,7 @@ pub enum Question {
     AtLeast(u64),
 }
 
-impl Question {
+impl Aggregate {
     /// Whether the sender brings a value for each item.
     pub fn takes_senders_values(self) -> bool {
         matches!(self, Self::SumOfSender | Self::Products)
@@ -70,49 +70,49 @@ impl Question {
     }
 }
 
-/// A question, and what both parties know of it beforehand.
+/// An aggregate to compute, and what both parties know of it beforehand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Inquiry {
+pub struct Query {
     /// The sizes of the two sets.
     pub sizes: Sizes,
-    /// What is asked.
-    pub question: Question,
+    /// What is computed.
+    pub aggregate: Aggregate,
     /// Of an intersection with fewer items than this nothing else is told.
     pub minimum: u64,
 }
 
-impl Inquiry {
-    /// A hash that names the question, its minimum and the method that answers it.
+impl Query {
+    /// A hash that names the aggregate, its minimum and the method that computes it.
     fn name(&self, method: &Method) -> blake3::Hash {
-        let Self { question, minimum, .. } = *self;
-        assert!((method.answers)(question, minimum), "{} does not answer this", method.key);
+        let Self { aggregate, minimum, .. } = *self;
+        assert!((method.supports)(aggregate, minimum), "{} does not support this", method.key);
         let mut name = blake3::Hasher::new_derive_key("vesica psi inquiry v1");
-        name.update(&question.to_bytes()).update(&minimum.to_le_bytes());
+        name.update(&aggregate.to_bytes()).update(&minimum.to_le_bytes());
         name.update(method.key.as_bytes()).finalize()
     }
 }
 
-/// What the receiver gets to know.
+/// What the receiver learns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
-    /// To [`Question::Count`].
+pub enum Output {
+    /// For [`Aggregate::Count`].
     Count(u64),
-    /// To a question for a sum. Products can add up to anything between −2^126 and 2^126.
+    /// For a sum. A sum of products can add up to anything between −2^126 and 2^126.
     Sum(i128),
-    /// To [`Question::AtLeast`].
+    /// For [`Aggregate::AtLeast`].
     AtLeast(bool),
     /// There are fewer items than the minimum.
     TooFew,
 }
 
-/// The party that helps to find the answer, ready for its input.
-pub trait Helper: Send {
-    /// The part that needs the items, and their values where the question takes the sender's; otherwise
+/// The sender, prepared for its input.
+pub trait Sender: Send {
+    /// The part that needs the items, and their values where the aggregate takes the sender's; otherwise
     /// `values` is empty.
     ///
     /// # Errors
     /// As [`Sender::send`](crate::Sender::send).
-    fn help(
+    fn send(
         self: Box<Self>,
         items: Items<'_>,
         values: &[i64],
@@ -121,26 +121,26 @@ pub trait Helper: Send {
     ) -> Result<()>;
 }
 
-/// The party that learns the answer, ready for its input.
-pub trait Asker: Send {
-    /// The part that needs the items, and their values where the question takes the receiver's; otherwise
+/// The receiver, which learns the output, prepared for its input.
+pub trait Receiver: Send {
+    /// The part that needs the items, and their values where the aggregate takes the receiver's; otherwise
     /// `values` is empty.
     ///
     /// # Errors
     /// As [`Receiver::receive`](crate::Receiver::receive).
-    fn ask(
+    fn receive(
         self: Box<Self>,
         items: Items<'_>,
         values: &[i64],
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
-    ) -> Result<Answer>;
+    ) -> Result<Output>;
 }
 
-/// The part of a method that needs no input but the inquiry; it makes a party that is ready for its input.
-pub type Prepare<Party> = fn(Inquiry, &mut Channel, &mut dyn CryptoRng) -> Result<Box<Party>>;
+/// The part of a method that needs no input but the query; it makes a party that is ready for its input.
+pub type Prepare<Party> = fn(Query, &mut Channel, &mut dyn CryptoRng) -> Result<Box<Party>>;
 
-/// One way to an answer.
+/// A method that computes aggregates.
 #[derive(Debug, Clone, Copy)]
 pub struct Method {
     /// Its name everywhere.
@@ -153,26 +153,26 @@ pub struct Method {
     pub status: Status,
     /// Against whom it keeps its promise, computed from its parts.
     pub adversary: Adversary,
-    /// Whether a party gets to know the size of the intersection where it was not asked for. Such a method is for
-    /// parties that both know of it.
+    /// Whether a party learns the size of the intersection although the query does not ask for it. Such a method is
+    /// for parties that both know of this.
     pub tells_size: bool,
-    /// Whether it answers a question with this minimum.
-    pub answers: fn(Question, minimum: u64) -> bool,
+    /// Whether it computes an aggregate with this minimum.
+    pub supports: fn(Aggregate, minimum: u64) -> bool,
     /// Who learns what.
-    pub learns: fn(Question) -> Leakage,
+    pub learns: fn(Aggregate) -> Leakage,
     /// Predicted cost.
-    pub cost: fn(Inquiry) -> Cost,
+    pub cost: fn(Query) -> Cost,
     /// The most memory that each party is predicted to hold, its values included.
-    pub memory: fn(Inquiry) -> Memory,
-    /// Prepares a helper.
-    pub helper: Prepare<dyn Helper>,
-    /// Prepares an asker.
-    pub asker: Prepare<dyn Asker>,
+    pub memory: fn(Query) -> Memory,
+    /// Prepares a sender.
+    pub sender: Prepare<dyn Sender>,
+    /// Prepares a receiver.
+    pub receiver: Prepare<dyn Receiver>,
 }
 
 const TOLD: &str = "answer/told";
 
-/// Every method there is, the one that is to be preferred first.
+/// All methods, the preferred one first.
 pub static METHODS: &[&Method] = &[&circuit::RS21, &dh::COUNT, &dh_sum::SUM];
 
 /// The method with this key.
@@ -180,127 +180,127 @@ pub fn find(key: &str) -> Option<&'static Method> {
     METHODS.iter().copied().find(|method| method.key == key)
 }
 
-/// Prepares the helper for a set of so many items, with the sizes and the question agreed on before.
+/// Prepares the sender for a set of so many items, with the sizes and the aggregate agreed on before.
 ///
 /// # Errors
 /// A deviation where the peer says otherwise, and what a method's preparation can meet.
 ///
 /// # Panics
-/// Where the method does not answer the question.
-pub fn prepare_helper(
+/// Where the method does not support the aggregate.
+pub fn prepare_sender(
     method: &Method,
-    inquiry: Inquiry,
+    query: Query,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
-) -> Result<Box<dyn Helper>> {
-    let Sizes { sender, receiver } = inquiry.sizes;
-    agree(&inquiry.name(method), sender, receiver..=receiver, channel)?;
-    helper_for(method, inquiry, channel, rng)
+) -> Result<Box<dyn Sender>> {
+    let Sizes { sender, receiver } = query.sizes;
+    agree(&query.name(method), sender, receiver..=receiver, channel)?;
+    sender_for(method, query, channel, rng)
 }
 
-/// As [`prepare_helper`], for parties that have agreed on the method and the inquiry already.
+/// As [`prepare_sender`], for parties that have agreed on the method and the query already.
 ///
 /// # Errors
 /// What a method's preparation can meet.
 ///
 /// # Panics
-/// As [`prepare_helper`].
-pub fn helper_for(
+/// As [`prepare_sender`].
+pub fn sender_for(
     method: &Method,
-    inquiry: Inquiry,
+    query: Query,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
-) -> Result<Box<dyn Helper>> {
-    bind(&inquiry.name(method), inquiry.sizes, channel);
-    (method.helper)(inquiry, channel, rng)
+) -> Result<Box<dyn Sender>> {
+    bind(&query.name(method), query.sizes, channel);
+    (method.sender)(query, channel, rng)
 }
 
-/// Prepares the asker; see [`prepare_helper`].
+/// Prepares the receiver; see [`prepare_sender`].
 ///
 /// # Errors
-/// As [`prepare_helper`].
+/// As [`prepare_sender`].
 ///
 /// # Panics
-/// As [`prepare_helper`].
-pub fn prepare_asker(
+/// As [`prepare_sender`].
+pub fn prepare_receiver(
     method: &Method,
-    inquiry: Inquiry,
+    query: Query,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
-) -> Result<Box<dyn Asker>> {
-    let Sizes { sender, receiver } = inquiry.sizes;
-    agree(&inquiry.name(method), receiver, sender..=sender, channel)?;
-    asker_for(method, inquiry, channel, rng)
+) -> Result<Box<dyn Receiver>> {
+    let Sizes { sender, receiver } = query.sizes;
+    agree(&query.name(method), receiver, sender..=sender, channel)?;
+    receiver_for(method, query, channel, rng)
 }
 
-/// As [`prepare_asker`], for parties that have agreed on the method and the inquiry already.
+/// As [`prepare_receiver`], for parties that have agreed on the method and the query already.
 ///
 /// # Errors
-/// As [`helper_for`].
+/// As [`sender_for`].
 ///
 /// # Panics
-/// As [`prepare_helper`].
-pub fn asker_for(
+/// As [`prepare_sender`].
+pub fn receiver_for(
     method: &Method,
-    inquiry: Inquiry,
+    query: Query,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
-) -> Result<Box<dyn Asker>> {
-    bind(&inquiry.name(method), inquiry.sizes, channel);
-    (method.asker)(inquiry, channel, rng)
+) -> Result<Box<dyn Receiver>> {
+    bind(&query.name(method), query.sizes, channel);
+    (method.receiver)(query, channel, rng)
 }
 
-/// Runs the helper's side on a set of distinct items.
+/// Runs the sender's side on a set of distinct items.
 ///
 /// # Errors
 /// As [`crate::send`], and [`Error::SumTooLarge`].
 ///
 /// # Panics
-/// Where there is not a value for each item of a question that takes them.
-pub fn help(
+/// Where the aggregate takes values and there is not one for each item.
+pub fn send(
     method: &Method,
-    inquiry: Inquiry,
+    query: Query,
     items: Items<'_>,
     values: &[i64],
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<()> {
-    check_values(inquiry.question.takes_senders_values(), items, values)?;
-    let helper = prepare_helper(method, inquiry, channel, rng)?;
-    helper.help(items, values, channel, rng)?;
+    check_values(query.aggregate.takes_senders_values(), items, values)?;
+    let sender = prepare_sender(method, query, channel, rng)?;
+    sender.send(items, values, channel, rng)?;
     Ok(channel.flush()?)
 }
 
-/// Runs the asker's side on a set of distinct items.
+/// Runs the receiver's side on a set of distinct items.
 ///
 /// # Errors
-/// As [`help`].
+/// As [`send`].
 ///
 /// # Panics
-/// As [`help`].
-pub fn ask(
+/// As [`send`].
+pub fn receive(
     method: &Method,
-    inquiry: Inquiry,
+    query: Query,
     items: Items<'_>,
     values: &[i64],
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
-) -> Result<Answer> {
-    check_values(inquiry.question.takes_receivers_values(), items, values)?;
-    prepare_asker(method, inquiry, channel, rng)?.ask(items, values, channel, rng)
+) -> Result<Output> {
+    check_values(query.aggregate.takes_receivers_values(), items, values)?;
+    prepare_receiver(method, query, channel, rng)?.receive(items, values, channel, rng)
 }
 
-/// Tells the helper the answer too.
+/// Tells the sender the output too.
 ///
 /// # Errors
 /// Whatever the connection makes go wrong.
-pub fn tell(answer: Answer, channel: &mut Channel) -> Result<()> {
+pub fn tell(answer: Output, channel: &mut Channel) -> Result<()> {
     channel.phase("reveal");
     let (kind, number) = match answer {
-        Answer::Count(count) => (0, count.into()),
-        Answer::Sum(sum) => (1, sum as u128),
-        Answer::AtLeast(is) => (2, is.into()),
-        Answer::TooFew => (3, 0),
+        Output::Count(count) => (0, count.into()),
+        Output::Sum(sum) => (1, sum as u128),
+        Output::AtLeast(is) => (2, is.into()),
+        Output::TooFew => (3, 0),
     };
     let mut bytes = [kind; 17];
     bytes[1..].copy_from_slice(&number.to_le_bytes());
@@ -308,23 +308,23 @@ pub fn tell(answer: Answer, channel: &mut Channel) -> Result<()> {
     Ok(channel.flush()?)
 }
 
-/// The helper's side of [`tell`]. A malicious asker can say what it likes.
+/// The sender's side of [`tell`]. A malicious receiver may tell anything.
 ///
 /// # Errors
-/// A deviation where what was told is no answer to the question.
-pub fn learn(question: Question, channel: &mut Channel) -> Result<Answer> {
+/// A deviation where what was told is no output of the aggregate.
+pub fn learn(aggregate: Aggregate, channel: &mut Channel) -> Result<Output> {
     channel.phase("reveal");
     let mut bytes = [0; 17];
     channel.recv_into(TOLD, &mut bytes)?;
     let (kind, number) = bytes.split_first_chunk::<1>().expect("seventeen bytes");
     let number = u128::from_le_bytes(number.try_into().expect("sixteen bytes"));
-    let answer = match (kind[0], question) {
-        (0, Question::Count) => u64::try_from(number).ok().map(Answer::Count),
-        (1, Question::SumOfSender | Question::SumOfReceiver | Question::Products) => {
-            Some(Answer::Sum(number as i128))
+    let answer = match (kind[0], aggregate) {
+        (0, Aggregate::Count) => u64::try_from(number).ok().map(Output::Count),
+        (1, Aggregate::SumOfSender | Aggregate::SumOfReceiver | Aggregate::Products) => {
+            Some(Output::Sum(number as i128))
         }
-        (2, Question::AtLeast(_)) if number <= 1 => Some(Answer::AtLeast(number == 1)),
-        (3, _) => Some(Answer::TooFew),
+        (2, Aggregate::AtLeast(_)) if number <= 1 => Some(Output::AtLeast(number == 1)),
+        (3, _) => Some(Output::TooFew),
         _ => None,
     };
     Ok(answer.ok_or_else(|| channel.malformed(TOLD, "no answer to the question"))?)

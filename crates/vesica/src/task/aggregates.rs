@@ -5,7 +5,7 @@ use vesica_net::Channel;
 use vesica_planner::Candidate;
 use vesica_psi::{
     Adversary, Items, Status,
-    aggregate::{self, Answer, Inquiry, METHODS, Question},
+    aggregate::{self, Aggregate, METHODS, Output},
 };
 
 use crate::{
@@ -45,7 +45,7 @@ static COUNT: QueryKind = QueryKind {
     forms: "count",
     help: "count: how many keys are shared",
     values: Values::None,
-    task: &Aggregate::Count,
+    task: &Number::Count,
     ..NUMBER
 };
 
@@ -55,7 +55,7 @@ static SUM: QueryKind = QueryKind {
     forms: "sum, sum:COL",
     help: "sum:COL: the sum of this side's column COL over the shared keys, while the other side says sum",
     values: Values::OfOne,
-    task: &Aggregate::Sum,
+    task: &Number::Sum,
     ..NUMBER
 };
 
@@ -65,7 +65,7 @@ static PRODUCTS: QueryKind = QueryKind {
     forms: "products:COL",
     help: "products:COL: the sum of the products of both sides' columns over the shared keys",
     values: Values::OfBoth,
-    task: &Aggregate::Products,
+    task: &Number::Products,
     ..NUMBER
 };
 
@@ -76,7 +76,7 @@ static THRESHOLD: QueryKind = QueryKind {
     help: "threshold:K: whether at least K keys are shared",
     values: Values::None,
     takes_number: true,
-    task: &Aggregate::AtLeast,
+    task: &Number::AtLeast,
     ..NUMBER
 };
 
@@ -92,47 +92,47 @@ const NUMBER: QueryKind = QueryKind {
     keeps_rows: false,
     access: Access::Usual,
     result: ResultForm::Line,
-    task: &Aggregate::Count,
+    task: &Number::Count,
 };
 
 /// A number about the shared keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Aggregate {
+pub(crate) enum Number {
     Count,
     Sum,
     Products,
     AtLeast,
 }
 
-impl Aggregate {
+impl Number {
     /// The query as the methods take it.
-    pub(crate) fn query(self, request: &Request) -> Inquiry {
-        let question = match self {
-            Self::Count => Question::Count,
-            Self::Sum if request.receiver_brings => Question::SumOfReceiver,
-            Self::Sum => Question::SumOfSender,
-            Self::Products => Question::Products,
-            Self::AtLeast => Question::AtLeast(request.number),
+    pub(crate) fn query(self, request: &Request) -> aggregate::Query {
+        let aggregate = match self {
+            Self::Count => Aggregate::Count,
+            Self::Sum if request.receiver_brings => Aggregate::SumOfReceiver,
+            Self::Sum => Aggregate::SumOfSender,
+            Self::Products => Aggregate::Products,
+            Self::AtLeast => Aggregate::AtLeast(request.number),
         };
-        Inquiry { sizes: request.sizes, question, minimum: request.minimum }
+        aggregate::Query { sizes: request.sizes, aggregate, minimum: request.minimum }
     }
 
     /// What the receiver of a method got, where values have so many decimal places. Places of both factors of a
     /// product add up.
-    pub(crate) fn result(self, answer: Answer, scale: u8) -> QueryResult {
+    pub(crate) fn result(self, answer: Output, scale: u8) -> QueryResult {
         match answer {
-            Answer::Count(count) => QueryResult::Count(count),
-            Answer::Sum(number) if self == Self::Products => {
-                QueryResult::SumOfProducts(Decimal { number, scale: 2 * scale })
+            Output::Count(count) => QueryResult::Count(count),
+            Output::Sum(sum) if self == Self::Products => {
+                QueryResult::SumOfProducts(Decimal { number: sum, scale: 2 * scale })
             }
-            Answer::Sum(number) => QueryResult::Sum(Decimal { number, scale }),
-            Answer::AtLeast(is) => QueryResult::AtLeast(is),
-            Answer::TooFew => QueryResult::TooFew,
+            Output::Sum(sum) => QueryResult::Sum(Decimal { number: sum, scale }),
+            Output::AtLeast(is) => QueryResult::AtLeast(is),
+            Output::TooFew => QueryResult::TooFew,
         }
     }
 }
 
-impl Task for Aggregate {
+impl Task for Number {
     fn check(&self, part: &Part) -> Result<()> {
         if *self == Self::Products && !part.brings_values {
             let message = "a sum of products takes a column of values from each side";
@@ -157,7 +157,7 @@ impl Task for Aggregate {
 
     fn methods(&self) -> Vec<Box<dyn Method>> {
         let computing =
-            |method| Box::new(Computing { aggregate: *self, method }) as Box<dyn Method>;
+            |method| Box::new(Computing { number: *self, method }) as Box<dyn Method>;
         METHODS.iter().copied().map(computing).collect()
     }
 
@@ -185,7 +185,7 @@ impl Task for Aggregate {
 
 /// A method, with the number that it is to compute.
 struct Computing {
-    aggregate: Aggregate,
+    number: Number,
     method: &'static aggregate::Method,
 }
 
@@ -207,8 +207,8 @@ impl Method for Computing {
     }
 
     fn candidate(&self, request: &Request) -> std::result::Result<Candidate, Difference> {
-        let query = self.aggregate.query(request);
-        match (self.method.answers)(query.question, query.minimum) {
+        let query = self.number.query(request);
+        match (self.method.supports)(query.aggregate, query.minimum) {
             true => Ok(Candidate::method(self.method, query)),
             false => Err(Difference::of_both(
                 "answer",
@@ -223,28 +223,28 @@ impl Method for Computing {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Box<dyn Party>> {
-        let Self { aggregate, method } = *self;
-        let query = aggregate.query(&call.request);
+        let Self { number, method } = *self;
+        let query = number.query(&call.request);
         let end = match call.receives() {
-            true => End::Receiver(aggregate::asker_for(method, query, channel, rng)?),
-            false => End::Sender(aggregate::helper_for(method, query, channel, rng)?),
+            true => End::Receiver(aggregate::receiver_for(method, query, channel, rng)?),
+            false => End::Sender(aggregate::sender_for(method, query, channel, rng)?),
         };
-        Ok(Box::new(Prepared { aggregate, method, query, call, end }))
+        Ok(Box::new(Prepared { number, method, query, call, end }))
     }
 }
 
 /// A party of a method.
 struct Prepared {
-    aggregate: Aggregate,
+    number: Number,
     method: &'static aggregate::Method,
-    query: Inquiry,
+    query: aggregate::Query,
     call: Call,
     end: End,
 }
 
 enum End {
-    Sender(Box<dyn aggregate::Helper>),
-    Receiver(Box<dyn aggregate::Asker>),
+    Sender(Box<dyn aggregate::Sender>),
+    Receiver(Box<dyn aggregate::Receiver>),
 }
 
 impl Party for Prepared {
@@ -255,16 +255,16 @@ impl Party for Prepared {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Found> {
-        let Self { aggregate, method, query, call, end } = *self;
+        let Self { number, method, query, call, end } = *self;
         let both = call.sides.both_learn();
         let answer = match end {
             End::Sender(party) => {
-                party.help(items, set.values(), channel, rng)?;
+                party.send(items, set.values(), channel, rng)?;
                 channel.flush()?;
-                both.then(|| aggregate::learn(query.question, channel)).transpose()?
+                both.then(|| aggregate::learn(query.aggregate, channel)).transpose()?
             }
             End::Receiver(party) => {
-                let answer = party.ask(items, set.values(), channel, rng)?;
+                let answer = party.receive(items, set.values(), channel, rng)?;
                 if both {
                     aggregate::tell(answer, channel)?;
                 }
@@ -272,7 +272,7 @@ impl Party for Prepared {
             }
         };
         let learned = learned(call.sides, method, query, answer);
-        let result = answer.map(|answer| aggregate.result(answer, call.request.scale));
+        let result = answer.map(|answer| number.result(answer, call.request.scale));
         let content =
             result.map(|result| Content::Text(Box::new(move |out| writeln!(out, "{result}"))));
         let outcome = Outcome { answer: result, ..Outcome::default() };
@@ -284,8 +284,8 @@ impl Party for Prepared {
 pub(crate) fn learned(
     sides: Sides,
     method: &aggregate::Method,
-    query: Inquiry,
-    answer: Option<Answer>,
+    query: aggregate::Query,
+    answer: Option<Output>,
 ) -> Learned {
     sides.learned(FOLLOWING.to_owned(), |side| {
         let mut facts = Vec::new();
@@ -293,8 +293,8 @@ pub(crate) fn learned(
             facts = told(&sides, side, query, answer);
         }
         let brings_values = match side == sides.receiver {
-            true => query.question.takes_receivers_values(),
-            false => query.question.takes_senders_values(),
+            true => query.aggregate.takes_receivers_values(),
+            false => query.aggregate.takes_senders_values(),
         };
         if method.tells_size && !brings_values {
             facts.push("how many keys the two sides share".to_owned());
@@ -304,8 +304,8 @@ pub(crate) fn learned(
 }
 
 /// The facts that an answer tells a side; where this side does not know the answer, those that it may tell.
-fn told(sides: &Sides, side: Side, query: Inquiry, answer: Option<Answer>) -> Vec<String> {
-    let Inquiry { question, minimum, .. } = query;
+fn told(sides: &Sides, side: Side, query: aggregate::Query, answer: Option<Output>) -> Vec<String> {
+    let aggregate::Query { aggregate, minimum, .. } = query;
     let share =
         |bound: &str, n: u64| format!("that the two sides share {bound} {}", counted(n, "key"));
     let sum = |of: &str| format!("the sum of {of} over the shared keys");
@@ -313,22 +313,22 @@ fn told(sides: &Sides, side: Side, query: Inquiry, answer: Option<Answer>) -> Ve
         true => sum("its own values"),
         false => sum(&format!("{}'s values", owner.name())),
     };
-    let fact = match (question, answer) {
-        (_, Some(Answer::TooFew)) => return vec![share("fewer than", minimum)],
-        (Question::Count, Some(Answer::Count(n))) => {
+    let fact = match (aggregate, answer) {
+        (_, Some(Output::TooFew)) => return vec![share("fewer than", minimum)],
+        (Aggregate::Count, Some(Output::Count(n))) => {
             return vec![format!("how many keys the two sides share ({})", grouped(n))];
         }
-        (Question::AtLeast(least), Some(Answer::AtLeast(true))) => {
+        (Aggregate::AtLeast(least), Some(Output::AtLeast(true))) => {
             return vec![share("at least", least.max(minimum))];
         }
-        (Question::AtLeast(least), Some(_)) => share("fewer than", least),
-        (Question::AtLeast(least), None) => {
+        (Aggregate::AtLeast(least), Some(_)) => share("fewer than", least),
+        (Aggregate::AtLeast(least), None) => {
             format!("whether the two sides share at least {}", counted(least, "key"))
         }
-        (Question::Count, _) => "how many keys the two sides share".to_owned(),
-        (Question::SumOfSender, _) => sum_of(sides.receiver.other()),
-        (Question::SumOfReceiver, _) => sum_of(sides.receiver),
-        (Question::Products, _) => sum("the products of both sides' values"),
+        (Aggregate::Count, _) => "how many keys the two sides share".to_owned(),
+        (Aggregate::SumOfSender, _) => sum_of(sides.receiver.other()),
+        (Aggregate::SumOfReceiver, _) => sum_of(sides.receiver),
+        (Aggregate::Products, _) => sum("the products of both sides' values"),
     };
     match (minimum, answer) {
         (0, _) => vec![fact],

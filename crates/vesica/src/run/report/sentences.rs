@@ -8,7 +8,7 @@ use std::{fmt::Write, path::Path};
 use vesica_net::AbortReason;
 use vesica_psi::{
     Adversary, Sizes,
-    aggregate::{self, Answer, Inquiry, Method, Question, shares::SHARING},
+    aggregate::{self, Aggregate, Method, Output, shares::SHARING},
 };
 
 use super::{Learned, Report};
@@ -20,7 +20,7 @@ use crate::{
     keys::{key::Normalize, keyset::RowCounts},
     parties::{Learns, Parties, Role, Security},
     task::{
-        aggregates::{self, Aggregate},
+        aggregates::{self, Number},
         learned::{Side, Sides},
         outcome::Outcome,
         query::Query,
@@ -158,14 +158,14 @@ fn queries_for_rows(text: &mut String) {
     }
 }
 
-/// Everything that a side can be told in answer to a question.
-fn answers(question: Question, minimum: u64) -> Vec<Answer> {
-    let told = match question {
-        Question::Count => vec![Answer::Count(SHARED)],
-        Question::AtLeast(_) => vec![Answer::AtLeast(true), Answer::AtLeast(false)],
-        _ => vec![Answer::Sum(-123456)],
+/// Everything that a side can be told in answer to a query.
+fn answers(aggregate: Aggregate, minimum: u64) -> Vec<Output> {
+    let told = match aggregate {
+        Aggregate::Count => vec![Output::Count(SHARED)],
+        Aggregate::AtLeast(_) => vec![Output::AtLeast(true), Output::AtLeast(false)],
+        _ => vec![Output::Sum(-123456)],
     };
-    let too_few = (minimum > 0).then_some(Answer::TooFew);
+    let too_few = (minimum > 0).then_some(Output::TooFew);
     told.into_iter().chain(too_few).collect()
 }
 
@@ -173,14 +173,14 @@ fn answers(question: Question, minimum: u64) -> Vec<Answer> {
 fn queries_for_numbers(text: &mut String) {
     let none = [false, false];
     let queries = [
-        (Query::COUNT, Aggregate::Count, none),
-        (Query::SUM, Aggregate::Sum, [true, false]),
-        (Query::SUM, Aggregate::Sum, [false, true]),
-        (Query::PRODUCTS, Aggregate::Products, [true, true]),
-        (Query::at_least(5), Aggregate::AtLeast, none),
-        (Query::at_least(1), Aggregate::AtLeast, none),
+        (Query::COUNT, Number::Count, none),
+        (Query::SUM, Number::Sum, [true, false]),
+        (Query::SUM, Number::Sum, [false, true]),
+        (Query::PRODUCTS, Number::Products, [true, true]),
+        (Query::at_least(5), Number::AtLeast, none),
+        (Query::at_least(1), Number::AtLeast, none),
     ];
-    for (query, aggregate, brings) in queries {
+    for (query, number, brings) in queries {
         for (method, minimum) in aggregate::METHODS.iter().copied().flat_map(|m| [(m, 0), (m, 3)]) {
             for learns in [Learns::Me, Learns::Both] {
                 let run = Run {
@@ -190,9 +190,9 @@ fn queries_for_numbers(text: &mut String) {
                 };
                 let terms = run.terms();
                 let sizes = Sizes { sender: 0, receiver: 0 };
-                let inquiry = aggregate.query(&terms.request(sizes));
-                if (method.answers)(inquiry.question, minimum) {
-                    let computed = (aggregate, method, inquiry);
+                let query = number.query(&terms.request(sizes));
+                if (method.supports)(query.aggregate, minimum) {
+                    let computed = (number, method, query);
                     ROLES.iter().for_each(|role| outcomes(text, &run, computed, &terms, *role));
                 }
             }
@@ -203,31 +203,31 @@ fn queries_for_numbers(text: &mut String) {
 fn outcomes(
     text: &mut String,
     run: &Run,
-    (aggregate, method, inquiry): (Aggregate, &Method, Inquiry),
+    (number, method, query): (Number, &Method, aggregate::Query),
     terms: &Terms,
     role: Role,
 ) {
-    let question = inquiry.question;
+    let aggregate = query.aggregate;
     let told = match terms.learns(role) {
-        true => answers(question, run.minimum).into_iter().map(Some).collect(),
+        true => answers(aggregate, run.minimum).into_iter().map(Some).collect(),
         false => vec![None],
     };
     for answer in told {
         let (mut report, sides) = run.report(terms, role);
         // Products have twice as many places as their factors.
-        let scale = if aggregate == Aggregate::Products { 1 } else { 2 };
-        let result = answer.map(|answer| aggregate.result(answer, scale));
+        let scale = if number == Number::Products { 1 } else { 2 };
+        let result = answer.map(|answer| number.result(answer, scale));
         report.outcome = Outcome { answer: result, ..Outcome::default() };
-        let learned = aggregates::learned(sides, method, inquiry, answer);
-        is_what_the_method_says(&learned, method, question, terms.receiver() == role);
+        let learned = aggregates::learned(sides, method, query, answer);
+        is_what_the_method_says(&learned, method, aggregate, terms.receiver() == role);
         report.learned = Some(learned);
         show(text, &run.title(role), &report);
     }
 }
 
 /// A size that a method tells a party besides the answer is in that party's sentence, and in no other's.
-fn is_what_the_method_says(learned: &Learned, method: &Method, question: Question, receives: bool) {
-    let said = (method.learns)(question);
+fn is_what_the_method_says(learned: &Learned, method: &Method, aggregate: Aggregate, receives: bool) {
+    let said = (method.learns)(aggregate);
     let (mine, peers) =
         if receives { (said.receiver, said.sender) } else { (said.sender, said.receiver) };
     if method.key != "dh-count" {
@@ -235,7 +235,7 @@ fn is_what_the_method_says(learned: &Learned, method: &Method, question: Questio
             let tells = said.contains("the size of the intersection");
             let size = "how many keys the two sides share";
             assert!(sentence.contains(size) || !tells, "{said}: {sentence}");
-            let of_answer = question == Question::Count;
+            let of_answer = aggregate == Aggregate::Count;
             assert!(tells || of_answer || !sentence.contains(size), "{said}: {sentence}");
         }
     }

@@ -181,7 +181,7 @@ fn extrapolated(points: &[(f64, f64)], x: f64) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use vesica_psi::aggregate::{self, Query, Aggregate};
+    use vesica_psi::aggregate::{self, Aggregate, Query};
 
     fn square(items: usize) -> Sizes {
         Sizes { sender: items, receiver: items }

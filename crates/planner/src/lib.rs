@@ -23,7 +23,7 @@ use vesica_net::transport::shaper::Link;
 use vesica_psi::{
     Adversary, CATALOGUE, Cost, Memory, Protocol, Sizes, Status,
     aggregate::{
-        Query, METHODS, Method,
+        METHODS, Method, Query,
         shares::{Outline, SHARING, Sharing},
     },
 };

@@ -3,7 +3,7 @@
 use vesica_planner::{Candidate, Planner};
 use vesica_psi::{
     Adversary, Sizes,
-    aggregate::{Query, Aggregate, circuit::RS21, dh::COUNT},
+    aggregate::{Aggregate, Query, circuit::RS21, dh::COUNT},
 };
 
 /// Public keys for few items, and circuits for many, which take a quarter of the time there.

@@ -50,7 +50,8 @@ fn methods() -> impl Iterator<Item = &'static Method> {
 /// Aggregates of all kinds of an intersection of so many items.
 fn aggregates(shared: u64) -> Vec<Aggregate> {
     let least = [0, 1, shared, shared + 1, u64::MAX].map(Aggregate::AtLeast);
-    let all = [Aggregate::Count, Aggregate::SumOfSender, Aggregate::SumOfReceiver, Aggregate::Products];
+    let all =
+        [Aggregate::Count, Aggregate::SumOfSender, Aggregate::SumOfReceiver, Aggregate::Products];
     all.into_iter().chain(least).collect()
 }
 
@@ -215,9 +216,8 @@ fn lengths_say_nothing() {
     let sizes = Sizes { sender: 20, receiver: 30 };
     for (case, (method, aggregate, minimum)) in cases(10).enumerate() {
         let query = Query { sizes, aggregate, minimum };
-        let transcripts = |shared, seed| {
-            Input::random(sizes, shared, aggregate, seed).transcripts(method, query)
-        };
+        let transcripts =
+            |shared, seed| Input::random(sizes, shared, aggregate, seed).transcripts(method, query);
         // Just as many as a minimum or a threshold, too few, and all.
         let reference = transcripts(10, 1);
         let others = [(0, 2), (20, 3)].into_iter().enumerate();

@@ -20,7 +20,7 @@ use vesica_primitives::{Block, aes::Aes128};
 use vesica_psi::{
     CATALOGUE, DigestLength, Memory, Protocol, Set, Sizes, Status,
     aggregate::{
-        self, Query, METHODS, Method, Aggregate,
+        self, Aggregate, METHODS, Method, Query,
         shares::{self, Outline, SHARING},
     },
     payload::{self, Carrying, Payloads},

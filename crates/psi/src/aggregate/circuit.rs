@@ -77,7 +77,9 @@ pub static RS21: Method = Method {
         _ => Ok(Box::new(SumSender::<Silent, u64>::prepare(query, channel, rng)?)),
     },
     receiver: |query, channel, rng| match query.aggregate {
-        Aggregate::Products => Ok(Box::new(SumReceiver::<Silent, u128>::prepare(query, channel, rng)?)),
+        Aggregate::Products => {
+            Ok(Box::new(SumReceiver::<Silent, u128>::prepare(query, channel, rng)?))
+        }
         _ => Ok(Box::new(SumReceiver::<Silent, u64>::prepare(query, channel, rng)?)),
     },
 };

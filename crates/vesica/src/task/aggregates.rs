@@ -156,8 +156,7 @@ impl Task for Number {
     }
 
     fn methods(&self) -> Vec<Box<dyn Method>> {
-        let computing =
-            |method| Box::new(Computing { number: *self, method }) as Box<dyn Method>;
+        let computing = |method| Box::new(Computing { number: *self, method }) as Box<dyn Method>;
         METHODS.iter().copied().map(computing).collect()
     }
 

@@ -226,7 +226,12 @@ fn outcomes(
 }
 
 /// A size that a method tells a party besides the answer is in that party's sentence, and in no other's.
-fn is_what_the_method_says(learned: &Learned, method: &Method, aggregate: Aggregate, receives: bool) {
+fn is_what_the_method_says(
+    learned: &Learned,
+    method: &Method,
+    aggregate: Aggregate,
+    receives: bool,
+) {
     let said = (method.learns)(aggregate);
     let (mine, peers) =
         if receives { (said.receiver, said.sender) } else { (said.sender, said.receiver) };

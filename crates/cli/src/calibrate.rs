@@ -5,13 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use vesica::{
-    Protected,
-    table::{
-        output::{Access, Output},
-        target,
-    },
-};
+use vesica::files::{self, Access, Output, Protected};
 use vesica_lab::{
     record::results::Measured,
     run::calibrate::{self, Busy},
@@ -52,7 +46,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         })?,
     };
     let from = args.from.as_ref().map(|path| Protected::new("the results", path));
-    target::check(&[Protected::new("the output", &to)], from.as_slice(), None)?;
+    files::check_results(&[Protected::new("the output", &to)], from.as_slice(), None)?;
     if let Some(folder) = to.parent() {
         fs::create_dir_all(folder)
             .map_err(|e| Failure::input(format!("{}: {e}", folder.display())))?;

@@ -2,7 +2,11 @@
 
 use std::path::PathBuf;
 
-use vesica::{Check, Normalize, NullValues, Source, words::grouped};
+use vesica::{
+    Normalize, Source,
+    files::{Delimiter, NullValues},
+    report::{Check, grouped},
+};
 
 use crate::{
     columns::{self, Names},
@@ -29,7 +33,7 @@ pub struct Args {
     normalize: Vec<Normalize>,
     /// What separates the fields: comma, semicolon, tab, bar or auto
     #[arg(long, default_value = "comma", value_parser = run::delimiter)]
-    delimiter: vesica::Delimiter,
+    delimiter: Delimiter,
     /// Print JSON
     #[arg(long)]
     json: bool,

@@ -16,7 +16,7 @@ use std::{
 };
 
 use serde_json::Value;
-use vesica::words::grouped;
+use vesica::report::grouped;
 use vesica_net::CancelToken;
 
 use self::customers::{CLUB, Files, SHOP};

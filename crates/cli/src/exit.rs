@@ -1,4 +1,4 @@
-//! Exit codes, and the way from an error to one.
+//! Exit codes, and which error has which.
 
 use vesica::{Class, Shortfall};
 
@@ -6,7 +6,7 @@ use vesica::{Class, Shortfall};
 pub const CODES: &str = "\
 Exit codes:
     0  the run succeeded: the results of both sides are in place
-    2  usage: the flags contradict each other or ask for what there is not
+    2  usage: the flags contradict each other or request something unsupported
     3  input: a file of this side cannot be read, understood or written
     4  network: the other side cannot be reached, is not who it should be, was lost, or stopped
     5  terms: the two sides do not agree on what to run
@@ -15,8 +15,8 @@ Exit codes:
        written, or the other side did not confirm that its own result is in place
    70  bug: a defect of this program
   130  stopped on request, by Ctrl-C or SIGTERM; the other side was told
-Whatever code but 0 and 7: no output file was written, and none that existed was touched; the file of
---report says what happened.";
+With any code but 0 and 7, no output file was written and no existing one was changed; the file of --report
+says what happened.";
 
 pub const USAGE: u8 = 2;
 pub const INPUT: u8 = 3;
@@ -91,8 +91,7 @@ impl From<vesica_net::Error> for Failure {
     }
 }
 
-/// Makes a panic say where it happened and nothing else: its message may hold what nobody should
-/// see.
+/// Makes a panic print where it happened and nothing else: its message might contain data of a table.
 pub fn hide_panics() {
     std::panic::set_hook(Box::new(|panic| {
         let place = panic.location().map(ToString::to_string).unwrap_or_default();

@@ -1,7 +1,7 @@
 //! The command line: flags, progress and messages on a terminal.
 //!
-//! One file a subcommand. **Must never hold** cryptography or knowledge of tables: what is done is
-//! done by `vesica`, this room only asks for it and shows what came of it.
+//! One file per subcommand. **Must never hold** cryptography or knowledge of tables: the work is done by `vesica`, and
+//! this crate only starts it and shows the outcome.
 
 mod bench;
 mod calibrate;
@@ -27,11 +27,11 @@ use std::{
 };
 
 use clap::{CommandFactory, Parser, Subcommand};
-use vesica::agree::offer::WIRE_VERSION;
+use vesica::WIRE_VERSION;
 
 use self::exit::Failure;
 
-/// Find the rows that two tables have in common, without showing the other side anything else.
+/// Find the rows that two tables have in common, without showing the other side any other row.
 ///
 /// Two parties run this program, one with --listen and one with --connect, over a connection that is
 /// encrypted and authenticated on both sides. Try it on one machine with `vesica demo`.
@@ -42,7 +42,7 @@ struct Cli {
     command: Command,
 }
 
-/// The program's version, and the one that both sides of a run must have in common.
+/// The program's version, and the wire version, which must be the same on both sides of a run.
 fn version() -> &'static str {
     static VERSION: LazyLock<String> =
         LazyLock::new(|| format!("{} (wire version {WIRE_VERSION})", env!("CARGO_PKG_VERSION")));
@@ -51,24 +51,24 @@ fn version() -> &'static str {
 
 #[derive(Subcommand)]
 enum Command {
-    /// See both parties at work on this machine, with made-up customers
+    /// Run both parties on this machine, with made-up customers
     Demo(demo::Args),
-    /// Make this party's identity, and print the fingerprint to tell the other party
+    /// Create this party's identity, and print the fingerprint to tell the other party
     Keygen(keygen::KeygenArgs),
     /// Print the fingerprint of an identity
     Fingerprint(keygen::FingerprintArgs),
-    /// Count what a run would make of a table: rows, empty and repeated keys, weak spots
+    /// Check a table before a run: count rows, empty and repeated keys, and warn of weaknesses
     Check(check::Args),
     /// Intersect this party's table with the other party's
     #[command(after_long_help = exit::CODES)]
     Run(Box<run::Args>),
-    /// Say what each protocol would take for given sizes and line, and which one to choose
+    /// Estimate the cost of each protocol for given sizes and a link, and recommend one
     Plan(plan::Args),
-    /// Measure how fast this machine is, for `plan` and for runs that choose their protocol
+    /// Measure the speed of this machine, for `plan` and for runs that choose their protocol
     Calibrate(calibrate::Args),
-    /// List the protocols there are
+    /// List all protocols
     Protocols(protocols::Args),
-    /// Time protocols against each other, both parties in one process
+    /// Measure protocols, with both parties in one process
     Bench(bench::Bench),
     /// Print a script that completes commands and options in a shell
     Completions(reference::CompletionsArgs),
@@ -107,16 +107,16 @@ fn main() -> ExitCode {
     }
 }
 
-/// Prints a line for the person at the terminal. One who does not listen is no reason to stop.
+/// Prints a line on the terminal. A terminal that is gone is no reason to stop.
 fn say(line: &str) {
     let _ = writeln!(io::stderr().lock(), "{line}");
 }
 
-/// Prints what was asked for.
+/// Prints the requested output.
 fn print(text: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        // A reader such as `head` that has seen enough is content.
+        // A reader such as `head` may close the pipe once it has seen enough.
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
         written => written.map_err(|e| Failure::input(format!("standard output: {e}"))),
     }

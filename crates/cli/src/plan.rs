@@ -5,7 +5,8 @@ use std::{path::PathBuf, time::Duration};
 use serde::Serialize;
 use vesica::{
     Offer, Security,
-    words::{bytes, grouped},
+    files::PlannerInputs,
+    report::{bytes, grouped},
 };
 use vesica_lab::{
     record::{
@@ -23,7 +24,7 @@ use crate::{
     calibrate,
     exit::Failure,
     memory,
-    run::{self, Question, Who},
+    run::{self, QueryArg, Who},
 };
 
 #[derive(clap::Args)]
@@ -48,8 +49,8 @@ pub struct Args {
     #[arg(long, value_enum, default_value = "me")]
     learns: Who,
     /// What to find out, as in `run`
-    #[arg(long, default_value = "rows", value_name = "WHAT", value_parser = run::question)]
-    answer: Question,
+    #[arg(long, default_value = "rows", value_name = "WHAT", value_parser = run::query)]
+    answer: QueryArg,
     /// Unless rows are asked for: tell nothing of fewer shared keys than this
     #[arg(long, default_value = "0", value_name = "N", hide_default_value = true, value_parser = crate::numbers::number)]
     minimum: u64,
@@ -147,7 +148,7 @@ impl Args {
                 "nothing of this release does that and is secure against {security} parties"
             )));
         }
-        let budget = self.memory.unwrap_or_else(vesica::agree::memory::default);
+        let budget = self.memory.unwrap_or_else(PlannerInputs::default_memory);
         let least = candidates.iter().map(|c| c.memory.most()).fold(f64::INFINITY, f64::min);
         candidates.retain(|candidate| candidate.memory.most() <= budget as f64);
         let ranked = planner.rank(&candidates);

@@ -10,8 +10,7 @@ use clap::ValueEnum;
 use indicatif::{DecimalBytes, ProgressBar, ProgressStyle};
 use vesica::{
     Observer,
-    run::observe::{Progress, Unit, described, waited_for},
-    words::counted,
+    report::{Progress, Unit, counted, described, waited_for},
 };
 
 /// How progress is shown.

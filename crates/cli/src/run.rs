@@ -14,8 +14,9 @@ use rand::{
     rngs::{StdRng, SysRng},
 };
 use vesica::{
-    Class, Delimiter, Duplicates, Job, KeyColumn, Learns, Normalize, NullValues, Nulls, Offer,
-    Parties, PlannerInputs, Protected, Query, Ready, Report, ResultForm, Role, Security, Source,
+    Class, Job, Learns, Normalize, Offer, Parties, Query, Ready, Report, Role, Security, Source,
+    files::{Delimiter, Duplicates, KeyColumn, NullValues, Nulls, PlannerInputs, Protected},
+    report::ResultForm,
 };
 use vesica_net::{
     CancelToken, Fingerprint, Identity,
@@ -36,15 +37,15 @@ use crate::{
 #[derive(clap::Args)]
 pub struct Args {
     #[command(flatten)]
-    way: Way,
-    /// With --exchange-dir: which side this is, where it matters; the other one is the other side
-    /// [default: told from the two fingerprints]
+    endpoint: Endpoint,
+    /// With --exchange-dir: this side's role; the other side has the other one [default: derived from the two
+    /// fingerprints]
     #[arg(long, value_enum, requires = "exchange_dir")]
     side: Option<Side>,
-    /// This party's identity, made by `vesica keygen`
+    /// This party's identity, created by `vesica keygen`
     #[arg(long, value_name = "FILE")]
     identity: PathBuf,
-    /// The other party's fingerprint, as they told it
+    /// The other party's fingerprint, as it told you
     #[arg(long, value_name = "FINGERPRINT")]
     peer: Fingerprint,
     /// This party's table, CSV with a header row; `-` is standard input
@@ -63,17 +64,17 @@ pub struct Args {
     /// same on both sides. '' for none [default: NULL, NA, N/A, none, unknown, - and others like them]
     #[arg(long, value_name = "VALUES", allow_hyphen_values = true)]
     null_values: Option<Names>,
-    #[arg(long, default_value = "rows", value_name = "WHAT", value_parser = question, help = question_help())]
-    answer: Question,
+    #[arg(long, default_value = "rows", value_name = "WHAT", value_parser = query, help = query_help())]
+    answer: QueryArg,
     /// Decimal places of the values for sums, products and shares, the same on both sides: with 2, a value may be
     /// 12.50. A sum has as many, a sum of products twice as many
     #[arg(long, default_value_t = 0, value_name = "PLACES", value_parser = clap::value_parser!(u8).range(0..=18))]
     scale: u8,
-    /// Unless rows are asked for: tell nothing of fewer shared keys than this; the larger of both sides counts
+    /// For numbers: if fewer keys than this are shared, tell nothing else; the larger minimum of the two sides applies
     #[arg(long, default_value = "0", value_name = "N", hide_default_value = true, value_parser = numbers::number)]
     minimum: u64,
-    /// Where this side's matched rows go, if it learns them; `-` is standard output. A number goes there too
-    /// [default for a number: standard output]
+    /// The file for this side's matched rows, its number or its shares; `-` is standard output [default for a
+    /// number: standard output]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// Who learns the result
@@ -84,27 +85,27 @@ pub struct Args {
     /// sides
     #[arg(long, default_value = "auto", value_name = "NAME")]
     protocol: String,
-    /// What the line carries, in Mbit/s, to choose a protocol by; the connecting side's counts
+    /// The bandwidth of the link in Mbit/s, for choosing a protocol; the connecting side's value applies
     /// [default: 1000 where the round trip is below 2 ms, else 100]
     #[arg(long, value_name = "MBIT", value_parser = plan::rate)]
     bandwidth: Option<u64>,
-    /// The least security accepted; the stricter side's counts
+    /// The least security accepted; the stricter of the two sides applies
     #[arg(long, default_value = "semi-honest", value_parser = security, value_name = "LEVEL")]
     security: Security,
-    /// Rows without a key: skip them, or take them for an error
+    /// Rows without a key: skip them, or treat them as an error
     #[arg(long, value_enum, default_value = "skip")]
     nulls: NullRows,
     /// Rows that repeat a key: let the key take part once and output every row that bears it if it
-    /// matches (first), or take them for an error
+    /// matches (first), or treat them as an error
     #[arg(long, value_enum, default_value = "first")]
     duplicates: DuplicateRows,
     /// What separates the fields: comma, semicolon, tab, bar or auto
     #[arg(long, default_value = "comma", value_parser = delimiter)]
     delimiter: Delimiter,
-    /// Run with a table that has no rows; otherwise that is an error
+    /// Accept a table without rows, which is otherwise an error
     #[arg(long)]
     allow_empty: bool,
-    /// If the other side says so too, compare what the keys look like, in coarse shares (white space, case, length),
+    /// If the other side passes this too, compare what the keys look like, in coarse shares (white space, case, length),
     /// to learn why nothing matches; docs/diagnose.md says exactly what this reveals
     #[arg(long)]
     diagnose: bool,
@@ -118,45 +119,45 @@ pub struct Args {
     /// would use more [default: three quarters of what the machine, its control group or ulimit allow]
     #[arg(long, value_name = "SIZE", value_parser = memory::amount)]
     memory: Option<u64>,
-    /// Threads to compute with [default: one a processor]
+    /// Threads to compute with [default: one per processor]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     threads: usize,
     /// Write a report in JSON, also of a run that fails: the terms, sizes, bytes, seconds, who learned what, and
     /// why it failed; no identifiers. docs/report.schema.json describes it
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
-    /// Print that report on standard output, in place of the summary for people and of a number
+    /// Print that report on standard output, instead of the summary and of a number
     #[arg(long)]
     json: bool,
     /// Wait this long for the other side to appear
     #[arg(long, default_value = "300", value_name = "SECONDS", value_parser = seconds)]
     wait: Duration,
-    /// Give the other side up after this long without a sign of life
+    /// Give up on the other side after this long without a sign of life
     #[arg(long, default_value = "60", value_name = "SECONDS", value_parser = seconds)]
     stall_timeout: Duration,
-    /// Give the run up if it is not over this long after the connection was made; the default is a day
+    /// Stop the run if it lasts longer than this after the connection was made; the default is a day
     #[arg(long, default_value = "86400", value_name = "SECONDS", value_parser = seconds)]
     deadline: Duration,
     /// Show progress: auto (on a terminal), plain (a line for each phase, more in long ones) or off
     #[arg(long, value_enum, default_value = "auto", hide_possible_values = true)]
     progress: Show,
-    /// Say nothing but errors and warnings
+    /// Print only errors and warnings
     #[arg(long, short)]
     quiet: bool,
 }
 
 /// How the two sides reach each other.
 #[derive(clap::Args)]
-#[group(required = true, multiple = false, id = "way")]
-struct Way {
-    /// Wait for the other side here, as in 0.0.0.0:7788; port 0 takes a free one and says which
-    #[arg(long, value_name = "ADDR", group = "way")]
+#[group(required = true, multiple = false, id = "endpoint")]
+struct Endpoint {
+    /// Listen for the other side at this address, as in 0.0.0.0:7788; port 0 takes a free port and prints it
+    #[arg(long, value_name = "ADDR", group = "endpoint")]
     listen: Option<String>,
-    /// Go to the other side, as in partner.example.org:7788
-    #[arg(long, value_name = "ADDR", group = "way")]
+    /// Connect to the other side, as in partner.example.org:7788
+    #[arg(long, value_name = "ADDR", group = "endpoint")]
     connect: Option<String>,
-    /// Exchange files in this directory instead, which exists and which both sides can read and write
-    #[arg(long, value_name = "DIR", group = "way")]
+    /// Exchange files in this directory instead, which must exist and which both sides can read and write
+    #[arg(long, value_name = "DIR", group = "endpoint")]
     exchange_dir: Option<PathBuf>,
 }
 
@@ -219,12 +220,13 @@ pub fn run(args: Args) -> Result<(), Failure> {
     ended.unwrap_or_else(|panicked| panic::resume_unwind(panicked))
 }
 
-/// Opens the input and reads its header, which may take as long as whoever writes it, and can be stopped.
+/// Opens the input and reads its header. If the input is a pipe, that takes as long as its writer does, and can be
+/// cancelled.
 fn prepare(job: Job, cancel: &CancelToken) -> Result<Ready, Failure> {
     const POLL: Duration = Duration::from_millis(20);
     let (done, waiting) = mpsc::sync_channel(1);
     thread::spawn(move || {
-        // Nobody waits any more where the program was stopped first.
+        // Nobody receives this if the program was stopped first.
         let _ = done.send(job.prepare());
     });
     loop {
@@ -242,7 +244,7 @@ fn prepare(job: Job, cancel: &CancelToken) -> Result<Ready, Failure> {
 }
 
 impl Args {
-    /// The run. `report_file` is set as soon as it is known that a report may be written there.
+    /// Carries out the run. `report_file` is set once a report may be written there.
     fn attempt<'a>(
         &'a self,
         report: &mut Report,
@@ -276,8 +278,8 @@ impl Args {
         }
     }
 
-    /// Tells what came of the run: in words or as JSON, and, if it failed, in the report's file, which a run that
-    /// succeeds has written itself.
+    /// Prints the outcome, in words or as JSON. If the run failed, writes the report's file too; a run that succeeds has
+    /// written it already.
     fn show(&self, report: &Report, report_file: Option<&Path>) {
         let warn = |error: String| {
             crate::say(&format!("vesica: warning: the report cannot be shown: {error}"));
@@ -375,7 +377,8 @@ impl Args {
 
     /// An authenticated connection to the other side.
     fn reach(&self, me: &Identity, cancel: &CancelToken) -> Result<(Role, Connection), Failure> {
-        let chosen_port = self.way.listen.as_ref().is_some_and(|address| address.ends_with(":0"));
+        let chosen_port =
+            self.endpoint.listen.as_ref().is_some_and(|address| address.ends_with(":0"));
         let teller = Teller::new(self.quiet, chosen_port);
         let meeting = Meeting {
             me,
@@ -385,13 +388,13 @@ impl Args {
             cancel,
             observer: &|event| teller.tell(event),
         };
-        if let Some(address) = &self.way.connect {
+        if let Some(address) = &self.endpoint.connect {
             return Ok((Role::A, connect::dial(address, &meeting)?));
         }
-        if let Some(address) = &self.way.listen {
+        if let Some(address) = &self.endpoint.listen {
             return Ok((Role::B, connect::listen(address, &meeting)?));
         }
-        let Some(directory) = &self.way.exchange_dir else {
+        let Some(directory) = &self.endpoint.exchange_dir else {
             return Err(Failure::usage("say how to reach the other side"));
         };
         let side = self.side.map(|side| match side {
@@ -411,15 +414,15 @@ impl Args {
 pub fn key_columns(names: &[String], normalize: &[Normalize]) -> Result<Vec<KeyColumn>, Failure> {
     if normalize.len() != 1 && normalize.len() != names.len() {
         return Err(Failure::usage(format!(
-            "--normalize names {} ways for {} key columns; name one for all, or one each",
+            "--normalize names {} normalisations for {} key columns; name one for all, or one each",
             normalize.len(),
             names.len()
         )));
     }
-    let ways = normalize.iter().cycle();
+    let cycled = normalize.iter().cycle();
     Ok(names
         .iter()
-        .zip(ways)
+        .zip(cycled)
         .map(|(name, normalize)| KeyColumn { name: name.clone(), normalize: *normalize })
         .collect())
 }
@@ -430,7 +433,7 @@ pub fn normalize(name: &str) -> Result<Normalize, String> {
 
 /// What to find out, and this side's part in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Question {
+pub struct QueryArg {
     /// The query, the same on both sides.
     pub query: Query,
     /// This side's column of values.
@@ -438,12 +441,12 @@ pub struct Question {
 }
 
 /// Reads `rows`, `sum:COL`, `threshold:K` and so on.
-pub fn question(text: &str) -> Result<Question, String> {
+pub fn query(text: &str) -> Result<QueryArg, String> {
     let (query, column) = Query::parse(text, numbers::whole)?;
-    Ok(Question { query, column })
+    Ok(QueryArg { query, column })
 }
 
-fn question_help() -> String {
+fn query_help() -> String {
     format!("What to find out, the same on both sides. {}", Query::help())
 }
 
@@ -455,7 +458,7 @@ pub fn security(name: &str) -> Result<Security, String> {
     choice(name, [Security::SemiHonest, Security::Malicious], Security::name)
 }
 
-/// The one of `all` that bears this name.
+/// The one of `all` that has this name.
 fn choice<T: Copy, const N: usize>(
     wanted: &str,
     all: [T; N],
@@ -466,7 +469,7 @@ fn choice<T: Copy, const N: usize>(
         .ok_or_else(|| format!("possible values: {}", all.map(name).join(", ")))
 }
 
-/// A time that a person would wait.
+/// A time for which a person might wait.
 fn seconds(text: &str) -> Result<Duration, String> {
     const LONGEST: f64 = 30.0 * 86400.0;
     match text.parse::<f64>() {

@@ -57,7 +57,7 @@ fn check_counts() {
 
 #[test]
 fn the_version_is_that_of_the_program_and_of_the_wire() {
-    let wire = vesica::agree::offer::WIRE_VERSION;
+    let wire = vesica::WIRE_VERSION;
     let said = format!("vesica {} (wire version {wire})\n", env!("CARGO_PKG_VERSION"));
     for flag in ["--version", "-V"] {
         let ended = ended(&[flag]);

@@ -1,48 +1,111 @@
-//! The product: tables in, an agreed run with the other party, tables out.
+//! Find what two tables have in common, without either side showing the other anything else.
 //!
-//! This is the façade that the command line, Python and Spark depend on. [`run()`] does the whole job
-//! from file to file over a [`Channel`](vesica_net::Channel); [`check()`] says what there is to know
-//! about one file alone. Only this crate knows rows, names and files; below it there are only items
-//! and positions.
+//! A [`Job`] says what one side brings to a run: its table, its key columns, where its result goes, and an [`Offer`] of
+//! what to find out ([`Query`]) and who learns it. [`run()`] carries it out with the other side over a
+//! [`Channel`](vesica_net::Channel) and fills in a [`Report`]. Here are both sides in one process:
 //!
-//! The way of the data: key columns → [`keys::key`]: normalised, encoded bytes → [`keys::digest`]: 256-bit
-//! digest, then the item under the run's [seed](agree::seed) → the protocol → positions of matches →
-//! [`keys::keyset`]: rows → [`table::output`]: the rows' bytes as they came.
+//! ```
+//! use std::{fs, path::Path, sync::Arc, thread};
+//! use rand::{SeedableRng, rngs::StdRng};
+//! use vesica::{Job, Learns, NoObserver, Normalize, Offer, Parties, Report, Role, Source};
+//! use vesica_net::{Channel, transport::memory};
 //!
-//! **Must never import** the command line: no flags and no terminal here. No value of a table ever
-//! gets into an error, a report or an observer.
+//! fn side(role: Role, table: &str, output: &Path, end: memory::Memory) -> vesica::Result<Report> {
+//!     let offer = Offer::new(vec![Normalize::Email], Learns::Both);
+//!     let input = Source::Memory { name: "customers".into(), bytes: table.into() };
+//!     let job = Job { output: Some(output.into()), ..Job::new(input, ["email"], offer) };
+//!     // Over a network, `vesica_net::connect` makes the channel and tells the two fingerprints.
+//!     let parties = Parties { role, me: format!("{role:?}"), peer: format!("{:?}", role.other()) };
+//!     let (mut channel, mut report) = (Channel::new(end), Report::begin());
+//!     let mut rng = StdRng::try_from_rng(&mut rand::rngs::SysRng).expect("the system has randomness");
+//!     vesica::run(job.prepare()?, &parties, &mut channel, Arc::new(NoObserver), &mut rng, &mut report)?;
+//!     Ok(report)
+//! }
+//!
+//! # let scratch = tempfile::tempdir().unwrap();
+//! # let (of_a, of_b) = (&scratch.path().join("a.csv"), &scratch.path().join("b.csv"));
+//! let (left, right) = memory::pair();
+//! let report = thread::scope(|scope| {
+//!     scope.spawn(|| side(Role::B, "email,city\nbob@example.org,Oslo\n", of_b, right));
+//!     side(Role::A, "id,email\n1,Ann@example.org\n2,Bob@example.org\n", of_a, left)
+//! })?;
+//! assert_eq!(report.outcome.matches, Some(1));
+//! assert_eq!(fs::read_to_string(of_a).unwrap(), "id,email\n2,Bob@example.org\n");
+//! # Ok::<(), vesica::Error>(())
+//! ```
+//!
+//! [`check()`] reads one table alone and says what a run would make of it. [`files`] has what concerns reading and
+//! writing files, [`report`] the parts of a report and of progress messages.
+//!
+//! **Must never import** the command line: there are no flags and no terminal here. No value of a table ever gets into
+//! an error, a report or an observer.
 
-pub mod agree;
-pub mod check;
+mod agree;
+mod check;
 mod difference;
-pub mod error;
+mod error;
 mod host;
-pub mod keys;
+mod keys;
 mod parties;
-pub mod run;
-pub mod table;
+mod run;
+mod table;
 mod task;
-pub mod words;
+mod words;
 
-pub use agree::{choice::PlannerInputs, offer::Offer};
-pub use check::{Check, check};
-pub use error::{Class, Error, Result};
-pub use keys::{
-    key::{Duplicates, KeyColumn, Normalize, Nulls},
-    null_values::NullValues,
-    numbers::decimal,
+pub use self::{
+    agree::offer::{Offer, WIRE_VERSION},
+    check::check,
+    error::{Class, Error, Result},
+    keys::key::Normalize,
+    parties::{Learns, Parties, Role, Security},
+    run::{
+        job::{Job, Ready, Shortfall, run},
+        observe::{NoObserver, Observer},
+        report::Report,
+    },
+    table::source::Source,
+    task::query::Query,
 };
-pub use parties::{Learns, Parties, Role, Security};
-pub use run::{
-    job::{Job, Ready, Shortfall, run},
-    observe::{NoObserver, Observer},
-    report::Report,
-};
-pub use table::{
-    source::{Delimiter, Source},
-    target::Protected,
-};
-pub use task::{
-    outcome::{Outcome, QueryResult},
-    query::{Query, ResultForm},
-};
+
+/// How a job reads its table, what it plans with, and files that appear whole or not at all.
+pub mod files {
+    pub use crate::{
+        agree::choice::PlannerInputs,
+        keys::{
+            key::{Duplicates, KeyColumn, Nulls},
+            null_values::NullValues,
+        },
+        table::{
+            output::{Access, Output, Staged},
+            source::Delimiter,
+            target::{Protected, check as check_results},
+        },
+    };
+}
+
+/// The parts of reports, of errors and of progress messages, and how numbers are written in them.
+pub mod report {
+    pub use crate::{
+        agree::terms::Terms,
+        check::Check,
+        difference::Difference,
+        error::{InputFault, Place},
+        keys::{
+            findings::{Findings, FrequentKey},
+            keyset::RowCounts,
+        },
+        run::{
+            observe::{Progress, Unit, described, waited_for},
+            report::{
+                Failure, Fingerprints, PhaseReport, Program, REPORT_VERSION, SecurityOfRun, Status,
+            },
+        },
+        table::digest::InputDigest,
+        task::{
+            learned::Learned,
+            outcome::{Decimal, Outcome, QueryResult},
+            query::ResultForm,
+        },
+        words::{bytes, counted, grouped},
+    };
+}

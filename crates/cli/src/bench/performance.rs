@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::Args;
-use vesica::table::output::{Access, Output};
+use vesica::files::{Access, Output};
 use vesica_lab::{
     Bench, Outcome, Result,
     publish::{

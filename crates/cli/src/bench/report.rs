@@ -3,13 +3,7 @@
 use std::{io::Write, path::PathBuf};
 
 use clap::Args;
-use vesica::{
-    Protected,
-    table::{
-        output::{Access, Output},
-        target,
-    },
-};
+use vesica::files::{self, Access, Output, Protected};
 use vesica_lab::{publish::report, record::results::Measured};
 
 #[derive(Args)]
@@ -35,7 +29,7 @@ impl Flags {
         let path = self.output.as_deref().ok_or("--report needs --output")?;
         let read: Vec<_> =
             self.report.iter().map(|path| Protected::new("a file of results", path)).collect();
-        target::check(&[Protected::new("the page", path)], &read, None)?;
+        files::check_results(&[Protected::new("the page", path)], &read, None)?;
         let measured = self.report.iter().map(|path| Measured::read(path));
         let measured = measured.collect::<vesica_lab::Result<Vec<_>>>()?;
         let page = report::page(&measured);

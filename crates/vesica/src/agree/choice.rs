@@ -1,8 +1,8 @@
-//! The choice of a way where neither side names one.
+//! The choice of a method where neither side names one.
 //!
-//! Both sides know the sizes and what the terms allow, but not how fast the other's machine is. So one of
-//! them chooses, the connecting one: it measures the line's round trip, asks the planner with its own
-//! machine's figures, and says what it chose. The other one takes any way that the terms allow.
+//! Both sides know the sizes and what the terms allow, but not how fast the other's machine is. So the connecting side
+//! chooses: it measures the link's round trip, asks the planner with its own machine's figures, and names its choice. The
+//! other side accepts any method that the terms allow.
 
 use std::time::{Duration, Instant};
 
@@ -10,6 +10,7 @@ use vesica_net::Channel;
 use vesica_planner::{Candidate, Figures, Planner, assumed_link};
 
 use crate::{
+    agree::memory,
     error::{Error, Result},
     parties::Role,
 };
@@ -17,22 +18,29 @@ use crate::{
 const ECHO: &str = "vesica/echo";
 const CHOICE: &str = "vesica/choice";
 
-/// Echoes by which the round trip is measured; the quickest counts.
+/// Echoes by which the round trip is measured; the fastest counts.
 const ECHOES: usize = 3;
 
-/// The longest name of a way.
+/// The longest name of a method, in bytes.
 const MAX_NAME: usize = 32;
 
-/// What a side knows of its machine and its line.
+/// What the planner knows of a side's machine and link.
 #[derive(Debug, Clone, Default)]
 pub struct PlannerInputs {
-    /// Measured runs on this machine; none where nobody calibrated.
+    /// Measured runs on this machine; empty if it was not calibrated.
     pub figures: Figures,
-    /// The most memory that a run may use on this side, in bytes; where this is not said, three quarters of what
-    /// this process may use.
+    /// The most memory that a run may use on this side, in bytes; by default three quarters of what this process may
+    /// use.
     pub memory: Option<u64>,
-    /// What the line carries; where this is not known it is guessed from the round trip.
+    /// The link's bandwidth; by default it is guessed from the round trip.
     pub bits_per_second: Option<u64>,
+}
+
+impl PlannerInputs {
+    /// The memory, in bytes, that a run may use where nothing else is said.
+    pub fn default_memory() -> u64 {
+        memory::default()
+    }
 }
 
 /// Agrees with the other side on one of `candidates`, which are the same on both and at least one, and
@@ -71,7 +79,7 @@ pub(crate) fn agree(
     }
 }
 
-/// The least time that an echo took.
+/// The shortest time that an echo took.
 fn round_trip(channel: &mut Channel) -> Result<Duration> {
     let mut least = Duration::MAX;
     for nth in 0..ECHOES {
@@ -87,7 +95,7 @@ fn round_trip(channel: &mut Channel) -> Result<Duration> {
     Ok(least)
 }
 
-/// Sends back what comes.
+/// Sends back what it receives.
 fn echo(channel: &mut Channel) -> Result<()> {
     for _ in 0..ECHOES {
         let mut byte = [0];
@@ -112,7 +120,7 @@ mod tests {
 
     const SIZES: Sizes = Sizes { sender: 1 << 20, receiver: 1 << 20 };
 
-    /// What both sides come to over this line.
+    /// What both sides choose over this link.
     fn chosen(link: Link, adversary: Adversary) -> &'static str {
         let (a, b) = memory::pair();
         let candidates = Candidate::protocols(SIZES, adversary);

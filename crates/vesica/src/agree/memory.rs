@@ -1,8 +1,8 @@
-//! Whether both sides have the memory for what is to run.
+//! Whether both sides have the memory for a method.
 //!
 //! Each entry of the catalogue predicts what its parties take. Once the sizes of both sets are known, each side compares
 //! that with its budget, less what it holds already (its table and keys among it), and tells the other for which
-//! candidates there is room. What does not fit on both sides is not prepared.
+//! candidates it has enough. What does not fit on both sides is not prepared.
 
 use vesica_net::Channel;
 use vesica_planner::Candidate;
@@ -19,9 +19,9 @@ const ROOM: &str = "vesica/room";
 /// The memory that a run may use on this side.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Budget {
-    /// In all.
+    /// In total.
     total: u64,
-    /// What this process does not hold yet.
+    /// What this process does not use yet.
     left: u64,
 }
 
@@ -32,13 +32,13 @@ impl Budget {
         Self { total, left: total.saturating_sub(host::resident()) }
     }
 
-    /// Whether there is room for so many bytes.
+    /// Whether this many bytes fit.
     fn allows(self, needed: f64) -> bool {
-        // The system may refuse what the budget allows. What is only reserved costs nothing.
+        // The system may refuse what the budget allows. A reservation alone costs nothing.
         needed <= self.left as f64 && Vec::<u8>::new().try_reserve_exact(needed as usize).is_ok()
     }
 
-    /// What is said of something that does not fit.
+    /// What the user is told of something that does not fit.
     fn refusal(self, key: &str, needed: f64) -> String {
         let Self { total, left } = self;
         let held = bytes(total.saturating_sub(left) as f64);
@@ -51,7 +51,7 @@ impl Budget {
     }
 }
 
-/// The budget of a user who does not name one: three quarters of what this process may use.
+/// The default budget: three quarters of what this process may use.
 pub fn default() -> u64 {
     host::memory() / 4 * 3
 }

@@ -1,5 +1,5 @@
-//! What the two sides settle before any data moves: [offers](offer) and the [terms] they merge to, the
-//! [choice] of a protocol for which both have the [memory], and the [seed] of the run.
+//! What the two sides agree on before any data moves: [offers](offer) and the [terms] to which they merge, the
+//! [choice] of a method for which both have the [memory], and the [seed] of the run.
 
 pub mod choice;
 pub mod memory;

@@ -32,8 +32,7 @@ const TERMS: &str = "vesica/terms";
 /// What one side offers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Offer {
-    /// The protocol's key, or `None` to take what the other side names, and failing that the one
-    /// that suits the sizes.
+    /// The protocol's key, or `None` to take the one that the other side names, or else the one that suits the sizes.
     pub protocol: Option<String>,
     /// The least security accepted.
     pub security: Security,
@@ -43,7 +42,7 @@ pub struct Offer {
     pub learns: Learns,
     /// The most distinct keys the other side may bring.
     pub max_peer_rows: u64,
-    /// Whether protocols that are not for real data may run when named.
+    /// Whether protocols that are not for real data may run if named.
     pub allow_research: bool,
     /// What the run is to find out.
     pub query: Query,
@@ -56,13 +55,13 @@ pub struct Offer {
     pub null_values: NullValues,
     /// How many decimal places the values of both sides have, at most [`MAX_SCALE`].
     pub scale: u8,
-    /// Whether to compare, if the other side wants that too, what the keys of both sides look like.
+    /// Whether to compare what the keys of both sides look like, if the other side wants that too.
     pub diagnose: bool,
 }
 
 impl Offer {
-    /// The offer with every other choice at its default: any protocol, semi-honest, a hundred
-    /// million rows, nothing that is not for real data.
+    /// An offer of a query for rows, with everything else at its default: any protocol for real data, semi-honest
+    /// security, at most a hundred million keys of the other side.
     pub fn new(keys: Vec<Normalize>, learns: Learns) -> Self {
         Self {
             protocol: None,
@@ -80,7 +79,7 @@ impl Offer {
         }
     }
 
-    /// Refuses what could not run whatever the other side wants.
+    /// Refuses what could not run, whatever the other side offers.
     ///
     /// # Errors
     /// [`Error::Usage`].
@@ -164,7 +163,7 @@ impl Offer {
     }
 }
 
-/// An offer as it travels. Who learns is named by role, so that both sides mean the same.
+/// An offer as it travels. Who learns is given by role, so that it means the same to both sides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WireOffer {
@@ -279,7 +278,7 @@ impl WireOffer {
         if offer.scale > MAX_SCALE {
             return Err(malformed("the scale is out of bounds").into());
         }
-        // So they are in the form that can be compared, and safe to show.
+        // This form can be compared and is safe to show.
         if NullValues::new(&offer.null_values).ok().as_ref().map(NullValues::values)
             != Some(&offer.null_values)
         {
@@ -305,7 +304,7 @@ mod tests {
         Offer::new(vec![Normalize::Email], Learns::Both)
     }
 
-    /// What one side makes of these bytes in the place of an offer.
+    /// The error of a side that receives these bytes instead of an offer.
     fn answer(bytes: &[u8]) -> Error {
         let (a, b) = memory::pair();
         let mut peer = Channel::new(b);

@@ -1,8 +1,8 @@
 //! What both sides must agree on before any data moves.
 //!
-//! Each side sends an [`Offer`] and receives the other's; both merge the two in the same way and get
-//! the same [`Terms`], or the same list of [`Difference`]s. Where one side is stricter in what it
-//! accepts (security, set size) the stricter wins; anything else must be equal.
+//! Each side sends an [`Offer`] and receives the other's. Both merge the two in the same way and get the same
+//! [`Terms`], or the same list of [`Difference`]s. Where one side accepts less (security, set size), the stricter one
+//! wins; everything else must be equal.
 
 use serde::Serialize;
 use vesica_net::Channel;
@@ -45,11 +45,11 @@ pub struct Terms {
 }
 
 impl Terms {
-    /// Exchanges offers with the other side and merges them.
+    /// Exchanges offers with the other side, and merges the two.
     ///
     /// # Errors
     /// [`Error::Terms`] with every difference, [`Error::Version`], and what any exchange can meet.
-    pub fn agree(offer: &Offer, parties: &Parties, channel: &mut Channel) -> Result<Self> {
+    pub(crate) fn agree(offer: &Offer, parties: &Parties, channel: &mut Channel) -> Result<Self> {
         offer.check()?;
         let ours = WireOffer::new(offer, parties.role);
         let theirs = ours.exchange(channel)?;
@@ -105,7 +105,7 @@ impl Terms {
         self.security
     }
 
-    /// Whether this side learns the result.
+    /// Whether the side with this role learns the result.
     pub fn learns(&self, role: Role) -> bool {
         match role {
             Role::A => self.a_learns,
@@ -113,8 +113,7 @@ impl Terms {
         }
     }
 
-    /// The side that is the protocol's receiver: the one that learns, or the connecting one where
-    /// both do or neither.
+    /// The side that is the protocol's receiver: the one that learns, or the connecting one if both or neither do.
     pub fn receiver(&self) -> Role {
         if self.b_learns && !self.a_learns { Role::B } else { Role::A }
     }
@@ -129,7 +128,7 @@ impl Terms {
         self.diagnose
     }
 
-    /// Of fewer shared keys than this nothing else is told.
+    /// If fewer keys than this are shared, nothing else is told.
     pub fn minimum(&self) -> u64 {
         self.minimum
     }
@@ -155,11 +154,11 @@ impl Terms {
         }
     }
 
-    /// Refuses sets that are larger than their other side accepts. Both sides find the same.
+    /// Refuses sets that are larger than the other side accepts. Both sides come to the same result.
     ///
     /// # Errors
     /// [`Error::Terms`].
-    pub fn check_sizes(&self, role: Role, mine: u64, peers: u64) -> Result<()> {
+    pub(crate) fn check_sizes(&self, role: Role, mine: u64, peers: u64) -> Result<()> {
         let (max_mine, max_peers) = match role {
             Role::A => (self.max_rows_of_a, self.max_rows_of_b),
             Role::B => (self.max_rows_of_b, self.max_rows_of_a),
@@ -208,7 +207,7 @@ fn is_open(method: &dyn Method, security: Security) -> bool {
     method.is_recommended() && method.meets(security)
 }
 
-/// Nothing in the catalogue is that secure.
+/// That nothing in the catalogue is secure enough.
 fn unmet(query: Query, security: Security) -> Difference {
     let none = format!(
         "no protocol of this release for {} is secure against {} parties",
@@ -229,7 +228,7 @@ fn differences(ours: &WireOffer, theirs: &WireOffer, role: Role) -> Vec<Differen
     if ours.keys.len() == theirs.keys.len() {
         note("normalisation of the key", names(&ours.keys), names(&theirs.keys));
         if ours.keys == theirs.keys {
-            // What travelled was in this form already.
+            // Offers hold them in this form already.
             let said = |offer: &WireOffer| {
                 NullValues::new(&offer.null_values).map(|all| all.describe()).unwrap_or_default()
             };
@@ -262,7 +261,7 @@ fn differences(ours: &WireOffer, theirs: &WireOffer, role: Role) -> Vec<Differen
     found
 }
 
-/// What stands against the protocol that the two offers come to.
+/// What prevents the use of the protocol to which the two offers lead.
 fn protocol_difference(ours: &WireOffer, theirs: &WireOffer) -> Option<Difference> {
     let said = |offer: &WireOffer| offer.protocol.clone().unwrap_or_else(|| "auto".to_owned());
     let (here, there) = (said(ours), said(theirs));

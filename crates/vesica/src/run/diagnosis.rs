@@ -1,4 +1,4 @@
-//! Why nothing matched: what can be told of the keys without showing any.
+//! Why nothing matched: what can be said of the keys without showing any.
 
 use vesica_net::Channel;
 
@@ -12,7 +12,7 @@ use crate::{
 
 const PROFILE: &str = "vesica/profile";
 
-/// What this side knows of its keys for the case that none matches.
+/// What this side knows of its keys in case none matches.
 pub(crate) struct Diagnosis {
     profile: Option<Profile>,
     columns: usize,
@@ -20,7 +20,7 @@ pub(crate) struct Diagnosis {
 }
 
 impl Diagnosis {
-    /// Of a table with so many key columns; the profile is there if this side is ready to tell it.
+    /// For a table with this many key columns. There is a profile if this side is ready to tell it.
     pub(crate) fn new(findings: &Findings, columns: usize, profile: Option<Profile>) -> Self {
         let mut own = Vec::new();
         let mut note = |rows: u64, what: &str| {

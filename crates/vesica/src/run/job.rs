@@ -38,28 +38,28 @@ use crate::{
 pub struct Job {
     /// The table.
     pub input: Source,
-    /// What separates its fields.
+    /// The separator of its fields.
     pub delimiter: Delimiter,
     /// The names of the key columns, in the order of [`Offer::keys`].
     pub columns: Vec<String>,
-    /// The name of the column of values for a sum, if this side brings them.
+    /// The name of this side's column of values, if it brings one.
     pub values: Option<String>,
-    /// What becomes of rows without a key, and of empty values.
+    /// How rows without a key, and empty values, are treated.
     pub nulls: Nulls,
-    /// What becomes of rows that bear the same key.
+    /// How rows that have the same key are treated.
     pub duplicates: Duplicates,
-    /// Whether a table without a row is all right.
+    /// Whether a table without rows is accepted.
     pub allow_empty: bool,
-    /// What is offered to the other side.
+    /// The offer to the other side.
     pub offer: Offer,
-    /// Where this side's matched rows go, or the answer, if it learns them.
+    /// The file for this side's result, if it gets one.
     pub output: Option<PathBuf>,
-    /// Where the report goes.
+    /// The file for the report.
     pub report: Option<PathBuf>,
     /// Files that no result may replace, such as this side's identity. The input and the results themselves
     /// need not be listed.
     pub protected: Vec<Protected>,
-    /// Threads to compute with; 0 takes as many as there are processors.
+    /// The number of threads that compute; 0 takes one per processor.
     pub threads: usize,
     /// What the planner knows of this side's machine and link, to choose a protocol by.
     pub planner: PlannerInputs,
@@ -71,7 +71,7 @@ pub struct Ready {
     input: Input,
 }
 
-/// What went wrong when this side's results were in place already. They are complete, and stay.
+/// What went wrong after this side's results were in place. They are complete, and stay.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Shortfall {
@@ -91,7 +91,31 @@ const STAGED: &str = "vesica/staged";
 const WRITTEN: &str = "vesica/written";
 
 impl Job {
-    /// Refuses what cannot succeed, before the other side is troubled.
+    /// A job on this table, whose key columns have these names, in the order of [`Offer::keys`]. Everything else is at
+    /// its default: fields separated by commas, rows without a key skipped, no values, no files written.
+    pub fn new<T: Into<String>>(
+        input: Source,
+        columns: impl IntoIterator<Item = T>,
+        offer: Offer,
+    ) -> Self {
+        Self {
+            input,
+            delimiter: Delimiter::Comma,
+            columns: columns.into_iter().map(Into::into).collect(),
+            values: None,
+            nulls: Nulls::default(),
+            duplicates: Duplicates::default(),
+            allow_empty: false,
+            offer,
+            output: None,
+            report: None,
+            protected: Vec::new(),
+            threads: 0,
+            planner: PlannerInputs::default(),
+        }
+    }
+
+    /// Refuses what cannot succeed, before the other side is contacted.
     ///
     /// # Errors
     /// [`Error::Usage`], and [`Error::Output`] where a result could not be written.
@@ -117,8 +141,8 @@ impl Job {
         Ok(())
     }
 
-    /// Refuses results that cannot be written, or would replace what they must not. Where this succeeds, a report
-    /// may be written to its file.
+    /// Refuses results that cannot be written, or would replace a protected file. If this succeeds, the report may be
+    /// written to its file.
     ///
     /// # Errors
     /// As [`Job::check`].
@@ -138,8 +162,8 @@ impl Job {
         Ok(())
     }
 
-    /// Makes sure of all that can be known before the other side is troubled: that the job can succeed, and that
-    /// its input is there and has the columns it should have. Waits until the header can be read.
+    /// Checks everything that can be known before the other side is contacted: that the job can succeed, and that its
+    /// input exists and has the columns that the job names. Waits until the header can be read.
     ///
     /// # Errors
     /// As [`Job::check`], and [`Error::Input`].
@@ -172,9 +196,9 @@ impl Job {
     }
 }
 
-/// Runs the job with the party at the other end of the channel, and says in `report` what came of it. Whatever goes
-/// wrong, the other side is told, no result is written, and the report says why; it is for the caller to write. What
-/// goes wrong when results are in place is returned.
+/// Runs the job with the party at the other end of the channel, and fills in `report`. If the run fails, the other side
+/// is told, no result is written, and the report says why; the caller writes it. What goes wrong after the results are in
+/// place is returned.
 ///
 /// # Errors
 /// See [`Error`].
@@ -228,10 +252,9 @@ fn attempt(
     finish(session, job.report, report, diagnosis, staged)
 }
 
-/// Comes to the end together with the other side. No result appears on either side before both sides'
-/// results are on their disks; then whatever goes to a stream is written, since it may fail and cannot be
-/// taken back; then files get their names; and a side that says so has nothing left that can fail but its
-/// report.
+/// Ends the run together with the other side. No result appears on either side before both sides' results are on their
+/// disks. Then whatever goes to a stream is written, since that may fail and cannot be undone. Then files get their
+/// names; after a side has confirmed that, nothing but its report can fail.
 fn finish(
     mut session: Session<'_>,
     report_to: Option<PathBuf>,
@@ -254,7 +277,7 @@ fn finish(
     Ok(unconfirmed.into_iter().chain(unreported).collect())
 }
 
-/// Reads the table while the other side reads its own, and warns of what its owner should know.
+/// Reads the table while the other side reads its own, and warns of anything its owner should know.
 fn read(
     session: &mut Session<'_>,
     input: Input,
@@ -265,7 +288,7 @@ fn read(
     session.phase("read");
     let scan = session.meanwhile(move || input.read())?;
     report.input = scan.text().digest().cloned();
-    // A profile that nobody will see is made all the same where this side asked for it: so it knows why none is there.
+    // A profile is made whenever this side asks for one, so that it can say why none was compared.
     let (reading, allow_empty) = (job.reading(job.offer.diagnose), job.allow_empty);
     let (table, set, diagnosis) = session.meanwhile(move || {
         let header = !scan.header().is_empty();
@@ -286,7 +309,7 @@ fn read(
     Ok((table, set, diagnosis))
 }
 
-/// Writes the result where it cannot be seen yet.
+/// Writes the result to where it cannot be seen yet.
 fn stage(
     session: &mut Session<'_>,
     job: &Job,

@@ -1,11 +1,11 @@
-//! How a run shows that it gets on.
+//! How a run shows its progress.
 
 use std::time::Duration;
 
 use crate::task;
 
-/// Is shown what a run is doing. Every method may be called from another thread than the run's, and
-/// should return quickly.
+/// Is told what a run is doing. Every method may be called from a thread other than the run's, and should return
+/// quickly.
 pub trait Observer: Send + Sync {
     /// A phase begins. [`described`] has words for it.
     fn phase(&self, _name: &'static str) {}
@@ -13,8 +13,8 @@ pub trait Observer: Send + Sync {
     /// How far the phase has come.
     fn progress(&self, _progress: Progress) {}
 
-    /// There is nothing to do but to wait for the other side, and that for so long already. Called again
-    /// and again while it lasts; [`waited_for`] says in words what for.
+    /// The run has been waiting for the other side for this long. Called repeatedly while that lasts; [`waited_for`] has
+    /// words for what is awaited.
     fn waiting(&self, _phase: &'static str, _since: Duration) {}
 
     /// Something the user should know; the run goes on.
@@ -50,16 +50,15 @@ pub struct Progress {
 }
 
 impl Progress {
-    /// So many of so many.
+    /// `done` of `total`.
     pub fn of(done: u64, total: u64, unit: Unit) -> Self {
         let fraction = (done as f64 / total.max(1) as f64).min(1.0);
         Self { done, unit, total: Some(total), fraction: Some(fraction) }
     }
 
-    /// What is still to come takes so long, if it goes on as in the time since the phase began. None before
-    /// enough of it is done to tell.
+    /// The time that the rest takes, at the rate since the phase began; `None` until enough is done to tell.
     pub fn time_left(&self, since: Duration) -> Option<Duration> {
-        /// Less than this part says little about the whole.
+        /// A smaller part says little about the whole.
         const ENOUGH: f64 = 0.02;
         let fraction = self.fraction.filter(|fraction| *fraction >= ENOUGH)?;
         Some(since.mul_f64((1.0 - fraction) / fraction))

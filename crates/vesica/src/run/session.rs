@@ -1,6 +1,6 @@
-//! One run with another party, step by step: terms, sets, seed, protocol, end.
+//! One run with another party, step by step: terms, sets, seed, method, end.
 //!
-//! A step's error ends the session; [`crate::run()`] then tells the other side why.
+//! An error in a step ends the session; [`crate::run()`] then tells the other side why.
 
 use std::{
     sync::{
@@ -41,7 +41,7 @@ use crate::{
 
 const READY: &str = "vesica/ready";
 
-/// How often a side that is at work looks whether it should say so or stop.
+/// How often a side that is at work checks whether to say so, or to stop.
 const POLL: Duration = Duration::from_millis(50);
 
 /// A session whose terms are agreed.
@@ -65,8 +65,7 @@ pub struct Computed {
 }
 
 impl<'a> Session<'a> {
-    /// Agrees on terms. Computing is done by `threads` threads; 0 takes as many as there are
-    /// processors.
+    /// Agrees on terms. `threads` threads compute; 0 takes one per processor.
     ///
     /// # Errors
     /// As [`Terms::agree`].
@@ -103,8 +102,8 @@ impl<'a> Session<'a> {
         self.observer.phase(name);
     }
 
-    /// Runs a job of this side alone on the session's threads, and keeps the other side waiting
-    /// without giving up. A job that cannot be stopped is left behind when the session is.
+    /// Runs a job of this side alone on the session's threads, and meanwhile keeps the other side from giving up. A job
+    /// cannot be stopped; it is left behind if the session ends first.
     ///
     /// # Errors
     /// The job's, and a lost connection or a request to stop in the meantime.
@@ -115,7 +114,7 @@ impl<'a> Session<'a> {
         let (done, waiting) = mpsc::sync_channel(1);
         let pool = self.pool.clone();
         let work = move || {
-            // Nobody waits any more where the session ended first.
+            // Nobody receives this if the session ended first.
             let _ = done.send(pool.install(job));
         };
         thread::Builder::new()
@@ -203,7 +202,7 @@ impl<'a> Session<'a> {
         self.terms.receiver() == self.parties.role
     }
 
-    /// The one that both sides agree on of those candidates for which both have the memory.
+    /// The candidate that both sides agree on, among those for which both have the memory.
     fn choose(&mut self, candidates: &[Candidate]) -> Result<Candidate> {
         self.phase("choice");
         let budget = Budget::new(self.inputs.memory);
@@ -217,7 +216,7 @@ impl<'a> Session<'a> {
         chosen.ok_or(Error::Bug("the choice is no candidate"))
     }
 
-    /// The sizes of both sets, which are as agreed, and that of the other side's by itself.
+    /// The sizes of both sets, checked against the terms, and the other side's alone.
     fn sizes(&mut self, mine: u64) -> Result<(Sizes, u64)> {
         let role = self.parties.role;
         let peers = self.ready(mine)?;
@@ -238,8 +237,8 @@ impl<'a> Session<'a> {
         Ok(peers)
     }
 
-    /// Compares with the other side what the keys of both look like, if the terms say so, and says what may be the
-    /// matter.
+    /// Compares with the other side what the keys of both look like, if the terms say so, and returns hints at what may
+    /// be wrong.
     ///
     /// # Errors
     /// As [`Diagnosis::conclude`].
@@ -251,26 +250,26 @@ impl<'a> Session<'a> {
         diagnosis.conclude(self.terms.diagnoses(), self.channel, report)
     }
 
-    /// Waits until the other side has come to the same step of the end.
+    /// Waits until the other side has reached the same step of the end.
     ///
     /// # Errors
     /// What any exchange can meet.
     pub fn together(&mut self, step: &'static str) -> Result<()> {
-        // A request to stop is heard here, and not once this side has said that it goes on.
+        // A request to stop must be noticed before this side says that it goes on.
         self.channel.keep_alive()?;
         Ok(self.channel.exchange(step, &[], &mut [])?)
     }
 
-    /// Says that this side's results are in place, and waits for the other side to say the same. Returns
-    /// what the run cost, and why it is not known that the other side's are where that is so.
+    /// Says that this side's results are in place, and waits for the other side to say the same. Returns what the run
+    /// cost, and an error if the other side did not confirm.
     pub fn close(self) -> (Meter, Option<vesica_net::Error>) {
         let unconfirmed = self.channel.finish().err();
         (self.channel.meter().clone(), unconfirmed)
     }
 }
 
-/// Lets the observer see what the channel does: the bytes of a protocol, as part of those predicted, and
-/// waits that a person would notice.
+/// Shows the observer what the channel does: the bytes of a protocol, as part of those predicted, and waits that a
+/// person would notice.
 fn watch(channel: &mut Channel, observer: &Arc<dyn Observer>, predicted: Option<Cost>) {
     const NOTICED: Duration = Duration::from_secs(1);
     let observer = observer.clone();

@@ -23,7 +23,7 @@ fn both_sides_are_warned_as_by_a_check() {
     // `x-1`, and not `NULL`.
     assert_eq!((a.outcome.matches, b.outcome.matches), (Some(1), Some(1)));
     assert_eq!(a.rows.unwrap().null, 9);
-    let keys = [vesica::KeyColumn { name: "k".into(), normalize: Normalize::Trim }];
+    let keys = [vesica::files::KeyColumn { name: "k".into(), normalize: Normalize::Trim }];
     let found =
         vesica::check(input, Delimiter::Comma, &keys, &Default::default()).unwrap().findings;
     let seen = witness.seen.lock().unwrap();

@@ -14,8 +14,10 @@ use std::{
 
 use rand::{SeedableRng, rngs::StdRng};
 use vesica::{
-    Class, Delimiter, Duplicates, Error, Job, Learns, Normalize, Nulls, Observer, Offer, Parties,
-    PlannerInputs, Report, Role, Security, Shortfall, Source, run::observe::Progress,
+    Class, Error, Job, Learns, Normalize, Observer, Offer, Parties, Report, Role, Security,
+    Shortfall, Source,
+    files::{Delimiter, Duplicates, Nulls, PlannerInputs},
+    report::{Outcome, Progress},
 };
 use vesica_net::{AbortReason, CancelToken, Channel, transport::memory};
 use vesica_planner::Run;
@@ -118,7 +120,7 @@ fn side(job: Job, role: Role, channel: &mut Channel, observer: Arc<Witness>) -> 
     assert_eq!(report.failure.is_some(), ended.is_err());
     if let (Some(failure), Err(error)) = (&report.failure, &ended) {
         assert_eq!((failure.class, &failure.reason), (error.class(), &error.to_string()));
-        assert!(report.outcome == vesica::Outcome::default() && report.learned.is_none());
+        assert!(report.outcome == Outcome::default() && report.learned.is_none());
     }
     ended.map(|shortfalls| {
         let unconfirmed = matches!(shortfalls[..], [Shortfall::Unconfirmed(_)]);

@@ -1,8 +1,8 @@
-//! What came of a run, in numbers and sentences, without any identifier.
+//! The outcome of a run, in numbers and sentences, without any identifier.
 //!
-//! A report is begun before anything else and filled in as a run learns things, so that one that fails has a report
-//! too: of what it knew by then, and why it ended. Its form as JSON is described by `docs/report.schema.json`; what
-//! changes that form changes [`REPORT_VERSION`].
+//! A report is begun before anything else and filled in as the run proceeds, so that a run that fails has a report too:
+//! of what it knew by then, and why it ended. `docs/report.schema.json` describes its form as JSON; whoever changes that
+//! form raises [`REPORT_VERSION`].
 
 #[cfg(test)]
 mod sentences;
@@ -27,10 +27,10 @@ use crate::{
     task::{learned::Learned, outcome::Outcome},
 };
 
-/// The version of the report's form. A reader that knows a version can read every report of that version.
+/// The version of the report's form. A reader that knows a version can read every report of it.
 pub const REPORT_VERSION: u32 = 1;
 
-/// The report of one side. What is not known, or not to be told, is `None`.
+/// The report of one side. What this side does not know is `None`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Report {
     /// [`REPORT_VERSION`].
@@ -45,11 +45,11 @@ pub struct Report {
     pub status: Status,
     /// Why it failed, if it did.
     pub failure: Option<Failure>,
-    /// That the other side did not confirm its result, where this side's is in place.
+    /// Why it is not known that the other side's result is in place, although this side's is.
     pub unconfirmed: Option<String>,
     /// Which side this is.
     pub role: Option<Role>,
-    /// How the two sides know each other.
+    /// The fingerprints of both sides.
     pub fingerprints: Fingerprints,
     /// What the two sides agreed on.
     pub terms: Option<Terms>,
@@ -65,10 +65,10 @@ pub struct Report {
     pub protocol: Option<&'static str>,
     /// The security that was required, and that of the protocol that ran.
     pub security: Option<SecurityOfRun>,
-    /// What was found, as far as this side learns it.
+    /// What was found, as far as this side learns it. In JSON its fields stand among the others.
     #[serde(flatten)]
     pub outcome: Outcome,
-    /// What may be the matter where nothing matched, and what was found by a diagnosis.
+    /// Why nothing may have matched, and what a diagnosis found.
     pub hints: Vec<String>,
     /// Who learned what; `None` where the run failed.
     pub learned: Option<Learned>,
@@ -80,13 +80,13 @@ pub struct Report {
     pub bytes_received: u64,
     /// How often the direction of traffic changed.
     pub rounds: u64,
-    /// Where time and bytes went.
+    /// The time and bytes of each phase.
     pub phases: Vec<PhaseReport>,
-    /// The most memory the process had at a time, where the system says.
+    /// The peak memory of the process, where the system tells it.
     pub peak_memory_bytes: Option<u64>,
 }
 
-/// A program, as both sides must have it to run together.
+/// A program and its versions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Program {
     /// Its name.
@@ -101,7 +101,7 @@ pub struct Program {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// It has not.
+    /// It has not ended.
     Running,
     /// With a result.
     Succeeded,
@@ -250,7 +250,7 @@ impl Report {
         Ok(text.map_err(|_| Error::Bug("the report has no JSON"))? + "\n")
     }
 
-    /// Writes the report where it cannot be seen yet.
+    /// Writes the report to where it cannot be seen yet.
     ///
     /// # Errors
     /// [`Error::Output`].

@@ -9,7 +9,7 @@ use crate::{
 };
 
 impl Report {
-    /// What came of a run that succeeded, line by line. `output` is where its result went.
+    /// The outcome of a run that succeeded, line by line. `output` is where its result went.
     pub fn summary(&self, output: Option<&Path>) -> Vec<String> {
         let mut lines = Vec::new();
         lines.extend(self.result(output));
@@ -39,7 +39,7 @@ impl Report {
         terms.query().kind.task.headline(&self.outcome, &context)
     }
 
-    /// The rows that took no part, if there are such.
+    /// The rows that took no part, if there are any.
     fn left_out(&self) -> Option<String> {
         let rows = self.rows.filter(|rows| rows.null > 0 || rows.duplicate > 0)?;
         Some(format!(

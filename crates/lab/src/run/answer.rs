@@ -5,7 +5,7 @@ use std::time::Instant;
 use vesica_net::meter::peak_memory;
 use vesica_psi::{
     DigestLength, Sizes,
-    aggregate::{self, Output, Query, Method, Aggregate},
+    aggregate::{self, Aggregate, Method, Output, Query},
 };
 
 use crate::{

@@ -1,7 +1,7 @@
 //! `calibrate`: how fast this machine is, for `plan` and for runs that choose their protocol.
 
 use std::{
-    env, fs,
+    fs,
     path::{Path, PathBuf},
 };
 
@@ -12,7 +12,7 @@ use vesica_lab::{
 };
 use vesica_planner::Figures;
 
-use crate::{bench, exit::Failure};
+use crate::{bench, exit::Failure, figures};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -41,7 +41,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<(), Failure> {
     let to = match &args.output {
         Some(path) => path.clone(),
-        None => stored().ok_or_else(|| {
+        None => figures::stored().ok_or_else(|| {
             Failure::usage("this user has no home: say where the figures go with --output")
         })?,
     };
@@ -91,27 +91,4 @@ fn from_results(path: &Path) -> Result<Figures, Failure> {
         )));
     }
     Ok(figures)
-}
-
-/// The figures of this machine, or none where nobody has calibrated.
-pub fn load() -> Result<Figures, Failure> {
-    let Some(path) = stored() else { return Ok(Figures::default()) };
-    let text = match fs::read_to_string(&path) {
-        Ok(text) => text,
-        Err(e) if e.kind() == std::io::ErrorKind::NotFound => return Ok(Figures::default()),
-        Err(e) => return Err(Failure::input(format!("{}: {e}", path.display()))),
-    };
-    Figures::parse(&text).map_err(|e| {
-        let path = path.display();
-        Failure::input(format!("{path}, {e}; write it anew with `vesica calibrate`"))
-    })
-}
-
-/// Where figures are kept.
-pub fn stored() -> Option<PathBuf> {
-    let named = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
-    named("VESICA_FIGURES").or_else(|| {
-        let cache = named("XDG_CACHE_HOME").or_else(|| Some(env::home_dir()?.join(".cache")));
-        Some(cache?.join("vesica/figures.tsv"))
-    })
 }

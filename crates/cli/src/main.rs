@@ -10,6 +10,7 @@ mod check;
 mod columns;
 mod demo;
 mod exit;
+mod figures;
 mod keygen;
 mod meet;
 mod memory;

@@ -21,9 +21,8 @@ use vesica_psi::Status;
 
 use crate::{
     bench::count,
-    calibrate,
     exit::Failure,
-    memory,
+    figures, memory, numbers,
     run::{self, QueryArg, Who},
 };
 
@@ -37,7 +36,7 @@ pub struct Args {
     theirs: Option<usize>,
     /// What the line carries in each direction, in Mbit/s [default: 1000 where the round trip is below 2 ms,
     /// else 100]
-    #[arg(long, value_name = "MBIT", value_parser = rate)]
+    #[arg(long, value_name = "MBIT", value_parser = numbers::rate)]
     bandwidth: Option<u64>,
     /// Time there and back, in milliseconds
     #[arg(long, value_name = "MS", default_value = "20", value_parser = not_negative)]
@@ -52,7 +51,7 @@ pub struct Args {
     #[arg(long, default_value = "rows", value_name = "WHAT", value_parser = run::query)]
     answer: QueryArg,
     /// Unless rows are asked for: tell nothing of fewer shared keys than this
-    #[arg(long, default_value = "0", value_name = "N", hide_default_value = true, value_parser = crate::numbers::number)]
+    #[arg(long, default_value = "0", value_name = "N", hide_default_value = true, value_parser = numbers::number)]
     minimum: u64,
     /// Where this side's machine is for hire, and after a comma where the other side's is, if that is to be paid
     /// too: Virginia, Ohio, Oregon, Paris or Sydney, with the prices in USD that CM20 gives for machines of the
@@ -116,7 +115,7 @@ struct Row {
 }
 
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let figures = calibrate::load()?;
+    let figures = figures::load()?;
     if !args.check.is_empty() {
         return check(&args.check, &figures);
     }
@@ -393,14 +392,6 @@ fn hired(text: &str) -> Result<Hired, String> {
         None => Hired(region(text)?, None),
         Some((mine, theirs)) => Hired(region(mine)?, Some(region(theirs)?)),
     })
-}
-
-/// Reads a rate in Mbit/s; in bits a second.
-pub fn rate(text: &str) -> Result<u64, String> {
-    let parsed = text.parse().ok().filter(|x: &f64| (1e-3..=1e6).contains(x));
-    parsed
-        .map(|mbit| (mbit * 1e6) as u64)
-        .ok_or_else(|| "a number from 0.001 to 1000000".to_owned())
 }
 
 fn not_negative(text: &str) -> Result<f64, String> {

@@ -25,12 +25,12 @@ use vesica_net::{
 };
 
 use crate::{
-    calibrate, cancel,
+    cancel,
     columns::{self, Names},
     exit::{self, Failure},
-    keygen,
+    figures, keygen,
     meet::Teller,
-    memory, numbers, plan,
+    memory, numbers,
     progress::Show,
 };
 
@@ -87,7 +87,7 @@ pub struct Args {
     protocol: String,
     /// The bandwidth of the link in Mbit/s, for choosing a protocol; the connecting side's value applies
     /// [default: 1000 where the round trip is below 2 ms, else 100]
-    #[arg(long, value_name = "MBIT", value_parser = plan::rate)]
+    #[arg(long, value_name = "MBIT", value_parser = numbers::rate)]
     bandwidth: Option<u64>,
     /// The least security accepted; the stricter of the two sides applies
     #[arg(long, default_value = "semi-honest", value_parser = security, value_name = "LEVEL")]
@@ -362,7 +362,7 @@ impl Args {
             protected: self.protected(),
             threads: self.threads,
             planner: PlannerInputs {
-                figures: calibrate::load()?,
+                figures: figures::load()?,
                 bits_per_second: self.bandwidth,
                 memory: self.memory,
             },
@@ -371,7 +371,7 @@ impl Args {
 
     /// The files of this side that a result must not replace.
     fn protected(&self) -> Vec<Protected> {
-        let figures = calibrate::stored().map(|path| Protected::new("the calibration", path));
+        let figures = figures::stored().map(|path| Protected::new("the calibration", path));
         [Protected::new("the identity", &self.identity)].into_iter().chain(figures).collect()
     }
 

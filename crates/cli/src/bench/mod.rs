@@ -18,7 +18,7 @@ use vesica_lab::{
 };
 use vesica_psi::{MAX_ITEMS, Sizes};
 
-use crate::{calibrate, exit::Failure};
+use crate::{exit::Failure, figures};
 
 pub use separate::runner;
 
@@ -157,7 +157,7 @@ impl Bench {
             return self.report.run(out).map_err(input);
         }
         if let Some(folder) = self.performance.folder() {
-            let figures = calibrate::load()?;
+            let figures = figures::load()?;
             let results = self.results.as_deref();
             return performance::run(folder, results, self.bounded, &figures).map_err(input);
         }

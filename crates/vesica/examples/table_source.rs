@@ -1,0 +1,56 @@
+//! A table that is not a file: rows of a program, here customers, that never touch a disk. Both sides say how many
+//! customers they share.
+//!
+//! `cargo run -p vesica --example table_source`
+
+use std::{sync::Arc, thread};
+
+use rand::{
+    SeedableRng,
+    rngs::{StdRng, SysRng},
+};
+use vesica::{Job, Learns, NoObserver, Normalize, Offer, Parties, Query, Report, Role, Source};
+use vesica_net::{
+    Channel,
+    transport::memory::{self, Memory},
+};
+
+/// What a program has at hand; it may come from a database as well.
+struct Customer {
+    number: u32,
+    name: String,
+}
+
+fn main() {
+    let customers = |numbers: std::ops::Range<u32>| {
+        numbers.map(|number| Customer { number, name: format!("Customer, No. {number}") })
+    };
+    let (left, right) = memory::pair();
+    thread::scope(|scope| {
+        scope.spawn(|| count(Role::B, source(customers(300..900)), right));
+        println!("shared customers: {}", count(Role::A, source(customers(0..500)), left));
+    });
+}
+
+/// The table as text, with a header. Fields that may hold a comma are quoted, and quotes doubled.
+fn source(customers: impl Iterator<Item = Customer>) -> Source {
+    let quoted = |name: &str| format!("\"{}\"", name.replace('"', "\"\""));
+    let line = |c: Customer| format!("{},{}\n", c.number, quoted(&c.name));
+    let text = "number,name\n".to_owned() + &customers.map(line).collect::<String>();
+    Source::Memory { name: "the customers".to_owned(), bytes: text.into_bytes() }
+}
+
+fn count(role: Role, table: Source, end: Memory) -> u64 {
+    let keys = vec![Normalize::Trim, Normalize::Lower];
+    let offer = Offer { query: Query::COUNT, ..Offer::new(keys, Learns::Both) };
+    let parties = Parties { role, me: format!("{role:?}"), peer: format!("{:?}", role.other()) };
+    let job = Job::new(table, ["number", "name"], offer).prepare().expect("the table is in order");
+    let (mut channel, mut report) = (Channel::new(end), Report::begin());
+    let mut rng = StdRng::try_from_rng(&mut SysRng).expect("the system has randomness");
+    vesica::run(job, &parties, &mut channel, Arc::new(NoObserver), &mut rng, &mut report)
+        .expect("both sides offer the same");
+    match report.outcome.answer {
+        Some(vesica::report::QueryResult::Count(count)) => count,
+        other => panic!("a count was asked for, and not {other:?}"),
+    }
+}

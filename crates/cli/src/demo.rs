@@ -1,7 +1,7 @@
-//! `demo`: both parties at work on this machine, on made-up customers.
+//! `demo`: both parties on this machine, with made-up customers.
 //!
-//! Two real processes of this program run over mutual TLS on loopback, each with an identity of its
-//! own. Which rows they must find is known from how the files were made, and compared at the end.
+//! Two processes of this program run over mutual TLS on loopback, each with its own identity. The rows that they must
+//! find are known from how the files were made, and are compared at the end.
 
 mod customers;
 
@@ -28,7 +28,7 @@ use crate::{
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Customers a side
+    /// Customers per side
     #[arg(long, default_value_t = 100_000, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=20_000_000))]
     rows: u32,
     /// Keep the files here
@@ -103,14 +103,14 @@ impl Side {
     }
 }
 
-/// A running party; it does not outlive this.
+/// A running party, which ends when this is dropped.
 struct Process {
     name: &'static str,
     child: Child,
 }
 
 impl Process {
-    /// Shows what the party says, until it says that it listens; returns where.
+    /// Shows what the party prints until it listens, and returns its address.
     fn listening(&mut self) -> Result<String, Failure> {
         let (said, heard) = mpsc::channel();
         self.relay(Some(said));
@@ -118,7 +118,7 @@ impl Process {
         heard.recv_timeout(Duration::from_secs(30)).map_err(|_| failed())
     }
 
-    /// Shows what the party says, in the background.
+    /// Shows what the party prints, in the background.
     fn relay(&mut self, address: Option<mpsc::Sender<String>>) {
         let Some(stderr) = self.child.stderr.take() else { return };
         let name = self.name;
@@ -160,7 +160,7 @@ fn run_both(sides: &[Side; 2], directory: &Path, cancel: &CancelToken) -> Result
     loop {
         let ended = [both[0].ended()?, both[1].ended()?];
         if let [Some(a), Some(b)] = ended {
-            // What they said last may still be on its way to the terminal.
+            // Their last lines may still be on their way to the terminal.
             thread::sleep(Duration::from_millis(50));
             if stopping.is_some() {
                 return Err(Failure::cancelled());
@@ -183,7 +183,7 @@ fn run_both(sides: &[Side; 2], directory: &Path, cancel: &CancelToken) -> Result
     }
 }
 
-/// Compares what was found with what had to be, and says what it took.
+/// Compares what was found with what was expected, and prints what the run cost.
 fn conclude(directory: &Path, expected: &customers::Expected) -> Result<(), Failure> {
     let lost = |what: &str| Failure::bug(format!("{what} of the demo cannot be read back"));
     let mut text = String::new();

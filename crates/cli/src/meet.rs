@@ -1,17 +1,17 @@
-//! Meeting the other side, and saying on the terminal how that goes.
+//! What is printed until the two sides have connected.
 
 use std::{cell::Cell, time::Duration};
 
 use vesica_net::{Error, connect::Event};
 
-/// Callers that a line is said about; there may be any number of them.
+/// Callers about which a line is printed; there may be any number of callers.
 const MOST_LINES: usize = 20;
 
-/// Says what happens until the two sides have met.
+/// Prints what happens until the two sides have connected.
 pub struct Teller {
     quiet: bool,
-    /// Whether where this side listens is said even so: a port that the system chose is needed by
-    /// whoever tells the other side.
+    /// Whether to print this side's address even if quiet: if the system chose the port, the user needs it for the other
+    /// side.
     says_address: bool,
     turned_away: Cell<usize>,
 }

@@ -1,4 +1,4 @@
-//! `plan`: what each protocol would take for one's sizes and line, and which one to choose.
+//! `plan`: the estimated cost of each protocol for given sizes and a link, and which one to choose.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -38,7 +38,7 @@ pub struct Args {
     /// else 100]
     #[arg(long, value_name = "MBIT", value_parser = numbers::rate)]
     bandwidth: Option<u64>,
-    /// Time there and back, in milliseconds
+    /// The round-trip time in milliseconds
     #[arg(long, value_name = "MS", default_value = "20", value_parser = not_negative)]
     rtt: f64,
     /// The least security accepted
@@ -50,24 +50,26 @@ pub struct Args {
     /// What to find out, as in `run`
     #[arg(long, default_value = "rows", value_name = "WHAT", value_parser = run::query)]
     answer: QueryArg,
-    /// Unless rows are asked for: tell nothing of fewer shared keys than this
+    /// The minimum of a number, as in `run`
     #[arg(long, default_value = "0", value_name = "N", hide_default_value = true, value_parser = numbers::number)]
     minimum: u64,
-    /// Where this side's machine is for hire, and after a comma where the other side's is, if that is to be paid
-    /// too: Virginia, Ohio, Oregon, Paris or Sydney, with the prices in USD that CM20 gives for machines of the
-    /// kind m5.large in 2020. With a price the cheapest protocol is chosen, not the fastest
+    /// The cloud region of this side's machine, and after a comma that of the other side's, if it is to be paid for
+    /// too: Virginia, Ohio, Oregon, Paris or Sydney, with the prices in USD that CM20 gives for m5.large machines in
+    /// 2020. With prices, the cheapest protocol is chosen instead of the fastest
     #[arg(long, value_name = "REGION", value_parser = hired)]
     prices: Option<Hired>,
-    /// What the machines cost together, an hour, in any currency: instead of that of the regions, if any
+    /// The price of all machines together per hour, in any currency, instead of that of the regions
     #[arg(long, value_name = "PRICE", value_parser = not_negative)]
     price_per_hour: Option<f64>,
-    /// What 10^9 bytes between the parties cost, in either direction, likewise
+    /// The price of 10^9 bytes between the parties, in either direction, likewise
     #[arg(long, value_name = "PRICE", value_parser = not_negative)]
     price_per_gb: Option<f64>,
-    /// Instead of planning, say how right the planner is of runs in files that `vesica bench --results` has kept
+    /// Instead of planning, compare the planner's predictions with the runs in files that `vesica bench --results`
+    /// has kept
     #[arg(long, value_name = "FILE", num_args = 1.., conflicts_with_all = ["mine", "theirs", "json"])]
     check: Vec<PathBuf>,
-    /// Leave out what would use more memory than this on either side, as in 2G or 512M [default: as in `run`]
+    /// Leave out protocols that would use more memory than this on either side, as in 2G or 512M [default: as in
+    /// `run`]
     #[arg(long, value_name = "SIZE", value_parser = memory::amount)]
     memory: Option<u64>,
     /// Print JSON
@@ -97,7 +99,7 @@ struct Plan {
     predictions: Vec<Row>,
 }
 
-/// What one protocol would take.
+/// The estimated cost of one protocol.
 #[derive(Serialize)]
 struct Row {
     protocol: &'static str,
@@ -172,7 +174,7 @@ impl Args {
         })
     }
 
-    /// Those of the regions, but for what is given as a number.
+    /// The prices of the regions, except where a number is given.
     fn prices(&self) -> Prices {
         let mine_sends = self.learns == Who::Peer;
         let paid = self.prices.map(|Hired(mine, theirs)| match (theirs, mine_sends) {
@@ -317,7 +319,7 @@ impl std::fmt::Display for Plan {
     }
 }
 
-/// How right the planner is of the runs in these files.
+/// Compares the planner's predictions with the runs in these files.
 fn check(files: &[PathBuf], figures: &Figures) -> Result<(), Failure> {
     let input = |error: vesica_lab::Error| Failure::input(error.to_string());
     let mut records = Vec::new();
@@ -374,7 +376,7 @@ fn check(files: &[PathBuf], figures: &Figures) -> Result<(), Failure> {
     crate::print(&text)
 }
 
-/// An amount with three digits that count.
+/// An amount with three significant digits.
 fn money(amount: f64) -> String {
     let decimals = 2.0 - amount.max(1e-9).log10().floor();
     format!("{amount:.*}", decimals.clamp(2.0, 9.0) as usize)

@@ -59,7 +59,7 @@ impl Current {
         Self { name, since: Instant::now() }
     }
 
-    /// How far it has come in this time, how fast, and how long it will take.
+    /// How much is done, how fast, and how long the rest will take.
     fn with(&self, progress: &Progress, elapsed: Duration) -> String {
         let mut text = format!("{}: {}", described(self.name), amount(progress));
         if elapsed >= Duration::from_secs(1) {
@@ -75,7 +75,7 @@ impl Current {
         text
     }
 
-    /// What it waits for, and for how long already.
+    /// What it waits for, and for how long it has.
     fn waiting(&self, phase: &'static str, since: Duration) -> String {
         format!("{}: {} ({})", described(self.name), waited_for(phase), roughly(since))
     }
@@ -94,7 +94,7 @@ fn amount(progress: &Progress) -> String {
     }
 }
 
-/// A time as a person would say it.
+/// A rounded time.
 fn roughly(time: Duration) -> String {
     match time.as_secs_f64().round() as u64 {
         seconds @ 0..60 => format!("{} s", seconds.max(1)),
@@ -103,7 +103,7 @@ fn roughly(time: Duration) -> String {
     }
 }
 
-/// One line that changes, with a bar where the whole is known.
+/// One line that changes, with a bar if the total is known.
 struct Live {
     bar: ProgressBar,
     current: Mutex<Current>,
@@ -167,7 +167,8 @@ impl Drop for Live {
     }
 }
 
-/// A line for each phase, and in a long one whenever the time doubled, or ten seconds passed, since the last.
+/// A line for each phase, and in a long phase another whenever the time has doubled, or ten seconds have passed, since
+/// the last one.
 #[derive(Default)]
 struct Plain {
     shown: Mutex<Shown>,
@@ -182,12 +183,12 @@ struct Shown {
     rows: Option<Progress>,
 }
 
-/// When the first line in a phase is due, and how long there is between two of them at the most.
+/// When the first line in a phase is due, and the longest time between two lines.
 const FIRST: Duration = Duration::from_secs(1);
 const LONGEST: Duration = Duration::from_secs(10);
 
 impl Plain {
-    /// Says a line about the current phase if one is due.
+    /// Prints a line about the current phase if one is due.
     fn line(&self, text: impl FnOnce(&Current) -> String) {
         let mut shown = self.shown.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(current) = &shown.current else { return };

@@ -34,7 +34,7 @@ pub struct Args {
     /// Keys of the other side
     #[arg(long, value_name = "N", value_parser = count, required_unless_present = "check")]
     theirs: Option<usize>,
-    /// What the line carries in each direction, in Mbit/s [default: 1000 where the round trip is below 2 ms,
+    /// The bandwidth of the link in each direction, in Mbit/s [default: 1000 if the round trip is below 2 ms,
     /// else 100]
     #[arg(long, value_name = "MBIT", value_parser = numbers::rate)]
     bandwidth: Option<u64>,

@@ -53,7 +53,7 @@ pub struct Offer {
     pub minimum: u64,
     /// Values of normalised key columns that count as empty.
     pub null_values: NullValues,
-    /// How many decimal places the values of both sides have, at most [`MAX_SCALE`].
+    /// The number of decimal places of the values of both sides, at most 18.
     pub scale: u8,
     /// Whether to compare what the keys of both sides look like, if the other side wants that too.
     pub diagnose: bool,

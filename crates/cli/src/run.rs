@@ -14,7 +14,7 @@ use rand::{
     rngs::{StdRng, SysRng},
 };
 use vesica::{
-    Class, Delimiter, Duplicates, Job, KeyColumn, Learns, Normalize, NullValues, Nulls, Offer,
+    Class, Delimiter, Duplicates, Format, Job, KeyColumn, Learns, Normalize, NullValues, Nulls, Offer,
     Parties, PlannerInputs, Protected, Query, Ready, Report, ResultForm, Role, Security, Source,
 };
 use vesica_net::{
@@ -47,9 +47,12 @@ pub struct Args {
     /// The other party's fingerprint, as they told it
     #[arg(long, value_name = "FINGERPRINT")]
     peer: Fingerprint,
-    /// This party's table, CSV with a header row; `-` is standard input
+    /// This party's table: CSV with a header row, NDJSON, Parquet, or Arrow IPC; `-` is standard input
     #[arg(long, value_name = "FILE")]
     input: PathBuf,
+    /// The table's format: csv, ndjson, parquet, arrow or arrow-stream [default: told from its content, or else its name]
+    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    format: Option<Format>,
     /// The columns that make up the key, by name and with commas between them; the other side may call them
     /// otherwise. A name that holds a comma stands in quotes: '"last, first",birthday'
     #[arg(long, value_name = "COLS", value_parser = columns::key)]
@@ -72,10 +75,14 @@ pub struct Args {
     /// Unless rows are asked for: tell nothing of fewer shared keys than this; the larger of both sides counts
     #[arg(long, default_value = "0", value_name = "N", hide_default_value = true, value_parser = numbers::number)]
     minimum: u64,
-    /// Where this side's matched rows go, if it learns them; `-` is standard output. A number goes there too
+    /// Where this side's matched rows go, if it learns them, in the format of the input; `-` is standard output. CSV and
+    /// NDJSON are packed where the name ends in .gz or .zst. A number goes there too
     /// [default for a number: standard output]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// The columns of the matched rows to write, in this order, with commas between them [default: all]
+    #[arg(long, value_name = "COLS", value_parser = columns::key)]
+    select: Option<Names>,
     /// Who learns the result
     #[arg(long, value_enum)]
     learns: Who,
@@ -323,6 +330,9 @@ impl Args {
                 ResultForm::Line => output = Some(PathBuf::from("-")),
             }
         }
+        if self.select.is_some() && self.answer.query.result_form() != ResultForm::Rows {
+            return Err(Failure::usage("--select is for rows, and this run is for something else"));
+        }
         if self.learns == Who::Peer && output.take().is_some() && !self.quiet {
             crate::say("vesica: note: this side does not learn the result; --output is not used");
         }
@@ -342,6 +352,7 @@ impl Args {
         }
         Ok(Job {
             input: Source::from_path(&self.input),
+            format: self.format,
             delimiter: self.delimiter,
             columns: keys.into_iter().map(|key| key.name).collect(),
             values: self.answer.column.clone(),
@@ -356,6 +367,7 @@ impl Args {
             allow_empty: self.allow_empty,
             offer,
             output,
+            select: self.select.as_ref().map(|names| names.0.clone()),
             report: self.report.clone(),
             protected: self.protected(),
             threads: self.threads,
@@ -449,6 +461,10 @@ fn question_help() -> String {
 
 pub fn delimiter(name: &str) -> Result<Delimiter, String> {
     choice(name, Delimiter::ALL, Delimiter::name)
+}
+
+pub fn format(name: &str) -> Result<Format, String> {
+    choice(name, Format::ALL, Format::name)
 }
 
 pub fn security(name: &str) -> Result<Security, String> {

@@ -39,7 +39,8 @@ pub use run::{
     report::Report,
 };
 pub use table::{
-    source::{Delimiter, Source},
+    format::Format,
+    source::{Delimiter, Dialect, Source},
     target::Protected,
 };
 pub use task::{

@@ -28,7 +28,7 @@ pub(crate) struct Budget {
 impl Budget {
     /// What the user allowed, or else three quarters of what this process may use.
     pub(crate) fn new(allowed: Option<u64>) -> Self {
-        let total = allowed.unwrap_or_else(default);
+        let total = allowed.unwrap_or_else(host::budget);
         Self { total, left: total.saturating_sub(host::resident()) }
     }
 
@@ -49,11 +49,6 @@ impl Budget {
             bytes(total as f64)
         )
     }
-}
-
-/// The budget of a user who does not name one: three quarters of what this process may use.
-pub fn default() -> u64 {
-    host::memory() / 4 * 3
 }
 
 /// Those of the candidates, which are the same on both sides, that fit into both sides' budgets: at least one.

@@ -3,7 +3,7 @@
 use std::hash::{BuildHasher, RandomState};
 
 use crate::{
-    error::{Error, InputFault, Result},
+    error::{InputFault, Result},
     keys::{
         digest::{Digest, Digester},
         findings::{Findings, Tally},
@@ -12,7 +12,7 @@ use crate::{
         numbers::Numbers,
         profile::Profile,
     },
-    table::csv::{Scan, Table},
+    table::rows::{Scan, Table},
 };
 
 /// Stands in the place of a key's number where a row has no key.
@@ -92,15 +92,15 @@ impl Collector {
 }
 
 impl KeySet {
-    /// Reads every row, and shows now and then how many are done and how many bytes they took. Where there is a column of values, a
-    /// key's value is the sum over the rows that bear it.
+    /// Reads every row, and shows now and then how many are done and which part of the table that is. Where there is
+    /// a column of values, a key's value is the sum over the rows that bear it.
     ///
     /// # Errors
     /// Whatever is wrong with the table, and what the policies refuse.
     pub fn read(
         scan: Scan,
         reading: &Reading,
-        mut show: impl FnMut(u64, usize),
+        mut show: impl FnMut(u64, f64),
     ) -> Result<(Table, Self, Findings)> {
         const SHOW_EVERY: usize = 1 << 14;
         let (width, nulls) = (scan.header().len(), reading.nulls);
@@ -139,17 +139,16 @@ impl KeySet {
                 }
             }
             if keys.rows().is_multiple_of(SHOW_EVERY) {
-                show(keys.rows() as u64, row.start());
+                show(keys.rows() as u64, row.fraction());
             }
             Ok(())
         })?;
-        show(keys.rows() as u64, table.text().bytes().len());
+        show(keys.rows() as u64, 1.0);
         let mut set = keys.finish();
         if let Some((column, _)) = &reading.values {
             set.add_up(&of_rows).map_err(|row| {
                 let (place, column) = (table.place(row), column.to_owned());
-                let fault = InputFault::SumTooLarge { place, column };
-                Error::Input { file: table.text().name().to_owned(), fault }
+                table.fault(InputFault::SumTooLarge { place, column })
             })?;
         }
         if reading.duplicates == Duplicates::Error {
@@ -172,7 +171,7 @@ impl KeySet {
             second: table.place(second),
             rows: self.counts.duplicate,
         };
-        Err(Error::Input { file: table.text().name().to_owned(), fault })
+        Err(table.fault(fault))
     }
 
     /// Numbers the distinct keys. `digests` has one a row, `key_of_row` is [`NO_KEY`] for rows
@@ -368,7 +367,7 @@ mod tests {
         let rows = |from: u32| (from..from + 100).map(|i| format!("k{i}@x\n")).collect::<String>();
         let text = format!("k\n{}X-1\n{}x-1\nx-1 \nn/a\n{}", rows(0), rows(100), rows(0));
         let (_, findings) = all_of(&text, Reading::default()).unwrap();
-        let expected = FrequentKey { first_row: 101, line: 102, rows: 3 };
+        let expected = FrequentKey { first_row: 101, line: Some(102), rows: 3 };
         // Three of 304 rows are less than one in a hundred, three of 204 are more.
         assert_eq!(findings.frequent_keys, []);
         let text = text.replacen(&rows(100), "", 1);

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod formats;
 mod keys;
 
 use std::{
@@ -40,6 +41,7 @@ impl Bench {
         fs::write(&input, text).unwrap();
         Job {
             input: Source::File(input),
+            format: None,
             delimiter: Delimiter::Comma,
             columns: vec!["k".into()],
             values: None,
@@ -48,6 +50,7 @@ impl Bench {
             allow_empty: false,
             offer: Offer::new(vec![Normalize::None], learns),
             output: Some(self.path(&format!("{name} out.csv"))),
+            select: None,
             report: Some(self.path(&format!("{name} report.json"))),
             protected: Vec::new(),
             threads: 1,

@@ -1,0 +1,62 @@
+//! The matched rows on their way to the output.
+
+use std::{io, path::Path};
+
+use crate::{
+    error::{Error, Result},
+    table::{
+        compression::Compression,
+        format::Format,
+        output::{Output, Staged},
+        rows::{Table, Unwritten},
+    },
+};
+
+/// Refuses an output of which the name promises another format than rows of the input have.
+///
+/// # Errors
+/// [`Error::Usage`].
+pub(crate) fn check_name(path: &Path, format: Format) -> Result<()> {
+    let refused = |what: &str| {
+        let (path, have) = (path.display(), format.title());
+        Err(Error::Usage(format!("the output {path} is named like {what}, and the rows are {have} like the input; name it otherwise")))
+    };
+    match Format::of_name(path) {
+        Some(promised) if promised != format => refused(promised.title()),
+        _ if !format.is_text() && Compression::of_name(path).is_some() => refused("packed text"),
+        _ => Ok(()),
+    }
+}
+
+/// Writes these rows of a table, counted from 0 and ascending, with the columns of these names or else all, where they
+/// cannot be seen yet. Text is packed if the output's name, `path`, says so.
+///
+/// # Errors
+/// [`Error::Output`], and [`Error::Input`] where the rows cannot be read again.
+pub(crate) fn rows(
+    path: &Path,
+    output: Output,
+    table: &Table,
+    (rows, select): (&[u32], Option<&[String]>),
+    mut done: impl FnMut(u64),
+) -> Result<Staged> {
+    let mut fault = None;
+    let packing = Compression::of_name(path).filter(|_| table.format().is_text());
+    let staged = output.stage(|out| {
+        let written = match packing {
+            Some(packing) => packing.pack(out, |out| table.write(rows, select, out, &mut done)),
+            None => table.write(rows, select, out, &mut done),
+        };
+        written.map_err(|error| match error {
+            Unwritten::Output(error) => error,
+            Unwritten::Input(error) => {
+                fault = Some(error);
+                io::ErrorKind::InvalidData.into()
+            }
+        })
+    });
+    match fault {
+        Some(fault) => Err(fault),
+        None => staged,
+    }
+}

@@ -40,8 +40,7 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<(), Failure> {
     let input = Source::from_path(&args.file);
-    let dialect =
-        Dialect { format: args.format, delimiter: args.delimiter, ..Dialect::default() };
+    let dialect = Dialect { format: args.format, delimiter: args.delimiter, ..Dialect::default() };
     let Some(Names(names)) = args.key else {
         let opened = input.open(dialect)?;
         let header = opened.header();
@@ -95,8 +94,7 @@ fn table(found: &Check) -> String {
         ("delimiter", text(found.delimiter)),
     ];
     let lines = lines.into_iter().filter_map(|(name, value)| Some((name, value?)));
-    let mut text: String =
-        lines.map(|(name, value)| format!("{name:<30} {value:>15}\n")).collect();
+    let mut text: String = lines.map(|(name, value)| format!("{name:<30} {value:>15}\n")).collect();
     for warning in &counts.warnings {
         text += &format!("warning: {warning}\n");
     }

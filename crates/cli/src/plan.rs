@@ -147,7 +147,7 @@ impl Args {
                 "nothing of this release does that and is secure against {security} parties"
             )));
         }
-        let budget = self.memory.unwrap_or_else(vesica::machine::budget);
+        let budget = self.memory.unwrap_or_else(vesica::host::budget);
         let least = candidates.iter().map(|c| c.memory.most()).fold(f64::INFINITY, f64::min);
         candidates.retain(|candidate| candidate.memory.most() <= budget as f64);
         let ranked = planner.rank(&candidates);

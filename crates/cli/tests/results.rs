@@ -201,3 +201,27 @@ fn files_in_a_directory_instead_of_a_connection() {
     assert_eq!(lab.output(Connecting).unwrap(), "k\ny\n");
     assert_eq!(std::fs::read_dir(directory).unwrap().count(), 0);
 }
+
+#[test]
+fn the_two_sides_may_have_different_formats_and_select_columns() {
+    let lab = Lab::new();
+    lab.write(Connecting, "{\"k\":7,\"v\":[1]}\n{\"k\":8}\n{\"k\":null}\n");
+    lab.write(Listening, "a,k,b\n1,8,\"x, y\"\n2,9,z\n3,7,\n");
+    let out = lab.path("out.jsonl");
+    let [a, b] = lab.run(&["--output", out.to_str().unwrap()], &["--select", "b,k"]);
+    a.assert(0, &["2 of 2 keys match"]);
+    b.assert(0, &["2 of 3 keys match"]);
+    assert_eq!(std::fs::read_to_string(&out).unwrap(), "{\"k\":7,\"v\":[1]}\n{\"k\":8}\n");
+    assert_eq!(lab.output(Listening).unwrap(), "b,k\n\"x, y\",8\n,7\n");
+    // An output for which the input's format is not meant, and columns that are not there.
+    let alone = |flags: &[&str]| {
+        Running::start(lab.command(Connecting, &["--connect", "127.0.0.1:1"], flags)).end()
+    };
+    alone(&[]).assert(2, &["out.csv is named like CSV, and the rows are NDJSON like the input"]);
+    let number = ["--select", "v", "--answer", "count"];
+    alone(&number).assert(2, &["--select is for rows"]);
+    alone(&["--select", "v,v"]).assert(2, &["selected column `v` is named twice"]);
+    std::fs::remove_file(lab.file(Listening, "out.csv")).unwrap();
+    lab.write(Connecting, "k,v\n1,2\n");
+    alone(&["--select", "w"]).assert(3, &["has no column `w`; it has `k`, `v`"]);
+}

@@ -166,7 +166,9 @@ pub enum InputFault {
         advice: &'static str,
     },
     /// It begins like a format that it is not, or ends too early, or contradicts itself.
-    #[error("cannot be read as {format}: {part} is damaged or missing; copy or write the file again")]
+    #[error(
+        "cannot be read as {format}: {part} is damaged or missing; copy or write the file again"
+    )]
     Damaged {
         /// What it seems to be.
         format: &'static str,

@@ -2,9 +2,7 @@
 
 mod survey;
 
-use std::{
-    io::{self, BufReader, Write},
-};
+use std::io::{self, BufReader, Write};
 
 use arrow_array::{RecordBatch, UInt32Array};
 use arrow_ipc::{
@@ -55,8 +53,12 @@ impl Arrow {
             return Err(stored.fault(InputFault::TooLarge { max: most_bytes }));
         }
         let schema = || match is_stream {
-            true => Some(StreamReader::try_new(BufReader::new(stored.reader(0)), None).ok()?.schema()),
-            false => Some(FileReader::try_new(BufReader::new(stored.reader(0)), None).ok()?.schema()),
+            true => {
+                Some(StreamReader::try_new(BufReader::new(stored.reader(0)), None).ok()?.schema())
+            }
+            false => {
+                Some(FileReader::try_new(BufReader::new(stored.reader(0)), None).ok()?.schema())
+            }
         };
         let schema = guarded(schema).flatten().ok_or_else(|| damaged("its schema"))?;
         let uuids = schema.fields().iter().map(|field| typed::is_uuid(field)).collect();
@@ -136,16 +138,19 @@ impl Arrow {
     ) -> std::result::Result<(), Unwritten> {
         let all: Vec<usize> = (0..self.uuids.len()).collect();
         let select = select.unwrap_or(&all);
-        let fields: Vec<_> = select.iter().map(|column| self.schema.fields()[*column].clone()).collect();
+        let fields: Vec<_> =
+            select.iter().map(|column| self.schema.fields()[*column].clone()).collect();
         let schema = Schema::new_with_metadata(fields, self.schema.metadata().clone());
         let options = IpcWriteOptions::default().try_with_compression(self.survey.codec);
         let options = options.map_err(unwritten)?;
         if self.is_stream {
-            let mut writer = StreamWriter::try_new_with_options(out, &schema, options).map_err(unwritten)?;
+            let mut writer =
+                StreamWriter::try_new_with_options(out, &schema, options).map_err(unwritten)?;
             self.copy(rows, select, &mut |batch| writer.write(batch), done)?;
             return writer.finish().map_err(unwritten);
         }
-        let mut writer = FileWriter::try_new_with_options(out, &schema, options).map_err(unwritten)?;
+        let mut writer =
+            FileWriter::try_new_with_options(out, &schema, options).map_err(unwritten)?;
         for (key, value) in &self.survey.metadata {
             writer.write_metadata(key, value);
         }

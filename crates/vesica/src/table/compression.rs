@@ -44,11 +44,7 @@ impl Compression {
     pub(crate) fn of_name(path: &Path) -> Option<Self> {
         let extension = path.extension()?.to_str()?;
         let is = |wanted: &str| extension.eq_ignore_ascii_case(wanted);
-        if is("gz") {
-            Some(Self::Gzip)
-        } else {
-            is("zst").then_some(Self::Zstd)
-        }
+        if is("gz") { Some(Self::Gzip) } else { is("zst").then_some(Self::Zstd) }
     }
 
     /// Unpacks what is read. What is damaged or cut short is an error of any kind but [`io::ErrorKind::Interrupted`].
@@ -103,7 +99,10 @@ mod tests {
                 io::Result::Ok(bytes)
             };
             // Two of them are as good as one.
-            assert!(unpacked([packed.clone(), packed.clone()].concat()).unwrap() == [&text[..], &text].concat());
+            assert!(
+                unpacked([packed.clone(), packed.clone()].concat()).unwrap()
+                    == [&text[..], &text].concat()
+            );
             for kept in [10, packed.len() / 2, packed.len() - 1] {
                 assert!(unpacked(packed[..kept].to_vec()).is_err(), "{packing:?} {kept}");
             }

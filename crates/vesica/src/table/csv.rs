@@ -39,8 +39,7 @@ impl Csv {
         let mut csv = Self { text, delimiter, header: 0..0, columns, rows: Vec::new() };
         let mut reader = csv.reader(csv.text.body());
         let mut record = ByteRecord::new();
-        let Some(header) = next_record(&mut reader, &mut record, &csv.text, csv.text.body())
-        else {
+        let Some(header) = next_record(&mut reader, &mut record, &csv.text, csv.text.body()) else {
             return Ok(csv);
         };
         let columns = Header::new(record.iter().map(<[u8]>::to_vec).collect());

@@ -467,7 +467,10 @@ mod tests {
         }
         let input = open(&[b"k\nx\n", b"y\n", b""]).unwrap();
         assert!(!input.is_empty());
-        assert_eq!(input.read().unwrap().rows(|_| Ok(())).unwrap().text().unwrap().bytes(), b"k\nx\ny\n");
+        assert_eq!(
+            input.read().unwrap().rows(|_| Ok(())).unwrap().text().unwrap().bytes(),
+            b"k\nx\ny\n"
+        );
     }
 
     #[test]

@@ -20,7 +20,8 @@ use crate::{
 const SHOW_EVERY: usize = 1 << 14;
 
 const NESTED: &str = "a key is a single value; take the part that identifies the row out of it";
-const FRACTION: &str = "a number with a fraction or an exponent has many written forms; write an integer or a string";
+const FRACTION: &str =
+    "a number with a fraction or an exponent has many written forms; write an integer or a string";
 
 /// A text of objects, and where the rows lie that have been shown.
 pub(crate) struct Ndjson {
@@ -191,7 +192,8 @@ fn next_line(text: &Text, mut from: usize) -> Option<(usize, usize)> {
     let bytes = text.bytes();
     while from < bytes.len() {
         let rest = &bytes[from..];
-        let end = from + rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |at| at + 1);
+        let end =
+            from + rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |at| at + 1);
         if !bytes[from..end].trim_ascii().is_empty() {
             return Some((from, end));
         }
@@ -231,7 +233,12 @@ impl<'a> Members<'a> {
     fn new(names: &'a [String], columns: &[usize], keys: &[Vec<u8>]) -> Self {
         let is_key = |column: usize| keys.iter().any(|key| key == names[column].as_bytes());
         let wanted = columns.iter().map(|column| (*column, is_key(*column))).collect();
-        Self { names, wanted, values: vec![Vec::new(); names.len()], seen: vec![false; names.len()] }
+        Self {
+            names,
+            wanted,
+            values: vec![Vec::new(); names.len()],
+            seen: vec![false; names.len()],
+        }
     }
 
     fn read(
@@ -345,7 +352,10 @@ struct NameSeed;
 impl<'de> DeserializeSeed<'de> for NameSeed {
     type Value = Name<'de>;
 
-    fn deserialize<D: Deserializer<'de>>(self, from: D) -> std::result::Result<Name<'de>, D::Error> {
+    fn deserialize<D: Deserializer<'de>>(
+        self,
+        from: D,
+    ) -> std::result::Result<Name<'de>, D::Error> {
         from.deserialize_str(self)
     }
 }
@@ -380,7 +390,8 @@ mod tests {
         let columns = table.header().find(&["k", "v"]).map_err(|fault| table.text.fault(fault))?;
         let mut rows = Vec::new();
         table.read(&columns, &mut |row| {
-            let field = |column: usize| String::from_utf8(row.field(columns[column]).to_vec()).unwrap();
+            let field =
+                |column: usize| String::from_utf8(row.field(columns[column]).to_vec()).unwrap();
             rows.push([field(0), field(1)]);
             Ok(())
         })?;
@@ -398,7 +409,13 @@ mod tests {
         let (rows, table) = read(text).unwrap();
         assert_eq!(
             rows,
-            [["aä\n\"", "12.50"], ["-12345678901234567890", ""], ["true", ""], ["", "7"], ["0", "1e3"]]
+            [
+                ["aä\n\"", "12.50"],
+                ["-12345678901234567890", ""],
+                ["true", ""],
+                ["", "7"],
+                ["0", "1e3"]
+            ]
         );
         assert_eq!(table.place(1), Place { row: 2, line: Some(3) });
         let written = |rows: &[u32], select: Option<&[usize]>| {
@@ -410,7 +427,10 @@ mod tests {
             written(&[1, 4], None),
             "  {\"x\": [1, {}], \"\\u006b\" : -12345678901234567890}\r\n{\"k\": -0,\"v\":1e3}\r\n"
         );
-        assert_eq!(written(&[0, 3], Some(&[1, 0])), "{\"v\":12.50,\"k\":\"a\\u00e4\\n\\\"\"}\r\n{\"v\":7}\r\n");
+        assert_eq!(
+            written(&[0, 3], Some(&[1, 0])),
+            "{\"v\":12.50,\"k\":\"a\\u00e4\\n\\\"\"}\r\n{\"v\":7}\r\n"
+        );
     }
 
     #[test]
@@ -440,7 +460,10 @@ mod tests {
             ("{\"k\":\"\u{1}secret\"}", "the line is not valid JSON"),
         ] {
             let message = after(line);
-            assert!(message.starts_with("t: row 2 (line 3): ") && message.contains(problem), "{message}");
+            assert!(
+                message.starts_with("t: row 2 (line 3): ") && message.contains(problem),
+                "{message}"
+            );
             assert!(!message.contains("secret"), "{message}");
         }
     }

@@ -86,9 +86,8 @@ impl Parquet {
         if roots.len() != metadata.schema().fields().len() {
             return Err(damaged(&stored, "its schema"));
         }
-        let is_uuid = |root: &TypePtr| {
-            root.get_basic_info().logical_type_ref() == Some(&LogicalType::Uuid)
-        };
+        let is_uuid =
+            |root: &TypePtr| root.get_basic_info().logical_type_ref() == Some(&LogicalType::Uuid);
         let uuids = metadata.schema().fields().iter().zip(roots);
         let uuids = uuids.map(|(field, root)| is_uuid(root) || typed::is_uuid(field)).collect();
         Ok(Self { stored, metadata, uuids })
@@ -182,8 +181,9 @@ impl Parquet {
         };
         let roots = schema.root_schema().get_fields();
         let fields = select.iter().map(|column| roots[*column].clone()).collect();
-        let leaves_of =
-            |root: usize| (0..schema.num_columns()).filter(move |leaf| schema.get_column_root_idx(*leaf) == root);
+        let leaves_of = |root: usize| {
+            (0..schema.num_columns()).filter(move |leaf| schema.get_column_root_idx(*leaf) == root)
+        };
         let leaves = select.iter().flat_map(|column| leaves_of(*column)).collect();
         let root = Type::group_type_builder(schema.name()).with_fields(fields).build();
         (root.map_or_else(|_| schema.root_schema_ptr(), Arc::new), leaves)
@@ -229,15 +229,28 @@ impl Parquet {
             let from = input.get_row_group(piece.group).map_err(unreadable)?;
             let from = from.get_column_reader(leaf).map_err(unreadable)?;
             let copied = match (from, to.untyped()) {
-                (ColumnReader::BoolColumnReader(from), ColumnWriter::BoolColumnWriter(to)) => piece.copy(from, to),
-                (ColumnReader::Int32ColumnReader(from), ColumnWriter::Int32ColumnWriter(to)) => piece.copy(from, to),
-                (ColumnReader::Int64ColumnReader(from), ColumnWriter::Int64ColumnWriter(to)) => piece.copy(from, to),
-                (ColumnReader::Int96ColumnReader(from), ColumnWriter::Int96ColumnWriter(to)) => piece.copy(from, to),
-                (ColumnReader::FloatColumnReader(from), ColumnWriter::FloatColumnWriter(to)) => piece.copy(from, to),
-                (ColumnReader::DoubleColumnReader(from), ColumnWriter::DoubleColumnWriter(to)) => piece.copy(from, to),
-                (ColumnReader::ByteArrayColumnReader(from), ColumnWriter::ByteArrayColumnWriter(to)) => {
+                (ColumnReader::BoolColumnReader(from), ColumnWriter::BoolColumnWriter(to)) => {
                     piece.copy(from, to)
                 }
+                (ColumnReader::Int32ColumnReader(from), ColumnWriter::Int32ColumnWriter(to)) => {
+                    piece.copy(from, to)
+                }
+                (ColumnReader::Int64ColumnReader(from), ColumnWriter::Int64ColumnWriter(to)) => {
+                    piece.copy(from, to)
+                }
+                (ColumnReader::Int96ColumnReader(from), ColumnWriter::Int96ColumnWriter(to)) => {
+                    piece.copy(from, to)
+                }
+                (ColumnReader::FloatColumnReader(from), ColumnWriter::FloatColumnWriter(to)) => {
+                    piece.copy(from, to)
+                }
+                (ColumnReader::DoubleColumnReader(from), ColumnWriter::DoubleColumnWriter(to)) => {
+                    piece.copy(from, to)
+                }
+                (
+                    ColumnReader::ByteArrayColumnReader(from),
+                    ColumnWriter::ByteArrayColumnWriter(to),
+                ) => piece.copy(from, to),
                 (
                     ColumnReader::FixedLenByteArrayColumnReader(from),
                     ColumnWriter::FixedLenByteArrayColumnWriter(to),
@@ -270,7 +283,8 @@ impl Content for Parquet {
         let mut wanted = columns.to_vec();
         wanted.sort_unstable();
         wanted.dedup();
-        let mut batches = self.batches(&wanted).ok_or_else(|| damaged(&self.stored, "its schema"))?;
+        let mut batches =
+            self.batches(&wanted).ok_or_else(|| damaged(&self.stored, "its schema"))?;
         let mut texts: Vec<Option<TextColumn>> = self.uuids.iter().map(|_| None).collect();
         loop {
             let next = guarded(|| {

@@ -9,9 +9,7 @@ use csv::ByteRecord;
 
 use crate::{
     error::{Error, InputFault, Place, Result},
-    table::{
-        digest::InputDigest, format::Format, header::Header, source::Text, typed::TextColumn,
-    },
+    table::{digest::InputDigest, format::Format, header::Header, source::Text, typed::TextColumn},
 };
 
 /// The most rows of a table: positions are 32 bits wide, and one value stands for "no key".

@@ -19,7 +19,9 @@ use crate::{
 pub(crate) fn check_name(path: &Path, format: Format) -> Result<()> {
     let refused = |what: &str| {
         let (path, have) = (path.display(), format.title());
-        Err(Error::Usage(format!("the output {path} is named like {what}, and the rows are {have} like the input; name it otherwise")))
+        Err(Error::Usage(format!(
+            "the output {path} is named like {what}, and the rows are {have} like the input; name it otherwise"
+        )))
     };
     match Format::of_name(path) {
         Some(promised) if promised != format => refused(promised.title()),

@@ -66,7 +66,8 @@ impl Stored {
     /// # Errors
     /// [`InputFault::Io`] and [`InputFault::Changed`].
     pub(crate) fn digest(&self) -> Result<InputDigest> {
-        let digest = digest::of(&mut self.reader(0)).map_err(|error| unreadable(&self.name, error))?;
+        let digest =
+            digest::of(&mut self.reader(0)).map_err(|error| unreadable(&self.name, error))?;
         self.assert_unchanged()?;
         Ok(digest)
     }

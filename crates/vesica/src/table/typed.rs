@@ -6,13 +6,15 @@
 use std::{fmt::Display, io::Write};
 
 use arrow_array::{
-    Array, ArrayRef, ArrowPrimitiveType, LargeStringArray, PrimitiveArray, StringArray, StringViewArray,
+    Array, ArrayRef, ArrowPrimitiveType, LargeStringArray, PrimitiveArray, StringArray,
+    StringViewArray,
     cast::AsArray,
     types::{
-        Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type, Int8Type,
-        Int16Type, Int32Type, Int64Type, Time32MillisecondType, Time32SecondType, Time64MicrosecondType,
-        Time64NanosecondType, TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
-        TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
+        Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type,
+        Int8Type, Int16Type, Int32Type, Int64Type, Time32MillisecondType, Time32SecondType,
+        Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType,
+        TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type,
+        UInt16Type, UInt32Type, UInt64Type,
     },
 };
 use arrow_schema::{DataType, Field, TimeUnit};
@@ -24,7 +26,8 @@ const EXTENSION: (&str, &str) = ("ARROW:extension:name", "arrow.uuid");
 
 const FLOAT: &str = "equal numbers may differ in their last bits, so that they would not match; store an integer, a \
                      decimal or text";
-const NESTED: &str = "a key is a single value; store the part that identifies the row in a column of its own";
+const NESTED: &str =
+    "a key is a single value; store the part that identifies the row in a column of its own";
 const SPAN: &str = "spans of time have no single written form; store a date, a number or text";
 const RUNS: &str = "run-end encoding is not read here; store the column without it";
 
@@ -61,9 +64,15 @@ pub(crate) enum TextColumn {
     LargeStrings(LargeStringArray),
     Views(StringViewArray),
     /// The texts one after the other, and where each ends. One that is not there is empty.
-    Rendered { text: Vec<u8>, ends: Vec<usize> },
+    Rendered {
+        text: Vec<u8>,
+        ends: Vec<usize>,
+    },
     /// For each row the number of its value; `None` where there is none.
-    Dictionary { keys: Vec<Option<usize>>, values: Box<TextColumn> },
+    Dictionary {
+        keys: Vec<Option<usize>>,
+        values: Box<TextColumn>,
+    },
 }
 
 impl TextColumn {
@@ -148,7 +157,9 @@ fn rendered(array: &ArrayRef, uuid: bool) -> Option<TextColumn> {
         DataType::Time64(TimeUnit::Nanosecond) => {
             each::<Time64NanosecondType>(array, |time, to| put_time(to, time, 9))
         }
-        DataType::Time64(_) => each::<Time64MicrosecondType>(array, |time, to| put_time(to, time, 6)),
+        DataType::Time64(_) => {
+            each::<Time64MicrosecondType>(array, |time, to| put_time(to, time, 6))
+        }
         DataType::Timestamp(unit, zone) => {
             let utc = zone.is_some();
             match unit {

@@ -48,7 +48,9 @@ impl Survey {
         while at < len {
             let head = u32::from_le_bytes(read_at(reader, at, 4, len)?.try_into().ok()?);
             let (prefix, size) = match head {
-                u32::MAX => (8, u32::from_le_bytes(read_at(reader, at + 4, 4, len)?.try_into().ok()?)),
+                u32::MAX => {
+                    (8, u32::from_le_bytes(read_at(reader, at + 4, 4, len)?.try_into().ok()?))
+                }
                 size => (4, size),
             };
             if size == 0 {
@@ -65,14 +67,18 @@ impl Survey {
     }
 
     fn of_file(&mut self, reader: &mut Reader, len: u64) -> Option<()> {
-        let end: [u8; 10] = read_at(reader, len.checked_add_signed(-END)?, 10, len)?.try_into().ok()?;
+        let end: [u8; 10] =
+            read_at(reader, len.checked_add_signed(-END)?, 10, len)?.try_into().ok()?;
         let size = read_footer_length(end).ok()? as u64;
         let footer = read_at(reader, (len - END as u64).checked_sub(size)?, size, len)?;
         let footer: Footer<'_> = root_as_footer(&footer).ok()?;
         for pair in footer.custom_metadata().iter().flatten() {
-            self.metadata.push((pair.key()?.to_owned(), pair.value().unwrap_or_default().to_owned()));
+            self.metadata
+                .push((pair.key()?.to_owned(), pair.value().unwrap_or_default().to_owned()));
         }
-        for block in footer.dictionaries().iter().flatten().chain(footer.recordBatches().iter().flatten()) {
+        for block in
+            footer.dictionaries().iter().flatten().chain(footer.recordBatches().iter().flatten())
+        {
             let at = u64::try_from(block.offset()).ok()?;
             let size = u64::try_from(block.metaDataLength()).ok()?;
             let body_len = u64::try_from(block.bodyLength()).ok()?;
@@ -118,7 +124,8 @@ impl Survey {
         len: u64,
     ) -> Option<()> {
         for buffer in batch.buffers().iter().flatten() {
-            let (at, size) = (u64::try_from(buffer.offset()).ok()?, u64::try_from(buffer.length()).ok()?);
+            let (at, size) =
+                (u64::try_from(buffer.offset()).ok()?, u64::try_from(buffer.length()).ok()?);
             if at.checked_add(size)? > body_len {
                 return None;
             }

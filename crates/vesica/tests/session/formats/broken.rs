@@ -91,7 +91,10 @@ fn a_run_ends_in_order_whatever_is_wrong_with_the_input() {
     let columns = all_types();
     let parquet = parquet_of(&batch(&columns));
     let on = |column: &'static str| {
-        move |job: &mut vesica::Job| job.columns = vec![column.to_owned()]
+        move |job: &mut vesica::Job| {
+            job.columns = vec![column.to_owned()];
+            job.output = job.output.take().map(|path| path.with_extension("parquet"));
+        }
     };
     let cut = not_ready(&parquet[..parquet.len() / 2], on("utf8"));
     assert!(cut.contains("in.csv: cannot be read as Parquet: its metadata"), "{cut}");
@@ -110,7 +113,10 @@ fn a_run_ends_in_order_whatever_is_wrong_with_the_input() {
     let broken = bad_input("{\"k\":\"x\"}\n{\"k\":\"secret\n", |_| {});
     assert!(broken.contains("row 2 (line 2): the line") && !broken.contains("secret"), "{broken}");
     let number = bad_input("{\"k\":1}\n{\"k\":1.5}\n", |_| {});
-    assert!(number.contains("row 2 (line 2), column `k`: such a number cannot be a key"), "{number}");
+    assert!(
+        number.contains("row 2 (line 2), column `k`: such a number cannot be a key"),
+        "{number}"
+    );
     assert!(bad_input("{\"x\":1}\n", |_| {}).contains("has no column `k`"));
 }
 

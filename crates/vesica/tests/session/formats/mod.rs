@@ -4,14 +4,15 @@ mod broken;
 mod rows;
 
 use std::{
+    collections::HashMap,
     io::{Cursor, Write},
     sync::Arc,
 };
 
 use arrow_array::{
-    Array, ArrayRef, ArrowPrimitiveType, BinaryArray, BinaryViewArray, BooleanArray, DictionaryArray,
-    FixedSizeBinaryArray, LargeBinaryArray, LargeStringArray, PrimitiveArray, RecordBatch, StringArray,
-    StringViewArray, types::*,
+    Array, ArrayRef, ArrowPrimitiveType, BinaryArray, BinaryViewArray, BooleanArray,
+    DictionaryArray, FixedSizeBinaryArray, LargeBinaryArray, LargeStringArray, PrimitiveArray,
+    RecordBatch, StringArray, StringViewArray, types::*,
 };
 use arrow_ipc::{
     CompressionType,
@@ -70,7 +71,12 @@ fn integers() -> Vec<Typed> {
         primitive::<UInt8Type>("uint8", DataType::UInt8, [0, 255], ["0", "255"]),
         primitive::<UInt16Type>("uint16", DataType::UInt16, [1, 65535], ["1", "65535"]),
         primitive::<UInt32Type>("uint32", DataType::UInt32, [1, u32::MAX], ["1", "4294967295"]),
-        primitive::<UInt64Type>("uint64", DataType::UInt64, [1, u64::MAX], ["1", "18446744073709551615"]),
+        primitive::<UInt64Type>(
+            "uint64",
+            DataType::UInt64,
+            [1, u64::MAX],
+            ["1", "18446744073709551615"],
+        ),
     ]
 }
 
@@ -80,7 +86,12 @@ fn decimals() -> Vec<Typed> {
         primitive::<Decimal32Type>("decimal32", DataType::Decimal32(9, 2), [-5, 12345], texts),
         primitive::<Decimal64Type>("decimal64", DataType::Decimal64(18, 2), [-5, 12345], texts),
         primitive::<Decimal128Type>("decimal128", DataType::Decimal128(38, 2), [-5, 12345], texts),
-        primitive::<Decimal128Type>("whole decimal", DataType::Decimal128(20, 0), [-5, 7], ["-5", "7"]),
+        primitive::<Decimal128Type>(
+            "whole decimal",
+            DataType::Decimal128(20, 0),
+            [-5, 7],
+            ["-5", "7"],
+        ),
         primitive::<Decimal256Type>(
             "decimal256",
             DataType::Decimal256(76, 2),
@@ -100,7 +111,12 @@ fn times() -> Vec<Typed> {
     let (millis, seconds) = ([1_706_745_599_500i64, -1], [1_706_745_599i64, -1]);
     vec![
         primitive::<Date32Type>("date32", DataType::Date32, [19_753, -1], dates),
-        primitive::<Date64Type>("date64", DataType::Date64, [19_753, -1].map(|d: i64| d * 86_400_000), dates),
+        primitive::<Date64Type>(
+            "date64",
+            DataType::Date64,
+            [19_753, -1].map(|d: i64| d * 86_400_000),
+            dates,
+        ),
         primitive::<TimestampSecondType>("stamp s", stamp(Second, None), seconds, local),
         primitive::<TimestampMillisecondType>("stamp ms", stamp(Millisecond, None), millis, exact),
         primitive::<TimestampMicrosecondType>(
@@ -115,7 +131,12 @@ fn times() -> Vec<Typed> {
             millis.map(|t| t * 1_000_000),
             utc,
         ),
-        primitive::<TimestampMillisecondType>("stamp zone", stamp(Millisecond, Some("Europe/Paris")), millis, utc),
+        primitive::<TimestampMillisecondType>(
+            "stamp zone",
+            stamp(Millisecond, Some("Europe/Paris")),
+            millis,
+            utc,
+        ),
         primitive::<Time32SecondType>(
             "time s",
             DataType::Time32(Second),
@@ -146,10 +167,13 @@ fn times() -> Vec<Typed> {
 fn texts() -> Vec<Typed> {
     let texts = ["a,\"b\"\nä", " x "];
     let strings = || StringArray::from_iter(four(texts));
-    let small = DictionaryArray::<Int8Type>::new([Some(1i8), Some(2), None, Some(1)].into_iter().collect(), {
-        let [a, b] = texts;
-        Arc::new(StringArray::from(vec!["unused", a, b]))
-    });
+    let small = DictionaryArray::<Int8Type>::new(
+        [Some(1i8), Some(2), None, Some(1)].into_iter().collect(),
+        {
+            let [a, b] = texts;
+            Arc::new(StringArray::from(vec!["unused", a, b]))
+        },
+    );
     let wide = DictionaryArray::<Int32Type>::new(
         [Some(0), Some(1), Some(2), Some(0)].into_iter().collect(),
         Arc::new(LargeStringArray::from(vec![Some(texts[0]), Some(texts[1]), None])),
@@ -158,12 +182,14 @@ fn texts() -> Vec<Typed> {
     let hex = ["00ff100a", "61626364"];
     let fixed = |values: [Vec<u8>; 2]| {
         let width = values[0].len() as i32;
-        FixedSizeBinaryArray::try_from_sparse_iter_with_size(four(values).into_iter(), width).unwrap()
+        FixedSizeBinaryArray::try_from_sparse_iter_with_size(four(values).into_iter(), width)
+            .unwrap()
     };
     let uuid = fixed([(0..16).collect(), vec![0xab; 16]]);
     let uuids = ["00010203-0405-0607-0809-0a0b0c0d0e0f", "abababab-abab-abab-abab-abababababab"];
     let mut uuid = column("uuid", uuid, uuids);
-    uuid.field.set_metadata([("ARROW:extension:name".to_owned(), "arrow.uuid".to_owned())].into());
+    let extension = ("ARROW:extension:name".to_owned(), "arrow.uuid".to_owned());
+    uuid.field.set_metadata(HashMap::from([extension]));
     vec![
         column("boolean", BooleanArray::from_iter(four([true, false])), ["true", "false"]),
         column("utf8", strings(), texts),
@@ -186,7 +212,8 @@ fn all_types() -> Vec<Typed> {
 /// The columns as a batch, with metadata of the schema.
 fn batch(columns: &[Typed]) -> RecordBatch {
     let fields: Vec<_> = columns.iter().map(|column| column.field.clone()).collect();
-    let schema = Schema::new_with_metadata(fields, [("made by".into(), "a test".into())].into());
+    let metadata = HashMap::from([("made by".to_owned(), "a test".to_owned())]);
+    let schema = Schema::new_with_metadata(fields, metadata);
     let arrays = columns.iter().map(|column| column.array.clone()).collect();
     RecordBatch::try_new(Arc::new(schema), arrays).unwrap()
 }
@@ -242,7 +269,8 @@ fn ndjson_of(column: &Typed) -> Vec<u8> {
     };
     let name = serde_json::to_string(column.field.name()).unwrap();
     let [a, b] = column.texts.map(value);
-    format!("{{{name}:{a}}}\n{{\"n\":2,{name}:{b}}}\n{{{name}:null}}\n{{{name}:{a}}}\n").into_bytes()
+    format!("{{{name}:{a}}}\n{{\"n\":2,{name}:{b}}}\n{{{name}:null}}\n{{{name}:{a}}}\n")
+        .into_bytes()
 }
 
 fn gzip(bytes: &[u8]) -> Vec<u8> {

@@ -15,7 +15,8 @@ use rand::{
 };
 use vesica::{
     Class, Delimiter, Duplicates, Format, Job, KeyColumn, Learns, Normalize, NullValues, Nulls, Offer,
-    Parties, PlannerInputs, Protected, Query, Ready, Report, ResultForm, Role, Security, Source,
+    Parties, PlannerInputs, Protected, Query, Ready, Report, ResultForm, Role, Security, SentColumns,
+    Source,
 };
 use vesica_net::{
     CancelToken, Fingerprint, Identity,
@@ -68,6 +69,17 @@ pub struct Args {
     null_values: Option<Names>,
     #[arg(long, default_value = "rows", value_name = "WHAT", value_parser = question, help = question_help())]
     answer: Question,
+    /// Join: send these columns of matching rows to the other side, which says --receive and learns. Of several rows
+    /// with one key the first is sent. docs/joins.md says what each side learns
+    #[arg(long, value_name = "COLS", value_parser = columns::key, conflicts_with_all = ["receive", "answer"])]
+    send: Option<Names>,
+    /// With --send: bytes that a row's values are padded to, two more for each value than it is long. The other side
+    /// receives so many for each key
+    #[arg(long, value_name = "N", default_value_t = vesica::DEFAULT_BYTES, requires = "send")]
+    send_bytes: u32,
+    /// Join: add the columns that the other side sends to this side's matched rows
+    #[arg(long, conflicts_with = "answer")]
+    receive: bool,
     /// Decimal places of the values for sums, products and shares, the same on both sides: with 2, a value may be
     /// 12.50. A sum has as many, a sum of products twice as many
     #[arg(long, default_value_t = 0, value_name = "PLACES", value_parser = clap::value_parser!(u8).range(0..=18))]
@@ -313,7 +325,7 @@ impl Args {
         }
         let mut output = self.output.clone();
         if output.is_none() && self.learns != Who::Peer {
-            match self.answer.query.result_form() {
+            match self.query().result_form() {
                 ResultForm::Rows => {
                     let message = "this side learns the matches: say where with --output";
                     return Err(Failure::usage(message));
@@ -321,7 +333,7 @@ impl Args {
                 ResultForm::File => {
                     let message = format!(
                         "this side gets {}: say where with --output",
-                        self.answer.query.describe()
+                        self.query().describe()
                     );
                     return Err(Failure::usage(message));
                 }
@@ -330,7 +342,7 @@ impl Args {
                 ResultForm::Line => output = Some(PathBuf::from("-")),
             }
         }
-        if self.select.is_some() && self.answer.query.result_form() != ResultForm::Rows {
+        if self.select.is_some() && self.query().result_form() != ResultForm::Rows {
             return Err(Failure::usage("--select is for rows, and this run is for something else"));
         }
         if self.learns == Who::Peer && output.take().is_some() && !self.quiet {
@@ -342,7 +354,11 @@ impl Args {
         offer.security = self.security;
         offer.max_peer_rows = self.max_peer_rows;
         offer.allow_research = self.allow_research;
-        offer.query = self.answer.query;
+        offer.query = self.query();
+        offer.sends = self
+            .send
+            .as_ref()
+            .map(|names| SentColumns { columns: names.0.clone(), bytes: self.send_bytes });
         offer.brings_values = self.answer.column.is_some();
         offer.minimum = self.minimum;
         offer.scale = self.scale;
@@ -377,6 +393,12 @@ impl Args {
                 memory: self.memory,
             },
         })
+    }
+
+    /// What is to be found out.
+    fn query(&self) -> Query {
+        let joins = self.send.is_some() || self.receive;
+        if joins { Query::JOIN } else { self.answer.query }
     }
 
     /// The files of this side that a result must not replace.

@@ -76,6 +76,30 @@ fn every_protocol_finds_the_plain_intersection_for_whoever_may_learn_it() {
 }
 
 #[test]
+fn a_join_appends_the_columns_that_are_sent() {
+    let lab = Lab::new();
+    lab.write(Connecting, "k,n\na,1\nb,2\na,3\n");
+    lab.write(Listening, "k,n,tier\na,9,\"gold, old\"\nc,8,silver\n");
+    let send = ["--learns", "peer", "--send", "tier,n", "--send-bytes", "20"];
+    let [x, y] = lab.run(&["--learns", "me", "--receive"], &send);
+    x.assert(0, &["columns received: tier, n in 20 bytes a row", "the values of 2 columns"]);
+    y.assert(0, &["columns sent: tier, n in 20 bytes a row"]);
+    let joined = "k,n,tier,peer_n\na,1,\"gold, old\",9\na,3,\"gold, old\",9\n";
+    assert_eq!(lab.output(Connecting).unwrap(), joined);
+    assert_eq!(lab.output(Listening), None);
+    for party in [Connecting, Listening] {
+        assert_eq!(lab.report(party)["terms"]["b_sends"]["bytes"], 20);
+    }
+    // Both would send, and so neither would learn.
+    let lab = Lab::new();
+    lab.write(Connecting, "k,n\na,1\n");
+    lab.write(Listening, "k,n\na,1\n");
+    let [x, _] = lab.run(&["--learns", "peer", "--send", "n"], &["--learns", "peer", "--send", "n"]);
+    x.assert(5, &["who learns the result"]);
+    lab.assert_clean();
+}
+
+#[test]
 fn rows_come_out_byte_for_byte() {
     let lab = Lab::new();
     lab.write(Connecting, "\u{feff}v,k\r\n\" a,\r\n\"\"b\"\" \",x\r\n2,\"y\"\r\n3,z\r\n4,x");

@@ -296,6 +296,19 @@ pub enum InputFault {
         /// How many rows do.
         rows: u64,
     },
+    /// The values of a row that are sent to the other side are longer than agreed.
+    #[error(
+        "{place}, column `{column}`: up to here the row's values do not fit into the {bytes} bytes that are sent, of \
+         which each value takes two more than it is long; send fewer columns, or allow more bytes with --send-bytes"
+    )]
+    TooLongToSend {
+        /// The first such row.
+        place: Place,
+        /// The column with which they become too long.
+        column: String,
+        /// Bytes of a row's values.
+        bytes: u32,
+    },
     /// A value to be added up is no number, or has too many decimal places.
     #[error("{place}, column `{column}`: {}", expected_number(*scale))]
     NotANumber {

@@ -44,6 +44,7 @@ pub use table::{
     target::Protected,
 };
 pub use task::{
+    columns::{DEFAULT_BYTES, SentColumns},
     outcome::{Outcome, QueryResult},
     query::{Query, ResultForm},
 };

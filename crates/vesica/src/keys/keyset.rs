@@ -2,6 +2,8 @@
 
 use std::hash::{BuildHasher, RandomState};
 
+use vesica_psi::payload::Payloads;
+
 use crate::{
     error::{InputFault, Result},
     keys::{
@@ -13,6 +15,7 @@ use crate::{
         profile::Profile,
     },
     table::rows::{Scan, Table},
+    task::columns::{Packer, SentColumns},
 };
 
 /// Stands in the place of a key's number where a row has no key.
@@ -38,6 +41,10 @@ pub struct KeySet {
     counts: RowCounts,
     /// What the values of each key's rows add up to; empty where there is no column of values.
     values: Vec<i64>,
+    /// What is sent with each key, where columns are sent.
+    payloads: Vec<u8>,
+    /// Bytes of each.
+    payload_len: usize,
     /// What the keys look like, where that was asked for.
     profile: Option<Profile>,
 }
@@ -51,6 +58,8 @@ pub struct Reading {
     pub null_values: NullValues,
     /// The column of values and the number of their decimal places, if there is one.
     pub values: Option<(String, u8)>,
+    /// The columns that are sent to the other side, if any are.
+    pub sends: Option<SentColumns>,
     /// What becomes of rows without a key, and of empty values.
     pub nulls: Nulls,
     /// What becomes of rows that bear the same key.
@@ -112,6 +121,9 @@ impl KeySet {
         let numbers = |(column, scale): &(String, u8)| Numbers::new(&scan, column, *scale, nulls);
         let numbers = reading.values.as_ref().map(numbers).transpose()?.flatten();
         let (mut of_rows, mut kinds) = (Vec::new(), Vec::new());
+        let packer = reading.sends.as_ref().map(|sent| Packer::new(&scan, sent));
+        let packer = packer.transpose()?.flatten();
+        let mut payloads = Vec::new();
         let table = scan.rows(|row| {
             if let Some(numbers) = &numbers {
                 of_rows.push(numbers.of(&row)?);
@@ -120,6 +132,9 @@ impl KeySet {
             match extractor.key(&row)? {
                 Key::Present(key) => {
                     keys.push(Some(key));
+                    if let Some(packer) = &packer {
+                        packer.pack(&row, &mut payloads)?;
+                    }
                     tally.see(number, extractor.look(), extractor.raw(&row));
                     kinds.extend_from_slice(extractor.kinds().unwrap_or_default());
                 }
@@ -145,6 +160,11 @@ impl KeySet {
         })?;
         show(keys.rows() as u64, 1.0);
         let mut set = keys.finish();
+        if let Some(sent) = &reading.sends {
+            set.payload_len = sent.bytes as usize;
+            set.payloads = payloads;
+            set.keep_first_payloads();
+        }
         if let Some((column, _)) = &reading.values {
             set.add_up(&of_rows).map_err(|row| {
                 let (place, column) = (table.place(row), column.to_owned());
@@ -199,7 +219,15 @@ impl KeySet {
         digests.truncate(used);
         digests.shrink_to_fit();
         counts.used = used as u64;
-        Self { digests, key_of_row, counts, values: Vec::new(), profile: None }
+        Self {
+            digests,
+            key_of_row,
+            counts,
+            values: Vec::new(),
+            payloads: Vec::new(),
+            payload_len: 0,
+            profile: None,
+        }
     }
 
     /// Gives each key the sum of the values of its rows, of which there is one a row; or else says with which
@@ -215,6 +243,35 @@ impl KeySet {
             }
         }
         Ok(())
+    }
+
+    /// Keeps for each key the payload of its first row, of those of all rows with a key.
+    fn keep_first_payloads(&mut self) {
+        let len = self.payload_len;
+        let mut kept = 0;
+        // Keys are numbered in the order of the rows that first bear them.
+        let of_rows = self.key_of_row.iter().filter(|key| **key != NO_KEY);
+        for (nth, key) in of_rows.enumerate() {
+            if *key as usize == kept {
+                self.payloads.copy_within(nth * len..(nth + 1) * len, kept * len);
+                kept += 1;
+            }
+        }
+        self.payloads.truncate(kept * len);
+        self.payloads.shrink_to_fit();
+    }
+
+    /// What is sent with each distinct key, in the order of the digests.
+    ///
+    /// # Panics
+    /// Where no columns are sent.
+    pub(crate) fn payloads(&self) -> Payloads<'_> {
+        Payloads::new(self.payload_len, &self.payloads)
+    }
+
+    /// The number of the key that a row bears, counted from 0.
+    pub(crate) fn key_of(&self, row: u32) -> u32 {
+        self.key_of_row[row as usize]
     }
 
     /// The value of each distinct key, in the order of the digests; empty where no column of values was

@@ -28,7 +28,7 @@ use crate::{
         stage,
         target::{self, Protected},
     },
-    task::{interface::Content, query::ResultForm},
+    task::{columns::SentColumns, interface::Content, query::ResultForm},
 };
 
 /// What one side brings to a run.
@@ -158,7 +158,8 @@ impl Job {
         if input.is_empty() && !self.allow_empty {
             return Err(input.fault(InputFault::Empty { header: !input.header().is_empty() }));
         }
-        let columns = self.columns.iter().chain(&self.values).map(String::as_str);
+        let sent = self.offer.sends.iter().flat_map(|sent| &sent.columns);
+        let columns = self.columns.iter().chain(&self.values).chain(sent).map(String::as_str);
         input.require(&columns.collect::<Vec<_>>())?;
         if let Some(select) = &self.select {
             // With the key columns, which show that the first line is a header.
@@ -167,6 +168,9 @@ impl Job {
         }
         if let Some(path) = self.output.as_ref().filter(|_| self.offer.query.kind.keeps_rows) {
             stage::check_name(path, input.format())?;
+            if self.offer.query.kind.takes_columns {
+                stage::check_join(input.format())?;
+            }
         }
         Ok(Ready { job: self, input })
     }
@@ -177,6 +181,7 @@ impl Job {
             keys: self.key_columns(),
             null_values: self.offer.null_values.clone(),
             values: self.values.clone().map(|column| (column, self.offer.scale)),
+            sends: self.offer.sends.clone(),
             nulls: self.nulls,
             duplicates: self.duplicates,
             profile,
@@ -234,12 +239,16 @@ fn attempt(
     report.set_protocol(method.key(), method.adversary());
     report.peer_items = Some(peer_items);
     report.outcome = found.outcome;
+    let sent = session.terms().sent_columns().cloned();
+    if let (Some(Content::Joined(joined)), Some(sent)) = (&found.content, &sent) {
+        report.outcome.unreadable = Some(joined.unreadable(sent));
+    }
     report.learned = Some(found.learned);
 
     session.phase("finish");
     drop(set);
     let staged = match found.content {
-        Some(content) => stage(&mut session, &job, table, content, observer)?,
+        Some(content) => stage(&mut session, &job, table, (content, sent), observer)?,
         None => None,
     };
     finish(session, job.report, report, diagnosis, staged)
@@ -280,7 +289,10 @@ fn read(
     report: &mut Report,
 ) -> Result<(Table, KeySet, Diagnosis)> {
     session.phase("read");
-    let (keys, values) = (job.columns.clone(), job.values.clone());
+    let sent = job.offer.sends.iter().flat_map(|sent| sent.columns.clone());
+    let sent = sent.filter(|name| !job.columns.contains(name));
+    let (keys, values): (Vec<_>, _) =
+        (job.columns.iter().cloned().chain(sent).collect(), job.values.clone());
     let scan = session.meanwhile(move || {
         let keys: Vec<_> = keys.iter().map(String::as_str).collect();
         input.read_columns(Columns { keys: &keys, values: values.as_deref() })
@@ -311,7 +323,7 @@ fn stage(
     session: &mut Session<'_>,
     job: &Job,
     table: Option<Table>,
-    content: Content,
+    (content, sent): (Content, Option<SentColumns>),
     observer: Arc<dyn Observer>,
 ) -> Result<Option<Staged>> {
     let Some(path) = job.output.clone() else { return Ok(None) };
@@ -324,7 +336,15 @@ fn stage(
                 let done = |done| observer.progress(Progress::of(done, all, Unit::Rows));
                 stage::rows(&path, output, &table, (&rows, select.as_deref()), done)
             }
-            (Content::Rows(_), None) => Err(Error::Bug("the table was not kept")),
+            (Content::Joined(joined), Some(table)) => {
+                let sent = sent.ok_or(Error::Bug("a join of no columns"))?;
+                let all = joined.len() as u64;
+                let done = |done| observer.progress(Progress::of(done, all, Unit::Rows));
+                stage::joined(&path, output, &table, (&joined, &sent, select.as_deref()), done)
+            }
+            (Content::Rows(_) | Content::Joined(_), None) => {
+                Err(Error::Bug("the table was not kept"))
+            }
             (Content::Text(write), _) => output.stage(|out| write(out)),
         };
         staged.map(Some)

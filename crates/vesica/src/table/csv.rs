@@ -3,15 +3,16 @@
 //! The text is parsed once: each row's fields are shown, and it is noted where the row lies. What stays is the text and
 //! sixteen bytes a row.
 
-use std::{io::Write, ops::Range};
+use std::{borrow::Cow, io::Write, ops::Range};
 
 use csv::ByteRecord;
 
 use crate::{
     error::{InputFault, Place, Result},
     table::{
+        append,
         header::Header,
-        rows::{Content, Fields, MAX_ROWS, Origin, Row, Unwritten},
+        rows::{Content, Fields, JoinedRow, MAX_ROWS, Origin, Row, Unwritten},
         source::{Delimiter, Text, terminated, without_line_end},
     },
 };
@@ -119,6 +120,24 @@ impl Csv {
         self.text.bytes()[record].iter().fold(end, after) == Quoting::Quoted
     }
 
+    /// The header as it is written, with all columns or those selected.
+    fn written_header(&self, select: Option<&[usize]>) -> Cow<'_, [u8]> {
+        let header = self.header_bytes();
+        let Some(select) = select else { return terminated(header, self.line_end()) };
+        let (mark, names) = header.split_at(self.text.body().min(header.len()));
+        let blank = names.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+        [mark, &self.selected(&names[blank..], select)].concat().into()
+    }
+
+    /// A row, counted from 0, as it is written.
+    fn written_row(&self, row: u32, select: Option<&[usize]>) -> Cow<'_, [u8]> {
+        let row = self.row(row as usize);
+        match select {
+            Some(select) => self.selected(row, select).into(),
+            None => terminated(row, self.line_end()),
+        }
+    }
+
     /// A record with the selected fields alone, each in the bytes that it came in, and in the order asked for.
     fn selected(&self, record: &[u8], select: &[usize]) -> Vec<u8> {
         let end = without_line_end(record);
@@ -194,25 +213,36 @@ impl Content for Csv {
         out: &mut (dyn Write + Send),
         done: &mut dyn FnMut(u64),
     ) -> std::result::Result<(), Unwritten> {
-        let header = self.header_bytes();
-        match select {
-            Some(select) => {
-                let (mark, names) = header.split_at(self.text.body().min(header.len()));
-                let blank = names.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
-                out.write_all(mark)?;
-                out.write_all(&self.selected(&names[blank..], select))?;
-            }
-            None => out.write_all(&terminated(header, self.line_end()))?,
-        }
+        out.write_all(&self.written_header(select))?;
         for (number, row) in rows.iter().enumerate() {
             if number % SHOW_EVERY == 0 {
                 done(number as u64);
             }
-            let row = self.row(*row as usize);
-            match select {
-                Some(select) => out.write_all(&self.selected(row, select))?,
-                None => out.write_all(&terminated(row, self.line_end()))?,
+            out.write_all(&self.written_row(*row, select))?;
+        }
+        Ok(())
+    }
+
+    fn write_joined(
+        &self,
+        rows: &mut dyn Iterator<Item = JoinedRow<'_>>,
+        (names, select): (&[String], Option<&[usize]>),
+        out: &mut (dyn Write + Send),
+        done: &mut dyn FnMut(u64),
+    ) -> std::result::Result<(), Unwritten> {
+        if self.header.is_empty() {
+            return Ok(());
+        }
+        let form = (self.delimiter, self.line_end());
+        let names = append::names(&self.columns.fields(), names);
+        let header = self.written_header(select);
+        append::write(&header, names.iter().map(String::as_str), form, out)?;
+        for (number, (row, values)) in rows.enumerate() {
+            if number % SHOW_EVERY == 0 {
+                done(number as u64);
             }
+            let values = values.unwrap_or_else(|| vec![""; names.len()]);
+            append::write(&self.written_row(row, select), values.into_iter(), form, out)?;
         }
         Ok(())
     }

@@ -1,5 +1,6 @@
 //! Tables on disk: what is read, and results that appear whole or not at all.
 
+pub(crate) mod append;
 mod arrow;
 pub mod compression;
 pub mod csv;

@@ -44,6 +44,21 @@ pub(crate) trait Content: Send {
         done: &mut dyn FnMut(u64),
     ) -> std::result::Result<(), Unwritten>;
 
+    /// As [`Content::write`], with further columns of these names at the end, and with their values for each row, or
+    /// nothing where there are none.
+    ///
+    /// # Errors
+    /// [`Unwritten`]; always, where the format cannot do so.
+    fn write_joined(
+        &self,
+        _rows: &mut dyn Iterator<Item = JoinedRow<'_>>,
+        _columns: (&[String], Option<&[usize]>),
+        _out: &mut (dyn Write + Send),
+        _done: &mut dyn FnMut(u64),
+    ) -> std::result::Result<(), Unwritten> {
+        Err(Unwritten::Output(io::ErrorKind::Unsupported.into()))
+    }
+
     /// The text, where the table is one.
     fn text(&self) -> Option<&Text> {
         None
@@ -54,6 +69,9 @@ pub(crate) trait Content: Send {
         None
     }
 }
+
+/// A row, counted from 0, and the values that come with it, if they could be read.
+pub(crate) type JoinedRow<'a> = (u32, Option<Vec<&'a str>>);
 
 /// Why rows were not written.
 #[derive(Debug)]
@@ -256,10 +274,29 @@ impl Table {
         out: &mut (dyn Write + Send),
         mut done: impl FnMut(u64),
     ) -> std::result::Result<(), Unwritten> {
+        self.content.write(rows, self.positions(select)?.as_deref(), out, &mut done)
+    }
+
+    /// As [`Table::write`], with further columns of these names at the end.
+    ///
+    /// # Errors
+    /// [`Unwritten`]; always, where the format cannot do so.
+    pub(crate) fn write_joined(
+        &self,
+        rows: &mut dyn Iterator<Item = JoinedRow<'_>>,
+        (names, select): (&[String], Option<&[String]>),
+        out: &mut (dyn Write + Send),
+        mut done: impl FnMut(u64),
+    ) -> std::result::Result<(), Unwritten> {
+        let positions = self.positions(select)?;
+        self.content.write_joined(rows, (names, positions.as_deref()), out, &mut done)
+    }
+
+    /// Where the columns of these names are, unless there is no header.
+    fn positions(&self, select: Option<&[String]>) -> Result<Option<Vec<usize>>> {
         let select = select.filter(|_| !self.header.is_empty());
         let names = select.map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());
         let positions = names.map(|names| self.header.positions(&names)).transpose();
-        let positions = positions.map_err(|fault| self.fault(fault))?;
-        self.content.write(rows, positions.as_deref(), out, &mut done)
+        positions.map_err(|fault| self.fault(fault))
     }
 }

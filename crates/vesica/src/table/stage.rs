@@ -1,6 +1,9 @@
 //! The matched rows on their way to the output.
 
-use std::{io, path::Path};
+use std::{
+    io::{self, Write},
+    path::Path,
+};
 
 use crate::{
     error::{Error, Result},
@@ -10,6 +13,7 @@ use crate::{
         output::{Output, Staged},
         rows::{Table, Unwritten},
     },
+    task::{columns::SentColumns, joins::Joined},
 };
 
 /// Refuses an output of which the name promises another format than rows of the input have.
@@ -42,12 +46,49 @@ pub(crate) fn rows(
     (rows, select): (&[u32], Option<&[String]>),
     mut done: impl FnMut(u64),
 ) -> Result<Staged> {
+    stage(path, output, table, |out| table.write(rows, select, out, &mut done))
+}
+
+/// As [`rows`], with the columns that the other side sent at the end of each row.
+pub(crate) fn joined(
+    path: &Path,
+    output: Output,
+    table: &Table,
+    (joined, sent, select): (&Joined, &SentColumns, Option<&[String]>),
+    mut done: impl FnMut(u64),
+) -> Result<Staged> {
+    stage(path, output, table, |out| {
+        let mut rows = joined.rows(sent);
+        table.write_joined(&mut rows, (&sent.columns, select), out, &mut done)
+    })
+}
+
+/// Refuses a join of which the rows cannot be written.
+///
+/// # Errors
+/// [`Error::Usage`].
+pub(crate) fn check_join(format: Format) -> Result<()> {
+    match format {
+        Format::Csv => Ok(()),
+        other => Err(Error::Usage(format!(
+            "the rows of a join are written as delimited text, and this side's input is {}; convert it to CSV",
+            other.title()
+        ))),
+    }
+}
+
+fn stage(
+    path: &Path,
+    output: Output,
+    table: &Table,
+    mut write: impl FnMut(&mut (dyn Write + Send)) -> std::result::Result<(), Unwritten>,
+) -> Result<Staged> {
     let mut fault = None;
     let packing = Compression::of_name(path).filter(|_| table.format().is_text());
     let staged = output.stage(|out| {
         let written = match packing {
-            Some(packing) => packing.pack(out, |out| table.write(rows, select, out, &mut done)),
-            None => table.write(rows, select, out, &mut done),
+            Some(packing) => packing.pack(out, |out| write(out)),
+            None => write(out),
         };
         written.map_err(|error| match error {
             Unwritten::Output(error) => error,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use vesica::{
     Normalize, Source,
-    files::{Delimiter, NullValues},
+    files::{Delimiter, Dialect, Format, NullValues},
     report::{Check, grouped},
 };
 
@@ -21,8 +21,8 @@ pub struct Args {
     /// The key columns, by name and with commas between them; a name that holds a comma stands in quotes
     #[arg(long, value_name = "COLS", value_parser = columns::key, required_unless_present = "columns")]
     key: Option<Names>,
-    /// List the columns by the fields of the first line, and do nothing else. If the file has no header, these are
-    /// data
+    /// List the columns by the fields of the first line, with their types where they have any, and do nothing else. If a
+    /// CSV file has no header, the fields are data
     #[arg(long, conflicts_with_all = ["key", "json"])]
     columns: bool,
     /// Values that count as empty in key columns that are normalised, as in `run`
@@ -31,6 +31,9 @@ pub struct Args {
     /// How keys are made comparable: none, trim, lower or email; one for all, or one a column
     #[arg(long, value_name = "HOW", value_delimiter = ',', default_value = "none", value_parser = run::normalize)]
     normalize: Vec<Normalize>,
+    /// The table's format, as in `run` [default: told from its content, or else its name]
+    #[arg(long, value_name = "FORMAT", value_parser = run::format)]
+    format: Option<Format>,
     /// What separates the fields: comma, semicolon, tab, bar or auto
     #[arg(long, default_value = "comma", value_parser = run::delimiter)]
     delimiter: Delimiter,
@@ -41,10 +44,15 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<(), Failure> {
     let input = Source::from_path(&args.file);
+    let dialect = Dialect { format: args.format, delimiter: args.delimiter, ..Dialect::default() };
     let Some(Names(names)) = args.key else {
-        let opened = input.open(args.delimiter)?;
-        let fields = opened.header().fields().into_iter().enumerate();
-        let lines: String = fields.map(|(i, field)| format!("{:>4}  {field}\n", i + 1)).collect();
+        let opened = input.open(dialect)?;
+        let header = opened.header();
+        let line = |(i, field): (usize, String)| match header.column_type(i) {
+            Some(found) => format!("{:>4}  {field}  {}\n", i + 1, found.name),
+            None => format!("{:>4}  {field}\n", i + 1),
+        };
+        let lines: String = header.fields().into_iter().enumerate().map(line).collect();
         return crate::print(&lines);
     };
     let keys = run::key_columns(&names, &args.normalize)?;
@@ -52,7 +60,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
         Some(Names(values)) => NullValues::new(values)?,
         None => NullValues::default(),
     };
-    let found = vesica::check(input, args.delimiter, &keys, &null_values)?;
+    let found = vesica::check(input, dialect, &keys, &null_values)?;
     if args.json {
         let text = serde_json::to_string_pretty(&found);
         let text = text.map_err(|_| Failure::bug("the numbers have no JSON"))?;
@@ -63,28 +71,34 @@ pub fn run(args: Args) -> Result<(), Failure> {
 
 fn table(found: &Check) -> String {
     let counts = &found.findings;
-    let encoding = match (counts.utf8, found.byte_order_mark) {
+    let encoding = found.byte_order_mark.map(|marked| match (counts.utf8, marked) {
         (true, true) => "UTF-8 with byte-order mark",
         (true, false) => "UTF-8",
         (false, _) => "not UTF-8 throughout",
-    };
+    });
+    let types = Some(found.key_types.join(", ")).filter(|types| !types.is_empty());
+    let counted = |number| Some(grouped(number));
+    let text = |said: Option<&str>| said.map(str::to_owned);
     let lines = [
-        ("rows", grouped(counts.rows.read)),
-        ("  without a key", grouped(counts.rows.null)),
-        ("  with a null value as key", grouped(counts.null_values)),
-        ("  repeating a key", grouped(counts.rows.duplicate)),
-        ("distinct keys", grouped(counts.rows.used)),
-        ("keys changed by normalisation", grouped(counts.keys_changed)),
-        ("keys merged by normalisation", grouped(counts.keys_merged)),
-        ("keys of digits only", grouped(counts.digit_keys)),
-        ("columns", grouped(counts.columns as u64)),
-        ("bytes", grouped(found.bytes)),
-        ("encoding", encoding.to_owned()),
-        ("line ends", found.line_ends.to_owned()),
-        ("delimiter", found.delimiter.to_owned()),
+        ("rows", counted(counts.rows.read)),
+        ("  without a key", counted(counts.rows.null)),
+        ("  with a null value as key", counted(counts.null_values)),
+        ("  repeating a key", counted(counts.rows.duplicate)),
+        ("distinct keys", counted(counts.rows.used)),
+        ("keys changed by normalisation", counted(counts.keys_changed)),
+        ("keys merged by normalisation", counted(counts.keys_merged)),
+        ("keys of digits only", counted(counts.digit_keys)),
+        ("columns", counted(counts.columns as u64)),
+        ("bytes", counted(found.bytes)),
+        ("format", text(Some(found.format))),
+        ("compression", text(found.compression)),
+        ("types of the key columns", types),
+        ("encoding", text(encoding)),
+        ("line ends", text(found.line_ends)),
+        ("delimiter", text(found.delimiter)),
     ];
-    let mut text: String =
-        lines.iter().map(|(name, value)| format!("{name:<30} {value:>15}\n")).collect();
+    let lines = lines.into_iter().filter_map(|(name, value)| Some((name, value?)));
+    let mut text: String = lines.map(|(name, value)| format!("{name:<30} {value:>15}\n")).collect();
     for warning in &counts.warnings {
         text += &format!("warning: {warning}\n");
     }

@@ -94,6 +94,10 @@ impl From<vesica_net::Error> for Failure {
 /// Makes a panic print where it happened and nothing else: its message might contain data of a table.
 pub fn hide_panics() {
     std::panic::set_hook(Box::new(|panic| {
+        // A library gave a damaged file up; the error says so.
+        if vesica::files::is_guarded() {
+            return;
+        }
         let place = panic.location().map(ToString::to_string).unwrap_or_default();
         crate::say(&format!(
             "vesica: internal error at {place}; no result was written. Please report this line."

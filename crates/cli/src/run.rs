@@ -15,7 +15,10 @@ use rand::{
 };
 use vesica::{
     Class, Job, Learns, Normalize, Offer, Parties, Query, Ready, Report, Role, Security, Source,
-    files::{Delimiter, Duplicates, KeyColumn, NullValues, Nulls, PlannerInputs, Protected},
+    files::{
+        DEFAULT_BYTES, Delimiter, Duplicates, Format, KeyColumn, NullValues, Nulls, PlannerInputs,
+        Protected, SentColumns,
+    },
     report::ResultForm,
 };
 use vesica_net::{
@@ -48,9 +51,12 @@ pub struct Args {
     /// The other party's fingerprint, as it told you
     #[arg(long, value_name = "FINGERPRINT")]
     peer: Fingerprint,
-    /// This party's table, CSV with a header row; `-` is standard input
+    /// This party's table: CSV with a header row, NDJSON, Parquet, or Arrow IPC; `-` is standard input
     #[arg(long, value_name = "FILE")]
     input: PathBuf,
+    /// The table's format: csv, ndjson, parquet, arrow or arrow-stream [default: told from its content, or else its name]
+    #[arg(long, value_name = "FORMAT", value_parser = format)]
+    format: Option<Format>,
     /// The columns that make up the key, by name and with commas between them; the other side may call them
     /// otherwise. A name that holds a comma stands in quotes: '"last, first",birthday'
     #[arg(long, value_name = "COLS", value_parser = columns::key)]
@@ -66,6 +72,17 @@ pub struct Args {
     null_values: Option<Names>,
     #[arg(long, default_value = "rows", value_name = "WHAT", value_parser = query, help = query_help())]
     answer: QueryArg,
+    /// Join: send these columns of matching rows to the other side, which says --receive and learns. Of several rows
+    /// with one key the first is sent. docs/joins.md says what each side learns
+    #[arg(long, value_name = "COLS", value_parser = columns::key, conflicts_with_all = ["receive", "answer"])]
+    send: Option<Names>,
+    /// With --send: bytes that a row's values are padded to, two more for each value than it is long. The other side
+    /// receives so many for each key
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_BYTES, requires = "send")]
+    send_bytes: u32,
+    /// Join: add the columns that the other side sends to this side's matched rows
+    #[arg(long, conflicts_with = "answer")]
+    receive: bool,
     /// Decimal places of the values for sums, products and shares, the same on both sides: with 2, a value may be
     /// 12.50. A sum has as many, a sum of products twice as many
     #[arg(long, default_value_t = 0, value_name = "PLACES", value_parser = clap::value_parser!(u8).range(0..=18))]
@@ -73,10 +90,13 @@ pub struct Args {
     /// For numbers: if fewer keys than this are shared, tell nothing else; the larger minimum of the two sides applies
     #[arg(long, default_value = "0", value_name = "N", hide_default_value = true, value_parser = numbers::number)]
     minimum: u64,
-    /// The file for this side's matched rows, its number or its shares; `-` is standard output [default for a
-    /// number: standard output]
+    /// The file for this side's matched rows, its number or its shares; `-` is standard output. Rows have the format of
+    /// the input; CSV and NDJSON are packed where the name ends in .gz or .zst [default for a number: standard output]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// The columns of the matched rows to write, in this order, with commas between them [default: all]
+    #[arg(long, value_name = "COLS", value_parser = columns::key)]
+    select: Option<Names>,
     /// Who learns the result
     #[arg(long, value_enum)]
     learns: Who,
@@ -308,7 +328,7 @@ impl Args {
         }
         let mut output = self.output.clone();
         if output.is_none() && self.learns != Who::Peer {
-            match self.answer.query.result_form() {
+            match self.query().result_form() {
                 ResultForm::Rows => {
                     let message = "this side learns the matches: say where with --output";
                     return Err(Failure::usage(message));
@@ -316,7 +336,7 @@ impl Args {
                 ResultForm::File => {
                     let message = format!(
                         "this side gets {}: say where with --output",
-                        self.answer.query.describe()
+                        self.query().describe()
                     );
                     return Err(Failure::usage(message));
                 }
@@ -324,6 +344,9 @@ impl Args {
                 ResultForm::Line if self.json => {}
                 ResultForm::Line => output = Some(PathBuf::from("-")),
             }
+        }
+        if self.select.is_some() && self.query().result_form() != ResultForm::Rows {
+            return Err(Failure::usage("--select is for rows, and this run is for something else"));
         }
         if self.learns == Who::Peer && output.take().is_some() && !self.quiet {
             crate::say("vesica: note: this side does not learn the result; --output is not used");
@@ -334,7 +357,11 @@ impl Args {
         offer.security = self.security;
         offer.max_peer_rows = self.max_peer_rows;
         offer.allow_research = self.allow_research;
-        offer.query = self.answer.query;
+        offer.query = self.query();
+        offer.sends = self
+            .send
+            .as_ref()
+            .map(|names| SentColumns { columns: names.0.clone(), bytes: self.send_bytes });
         offer.brings_values = self.answer.column.is_some();
         offer.minimum = self.minimum;
         offer.scale = self.scale;
@@ -344,6 +371,7 @@ impl Args {
         }
         Ok(Job {
             input: Source::from_path(&self.input),
+            format: self.format,
             delimiter: self.delimiter,
             columns: keys.into_iter().map(|key| key.name).collect(),
             values: self.answer.column.clone(),
@@ -358,6 +386,7 @@ impl Args {
             allow_empty: self.allow_empty,
             offer,
             output,
+            select: self.select.as_ref().map(|names| names.0.clone()),
             report: self.report.clone(),
             protected: self.protected(),
             threads: self.threads,
@@ -367,6 +396,12 @@ impl Args {
                 memory: self.memory,
             },
         })
+    }
+
+    /// What is to be found out.
+    fn query(&self) -> Query {
+        let joins = self.send.is_some() || self.receive;
+        if joins { Query::JOIN } else { self.answer.query }
     }
 
     /// The files of this side that a result must not replace.
@@ -452,6 +487,10 @@ fn query_help() -> String {
 
 pub fn delimiter(name: &str) -> Result<Delimiter, String> {
     choice(name, Delimiter::ALL, Delimiter::name)
+}
+
+pub fn format(name: &str) -> Result<Format, String> {
+    choice(name, Format::ALL, Format::name)
 }
 
 pub fn security(name: &str) -> Result<Security, String> {

@@ -56,6 +56,29 @@ fn check_counts() {
 }
 
 #[test]
+fn check_names_the_format() {
+    let scratch = scratch();
+    let file = scratch.path().join("a.txt");
+    fs::write(&file, "{\"k\":\"x\",\"v\":1}\n{\"k\":null}\n").unwrap();
+    let path = file.to_str().unwrap();
+    let text = ended(&["check", path, "--key", "k"]);
+    let has = |name: &str, value: &str| {
+        let line = text.out.lines().find(|line| line.starts_with(name));
+        line.is_some_and(|line| line.split_whitespace().last() == Some(value))
+    };
+    assert!(has("format", "ndjson") && has("rows", "2") && has("  without a key", "1"), "{text:?}");
+    assert!(!text.out.contains("delimiter"), "{text:?}");
+    assert_eq!(ended(&["check", path, "--columns"]).out, "   1  k\n   2  v\n");
+    let as_csv = ended(&["check", path, "--columns", "--format", "csv"]);
+    assert_eq!(as_csv.out.lines().count(), 2, "{as_csv:?}");
+    assert!(as_csv.out.contains("{\"k\":\"x\""), "{as_csv:?}");
+    ended(&["check", path, "--key", "k", "--format", "parquet"])
+        .assert(3, &["cannot be read as Parquet"]);
+    ended(&["check", path, "--key", "k", "--format", "excel"])
+        .assert(2, &["possible values: csv,"]);
+}
+
+#[test]
 fn the_version_is_that_of_the_program_and_of_the_wire() {
     let wire = vesica::WIRE_VERSION;
     let said = format!("vesica {} (wire version {wire})\n", env!("CARGO_PKG_VERSION"));

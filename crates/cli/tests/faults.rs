@@ -176,11 +176,12 @@ fn a_key_column_may_have_a_comma_in_its_name() {
 #[test]
 fn compressed_files_and_databases_are_named() {
     for (bytes, name) in [
-        (
-            &b"\x28\xb5\x2f\xfd\x04\x00"[..],
-            "seems to be a Zstandard file, not UTF-8 text; unpack it first",
-        ),
-        (b"\xfd7zXZ\0\0\x04", "seems to be an xz file"),
+        (&b"\x28\xb5\x2f\xfd\x04\x00"[..], "cannot be read as zstd: what it holds"),
+        (b"\x1f\x8b\x08\0", "cannot be read as gzip: what it holds"),
+        (b"PAR1\x15\x04PAR1", "cannot be read as Parquet: its metadata, at its end, is damaged"),
+        (b"ARROW1\0\0\0\0\0\0ARROW1", "cannot be read as an Arrow file: its structure is damaged"),
+        (b"\xff\xff\xff\xff\x10", "cannot be read as an Arrow stream: its structure is damaged"),
+        (b"\xfd7zXZ\0\0\x04", "seems to be an xz file, not UTF-8 text; unpack it first"),
         (b"BZh91AY&SY\x94\x1b", "seems to be a bzip2 file"),
         (b"SQLite format 3\0\x10\0", "seems to be an SQLite database"),
     ] {

@@ -76,6 +76,31 @@ fn every_protocol_finds_the_plain_intersection_for_whoever_may_learn_it() {
 }
 
 #[test]
+fn a_join_appends_the_columns_that_are_sent() {
+    let lab = Lab::new();
+    lab.write(Connecting, "k,n\na,1\nb,2\na,3\n");
+    lab.write(Listening, "k,n,tier\na,9,\"gold, old\"\nc,8,silver\n");
+    let send = ["--learns", "peer", "--send", "tier,n", "--send-bytes", "20"];
+    let [x, y] = lab.run(&["--learns", "me", "--receive"], &send);
+    x.assert(0, &["columns received: tier, n in 20 bytes a row", "the values of 2 columns"]);
+    y.assert(0, &["columns sent: tier, n in 20 bytes a row"]);
+    let joined = "k,n,tier,peer_n\na,1,\"gold, old\",9\na,3,\"gold, old\",9\n";
+    assert_eq!(lab.output(Connecting).unwrap(), joined);
+    assert_eq!(lab.output(Listening), None);
+    for party in [Connecting, Listening] {
+        assert_eq!(lab.report(party)["terms"]["b_sends"]["bytes"], 20);
+    }
+    // Both would send, and so neither would learn.
+    let lab = Lab::new();
+    lab.write(Connecting, "k,n\na,1\n");
+    lab.write(Listening, "k,n\na,1\n");
+    let [x, _] =
+        lab.run(&["--learns", "peer", "--send", "n"], &["--learns", "peer", "--send", "n"]);
+    x.assert(5, &["who learns the result"]);
+    lab.assert_clean();
+}
+
+#[test]
 fn rows_come_out_byte_for_byte() {
     let lab = Lab::new();
     lab.write(Connecting, "\u{feff}v,k\r\n\" a,\r\n\"\"b\"\" \",x\r\n2,\"y\"\r\n3,z\r\n4,x");
@@ -200,4 +225,28 @@ fn files_in_a_directory_instead_of_a_connection() {
     b.end().assert(0, &["1 of 2 keys match"]);
     assert_eq!(lab.output(Connecting).unwrap(), "k\ny\n");
     assert_eq!(std::fs::read_dir(directory).unwrap().count(), 0);
+}
+
+#[test]
+fn the_two_sides_may_have_different_formats_and_select_columns() {
+    let lab = Lab::new();
+    lab.write(Connecting, "{\"k\":7,\"v\":[1]}\n{\"k\":8}\n{\"k\":null}\n");
+    lab.write(Listening, "a,k,b\n1,8,\"x, y\"\n2,9,z\n3,7,\n");
+    let out = lab.path("out.jsonl");
+    let [a, b] = lab.run(&["--output", out.to_str().unwrap()], &["--select", "b,k"]);
+    a.assert(0, &["2 of 2 keys match"]);
+    b.assert(0, &["2 of 3 keys match"]);
+    assert_eq!(std::fs::read_to_string(&out).unwrap(), "{\"k\":7,\"v\":[1]}\n{\"k\":8}\n");
+    assert_eq!(lab.output(Listening).unwrap(), "b,k\n\"x, y\",8\n,7\n");
+    // An output for which the input's format is not meant, and columns that are not there.
+    let alone = |flags: &[&str]| {
+        Running::start(lab.command(Connecting, &["--connect", "127.0.0.1:1"], flags)).end()
+    };
+    alone(&[]).assert(2, &["out.csv is named like CSV, and the rows are NDJSON like the input"]);
+    let number = ["--select", "v", "--answer", "count"];
+    alone(&number).assert(2, &["--select is for rows"]);
+    alone(&["--select", "v,v"]).assert(2, &["selected column `v` is named twice"]);
+    std::fs::remove_file(lab.file(Listening, "out.csv")).unwrap();
+    lab.write(Connecting, "k,v\n1,2\n");
+    alone(&["--select", "w"]).assert(3, &["has no column `w`; it has `k`, `v`"]);
 }

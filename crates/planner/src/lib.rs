@@ -26,6 +26,7 @@ use vesica_psi::{
         METHODS, Method, Query,
         shares::{Outline, SHARING, Sharing},
     },
+    payload::Carrying,
 };
 
 pub use figures::{BadFigures, Figures, Run};
@@ -56,6 +57,13 @@ impl Candidate {
         let Protocol { key, status, adversary, .. } = *protocol;
         let (cost, memory) = (protocol.cost(sizes), protocol.memory(sizes));
         Self { key, status, adversary, sizes, cost, memory }
+    }
+
+    /// A protocol with payloads, for sets of these sizes. Its time is that of the protocol alone: what payloads take
+    /// beside their bytes is little.
+    pub fn carrying(carrying: &Carrying, sizes: Sizes) -> Self {
+        let (cost, memory) = (carrying.cost(sizes), carrying.memory(sizes));
+        Self { cost, memory, ..Self::protocol(carrying.protocol(), sizes) }
     }
 
     /// A method, for this query.

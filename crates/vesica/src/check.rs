@@ -10,20 +10,34 @@ use crate::{
         keyset::{KeySet, Reading},
         null_values::NullValues,
     },
-    table::source::{Delimiter, Source},
+    table::{
+        input::Columns,
+        source::{Dialect, Source, Text},
+    },
 };
 
 /// What was found.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Check {
-    /// Size of the table in bytes.
+    /// Size of the input in bytes.
     pub bytes: u64,
-    /// Whether it begins with a byte-order mark.
-    pub byte_order_mark: bool,
+    /// Its format, by the name that requests have for it.
+    pub format: &'static str,
+    /// What it is packed with: `gzip` or `zstd`; absent where it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub compression: Option<&'static str>,
+    /// The types of the key columns, in a format that has types.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub key_types: Vec<String>,
+    /// Whether it begins with a byte-order mark; absent where it is no text, as are the next ones.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub byte_order_mark: Option<bool>,
     /// How its lines end: `LF`, `CRLF`, `CR` or `mixed`.
-    pub line_ends: &'static str,
-    /// The delimiter used.
-    pub delimiter: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line_ends: Option<&'static str>,
+    /// The delimiter used, in delimited text.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delimiter: Option<&'static str>,
     /// What a run would find, with its warnings.
     #[serde(flatten)]
     pub findings: Findings,
@@ -35,21 +49,28 @@ pub struct Check {
 /// Whatever is wrong with the table.
 pub fn check(
     input: Source,
-    delimiter: Delimiter,
+    dialect: impl Into<Dialect>,
     keys: &[KeyColumn],
     null_values: &NullValues,
 ) -> Result<Check> {
-    let input = input.open(delimiter)?;
+    let input = input.open(dialect)?;
     let reading =
         Reading { keys: keys.to_vec(), null_values: null_values.clone(), ..Reading::default() };
-    let scan = input.read()?;
-    let delimiter = scan.delimiter().name();
+    let names: Vec<_> = keys.iter().map(|key| key.name.as_str()).collect();
+    let scan = input.read_columns(Columns { keys: &names, values: None })?;
+    let positions = if scan.header().is_empty() { Vec::new() } else { scan.find(&names)? };
+    let types = positions.iter().filter_map(|column| scan.header().column_type(*column));
+    let key_types = types.map(|found| found.name.clone()).collect();
+    let (delimiter, compression) = (scan.delimiter(), scan.compression());
+    let bytes = scan.digest().map_or(0, |digest| digest.bytes);
     let (table, _, findings) = KeySet::read(scan, &reading, |_, _| {})?;
-    let text = table.text();
     Ok(Check {
-        bytes: text.bytes().len() as u64,
-        byte_order_mark: text.has_bom(),
-        line_ends: text.line_ends().name(),
+        bytes,
+        format: table.format().name(),
+        compression,
+        key_types,
+        byte_order_mark: table.text().map(Text::has_bom),
+        line_ends: table.text().map(|text| text.line_ends().name()),
         delimiter,
         findings,
     })
@@ -58,7 +79,10 @@ pub fn check(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::keys::{key::Normalize, keyset::RowCounts};
+    use crate::{
+        keys::{key::Normalize, keyset::RowCounts},
+        table::source::Delimiter,
+    };
 
     fn checked(text: &str, column: &str, normalize: Normalize) -> Check {
         let source = Source::Memory { name: "t".into(), bytes: text.into() };
@@ -70,8 +94,8 @@ mod tests {
     fn numbers() {
         let text = "\u{feff}mail;v\r\nA@b.c;1\r\n a@b.c;2\r\n;3\r\nd@e.f;4\r\nd@e.f;5\r\n";
         let found = checked(text, "mail", Normalize::Email);
-        assert_eq!((found.line_ends, found.delimiter), ("CRLF", "semicolon"));
-        assert!(found.byte_order_mark);
+        assert_eq!((found.line_ends, found.delimiter), (Some("CRLF"), Some("semicolon")));
+        assert_eq!((found.byte_order_mark, found.format), (Some(true), "csv"));
         let found = found.findings;
         assert_eq!(found.rows, RowCounts { read: 5, null: 1, duplicate: 2, used: 2 });
         assert_eq!((found.keys_changed, found.keys_merged), (2, 1));

@@ -6,7 +6,10 @@ use std::{fmt, io, path::PathBuf};
 
 use vesica_net::AbortReason;
 
-use crate::{difference::Difference, words::counted};
+use crate::{
+    difference::Difference,
+    words::{bytes, counted},
+};
 
 /// The result of anything here.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -134,13 +137,16 @@ fn listed(differences: &[Difference]) -> String {
 pub struct Place {
     /// The data row, counted from 1; the header is not counted.
     pub row: u64,
-    /// The line of the file on which the row begins, counted from 1.
-    pub line: u64,
+    /// The line of the file on which the row begins, counted from 1; `None` in a table without lines.
+    pub line: Option<u64>,
 }
 
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "row {} (line {})", self.row, self.line)
+        match self.line {
+            Some(line) => write!(f, "row {} (line {line})", self.row),
+            None => write!(f, "row {}", self.row),
+        }
     }
 }
 
@@ -158,6 +164,60 @@ pub enum InputFault {
         format: &'static str,
         /// What to do about it.
         advice: &'static str,
+    },
+    /// It begins like a format that it is not, or ends too early, or contradicts itself.
+    #[error(
+        "cannot be read as {format}: {part} is damaged or missing; copy or write the file again"
+    )]
+    Damaged {
+        /// What it seems to be.
+        format: &'static str,
+        /// The part of it that cannot be read.
+        part: String,
+    },
+    /// It was written to between two looks at it.
+    #[error("changed while it was read; run again when nobody writes to it")]
+    Changed,
+    /// What is compressed takes more memory than there may be.
+    #[error(
+        "holds more than {} when unpacked, which is the limit; raise --memory, or split it",
+        bytes(*max as f64)
+    )]
+    TooLarge {
+        /// The most bytes that there may be.
+        max: u64,
+    },
+    /// A line is no JSON object.
+    #[error("{place}: {problem}, near character {character}; write one JSON object on each line")]
+    BrokenLine {
+        /// Where.
+        place: Place,
+        /// What is wrong with the line.
+        problem: &'static str,
+        /// Where in the line, counted from 1; 0 where that is not known.
+        character: usize,
+    },
+    /// A column has a type that makes no key and no number to add up.
+    #[error("column `{column}` has the type {kind}, which cannot be used: {why}")]
+    ColumnType {
+        /// The column.
+        column: String,
+        /// Its type.
+        kind: String,
+        /// The reason, and what to do.
+        why: &'static str,
+    },
+    /// A value has a type that makes no key.
+    #[error("{place}, column `{column}`: {kind} cannot be a key: {why}")]
+    ValueType {
+        /// Where.
+        place: Place,
+        /// The key column.
+        column: String,
+        /// The type of the value.
+        kind: &'static str,
+        /// The reason, and what to do.
+        why: &'static str,
     },
     /// There is no column of that name.
     #[error("has no column `{column}`; {hint}")]
@@ -235,6 +295,19 @@ pub enum InputFault {
         second: Place,
         /// How many rows do.
         rows: u64,
+    },
+    /// The values of a row that are sent to the other side are longer than agreed.
+    #[error(
+        "{place}, column `{column}`: up to here the row's values do not fit into the {bytes} bytes that are sent, of \
+         which each value takes two more than it is long; send fewer columns, or allow more bytes with --send-bytes"
+    )]
+    TooLongToSend {
+        /// The first such row.
+        place: Place,
+        /// The column with which they become too long.
+        column: String,
+        /// Bytes of a row's values.
+        bytes: u32,
     },
     /// A value to be added up is no number, or has too many decimal places.
     #[error("{place}, column `{column}`: {}", expected_number(*scale))]

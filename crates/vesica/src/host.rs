@@ -16,6 +16,11 @@ pub fn memory() -> u64 {
     System::default().memory().unwrap_or(UNKNOWN)
 }
 
+/// The budget of a user who does not name one: three quarters of what this process may use.
+pub fn budget() -> u64 {
+    memory() / 4 * 3
+}
+
 /// Bytes of memory that this process holds at the moment; 0 where the system does not say.
 pub fn resident() -> u64 {
     System::default().status("VmRSS:").unwrap_or(0)

@@ -76,10 +76,25 @@ pub mod files {
             null_values::NullValues,
         },
         table::{
+            format::Format,
+            guard::is_guarded,
             output::{Access, Output, Staged},
-            source::Delimiter,
+            source::{Delimiter, Dialect},
             target::{Protected, check as check_results},
         },
+        task::columns::{DEFAULT_BYTES, SentColumns},
+    };
+}
+
+/// What tests of table formats look at beneath a run. It is no part of the interface and may change at any time.
+#[doc(hidden)]
+pub mod internal {
+    pub use crate::{
+        keys::{
+            digest::Digest,
+            keyset::{KeySet, Reading},
+        },
+        table::input::Columns,
     };
 }
 

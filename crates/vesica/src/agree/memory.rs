@@ -28,7 +28,7 @@ pub(crate) struct Budget {
 impl Budget {
     /// What the user allowed, or else three quarters of what this process may use.
     pub(crate) fn new(allowed: Option<u64>) -> Self {
-        let total = allowed.unwrap_or_else(default);
+        let total = allowed.unwrap_or_else(host::budget);
         Self { total, left: total.saturating_sub(host::resident()) }
     }
 

@@ -13,13 +13,14 @@ use crate::{
     parties::{Learns, Role, Security},
     task::{
         self,
+        columns::{DEFAULT_BYTES, SentColumns},
         interface::{Method, Part, Request},
         query::Query,
     },
 };
 
 /// The version of everything that travels. Sides of different versions do not run.
-pub const WIRE_VERSION: u32 = 3;
+pub const WIRE_VERSION: u32 = 4;
 
 /// The most columns a key may have.
 pub const MAX_KEY_COLUMNS: usize = 16;
@@ -48,6 +49,8 @@ pub struct Offer {
     pub query: Query,
     /// Whether this side brings a column of values.
     pub brings_values: bool,
+    /// In a join: the columns that this side sends to the other, which then learns alone.
+    pub sends: Option<SentColumns>,
     /// For queries that take one: if fewer keys than this are shared, nothing else is told. The larger minimum of the
     /// two sides applies.
     pub minimum: u64,
@@ -72,6 +75,7 @@ impl Offer {
             allow_research: false,
             query: Query::ROWS,
             brings_values: false,
+            sends: None,
             minimum: 0,
             null_values: NullValues::default(),
             scale: 0,
@@ -90,6 +94,7 @@ impl Offer {
             return Err(Error::Usage(message));
         }
         self.query.check(&self.part())?;
+        self.check_columns()?;
         let defaults = [NullValues::none(), NullValues::default()];
         if self.null_values.applied_to(&self.keys) != self.null_values
             && !defaults.contains(&self.null_values)
@@ -125,9 +130,27 @@ impl Offer {
         Ok(())
     }
 
+    /// Refuses columns that cannot be sent, and a side that would both send and learn, or do neither.
+    fn check_columns(&self) -> Result<()> {
+        if let Some(fault) = self.sends.as_ref().and_then(SentColumns::fault) {
+            return Err(Error::Usage(fault));
+        }
+        let message = match (self.query.kind.takes_columns, &self.sends, self.learns) {
+            (true, Some(_), learns) if learns != Learns::Peer => {
+                "the side that sends columns learns nothing: let the other side learn (--learns peer)"
+            }
+            (true, None, learns) if learns != Learns::Me => {
+                "the side that receives columns is the one that learns (--learns me)"
+            }
+            _ => return Ok(()),
+        };
+        Err(Error::Usage(message.to_owned()))
+    }
+
     /// What the task of the query judges.
     fn part(&self) -> Part {
         Part {
+            sends: self.sends.is_some(),
             brings_values: self.brings_values,
             scale: self.scale,
             minimum: self.minimum,
@@ -151,6 +174,8 @@ impl Offer {
             scale: self.scale,
             sender_brings: sender.1,
             receiver_brings: receiver.1,
+            columns: self.sends.as_ref().map_or(0, |sent| sent.columns.len()),
+            payload_len: self.sends.as_ref().map_or(DEFAULT_BYTES, |sent| sent.bytes) as usize,
         };
         let fits = |method: &dyn Method| {
             method.status().is_for_use()
@@ -178,6 +203,7 @@ pub(crate) struct WireOffer {
     #[serde(rename = "wanted", deserialize_with = "query")]
     pub(crate) query: Query,
     pub(crate) brings_values: bool,
+    pub(crate) sends: Option<SentColumns>,
     pub(crate) minimum: u64,
     pub(crate) null_values: Vec<String>,
     pub(crate) scale: u8,
@@ -230,6 +256,7 @@ impl WireOffer {
             allow_research: offer.allow_research,
             query: offer.query,
             brings_values: offer.brings_values,
+            sends: offer.sends.clone(),
             minimum: offer.minimum,
             null_values: offer.null_values.applied_to(&offer.keys).values().to_vec(),
             scale: offer.scale,
@@ -240,6 +267,7 @@ impl WireOffer {
     /// What the task of the query judges.
     pub(crate) fn part(&self) -> Part {
         Part {
+            sends: self.sends.is_some(),
             brings_values: self.brings_values,
             scale: self.scale,
             minimum: self.minimum,
@@ -283,6 +311,15 @@ impl WireOffer {
             != Some(&offer.null_values)
         {
             return Err(malformed("the null values are not in order or too many").into());
+        }
+        if offer.sends.as_ref().is_some_and(|sent| sent.fault().is_some()) {
+            return Err(malformed("the columns that are sent are out of bounds").into());
+        }
+        if offer.sends.is_some() && !offer.query.kind.takes_columns {
+            return Err(malformed("columns are sent where none are taken").into());
+        }
+        if offer.query.kind.takes_columns && offer.a_learns == offer.b_learns {
+            return Err(malformed("not one side alone learns from a join").into());
         }
         if !(offer.a_learns || offer.b_learns) && offer.query.kind.is_told {
             return Err(malformed("nobody learns anything").into());

@@ -16,6 +16,7 @@ use crate::{
     keys::{key::Normalize, null_values::NullValues},
     parties::{Parties, Role, Security},
     task::{
+        columns::SentColumns,
         interface::{Method, Request},
         query::Query,
     },
@@ -34,6 +35,8 @@ pub struct Terms {
     query: Query,
     a_brings_values: bool,
     b_brings_values: bool,
+    a_sends: Option<SentColumns>,
+    b_sends: Option<SentColumns>,
     minimum: u64,
     null_values: Vec<String>,
     scale: u8,
@@ -77,6 +80,8 @@ impl Terms {
             query: a.query,
             a_brings_values: a.brings_values,
             b_brings_values: b.brings_values,
+            a_sends: a.sends.clone(),
+            b_sends: b.sends.clone(),
             minimum: a.minimum.max(b.minimum),
             null_values: a.null_values.clone(),
             scale: a.scale,
@@ -141,6 +146,19 @@ impl Terms {
         }
     }
 
+    /// The columns that the side that does not learn sends, if it does.
+    pub fn sent_columns(&self) -> Option<&SentColumns> {
+        self.a_sends.as_ref().or(self.b_sends.as_ref())
+    }
+
+    /// Whether a side sends columns.
+    pub(crate) fn sends(&self, role: Role) -> bool {
+        match role {
+            Role::A => self.a_sends.is_some(),
+            Role::B => self.b_sends.is_some(),
+        }
+    }
+
     /// The query about sets of these sizes.
     pub(crate) fn request(&self, sizes: Sizes) -> Request {
         let receiver = self.receiver();
@@ -151,6 +169,8 @@ impl Terms {
             scale: self.scale,
             sender_brings: self.brings_values(receiver.other()),
             receiver_brings: self.brings_values(receiver),
+            columns: self.sent_columns().map_or(0, |sent| sent.columns.len()),
+            payload_len: self.sent_columns().map_or(0, |sent| sent.bytes as usize),
         }
     }
 

@@ -10,7 +10,7 @@ use crate::{
         key::Normalize,
         keyset::{NO_KEY, RowCounts},
     },
-    table::csv::Table,
+    table::rows::Table,
     words::{counted, grouped},
 };
 
@@ -50,8 +50,9 @@ pub struct Findings {
 pub struct FrequentKey {
     /// The first of these rows, counted from 1.
     pub first_row: u64,
-    /// The line of the file on which it begins.
-    pub line: u64,
+    /// The line of the file on which it begins, in a table that has lines.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub line: Option<u64>,
     /// How many rows there are.
     pub rows: u64,
 }
@@ -133,7 +134,7 @@ impl Tally {
         let mut findings = Findings {
             columns,
             rows,
-            utf8: table.text().is_utf8(),
+            utf8: table.is_utf8(),
             keys_changed: self.changed.len() as u64,
             keys_merged: 0,
             digit_keys: self.digit_keys,
@@ -276,13 +277,12 @@ impl Findings {
         let share = |rows: u64| 100.0 * rows as f64 / self.rows.read as f64;
         let mut warnings: Vec<_> = self.frequent_keys.iter().take(MOST).map(|key| {
             format!(
-                "{} of {} rows ({:.1} %) bear the same key, the first of them row {} (line {}); if it stands for a \
+                "{} of {} rows ({:.1} %) bear the same key, the first of them {}; if it stands for a \
                  missing value, name it with --null-values",
                 grouped(key.rows),
                 grouped(self.rows.read),
                 share(key.rows),
-                key.first_row,
-                key.line
+                Place { row: key.first_row, line: key.line }
             )
         }).collect();
         if let Some(more) = self.frequent_keys.len().checked_sub(MOST).filter(|more| *more > 0) {

@@ -13,7 +13,7 @@ use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
 use crate::{
     error::{Error, InputFault, Result},
     keys::{findings::Look, null_values::NullValues, profile::kinds},
-    table::csv::{Row, Scan},
+    table::rows::{Row, Scan},
 };
 
 /// How a key column's values are made comparable. Both sides must name the same; each step includes
@@ -159,7 +159,7 @@ impl Extractor {
     /// in `null_values` count as empty.
     ///
     /// # Errors
-    /// [`InputFault::NoColumn`] and [`InputFault::AmbiguousColumn`].
+    /// [`InputFault::NoColumn`], [`InputFault::AmbiguousColumn`] and [`InputFault::ColumnType`].
     pub fn new(scan: &Scan, columns: &[KeyColumn], null_values: NullValues) -> Result<Self> {
         let columns = if scan.header().is_empty() {
             Vec::new()

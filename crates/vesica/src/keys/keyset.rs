@@ -2,8 +2,10 @@
 
 use std::hash::{BuildHasher, RandomState};
 
+use vesica_psi::payload::Payloads;
+
 use crate::{
-    error::{Error, InputFault, Result},
+    error::{InputFault, Result},
     keys::{
         digest::{Digest, Digester},
         findings::{Findings, Tally},
@@ -12,7 +14,8 @@ use crate::{
         numbers::Numbers,
         profile::Profile,
     },
-    table::csv::{Scan, Table},
+    table::rows::{Scan, Table},
+    task::columns::{Packer, SentColumns},
 };
 
 /// Stands in the place of a key's number where a row has no key.
@@ -38,6 +41,10 @@ pub struct KeySet {
     counts: RowCounts,
     /// What the values of each key's rows add up to; empty where there is no column of values.
     values: Vec<i64>,
+    /// What is sent with each key, where columns are sent.
+    payloads: Vec<u8>,
+    /// Bytes of each.
+    payload_len: usize,
     /// What the keys look like, where that was asked for.
     profile: Option<Profile>,
 }
@@ -51,6 +58,8 @@ pub struct Reading {
     pub null_values: NullValues,
     /// The column of values and the number of their decimal places, if there is one.
     pub values: Option<(String, u8)>,
+    /// The columns that are sent to the other side, if any are.
+    pub sends: Option<SentColumns>,
     /// What becomes of rows without a key, and of empty values.
     pub nulls: Nulls,
     /// What becomes of rows that bear the same key.
@@ -92,15 +101,15 @@ impl Collector {
 }
 
 impl KeySet {
-    /// Reads every row, and shows now and then how many are done and how many bytes they took. Where there is a column of values, a
-    /// key's value is the sum over the rows that bear it.
+    /// Reads every row, and shows now and then how many are done and which part of the table that is. Where there is
+    /// a column of values, a key's value is the sum over the rows that bear it.
     ///
     /// # Errors
     /// Whatever is wrong with the table, and what the policies refuse.
     pub fn read(
         scan: Scan,
         reading: &Reading,
-        mut show: impl FnMut(u64, usize),
+        mut show: impl FnMut(u64, f64),
     ) -> Result<(Table, Self, Findings)> {
         const SHOW_EVERY: usize = 1 << 14;
         let (width, nulls) = (scan.header().len(), reading.nulls);
@@ -112,6 +121,9 @@ impl KeySet {
         let numbers = |(column, scale): &(String, u8)| Numbers::new(&scan, column, *scale, nulls);
         let numbers = reading.values.as_ref().map(numbers).transpose()?.flatten();
         let (mut of_rows, mut kinds) = (Vec::new(), Vec::new());
+        let packer = reading.sends.as_ref().map(|sent| Packer::new(&scan, sent));
+        let packer = packer.transpose()?.flatten();
+        let mut payloads = Vec::new();
         let table = scan.rows(|row| {
             if let Some(numbers) = &numbers {
                 of_rows.push(numbers.of(&row)?);
@@ -120,6 +132,9 @@ impl KeySet {
             match extractor.key(&row)? {
                 Key::Present(key) => {
                     keys.push(Some(key));
+                    if let Some(packer) = &packer {
+                        packer.pack(&row, &mut payloads)?;
+                    }
                     tally.see(number, extractor.look(), extractor.raw(&row));
                     kinds.extend_from_slice(extractor.kinds().unwrap_or_default());
                 }
@@ -139,17 +154,21 @@ impl KeySet {
                 }
             }
             if keys.rows().is_multiple_of(SHOW_EVERY) {
-                show(keys.rows() as u64, row.start());
+                show(keys.rows() as u64, row.fraction());
             }
             Ok(())
         })?;
-        show(keys.rows() as u64, table.text().bytes().len());
+        show(keys.rows() as u64, 1.0);
         let mut set = keys.finish();
+        if let Some(sent) = &reading.sends {
+            set.payload_len = sent.bytes as usize;
+            set.payloads = payloads;
+            set.keep_first_payloads();
+        }
         if let Some((column, _)) = &reading.values {
             set.add_up(&of_rows).map_err(|row| {
                 let (place, column) = (table.place(row), column.to_owned());
-                let fault = InputFault::SumTooLarge { place, column };
-                Error::Input { file: table.text().name().to_owned(), fault }
+                table.fault(InputFault::SumTooLarge { place, column })
             })?;
         }
         if reading.duplicates == Duplicates::Error {
@@ -172,7 +191,7 @@ impl KeySet {
             second: table.place(second),
             rows: self.counts.duplicate,
         };
-        Err(Error::Input { file: table.text().name().to_owned(), fault })
+        Err(table.fault(fault))
     }
 
     /// Numbers the distinct keys. `digests` has one a row, `key_of_row` is [`NO_KEY`] for rows
@@ -200,7 +219,15 @@ impl KeySet {
         digests.truncate(used);
         digests.shrink_to_fit();
         counts.used = used as u64;
-        Self { digests, key_of_row, counts, values: Vec::new(), profile: None }
+        Self {
+            digests,
+            key_of_row,
+            counts,
+            values: Vec::new(),
+            payloads: Vec::new(),
+            payload_len: 0,
+            profile: None,
+        }
     }
 
     /// Gives each key the sum of the values of its rows, of which there is one a row; or else says with which
@@ -216,6 +243,35 @@ impl KeySet {
             }
         }
         Ok(())
+    }
+
+    /// Keeps for each key the payload of its first row, of those of all rows with a key.
+    fn keep_first_payloads(&mut self) {
+        let len = self.payload_len;
+        let mut kept = 0;
+        // Keys are numbered in the order of the rows that first bear them.
+        let of_rows = self.key_of_row.iter().filter(|key| **key != NO_KEY);
+        for (nth, key) in of_rows.enumerate() {
+            if *key as usize == kept {
+                self.payloads.copy_within(nth * len..(nth + 1) * len, kept * len);
+                kept += 1;
+            }
+        }
+        self.payloads.truncate(kept * len);
+        self.payloads.shrink_to_fit();
+    }
+
+    /// What is sent with each distinct key, in the order of the digests.
+    ///
+    /// # Panics
+    /// Where no columns are sent.
+    pub(crate) fn payloads(&self) -> Payloads<'_> {
+        Payloads::new(self.payload_len, &self.payloads)
+    }
+
+    /// The number of the key that a row bears, counted from 0.
+    pub(crate) fn key_of(&self, row: u32) -> u32 {
+        self.key_of_row[row as usize]
     }
 
     /// The value of each distinct key, in the order of the digests; empty where no column of values was
@@ -368,7 +424,7 @@ mod tests {
         let rows = |from: u32| (from..from + 100).map(|i| format!("k{i}@x\n")).collect::<String>();
         let text = format!("k\n{}X-1\n{}x-1\nx-1 \nn/a\n{}", rows(0), rows(100), rows(0));
         let (_, findings) = all_of(&text, Reading::default()).unwrap();
-        let expected = FrequentKey { first_row: 101, line: 102, rows: 3 };
+        let expected = FrequentKey { first_row: 101, line: Some(102), rows: 3 };
         // Three of 304 rows are less than one in a hundred, three of 204 are more.
         assert_eq!(findings.frequent_keys, []);
         let text = text.replacen(&rows(100), "", 1);

@@ -6,7 +6,7 @@
 use crate::{
     error::{InputFault, Result},
     keys::key::Nulls,
-    table::csv::{Row, Scan},
+    table::rows::{Row, Scan},
 };
 
 /// The most decimal places that values may have: 10^18 is below 2^63.
@@ -24,7 +24,7 @@ impl Numbers {
     /// Finds the column; `None` in a table without even a header.
     ///
     /// # Errors
-    /// [`InputFault::NoColumn`] and [`InputFault::AmbiguousColumn`].
+    /// [`InputFault::NoColumn`], [`InputFault::AmbiguousColumn`] and [`InputFault::ColumnType`].
     pub fn new(scan: &Scan, column: &str, scale: u8, nulls: Nulls) -> Result<Option<Self>> {
         if scan.header().is_empty() {
             return Ok(None);

@@ -1,10 +1,6 @@
 //! The whole job: a table in, an agreed run with the other side, a table out.
 
-use std::{
-    io::{self, Write},
-    path::PathBuf,
-    sync::Arc,
-};
+use std::{path::PathBuf, sync::Arc};
 
 use rand::CryptoRng;
 use vesica_net::Channel;
@@ -24,13 +20,15 @@ use crate::{
         session::{Computed, Session},
     },
     table::{
-        csv::Table,
-        input::Input,
+        format::Format,
+        input::{Columns, Input},
         output::{Access, Output, Staged},
-        source::{Delimiter, Source},
+        rows::Table,
+        source::{Delimiter, Dialect, Source},
+        stage,
         target::{self, Protected},
     },
-    task::{interface::Content, query::ResultForm},
+    task::{columns::SentColumns, interface::Content, query::ResultForm},
 };
 
 /// What one side brings to a run.
@@ -38,7 +36,9 @@ use crate::{
 pub struct Job {
     /// The table.
     pub input: Source,
-    /// The separator of its fields.
+    /// Its format; `None` to recognise it by its content, or else by its name.
+    pub format: Option<Format>,
+    /// The separator of its fields, in delimited text.
     pub delimiter: Delimiter,
     /// The names of the key columns, in the order of [`Offer::keys`].
     pub columns: Vec<String>,
@@ -54,6 +54,8 @@ pub struct Job {
     pub offer: Offer,
     /// The file for this side's result, if it gets one.
     pub output: Option<PathBuf>,
+    /// The columns of matched rows that are written, in this order; `None` for all, as they are.
+    pub select: Option<Vec<String>>,
     /// The file for the report.
     pub report: Option<PathBuf>,
     /// Files that no result may replace, such as this side's identity. The input and the results themselves
@@ -100,6 +102,7 @@ impl Job {
     ) -> Self {
         Self {
             input,
+            format: None,
             delimiter: Delimiter::Comma,
             columns: columns.into_iter().map(Into::into).collect(),
             values: None,
@@ -108,6 +111,7 @@ impl Job {
             allow_empty: false,
             offer,
             output: None,
+            select: None,
             report: None,
             protected: Vec::new(),
             threads: 0,
@@ -128,10 +132,15 @@ impl Job {
         if self.values.is_some() != self.offer.brings_values {
             return Err(Error::Usage("values are brought where a column is named".to_owned()));
         }
-        if let Some(twice) =
-            self.columns.iter().enumerate().find(|(i, name)| self.columns[..*i].contains(name))
-        {
-            return Err(Error::Usage(format!("key column `{}` is named twice", twice.1)));
+        let named_twice = |names: &[String]| {
+            let mut before = names.iter().enumerate();
+            before.find(|(i, name)| names[..*i].contains(name)).map(|(_, name)| name.clone())
+        };
+        if let Some(twice) = named_twice(&self.columns) {
+            return Err(Error::Usage(format!("key column `{twice}` is named twice")));
+        }
+        if let Some(twice) = self.select.as_deref().and_then(named_twice) {
+            return Err(Error::Usage(format!("selected column `{twice}` is named twice")));
         }
         let query = self.offer.query;
         if query.result_form() == ResultForm::File && self.output.is_none() {
@@ -169,12 +178,26 @@ impl Job {
     /// As [`Job::check`], and [`Error::Input`].
     pub fn prepare(self) -> Result<Ready> {
         self.check()?;
-        let input = self.input.clone().open(self.delimiter)?;
+        let most_bytes = self.planner.memory;
+        let dialect = Dialect { format: self.format, delimiter: self.delimiter, most_bytes };
+        let input = self.input.clone().open(dialect)?;
         if input.is_empty() && !self.allow_empty {
             return Err(input.fault(InputFault::Empty { header: !input.header().is_empty() }));
         }
-        let columns = self.columns.iter().chain(&self.values).map(String::as_str);
+        let sent = self.offer.sends.iter().flat_map(|sent| &sent.columns);
+        let columns = self.columns.iter().chain(&self.values).chain(sent).map(String::as_str);
         input.require(&columns.collect::<Vec<_>>())?;
+        if let Some(select) = &self.select {
+            // With the key columns, which show that the first line is a header.
+            let columns = self.columns.iter().chain(select).map(String::as_str);
+            input.require_to_select(&columns.collect::<Vec<_>>())?;
+        }
+        if let Some(path) = self.output.as_ref().filter(|_| self.offer.query.kind.keeps_rows) {
+            stage::check_name(path, input.format())?;
+            if self.offer.query.kind.takes_columns {
+                stage::check_join(input.format())?;
+            }
+        }
         Ok(Ready { job: self, input })
     }
 
@@ -184,6 +207,7 @@ impl Job {
             keys: self.key_columns(),
             null_values: self.offer.null_values.clone(),
             values: self.values.clone().map(|column| (column, self.offer.scale)),
+            sends: self.offer.sends.clone(),
             nulls: self.nulls,
             duplicates: self.duplicates,
             profile,
@@ -241,12 +265,16 @@ fn attempt(
     report.set_protocol(method.key(), method.adversary());
     report.peer_items = Some(peer_items);
     report.outcome = found.outcome;
+    let sent = session.terms().sent_columns().cloned();
+    if let (Some(Content::Joined(joined)), Some(sent)) = (&found.content, &sent) {
+        report.outcome.unreadable = Some(joined.unreadable(sent));
+    }
     report.learned = Some(found.learned);
 
     session.phase("finish");
     drop(set);
     let staged = match found.content {
-        Some(content) => stage(&mut session, &job, table, content, observer)?,
+        Some(content) => stage(&mut session, &job, table, (content, sent), observer)?,
         None => None,
     };
     finish(session, job.report, report, diagnosis, staged)
@@ -286,20 +314,26 @@ fn read(
     report: &mut Report,
 ) -> Result<(Table, KeySet, Diagnosis)> {
     session.phase("read");
-    let scan = session.meanwhile(move || input.read())?;
-    report.input = scan.text().digest().cloned();
+    let sent = job.offer.sends.iter().flat_map(|sent| sent.columns.clone());
+    let sent = sent.filter(|name| !job.columns.contains(name));
+    let (keys, values): (Vec<_>, _) =
+        (job.columns.iter().cloned().chain(sent).collect(), job.values.clone());
+    let scan = session.meanwhile(move || {
+        let keys: Vec<_> = keys.iter().map(String::as_str).collect();
+        input.read_columns(Columns { keys: &keys, values: values.as_deref() })
+    })?;
+    report.input = scan.digest().cloned();
     // A profile is made whenever this side asks for one, so that it can say why none was compared.
     let (reading, allow_empty) = (job.reading(job.offer.diagnose), job.allow_empty);
     let (table, set, diagnosis) = session.meanwhile(move || {
         let header = !scan.header().is_empty();
-        let bytes = scan.text().bytes().len() as f64;
-        let show = |done, at: usize| {
-            let fraction = Some((at as f64 / bytes.max(1.0)).min(1.0));
+        let show = |done, fraction| {
+            let fraction = Some(fraction);
             observer.progress(Progress { done, unit: Unit::Rows, total: None, fraction });
         };
         let (table, mut set, findings) = KeySet::read(scan, &reading, show)?;
         if table.is_empty() && !allow_empty {
-            return Err(table.text().fault(InputFault::Empty { header }));
+            return Err(table.fault(InputFault::Empty { header }));
         }
         findings.warnings.iter().for_each(|warning| observer.warning(warning));
         let diagnosis = Diagnosis::new(&findings, reading.keys.len(), set.take_profile());
@@ -314,47 +348,30 @@ fn stage(
     session: &mut Session<'_>,
     job: &Job,
     table: Option<Table>,
-    content: Content,
+    (content, sent): (Content, Option<SentColumns>),
     observer: Arc<dyn Observer>,
 ) -> Result<Option<Staged>> {
     let Some(path) = job.output.clone() else { return Ok(None) };
-    let access = job.offer.query.kind.access;
+    let (access, select) = (job.offer.query.kind.access, job.select.clone());
     session.meanwhile(move || {
         let output = Output::prepare(&path, access)?;
         let staged = match (content, table) {
             (Content::Rows(rows), Some(table)) => {
-                output.stage(|out| copy_rows(&rows, &table, &*observer, out))
+                let all = rows.len() as u64;
+                let done = |done| observer.progress(Progress::of(done, all, Unit::Rows));
+                stage::rows(&path, output, &table, (&rows, select.as_deref()), done)
             }
-            (Content::Rows(_), None) => Err(Error::Bug("the table was not kept")),
-            (Content::Text(write), _) => output.stage(write),
+            (Content::Joined(joined), Some(table)) => {
+                let sent = sent.ok_or(Error::Bug("a join of no columns"))?;
+                let all = joined.len() as u64;
+                let done = |done| observer.progress(Progress::of(done, all, Unit::Rows));
+                stage::joined(&path, output, &table, (&joined, &sent, select.as_deref()), done)
+            }
+            (Content::Rows(_) | Content::Joined(_), None) => {
+                Err(Error::Bug("the table was not kept"))
+            }
+            (Content::Text(write), _) => output.stage(|out| write(out)),
         };
         staged.map(Some)
     })
-}
-
-/// Copies the header and these rows as they were read.
-fn copy_rows(
-    rows: &[u32],
-    table: &Table,
-    observer: &dyn Observer,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    const SHOW_EVERY: usize = 1 << 14;
-    out.write_all(&with_line_end(table.header(), table))?;
-    for (done, row) in rows.iter().enumerate() {
-        if done % SHOW_EVERY == 0 {
-            observer.progress(Progress::of(done as u64, rows.len() as u64, Unit::Rows));
-        }
-        out.write_all(&with_line_end(table.row(*row as usize), table))?;
-    }
-    Ok(())
-}
-
-/// A row's bytes; with a line end where the text's last row has none.
-fn with_line_end<'a>(bytes: &'a [u8], table: &Table) -> std::borrow::Cow<'a, [u8]> {
-    if bytes.is_empty() || bytes.ends_with(b"\n") || bytes.ends_with(b"\r") {
-        bytes.into()
-    } else {
-        [bytes, table.line_end()].concat().into()
-    }
 }

@@ -1,90 +1,57 @@
 //! A delimited text as rows, each of which can be copied out byte for byte.
 //!
-//! The text is parsed once: [`Scan`] shows each row's fields to its caller and notes where the row
-//! lies. What stays is the text and sixteen bytes a row.
+//! The text is parsed once: each row's fields are shown, and it is noted where the row lies. What stays is the text and
+//! sixteen bytes a row.
 
-use std::ops::Range;
+use std::{borrow::Cow, io::Write, ops::Range};
 
 use csv::ByteRecord;
 
 use crate::{
-    error::{Error, InputFault, Place, Result},
+    error::{InputFault, Place, Result},
     table::{
+        append,
         header::Header,
-        source::{Delimiter, Text},
+        rows::{Content, Fields, JoinedRow, MAX_ROWS, Origin, Row, Unwritten},
+        source::{Delimiter, Text, terminated, without_line_end},
     },
 };
 
-/// The most rows of a table: positions are 32 bits wide, and one value stands for "no key".
-pub const MAX_ROWS: u64 = u32::MAX as u64 - 1;
+/// How many rows are written before that is said.
+const SHOW_EVERY: usize = 1 << 14;
 
-/// A text of which the header has been read.
-pub struct Scan {
+/// A text of which the header has been read, and where the rows lie that have been shown.
+pub struct Csv {
     text: Text,
     delimiter: u8,
     header: Range<usize>,
     columns: Header,
+    rows: Vec<(u64, u64)>,
 }
 
-/// A row being shown.
-pub struct Row<'a> {
-    text: &'a Text,
-    number: u64,
-    start: usize,
-    fields: &'a ByteRecord,
-}
-
-impl<'a> Row<'a> {
-    /// Where it is.
-    pub fn place(&self) -> Place {
-        self.text.place(self.number, self.start)
-    }
-
-    /// The offset of its first byte.
-    pub fn start(&self) -> usize {
-        self.start
-    }
-
-    /// The value in a column, unquoted.
-    pub fn field(&self, column: usize) -> &'a [u8] {
-        let fields: &'a ByteRecord = self.fields;
-        fields.get(column).unwrap_or_default()
-    }
-
-    /// An [`Error::Input`] of its table.
-    pub(crate) fn fault(&self, fault: InputFault) -> Error {
-        self.text.fault(fault)
-    }
-}
-
-impl Scan {
+impl Csv {
     /// Reads the header.
     ///
     /// # Errors
     /// [`InputFault::UnclosedHeader`].
     pub fn new(text: Text, delimiter: Delimiter) -> Result<Self> {
         let delimiter = delimiter.byte(&text);
-        let mut scan = Self { text, delimiter, header: 0..0, columns: Header::default() };
-        let mut reader = scan.reader(scan.text.body());
+        let columns = Header::default();
+        let mut csv = Self { text, delimiter, header: 0..0, columns, rows: Vec::new() };
+        let mut reader = csv.reader(csv.text.body());
         let mut record = ByteRecord::new();
-        let Some(header) = next_record(&mut reader, &mut record, &scan.text, scan.text.body())
-        else {
-            return Ok(scan);
+        let Some(header) = next_record(&mut reader, &mut record, &csv.text, csv.text.body()) else {
+            return Ok(csv);
         };
         let columns = Header::new(record.iter().map(<[u8]>::to_vec).collect());
-        if header.end == scan.text.bytes().len() && scan.ends_in_quotes(header.clone()) {
-            return Err(scan.text.fault(InputFault::UnclosedHeader));
+        if header.end == csv.text.bytes().len() && csv.ends_in_quotes(header.clone()) {
+            return Err(csv.text.fault(InputFault::UnclosedHeader));
         }
         drop(reader);
         // Whatever stands before the header, a byte-order mark above all, is kept with it.
-        scan.header = 0..header.end;
-        scan.columns = columns;
-        Ok(scan)
-    }
-
-    /// The text.
-    pub fn text(&self) -> &Text {
-        &self.text
+        csv.header = 0..header.end;
+        csv.columns = columns;
+        Ok(csv)
     }
 
     /// What separates its fields.
@@ -99,8 +66,8 @@ impl Scan {
 
     /// Whether the header is there and has come to its end, whatever follows.
     pub(crate) fn header_is_whole(&self) -> bool {
-        self.text.bytes()[self.header.clone()].ends_with(b"\n")
-            || self.text.bytes()[self.header.clone()].ends_with(b"\r")
+        let header = self.header_bytes();
+        header.ends_with(b"\n") || header.ends_with(b"\r")
     }
 
     /// Whether anything follows the header.
@@ -113,26 +80,106 @@ impl Scan {
         self.text.into_bytes()
     }
 
-    /// The positions of the columns with these names.
-    ///
-    /// # Errors
-    /// [`InputFault::NoColumn`] and [`InputFault::AmbiguousColumn`].
-    pub fn find(&self, names: &[&str]) -> Result<Vec<usize>> {
-        self.columns.find(names).map_err(|fault| self.text.fault(fault))
+    /// The header's bytes as they came, a byte-order mark and the line end included.
+    fn header_bytes(&self) -> &[u8] {
+        &self.text.bytes()[self.header.clone()]
     }
 
+    /// The bytes of a row, counted from 0, as they came, the line end included.
+    fn row(&self, row: usize) -> &[u8] {
+        let (start, end) = self.rows[row];
+        &self.text.bytes()[start as usize..end as usize]
+    }
+
+    /// What the table's own lines end with; for a last row that ends with nothing.
+    fn line_end(&self) -> &'static [u8] {
+        let header = self.header_bytes();
+        if header.ends_with(b"\r\n") {
+            b"\r\n"
+        } else if header.ends_with(b"\r") {
+            b"\r"
+        } else {
+            b"\n"
+        }
+    }
+
+    fn reader(&self, from: usize) -> csv::Reader<&[u8]> {
+        csv::ReaderBuilder::new()
+            .has_headers(false)
+            .flexible(true)
+            .delimiter(self.delimiter)
+            .buffer_capacity(1 << 16)
+            .from_reader(&self.text.bytes()[from..])
+    }
+
+    /// Whether the text stops inside a quoted field of this record. The csv crate takes the end of
+    /// the text for the end of the field and says nothing.
+    fn ends_in_quotes(&self, record: Range<usize>) -> bool {
+        let end = Quoting::FieldStart;
+        let after = |state: Quoting, byte: &u8| state.after(*byte, self.delimiter);
+        self.text.bytes()[record].iter().fold(end, after) == Quoting::Quoted
+    }
+
+    /// The header as it is written, with all columns or those selected.
+    fn written_header(&self, select: Option<&[usize]>) -> Cow<'_, [u8]> {
+        let header = self.header_bytes();
+        let Some(select) = select else { return terminated(header, self.line_end()) };
+        let (mark, names) = header.split_at(self.text.body().min(header.len()));
+        let blank = names.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
+        [mark, &self.selected(&names[blank..], select)].concat().into()
+    }
+
+    /// A row, counted from 0, as it is written.
+    fn written_row(&self, row: u32, select: Option<&[usize]>) -> Cow<'_, [u8]> {
+        let row = self.row(row as usize);
+        match select {
+            Some(select) => self.selected(row, select).into(),
+            None => terminated(row, self.line_end()),
+        }
+    }
+
+    /// A record with the selected fields alone, each in the bytes that it came in, and in the order asked for.
+    fn selected(&self, record: &[u8], select: &[usize]) -> Vec<u8> {
+        let end = without_line_end(record);
+        let mut fields = vec![0];
+        let mut state = Quoting::FieldStart;
+        for (place, byte) in end.iter().enumerate() {
+            if state != Quoting::Quoted && *byte == self.delimiter {
+                fields.push(place + 1);
+            }
+            state = state.after(*byte, self.delimiter);
+        }
+        fields.push(end.len() + 1);
+        let field = |column: usize| &end[fields[column]..fields[column + 1] - 1];
+        let fields: Vec<_> = select.iter().map(|column| field(*column)).collect();
+        let mut line = fields.join(&self.delimiter);
+        if line.is_empty() {
+            // A blank line would be no row.
+            line.extend_from_slice(b"\"\"");
+        }
+        line.extend_from_slice(self.line_end());
+        line
+    }
+}
+
+impl Content for Csv {
     /// Shows every row in order.
     ///
     /// # Errors
     /// [`InputFault::Ragged`], [`InputFault::UnclosedQuote`], [`InputFault::TooManyRows`], and
     /// whatever `show` returns.
-    pub fn rows(self, mut show: impl FnMut(Row<'_>) -> Result<()>) -> Result<Table> {
+    fn read(
+        &mut self,
+        _columns: &[usize],
+        show: &mut dyn FnMut(Row<'_>) -> Result<()>,
+    ) -> Result<u64> {
         let mut rows: Vec<(u64, u64)> = Vec::new();
         let mut reader = self.reader(self.header.end);
         let mut record = ByteRecord::new();
         while let Some(span) = next_record(&mut reader, &mut record, &self.text, self.header.end) {
             let number = rows.len() as u64 + 1;
-            let row = Row { text: &self.text, number, start: span.start, fields: &record };
+            let origin = Origin::Text(&self.text, span.start);
+            let row = Row { number, origin, fields: Fields::Record(&record) };
             // Only the last row can be open, and an open field is why its fields are too few.
             if span.end == self.text.bytes().len() && self.ends_in_quotes(span.clone()) {
                 return Err(self.text.fault(InputFault::UnclosedQuote { place: row.place() }));
@@ -151,39 +198,84 @@ impl Scan {
             rows.push((span.start as u64, span.end as u64));
         }
         drop(reader);
-        Ok(Table { text: self.text, header: self.header, rows })
+        self.rows = rows;
+        Ok(self.rows.len() as u64)
     }
 
-    fn reader(&self, from: usize) -> csv::Reader<&[u8]> {
-        csv::ReaderBuilder::new()
-            .has_headers(false)
-            .flexible(true)
-            .delimiter(self.delimiter)
-            .buffer_capacity(1 << 16)
-            .from_reader(&self.text.bytes()[from..])
+    fn place(&self, row: u64) -> Place {
+        self.text.place(row + 1, self.rows[row as usize].0 as usize)
     }
 
-    /// Whether the text stops inside a quoted field of this record. The csv crate takes the end of
-    /// the text for the end of the field and says nothing.
-    fn ends_in_quotes(&self, record: Range<usize>) -> bool {
-        enum State {
-            FieldStart,
-            Bare,
-            Quoted,
-            QuoteInQuoted,
+    fn write(
+        &self,
+        rows: &[u32],
+        select: Option<&[usize]>,
+        out: &mut (dyn Write + Send),
+        done: &mut dyn FnMut(u64),
+    ) -> std::result::Result<(), Unwritten> {
+        out.write_all(&self.written_header(select))?;
+        for (number, row) in rows.iter().enumerate() {
+            if number % SHOW_EVERY == 0 {
+                done(number as u64);
+            }
+            out.write_all(&self.written_row(*row, select))?;
         }
-        let mut state = State::FieldStart;
-        for &byte in &self.text.bytes()[record] {
-            state = match (state, byte) {
-                (State::FieldStart, b'"') => State::Quoted,
-                (State::Quoted, b'"') => State::QuoteInQuoted,
-                (State::Quoted, _) => State::Quoted,
-                (State::QuoteInQuoted, b'"') => State::Quoted,
-                (_, byte) if byte == self.delimiter => State::FieldStart,
-                _ => State::Bare,
-            };
+        Ok(())
+    }
+
+    fn write_joined(
+        &self,
+        rows: &mut dyn Iterator<Item = JoinedRow<'_>>,
+        (names, select): (&[String], Option<&[usize]>),
+        out: &mut (dyn Write + Send),
+        done: &mut dyn FnMut(u64),
+    ) -> std::result::Result<(), Unwritten> {
+        if self.header.is_empty() {
+            return Ok(());
         }
-        matches!(state, State::Quoted)
+        let form = (self.delimiter, self.line_end());
+        let names = append::names(&self.columns.fields(), names);
+        let header = self.written_header(select);
+        append::write(&header, names.iter().map(String::as_str), form, out)?;
+        for (number, (row, values)) in rows.enumerate() {
+            if number % SHOW_EVERY == 0 {
+                done(number as u64);
+            }
+            let values = values.unwrap_or_else(|| vec![""; names.len()]);
+            append::write(&self.written_row(row, select), values.into_iter(), form, out)?;
+        }
+        Ok(())
+    }
+
+    fn text(&self) -> Option<&Text> {
+        Some(&self.text)
+    }
+
+    fn delimiter(&self) -> Option<&'static str> {
+        Some(Self::delimiter(self).name())
+    }
+}
+
+/// Where in a field a byte of delimited text stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Quoting {
+    FieldStart,
+    Bare,
+    Quoted,
+    QuoteInQuoted,
+}
+
+impl Quoting {
+    /// What comes after this byte.
+    fn after(self, byte: u8, delimiter: u8) -> Self {
+        match (self, byte) {
+            (Self::FieldStart, b'"') => Self::Quoted,
+            (Self::Quoted, b'"') => Self::QuoteInQuoted,
+            (Self::Quoted, _) => Self::Quoted,
+            (Self::QuoteInQuoted, b'"') => Self::Quoted,
+            (_, byte) if byte == delimiter => Self::FieldStart,
+            _ => Self::Bare,
+        }
     }
 }
 
@@ -211,78 +303,17 @@ fn next_record(
     Some(start..end)
 }
 
-/// A text and where its rows lie.
-pub struct Table {
-    text: Text,
-    header: Range<usize>,
-    rows: Vec<(u64, u64)>,
-}
-
-impl Table {
-    /// How many data rows there are.
-    pub fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// Whether there is no data row.
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
-    /// Whether there is not even a header.
-    pub fn is_blank(&self) -> bool {
-        self.header.is_empty()
-    }
-
-    /// The header's bytes as they came, a byte-order mark and the line end included.
-    pub fn header(&self) -> &[u8] {
-        &self.text.bytes()[self.header.clone()]
-    }
-
-    /// The bytes of a row, counted from 0, as they came, the line end included.
-    pub fn row(&self, row: usize) -> &[u8] {
-        let (start, end) = self.rows[row];
-        &self.text.bytes()[start as usize..end as usize]
-    }
-
-    /// Where a row, counted from 0, is.
-    pub fn place(&self, row: usize) -> Place {
-        self.text.place(row as u64 + 1, self.rows[row].0 as usize)
-    }
-
-    /// The text.
-    pub fn text(&self) -> &Text {
-        &self.text
-    }
-
-    /// What the table's own lines end with; for a last row that ends with nothing.
-    pub fn line_end(&self) -> &'static [u8] {
-        let header = self.header();
-        if header.ends_with(b"\r\n") {
-            b"\r\n"
-        } else if header.ends_with(b"\r") {
-            b"\r"
-        } else {
-            b"\n"
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn scan(bytes: impl AsRef<[u8]>) -> Result<Scan> {
-        let bytes = bytes.as_ref().to_vec();
-        Scan::new(Text::new("t.csv".into(), bytes)?, Delimiter::Comma)
-    }
-
     /// Every field of every row, and the table.
-    fn table(bytes: impl AsRef<[u8]>) -> Result<(Vec<Vec<String>>, Table)> {
-        let scan = scan(bytes)?;
-        let width = scan.header().len();
+    fn table(bytes: impl AsRef<[u8]>) -> Result<(Vec<Vec<String>>, Csv)> {
+        let text = Text::new("t.csv".into(), bytes.as_ref().to_vec())?;
+        let mut table = Csv::new(text, Delimiter::Comma)?;
+        let width = table.header().len();
         let mut rows = Vec::new();
-        let table = scan.rows(|row| {
+        table.read(&[], &mut |row| {
             let field = |c| String::from_utf8_lossy(row.field(c)).into_owned();
             rows.push((0..width).map(field).collect());
             Ok(())
@@ -290,13 +321,42 @@ mod tests {
         Ok((rows, table))
     }
 
+    fn written(table: &Csv, rows: &[u32], select: Option<&[usize]>) -> String {
+        let mut out = Vec::new();
+        table.write(rows, select, &mut out, &mut |_| {}).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn selected_columns_keep_their_bytes_and_the_order_asked_for() {
+        let text = "\u{feff}\r\nid,\"na,me\",v\r\n1,\"x,\"\"\r\n\", y\r\n\r\n2,,\"\"";
+        let (_, table) = table(text).unwrap();
+        let all = written(&table, &[0, 1], Some(&[2, 1]));
+        assert_eq!(all, "\u{feff}v,\"na,me\"\r\n y,\"x,\"\"\r\n\"\r\n\"\",\r\n");
+        // A row with nothing in it stays a row.
+        assert_eq!(written(&table, &[1], Some(&[1])), "\u{feff}\"na,me\"\r\n\"\"\r\n");
+        assert_eq!(written(&table, &[1], None), "\u{feff}\r\nid,\"na,me\",v\r\n2,,\"\"\r\n");
+    }
+
+    #[test]
+    fn a_table_is_read_twice() {
+        let (rows, mut table) = table("a,b\n1,2\n3,4\n").unwrap();
+        let mut again = Vec::new();
+        let read = table.read(&[], &mut |row| {
+            again.push(row.field(0).to_vec());
+            Ok(())
+        });
+        assert_eq!((read.unwrap(), rows.len()), (2, 2));
+        assert_eq!(again, [b"1", b"3"]);
+    }
+
     fn refused(bytes: impl AsRef<[u8]>) -> String {
         table(bytes).err().unwrap().to_string()
     }
 
-    fn copied(table: &Table) -> Vec<u8> {
-        let mut copy = table.header().to_vec();
-        (0..table.len()).for_each(|row| copy.extend_from_slice(table.row(row)));
+    fn copied(table: &Csv) -> Vec<u8> {
+        let mut copy = table.header_bytes().to_vec();
+        (0..table.rows.len()).for_each(|row| copy.extend_from_slice(table.row(row)));
         copy
     }
 
@@ -332,7 +392,7 @@ mod tests {
         let (rows, table) = table(text).unwrap();
         assert_eq!(rows, [["1"], ["2"], ["3"]]);
         assert_eq!([table.row(0), table.row(1), table.row(2)], [&b"1\n"[..], b"2\r\n", b"3\n"]);
-        assert_eq!(table.place(2).line, 10);
+        assert_eq!(Content::place(&table, 2).line, Some(10));
         let (rows, _) = self::table("a\n\"\"\n1\n").unwrap();
         assert_eq!(rows, [[""], ["1"]]);
     }
@@ -340,10 +400,10 @@ mod tests {
     #[test]
     fn a_table_may_be_empty() {
         let (rows, blank) = table("").unwrap();
-        assert!(rows.is_empty() && blank.is_blank());
-        assert!(table("\u{feff}").unwrap().1.is_blank());
+        assert!(rows.is_empty() && blank.header_bytes().is_empty());
+        assert!(table("\u{feff}").unwrap().1.header_bytes().is_empty());
         let (rows, table) = table("a,b\r\n").unwrap();
-        assert!(rows.is_empty() && !table.is_blank());
+        assert!(rows.is_empty() && !table.header_bytes().is_empty());
         assert_eq!(table.line_end(), b"\r\n");
     }
 

@@ -1,6 +1,9 @@
 //! What was read, so that somebody can say later which file it was.
 
-use std::io::{self, Read};
+use std::{
+    io::{self, Read},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
 
 use serde::Serialize;
 use sha2::{Digest as _, Sha256};
@@ -40,6 +43,52 @@ pub(super) fn read(from: &mut dyn Read, bytes: &mut Vec<u8>) -> io::Result<Input
     }
 }
 
+/// Hashes all that comes, and keeps none of it.
+pub(super) fn of(from: &mut dyn Read) -> io::Result<InputDigest> {
+    let (mut hash, mut chunk, mut len) = (Sha256::new(), vec![0; CHUNK], 0);
+    loop {
+        match from.read(&mut chunk) {
+            Ok(0) => return Ok(InputDigest::new(len, hash)),
+            Ok(read) => {
+                hash.update(&chunk[..read]);
+                len += read;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+}
+
+/// The hash of what has come through a [`Hashing`] reader.
+#[derive(Clone, Default)]
+pub(super) struct Seen(Arc<Mutex<(Sha256, usize)>>);
+
+impl Seen {
+    fn state(&self) -> MutexGuard<'_, (Sha256, usize)> {
+        // Each change is one call that does not panic.
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The digest of all that has come so far.
+    pub(super) fn digest(&self) -> InputDigest {
+        let state = self.state();
+        InputDigest::new(state.1, state.0.clone())
+    }
+}
+
+/// Hashes what is read through it.
+pub(super) struct Hashing<R>(pub(super) R, pub(super) Seen);
+
+impl<R: Read> Read for Hashing<R> {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let read = self.0.read(to)?;
+        let mut state = self.1.state();
+        state.0.update(&to[..read]);
+        state.1 += read;
+        Ok(read)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,6 +107,11 @@ mod tests {
                 assert!(bytes == all, "{len}");
                 assert_eq!(digest, of(&all), "{len}");
                 assert_eq!(digest.bytes, len as u64);
+                assert_eq!(super::of(&mut &all[..]).unwrap(), digest);
+                let seen = Seen::default();
+                let mut through = Vec::new();
+                Hashing(&all[..], seen.clone()).read_to_end(&mut through).unwrap();
+                assert_eq!((seen.digest(), through.len()), (digest, len));
             }
         }
     }

@@ -9,11 +9,59 @@ use crate::error::InputFault;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Header {
     fields: Vec<Vec<u8>>,
+    /// Whether the fields are names for sure.
+    named: bool,
+    /// The types of the columns, in a format that has types.
+    types: Vec<ColumnType>,
+}
+
+/// The type of a column.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ColumnType {
+    /// What it is called.
+    pub name: String,
+    /// Why such a column is neither a key nor to be added up, where that is so.
+    pub unsuitable: Option<&'static str>,
 }
 
 impl Header {
     pub(crate) fn new(fields: Vec<Vec<u8>>) -> Self {
-        Self { fields }
+        Self { fields, ..Self::default() }
+    }
+
+    /// Of columns that bear these names and have no types.
+    pub(crate) fn of_names(names: Vec<Vec<u8>>) -> Self {
+        Self { fields: names, named: true, types: Vec::new() }
+    }
+
+    /// Of columns that bear these names and have these types.
+    pub(crate) fn of_types(columns: impl IntoIterator<Item = (String, ColumnType)>) -> Self {
+        let (names, types): (Vec<_>, _) = columns.into_iter().unzip();
+        Self { fields: names.into_iter().map(String::into_bytes).collect(), named: true, types }
+    }
+
+    /// With a column of this name, if there is none.
+    pub(crate) fn with(mut self, name: &str) -> Self {
+        if !self.has(name) {
+            self.fields.push(name.as_bytes().to_vec());
+        }
+        self
+    }
+
+    /// Whether there is a column of this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.fields.iter().any(|field| field == name.as_bytes())
+    }
+
+    /// The names, for whoever knows that they are names.
+    pub(crate) fn names(&self) -> Vec<String> {
+        let name = |field: &Vec<u8>| String::from_utf8_lossy(field).into_owned();
+        self.fields.iter().map(name).collect()
+    }
+
+    /// The type of a column, in a format that has types.
+    pub fn column_type(&self, column: usize) -> Option<&ColumnType> {
+        self.types.get(column)
     }
 
     /// How many columns there are.
@@ -31,17 +79,34 @@ impl Header {
         self.fields.iter().map(|field| shown(field)).collect()
     }
 
-    /// The positions of the columns with these names.
+    /// The positions of the columns with these names, which can be keys or added up as far as their types go.
+    ///
+    /// # Errors
+    /// [`InputFault::NoColumn`], [`InputFault::AmbiguousColumn`] and [`InputFault::ColumnType`].
+    pub fn find(&self, names: &[&str]) -> Result<Vec<usize>, InputFault> {
+        let positions = self.positions(names)?;
+        for (name, position) in names.iter().zip(&positions) {
+            if let Some(ColumnType { name: kind, unsuitable: Some(why) }) =
+                self.column_type(*position)
+            {
+                let (column, kind) = ((*name).to_owned(), kind.clone());
+                return Err(InputFault::ColumnType { column, kind, why });
+            }
+        }
+        Ok(positions)
+    }
+
+    /// The positions of the columns with these names, whatever their types.
     ///
     /// # Errors
     /// [`InputFault::NoColumn`] and [`InputFault::AmbiguousColumn`].
-    pub fn find(&self, names: &[&str]) -> Result<Vec<usize>, InputFault> {
+    pub fn positions(&self, names: &[&str]) -> Result<Vec<usize>, InputFault> {
         let places = |name: &str| -> Vec<usize> {
             let fields = self.fields.iter().enumerate();
             fields.filter(|(_, field)| *field == name.as_bytes()).map(|(place, _)| place).collect()
         };
         let found: Vec<_> = names.iter().map(|name| places(name)).collect();
-        let is_header = found.iter().any(|places| !places.is_empty());
+        let is_header = self.named || found.iter().any(|places| !places.is_empty());
         let one = |(name, places): (&&str, Vec<usize>)| match places[..] {
             [place] => Ok(place),
             [] => {
@@ -65,6 +130,7 @@ impl Header {
             return format!("there is `{close}` (names must match exactly)");
         }
         if let [only] = &self.fields[..]
+            && !self.named
             && only.iter().any(|byte| b";\t|,".contains(byte))
         {
             return "its first line is a single field; is the delimiter right?".to_owned();

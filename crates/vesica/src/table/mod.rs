@@ -1,10 +1,20 @@
 //! Tables on disk: what is read, and results that appear whole or not at all.
 
+pub(crate) mod append;
+mod arrow;
+pub mod compression;
 pub mod csv;
 pub mod digest;
-mod format;
+pub mod format;
+pub(crate) mod guard;
 pub mod header;
 pub mod input;
+mod ndjson;
 pub mod output;
+mod parquet;
+pub mod rows;
 pub mod source;
+pub(crate) mod stage;
+mod stored;
 pub mod target;
+mod typed;

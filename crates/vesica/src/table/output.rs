@@ -60,7 +60,10 @@ impl Output {
     ///
     /// # Errors
     /// [`Error::Output`]; then nothing is left behind.
-    pub fn stage(self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> Result<Staged> {
+    pub fn stage(
+        self,
+        write: impl FnOnce(&mut (dyn Write + Send)) -> io::Result<()>,
+    ) -> Result<Staged> {
         let content = match &self.target {
             Target::File { path, directory } => {
                 let draft = Draft::new(path, directory, self.access);

@@ -1,13 +1,13 @@
 //! Where a table's bytes come from, and what kind of text they are.
 
-use std::path::{Path, PathBuf};
+use std::{
+    borrow::Cow,
+    path::{Path, PathBuf},
+};
 
 use crate::{
     error::{Error, InputFault, Place, Result},
-    table::{
-        digest::InputDigest,
-        format::{self, BOM, SAMPLE},
-    },
+    table::format::{self, BOM, Format, SAMPLE},
 };
 
 /// A file, standard input, or bytes at hand.
@@ -49,7 +49,6 @@ pub struct Text {
     bytes: Vec<u8>,
     /// Where the text begins, after a byte-order mark if there is one.
     body: usize,
-    digest: Option<InputDigest>,
 }
 
 impl Text {
@@ -62,26 +61,11 @@ impl Text {
             return Err(Error::Input { file: name, fault: InputFault::NotText { format, advice } });
         }
         let body = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
-        Ok(Self { name, bytes, body, digest: None })
-    }
-
-    /// With the digest of its bytes.
-    pub(crate) fn with_digest(self, digest: InputDigest) -> Self {
-        Self { digest: Some(digest), ..self }
-    }
-
-    /// The digest of its bytes, where all of the input was read.
-    pub fn digest(&self) -> Option<&InputDigest> {
-        self.digest.as_ref()
+        Ok(Self { name, bytes, body })
     }
 
     pub(crate) fn into_bytes(self) -> Vec<u8> {
         self.bytes
-    }
-
-    /// The name used in messages.
-    pub fn name(&self) -> &str {
-        &self.name
     }
 
     /// Every byte, a byte-order mark included.
@@ -127,13 +111,28 @@ impl Text {
             .enumerate()
             .filter(|(i, b)| **b == b'\r' && self.bytes.get(i + 1) != Some(&b'\n'))
             .count();
-        Place { row, line: (feeds + lone) as u64 + 1 }
+        Place { row, line: Some((feeds + lone) as u64 + 1) }
     }
 
     /// An [`Error::Input`] of this text.
     pub(crate) fn fault(&self, fault: InputFault) -> Error {
         Error::Input { file: self.name.clone(), fault }
     }
+}
+
+/// A line's bytes; with a line end where the text's last line has none.
+pub(crate) fn terminated<'a>(line: &'a [u8], end: &[u8]) -> Cow<'a, [u8]> {
+    if line.is_empty() || line.ends_with(b"\n") || line.ends_with(b"\r") {
+        line.into()
+    } else {
+        [line, end].concat().into()
+    }
+}
+
+/// A line's bytes without its line end.
+pub(crate) fn without_line_end(line: &[u8]) -> &[u8] {
+    let line = line.strip_suffix(b"\n").unwrap_or(line);
+    line.strip_suffix(b"\r").unwrap_or(line)
 }
 
 /// How the lines of a text end.
@@ -158,6 +157,24 @@ impl LineEnds {
             Self::Cr => "CR",
             Self::Mixed => "mixed",
         }
+    }
+}
+
+/// How an input is to be understood, where it does not say so itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Dialect {
+    /// Its format; `None` to tell it by its content, or else by its name.
+    pub format: Option<Format>,
+    /// What separates the fields of a row, in delimited text.
+    pub delimiter: Delimiter,
+    /// The most bytes that it may have when it is unpacked or read to its end at once; `None` for the budget of a user who
+    /// names none.
+    pub most_bytes: Option<u64>,
+}
+
+impl From<Delimiter> for Dialect {
+    fn from(delimiter: Delimiter) -> Self {
+        Self { delimiter, ..Self::default() }
     }
 }
 
@@ -273,9 +290,9 @@ mod tests {
 
     #[test]
     fn lines_are_counted_whatever_they_end_with() {
-        assert_eq!(text(b"a\r\nb\r\nc").place(2, 6).line, 3);
-        assert_eq!(text(b"a\rb\rc").place(2, 4).line, 3);
-        assert_eq!(text(b"a\nb\nc").place(2, 4).line, 3);
+        assert_eq!(text(b"a\r\nb\r\nc").place(2, 6).line, Some(3));
+        assert_eq!(text(b"a\rb\rc").place(2, 4).line, Some(3));
+        assert_eq!(text(b"a\nb\nc").place(2, 4).line, Some(3));
     }
 
     #[test]

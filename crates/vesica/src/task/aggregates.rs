@@ -88,6 +88,7 @@ const NUMBER: QueryKind = QueryKind {
     help: "",
     values: Values::None,
     takes_number: false,
+    takes_columns: false,
     is_told: true,
     keeps_rows: false,
     access: Access::Usual,

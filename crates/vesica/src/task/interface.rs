@@ -20,6 +20,7 @@ use crate::{
     keys::keyset::KeySet,
     parties::{Role, Security},
     task::{
+        joins::Joined,
         learned::{Learned, Side, Sides},
         outcome::Outcome,
     },
@@ -57,6 +58,8 @@ pub(crate) struct Part {
     pub(crate) scale: u8,
     /// The least number of shared keys of which anything is told.
     pub(crate) minimum: u64,
+    /// Whether the side sends columns.
+    pub(crate) sends: bool,
     /// Whether some side is to learn the result.
     pub(crate) is_told: bool,
 }
@@ -76,6 +79,10 @@ pub(crate) struct Request {
     pub(crate) sender_brings: bool,
     /// Whether the receiver brings values.
     pub(crate) receiver_brings: bool,
+    /// The number of columns that the sender sends.
+    pub(crate) columns: usize,
+    /// Bytes of a payload, which holds them.
+    pub(crate) payload_len: usize,
 }
 
 /// One side's view of a run whose method is chosen.
@@ -183,6 +190,8 @@ pub(crate) struct Found {
 pub(crate) enum Content {
     /// These rows of this side's table, counted from 0 and ascending, as they were read.
     Rows(Vec<u32>),
+    /// Rows of this side's table with columns of the other side's.
+    Joined(Joined),
     /// Text of the task's own making.
     Text(WriteText),
 }

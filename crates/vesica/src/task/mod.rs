@@ -5,7 +5,9 @@
 //! [`interface`] says how. Nothing else of a run knows a task by name.
 
 pub(crate) mod aggregates;
+pub mod columns;
 pub(crate) mod interface;
+pub(crate) mod joins;
 pub(crate) mod learned;
 pub(crate) mod outcome;
 pub(crate) mod query;
@@ -15,7 +17,7 @@ pub(crate) mod shares;
 use self::query::{Query, QueryKind, Values};
 
 /// The queries of each task.
-static TASKS: &[&[&QueryKind]] = &[rows::KINDS, aggregates::KINDS, shares::KINDS];
+static TASKS: &[&[&QueryKind]] = &[rows::KINDS, joins::KINDS, aggregates::KINDS, shares::KINDS];
 
 fn kinds() -> impl Iterator<Item = &'static QueryKind> {
     TASKS.iter().flat_map(|kinds| kinds.iter().copied())

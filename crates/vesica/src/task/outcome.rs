@@ -16,6 +16,8 @@ pub struct Outcome {
     pub answer: Option<QueryResult>,
     /// Rows written to the output.
     pub rows_written: Option<u64>,
+    /// Matching keys of which the columns that came with them cannot be read.
+    pub unreadable: Option<u64>,
     /// Bins whose shares were written to the output.
     pub bins_written: Option<u64>,
 }

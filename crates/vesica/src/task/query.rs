@@ -36,6 +36,8 @@ pub(crate) struct QueryKind {
     pub(crate) values: Values,
     /// Whether a number is part of it.
     pub(crate) takes_number: bool,
+    /// Whether one side, which does not learn, sends columns to the other, which does.
+    pub(crate) takes_columns: bool,
     /// Whether some side learns the result.
     pub(crate) is_told: bool,
     /// Whether a side that learns needs its rows to the end.
@@ -109,6 +111,10 @@ impl Query {
         if part.scale > MAX_SCALE || part.scale > 0 && !takes_values {
             let message = format!("only sums and shares take a scale, and of at most {MAX_SCALE}");
             return Err(Error::Usage(message));
+        }
+        if part.sends && !self.kind.takes_columns {
+            let message = "columns are sent in a join; the query is another one";
+            return Err(Error::Usage(message.to_owned()));
         }
         self.kind.task.check(part)?;
         if part.is_told != self.kind.is_told {

@@ -34,6 +34,7 @@ static KIND: QueryKind = QueryKind {
     help: "rows: this side's rows whose key the other side has too",
     values: Values::None,
     takes_number: false,
+    takes_columns: false,
     is_told: true,
     keeps_rows: true,
     access: Access::Usual,
@@ -177,13 +178,16 @@ pub(crate) fn learned(sides: Sides, protocol: &Protocol, matches: Option<u64>) -
         Adversary::MaliciousSender => malicious_sender(sides.receiver),
         Adversary::Malicious => malicious(&sides),
     };
-    sides.learned(assuming, |side| {
-        let other = side.other().name();
-        let of = grouped(sides.keys(side));
-        let found = matches.map(|n| format!(" ({} of {of})", grouped(n))).unwrap_or_default();
-        let rows = format!("which of its keys {other} has too{found}");
-        if sides.learns(side) { vec![rows] } else { vec![] }
-    })
+    sides.learned(assuming, |side| facts(&sides, side, matches))
+}
+
+/// What a side learned of the matching keys.
+pub(crate) fn facts(sides: &Sides, side: Side, matches: Option<u64>) -> Vec<String> {
+    let other = side.other().name();
+    let of = grouped(sides.keys(side));
+    let found = matches.map(|n| format!(" ({} of {of})", grouped(n))).unwrap_or_default();
+    let rows = format!("which of its keys {other} has too{found}");
+    if sides.learns(side) { vec![rows] } else { vec![] }
 }
 
 fn insecure(protocol: &str, receiver: Side) -> String {

@@ -45,6 +45,7 @@ static KIND: QueryKind = QueryKind {
            neither learns anything",
     values: Values::Any,
     takes_number: false,
+    takes_columns: false,
     is_told: false,
     keeps_rows: false,
     access: Access::Owner,

@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod formats;
+mod joins;
 mod keys;
 
 use std::{
@@ -42,6 +44,7 @@ impl Bench {
         fs::write(&input, text).unwrap();
         Job {
             input: Source::File(input),
+            format: None,
             delimiter: Delimiter::Comma,
             columns: vec!["k".into()],
             values: None,
@@ -50,6 +53,7 @@ impl Bench {
             allow_empty: false,
             offer: Offer::new(vec![Normalize::None], learns),
             output: Some(self.path(&format!("{name} out.csv"))),
+            select: None,
             report: Some(self.path(&format!("{name} report.json"))),
             protected: Vec::new(),
             threads: 1,
@@ -237,7 +241,7 @@ fn the_report_has_exactly_its_fields() {
         fields(&report),
         "answer bins_written bytes_received bytes_sent ended failure fingerprints hints input learned matches \
          peak_memory_bytes peer_items phases program protocol report_version role rounds rows \
-         rows_written seconds security started status terms terms_hash unconfirmed"
+         rows_written seconds security started status terms terms_hash unconfirmed unreadable"
     );
     assert_eq!(fields(&report["phases"][0]), "bytes_received bytes_sent name seconds");
     assert_eq!(fields(&report["learned"]), "assuming me peer");

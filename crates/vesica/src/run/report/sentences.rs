@@ -21,6 +21,8 @@ use crate::{
     parties::{Learns, Parties, Role, Security},
     task::{
         aggregates::{self, Number},
+        columns::SentColumns,
+        joins,
         learned::{Side, Sides},
         outcome::Outcome,
         query::Query,
@@ -67,6 +69,7 @@ impl Run {
             security: self.required,
             minimum: self.minimum,
             brings_values: self.brings[role as usize],
+            sends: (self.query == Query::JOIN && role == Role::B).then(sent),
             ..Offer::new(vec![Normalize::None], learns)
         }
     }
@@ -105,6 +108,7 @@ impl Run {
             Role::B => (KEYS[1], KEYS[0]),
         };
         let mut report = Report::begin();
+        report.role = Some(role);
         report.set_terms(terms);
         report.set_protocol(self.protocol, self.adversary);
         let (null, duplicate) = (2, if role == Role::A { 5 } else { 0 });
@@ -120,6 +124,11 @@ impl Run {
         };
         (report, sides)
     }
+}
+
+/// What B sends in a join.
+fn sent() -> SentColumns {
+    SentColumns { columns: vec!["tier".to_owned(), "city".to_owned()], bytes: 64 }
 }
 
 const ROLES: [Role; 2] = [Role::A, Role::B];
@@ -153,6 +162,27 @@ fn queries_for_rows(text: &mut String) {
                     let title = format!("{}, {} required", run.title(role), required.name());
                     show(text, &title, &report);
                 }
+            }
+        }
+    }
+}
+
+/// Joins, with a protocol of each kind.
+fn queries_for_joins(text: &mut String) {
+    for protocol in ["rr22", "rr22-malicious"].map(vesica_psi::find).map(Option::unwrap) {
+        let run = Run::new(Query::JOIN, protocol.key, protocol.adversary, Learns::Me);
+        let terms = run.terms();
+        for role in ROLES {
+            for unreadable in if terms.learns(role) { vec![0, 1] } else { vec![0] } {
+                let (mut report, sides) = run.report(&terms, role);
+                let matches = terms.learns(role).then_some(SHARED);
+                let (rows_written, unreadable) =
+                    (matches.map(|n| n + 1), matches.map(|_| unreadable));
+                report.outcome =
+                    Outcome { matches, rows_written, unreadable, ..Outcome::default() };
+                report.learned =
+                    Some(joins::learned(sides, protocol, sent().columns.len(), matches));
+                show(text, &run.title(role), &report);
             }
         }
     }
@@ -275,6 +305,7 @@ fn reasons(text: &mut String) {
 fn sentences_are_those_that_were_read() {
     let mut text = String::new();
     queries_for_rows(&mut text);
+    queries_for_joins(&mut text);
     queries_for_numbers(&mut text);
     queries_for_shares(&mut text);
     reasons(&mut text);

@@ -13,6 +13,7 @@ impl Report {
     pub fn summary(&self, output: Option<&Path>) -> Vec<String> {
         let mut lines = Vec::new();
         lines.extend(self.result(output));
+        lines.extend(self.columns());
         lines.extend(self.left_out());
         lines.push(self.costs());
         lines.extend(self.hints.iter().map(|hint| format!("hint: {hint}")));
@@ -37,6 +38,14 @@ impl Report {
             written: &written,
         };
         terms.query().kind.task.headline(&self.outcome, &context)
+    }
+
+    /// The columns that one side sent to the other, if one did.
+    fn columns(&self) -> Option<String> {
+        let terms = self.terms.as_ref()?;
+        let sent = terms.sent_columns()?.describe();
+        let word = if terms.sends(self.role?) { "sent" } else { "received" };
+        Some(format!("columns {word}: {sent}"))
     }
 
     /// The rows that took no part, if there are any.

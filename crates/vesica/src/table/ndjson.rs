@@ -1,0 +1,478 @@
+//! One JSON object on each line; lines come out as they went in.
+//!
+//! A member is a column, whatever its place in the object. One that an object lacks, or that is `null`, is no value.
+
+use std::{fmt, io::Write};
+
+use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::{
+    error::{Error, InputFault, Place, Result},
+    table::{
+        header::Header,
+        rows::{Content, Fields, MAX_ROWS, Origin, Row, Unwritten},
+        source::{Text, terminated, without_line_end},
+    },
+};
+
+/// How many rows are written before that is said.
+const SHOW_EVERY: usize = 1 << 14;
+
+const NESTED: &str = "a key is a single value; take the part that identifies the row out of it";
+const FRACTION: &str =
+    "a number with a fraction or an exponent has many written forms; write an integer or a string";
+
+/// A text of objects, and where the rows lie that have been shown.
+pub(crate) struct Ndjson {
+    text: Text,
+    header: Header,
+    /// Names of columns that make up the key: their numbers have to be integers.
+    keys: Vec<Vec<u8>>,
+    rows: Vec<(u64, u64)>,
+}
+
+/// Whether a line is a JSON object.
+pub(crate) fn is_object(line: &[u8]) -> bool {
+    names(line).is_ok()
+}
+
+/// The names of an object's members, in order.
+fn names(line: &[u8]) -> serde_json::Result<Vec<Vec<u8>>> {
+    let mut names = Vec::new();
+    members(line, |name, _| {
+        names.push(name.as_bytes().to_vec());
+        false
+    })?;
+    Ok(names)
+}
+
+impl Ndjson {
+    /// A table of the columns that the first object has and of those that are asked for.
+    ///
+    /// # Errors
+    /// [`InputFault::BrokenLine`].
+    pub(crate) fn new(text: Text, keys: &[&str], values: Option<&str>) -> Result<Self> {
+        let header = Self::header_of(&text)?;
+        let header = match header.is_empty() {
+            true => header,
+            false => keys.iter().copied().chain(values).fold(header, Header::with),
+        };
+        let keys = keys.iter().map(|key| key.as_bytes().to_vec()).collect();
+        Ok(Self { text, header, keys, rows: Vec::new() })
+    }
+
+    /// The columns of the first object; none in a table without a row.
+    ///
+    /// # Errors
+    /// [`InputFault::BrokenLine`].
+    pub(crate) fn header_of(text: &Text) -> Result<Header> {
+        let Some((start, end)) = next_line(text, text.body()) else {
+            return Ok(Header::default());
+        };
+        let names = names(&text.bytes()[start..end])
+            .map_err(|error| text.fault(broken(text.place(1, start), &error)))?;
+        Ok(Header::of_names(names))
+    }
+
+    /// The columns.
+    pub(crate) fn header(&self) -> &Header {
+        &self.header
+    }
+
+    fn line(&self, row: u32) -> &[u8] {
+        let (start, end) = self.rows[row as usize];
+        &self.text.bytes()[start as usize..end as usize]
+    }
+
+    fn line_end(&self) -> &'static [u8] {
+        let first = self.rows.first().map_or(&b""[..], |_| self.line(0));
+        if first.ends_with(b"\r\n") { b"\r\n" } else { b"\n" }
+    }
+
+    /// An object with the selected members alone, in the order asked for. One that is not there stays away.
+    fn selected(&self, line: &[u8], names: &[String]) -> Result<Vec<u8>> {
+        let mut found: Vec<Option<Box<RawValue>>> = vec![None; names.len()];
+        members(line, |name, value| match names.iter().position(|wanted| wanted == name) {
+            Some(column) => {
+                found[column] = value.map(RawValue::to_owned);
+                true
+            }
+            None => false,
+        })
+        .map_err(|_| Error::Bug("a line that was read cannot be read again"))?;
+        let mut object = b"{".to_vec();
+        for (name, value) in names.iter().zip(found) {
+            let Some(value) = value else { continue };
+            if object.len() > 1 {
+                object.push(b',');
+            }
+            let name = serde_json::to_string(name).map_err(|_| Error::Bug("a name has no JSON"))?;
+            object.extend_from_slice(name.as_bytes());
+            object.push(b':');
+            object.extend_from_slice(value.get().as_bytes());
+        }
+        object.push(b'}');
+        Ok(object)
+    }
+}
+
+impl Content for Ndjson {
+    fn read(
+        &mut self,
+        columns: &[usize],
+        show: &mut dyn FnMut(Row<'_>) -> Result<()>,
+    ) -> Result<u64> {
+        let names = self.header.names();
+        let mut reader = Members::new(&names, columns, &self.keys);
+        let mut rows = Vec::new();
+        let mut at = self.text.body();
+        while let Some((start, end)) = next_line(&self.text, at) {
+            at = end;
+            let number = rows.len() as u64 + 1;
+            if number > MAX_ROWS {
+                return Err(self.text.fault(InputFault::TooManyRows { max: MAX_ROWS }));
+            }
+            // Finding the place takes as long as the text before it.
+            let place = || self.text.place(number, start);
+            reader
+                .read(&self.text.bytes()[start..end], place)
+                .map_err(|fault| self.text.fault(fault))?;
+            let origin = Origin::Text(&self.text, start);
+            show(Row { number, origin, fields: Fields::Values(&reader.values) })?;
+            rows.push((start as u64, end as u64));
+        }
+        if !rows.is_empty()
+            && let Some(missing) = reader.never_seen()
+        {
+            let hint = "no line has such a member".to_owned();
+            return Err(self.text.fault(InputFault::NoColumn { column: missing.to_owned(), hint }));
+        }
+        self.rows = rows;
+        Ok(self.rows.len() as u64)
+    }
+
+    fn place(&self, row: u64) -> Place {
+        self.text.place(row + 1, self.rows[row as usize].0 as usize)
+    }
+
+    fn write(
+        &self,
+        rows: &[u32],
+        select: Option<&[usize]>,
+        out: &mut (dyn Write + Send),
+        done: &mut dyn FnMut(u64),
+    ) -> std::result::Result<(), Unwritten> {
+        let names = self.header.names();
+        let select: Option<Vec<String>> =
+            select.map(|select| select.iter().map(|column| names[*column].clone()).collect());
+        for (number, row) in rows.iter().enumerate() {
+            if number % SHOW_EVERY == 0 {
+                done(number as u64);
+            }
+            let line = self.line(*row);
+            match &select {
+                Some(names) => {
+                    out.write_all(&self.selected(line, names)?)?;
+                    out.write_all(self.line_end())?;
+                }
+                None => out.write_all(&terminated(line, self.line_end()))?,
+            }
+        }
+        Ok(())
+    }
+
+    fn text(&self) -> Option<&Text> {
+        Some(&self.text)
+    }
+}
+
+/// The next line that is not blank, its line end included.
+fn next_line(text: &Text, mut from: usize) -> Option<(usize, usize)> {
+    let bytes = text.bytes();
+    while from < bytes.len() {
+        let rest = &bytes[from..];
+        let end =
+            from + rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |at| at + 1);
+        if !bytes[from..end].trim_ascii().is_empty() {
+            return Some((from, end));
+        }
+        from = end;
+    }
+    None
+}
+
+fn broken(place: Place, error: &serde_json::Error) -> InputFault {
+    // What the error says may hold a value; where it is does not.
+    let problem = match error.classify() {
+        serde_json::error::Category::Eof => "the line ends within an object",
+        serde_json::error::Category::Data => "the line is no JSON object",
+        _ => "the line is not valid JSON",
+    };
+    InputFault::BrokenLine { place, problem, character: error.column() }
+}
+
+/// Takes the members that are wanted out of one object after another.
+struct Members<'a> {
+    names: &'a [String],
+    /// The columns to be read, and whether each is part of the key.
+    wanted: Vec<(usize, bool)>,
+    /// A value for each column of the header; empty where it is not wanted or not there.
+    values: Vec<Vec<u8>>,
+    /// Which columns any object had.
+    seen: Vec<bool>,
+}
+
+/// What is wrong with a member that can be read.
+enum Wrong {
+    Twice,
+    Type(usize, &'static str, &'static str),
+}
+
+impl<'a> Members<'a> {
+    fn new(names: &'a [String], columns: &[usize], keys: &[Vec<u8>]) -> Self {
+        let is_key = |column: usize| keys.iter().any(|key| key == names[column].as_bytes());
+        let wanted = columns.iter().map(|column| (*column, is_key(*column))).collect();
+        Self {
+            names,
+            wanted,
+            values: vec![Vec::new(); names.len()],
+            seen: vec![false; names.len()],
+        }
+    }
+
+    fn read(
+        &mut self,
+        line: &[u8],
+        place: impl Fn() -> Place,
+    ) -> std::result::Result<(), InputFault> {
+        let Self { names, wanted, values, seen } = self;
+        values.iter_mut().for_each(Vec::clear);
+        let (mut here, mut wrong) = (0u64, None);
+        let read = members(line, |name, value| {
+            let Some(place) = wanted.iter().position(|(column, _)| names[*column] == name) else {
+                return false;
+            };
+            let (column, is_key) = wanted[place];
+            let Some(value) = value else { return true };
+            let bit = 1 << place.min(63);
+            if here & bit != 0 && place < 63 {
+                wrong.get_or_insert(Wrong::Twice);
+            }
+            here |= bit;
+            seen[column] = true;
+            if let Err((kind, why)) = put(value.get(), is_key, &mut values[column]) {
+                wrong.get_or_insert(Wrong::Type(column, kind, why));
+            }
+            true
+        });
+        read.map_err(|error| broken(place(), &error))?;
+        match wrong {
+            None => Ok(()),
+            Some(Wrong::Twice) => Err(InputFault::BrokenLine {
+                place: place(),
+                problem: "the object has a key or value twice",
+                character: 0,
+            }),
+            Some(Wrong::Type(column, kind, why)) => {
+                let column = names[column].clone();
+                Err(InputFault::ValueType { place: place(), column, kind, why })
+            }
+        }
+    }
+
+    /// A wanted column that no object had.
+    fn never_seen(&self) -> Option<&str> {
+        let missing = self.wanted.iter().find(|(column, _)| !self.seen[*column]);
+        missing.map(|(column, _)| self.names[*column].as_str())
+    }
+}
+
+/// Appends the text of a value, or says which type it has and why that makes no key.
+fn put(
+    json: &str,
+    is_key: bool,
+    to: &mut Vec<u8>,
+) -> std::result::Result<(), (&'static str, &'static str)> {
+    match json.as_bytes().first() {
+        Some(b'"') => match json[1..].strip_suffix('"') {
+            Some(plain) if !plain.contains('\\') => to.extend_from_slice(plain.as_bytes()),
+            // A string that is read escapes nothing that has no meaning.
+            _ => to.extend(serde_json::from_str::<String>(json).unwrap_or_default().bytes()),
+        },
+        Some(b'{') => return Err(("an object", NESTED)),
+        Some(b'[') => return Err(("an array", NESTED)),
+        Some(b'n') => {}
+        Some(b't' | b'f') => to.extend_from_slice(json.as_bytes()),
+        _ if is_key && json.contains(['.', 'e', 'E']) => return Err(("such a number", FRACTION)),
+        // There is one zero.
+        _ if json == "-0" => to.push(b'0'),
+        _ => to.extend_from_slice(json.as_bytes()),
+    }
+    Ok(())
+}
+
+/// Shows each member of an object: first its name alone, and if the answer is yes, once more with its value.
+fn members(
+    line: &[u8],
+    show: impl FnMut(&str, Option<&RawValue>) -> bool,
+) -> serde_json::Result<()> {
+    struct Object<F>(F);
+
+    impl<'de, F: FnMut(&str, Option<&RawValue>) -> bool> Visitor<'de> for Object<F> {
+        type Value = ();
+
+        fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            f.write_str("an object")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> std::result::Result<(), A::Error> {
+            while let Some(Name(name)) = map.next_key_seed(NameSeed)? {
+                if (self.0)(&name, None) {
+                    let value: &'de RawValue = map.next_value()?;
+                    (self.0)(&name, Some(value));
+                } else {
+                    map.next_value::<IgnoredAny>()?;
+                }
+            }
+            Ok(())
+        }
+    }
+
+    let mut reader = serde_json::Deserializer::from_slice(without_line_end(line));
+    reader.deserialize_map(Object(show))?;
+    reader.end()
+}
+
+/// A member's name, borrowed where it has no escapes.
+struct Name<'de>(std::borrow::Cow<'de, str>);
+
+struct NameSeed;
+
+impl<'de> DeserializeSeed<'de> for NameSeed {
+    type Value = Name<'de>;
+
+    fn deserialize<D: Deserializer<'de>>(
+        self,
+        from: D,
+    ) -> std::result::Result<Name<'de>, D::Error> {
+        from.deserialize_str(self)
+    }
+}
+
+impl<'de> Visitor<'de> for NameSeed {
+    type Value = Name<'de>;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a name")
+    }
+
+    fn visit_borrowed_str<E>(self, name: &'de str) -> std::result::Result<Name<'de>, E> {
+        Ok(Name(name.into()))
+    }
+
+    fn visit_str<E>(self, name: &str) -> std::result::Result<Name<'de>, E> {
+        Ok(Name(name.to_owned().into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn open(text: &str) -> Result<Ndjson> {
+        Ndjson::new(Text::new("t".into(), text.into())?, &["k"], Some("v"))
+    }
+
+    /// Keys and values of all rows.
+    fn read(text: &str) -> Result<(Vec<[String; 2]>, Ndjson)> {
+        let mut table = open(text)?;
+        let columns = table.header().find(&["k", "v"]).map_err(|fault| table.text.fault(fault))?;
+        let mut rows = Vec::new();
+        table.read(&columns, &mut |row| {
+            let field =
+                |column: usize| String::from_utf8(row.field(columns[column]).to_vec()).unwrap();
+            rows.push([field(0), field(1)]);
+            Ok(())
+        })?;
+        Ok((rows, table))
+    }
+
+    fn refused(text: &str) -> String {
+        read(text).err().unwrap().to_string()
+    }
+
+    #[test]
+    fn values_have_the_text_that_a_csv_file_has() {
+        let text = "\u{feff}{\"k\": \"a\\u00e4\\n\\\"\", \"v\": 12.50}\r\n\n  {\"x\": [1, {}], \"\\u006b\" : -12345678901234567890}\r\n\
+                    {\"k\": true, \"v\": null}\n{\"v\": 7}\n{\"k\": -0,\"v\":1e3}";
+        let (rows, table) = read(text).unwrap();
+        assert_eq!(
+            rows,
+            [
+                ["aä\n\"", "12.50"],
+                ["-12345678901234567890", ""],
+                ["true", ""],
+                ["", "7"],
+                ["0", "1e3"]
+            ]
+        );
+        assert_eq!(table.place(1), Place { row: 2, line: Some(3) });
+        let written = |rows: &[u32], select: Option<&[usize]>| {
+            let mut out = Vec::new();
+            table.write(rows, select, &mut out, &mut |_| {}).unwrap();
+            String::from_utf8(out).unwrap()
+        };
+        assert_eq!(
+            written(&[1, 4], None),
+            "  {\"x\": [1, {}], \"\\u006b\" : -12345678901234567890}\r\n{\"k\": -0,\"v\":1e3}\r\n"
+        );
+        assert_eq!(
+            written(&[0, 3], Some(&[1, 0])),
+            "{\"v\":12.50,\"k\":\"a\\u00e4\\n\\\"\"}\r\n{\"v\":7}\r\n"
+        );
+    }
+
+    #[test]
+    fn what_makes_no_key_is_refused_by_its_type_and_place() {
+        let row = |value: &str| format!("{{\"k\":1,\"v\":1}}\n{{\"k\":{value}}}\n");
+        for (value, kind) in [
+            ("1.5", "such a number cannot be a key: a number with a fraction"),
+            ("1E3", "such a number cannot be a key"),
+            ("{\"secret\":1}", "an object cannot be a key: a key is a single value"),
+            ("[1]", "an array cannot be a key"),
+        ] {
+            let message = refused(&row(value));
+            assert!(message.starts_with("t: row 2 (line 2), column `k`: "), "{message}");
+            assert!(message.contains(kind) && !message.contains("secret"), "{message}");
+        }
+    }
+
+    #[test]
+    fn broken_lines_are_placed_and_not_shown() {
+        let after = |line: &str| refused(&format!("{{\"k\":1,\"v\":2}}\n\n{line}\n"));
+        for (line, problem) in [
+            ("{\"k\":\"secret\"", "the line ends within an object, near character"),
+            ("[\"secret\"]", "the line is no JSON object"),
+            ("{\"k\":secret}", "the line is not valid JSON"),
+            ("{\"k\":1} secret", "the line is not valid JSON"),
+            ("{\"k\":1,\"k\":2}", "the object has a key or value twice"),
+            ("{\"k\":\"\u{1}secret\"}", "the line is not valid JSON"),
+        ] {
+            let message = after(line);
+            assert!(
+                message.starts_with("t: row 2 (line 3): ") && message.contains(problem),
+                "{message}"
+            );
+            assert!(!message.contains("secret"), "{message}");
+        }
+    }
+
+    #[test]
+    fn a_member_that_no_object_has_is_missing() {
+        assert!(refused("{\"v\":1}\n").contains("no column `k`; no line has such a member"));
+        assert!(read("{\"x\":1}\n{\"v\":1,\"k\":null}\n").is_ok());
+        assert_eq!(read("{\"x\":1}\n{\"v\":1,\"k\":\"a\"}\n").unwrap().0, [["", ""], ["a", "1"]]);
+        assert!(open("").unwrap().header().is_empty());
+    }
+}

@@ -1,0 +1,302 @@
+//! A table, whatever its format: rows that are shown one by one, and rows that are written.
+//!
+//! Each format implements `Content`. A table is read as often as somebody asks: once for its keys, of which only the
+//! columns that are wanted are decoded, and once more to write the rows that matched.
+
+use std::io::{self, Write};
+
+use csv::ByteRecord;
+
+use crate::{
+    error::{Error, InputFault, Place, Result},
+    table::{digest::InputDigest, format::Format, header::Header, source::Text, typed::TextColumn},
+};
+
+/// The most rows of a table: positions are 32 bits wide, and one value stands for "no key".
+pub const MAX_ROWS: u64 = u32::MAX as u64 - 1;
+
+/// What a format can do.
+pub(crate) trait Content: Send {
+    /// Shows every row in order, of which the fields in `columns`, by their positions in the header, are decoded. Returns
+    /// the number of rows, at most [`MAX_ROWS`].
+    ///
+    /// # Errors
+    /// [`Error::Input`], and whatever `show` returns.
+    fn read(
+        &mut self,
+        columns: &[usize],
+        show: &mut dyn FnMut(Row<'_>) -> Result<()>,
+    ) -> Result<u64>;
+
+    /// Where a row that was shown, counted from 0, is.
+    fn place(&self, row: u64) -> Place;
+
+    /// Writes a table of these rows, which are counted from 0 and ascending, with all columns or those selected, in their
+    /// order. Says now and then how many rows are done.
+    ///
+    /// # Errors
+    /// [`Unwritten`].
+    fn write(
+        &self,
+        rows: &[u32],
+        select: Option<&[usize]>,
+        out: &mut (dyn Write + Send),
+        done: &mut dyn FnMut(u64),
+    ) -> std::result::Result<(), Unwritten>;
+
+    /// As [`Content::write`], with further columns of these names at the end, and with their values for each row, or
+    /// nothing where there are none.
+    ///
+    /// # Errors
+    /// [`Unwritten`]; always, where the format cannot do so.
+    fn write_joined(
+        &self,
+        _rows: &mut dyn Iterator<Item = JoinedRow<'_>>,
+        _columns: (&[String], Option<&[usize]>),
+        _out: &mut (dyn Write + Send),
+        _done: &mut dyn FnMut(u64),
+    ) -> std::result::Result<(), Unwritten> {
+        Err(Unwritten::Output(io::ErrorKind::Unsupported.into()))
+    }
+
+    /// The text, where the table is one.
+    fn text(&self) -> Option<&Text> {
+        None
+    }
+
+    /// What separates the fields of a row, where something does.
+    fn delimiter(&self) -> Option<&'static str> {
+        None
+    }
+}
+
+/// A row, counted from 0, and the values that come with it, if they could be read.
+pub(crate) type JoinedRow<'a> = (u32, Option<Vec<&'a str>>);
+
+/// Why rows were not written.
+#[derive(Debug)]
+pub(crate) enum Unwritten {
+    /// They could not be read.
+    Input(Error),
+    /// They could not be written.
+    Output(io::Error),
+}
+
+impl From<io::Error> for Unwritten {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+impl From<Error> for Unwritten {
+    fn from(error: Error) -> Self {
+        Self::Input(error)
+    }
+}
+
+/// A row being shown.
+pub struct Row<'a> {
+    /// Counted from 1.
+    pub(crate) number: u64,
+    pub(crate) origin: Origin<'a>,
+    pub(crate) fields: Fields<'a>,
+}
+
+/// Where a row comes from.
+pub(crate) enum Origin<'a> {
+    /// A text, in which the row begins at this offset.
+    Text(&'a Text, usize),
+    /// The table of this name, with so many rows as far as is known.
+    Typed(&'a str, u64),
+}
+
+/// The values of a row.
+pub(crate) enum Fields<'a> {
+    /// A record of delimited text.
+    Record(&'a ByteRecord),
+    /// One value for each column.
+    Values(&'a [Vec<u8>]),
+    /// A row of decoded columns; the others are not there.
+    Batch(&'a [Option<TextColumn>], usize),
+}
+
+impl<'a> Row<'a> {
+    /// Where it is.
+    pub fn place(&self) -> Place {
+        match self.origin {
+            Origin::Text(text, start) => text.place(self.number, start),
+            Origin::Typed(..) => Place { row: self.number, line: None },
+        }
+    }
+
+    /// How much of the table is before it, from 0 to 1.
+    pub fn fraction(&self) -> f64 {
+        let (before, all) = match self.origin {
+            Origin::Text(text, start) => (start as f64, text.bytes().len() as f64),
+            Origin::Typed(_, rows) => (self.number as f64 - 1.0, rows as f64),
+        };
+        (before / all.max(1.0)).min(1.0)
+    }
+
+    /// The value in a column as text: what a CSV file would have there, unquoted. Empty where there is none.
+    pub fn field(&self, column: usize) -> &'a [u8] {
+        match self.fields {
+            Fields::Record(record) => record.get(column).unwrap_or_default(),
+            Fields::Values(values) => values.get(column).map(Vec::as_slice).unwrap_or_default(),
+            Fields::Batch(columns, row) => match columns.get(column) {
+                Some(Some(column)) => column.value(row),
+                _ => &[],
+            },
+        }
+    }
+
+    /// An [`Error::Input`] of its table.
+    pub(crate) fn fault(&self, fault: InputFault) -> Error {
+        match self.origin {
+            Origin::Text(text, _) => text.fault(fault),
+            Origin::Typed(name, _) => Error::Input { file: name.to_owned(), fault },
+        }
+    }
+}
+
+/// A table of which the header has been read.
+pub struct Scan {
+    pub(crate) name: String,
+    pub(crate) format: Format,
+    pub(crate) compression: Option<&'static str>,
+    pub(crate) header: Header,
+    pub(crate) content: Box<dyn Content>,
+    /// The columns to be decoded.
+    pub(crate) wanted: Vec<usize>,
+    /// The digest of the input as it came.
+    pub(crate) digest: Option<InputDigest>,
+}
+
+impl Scan {
+    /// The names of the columns; empty where there is not even a first line.
+    pub fn header(&self) -> &Header {
+        &self.header
+    }
+
+    /// The digest of all bytes of the input, before they were unpacked.
+    pub fn digest(&self) -> Option<&InputDigest> {
+        self.digest.as_ref()
+    }
+
+    /// What the table is.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// What it was packed with: `gzip` or `zstd`.
+    pub fn compression(&self) -> Option<&'static str> {
+        self.compression
+    }
+
+    /// What separates the fields of a row, where something does.
+    pub(crate) fn delimiter(&self) -> Option<&'static str> {
+        self.content.delimiter()
+    }
+
+    /// The positions of the columns with these names.
+    ///
+    /// # Errors
+    /// [`InputFault::NoColumn`], [`InputFault::AmbiguousColumn`] and [`InputFault::ColumnType`].
+    pub fn find(&self, names: &[&str]) -> Result<Vec<usize>> {
+        let fault = |fault| Error::Input { file: self.name.clone(), fault };
+        self.header.find(names).map_err(fault)
+    }
+
+    /// Shows every row in order.
+    ///
+    /// # Errors
+    /// [`Error::Input`], and whatever `show` returns.
+    pub fn rows(mut self, mut show: impl FnMut(Row<'_>) -> Result<()>) -> Result<Table> {
+        let rows = self.content.read(&self.wanted, &mut show)?;
+        let Self { name, format, header, content, .. } = self;
+        Ok(Table { name, format, header, content, rows })
+    }
+}
+
+/// A table of which all rows have been shown.
+pub struct Table {
+    name: String,
+    format: Format,
+    header: Header,
+    content: Box<dyn Content>,
+    rows: u64,
+}
+
+impl Table {
+    /// How many rows there are.
+    pub fn len(&self) -> u64 {
+        self.rows
+    }
+
+    /// Whether there is no row.
+    pub fn is_empty(&self) -> bool {
+        self.rows == 0
+    }
+
+    /// What the table is.
+    pub fn format(&self) -> Format {
+        self.format
+    }
+
+    /// Where a row, counted from 0, is.
+    pub fn place(&self, row: usize) -> Place {
+        self.content.place(row as u64)
+    }
+
+    /// Whether all of it is valid UTF-8, as far as it is text.
+    pub(crate) fn is_utf8(&self) -> bool {
+        self.content.text().is_none_or(Text::is_utf8)
+    }
+
+    /// The text, where the table is one.
+    pub(crate) fn text(&self) -> Option<&Text> {
+        self.content.text()
+    }
+
+    /// An [`Error::Input`] of this table.
+    pub(crate) fn fault(&self, fault: InputFault) -> Error {
+        Error::Input { file: self.name.clone(), fault }
+    }
+
+    /// Writes these rows, counted from 0 and ascending, with the columns of these names or else all.
+    ///
+    /// # Errors
+    /// [`Unwritten`].
+    pub(crate) fn write(
+        &self,
+        rows: &[u32],
+        select: Option<&[String]>,
+        out: &mut (dyn Write + Send),
+        mut done: impl FnMut(u64),
+    ) -> std::result::Result<(), Unwritten> {
+        self.content.write(rows, self.positions(select)?.as_deref(), out, &mut done)
+    }
+
+    /// As [`Table::write`], with further columns of these names at the end.
+    ///
+    /// # Errors
+    /// [`Unwritten`]; always, where the format cannot do so.
+    pub(crate) fn write_joined(
+        &self,
+        rows: &mut dyn Iterator<Item = JoinedRow<'_>>,
+        (names, select): (&[String], Option<&[String]>),
+        out: &mut (dyn Write + Send),
+        mut done: impl FnMut(u64),
+    ) -> std::result::Result<(), Unwritten> {
+        let positions = self.positions(select)?;
+        self.content.write_joined(rows, (names, positions.as_deref()), out, &mut done)
+    }
+
+    /// Where the columns of these names are, unless there is no header.
+    fn positions(&self, select: Option<&[String]>) -> Result<Option<Vec<usize>>> {
+        let select = select.filter(|_| !self.header.is_empty());
+        let names = select.map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());
+        let positions = names.map(|names| self.header.positions(&names)).transpose();
+        positions.map_err(|fault| self.fault(fault))
+    }
+}

@@ -1,0 +1,198 @@
+//! The bytes of an input that is read from any place in it, as Parquet and Arrow files are.
+
+use std::{
+    fs::File,
+    io::{self, Read, Seek, SeekFrom},
+    sync::{Arc, Mutex},
+    time::SystemTime,
+};
+
+use parquet::{
+    errors::ParquetError,
+    file::reader::{ChunkReader, Length},
+};
+
+use crate::{
+    error::{Error, InputFault, Result},
+    table::digest::{self, InputDigest},
+};
+
+/// A file, or bytes in memory.
+#[derive(Clone)]
+pub(crate) struct Stored {
+    name: Arc<str>,
+    len: u64,
+    place: Place,
+}
+
+#[derive(Clone)]
+enum Place {
+    File { file: Arc<Mutex<File>>, modified: Option<SystemTime> },
+    Memory(Bytes),
+}
+
+/// Bytes that are shared.
+type Bytes = bytes::Bytes;
+
+impl Stored {
+    /// An open file.
+    ///
+    /// # Errors
+    /// [`InputFault::Io`].
+    pub(crate) fn file(name: &str, file: File) -> Result<Self> {
+        let found = file.metadata().map_err(|error| unreadable(name, error))?;
+        let modified = found.modified().ok();
+        let place = Place::File { file: Arc::new(Mutex::new(file)), modified };
+        Ok(Self { name: name.into(), len: found.len(), place })
+    }
+
+    /// Bytes that have been read.
+    pub(crate) fn memory(name: &str, bytes: Vec<u8>) -> Self {
+        Self { name: name.into(), len: bytes.len() as u64, place: Place::Memory(bytes.into()) }
+    }
+
+    /// The name used in messages.
+    pub(crate) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// An [`Error::Input`] of this input.
+    pub(crate) fn fault(&self, fault: InputFault) -> Error {
+        Error::Input { file: self.name.to_string(), fault }
+    }
+
+    /// The digest of all bytes.
+    ///
+    /// # Errors
+    /// [`InputFault::Io`] and [`InputFault::Changed`].
+    pub(crate) fn digest(&self) -> Result<InputDigest> {
+        let digest =
+            digest::of(&mut self.reader(0)).map_err(|error| unreadable(&self.name, error))?;
+        self.assert_unchanged()?;
+        Ok(digest)
+    }
+
+    /// Makes sure that nobody wrote to the file since it was opened, as far as the system says.
+    ///
+    /// # Errors
+    /// [`InputFault::Changed`].
+    pub(crate) fn assert_unchanged(&self) -> Result<()> {
+        let Place::File { file, modified } = &self.place else { return Ok(()) };
+        let found = lock(file).metadata().map_err(|error| unreadable(&self.name, error))?;
+        if found.len() != self.len || found.modified().ok() != *modified {
+            return Err(self.fault(InputFault::Changed));
+        }
+        Ok(())
+    }
+
+    /// Reads from this offset on.
+    pub(crate) fn reader(&self, at: u64) -> Reader {
+        Reader { stored: self.clone(), at }
+    }
+
+    fn read_at(&self, at: u64, to: &mut [u8]) -> io::Result<usize> {
+        match &self.place {
+            Place::File { file, .. } => {
+                let mut file = lock(file);
+                file.seek(SeekFrom::Start(at))?;
+                file.read(to)
+            }
+            Place::Memory(bytes) => {
+                let start = usize::try_from(at).unwrap_or(usize::MAX).min(bytes.len());
+                (&bytes[start..]).read(to)
+            }
+        }
+    }
+}
+
+/// A thread that panicked while it held the file has left nothing behind that matters: each read seeks first.
+fn lock(file: &Mutex<File>) -> std::sync::MutexGuard<'_, File> {
+    file.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+fn unreadable(name: &str, error: io::Error) -> Error {
+    Error::Input { file: name.to_owned(), fault: InputFault::Io(error) }
+}
+
+/// Reads a stored input from a place on.
+pub(crate) struct Reader {
+    stored: Stored,
+    at: u64,
+}
+
+impl Read for Reader {
+    fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
+        let read = self.stored.read_at(self.at, to)?;
+        self.at += read as u64;
+        Ok(read)
+    }
+}
+
+impl Seek for Reader {
+    fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
+        let at = match to {
+            SeekFrom::Start(at) => Some(at),
+            SeekFrom::End(by) => self.stored.len.checked_add_signed(by),
+            SeekFrom::Current(by) => self.at.checked_add_signed(by),
+        };
+        self.at = at.ok_or(io::ErrorKind::InvalidInput)?;
+        Ok(self.at)
+    }
+}
+
+impl Length for Stored {
+    fn len(&self) -> u64 {
+        self.len
+    }
+}
+
+impl ChunkReader for Stored {
+    type T = io::BufReader<Reader>;
+
+    fn get_read(&self, start: u64) -> parquet::errors::Result<Self::T> {
+        Ok(io::BufReader::new(self.reader(start)))
+    }
+
+    /// Bytes that are there: nothing is allocated for a length that the file only claims.
+    fn get_bytes(&self, start: u64, length: usize) -> parquet::errors::Result<Bytes> {
+        let end = start.checked_add(length as u64).filter(|end| *end <= self.len);
+        let end = end.ok_or_else(|| ParquetError::EOF("beyond the end of the file".to_owned()))?;
+        if let Place::Memory(bytes) = &self.place {
+            return Ok(bytes.slice(start as usize..end as usize));
+        }
+        let mut bytes = vec![0; length];
+        self.reader(start).read_exact(&mut bytes)?;
+        Ok(bytes.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+
+    use super::*;
+
+    #[test]
+    fn files_and_memory_are_read_alike_and_within_their_bounds() {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        file.write_all(b"0123456789").unwrap();
+        let stored = Stored::file("t", file.reopen().unwrap()).unwrap();
+        for stored in [stored.clone(), Stored::memory("t", b"0123456789".to_vec())] {
+            assert_eq!(&stored.get_bytes(2, 3).unwrap()[..], b"234");
+            assert_eq!(&stored.get_bytes(10, 0).unwrap()[..], b"");
+            for (start, length) in [(8, 3), (11, 0), (u64::MAX, 1), (0, 1 << 40)] {
+                assert!(stored.get_bytes(start, length).is_err(), "{start} {length}");
+            }
+            let mut reader = stored.reader(0);
+            reader.seek(SeekFrom::End(-3)).unwrap();
+            let mut rest = String::new();
+            reader.read_to_string(&mut rest).unwrap();
+            assert_eq!(rest, "789");
+            assert!(reader.seek(SeekFrom::Current(-11)).is_err());
+            assert_eq!(stored.digest().unwrap().bytes, 10);
+        }
+        file.write_all(b"x").unwrap();
+        file.flush().unwrap();
+        assert!(stored.digest().unwrap_err().to_string().contains("changed while it was read"));
+    }
+}

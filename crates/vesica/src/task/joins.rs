@@ -1,0 +1,256 @@
+//! The rows whose key both sides have, with columns of the other side's.
+//!
+//! One side sends and learns nothing, the other learns and receives. What the sender puts into a payload is in
+//! [`columns`](super::columns). Of several rows with one key, the sender's first one is sent; each of the receiver's
+//! comes with it.
+//!
+//! A payload that cannot be read leaves its columns empty and is counted. It does not end the run: so a malicious sender
+//! does not see that its key matched.
+
+use rand::CryptoRng;
+use vesica_net::Channel;
+use vesica_planner::Candidate;
+use vesica_psi::{
+    Adversary, CATALOGUE, DigestLength, Items, Protocol, Status,
+    payload::{self, Carrying, Opened},
+};
+
+use crate::{
+    difference::Difference,
+    error::{Error, Result},
+    keys::keyset::KeySet,
+    table::output::Access,
+    task::{
+        columns::SentColumns,
+        interface::{Call, Content, Context, Found, Method, Part, Party, Request, Task},
+        learned::{Learned, Sides},
+        outcome::Outcome,
+        query::{Query, QueryKind, ResultForm, Values},
+        rows,
+    },
+    words::{counted, grouped},
+};
+
+impl Query {
+    /// The receiving side's rows whose key the other side has too, with columns of the other side's.
+    pub const JOIN: Self = Self { kind: &KIND, number: 0 };
+}
+
+/// The query for a join.
+pub(crate) static KINDS: &[&QueryKind] = &[&KIND];
+
+static KIND: QueryKind = QueryKind {
+    name: "join",
+    word: "join",
+    forms: "join",
+    help: "join: rows with columns of the other side's; see --send and --receive",
+    values: Values::None,
+    takes_number: false,
+    takes_columns: true,
+    is_told: true,
+    keeps_rows: true,
+    access: Access::Usual,
+    result: ResultForm::Rows,
+    task: &Join,
+};
+
+struct Join;
+
+impl Task for Join {
+    fn check(&self, part: &Part) -> Result<()> {
+        if part.minimum > 0 {
+            let message = "rows cannot be held back by a minimum; it is for counts and sums";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        Ok(())
+    }
+
+    fn conflict(&self, ours: &Part, theirs: &Part) -> Option<Difference> {
+        let says = |part: &Part| if part.sends { "sends columns" } else { "receives columns" };
+        (ours.sends == theirs.sends).then(|| Difference {
+            what: "who sends columns",
+            here: says(ours).to_owned(),
+            there: says(theirs).to_owned(),
+        })
+    }
+
+    fn methods(&self) -> Vec<Box<dyn Method>> {
+        let carriers = CATALOGUE.iter().filter(|protocol| protocol.carrier.is_some());
+        carriers.map(|protocol| Box::new(Carrier(protocol)) as Box<dyn Method>).collect()
+    }
+
+    fn activity(&self) -> &'static str {
+        "joining"
+    }
+
+    fn headline(&self, outcome: &Outcome, context: &Context<'_>) -> Option<String> {
+        let matches = outcome.matches?;
+        let mut line = format!("{} of {} match", grouped(matches), counted(context.keys, "key"));
+        if let Some(rows) = outcome.rows_written {
+            line += &format!("; {}", (context.written)(counted(rows, "row")));
+        }
+        if let Some(unreadable @ 1..) = outcome.unreadable {
+            line += &format!(
+                "; what the other side sent cannot be read for {}, whose columns are left empty",
+                counted(unreadable, "key")
+            );
+        }
+        Some(line)
+    }
+}
+
+/// A protocol that carries payloads.
+struct Carrier(&'static Protocol);
+
+impl Carrier {
+    fn carrying(&self, request: &Request) -> Option<Carrying> {
+        self.0.carrying(request.payload_len)
+    }
+}
+
+impl Method for Carrier {
+    fn key(&self) -> &'static str {
+        self.0.key
+    }
+
+    fn status(&self) -> Status {
+        self.0.status
+    }
+
+    fn adversary(&self) -> Adversary {
+        self.0.adversary
+    }
+
+    fn item_length(&self) -> DigestLength {
+        self.0.digest
+    }
+
+    fn candidate(&self, request: &Request) -> std::result::Result<Candidate, Difference> {
+        self.0.candidate(request)?;
+        let carrying = self.carrying(request).ok_or_else(|| {
+            let none = format!("`{}` sends no {} bytes a row", self.0.key, request.payload_len);
+            Difference::of_both("columns that are sent", none)
+        })?;
+        Ok(Candidate::carrying(&carrying, request.sizes))
+    }
+
+    fn prepare(
+        &self,
+        call: Call,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Box<dyn Party>> {
+        let (protocol, sizes) = (self.0, call.request.sizes);
+        let carrying = self.carrying(&call.request).expect("a candidate carries payloads");
+        let end = match call.receives() {
+            true => End::Receiver(payload::receiver_for(&carrying, sizes, channel, rng)?),
+            false => End::Sender(payload::sender_for(&carrying, sizes, channel, rng)?),
+        };
+        Ok(Box::new(Joining { protocol, call, end }))
+    }
+}
+
+/// A party of a join.
+struct Joining {
+    protocol: &'static Protocol,
+    call: Call,
+    end: End,
+}
+
+enum End {
+    Sender(Box<dyn payload::Sender>),
+    Receiver(Box<dyn payload::Receiver>),
+}
+
+impl Party for Joining {
+    fn run(
+        self: Box<Self>,
+        items: Items<'_>,
+        set: &KeySet,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Found> {
+        let Self { protocol, call, end } = *self;
+        let learned = |matches| learned(call.sides, protocol, call.request.columns, matches);
+        match end {
+            End::Sender(party) => {
+                party.send_with(items, set.payloads(), channel, rng)?;
+                channel.flush()?;
+                Ok(Found { outcome: Outcome::default(), learned: learned(None), content: None })
+            }
+            End::Receiver(party) => {
+                let opened = party.receive_with(items, call.request.payload_len, channel, rng)?;
+                let matches = opened.positions().len() as u64;
+                let joined = Joined::new(opened, set);
+                let rows_written = Some(joined.rows.len() as u64);
+                let outcome =
+                    Outcome { matches: Some(matches), rows_written, ..Outcome::default() };
+                let content = Some(Content::Joined(joined));
+                Ok(Found { outcome, learned: learned(Some(matches)), content })
+            }
+        }
+    }
+}
+
+/// The receiver's rows whose keys both sides have, and what came with them.
+pub(crate) struct Joined {
+    /// The rows, counted from 0 and ascending.
+    rows: Vec<u32>,
+    /// For each of them, which payload is its key's.
+    payloads: Vec<u32>,
+    opened: Opened,
+}
+
+impl Joined {
+    fn new(opened: Opened, set: &KeySet) -> Self {
+        let rows = set.rows_of(opened.positions());
+        let of_row = |row: &u32| {
+            let key = set.key_of(*row);
+            opened.positions().partition_point(|position| *position < key) as u32
+        };
+        let payloads = rows.iter().map(of_row).collect();
+        Self { rows, payloads, opened }
+    }
+
+    /// How many rows there are.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Each row with the values of the columns sent; with `None` where they cannot be read.
+    pub(crate) fn rows<'a>(
+        &'a self,
+        sent: &'a SentColumns,
+    ) -> impl Iterator<Item = (u32, Option<Vec<&'a str>>)> + 'a {
+        let payloads = self.payloads.iter().map(|nth| self.opened.payload(*nth as usize));
+        self.rows.iter().copied().zip(payloads.map(|payload| sent.read(payload)))
+    }
+
+    /// Of how many keys what was sent cannot be read.
+    pub(crate) fn unreadable(&self, sent: &SentColumns) -> u64 {
+        let payloads = (0..self.opened.positions().len()).map(|i| self.opened.payload(i));
+        payloads.filter(|payload| sent.read(payload).is_none()).count() as u64
+    }
+}
+
+/// What both sides learned from a join of so many columns.
+pub(crate) fn learned(
+    sides: Sides,
+    protocol: &Protocol,
+    columns: usize,
+    matches: Option<u64>,
+) -> Learned {
+    let sender = sides.receiver.other().name();
+    let assuming = format!(
+        "{} The values are what {sender} sent; nothing shows that they are those of its table.",
+        rows::learned(sides, protocol, matches).assuming
+    );
+    sides.learned(assuming, |side| {
+        let mut facts = rows::facts(&sides, side, matches);
+        if sides.learns(side) {
+            let (columns, other) = (counted(columns as u64, "column"), side.other().name());
+            facts.push(format!("the values of {columns} of {other} for these keys"));
+        }
+        facts
+    })
+}

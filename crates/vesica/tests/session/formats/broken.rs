@@ -1,0 +1,146 @@
+//! Damaged tables: each is an error of the input, whatever is damaged, and nothing is written.
+
+use super::*;
+use crate::{Bench, Learns, bad_input, not_ready};
+
+/// Reads the keys, and says what is wrong.
+fn refused(bytes: &[u8], format: Format) -> String {
+    let error = keys(bytes.to_vec(), format, "utf8").unwrap_err();
+    assert_eq!(error.class(), vesica::Class::Input);
+    error.to_string()
+}
+
+#[test]
+fn what_is_cut_short_is_refused() {
+    let columns = all_types();
+    let batch = batch(&columns);
+    let batches = [batch.clone(), batch.clone()];
+    for (format, bytes) in [
+        (Format::Parquet, parquet_of(&batch)),
+        (Format::Arrow, arrow_of(&batches, None)),
+        (Format::ArrowStream, stream_of(&batches, Some(CompressionType::ZSTD))),
+    ] {
+        // The last eight bytes of a stream say that it ends, and need not be there.
+        let end = bytes.len() - if format == Format::ArrowStream { 9 } else { 1 };
+        for kept in [8, 100, bytes.len() / 3, bytes.len() / 2, end] {
+            let message = refused(&bytes[..kept], format);
+            assert!(message.contains(format.title()) && message.contains("damaged"), "{message}");
+        }
+    }
+}
+
+/// Whatever byte is damaged, the table is read or it is refused; there is no panic and no other error.
+#[test]
+fn no_damage_does_worse_than_an_error() {
+    let columns = [integers(), texts()].into_iter().flatten().collect::<Vec<_>>();
+    let batch = batch(&columns);
+    let batches = [batch.clone(), batch.clone()];
+    for (format, bytes) in [
+        (Format::Parquet, parquet_of(&batch)),
+        (Format::Arrow, arrow_of(&batches, Some(CompressionType::LZ4_FRAME))),
+        (Format::ArrowStream, stream_of(&batches, None)),
+    ] {
+        let mut refused = 0;
+        // What comes before is what the format is told by.
+        for at in (8..bytes.len()).step_by(13) {
+            for flip in [0x01, 0xff] {
+                let mut bytes = bytes.clone();
+                bytes[at] ^= flip;
+                if let Err(error) = keys(bytes, format, "utf8") {
+                    assert_eq!(error.class(), vesica::Class::Input, "{format:?} {at}: {error}");
+                    refused += 1;
+                }
+            }
+        }
+        assert!(refused > 20, "{format:?}: {refused}");
+    }
+}
+
+#[test]
+fn lengths_that_lie_are_not_believed() {
+    // A footer of 2 GiB in a file of 16 bytes.
+    let lying = [&b"PAR1"[..], &[0; 4], &0x7fff_ffffu32.to_le_bytes(), b"PAR1"].concat();
+    assert!(refused(&lying, Format::Parquet).contains("its metadata"));
+    let lying = [&b"ARROW1\0\0"[..], &0x7fff_ffffu32.to_le_bytes(), b"ARROW1"].concat();
+    assert!(refused(&lying, Format::Arrow).contains("its structure"));
+    let lying = [[0xff; 4], 0x7fff_fff0u32.to_le_bytes()].concat();
+    assert!(refused(&lying, Format::ArrowStream).contains("its structure"));
+    // A buffer that claims to unpack to an exabyte.
+    let batch = batch(&texts());
+    let mut bytes = stream_of(&[batch], Some(CompressionType::ZSTD));
+    let frame = b"\x28\xb5\x2f\xfd";
+    let at = bytes.windows(4).position(|window| window == frame).unwrap();
+    bytes[at - 8..at].copy_from_slice(&(1u64 << 60).to_le_bytes());
+    assert!(refused(&bytes, Format::ArrowStream).contains("holds more than"));
+}
+
+#[test]
+fn a_text_that_unpacks_to_more_than_the_limit_is_refused() {
+    let text = format!("utf8\n{}", "x\n".repeat(1 << 20));
+    for packed in [gzip(text.as_bytes()), zstd_of(text.as_bytes())] {
+        let dialect = Dialect { most_bytes: Some(1 << 20), ..Dialect::default() };
+        let read = source(packed.clone()).open(dialect).and_then(|input| input.read());
+        let message = read.err().unwrap().to_string();
+        assert!(message.contains("holds more than 1.0 MiB when unpacked"), "{message}");
+        assert!(source(packed).open(Dialect::default()).unwrap().read().is_ok());
+    }
+}
+
+#[test]
+fn a_run_ends_in_order_whatever_is_wrong_with_the_input() {
+    let columns = all_types();
+    let parquet = parquet_of(&batch(&columns));
+    let on = |column: &'static str| {
+        move |job: &mut vesica::Job| {
+            job.columns = vec![column.to_owned()];
+            job.output = job.output.take().map(|path| path.with_extension("parquet"));
+        }
+    };
+    let cut = not_ready(&parquet[..parquet.len() / 2], on("utf8"));
+    assert!(cut.contains("in.csv: cannot be read as Parquet: its metadata"), "{cut}");
+    assert!(not_ready(&parquet, on("utf9")).contains("has no column `utf9`; it has `int8`"));
+    // The key's pages are damaged, and the metadata is not.
+    let mut damaged = parquet.clone();
+    let text = b"a,\"b\"";
+    let at = damaged.windows(text.len()).position(|window| window == text).unwrap();
+    damaged[at..at + 2].fill(0xff);
+    let found = bad_input(&damaged, on("utf8"));
+    assert!(found.contains("cannot be read as Parquet: what comes after row 0"), "{found}");
+
+    let packed = gzip("k\nx\ny\n".repeat(100_000).as_bytes());
+    let cut = bad_input(&packed[..packed.len() - 5], |_| {});
+    assert!(cut.contains("cannot be read as gzip: what it holds"), "{cut}");
+    let ndjson = |job: &mut vesica::Job| {
+        job.output = job.output.take().map(|path| path.with_extension("ndjson"));
+    };
+    let broken = bad_input("{\"k\":\"x\"}\n{\"k\":\"secret\n", ndjson);
+    assert!(broken.contains("row 2 (line 2): the line") && !broken.contains("secret"), "{broken}");
+    let number = bad_input("{\"k\":1}\n{\"k\":1.5}\n", ndjson);
+    assert!(
+        number.contains("row 2 (line 2), column `k`: such a number cannot be a key"),
+        "{number}"
+    );
+    assert!(bad_input("{\"x\":1}\n", ndjson).contains("has no column `k`"));
+}
+
+#[test]
+fn an_output_that_is_named_for_another_format_is_refused() {
+    let bench = Bench::new();
+    let parquet = parquet_of(&batch(&all_types()));
+    for (input, name) in [
+        (&parquet[..], "out.csv"),
+        (&parquet, "out.parquet.gz"),
+        (b"k\nx\n", "out.parquet"),
+        (b"{\"k\":1}\n", "out.csv.zst"),
+    ] {
+        let mut job = bench.job("a", input, Learns::Both);
+        job.output = Some(bench.path(name));
+        if input == parquet {
+            job.columns = vec!["utf8".into()];
+        }
+        let error = job.prepare().err().unwrap();
+        assert_eq!(error.class(), vesica::Class::Usage, "{error}");
+        assert!(error.to_string().contains("is named like"), "{error}");
+    }
+    bench.assert_clean();
+}

@@ -1,0 +1,149 @@
+//! Joins: matched rows with columns of the other side's.
+
+use vesica::{Query, files::SentColumns};
+
+use super::*;
+
+/// A job of the side that receives columns.
+fn receiving(bench: &Bench, name: &str, text: impl AsRef<[u8]>) -> Job {
+    let mut job = bench.job(name, text, Learns::Me);
+    job.offer.query = Query::JOIN;
+    job
+}
+
+/// A job of the side that sends these columns.
+fn sending(bench: &Bench, name: &str, text: impl AsRef<[u8]>, columns: &[&str], bytes: u32) -> Job {
+    let mut job = bench.job(name, text, Learns::Peer);
+    job.offer.query = Query::JOIN;
+    let columns = columns.iter().map(|name| (*name).to_owned()).collect();
+    job.offer.sends = Some(SentColumns { columns, bytes });
+    job.output = None;
+    job
+}
+
+#[test]
+fn matched_rows_come_with_the_other_sides_columns() {
+    let here = "k,v\r\nx,\"1,\r\n2\"\r\ny,2\r\nx,3\r\n,4\r\nz,5";
+    let there =
+        "tier,k,v,city\ngold,x,9,\"Paris, \"\"F\"\"\"\nsilver,x,8,Rome\n,z,7,\ngold,w,6,Oslo\n";
+    for sender_connects in [false, true] {
+        let bench = Bench::new();
+        let receiver = receiving(&bench, "r", here);
+        let sender = sending(&bench, "s", there, &["v", "city", "tier"], 40);
+        let (sent, received) = match sender_connects {
+            true => ok(both(sender, receiver)),
+            false => {
+                let (received, sent) = ok(both(receiver, sender));
+                (sent, received)
+            }
+        };
+        assert_eq!(
+            bench.output("r").unwrap(),
+            "k,v,peer_v,city,tier\r\nx,\"1,\r\n2\",9,\"Paris, \"\"F\"\"\",gold\r\n\
+             x,3,9,\"Paris, \"\"F\"\"\",gold\r\nz,5,7,,\r\n"
+        );
+        assert_eq!(bench.output("s"), None);
+        let outcome = (received.outcome.matches, received.outcome.rows_written);
+        assert_eq!((outcome, received.outcome.unreadable), ((Some(2), Some(3)), Some(0)));
+        assert_eq!((sent.outcome.matches, sent.outcome.unreadable), (None, None));
+        assert_eq!(sent.terms_hash, received.terms_hash);
+        let learned = received.learned.clone().unwrap();
+        assert_eq!(
+            learned.me,
+            "This side learned which of its keys the other side has too (2 of 3), the values of 3 columns of the \
+             other side for these keys, and how many keys the other side has (3), and nothing else."
+        );
+        assert_eq!(
+            sent.learned.clone().unwrap().me,
+            "This side learned how many keys the other side has (3), and nothing else."
+        );
+        let columns = "v, city, tier in 40 bytes a row";
+        assert!(received.summary(None).contains(&format!("columns received: {columns}")));
+        assert!(sent.summary(None).contains(&format!("columns sent: {columns}")));
+        let terms = &bench.report("r")["terms"];
+        let named = serde_json::json!({"columns": ["v", "city", "tier"], "bytes": 40});
+        let sender = if sender_connects { "a_sends" } else { "b_sends" };
+        assert_eq!((&terms[sender], &terms["wanted"]), (&named, &"join".into()));
+    }
+}
+
+/// With every protocol that carries payloads, and with one that is named and does not.
+#[test]
+fn every_carrier_joins() {
+    let rows = |range: std::ops::Range<u32>| {
+        range.fold("k,c\n".to_owned(), |text, i| text + &format!("{i},c{}\n", i * 7))
+    };
+    for protocol in vesica_psi::CATALOGUE {
+        let bench = Bench::new();
+        let (few, name) = (protocol.key == "dh-ffc", protocol.key.to_owned());
+        let (from, to) = if few { (10, 14) } else { (290, 700) };
+        let mut receiver = receiving(&bench, "r", rows(0..from + 3));
+        let mut sender = sending(&bench, "s", rows(from..to), &["c"], 12);
+        for job in [&mut receiver, &mut sender] {
+            job.offer.protocol = Some(name.clone());
+        }
+        if protocol.carrier.is_none() {
+            let message = receiver.prepare().err().unwrap().to_string();
+            assert!(message.contains("no protocol `") && message.contains("for join"), "{message}");
+            continue;
+        }
+        let (received, _) = ok(both(receiver, sender));
+        let joined = (from..from + 3).map(|i| format!("{i},c{0},c{0}\n", i * 7));
+        let expected = joined.fold("k,c,peer_c\n".to_owned(), |text, row| text + &row);
+        assert_eq!(bench.output("r").unwrap(), expected, "{name}");
+        assert_eq!(received.protocol, Some(protocol.key));
+    }
+}
+
+#[test]
+fn a_row_that_does_not_fit_ends_the_run_on_its_own_side() {
+    let bench = Bench::new();
+    let text = "k,c\nx,1\n,much too long without a key\ny,12345678\n";
+    let sender = sending(&bench, "s", text, &["c"], 9);
+    let (sent, received) = both(sender, receiving(&bench, "r", "k\nx\n"));
+    let (sent, received) = (sent.unwrap_err(), received.unwrap_err());
+    assert_eq!((sent.class(), received.class()), (Class::Input, Class::Network));
+    let message = sent.to_string();
+    assert!(message.contains("row 3 (line 4), column `c`: "), "{message}");
+    assert!(message.contains("9 bytes") && !message.contains("12345678"), "{message}");
+    assert_eq!(received.to_string(), PEER_INPUT);
+    bench.assert_clean();
+}
+
+#[test]
+fn sides_that_do_not_fit_each_other_say_so() {
+    let bench = Bench::new();
+    let (a, b) = both(receiving(&bench, "r", "k\nx\n"), bench.job("b", "k\nx\n", Learns::Peer));
+    for error in [a.unwrap_err(), b.unwrap_err()] {
+        assert_eq!(error.class(), Class::Terms, "{error}");
+        assert!(error.to_string().contains("what is to be found out"), "{error}");
+    }
+    let usage = |change: &dyn Fn(&mut Job), said: &str| {
+        let mut job = sending(&bench, "s", "k,c\nx,1\n", &["c"], 64);
+        change(&mut job);
+        let error = job.prepare().err().unwrap();
+        assert!(error.to_string().contains(said), "{error}");
+    };
+    usage(&|job| job.offer.learns = Learns::Both, "learns nothing");
+    usage(&|job| job.offer.sends = None, "is the one that learns");
+    usage(&|job| job.offer.query = Query::ROWS, "columns are sent in a join");
+    usage(&|job| job.offer.sends.as_mut().unwrap().bytes = 2, "take 3 to 65536 bytes");
+    usage(&|job| job.offer.sends.as_mut().unwrap().columns.push("c".into()), "sent once");
+    usage(&|job| job.offer.sends.as_mut().unwrap().columns = vec!["d".into()], "no column `d`");
+    usage(&|job| job.offer.minimum = 3, "held back");
+    usage(&|job| job.offer.protocol = Some("naive".into()), "no protocol `naive` for join");
+}
+
+#[test]
+fn empty_tables_join_to_nothing() {
+    for (here, there, expected) in
+        [("", "k,c\nx,1\n", ""), ("k\nx\n", "", "k,c\n"), ("k\nx\n", "k,c\ny,1\n", "k,c\n")]
+    {
+        let bench = Bench::new();
+        let receiver = Job { allow_empty: true, ..receiving(&bench, "r", here) };
+        let sender = Job { allow_empty: true, ..sending(&bench, "s", there, &["c"], 64) };
+        let (received, _) = ok(both(receiver, sender));
+        assert_eq!(bench.output("r").unwrap(), expected);
+        assert_eq!(received.outcome.rows_written, Some(0));
+    }
+}

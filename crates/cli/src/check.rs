@@ -2,7 +2,9 @@
 
 use std::path::PathBuf;
 
-use vesica::{Check, Normalize, NullValues, Source, words::grouped};
+use vesica::{
+    Check, Normalize, NullValues, Source, keys::survey::ColumnFindings, words::grouped,
+};
 
 use crate::{
     columns::{self, Names},
@@ -24,7 +26,7 @@ pub struct Args {
     /// Values that count as empty in key columns that are normalised, as in `run`
     #[arg(long, value_name = "VALUES", allow_hyphen_values = true)]
     null_values: Option<Names>,
-    /// How keys are made comparable: none, trim, lower or email; one for all, or one a column
+    /// How keys are made comparable, as in `run`: one for all columns, or one a column
     #[arg(long, value_name = "HOW", value_delimiter = ',', default_value = "none", value_parser = run::normalize)]
     normalize: Vec<Normalize>,
     /// What separates the fields: comma, semicolon, tab, bar or auto
@@ -81,8 +83,27 @@ fn table(found: &Check) -> String {
     ];
     let mut text: String =
         lines.iter().map(|(name, value)| format!("{name:<30} {value:>15}\n")).collect();
+    for column in &found.key_columns {
+        text += &of_column(column);
+    }
     for warning in &counts.warnings {
         text += &format!("warning: {warning}\n");
     }
     text
+}
+
+/// What the normalisation makes of a key column.
+fn of_column(found: &ColumnFindings) -> String {
+    let lines = [
+        ("  rows with a value", found.values),
+        ("  changed", found.changed),
+        ("  not of this kind, and so no key", found.invalid),
+        ("  distinct values made equal", found.merged),
+    ];
+    let numbers = lines.map(|(name, value)| format!("{name:<34} {:>11}\n", grouped(value))).concat();
+    let hint = match &found.fits[..] {
+        [] => String::new(),
+        fits => format!("  hint: the values look like --normalize {}\n", fits.join(" or ")),
+    };
+    format!("key column `{}`, --normalize {}\n{numbers}{hint}", found.column, found.profile)
 }

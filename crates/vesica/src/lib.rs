@@ -28,7 +28,8 @@ pub use agree::{choice::PlannerInputs, offer::Offer};
 pub use check::{Check, check};
 pub use error::{Class, Error, Result};
 pub use keys::{
-    key::{Duplicates, KeyColumn, Normalize, Nulls},
+    key::{Duplicates, KeyColumn, Nulls},
+    normalize::Normalize,
     null_values::NullValues,
     numbers::decimal,
 };

@@ -9,7 +9,11 @@ use vesica_psi::Sizes;
 
 use crate::{
     error::{Error, Result},
-    keys::{key::Normalize, null_values::NullValues, numbers::MAX_SCALE},
+    keys::{
+        normalize::{Normalize, TravellingName},
+        null_values::NullValues,
+        numbers::MAX_SCALE,
+    },
     parties::{Learns, Role, Security},
     task::{
         self,
@@ -19,7 +23,7 @@ use crate::{
 };
 
 /// The version of everything that travels. Sides of different versions do not run.
-pub const WIRE_VERSION: u32 = 3;
+pub const WIRE_VERSION: u32 = 4;
 
 /// The most columns a key may have.
 pub const MAX_KEY_COLUMNS: usize = 16;
@@ -171,7 +175,7 @@ pub(crate) struct WireOffer {
     version: u32,
     pub(crate) protocol: Option<String>,
     pub(crate) security: Security,
-    pub(crate) keys: Vec<Normalize>,
+    pub(crate) keys: Vec<TravellingName>,
     pub(crate) a_learns: bool,
     pub(crate) b_learns: bool,
     pub(crate) max_peer_rows: u64,
@@ -224,7 +228,7 @@ impl WireOffer {
             version: WIRE_VERSION,
             protocol: offer.protocol.clone(),
             security: offer.security,
-            keys: offer.keys.clone(),
+            keys: offer.keys.iter().map(TravellingName::from).collect(),
             a_learns: learns(Role::A),
             b_learns: learns(Role::B),
             max_peer_rows: offer.max_peer_rows,
@@ -318,11 +322,15 @@ mod tests {
     #[test]
     fn offers_are_read_with_suspicion() {
         let good = serde_json::to_string(&WireOffer::new(&offer(), Role::B)).unwrap();
+        const LONG_NAME: &str =
+            "[\"date:.............................................................@1\"]";
         let unread = |from: &str, to: &str| answer(good.replace(from, to).as_bytes());
         for (from, to) in [
             ("\"keys\"", "\"extra\":1,\"keys\""),
-            ("[\"email\"]", "[]"),
-            ("[\"email\"]", "[\"rot13\"]"),
+            ("[\"email@1\"]", "[]"),
+            ("[\"email@1\"]", "[\"\"]"),
+            ("[\"email@1\"]", "[\"rot\\u001b13@1\"]"),
+            ("[\"email@1\"]", LONG_NAME),
             (":null", ":\"a\\u001b[31m\""),
             ("true,\"b_learns\":true", "false,\"b_learns\":false"),
             ("\"scale\":0", "\"scale\":19"),
@@ -340,8 +348,8 @@ mod tests {
             let error = unread(from, to);
             assert_eq!(error.class(), Class::Peer, "{error}");
         }
-        let keys = format!("[{}]", vec!["\"none\""; MAX_KEY_COLUMNS + 1].join(","));
-        assert_eq!(unread("[\"email\"]", &keys).class(), Class::Peer);
+        let keys = format!("[{}]", vec!["\"none@1\""; MAX_KEY_COLUMNS + 1].join(","));
+        assert_eq!(unread("[\"email@1\"]", &keys).class(), Class::Peer);
         assert_eq!(answer(&vec![b' '; MAX_OFFER + 1]).class(), Class::Peer);
         assert_eq!(answer(b"").class(), Class::Peer);
     }

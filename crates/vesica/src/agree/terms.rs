@@ -13,7 +13,7 @@ use crate::{
     agree::offer::{Offer, WIRE_VERSION, WireOffer},
     difference::Difference,
     error::{Error, Result},
-    keys::{key::Normalize, null_values::NullValues},
+    keys::{normalize::TravellingName, null_values::NullValues},
     parties::{Parties, Role, Security},
     task::{
         interface::{Method, Request},
@@ -27,7 +27,9 @@ pub struct Terms {
     version: u32,
     protocol: Option<String>,
     security: Security,
-    keys: Vec<Normalize>,
+    keys: Vec<String>,
+    keys_of_a: Vec<TravellingName>,
+    keys_of_b: Vec<TravellingName>,
     a_learns: bool,
     b_learns: bool,
     #[serde(rename = "wanted")]
@@ -71,7 +73,9 @@ impl Terms {
             version: WIRE_VERSION,
             protocol: a.protocol.clone().or_else(|| b.protocol.clone()),
             security: a.security.max(b.security),
-            keys: a.keys.clone(),
+            keys: agreed(&a.keys),
+            keys_of_a: a.keys.clone(),
+            keys_of_b: b.keys.clone(),
             a_learns: a.a_learns,
             b_learns: a.b_learns,
             query: a.query,
@@ -117,6 +121,15 @@ impl Terms {
     /// both do or neither.
     pub fn receiver(&self) -> Role {
         if self.b_learns && !self.a_learns { Role::B } else { Role::A }
+    }
+
+    /// Whether a side has digests in the place of values in some key column, and the other makes them.
+    pub fn holds_digests(&self, role: Role) -> bool {
+        let keys = match role {
+            Role::A => &self.keys_of_a,
+            Role::B => &self.keys_of_b,
+        };
+        keys.iter().any(TravellingName::holds_digests)
     }
 
     /// What the run is to find out.
@@ -225,10 +238,13 @@ fn differences(ours: &WireOffer, theirs: &WireOffer, role: Role) -> Vec<Differen
             found.push(Difference { what, here, there });
         }
     };
-    let names = |keys: &[Normalize]| keys.iter().map(|k| k.name()).collect::<Vec<_>>().join(", ");
     if ours.keys.len() == theirs.keys.len() {
-        note("normalisation of the key", names(&ours.keys), names(&theirs.keys));
-        if ours.keys == theirs.keys {
+        let agree = agreed(&ours.keys) == agreed(&theirs.keys);
+        if !agree {
+            let (here, there) = named(&ours.keys, &theirs.keys);
+            note("normalisation of the key", here, there);
+        }
+        if agree {
             // What travelled was in this form already.
             let said = |offer: &WireOffer| {
                 NullValues::new(&offer.null_values).map(|all| all.describe()).unwrap_or_default()
@@ -236,8 +252,9 @@ fn differences(ours: &WireOffer, theirs: &WireOffer, role: Role) -> Vec<Differen
             note("values that count as empty (null values)", said(ours), said(theirs));
         }
     } else {
-        let columns = |keys: &[Normalize]| format!("{} ({})", keys.len(), names(keys));
-        note("number of key columns", columns(&ours.keys), columns(&theirs.keys));
+        let (here, there) = named(&ours.keys, &theirs.keys);
+        let columns = |keys: &[TravellingName], names| format!("{} ({names})", keys.len());
+        note("number of key columns", columns(&ours.keys, here), columns(&theirs.keys, there));
     }
     let learner = |offer: &WireOffer| {
         let (here, there) = match role {
@@ -260,6 +277,24 @@ fn differences(ours: &WireOffer, theirs: &WireOffer, role: Role) -> Vec<Differen
         found.extend(protocol_difference(ours, theirs));
     }
     found
+}
+
+/// What both sides must have in common of these normalisations.
+fn agreed(keys: &[TravellingName]) -> Vec<String> {
+    keys.iter().map(TravellingName::agreed).collect()
+}
+
+/// The normalisations of the two sides for a person who compares, with versions where nothing else differs.
+fn named(ours: &[TravellingName], theirs: &[TravellingName]) -> (String, String) {
+    let list = |keys: &[TravellingName], name: fn(&TravellingName) -> &str| {
+        keys.iter().map(name).collect::<Vec<_>>().join(", ")
+    };
+    let plain = |keys| list(keys, TravellingName::unversioned);
+    if plain(ours) != plain(theirs) {
+        return (plain(ours), plain(theirs));
+    }
+    let full = |keys| list(keys, TravellingName::as_str);
+    (full(ours), full(theirs))
 }
 
 /// What stands against the protocol that the two offers come to.

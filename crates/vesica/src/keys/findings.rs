@@ -7,8 +7,8 @@ use serde::Serialize;
 use crate::{
     error::Place,
     keys::{
-        key::Normalize,
         keyset::{NO_KEY, RowCounts},
+        normalize::Normalize,
     },
     table::csv::Table,
     words::{counted, grouped},
@@ -71,11 +71,10 @@ pub(crate) struct Look {
 
 impl Look {
     /// Takes a column's value, before and after normalisation.
-    pub(crate) fn add(&mut self, raw: &str, value: &str, normalize: Normalize) {
+    pub(crate) fn add(&mut self, raw: &str, value: &str, normalize: &Normalize) {
         self.changed |= raw != value;
-        self.spaced |= normalize == Normalize::None && raw.trim().len() != raw.len();
-        let keeps_case = matches!(normalize, Normalize::None | Normalize::Trim);
-        self.capitals |= keeps_case && value.chars().any(char::is_uppercase);
+        self.spaced |= *normalize == Normalize::None && raw.trim().len() != raw.len();
+        self.capitals |= normalize.keeps_case() && value.chars().any(char::is_uppercase);
         self.digits = self.digits.and_then(|before| Some(before + digits(raw)?));
     }
 }

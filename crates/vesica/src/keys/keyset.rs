@@ -11,6 +11,7 @@ use crate::{
         null_values::NullValues,
         numbers::Numbers,
         profile::Profile,
+        survey::{ColumnFindings, Survey},
     },
     table::csv::{Scan, Table},
 };
@@ -40,6 +41,8 @@ pub struct KeySet {
     values: Vec<i64>,
     /// What the keys look like, where that was asked for.
     profile: Option<Profile>,
+    /// What the normalisation makes of each key column, where that was asked for.
+    survey: Vec<ColumnFindings>,
 }
 
 /// What is read of a table, and what is refused.
@@ -57,6 +60,8 @@ pub struct Reading {
     pub duplicates: Duplicates,
     /// Whether to find out what the keys look like.
     pub(crate) profile: bool,
+    /// Whether to find out what the normalisation makes of each key column.
+    pub(crate) survey: bool,
 }
 
 /// The keys of rows as they come, distinct or not.
@@ -112,7 +117,12 @@ impl KeySet {
         let numbers = |(column, scale): &(String, u8)| Numbers::new(&scan, column, *scale, nulls);
         let numbers = reading.values.as_ref().map(numbers).transpose()?.flatten();
         let (mut of_rows, mut kinds) = (Vec::new(), Vec::new());
+        let survey = || Survey::new(&scan, &reading.keys, &reading.null_values);
+        let mut survey = reading.survey.then(survey).transpose()?;
         let table = scan.rows(|row| {
+            if let Some(survey) = &mut survey {
+                survey.see(|position| row.field(position));
+            }
             if let Some(numbers) = &numbers {
                 of_rows.push(numbers.of(&row)?);
             }
@@ -161,6 +171,7 @@ impl KeySet {
             let of_keys = set.first_rows().into_iter().flat_map(of_row).copied();
             set.profile = Some(Profile::of(columns, of_keys));
         }
+        set.survey = survey.map(Survey::finish).unwrap_or_default();
         let findings = tally.finish(width, set.counts, &set.key_of_row, &table);
         Ok((table, set, findings))
     }
@@ -200,7 +211,7 @@ impl KeySet {
         digests.truncate(used);
         digests.shrink_to_fit();
         counts.used = used as u64;
-        Self { digests, key_of_row, counts, values: Vec::new(), profile: None }
+        Self { digests, key_of_row, counts, values: Vec::new(), profile: None, survey: Vec::new() }
     }
 
     /// Gives each key the sum of the values of its rows, of which there is one a row; or else says with which
@@ -233,6 +244,11 @@ impl KeySet {
     /// What the keys look like, where that was asked for.
     pub(crate) fn take_profile(&mut self) -> Option<Profile> {
         self.profile.take()
+    }
+
+    /// What the normalisation makes of each key column, where that was asked for.
+    pub(crate) fn take_survey(&mut self) -> Vec<ColumnFindings> {
+        std::mem::take(&mut self.survey)
     }
 
     /// How many rows went which way.
@@ -315,7 +331,7 @@ impl Places {
 mod tests {
     use super::*;
     use crate::{
-        keys::{findings::FrequentKey, key::Normalize},
+        keys::{findings::FrequentKey, normalize::Normalize},
         table::source::{Delimiter, Source},
     };
 

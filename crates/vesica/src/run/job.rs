@@ -163,12 +163,13 @@ impl Job {
             nulls: self.nulls,
             duplicates: self.duplicates,
             profile,
+            survey: false,
         }
     }
 
     fn key_columns(&self) -> Vec<KeyColumn> {
         let named = self.columns.iter().cloned().zip(&self.offer.keys);
-        named.map(|(name, normalize)| KeyColumn { name, normalize: *normalize }).collect()
+        named.map(|(name, normalize)| KeyColumn { name, normalize: normalize.clone() }).collect()
     }
 }
 

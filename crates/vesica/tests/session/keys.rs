@@ -84,3 +84,41 @@ fn an_empty_table_is_an_error_unless_it_is_allowed() {
     assert!(not_ready("k,v\r\n\r\n", |_| ()).contains("has a header but no rows; if that"));
     assert!(not_ready("id\n", |job| job.allow_empty = true).contains("has no column `k`"));
 }
+
+#[test]
+fn each_side_writes_its_keys_in_its_own_way() {
+    let bench = Bench::new();
+    // SHA-256 of the address that the other side writes in another way, and of another; and a digest cut short.
+    let digests = "k,v\nb4c9a289323b21a01c3e940f150eb9b8c542587f1abfd8f0e1cc1ffc5e475514,1\n\
+                   EObwtHBUqDNZR33LNSMdtt5cafsYFuGmuY4ZLenlue4=,2\nb4c9a289,3\n";
+    let plain = "k\n USER@example.com\nnobody@example.com\nnobody\n";
+    for (one, left, other, right, rows, nulls) in [
+        ("hashed:email", digests, "sha256:email", plain, [1, 1], [1, 1]),
+        (
+            "date:%d.%m.%Y",
+            "k\n1.2.2003\n29.02.2024\n29.02.2023\n",
+            "date",
+            "k\n2024-02-29\n2003-02-01\n2003-01-02\n",
+            [2, 2],
+            [1, 0],
+        ),
+        ("number", "k\n007\n7.0\n8\n", "number:none-comma", "k\n7,00\n8.0\n", [2, 1], [0, 1]),
+        ("text", "k\nStraße\n", "text", "k\n STRASSE\n", [1, 1], [0, 0]),
+        ("phone:GB", "k\n020 7946 0018\n1\n", "phone:US", "k\n011 44 20 7946 0018\n", [1, 1], [1, 0]),
+    ] {
+        let [mut a, mut b] =
+            [("a", left), ("b", right)].map(|(name, text)| bench.job(name, text, Learns::Both));
+        a.offer.keys = vec![one.parse().unwrap()];
+        b.offer.keys = vec![other.parse().unwrap()];
+        let (a, b) = ok(both(a, b));
+        assert_eq!([a.rows_written, b.rows_written], rows.map(Some), "{one}");
+        assert_eq!([a.rows.unwrap().null, b.rows.unwrap().null], nulls, "{one}");
+        let said = [&a, &b].map(|report| report.learned.as_ref().unwrap().assuming.clone());
+        let hashed = one.starts_with("hashed");
+        assert_eq!(said[0].contains("This side holds SHA-256 digests"), hashed, "{}", said[0]);
+        assert_eq!(said[1].contains("The other side holds SHA-256 digests"), hashed, "{}", said[1]);
+        let terms = serde_json::to_value(a.terms.as_ref().unwrap()).unwrap();
+        assert_eq!(terms["keys_of_a"][0], format!("{one}@1"));
+        assert_eq!(terms["keys_of_b"][0], format!("{other}@1"));
+    }
+}

@@ -2,9 +2,7 @@
 
 use std::path::PathBuf;
 
-use vesica::{
-    Check, Normalize, NullValues, Source, keys::survey::ColumnFindings, words::grouped,
-};
+use vesica::{Check, Normalize, NullValues, Source, keys::survey::ColumnFindings, words::grouped};
 
 use crate::{
     columns::{self, Names},
@@ -100,7 +98,8 @@ fn of_column(found: &ColumnFindings) -> String {
         ("  not of this kind, and so no key", found.invalid),
         ("  distinct values made equal", found.merged),
     ];
-    let numbers = lines.map(|(name, value)| format!("{name:<34} {:>11}\n", grouped(value))).concat();
+    let numbers =
+        lines.map(|(name, value)| format!("{name:<34} {:>11}\n", grouped(value))).concat();
     let hint = match &found.fits[..] {
         [] => String::new(),
         fits => format!("  hint: the values look like --normalize {}\n", fits.join(" or ")),

@@ -58,7 +58,8 @@ fn check_counts() {
     assert!(text.out.contains("the values look like --normalize phone:CC\n"), "{text:?}");
     let text = ended(&["check", path, "--key", "k", "--normalize", "phone:GB"]);
     assert!(text.out.contains("not of this kind, and so no key              1\n"), "{text:?}");
-    ended(&["check", path, "--key", "k", "--normalize", "phone:XX"]).assert(2, &["`XX` is no region"]);
+    ended(&["check", path, "--key", "k", "--normalize", "phone:XX"])
+        .assert(2, &["`XX` is no region"]);
     ended(&["check", path, "--key", "k", "--normalize", "postcode:XX"])
         .assert(2, &["no postcodes of `XX` are known; countries: AT, AU"]);
     ended(&["check", path, "--key", "nope"]).assert(3, &["has no column `nope`"]);

@@ -86,7 +86,10 @@ mod tests {
     fn each_column_says_what_its_profile_makes_of_it() {
         let of = |text: &str, profile: &str| {
             let mut found = checked(text, "k", profile.parse().unwrap()).key_columns;
-            assert_eq!((found.len(), &found[0].column[..], &found[0].profile[..]), (1, "k", profile));
+            assert_eq!(
+                (found.len(), &found[0].column[..], &found[0].profile[..]),
+                (1, "k", profile)
+            );
             found.remove(0)
         };
         let text = "k\nA@b.c\na@b.c\n a@b.c\n\nNULL\nnobody\nd@e.f\nd@e.f\n";
@@ -105,7 +108,8 @@ mod tests {
             name: name.into(),
             normalize: profile.parse().unwrap(),
         });
-        let source = Source::Memory { name: "t".into(), bytes: b"l,k\nx,\n2024-02-30,y\n".to_vec() };
+        let source =
+            Source::Memory { name: "t".into(), bytes: b"l,k\nx,\n2024-02-30,y\n".to_vec() };
         let found = check(source, Delimiter::Auto, &keys, &NullValues::default()).unwrap();
         let of_columns = found.key_columns.iter().map(|found| (found.values, found.invalid));
         assert_eq!(of_columns.collect::<Vec<_>>(), [(1, 0), (2, 2)]);
@@ -114,7 +118,10 @@ mod tests {
     #[test]
     fn a_profile_that_would_fit_is_named() {
         let fits = |rows: &[&str], profile: &str| {
-            let text = format!("k\n{}\n", rows.iter().cycle().take(40).copied().collect::<Vec<_>>().join("\n"));
+            let text = format!(
+                "k\n{}\n",
+                rows.iter().cycle().take(40).copied().collect::<Vec<_>>().join("\n")
+            );
             checked(&text, "k", profile.parse().unwrap()).key_columns[0].fits.join(" ")
         };
         assert_eq!(fits(&["a@b.org", "C@D.org"], "none"), "email");
@@ -127,7 +134,10 @@ mod tests {
         assert_eq!(fits(&["20240229"], "date:%Y%m%d"), "");
         assert_eq!(fits(&["+44 20 7946 0018", "(020) 7946-0018"], "lower"), "phone:CC");
         assert_eq!(fits(&["+44 20 7946 0018"], "phone"), "");
-        assert_eq!(fits(&["tMmiiTI7IaAcPpQPFQ65uMVCWH8av9jw4cwf/F5HVRQ="], "none"), "hashed:PROFILE");
+        assert_eq!(
+            fits(&["tMmiiTI7IaAcPpQPFQ65uMVCWH8av9jw4cwf/F5HVRQ="], "none"),
+            "hashed:PROFILE"
+        );
         assert_eq!(fits(&["a@b.org", "word", "17"], "none"), "");
         assert_eq!(fits(&["4711", "123456"], "none"), "");
     }

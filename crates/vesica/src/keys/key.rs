@@ -172,7 +172,10 @@ mod tests {
         let scan = source.open(Delimiter::Comma)?.read()?;
         let columns: Vec<_> = columns
             .iter()
-            .map(|(name, normalize)| KeyColumn { name: (*name).into(), normalize: normalize.clone() })
+            .map(|(name, normalize)| KeyColumn {
+                name: (*name).into(),
+                normalize: normalize.clone(),
+            })
             .collect();
         let mut extractor = Extractor::new(&scan, &columns, NullValues::default())?;
         let mut keys = Vec::new();

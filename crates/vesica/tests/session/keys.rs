@@ -104,7 +104,14 @@ fn each_side_writes_its_keys_in_its_own_way() {
         ),
         ("number", "k\n007\n7.0\n8\n", "number:none-comma", "k\n7,00\n8.0\n", [2, 1], [0, 1]),
         ("text", "k\nStraße\n", "text", "k\n STRASSE\n", [1, 1], [0, 0]),
-        ("phone:GB", "k\n020 7946 0018\n1\n", "phone:US", "k\n011 44 20 7946 0018\n", [1, 1], [1, 0]),
+        (
+            "phone:GB",
+            "k\n020 7946 0018\n1\n",
+            "phone:US",
+            "k\n011 44 20 7946 0018\n",
+            [1, 1],
+            [1, 0],
+        ),
     ] {
         let [mut a, mut b] =
             [("a", left), ("b", right)].map(|(name, text)| bench.job(name, text, Learns::Both));

@@ -14,9 +14,9 @@ mod number;
 mod phone;
 mod postcode;
 mod sha256;
-mod text;
 #[cfg(test)]
 mod tests;
+mod text;
 mod travelling;
 
 use std::{borrow::Cow, fmt, str::FromStr};

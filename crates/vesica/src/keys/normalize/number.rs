@@ -20,7 +20,8 @@ impl Default for Marks {
 }
 
 /// The names of marks, and what they are.
-const MARKS: [(&str, u8); 4] = [("point", b'.'), ("comma", b','), ("space", b' '), ("apostrophe", b'\'')];
+const MARKS: [(&str, u8); 4] =
+    [("point", b'.'), ("comma", b','), ("space", b' '), ("apostrophe", b'\'')];
 
 pub(super) fn parse(marks: Option<&str>) -> Result<Normalize, String> {
     let Some(given) = marks else { return Ok(Normalize::Number(Marks::default())) };
@@ -43,7 +44,8 @@ pub(super) fn parse(marks: Option<&str>) -> Result<Normalize, String> {
 
 impl fmt::Display for Marks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let word = |mark: u8| MARKS.iter().find(|(_, is)| *is == mark).map_or("none", |(word, _)| *word);
+        let word =
+            |mark: u8| MARKS.iter().find(|(_, is)| *is == mark).map_or("none", |(word, _)| *word);
         write!(f, "{}-{}", self.thousands.map_or("none", word), word(self.decimal))
     }
 }

@@ -37,10 +37,7 @@ static COUNTRIES: [Pattern; 20] = [
     pattern("ES", &["99999"]),
     pattern("FI", &["99999"]),
     pattern("FR", &["99999"]),
-    pattern(
-        "GB",
-        &["A99BB", "A999BB", "AA99BB", "AA999BB", "A9A9BB", "AA9A9BB", "GIR0AA"],
-    ),
+    pattern("GB", &["A99BB", "A999BB", "AA99BB", "AA999BB", "A9A9BB", "AA9A9BB", "GIR0AA"]),
     pattern("IT", &["99999"]),
     pattern("LU", &["1999"]),
     pattern("NL", &["1999AA"]),

@@ -68,7 +68,10 @@ fn mail_addresses_by_table() {
             ("+x@gmail.com", ""),
         ],
     );
-    assert_table("email:plain", &[("Jane.Doe+home@Gmail.com", "jane.doe+home@gmail.com"), ("x", "")]);
+    assert_table(
+        "email:plain",
+        &[("Jane.Doe+home@Gmail.com", "jane.doe+home@gmail.com"), ("x", "")],
+    );
     assert_eq!(profile("email:gmail"), Normalize::Email);
 }
 
@@ -170,13 +173,21 @@ fn numbers_by_table() {
     );
     assert_table(
         "number:point-comma",
-        &[("1.234,50", "1234.5"), ("1.125", "1125"), ("1234,5", "1234.5"), ("12.34,5", ""), ("1.2345", ""), (".123", "")],
+        &[
+            ("1.234,50", "1234.5"),
+            ("1.125", "1125"),
+            ("1234,5", "1234.5"),
+            ("12.34,5", ""),
+            ("1.2345", ""),
+            (".123", ""),
+        ],
     );
     assert_table("number:comma-point", &[("-1,234,567.0", "-1234567"), ("1,2", "")]);
     assert_table("number:apostrophe-point", &[("1'234.5", "1234.5")]);
     assert_table("number:space-comma", &[("1 234,5", "1234.5")]);
     assert_table("number:none-comma", &[("1234,5", "1234.5"), ("1234.5", "")]);
-    for marks in ["", "point", "point-point", "x-point", "none-space", "none-none", "point-comma-x"] {
+    for marks in ["", "point", "point-point", "x-point", "none-space", "none-none", "point-comma-x"]
+    {
         assert!(format!("number:{marks}").parse::<Normalize>().is_err(), "{marks}");
     }
 }
@@ -205,10 +216,19 @@ fn postcodes_by_table() {
     );
     assert_table(
         "postcode:US",
-        &[("02134", "02134"), ("02134-1000", "02134"), ("021341000", "02134"), ("2134", ""), ("02134-100", "")],
+        &[
+            ("02134", "02134"),
+            ("02134-1000", "02134"),
+            ("021341000", "02134"),
+            ("2134", ""),
+            ("02134-100", ""),
+        ],
     );
     assert_table("postcode:CA", &[("k1a 0b1", "K1A0B1"), ("W1A 0B1", ""), ("K1D 0B1", "")]);
-    assert_table("postcode:DE", &[(" 01067", "01067"), ("1067", ""), ("D-01067", ""), ("\u{661}2345", "")]);
+    assert_table(
+        "postcode:DE",
+        &[(" 01067", "01067"), ("1067", ""), ("D-01067", ""), ("\u{661}2345", "")],
+    );
     assert_table("postcode:FR", &[("75001", "75001"), ("7500", "")]);
     assert_table("postcode:AT", &[("1010", "1010"), ("0100", "")]);
     assert_table("postcode:CH", &[("8001", "8001"), ("80011", "")]);
@@ -253,9 +273,20 @@ fn telephone_numbers_by_table() {
             ("12", ""),
         ],
     );
-    assert_table("phone:US", &[("(650) 253-0000", "+16502530000"), ("011 44 20 7946 0018", "+442079460018")]);
+    assert_table(
+        "phone:US",
+        &[("(650) 253-0000", "+16502530000"), ("011 44 20 7946 0018", "+442079460018")],
+    );
     assert_table("phone:CH", &[("044 668 18 00", "+41446681800")]);
-    assert_table("phone", &[("+41 44 668 18 00", "+41446681800"), ("044 668 18 00", ""), ("+", ""), ("+999123456", "")]);
+    assert_table(
+        "phone",
+        &[
+            ("+41 44 668 18 00", "+41446681800"),
+            ("044 668 18 00", ""),
+            ("+", ""),
+            ("+999123456", ""),
+        ],
+    );
     for name in ["phone:XX", "phone:de", "phone:", "phone:D", "phone:DEU", "phone:\u{e4}"] {
         let refused = name.parse::<Normalize>().unwrap_err();
         assert!(refused.contains("is no region"), "{refused}");
@@ -276,7 +307,9 @@ fn digests_by_table() {
         assert_eq!(profile("hashed:email").digest(held), Some(digest));
     }
     let bad = hex.replace('b', "g");
-    for held in ["", "user@example.com", &hex[1..], &bad, &padded[1..], &padded.replace('/', "!"), "null"] {
+    for held in
+        ["", "user@example.com", &hex[1..], &bad, &padded[1..], &padded.replace('/', "!"), "null"]
+    {
         assert_eq!(profile("hashed:email").apply(held), "", "{held}");
     }
     assert_eq!(profile("sha256:email").apply(" USER@example.com"), "user@example.com");
@@ -289,9 +322,26 @@ fn digests_by_table() {
 /// A profile of every kind and parameter.
 fn all() -> Vec<Normalize> {
     let mut names = vec![
-        "none", "trim", "lower", "text", "email", "email:plain", "name", "date", "date:%d.%m.%Y", "date:%Y%m%d",
-        "number", "number:point-comma", "number:space-point", "postcode:GB", "postcode:US", "postcode:NL",
-        "sha256:none", "sha256:email", "hashed:email", "hashed:none",
+        "none",
+        "trim",
+        "lower",
+        "text",
+        "email",
+        "email:plain",
+        "name",
+        "date",
+        "date:%d.%m.%Y",
+        "date:%Y%m%d",
+        "number",
+        "number:point-comma",
+        "number:space-point",
+        "postcode:GB",
+        "postcode:US",
+        "postcode:NL",
+        "sha256:none",
+        "sha256:email",
+        "hashed:email",
+        "hashed:none",
     ];
     if cfg!(feature = "phone") {
         names.extend(["phone", "phone:DE", "phone:US", "hashed:phone:DE"]);
@@ -314,9 +364,44 @@ fn assert_settled(profile: &Normalize, value: &str) {
 fn normalising_twice_is_normalising_once() {
     let mut rng = StdRng::seed_from_u64(1);
     let pieces = [
-        "İ", "Σ", "ς", "ǅ", "A\u{30a}", "\u{301}", "\u{345}", "\u{1e9e}", "ﬁ", "@", "gmail.com", "+", "-", ".", ",", " ",
-        "\u{200b}", "\u{3000}", "0", "1", "29", "02", "2024", "49", "030", "(0)", "/", "SW1A", "1AA", "\u{1100}",
-        "\u{1161}", "\u{3099}", "か", "\u{94d}", "\0", "\u{feff}", "e", "'",
+        "İ",
+        "Σ",
+        "ς",
+        "ǅ",
+        "A\u{30a}",
+        "\u{301}",
+        "\u{345}",
+        "\u{1e9e}",
+        "ﬁ",
+        "@",
+        "gmail.com",
+        "+",
+        "-",
+        ".",
+        ",",
+        " ",
+        "\u{200b}",
+        "\u{3000}",
+        "0",
+        "1",
+        "29",
+        "02",
+        "2024",
+        "49",
+        "030",
+        "(0)",
+        "/",
+        "SW1A",
+        "1AA",
+        "\u{1100}",
+        "\u{1161}",
+        "\u{3099}",
+        "か",
+        "\u{94d}",
+        "\0",
+        "\u{feff}",
+        "e",
+        "'",
     ];
     let profiles = all();
     for round in 0..3000 {
@@ -382,6 +467,10 @@ fn the_examples_of_the_documentation_hold() {
     }
     assert!(examples >= 20, "{examples}");
     for described in PROFILES {
-        assert!(text.contains(&format!("| `{}", described.word)) || described.word == "hashed", "{}", described.word);
+        assert!(
+            text.contains(&format!("| `{}", described.word)) || described.word == "hashed",
+            "{}",
+            described.word
+        );
     }
 }

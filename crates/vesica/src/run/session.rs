@@ -194,9 +194,8 @@ impl<'a> Session<'a> {
             peer_keys,
             i_learn: self.terms.learns(role),
             peer_learns: self.terms.learns(role.other()),
-            receiver: if self.receives() { Side::Me
+            receiver: if self.receives() { Side::Me } else { Side::Peer },
             hold_digests: [role, role.other()].map(|side| self.terms.holds_digests(side)),
-        } else { Side::Peer },
         }
     }
 

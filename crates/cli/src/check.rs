@@ -15,8 +15,9 @@ pub struct Args {
     /// The table; `-` is standard input
     file: PathBuf,
     /// The key columns, by name and with commas between them; a name that holds a comma stands in quotes
+    /// [more than once: several identifiers, as in `run`]
     #[arg(long, value_name = "COLS", value_parser = columns::key, required_unless_present = "columns")]
-    key: Option<Names>,
+    key: Vec<Names>,
     /// List the columns by the fields of the first line, and do nothing else. If the file has no header, these are
     /// data
     #[arg(long, conflicts_with_all = ["key", "json"])]
@@ -37,18 +38,19 @@ pub struct Args {
 
 pub fn run(args: Args) -> Result<(), Failure> {
     let input = Source::from_path(&args.file);
-    let Some(Names(names)) = args.key else {
+    if args.key.is_empty() {
         let opened = input.open(args.delimiter)?;
         let fields = opened.header().fields().into_iter().enumerate();
         let lines: String = fields.map(|(i, field)| format!("{:>4}  {field}\n", i + 1)).collect();
         return crate::print(&lines);
-    };
+    }
+    let (names, identifiers) = columns::identifiers(&args.key);
     let keys = run::key_columns(&names, &args.normalize)?;
     let null_values = match &args.null_values {
         Some(Names(values)) => NullValues::new(values)?,
         None => NullValues::default(),
     };
-    let found = vesica::check(input, args.delimiter, &keys, &null_values)?;
+    let found = vesica::check(input, args.delimiter, &keys, &identifiers, &null_values)?;
     if args.json {
         let text = serde_json::to_string_pretty(&found);
         let text = text.map_err(|_| Failure::bug("the numbers have no JSON"))?;

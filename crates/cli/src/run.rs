@@ -51,9 +51,11 @@ pub struct Args {
     #[arg(long, value_name = "FILE")]
     input: PathBuf,
     /// The columns that make up the key, by name and with commas between them; the other side may call them
-    /// otherwise. A name that holds a comma stands in quotes: '"last, first",birthday'
-    #[arg(long, value_name = "COLS", value_parser = columns::key)]
-    key: Names,
+    /// otherwise. A name that holds a comma stands in quotes: '"last, first",birthday'. Given more than once, each is an
+    /// identifier of its own, and a row matches if any of its identifiers does, each compared with the other side's at
+    /// the same place: --key email --key last,phone
+    #[arg(long, value_name = "COLS", value_parser = columns::key, required = true)]
+    key: Vec<Names>,
     /// How keys are made comparable: one profile for all columns, or one a column with commas between them; both sides
     /// must agree. none: bytes as they are; trim: Unicode NFC, no white space around; lower: and lower case; text: and
     /// single spaces, full case folding; email, email:plain (without the rules of gmail.com); phone:CC, by the
@@ -300,7 +302,8 @@ impl Args {
     }
 
     fn job(&self) -> Result<Job, Failure> {
-        let keys = key_columns(&self.key.0, &self.normalize)?;
+        let (names, identifiers) = columns::identifiers(&self.key);
+        let keys = key_columns(&names, &self.normalize)?;
         let stdout = Some(Path::new("-"));
         if self.json && [self.output.as_deref(), self.report.as_deref()].contains(&stdout) {
             let message = "--json takes standard output for itself: name another file than -";
@@ -332,6 +335,7 @@ impl Args {
             Offer::new(keys.iter().map(|key| key.normalize.clone()).collect(), self.learns.into());
         offer.protocol = Some(self.protocol.clone()).filter(|name| name != "auto");
         offer.security = self.security;
+        offer.identifiers = identifiers;
         offer.max_peer_rows = self.max_peer_rows;
         offer.allow_research = self.allow_research;
         offer.query = self.answer.query;

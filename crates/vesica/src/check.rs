@@ -32,7 +32,8 @@ pub struct Check {
     pub key_columns: Vec<ColumnFindings>,
 }
 
-/// Reads a table as a run would, and counts.
+/// Reads a table as a run would, and counts. `identifiers` has the number of key columns of each identifier; it is empty
+/// where all make up one.
 ///
 /// # Errors
 /// Whatever is wrong with the table.
@@ -40,11 +41,17 @@ pub fn check(
     input: Source,
     delimiter: Delimiter,
     keys: &[KeyColumn],
+    identifiers: &[u8],
     null_values: &NullValues,
 ) -> Result<Check> {
     let input = input.open(delimiter)?;
-    let (keys, null_values) = (keys.to_vec(), null_values.clone());
-    let reading = Reading { keys, null_values, survey: true, ..Reading::default() };
+    let reading = Reading {
+        keys: keys.to_vec(),
+        identifiers: identifiers.to_vec(),
+        null_values: null_values.clone(),
+        survey: true,
+        ..Reading::default()
+    };
     let scan = input.read()?;
     let delimiter = scan.delimiter().name();
     let (table, mut set, findings) = KeySet::read(scan, &reading, |_, _| {})?;
@@ -67,7 +74,7 @@ mod tests {
     fn checked(text: &str, column: &str, normalize: Normalize) -> Check {
         let source = Source::Memory { name: "t".into(), bytes: text.into() };
         let keys = [KeyColumn { name: column.into(), normalize }];
-        check(source, Delimiter::Auto, &keys, &NullValues::default()).unwrap()
+        check(source, Delimiter::Auto, &keys, &[], &NullValues::default()).unwrap()
     }
 
     #[test]
@@ -110,7 +117,7 @@ mod tests {
         });
         let source =
             Source::Memory { name: "t".into(), bytes: b"l,k\nx,\n2024-02-30,y\n".to_vec() };
-        let found = check(source, Delimiter::Auto, &keys, &NullValues::default()).unwrap();
+        let found = check(source, Delimiter::Auto, &keys, &[], &NullValues::default()).unwrap();
         let of_columns = found.key_columns.iter().map(|found| (found.values, found.invalid));
         assert_eq!(of_columns.collect::<Vec<_>>(), [(1, 0), (2, 2)]);
     }

@@ -30,6 +30,7 @@ pub struct Terms {
     keys: Vec<String>,
     keys_of_a: Vec<TravellingName>,
     keys_of_b: Vec<TravellingName>,
+    identifiers: Vec<u8>,
     a_learns: bool,
     b_learns: bool,
     #[serde(rename = "wanted")]
@@ -76,6 +77,7 @@ impl Terms {
             keys: agreed(&a.keys),
             keys_of_a: a.keys.clone(),
             keys_of_b: b.keys.clone(),
+            identifiers: a.identifiers.clone(),
             a_learns: a.a_learns,
             b_learns: a.b_learns,
             query: a.query,
@@ -130,6 +132,11 @@ impl Terms {
             Role::B => &self.keys_of_b,
         };
         keys.iter().any(TravellingName::holds_digests)
+    }
+
+    /// How many identifiers a row has.
+    pub fn identifiers(&self) -> usize {
+        self.identifiers.len().max(1)
     }
 
     /// What the run is to find out.
@@ -239,9 +246,10 @@ fn differences(ours: &WireOffer, theirs: &WireOffer, role: Role) -> Vec<Differen
         }
     };
     if ours.keys.len() == theirs.keys.len() {
-        let agree = agreed(&ours.keys) == agreed(&theirs.keys);
+        let agree = agreed(&ours.keys) == agreed(&theirs.keys)
+            && ours.identifiers == theirs.identifiers;
         if !agree {
-            let (here, there) = named(&ours.keys, &theirs.keys);
+            let (here, there) = named(ours, theirs);
             note("normalisation of the key", here, there);
         }
         if agree {
@@ -252,7 +260,7 @@ fn differences(ours: &WireOffer, theirs: &WireOffer, role: Role) -> Vec<Differen
             note("values that count as empty (null values)", said(ours), said(theirs));
         }
     } else {
-        let (here, there) = named(&ours.keys, &theirs.keys);
+        let (here, there) = named(ours, theirs);
         let columns = |keys: &[TravellingName], names| format!("{} ({names})", keys.len());
         note("number of key columns", columns(&ours.keys, here), columns(&theirs.keys, there));
     }
@@ -284,16 +292,23 @@ fn agreed(keys: &[TravellingName]) -> Vec<String> {
     keys.iter().map(TravellingName::agreed).collect()
 }
 
-/// The normalisations of the two sides for a person who compares, with versions where nothing else differs.
-fn named(ours: &[TravellingName], theirs: &[TravellingName]) -> (String, String) {
-    let list = |keys: &[TravellingName], name: fn(&TravellingName) -> &str| {
-        keys.iter().map(name).collect::<Vec<_>>().join(", ")
+/// The normalisations of the two sides for a person who compares, with versions where nothing else differs. Columns
+/// of one identifier have commas between them, identifiers the word "or".
+fn named(ours: &WireOffer, theirs: &WireOffer) -> (String, String) {
+    let list = |offer: &WireOffer, name: fn(&TravellingName) -> &str| {
+        let mut names = offer.keys.iter().map(name);
+        let one = [offer.keys.len() as u8];
+        let columns = if offer.identifiers.is_empty() { &one[..] } else { &offer.identifiers };
+        let mut identifier = |columns: &u8| {
+            names.by_ref().take(usize::from(*columns)).collect::<Vec<_>>().join(", ")
+        };
+        columns.iter().map(&mut identifier).collect::<Vec<_>>().join(" or ")
     };
-    let plain = |keys| list(keys, TravellingName::unversioned);
+    let plain = |offer| list(offer, TravellingName::unversioned);
     if plain(ours) != plain(theirs) {
         return (plain(ours), plain(theirs));
     }
-    let full = |keys| list(keys, TravellingName::as_str);
+    let full = |offer| list(offer, TravellingName::as_str);
     (full(ours), full(theirs))
 }
 

@@ -58,6 +58,8 @@ pub enum Key<'a> {
 pub struct Extractor {
     columns: Vec<(usize, KeyColumn)>,
     null_values: NullValues,
+    /// What every encoding begins with.
+    domain: Vec<u8>,
     encoded: Vec<u8>,
     look: Look,
     /// The kinds of the columns' values, where somebody wants to know.
@@ -66,6 +68,9 @@ pub struct Extractor {
 
 /// Keeps the digests of keys apart from those of anything else, and of other versions.
 const DOMAIN: &[u8] = b"vesica/key/1";
+
+/// The same where a row has several identifiers; the identifier's number follows.
+const DOMAIN_OF_SEVERAL: &[u8] = b"vesica/key-of-several/1";
 
 /// The type of a text column. Other types get other numbers.
 const TEXT: u8 = 1;
@@ -86,7 +91,14 @@ impl Extractor {
             let names: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
             scan.find(&names)?.into_iter().zip(columns.iter().cloned()).collect()
         };
-        Ok(Self { columns, null_values, encoded: Vec::new(), look: Look::default(), kinds: None })
+        let (domain, encoded, look) = (DOMAIN.to_vec(), Vec::new(), Look::default());
+        Ok(Self { columns, null_values, domain, encoded, look, kinds: None })
+    }
+
+    /// Makes keys of the identifier of this number, counted from 0: they equal no key of another identifier.
+    pub(crate) fn of_identifier(mut self, number: u32) -> Self {
+        self.domain = [DOMAIN_OF_SEVERAL, &number.to_le_bytes()].concat();
+        self
     }
 
     /// Also looks at the kinds of the columns' values.
@@ -101,7 +113,7 @@ impl Extractor {
     /// [`InputFault::NotUtf8`] and [`InputFault::Nul`].
     pub fn key(&mut self, row: &Row<'_>) -> Result<Key<'_>> {
         self.encoded.clear();
-        self.encoded.extend_from_slice(DOMAIN);
+        self.encoded.extend_from_slice(&self.domain);
         self.encoded.extend_from_slice(&(self.columns.len() as u32).to_le_bytes());
         self.look = Look { digits: Some(0), ..Look::default() };
         self.kinds.as_mut().map(Vec::clear);

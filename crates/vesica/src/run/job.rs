@@ -104,11 +104,14 @@ impl Job {
         if self.values.is_some() != self.offer.brings_values {
             return Err(Error::Usage("values are brought where a column is named".to_owned()));
         }
-        if let Some(twice) =
-            self.columns.iter().enumerate().find(|(i, name)| self.columns[..*i].contains(name))
-        {
-            return Err(Error::Usage(format!("key column `{}` is named twice", twice.1)));
+        let mut rest = &self.columns[..];
+        for columns in &self.offer.identifiers {
+            // The offer has as many columns as its identifiers together.
+            let (identifier, others) = rest.split_at(usize::from(*columns));
+            not_twice(identifier)?;
+            rest = others;
         }
+        not_twice(rest)?;
         let query = self.offer.query;
         if query.result_form() == ResultForm::File && self.output.is_none() {
             let query = query.describe();
@@ -158,6 +161,7 @@ impl Job {
     fn reading(&self, profile: bool) -> Reading {
         Reading {
             keys: self.key_columns(),
+            identifiers: self.offer.identifiers.clone(),
             null_values: self.offer.null_values.clone(),
             values: self.values.clone().map(|column| (column, self.offer.scale)),
             nulls: self.nulls,
@@ -171,6 +175,14 @@ impl Job {
         let named = self.columns.iter().cloned().zip(&self.offer.keys);
         named.map(|(name, normalize)| KeyColumn { name, normalize: normalize.clone() }).collect()
     }
+}
+
+/// Refuses an identifier that has a column twice.
+fn not_twice(columns: &[String]) -> Result<()> {
+    let twice = columns.iter().enumerate().find(|(i, name)| columns[..*i].contains(name));
+    twice.map_or(Ok(()), |(_, name)| {
+        Err(Error::Usage(format!("key column `{name}` is named twice")))
+    })
 }
 
 /// Runs the job with the party at the other end of the channel, and says in `report` what came of it. Whatever goes

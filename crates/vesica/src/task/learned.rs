@@ -64,6 +64,8 @@ pub(crate) struct Sides {
     pub(crate) receiver: Side,
     /// Whether this side and the other side hold digests in place of values.
     pub(crate) hold_digests: [bool; 2],
+    /// How many identifiers a row has.
+    pub(crate) identifiers: usize,
 }
 
 impl Sides {
@@ -89,8 +91,9 @@ impl Sides {
     pub(crate) fn learned(&self, assuming: String, facts: impl Fn(Side) -> Vec<String>) -> Learned {
         let sentence = |side: Side| {
             let other = side.other();
-            let size =
-                format!("how many keys {} has ({})", other.name(), grouped(self.keys(other)));
+            let keys = grouped(self.keys(other));
+            let together = if self.identifiers > 1 { ", all identifiers together" } else { "" };
+            let size = format!("how many keys {} has ({keys}{together})", other.name());
             let facts = listed(&[facts(side), vec![size]].concat());
             format!("{} learned {facts}, and nothing else.", side.capital())
         };

@@ -115,6 +115,26 @@ fn how_a_side_writes_its_column_is_its_own_affair() {
 }
 
 #[test]
+fn both_sides_have_the_same_identifiers() {
+    let keys = || vec![Normalize::Email, Normalize::Lower];
+    let several = Offer { keys: keys(), identifiers: vec![1, 1], ..offer() };
+    let (a, b) = agreed(&several, &several);
+    assert_eq!((a.as_ref().unwrap().identifiers(), a.unwrap()), (2, b.unwrap()));
+    let composite = Offer { keys: keys(), ..offer() };
+    let message = refused(&several, &composite).0;
+    assert!(message.contains("(here: email or lower; there: email, lower)"), "{message}");
+    let message = refused(&several, &offer()).0;
+    assert!(message.contains("(here: 2 (email or lower); there: 1 (email))"), "{message}");
+    let usage = |offer: Offer| offer.check().unwrap_err().to_string();
+    let counted = Offer { query: Query::COUNT, ..several.clone() };
+    assert!(usage(counted).contains("several identifiers are for rows"));
+    assert!(usage(Offer { diagnose: true, ..several.clone() }).contains("one identifier at a time"));
+    for identifiers in [vec![2], vec![1, 2], vec![1, 0, 1], vec![1; 9]] {
+        assert!(usage(Offer { identifiers, ..several.clone() }).contains("at most 8 identifiers"));
+    }
+}
+
+#[test]
 fn a_rule_of_another_version_is_a_difference() {
     let [mut a, b] = [Role::A, Role::B].map(|role| WireOffer::new(&offer(), role));
     a.keys = vec!["email@2".to_owned().try_into().unwrap()];
@@ -254,6 +274,7 @@ fn the_hash_covers_everything() {
         Terms { protocol: Some("dh".into()), ..base.clone() },
         Terms { security: Security::Malicious, ..base.clone() },
         Terms { keys: vec!["trim@1".into()], ..base.clone() },
+        Terms { identifiers: vec![1, 1], ..base.clone() },
         Terms { keys_of_a: vec![(&Normalize::Trim).into()], ..base.clone() },
         Terms { keys_of_b: vec![(&Normalize::Trim).into()], ..base.clone() },
         Terms { a_learns: false, ..base.clone() },

@@ -118,6 +118,7 @@ impl Run {
             peer_learns: terms.learns(role.other()),
             receiver: if terms.receiver() == role { Side::Me } else { Side::Peer },
             hold_digests: [false; 2],
+            identifiers: 1,
         };
         (report, sides)
     }

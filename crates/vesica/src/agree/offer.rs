@@ -102,7 +102,8 @@ impl Offer {
             return Err(Error::Usage(message));
         }
         if !are_identifiers(&self.identifiers, self.keys.len()) {
-            let message = format!("a row has at most {MAX_IDENTIFIERS} identifiers, each with a column");
+            let message =
+                format!("a row has at most {MAX_IDENTIFIERS} identifiers, each with a column");
             return Err(Error::Usage(message));
         }
         if !self.identifiers.is_empty() && !self.query.kind.keeps_rows {
@@ -111,7 +112,8 @@ impl Offer {
             return Err(Error::Usage(message.to_owned()));
         }
         if !self.identifiers.is_empty() && self.diagnose {
-            let message = "keys are compared by --diagnose one identifier at a time; name one --key";
+            let message =
+                "keys are compared by --diagnose one identifier at a time; name one --key";
             return Err(Error::Usage(message.to_owned()));
         }
         self.query.check(&self.part())?;

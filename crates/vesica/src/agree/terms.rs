@@ -246,8 +246,8 @@ fn differences(ours: &WireOffer, theirs: &WireOffer, role: Role) -> Vec<Differen
         }
     };
     if ours.keys.len() == theirs.keys.len() {
-        let agree = agreed(&ours.keys) == agreed(&theirs.keys)
-            && ours.identifiers == theirs.identifiers;
+        let agree =
+            agreed(&ours.keys) == agreed(&theirs.keys) && ours.identifiers == theirs.identifiers;
         if !agree {
             let (here, there) = named(ours, theirs);
             note("normalisation of the key", here, there);

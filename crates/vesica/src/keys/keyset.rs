@@ -242,11 +242,7 @@ impl KeySet {
 
     /// Numbers the distinct keys. `digests` has one for each identifier of a row, `keys_of_rows` is [`NO_KEY`] where
     /// there is no key and anything else where there is one.
-    fn distinct(
-        mut digests: Vec<Digest>,
-        mut keys_of_rows: Vec<u32>,
-        identifiers: usize,
-    ) -> Self {
+    fn distinct(mut digests: Vec<Digest>, mut keys_of_rows: Vec<u32>, identifiers: usize) -> Self {
         let rows = digests.len() / identifiers;
         let mut counts = RowCounts { read: rows as u64, ..RowCounts::default() };
         let mut places = Places::new(digests.len());
@@ -552,7 +548,8 @@ mod tests {
 
     #[test]
     fn a_row_may_have_several_identifiers() {
-        let text = "m,n,p\na@x,ann,1\n,ann,1\na@x,,9\nb@x,bob,NULL\nNULL,x,\na@x,ann,1\nb@x,ann,1\n";
+        let text =
+            "m,n,p\na@x,ann,1\n,ann,1\na@x,,9\nb@x,bob,NULL\nNULL,x,\na@x,ann,1\nb@x,ann,1\n";
         let (set, findings) = several(text, Nulls::Skip, Duplicates::First).unwrap();
         // Keys: a@x, (ann, 1), b@x.
         assert_eq!(set.counts(), RowCounts { read: 7, null: 1, duplicate: 4, used: 3 });
@@ -564,17 +561,25 @@ mod tests {
         assert_eq!(set.keys_of_identifiers(&[1]), [0, 1]);
         assert_eq!(set.first_rows(), [0, 0, 3]);
         assert_eq!(findings.null_values, 1);
-        let refused = |text, nulls, duplicates| several(text, nulls, duplicates).err().unwrap().to_string();
+        let refused =
+            |text, nulls, duplicates| several(text, nulls, duplicates).err().unwrap().to_string();
         let message = refused(text, Nulls::Error, Duplicates::First);
-        assert!(message.starts_with("t: row 5 (line 6), column `p`: the key is empty"), "{message}");
+        assert!(
+            message.starts_with("t: row 5 (line 6), column `p`: the key is empty"),
+            "{message}"
+        );
         let message = refused(text, Nulls::Skip, Duplicates::Error);
-        assert!(message.starts_with("t: row 2 (line 3) bears the same key as row 1 (line 2)"), "{message}");
+        assert!(
+            message.starts_with("t: row 2 (line 3) bears the same key as row 1 (line 2)"),
+            "{message}"
+        );
         assert!(several("", Nulls::Skip, Duplicates::First).is_ok());
     }
 
     #[test]
     fn equal_values_of_different_identifiers_are_different_keys() {
-        let keys = ["k", "l"].map(|name| KeyColumn { name: name.into(), normalize: Normalize::None });
+        let keys =
+            ["k", "l"].map(|name| KeyColumn { name: name.into(), normalize: Normalize::None });
         let digests = |identifiers: Vec<u8>| {
             let source = Source::Memory { name: "t".into(), bytes: b"k,l\nx,x\n".to_vec() };
             let scan = source.open(Delimiter::Comma).unwrap().read().unwrap();

@@ -128,7 +128,9 @@ fn both_sides_have_the_same_identifiers() {
     let usage = |offer: Offer| offer.check().unwrap_err().to_string();
     let counted = Offer { query: Query::COUNT, ..several.clone() };
     assert!(usage(counted).contains("several identifiers are for rows"));
-    assert!(usage(Offer { diagnose: true, ..several.clone() }).contains("one identifier at a time"));
+    assert!(
+        usage(Offer { diagnose: true, ..several.clone() }).contains("one identifier at a time")
+    );
     for identifiers in [vec![2], vec![1, 2], vec![1, 0, 1], vec![1; 9]] {
         assert!(usage(Offer { identifiers, ..several.clone() }).contains("at most 8 identifiers"));
     }

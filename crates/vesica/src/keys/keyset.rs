@@ -77,7 +77,7 @@ impl Reading {
 
     /// What makes a row's keys, one for each identifier.
     fn extractors(&self, scan: &Scan) -> Result<Vec<Extractor>> {
-        let extractor = |keys: &[KeyColumn]| {
+        let extractor = |keys: &[KeyColumn]| -> Result<Extractor> {
             let extractor = Extractor::new(scan, keys, self.null_values.clone())?;
             Ok(if self.profile { extractor.with_kinds() } else { extractor })
         };

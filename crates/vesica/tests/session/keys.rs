@@ -122,7 +122,7 @@ fn each_side_writes_its_keys_in_its_own_way() {
         a.offer.keys = vec![one.parse().unwrap()];
         b.offer.keys = vec![other.parse().unwrap()];
         let (a, b) = ok(both(a, b));
-        assert_eq!([a.rows_written, b.rows_written], rows.map(Some), "{one}");
+        assert_eq!([a.outcome.rows_written, b.outcome.rows_written], rows.map(Some), "{one}");
         assert_eq!([a.rows.unwrap().null, b.rows.unwrap().null], nulls, "{one}");
         let said = [&a, &b].map(|report| report.learned.as_ref().unwrap().assuming.clone());
         let hashed = one.starts_with("hashed");

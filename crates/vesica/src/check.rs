@@ -5,11 +5,8 @@ use serde::Serialize;
 use crate::{
     error::Result,
     keys::{
-        findings::Findings,
-        key::KeyColumn,
-        keyset::{KeySet, Reading},
-        null_values::NullValues,
-        survey::ColumnFindings,
+        findings::Findings, key::KeyColumn, keyset::KeySet, null_values::NullValues,
+        reading::Reading, survey::ColumnFindings,
     },
     table::{
         input::Columns,

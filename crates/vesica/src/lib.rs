@@ -79,10 +79,10 @@ pub mod files {
             format::Format,
             guard::is_guarded,
             output::{Access, Output, Staged},
+            sent_columns::{DEFAULT_BYTES, SentColumns},
             source::{Delimiter, Dialect},
             target::{Protected, check as check_results},
         },
-        task::columns::{DEFAULT_BYTES, SentColumns},
     };
 }
 
@@ -90,10 +90,7 @@ pub mod files {
 #[doc(hidden)]
 pub mod internal {
     pub use crate::{
-        keys::{
-            digest::Digest,
-            keyset::{KeySet, Reading},
-        },
+        keys::{digest::Digest, keyset::KeySet, reading::Reading},
         table::input::Columns,
     };
 }

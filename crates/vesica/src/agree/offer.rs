@@ -15,9 +15,9 @@ use crate::{
         numbers::MAX_SCALE,
     },
     parties::{Learns, Role, Security},
+    table::sent_columns::{DEFAULT_BYTES, SentColumns},
     task::{
         self,
-        columns::{DEFAULT_BYTES, SentColumns},
         interface::{Method, Part, Request},
         query::Query,
     },

@@ -15,8 +15,8 @@ use crate::{
     error::{Error, Result},
     keys::{normalize::TravellingName, null_values::NullValues},
     parties::{Parties, Role, Security},
+    table::sent_columns::SentColumns,
     task::{
-        columns::SentColumns,
         interface::{Method, Request},
         query::Query,
     },

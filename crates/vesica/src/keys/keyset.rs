@@ -1,22 +1,23 @@
 //! A table's keys as a set: each distinct key once, and which row bears which.
 
-use std::hash::{BuildHasher, RandomState};
-
 use vesica_psi::payload::Payloads;
 
 use crate::{
-    error::{Error, InputFault, Result},
+    error::{InputFault, Result},
     keys::{
         digest::{Digest, Digester},
         findings::{Findings, Tally},
-        key::{Duplicates, Extractor, Key, KeyColumn, Nulls},
-        null_values::NullValues,
+        key::{Duplicates, Key, Nulls},
         numbers::Numbers,
+        places::Places,
         profile::Profile,
+        reading::Reading,
         survey::{ColumnFindings, Survey},
     },
-    table::rows::{Scan, Table},
-    task::columns::{Packer, SentColumns},
+    table::{
+        rows::{Scan, Table},
+        sent_columns::Packer,
+    },
 };
 
 /// Stands in the place of a key's number where a row has no key.
@@ -54,55 +55,6 @@ pub struct KeySet {
     profile: Option<Profile>,
     /// What the normalisation makes of each key column, where that was asked for.
     survey: Vec<ColumnFindings>,
-}
-
-/// What is read of a table, and what is refused.
-#[derive(Debug, Clone, Default)]
-pub struct Reading {
-    /// The key columns.
-    pub keys: Vec<KeyColumn>,
-    /// How many of them each identifier has, in order; empty where all make up one.
-    pub identifiers: Vec<u8>,
-    /// Values of key columns that count as empty.
-    pub null_values: NullValues,
-    /// The column of values and the number of their decimal places, if there is one.
-    pub values: Option<(String, u8)>,
-    /// The columns that are sent to the other side, if any are.
-    pub sends: Option<SentColumns>,
-    /// What becomes of rows without a key, and of empty values.
-    pub nulls: Nulls,
-    /// What becomes of rows that bear the same key.
-    pub duplicates: Duplicates,
-    /// Whether to find out what the keys look like.
-    pub(crate) profile: bool,
-    /// Whether to find out what the normalisation makes of each key column.
-    pub(crate) survey: bool,
-}
-
-impl Reading {
-    fn number_of_identifiers(&self) -> usize {
-        self.identifiers.len().max(1)
-    }
-
-    /// What makes a row's keys, one for each identifier.
-    fn extractors(&self, scan: &Scan) -> Result<Vec<Extractor>> {
-        let extractor = |keys: &[KeyColumn]| -> Result<Extractor> {
-            let extractor = Extractor::new(scan, keys, self.null_values.clone())?;
-            Ok(if self.profile { extractor.with_kinds() } else { extractor })
-        };
-        if self.identifiers.is_empty() {
-            return Ok(vec![extractor(&self.keys)?]);
-        }
-        let mut rest = &self.keys[..];
-        let mut extractors = Vec::with_capacity(self.identifiers.len());
-        for (number, columns) in (0..).zip(&self.identifiers) {
-            let split = rest.split_at_checked(usize::from(*columns));
-            let (columns, others) = split.ok_or(Error::Bug("identifiers lack columns"))?;
-            extractors.push(extractor(columns)?.of_identifier(number));
-            rest = others;
-        }
-        Ok(extractors)
-    }
 }
 
 /// The keys of rows as they come, distinct or not.
@@ -435,46 +387,11 @@ impl KeySet {
     }
 }
 
-/// Which digests were there already: a hash table of numbers.
-struct Places {
-    /// A number, and beside it bits of its digest that spare most looks at the digests.
-    slots: Vec<(u32, u32)>,
-    shift: u32,
-    /// Random, so that whoever chose the keys cannot have them crowd in one place.
-    factor: u64,
-}
-
-impl Places {
-    /// With room for so many. At least half of the slots stay free.
-    fn new(most: usize) -> Self {
-        let slots = (2 * most).next_power_of_two().max(2);
-        let factor = RandomState::new().hash_one(0) | 1;
-        Self { slots: vec![(NO_KEY, 0); slots], shift: 64 - slots.ilog2(), factor }
-    }
-
-    /// The number of the digest, which is `next` if it is new.
-    fn find_or_insert(&mut self, digest: &Digest, next: u32, digests: &[Digest]) -> u32 {
-        let spread = digest.prefix().wrapping_mul(self.factor);
-        let check = spread as u32;
-        let mut place = (spread >> self.shift) as usize;
-        loop {
-            match self.slots[place] {
-                (NO_KEY, _) => {
-                    self.slots[place] = (next, check);
-                    return next;
-                }
-                (key, bits) if bits == check && digests[key as usize] == *digest => return key,
-                _ => place = (place + 1) & (self.slots.len() - 1),
-            }
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::{
-        keys::{findings::FrequentKey, normalize::Normalize},
+        keys::{findings::FrequentKey, key::KeyColumn, normalize::Normalize},
         table::source::{Delimiter, Source},
     };
 

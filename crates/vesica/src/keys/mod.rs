@@ -7,5 +7,7 @@ pub mod keyset;
 pub mod normalize;
 pub mod null_values;
 pub mod numbers;
+mod places;
 pub mod profile;
+pub mod reading;
 pub mod survey;

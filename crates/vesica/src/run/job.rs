@@ -10,7 +10,8 @@ use crate::{
     error::{Error, InputFault, Result},
     keys::{
         key::{Duplicates, KeyColumn, Nulls},
-        keyset::{KeySet, Reading},
+        keyset::KeySet,
+        reading::Reading,
     },
     parties::Parties,
     run::{
@@ -24,11 +25,11 @@ use crate::{
         input::{Columns, Input},
         output::{Access, Output, Staged},
         rows::Table,
+        sent_columns::SentColumns,
         source::{Delimiter, Dialect, Source},
-        stage,
         target::{self, Protected},
     },
-    task::{columns::SentColumns, interface::Content, query::ResultForm},
+    task::{interface::Content, query::ResultForm, stage},
 };
 
 /// What one side brings to a run.

@@ -20,8 +20,8 @@ use crate::{
     error::{Error, Result},
     keys::keyset::KeySet,
     table::output::Access,
+    table::sent_columns::SentColumns,
     task::{
-        columns::SentColumns,
         interface::{Call, Content, Context, Found, Method, Part, Party, Request, Task},
         learned::{Learned, Sides},
         outcome::Outcome,

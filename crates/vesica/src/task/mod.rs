@@ -5,7 +5,6 @@
 //! [`interface`] says how. Nothing else of a run knows a task by name.
 
 pub(crate) mod aggregates;
-pub mod columns;
 pub(crate) mod interface;
 pub(crate) mod joins;
 pub(crate) mod learned;
@@ -13,6 +12,7 @@ pub(crate) mod outcome;
 pub(crate) mod query;
 pub(crate) mod rows;
 pub(crate) mod shares;
+pub(crate) mod stage;
 
 use self::query::{Query, QueryKind, Values};
 

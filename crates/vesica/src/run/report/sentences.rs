@@ -19,9 +19,9 @@ use crate::{
     },
     keys::{keyset::RowCounts, normalize::Normalize},
     parties::{Learns, Parties, Role, Security},
+    table::sent_columns::SentColumns,
     task::{
         aggregates::{self, Number},
-        columns::SentColumns,
         joins,
         learned::{Side, Sides},
         outcome::Outcome,

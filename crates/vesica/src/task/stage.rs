@@ -12,8 +12,9 @@ use crate::{
         format::Format,
         output::{Output, Staged},
         rows::{Table, Unwritten},
+        sent_columns::SentColumns,
     },
-    task::{columns::SentColumns, joins::Joined},
+    task::joins::Joined,
 };
 
 /// Refuses an output of which the name promises another format than rows of the input have.

@@ -23,13 +23,16 @@ fn table(rows: usize) -> RecordBatch {
         PrimitiveArray::<UInt32Type>::from_iter_values((0..rows as u32).map(|row| row % 4));
     let typed = take_record_batch(&of_four, &places).unwrap();
     let keys = StringArray::from_iter_values((0..rows).map(|row| format!("key {row}")));
-    let floats =
-        Float64Array::from_iter((0..rows).map(|row| (row % 3 > 0).then_some(row as f64 / 7.0)));
-    let list =
-        |row: usize| (row % 5 > 0).then(|| (0..row as i32 % 4).map(|i| (i != 1).then_some(i)));
+    let floats = Float64Array::from_iter(
+        (0..rows).map(|row| (!row.is_multiple_of(3)).then_some(row as f64 / 7.0)),
+    );
+    let list = |row: usize| {
+        (!row.is_multiple_of(5)).then(|| (0..row as i32 % 4).map(|i| (i != 1).then_some(i)))
+    };
     let lists = ListArray::from_iter_primitive::<Int32Type, _, _>((0..rows).map(list));
-    let inner =
-        Arc::new(Int32Array::from_iter((0..rows).map(|row| (row % 2 > 0).then_some(row as i32))));
+    let inner = Arc::new(Int32Array::from_iter(
+        (0..rows).map(|row| (!row.is_multiple_of(2)).then_some(row as i32)),
+    ));
     let field = Arc::new(Field::new("inner", DataType::Int32, true));
     let structs = StructArray::from(vec![(field, inner as ArrayRef)]);
     let mut columns: Vec<(Field, ArrayRef)> = vec![

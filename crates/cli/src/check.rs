@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use vesica::{
     Normalize, Source,
     files::{Delimiter, Dialect, Format, NullValues},
-    report::{Check, grouped},
+    report::{Check, ColumnFindings, grouped},
 };
 
 use crate::{
@@ -19,8 +19,9 @@ pub struct Args {
     /// The table; `-` is standard input
     file: PathBuf,
     /// The key columns, by name and with commas between them; a name that holds a comma stands in quotes
+    /// [more than once: several identifiers, as in `run`]
     #[arg(long, value_name = "COLS", value_parser = columns::key, required_unless_present = "columns")]
-    key: Option<Names>,
+    key: Vec<Names>,
     /// List the columns by the fields of the first line, with their types where they have any, and do nothing else. If a
     /// CSV file has no header, the fields are data
     #[arg(long, conflicts_with_all = ["key", "json"])]
@@ -28,7 +29,7 @@ pub struct Args {
     /// Values that count as empty in key columns that are normalised, as in `run`
     #[arg(long, value_name = "VALUES", allow_hyphen_values = true)]
     null_values: Option<Names>,
-    /// How keys are made comparable: none, trim, lower or email; one for all, or one a column
+    /// How keys are made comparable, as in `run`: one for all columns, or one a column
     #[arg(long, value_name = "HOW", value_delimiter = ',', default_value = "none", value_parser = run::normalize)]
     normalize: Vec<Normalize>,
     /// The table's format, as in `run` [default: told from its content, or else its name]
@@ -45,7 +46,7 @@ pub struct Args {
 pub fn run(args: Args) -> Result<(), Failure> {
     let input = Source::from_path(&args.file);
     let dialect = Dialect { format: args.format, delimiter: args.delimiter, ..Dialect::default() };
-    let Some(Names(names)) = args.key else {
+    if args.key.is_empty() {
         let opened = input.open(dialect)?;
         let header = opened.header();
         let line = |(i, field): (usize, String)| match header.column_type(i) {
@@ -54,13 +55,14 @@ pub fn run(args: Args) -> Result<(), Failure> {
         };
         let lines: String = header.fields().into_iter().enumerate().map(line).collect();
         return crate::print(&lines);
-    };
+    }
+    let (names, identifiers) = columns::identifiers(&args.key);
     let keys = run::key_columns(&names, &args.normalize)?;
     let null_values = match &args.null_values {
         Some(Names(values)) => NullValues::new(values)?,
         None => NullValues::default(),
     };
-    let found = vesica::check(input, dialect, &keys, &null_values)?;
+    let found = vesica::check(input, dialect, &keys, &identifiers, &null_values)?;
     if args.json {
         let text = serde_json::to_string_pretty(&found);
         let text = text.map_err(|_| Failure::bug("the numbers have no JSON"))?;
@@ -99,8 +101,28 @@ fn table(found: &Check) -> String {
     ];
     let lines = lines.into_iter().filter_map(|(name, value)| Some((name, value?)));
     let mut text: String = lines.map(|(name, value)| format!("{name:<30} {value:>15}\n")).collect();
+    for column in &found.key_columns {
+        text += &of_column(column);
+    }
     for warning in &counts.warnings {
         text += &format!("warning: {warning}\n");
     }
     text
+}
+
+/// What the normalisation makes of a key column.
+fn of_column(found: &ColumnFindings) -> String {
+    let lines = [
+        ("  rows with a value", found.values),
+        ("  changed", found.changed),
+        ("  not of this kind, and so no key", found.invalid),
+        ("  distinct values made equal", found.merged),
+    ];
+    let numbers =
+        lines.map(|(name, value)| format!("{name:<34} {:>11}\n", grouped(value))).concat();
+    let hint = match &found.fits[..] {
+        [] => String::new(),
+        fits => format!("  hint: the values look like --normalize {}\n", fits.join(" or ")),
+    };
+    format!("key column `{}`, --normalize {}\n{numbers}{hint}", found.column, found.profile)
 }

@@ -49,6 +49,14 @@ fn quoted_name(text: &str) -> Result<(String, &str), String> {
     }
 }
 
+/// The columns of all identifiers, and how many each has; the numbers are empty where there is one identifier.
+pub fn identifiers(keys: &[Names]) -> (Vec<String>, Vec<u8>) {
+    let names = keys.iter().flat_map(|Names(names)| names.iter().cloned()).collect();
+    // A key with more columns than this is refused for their number.
+    let columns = keys.iter().map(|Names(names)| names.len().min(u8::MAX.into()) as u8);
+    (names, if keys.len() > 1 { columns.collect() } else { Vec::new() })
+}
+
 /// Column names, none of them empty.
 pub fn key(text: &str) -> Result<Names, String> {
     let names: Names = text.parse()?;
@@ -77,6 +85,9 @@ mod tests {
         for text in ["\"a", "\"a\"b", "\"a\"\""] {
             assert!(text.parse::<Names>().is_err(), "{text}");
         }
+        let keys = ["a,b", "c"].map(|text| key(text).unwrap());
+        assert_eq!(identifiers(&keys), (["a", "b", "c"].map(str::to_owned).to_vec(), vec![2, 1]));
+        assert_eq!(identifiers(&keys[1..]), (vec!["c".to_owned()], vec![]));
         assert!(key("a,").is_err() && key("").is_err() && key("a,b").is_ok());
     }
 }

@@ -58,12 +58,16 @@ pub struct Args {
     #[arg(long, value_name = "FORMAT", value_parser = format)]
     format: Option<Format>,
     /// The columns that make up the key, by name and with commas between them; the other side may call them
-    /// otherwise. A name that holds a comma stands in quotes: '"last, first",birthday'
-    #[arg(long, value_name = "COLS", value_parser = columns::key)]
-    key: Names,
-    /// How keys are made comparable: one for all columns, or one a column, the same on both sides.
-    /// none: bytes as they are; trim: Unicode NFC, no white space around; lower: and lower case;
-    /// email: and no key where it is no mail address, dots and +tags dropped at gmail.com
+    /// otherwise. A name that holds a comma stands in quotes: '"last, first",birthday'. Given more than once, each is an
+    /// identifier of its own, and a row matches if any of its identifiers does, each compared with the other side's at
+    /// the same place: --key email --key last,phone
+    #[arg(long, value_name = "COLS", value_parser = columns::key, required = true)]
+    key: Vec<Names>,
+    /// How keys are made comparable: one profile for all columns, or one a column with commas between them; both sides
+    /// must agree. none: bytes as they are; trim: Unicode NFC, no white space around; lower: and lower case; text: and
+    /// single spaces, full case folding; email, email:plain (without the rules of gmail.com); phone:CC, by the
+    /// country CC where a number does not begin with +; date:%d.%m.%Y, or date for ISO dates; number; name;
+    /// postcode:CC; sha256:PROFILE where the other side has digests and says hashed:PROFILE. See docs/keys.md
     #[arg(long, value_name = "HOW", value_delimiter = ',', default_value = "none", value_parser = normalize)]
     normalize: Vec<Normalize>,
     /// Values that count as empty in key columns that are normalised, whatever their case, with commas between them; the
@@ -320,7 +324,8 @@ impl Args {
     }
 
     fn job(&self) -> Result<Job, Failure> {
-        let keys = key_columns(&self.key.0, &self.normalize)?;
+        let (names, identifiers) = columns::identifiers(&self.key);
+        let keys = key_columns(&names, &self.normalize)?;
         let stdout = Some(Path::new("-"));
         if self.json && [self.output.as_deref(), self.report.as_deref()].contains(&stdout) {
             let message = "--json takes standard output for itself: name another file than -";
@@ -352,9 +357,10 @@ impl Args {
             crate::say("vesica: note: this side does not learn the result; --output is not used");
         }
         let mut offer =
-            Offer::new(keys.iter().map(|key| key.normalize).collect(), self.learns.into());
+            Offer::new(keys.iter().map(|key| key.normalize.clone()).collect(), self.learns.into());
         offer.protocol = Some(self.protocol.clone()).filter(|name| name != "auto");
         offer.security = self.security;
+        offer.identifiers = identifiers;
         offer.max_peer_rows = self.max_peer_rows;
         offer.allow_research = self.allow_research;
         offer.query = self.query();
@@ -458,12 +464,12 @@ pub fn key_columns(names: &[String], normalize: &[Normalize]) -> Result<Vec<KeyC
     Ok(names
         .iter()
         .zip(cycled)
-        .map(|(name, normalize)| KeyColumn { name: name.clone(), normalize: *normalize })
+        .map(|(name, normalize)| KeyColumn { name: name.clone(), normalize: normalize.clone() })
         .collect())
 }
 
 pub fn normalize(name: &str) -> Result<Normalize, String> {
-    choice(name, Normalize::ALL, Normalize::name)
+    name.parse()
 }
 
 /// What to find out, and this side's part in it.

@@ -56,7 +56,7 @@ impl Asked {
         let Self { protocol, answer: [_, wanted] } = self;
         let learns = self.learns(i_learn);
         format!(
-            "{{\"version\":3,\"protocol\":\"{protocol}\",\"security\":\"semi-honest\",\"keys\":[\"none\"],\
+            "{{\"version\":4,\"protocol\":\"{protocol}\",\"security\":\"semi-honest\",\"keys\":[\"none@1\"],\"identifiers\":[],\
              \"a_learns\":{},\"b_learns\":{},\"max_peer_rows\":{MAX_ITEMS},\"allow_research\":true,\
              \"wanted\":{wanted},\"brings_values\":{},\"minimum\":0,\"null_values\":[],\"scale\":0,\
              \"diagnose\":false}}",

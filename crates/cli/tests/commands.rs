@@ -50,6 +50,18 @@ fn check_counts() {
     let text = ended(&["check", path, "--key", "k", "--normalize", "email"]);
     assert!(text.out.contains("distinct keys") && text.out.contains("warning: "), "{text:?}");
     assert!(!text.out.contains("x.org"));
+    assert!(text.out.contains("key column `k`, --normalize email\n"), "{text:?}");
+    assert_eq!(found["key_columns"][0]["changed"], 2);
+    let rows = "+44 20 7946 0018\n(020) 7946-0018\n".repeat(10) + "7946\n";
+    fs::write(&file, format!("k\n{rows}")).unwrap();
+    let text = ended(&["check", path, "--key", "k"]);
+    assert!(text.out.contains("the values look like --normalize phone:CC\n"), "{text:?}");
+    let text = ended(&["check", path, "--key", "k", "--normalize", "phone:GB"]);
+    assert!(text.out.contains("not of this kind, and so no key            1\n"), "{text:?}");
+    ended(&["check", path, "--key", "k", "--normalize", "phone:XX"])
+        .assert(2, &["`XX` is no region"]);
+    ended(&["check", path, "--key", "k", "--normalize", "postcode:XX"])
+        .assert(2, &["no postcodes of `XX` are known; countries: AT, AU"]);
     ended(&["check", path, "--key", "nope"]).assert(3, &["has no column `nope`"]);
     ended(&["check", "/no/such/file", "--key", "k"]).assert(3, &["cannot be read"]);
     ended(&["check", path]).assert(2, &["--key"]);

@@ -169,8 +169,8 @@ fn a_key_column_may_have_a_comma_in_its_name() {
         Running::start(lab.command(Connecting, &["--connect", "127.0.0.1:1"], flags)).end()
     };
     alone(&["--key", "\"last, first"]).assert(2, &["a quote is never closed"]);
-    // Two keys are not one of two columns.
-    alone(&["--key", "a", "--key", "b"]).assert(2, &["cannot be used multiple times"]);
+    let count = ["--key", "k", "--key", "l", "--answer", "count"];
+    alone(&count).assert(2, &["several identifiers are for rows alone"]);
 }
 
 #[test]
@@ -352,7 +352,7 @@ fn what_cannot_succeed_is_refused_before_anything_moves() {
     run(&["--protocol", "dh", "--security", "malicious"]).assert(2, &["not against malicious"]);
     run(&["--key", "k,k"]).assert(2, &["named twice"]);
     run(&["--normalize", "lower,lower"]).assert(2, &["one for all, or one each"]);
-    run(&["--normalize", "rot13"]).assert(2, &["none, trim, lower, email"]);
+    run(&["--normalize", "rot13"]).assert(2, &["none, trim, lower, text, email"]);
     run(&["--peer", "nonsense"]).assert(2, &["--peer"]);
     run(&["--output", input.to_str().unwrap()]).assert(2, &["would replace the input"]);
     run(&["--output", "/no/such/place/x"]).assert(3, &["/no/such/place/x: cannot be written"]);

@@ -137,8 +137,8 @@ fn bytes_that_are_no_messages() {
 fn agreed(lab: &Lab, address: &str, protocol: &str) -> Channel {
     let mut channel = Channel::new(tls_to(lab, address));
     let offer = format!(
-        "{{\"version\":3,\"protocol\":\"{protocol}\",\"security\":\"semi-honest\",\
-         \"keys\":[\"none\"],\"a_learns\":true,\"b_learns\":true,\"max_peer_rows\":100000000,\
+        "{{\"version\":4,\"protocol\":\"{protocol}\",\"security\":\"semi-honest\",\
+         \"keys\":[\"none@1\"],\"identifiers\":[],\"a_learns\":true,\"b_learns\":true,\"max_peer_rows\":100000000,\
          \"allow_research\":true,\"wanted\":\"rows\",\"brings_values\":false,\"minimum\":0,\
          \"null_values\":[],\"scale\":0,\"diagnose\":false}}"
     );

@@ -9,6 +9,7 @@ use crate::{
         key::KeyColumn,
         keyset::{KeySet, Reading},
         null_values::NullValues,
+        survey::ColumnFindings,
     },
     table::{
         input::Columns,
@@ -41,9 +42,12 @@ pub struct Check {
     /// What a run would find, with its warnings.
     #[serde(flatten)]
     pub findings: Findings,
+    /// What the normalisation makes of each key column, in the order of the key; of an empty file there is nothing.
+    pub key_columns: Vec<ColumnFindings>,
 }
 
-/// Reads a table as a run would, and counts.
+/// Reads a table as a run would, and counts. `identifiers` has the number of key columns of each identifier; it is empty
+/// where all make up one.
 ///
 /// # Errors
 /// Whatever is wrong with the table.
@@ -51,11 +55,17 @@ pub fn check(
     input: Source,
     dialect: impl Into<Dialect>,
     keys: &[KeyColumn],
+    identifiers: &[u8],
     null_values: &NullValues,
 ) -> Result<Check> {
     let input = input.open(dialect)?;
-    let reading =
-        Reading { keys: keys.to_vec(), null_values: null_values.clone(), ..Reading::default() };
+    let reading = Reading {
+        keys: keys.to_vec(),
+        identifiers: identifiers.to_vec(),
+        null_values: null_values.clone(),
+        survey: true,
+        ..Reading::default()
+    };
     let names: Vec<_> = keys.iter().map(|key| key.name.as_str()).collect();
     let scan = input.read_columns(Columns { keys: &names, values: None })?;
     let positions = if scan.header().is_empty() { Vec::new() } else { scan.find(&names)? };
@@ -63,7 +73,7 @@ pub fn check(
     let key_types = types.map(|found| found.name.clone()).collect();
     let (delimiter, compression) = (scan.delimiter(), scan.compression());
     let bytes = scan.digest().map_or(0, |digest| digest.bytes);
-    let (table, _, findings) = KeySet::read(scan, &reading, |_, _| {})?;
+    let (table, mut set, findings) = KeySet::read(scan, &reading, |_, _| {})?;
     Ok(Check {
         bytes,
         format: table.format().name(),
@@ -73,6 +83,7 @@ pub fn check(
         line_ends: table.text().map(|text| text.line_ends().name()),
         delimiter,
         findings,
+        key_columns: set.take_survey(),
     })
 }
 
@@ -80,14 +91,14 @@ pub fn check(
 mod tests {
     use super::*;
     use crate::{
-        keys::{key::Normalize, keyset::RowCounts},
+        keys::{keyset::RowCounts, normalize::Normalize},
         table::source::Delimiter,
     };
 
     fn checked(text: &str, column: &str, normalize: Normalize) -> Check {
         let source = Source::Memory { name: "t".into(), bytes: text.into() };
         let keys = [KeyColumn { name: column.into(), normalize }];
-        check(source, Delimiter::Auto, &keys, &NullValues::default()).unwrap()
+        check(source, Delimiter::Auto, &keys, &[], &NullValues::default()).unwrap()
     }
 
     #[test]
@@ -100,6 +111,66 @@ mod tests {
         assert_eq!(found.rows, RowCounts { read: 5, null: 1, duplicate: 2, used: 2 });
         assert_eq!((found.keys_changed, found.keys_merged), (2, 1));
         assert!(found.utf8 && found.columns == 2);
+    }
+
+    #[test]
+    fn each_column_says_what_its_profile_makes_of_it() {
+        let of = |text: &str, profile: &str| {
+            let mut found = checked(text, "k", profile.parse().unwrap()).key_columns;
+            assert_eq!(
+                (found.len(), &found[0].column[..], &found[0].profile[..]),
+                (1, "k", profile)
+            );
+            found.remove(0)
+        };
+        let text = "k\nA@b.c\na@b.c\n a@b.c\n\nNULL\nnobody\nd@e.f\nd@e.f\n";
+        let found = of(text, "email");
+        assert_eq!((found.values, found.invalid), (6, 1));
+        assert_eq!((found.changed, found.merged), (2, 2));
+        let found = of(text, "none");
+        assert_eq!((found.values, found.invalid, found.changed, found.merged), (7, 0, 0, 0));
+        let digests = "k\nb4c9a289323b21a01c3e940f150eb9b8c542587f1abfd8f0e1cc1ffc5e475514\n\
+                       tMmiiTI7IaAcPpQPFQ65uMVCWH8av9jw4cwf/F5HVRQ=\nb4c9a289\n";
+        let found = of(digests, "hashed:email");
+        assert_eq!((found.values, found.invalid, found.changed, found.merged), (3, 1, 1, 1));
+        assert!(checked("", "k", Normalize::None).key_columns.is_empty());
+        let both = [("k", "none"), ("l", "date")];
+        let keys = both.map(|(name, profile)| KeyColumn {
+            name: name.into(),
+            normalize: profile.parse().unwrap(),
+        });
+        let source =
+            Source::Memory { name: "t".into(), bytes: b"l,k\nx,\n2024-02-30,y\n".to_vec() };
+        let found = check(source, Delimiter::Auto, &keys, &[], &NullValues::default()).unwrap();
+        let of_columns = found.key_columns.iter().map(|found| (found.values, found.invalid));
+        assert_eq!(of_columns.collect::<Vec<_>>(), [(1, 0), (2, 2)]);
+    }
+
+    #[test]
+    fn a_profile_that_would_fit_is_named() {
+        let fits = |rows: &[&str], profile: &str| {
+            let text = format!(
+                "k\n{}\n",
+                rows.iter().cycle().take(40).copied().collect::<Vec<_>>().join("\n")
+            );
+            checked(&text, "k", profile.parse().unwrap()).key_columns[0].fits.join(" ")
+        };
+        assert_eq!(fits(&["a@b.org", "C@D.org"], "none"), "email");
+        assert_eq!(fits(&["a@b.org", "C@D.org"], "email:plain"), "");
+        assert_eq!(fits(&["2024-02-29", "1999-12-31"], "trim"), "date");
+        assert_eq!(fits(&["29.02.2024", "1.12.1999"], "none"), "date:%d.%m.%Y");
+        assert_eq!(fits(&["29.02.2024", "1.12.1999"], "date"), "date:%d.%m.%Y");
+        assert_eq!(fits(&["02/29/2024", "11/12/1999"], "none"), "date:%m/%d/%Y");
+        assert_eq!(fits(&["02/09/2024", "11/12/1999"], "none"), "date:%d/%m/%Y date:%m/%d/%Y");
+        assert_eq!(fits(&["20240229"], "date:%Y%m%d"), "");
+        assert_eq!(fits(&["+44 20 7946 0018", "(020) 7946-0018"], "lower"), "phone:CC");
+        assert_eq!(fits(&["+44 20 7946 0018"], "phone"), "");
+        assert_eq!(
+            fits(&["tMmiiTI7IaAcPpQPFQ65uMVCWH8av9jw4cwf/F5HVRQ="], "none"),
+            "hashed:PROFILE"
+        );
+        assert_eq!(fits(&["a@b.org", "word", "17"], "none"), "");
+        assert_eq!(fits(&["4711", "123456"], "none"), "");
     }
 
     #[test]

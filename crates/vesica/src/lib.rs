@@ -56,7 +56,7 @@ pub use self::{
     agree::offer::{Offer, WIRE_VERSION},
     check::check,
     error::{Class, Error, Result},
-    keys::key::Normalize,
+    keys::normalize::Normalize,
     parties::{Learns, Parties, Role, Security},
     run::{
         job::{Job, Ready, Shortfall, run},
@@ -108,6 +108,7 @@ pub mod report {
         keys::{
             findings::{Findings, FrequentKey},
             keyset::RowCounts,
+            survey::ColumnFindings,
         },
         run::{
             observe::{Progress, Unit, described, waited_for},

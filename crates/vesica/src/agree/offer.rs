@@ -9,7 +9,11 @@ use vesica_psi::Sizes;
 
 use crate::{
     error::{Error, Result},
-    keys::{key::Normalize, null_values::NullValues, numbers::MAX_SCALE},
+    keys::{
+        normalize::{Normalize, TravellingName},
+        null_values::NullValues,
+        numbers::MAX_SCALE,
+    },
     parties::{Learns, Role, Security},
     task::{
         self,
@@ -25,6 +29,9 @@ pub const WIRE_VERSION: u32 = 4;
 /// The most columns a key may have.
 pub const MAX_KEY_COLUMNS: usize = 16;
 
+/// The most identifiers a row may have.
+pub const MAX_IDENTIFIERS: usize = 8;
+
 /// The longest offer on the wire, in bytes.
 const MAX_OFFER: usize = 1 << 12;
 
@@ -39,6 +46,9 @@ pub struct Offer {
     pub security: Security,
     /// How each key column's values are normalised, in order.
     pub keys: Vec<Normalize>,
+    /// How many of these columns each identifier of a row has, in order; empty where all of them make up one. Rows
+    /// match if any of their identifiers does.
+    pub identifiers: Vec<u8>,
     /// Who learns the result.
     pub learns: Learns,
     /// The most distinct keys the other side may bring.
@@ -70,6 +80,7 @@ impl Offer {
             protocol: None,
             security: Security::default(),
             keys,
+            identifiers: Vec::new(),
             learns,
             max_peer_rows: 100_000_000,
             allow_research: false,
@@ -92,6 +103,21 @@ impl Offer {
             let given = self.keys.len();
             let message = format!("a key has 1 to {MAX_KEY_COLUMNS} columns, not {given}");
             return Err(Error::Usage(message));
+        }
+        if !are_identifiers(&self.identifiers, self.keys.len()) {
+            let message =
+                format!("a row has at most {MAX_IDENTIFIERS} identifiers, each with a column");
+            return Err(Error::Usage(message));
+        }
+        if !self.identifiers.is_empty() && self.query != Query::ROWS {
+            let message = "several identifiers are for rows alone: in counts, sums, shares and joins, a row that \
+                           matches by two identifiers would count twice; name one --key";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        if !self.identifiers.is_empty() && self.diagnose {
+            let message =
+                "keys are compared by --diagnose one identifier at a time; name one --key";
+            return Err(Error::Usage(message.to_owned()));
         }
         self.query.check(&self.part())?;
         self.check_columns()?;
@@ -188,6 +214,13 @@ impl Offer {
     }
 }
 
+/// Whether these numbers of columns, one for each of several identifiers, make up so many columns.
+fn are_identifiers(columns: &[u8], all: usize) -> bool {
+    let sum: usize = columns.iter().map(|columns| usize::from(*columns)).sum();
+    let are_several = (2..=MAX_IDENTIFIERS).contains(&columns.len()) && !columns.contains(&0);
+    columns.is_empty() || are_several && sum == all
+}
+
 /// An offer as it travels. Who learns is given by role, so that it means the same to both sides.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -195,7 +228,8 @@ pub(crate) struct WireOffer {
     version: u32,
     pub(crate) protocol: Option<String>,
     pub(crate) security: Security,
-    pub(crate) keys: Vec<Normalize>,
+    pub(crate) keys: Vec<TravellingName>,
+    pub(crate) identifiers: Vec<u8>,
     pub(crate) a_learns: bool,
     pub(crate) b_learns: bool,
     pub(crate) max_peer_rows: u64,
@@ -249,7 +283,8 @@ impl WireOffer {
             version: WIRE_VERSION,
             protocol: offer.protocol.clone(),
             security: offer.security,
-            keys: offer.keys.clone(),
+            keys: offer.keys.iter().map(TravellingName::from).collect(),
+            identifiers: offer.identifiers.clone(),
             a_learns: learns(Role::A),
             b_learns: learns(Role::B),
             max_peer_rows: offer.max_peer_rows,
@@ -303,6 +338,9 @@ impl WireOffer {
         if offer.keys.is_empty() || offer.keys.len() > MAX_KEY_COLUMNS {
             return Err(malformed("the number of key columns is out of bounds").into());
         }
+        if !are_identifiers(&offer.identifiers, offer.keys.len()) {
+            return Err(malformed("the identifiers are not made of the key columns").into());
+        }
         if offer.scale > MAX_SCALE {
             return Err(malformed("the scale is out of bounds").into());
         }
@@ -354,11 +392,19 @@ mod tests {
     #[test]
     fn offers_are_read_with_suspicion() {
         let good = serde_json::to_string(&WireOffer::new(&offer(), Role::B)).unwrap();
+        const LONG_NAME: &str =
+            "[\"date:.............................................................@1\"]";
         let unread = |from: &str, to: &str| answer(good.replace(from, to).as_bytes());
         for (from, to) in [
             ("\"keys\"", "\"extra\":1,\"keys\""),
-            ("[\"email\"]", "[]"),
-            ("[\"email\"]", "[\"rot13\"]"),
+            ("[\"email@1\"]", "[]"),
+            ("[\"email@1\"]", "[\"\"]"),
+            ("[\"email@1\"]", "[\"rot\\u001b13@1\"]"),
+            ("[\"email@1\"]", LONG_NAME),
+            ("\"identifiers\":[]", "\"identifiers\":[1]"),
+            ("\"identifiers\":[]", "\"identifiers\":[1,1]"),
+            ("\"identifiers\":[]", "\"identifiers\":[1,0]"),
+            ("\"identifiers\":[]", "\"identifiers\":[300]"),
             (":null", ":\"a\\u001b[31m\""),
             ("true,\"b_learns\":true", "false,\"b_learns\":false"),
             ("\"scale\":0", "\"scale\":19"),
@@ -376,8 +422,8 @@ mod tests {
             let error = unread(from, to);
             assert_eq!(error.class(), Class::Peer, "{error}");
         }
-        let keys = format!("[{}]", vec!["\"none\""; MAX_KEY_COLUMNS + 1].join(","));
-        assert_eq!(unread("[\"email\"]", &keys).class(), Class::Peer);
+        let keys = format!("[{}]", vec!["\"none@1\""; MAX_KEY_COLUMNS + 1].join(","));
+        assert_eq!(unread("[\"email@1\"]", &keys).class(), Class::Peer);
         assert_eq!(answer(&vec![b' '; MAX_OFFER + 1]).class(), Class::Peer);
         assert_eq!(answer(b"").class(), Class::Peer);
     }

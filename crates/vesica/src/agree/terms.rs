@@ -13,7 +13,7 @@ use crate::{
     agree::offer::{Offer, WIRE_VERSION, WireOffer},
     difference::Difference,
     error::{Error, Result},
-    keys::{key::Normalize, null_values::NullValues},
+    keys::{normalize::TravellingName, null_values::NullValues},
     parties::{Parties, Role, Security},
     task::{
         columns::SentColumns,
@@ -28,7 +28,10 @@ pub struct Terms {
     version: u32,
     protocol: Option<String>,
     security: Security,
-    keys: Vec<Normalize>,
+    keys: Vec<String>,
+    keys_of_a: Vec<TravellingName>,
+    keys_of_b: Vec<TravellingName>,
+    identifiers: Vec<u8>,
     a_learns: bool,
     b_learns: bool,
     #[serde(rename = "wanted")]
@@ -74,7 +77,10 @@ impl Terms {
             version: WIRE_VERSION,
             protocol: a.protocol.clone().or_else(|| b.protocol.clone()),
             security: a.security.max(b.security),
-            keys: a.keys.clone(),
+            keys: agreed(&a.keys),
+            keys_of_a: a.keys.clone(),
+            keys_of_b: b.keys.clone(),
+            identifiers: a.identifiers.clone(),
             a_learns: a.a_learns,
             b_learns: a.b_learns,
             query: a.query,
@@ -121,6 +127,20 @@ impl Terms {
     /// The side that is the protocol's receiver: the one that learns, or the connecting one if both or neither do.
     pub fn receiver(&self) -> Role {
         if self.b_learns && !self.a_learns { Role::B } else { Role::A }
+    }
+
+    /// Whether a side has digests in the place of values in some key column, and the other makes them.
+    pub fn holds_digests(&self, role: Role) -> bool {
+        let keys = match role {
+            Role::A => &self.keys_of_a,
+            Role::B => &self.keys_of_b,
+        };
+        keys.iter().any(TravellingName::holds_digests)
+    }
+
+    /// How many identifiers a row has.
+    pub fn identifiers(&self) -> usize {
+        self.identifiers.len().max(1)
     }
 
     /// What the run is to find out.
@@ -244,10 +264,14 @@ fn differences(ours: &WireOffer, theirs: &WireOffer, role: Role) -> Vec<Differen
             found.push(Difference { what, here, there });
         }
     };
-    let names = |keys: &[Normalize]| keys.iter().map(|k| k.name()).collect::<Vec<_>>().join(", ");
     if ours.keys.len() == theirs.keys.len() {
-        note("normalisation of the key", names(&ours.keys), names(&theirs.keys));
-        if ours.keys == theirs.keys {
+        let agree =
+            agreed(&ours.keys) == agreed(&theirs.keys) && ours.identifiers == theirs.identifiers;
+        if !agree {
+            let (here, there) = named(ours, theirs);
+            note("normalisation of the key", here, there);
+        }
+        if agree {
             // Offers hold them in this form already.
             let said = |offer: &WireOffer| {
                 NullValues::new(&offer.null_values).map(|all| all.describe()).unwrap_or_default()
@@ -255,8 +279,9 @@ fn differences(ours: &WireOffer, theirs: &WireOffer, role: Role) -> Vec<Differen
             note("values that count as empty (null values)", said(ours), said(theirs));
         }
     } else {
-        let columns = |keys: &[Normalize]| format!("{} ({})", keys.len(), names(keys));
-        note("number of key columns", columns(&ours.keys), columns(&theirs.keys));
+        let (here, there) = named(ours, theirs);
+        let columns = |keys: &[TravellingName], names| format!("{} ({names})", keys.len());
+        note("number of key columns", columns(&ours.keys, here), columns(&theirs.keys, there));
     }
     let learner = |offer: &WireOffer| {
         let (here, there) = match role {
@@ -279,6 +304,31 @@ fn differences(ours: &WireOffer, theirs: &WireOffer, role: Role) -> Vec<Differen
         found.extend(protocol_difference(ours, theirs));
     }
     found
+}
+
+/// What both sides must have in common of these normalisations.
+fn agreed(keys: &[TravellingName]) -> Vec<String> {
+    keys.iter().map(TravellingName::agreed).collect()
+}
+
+/// The normalisations of the two sides for a person who compares, with versions where nothing else differs. Columns
+/// of one identifier have commas between them, identifiers the word "or".
+fn named(ours: &WireOffer, theirs: &WireOffer) -> (String, String) {
+    let list = |offer: &WireOffer, name: fn(&TravellingName) -> &str| {
+        let mut names = offer.keys.iter().map(name);
+        let one = [offer.keys.len() as u8];
+        let columns = if offer.identifiers.is_empty() { &one[..] } else { &offer.identifiers };
+        let mut identifier = |columns: &u8| {
+            names.by_ref().take(usize::from(*columns)).collect::<Vec<_>>().join(", ")
+        };
+        columns.iter().map(&mut identifier).collect::<Vec<_>>().join(" or ")
+    };
+    let plain = |offer| list(offer, TravellingName::unversioned);
+    if plain(ours) != plain(theirs) {
+        return (plain(ours), plain(theirs));
+    }
+    let full = |offer| list(offer, TravellingName::as_str);
+    (full(ours), full(theirs))
 }
 
 /// What prevents the use of the protocol to which the two offers lead.

@@ -7,8 +7,8 @@ use serde::Serialize;
 use crate::{
     error::Place,
     keys::{
-        key::Normalize,
         keyset::{NO_KEY, RowCounts},
+        normalize::Normalize,
     },
     table::rows::Table,
     words::{counted, grouped},
@@ -35,6 +35,12 @@ pub struct Findings {
     pub null_values: u64,
     /// Keys that more than 1 % of the rows bear, the most frequent first.
     pub frequent_keys: Vec<FrequentKey>,
+    /// Keys of rows, distinct or not.
+    #[serde(skip)]
+    keyed: u64,
+    /// One for each identifier.
+    #[serde(skip)]
+    digits: Vec<Digits>,
     /// Rows whose key is compared with the white space around it.
     #[serde(skip)]
     pub(crate) spaced: u64,
@@ -72,44 +78,71 @@ pub(crate) struct Look {
 
 impl Look {
     /// Takes a column's value, before and after normalisation.
-    pub(crate) fn add(&mut self, raw: &str, value: &str, normalize: Normalize) {
+    pub(crate) fn add(&mut self, raw: &str, value: &str, normalize: &Normalize) {
         self.changed |= raw != value;
-        self.spaced |= normalize == Normalize::None && raw.trim().len() != raw.len();
-        let keeps_case = matches!(normalize, Normalize::None | Normalize::Trim);
-        self.capitals |= keeps_case && value.chars().any(char::is_uppercase);
+        self.spaced |= *normalize == Normalize::None && raw.trim().len() != raw.len();
+        self.capitals |= normalize.keeps_case() && value.chars().any(char::is_uppercase);
         self.digits = self.digits.and_then(|before| Some(before + digits(raw)?));
     }
 }
 
 /// What is counted row by row.
-#[derive(Default)]
 pub(crate) struct Tally {
     hasher: RandomState,
-    /// Rows whose key the normalisation changes, with a hash of the key as it was.
+    /// The places of keys that the normalisation changes, with a hash of the key as it was.
     changed: Vec<(u32, u32)>,
-    digit_keys: u64,
-    most_digits: u64,
+    /// One for each identifier.
+    digits: Vec<Digits>,
     null_values: u64,
     spaced: u64,
     capitals: u64,
 }
 
+/// The keys of an identifier, as far as they are made of digits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Digits {
+    /// Keys of any kind.
+    keys: u64,
+    digit_keys: u64,
+    most: u64,
+}
+
 impl Tally {
-    /// A row that has a key, of which the columns are these before normalisation.
-    pub(crate) fn see<'a>(&mut self, row: u32, look: Look, raw: impl Iterator<Item = &'a [u8]>) {
+    /// For rows with so many identifiers.
+    pub(crate) fn new(identifiers: usize) -> Self {
+        Self {
+            hasher: RandomState::new(),
+            changed: Vec::new(),
+            digits: vec![Digits::default(); identifiers],
+            null_values: 0,
+            spaced: 0,
+            capitals: 0,
+        }
+    }
+
+    /// A key of that identifier at that place, of which the columns are these before normalisation.
+    pub(crate) fn see<'a>(
+        &mut self,
+        identifier: usize,
+        place: u32,
+        look: Look,
+        raw: impl Iterator<Item = &'a [u8]>,
+    ) {
         if look.changed {
             let mut hasher = self.hasher.build_hasher();
             raw.for_each(|value| {
                 hasher.write_usize(value.len());
                 hasher.write(value);
             });
-            self.changed.push((row, hasher.finish() as u32));
+            self.changed.push((place, hasher.finish() as u32));
         }
         self.spaced += u64::from(look.spaced);
         self.capitals += u64::from(look.capitals);
+        let of_identifier = &mut self.digits[identifier];
+        of_identifier.keys += 1;
         if let Some(digits) = look.digits {
-            self.digit_keys += 1;
-            self.most_digits = self.most_digits.max(digits);
+            of_identifier.digit_keys += 1;
+            of_identifier.most = of_identifier.most.max(digits);
         }
     }
 
@@ -118,16 +151,16 @@ impl Tally {
         self.null_values += 1;
     }
 
-    /// What was found, with the number of the key that each row bears.
+    /// What was found, with the numbers of the keys that each row bears.
     pub(crate) fn finish(
         mut self,
         columns: usize,
         rows: RowCounts,
-        key_of_row: &[u32],
+        keys_of_rows: &[u32],
         table: &Table,
     ) -> Findings {
         let mut rows_of_key = vec![0u32; rows.used as usize];
-        key_of_row
+        keys_of_rows
             .iter()
             .filter(|key| **key != NO_KEY)
             .for_each(|key| rows_of_key[*key as usize] += 1);
@@ -137,15 +170,17 @@ impl Tally {
             utf8: table.is_utf8(),
             keys_changed: self.changed.len() as u64,
             keys_merged: 0,
-            digit_keys: self.digit_keys,
-            most_digits: self.most_digits,
+            digit_keys: self.digits.iter().map(|digits| digits.digit_keys).sum(),
+            most_digits: self.digits.iter().map(|digits| digits.most).max().unwrap_or(0),
             null_values: self.null_values,
-            frequent_keys: frequent(rows.read, &rows_of_key, key_of_row, table),
+            frequent_keys: frequent(rows.read, &rows_of_key, keys_of_rows, table),
+            keyed: self.digits.iter().map(|digits| digits.keys).sum(),
+            digits: self.digits,
             spaced: self.spaced,
             capitals: self.capitals,
             warnings: Vec::new(),
         };
-        self.changed.iter_mut().for_each(|(row, _)| *row = key_of_row[*row as usize]);
+        self.changed.iter_mut().for_each(|(row, _)| *row = keys_of_rows[*row as usize]);
         findings.keys_merged = merged(self.changed, &rows_of_key);
         findings.warnings = findings.list_warnings();
         findings
@@ -166,7 +201,13 @@ fn merged(mut changed: Vec<(u32, u32)>, rows_of_key: &[u32]) -> u64 {
 }
 
 /// The keys that more than 1 % of the rows bear.
-fn frequent(rows: u64, rows_of_key: &[u32], key_of_row: &[u32], table: &Table) -> Vec<FrequentKey> {
+fn frequent(
+    rows: u64,
+    rows_of_key: &[u32],
+    keys_of_rows: &[u32],
+    table: &Table,
+) -> Vec<FrequentKey> {
+    let identifiers = keys_of_rows.len().checked_div(rows as usize).unwrap_or(1);
     /// Fewer rows than these are no pattern.
     const LEAST: u32 = 3;
     let is_frequent = |count: &u32| *count >= LEAST && u64::from(*count) * 100 > rows;
@@ -174,7 +215,7 @@ fn frequent(rows: u64, rows_of_key: &[u32], key_of_row: &[u32], table: &Table) -
     let mut found = Vec::with_capacity(left);
     // Keys are numbered in the order of the rows that first bear them.
     let mut next = 0;
-    for (row, key) in key_of_row.iter().enumerate() {
+    for (at, key) in keys_of_rows.iter().enumerate() {
         if left == 0 {
             break;
         }
@@ -184,7 +225,7 @@ fn frequent(rows: u64, rows_of_key: &[u32], key_of_row: &[u32], table: &Table) -
         next += 1;
         let count = rows_of_key[*key as usize];
         if is_frequent(&count) {
-            let Place { row, line } = table.place(row);
+            let Place { row, line } = table.place(at / identifiers);
             found.push(FrequentKey { first_row: row, line, rows: count.into() });
             left -= 1;
         }
@@ -205,18 +246,13 @@ pub(crate) fn digits(value: &str) -> Option<u64> {
 }
 
 impl Findings {
-    /// Rows that have a key.
-    fn keyed(&self) -> u64 {
-        self.rows.used + self.rows.duplicate
-    }
-
     fn list_warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         if self.columns == 0 {
             warnings.push("the file is empty: it has no rows and not even a header".to_owned());
         } else if self.rows.read == 0 {
             warnings.push("there is a header but no row".to_owned());
-        } else if self.keyed() == 0 {
+        } else if self.keyed == 0 {
             warnings.push("no row has a key".to_owned());
         }
         warnings.extend(self.guessable());
@@ -250,21 +286,25 @@ impl Findings {
         const GUESSABLE_DIGITS: u64 = 12;
         /// So many values can be listed by a person.
         const FEW: u64 = 100;
-        let keyed = self.keyed();
+        let keyed = self.keyed;
         let mut warnings = Vec::new();
-        if keyed > 0 && self.digit_keys * 10 >= keyed * 9 && self.most_digits <= GUESSABLE_DIGITS {
+        let guessable = self.digits.iter().filter(|of_identifier| {
+            let Digits { keys, digit_keys, most } = **of_identifier;
+            keys > 0 && digit_keys * 10 >= keys * 9 && most <= GUESSABLE_DIGITS
+        });
+        if let Some(most) = guessable.map(|of_identifier| of_identifier.most).max() {
             warnings.push(format!(
                 "low entropy: the keys are numbers of at most {} digits; the other side could put \
                  in every possible one and learn your whole list, so run this only with a party \
                  and a set size you trust",
-                self.most_digits
+                most
             ));
         }
         let repeats = self.rows.used * 10 <= keyed && self.rows.used <= FEW;
         if keyed >= 20 && repeats || keyed >= 1000 && self.rows.used * 100 <= keyed {
             warnings.push(format!(
                 "low entropy: {} have only {}; the other side could guess them all",
-                counted(keyed, "row"),
+                counted(self.rows.read - self.rows.null, "row"),
                 counted(self.rows.used, "distinct key")
             ));
         }

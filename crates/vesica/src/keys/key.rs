@@ -5,95 +5,11 @@
 //! `("a,b", "c")` and `("a", "b,c")` stay apart. A row that lacks any of its key columns has no key:
 //! nothing equals it, as SQL has it for NULL.
 
-use std::borrow::Cow;
-
-use serde::{Deserialize, Serialize};
-use unicode_normalization::{IsNormalized, UnicodeNormalization, is_nfc_quick};
-
 use crate::{
     error::{Error, InputFault, Result},
-    keys::{findings::Look, null_values::NullValues, profile::kinds},
+    keys::{findings::Look, normalize::Normalize, null_values::NullValues, profile::kinds},
     table::rows::{Row, Scan},
 };
-
-/// How a key column's values are made comparable. Both sides must name the same; each step includes
-/// the ones before it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Normalize {
-    /// Bytes as they are. Two encodings of the same accented letter differ.
-    #[default]
-    None,
-    /// Unicode NFC, and no white space (nor zero-width space or byte-order mark) at either end.
-    Trim,
-    /// And in lower case, by Unicode's rules that depend on no language.
-    Lower,
-    /// And as mail addresses: a value without a name and a domain around one `@` is no key (it
-    /// counts as empty), and at `gmail.com` dots in the name and anything from a `+` on are dropped,
-    /// as UID2 does.
-    Email,
-}
-
-impl Normalize {
-    /// Every choice.
-    pub const ALL: [Self; 4] = [Self::None, Self::Trim, Self::Lower, Self::Email];
-
-    /// The name in requests, terms and messages.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Trim => "trim",
-            Self::Lower => "lower",
-            Self::Email => "email",
-        }
-    }
-
-    /// The normalised value; empty where there is none.
-    pub fn apply(self, value: &str) -> Cow<'_, str> {
-        match self {
-            Self::None => Cow::Borrowed(value),
-            Self::Trim => trim(value),
-            Self::Lower => lower(value),
-            Self::Email => email(lower(value)),
-        }
-    }
-}
-
-fn trim(value: &str) -> Cow<'_, str> {
-    let value =
-        value.trim_matches(|c: char| c.is_whitespace() || matches!(c, '\u{feff}' | '\u{200b}'));
-    // Looking for ASCII first is much the quicker.
-    match value.is_ascii() || is_nfc_quick(value.chars()) == IsNormalized::Yes {
-        true => Cow::Borrowed(value),
-        false => Cow::Owned(value.nfc().collect()),
-    }
-}
-
-fn lower(value: &str) -> Cow<'_, str> {
-    let value = trim(value);
-    if value.is_ascii() {
-        if !value.bytes().any(|b| b.is_ascii_uppercase()) {
-            return value;
-        }
-        let mut value = value.into_owned();
-        value.make_ascii_lowercase();
-        return Cow::Owned(value);
-    }
-    // Lower case of a composed letter may be decomposed.
-    Cow::Owned(value.to_lowercase().nfc().collect())
-}
-
-fn email(value: Cow<'_, str>) -> Cow<'_, str> {
-    let Some((name, domain)) = value.split_once('@') else { return Cow::Borrowed("") };
-    if name.is_empty() || domain.is_empty() || domain.contains('@') {
-        return Cow::Borrowed("");
-    }
-    if domain != "gmail.com" || !name.contains(['.', '+']) {
-        return value;
-    }
-    let name = name.split('+').next().unwrap_or_default().replace('.', "");
-    if name.is_empty() { Cow::Borrowed("") } else { Cow::Owned(format!("{name}@{domain}")) }
-}
 
 /// One column of a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -142,6 +58,8 @@ pub enum Key<'a> {
 pub struct Extractor {
     columns: Vec<(usize, KeyColumn)>,
     null_values: NullValues,
+    /// What every encoding begins with.
+    domain: Vec<u8>,
     encoded: Vec<u8>,
     look: Look,
     /// The kinds of the columns' values, where somebody wants to know.
@@ -151,8 +69,14 @@ pub struct Extractor {
 /// Keeps the digests of keys apart from those of anything else, and of other versions.
 const DOMAIN: &[u8] = b"vesica/key/1";
 
+/// The same where a row has several identifiers; the identifier's number follows.
+const DOMAIN_OF_SEVERAL: &[u8] = b"vesica/key-of-several/1";
+
 /// The type of a text column. Other types get other numbers.
 const TEXT: u8 = 1;
+
+/// The type of a column of digests.
+const DIGEST: u8 = 2;
 
 impl Extractor {
     /// Finds the columns. A table without even a header has none to be found. Of values that are normalised, those
@@ -167,7 +91,14 @@ impl Extractor {
             let names: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
             scan.find(&names)?.into_iter().zip(columns.iter().cloned()).collect()
         };
-        Ok(Self { columns, null_values, encoded: Vec::new(), look: Look::default(), kinds: None })
+        let (domain, encoded, look) = (DOMAIN.to_vec(), Vec::new(), Look::default());
+        Ok(Self { columns, null_values, domain, encoded, look, kinds: None })
+    }
+
+    /// Makes keys of the identifier of this number, counted from 0: they equal no key of another identifier.
+    pub(crate) fn of_identifier(mut self, number: u32) -> Self {
+        self.domain = [DOMAIN_OF_SEVERAL, &number.to_le_bytes()].concat();
+        self
     }
 
     /// Also looks at the kinds of the columns' values.
@@ -182,7 +113,7 @@ impl Extractor {
     /// [`InputFault::NotUtf8`] and [`InputFault::Nul`].
     pub fn key(&mut self, row: &Row<'_>) -> Result<Key<'_>> {
         self.encoded.clear();
-        self.encoded.extend_from_slice(DOMAIN);
+        self.encoded.extend_from_slice(&self.domain);
         self.encoded.extend_from_slice(&(self.columns.len() as u32).to_le_bytes());
         self.look = Look { digits: Some(0), ..Look::default() };
         self.kinds.as_mut().map(Vec::clear);
@@ -193,15 +124,21 @@ impl Extractor {
             if value.is_empty() {
                 return missing(false);
             }
-            if column.normalize != Normalize::None && self.null_values.contains(&value) {
+            if !column.normalize.is_verbatim() && self.null_values.contains(&value) {
                 return missing(true);
             }
-            self.encoded.push(TEXT);
-            self.encoded.extend_from_slice(&(value.len() as u64).to_le_bytes());
-            self.encoded.extend_from_slice(value.as_bytes());
-            self.look.add(raw, &value, column.normalize);
+            self.look.add(raw, &value, &column.normalize);
+            let digest = column.normalize.digest(&value);
+            let (kind, bytes) = match &digest {
+                None => (TEXT, value.as_bytes()),
+                Some(digest) => (DIGEST, &digest[..]),
+            };
+            self.encoded.push(kind);
+            self.encoded.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
+            self.encoded.extend_from_slice(bytes);
             if let Some(all) = &mut self.kinds {
-                all.push(kinds(&value));
+                // Of digests there is nothing to tell, on either side.
+                all.push(if digest.is_none() { kinds(&value) } else { 0 });
             }
         }
         Ok(Key::Present(&self.encoded))
@@ -247,7 +184,10 @@ mod tests {
         let scan = source.open(Delimiter::Comma)?.read()?;
         let columns: Vec<_> = columns
             .iter()
-            .map(|(name, normalize)| KeyColumn { name: (*name).into(), normalize: *normalize })
+            .map(|(name, normalize)| KeyColumn {
+                name: (*name).into(),
+                normalize: normalize.clone(),
+            })
             .collect();
         let mut extractor = Extractor::new(&scan, &columns, NullValues::default())?;
         let mut keys = Vec::new();
@@ -259,41 +199,6 @@ mod tests {
             Ok(())
         })?;
         Ok(keys)
-    }
-
-    #[test]
-    fn normalisation_by_table() {
-        for (normalize, value, expected) in [
-            (Normalize::None, " A\u{308} ", " A\u{308} "),
-            (Normalize::Trim, "\u{a0}\tA\u{308}\u{200b}\r\n", "Ä"),
-            (Normalize::Trim, "A b", "A b"),
-            (Normalize::Lower, " ÄB ", "äb"),
-            (Normalize::Lower, "STRASSE", "strasse"),
-            (Normalize::Lower, "ΟΔΟΣ", "οδος"),
-            (Normalize::Lower, "\u{212b}", "å"),
-            (Normalize::Email, " Ann.B+x@Example.ORG ", "ann.b+x@example.org"),
-            (Normalize::Email, "Ann.B+x@GMail.com", "annb@gmail.com"),
-            (Normalize::Email, "annb@gmail.com", "annb@gmail.com"),
-            (Normalize::Email, "unknown", ""),
-            (Normalize::Email, "@", ""),
-            (Normalize::Email, "a@", ""),
-            (Normalize::Email, "@b", ""),
-            (Normalize::Email, "a@b@c", ""),
-            (Normalize::Email, "+x@gmail.com", ""),
-        ] {
-            assert_eq!(normalize.apply(value), expected, "{normalize:?} {value:?}");
-        }
-    }
-
-    #[test]
-    fn normalisation_twice_is_once() {
-        for value in ["İstanbul", "ΟΔΟΣ Σ", "ǅ", "A\u{30a}\u{301}", "\u{1e9e}", " a.b+c@gmail.com"]
-        {
-            for normalize in Normalize::ALL {
-                let once = normalize.apply(value).into_owned();
-                assert_eq!(normalize.apply(&once), once, "{normalize:?} {value:?}");
-            }
-        }
     }
 
     #[test]

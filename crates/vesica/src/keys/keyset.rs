@@ -5,7 +5,7 @@ use std::hash::{BuildHasher, RandomState};
 use vesica_psi::payload::Payloads;
 
 use crate::{
-    error::{InputFault, Result},
+    error::{Error, InputFault, Result},
     keys::{
         digest::{Digest, Digester},
         findings::{Findings, Tally},
@@ -13,6 +13,7 @@ use crate::{
         null_values::NullValues,
         numbers::Numbers,
         profile::Profile,
+        survey::{ColumnFindings, Survey},
     },
     table::rows::{Scan, Table},
     task::columns::{Packer, SentColumns},
@@ -21,23 +22,27 @@ use crate::{
 /// Stands in the place of a key's number where a row has no key.
 pub(crate) const NO_KEY: u32 = u32::MAX;
 
-/// How many rows went which way. `read` is the sum of the others.
+/// How many rows went which way. Where a row has one identifier, `read` is the sum of the others; of several
+/// identifiers, a row may bring several keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
 pub struct RowCounts {
     /// Data rows in the input.
     pub read: u64,
     /// Rows without a key.
     pub null: u64,
-    /// Rows whose key an earlier row bears.
+    /// Rows whose keys are all borne by earlier rows.
     pub duplicate: u64,
-    /// Rows that brought a new key: the size of the set.
+    /// Distinct keys: the size of the set.
     pub used: u64,
 }
 
 /// The distinct keys of a table, in the order of the rows that first bear them.
 pub struct KeySet {
     digests: Vec<Digest>,
-    key_of_row: Vec<u32>,
+    /// How many identifiers a row has, at least 1.
+    identifiers: usize,
+    /// For each row, the number of the key of each of its identifiers.
+    keys_of_rows: Vec<u32>,
     counts: RowCounts,
     /// What the values of each key's rows add up to; empty where there is no column of values.
     values: Vec<i64>,
@@ -47,6 +52,8 @@ pub struct KeySet {
     payload_len: usize,
     /// What the keys look like, where that was asked for.
     profile: Option<Profile>,
+    /// What the normalisation makes of each key column, where that was asked for.
+    survey: Vec<ColumnFindings>,
 }
 
 /// What is read of a table, and what is refused.
@@ -54,6 +61,8 @@ pub struct KeySet {
 pub struct Reading {
     /// The key columns.
     pub keys: Vec<KeyColumn>,
+    /// How many of them each identifier has, in order; empty where all make up one.
+    pub identifiers: Vec<u8>,
     /// Values of key columns that count as empty.
     pub null_values: NullValues,
     /// The column of values and the number of their decimal places, if there is one.
@@ -66,37 +75,82 @@ pub struct Reading {
     pub duplicates: Duplicates,
     /// Whether to find out what the keys look like.
     pub(crate) profile: bool,
+    /// Whether to find out what the normalisation makes of each key column.
+    pub(crate) survey: bool,
+}
+
+impl Reading {
+    fn number_of_identifiers(&self) -> usize {
+        self.identifiers.len().max(1)
+    }
+
+    /// What makes a row's keys, one for each identifier.
+    fn extractors(&self, scan: &Scan) -> Result<Vec<Extractor>> {
+        let extractor = |keys: &[KeyColumn]| -> Result<Extractor> {
+            let extractor = Extractor::new(scan, keys, self.null_values.clone())?;
+            Ok(if self.profile { extractor.with_kinds() } else { extractor })
+        };
+        if self.identifiers.is_empty() {
+            return Ok(vec![extractor(&self.keys)?]);
+        }
+        let mut rest = &self.keys[..];
+        let mut extractors = Vec::with_capacity(self.identifiers.len());
+        for (number, columns) in (0..).zip(&self.identifiers) {
+            let split = rest.split_at_checked(usize::from(*columns));
+            let (columns, others) = split.ok_or(Error::Bug("identifiers lack columns"))?;
+            extractors.push(extractor(columns)?.of_identifier(number));
+            rest = others;
+        }
+        Ok(extractors)
+    }
 }
 
 /// The keys of rows as they come, distinct or not.
-#[derive(Default)]
 pub struct Collector {
-    /// One a row.
+    identifiers: usize,
+    /// One for each identifier of a row.
     digests: Vec<Digest>,
     digester: Digester,
-    /// [`NO_KEY`] for rows without a key, anything else for the others.
-    key_of_row: Vec<u32>,
+    /// [`NO_KEY`] where there is no key, anything else where there is one.
+    keys_of_rows: Vec<u32>,
+}
+
+impl Default for Collector {
+    fn default() -> Self {
+        Self::new(1)
+    }
 }
 
 impl Collector {
-    /// Takes the encoding of the next row's key.
+    /// For rows with so many identifiers.
+    pub fn new(identifiers: usize) -> Self {
+        let (digests, digester, keys_of_rows) = Default::default();
+        Self { identifiers, digests, digester, keys_of_rows }
+    }
+
+    /// Takes the encoding of the key of the next identifier, or of the next row's first one.
     pub fn push(&mut self, key: Option<&[u8]>) {
         match key {
             Some(key) => self.digester.push(key, &mut self.digests),
             None => self.digests.push(Digest::BLANK),
         }
-        self.key_of_row.push(if key.is_some() { 0 } else { NO_KEY });
+        self.keys_of_rows.push(if key.is_some() { 0 } else { NO_KEY });
     }
 
     /// How many rows there were so far.
     pub fn rows(&self) -> usize {
-        self.digests.len()
+        self.digests.len() / self.identifiers
+    }
+
+    /// The place of the next key.
+    fn next(&self) -> u32 {
+        self.digests.len() as u32
     }
 
     /// The set of these keys.
     pub fn finish(mut self) -> KeySet {
         self.digester.settle(&mut self.digests);
-        KeySet::distinct(self.digests, self.key_of_row)
+        KeySet::distinct(self.digests, self.keys_of_rows, self.identifiers)
     }
 }
 
@@ -113,45 +167,55 @@ impl KeySet {
     ) -> Result<(Table, Self, Findings)> {
         const SHOW_EVERY: usize = 1 << 14;
         let (width, nulls) = (scan.header().len(), reading.nulls);
-        let mut extractor = Extractor::new(&scan, &reading.keys, reading.null_values.clone())?;
-        if reading.profile {
-            extractor = extractor.with_kinds();
-        }
-        let (mut keys, mut tally) = (Collector::default(), Tally::default());
+        let mut extractors = reading.extractors(&scan)?;
+        let (mut keys, mut tally) =
+            (Collector::new(extractors.len()), Tally::new(extractors.len()));
         let numbers = |(column, scale): &(String, u8)| Numbers::new(&scan, column, *scale, nulls);
         let numbers = reading.values.as_ref().map(numbers).transpose()?.flatten();
         let (mut of_rows, mut kinds) = (Vec::new(), Vec::new());
         let packer = reading.sends.as_ref().map(|sent| Packer::new(&scan, sent));
         let packer = packer.transpose()?.flatten();
         let mut payloads = Vec::new();
+        let survey = || Survey::new(&scan, &reading.keys, &reading.null_values);
+        let mut survey = reading.survey.then(survey).transpose()?;
         let table = scan.rows(|row| {
+            if let Some(survey) = &mut survey {
+                survey.see(|position| row.field(position));
+            }
             if let Some(numbers) = &numbers {
                 of_rows.push(numbers.of(&row)?);
             }
-            let number = keys.rows() as u32;
-            match extractor.key(&row)? {
-                Key::Present(key) => {
-                    keys.push(Some(key));
-                    if let Some(packer) = &packer {
-                        packer.pack(&row, &mut payloads)?;
+            let (mut is_keyed, mut has_null_value) = (false, false);
+            for (identifier, extractor) in extractors.iter_mut().enumerate() {
+                let is_last = identifier + 1 == reading.number_of_identifiers();
+                match extractor.key(&row)? {
+                    Key::Present(key) => {
+                        let place = keys.next();
+                        keys.push(Some(key));
+                        is_keyed = true;
+                        if let Some(packer) = &packer {
+                            packer.pack(&row, &mut payloads)?;
+                        }
+                        tally.see(identifier, place, extractor.look(), extractor.raw(&row));
+                        kinds.extend_from_slice(extractor.kinds().unwrap_or_default());
                     }
-                    tally.see(number, extractor.look(), extractor.raw(&row));
-                    kinds.extend_from_slice(extractor.kinds().unwrap_or_default());
+                    Key::Missing { column, null_value } => {
+                        has_null_value |= null_value;
+                        if nulls == Nulls::Error && is_last && !is_keyed {
+                            let column = column.to_owned();
+                            let place = row.place();
+                            let fault = InputFault::NullKey { place, column, null_value };
+                            return Err(row.fault(fault));
+                        }
+                        keys.push(None);
+                        if reading.profile {
+                            kinds.resize(kinds.len() + reading.keys.len(), 0);
+                        }
+                    }
                 }
-                Key::Missing { column, null_value } => {
-                    if nulls == Nulls::Error {
-                        let column = column.to_owned();
-                        let fault = InputFault::NullKey { place: row.place(), column, null_value };
-                        return Err(row.fault(fault));
-                    }
-                    if null_value {
-                        tally.see_null_value();
-                    }
-                    keys.push(None);
-                    if reading.profile {
-                        kinds.resize(kinds.len() + reading.keys.len(), 0);
-                    }
-                }
+            }
+            if !is_keyed && has_null_value {
+                tally.see_null_value();
             }
             if keys.rows().is_multiple_of(SHOW_EVERY) {
                 show(keys.rows() as u64, row.fraction());
@@ -180,7 +244,8 @@ impl KeySet {
             let of_keys = set.first_rows().into_iter().flat_map(of_row).copied();
             set.profile = Some(Profile::of(columns, of_keys));
         }
-        let findings = tally.finish(width, set.counts, &set.key_of_row, &table);
+        set.survey = survey.map(Survey::finish).unwrap_or_default();
+        let findings = tally.finish(width, set.counts, &set.keys_of_rows, &table);
         Ok((table, set, findings))
     }
 
@@ -194,48 +259,55 @@ impl KeySet {
         Err(table.fault(fault))
     }
 
-    /// Numbers the distinct keys. `digests` has one a row, `key_of_row` is [`NO_KEY`] for rows
-    /// without a key and anything else for the others.
-    fn distinct(mut digests: Vec<Digest>, mut key_of_row: Vec<u32>) -> Self {
-        let mut counts = RowCounts { read: digests.len() as u64, ..RowCounts::default() };
+    /// Numbers the distinct keys. `digests` has one for each identifier of a row, `keys_of_rows` is [`NO_KEY`] where
+    /// there is no key and anything else where there is one.
+    fn distinct(mut digests: Vec<Digest>, mut keys_of_rows: Vec<u32>, identifiers: usize) -> Self {
+        let rows = digests.len() / identifiers;
+        let mut counts = RowCounts { read: rows as u64, ..RowCounts::default() };
         let mut places = Places::new(digests.len());
         let mut used = 0;
-        // A key's digest moves to the place of its number, which is never behind the row.
-        for row in 0..digests.len() {
-            if key_of_row[row] == NO_KEY {
-                counts.null += 1;
-                continue;
+        for row in 0..rows {
+            let (mut is_keyed, mut is_new) = (false, false);
+            // A key's digest moves to the place of its number, which is never behind the row.
+            for at in row * identifiers..(row + 1) * identifiers {
+                if keys_of_rows[at] == NO_KEY {
+                    continue;
+                }
+                is_keyed = true;
+                let digest = digests[at];
+                digests[used] = digest;
+                let key = places.find_or_insert(&digest, used as u32, &digests);
+                if key as usize == used {
+                    used += 1;
+                    is_new = true;
+                }
+                keys_of_rows[at] = key;
             }
-            let digest = digests[row];
-            digests[used] = digest;
-            let key = places.find_or_insert(&digest, used as u32, &digests);
-            if key as usize == used {
-                used += 1;
-            } else {
-                counts.duplicate += 1;
-            }
-            key_of_row[row] = key;
+            counts.null += u64::from(!is_keyed);
+            counts.duplicate += u64::from(is_keyed && !is_new);
         }
         digests.truncate(used);
         digests.shrink_to_fit();
         counts.used = used as u64;
         Self {
             digests,
-            key_of_row,
+            identifiers,
+            keys_of_rows,
             counts,
             values: Vec::new(),
             payloads: Vec::new(),
             payload_len: 0,
             profile: None,
+            survey: Vec::new(),
         }
     }
 
-    /// Gives each key the sum of the values of its rows, of which there is one a row; or else says with which
+    /// Gives each key the sum of the values of its rows, of which there is one a row with one identifier; or else says with which
     /// row the magnitudes add up to more than 2^63 − 1.
     fn add_up(&mut self, of_rows: &[i64]) -> std::result::Result<(), usize> {
         self.values = vec![0; self.counts.used as usize];
         let mut magnitudes: u64 = 0;
-        for (row, (value, key)) in of_rows.iter().zip(&self.key_of_row).enumerate() {
+        for (row, (value, key)) in of_rows.iter().zip(&self.keys_of_rows).enumerate() {
             if let Some(sum) = self.values.get_mut(*key as usize) {
                 let total = magnitudes.checked_add(value.unsigned_abs());
                 magnitudes = total.filter(|total| *total <= i64::MAX as u64).ok_or(row)?;
@@ -250,7 +322,7 @@ impl KeySet {
         let len = self.payload_len;
         let mut kept = 0;
         // Keys are numbered in the order of the rows that first bear them.
-        let of_rows = self.key_of_row.iter().filter(|key| **key != NO_KEY);
+        let of_rows = self.keys_of_rows.iter().filter(|key| **key != NO_KEY);
         for (nth, key) in of_rows.enumerate() {
             if *key as usize == kept {
                 self.payloads.copy_within(nth * len..(nth + 1) * len, kept * len);
@@ -271,7 +343,7 @@ impl KeySet {
 
     /// The number of the key that a row bears, counted from 0.
     pub(crate) fn key_of(&self, row: u32) -> u32 {
-        self.key_of_row[row as usize]
+        self.keys_of_rows[row as usize]
     }
 
     /// The value of each distinct key, in the order of the digests; empty where no column of values was
@@ -291,6 +363,11 @@ impl KeySet {
         self.profile.take()
     }
 
+    /// What the normalisation makes of each key column, where that was asked for.
+    pub(crate) fn take_survey(&mut self) -> Vec<ColumnFindings> {
+        std::mem::take(&mut self.survey)
+    }
+
     /// How many rows went which way.
     pub fn counts(&self) -> RowCounts {
         self.counts
@@ -299,21 +376,43 @@ impl KeySet {
     /// The rows, counted from 0 and in order, that bear one of these keys, which are given by their
     /// positions among the digests.
     pub fn rows_of(&self, keys: &[u32]) -> Vec<u32> {
+        let wanted = self.wanted(keys);
+        let matches = |key: &u32| *key != NO_KEY && wanted[*key as usize];
+        let rows = (0u32..).zip(self.keys_of_rows.chunks_exact(self.identifiers));
+        rows.filter(|(_, keys)| keys.iter().any(matches)).map(|(row, _)| row).collect()
+    }
+
+    /// How many of these keys are of each identifier.
+    pub fn keys_of_identifiers(&self, keys: &[u32]) -> Vec<u64> {
+        let wanted = self.wanted(keys);
+        let mut counts = vec![0; self.identifiers];
+        for (key, at) in self.first_places().zip(0u32..).map(|(at, key)| (key, at)) {
+            counts[at % self.identifiers] += u64::from(wanted[key as usize]);
+        }
+        counts
+    }
+
+    fn wanted(&self, keys: &[u32]) -> Vec<bool> {
         let mut wanted = vec![false; self.counts.used as usize];
         keys.iter().for_each(|key| wanted[*key as usize] = true);
-        let bears = |key: &u32| *key != NO_KEY && wanted[*key as usize];
-        (0u32..).zip(&self.key_of_row).filter(|(_, key)| bears(key)).map(|(row, _)| row).collect()
+        wanted
+    }
+
+    /// The places among the keys of all rows where a key occurs first, in the order of the digests.
+    fn first_places(&self) -> impl Iterator<Item = usize> {
+        let mut next = 0;
+        self.keys_of_rows.iter().enumerate().filter_map(move |(at, key)| {
+            // Keys are numbered in the order of the rows that first bear them.
+            let is_first = *key == next && *key != NO_KEY;
+            next += u32::from(is_first);
+            is_first.then_some(at)
+        })
     }
 
     /// The first row that bears each key, counted from 0, in the order of the digests.
     pub fn first_rows(&self) -> Vec<u32> {
         let mut rows = Vec::with_capacity(self.counts.used as usize);
-        for (row, key) in (0u32..).zip(&self.key_of_row) {
-            // Keys are numbered in the order of the rows that first bear them.
-            if *key != NO_KEY && *key as usize == rows.len() {
-                rows.push(row);
-            }
-        }
+        rows.extend(self.first_places().map(|at| (at / self.identifiers) as u32));
         rows
     }
 
@@ -321,11 +420,14 @@ impl KeySet {
     fn first_repetition(&self) -> Option<(usize, usize)> {
         // Keys are numbered in order, so a row that brings a new key brings the next number.
         let mut next = 0;
-        for (row, key) in self.key_of_row.iter().enumerate() {
+        for (at, key) in self.keys_of_rows.iter().enumerate() {
             match *key {
                 NO_KEY => {}
                 key if key == next => next += 1,
-                key => return Some((self.key_of_row.iter().position(|k| *k == key)?, row)),
+                key => {
+                    let first = self.keys_of_rows.iter().position(|k| *k == key)?;
+                    return Some((first / self.identifiers, at / self.identifiers));
+                }
             }
         }
         None
@@ -368,147 +470,4 @@ impl Places {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::{
-        keys::{findings::FrequentKey, key::Normalize},
-        table::source::{Delimiter, Source},
-    };
-
-    fn all_of(text: &str, reading: Reading) -> Result<(KeySet, Findings)> {
-        let source = Source::Memory { name: "t".into(), bytes: text.into() };
-        let scan = source.open(Delimiter::Comma)?.read()?;
-        let keys = vec![KeyColumn { name: "k".into(), normalize: Normalize::Lower }];
-        let (_, set, findings) = KeySet::read(scan, &Reading { keys, ..reading }, |_, _| {})?;
-        Ok((set, findings))
-    }
-
-    fn read(text: &str, nulls: Nulls, duplicates: Duplicates) -> Result<KeySet> {
-        Ok(all_of(text, Reading { nulls, duplicates, ..Reading::default() })?.0)
-    }
-
-    fn sums(text: &str, nulls: Nulls) -> Result<Vec<i64>> {
-        scaled_sums(text, nulls, 0)
-    }
-
-    fn scaled_sums(text: &str, nulls: Nulls, scale: u8) -> Result<Vec<i64>> {
-        let values = Some(("v".to_owned(), scale));
-        Ok(all_of(text, Reading { values, nulls, ..Reading::default() })?.0.values().to_vec())
-    }
-
-    #[test]
-    fn values_may_have_decimal_places() {
-        let sums = |text| scaled_sums(text, Nulls::Skip, 2);
-        assert_eq!(sums("k,v\na,0.10\nb,-7\na,2.5\n").unwrap(), [260, -700]);
-        let refused = sums("k,v\na,1.00\nb,1.005\n").unwrap_err().to_string();
-        assert!(
-            refused.contains("row 2 (line 3), column `v`: not a number with at most 2 decimal"),
-            "{refused}"
-        );
-    }
-
-    #[test]
-    fn a_profile_counts_each_key_once() {
-        let keys = |from: u32| (from..from + 100).map(|i| format!("KEY {i}\n")).collect::<String>();
-        let text = format!("k\n{}\nNULL\n{}", "x\n".repeat(300), keys(0));
-        let profile = |text: &str| {
-            let asked = Reading { profile: true, ..Reading::default() };
-            all_of(text, asked).unwrap().0.take_profile().unwrap()
-        };
-        assert_eq!(profile(&text), profile(&format!("k\n{}", keys(0))));
-        assert!(all_of(&text, Reading::default()).unwrap().0.take_profile().is_none());
-    }
-
-    #[test]
-    fn frequent_keys_are_found_by_their_first_row() {
-        let rows = |from: u32| (from..from + 100).map(|i| format!("k{i}@x\n")).collect::<String>();
-        let text = format!("k\n{}X-1\n{}x-1\nx-1 \nn/a\n{}", rows(0), rows(100), rows(0));
-        let (_, findings) = all_of(&text, Reading::default()).unwrap();
-        let expected = FrequentKey { first_row: 101, line: Some(102), rows: 3 };
-        // Three of 304 rows are less than one in a hundred, three of 204 are more.
-        assert_eq!(findings.frequent_keys, []);
-        let text = text.replacen(&rows(100), "", 1);
-        let (_, findings) = all_of(&text, Reading::default()).unwrap();
-        assert_eq!(findings.frequent_keys, [expected]);
-        assert_eq!((findings.null_values, findings.keys_changed, findings.keys_merged), (1, 2, 2));
-        let warned = findings.warnings.join("\n");
-        assert!(
-            warned.contains("3 of 204 rows (1.5 %) bear the same key")
-                && warned.contains("row 101 (line 102)")
-        );
-    }
-
-    #[test]
-    fn a_keys_value_is_the_sum_over_its_rows() {
-        assert_eq!(sums(TEXT, Nulls::Skip).unwrap(), [13, 8, 5]);
-        assert_eq!(sums("k,v\na,\nb, -7 \na,+3\n,9\n", Nulls::Skip).unwrap(), [3, -7]);
-        assert_eq!(sums("", Nulls::Skip).unwrap(), [0; 0]);
-        let most = format!("k,v\na,{}\nb,0\n", i64::MAX);
-        assert_eq!(sums(&most, Nulls::Skip).unwrap(), [i64::MAX, 0]);
-    }
-
-    #[test]
-    fn values_that_cannot_be_added_up_are_named_by_their_place() {
-        let refused = |text: &str, nulls| sums(text, nulls).unwrap_err().to_string();
-        assert_eq!(
-            refused("k,v\na,1\nb,secret\n", Nulls::Skip),
-            "t: row 2 (line 3), column `v`: not a whole number from -2^63 to 2^63 - 1; for decimals name a scale"
-        );
-        assert!(refused("k,v\na,1.5\n", Nulls::Skip).contains("row 1 (line 2), column `v`"));
-        assert!(refused("k,v\na,9223372036854775808\n", Nulls::Skip).contains("whole number"));
-        assert!(refused("k,v\na,\n", Nulls::Error).contains("the value is empty"));
-        assert!(refused("k,w\na,1\n", Nulls::Skip).contains("no column `v`"));
-        // Each fits, and so does their sum; but not that of the positive ones alone.
-        let wide = format!("k,v\na,{}\nb,1\nc,-2\n", i64::MAX);
-        assert_eq!(
-            refused(&wide, Nulls::Skip),
-            "t: row 2 (line 3), column `v`: the values up to here, signs aside, add up to more than \
-             2^63 - 1; use fewer rows, or a larger unit"
-        );
-        let least = format!("k,v\n,9\na,{}\n", i64::MIN);
-        assert!(refused(&least, Nulls::Skip).contains("row 2 (line 3), column `v`"));
-    }
-
-    const TEXT: &str = "k,v\nb,1\na,2\n,3\nB,4\nc,5\n a,6\n\" \",7\nb,8\n";
-
-    #[test]
-    fn every_row_is_counted_once() {
-        let set = read(TEXT, Nulls::Skip, Duplicates::First).unwrap();
-        assert_eq!(set.counts(), RowCounts { read: 8, null: 2, duplicate: 3, used: 3 });
-        assert_eq!(set.digests.len(), 3);
-    }
-
-    #[test]
-    fn every_row_that_bears_a_matched_key_matches() {
-        let set = read(TEXT, Nulls::Skip, Duplicates::First).unwrap();
-        assert_eq!(set.rows_of(&[0]), [0, 3, 7]);
-        assert_eq!(set.rows_of(&[1, 2]), [1, 4, 5]);
-        assert_eq!(set.rows_of(&[]), [0; 0]);
-        assert_eq!(set.rows_of(&[0, 1, 2]), [0, 1, 3, 4, 5, 7]);
-        assert_eq!(set.first_rows(), [0, 1, 4]);
-    }
-
-    #[test]
-    fn policies_refuse_with_row_numbers_only() {
-        let error = |nulls, duplicates| read(TEXT, nulls, duplicates).err().unwrap().to_string();
-        assert_eq!(
-            error(Nulls::Error, Duplicates::First),
-            "t: row 3 (line 4), column `k`: the key is empty; fill it, or skip rows without a key"
-        );
-        assert_eq!(
-            error(Nulls::Skip, Duplicates::Error),
-            "t: row 4 (line 5) bears the same key as row 1 (line 2); rows that repeat an earlier \
-             row's key: 3; remove them, or let each key take part once"
-        );
-    }
-
-    #[test]
-    fn equal_prefixes_of_different_digests_stay_apart() {
-        let (x, y) = (Digest::forged(7, 1), Digest::forged(7, 2));
-        let set = KeySet::distinct(vec![y, x, y, x, x], vec![0, 0, 0, NO_KEY, 0]);
-        assert_eq!(set.counts(), RowCounts { read: 5, null: 1, duplicate: 2, used: 2 });
-        assert_eq!(set.digests, [y, x]);
-        assert_eq!(set.rows_of(&[0]), [0, 2]);
-        assert_eq!(set.rows_of(&[1]), [1, 4]);
-    }
-}
+mod tests;

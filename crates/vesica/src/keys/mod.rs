@@ -4,6 +4,8 @@ pub mod digest;
 pub mod findings;
 pub mod key;
 pub mod keyset;
+pub mod normalize;
 pub mod null_values;
 pub mod numbers;
 pub mod profile;
+pub mod survey;

@@ -5,7 +5,7 @@
 
 use crate::{
     error::{Error, Result},
-    keys::key::Normalize,
+    keys::normalize::Normalize,
 };
 
 /// What exports of databases, spreadsheets and statistics programs write for a missing value, in lower case.
@@ -81,7 +81,7 @@ impl NullValues {
 
     /// Those that apply where key columns are normalised like this: none where all are compared as bytes.
     pub(crate) fn applied_to(&self, keys: &[Normalize]) -> Self {
-        let applies = keys.iter().any(|normalize| *normalize != Normalize::None);
+        let applies = keys.iter().any(|normalize| !normalize.is_verbatim());
         if applies { self.clone() } else { Self::none() }
     }
 

@@ -132,15 +132,19 @@ impl Job {
         if self.values.is_some() != self.offer.brings_values {
             return Err(Error::Usage("values are brought where a column is named".to_owned()));
         }
-        let named_twice = |names: &[String]| {
-            let mut before = names.iter().enumerate();
-            before.find(|(i, name)| names[..*i].contains(name)).map(|(_, name)| name.clone())
-        };
-        if let Some(twice) = named_twice(&self.columns) {
-            return Err(Error::Usage(format!("key column `{twice}` is named twice")));
+        let mut rest = &self.columns[..];
+        for columns in &self.offer.identifiers {
+            // The offer has as many columns as its identifiers together.
+            let (identifier, others) = rest.split_at(usize::from(*columns));
+            not_twice(identifier)?;
+            rest = others;
         }
-        if let Some(twice) = self.select.as_deref().and_then(named_twice) {
-            return Err(Error::Usage(format!("selected column `{twice}` is named twice")));
+        not_twice(rest)?;
+        if let Some(select) = &self.select {
+            let twice = twice_in(select);
+            if let Some(twice) = twice {
+                return Err(Error::Usage(format!("selected column `{twice}` is named twice")));
+            }
         }
         let query = self.offer.query;
         if query.result_form() == ResultForm::File && self.output.is_none() {
@@ -205,19 +209,33 @@ impl Job {
     fn reading(&self, profile: bool) -> Reading {
         Reading {
             keys: self.key_columns(),
+            identifiers: self.offer.identifiers.clone(),
             null_values: self.offer.null_values.clone(),
             values: self.values.clone().map(|column| (column, self.offer.scale)),
             sends: self.offer.sends.clone(),
             nulls: self.nulls,
             duplicates: self.duplicates,
             profile,
+            survey: false,
         }
     }
 
     fn key_columns(&self) -> Vec<KeyColumn> {
         let named = self.columns.iter().cloned().zip(&self.offer.keys);
-        named.map(|(name, normalize)| KeyColumn { name, normalize: *normalize }).collect()
+        named.map(|(name, normalize)| KeyColumn { name, normalize: normalize.clone() }).collect()
     }
+}
+
+/// Refuses an identifier that has a column twice.
+fn not_twice(columns: &[String]) -> Result<()> {
+    twice_in(columns)
+        .map_or(Ok(()), |name| Err(Error::Usage(format!("key column `{name}` is named twice"))))
+}
+
+/// The first name that an earlier one equals.
+fn twice_in(names: &[String]) -> Option<&String> {
+    let mut names_before = names.iter().enumerate();
+    names_before.find(|(i, name)| names[..*i].contains(name)).map(|(_, name)| name)
 }
 
 /// Runs the job with the party at the other end of the channel, and fills in `report`. If the run fails, the other side

@@ -194,6 +194,8 @@ impl<'a> Session<'a> {
             i_learn: self.terms.learns(role),
             peer_learns: self.terms.learns(role.other()),
             receiver: if self.receives() { Side::Me } else { Side::Peer },
+            identifiers: self.terms.identifiers(),
+            hold_digests: [role, role.other()].map(|side| self.terms.holds_digests(side)),
         }
     }
 

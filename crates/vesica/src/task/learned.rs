@@ -62,6 +62,10 @@ pub(crate) struct Sides {
     pub(crate) peer_learns: bool,
     /// The protocol's receiver.
     pub(crate) receiver: Side,
+    /// Whether this side and the other side hold digests in place of values.
+    pub(crate) hold_digests: [bool; 2],
+    /// How many identifiers a row has.
+    pub(crate) identifiers: usize,
 }
 
 impl Sides {
@@ -87,12 +91,33 @@ impl Sides {
     pub(crate) fn learned(&self, assuming: String, facts: impl Fn(Side) -> Vec<String>) -> Learned {
         let sentence = |side: Side| {
             let other = side.other();
-            let size =
-                format!("how many keys {} has ({})", other.name(), grouped(self.keys(other)));
+            let keys = grouped(self.keys(other));
+            let together = if self.identifiers > 1 { ", all identifiers together" } else { "" };
+            let size = format!("how many keys {} has ({keys}{together})", other.name());
             let facts = listed(&[facts(side), vec![size]].concat());
             format!("{} learned {facts}, and nothing else.", side.capital())
         };
+        let assuming = assuming + self.guessable();
         Learned { me: sentence(Side::Me), peer: sentence(Side::Peer), assuming }
+    }
+
+    /// What no protocol changes about digests that a side holds.
+    fn guessable(&self) -> &'static str {
+        match self.hold_digests {
+            [false, false] => "",
+            [true, false] => {
+                " This side holds SHA-256 digests in place of identifiers: it can guess the identifiers behind them \
+                 offline, with or without a run."
+            }
+            [false, true] => {
+                " The other side holds SHA-256 digests in place of identifiers: it can guess the identifiers behind \
+                 them offline, with or without a run."
+            }
+            [true, true] => {
+                " Both sides hold SHA-256 digests in place of identifiers: each can guess the identifiers behind its \
+                 own offline, with or without a run."
+            }
+        }
     }
 }
 

@@ -8,10 +8,12 @@ use crate::keys::numbers::decimal;
 
 /// What a run found, in numbers. A number that this side does not learn, or that its query does not ask for, is
 /// `None`.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Outcome {
     /// Distinct keys that both sides have.
     pub matches: Option<u64>,
+    /// How many of these are of each identifier, in the order of the terms, where a row has several.
+    pub matches_of_identifiers: Option<Vec<u64>>,
     /// The result of a query for a number.
     pub answer: Option<QueryResult>,
     /// Rows written to the output.

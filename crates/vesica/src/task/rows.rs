@@ -64,9 +64,20 @@ impl Task for Rows {
     fn headline(&self, outcome: &Outcome, context: &Context<'_>) -> Option<String> {
         let matches = outcome.matches?;
         let of = format!("{} of {} match", grouped(matches), counted(context.keys, "key"));
+        let of = match &outcome.matches_of_identifiers {
+            Some(counts) => format!("{of} ({})", by_identifier(counts)),
+            None => of,
+        };
         let rows = outcome.rows_written.map(|rows| (context.written)(counted(rows, "row")));
         Some([Some(of), rows].into_iter().flatten().collect::<Vec<_>>().join("; "))
     }
+}
+
+/// How many keys of each identifier match.
+fn by_identifier(counts: &[u64]) -> String {
+    let counts = counts.iter().enumerate();
+    let of = |(i, count): (usize, &u64)| format!("{} of identifier {}", grouped(*count), i + 1);
+    counts.map(of).collect::<Vec<_>>().join(", ")
 }
 
 impl Method for &'static Protocol {
@@ -131,9 +142,12 @@ impl Party for Intersecting {
         let Self { protocol, call, end } = *self;
         let matches = end.matches(&call, items, channel, rng)?;
         let count = matches.as_ref().map(|matches| matches.len() as u64);
+        let several = matches.as_ref().filter(|_| call.sides.identifiers > 1);
+        let matches_of_identifiers = several.map(|matches| set.keys_of_identifiers(matches));
         let rows = matches.map(|matches| set.rows_of(&matches));
         let outcome = Outcome {
             matches: count,
+            matches_of_identifiers,
             rows_written: rows.as_ref().map(|rows| rows.len() as u64),
             ..Outcome::default()
         };
@@ -187,7 +201,12 @@ pub(crate) fn facts(sides: &Sides, side: Side, matches: Option<u64>) -> Vec<Stri
     let of = grouped(sides.keys(side));
     let found = matches.map(|n| format!(" ({} of {of})", grouped(n))).unwrap_or_default();
     let rows = format!("which of its keys {other} has too{found}");
-    if sides.learns(side) { vec![rows] } else { vec![] }
+    let by = || "by which of its identifiers each row matches".to_owned();
+    match (sides.learns(side), sides.identifiers) {
+        (false, _) => vec![],
+        (true, 1) => vec![rows],
+        (true, _) => vec![rows, by()],
+    }
 }
 
 fn insecure(protocol: &str, receiver: Side) -> String {

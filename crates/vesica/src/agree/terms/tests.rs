@@ -3,7 +3,7 @@
 use vesica_psi::Status;
 
 use super::*;
-use crate::{Class, parties::Learns};
+use crate::{Class, Normalize, parties::Learns};
 
 fn parties(role: Role) -> Parties {
     let (me, peer) = match role {
@@ -84,6 +84,65 @@ fn every_difference_is_named_with_both_values() {
     let two = Offer { keys: vec![Normalize::Email, Normalize::None], ..offer() };
     let message = refused(&offer(), &two).0;
     assert!(message.contains("(here: 1 (email); there: 2 (email, none))"), "{message}");
+}
+
+#[test]
+fn how_a_side_writes_its_column_is_its_own_affair() {
+    let with = |name: &str| Offer { keys: vec![name.parse().unwrap()], ..offer() };
+    for (one, other, common) in [
+        ("phone:DE", "phone:CH", "phone@1"),
+        ("date:%d.%m.%Y", "date", "date@1"),
+        ("number:point-comma", "number", "number@1"),
+        ("sha256:email", "hashed:email:gmail", "sha256:email@1"),
+        ("hashed:phone", "sha256:phone:AT", "sha256:phone@1"),
+    ] {
+        let (a, b) = agreed(&with(one), &with(other));
+        let (a, b) = (a.unwrap(), b.unwrap());
+        assert_eq!((&a.keys[..], a.hash()), (&[common.to_owned()][..], b.hash()));
+        let holds = [one, other].map(|name| name.starts_with("hashed"));
+        assert_eq!([a.holds_digests(Role::A), a.holds_digests(Role::B)], holds, "{one}");
+    }
+    for (one, other) in [
+        ("email", "email:plain"),
+        ("postcode:GB", "postcode:US"),
+        ("sha256:email", "email"),
+        ("hashed:email", "sha256:email:plain"),
+        ("text", "lower"),
+    ] {
+        let message = refused(&with(one), &with(other)).0;
+        assert!(message.contains(&format!("(here: {one}; there: {other})")), "{message}");
+    }
+}
+
+#[test]
+fn both_sides_have_the_same_identifiers() {
+    let keys = || vec![Normalize::Email, Normalize::Lower];
+    let several = Offer { keys: keys(), identifiers: vec![1, 1], ..offer() };
+    let (a, b) = agreed(&several, &several);
+    assert_eq!((a.as_ref().unwrap().identifiers(), a.unwrap()), (2, b.unwrap()));
+    let composite = Offer { keys: keys(), ..offer() };
+    let message = refused(&several, &composite).0;
+    assert!(message.contains("(here: email or lower; there: email, lower)"), "{message}");
+    let message = refused(&several, &offer()).0;
+    assert!(message.contains("(here: 2 (email or lower); there: 1 (email))"), "{message}");
+    let usage = |offer: Offer| offer.check().unwrap_err().to_string();
+    let counted = Offer { query: Query::COUNT, ..several.clone() };
+    assert!(usage(counted).contains("several identifiers are for rows alone"));
+    assert!(
+        usage(Offer { diagnose: true, ..several.clone() }).contains("one identifier at a time")
+    );
+    for identifiers in [vec![2], vec![1, 2], vec![1, 0, 1], vec![1; 9]] {
+        assert!(usage(Offer { identifiers, ..several.clone() }).contains("at most 8 identifiers"));
+    }
+}
+
+#[test]
+fn a_rule_of_another_version_is_a_difference() {
+    let [mut a, b] = [Role::A, Role::B].map(|role| WireOffer::new(&offer(), role));
+    a.keys = vec!["email@2".to_owned().try_into().unwrap()];
+    let parties = Parties { role: Role::A, me: "a".into(), peer: "b".into() };
+    let message = Terms::merge(&a, &b, &parties).unwrap_err().to_string();
+    assert!(message.contains("(here: email@2; there: email@1)"), "{message}");
 }
 
 #[test]
@@ -216,7 +275,10 @@ fn the_hash_covers_everything() {
         Terms { version: 1, ..base.clone() },
         Terms { protocol: Some("dh".into()), ..base.clone() },
         Terms { security: Security::Malicious, ..base.clone() },
-        Terms { keys: vec![Normalize::Trim], ..base.clone() },
+        Terms { keys: vec!["trim@1".into()], ..base.clone() },
+        Terms { identifiers: vec![1, 1], ..base.clone() },
+        Terms { keys_of_a: vec![(&Normalize::Trim).into()], ..base.clone() },
+        Terms { keys_of_b: vec![(&Normalize::Trim).into()], ..base.clone() },
         Terms { a_learns: false, ..base.clone() },
         Terms { b_learns: false, ..base.clone() },
         Terms { query: Query::COUNT, ..base.clone() },

@@ -17,7 +17,7 @@ use crate::{
         offer::{Offer, WireOffer},
         terms::Terms,
     },
-    keys::{key::Normalize, keyset::RowCounts},
+    keys::{keyset::RowCounts, normalize::Normalize},
     parties::{Learns, Parties, Role, Security},
     task::{
         aggregates::{self, Number},
@@ -121,6 +121,8 @@ impl Run {
             i_learn: terms.learns(role),
             peer_learns: terms.learns(role.other()),
             receiver: if terms.receiver() == role { Side::Me } else { Side::Peer },
+            hold_digests: [false; 2],
+            identifiers: 1,
         };
         (report, sides)
     }

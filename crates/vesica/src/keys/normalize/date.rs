@@ -1,0 +1,125 @@
+//! Days of the calendar.
+
+use std::fmt;
+
+use super::Normalize;
+
+/// The longest format, in bytes.
+const LONGEST: usize = 32;
+
+/// How a column writes its dates: year, month and day, each once, with other characters between them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Format {
+    text: String,
+    parts: Vec<Part>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// Four digits.
+    Year,
+    /// One or two digits; two where another number stands next to it.
+    Month,
+    /// Likewise.
+    Day,
+    /// This character itself.
+    Literal(u8),
+}
+
+pub(super) fn parse(format: Option<&str>) -> Result<Normalize, String> {
+    format.map(Format::new).transpose().map(Normalize::Date)
+}
+
+impl Format {
+    /// Reads a format such as `%d.%m.%Y`.
+    ///
+    /// # Errors
+    /// What is wrong with it.
+    pub fn new(text: &str) -> Result<Self, String> {
+        let example = "a format of dates is written like %d.%m.%Y";
+        if text.len() > LONGEST {
+            return Err(format!("{example}, with at most {LONGEST} characters"));
+        }
+        let mut parts = Vec::new();
+        let mut bytes = text.bytes();
+        while let Some(byte) = bytes.next() {
+            parts.push(match byte {
+                b'%' => match bytes.next() {
+                    Some(b'Y') => Part::Year,
+                    Some(b'm') => Part::Month,
+                    Some(b'd') => Part::Day,
+                    Some(b'y') => {
+                        return Err("%y does not say which century; dates need %Y".to_owned());
+                    }
+                    _ => return Err(format!("{example}: %Y, %m and %d are the fields")),
+                },
+                b' '..=b'~' if !byte.is_ascii_digit() && byte != b',' && byte != b'@' => {
+                    Part::Literal(byte)
+                }
+                _ => {
+                    let others = "besides the fields it has ASCII characters other than digits, commas and @";
+                    return Err(format!("{example}; {others}"));
+                }
+            });
+        }
+        let once = |field| parts.iter().filter(|part| **part == field).count() == 1;
+        if ![Part::Year, Part::Month, Part::Day].into_iter().all(once) {
+            return Err(format!("{example}: it has each of %Y, %m and %d once"));
+        }
+        Ok(Self { text: text.to_owned(), parts })
+    }
+
+    /// The year, month and day of a text that is written like this and nothing else.
+    fn read(&self, text: &str) -> Option<(u16, u8, u8)> {
+        let mut rest = text.as_bytes();
+        let (mut year, mut month, mut day) = (0, 0, 0);
+        let is_literal = |part: Option<&Part>| matches!(part, None | Some(Part::Literal(_)));
+        for (at, part) in self.parts.iter().enumerate() {
+            let before = at.checked_sub(1).and_then(|before| self.parts.get(before));
+            let alone = is_literal(before) && is_literal(self.parts.get(at + 1));
+            let shortest = if alone { 1 } else { 2 };
+            match part {
+                Part::Year => (year, rest) = digits(rest, 4, 4)?,
+                Part::Month => (month, rest) = digits(rest, shortest, 2)?,
+                Part::Day => (day, rest) = digits(rest, shortest, 2)?,
+                Part::Literal(byte) => rest = rest.strip_prefix(&[*byte])?,
+            }
+        }
+        rest.is_empty().then_some((year, month as u8, day as u8))
+    }
+}
+
+impl fmt::Display for Format {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+/// A number of as many digits as there are, within bounds, and what follows it.
+fn digits(text: &[u8], least: usize, most: usize) -> Option<(u16, &[u8])> {
+    let count = text.iter().take(most).take_while(|byte| byte.is_ascii_digit()).count();
+    let (number, rest) = text.split_at(count);
+    let value = number.iter().fold(0, |value, digit| 10 * value + u16::from(digit - b'0'));
+    (count >= least).then_some((value, rest))
+}
+
+/// The date as ISO 8601 writes it; `None` for a day that no calendar has, and for anything else. The calendar is the
+/// Gregorian one throughout, with the years 1 to 9999.
+pub(super) fn iso(value: &str, format: Option<&Format>) -> Option<String> {
+    let value = value.trim();
+    let (year, month, day) = match format {
+        Some(format) => format.read(value)?,
+        None => standard(value.as_bytes())?,
+    };
+    let month = time::Month::try_from(month).ok().filter(|_| year > 0)?;
+    time::Date::from_calendar_date(i32::from(year), month, day).ok()?;
+    Some(format!("{year:04}-{:02}-{day:02}", u8::from(month)))
+}
+
+/// `2001-02-03`, all digits written.
+fn standard(text: &[u8]) -> Option<(u16, u8, u8)> {
+    let (year, rest) = digits(text, 4, 4)?;
+    let (month, rest) = digits(rest.strip_prefix(b"-")?, 2, 2)?;
+    let (day, rest) = digits(rest.strip_prefix(b"-")?, 2, 2)?;
+    rest.is_empty().then_some((year, month as u8, day as u8))
+}

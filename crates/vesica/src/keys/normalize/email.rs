@@ -1,0 +1,32 @@
+//! Mail addresses, by the rules that UID2 publishes for them.
+
+use std::borrow::Cow;
+
+use super::Normalize;
+
+/// `email` has the rule for `gmail.com`, as it says with `email:gmail`.
+pub(super) fn parse(rule: Option<&str>) -> Result<Normalize, String> {
+    match rule {
+        None | Some("gmail") => Ok(Normalize::Email),
+        Some("plain") => Ok(Normalize::PlainEmail),
+        Some(_) => Err("possible values: email, email:gmail (the same), email:plain".to_owned()),
+    }
+}
+
+/// An address in lower case as it is; nothing where it has no name and no domain around one `@`.
+pub(super) fn plain(value: Cow<'_, str>) -> Cow<'_, str> {
+    let is_address = value.split_once('@').is_some_and(|(name, domain)| {
+        !name.is_empty() && !domain.is_empty() && !domain.contains('@')
+    });
+    if is_address { value } else { Cow::Borrowed("") }
+}
+
+/// At `gmail.com`, drops dots in the name and anything from a `+` on.
+pub(super) fn gmail(value: Cow<'_, str>) -> Cow<'_, str> {
+    let Some(name) = value.strip_suffix("@gmail.com") else { return value };
+    if !name.contains(['.', '+']) {
+        return value;
+    }
+    let name = name.split('+').next().unwrap_or_default().replace('.', "");
+    if name.is_empty() { Cow::Borrowed("") } else { Cow::Owned(format!("{name}@gmail.com")) }
+}

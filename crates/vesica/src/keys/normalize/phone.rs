@@ -1,0 +1,111 @@
+//! Telephone numbers in the form of E.164, by the rules of every country's numbering plan.
+
+use std::fmt;
+
+use super::Normalize;
+
+/// A region whose numbers may stand without their country's code: ISO 3166-1 alpha-2.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Region([u8; 2]);
+
+/// The longest text that may be a number, in bytes. E.164 has 15 digits; the rest is punctuation.
+#[cfg(feature = "phone")]
+const LONGEST: usize = 40;
+
+impl fmt::Display for Region {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{}", char::from(*byte)))
+    }
+}
+
+/// Whether a value looks like a number with its punctuation, a trunk zero or a country's code, in any plan.
+pub(super) fn looks_like_one(value: &str) -> bool {
+    let value = value.trim();
+    let marked = value.starts_with(['+', '0', '(']) || value.contains([' ', '-']);
+    let punctuation = |c: char| c.is_ascii_digit() || " ()-./+".contains(c);
+    let digits = value.bytes().filter(u8::is_ascii_digit).count();
+    marked && (7..=15).contains(&digits) && value.chars().all(punctuation)
+}
+
+/// Without the library, profiles of this kind are refused by name.
+#[cfg(not(feature = "phone"))]
+pub(super) fn parse(_: Option<&str>) -> Result<Normalize, String> {
+    Err("this build has no telephone numbers; build with the feature `phone`".to_owned())
+}
+
+#[cfg(not(feature = "phone"))]
+pub(super) fn e164(_: &str, _: Option<&Region>) -> Option<String> {
+    None
+}
+
+#[cfg(feature = "phone")]
+pub(super) fn parse(region: Option<&str>) -> Result<Normalize, String> {
+    let Some(wanted) = region else { return Ok(Normalize::Phone(None)) };
+    let known: Option<phonenumber::country::Id> = wanted.parse().ok();
+    match (known, wanted.as_bytes()) {
+        (Some(_), &[one, two]) => Ok(Normalize::Phone(Some(Region([one, two])))),
+        _ => Err(format!(
+            "`{}` is no region; telephone numbers are of a country by its two capital letters, as in phone:GB, \
+             or all written with a + and their country's code: phone",
+            wanted.escape_debug()
+        )),
+    }
+}
+
+#[cfg(feature = "phone")]
+impl Region {
+    fn id(&self) -> Option<phonenumber::country::Id> {
+        std::str::from_utf8(&self.0).ok()?.parse().ok()
+    }
+}
+
+/// The number, if the plan of its country has it. Letters, extensions and short numbers make it none.
+#[cfg(feature = "phone")]
+pub(super) fn e164(value: &str, region: Option<&Region>) -> Option<String> {
+    let number = dialled(value)?;
+    // The library would read an international number by the rules of the region that it is told.
+    if number.starts_with('+') {
+        return valid(None, &number);
+    }
+    let id = region?.id()?;
+    international(id, &number)
+        .and_then(|number| valid(None, &number))
+        .or_else(|| valid(Some(id), &number))
+}
+
+/// What one would dial: digits, with a plus sign before them if there is one. A trunk zero in brackets behind a
+/// country's code, as in `+44 (0)20`, is not dialled.
+#[cfg(feature = "phone")]
+fn dialled(value: &str) -> Option<String> {
+    let value = value.trim();
+    if value.len() > LONGEST {
+        return None;
+    }
+    let plus = value.starts_with(['+', '\u{ff0b}']);
+    let value = if plus { value.replacen("(0)", "", 1) } else { value.to_owned() };
+    let mut dialled = String::with_capacity(value.len());
+    for (at, c) in value.chars().enumerate() {
+        match c {
+            '0'..='9' => dialled.push(c),
+            '+' | '\u{ff0b}' if at == 0 => dialled.push('+'),
+            ' ' | '\u{a0}' | '\t' | '-' | '\u{2010}'..='\u{2014}' | '(' | ')' | '.' | '/' => {}
+            _ => return None,
+        }
+    }
+    Some(dialled)
+}
+
+/// A number that is dialled abroad from this region, with a plus sign in place of what is dialled first.
+#[cfg(feature = "phone")]
+fn international(region: phonenumber::country::Id, number: &str) -> Option<String> {
+    let rules = phonenumber::metadata::DATABASE.by_id(region.as_ref())?;
+    let prefix = rules.international_prefix()?.find(number)?;
+    (prefix.start() == 0).then(|| format!("+{}", &number[prefix.end()..]))
+}
+
+#[cfg(feature = "phone")]
+fn valid(region: Option<phonenumber::country::Id>, number: &str) -> Option<String> {
+    let number = phonenumber::parse(region, number).ok()?;
+    let e164 = || number.format().mode(phonenumber::Mode::E164).to_string();
+    (number.extension().is_none() && number.is_valid()).then(e164)
+}

@@ -1,0 +1,476 @@
+//! The profiles by tables, with the examples that their public rules give, and their properties.
+
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+
+use super::*;
+
+fn profile(name: &str) -> Normalize {
+    name.parse().unwrap_or_else(|error| panic!("{name}: {error}"))
+}
+
+fn assert_table(name: &str, table: &[(&str, &str)]) {
+    let profile = profile(name);
+    for (value, expected) in table {
+        assert_eq!(profile.apply(value), *expected, "{name} {value:?}");
+    }
+}
+
+#[test]
+fn text_by_table() {
+    assert_table("none", &[(" A\u{308} ", " A\u{308} ")]);
+    assert_table("trim", &[("\u{a0}\tA\u{308}\u{200b}\r\n", "Ä"), ("A b", "A b")]);
+    assert_table(
+        "lower",
+        &[(" ÄB ", "äb"), ("STRASSE", "strasse"), ("ΟΔΟΣ", "οδος"), ("\u{212b}", "å")],
+    );
+    assert_table(
+        "text",
+        &[
+            (" A  b\t\u{3000}C ", "a b c"),
+            ("plain text", "plain text"),
+            // Unicode, CaseFolding.txt: the full mappings.
+            ("Straße", "strasse"),
+            ("STRASSE", "strasse"),
+            ("\u{1e9e}", "ss"),
+            ("\u{130}stanbul", "i\u{307}stanbul"),
+            ("ΟΔΟΣ", "οδοσ"),
+            ("οδος", "οδοσ"),
+            ("\u{fb01}x", "fix"),
+            ("\u{1f80}", "\u{1f00}\u{3b9}"),
+            // UAX #15: composition, singletons, Hangul.
+            ("\u{212b}", "\u{e5}"),
+            ("A\u{30a}", "\u{e5}"),
+            ("\u{1112}\u{1161}\u{11ab}\u{1100}\u{1173}\u{11af}", "한글"),
+            ("q\u{323}\u{307}", "q\u{323}\u{307}"),
+            ("Q\u{307}\u{323}", "q\u{323}\u{307}"),
+        ],
+    );
+}
+
+#[test]
+fn mail_addresses_by_table() {
+    // UID2's examples of normalised addresses are among these.
+    assert_table(
+        "email",
+        &[
+            ("user@example.com", "user@example.com"),
+            ("USER@example.com ", "user@example.com"),
+            ("jane.doe@gmail.com", "janedoe@gmail.com"),
+            ("JaneDoe+home@Gmail.com", "janedoe@gmail.com"),
+            ("jane+saoirse@example.com", "jane+saoirse@example.com"),
+            (" Ann.B+x@Example.ORG ", "ann.b+x@example.org"),
+            ("unknown", ""),
+            ("@", ""),
+            ("a@", ""),
+            ("@b", ""),
+            ("a@b@c", ""),
+            ("a@b@gmail.com", ""),
+            ("+x@gmail.com", ""),
+        ],
+    );
+    assert_table(
+        "email:plain",
+        &[("Jane.Doe+home@Gmail.com", "jane.doe+home@gmail.com"), ("x", "")],
+    );
+    assert_eq!(profile("email:gmail"), Normalize::Email);
+}
+
+#[test]
+fn names_by_table() {
+    assert_table(
+        "name",
+        &[
+            ("  José  María ", "jose maria"),
+            ("JOSE MARIA", "jose maria"),
+            ("Müller-Lüdenscheidt", "mullerludenscheidt"),
+            ("O’Neill", "oneill"),
+            ("O'Neill, Jr.", "oneill jr"),
+            ("Straße", "strasse"),
+            ("Ørsted", "ørsted"),
+            ("Łukasz Žižek", "łukasz zizek"),
+            ("Nguyễn Thị", "nguyen thi"),
+            ("Ёлкин", "елкин"),
+            ("Ǆon", "dzon"),
+            ("ﬁona", "fiona"),
+            // What looks like an accent and is none: voiced kana, vowels of Devanagari, Hangul.
+            ("がぎ", "がぎ"),
+            ("हिन्दी", "हिन्दी"),
+            ("한글", "한글"),
+            ("שָׁלוֹם", "שלום"),
+            ("葛\u{e0100}", "葛"),
+            ("-'.", ""),
+        ],
+    );
+}
+
+#[test]
+fn dates_by_table() {
+    assert_table(
+        "date",
+        &[
+            (" 2024-02-29 ", "2024-02-29"),
+            ("2023-02-29", ""),
+            ("1900-02-29", ""),
+            ("2000-02-29", "2000-02-29"),
+            ("0000-01-01", ""),
+            ("2024-13-01", ""),
+            ("2024-00-10", ""),
+            ("2024-04-31", ""),
+            ("2024-1-02", ""),
+            ("20240102", ""),
+            ("2024-01-02T00:00:00", ""),
+            ("", ""),
+        ],
+    );
+    assert_table(
+        "date:%d.%m.%Y",
+        &[
+            ("29.02.2024", "2024-02-29"),
+            ("29.02.2023", ""),
+            ("1.2.1999", "1999-02-01"),
+            ("01.02.99", ""),
+            ("1999-02-01", ""),
+            ("01/02/1999", ""),
+            ("01.02.19990", ""),
+            ("31.04.2024", ""),
+        ],
+    );
+    assert_table("date:%m/%d/%Y", &[("2/3/2001", "2001-02-03"), ("13/3/2001", "")]);
+    assert_table("date:%Y%m%d", &[("20010203", "2001-02-03"), ("2001023", "")]);
+    assert_table("date:%d %m %Y at", &[("03 02 2001 at", "2001-02-03")]);
+    for format in ["", "%d.%m", "%d.%m.%y", "%d.%d.%m.%Y", "%B %d %Y", "%", "%d,%m,%Y", "1%d%m%Y"] {
+        assert!(format!("date:{format}").parse::<Normalize>().is_err(), "{format}");
+    }
+    assert!(Format::new(&format!("%d{}%m%Y", ".".repeat(26))).is_ok());
+    assert!(Format::new(&format!("%d{}%m%Y", ".".repeat(27))).is_err());
+    assert!(Format::new("%d\u{e4}%m%Y").is_err() && Format::new("%d\u{1b}%m%Y").is_err());
+}
+
+#[test]
+fn numbers_by_table() {
+    assert_table(
+        "number",
+        &[
+            ("007", "7"),
+            ("+1.50", "1.5"),
+            ("-0", "0"),
+            ("-0.00", "0"),
+            ("-0.10", "-0.1"),
+            (".5", "0.5"),
+            ("5.", "5"),
+            (" 10 ", "10"),
+            ("100", "100"),
+            ("1e3", ""),
+            ("1,000", ""),
+            ("1 000", ""),
+            (".", ""),
+            ("-", ""),
+            ("+-1", ""),
+            ("0x1f", ""),
+            ("", ""),
+            ("123456789012345678901234567890.10", "123456789012345678901234567890.1"),
+        ],
+    );
+    assert_table(
+        "number:point-comma",
+        &[
+            ("1.234,50", "1234.5"),
+            ("1.125", "1125"),
+            ("1234,5", "1234.5"),
+            ("12.34,5", ""),
+            ("1.2345", ""),
+            (".123", ""),
+        ],
+    );
+    assert_table("number:comma-point", &[("-1,234,567.0", "-1234567"), ("1,2", "")]);
+    assert_table("number:apostrophe-point", &[("1'234.5", "1234.5")]);
+    assert_table("number:space-comma", &[("1 234,5", "1234.5")]);
+    assert_table("number:none-comma", &[("1234,5", "1234.5"), ("1234.5", "")]);
+    for marks in ["", "point", "point-point", "x-point", "none-space", "none-none", "point-comma-x"]
+    {
+        assert!(format!("number:{marks}").parse::<Normalize>().is_err(), "{marks}");
+    }
+}
+
+#[test]
+fn postcodes_by_table() {
+    assert_table(
+        "postcode:GB",
+        &[
+            ("sw1a 1aa", "SW1A1AA"),
+            ("M1 1AE", "M11AE"),
+            ("B33 8TH", "B338TH"),
+            ("CR2 6XH", "CR26XH"),
+            ("DN55 1PT", "DN551PT"),
+            ("W1A 0AX", "W1A0AX"),
+            ("EC1A 1BB", "EC1A1BB"),
+            ("GIR 0AA", "GIR0AA"),
+            ("SW1A 1AC", ""),
+            ("SW1A", ""),
+            ("12345", ""),
+        ],
+    );
+    assert_table(
+        "postcode:NL",
+        &[("1012 ab", "1012AB"), ("1012AB", "1012AB"), ("0999 AB", ""), ("1012", "")],
+    );
+    assert_table(
+        "postcode:US",
+        &[
+            ("02134", "02134"),
+            ("02134-1000", "02134"),
+            ("021341000", "02134"),
+            ("2134", ""),
+            ("02134-100", ""),
+        ],
+    );
+    assert_table("postcode:CA", &[("k1a 0b1", "K1A0B1"), ("W1A 0B1", ""), ("K1D 0B1", "")]);
+    assert_table(
+        "postcode:DE",
+        &[(" 01067", "01067"), ("1067", ""), ("D-01067", ""), ("\u{661}2345", "")],
+    );
+    assert_table("postcode:FR", &[("75001", "75001"), ("7500", "")]);
+    assert_table("postcode:AT", &[("1010", "1010"), ("0100", "")]);
+    assert_table("postcode:CH", &[("8001", "8001"), ("80011", "")]);
+    for name in ["postcode:XX", "postcode:", "postcode:gb"] {
+        let refused = name.parse::<Normalize>().unwrap_err();
+        assert!(refused.contains("AT, AU, BE, CA, CH"), "{refused}");
+    }
+    assert!("postcode".parse::<Normalize>().unwrap_err().contains("postcode:GB"));
+}
+
+#[cfg(feature = "phone")]
+#[test]
+fn telephone_numbers_by_table() {
+    // Numbers that regulators keep free for examples, and those in E.164's and libphonenumber's documentation.
+    assert_table(
+        "phone:GB",
+        &[
+            ("020 7946 0018", "+442079460018"),
+            ("+44 (0)20 7946 0018", "+442079460018"),
+            ("0044 20 7946 0018", "+442079460018"),
+            ("+1 650-253-0000", "+16502530000"),
+            ("00 1 650 253 0000", "+16502530000"),
+            ("07400 000000", "+447400000000"),
+            ("999", ""),
+            ("020 7946 0018 ext. 5", ""),
+            ("020 7946 0018 x5", ""),
+            ("0207 CALL NOW", ""),
+            ("n/a", ""),
+            ("", ""),
+        ],
+    );
+    assert_table(
+        "phone:DE",
+        &[
+            ("030 123456", "+4930123456"),
+            ("(030) 12 34 56", "+4930123456"),
+            ("030/123456", "+4930123456"),
+            ("0151 12345678", "+4915112345678"),
+            // An Italian number keeps the zero that a German one would lose.
+            ("+39 02 3661 8300", "+390236618300"),
+            ("0039 02 3661 8300", "+390236618300"),
+            ("12", ""),
+        ],
+    );
+    assert_table(
+        "phone:US",
+        &[("(650) 253-0000", "+16502530000"), ("011 44 20 7946 0018", "+442079460018")],
+    );
+    assert_table("phone:CH", &[("044 668 18 00", "+41446681800")]);
+    assert_table(
+        "phone",
+        &[
+            ("+41 44 668 18 00", "+41446681800"),
+            ("044 668 18 00", ""),
+            ("+", ""),
+            ("+999123456", ""),
+        ],
+    );
+    for name in ["phone:XX", "phone:de", "phone:", "phone:D", "phone:DEU", "phone:\u{e4}"] {
+        let refused = name.parse::<Normalize>().unwrap_err();
+        assert!(refused.contains("is no region"), "{refused}");
+    }
+}
+
+#[test]
+fn digests_by_table() {
+    // UID2's example of an address and its digest.
+    let hex = "b4c9a289323b21a01c3e940f150eb9b8c542587f1abfd8f0e1cc1ffc5e475514";
+    let digest = profile("sha256:email").digest("user@example.com").unwrap();
+    assert_eq!(sha256::hex(&digest), hex);
+    let upper = hex.to_uppercase();
+    let padded = "tMmiiTI7IaAcPpQPFQ65uMVCWH8av9jw4cwf/F5HVRQ=";
+    let url = padded.replace('/', "_").replace('=', "");
+    for held in [hex, &upper, padded, &padded[..43], &url, &format!(" {url}=\n")] {
+        assert_eq!(profile("hashed:email").apply(held), hex, "{held}");
+        assert_eq!(profile("hashed:email").digest(held), Some(digest));
+    }
+    let bad = hex.replace('b', "g");
+    for held in
+        ["", "user@example.com", &hex[1..], &bad, &padded[1..], &padded.replace('/', "!"), "null"]
+    {
+        assert_eq!(profile("hashed:email").apply(held), "", "{held}");
+    }
+    assert_eq!(profile("sha256:email").apply(" USER@example.com"), "user@example.com");
+    assert_eq!(profile("sha256:email").apply("nobody"), "");
+    for name in ["sha256", "hashed", "sha256:hashed:email", "hashed:sha256:email", "sha256:rot13"] {
+        assert!(name.parse::<Normalize>().is_err(), "{name}");
+    }
+}
+
+/// A profile of every kind and parameter.
+fn all() -> Vec<Normalize> {
+    let mut names = vec![
+        "none",
+        "trim",
+        "lower",
+        "text",
+        "email",
+        "email:plain",
+        "name",
+        "date",
+        "date:%d.%m.%Y",
+        "date:%Y%m%d",
+        "number",
+        "number:point-comma",
+        "number:space-point",
+        "postcode:GB",
+        "postcode:US",
+        "postcode:NL",
+        "sha256:none",
+        "sha256:email",
+        "hashed:email",
+        "hashed:none",
+    ];
+    if cfg!(feature = "phone") {
+        names.extend(["phone", "phone:DE", "phone:US", "hashed:phone:DE"]);
+    }
+    names.into_iter().map(profile).collect()
+}
+
+/// What is normal already stays: a profile leaves its own values alone once it is free of what describes a column.
+fn assert_settled(profile: &Normalize, value: &str) {
+    let once = profile.apply(value);
+    let again = match profile {
+        Normalize::Hashed(_) => profile.clone(),
+        Normalize::Sha256(inner) => inner.essence(),
+        other => other.essence(),
+    };
+    assert_eq!(again.apply(&once), once, "{profile} {value:?}");
+}
+
+#[test]
+fn normalising_twice_is_normalising_once() {
+    let mut rng = StdRng::seed_from_u64(1);
+    let pieces = [
+        "İ",
+        "Σ",
+        "ς",
+        "ǅ",
+        "A\u{30a}",
+        "\u{301}",
+        "\u{345}",
+        "\u{1e9e}",
+        "ﬁ",
+        "@",
+        "gmail.com",
+        "+",
+        "-",
+        ".",
+        ",",
+        " ",
+        "\u{200b}",
+        "\u{3000}",
+        "0",
+        "1",
+        "29",
+        "02",
+        "2024",
+        "49",
+        "030",
+        "(0)",
+        "/",
+        "SW1A",
+        "1AA",
+        "\u{1100}",
+        "\u{1161}",
+        "\u{3099}",
+        "か",
+        "\u{94d}",
+        "\0",
+        "\u{feff}",
+        "e",
+        "'",
+    ];
+    let profiles = all();
+    for round in 0..3000 {
+        let length = rng.random_range(0..8);
+        let value: String = if round % 3 == 0 {
+            (0..length).map(|_| rng.random::<char>()).collect()
+        } else {
+            (0..length).map(|_| pieces[rng.random_range(0..pieces.len())]).collect()
+        };
+        profiles.iter().for_each(|profile| assert_settled(profile, &value));
+    }
+}
+
+#[test]
+fn every_character_settles() {
+    let text = ["trim", "lower", "text", "name"].map(profile);
+    for c in ('\0'..=char::MAX).filter(|c| !c.is_ascii()) {
+        let value = c.to_string();
+        // Most of the rest of Unicode is unassigned.
+        if u32::from(c) < 0x2_0000 {
+            text.iter().for_each(|profile| assert_settled(profile, &value));
+        }
+    }
+}
+
+#[test]
+fn names_of_profiles_are_read_as_they_are_written() {
+    for profile in all() {
+        assert_eq!(profile.to_string().parse().as_ref(), Ok(&profile));
+        let travels = TravellingName::from(&profile);
+        assert_eq!(travels.agreed(), profile.agreed());
+        let again = TravellingName::try_from(String::from(travels.clone()));
+        assert_eq!(again, Ok(travels));
+    }
+    let refused = "rot13".parse::<Normalize>().unwrap_err();
+    assert!(refused.contains("none, trim, lower, text, email[:gmail|:plain], name"), "{refused}");
+    assert!("lower:x".parse::<Normalize>().unwrap_err().contains("takes nothing"));
+    let longest = format!("sha256:date:%d{}%m%Y@1", ".".repeat(26));
+    assert!(TravellingName::try_from(longest).is_ok());
+    for name in [String::new(), "x".repeat(65), "a\u{1b}[31m".into(), "\u{e4}@1".into()] {
+        assert!(TravellingName::try_from(name.clone()).is_err(), "{name:?}");
+    }
+    let stranger = TravellingName::try_from("rot13@7".to_owned()).unwrap();
+    assert_eq!((stranger.agreed(), stranger.unversioned()), ("rot13@7".to_owned(), "rot13"));
+}
+
+#[cfg(feature = "phone")]
+#[test]
+fn the_examples_of_the_documentation_hold() {
+    let text = include_str!("../../../../../docs/keys.md");
+    let bare = |cell: &str| match cell.strip_prefix('`') {
+        Some(cell) => cell.strip_suffix('`').unwrap().to_owned(),
+        None => cell.replace("*no key*", ""),
+    };
+    let rows = text.lines().filter_map(|line| {
+        let cells: Vec<_> = line.strip_prefix("| ")?.strip_suffix(" |")?.split(" | ").collect();
+        <[&str; 3]>::try_from(cells).ok()
+    });
+    let mut examples = 0;
+    for [name, value, key] in rows.filter(|[name, ..]| *name != "profile") {
+        examples += 1;
+        assert_eq!(profile(&bare(name)).apply(&bare(value)), bare(key), "{name} {value}");
+    }
+    assert!(examples >= 20, "{examples}");
+    for described in PROFILES {
+        assert!(
+            text.contains(&format!("| `{}", described.word)) || described.word == "hashed",
+            "{}",
+            described.word
+        );
+    }
+}

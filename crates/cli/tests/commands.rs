@@ -57,7 +57,7 @@ fn check_counts() {
     let text = ended(&["check", path, "--key", "k"]);
     assert!(text.out.contains("the values look like --normalize phone:CC\n"), "{text:?}");
     let text = ended(&["check", path, "--key", "k", "--normalize", "phone:GB"]);
-    assert!(text.out.contains("not of this kind, and so no key              1\n"), "{text:?}");
+    assert!(text.out.contains("not of this kind, and so no key            1\n"), "{text:?}");
     ended(&["check", path, "--key", "k", "--normalize", "phone:XX"])
         .assert(2, &["`XX` is no region"]);
     ended(&["check", path, "--key", "k", "--normalize", "postcode:XX"])

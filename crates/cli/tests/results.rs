@@ -131,6 +131,32 @@ fn composite_keys_and_normalisation_by_column() {
 }
 
 #[test]
+fn rows_match_by_any_identifier() {
+    let lab = Lab::new();
+    lab.write(
+        Connecting,
+        "mail,phone\nann@x.org,\n,030 123456\nbob@x.org,030 654321\ncid@x.org,+44 20 7946 0018\n,\n",
+    );
+    lab.write(Listening, "tel,k\n+4930123456,zed@x.org\n,ANN@x.org\n020 7946 0018,\n");
+    let [a, b] = lab.run(
+        &["--key", "mail", "--key", "phone", "--normalize", "email,phone:DE"],
+        &["--key", "k", "--key", "tel", "--normalize", "email,phone:GB"],
+    );
+    let said = "3 of 6 keys match (1 of identifier 1, 2 of identifier 2); 3 rows written";
+    a.assert(0, &[said, "5 rows read: 1 without a key, 0 repeating a key"]);
+    assert!(a.err.contains("by which of its identifiers each row matches"), "{a:?}");
+    b.assert(0, &[]);
+    assert_eq!(
+        lab.output(Connecting).unwrap(),
+        "mail,phone\nann@x.org,\n,030 123456\ncid@x.org,+44 20 7946 0018\n"
+    );
+    let report = lab.report(Connecting);
+    assert_eq!(report["matches_of_identifiers"], serde_json::json!([1, 2]));
+    assert_eq!(report["terms"]["identifiers"], serde_json::json!([1, 1]));
+    assert_eq!(report["terms"]["keys"], serde_json::json!(["email@1", "phone@1"]));
+}
+
+#[test]
 fn empty_and_tiny_sets() {
     for (a, b, matches) in [
         ("", "k\nx\n", 0),

@@ -109,13 +109,9 @@ impl Offer {
                 format!("a row has at most {MAX_IDENTIFIERS} identifiers, each with a column");
             return Err(Error::Usage(message));
         }
-        if !self.identifiers.is_empty() && !self.query.kind.keeps_rows {
-            let message = "several identifiers are for rows: in counts, sums and shares, a row that matches by two \
-                           identifiers would count twice; name one --key";
-            return Err(Error::Usage(message.to_owned()));
-        }
-        if !self.identifiers.is_empty() && self.query == Query::JOIN {
-            let message = "a join takes one identifier; name one --key";
+        if !self.identifiers.is_empty() && self.query != Query::ROWS {
+            let message = "several identifiers are for rows alone: in counts, sums, shares and joins, a row that \
+                           matches by two identifiers would count twice; name one --key";
             return Err(Error::Usage(message.to_owned()));
         }
         if !self.identifiers.is_empty() && self.diagnose {

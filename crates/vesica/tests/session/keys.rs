@@ -106,7 +106,7 @@ fn each_side_writes_its_keys_in_its_own_way() {
             [2, 2],
             [1, 0],
         ),
-        ("number", "k\n007\n7.0\n8\n", "number:none-comma", "k\n7,00\n8.0\n", [2, 1], [0, 1]),
+        ("number", "k\n007\n7.0\n8\n", "number:none-comma", "k\n\"7,00\"\n8.0\n", [2, 1], [0, 1]),
         ("text", "k\nStraße\n", "text", "k\n STRASSE\n", [1, 1], [0, 0]),
         (
             "phone:GB",

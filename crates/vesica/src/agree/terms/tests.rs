@@ -127,7 +127,7 @@ fn both_sides_have_the_same_identifiers() {
     assert!(message.contains("(here: 2 (email or lower); there: 1 (email))"), "{message}");
     let usage = |offer: Offer| offer.check().unwrap_err().to_string();
     let counted = Offer { query: Query::COUNT, ..several.clone() };
-    assert!(usage(counted).contains("several identifiers are for rows"));
+    assert!(usage(counted).contains("several identifiers are for rows alone"));
     assert!(
         usage(Offer { diagnose: true, ..several.clone() }).contains("one identifier at a time")
     );

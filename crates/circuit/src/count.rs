@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, convert::Infallible, ops::Range};
 
-use crate::{Circuit, Engine, Party, Values, WireBits, gmw};
+use crate::{Circuit, Engine, Party, Values, WireBits, gmw::cost::bytes_of_levels};
 
 /// What a program costs. Nothing of it depends on data.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -47,7 +47,7 @@ impl Count {
                 *self.products.entry(bits).or_default() += products * instances as u64;
             }
             for (opened, vectors) in self.opened.iter_mut().zip([false, true]) {
-                *opened += gmw::bytes_of_levels(&levels, instances, vectors) as u64;
+                *opened += bytes_of_levels(&levels, instances, vectors) as u64;
             }
             self.rounds += if instances > 0 { circuit.depth() as u64 } else { 0 };
             self.runs += 1;

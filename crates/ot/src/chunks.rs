@@ -6,7 +6,7 @@
 
 use vesica_primitives::{Bits, Block};
 
-use crate::variants::{CorrelationHash, HASH_BATCH};
+use crate::correlation_hash::{CorrelationHash, HASH_BATCH};
 
 /// OTs of a chunk where an extension makes as many at a time as it is asked for: they fit the second-level
 /// cache.

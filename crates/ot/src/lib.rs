@@ -11,6 +11,7 @@
 
 pub mod base;
 pub mod chunks;
+mod correlation_hash;
 pub mod extension;
 pub mod one_of_n;
 pub mod pcg;
@@ -22,7 +23,8 @@ pub mod variants;
 pub mod vole;
 mod zeroizing;
 
-pub use variants::{CorrelationHash, CotReceiver, CotSender, Malicious};
+pub use correlation_hash::CorrelationHash;
+pub use variants::{CotReceiver, CotSender, Malicious};
 pub use vesica_net::{Error, Result};
 pub use zeroizing::ZeroizingVec;
 

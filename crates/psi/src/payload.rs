@@ -13,18 +13,19 @@ use std::ops::RangeInclusive;
 
 use rand::CryptoRng;
 use vesica_net::Channel;
+use vesica_primitives::Block;
 use zeroize::Zeroizing;
 
 use crate::{
     Cost, Items, List, Memory, Prepare, Protocol, Result, Setting, Sizes,
-    parts::{
-        sealed,
-        session::{agree, bind, supported},
-    },
+    parts::session::{agree, bind, supported},
 };
 
 /// The longest payload, in bytes.
 pub const MAX_LEN: usize = 1 << 16;
+
+/// A key and a place on the first list, as they are sent with each item of the other lists.
+pub(crate) const WRAPPED_LEN: usize = size_of::<Block>() + size_of::<u32>();
 
 /// One payload for each of a sender's items.
 #[derive(Clone, Copy)]
@@ -170,7 +171,8 @@ impl Carrying {
     /// but the first. There is no flight more.
     pub fn cost(&self, sizes: Sizes) -> Cost {
         let mut cost = self.protocol.cost(sizes);
-        cost.bytes_to_receiver += sealed::bytes(sizes, self.carrier.lists, self.len) as f64;
+        let of_item = self.len + (self.carrier.lists - 1) * WRAPPED_LEN;
+        cost.bytes_to_receiver += (sizes.sender * of_item) as f64;
         cost
     }
 

@@ -88,7 +88,7 @@ pub fn check(
 mod tests {
     use super::*;
     use crate::{
-        keys::{keyset::RowCounts, normalize::Normalize},
+        keys::{counts::RowCounts, normalize::Normalize},
         table::source::Delimiter,
     };
 

@@ -103,8 +103,8 @@ pub mod report {
         difference::Difference,
         error::{InputFault, Place},
         keys::{
+            counts::RowCounts,
             findings::{Findings, FrequentKey},
-            keyset::RowCounts,
             survey::ColumnFindings,
         },
         run::{

@@ -22,8 +22,9 @@ use zeroize::{Zeroize, Zeroizing};
 use super::flips;
 use crate::{
     Bytes, ZeroizingVec,
+    correlation_hash::CorrelationHash,
     stream::Stream,
-    variants::{CorrelationHash, CotReceiver, CotSender, Malicious},
+    variants::{CotReceiver, CotSender, Malicious},
 };
 
 const FLIPS: &str = "precomputed/flips";

@@ -31,13 +31,14 @@ use super::flips;
 use crate::{
     Bytes,
     chunks::{self, ReceivedChunk, SentChunk},
+    correlation_hash::CorrelationHash,
     pcg::{
         self, Dimensions,
         check::{self, Mask, Polynomial},
     },
     pprf::equal,
     stream::Stream,
-    variants::{CorrelationHash, CotReceiver, CotSender, Malicious},
+    variants::{CotReceiver, CotSender, Malicious},
 };
 
 pub use check::CHECK;

@@ -10,7 +10,10 @@ use vesica_primitives::{Bits, Block, Delta, matrix::columns_to_rows};
 use zeroize::Zeroizing;
 
 use super::columns::{CHUNK_ROWS, ColumnReceiver, ColumnSender};
-use crate::variants::{CorrelationHash, CotReceiver, CotSender};
+use crate::{
+    correlation_hash::CorrelationHash,
+    variants::{CotReceiver, CotSender},
+};
 
 /// Semi-honest: nothing ties a receiver to one choice along a row.
 pub const ADVERSARY: Adversary = Adversary::SemiHonest;

@@ -39,8 +39,8 @@ use zeroize::Zeroizing;
 
 use super::tags::{Place, Tagged, Tags};
 use crate::{
-    Items, Result, Sizes,
-    payload::{Opened, Payloads},
+    Items, Result,
+    payload::{Opened, Payloads, WRAPPED_LEN},
 };
 
 const WRAPPED: &str = "payload/keys";
@@ -54,14 +54,6 @@ const VALUES: usize = 1 << 12;
 
 /// Blocks of a key's stream that are made at once.
 const BATCH: usize = 8;
-
-/// A wrapped key: the key, and the place on the first list.
-const WRAPPED_LEN: usize = size_of::<Block>() + size_of::<u32>();
-
-/// Bytes that R receives beside the lists of tags.
-pub(crate) fn bytes(sizes: Sizes, lists: usize, payload_len: usize) -> usize {
-    sizes.sender * (payload_len + (lists - 1) * WRAPPED_LEN)
-}
 
 /// Sends, for each label, the list of the tags of S's items with these values, one for each item, and then the
 /// payloads.

@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::{
     error::Place,
     keys::{
-        keyset::{NO_KEY, RowCounts},
+        counts::{NO_KEY, RowCounts},
         normalize::Normalize,
     },
     table::rows::Table,

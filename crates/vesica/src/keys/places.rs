@@ -2,7 +2,7 @@
 
 use std::hash::{BuildHasher, RandomState};
 
-use super::{digest::Digest, keyset::NO_KEY};
+use super::{counts::NO_KEY, digest::Digest};
 
 /// Which digests were there already: a hash table of numbers.
 pub(crate) struct Places {

@@ -20,7 +20,7 @@ use crate::{
     keys::keyset::KeySet,
     parties::{Role, Security},
     task::{
-        joins::Joined,
+        joined::Joined,
         learned::{Learned, Side, Sides},
         outcome::Outcome,
     },

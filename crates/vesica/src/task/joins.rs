@@ -1,7 +1,7 @@
 //! The rows whose key both sides have, with columns of the other side's.
 //!
 //! One side sends and learns nothing, the other learns and receives. What the sender puts into a payload is in
-//! [`columns`](super::columns). Of several rows with one key, the sender's first one is sent; each of the receiver's
+//! [`sent_columns`](crate::table::sent_columns). Of several rows with one key, the sender's first one is sent; each of the receiver's
 //! comes with it.
 //!
 //! A payload that cannot be read leaves its columns empty and is counted. It does not end the run: so a malicious sender
@@ -12,7 +12,7 @@ use vesica_net::Channel;
 use vesica_planner::Candidate;
 use vesica_psi::{
     Adversary, CATALOGUE, DigestLength, Items, Protocol, Status,
-    payload::{self, Carrying, Opened},
+    payload::{self, Carrying},
 };
 
 use crate::{
@@ -20,9 +20,9 @@ use crate::{
     error::{Error, Result},
     keys::keyset::KeySet,
     table::output::Access,
-    table::sent_columns::SentColumns,
     task::{
         interface::{Call, Content, Context, Found, Method, Part, Party, Request, Task},
+        joined::Joined,
         learned::{Learned, Sides},
         outcome::Outcome,
         query::{Query, QueryKind, ResultForm, Values},
@@ -182,54 +182,13 @@ impl Party for Joining {
                 let opened = party.receive_with(items, call.request.payload_len, channel, rng)?;
                 let matches = opened.positions().len() as u64;
                 let joined = Joined::new(opened, set);
-                let rows_written = Some(joined.rows.len() as u64);
+                let rows_written = Some(joined.len() as u64);
                 let outcome =
                     Outcome { matches: Some(matches), rows_written, ..Outcome::default() };
                 let content = Some(Content::Joined(joined));
                 Ok(Found { outcome, learned: learned(Some(matches)), content })
             }
         }
-    }
-}
-
-/// The receiver's rows whose keys both sides have, and what came with them.
-pub(crate) struct Joined {
-    /// The rows, counted from 0 and ascending.
-    rows: Vec<u32>,
-    /// For each of them, which payload is its key's.
-    payloads: Vec<u32>,
-    opened: Opened,
-}
-
-impl Joined {
-    fn new(opened: Opened, set: &KeySet) -> Self {
-        let rows = set.rows_of(opened.positions());
-        let of_row = |row: &u32| {
-            let key = set.key_of(*row);
-            opened.positions().partition_point(|position| *position < key) as u32
-        };
-        let payloads = rows.iter().map(of_row).collect();
-        Self { rows, payloads, opened }
-    }
-
-    /// How many rows there are.
-    pub(crate) fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// Each row with the values of the columns sent; with `None` where they cannot be read.
-    pub(crate) fn rows<'a>(
-        &'a self,
-        sent: &'a SentColumns,
-    ) -> impl Iterator<Item = (u32, Option<Vec<&'a str>>)> + 'a {
-        let payloads = self.payloads.iter().map(|nth| self.opened.payload(*nth as usize));
-        self.rows.iter().copied().zip(payloads.map(|payload| sent.read(payload)))
-    }
-
-    /// Of how many keys what was sent cannot be read.
-    pub(crate) fn unreadable(&self, sent: &SentColumns) -> u64 {
-        let payloads = (0..self.opened.positions().len()).map(|i| self.opened.payload(i));
-        payloads.filter(|payload| sent.read(payload).is_none()).count() as u64
     }
 }
 

@@ -6,6 +6,7 @@
 
 pub(crate) mod aggregates;
 pub(crate) mod interface;
+pub(crate) mod joined;
 pub(crate) mod joins;
 pub(crate) mod learned;
 pub(crate) mod outcome;

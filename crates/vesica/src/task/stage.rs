@@ -14,7 +14,7 @@ use crate::{
         rows::{Table, Unwritten},
         sent_columns::SentColumns,
     },
-    task::joins::Joined,
+    task::joined::Joined,
 };
 
 /// Refuses an output of which the name promises another format than rows of the input have.

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::record::unit::Unit;
 
-use super::html::Escaped;
+use super::escaped::Escaped;
 
 /// Of all charts, in units of the picture, which is about as wide as a phone.
 const WIDTH: f64 = 360.0;

@@ -1,4 +1,4 @@
-//! The page around what is shown, and text in it.
+//! The page around what is shown.
 
 use std::fmt;
 
@@ -23,22 +23,6 @@ pub fn document(body: &str) -> String {
     [("{policy}", policy.as_str()), ("{style}", STYLE), ("{script}", SCRIPT), ("{body}", body)]
         .iter()
         .fold(PAGE.to_owned(), |page, (place, text)| page.replacen(place, text, 1))
-}
-
-/// Text as text, wherever in the page it stands.
-pub struct Escaped<'a>(pub &'a str);
-
-impl fmt::Display for Escaped<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.chars().try_for_each(|c| match c {
-            '&' => f.write_str("&amp;"),
-            '<' => f.write_str("&lt;"),
-            '>' => f.write_str("&gt;"),
-            '"' => f.write_str("&quot;"),
-            '\'' => f.write_str("&#39;"),
-            c => fmt::Write::write_char(f, c),
-        })
-    }
 }
 
 /// A small picture of how something is drawn.
@@ -83,11 +67,6 @@ impl fmt::Display for Swatch {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn text_stays_text() {
-        assert_eq!(Escaped("<b a='\"'>&").to_string(), "&lt;b a=&#39;&quot;&#39;&gt;&amp;");
-    }
 
     /// RFC 4648 §10.
     #[test]

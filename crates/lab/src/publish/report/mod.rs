@@ -4,6 +4,7 @@
 //! tables. The page's policy lets nothing run but that script, and nothing be loaded.
 
 mod chart;
+mod escaped;
 mod html;
 mod runs;
 mod tables;
@@ -22,7 +23,8 @@ use crate::{
 use vesica_planner::prices;
 
 use chart::{Bar, Row, Scale, Series};
-use html::{Escaped, Swatch};
+use escaped::Escaped;
+use html::Swatch;
 use runs::{Run, Runs};
 
 pub(crate) use runs::line_title;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use crate::{Record, record::results::Measured};
 
-use super::html::Escaped;
+use super::escaped::Escaped;
 
 /// What stands in a table: a text, or a figure by which rows are sorted.
 enum Cell {

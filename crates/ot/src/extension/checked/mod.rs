@@ -34,7 +34,8 @@ use zeroize::Zeroizing;
 use super::columns::{CHUNK_ROWS, ColumnReceiver, ColumnSender};
 use crate::{
     Bytes,
-    variants::{CorrelationHash, CotReceiver, CotSender, Malicious},
+    correlation_hash::CorrelationHash,
+    variants::{CotReceiver, CotSender, Malicious},
 };
 
 #[cfg(test)]

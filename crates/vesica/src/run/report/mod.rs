@@ -18,7 +18,7 @@ use vesica_psi::Adversary;
 use crate::{
     agree::{offer::WIRE_VERSION, terms::Terms},
     error::{Class, Error, Result},
-    keys::keyset::RowCounts,
+    keys::counts::RowCounts,
     parties::{Parties, Role, Security},
     table::{
         digest::InputDigest,

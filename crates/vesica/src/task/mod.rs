@@ -24,6 +24,11 @@ fn kinds() -> impl Iterator<Item = &'static QueryKind> {
     TASKS.iter().flat_map(|kinds| kinds.iter().copied())
 }
 
+/// Those that a user names. A join follows from the columns that are sent.
+fn written() -> impl Iterator<Item = &'static QueryKind> {
+    kinds().filter(|kind| !kind.takes_columns)
+}
+
 /// The kind of query with this name on the wire.
 pub(crate) fn by_word(word: &str) -> Option<&'static QueryKind> {
     kinds().find(|kind| kind.word == word)
@@ -50,7 +55,7 @@ impl Query {
             None => (text, None),
         };
         let unknown = || format!("possible values: {}", Self::forms());
-        let kind = kinds().find(|kind| kind.name == name).ok_or_else(unknown)?;
+        let kind = written().find(|kind| kind.name == name).ok_or_else(unknown)?;
         if kind.takes_number {
             let number = number(rest.ok_or_else(unknown)?);
             let number = number.ok_or_else(|| format!("{} takes a whole number", kind.forms))?;
@@ -68,12 +73,12 @@ impl Query {
 
     /// The forms in which queries are written, with commas between them.
     pub fn forms() -> String {
-        kinds().map(|kind| kind.forms).collect::<Vec<_>>().join(", ")
+        written().map(|kind| kind.forms).collect::<Vec<_>>().join(", ")
     }
 
     /// What each form of a query finds out, for a help text.
     pub fn help() -> String {
-        kinds().map(|kind| kind.help).collect::<Vec<_>>().join("; ")
+        written().map(|kind| kind.help).collect::<Vec<_>>().join("; ")
     }
 }
 
@@ -114,7 +119,9 @@ mod tests {
         ] {
             assert_eq!(parsed(text), Ok((query, values)), "{text}");
         }
-        for text in ["", "row", "rows:x", "count:x", "sum:", "products", "threshold", "shares:"] {
+        for text in
+            ["", "row", "join", "rows:x", "count:x", "sum:", "products", "threshold", "shares:"]
+        {
             assert!(parsed(text).unwrap_err().starts_with("possible values: rows, "), "{text}");
         }
         assert_eq!(parsed("threshold:x").unwrap_err(), "threshold:K takes a whole number");

@@ -126,8 +126,11 @@ fn everything_is_measured_once_and_makes_two_pages() {
     let [_, _, again] = run();
     assert!(again.starts_with(kept) && again.lines().count() == results.lines().count());
 
+    // The repeats of a machine on which nothing else runs: this one may be busy, whose figures are refused.
+    let steady = scratch.path().join("steady.jsonl");
+    fs::write(&steady, again.lines().map(as_if_steady).collect::<String>()).unwrap();
     let figures = scratch.path().join("figures.tsv");
-    let [file, to] = [&path, &figures].map(|path| path.to_str().unwrap());
+    let [file, to] = [&steady, &figures].map(|path| path.to_str().unwrap());
     ended(&["calibrate", "--from", file, "--output", to]).assert(0, &["figures written"]);
     let figures = fs::read_to_string(&figures).unwrap();
     assert!(figures.contains("psz14\t256\t") && !figures.contains("naive"), "{figures}");
@@ -136,6 +139,15 @@ fn everything_is_measured_once_and_makes_two_pages() {
         assert_eq!(bench(&[&arguments[..], wrong].concat()).code, Some(2), "{wrong:?}");
     }
     bench(&["--protocols", "naive", "--sizes", "5", "--up-to", "2^8"]).assert(2, &[]);
+}
+
+/// A line of results whose run took a tenth of a second.
+fn as_if_steady(line: &str) -> String {
+    let mut record: serde_json::Value = serde_json::from_str(line).unwrap();
+    if let Some(seconds) = record.get_mut("seconds") {
+        *seconds = 0.1.into();
+    }
+    format!("{record}\n")
 }
 
 #[test]

@@ -210,7 +210,7 @@ mod tests {
     fn a_small_run() {
         for protocol in CATALOGUE {
             let (a, b) = memory::pair();
-            let stall = Duration::from_secs(5);
+            let stall = Duration::from_secs(60);
             let [mut a, mut b] = [a, b].map(|t| Channel::new(t).with_stall_timeout(stall));
             thread::scope(|scope| {
                 scope.spawn(move || {

@@ -231,7 +231,8 @@ impl Channel {
     /// called from long computations between two messages. Never waits for the peer.
     ///
     /// # Errors
-    /// As [`Channel::send`], but for [`Error::Stalled`].
+    /// As [`Channel::send`], but for [`Error::Stalled`]: also where nothing is owed to a peer that has gone, which is why
+    /// both parties call [`Channel::finish`] before they drop their channels.
     pub fn keep_alive(&mut self) -> Result<()> {
         if self.cancel.is_cancelled() {
             return Err(Error::Cancelled { phase: self.meter.phase() });

@@ -217,10 +217,13 @@ mod tests {
                     let items = set(50..1000);
                     let mut rng = StdRng::seed_from_u64(1);
                     send(protocol, items.items(), 0..=1000, &mut a, &mut rng).unwrap();
+                    // A receiver that is still computing tells so, and must find somebody there.
+                    a.finish().unwrap();
                 });
                 let items = set(0..100);
                 let mut rng = StdRng::seed_from_u64(2);
                 let matches = receive(protocol, items.items(), 0..=1000, &mut b, &mut rng).unwrap();
+                b.finish().unwrap();
                 assert_eq!(matches, (50..100).collect::<Vec<u32>>(), "{}", protocol.key);
             });
         }

@@ -244,18 +244,18 @@ fn an_abort_is_heard_in_the_middle_of_the_aborting_partys_own_message(ends: Ends
     assert!(matches!(error, Error::Aborted { reason: r, .. } if r == reason), "{error}");
 }
 
-fn a_busy_peer_is_waited_for(ends: Ends) {
+fn waits_for_a_busy_peer(ends: Ends) {
     let (answer, ()) = run(
         ends,
         |a| {
-            let mut a = a.with_stall_timeout(Duration::from_secs(2));
+            let mut a = a.with_stall_timeout(Duration::from_secs(3));
             a.send("question", b"?").unwrap();
             a.recv_len("answer", 10).unwrap()
         },
         |mut b| {
             b.recv_len("question", 1).unwrap();
             let started = Instant::now();
-            while started.elapsed() < Duration::from_secs(4) {
+            while started.elapsed() < Duration::from_secs(5) {
                 thread::sleep(Duration::from_millis(50));
                 b.keep_alive().unwrap();
             }
@@ -268,8 +268,8 @@ fn a_busy_peer_is_waited_for(ends: Ends) {
 
 /// A party that sends more than anything on the way holds, to one that is at work for longer than
 /// the stall timeout before it takes it.
-fn a_busy_peer_is_waited_for_while_sending(ends: Ends) {
-    const STALL: Duration = Duration::from_millis(1500);
+fn waits_for_a_busy_peer_while_sending(ends: Ends) {
+    const STALL: Duration = Duration::from_millis(2500);
     let message = noise(7, 20_000_000);
     run(
         ends,
@@ -280,7 +280,7 @@ fn a_busy_peer_is_waited_for_while_sending(ends: Ends) {
         },
         |mut b| {
             let started = Instant::now();
-            while started.elapsed() < 3 * STALL {
+            while started.elapsed() < 2 * STALL {
                 thread::sleep(Duration::from_millis(50));
                 b.keep_alive().unwrap();
             }
@@ -388,9 +388,34 @@ conformance!(
     an_abort_is_heard_by_a_party_that_waits,
     an_abort_is_heard_by_a_party_that_is_sending,
     an_abort_is_heard_in_the_middle_of_the_aborting_partys_own_message,
-    a_busy_peer_is_waited_for,
-    a_busy_peer_is_waited_for_while_sending,
     a_peer_that_is_busy_for_ever_is_refused,
     both_ends_measure_the_same,
     an_orderly_end_loses_nothing_and_leaves_nothing,
 );
+
+/// Tries every transport at once, as such a test does little but wait.
+fn over_all(test: fn(Ends)) {
+    let transports = [
+        ends::over_memory,
+        ends::over_tcp,
+        ends::over_tls,
+        ends::over_files,
+        ends::over_tls_files,
+        ends::over_shaped_memory,
+    ];
+    thread::scope(|scope| {
+        for ends in transports {
+            scope.spawn(move || test(ends()));
+        }
+    });
+}
+
+#[test]
+fn a_busy_peer_is_waited_for() {
+    over_all(waits_for_a_busy_peer);
+}
+
+#[test]
+fn a_busy_peer_is_waited_for_while_sending() {
+    over_all(waits_for_a_busy_peer_while_sending);
+}

@@ -92,9 +92,10 @@ impl NullValues {
 
     /// Whether a normalised value is one of them.
     pub fn contains(&self, value: &str) -> bool {
-        // Lower case takes at least a third of the bytes. Most values are longer than any of these.
+        // Most values are longer than any of these. Lower case takes at least a third of the bytes, and of ASCII all.
         let longest = self.values.iter().map(String::len).max().unwrap_or(0);
-        if value.len() > 3 * longest {
+        let may_be = value.len() <= longest || value.len() <= 3 * longest && !value.is_ascii();
+        if !may_be {
             return false;
         }
         let value = Normalize::Lower.apply(value);

@@ -5,13 +5,12 @@
 
 use std::{borrow::Cow, io::Write, ops::Range};
 
-use csv::ByteRecord;
-
 use crate::{
     error::{InputFault, Place, Result},
     table::{
         append,
         header::Header,
+        records::Records,
         rows::{Content, Fields, JoinedRow, MAX_ROWS, Origin, Row, Unwritten},
         source::{Delimiter, Text, terminated, without_line_end},
     },
@@ -38,16 +37,13 @@ impl Csv {
         let delimiter = delimiter.byte(&text);
         let columns = Header::default();
         let mut csv = Self { text, delimiter, header: 0..0, columns, rows: Vec::new() };
-        let mut reader = csv.reader(csv.text.body());
-        let mut record = ByteRecord::new();
-        let Some(header) = next_record(&mut reader, &mut record, &csv.text, csv.text.body()) else {
-            return Ok(csv);
-        };
+        let mut records = Records::new(csv.text.bytes(), csv.text.body(), delimiter);
+        let Some((header, record)) = records.next() else { return Ok(csv) };
         let columns = Header::new(record.iter().map(<[u8]>::to_vec).collect());
         if header.end == csv.text.bytes().len() && csv.ends_in_quotes(header.clone()) {
             return Err(csv.text.fault(InputFault::UnclosedHeader));
         }
-        drop(reader);
+        drop(records);
         // Whatever stands before the header, a byte-order mark above all, is kept with it.
         csv.header = 0..header.end;
         csv.columns = columns;
@@ -101,15 +97,6 @@ impl Csv {
         } else {
             b"\n"
         }
-    }
-
-    fn reader(&self, from: usize) -> csv::Reader<&[u8]> {
-        csv::ReaderBuilder::new()
-            .has_headers(false)
-            .flexible(true)
-            .delimiter(self.delimiter)
-            .buffer_capacity(1 << 16)
-            .from_reader(&self.text.bytes()[from..])
     }
 
     /// Whether the text stops inside a quoted field of this record. The csv crate takes the end of
@@ -174,12 +161,12 @@ impl Content for Csv {
         show: &mut dyn FnMut(Row<'_>) -> Result<()>,
     ) -> Result<u64> {
         let mut rows: Vec<(u64, u64)> = Vec::new();
-        let mut reader = self.reader(self.header.end);
-        let mut record = ByteRecord::new();
-        while let Some(span) = next_record(&mut reader, &mut record, &self.text, self.header.end) {
+        let first = self.header.end.max(self.text.body());
+        let mut records = Records::new(self.text.bytes(), first, self.delimiter);
+        while let Some((span, record)) = records.next() {
             let number = rows.len() as u64 + 1;
             let origin = Origin::Text(&self.text, span.start);
-            let row = Row { number, origin, fields: Fields::Record(&record) };
+            let row = Row { number, origin, fields: Fields::Record(record) };
             // Only the last row can be open, and an open field is why its fields are too few.
             if span.end == self.text.bytes().len() && self.ends_in_quotes(span.clone()) {
                 return Err(self.text.fault(InputFault::UnclosedQuote { place: row.place() }));
@@ -197,7 +184,6 @@ impl Content for Csv {
             show(row)?;
             rows.push((span.start as u64, span.end as u64));
         }
-        drop(reader);
         self.rows = rows;
         Ok(self.rows.len() as u64)
     }
@@ -277,30 +263,6 @@ impl Quoting {
             _ => Self::Bare,
         }
     }
-}
-
-/// The next record and the range of its bytes in the text, its line end included.
-fn next_record(
-    reader: &mut csv::Reader<&[u8]>,
-    record: &mut ByteRecord,
-    text: &Text,
-    base: usize,
-) -> Option<Range<usize>> {
-    // Reading from memory, with rows of any length and values of any bytes, cannot fail.
-    if !reader.read_byte_record(record).unwrap_or(false) {
-        return None;
-    }
-    let bytes = text.bytes();
-    let mut start = base + record.position().map_or(0, |p| p.byte() as usize);
-    let mut end = base + reader.position().byte() as usize;
-    // The reader counts blank lines, and a line feed left over from a CRLF, to the row after them.
-    while start < end && matches!(bytes[start], b'\r' | b'\n') {
-        start += 1;
-    }
-    if end > start && bytes[end - 1] == b'\r' && bytes.get(end) == Some(&b'\n') {
-        end += 1;
-    }
-    Some(start..end)
 }
 
 #[cfg(test)]

@@ -12,6 +12,7 @@ pub mod input;
 mod ndjson;
 pub mod output;
 mod parquet;
+pub(crate) mod records;
 pub mod rows;
 pub mod sent_columns;
 pub mod source;

@@ -5,11 +5,12 @@
 
 use std::io::{self, Write};
 
-use csv::ByteRecord;
-
 use crate::{
     error::{Error, InputFault, Place, Result},
-    table::{digest::InputDigest, format::Format, header::Header, source::Text, typed::TextColumn},
+    table::{
+        digest::InputDigest, format::Format, header::Header, records::Record, source::Text,
+        typed::TextColumn,
+    },
 };
 
 /// The most rows of a table: positions are 32 bits wide, and one value stands for "no key".
@@ -113,7 +114,7 @@ pub(crate) enum Origin<'a> {
 /// The values of a row.
 pub(crate) enum Fields<'a> {
     /// A record of delimited text.
-    Record(&'a ByteRecord),
+    Record(Record<'a>),
     /// One value for each column.
     Values(&'a [Vec<u8>]),
     /// A row of decoded columns; the others are not there.

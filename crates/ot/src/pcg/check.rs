@@ -36,8 +36,8 @@
 //! itself.
 //!
 //! **An R that deviates.** It may use any places and values, even y_i = 0, since that only makes its own a less
-//! random. Trees are full, so R misses a leaf in each, and that leaf masks Q_i in the correction. If R sends x
-//! + y* off by d, S hashes a value that is off by d·Δ, against which R can test guesses of the whole of Δ: as
+//! random. Trees are full, so R misses a leaf in each, and that leaf masks Q_i in the correction. If R sends
+//! x + y* off by d, S hashes a value that is off by d·Δ, against which R can test guesses of the whole of Δ: as
 //! many candidates as remain after its guesses in the OT extension. S sends nothing but that hash, and never
 //! reveals a verdict.
 

@@ -20,20 +20,20 @@ fn all_rows_of_a_key_come_to_a_left_join() {
     lab.write(Listening, rows.concat());
     let output = lab.path("joined.ndjson");
     let here = ["--receive", "--join", "left", "--learns", "me"];
-    let there = ["--send", "tier,score", "--duplicates", "all:2", "--send-bytes", "12"];
+    let there = ["--send", "tier,score", "--duplicates", "all:2", "--send-bytes", "13"];
     let there = [&there[..], &["--learns", "peer", "--output", output.to_str().unwrap()]].concat();
     let [x, y] = lab.run(&here, &there);
     let said = "1 of 2 keys match; 5 rows written to ";
-    let columns = "columns received: tier, score in 12 bytes a row, up to 2 rows a key";
+    let columns = "columns received: tier, score in 13 bytes a row, up to 2 rows a key";
     x.assert(0, &[said, columns]);
-    y.assert(0, &["columns sent: tier, score in 12 bytes a row, up to 2 rows a key"]);
+    y.assert(0, &["columns sent: tier, score in 13 bytes a row, up to 2 rows a key"]);
     assert_eq!(
         lab.output(Connecting).unwrap(),
         "k,order,tier,score\nann,1,gold,0.5\nann,1,,0.5\nbob,2,,\nann,3,gold,0.5\nann,3,,0.5\n"
     );
     assert!(!output.exists());
     let report = lab.report(Connecting);
-    let sent = serde_json::json!({"columns": ["tier", "score"], "bytes": 12, "rows": 2});
+    let sent = serde_json::json!({"columns": ["tier", "score"], "bytes": 13, "rows": 2});
     assert_eq!((&report["terms"]["b_sends"], &report["rows_written"]), (&sent, &5.into()));
 
     let few: Vec<_> =

@@ -1,7 +1,7 @@
-//! What garbled circuits cost, each party by itself: equality of numbers of 64 bits in 2^16 instances.
+//! Benchmarks of garbled circuits, each party by itself: equality of 64-bit numbers in 2^16 instances.
 //!
-//! The garbler writes to nowhere and the evaluator reads what was once written, so that neither waits. Other
-//! programs may be at work, so this measures the CPU time of the process, of all its threads.
+//! The garbler's output is discarded and the evaluator reads a recording, so neither waits. Other programs may
+//! be running, so the figure is the CPU time of the process, over all its threads.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 
@@ -30,7 +30,7 @@ use vesica_testkit::ideal;
 const WIDTH: usize = 64;
 const INSTANCES: usize = 1 << 16;
 
-/// Keeps what is written, if it is to be kept, and reads what was written before.
+/// Keeps what is written, if told to, and replays what was written before.
 #[derive(Clone, Default)]
 struct Tape {
     written: Option<Arc<Mutex<Vec<u8>>>>,

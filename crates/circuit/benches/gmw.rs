@@ -1,9 +1,8 @@
-//! What GMW costs, both parties together: triples by the extension they are made with, and what is left for
-//! the time when the inputs are there.
+//! Benchmarks of GMW, both parties together: triples, by the extension that makes them, and the online phase.
 //!
-//! Two threads work at once, and other programs beside them, so this measures the CPU time of the process
-//! instead of time on the wall. With `RAYON_NUM_THREADS=1`, as for one thread a party. Setups are included, and
-//! measured by themselves to be taken off.
+//! Two threads run at once, beside other programs, so the figure is the CPU time of the process rather than
+//! wall-clock time. `RAYON_NUM_THREADS=1` gives each party one thread. Setups are included; they are also
+//! measured separately, so that they can be subtracted.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 
@@ -24,10 +23,10 @@ use vesica_ot::extension::softspoken::SmallField;
 /// AND gates for which triples are made.
 const ANDS: usize = 1 << 20;
 
-/// Pieces of silent OT are as long as with many more triples.
+/// Silent OT: enough for pieces of the same length as with many more triples.
 const SILENT_ANDS: usize = 1 << 22;
 
-/// Bits that are compared, in so many instances, online.
+/// The online comparison: bits of each number, and instances.
 const EQUALITY: (usize, usize) = (61, 1 << 17);
 
 fn parties<T: Send>(party: impl Fn(Party, &mut Channel, &mut StdRng) -> T + Sync) -> [T; 2] {

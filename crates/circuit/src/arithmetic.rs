@@ -1,11 +1,11 @@
 //! From shared bits to shared numbers: products of hidden bits with numbers that one party knows.
 //!
 //! The parties hold XOR shares b₀ and b₁ of bits b; one of them knows numbers v. One OT per number yields
-//! additive shares of b·v modulo 2^64, or modulo 2^128. With b₀ the share of the party that knows v,
+//! additive shares of b·v modulo 2^64, or modulo 2^128. If b₀ is the share of the party that knows v,
 //!
 //! b·v = b₀·v + b₁·(1 − 2·b₀)·v,
 //!
-//! where that party has the first term, and the second is an OT in which it is the sender:
+//! That party knows the first term; the second is computed by an OT in which it is the sender:
 //!
 //! 1. Random OT with choices b₁: it has m₀ and m₁, the other party has m at its choice.
 //! 2. It sends m₀ − m₁ + (1 − 2·b₀)·v, which the other party adds to m if b₁ = 1 and so has m₀ + b₁·(1 −
@@ -25,11 +25,11 @@ use crate::number::Number;
 
 const PRODUCTS: &str = "arithmetic/products";
 
-/// OTs whose blocks are held at a time, and for which the extension is called once.
+/// OTs processed at a time, with one call of the extension.
 const CHUNK: usize = 1 << 18;
 
-/// Payload bytes of so many products of numbers `N`: to the party that knows the numbers, which is the OTs' sender, and
-/// to the other. `of_ots` is the cost of a call of the extension, without its setup.
+/// Payload bytes for `products` products of numbers `N`: to the party that knows the numbers, which is the
+/// sender of the OTs, and to the other. `of_ots` is the cost of one call of the extension, without its setup.
 pub fn bytes<N: Number>(products: usize, of_ots: impl Fn(usize) -> Bytes) -> Bytes {
     let mut bytes = Bytes { to_sender: 0, to_receiver: products * N::LEN };
     for start in (0..products).step_by(CHUNK) {
@@ -41,10 +41,10 @@ pub fn bytes<N: Number>(products: usize, of_ots: impl Fn(usize) -> Bytes) -> Byt
 /// Shares of b·v for this party's numbers v: `bits` are its shares of the b.
 ///
 /// # Errors
-/// Whatever the connection or the peer make go wrong.
+/// Any error of the connection or the peer.
 ///
 /// # Panics
-/// Where there are not as many bits as numbers.
+/// If there are not as many bits as numbers.
 pub fn scale_known<N: Number>(
     bits: &Bits,
     numbers: &[N],
@@ -78,7 +78,7 @@ pub fn scale_known<N: Number>(
 /// Shares of b·v for numbers v that the other party knows: `bits` are this party's shares of the b.
 ///
 /// # Errors
-/// Whatever the connection or the peer make go wrong.
+/// Any error of the connection or the peer.
 pub fn scale_hidden<N: Number>(
     bits: &Bits,
     ot: &mut impl CotReceiver,
@@ -110,7 +110,7 @@ mod tests {
 
     use super::*;
 
-    /// Shares of every combination of bits, and the sums that they make.
+    /// Shares of every combination of bits, and the sums of these shares.
     fn products<N: Number>(numbers: &[N], seed: u64) -> (Bits, Vec<N>) {
         let mut rng = StdRng::seed_from_u64(seed);
         let n = numbers.len();

@@ -1,6 +1,6 @@
 //! Netlists.
 
-/// The number of a wire: inputs come first, then what each gate gives, in order.
+/// The index of a wire: first the inputs, then the output of each gate, in order.
 pub type Wire = u32;
 
 /// A gate, and the wires that it reads.
@@ -8,7 +8,7 @@ pub type Wire = u32;
 pub enum Gate {
     /// Their sum modulo 2.
     Xor(Wire, Wire),
-    /// The other bit.
+    /// The complement.
     Not(Wire),
     /// Their product. AND gates of one level that have the same left wire are a multiplication of that bit
     /// with a vector.
@@ -16,12 +16,12 @@ pub enum Gate {
 }
 
 impl Gate {
-    /// Whether this is an AND gate: the others cost nothing.
+    /// Whether this is an AND gate; only AND gates cost anything.
     pub fn is_and(self) -> bool {
         matches!(self, Self::And(..))
     }
 
-    /// The wires that it reads; one that it reads twice, or the only one, stands in both places.
+    /// The wires that it reads. A wire that is read twice, or is the only one, is listed twice.
     pub fn operands(self) -> [Wire; 2] {
         match self {
             Self::Xor(left, right) | Self::And(left, right) => [left, right],
@@ -39,52 +39,52 @@ impl Gate {
     }
 }
 
-/// A boolean circuit, small enough to be run in many instances at once. There are no constants, and every
-/// gate matters to some output.
+/// A boolean circuit, small enough to be run in many instances at once. It has no constants, and every gate
+/// affects some output.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Circuit {
     inputs: usize,
     gates: Vec<Gate>,
     outputs: Vec<Wire>,
-    /// The number of AND gates on the longest way to each wire.
+    /// The number of AND gates on the longest path to each wire.
     depths: Vec<u32>,
     depth: usize,
     slots: Slots,
 }
 
 impl Circuit {
-    /// Wires that are put in.
+    /// The number of inputs.
     pub fn inputs(&self) -> usize {
         self.inputs
     }
 
-    /// Gates in the order in which they can be computed.
+    /// The gates, in an order in which they can be computed.
     pub fn gates(&self) -> &[Gate] {
         &self.gates
     }
 
-    /// Wires that come out.
+    /// The output wires.
     pub fn outputs(&self) -> &[Wire] {
         &self.outputs
     }
 
-    /// How many AND gates there are, which is what a circuit costs.
+    /// The number of AND gates, which determines the cost of a circuit.
     pub fn ands(&self) -> usize {
         self.gates.iter().filter(|gate| gate.is_and()).count()
     }
 
-    /// The most AND gates on a way from an input to an output, each of which takes a round under GMW.
+    /// The maximal number of AND gates on a path from an input to an output; each takes a round under GMW.
     pub fn depth(&self) -> usize {
         self.depth
     }
 
-    /// Where to keep the wires for an engine that computes gate by gate.
+    /// Storage slots for an engine that computes gate by gate.
     pub fn slots(&self) -> &Slots {
         &self.slots
     }
 
-    /// The gates by depth, for an engine that computes all AND gates of one depth in one round: as many
-    /// levels as the depth and one more, which multiplies nothing.
+    /// The gates by depth, for an engine that computes all AND gates of one depth in one round. There is one
+    /// more level than the depth; the last one has no AND gates.
     pub fn levels(&self) -> Vec<Level> {
         let mut levels = vec![Level::default(); self.depth + 1];
         for (wire, gate) in (self.inputs as Wire..).zip(&self.gates) {
@@ -98,12 +98,12 @@ impl Circuit {
     }
 }
 
-/// The gates of one depth: first those that cost nothing, in order, and then the AND gates.
+/// The gates of one depth: first the free ones, in order, and then the AND gates.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Level {
-    /// Wires and the XOR and NOT gates that give them.
+    /// XOR and NOT gates, each with its output wire.
     pub free: Vec<(Wire, Gate)>,
-    /// AND gates, of which none depends on another one.
+    /// AND gates, none of which depends on another.
     pub products: Vec<Product>,
 }
 
@@ -114,13 +114,13 @@ pub struct Product {
     pub left: Wire,
     /// The vector.
     pub right: Vec<Wire>,
-    /// The wires that it gives.
+    /// The output wires.
     pub out: Vec<Wire>,
 }
 
 impl Level {
     fn multiply(&mut self, left: Wire, right: Wire, out: Wire) {
-        // Those that belong together mostly follow one another.
+        // Gates that belong together are usually adjacent.
         match self.products.iter_mut().rev().find(|product| product.left == left) {
             Some(product) => {
                 product.right.push(right);
@@ -131,8 +131,8 @@ impl Level {
     }
 }
 
-/// A place for each wire, which it leaves to others when nobody reads it any more. So an engine holds as
-/// many values as are needed at a time, however many gates there are.
+/// A slot for each wire, which is reused once the wire is no longer read. So an engine holds only the values
+/// needed at a time, however many gates there are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slots {
     of: Vec<u32>,
@@ -140,13 +140,13 @@ pub struct Slots {
 }
 
 impl Slots {
-    /// How many places there are.
+    /// The number of places.
     pub fn count(&self) -> usize {
         self.count
     }
 
-    /// The place of a wire. Inputs are in the first places, in order; and what a gate gives has another place
-    /// than what it reads.
+    /// The slot of a wire. Inputs have the first slots, in order; the output of a gate never shares a slot with
+    /// its operands.
     pub fn of(&self, wire: Wire) -> usize {
         self.of[wire as usize] as usize
     }
@@ -176,7 +176,7 @@ impl Slots {
     }
 }
 
-/// Makes a circuit gate by gate.
+/// Builds a circuit gate by gate.
 #[derive(Debug, Default)]
 pub struct Builder {
     inputs: usize,
@@ -184,12 +184,12 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// For a circuit with so many inputs, which are the wires from 0 on.
+    /// For a circuit with `inputs` inputs, which are the wires from 0 on.
     pub fn new(inputs: usize) -> Self {
         Self { inputs, gates: Vec::new() }
     }
 
-    /// How many wires there are so far.
+    /// The number of wires so far.
     pub fn wires(&self) -> usize {
         self.inputs + self.gates.len()
     }

@@ -1,15 +1,15 @@
-//! The engine that computes nothing and counts what a computation would cost.
+//! The engine that computes nothing and counts the cost of a computation.
 
 use std::{collections::BTreeMap, convert::Infallible, ops::Range};
 
 use crate::{Circuit, Engine, Party, Values, WireBits, gmw::cost::bytes_of_levels};
 
-/// What a program costs. Nothing of it depends on data.
+/// The cost of a program. It does not depend on data.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Count {
     /// AND gates, over all instances.
     pub ands: u64,
-    /// Multiplications of a bit with a vector that they make up, by the vector's length.
+    /// Multiplications of a bit with a vector, which these AND gates form, by the vector's length.
     pub products: BTreeMap<usize, u64>,
     /// Levels of AND gates one after another: rounds of GMW.
     pub rounds: u64,
@@ -18,19 +18,20 @@ pub struct Count {
     /// Payload bytes that each party sends for AND gates under GMW: with single triples, and with vector
     /// triples.
     pub opened: [u64; 2],
-    /// Bits that the first and the second party put in.
+    /// Bits of input of the first and the second party.
     pub inputs: [u64; 2],
-    /// Bits that are shown to the first and to the second party.
+    /// Bits revealed to the first and to the second party.
     pub revealed: [u64; 2],
 }
 
 impl Count {
-    /// Multiplications of a bit with a vector of any length: triples of GMW with vectors.
+    /// Multiplications of a bit with a vector of any length: the number of triples that GMW needs with vector
+    /// triples.
     pub fn vectors(&self) -> u64 {
         self.products.values().sum()
     }
 
-    /// Counts one run of a circuit after another, each in so many instances.
+    /// Counts consecutive runs of a circuit, given the number of instances of each.
     pub(crate) fn add_runs(
         &mut self,
         circuit: &Circuit,
@@ -55,7 +56,7 @@ impl Count {
     }
 }
 
-/// How many wires in how many instances.
+/// A number of wires and a number of instances.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     wires: usize,
@@ -63,7 +64,7 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// A shape for which a program is counted.
+    /// The shape of values for which a program is counted.
     pub fn new(wires: usize, instances: usize) -> Self {
         Self { wires, instances }
     }

@@ -21,15 +21,16 @@ impl Party {
     }
 }
 
-/// Values that an engine holds, of some wires in many instances.
+/// An engine's representation of some wires in many instances.
 pub trait Values: Clone {
-    /// How many wires.
+    /// The number of wires.
     fn wires(&self) -> usize;
 
-    /// How many instances.
+    /// The number of instances.
     fn instances(&self) -> usize;
 
-    /// The instances with these numbers, in this order; public, as all that happens between circuits.
+    /// The instances with these indices, in this order. The indices are public, like all data movement between
+    /// circuits.
     fn gather(&self, instances: &[u32]) -> Self;
 
     /// The wires of all parts, one after another, in the same instances.
@@ -42,22 +43,22 @@ pub trait Values: Clone {
     fn rows(&self, wires: std::ops::Range<usize>) -> Self;
 }
 
-/// One party's side of a computation on hidden bits, or what stands for both parties together.
+/// One party's side of a computation on hidden bits, or a model of both parties together.
 ///
-/// Every party calls the same functions with the same shapes in the same order. The engine holds
-/// the channel, if it needs one.
+/// Every party calls the same functions with the same shapes in the same order. The engine holds the channel,
+/// if it needs one.
 pub trait Engine {
     /// Hidden bits.
     type Values: Values;
 
-    /// Why a computation ends early.
+    /// The reason why a computation ends early.
     type Error;
 
-    /// Takes in what one party knows; `bits` is there on that side alone, and on both where the engine stands
-    /// for both.
+    /// Inputs the bits that one party knows. `bits` is present on that side only, or always if the engine
+    /// represents both.
     ///
     /// # Panics
-    /// If the bits are of another shape, or missing on the side that knows them.
+    /// If the bits have another shape, or are missing on the side that knows them.
     fn input(
         &mut self,
         owner: Party,
@@ -76,15 +77,15 @@ pub trait Engine {
         inputs: &Self::Values,
     ) -> Result<Self::Values, Self::Error>;
 
-    /// Shows values to one party, who gets them.
+    /// Reveals values to one party.
     fn reveal(&mut self, values: &Self::Values, to: Party)
     -> Result<Option<WireBits>, Self::Error>;
 }
 
-/// What an engine is given of an input on the side that knows it.
+/// The bits given to an engine as an input, on the side that knows them.
 ///
 /// # Panics
-/// If it is missing, or of another shape.
+/// If they are missing or have another shape.
 pub(crate) fn known(bits: Option<&WireBits>, wires: usize, instances: usize) -> &WireBits {
     let bits = bits.expect("whoever owns an input knows it");
     assert_eq!((bits.wires(), bits.instances()), (wires, instances), "an input of this shape");

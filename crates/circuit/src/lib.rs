@@ -1,10 +1,10 @@
 //! Boolean circuits, computed by two parties on bits that neither may reveal.
 //!
-//! A [`Circuit`] is small: a comparison, an exchange, an addition. An [`Engine`] runs it in many instances at
-//! once on values in its own representation: plain bits, shares, or labels. Anything large, such as a sorting
-//! network, is a program over any engine that runs small circuits and moves instances to other places between
-//! them. It is therefore written once, its gates are counted by an engine that only counts, and it is tested
-//! by the engine that computes in the clear.
+//! A [`Circuit`] is small: a comparison, a swap, an addition. An [`Engine`] runs it in many instances at once
+//! on values in its own representation: plain bits, shares, or labels. Anything large, such as a sorting
+//! network, is a program over any engine that runs small circuits and moves instances around between them. It
+//! is therefore written once, its gates are counted by an engine that only counts, and it is tested by the
+//! engine that computes in the clear.
 //!
 //! **Must never import** OPRFs or protocols.
 

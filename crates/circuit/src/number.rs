@@ -1,10 +1,10 @@
-//! Numbers that shares are taken of: integers modulo a power of two.
+//! Numbers that are secret-shared: integers modulo a power of two.
 
 use bytemuck::Pod;
 use vesica_primitives::Block;
 use zeroize::Zeroize;
 
-/// An integer modulo 2^[`BITS`](Number::BITS), which stands for a signed one where it is read.
+/// An integer modulo 2^[`BITS`](Number::BITS), read as a signed one.
 pub trait Number: Pod + Zeroize + Send + Sync + Eq {
     /// Bits of a number.
     const BITS: usize;
@@ -24,10 +24,10 @@ pub trait Number: Pod + Zeroize + Send + Sync + Eq {
     /// The low bits of a pseudo-random block, or of anything else.
     fn of_block(block: Block) -> Self;
 
-    /// The signed integer that it stands for.
+    /// The signed integer that it represents.
     fn signed(self) -> i128;
 
-    /// All its bits; those beyond are 0.
+    /// All its bits; higher bits are 0.
     fn bits(self) -> u128;
 
     /// The sum.
@@ -88,7 +88,7 @@ number!(u128, i128);
 mod tests {
     use super::*;
 
-    /// Additions and products of signed integers are those of the numbers that stand for them.
+    /// Sums and products of signed integers agree with those of their representations.
     fn stands_for_integers<N: Number>() {
         let values = [0, 1, -1, 3, -7, 1 << 30, -(1 << 30)];
         for x in values {

@@ -1,4 +1,4 @@
-//! The engine that computes in the clear: the reference for every other one.
+//! The engine that computes in the clear: the reference for all others.
 
 use std::convert::Infallible;
 
@@ -7,10 +7,10 @@ use zeroize::Zeroizing;
 
 use crate::{Circuit, Engine, Gate, Party, WireBits, engine};
 
-/// Words of a row that one thread computes in one go: all slots of a small circuit stay in the cache.
+/// Words of a row that one thread computes at once: all slots of a small circuit stay in the cache.
 const WORDS: usize = 64;
 
-/// Stands for both parties together.
+/// Both parties together.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Plain;
 

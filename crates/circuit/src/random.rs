@@ -4,7 +4,7 @@ use rand::{RngExt, SeedableRng, rngs::StdRng};
 
 use crate::{Builder, Circuit, Wire};
 
-/// A netlist of ten inputs and three outputs, another one for each number: what every engine is tried on.
+/// A netlist of ten inputs and three outputs, different for each number; every engine is tested on these.
 pub(crate) fn numbered(number: u64) -> Circuit {
     circuit(number, 10, 20 + number as usize % 40, 3)
 }

@@ -11,14 +11,14 @@ use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::Values;
 
-/// Instances that are turned between items and rows in one go: a few pages for each wire.
+/// Instances transposed at a time between items and rows: a few pages for each wire.
 const TURNED: usize = 1 << 11;
 
-/// From so many wires on, instances are taken to other places as items and not bit by bit.
+/// From this number of wires on, instances are moved as items rather than bit by bit.
 const WORTH_TURNING: usize = 6;
 
-/// Bits of `wires` wires in `instances` instances: one row a wire, 64 instances a word. Bits of the last word of a
-/// row beyond the last instance are 0. Zeroized when dropped, because inputs and shares are secret.
+/// Bits of `wires` wires in `instances` instances: one row per wire, 64 instances per word. Unused bits of the
+/// last word of a row are 0. Zeroized when dropped, because inputs and shares are secret.
 #[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
 pub struct WireBits {
     wires: usize,
@@ -44,7 +44,7 @@ impl WireBits {
     /// cleared.
     ///
     /// # Panics
-    /// If there are not as many words as that.
+    /// If the number of words does not fit.
     pub fn from_words(wires: usize, instances: usize, words: Vec<u64>) -> Self {
         assert_eq!(words.len(), wires * instances.div_ceil(64), "a row for each wire");
         let mut of_words = Self { wires, instances, words };
@@ -52,7 +52,7 @@ impl WireBits {
         of_words
     }
 
-    /// One number an instance: bit `i` is that of wire `i`. Bits from `wires` on are left out.
+    /// One number per instance: bit `i` is that of wire `i`. Bits from `wires` on are ignored.
     ///
     /// # Panics
     /// For more than 64 wires.
@@ -61,7 +61,7 @@ impl WireBits {
         Self::turn(items.len(), wires, |i| Block(items[i].into()))
     }
 
-    /// One block an instance: bit `i` is that of wire `i`. Bits from `wires` on are left out.
+    /// One block per instance: bit `i` is that of wire `i`. Bits from `wires` on are ignored.
     ///
     /// # Panics
     /// For more than 128 wires.
@@ -70,12 +70,12 @@ impl WireBits {
         Self::turn(blocks.len(), wires, |i| blocks[i])
     }
 
-    /// How many wires.
+    /// The number of wires.
     pub fn wires(&self) -> usize {
         self.wires
     }
 
-    /// How many instances.
+    /// The number of instances.
     pub fn instances(&self) -> usize {
         self.instances
     }
@@ -96,7 +96,7 @@ impl WireBits {
         &self.words[wire * width..][..width]
     }
 
-    /// The bits of one wire, to be written; those beyond the last instance must stay 0.
+    /// The bits of one wire, for writing; those beyond the last instance must stay 0.
     pub fn row_mut(&mut self, wire: usize) -> &mut [u64] {
         let width = self.row_words();
         &mut self.words[wire * width..][..width]
@@ -133,7 +133,7 @@ impl WireBits {
         self.blocks_of(0..self.wires)
     }
 
-    /// All bits, wire by wire, without gaps: choices of as many OTs.
+    /// All bits, wire by wire, without gaps: the choices of as many OTs.
     pub fn to_bits(&self) -> Bits {
         let len = self.wires * self.instances;
         let mut words = vec![0; len.div_ceil(128) * 2];
@@ -151,7 +151,7 @@ impl WireBits {
     /// Adds other bits of the same shape, modulo 2.
     ///
     /// # Panics
-    /// If they are of another shape.
+    /// If they have another shape.
     pub fn xor_with(&mut self, other: &Self) {
         assert_eq!(
             (self.wires, self.instances),
@@ -161,14 +161,14 @@ impl WireBits {
         self.words.iter_mut().zip(&other.words).for_each(|(word, other)| *word ^= other);
     }
 
-    /// Items of `wires` bits, a wire a row.
+    /// Transposes items of `wires` bits into one row per wire.
     fn turn(instances: usize, wires: usize, item: impl Fn(usize) -> Block) -> Self {
         let mut turned = Self::zeros(wires, instances);
         turned.put_blocks(0..wires, item);
         turned
     }
 
-    /// Some wires, of which there are at most 128, as one block an instance.
+    /// Up to 128 wires as one block per instance.
     fn blocks_of(&self, wires: Range<usize>) -> Vec<Block> {
         let mut blocks = vec![Block::ZERO; self.instances];
         let mut columns = vec![Block::ZERO; wires.len() * TURNED / 128];
@@ -188,7 +188,7 @@ impl WireBits {
         blocks
     }
 
-    /// Writes some wires, of which there are at most 128, from one block an instance.
+    /// Writes up to 128 wires from one block per instance.
     fn put_blocks(&mut self, wires: Range<usize>, item: impl Fn(usize) -> Block) {
         let mut rows = vec![Block::ZERO; TURNED];
         let mut columns = vec![Block::ZERO; wires.len() * TURNED / 128];
@@ -289,7 +289,7 @@ impl Values for WireBits {
     }
 }
 
-/// Writes bits from bit `at` on, where all bits are 0 yet.
+/// Writes bits from bit `at` on, into bits that are still 0.
 fn append(row: &mut [u64], at: usize, bits: &[u64]) {
     let (first, shift) = (at / 64, at % 64);
     for (i, &word) in bits.iter().enumerate() {
@@ -297,7 +297,7 @@ fn append(row: &mut [u64], at: usize, bits: &[u64]) {
             continue;
         }
         row[first + i] |= word << shift;
-        // Bits beyond the last instance are 0, so that what does not fit the row is 0 too.
+        // Bits beyond the last instance are 0, so nothing is lost where the row ends.
         if shift > 0 && word >> (64 - shift) != 0 {
             row[first + i + 1] |= word >> (64 - shift);
         }

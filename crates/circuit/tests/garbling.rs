@@ -1,5 +1,5 @@
-//! Sort, compare and shuffle in garbled circuits: right results over real OT, lengths that say nothing, and a peer
-//! that deviates at each message.
+//! Sort, compare and shuffle in garbled circuits: correct results over real OT, message lengths that reveal
+//! nothing, and a peer that deviates at each message.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -39,7 +39,7 @@ fn terms(sizes: [usize; 2], receiver: Party) -> Terms {
     Terms { width: WIDTH, sizes, receiver, comparison: Comparison::Small }
 }
 
-/// What a party knows when it begins: its items, and a permutation unless it is the receiver.
+/// What a party knows at the beginning: its items, and a permutation unless it is the receiver.
 fn intersect<E: vesica_circuit::Engine>(
     engine: &mut E,
     own: Party,
@@ -169,14 +169,15 @@ fn as_many_bytes_travel_as_the_gates_say() {
         let terms = terms(sizes, Party::First);
         let mut count = Count::default();
         scs::intersect(&mut count, &terms, Known::default()).unwrap();
-        // Two public numbers; and then nothing but tables.
+        // Two public random numbers, then only tables.
         assert_eq!(sent.sender.payload_bytes() as u64, 32 + table_bytes(count.ands));
         let words = WIDTH * terms.places().div_ceil(64);
         assert_eq!(sent.receiver.payload_bytes(), 8 * words);
     }
 }
 
-/// Whatever the other one sends: an error that says so, or a result; semi-honest parties need not notice more.
+/// Whatever the peer sends, the outcome is an error that says so, or a result; semi-honest parties need not
+/// notice more.
 #[test]
 fn a_peer_that_deviates_does_no_more_than_spoil_the_result() {
     let own = [items(1..=5), items(3..=9)];

@@ -1,5 +1,5 @@
-//! Sort, compare and shuffle by GMW: right results with triples of each kind, as many bytes as counted before,
-//! and what vector triples save.
+//! Sort, compare and shuffle by GMW: correct results with triples of each kind, as many bytes as counted
+//! beforehand, and the savings of vector triples.
 
 use std::collections::BTreeSet;
 
@@ -31,7 +31,7 @@ fn count(terms: &Terms) -> Count {
     count
 }
 
-/// One party of the intersection, which uses all of its triples.
+/// One party of the intersection; it uses all of its triples.
 fn party<'a>(
     role: Party,
     items: &'a Items,
@@ -98,7 +98,7 @@ fn the_intersection_comes_out() {
     }
 }
 
-/// Bits of both parties by what was counted: OTs, d and e, and what is revealed.
+/// Bits sent by both parties, by formula from the count: OTs, d and e, and what is revealed.
 fn bits_by_formula(count: &Count, vectors: bool) -> f64 {
     let demand = Demand::of_count(count, vectors);
     let opened: usize = demand.counts().map(|(bits, n)| (2 * bits + 2) * n).sum();
@@ -127,8 +127,8 @@ fn as_many_bytes_travel_as_the_count_says_whatever_the_items_are() {
     }
 }
 
-/// PSZ14 §5: about 40 % less with comparators of little depth, where multiplexers are two gates of five; and
-/// more with those of few gates, where they are two of three.
+/// PSZ14 §5: savings of about 40 % with shallow comparators, where multiplexers make up two gates in five, and
+/// more with small ones, where they make up two in three.
 #[test]
 fn vector_triples_save_as_much_as_in_the_paper() {
     for log in [10, 12, 14] {

@@ -1,5 +1,5 @@
-//! Garbling is streaming: what a circuit takes does not depend on how many gates it has. This is alone in its
-//! process, whose most memory so far it looks at.
+//! Garbling streams: its memory does not depend on the number of gates. This test has a process of its own,
+//! because it reads the process's peak memory.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -18,16 +18,17 @@ use vesica_testkit::{
 
 const WIDTH: usize = 4;
 
-/// As many instances as go through a circuit together.
+/// The number of instances that go through a circuit together.
 const INSTANCES: usize = 1 << 12;
 
 /// AND gates of the smaller circuit: in all instances their tables fill four messages.
 const ANDS: usize = 128;
 
-/// How many times as many the larger one has.
+/// The size of the larger circuit, relative to the smaller one.
 const LARGER: usize = 8;
 
-/// Gates one after another, of which each reads the one before it: as deep as large, with a few wires at a time.
+/// A chain of gates, each of which reads the one before it: depth equals size, and few wires are in use at a
+/// time.
 fn chain(ands: usize) -> Circuit {
     let mut builder = Builder::new(WIDTH);
     let mut wire = 0;
@@ -40,7 +41,7 @@ fn chain(ands: usize) -> Circuit {
     builder.finish(vec![wire])
 }
 
-/// A program that runs one circuit after another on the same bits, and adds what comes of them.
+/// A program that runs one circuit repeatedly on the same bits and adds the results.
 fn run<E: Engine>(
     engine: &mut E,
     circuit: &Circuit,
@@ -55,8 +56,7 @@ fn run<E: Engine>(
     engine.reveal(&values, Party::Second)
 }
 
-/// Both parties compute over a link that `run_both` makes of them; the evaluator, who sees what comes out, sees
-/// what is right.
+/// Both parties compute over a link that `run_both` creates; the result revealed to the evaluator is checked.
 fn garble_and_evaluate(circuit: &Circuit, times: usize, run_both: impl FnOnce(&Run<'_>, &Run<'_>)) {
     let bits = WireBits::random(WIDTH, INSTANCES, &mut StdRng::seed_from_u64(1));
     let expected = run(&mut plain::Plain, circuit, times, Some(&bits)).unwrap();
@@ -75,14 +75,14 @@ fn garble_and_evaluate(circuit: &Circuit, times: usize, run_both: impl FnOnce(&R
 
 type Run<'a> = dyn Fn(&mut Channel, &mut StdRng) -> Result<(), Error> + Sync + 'a;
 
-/// The most memory that this process has held.
+/// The peak memory of this process.
 fn peak() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
     1024 * line.trim_end_matches("kB").trim().parse::<u64>().unwrap()
 }
 
-/// Bytes of the tables of so many AND gates in all instances.
+/// Bytes of the tables of `ands` AND gates in all instances.
 fn tables(ands: usize) -> u64 {
     table_bytes((ands * INSTANCES) as u64)
 }
@@ -94,17 +94,17 @@ fn memory_does_not_depend_on_the_number_of_gates() {
     let over_memory = |first: &Run<'_>, second: &Run<'_>| {
         two_party::run(Link::Memory, first, second);
     };
-    // What an allocator leaves lying about between runs is there after a few.
+    // Warm-up: memory that the allocator retains between runs is present after a few.
     (0..3).for_each(|_| garble_and_evaluate(&small, 1, over_memory));
     let before = peak();
-    // A larger circuit, and a small one more often.
+    // A larger circuit, and the small one several times.
     for (circuit, times) in [(&large, 1), (&small, LARGER)] {
         garble_and_evaluate(circuit, times, over_memory);
         let grown = peak() - before;
         let all = tables(LARGER * ANDS);
         assert!(grown < all / 8, "{grown} bytes more for tables of {all}");
     }
-    // Whoever keeps what travels is found out.
+    // A check of this test: an implementation that keeps what it sends would be noticed.
     garble_and_evaluate(&large, 1, |first, second| drop(transcript::of(first, second)));
     assert!(peak() - before > tables(LARGER * ANDS));
 }

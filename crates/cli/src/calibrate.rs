@@ -1,4 +1,4 @@
-//! `calibrate`: how fast this machine is, for `plan` and for runs that choose their protocol.
+//! `calibrate`: measures the speed of this machine, for `plan` and for runs that choose their protocol.
 
 use std::{
     fs,
@@ -79,7 +79,7 @@ pub fn run(args: &Args) -> Result<(), Failure> {
     Ok(())
 }
 
-/// What runs over memory in a file of results say.
+/// The figures of runs over memory in a file of results.
 fn from_results(path: &Path) -> Result<Figures, Failure> {
     let measured = Measured::read(path).map_err(|error| Failure::input(error.to_string()))?;
     let figures = calibrate::steady_figures(&measured.records)

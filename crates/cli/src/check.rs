@@ -110,7 +110,7 @@ fn table(found: &Check) -> String {
     text
 }
 
-/// What the normalisation makes of a key column.
+/// What normalisation does to a key column.
 fn of_column(found: &ColumnFindings) -> String {
     let lines = [
         ("  rows with a value", found.values),

@@ -77,7 +77,7 @@ pub struct Args {
     #[arg(long, default_value = "rows", value_name = "WHAT", value_parser = query, help = query_help())]
     answer: QueryArg,
     /// Join: send these columns of matching rows to the other side, which says --receive and learns. Of several rows
-    /// with one key the first is sent. docs/joins.md says what each side learns
+    /// with one key the first is sent, unless --duplicates says otherwise. docs/joins.md says what each side learns
     #[arg(long, value_name = "COLS", value_parser = columns::key, conflicts_with_all = ["receive", "answer"])]
     send: Option<Names>,
     /// With --send: bytes that a row's values are padded to, two more for each value than it is long. The other side
@@ -87,6 +87,14 @@ pub struct Args {
     /// Join: add the columns that the other side sends to this side's matched rows
     #[arg(long, conflicts_with = "answer")]
     receive: bool,
+    /// With --receive: write the matched rows alone (inner), or all rows of this side, of which those that match nothing
+    /// have no values in the columns that are added (left)
+    #[arg(long, value_enum, default_value = "inner", requires = "receive")]
+    join: Join,
+    /// Write the matched rows of both sides in one order, with the number of the match in a first column `match_id`, so
+    /// that the two outputs fit together. Both sides must ask for it and learn; see docs/joins.md
+    #[arg(long, conflicts_with_all = ["send", "receive"])]
+    align: bool,
     /// Decimal places of the values for sums, products and shares, the same on both sides: with 2, a value may be
     /// 12.50. A sum has as many, a sum of products twice as many
     #[arg(long, default_value_t = 0, value_name = "PLACES", value_parser = clap::value_parser!(u8).range(0..=18))]
@@ -119,10 +127,11 @@ pub struct Args {
     /// Rows without a key: skip them, or treat them as an error
     #[arg(long, value_enum, default_value = "skip")]
     nulls: NullRows,
-    /// Rows that repeat a key: let the key take part once and output every row that bears it if it
-    /// matches (first), or treat them as an error
-    #[arg(long, value_enum, default_value = "first")]
-    duplicates: DuplicateRows,
+    /// Rows that repeat a key: let the key take part once and output every row that bears it if it matches (first), or
+    /// treat them as an error (error). With --send, of such rows the first is sent; all:N sends all, and treats more than
+    /// N rows of a key as an error. The other side receives N times --send-bytes for each key
+    #[arg(long, default_value = "first", value_name = "HOW", value_parser = duplicates)]
+    duplicates: (Duplicates, u32),
     /// What separates the fields: comma, semicolon, tab, bar or auto
     #[arg(long, default_value = "comma", value_parser = delimiter)]
     delimiter: Delimiter,
@@ -222,9 +231,9 @@ enum NullRows {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-enum DuplicateRows {
-    First,
-    Error,
+enum Join {
+    Inner,
+    Left,
 }
 
 pub fn run(args: Args) -> Result<(), Failure> {
@@ -364,10 +373,14 @@ impl Args {
         offer.max_peer_rows = self.max_peer_rows;
         offer.allow_research = self.allow_research;
         offer.query = self.query();
-        offer.sends = self
-            .send
-            .as_ref()
-            .map(|names| SentColumns { columns: names.0.clone(), bytes: self.send_bytes });
+        let (duplicates, rows) = self.duplicates;
+        let sent = |Names(columns): &Names| SentColumns {
+            columns: columns.clone(),
+            bytes: self.send_bytes,
+            rows,
+        };
+        offer.sends = self.send.as_ref().map(sent);
+        offer.align = self.align;
         offer.brings_values = self.answer.column.is_some();
         offer.minimum = self.minimum;
         offer.scale = self.scale;
@@ -385,14 +398,12 @@ impl Args {
                 NullRows::Skip => Nulls::Skip,
                 NullRows::Error => Nulls::Error,
             },
-            duplicates: match self.duplicates {
-                DuplicateRows::First => Duplicates::First,
-                DuplicateRows::Error => Duplicates::Error,
-            },
+            duplicates,
             allow_empty: self.allow_empty,
             offer,
             output,
             select: self.select.as_ref().map(|names| names.0.clone()),
+            unmatched: self.join == Join::Left,
             report: self.report.clone(),
             protected: self.protected(),
             threads: self.threads,
@@ -485,6 +496,19 @@ pub struct QueryArg {
 pub fn query(text: &str) -> Result<QueryArg, String> {
     let (query, column) = Query::parse(text, numbers::whole)?;
     Ok(QueryArg { query, column })
+}
+
+/// What becomes of rows that repeat a key, and how many of them are sent.
+fn duplicates(text: &str) -> Result<(Duplicates, u32), String> {
+    let most = |text: &str| text.parse().ok().filter(|rows| *rows > 0);
+    match (text, text.strip_prefix("all:").map(most)) {
+        ("first", _) => Ok((Duplicates::First, 1)),
+        ("error", _) => Ok((Duplicates::Error, 1)),
+        (_, Some(Some(rows))) => Ok((Duplicates::All, rows)),
+        (_, Some(None)) => Err("all:N takes a whole number of rows, at least 1".to_owned()),
+        ("all", _) => Err("say how many rows of one key are sent at most, as in all:3".to_owned()),
+        _ => Err("possible values: first, error, all:N".to_owned()),
+    }
 }
 
 fn query_help() -> String {

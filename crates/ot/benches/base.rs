@@ -1,8 +1,8 @@
-//! What base OTs cost: time on the wall from the first message to the last seed of both parties, each on a
-//! thread of its own, with nothing between them but memory.
+//! Benchmarks of base OTs: wall-clock time from the first message to the last seed of both parties, each on a
+//! thread of its own, connected by memory.
 //!
-//! One party often waits for the other, and each uses all cores when it does not; so other programs beside
-//! this one show.
+//! One party often waits for the other, and otherwise uses all cores, so other running programs affect the
+//! results.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 
@@ -20,7 +20,7 @@ use vesica_primitives::{
     group::{Ffdhe3072, Group, Ristretto},
 };
 
-/// Numbers of OTs: what an extension takes, by its code.
+/// Numbers of OTs, as extensions need them for their codes.
 const SIZES: [usize; 4] = [128, 256, 512, 1024];
 
 /// Time of `times` runs of both parties.

@@ -1,7 +1,7 @@
-//! What extensions of 1-out-of-2 OT cost an OT, both parties together.
+//! Benchmarks of 1-out-of-2 OT extensions per OT, both parties together.
 //!
-//! Two threads work at once, and other programs beside them, so this measures the CPU time of the process
-//! instead of time on the wall, of calls only: setups are not included. Memory is the caller's, and was
+//! Two threads run at once, beside other programs, so the figure is the CPU time of the process rather than
+//! wall-clock time. Only calls are measured, without setups. Memory is provided by the caller and has been
 //! written to before.
 //!
 //! The work of a random OT, in blocks of 128 bits, both parties together:
@@ -14,8 +14,8 @@
 //! | SoftSpokenOT, k = 2, semi-honest | 3.5 | 0.5 | 2 | 0 | 3 |
 //! | SoftSpokenOT, k = 2, malicious | 3.5 | 0.5 | 2 | 2 | 6 |
 //!
-//! What is sent is copied four times, into a buffer and a pipe and out of them. What is checked goes
-//! through memory twice more, because it may not be checked before all of it is there.
+//! Data that is sent is copied four times, into a buffer and a pipe and out of them. Checked data goes through
+//! memory twice more, because it cannot be checked before all of it has arrived.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 

@@ -1,8 +1,8 @@
-//! What 1-out-of-n OT costs, both parties together: the receiver's key and the sender's key at one word of
+//! Benchmarks of 1-out-of-n OT, both parties together: the receiver's key and the sender's key at one word of
 //! each OT.
 //!
-//! Two threads work at once, and other programs beside them, so this measures the CPU time of the process
-//! instead of time on the wall. Setups are not counted.
+//! Two threads run at once, beside other programs, so the figure is the CPU time of the process rather than
+//! wall-clock time. Setups are not included.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 
@@ -30,7 +30,7 @@ fn random<S: Sender, R: Receiver>(times: u64, sender: Setup<S>, receiver: Setup<
     let word = |rng: &mut StdRng| Block(rng.random::<u128>() >> (128 - S::WORD_BITS));
     let theirs: Vec<Block> = (0..OTS).map(|_| word(rng)).collect();
     let words: Vec<Block> = (0..OTS).map(|_| word(rng)).collect();
-    // Not zeros, which the operating system would provide when they are first written to.
+    // Not zeros, which the operating system would provide only when they are first written to.
     let (mut sent, mut received) = (vec![Block(1); OTS], vec![Block(1); OTS]);
     let mut total = Duration::ZERO;
     for seed in 0..times {
@@ -68,7 +68,7 @@ fn random<S: Sender, R: Receiver>(times: u64, sender: Setup<S>, receiver: Setup<
     total
 }
 
-/// Runs two parties, each on a pool of its own, as the product does, of one thread.
+/// Runs two parties, each on a pool of its own with one thread, as in the product.
 fn parties(left: impl FnOnce() + Send, right: impl FnOnce() + Send) {
     let pool = || rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();
     thread::scope(|scope| {
@@ -113,7 +113,7 @@ fn extensions(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// What encoding costs, into rows as senders do and into columns as receivers do.
+/// The cost of encoding, into rows as by senders and into columns as by receivers.
 fn codes(criterion: &mut Criterion) {
     fn of<C: Code>(criterion: &mut Criterion, name: &str, code: &C) {
         let rng = &mut StdRng::seed_from_u64(1);

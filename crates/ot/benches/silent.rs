@@ -1,8 +1,8 @@
-//! What silent OT and silent VOLE cost, both parties together.
+//! Benchmarks of silent OT and silent VOLE, both parties together.
 //!
-//! Two threads work at once, and other programs beside them, so this measures the CPU time of the process
-//! instead of time on the wall. Setups of the OT extension beneath are included, and measured by
-//! themselves to be taken off.
+//! Two threads run at once, beside other programs, so the figure is the CPU time of the process rather than
+//! wall-clock time. Setups of the underlying OT extension are included; they are also measured separately, so
+//! that they can be subtracted.
 
 #![allow(clippy::unwrap_used, reason = "a benchmark fails by panicking")]
 
@@ -158,7 +158,7 @@ fn ot(criterion: &mut Criterion) {
     group.finish();
 }
 
-/// What compressing costs one party, by the kind of entry: a piece, and all at once.
+/// The cost of compressing for one party, by the kind of entry: one piece, and everything at once.
 fn compress(criterion: &mut Criterion) {
     fn of<V: BinaryVector>(criterion: &mut Criterion, name: &str) {
         for lpn in [UNIFORM, PUBLISHED] {

@@ -1,21 +1,19 @@
-//! Correlated OTs of random choices, handed over a chunk at a time, so that they are processed while they are
-//! in the cache and millions of them are never held at once.
+//! Correlated OTs with random choices, provided a chunk at a time, so that they are processed while they are in
+//! the cache and millions of them are never held at once.
 //!
-//! The consumer of a chunk does one of two things with it: it gets random OTs of single bits, packed, or
-//! random OTs of blocks.
+//! The consumer of a chunk takes either random OTs of single bits, packed, or random OTs of blocks.
 
 use vesica_primitives::{Bits, Block};
 
 use crate::correlation_hash::{CorrelationHash, HASH_BATCH};
 
-/// OTs of a chunk where an extension makes as many at a time as it is asked for: they fit the second-level
-/// cache.
+/// OTs per chunk if an extension makes any requested number at a time: they fit the second-level cache.
 pub(crate) const CHUNK: usize = 1 << 13;
 
-/// OTs whose blocks are handed over together, at most.
+/// The maximal number of OTs whose blocks are provided together.
 pub const BATCH: usize = HASH_BATCH;
 
-/// A chunk as the party with Δ has it.
+/// A chunk, for the party with Δ.
 pub struct SentChunk<'a> {
     hash: &'a mut CorrelationHash,
     delta: Block,
@@ -27,18 +25,18 @@ impl<'a> SentChunk<'a> {
         Self { hash, delta, rows }
     }
 
-    /// How many OTs are left in it.
+    /// The number of OTs left in it.
     pub fn len(&self) -> usize {
         self.rows.len()
     }
 
-    /// Whether none is left.
+    /// Whether no OT is left.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// Random OT of bits of the next `n` OTs: `each` gets the messages for 0 and those for 1 of up to 64 OTs,
-    /// and how many those are.
+    /// Random OT of bits for the next `n` OTs: `each` gets the messages for 0 and those for 1 of up to 64 OTs,
+    /// and their number.
     ///
     /// # Panics
     /// If fewer are left.
@@ -50,7 +48,7 @@ impl<'a> SentChunk<'a> {
         });
     }
 
-    /// Random OT of blocks of the next `n` OTs: `each` gets the messages for 0 and those for 1 of up to
+    /// Random OT of blocks for the next `n` OTs: `each` gets the messages for 0 and those for 1 of up to
     /// [`BATCH`] OTs.
     ///
     /// # Panics
@@ -62,12 +60,12 @@ impl<'a> SentChunk<'a> {
     }
 }
 
-/// A chunk as the party with choices has it.
+/// A chunk, for the party with choices.
 pub struct ReceivedChunk<'a> {
     hash: &'a mut CorrelationHash,
     choices: &'a Bits,
     rows: &'a mut [Block],
-    /// OTs that were taken.
+    /// The number of OTs taken.
     taken: usize,
 }
 
@@ -81,18 +79,18 @@ impl<'a> ReceivedChunk<'a> {
         Self { hash, choices, rows, taken: 0 }
     }
 
-    /// How many OTs are left in it.
+    /// The number of OTs left in it.
     pub fn len(&self) -> usize {
         self.rows.len() - self.taken
     }
 
-    /// Whether none is left.
+    /// Whether no OT is left.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Random OT of bits of the next `n` OTs: `each` gets the choices and the chosen messages of up to 64 OTs,
-    /// and how many those are.
+    /// Random OT of bits for the next `n` OTs: `each` gets the choices and the chosen messages of up to 64 OTs,
+    /// and their number.
     ///
     /// # Panics
     /// If fewer are left.
@@ -104,7 +102,7 @@ impl<'a> ReceivedChunk<'a> {
         });
     }
 
-    /// Random OT of blocks of the next `n` OTs: `each` gets the choices, packed, and the chosen messages of up
+    /// Random OT of blocks for the next `n` OTs: `each` gets the choices, packed, and the chosen messages of up
     /// to [`BATCH`] OTs.
     ///
     /// # Panics
@@ -152,7 +150,7 @@ mod tests {
         two_party::{Ideal, run},
     };
 
-    /// What a party takes, in parts of uneven lengths: bits and blocks by turns.
+    /// Numbers of OTs that a party takes, alternately bits and blocks.
     const PARTS: [usize; 6] = [1, 64, 130, 0, 1000, 7];
 
     type Sent = (Vec<[u8; 2]>, Vec<[Block; 2]>);

@@ -10,14 +10,14 @@ use vesica_primitives::{
 };
 use zeroize::Zeroize;
 
-/// OTs that are hashed together: fit the first-level cache.
+/// OTs that are hashed together: they fit the first-level cache.
 pub(crate) const HASH_BATCH: usize = 128;
 
-/// Batches that one thread takes at least: fewer are not worth handing over.
+/// The minimum number of batches per thread: fewer are not worth a task.
 const MIN_HASH_BATCHES: usize = 32;
 
-/// The hash that turns correlated OT into random OT, as strong as the adversary asks for, with the
-/// number of OTs it was used for. Both parties have to use theirs for the same OTs in the same order.
+/// The hash that turns correlated OT into random OT, as strong as the adversary requires, with the number of
+/// OTs it has been used for. Both parties must use theirs for the same OTs in the same order.
 pub struct CorrelationHash {
     function: Function,
     next: u64,
@@ -25,7 +25,7 @@ pub struct CorrelationHash {
 
 enum Function {
     Plain(CorrelationRobust),
-    /// With the OT's number as the tweak: against a party that has a say in the correlated blocks.
+    /// With the OT's number as the tweak: against a party that can influence the correlated blocks.
     Tweakable(TweakableCorrelationRobust),
 }
 
@@ -39,8 +39,8 @@ impl CorrelationHash {
         Self { function, next: 0 }
     }
 
-    /// The hash of a new session, whose key the party with Δ draws, which it protects, and sends
-    /// under this label.
+    /// The hash of a new session. The party with Δ, which the hash protects, draws the key and sends it under
+    /// this label.
     pub(crate) fn draw(
         adversary: Adversary,
         label: &'static str,
@@ -64,11 +64,11 @@ impl CorrelationHash {
         Ok(Self::new(adversary, key[0]))
     }
 
-    /// Both outputs of each of the next OTs. The correlated blocks q_j come in the upper half of
-    /// `pairs`, which spares a vector of their own.
+    /// Both outputs of each of the next OTs. The correlated blocks q_j are passed in the upper half of `pairs`,
+    /// which avoids a vector of their own.
     pub(crate) fn apply_both(&mut self, delta: Block, mut pairs: &mut [[Block; 2]]) {
         let mut first = self.advance(pairs.len());
-        // The first half of the pairs takes the place of no row, and what is left looks the same.
+        // The first half of the pairs overlaps no row, and the remainder has the same structure.
         while pairs.len() > HASH_BATCH {
             let (n, half) = (pairs.len(), pairs.len() / 2);
             let (done, left) = pairs.split_at_mut(half);
@@ -87,7 +87,7 @@ impl CorrelationHash {
         rows.zeroize();
     }
 
-    /// The chosen output of each of the next OTs, in the place of the correlated block t_j.
+    /// The chosen output of each of the next OTs, which replaces the correlated block t_j.
     pub(crate) fn apply_chosen(&mut self, blocks: &mut [Block]) {
         let first = self.advance(blocks.len());
         let batches = blocks.par_chunks_mut(HASH_BATCH).enumerate().with_min_len(MIN_HASH_BATCHES);
@@ -96,8 +96,8 @@ impl CorrelationHash {
         });
     }
 
-    /// Both outputs of each of the next OTs, whose correlated blocks are `rows`, for up to
-    /// [`HASH_BATCH`] of them at a time: `each` gets the messages for 0 and those for 1.
+    /// Both outputs of each of the next OTs, whose correlated blocks are `rows`. `each` gets the messages for 0
+    /// and those for 1 of up to [`HASH_BATCH`] OTs at a time.
     pub(crate) fn show_both(
         &mut self,
         delta: Block,
@@ -139,7 +139,7 @@ impl Function {
         }
     }
 
-    /// As [`Function::apply_both`], the messages for 0 and those for 1 by themselves.
+    /// Like [`Function::apply_both`], with the messages for 0 and those for 1 separate.
     fn both_sides<'a>(
         &self,
         first: u64,
@@ -162,7 +162,7 @@ mod tests {
 
     use super::*;
 
-    /// The definitions in the module's own words, one OT at a time.
+    /// The definitions in the module's documentation, one OT at a time.
     fn by_hand(adversary: Adversary, key: Block, number: u128, x: Block) -> Block {
         let pi = |x: Block| Aes128::new(key).encrypt_block(x);
         match adversary {

@@ -28,7 +28,7 @@ pub use variants::{CotReceiver, CotSender, Malicious};
 pub use vesica_net::{Error, Result};
 pub use zeroizing::ZeroizingVec;
 
-/// Payload bytes that travel each way.
+/// Payload bytes in each direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bytes {
     /// To the party with Δ.

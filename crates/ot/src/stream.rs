@@ -1,11 +1,11 @@
-//! Randomness that a party keeps.
+//! Randomness that a party keeps between calls.
 
 use std::convert::Infallible;
 
 use rand::{CryptoRng, TryCryptoRng, TryRng};
 use vesica_primitives::{Block, Seed, aes::Prg};
 
-/// Randomness of calls, which are given none: a generator whose seed was drawn in the setup.
+/// Randomness for calls without an argument for it: a generator whose seed was drawn in the setup.
 pub struct Stream(Prg);
 
 impl Stream {

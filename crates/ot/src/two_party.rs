@@ -9,8 +9,7 @@ use vesica_primitives::{Bits, Block, Delta, Seed, aes::Prg};
 
 use crate::{CorrelationHash, CotReceiver, CotSender, Malicious};
 
-/// Runs two parties and returns what both give. A party that waits in vain for the other gets an
-/// error.
+/// Runs two parties and returns the results of both. A party that waits in vain for the other gets an error.
 pub fn run<A: Send, B: Send>(
     left: impl FnOnce(&mut Channel) -> A + Send,
     right: impl FnOnce(&mut Channel) -> B + Send,
@@ -21,7 +20,7 @@ pub fn run<A: Send, B: Send>(
     thread::scope(|scope| {
         let left = scope.spawn(move || {
             let out = left(&mut left_channel);
-            // The other party may have gone, which is for its own result to tell.
+            // The other party may have gone; its own result says so.
             let _ = left_channel.flush();
             out
         });

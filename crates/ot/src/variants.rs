@@ -6,8 +6,8 @@
 //! | random | two random blocks | the chosen one |
 //! | chosen message | two messages of its own | the chosen one |
 //!
-//! If millions are made, memory that is fresh from the operating system costs more than the OTs in it. The
-//! functions that end in `_into` therefore fill memory provided by the caller.
+//! If millions are made, fresh memory from the operating system costs more than the OTs in it. The functions
+//! that end in `_into` therefore fill memory provided by the caller.
 
 use rand::CryptoRng;
 use rayon::prelude::*;
@@ -23,17 +23,16 @@ use crate::{
 
 const MESSAGES: &str = "ot/messages";
 
-/// OTs whose masked messages go into one network message: bounds what either side has to hold.
+/// Bytes of masked messages that go into one network message, which bounds what either side must hold.
 const MESSAGE_CHUNK_BYTES: usize = 1 << 20;
 
-/// An extension whose promises hold against a malicious party, on its side of the protocol and
-/// on the other. A protocol that needs that asks for `CotSender + Malicious`, and then a semi-honest
-/// extension does not compile in its place.
+/// An extension that is secure against a malicious party on either side. A protocol that needs this requires
+/// `CotSender + Malicious`, and then does not compile with a semi-honest extension.
 pub trait Malicious {}
 
 /// The sender of an OT extension: it holds Δ.
 pub trait CotSender {
-    /// Against whom this extension keeps its promises.
+    /// The adversary against which this extension is secure.
     const ADVERSARY: Adversary;
 
     /// The offset that all correlated OTs of this sender share. Secret.
@@ -52,8 +51,8 @@ pub trait CotSender {
         Ok(out)
     }
 
-    /// Correlated OT of random choices: `each` gets `n` of them, chunk by chunk in their order. Nothing that
-    /// is made of them may leave this party before all are there: an extension may check them at the end.
+    /// Correlated OT with random choices: `each` gets `n` of them, chunk by chunk in order. Nothing derived
+    /// from them may leave this party before all have been made: an extension may check them at the end.
     fn send_chunks(
         &mut self,
         n: usize,
@@ -86,11 +85,11 @@ pub trait CotSender {
         Ok(pairs)
     }
 
-    /// Chosen-message OT: `messages` holds the two messages of each OT one after the other, all of
-    /// `len` bytes. Costs 2·len bytes an OT beyond the correlated OT.
+    /// Chosen-message OT: `messages` holds the two messages of each OT one after another, all of `len` bytes.
+    /// Costs 2·len bytes per OT in addition to the correlated OT.
     ///
     /// # Panics
-    /// Where `messages` is not made of pairs of `len` bytes.
+    /// If `messages` does not consist of pairs of `len` bytes.
     fn send_chosen(&mut self, messages: &[u8], len: usize, channel: &mut Channel) -> Result<()> {
         assert!(len > 0 && messages.len().is_multiple_of(2 * len), "pairs of {len} bytes");
         let keys = Zeroizing::new(self.send_random(messages.len() / (2 * len), channel)?);
@@ -107,7 +106,7 @@ pub trait CotSender {
 
 /// The receiver of an OT extension: it holds choices.
 pub trait CotReceiver {
-    /// Against whom this extension keeps its promises.
+    /// The adversary against which this extension is secure.
     const ADVERSARY: Adversary;
 
     /// The hash that breaks the correlation.
@@ -116,7 +115,7 @@ pub trait CotReceiver {
     /// Correlated OT: fills `out` with t_j = q_j ⊕ c_j·Δ for each choice c_j.
     ///
     /// # Panics
-    /// Where there are not as many blocks as choices.
+    /// If the number of blocks is not that of the choices.
     fn receive_correlated_into(
         &mut self,
         choices: &Bits,
@@ -131,8 +130,8 @@ pub trait CotReceiver {
         Ok(out)
     }
 
-    /// The other side of [`CotSender::send_chunks`], with the same caution. An extension
-    /// whose choices are random by themselves has no use for `rng`, and saves what it costs to change them.
+    /// The other side of [`CotSender::send_chunks`], with the same caution. An extension whose choices are
+    /// already random does not use `rng`, and saves the cost of changing them.
     fn receive_chunks(
         &mut self,
         n: usize,
@@ -153,7 +152,7 @@ pub trait CotReceiver {
     /// Random OT: fills `out` with the chosen block of each pair.
     ///
     /// # Panics
-    /// Where there are not as many blocks as choices.
+    /// If the number of blocks is not that of the choices.
     fn receive_random_into(
         &mut self,
         choices: &Bits,
@@ -172,7 +171,7 @@ pub trait CotReceiver {
         Ok(out)
     }
 
-    /// Chosen-message OT: the chosen messages of `len` bytes, one after the other.
+    /// Chosen-message OT: the chosen messages of `len` bytes, one after another.
     fn receive_chosen(
         &mut self,
         choices: &Bits,
@@ -206,7 +205,7 @@ fn ots_per_chunk(len: usize) -> usize {
     (MESSAGE_CHUNK_BYTES / (2 * len)).max(1)
 }
 
-/// Adds the key's stream to a message. A key is used once, so short messages take it as it is.
+/// Adds the key's stream to a message. A key is used once, so a short message uses the key itself.
 pub(crate) fn mask(message: &mut [u8], key: Block) {
     if let Some(short) = key.to_bytes().get(..message.len()) {
         message.iter_mut().zip(short).for_each(|(m, k)| *m ^= k);

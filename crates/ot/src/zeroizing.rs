@@ -11,15 +11,16 @@ use zeroize::{DefaultIsZeroes, Zeroize};
 
 /// A vector of secret entries, zeroized when dropped.
 ///
-/// `Zeroizing` is for short vectors: it wipes spare capacity byte by byte, which takes several times as long as wiping
-/// whole entries. Here [`truncate`](Self::truncate) only hides entries, and all of them are wiped as entries, once.
+/// `Zeroizing` is for short vectors: it zeroizes spare capacity byte by byte, which takes several times as long
+/// as whole entries. Here [`truncate`](Self::truncate) only hides entries, and all of them are zeroized as
+/// entries, once.
 pub struct ZeroizingVec<V: DefaultIsZeroes> {
     entries: Vec<V>,
     len: usize,
 }
 
 impl<V: DefaultIsZeroes + Zeroable> ZeroizingVec<V> {
-    /// `len` zeros, which the operating system provides: it takes no time to write them.
+    /// `len` zeros, provided by the operating system: no time is spent writing them.
     pub fn zeros(len: usize) -> Self {
         Self { entries: bytemuck::zeroed_vec(len), len }
     }
@@ -29,7 +30,7 @@ impl<V: DefaultIsZeroes> ZeroizingVec<V> {
     /// Hides the entries from `len` on.
     ///
     /// # Panics
-    /// Where there are fewer.
+    /// If there are fewer.
     pub fn truncate(&mut self, len: usize) {
         assert!(len <= self.len, "no more than there are");
         self.len = len;
@@ -56,8 +57,8 @@ impl<V: DefaultIsZeroes> Drop for ZeroizingVec<V> {
     }
 }
 
-/// As [`ZeroizingVec`], in huge pages if the system has them: for buffers with scattered reads, each of which would
-/// otherwise have to look up a page of 4 KiB first.
+/// Like [`ZeroizingVec`], in huge pages if the system has them: for buffers with scattered reads, each of which
+/// would otherwise first have to look up a page of 4 KiB.
 pub(crate) struct HugePageBuffer<V> {
     map: MmapMut,
     of: PhantomData<V>,
@@ -67,7 +68,7 @@ impl<V: Pod> HugePageBuffer<V> {
     /// `len` zeros, at least one.
     ///
     /// # Panics
-    /// Where there is not as much memory.
+    /// If there is not enough memory.
     pub(crate) fn zeros(len: usize) -> Self {
         const { assert!(align_of::<V>() <= 4096, "no more than a page") };
         let map = MmapMut::map_anon(len * size_of::<V>()).expect("as much memory as is needed");
@@ -94,7 +95,7 @@ impl<V: Pod> DerefMut for HugePageBuffer<V> {
 
 impl<V> Drop for HugePageBuffer<V> {
     fn drop(&mut self) {
-        // Pages begin and end at words, and so does whatever is wiped.
+        // Pages begin and end at word boundaries, and so does the zeroized memory.
         let (start, words, end) = bytemuck::pod_align_to_mut::<u8, u64>(&mut self.map);
         start.zeroize();
         words.zeroize();

@@ -1,4 +1,4 @@
-//! Which extensions are called malicious: those that bear the marker, and no others.
+//! Exactly the extensions that are called malicious have the marker trait.
 
 use vesica_ot::{
     CotReceiver, CotSender, Malicious,

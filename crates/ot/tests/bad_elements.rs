@@ -1,4 +1,4 @@
-//! What is no group element is refused by both parties of a base OT, by name.
+//! Both parties of a base OT refuse bytes that are not a group element, and name the message.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use vesica_primitives::{
 };
 use vesica_testkit::two_party::{Link, PATIENCE, between};
 
-/// OTs in a run.
+/// OTs per run.
 const OTS: usize = 5;
 
 /// An integer beyond the modulus; a negative one (1 is odd, RFC 9496 §4.3.1); the identity.
@@ -50,11 +50,11 @@ fn refused(outcome: Result<()>, expected: &'static str) {
 
 /// The messages of a base OT.
 struct Messages {
-    /// The sender's; the first is an element.
+    /// The sender's messages; the first is an element.
     sender: &'static [&'static str],
     /// The receiver's elements.
     receiver: &'static str,
-    /// How many of these there are in each OT.
+    /// The number of these in each OT.
     an_ot: usize,
 }
 
@@ -113,7 +113,7 @@ fn of_ffdhe3072() {
     refuses::<Ffdhe3072, Mr19<Ffdhe3072>>(&MR19, &bad);
 }
 
-/// A receiver that uses the same elements for every OT gains nothing: the index is in each hash.
+/// A receiver that uses the same elements for every OT gains nothing: each hash includes the index.
 fn equal_elements_give_unequal_seeds<B: BaseOt>(messages: &Messages) {
     let receiver = |channel: &mut Channel, _: &mut StdRng| {
         let [a, b] = [b"a", b"b"].map(|name| Ristretto::encode(&Ristretto::hash("test", name)));

@@ -1,9 +1,9 @@
-//! The codes of silent OT and silent VOLE against the bounds that `vesica_params` computes for them.
+//! The codes of silent OT and silent VOLE, compared with the bounds that `vesica_params` computes for them.
 
 use rand::{RngExt, SeedableRng, rngs::StdRng, seq::SliceRandom};
 use vesica_params::lpn::{GUESSED_ONES, ONES, first_moment};
 
-/// Length of a code of two Golay blocks, all of whose words can be counted.
+/// Length of a code of two Golay blocks, short enough to count all words.
 const LENGTH: usize = 48;
 
 /// The rows of the extended Golay code, (I ‖ P), by its definition.
@@ -19,7 +19,7 @@ fn golay() -> [u32; 12] {
     })
 }
 
-/// What becomes of a word behind random permutations, an accumulator after each.
+/// The image of a word under random permutations with an accumulator after each.
 fn accumulated(mut word: u64, permutations: &[Vec<usize>]) -> u64 {
     for places in permutations {
         let mut sum = 0;
@@ -32,11 +32,11 @@ fn accumulated(mut word: u64, permutations: &[Vec<usize>]) -> u64 {
     word
 }
 
-/// How many words of a code have each weight: all 2^24 of them, by sums of rows.
+/// The weight distribution of a code: all 2^24 words, by sums of rows.
 fn weights(generator: &[u64]) -> [u32; LENGTH + 1] {
     let mut weights = [0; LENGTH + 1];
     let mut word: u64 = 0;
-    // In the order of a Gray code, a word and the next differ by one row.
+    // In Gray code order, consecutive words differ by one row.
     for number in 1u32..1 << generator.len() {
         word ^= generator[number.trailing_zeros() as usize];
         weights[word.count_ones() as usize] += 1;
@@ -44,7 +44,7 @@ fn weights(generator: &[u64]) -> [u32; LENGTH + 1] {
     weights
 }
 
-/// Monte Carlo: over random permutations, codes have as many light and heavy words as the first moment says.
+/// Monte Carlo: over random permutations, the numbers of light and heavy words agree with the first moment.
 #[test]
 fn the_first_moment_is_the_mean() {
     const TRIALS: usize = 16;
@@ -79,7 +79,8 @@ fn the_first_moment_is_the_mean() {
     }
 }
 
-/// How much a word tests noise of ones away, in bits: −log2 of Π |1 − 2·w_b/B|, where `block(p)` is the block of place p.
+/// The bias of a word against noise of ones, in bits: −log2 of Π |1 − 2·w_b/B|, where `block(p)` is the block
+/// of place p.
 fn bias_bits(
     runs: &[[usize; 2]],
     blocks: usize,
@@ -91,8 +92,8 @@ fn bias_bits(
     weights.iter().map(|w| -(1.0 - 2.0 * f64::from(*w) / len as f64).abs().log2()).sum()
 }
 
-/// No word of few runs escapes: with strided blocks, what is neither too light nor too heavy has a bias below 2^-128.
-/// With contiguous ones, most have not.
+/// No word of few runs escapes: with strided blocks, words that are neither too light nor too heavy have a bias
+/// below 2^-128. With contiguous blocks, most do not.
 #[test]
 fn words_of_few_runs_meet_every_block() {
     let rng = &mut StdRng::seed_from_u64(2);

@@ -1,4 +1,4 @@
-//! Every oblivious transfer runs the suites of its variant.
+//! Runs the conformance suites on every oblivious transfer.
 
 use vesica_ot::{
     base::{BaseOt, co15::Co15, extended::Extended, mr19::Mr19, np01::Np01},
@@ -13,7 +13,7 @@ use vesica_testkit::conformance::ot;
 
 const FIELD: SmallField = SmallField::new(8);
 
-/// All base OTs over one group, at most `most` of them a call.
+/// All base OTs over one group, at most `most` of them per call.
 fn base<G: Group>(most: usize) {
     ot::base(most, Np01::<G>::send, Np01::<G>::receive);
     ot::base(most, Co15::<G>::send, Co15::<G>::receive);
@@ -67,7 +67,7 @@ fn softspoken_malicious() {
     );
 }
 
-/// OTs that are made ahead of a suite: enough for its first calls, and then too few.
+/// OTs that are made before a suite runs: enough for its first calls, but not for all.
 const PREPARED: usize = 20_011;
 
 #[test]

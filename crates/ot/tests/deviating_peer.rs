@@ -1,4 +1,4 @@
-//! An honest party against a peer that deviates at each message in each way.
+//! An honest party against a peer that deviates at each message in each possible way.
 
 use std::thread;
 
@@ -22,7 +22,7 @@ use vesica_testkit::tamper::{self, Case};
 
 const OTS: usize = 40;
 
-/// Base OTs, which are slow over some groups.
+/// Number of base OTs, which are slow over some groups.
 const BASE_OTS: usize = 3;
 
 /// Bytes of a chosen message.
@@ -30,7 +30,7 @@ const LEN: usize = 20;
 
 const FIELD: SmallField = SmallField::new(4);
 
-/// Noise blocks of silent runs: few, for short messages.
+/// Noise blocks of silent runs: few, so that messages are short.
 const BLOCKS: usize = 24;
 
 fn choices() -> Bits {
@@ -49,7 +49,7 @@ fn receive_base<B: BaseOt>(channel: &mut Channel, rng: &mut StdRng) -> Result<()
 /// Makes one party of an OT extension.
 type Setup<Party> = fn(&mut Channel, &mut dyn CryptoRng) -> Result<Party>;
 
-/// Chosen messages, which run through every variant below.
+/// Chosen messages, which exercise every variant below them.
 fn extension<S: CotSender, R: CotReceiver>(sender: Setup<S>, receiver: Setup<R>) {
     let send = |channel: &mut Channel, rng: &mut StdRng| {
         sender(channel, rng)?.send_chosen(&[7; 2 * OTS * LEN], LEN, channel)
@@ -61,7 +61,7 @@ fn extension<S: CotSender, R: CotReceiver>(sender: Setup<S>, receiver: Setup<R>)
     tamper::against(receive, send, only_what_does_no_harm);
 }
 
-/// Either party deviates, over either group; all at once, for most of the time is spent waiting.
+/// Either party deviates, over either group; all cases at once, since most of the time is spent waiting.
 fn base<OverRistretto: BaseOt, OverFfdhe3072: BaseOt>() {
     fn sender<B: BaseOt>() {
         tamper::against(send_base::<B>, receive_base::<B>, only_what_co15_does_not_check);
@@ -102,7 +102,7 @@ fn receive_silent_vole(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
     vole::silent::malicious::receive(OTS, lpn, &mut cot, channel, rng).map(drop)
 }
 
-/// Content that was changed and not refused: in these steps, none may be.
+/// Changed content that is not refused: in these steps there must be none.
 fn only_what_does_no_harm(case: &Case, (): ()) {
     let checked = [
         "pprf/generator",
@@ -126,7 +126,7 @@ fn silent_vole() {
     tamper::against(receive_silent_vole, send_silent_vole, only_what_does_no_harm);
 }
 
-/// Commitment and opening are noticed if they are changed, and nothing else need be.
+/// Only changes of commitment and opening must be noticed.
 fn only_what_co15_does_not_check(case: &Case, (): ()) {
     let checked = ["co15/commitment", "co15/opening"];
     assert!(!checked.contains(&case.label.as_str()), "{case:?}: not noticed");
@@ -147,7 +147,7 @@ fn mr19() {
     base::<Mr19<Ristretto>, Mr19<Ffdhe3072>>();
 }
 
-/// Where there are enough for an extension.
+/// With enough OTs to use an extension.
 #[test]
 fn base_ots_by_way_of_an_extension() {
     const BASE_OTS: usize = 200;
@@ -171,7 +171,7 @@ fn iknp03() {
     extension(iknp03::Sender::setup, iknp03::Receiver::setup);
 }
 
-/// With a stock that holds for some of the OTs, so that KOS15 runs before and in between.
+/// With a stock for some of the OTs, so that KOS15 runs before and in between.
 #[test]
 fn precomputed_over_kos15() {
     extension(

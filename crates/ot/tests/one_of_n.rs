@@ -1,4 +1,4 @@
-//! Every 1-out-of-n oblivious transfer: the conformance suite, what is sent, and peers that deviate.
+//! Every 1-out-of-n oblivious transfer: the conformance suite, the bytes sent, and peers that deviate.
 
 use rand::{SeedableRng, rngs::StdRng};
 use vesica_net::Channel;
@@ -17,7 +17,7 @@ use vesica_testkit::{
     transcript::{self, Transcripts, again_with_portable_kernels, check_baseline},
 };
 
-/// Wide enough for any number of keys of these tests, and no whole number of blocks.
+/// Wide enough for any number of keys in these tests, and not a whole number of blocks.
 const WIDTH: usize = 424;
 
 mod conform {
@@ -52,7 +52,7 @@ mod conform {
         );
     }
 
-    /// The machine as 1-out-of-2 OT.
+    /// The construction with the repetition code, as 1-out-of-2 OT.
     #[test]
     fn oos17_repetition() {
         one_of_n::extension(
@@ -62,11 +62,11 @@ mod conform {
     }
 }
 
-/// How many messages an OT has in [`chosen`], and of how many bytes.
+/// The number of messages per OT in [`chosen`], and their length in bytes.
 const MESSAGES: (usize, usize) = (5, 40);
 
-/// Chosen messages, which run through the random variant. With the code of this key in tests of all:
-/// `setup` makes both parties.
+/// Chosen messages, which exercise the random variant. `setup` makes both parties, with the code of this key in
+/// tests that cover all extensions.
 fn chosen<S: Sender, R: Receiver>(
     sender: impl FnOnce(&mut Channel, &mut StdRng) -> Result<S> + Send,
     receiver: impl FnOnce(&mut Channel, &mut StdRng) -> Result<R> + Send,
@@ -81,7 +81,7 @@ fn chosen<S: Sender, R: Receiver>(
     )
 }
 
-/// What each of them sends for these choices and messages, under its key.
+/// The transcripts of each extension for these choices and messages, under its key.
 fn transcripts(inputs: (&[u8], &[u8])) -> [(&'static str, Transcripts); 4] {
     [
         ("kk13", chosen(kk13_sender, kk13_receiver, inputs)),
@@ -143,7 +143,7 @@ fn lengths_do_not_depend_on_inputs() {
     }
 }
 
-/// What the setup and a call of 5001 OTs of chosen messages cost, as computed.
+/// The cost of the setup and of a call of 5001 OTs of chosen messages is as computed.
 #[test]
 fn lengths_are_those_computed() {
     let ots = 5001;
@@ -175,13 +175,13 @@ fn only_the_malicious_one_is_called_so() {
     }
 }
 
-/// An honest party against a peer that deviates at each message in each way.
+/// An honest party against a peer that deviates at each message in each possible way.
 mod deviating {
     use super::*;
 
     const OTS: usize = 40;
 
-    /// Two calls, of random OT and of chosen messages.
+    /// Two calls, one of random OT and one of chosen messages.
     fn send<S: Sender>(mut ot: S, channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
         ot.send_random(OTS, channel, rng)?;
         ot.send_chosen(&[7; OTS * 5 * 40], MESSAGES, channel, rng)
@@ -217,7 +217,7 @@ mod deviating {
         );
     }
 
-    /// Content that was changed and not refused: no answer may be.
+    /// Changed content that is not refused: answers must be refused.
     fn not_an_answer(case: &Case, (): ()) {
         assert!(case.label != "oos17/answer", "{case:?}: not noticed");
     }
@@ -232,7 +232,7 @@ mod deviating {
     }
 }
 
-/// A setup whose randomness is not the other party's: keys do not agree by chance.
+/// A setup whose randomness differs from the other party's: keys do not agree by chance.
 #[test]
 fn keys_are_fresh_in_each_session() {
     let keys = |seed: u64| {

@@ -1,4 +1,4 @@
-//! SoftSpokenOT through its public face: every k, both adversaries, every variant.
+//! SoftSpokenOT through its public interface: every k, both adversaries, every variant.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its parties as well")]
 
@@ -14,8 +14,8 @@ use vesica_primitives::{Bits, Block};
 
 const SIZES: [usize; 7] = [0, 1, 127, 128, 129, 1000, (1 << 16) + 1];
 
-/// Whether so many bytes are `messages` messages with this payload: each has a label and lengths
-/// beside it, and long ones are cut into segments.
+/// Whether `bytes` is the size of `messages` messages with this payload: each also has a label and lengths, and
+/// long ones are cut into segments.
 fn fits(bytes: u64, payload: usize, messages: usize) -> bool {
     let most = payload + payload / 1000 + 64 * messages;
     (payload..=most).contains(&(bytes as usize))
@@ -46,8 +46,8 @@ fn choices(n: usize) -> Bits {
     Bits::random(n, &mut StdRng::seed_from_u64(n as u64))
 }
 
-/// Several calls of each variant on one setup; returns the bytes that each call of correlated OT
-/// took from the receiver to the sender.
+/// Several calls of each variant on one setup; returns the bytes that the receiver sent in each call of
+/// correlated OT.
 fn every_variant<S: CotSender, R: CotReceiver>(
     k: usize,
     sender: Setup<S>,

@@ -1,5 +1,5 @@
-//! What each oblivious transfer sends is what it sent before, with every set of kernels, and its
-//! length does not depend on choices or messages.
+//! What each oblivious transfer sends does not change, is the same with every set of kernels, and has a length
+//! that does not depend on choices or messages.
 
 use rand::{CryptoRng, RngExt, SeedableRng, rngs::StdRng};
 use vesica_net::Channel;
@@ -29,7 +29,7 @@ fn base<B: BaseOt>(choices: &Bits) -> Transcripts {
 /// Makes one party of an OT extension.
 type Setup<Party> = fn(&mut Channel, &mut dyn CryptoRng) -> Result<Party>;
 
-/// Chosen messages of 40 bytes, which run through every variant below.
+/// Chosen messages of 40 bytes, which exercise every variant below them.
 fn extension<S: CotSender, R: CotReceiver>(
     sender: Setup<S>,
     receiver: Setup<R>,
@@ -72,7 +72,7 @@ fn softspoken_malicious(choices: &Bits, messages: &[u8]) -> Transcripts {
     )
 }
 
-/// With a stock that holds for some of the OTs.
+/// With a stock for some of the OTs.
 fn precomputed(choices: &Bits, messages: &[u8]) -> Transcripts {
     extension(
         |channel, rng| {
@@ -92,7 +92,7 @@ fn precomputed(choices: &Bits, messages: &[u8]) -> Transcripts {
 
 const FIELD: SmallField = SmallField::new(8);
 
-/// Silent OT over malicious SoftSpokenOT, which says all that the one over the semi-honest one does.
+/// Silent OT over malicious SoftSpokenOT, which sends everything that it sends over the semi-honest one.
 fn silent_ot(choices: &Bits) -> Transcripts {
     transcript::of(
         |channel, rng| {
@@ -164,7 +164,7 @@ fn portable_kernels_send_the_same() {
     again_with_portable_kernels("equal_the_baseline");
 }
 
-/// As [`lengths_do_not_depend_on_inputs`], and they add up to what [`BaseOt::bytes`] says.
+/// Like [`lengths_do_not_depend_on_inputs`]; the lengths also add up to [`BaseOt::bytes`].
 fn base_lengths<B: BaseOt>() {
     for n in [0, 7] {
         let zeros = base::<B>(&Bits::zeros(n));
@@ -197,7 +197,7 @@ fn lengths_do_not_depend_on_inputs() {
     }
 }
 
-/// Setup and a call of random OT of some sizes.
+/// A setup and a call of random OT, of several sizes.
 fn predicted<S: CotSender, R: CotReceiver>(
     sender: Setup<S>,
     receiver: Setup<R>,
@@ -239,7 +239,7 @@ fn bytes_are_what_formulas_say() {
         malicious::setup_bytes(FIELD),
         |n| malicious::bytes(FIELD, n),
     );
-    // A stock that holds for every size: what comes on top is online.
+    // A stock that suffices for every size: everything else is online.
     const STOCK: usize = 5001;
     let (setup, offline) = (kos15::setup_bytes(), kos15::bytes(STOCK));
     predicted(
@@ -261,7 +261,7 @@ fn bytes_are_what_formulas_say() {
     );
 }
 
-/// Where IKNP03 sends both masked columns, ours send one.
+/// IKNP03 sends both masked columns, ALSZ13 one.
 #[test]
 fn alsz13_sends_half_of_iknp03() {
     for n in [1, 129, 1 << 20] {

@@ -1,4 +1,4 @@
-//! Measured runs over memory, and what they say of other sizes.
+//! Measured runs over memory, and what they predict for other sizes.
 
 use std::{collections::BTreeMap, fmt, sync::LazyLock};
 
@@ -20,7 +20,7 @@ pub struct Run {
     pub items: usize,
     /// From start to result.
     pub seconds: f64,
-    /// Most memory of one party, where the system tells.
+    /// Peak memory of one party, if the system reports it.
     pub memory_bytes: Option<f64>,
 }
 
@@ -31,12 +31,12 @@ pub struct Figures {
     runs: BTreeMap<&'static str, BTreeMap<usize, Run>>,
 }
 
-/// What is wrong with a file of figures.
+/// An error in a file of figures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct BadFigures {
-    /// Of the file, from 1.
+    /// The line in the file, from 1.
     pub line: usize,
-    /// What is wrong there.
+    /// The error.
     pub what: &'static str,
 }
 
@@ -49,15 +49,15 @@ impl fmt::Display for BadFigures {
 impl std::error::Error for BadFigures {}
 
 impl Figures {
-    /// The figures that every release has.
+    /// The figures that come with the release.
     pub fn reference() -> &'static Self {
         &REFERENCE
     }
 
-    /// Reads what [`Figures::to_text`] wrote. Protocols of other releases are left out.
+    /// Reads the output of [`Figures::to_text`]. Protocols of other releases are ignored.
     ///
     /// # Errors
-    /// [`BadFigures`] at the first line that is none.
+    /// [`BadFigures`] at the first invalid line.
     pub fn parse(text: &str) -> Result<Self, BadFigures> {
         let mut lines = text.lines().enumerate().filter(|(_, line)| !line.starts_with('#'));
         let bad = |i, what| BadFigures { line: i + 1, what };
@@ -100,7 +100,7 @@ impl Figures {
         text
     }
 
-    /// Adds a run; one of the same name and size gives way to it.
+    /// Adds a run; it replaces one of the same name and size.
     pub fn insert(&mut self, name: &'static str, run: Run) {
         self.runs.entry(name).or_default().insert(run.items, run);
     }
@@ -110,10 +110,10 @@ impl Figures {
         self.runs.iter().flat_map(|(name, runs)| runs.values().map(|run| (*name, *run)))
     }
 
-    /// What both parties' work takes by these figures. Between two sizes that the reference has, time goes
-    /// with a power of the size; below the least it stays, beyond the largest it goes as it went before,
-    /// though at least with the size. These figures then say how much faster or slower this machine is,
-    /// between their sizes likewise. Nothing where the reference knows no such protocol.
+    /// The time of both parties' work, predicted from these figures. Between two sizes of the reference, time
+    /// follows a power of the size. Below the smallest it is constant; beyond the largest it continues with the
+    /// last power, at least linearly. These figures then determine, in the same way between their sizes, how
+    /// much faster or slower this machine is. `None` if the reference has no such protocol.
     pub fn seconds(&self, name: &str, sizes: Sizes) -> Option<f64> {
         let reference = REFERENCE.curve(name, |run| Some(run.seconds));
         let n = mean(sizes);
@@ -123,7 +123,7 @@ impl Figures {
         Some(theirs * interpolated(&ratios, n).or_else(|| self.overall()).unwrap_or(1.0))
     }
 
-    /// How much slower this machine is over all, for protocols that were not measured on it.
+    /// The overall slowdown of this machine, for protocols that were not measured on it.
     fn overall(&self) -> Option<f64> {
         let logs = self.iter().filter_map(|(name, run)| {
             let reference = REFERENCE.curve(name, |run| Some(run.seconds));
@@ -133,25 +133,25 @@ impl Figures {
         (!logs.is_empty()).then(|| (logs.iter().sum::<f64>() / logs.len() as f64).exp())
     }
 
-    /// Sizes and a figure of their runs.
+    /// The sizes and a figure of its runs.
     fn curve(&self, name: &str, figure: impl Fn(&Run) -> Option<f64>) -> Vec<(f64, f64)> {
         let runs = self.runs.get(name).into_iter().flat_map(BTreeMap::values);
         runs.filter_map(|run| Some((run.items as f64, figure(run)?))).collect()
     }
 }
 
-/// The name as the program has it, if this release has such a protocol or method.
+/// The name in the program, if this release has such a protocol or method.
 fn known(name: &str) -> Option<&'static str> {
     let protocols = CATALOGUE.iter().map(|protocol| protocol.key);
     protocols.chain(METHODS.iter().map(|method| method.key)).find(|key| *key == name)
 }
 
-/// What stands for two sizes: work is about as much for items of either side.
+/// The size that represents two sizes: items of either side cause about the same work.
 fn mean(sizes: Sizes) -> f64 {
     ((sizes.sender as f64 + sizes.receiver as f64) / 2.0).max(1.0)
 }
 
-/// On straight lines between the points' logarithms, and at the ends the value there.
+/// Linear interpolation between the logarithms of the points; constant beyond both ends.
 fn interpolated(points: &[(f64, f64)], x: f64) -> Option<f64> {
     let (first, last) = (points.first()?, points.last()?);
     let after = points.partition_point(|point| point.0 < x);
@@ -165,7 +165,7 @@ fn interpolated(points: &[(f64, f64)], x: f64) -> Option<f64> {
     })
 }
 
-/// As [`interpolated`], but beyond the last point as steep as before it, at least 1.
+/// Like [`interpolated`], but beyond the last point the slope is that before it, and at least 1.
 fn extrapolated(points: &[(f64, f64)], x: f64) -> Option<f64> {
     let last = points.last()?;
     if x <= last.0 {
@@ -200,8 +200,8 @@ mod tests {
         }
     }
 
-    /// Where both parties were measured in one process, it took no more than both are predicted to take, and not
-    /// many times less.
+    /// The memory of both parties in one process is at most the sum of the two predictions, and not many times
+    /// less.
     #[test]
     fn memory_is_predicted_as_it_was_measured() {
         let one_thread = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();

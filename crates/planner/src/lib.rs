@@ -31,7 +31,7 @@ use vesica_psi::{
 
 pub use figures::{BadFigures, Figures, Run};
 
-/// The part of the shorter of work and transfer that goes on beside the longer one.
+/// The share of the shorter of work and transfer that overlaps with the longer.
 const BESIDE: f64 = 0.5;
 
 /// A protocol, or a method that computes a number, with its cost for sets of given sizes.
@@ -41,7 +41,7 @@ pub struct Candidate {
     pub key: &'static str,
     /// What it may be used for.
     pub status: Status,
-    /// Against whom it keeps its promise.
+    /// The adversary against which it is secure.
     pub adversary: Adversary,
     /// The sizes of the two sets.
     pub sizes: Sizes,
@@ -59,14 +59,14 @@ impl Candidate {
         Self { key, status, adversary, sizes, cost, memory }
     }
 
-    /// A protocol with payloads, for sets of these sizes. Its time is that of the protocol alone: what payloads take
-    /// beside their bytes is little.
+    /// A protocol with payloads, for sets of these sizes. Its predicted time is that of the protocol alone:
+    /// payloads take little time beyond their bytes.
     pub fn carrying(carrying: &Carrying, sizes: Sizes) -> Self {
         let (cost, memory) = (carrying.cost(sizes), carrying.memory(sizes));
         Self { cost, memory, ..Self::protocol(carrying.protocol(), sizes) }
     }
 
-    /// A method, for this query.
+    /// A method for this query.
     pub fn method(method: &Method, query: Query) -> Self {
         let Method { key, status, adversary, .. } = *method;
         let (cost, memory) = ((method.cost)(query), (method.memory)(query));
@@ -88,7 +88,7 @@ impl Candidate {
         CATALOGUE.iter().filter(fit).map(|p| Self::protocol(p, sizes)).collect()
     }
 
-    /// Every method for real data that is at least this secure, computes the aggregate and tells no more.
+    /// Every method for real data that is at least this secure, computes the aggregate and reveals no more.
     pub fn methods(query: Query, adversary: Adversary) -> Vec<Self> {
         let fit = |m: &&&Method| {
             let answers = (m.supports)(query.aggregate, query.minimum);
@@ -98,19 +98,19 @@ impl Candidate {
     }
 }
 
-/// What machines and traffic cost, in any currency.
+/// The prices of machines and traffic, in any currency.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Prices {
-    /// Of the machines that are paid for, together, an hour.
+    /// For an hour of all machines that are paid for.
     pub per_hour: f64,
-    /// Of 10^9 bytes that the receiver sends.
+    /// For 10^9 bytes that the receiver sends.
     pub per_gb_to_sender: f64,
-    /// Of 10^9 bytes that the sender sends.
+    /// For 10^9 bytes that the sender sends.
     pub per_gb_to_receiver: f64,
 }
 
 impl Prices {
-    /// What a run costs that takes so many seconds and bytes.
+    /// The price of a run of the given duration and traffic.
     pub fn of_run(&self, seconds: f64, bytes_to_sender: f64, bytes_to_receiver: f64) -> f64 {
         let traffic =
             self.per_gb_to_sender * bytes_to_sender + self.per_gb_to_receiver * bytes_to_receiver;
@@ -118,37 +118,37 @@ impl Prices {
     }
 }
 
-/// What a run is expected to take.
+/// The predicted time and price of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Prediction {
-    /// Of what.
+    /// The candidate that runs.
     pub candidate: Candidate,
     /// From the first message to the result.
     pub seconds: f64,
-    /// Of these, what both parties' work takes over memory.
+    /// The part of this time that is both parties' work, measured over memory.
     pub work_seconds: f64,
-    /// What is to be paid for.
+    /// The price.
     pub price: f64,
 }
 
-/// Predicts runs on a line, from figures of a machine.
+/// Predicts runs over a link, from figures of a machine.
 #[derive(Debug, Clone)]
 pub struct Planner {
-    /// This machine's figures, few or none; what they lack comes from the release's own.
+    /// This machine's figures, possibly few or none; missing ones are derived from those of the release.
     pub figures: Figures,
-    /// The line between the parties; none for memory.
+    /// The link between the parties; `None` for memory.
     pub link: Option<Link>,
-    /// What to pay.
+    /// The prices.
     pub prices: Prices,
 }
 
 impl Planner {
-    /// For this line, with the figures of the machine that the release was measured on and nothing to pay.
+    /// For this link, with the figures of the release's machine, and free of charge.
     pub fn new(link: Option<Link>) -> Self {
         Self { figures: Figures::default(), link, prices: Prices::default() }
     }
 
-    /// What the candidate is expected to take; nothing where no run of it was ever measured.
+    /// The prediction for the candidate; `None` if no run of it was ever measured.
     pub fn predict(&self, candidate: &Candidate) -> Option<Prediction> {
         let Candidate { key, sizes, cost, .. } = *candidate;
         let work = self.figures.seconds(key, sizes)?;
@@ -169,8 +169,8 @@ impl Planner {
         })
     }
 
-    /// Predictions of all candidates, the cheapest first where something is to be paid, else the fastest. Before all of
-    /// them comes the one to choose: the first that is recommended, whatever the figures say of the others.
+    /// Predictions for all candidates, ordered by price if anything is charged, otherwise by time. The one to
+    /// choose comes before all others: the first that is recommended, whatever the figures of the others.
     pub fn rank(&self, candidates: &[Candidate]) -> Vec<Prediction> {
         let mut ranked: Vec<_> = candidates.iter().filter_map(|c| self.predict(c)).collect();
         let priced = self.prices != Prices::default();
@@ -184,8 +184,8 @@ impl Planner {
     }
 }
 
-/// A line of such a round trip. Where nobody says what it carries, it is taken for 1 Gbit/s within a data
-/// centre and 100 Mbit/s farther away.
+/// A link with this round trip. If its rate is unknown, 1 Gbit/s is assumed within a data centre and 100 Mbit/s
+/// over longer distances.
 pub fn assumed_link(round_trip: Duration, bits_per_second: Option<u64>) -> Link {
     let near = round_trip < Duration::from_millis(2);
     let assumed = if near { 1_000_000_000 } else { 100_000_000 };

@@ -1,29 +1,30 @@
-//! What a run costs in a cloud, as CM20 reckons it (§5.2.1): for the papers' tables, the report and the planner.
+//! The cost of a run in a cloud, calculated as in CM20 (§5.2.1): for the papers' tables, the report and the
+//! planner.
 //!
-//! A machine is paid for by the hour, and what it sends by the GiB. A price depends on the region of the
-//! one that sends, and on whether the other one is in the cloud too.
+//! A machine is paid for by the hour, and its outgoing traffic by the GiB. The price of traffic depends on the
+//! sender's region, and on whether the other machine is in the cloud too.
 
 use crate::Prices;
 
-/// When these prices held: those of on-demand machines as CM20 printed them.
+/// The date of these prices: those of on-demand machines as printed in CM20.
 pub const DATE: &str = "2020";
 
-/// The machine that the prices are of: two virtual processors and 8 GB of memory.
+/// The machine that the prices are for: two virtual processors and 8 GB of memory.
 pub const MACHINE: &str = "m5.large";
 
-/// USD a GiB between two machines that have public addresses, on top of the transfer.
+/// USD per GiB between two machines with public addresses, in addition to the transfer.
 const PUBLIC_ADDRESS: f64 = 0.01;
 
 const GIB: f64 = (1u64 << 30) as f64;
 
-/// A place where machines are for hire. Prices are in USD.
+/// A cloud region. Prices are in USD.
 #[derive(Debug, PartialEq)]
 pub struct Region {
     /// Its name.
     pub name: &'static str,
-    /// Of one machine for an hour.
+    /// One machine for an hour.
     pub machine_per_hour: f64,
-    /// Of a GiB sent to the Internet.
+    /// One GiB sent to the Internet.
     pub to_internet_per_gib: f64,
     continent: Continent,
 }
@@ -56,7 +57,7 @@ static SYDNEY: Region = Region {
     continent: Continent::Australia,
 };
 
-/// The lines whose ends are in regions: first the one of the sender, then the one of the receiver.
+/// Links between regions: first the region of the sender, then that of the receiver.
 pub static LINES: &[(&str, [&Region; 2])] = &[
     ("cm20-ohio-virginia", [&OHIO, &VIRGINIA]),
     ("cm20-oregon-virginia", [&OREGON, &VIRGINIA]),
@@ -65,20 +66,20 @@ pub static LINES: &[(&str, [&Region; 2])] = &[
     ("cm20-sydney-paris", [&SYDNEY, &PARIS]),
 ];
 
-/// Every place whose prices are known.
+/// Every region with known prices.
 pub static REGIONS: [&Region; 5] = [&VIRGINIA, &OHIO, &OREGON, &PARIS, &SYDNEY];
 
-/// The region of this name, in capitals or not.
+/// The region with this name, in upper or lower case.
 pub fn region(name: &str) -> Option<&'static Region> {
     REGIONS.into_iter().find(|region| region.name.eq_ignore_ascii_case(name))
 }
 
-/// The regions at the ends of a line.
+/// The regions at the ends of a link.
 pub fn regions(line: &str) -> Option<[&'static Region; 2]> {
     LINES.iter().find(|(name, _)| *name == line).map(|(_, ends)| *ends)
 }
 
-/// USD a GiB from a machine of the cloud to another one.
+/// USD per GiB from one machine of the cloud to another.
 pub fn between(from: &Region, to: &Region) -> f64 {
     match (from.name, to.name) {
         (a, b) if a == b => 0.0,
@@ -88,24 +89,24 @@ pub fn between(from: &Region, to: &Region) -> f64 {
     }
 }
 
-/// USD for 10^9 bytes, of which a GiB costs so much to transfer.
+/// USD per 10^9 bytes, given the price per GiB.
 fn per_gb(per_gib: f64) -> f64 {
     (per_gib + PUBLIC_ADDRESS) * 1e9 / GIB
 }
 
-/// Where the machines of a run are, of those that are paid for.
+/// The machines of a run that are paid for, and their regions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Paid {
-    /// Both parties', first the sender's: CM20's business to business.
+    /// Those of both parties, first the sender's: CM20's business-to-business setting.
     Both([&'static Region; 2]),
-    /// The sender's; the receiver is somewhere else on the Internet.
+    /// The sender's; the receiver is elsewhere on the Internet.
     Sender(&'static Region),
-    /// The receiver's; the sender is somewhere else on the Internet.
+    /// The receiver's; the sender is elsewhere on the Internet.
     Receiver(&'static Region),
 }
 
 impl Paid {
-    /// The prices there, in USD.
+    /// The prices in these regions, in USD.
     pub fn prices(&self) -> Prices {
         match *self {
             Self::Both([sender, receiver]) => Prices {
@@ -127,17 +128,17 @@ impl Paid {
     }
 }
 
-/// What the cloud is paid for a run.
+/// The cloud costs of a run.
 #[derive(Debug, Clone, Copy)]
 pub struct Bill {
-    /// USD, where both parties' machines are in it.
+    /// USD if both parties' machines are in the cloud.
     pub both: f64,
-    /// USD, where only the sender's is.
+    /// USD if only the sender's machine is.
     pub one: f64,
 }
 
-/// The cost of a run of so many seconds in which the sender and the receiver sent so many bytes, with machines in
-/// these regions, in the same order.
+/// The cost of a run of the given duration and traffic, with machines in these regions; both lists start with
+/// the sender.
 pub fn run_cost(
     seconds: f64,
     [by_sender, by_receiver]: [f64; 2],
@@ -158,13 +159,13 @@ mod tests {
         for (_, ends) in LINES {
             assert!(ends.iter().all(|end| region(end.name) == Some(*end)));
         }
-        // Far more out of Sydney than into it.
+        // Traffic out of Sydney far exceeds traffic into it.
         let prices = Paid::Both([&SYDNEY, &PARIS]).prices();
         assert!(prices.per_gb_to_receiver > 4.0 * prices.per_gb_to_sender);
         let turned = Paid::Both([&PARIS, &SYDNEY]).prices();
         assert_eq!(turned.per_gb_to_sender, prices.per_gb_to_receiver);
         assert_eq!(turned.per_hour, prices.per_hour);
-        // 2^30 bytes and an hour, of which the other side's are not ours to pay.
+        // 2^30 bytes and an hour; the other side's share is not ours to pay.
         let gib = (1u64 << 30) as f64;
         let cost = Paid::Receiver(&OHIO).prices().of_run(3600.0, gib, 5.0 * gib);
         assert!((cost - (0.096 + 0.09 + 0.01)).abs() < 1e-9, "{cost}");

@@ -1,4 +1,4 @@
-//! What the planner ranks first.
+//! The planner's first choices.
 
 use vesica_planner::{Candidate, Planner};
 use vesica_psi::{
@@ -6,7 +6,7 @@ use vesica_psi::{
     aggregate::{Aggregate, Query, circuit::RS21, dh::COUNT},
 };
 
-/// Public keys for few items, and circuits for many, which take a quarter of the time there.
+/// Public-key methods for few items, and circuits for many, where they take a quarter of the time.
 #[test]
 fn a_count_is_planned_by_what_is_quickest() {
     for (n, quickest) in [(100, COUNT.key), (1_000_000, RS21.key)] {

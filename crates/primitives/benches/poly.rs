@@ -1,6 +1,6 @@
-//! What polynomials cost, in processor time of one thread: `cargo bench -p vesica-primitives --bench
-//! poly`. First single operations around the lengths where one method overtakes the other, then a
-//! table of interpolation against its growth as n log² n.
+//! Benchmarks of polynomials, in CPU time of one thread: `cargo bench -p vesica-primitives --bench poly`. First
+//! single operations around the lengths at which one method overtakes another, then a table of interpolation
+//! times relative to n log² n.
 
 use std::time::Duration;
 
@@ -51,8 +51,7 @@ fn schoolbook<F: Field>(a: &[F], b: &[F]) -> Vec<F> {
     product
 }
 
-/// Karatsuba's method for two factors of one length, a power of two: what there could be between the
-/// other two.
+/// Karatsuba's method for two factors of the same length, a power of two, for comparison with the other two.
 fn karatsuba<F: Field>(a: &[F], b: &[F]) -> Vec<F> {
     if a.len() <= 16 {
         return schoolbook(a, b);
@@ -72,7 +71,7 @@ fn karatsuba<F: Field>(a: &[F], b: &[F]) -> Vec<F> {
     product
 }
 
-/// The product on a domain, whatever the length.
+/// The product on a domain, for any length.
 fn on_domain<F: Domains>(a: &[F], b: &[F]) -> Vec<F> {
     let [mut a, mut b] = [a, b].map(|x| [x, &vec![F::ZERO; x.len()]].concat());
     F::to_values(&mut a);
@@ -110,13 +109,13 @@ fn all_crossovers(criterion: &mut Criterion) {
     crossovers::<Fp64>(criterion, "prime field");
 }
 
-/// The least of a few runs, in seconds.
+/// The shortest of several runs, in seconds.
 fn least<T>(runs: usize, mut work: impl FnMut() -> T) -> f64 {
     (0..runs).map(|_| timed(&mut work).as_secs_f64()).fold(f64::INFINITY, f64::min)
 }
 
-/// Interpolation of 2^12 to 2^18 points: the time, and what it is per n log² n, which tends to a
-/// constant; the quadratic method up to 2^16.
+/// Interpolation of 2^12 to 2^18 points: the time, and its ratio to n log² n, which tends to a constant; the
+/// quadratic method up to 2^16.
 fn growth<F: Domains>(field: &str) {
     println!(
         "{field}: log n, seconds, ns per n log² n, same points again, evaluation, Newton, ratio"

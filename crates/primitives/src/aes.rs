@@ -6,10 +6,10 @@ use crate::{
     secret::Seed,
 };
 
-/// Blocks handled at a time where an operation needs room of its own; fits the first-level cache.
+/// Blocks handled at a time by operations that need scratch space; fits the first-level cache.
 const BATCH: usize = 128;
 
-/// A key ready for use. Its round keys are wiped when it is dropped.
+/// An expanded key. Its round keys are zeroized when it is dropped.
 pub struct Aes128(AesKeys);
 
 impl Aes128 {
@@ -70,8 +70,8 @@ impl CorrelationRobust {
     }
 }
 
-/// A generator that doubles a block: x becomes π_0(x) ⊕ x and π_1(x) ⊕ x, where the π are AES under
-/// two public keys of the session. For the nodes of a tree that only one party fills.
+/// A generator that doubles a block: x becomes π_0(x) ⊕ x and π_1(x) ⊕ x, where the π are AES under two public
+/// keys of the session. For the nodes of a tree that only one party fills in.
 pub struct Doubling([Aes128; 2]);
 
 impl Doubling {
@@ -80,11 +80,11 @@ impl Doubling {
         Self(keys.map(Aes128::new))
     }
 
-    /// Writes the two children of each parent, and returns the sum of the left ones and of the right
-    /// ones.
+    /// Writes the two children of each parent, and returns the sum of the left children and that of the right
+    /// children.
     ///
     /// # Panics
-    /// If there are not as many pairs of children as parents.
+    /// If the number of pairs of children is not that of the parents.
     pub fn double(&self, parents: &[Block], children: &mut [[Block; 2]]) -> [Block; 2] {
         AesKeys::double(self.0.each_ref().map(|aes| &aes.0), parents, children)
     }
@@ -92,7 +92,7 @@ impl Doubling {
 
 /// A hash of one block and its index, tweakable correlation robust: π(π(x) ⊕ i) ⊕ π(x).
 ///
-/// For OT against malicious parties, where the other side may have a say in x (GKWY20 §7.4).
+/// For OT against malicious parties, where the other side may influence x (GKWY20 §7.4).
 pub struct TweakableCorrelationRobust(Aes128);
 
 impl TweakableCorrelationRobust {
@@ -123,9 +123,9 @@ impl TweakableCorrelationRobust {
 /// A hash of blocks and an index, tweakable and robust against circular correlations: π(σ(x)) ⊕ σ(x), where π
 /// is AES under a key of the index alone and σ(high ‖ low) = (high ⊕ low) ‖ high.
 ///
-/// For garbled circuits (Guo, Katz, Wang, Weng and Yu, CRYPTO 2020). Under one fixed key, a guess
-/// tests all gates of all runs at once: an attacker that sees C hashes finds the offset in 2^128 / C steps. With a
-/// key for each index, and a random first index in each session, a guess tests one gate.
+/// For garbled circuits (Guo, Katz, Wang, Weng and Yu, CRYPTO 2020). Under one fixed key, one guess tests all
+/// gates of all runs at once: an attacker that sees C hashes finds the offset in 2^128 / C steps. With a key
+/// for each index, and a random first index in each session, one guess tests one gate.
 pub struct Rekeyed {
     session: Block,
     backend: Backend,
@@ -137,8 +137,8 @@ impl Rekeyed {
         Self { session, backend: Backend::current() }
     }
 
-    /// Hashes each block in place; the index of `rows[k]` is `first + k`. One session uses an index for
-    /// one row only, of few blocks.
+    /// Hashes each block in place; the index of `rows[k]` is `first + k`. In a session, an index may be used
+    /// for one row only, and a row has few blocks.
     pub fn apply<const N: usize>(&self, first: u128, rows: &mut [[Block; N]]) {
         self.backend.rekeyed_hash(self.session, first, rows);
     }

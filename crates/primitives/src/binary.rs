@@ -1,4 +1,4 @@
-//! Vectors over GF(2): anything that is added by exclusive or.
+//! Vectors over GF(2): types whose addition is exclusive or.
 
 use std::ops::{BitXor, BitXorAssign};
 
@@ -17,7 +17,7 @@ pub trait BinaryVector:
         vector
     }
 
-    /// This vector where `keep` is all ones, zero where it is all zeros; without a branch.
+    /// This vector if `keep` is all ones, zero if it is all zeros; without a branch.
     #[inline(always)]
     fn masked(mut self, keep: u8) -> Self {
         bytemuck::bytes_of_mut(&mut self).iter_mut().for_each(|byte| *byte &= keep);
@@ -59,7 +59,7 @@ impl<const N: usize> BitXorAssign for Words<N> {
     }
 }
 
-/// What a processor fetches from memory at a time: 512 bits in a cache line of their own.
+/// The unit in which a processor fetches memory: 512 bits, aligned to a cache line.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C, align(64))]
 pub struct CacheLine([u64; 8]);
@@ -79,7 +79,7 @@ impl BitXor for CacheLine {
 impl BitXorAssign for CacheLine {
     #[inline(always)]
     fn bitxor_assign(&mut self, other: Self) {
-        // A loop, which compilers make vector instructions of.
+        // A loop, which compilers vectorise.
         for (word, other) in self.0.iter_mut().zip(other.0) {
             *word ^= other;
         }

@@ -34,12 +34,12 @@ impl Bits {
         Self { blocks, len }
     }
 
-    /// How many bits there are.
+    /// The number of bits.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether there are none.
+    /// Whether there are no bits.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -75,7 +75,7 @@ impl FromIterator<bool> for Bits {
         packed.len = 0;
         for bit in bits {
             if packed.len / 128 == packed.blocks.len() {
-                // By hand, so that what is left behind is wiped.
+                // Without `Vec`'s own growth, so that the old buffer is zeroized.
                 let mut longer = vec![Block::ZERO; 2 * packed.blocks.len() + 1];
                 longer[..packed.blocks.len()].copy_from_slice(&packed.blocks);
                 std::mem::replace(&mut packed.blocks, longer).zeroize();

@@ -42,7 +42,7 @@ impl Block {
         (self.0 >> 64) as u64
     }
 
-    /// All ones where `bit` is 1, all zeros where it is 0; without a branch.
+    /// All ones if `bit` is 1, all zeros if it is 0; without a branch.
     pub const fn mask(bit: u8) -> Self {
         debug_assert!(bit <= 1);
         Self((bit as u128).wrapping_neg())
@@ -54,7 +54,7 @@ impl DefaultIsZeroes for Block {}
 /// Adds `from` to `to`, block by block.
 ///
 /// # Panics
-/// If they are not of the same length.
+/// If they differ in length.
 pub fn add_to(to: &mut [Block], from: &[Block]) {
     assert_eq!(to.len(), from.len(), "as many blocks");
     // Words, because compilers do not vectorize over 128-bit integers.

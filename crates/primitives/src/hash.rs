@@ -8,18 +8,17 @@ use crate::{
 /// Blocks of a row of [`RowHash`].
 pub const ROW_BLOCKS: usize = 4;
 
-/// The widest row that [`RowHash`] takes, in bits: what one compression of BLAKE3 leaves beside a
-/// 48-bit index.
+/// The widest row that [`RowHash`] takes, in bits: the room in one compression of BLAKE3 beside a 48-bit index.
 pub const MAX_ROW_BITS: usize = 464;
 
-/// H(sid, j, row): the hash of a row wider than a block and its index.
+/// H(sid, j, row): the hash of an index and a row wider than a block.
 ///
-/// Rows of an OT extension that share a secret Δ under a code need a hash that is robust against
-/// Hamming correlations (KKRT16 §5.1), which a fixed-key cipher is not: this is BLAKE3 keyed by the
-/// session, over the row's 464 bits and the 48-bit index, in one compression.
+/// Rows of an OT extension that share a secret Δ under a code need a hash that is robust against Hamming
+/// correlations (KKRT16 §5.1), which a fixed-key cipher is not: this is BLAKE3 keyed by the session, over the
+/// row's 464 bits and the 48-bit index, in one compression.
 ///
-/// Rows of up to 512 bits, which leave no room for an index, take it as a place in BLAKE3's extended output
-/// ([`RowHash::hash_wide`]); or they are first replaced by a digest ([`RowHash::shorten`]).
+/// Rows of up to 512 bits leave no room for an index. For these the index is a position in BLAKE3's extended
+/// output ([`RowHash::hash_wide`]), or they are first replaced by a digest ([`RowHash::shorten`]).
 pub struct RowHash {
     key: [u32; 8],
     wide_key: [u32; 8],
@@ -27,12 +26,12 @@ pub struct RowHash {
     backend: Backend,
 }
 
-/// A row with its index, ready to be hashed.
+/// A row with its index, ready for hashing.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct IndexedRow([Block; ROW_BLOCKS]);
 
 impl IndexedRow {
-    /// Takes row `index` (of 48 bits), of which the bits from [`MAX_ROW_BITS`] on must be 0.
+    /// Takes row `index` (of 48 bits), whose bits from [`MAX_ROW_BITS`] on must be 0.
     #[inline]
     pub fn new(index: u64, row: &[Block; ROW_BLOCKS]) -> Self {
         debug_assert!(row[3].0 >> (MAX_ROW_BITS - 384) == 0 && index >> 48 == 0);
@@ -43,7 +42,7 @@ impl IndexedRow {
 }
 
 impl RowHash {
-    /// The hash of the session with this identifier.
+    /// The hash for the session with this identifier.
     pub fn new(session: Block) -> Self {
         let key = |context| words(&blake3::derive_key(context, &session.to_bytes()));
         Self {
@@ -54,9 +53,9 @@ impl RowHash {
         }
     }
 
-    /// Replaces each row by its digest of 256 bits, under another key of the session. For rows wider
-    /// than [`MAX_ROW_BITS`], which leave no room for an index: two rows with one digest take 2^128
-    /// steps to find.
+    /// Replaces each row by its digest of 256 bits, under a separate key of the session. For rows wider than
+    /// [`MAX_ROW_BITS`], which leave no room for an index; finding two rows with the same digest takes 2^128
+    /// steps.
     pub fn shorten(&self, rows: &mut [[Block; ROW_BLOCKS]]) {
         for rows in rows.chunks_mut(HASH_LANES) {
             let mut inputs = [[0; 16]; HASH_LANES];
@@ -73,12 +72,12 @@ impl RowHash {
         }
     }
 
-    /// Hashes each row with its index, of 58 bits, in one compression: what BLAKE3, under another key of
-    /// the session, gives of the row from byte 64·index on. Places of the output are independent, as those of a random
-    /// oracle are.
+    /// Hashes each row with its index, of 58 bits, in one compression: the block of BLAKE3's output for the
+    /// row, under a separate key of the session, that starts at byte 64·index. Positions of the output are as
+    /// independent as those of a random oracle.
     ///
     /// # Panics
-    /// If there are not as many indices and outputs as rows.
+    /// If the numbers of indices and outputs are not that of the rows.
     pub fn hash_wide(&self, rows: &[[Block; ROW_BLOCKS]], indices: &[u64], out: &mut [Block]) {
         assert_eq!(
             [indices.len(), out.len()],
@@ -106,7 +105,7 @@ impl RowHash {
     /// Hashes each row.
     ///
     /// # Panics
-    /// If there are not as many outputs as rows.
+    /// If the number of outputs is not that of the rows.
     pub fn hash(&self, rows: &[IndexedRow], out: &mut [Block]) {
         assert_eq!(rows.len(), out.len(), "an output for each row");
         for (rows, out) in rows.chunks(HASH_LANES).zip(out.chunks_mut(HASH_LANES)) {
@@ -143,7 +142,7 @@ pub struct ShortInput {
 }
 
 impl ShortInput {
-    /// These bytes; `None` where there are more than [`SHORT`].
+    /// An input with these bytes; `None` if there are more than [`SHORT`].
     pub fn new(input: &[u8]) -> Option<Self> {
         let mut bytes = [0; SHORT];
         bytes.get_mut(..input.len())?.copy_from_slice(input);
@@ -152,7 +151,7 @@ impl ShortInput {
 }
 
 impl ShortHash {
-    /// Inputs that are hashed at once; batches are best a multiple of it.
+    /// Inputs that are hashed at once; batches should be a multiple of it.
     pub const LANES: usize = HASH_LANES;
 
     /// `blake3::hash`.
@@ -165,7 +164,7 @@ impl ShortHash {
         Self { key: words(key), mode: HASH_KEYED, backend: Backend::current() }
     }
 
-    /// Gives each input's digest to `show`, in order.
+    /// Passes each input's digest to `show`, in order.
     pub fn hash(&self, inputs: impl Iterator<Item = ShortInput>, mut show: impl FnMut([u8; 32])) {
         let mut inputs = inputs.fuse();
         loop {

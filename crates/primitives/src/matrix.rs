@@ -2,16 +2,16 @@
 
 use crate::{Block, arch::Backend};
 
-/// Blocks of a column that are transposed in one go: a cache line's worth. Columns are often a power
-/// of two apart, where lines that are left half read are gone before they are needed again.
+/// Blocks of a column that are transposed at once: a cache line's worth. Columns are often a power of two
+/// apart, so that half-read cache lines would be evicted before they are needed again.
 const TILES: usize = 4;
 
 /// Turns columns of bits into rows.
 ///
-/// `columns` holds one column after the other, each `rows / 128` blocks long; `rows` is a multiple of
-/// 128. Row `r` is written to `out[r * stride..]`, ⌈width / 128⌉ blocks of it, where `width` is the
-/// number of columns; bits beyond the width are 0, and blocks beyond those are left as they are.
-/// `out` may be shorter than all rows, and then takes the first of them.
+/// `columns` holds one column after another, each `rows / 128` blocks long; `rows` is a multiple of
+/// 128. Row `r` is written to `out[r * stride..]`, ⌈width / 128⌉ blocks of it, where `width` is the number of
+///      columns; bits beyond the width are 0, and blocks beyond those are left as they are. `out` may have room
+///      for fewer rows, and then gets the first ones.
 ///
 /// # Panics
 /// If a length does not fit the others.
@@ -53,8 +53,8 @@ pub fn columns_to_rows(columns: &[Block], rows: usize, out: &mut [Block], stride
 
 /// Turns rows of bits into columns: the inverse of [`columns_to_rows`].
 ///
-/// Row `r` starts at `rows[r * stride]`; there is a multiple of 128 of them. The first `width` columns
-/// are written to `out` one after the other.
+/// Row `r` starts at `rows[r * stride]`; there is a multiple of 128 of them. The first `width` columns are
+/// written to `out` one after another.
 ///
 /// # Panics
 /// If a length does not fit the others.

@@ -1,6 +1,6 @@
 //! Integers of a fixed bit length, packed without gaps.
 
-/// Bytes of `count` numbers of `bits` bits each.
+/// The length in bytes of `count` numbers of `bits` bits each.
 pub fn packed_len(count: usize, bits: u32) -> usize {
     (count * bits as usize).div_ceil(8)
 }
@@ -10,7 +10,7 @@ pub fn packed_len(count: usize, bits: u32) -> usize {
 pub fn pack_into(bytes: &mut Vec<u8>, numbers: impl ExactSizeIterator<Item = u128>, bits: u32) {
     let end = bytes.len() + packed_len(numbers.len(), bits);
     bytes.reserve(end - bytes.len() + 8);
-    // Bits that do not fill a word yet, and how many there are.
+    // Bits that do not fill a word yet, and their number.
     let (mut word, mut filled) = (0u64, 0);
     let mut push = |part: u64, len: u32| {
         word |= part << filled;
@@ -34,7 +34,7 @@ pub fn pack_into(bytes: &mut Vec<u8>, numbers: impl ExactSizeIterator<Item = u12
     bytes.truncate(end);
 }
 
-/// Unpacks `count` numbers of `bits` bits each; what is missing at the end counts as zeros.
+/// Unpacks `count` numbers of `bits` bits each; missing bytes at the end count as zeros.
 pub fn unpack(bytes: &[u8], count: usize, bits: u32) -> impl Iterator<Item = u128> + '_ {
     let word = |index: usize| {
         let from = (index * 8).min(bytes.len());

@@ -1,14 +1,14 @@
 //! Additively homomorphic encryption: Paillier (EUROCRYPT 1999), with 1 + N as the generator.
 //!
-//! N = p·q is that of an [`rsa`] key, of 3072 bits. An integer m modulo N becomes (1 + m·N)·r^N modulo N²
-//! with a random r; a product of such ciphertexts decrypts to the sum of their plaintexts, modulo N.
-//! Multiplied by a fresh encryption of 0, a ciphertext reveals nothing but its plaintext, even to the owner
-//! of the key.
+//! N = p·q is the modulus of an [`rsa`] key, of 3072 bits. An integer m modulo N becomes (1 + m·N)·r^N modulo
+//! N² with a random r; a product of such ciphertexts decrypts to the sum of their plaintexts, modulo N.
+//! Multiplied by a fresh encryption of 0, a ciphertext reveals nothing but its plaintext, even to the owner of
+//! the key.
 //!
-//! The owner encrypts and decrypts modulo p² and q² (Chinese remainder theorem). Everything that depends on
-//! the key or on a plaintext takes constant time. A peer's public key is checked as
-//! [`rsa::PublicKey::decode`] does, and no further: a party that generates N differently may learn more about what
-//! others compute under it.
+//! The key's owner encrypts and decrypts modulo p² and q² (Chinese remainder theorem). Everything that depends
+//! on the key or on a plaintext takes constant time. A peer's public key is only checked as by
+//! [`rsa::PublicKey::decode`]: a party that generates N differently may learn more about what others compute
+//! under it.
 
 use crypto_bigint::{
     Odd, U64, U1536, U3072, U6144,
@@ -30,7 +30,7 @@ type PrimeForm = FixedMontyForm<{ U1536::LIMBS }>;
 type SquareForm = FixedMontyForm<{ U3072::LIMBS }>;
 type Form = FixedMontyForm<{ U6144::LIMBS }>;
 
-/// An integer modulo N, which is wiped when it is dropped.
+/// An integer modulo N. Zeroized when dropped.
 #[derive(Clone, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
 pub struct Plain(U3072);
 
@@ -46,7 +46,7 @@ impl Plain {
 pub struct Ciphertext(U6144);
 
 impl Ciphertext {
-    /// 0, for everybody to see: adding it changes nothing.
+    /// The public encryption of 0; adding it changes nothing.
     pub const ZERO: Self = Self(U6144::ONE);
 
     /// Big-endian.
@@ -75,7 +75,7 @@ impl PublicKey {
         self.rsa.encode()
     }
 
-    /// As [`rsa::PublicKey::decode`].
+    /// Same as [`rsa::PublicKey::decode`].
     pub fn decode(bytes: &[u8; PLAIN]) -> Option<Self> {
         rsa::PublicKey::decode(bytes).map(Self::new)
     }
@@ -108,7 +108,7 @@ impl PublicKey {
         Plain(if integer < 0 { negative } else { magnitude })
     }
 
-    /// The signed integer of 64 bits that this is modulo N, if it is one.
+    /// The signed 64-bit integer that this plaintext represents modulo N, if there is one.
     pub fn integer(&self, plain: &Plain) -> Option<i64> {
         let short = |x: U3072| {
             let low: U64 = x.resize();
@@ -128,7 +128,7 @@ impl PublicKey {
         Plain(x.0.sub_mod(&y.0, self.rsa.modulus().as_nz_ref()))
     }
 
-    /// Encrypts; takes some hundredths of a second, longer than the key's owner does.
+    /// Encrypts; takes some hundredths of a second, longer than for the key's owner.
     pub fn encrypt(&self, plain: &Plain, rng: &mut dyn CryptoRng) -> Ciphertext {
         let random = Zeroizing::new(self.random(rng).0.resize());
         let noise = Zeroizing::new(self.form(&random).pow(self.modulus()));
@@ -142,13 +142,13 @@ impl PublicKey {
         Ciphertext((self.form(&message) * *noise).retrieve())
     }
 
-    /// What decrypts to the sum.
+    /// A ciphertext of the sum.
     pub fn add(&self, x: &Ciphertext, y: &Ciphertext) -> Ciphertext {
         Ciphertext((self.form(&x.0) * self.form(&y.0)).retrieve())
     }
 }
 
-/// What the owner knows of one of the two primes, p; the other one is q.
+/// The owner's precomputed values for one of the two primes, p; the other one is q.
 struct Factor {
     prime: Params<{ U1536::LIMBS }>,
     square: Params<{ U3072::LIMBS }>,
@@ -183,15 +183,15 @@ impl Factor {
         Zeroizing::new(self.form(random).pow(self.prime.modulus().as_ref()))
     }
 
-    /// What is in a ciphertext, modulo p: c^(p − 1) is 1 + (p − 1)·m·N, so 1 − m·p·q, modulo p².
+    /// The plaintext of a ciphertext, modulo p: c^(p − 1) is 1 + (p − 1)·m·N, so 1 − m·p·q, modulo p².
     fn open(&self, ciphertext: &U6144) -> Zeroizing<PrimeForm> {
         let (low, high) = ciphertext.split();
-        // The least integer that has no room in half of a ciphertext.
+        // The least integer that does not fit in half of a ciphertext.
         let shift = self.form(&U3072::MAX) + SquareForm::one(&self.square);
         let reduced = Zeroizing::new(self.form(&high) * shift + self.form(&low));
         let power = Zeroizing::new(reduced.pow(&self.exponent).retrieve());
         let multiple: Zeroizing<U1536> = Zeroizing::new(power.wrapping_sub(&U3072::ONE).resize());
-        // It is a multiple of p, and the quotient is below p: exact modulo 2^1536.
+        // A multiple of p, whose quotient is below p: exact modulo 2^1536.
         let quotient = Zeroizing::new(multiple.wrapping_mul(&self.inverse));
         let form = |integer| PrimeForm::new(integer, &self.prime);
         Zeroizing::new(form(&quotient) * form(&self.scale))
@@ -208,8 +208,8 @@ impl Drop for Factor {
     }
 }
 
-/// What the owner of a key draws to encrypt once: twice as long as the primes, so that it is uniform modulo each but
-/// for 2^-1536. It is wiped when it is dropped.
+/// The randomness that the owner of a key uses for one encryption: twice as long as the primes, so that it is
+/// uniform modulo each up to 2^-1536. Zeroized when dropped.
 #[derive(Zeroize, ZeroizeOnDrop)]
 pub struct Randomness([U3072; 2]);
 
@@ -224,7 +224,7 @@ impl Randomness {
     }
 }
 
-/// A secret key, which is wiped when it is dropped.
+/// A secret key. Zeroized when dropped.
 pub struct Key {
     public: PublicKey,
     p: Factor,
@@ -253,12 +253,12 @@ impl Key {
         Some(Self { public, p: of_p, q: of_q, inverse, inverse_of_square })
     }
 
-    /// The part that the peer gets.
+    /// The public part.
     pub fn public(&self) -> &PublicKey {
         &self.public
     }
 
-    /// Encrypts, several times as fast as [`PublicKey::encrypt`].
+    /// Encrypts, several times faster than [`PublicKey::encrypt`].
     pub fn encrypt(&self, plain: &Plain, random: &Randomness) -> Ciphertext {
         let [of_p, of_q] = [self.p.noise(&random.0[0]), self.q.noise(&random.0[1])];
         let of_q = Zeroizing::new(of_q.retrieve());
@@ -270,7 +270,7 @@ impl Key {
         self.public.seal(plain, &Zeroizing::new(self.public.form(&noise)))
     }
 
-    /// What is in a ciphertext; in constant time.
+    /// The plaintext of a ciphertext; in constant time.
     pub fn decrypt(&self, ciphertext: &Ciphertext) -> Plain {
         let [of_p, of_q] = [&self.p, &self.q].map(|factor| factor.open(&ciphertext.0));
         let of_q = Zeroizing::new(of_q.retrieve());
@@ -343,7 +343,8 @@ mod tests {
         assert_eq!(public.integer(&sum), Some(numbers.iter().sum()));
     }
 
-    /// By the definition with integers and without halves: c^φ modulo N² is 1 + φ·m·N, for φ = (p − 1)·(q − 1).
+    /// By the definition over the integers, without halves: c^φ modulo N² is 1 + φ·m·N, for φ = (p − 1)·(q −
+    /// 1).
     #[test]
     fn decryption_is_that_of_the_definition() {
         let mut rng = StdRng::seed_from_u64(5);
@@ -361,7 +362,7 @@ mod tests {
         }
     }
 
-    /// Twice the same, and a sum with fresh noise, are other ciphertexts.
+    /// Encrypting twice gives different ciphertexts, and so does adding fresh noise.
     #[test]
     fn noise_is_fresh() {
         let mut rng = StdRng::seed_from_u64(6);

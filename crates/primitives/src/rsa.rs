@@ -9,8 +9,8 @@
 //! wrong modulo only one of the primes would reveal both (Boneh, DeMillo and Lipton, EUROCRYPT 1997).
 //!
 //! A peer's public key is checked as far as is cheap: its length, that it is odd, and that it has no factor
-//! below 2^16. That e has no factor in common with p − 1 and q − 1 is not checked; if it has, raising to e is
-//! not a permutation.
+//! below 2^16. That e is coprime to p − 1 and q − 1 is not checked; if it is not, raising to e is not a
+//! permutation.
 
 use crypto_bigint::{
     NonZero, Odd, U1536, U3072, Word,
@@ -35,21 +35,22 @@ pub const EXPONENT: u32 = 65_537;
 /// Bytes of N and of a residue on the wire, big-endian.
 pub const ENCODED: usize = MODULUS_BITS as usize / 8;
 
-/// Bytes that are reduced modulo N for a uniform residue: 256 bits more than N has, which leaves a statistical
+/// Bytes that are reduced modulo N for a uniform residue: 256 bits more than N, which leaves a statistical
 /// distance below 2^-255.
 const WIDE: usize = ENCODED + 32;
 
 /// A public key's factors are at least this large.
 const LEAST_FACTOR: Word = 1 << 16;
 
-/// The two primes differ in their first so many bits (FIPS 186-5 A.1.3): else N is factored by Fermat's method.
+/// The two primes differ within this many leading bits (FIPS 186-5 A.1.3); otherwise Fermat's method would
+/// factor N.
 const DIFFERENT_BITS: u32 = 100;
 
 /// Rounds of Miller and Rabin's test with random bases: a random composite passes with probability below 2^-128
 /// (FIPS 186-5 appendix B.3).
 const ROUNDS: usize = 4;
 
-/// Those rounds, and a Lucas test; no composite is known that passes both kinds.
+/// Those rounds, and a Lucas test; no composite is known to pass both kinds.
 const PRIMALITY: FipsOptions = FipsOptions::with_mr_iterations(ROUNDS).with_lucas_test();
 
 type Params<const LIMBS: usize> = FixedMontyParams<LIMBS>;
@@ -97,8 +98,8 @@ impl PublicKey {
         valid.then_some(Residue(residue))
     }
 
-    /// A random oracle from byte strings to residues, in constant time for inputs of one length; `domain` keeps
-    /// uses apart. 416 bytes of BLAKE3 are reduced modulo N.
+    /// A random oracle from byte strings to residues, in constant time for inputs of the same length; `domain`
+    /// separates uses. Reduces 416 bytes of BLAKE3 modulo N.
     pub fn hash(&self, domain: &'static str, input: &[u8]) -> Residue {
         let mut uniform = [0; WIDE];
         blake3::Hasher::new_derive_key(domain).update(input).finalize_xof().fill(&mut uniform);
@@ -112,7 +113,7 @@ impl PublicKey {
         self.reduce(&uniform)
     }
 
-    /// Uniform bytes to a uniform residue. That it is 0 does not happen: the probability is 2^-3072.
+    /// Maps uniform bytes to a uniform residue. It is never 0 in practice: the probability is 2^-3072.
     fn reduce(&self, uniform: &[u8; WIDE]) -> Residue {
         let (high, low) = uniform.split_at(ENCODED);
         let mut padded = Zeroizing::new([0; ENCODED]);
@@ -142,20 +143,20 @@ impl PublicKey {
         Residue((self.form(&x.0) * self.form(&y.0)).retrieve())
     }
 
-    /// 1 / x, unless x and N have a factor in common; in constant time.
+    /// 1 / x, unless x and N have a common factor; in constant time.
     pub fn invert(&self, x: &Residue) -> Option<Residue> {
         x.0.invert_odd_mod(self.0.modulus()).into_option().map(Residue)
     }
 }
 
-/// One of the two primes, and 1 / e modulo its predecessor.
+/// One of the two primes, and 1 / e modulo the prime less one.
 struct Factor {
     prime: Params<{ U1536::LIMBS }>,
     exponent: U1536,
 }
 
 impl Factor {
-    /// Nothing where e divides p − 1.
+    /// `None` if e divides p − 1.
     fn new(prime: &Odd<U1536>) -> Option<Self> {
         let predecessor = NonZero::new(prime.as_ref().wrapping_sub(&U1536::ONE)).into_option()?;
         let exponent = U1536::from_u32(EXPONENT).invert_mod(&predecessor).into_option()?;
@@ -173,7 +174,7 @@ impl Factor {
     /// The e-th root of x modulo p.
     fn root(&self, x: &U3072) -> HalfForm {
         let (low, high) = x.split();
-        // The least integer that has no room in half of x.
+        // The least integer that does not fit in half of x.
         let shift = self.form(&U1536::MAX) + HalfForm::one(&self.prime);
         (self.form(&high) * shift + self.form(&low)).pow(&self.exponent)
     }
@@ -186,7 +187,7 @@ impl Drop for Factor {
     }
 }
 
-/// A secret key, which is wiped when it is dropped.
+/// A secret key. Zeroized when dropped.
 pub struct Key {
     public: PublicKey,
     p: Factor,
@@ -206,7 +207,7 @@ impl Key {
         }
     }
 
-    /// The key of two primes, unless they are too close or e divides the predecessor of one.
+    /// The key with two primes, unless they are too close or e divides one of them less one.
     fn from_primes(p: &Odd<U1536>, q: &Odd<U1536>) -> Option<Self> {
         let (larger, smaller) = if p > q { (p, q) } else { (q, p) };
         let difference = Zeroizing::new(larger.as_ref().wrapping_sub(smaller.as_ref()));
@@ -219,7 +220,7 @@ impl Key {
         Some(Self { public, p: Factor::new(p)?, q: Factor::new(q)?, inverse })
     }
 
-    /// The part that the peer gets.
+    /// The public part.
     pub fn public(&self) -> &PublicKey {
         &self.public
     }
@@ -232,7 +233,7 @@ impl Key {
     /// The e-th root of x; in constant time.
     ///
     /// # Panics
-    /// If the processor erred.
+    /// If the processor made an error.
     pub fn root(&self, x: &Residue) -> Residue {
         let of_p = Zeroizing::new(self.p.root(&x.0));
         let of_q = Zeroizing::new(self.q.root(&x.0).retrieve());
@@ -246,7 +247,7 @@ impl Key {
     }
 }
 
-/// A prime with its two highest bits set, so that the product of two has all its bits.
+/// A prime whose two highest bits are set, so that the product of two such primes has full length.
 fn random_prime(rng: &mut dyn CryptoRng) -> Zeroizing<Odd<U1536>> {
     let candidates = SmallFactorsSieveFactory::new(Flavor::Any, U1536::BITS, SetBits::TwoMsb);
     let prime = candidates.and_then(|candidates| {
@@ -284,7 +285,7 @@ mod tests {
         assert!(other.public().encode() != KEY.public().encode());
         assert_eq!(modulus().bits_vartime(), MODULUS_BITS);
         for factor in [&KEY.p, &KEY.q] {
-            // By a test of another kind than that which found them.
+            // By a different test from the one that found them.
             assert!(crypto_primes::is_prime(Flavor::Any, factor.prime()));
             assert_eq!(factor.prime().bits_vartime(), U1536::BITS);
         }
@@ -310,7 +311,7 @@ mod tests {
         }
     }
 
-    /// By the definition with integers, without Montgomery's form, halves or remainders.
+    /// By the definition over the integers, without Montgomery form, halves or remainders.
     #[test]
     fn operations_are_those_of_integers_modulo_n() {
         let mut rng = StdRng::seed_from_u64(4);
@@ -349,7 +350,7 @@ mod tests {
         assert!(public(good.shr_vartime(1) | U3072::ONE).is_none(), "3071 bits");
         assert!(public(good.wrapping_sub(&U3072::ONE)).is_none(), "even");
         assert!(public(U3072::ZERO).is_none());
-        // A multiple of 65521, the largest prime below 2^16, that is odd and long enough.
+        // A multiple of 65521, the largest prime below 2^16; odd and long enough.
         let factor = NonZero::new(U3072::from_u64(65_521)).unwrap();
         let remainder = U3072::MAX.rem_vartime(&factor);
         let mut multiple = U3072::MAX.wrapping_sub(&remainder);

@@ -1,5 +1,5 @@
-//! What hash bins cost for 2^16 and 2^20 items: `cargo bench -p vesica-structures --bench bins`. The
-//! throughput that criterion prints is in items.
+//! Benchmarks of hash bins with 2^16 and 2^20 items: `cargo bench -p vesica-structures --bench bins`.
+//! Criterion's throughput counts items.
 
 use std::hint::black_box;
 

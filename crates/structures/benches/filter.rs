@@ -1,5 +1,5 @@
-//! What filters cost on one thread: `cargo bench -p vesica-structures --bench filter`. The throughput
-//! that criterion prints is in items built in, and in values asked for, of which none is in the filter.
+//! Benchmarks of filters on one thread: `cargo bench -p vesica-structures --bench filter`. Criterion's
+//! throughput counts inserted items, and queries for values that are not in the filter.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand::{SeedableRng, rngs::StdRng};

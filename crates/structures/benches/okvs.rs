@@ -1,6 +1,6 @@
-//! What an OKVS costs for 2^20 keys, on one thread: `cargo bench -p vesica-structures --bench okvs`.
-//! The throughput that criterion prints is in keys; encoding takes 64-bit values where the store has
-//! them, decoding blocks.
+//! Benchmarks of OKVS with 2^20 keys, on one thread: `cargo bench -p vesica-structures --bench okvs`.
+//! Criterion's throughput counts keys; encoding takes 64-bit values if the store supports them, decoding
+//! blocks.
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use rand::{SeedableRng, rngs::StdRng};

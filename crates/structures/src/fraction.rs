@@ -1,7 +1,7 @@
 //! Random numbers below arbitrary bounds, from one random fraction of 128 bits.
 
-/// The first digit of a fraction in base `range`, a number below 2^32; what remains is the fraction of the
-/// further ones.
+/// The first digit of a fraction in base `range`, a number below 2^32. The fraction is replaced by the
+/// remainder, from which further digits are taken.
 #[inline]
 pub fn digit(fraction: &mut u128, range: usize) -> u32 {
     let low = u128::from(*fraction as u64) * range as u128;
@@ -16,7 +16,7 @@ mod tests {
 
     #[test]
     fn numbers_taken_from_a_fraction_are_its_digits() {
-        // 0.7265625 = 0.BA in hexadecimal; in tens: 7, 2, 6.
+        // 0.7265625 = 0.BA in hexadecimal; its decimal digits are 7, 2, 6.
         let mut fraction = 0xba << 120;
         assert_eq!([(); 3].map(|()| digit(&mut fraction, 10)), [7, 2, 6]);
         let mut fraction = u128::MAX;

@@ -1,19 +1,19 @@
 //! Rows of bits as values of polynomials: columns from which the row of each key can be read, and which are
 //! uniformly random if the rows are (Pinkas, Rosulek, Trieu and Yanai, CRYPTO 2019, §4).
 //!
-//! A row is cut into slices. In each slice every bin of keys has a polynomial with as many coefficients as
-//! the bin takes keys. Wide slices are elements of GF(2^128) and use the key as their node; narrow ones are
+//! A row is cut into slices. In each slice, every bin of keys has a polynomial with as many coefficients as the
+//! bin can hold keys. Wide slices are elements of GF(2^128) and use the key as their node; narrow ones are
 //! elements of GF(2^64) and use half of a hash of the key as their node.
 //!
-//! **Colliding nodes.** Among many keys two may have the same narrow node, and then no polynomial has both
-//! values. A narrow slice therefore has a few additional spare columns a_1, …, a_s, shared by all bins: a key
+//! **Colliding nodes.** Among many keys two may have the same narrow node, and no polynomial takes two values
+//! there. A narrow slice therefore has a few additional spare columns a_1, …, a_s, shared by all bins: a key
 //! with the node u and the other half h of its hash reads P(u) + Σ_j a_j h^j. Of the keys that collide in a
 //! bin, all but the first are *excess*: the difference from the first is an equation in the spare columns
-//! alone. `vesica_params::slices` has the bound on how many there are.
+//! alone. `vesica_params::slices` has the bound on their number.
 //!
-//! **Distribution.** Whatever no equation determines (spare columns, and coefficients where a bin has fewer
-//! nodes than it takes, by way of the values at dummy nodes) is uniformly random, and the equations are
-//! independent. So each solution has the same probability, and so has each vector if the rows are uniform.
+//! **Distribution.** What no equation determines is uniformly random: spare columns, and, by way of the values
+//! at dummy nodes, coefficients of bins that are not full. The equations are independent. So each solution has
+//! the same probability, and so does each vector if the rows are uniform.
 
 use bytemuck::Pod;
 use rand::Rng;
@@ -29,7 +29,7 @@ use crate::okvs::Error;
 /// Blocks of a row.
 pub const ROW_BLOCKS: usize = 4;
 
-/// A row; bits beyond the shape's are 0.
+/// A row; bits beyond the length of the shape are 0.
 pub type Row = [Block; ROW_BLOCKS];
 
 /// The slice of a row that starts at a 64-bit word.
@@ -37,10 +37,10 @@ pub fn slice<F: Pod>(row: &Row, word: usize) -> F {
     bytemuck::pod_read_unaligned(&bytemuck::bytes_of(row)[8 * word..][..size_of::<F>()])
 }
 
-/// Adds `value`, a field's element of whole words, to the slice of a row that starts at a 64-bit word, where
-/// `keep` has ones.
+/// Adds `value`, a field element of whole words, to the slice of a row that starts at a 64-bit word, in the
+/// bits that `keep` selects.
 pub fn add_masked<F: Pod>(row: &mut Row, word: usize, value: F, keep: &Row) {
-    // Word by word: a loop over bytes costs more than the rest of a value.
+    // Word by word: a loop over bytes would cost more than the rest of the work on a value.
     let row: &mut [u64] = bytemuck::cast_slice_mut(row);
     let keep: &[u64] = bytemuck::cast_slice(keep);
     let value: &[u64] = bytemuck::cast_slice(std::slice::from_ref(&value));
@@ -49,16 +49,16 @@ pub fn add_masked<F: Pod>(row: &mut Row, word: usize, value: F, keep: &Row) {
     }
 }
 
-/// The node of a key in narrow slices, by the hash of the key.
+/// The node of a key in narrow slices, from the key's hash.
 pub fn narrow_node(hash: Block) -> Gf64 {
     Gf64(hash.low())
 }
 
-/// The nodes of some neighbouring bins, in one kind of slice.
+/// The nodes of some adjacent bins, in one kind of slice.
 pub struct Bins<'a, F> {
-    /// Where each bin's nodes start, from any number on, and at the end where the last ones end.
+    /// The start of each bin's nodes, counted from any number, followed by the end of the last bin's.
     pub starts: &'a [u32],
-    /// The nodes of all.
+    /// The nodes of all these bins.
     pub nodes: &'a [F],
 }
 
@@ -73,15 +73,15 @@ impl<'a, F> Bins<'a, F> {
     }
 }
 
-/// The keys of all bins whose narrow node an earlier key of their bin has already.
+/// The excess keys of all bins: those whose narrow node an earlier key of the same bin already has.
 #[derive(Debug, Default)]
 pub struct Excess {
-    /// Each with the first key that has its node; ascending.
+    /// Each excess key with the first key that has its node, in ascending order.
     pairs: Vec<[u32; 2]>,
 }
 
 impl Excess {
-    /// Finds them, by the hashes of the keys. Where a shape has no spare columns there is no use in it.
+    /// Finds the excess keys from the hashes of all keys. Unnecessary if a shape has no spare columns.
     pub fn find(shape: Shape, starts: &[u32], hashes: &[Block]) -> Self {
         if shape.spare == 0 {
             return Self::default();
@@ -100,7 +100,7 @@ impl Excess {
         Self { pairs }
     }
 
-    /// Whether the key at this position is one.
+    /// Whether the key at this position is an excess key.
     fn contains(&self, key: usize) -> bool {
         !self.pairs.is_empty() && self.pairs.binary_search_by_key(&key, |p| p[0] as usize).is_ok()
     }
@@ -108,7 +108,7 @@ impl Excess {
 
 /// The spare columns of all narrow slices.
 pub struct Spares {
-    /// For each narrow slice a_1 to a_s.
+    /// Columns a_1 to a_s of each narrow slice.
     columns: Vec<Gf64>,
     spare: usize,
 }
@@ -117,16 +117,16 @@ impl Spares {
     /// Columns that were received.
     ///
     /// # Panics
-    /// If there are not as many as the shape has.
+    /// If their number is not that of the shape.
     pub fn new(shape: Shape, columns: Vec<Gf64>) -> Self {
         assert_eq!(columns.len(), shape.narrow * shape.spare, "as many as the shape has");
         Self { columns, spare: shape.spare }
     }
 
-    /// The columns with which the excess keys have their rows, and random ones otherwise.
+    /// The columns with which the excess keys have their rows, otherwise random.
     ///
     /// # Errors
-    /// [`Error::NoSolution`], with the probability that the shape's bound has.
+    /// [`Error::NoSolution`], with at most the probability that the shape's bound states.
     pub fn solve(
         shape: Shape,
         excess: &Excess,
@@ -151,12 +151,12 @@ impl Spares {
         Ok(Self::new(shape, columns))
     }
 
-    /// The columns, one narrow slice after the other.
+    /// The columns, one narrow slice after another.
     pub fn columns(&self) -> &[Gf64] {
         &self.columns
     }
 
-    /// What they add to the value of a key with this hash in the `index`-th narrow slice.
+    /// The contribution of the columns to the value of a key with this hash in the `index`-th narrow slice.
     pub fn share(&self, index: usize, hash: Block) -> Gf64 {
         let columns = &self.columns[index * self.spare..][..self.spare];
         let products = columns.iter().zip(powers(hash, self.spare));
@@ -170,8 +170,8 @@ fn powers(hash: Block, count: usize) -> impl Iterator<Item = Gf64> {
     std::iter::successors(Some(h), move |power| Some(power.multiply(h))).take(count)
 }
 
-/// The solution of equations, each its coefficients and then its value, in which the unknowns that they
-/// leave free are as given.
+/// Solves equations, each given by its coefficients and then its value. Unknowns that they leave free keep the
+/// given values.
 fn solve(mut equations: Vec<Vec<Gf64>>, mut unknowns: Vec<Gf64>) -> Result<Vec<Gf64>, Error> {
     let mut pivots = Vec::with_capacity(equations.len());
     for i in 0..equations.len() {
@@ -197,19 +197,19 @@ fn solve(mut equations: Vec<Vec<Gf64>>, mut unknowns: Vec<Gf64>) -> Result<Vec<G
     Ok(unknowns)
 }
 
-/// What the columns of some bins are computed with, in one kind of slice.
+/// Computes the columns of some bins, in one kind of slice.
 pub struct Encoder<F> {
     capacity: usize,
-    /// For each bin its keys, by their position among those of all these bins, and dummies.
+    /// For each bin, the positions of its keys among those of all these bins, and dummies.
     slots: Vec<Option<u32>>,
     interpolators: Vec<Interpolator<F>>,
 }
 
 impl<F: Domains> Encoder<F> {
-    /// For bins of a shape. `excess` has numbers as `bins.starts` has; wide slices have none.
+    /// For bins of a shape. `excess` counts positions as `bins.starts` does; wide slices have no excess keys.
     ///
     /// # Errors
-    /// [`Error::Overflow`] where a bin has too many keys; [`Error::NoSolution`] where two of its nodes are
+    /// [`Error::Overflow`] if a bin has too many keys; [`Error::NoSolution`] if two of its nodes are
     /// equal.
     pub fn new(
         shape: Shape,
@@ -254,7 +254,7 @@ impl<F: Domains> Encoder<F> {
     }
 }
 
-/// What the values of keys in some bins are computed with, in one kind of slice.
+/// Computes the values of keys in some bins, in one kind of slice.
 pub struct Decoder<F> {
     capacity: usize,
     evaluators: Vec<Evaluator<F>>,
@@ -268,10 +268,10 @@ impl<F: Domains> Decoder<F> {
         Self { capacity: shape.capacity, evaluators }
     }
 
-    /// The values of all keys in order, under these columns.
+    /// The values of all keys in order, read from these columns.
     ///
     /// # Panics
-    /// If there are not as many columns as the bins have.
+    /// If the number of columns is not that of the bins.
     pub fn decode(&self, columns: &[F]) -> Vec<F> {
         assert_eq!(columns.len(), self.capacity * self.evaluators.len(), "columns of all bins");
         let bins = self.evaluators.par_iter().enumerate();
@@ -298,7 +298,7 @@ mod tests {
     }
 
     impl Keys {
-        /// Random keys, as many in each bin as `loads` says.
+        /// Random keys: `loads` gives their number in each bin.
         fn new(shape: Shape, loads: &[usize], rng: &mut StdRng) -> Self {
             assert_eq!(shape.bins, loads.len());
             let mut starts = vec![0];
@@ -377,7 +377,7 @@ mod tests {
         }
     }
 
-    /// Narrow nodes that meet take a spare column each, wherever they are, and no more than there are.
+    /// Each collision of narrow nodes takes one spare column, wherever it is, and fails only when none is left.
     #[test]
     fn nodes_that_meet_keep_their_rows() {
         let mut rng = StdRng::seed_from_u64(2);
@@ -388,10 +388,10 @@ mod tests {
                 keys.hashes[a].0 = keys.hashes[a].0 >> 64 << 64 | u128::from(keys.hashes[b].low());
             };
             keys.round_trip(&mut rng).unwrap();
-            // In different bins: no matter.
+            // In different bins: no collision.
             meet(&mut keys, 0, 37);
             assert!(Excess::find(shape, &keys.starts, &keys.hashes).pairs.is_empty());
-            // Three with one node, and two with another.
+            // Three keys share one node, and two another.
             for (count, (a, b)) in [(4, 2), (7, 2), (30, 25)].into_iter().enumerate() {
                 meet(&mut keys, a, b);
                 let excess = Excess::find(shape, &keys.starts, &keys.hashes);
@@ -403,7 +403,7 @@ mod tests {
         }
     }
 
-    /// With random rows, columns look random whether nodes meet or not.
+    /// With random rows, columns look random whether nodes collide or not.
     #[test]
     fn columns_are_random_in_every_place() {
         let mut rng = StdRng::seed_from_u64(3);

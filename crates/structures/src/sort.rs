@@ -1,12 +1,12 @@
-//! Sorting values that are evenly distributed over a range, as hashes are.
+//! Sorting of values that are uniformly distributed over a range, such as hashes.
 
 use bytemuck::Zeroable;
 use rayon::prelude::*;
 
-/// Elements a bucket holds on average: small enough to be sorted in the first-level cache.
+/// Average number of elements per bucket: small enough to be sorted in the first-level cache.
 const BUCKET: usize = 256;
 
-/// Sorts by a `bits`-bit key (1 to 128 bits). Fast where keys are spread evenly, right in any case.
+/// Sorts by a `bits`-bit key (1 to 128 bits). Fast if keys are uniformly distributed, correct in any case.
 pub fn by_uniform_key<T: Copy + Send + Zeroable>(
     values: &mut Vec<T>,
     bits: u32,

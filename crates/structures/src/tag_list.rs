@@ -13,16 +13,16 @@ pub const MAX_BITS: u32 = 128;
 /// A list that is not a valid encoding.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// Not as many bytes as the number and length of its tags ask for.
+    /// The number of bytes does not match the number and length of the tags.
     #[error("wrong length of a tag list")]
     Length,
-    /// Not as many tags as agreed.
+    /// The number of tags differs from the agreed one.
     #[error("wrong number of tags in a list")]
     Count,
-    /// Tags out of order.
+    /// Tags are out of order.
     #[error("tags of a list are not sorted")]
     Order,
-    /// Bits set where padding must be zero.
+    /// Padding bits are not zero.
     #[error("padding of a tag list is not zero")]
     Padding,
 }
@@ -42,12 +42,12 @@ impl Layout {
         Self { count, bits, rice: rice_parameter(count, bits) }
     }
 
-    /// Bytes of the encoding.
+    /// The length of the encoding in bytes.
     pub fn encoded_len(&self) -> usize {
         self.encoded_words() * size_of::<u64>()
     }
 
-    /// Words of the encoding, of 64 bits, little endian.
+    /// The length of the encoding in 64-bit little-endian words.
     pub fn encoded_words(&self) -> usize {
         self.unary_words() + self.low_words()
     }
@@ -65,7 +65,7 @@ impl Layout {
         (self.count * self.rice as usize).div_ceil(64)
     }
 
-    /// Encodes tags that are sorted, `count` of them and below 2^bits.
+    /// Encodes `count` sorted tags below 2^bits.
     pub fn encode(&self, tags: impl ExactSizeIterator<Item = u128>) -> Vec<u64> {
         assert_eq!(tags.len(), self.count, "as many tags as the layout has");
         let mut words = vec![0u64; self.encoded_words()];
@@ -83,8 +83,7 @@ impl Layout {
     /// Checks an encoding and opens it for reading.
     ///
     /// # Errors
-    /// [`Error::Length`], [`Error::Count`] and [`Error::Padding`]; [`Error::Order`] comes from the
-    /// iterator.
+    /// [`Error::Length`], [`Error::Count`] or [`Error::Padding`]; [`Error::Order`] comes from the iterator.
     pub fn decode(self, mut words: Vec<u64>) -> Result<Tags, Error> {
         if words.len() != self.encoded_words() {
             return Err(Error::Length);
@@ -112,7 +111,7 @@ impl Layout {
 pub struct Tags {
     layout: Layout,
     words: Vec<u64>,
-    /// The unary word being read and where it is.
+    /// The unary word being read; `word` is its index.
     current: u64,
     word: usize,
     read: usize,
@@ -147,10 +146,10 @@ impl Iterator for Tags {
     }
 }
 
-/// Ors `value`, of `bits` bits, into `words` from bit `at` on.
+/// Writes `value`, of `bits` bits, into `words` from bit `at` on by bitwise or.
 fn write_bits(words: &mut [u64], at: usize, bits: u32, value: u128) {
     let (mut word, offset) = (at / 64, at % 64);
-    // The part that fits the first word, then whole words.
+    // First the part that fits the first word, then whole words.
     let mut written = 64 - offset as u32;
     if bits > 0 {
         words[word] |= (value as u64) << offset;
@@ -230,7 +229,7 @@ mod tests {
         for bits in [40, 127, 128] {
             let layout = Layout::new(1, bits);
             let mut words = layout.encode(std::iter::once(u128::MAX >> (128 - bits)));
-            // The one of the only tag moves one place up, to a high part out of range.
+            // Move the single one of the only tag up by one place, to a high part out of range.
             let one = (0..).find(|bit| words[bit / 64] >> (bit % 64) & 1 == 1).unwrap();
             words[one / 64] ^= 1 << (one % 64);
             words[(one + 1) / 64] ^= 1 << ((one + 1) % 64);

@@ -1,5 +1,5 @@
-//! Hash bins: every item is where the other side looks, failures and loads are as frequent as the
-//! parameters say, and placements tell nothing of order. Everything is seeded.
+//! Hash bins: the other side finds every item, failures and loads are as frequent as the parameters predict,
+//! and placements reveal no order. Everything is seeded.
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use vesica_params::bins::{
@@ -18,7 +18,7 @@ fn random_items(n: usize, rng: &mut StdRng) -> Vec<Block> {
     (0..n).map(|_| Block::random(rng)).collect()
 }
 
-/// Each item is in just one bin (or the stash), one that simple hashing puts it in as well, by the same
+/// Each item is in exactly one bin (or the stash), and simple hashing puts it into the same bin by the same
 /// function.
 fn assert_found<const H: usize>(
     items: &impl Hashed<H>,
@@ -43,7 +43,7 @@ fn cuckoo_seats(table: &CuckooTable) -> impl Iterator<Item = (usize, Entry)> {
     table.bins().iter().enumerate().filter_map(|(bin, entry)| Some((bin, (*entry)?)))
 }
 
-/// What λ allows, and four standard deviations.
+/// The number that λ allows, plus four standard deviations.
 fn allowed(trials: usize, lambda: u32) -> usize {
     let mean = trials as f64 / f64::from(1 << lambda);
     (mean + 4.0 * mean.sqrt()) as usize
@@ -135,7 +135,7 @@ fn phased_items_are_where_the_other_side_looks() {
     }
 }
 
-/// A placement is a function of the set: another order changes positions and nothing else.
+/// A placement is a function of the set: another order changes only positions.
 #[test]
 fn placements_do_not_tell_the_order_of_items() {
     let mut rng = StdRng::seed_from_u64(5);
@@ -149,7 +149,7 @@ fn placements_do_not_tell_the_order_of_items() {
                 let name = |entry: Entry| (items[entry.position()], entry.hash());
                 seats.map(|(bin, entry)| (bin, name(entry))).collect()
             };
-            // Full enough that items must move, and some cannot.
+            // So full that items must move, and some find no place.
             let map = BinMap::<2>::new(n + n / 3);
             let cuckoo = CuckooTable::of_set(&map.of(items), n).unwrap();
             let stash: Vec<Block> = cuckoo.stash().iter().map(|at| items[*at]).collect();
@@ -183,7 +183,7 @@ fn equal_items_are_named() {
     }
 }
 
-/// What cannot be placed is refused, and not for ever tried.
+/// Impossible placements are refused; the search terminates.
 #[test]
 fn too_few_places_are_an_error() {
     let mut rng = StdRng::seed_from_u64(7);
@@ -194,14 +194,14 @@ fn too_few_places_are_an_error() {
         let shape = Shape::<4> { bins: 99 - stash, stash };
         assert_eq!(CuckooTable::new(&items, shape).unwrap_err(), Error::NoTable);
     }
-    // As many places as items, and the search finds them.
+    // As many bins as items, and the search finds a placement.
     let ten = BinMap::<2>::new(10).of(&items);
     assert_eq!(Table::two_choice(&ten, 10).unwrap().max_load(), 10);
 }
 
-/// 64 items, three functions, ⌊1.27 · 64⌋ = 81 bins: 1755 of 3 · 10^6 exact matchings fail, as was
-/// measured independently (in C, with another generator and search). Within four standard deviations
-/// of both, and below the bound.
+/// 64 items, three functions, ⌊1.27 · 64⌋ = 81 bins: 1755 of 3 · 10^6 exact matchings fail, as measured
+/// independently (in C, with another generator and search). The result must be within four standard deviations
+/// of both samples, and below the bound.
 #[test]
 #[ignore = "assure: 400,000 tables, to see how often one fails"]
 fn cuckoo_failures_are_as_measured_independently() {
@@ -217,7 +217,7 @@ fn cuckoo_failures_are_as_measured_independently() {
     assert!((failures - expected).abs() < 4.0 * deviation, "{failures} of {trials}, {expected}");
 }
 
-/// At 1024 items and 1.20 per item nothing fails, where a walk of 200 steps alone does now and then.
+/// At 1024 items and 1.20 bins per item nothing fails, although a walk of 200 steps alone sometimes does.
 #[test]
 fn the_search_succeeds_where_walks_do_not() {
     let mut rng = StdRng::seed_from_u64(9);
@@ -251,7 +251,7 @@ fn cuckoo_tables_fail_no_more_often_than_promised() {
     }
 }
 
-/// The bound is no vacuous one: for small sets, with half the bins tables fail too often.
+/// The bound is not vacuous: small sets in half as many bins fail too often.
 #[test]
 fn far_fewer_bins_would_not_do() {
     let mut rng = StdRng::seed_from_u64(11);
@@ -264,7 +264,7 @@ fn far_fewer_bins_would_not_do() {
     assert!(failures(Shape { bins: sound.bins * 17 / 20, ..sound }) > allowed(trials, lambda));
 }
 
-/// Loads of 10,000 tables, against the bound for the λ at which it can be seen.
+/// Loads of 10,000 tables, compared with the bound for a λ at which violations are visible.
 #[test]
 fn loads_exceed_their_bounds_no_more_often_than_promised() {
     let mut rng = StdRng::seed_from_u64(12);
@@ -291,7 +291,7 @@ fn loads_exceed_their_bounds_no_more_often_than_promised() {
             let over = |bound: usize| loads.iter().filter(|load| **load > bound).count();
             assert!(over(bound) <= allowed(trials, lambda), "λ = {lambda}: {}", over(bound));
         }
-        // The bounds of simple hashing are tight: two less would show.
+        // The bounds of simple hashing are tight: two less would be exceeded.
         for (loads, bound) in loads.iter().zip(bounds).take(2) {
             let over = loads.iter().filter(|load| **load > bound - 2).count();
             assert!(over > allowed(trials, lambda), "λ = {lambda}: {over} of {trials}");
@@ -299,7 +299,7 @@ fn loads_exceed_their_bounds_no_more_often_than_promised() {
     }
 }
 
-/// No placement into two-choice bins: as often as the bound says, at a capacity where it can be seen.
+/// Two-choice hashing fails no more often than the bound says, at a capacity where failures are visible.
 #[test]
 fn two_choice_tables_fail_no_more_often_than_promised() {
     let mut rng = StdRng::seed_from_u64(13);
@@ -316,7 +316,7 @@ fn two_choice_tables_fail_no_more_often_than_promised() {
     assert_eq!(failures(n.div_ceil(sound.bins) - 1), trials);
 }
 
-/// Consecutive items share rests, and are spread all the more evenly.
+/// Consecutive items share rests, and are distributed all the more evenly.
 #[test]
 fn phased_items_in_a_row_do_not_crowd() {
     let mut rng = StdRng::seed_from_u64(14);

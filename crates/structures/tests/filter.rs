@@ -1,4 +1,4 @@
-//! What every filter must do, run for each.
+//! Tests that every filter must pass, run for each.
 
 #![allow(clippy::unwrap_used)]
 
@@ -29,17 +29,17 @@ fn random(n: usize, rng: &mut StdRng) -> Vec<Block> {
     (0..n).map(|_| Block::random(rng)).collect()
 }
 
-/// A filter, and how to make shapes of it.
+/// A kind of filter, and how to make its shapes.
 trait Kind {
     type Filter: Filter;
 
-    /// The shape of a rate.
+    /// The shape for a rate.
     fn shape(items: usize, rate: Rate) -> <Self::Filter as Filter>::Shape;
 
-    /// Bits that rounding the fields of the encoding up may add.
+    /// The number of bits that rounding the encoding's fields up may add.
     const ROUNDING: u128;
 
-    /// The shapes of a set in protocols, one as published, and one whose tags are short.
+    /// The shapes of a set: those used in protocols, one as published, and one with short tags.
     fn shapes(items: usize) -> Vec<<Self::Filter as Filter>::Shape> {
         let rates = [rate(items, LAMBDA), rate(1 << 20, LAMBDA), published(), rate(1, 3)];
         rates.map(|rate| Self::shape(items, rate)).to_vec()
@@ -61,7 +61,7 @@ macro_rules! kinds {
         }
     )*
 
-        /// Runs a generic test for each.
+        /// Runs a generic test for each kind.
         macro_rules! for_each_kind {
             ($test:ident $arguments:tt) => {$($test::<$kind> $arguments;)*};
         }
@@ -99,8 +99,8 @@ fn filters_conform() {
     for_each_kind!(run(&mut rng));
 }
 
-/// Every item is found, at both ends; the encoding has the length of the formula and says nothing of
-/// the order of the items.
+/// Every item is found, before and after transmission; the encoding has the length of the formula and does not
+/// depend on the order of the items.
 fn conforms<K: Kind>(shape: <K::Filter as Filter>::Shape, rng: &mut StdRng) {
     let mut items = random(shape.items(), rng);
     let filter = K::Filter::build(&items, shape).unwrap();
@@ -121,8 +121,7 @@ fn conforms<K: Kind>(shape: <K::Filter as Filter>::Shape, rng: &mut StdRng) {
     assert!(K::Filter::build(&items, shape).unwrap().encode() == bytes);
 }
 
-/// Values that were not inserted are accepted as often as designed: no more in any case, and no less
-/// where the bound is meant to be exact.
+/// False positives are as frequent as designed: never more, and not fewer if the bound is meant to be exact.
 #[test]
 fn false_positives_are_as_rare_as_designed() {
     fn run<K: Kind>(rng: &mut StdRng) {
@@ -137,8 +136,8 @@ fn false_positives_are_as_rare_as_designed() {
                 accepted += (0..queries).filter(|_| filter.contains(Block::random(rng))).count();
             }
             let expected = shape.log2_rate().exp2() * (filters * queries) as f64;
-            // Five standard deviations of the queries; filters differ too, and a bound that adds up
-            // overlapping events at 2^-7 is too high by half of that.
+            // Five standard deviations of the queries. Filters vary too, and at a rate of 2^-7 a bound that
+            // adds up overlapping events is too high by half that fraction.
             let tolerance = 5.0 * expected.sqrt() + 0.01 * expected;
             let accepted = accepted as f64;
             assert!(shape.log2_rate() <= -7.0 + 1e-9);
@@ -153,8 +152,8 @@ fn false_positives_are_as_rare_as_designed() {
     for_each_kind!(run(&mut rng));
 }
 
-/// Where the items of a vacuum filter are as many as its shape can have, its buckets hold them at the
-/// first attempt: with the chunks of LIANG22 and, for few items, without chunks.
+/// With the maximal number of items for its shape, a vacuum filter succeeds at the first attempt: with the
+/// chunks of LIANG22 and, for few items, without chunks.
 #[test]
 fn vacuum_filters_fill_at_their_design_load() {
     // One chunk of the first class, 955 of 1000 slots.
@@ -170,8 +169,8 @@ fn vacuum_filters_fill_at_their_design_load() {
     assert_eq!(repeated(chunked, 50), 0);
 }
 
-/// The same filter with the chunks of its authors, by which expected loads are up to 0.75, 0.5 and
-/// 0.25, misses its first attempt in some of a hundred trials (5 % measured over 300).
+/// With the authors' chunks, for which expected loads are up to 0.75, 0.5 and 0.25, the same filter fails its
+/// first attempt in some of a hundred trials (5 % measured over 300).
 #[test]
 fn the_published_chunks_of_vacuum_filters_overflow() {
     let corrected = VacuumShape::chunked(15_645, rate(1, LAMBDA)).unwrap();
@@ -182,7 +181,7 @@ fn the_published_chunks_of_vacuum_filters_overflow() {
     assert_eq!(repeated(corrected, 200), 0);
 }
 
-/// How many of so many filters did not hold their items at the first attempt.
+/// How many of `trials` filters needed more than one attempt.
 fn repeated(shape: VacuumShape, trials: u64) -> usize {
     let first_attempt = |seed: &u64| {
         let items = random(shape.items, &mut StdRng::seed_from_u64(*seed));
@@ -191,7 +190,7 @@ fn repeated(shape: VacuumShape, trials: u64) -> usize {
     (0..trials).into_par_iter().filter(|seed| !first_attempt(seed)).count()
 }
 
-/// Shapes too tight for most sets: all items are found whichever attempt it was.
+/// Shapes too tight for most sets: all items are found after any number of attempts.
 #[test]
 fn later_attempts_lose_nothing() {
     let mut rng = StdRng::seed_from_u64(4);
@@ -224,13 +223,13 @@ fn what_is_not_a_set_or_does_not_fit_is_refused() {
     let items = random(17, &mut rng);
     let shape = CuckooShape { buckets: 4, ..CuckooShape::new(17, rate(1, LAMBDA)).unwrap() };
     assert_eq!(Cuckoo::build(&items, shape).err(), Some(BuildError::Full));
-    // Buckets that are chunks of their own: four of forty items each, in none of the attempts.
+    // Each bucket is a chunk of its own: each would have to get exactly four of forty items.
     let items = random(40, &mut rng);
     let shape = VacuumShape { items: 40, buckets: 10, chunks: Some([1; 4]), tag_bits: 40 };
     assert_eq!(Vacuum::build(&items, shape).err(), Some(BuildError::Full));
 }
 
-/// Each bit of an encoding flipped, and every wrong length: refused, or the one encoding of another
+/// Each bit of an encoding flipped, and every wrong length: either refused, or the one encoding of another
 /// filter.
 #[test]
 fn malformed_encodings_are_refused() {
@@ -278,7 +277,7 @@ fn a_bucket_with_a_gap_is_refused() {
     assert_eq!(Cuckoo::decode(&encoding(0b0010_0000), shape).err(), Some(DecodeError::Gap));
 }
 
-/// A filter of nothing but ones, which would contain everything.
+/// A filter of nothing but ones would contain everything.
 #[test]
 fn a_bloom_filter_of_ones_is_refused() {
     let shape = BloomShape::new(100, rate(100, LAMBDA));

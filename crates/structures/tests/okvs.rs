@@ -1,4 +1,4 @@
-//! What every OKVS must do, run for each.
+//! Tests that every OKVS must pass, run for each.
 
 #![allow(clippy::unwrap_used)]
 
@@ -15,14 +15,14 @@ use vesica_structures::okvs::{
 const SIZES: [usize; 17] =
     [0, 1, 2, 3, 31, 32, 33, 63, 64, 65, 66, 100, 255, 1000, 4097, 65_537, 99_991];
 
-/// A way to make stores.
+/// A kind of store.
 trait Kind {
     type Store: Codec<Block>;
 
-    /// The most keys tried: fewer where a store is large or slow.
+    /// The largest number of keys tried: lower if a store is large or slow.
     const MOST: usize = usize::MAX;
 
-    /// Shapes for `n` keys: a few ways to cut them into clusters.
+    /// Shapes for `n` keys, with different numbers of clusters.
     fn shapes(n: usize, lambda: u32) -> Vec<Shape>;
 }
 
@@ -36,7 +36,7 @@ impl Kind for Binary {
     }
 }
 
-/// As [`Binary`] with one-way rows.
+/// [`Binary`] with one-way rows.
 struct OneWay;
 
 impl Kind for OneWay {
@@ -92,8 +92,7 @@ impl Kind for Bloom {
     }
 }
 
-/// The garbled cuckoo table with three hash functions, whose numbers of columns are too low for the
-/// sizes between.
+/// The garbled cuckoo table with three hash functions. Intermediate sizes have too few columns.
 struct ThreeHash;
 
 impl Kind for ThreeHash {
@@ -129,7 +128,7 @@ impl Kind for RandomMatrix {
     }
 }
 
-/// The sizes to try of a kind.
+/// The sizes to try for a kind.
 fn sizes<K: Kind>(sizes: &[usize]) -> impl Iterator<Item = usize> {
     sizes.iter().copied().filter(|n| *n <= K::MOST)
 }
@@ -217,7 +216,7 @@ fn too_many_keys_are_refused<K: Kind>() {
     }
 }
 
-/// Shapes so tight that rows have to be set aside, which in proper ones hardly ever happens.
+/// Shapes so tight that rows must be set aside, which rarely happens with proper ones.
 fn gaps_are_solved<K: Kind>(shapes: &[Shape]) {
     let mut rng = StdRng::seed_from_u64(2);
     for shape in shapes {
@@ -314,14 +313,14 @@ fn rr22_solves_gaps() {
     gaps_are_solved::<Binary>(&tight.map(|sparse| Shape { sparse, dense: 128, ..binary }));
     let field = shape_over_field(1000, usize::MAX, 40);
     gaps_are_solved::<OverField>(&tight.map(|sparse| Shape { sparse, dense: 100, ..field }));
-    // With numbers of 32 bits; a little below the threshold of 1.2218 columns a key.
+    // With 32-bit indices; slightly below the threshold of 1.2218 columns per key.
     let wide = shape(1 << 16, usize::MAX, 40);
     gaps_are_solved::<Binary>(&[Shape { sparse: 80_060, dense: 128, ..wide }]);
 }
 
 #[test]
 fn two_core_solves_gaps() {
-    // At 2 columns a key much of the graph hangs together in cycles.
+    // With 2 columns per key, much of the graph is connected by cycles.
     let graph = paxos(1000, 40);
     let tight = [2400, 2100, 2000, 1960];
     gaps_are_solved::<TwoCore>(&tight.map(|sparse| Shape { sparse, dense: 128, ..graph }));
@@ -334,7 +333,7 @@ fn depth_first_search_solves_gaps() {
     gaps_are_solved::<BySearch>(&tight.map(|sparse| Shape { sparse, dense: 128, ..graph }));
 }
 
-/// What one way to solve a graph encodes, the other decodes.
+/// Encodings of one solver of the graph decode with the other.
 #[test]
 fn ways_to_solve_a_graph_have_one_encoding() {
     let mut rng = StdRng::seed_from_u64(10);
@@ -375,8 +374,8 @@ fn rr22_failures_keep_to_the_bound() {
     }
 }
 
-/// What PaXoS's dense columns rest on: a graph has 2^cycles of at most 4 on average, so that d dense
-/// columns fail at most 4 times in 2^d.
+/// The assumption behind PaXoS's dense columns: a graph has 2^cycles of at most 4 on average, so d dense
+/// columns fail with probability at most 4 / 2^d.
 #[test]
 #[ignore = "assure: thousands of OKVS, to see how often one fails"]
 fn two_core_failures_follow_the_cycles() {
@@ -397,7 +396,7 @@ fn two_core_failures_follow_the_cycles() {
     }
 }
 
-/// As [`rr22_failures_keep_to_the_bound`]; and narrower bands do fail, so that this is seen.
+/// Like [`rr22_failures_keep_to_the_bound`]; narrower bands do fail, so the test can see failures.
 #[test]
 #[ignore = "assure: thousands of OKVS, to see how often one fails"]
 fn band_failures_keep_to_the_bound() {
@@ -407,7 +406,7 @@ fn band_failures_keep_to_the_bound() {
             let shape = band(n, target, excess, lambda);
             let failed = failures::<RandomBand>(shape, n, trials);
             assert!(failed << lambda <= trials, "{failed} of {trials} at 2^-{lambda}, {shape:?}");
-            // Full, which a cluster hardly ever is.
+            // A full cluster, which is rare.
             let narrow = Shape { clusters: 1, weight: shape.weight / 2, ..shape };
             let failed = failures::<RandomBand>(narrow, shape.capacity, trials / 10);
             assert!(failed << lambda > trials / 10, "{failed} at 2^-{lambda}, {narrow:?}");
@@ -415,7 +414,7 @@ fn band_failures_keep_to_the_bound() {
     }
 }
 
-/// Where a narrow band was tried, it failed 450 of 8192 times.
+/// With a narrow band, 450 of 8192 encodings failed.
 #[test]
 #[ignore = "assure: thousands of OKVS, to see how often one fails"]
 fn few_keys_keep_to_the_bound_of_bands() {
@@ -424,8 +423,8 @@ fn few_keys_keep_to_the_bound_of_bands() {
     assert!(failed << lambda <= trials + trials * 3 / 8, "{failed} of {trials}");
 }
 
-/// The size that matters, at a λ that few trials can see: no more failures than four standard deviations
-/// above the bound, and with three quarters of the width nothing but failures.
+/// The size that matters, at a λ that few trials can test: no more failures than the bound plus four standard
+/// deviations, and almost only failures with three quarters of the width.
 #[test]
 #[ignore = "assure: two dozen OKVS of a million keys each"]
 fn bands_of_2_20_keys_keep_to_the_bound() {
@@ -438,9 +437,9 @@ fn bands_of_2_20_keys_keep_to_the_bound() {
     assert_eq!(failures::<RandomBand>(narrow, n, 3), 3);
 }
 
-/// At these numbers of keys RR22's fit for 1.3 columns a key is 2^-5.5 and 2^-8.8; what is left over then,
-/// λ dense columns more than the gap absorb but for 2^-λ. Where columns are fewer than the threshold of
-/// 1.2218, so much is left over that they do not.
+/// At these numbers of keys, RR22's fit for 1.3 columns per key gives 2^-5.5 and 2^-8.8. In these cases the
+/// remaining equations are absorbed by dense columns, of which there are λ more than the gap, except with
+/// probability 2^-λ. With fewer columns than the threshold of 1.2218, too many equations remain.
 #[test]
 #[ignore = "assure: thousands of OKVS, to see how often one fails"]
 fn three_hash_failures_keep_to_the_bound() {
@@ -455,7 +454,7 @@ fn three_hash_failures_keep_to_the_bound() {
     }
 }
 
-/// The bound holds, and is within a factor of 32: most of it is spent on the last keys alone.
+/// The bound holds and is within a factor of 32 of the truth: most of it comes from the last keys alone.
 #[test]
 #[ignore = "assure: thousands of OKVS, to see how often one fails"]
 fn garbled_bloom_failures_keep_to_the_bound() {
@@ -468,8 +467,7 @@ fn garbled_bloom_failures_keep_to_the_bound() {
     }
 }
 
-/// What the bound on random matrices says, and that it is no larger than it must be: with as many
-/// columns as rows and no more, 71 of 100 are singular.
+/// The bound on random matrices holds and is tight: of square ones, 71 of 100 are singular.
 #[test]
 #[ignore = "assure: thousands of OKVS, to see how often one fails"]
 fn random_matrix_failures_keep_to_the_bound() {
@@ -483,7 +481,7 @@ fn random_matrix_failures_keep_to_the_bound() {
     }
 }
 
-/// The lowest bytes: one cluster of 2^20 keys.
+/// The most compact encoding: one cluster of 2^20 keys.
 #[test]
 fn one_large_cluster() {
     let (n, mut rng) = (1 << 20, StdRng::seed_from_u64(8));
@@ -495,8 +493,8 @@ fn one_large_cluster() {
     round_trip::<u64>(&<Rr22>::new(clusters, Block(5)), n, Free::Random, &mut rng);
 }
 
-/// χ² with 7 degrees of freedom of the joint distribution of the low bits of three columns, over many
-/// encodings of the same keys under random values: for the worst of a few triples of columns.
+/// χ² with 7 degrees of freedom of the joint distribution of the low bits of three columns, over many encodings
+/// of the same keys under random values; the maximum over a few triples of columns.
 fn distance_from_uniform<K: Kind>(shape: Shape, free: Free) -> f64 {
     const TRIALS: usize = 4000;
     let mut rng = StdRng::seed_from_u64(9);
@@ -521,12 +519,12 @@ fn distance_from_uniform<K: Kind>(shape: Shape, free: Free) -> f64 {
     distinct.map(distance).fold(0.0, f64::max)
 }
 
-/// Beyond this with probability 1.3 · 10^-6 for a triple of columns, 5 · 10^-4 for one of 400.
+/// Exceeded with probability 1.3 · 10^-6 for one triple of columns, and 5 · 10^-4 for one of 400.
 const LIMIT: f64 = 40.0;
 
-/// Random values and random free columns make a random vector: also in the columns that rows set aside
-/// determine, the other dense ones, and those that no row has. Shapes are tight, so that there are
-/// such rows. Stores that leave zeros fail the same test by far.
+/// Random values and random free columns give a random vector, including the columns determined by rows set
+/// aside, the other dense ones, and those that no row has. Shapes are tight, so that there are such rows.
+/// Stores that leave zeros fail this test by far.
 fn random_values_give_uniform_columns<K: Kind>(shape: Shape) {
     let random = distance_from_uniform::<K>(shape, Free::Random);
     assert!(random < LIMIT, "{random}, {shape:?}");
@@ -546,8 +544,8 @@ fn encodings_of_random_values_are_uniform() {
     random_values_give_uniform_columns::<Bloom>(garbled_bloom(30, 10));
 }
 
-/// PaXoS as published leaves zeros in the columns that no row determines, which shows where these
-/// are; XoPaXoS (RS21 Figure 1) draws them.
+/// PaXoS as published leaves zeros in the columns that no row determines, which shows where they are; XoPaXoS
+/// (RS21 Figure 1) draws them at random.
 #[test]
 fn xopaxos_is_uniform_and_paxos_is_not() {
     for graph in [Shape { sparse: 110, dense: 48, ..paxos(80, 40) }, paxos(80, 40)] {

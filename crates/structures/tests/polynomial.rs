@@ -1,4 +1,4 @@
-//! What polynomials do as stores.
+//! Tests of polynomials as stores.
 
 #![allow(clippy::unwrap_used)]
 
@@ -55,8 +55,8 @@ fn equal_keys_and_too_many_are_refused() {
     }
 }
 
-/// With room to spare, each column of an encoding of the same values takes both halves of the field
-/// about equally often.
+/// With fewer keys than columns, each column of repeated encodings of the same values falls into both halves of
+/// the field about equally often.
 #[test]
 fn free_columns_are_random_in_every_place() {
     let mut rng = StdRng::seed_from_u64(3);

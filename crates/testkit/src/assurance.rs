@@ -1,22 +1,22 @@
-//! How much a test tries: a sample with every change, everything for a release.
+//! How much a test tries: a sample with every change, everything before a release.
 //!
-//! `cargo xtask assure` sets [`IN_FULL`]. A sample is the same each time, so that a test that fails fails again.
+//! `cargo xtask assure` sets [`IN_FULL`]. The sample is the same each time, so a failing test fails again.
 
-/// The environment variable that asks for everything.
+/// The environment variable that requests all cases.
 pub const IN_FULL: &str = "VESICA_ASSURE";
 
-/// Whether everything is asked for.
+/// Whether all cases are requested.
 pub fn is_in_full() -> bool {
     std::env::var_os(IN_FULL).is_some()
 }
 
-/// How often something is tried.
+/// The number of trials.
 pub fn trials(with_every_change: usize, in_full: usize) -> usize {
     if is_in_full() { in_full } else { with_every_change }
 }
 
-/// Whether the way number `way` to deviate at place number `place` is tried: one of `one_in`, at each place others, so
-/// that over as many places each way is tried and at each place some.
+/// Whether deviation number `way` is tried at place number `place`: one in `one_in`, different ones at each
+/// place, so that over that many places each deviation is tried, and at each place some are.
 pub fn tries(place: usize, way: usize, one_in: usize) -> bool {
     is_in_full() || (place + way).is_multiple_of(one_in)
 }

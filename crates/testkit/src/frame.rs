@@ -1,4 +1,4 @@
-//! Messages as they lie on the wire, read and written independently of the channel.
+//! Messages in their wire format, read and written independently of the channel.
 
 /// Payload bytes of a segment.
 const SEGMENT: usize = (1 << 14) - 1;
@@ -7,7 +7,7 @@ const SEGMENT: usize = (1 << 14) - 1;
 const GOES_ON: u8 = 0;
 const ABORT: u8 = 255;
 
-/// Labels of messages that the channel sends on its own account.
+/// Labels of messages that the channel sends by itself.
 const OF_THE_CHANNEL: [&str; 2] = ["busy", "end"];
 
 /// One message.
@@ -20,7 +20,7 @@ pub struct Message {
 }
 
 impl Message {
-    /// Whether a protocol sent it, and not the channel by itself.
+    /// Whether a protocol sent it, rather than the channel by itself.
     pub fn is_of_protocol(&self) -> bool {
         !OF_THE_CHANNEL.contains(&self.label.as_str())
     }
@@ -30,7 +30,7 @@ impl Message {
         self.announcing(self.payload.len() as u64)
     }
 
-    /// The bytes on the wire, but for a length that may be a lie.
+    /// The bytes on the wire, with an announced length that may be false.
     pub fn announcing(&self, len: u64) -> Vec<u8> {
         let mut bytes = vec![self.label.len() as u8];
         bytes.extend_from_slice(self.label.as_bytes());
@@ -43,16 +43,16 @@ impl Message {
     }
 }
 
-/// A whole unit of the stream.
+/// A complete unit of the stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Piece {
     /// A message.
     Message(Message),
-    /// A party said that it stops; the code of its reason.
+    /// A party announced that it stops; the code of its reason.
     Abort(u8),
 }
 
-/// Takes the bytes of one direction as they come and gives whole messages.
+/// Takes the bytes of one direction as they arrive and returns complete messages.
 #[derive(Debug, Default)]
 pub struct Framer {
     bytes: Vec<u8>,
@@ -64,10 +64,10 @@ impl Framer {
         self.bytes.extend_from_slice(bytes);
     }
 
-    /// The next whole unit, once all of it has come.
+    /// The next complete unit, once all of it has arrived.
     ///
     /// # Panics
-    /// Where an honest channel sent what is no message.
+    /// If an honest channel sent something that is not a message.
     pub fn next_piece(&mut self) -> Option<Piece> {
         let (piece, len) = parse(&self.bytes)?;
         self.bytes.drain(..len);
@@ -75,7 +75,7 @@ impl Framer {
     }
 }
 
-/// The first unit of `bytes` and its length, if all of it is there.
+/// The first unit of `bytes` and its length, if it is complete.
 fn parse(bytes: &[u8]) -> Option<(Piece, usize)> {
     let label_len = usize::from(*bytes.first()?);
     if bytes[0] == ABORT {
@@ -108,7 +108,7 @@ mod tests {
 
     use super::*;
 
-    /// What a channel writes, and a last word.
+    /// The bytes that a channel writes for `send`.
     fn written_by(send: impl FnOnce(&mut Channel)) -> Vec<u8> {
         let (ours, mut theirs) = memory::pair();
         let mut channel = Channel::new(ours);

@@ -1,7 +1,7 @@
-//! Ideal functionalities: what protocols ought to compute, by a party that everybody trusts.
+//! Ideal functionalities: the results of protocols, computed by a trusted party.
 //!
-//! Layers above a protocol can be tested on its ideal in the same way as on the real one, and the
-//! conformance suites are tried on the ideals themselves.
+//! Layers above a protocol can be tested on its ideal in the same way as on the real one, and the conformance
+//! suites are tested on the ideals themselves.
 
 use std::collections::HashSet;
 
@@ -12,8 +12,8 @@ use vesica_params::Adversary;
 use vesica_primitives::{Bits, Block, Delta, Seed, aes::Prg, hash::truncate};
 use vesica_psi::Items;
 
-/// The trusted party of correlated OT, as each side sees it: both know its seed, and neither says a
-/// word to the other.
+/// The trusted party of correlated OT, as each side sees it: both know its seed, and neither sends anything to
+/// the other.
 struct Trusted {
     delta: Delta,
     blocks: Prg,
@@ -37,7 +37,7 @@ pub struct OtSender(Trusted);
 /// Ideal OT, the party with choices.
 pub struct OtReceiver(Trusted);
 
-/// Ideal OT in every variant. Chosen messages still travel by the channel, masked.
+/// Ideal OT in every variant. Chosen messages are still sent over the channel, masked.
 pub fn ot(seed: u64) -> (OtSender, OtReceiver) {
     (OtSender(Trusted::new(seed)), OtReceiver(Trusted::new(seed)))
 }
@@ -83,8 +83,8 @@ impl CotReceiver for OtReceiver {
     }
 }
 
-/// Ideal 1-out-of-2^BITS OT, either party: both ask the trusted party, which is the seed. Chosen messages
-/// still travel by the channel, masked.
+/// Ideal 1-out-of-2^BITS OT, either party: both ask the trusted party, which is the seed. Chosen messages are
+/// still sent over the channel, masked.
 pub struct OneOfN<const BITS: usize> {
     seed: u64,
     next: usize,
@@ -178,7 +178,7 @@ impl<const BITS: usize> one_of_n::Receiver for OneOfN<BITS> {
     }
 }
 
-/// Ideal base OTs: the pairs of the sender, and the chosen ones for its receiver.
+/// Ideal base OTs: the pairs of the sender, and the chosen seeds of its receiver.
 pub fn base_ot(choices: &Bits, seed: u64) -> (Vec<[Seed; 2]>, Vec<Seed>) {
     let mut rng = StdRng::seed_from_u64(seed);
     let mut pair = || [Seed::random(&mut rng), Seed::random(&mut rng)];

@@ -1,5 +1,5 @@
-//! Two ends in one process that know when both parties wait, and set their clock forward then: no test sits out a
-//! timeout, and none runs into one because its machine is loaded.
+//! Two connected ends in one process that know when both parties wait, and then set their clock forward: no
+//! test waits for a timeout to expire, and none runs into one because its machine is loaded.
 
 use std::{
     collections::VecDeque,
@@ -10,7 +10,7 @@ use std::{
 
 use vesica_net::{Clock, transport::POLL_INTERVAL};
 
-/// How many bytes one direction holds before its writer has to wait: no more than what an operating system gives a
+/// How many bytes one direction holds before its writer must wait: no more than an operating system gives a
 /// socket, so that a protocol that would deadlock over a network deadlocks here.
 const CAPACITY: usize = 1 << 18;
 
@@ -19,10 +19,10 @@ const STEP: Duration = Duration::from_secs(10);
 
 #[derive(Default)]
 struct State {
-    /// What is on the way to either end.
+    /// The bytes in flight to each end.
     to: [VecDeque<u8>; 2],
     closed: bool,
-    /// Whether either end waits, and the other one has done nothing since.
+    /// Whether each end waits, and the other has done nothing since.
     waiting: [bool; 2],
 }
 
@@ -55,8 +55,8 @@ impl End {
         self.pipe.state.lock().unwrap()
     }
 
-    /// Waits up to a poll interval for bytes, or for space. Where the other party waits too, nothing will ever come: a step of
-    /// time passes at once.
+    /// Waits up to a poll interval for bytes, or for space. If the other party waits too, nothing can arrive,
+    /// so the clock advances by a step at once.
     fn wait_for(&self, ready: impl Fn(&State) -> bool) -> io::Result<MutexGuard<'_, State>> {
         let mut state = self.lock();
         if !ready(&state) {
@@ -73,7 +73,7 @@ impl End {
         if ready(&state) { Ok(state) } else { Err(io::ErrorKind::WouldBlock.into()) }
     }
 
-    /// After anything that may let the other end go on.
+    /// To be called after anything that may let the other end continue.
     fn wake_other(&self, state: &mut State) {
         state.waiting[self.other()] = false;
         self.pipe.changed.notify_all();

@@ -19,34 +19,34 @@ use crate::{
     two_party::{Link, PATIENCE, Wire, party},
 };
 
-/// What is done to a message.
+/// A change to a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Tamper {
     /// One bit of the payload is flipped; the number counts from its first bit, wrapping around.
     FlipBit(usize),
     /// The payload is replaced by random bytes.
     Scramble,
-    /// The last byte of the payload is left out, while the old length is announced.
+    /// The last byte of the payload is omitted, but the old length is announced.
     Truncate,
-    /// The last byte of the payload is left out, and the new length is announced.
+    /// The last byte of the payload is omitted, and the new length is announced.
     Shorten,
-    /// The message is left out.
+    /// The message is dropped.
     Drop,
-    /// The message comes twice.
+    /// The message is sent twice.
     Duplicate,
-    /// The message changes places with the next one.
+    /// The message is swapped with the next one.
     SwapWithNext,
-    /// Another message comes in its place, such as one of an earlier run.
+    /// Another message is sent instead, such as one of an earlier run.
     Replace(Message),
-    /// Another length is announced than the payload has.
+    /// A length other than that of the payload is announced.
     Announce(u64),
-    /// The message bears another label.
+    /// The message has another label.
     Relabel(String),
-    /// Random bytes come in place of the message and everything after it.
+    /// Random bytes replace the message and everything after it.
     Noise,
-    /// Nothing more comes, and the connection stays open.
+    /// Nothing more is sent, and the connection stays open.
     Stall,
-    /// The connection is closed in the place of the message.
+    /// The connection is closed instead of the message.
     Close,
     /// The connection is closed in the middle of the message.
     CloseWithin,
@@ -76,13 +76,13 @@ impl Tamper {
         all
     }
 
-    /// Whether this changes nothing but the content of one payload, which a protocol for parties that
-    /// follow it need not notice.
+    /// Whether this changes only the content of one payload, which a protocol for parties that follow it need
+    /// not notice.
     pub fn keeps_the_form(&self) -> bool {
         matches!(self, Self::FlipBit(_) | Self::Scramble | Self::Replace(_))
     }
 
-    /// Whether an error is the right one for what was done.
+    /// Whether an error fits the change.
     fn explains(&self, error: &Error) -> bool {
         if self.keeps_the_form() {
             return comes_of_other_content(error);
@@ -90,7 +90,7 @@ impl Tamper {
         let Error::Peer { deviation, .. } = error else {
             return match self {
                 Self::Close | Self::CloseWithin => matches!(error, Error::Closed { .. }),
-                // Whatever should have come next is waited for in vain.
+                // What should have come next never comes.
                 Self::Stall | Self::Drop | Self::Truncate | Self::SwapWithNext => {
                     matches!(error, Error::Stalled { .. })
                 }
@@ -115,8 +115,8 @@ impl Tamper {
     }
 }
 
-/// Whether an error may follow from a message of the right form with other contents: the contents are refused, or
-/// they change how much the other party waits for, or the malicious party, whose code is honest, gave up first.
+/// Whether an error may follow from a well-formed message with different content: the content is refused, or it
+/// changes how much the other party waits for, or the malicious party, whose code is honest, gave up first.
 fn comes_of_other_content(error: &Error) -> bool {
     match error {
         Error::Peer { deviation, .. } => matches!(
@@ -130,15 +130,15 @@ fn comes_of_other_content(error: &Error) -> bool {
 }
 
 enum State {
-    /// Everything passes until the message with this number.
+    /// Everything passes up to the message with this number.
     Before(usize),
-    /// The message that waits for the next one to overtake it.
+    /// The message that is held back until the next one has passed it.
     Swapping(Message),
     /// Everything passes.
     After,
     /// Everything is swallowed.
     Silent,
-    /// Nothing can be written any more.
+    /// Nothing more can be written.
     Closed,
 }
 
@@ -148,13 +148,13 @@ struct Tampering {
     framer: Framer,
     state: State,
     tamper: Tamper,
-    /// Bytes that the wire has not taken yet.
+    /// Bytes that the wire has not accepted yet.
     pending: Vec<u8>,
 }
 
-/// Tampers with the message number `k`, counted from 0, that is sent into a wire. Messages that the
-/// channel sends by itself are not counted. Each message is held back until it is whole, so two
-/// parties must not both wait in the middle of one.
+/// Tampers with message number `k`, counted from 0, that is sent into a wire. Messages that the channel sends
+/// by itself are not counted. Each message is held back until it is complete, so the two parties must not both
+/// wait in the middle of one.
 pub fn tamper(wire: Wire, k: usize, tamper: Tamper) -> Wire {
     let tampering = Tampering {
         wire: Some(wire.transport),
@@ -178,7 +178,7 @@ impl Tampering {
                 self.state = State::Before(k.saturating_sub(message.is_of_protocol().into()));
                 self.pass(&message.to_bytes());
             }
-            // It tells of no step, and comes when it comes.
+            // It belongs to no step, and may come at any time.
             State::Swapping(held) if message.label == "busy" => {
                 self.pass(&message.to_bytes());
                 self.state = State::Swapping(held);
@@ -237,7 +237,7 @@ impl Tampering {
         self.pending.extend_from_slice(bytes);
     }
 
-    /// Hands over what the wire takes, and closes it after the last bytes where that was asked for.
+    /// Passes on what the wire accepts, and closes it after the last bytes if requested.
     fn pump(&mut self) -> io::Result<()> {
         while !self.pending.is_empty() {
             let Some(wire) = &mut self.wire else { return Err(io::ErrorKind::BrokenPipe.into()) };
@@ -292,13 +292,13 @@ fn is_blocked(error: &io::Error) -> bool {
     matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
 }
 
-/// Runs that go on at once.
+/// Number of concurrent runs.
 const AT_ONCE: usize = 2;
 
-/// Messages of one step that are tampered with: its first, its last, and others between them.
+/// How many messages of one step are tampered with: its first, its last, and others between them.
 const OF_ONE_STEP: usize = 4;
 
-/// With every change, one of so many ways is tried at a message.
+/// With every change, one in this many deviations is tried at a message.
 const ONE_IN: usize = 8;
 
 /// One deviation.
@@ -308,15 +308,15 @@ pub struct Case {
     pub number: usize,
     /// Its label.
     pub label: String,
-    /// What is done to it.
+    /// The change.
     pub tamper: Tamper,
-    /// Whether the message before it or after it bears the same label: parts of one step, of which
-    /// only the length tells one from the other.
+    /// Whether the message before it or after it has the same label: parts of one step, which differ only in
+    /// length.
     pub repeated: bool,
 }
 
 impl Case {
-    /// Whether this may go unnoticed: it changes no more than the content of payloads.
+    /// Whether this may go unnoticed, because it changes only the content of payloads.
     fn keeps_the_form(&self) -> bool {
         self.tamper.keeps_the_form() || self.is_another_order()
     }
@@ -326,19 +326,20 @@ impl Case {
         self.tamper.explains(error) || self.is_another_order() && comes_of_other_content(error)
     }
 
-    /// Whether parts of one step come in another order, which is another content of that step.
+    /// Whether it reorders parts of one step, which amounts to other content of that step.
     fn is_another_order(&self) -> bool {
         self.repeated
             && matches!(self.tamper, Tamper::Drop | Tamper::Duplicate | Tamper::SwapWithNext)
     }
 }
 
-/// Runs an honest party against one that deviates at one message, for each message and each kind of deviation (outside
-/// `cargo xtask assure`, some kinds for each message). The honest party has to end within the stall timeout, with the
-/// error that fits the deviation or, if only the contents of a payload were changed, with a value, which `judge` gets.
+/// Runs an honest party against one that deviates at one message, for each message and each kind of deviation
+/// (outside `cargo xtask assure`, some kinds for each message). The honest party must end within the stall
+/// timeout, with the error that fits the deviation or, if only the content of a payload was changed, with a
+/// value, which is passed to `judge`.
 ///
 /// # Panics
-/// Where it does anything else.
+/// If it does anything else.
 pub fn against<D: Send, H: Send>(
     malicious: impl Fn(&mut Channel, &mut StdRng) -> Result<D, Error> + Sync,
     honest: impl Fn(&mut Channel, &mut StdRng) -> Result<H, Error> + Sync,
@@ -347,11 +348,11 @@ pub fn against<D: Send, H: Send>(
     against_at(|_| true, malicious, honest, judge);
 }
 
-/// As [`against`], at the messages of some steps alone, by their labels: for a party whose other steps are tried
-/// where they are by themselves.
+/// Like [`against`], but only at the messages of some steps, given by their labels: for a party whose other
+/// steps are tested separately.
 ///
 /// # Panics
-/// As [`against`], and where the deviating party sends no such message.
+/// Same as [`against`], and if the deviating party sends no such message.
 pub fn against_at<D: Send, H: Send>(
     steps: impl Fn(&str) -> bool,
     malicious: impl Fn(&mut Channel, &mut StdRng) -> Result<D, Error> + Sync,
@@ -379,13 +380,13 @@ pub fn against_at<D: Send, H: Send>(
         let neighbours = neighbours.into_iter().flatten().filter_map(|i| messages.get(i));
         let repeated = neighbours.into_iter().any(|neighbour| neighbour.label == *label);
         let case = |tamper| Case { number, label: label.clone(), tamper, repeated };
-        // Parties that share their first steps, but not how many they have, try other ways in them.
+        // Parties that share their first steps, but not the total number, try different deviations in them.
         let place = messages.len() + number;
         let ways = Tamper::all(message, earlier).into_iter().enumerate();
         let tried = ways.filter(|(way, _)| assurance::tries(place, *way, ONE_IN));
         cases.extend(tried.map(|(_, tamper)| case(tamper)));
     }
-    // A party may have nothing to say at all, but the steps that were named must be there.
+    // A party may send no messages at all, but the named steps must exist.
     assert!(messages.is_empty() || !cases.is_empty(), "a message to tamper with");
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
@@ -399,7 +400,7 @@ pub fn against_at<D: Send, H: Send>(
     });
 }
 
-/// Whether a message is one of the few of its step that stand for all.
+/// Whether a message is one of the few that represent their step.
 fn is_one_of_few(messages: &[Message], number: usize) -> bool {
     let same = |message: &&Message| message.label == messages[number].label;
     let before = messages[..number].iter().filter(same).count();
@@ -417,7 +418,7 @@ fn confront<D: Send, H: Send>(
     let (left, right) = Link::Memory.connect();
     let left = tamper(left, case.number, case.tamper.clone());
     let outcome = thread::scope(|scope| {
-        // The malicious party is the more patient one, so that it is the honest one that gives up.
+        // The malicious party is more patient, so that the honest one is the first to give up.
         scope.spawn(|| party(left, 2 * PATIENCE, 100, malicious).map(drop));
         catch_unwind(AssertUnwindSafe(|| party(right, PATIENCE, 101, honest)))
     });
@@ -480,7 +481,7 @@ mod tests {
         assert_eq!(deviation(Tamper::Duplicate), unexpected("three", "two"));
         assert_eq!(deviation(Tamper::Relabel("x".into())), unexpected("two", "x"));
         assert_eq!(deviation(Tamper::Noise), Deviation::NotAMessage { expected: "two" });
-        // The missing byte is taken from the next message, whose rest is then no message.
+        // The missing byte is taken from the next message, whose rest is then not a message.
         assert_eq!(deviation(Tamper::Truncate), Deviation::NotAMessage { expected: "three" });
         for how in [Tamper::Close, Tamper::CloseWithin] {
             assert!(matches!(outcome(how), Err(Error::Closed { .. })));

@@ -1,9 +1,9 @@
-//! What a party sent, message by message.
+//! The messages that a party sent.
 //!
-//! Two uses. A digest of each protocol's transcript, with seeded randomness, is kept in
-//! `tests/vectors/transcripts.json`: a change of what travels is then a change that somebody made on
-//! purpose. And transcripts of two runs on different sets of one size must have equal lengths,
-//! message by message: lengths are what an onlooker sees through TLS.
+//! Transcripts have two uses. A digest of each protocol's transcript, with seeded randomness, is kept in
+//! `tests/vectors/transcripts.json`, so that a change on the wire is always deliberate. And transcripts of two
+//! runs on different sets of the same size must have equal lengths, message by message: lengths are what an
+//! observer sees through TLS.
 
 use std::{
     collections::BTreeMap,
@@ -30,7 +30,7 @@ pub const UPDATE: &str = "VESICA_UPDATE_VECTORS";
 /// The messages a party sent, without those that the channel sends by itself.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Transcript {
-    /// In the order in which they were sent.
+    /// The messages in the order in which they were sent.
     pub messages: Vec<Message>,
 }
 
@@ -40,7 +40,7 @@ impl Transcript {
         self.messages.iter().map(|m| (m.label.as_str(), m.payload.len())).collect()
     }
 
-    /// Payload bytes, framing not counted.
+    /// Payload bytes, without framing.
     pub fn payload_bytes(&self) -> usize {
         self.messages.iter().map(|message| message.payload.len()).sum()
     }
@@ -58,19 +58,19 @@ impl Transcript {
     }
 }
 
-/// A wire that remembers what is written to it.
+/// A wire that records what is written to it.
 struct Recording {
     wire: Box<dyn Transport>,
     framer: Framer,
     transcript: Recorder,
 }
 
-/// Where the transcript of a recorded wire can be taken from.
+/// Access to the transcript of a recorded wire.
 #[derive(Debug, Clone, Default)]
 pub struct Recorder(Arc<Mutex<Transcript>>);
 
 impl Recorder {
-    /// What was sent so far.
+    /// What has been sent so far.
     pub fn transcript(&self) -> Transcript {
         self.0.lock().unwrap().clone()
     }
@@ -112,10 +112,10 @@ impl Write for Recording {
     }
 }
 
-/// Runs the calling test binary again, this one test of it, with the portable kernels.
+/// Runs the calling test binary again, only this test of it, with the portable kernels.
 ///
 /// # Panics
-/// Where the test fails with them.
+/// If the test fails with them.
 pub fn again_with_portable_kernels(test: &str) {
     if std::env::var_os(UPDATE).is_some() {
         return;
@@ -153,7 +153,7 @@ impl Transcripts {
 /// Runs both parties of a protocol over memory with seeded randomness and returns what they sent.
 ///
 /// # Panics
-/// Where a party fails.
+/// If a party fails.
 pub fn of<A: Send, B: Send, E>(
     sender: impl FnOnce(&mut Channel, &mut StdRng) -> Result<A, E> + Send,
     receiver: impl FnOnce(&mut Channel, &mut StdRng) -> Result<B, E> + Send,
@@ -169,11 +169,11 @@ where
     Transcripts { sender: sent.transcript(), receiver: received.transcript() }
 }
 
-/// Compares what protocols send, each under its key, with the baseline; or writes the baseline where
-/// [`UPDATE`] is set.
+/// Compares what protocols send, each under its key, with the baseline; or writes the baseline if [`UPDATE`] is
+/// set.
 ///
 /// # Panics
-/// Where a digest differs from the baseline, or has none there.
+/// If a digest differs from the baseline, or is not in it.
 pub fn check_baseline(found: &[(&str, Transcripts)]) {
     let path =
         PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/vectors/transcripts.json");

@@ -22,21 +22,21 @@ use crate::pipe;
 
 /// One end of a link, and the clock by which a party gives up on the other.
 pub struct Wire {
-    /// The way for the bytes.
+    /// The byte stream.
     pub transport: Box<dyn Transport>,
-    /// Its clock; the other end has the same.
+    /// Its clock, which the other end shares.
     pub clock: Clock,
 }
 
 impl Wire {
-    /// One end of a real link, which keeps the system's time.
+    /// One end of a real link, which uses the system's clock.
     fn new(transport: impl Transport + 'static) -> Self {
         Self { transport: Box::new(transport), clock: Clock::default() }
     }
 }
 
-/// How long a party of an honest run may wait for the other: a deadlock is a failed test, and a
-/// loaded machine is not.
+/// How long a party of an honest run may wait for the other: a deadlock must fail the test, a loaded machine
+/// must not.
 pub const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The seed of the left party's randomness; the right party's is one more.
@@ -45,18 +45,18 @@ const SEED: u64 = 0x5eed;
 /// A kind of link between two parties.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Link {
-    /// Bounded pipes within the process, whose time passes at once when both parties wait.
+    /// Bounded pipes within the process; when both parties wait, time advances at once.
     Memory,
     /// TCP on this machine's loopback; the left party listens.
     Tcp,
     /// Mutually authenticated TLS over that.
     Tls,
-    /// Files in a directory that both see.
+    /// Files in a directory that both parties see.
     Files,
 }
 
 impl Link {
-    /// Every kind.
+    /// Every kind of link.
     pub const ALL: [Self; 4] = [Self::Memory, Self::Tcp, Self::Tls, Self::Files];
 
     /// Connects two parties.
@@ -106,7 +106,7 @@ fn connect_files() -> (Wire, Wire) {
     (open(Side::A), open(Side::B))
 }
 
-/// One end of a conversation by files, which keeps their directory as long as it needs it.
+/// One end of a connection by files, which keeps their directory while it needs it.
 struct InDirectory {
     // Dropped before the directory.
     files: Files,
@@ -129,10 +129,10 @@ impl Write for InDirectory {
     }
 }
 
-/// Runs two honest parties over a link with seeded randomness and returns what both give.
+/// Runs two honest parties over a link with seeded randomness and returns the results of both.
 ///
 /// # Panics
-/// Where a party panics, fails, or the other one waits in vain for it.
+/// If a party panics or fails, or the other one waits for it in vain.
 pub fn run<A: Send, B: Send, E>(
     link: Link,
     left: impl FnOnce(&mut Channel, &mut StdRng) -> Result<A, E> + Send,
@@ -150,11 +150,11 @@ where
     }
 }
 
-/// Runs two parties over two ends of a link, whatever comes of it. A party that got through ends the
-/// run in order; one that fails closes its end at once.
+/// Runs two parties over two ends of a link and returns both outcomes. A party that succeeds ends the run in
+/// order; one that fails closes its end at once.
 ///
 /// # Panics
-/// Where a party panics, or goes on for longer than its waiting for the other can explain.
+/// If a party panics, or runs for longer than its waiting for the other can explain.
 pub fn between<A: Send, B: Send, E: From<Error> + Send>(
     (left_wire, right_wire): (Wire, Wire),
     stall: Duration,

@@ -1,4 +1,4 @@
-//! Every way to break the frame, by a peer that writes raw bytes, and the deviation it is given.
+//! Every way to break the framing, by a peer that writes raw bytes, and the resulting deviation.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use vesica_testkit::{
     two_party::{Link, party},
 };
 
-/// What a party that receives makes of raw bytes.
+/// The deviation that a receiving party reports for raw bytes.
 fn deviation(bytes: &[u8], receive: fn(&mut Channel) -> Result<()>) -> Deviation {
     let (mut left, right) = Link::Memory.connect();
     left.transport.write_all(bytes).expect("the pipe holds that much");
@@ -58,7 +58,7 @@ fn another_step() {
         let bytes = message(label, 8).to_bytes();
         assert_eq!(deviation(&bytes, recv_eight), unexpected(label));
     }
-    // A `busy` that carries something is none.
+    // A `busy` message with a payload is not valid.
     assert_eq!(deviation(&message("busy", 1).to_bytes(), recv_eight), unexpected("busy"));
 }
 

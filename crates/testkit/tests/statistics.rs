@@ -1,11 +1,11 @@
-//! Failure models, seen at a λ small enough to be seen. Everything is seeded.
+//! Failure models, tested at a λ so small that failures are visible. Everything is seeded.
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use vesica_params::{KAPPA, bins::cuckoo, code, tag};
 use vesica_primitives::{Block, Seed, code::PseudoRandomCode};
 use vesica_structures::bins::{Error, cuckoo::CuckooTable};
 
-/// Tables of `n` items and `bins` bins that cannot be built, of `trials`.
+/// The number of `trials` tables of `n` items and `bins` bins that cannot be built.
 fn failures(n: usize, bins: usize, trials: usize) -> usize {
     let mut rng = StdRng::seed_from_u64(n as u64);
     let shape = cuckoo::Shape::<3> { bins, stash: 0 };
@@ -16,7 +16,7 @@ fn failures(n: usize, bins: usize, trials: usize) -> usize {
     (0..trials).filter(fails).count()
 }
 
-/// What λ allows, and four standard deviations.
+/// The number that λ allows, plus four standard deviations.
 fn allowed(trials: usize, lambda: u32) -> usize {
     let mean = trials as f64 / f64::from(1 << lambda);
     (mean + 4.0 * mean.sqrt()) as usize
@@ -39,7 +39,7 @@ fn cuckoo_tables_fail_no_more_often_than_promised() {
     }
 }
 
-/// The model is no vacuous one: where it is tight, a table a little smaller fails too often.
+/// The model is not vacuous: where it is tight, a slightly smaller table fails too often.
 #[test]
 fn fewer_bins_would_not_do() {
     let trials = 20_000;
@@ -47,7 +47,7 @@ fn fewer_bins_would_not_do() {
         let failed = failures(n, cuckoo::sound::<3>(n, lambda).bins - 2, trials);
         assert!(failed > allowed(trials, lambda), "{n} items: {failed} of {trials}");
     }
-    // The fits are tight at the least size they are made for.
+    // The fits are tight at the smallest size for which they are made.
     assert!(failures(512, cuckoo::sound::<3>(512, 7).bins - 14, 3_000) > allowed(3_000, 7));
 }
 
@@ -66,14 +66,14 @@ fn tags_meet_no_more_often_than_promised() {
         };
         let met = (0..trials).filter(|_| meets(bits)).count();
         assert!(met <= allowed(trials, lambda), "{receiver} × {sender}: {met} of {trials}");
-        // Two bits less would show.
+        // Two bits less would fail the test.
         let met = (0..trials).filter(|_| meets(bits - 2)).count();
         assert!(met > allowed(trials, lambda), "{receiver} × {sender}: {met} of {trials}");
     }
 }
 
-/// Over fresh keys, the codewords of some pair among several are closer than κ no more often than
-/// promised, at the width for that λ; and one that is narrower by two dozen bits shows.
+/// Over fresh keys, the codewords of some pair are closer than κ no more often than promised, at the width for
+/// that λ; a width smaller by two dozen bits fails the test.
 #[test]
 fn codewords_are_close_no_more_often_than_promised() {
     let (trials, lambda, pairs) = (3_000, 4, 16);
@@ -82,7 +82,7 @@ fn codewords_are_close_no_more_often_than_promised() {
         let mut rng = StdRng::seed_from_u64(2);
         let some_pair_is_close = |_: &i32| {
             let code = PseudoRandomCode::new(&Seed::random(&mut rng), width);
-            // Words that differ in one bit, the least a code could make of it.
+            // Words that differ in one bit, the smallest difference.
             let words: Vec<Block> = (0..2 * pairs as u128).map(Block).collect();
             let mut rows = vec![[Block::ZERO; 4]; words.len()];
             code.encode(&words, &mut rows);

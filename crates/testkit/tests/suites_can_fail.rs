@@ -1,5 +1,5 @@
-//! A suite that accepts everything is worth nothing: here are protocols that are wrong in one way
-//! each, and the suite that says so.
+//! A suite that accepts everything is worthless: here are protocols with one defect each, and the suite that
+//! finds it.
 
 use rand::CryptoRng;
 use vesica_net::Channel;
@@ -8,7 +8,7 @@ use vesica_psi::{
 };
 use vesica_testkit::conformance::psi::{self, Budget};
 
-/// The receiver of a right protocol, whose output is spoilt.
+/// The receiver of a correct protocol, whose output is corrupted.
 struct Spoilt {
     right: Box<dyn Receiver>,
     spoil: fn(Vec<u32>) -> Vec<u32>,
@@ -29,7 +29,7 @@ const fn naive_with(receiver: vesica_psi::Prepare<dyn Receiver>) -> Protocol {
     Protocol { receiver, ..RIGHT }
 }
 
-/// The parts of `naive` by hand: a constant cannot read a static.
+/// The fields of `naive`, repeated: a constant cannot read a static.
 const RIGHT: Protocol = Protocol {
     key: "spoilt",
     title: "naive hashing with a flaw",
@@ -78,10 +78,10 @@ static CHEAPER_THAN_IT_IS: Protocol = Protocol {
     ..RIGHT
 };
 
-/// Claims to tell items apart by the whole of their digests.
+/// Claims to compare whole digests.
 static LOOKS_AT_HEADS_ALONE: Protocol = Protocol { digest: DigestLength::Long, ..RIGHT };
 
-/// A sender whose message is as long as the bits of its least item.
+/// A sender whose message is as long as the bits of its smallest item.
 struct Talkative(Box<dyn Sender>);
 
 impl Sender for Talkative {

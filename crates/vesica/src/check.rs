@@ -64,7 +64,7 @@ pub fn check(
         ..Reading::default()
     };
     let names: Vec<_> = keys.iter().map(|key| key.name.as_str()).collect();
-    let scan = input.read_columns(Columns { keys: &names, values: None })?;
+    let scan = input.read_columns(Columns { keys: &names, ..Columns::default() })?;
     let positions = if scan.header().is_empty() { Vec::new() } else { scan.find(&names)? };
     let types = positions.iter().filter_map(|column| scan.header().column_type(*column));
     let key_types = types.map(|found| found.name.clone()).collect();

@@ -309,6 +309,19 @@ pub enum InputFault {
         /// Bytes of a row's values.
         bytes: u32,
     },
+    /// More rows bear one key than are sent.
+    #[error(
+        "{place} bears the same key as {first}, and no more than {} of one key may be sent; remove rows, or allow more \
+         with --duplicates all:N", counted(u64::from(*rows), "row")
+    )]
+    TooManyRowsToSend {
+        /// The first row that is one too many.
+        place: Place,
+        /// The first row of that key.
+        first: Place,
+        /// How many are sent.
+        rows: u32,
+    },
     /// A value to be added up is no number, or has too many decimal places.
     #[error("{place}, column `{column}`: {}", expected_number(*scale))]
     NotANumber {

@@ -1,10 +1,10 @@
-//! Processor time, for what two parties do at once.
+//! CPU time, for measuring two parties that compute at once.
 
 use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-/// CPU time of all threads of this process, also those that ended.
+/// CPU time of all threads of this process, including finished ones.
 pub fn time() -> Duration {
     of(ClockId::ProcessCPUTime)
 }

@@ -3,7 +3,7 @@
 use super::wires;
 use crate::{Builder, Circuit, Wire};
 
-/// The sum of three bits: its lower bit and its higher one, for one AND gate.
+/// The sum of three bits, low and high bit, with one AND gate.
 pub fn full_adder(builder: &mut Builder, a: Wire, b: Wire, c: Wire) -> [Wire; 2] {
     let (with_a, with_b) = (builder.xor(a, c), builder.xor(b, c));
     let sum = builder.xor(with_a, b);
@@ -11,7 +11,7 @@ pub fn full_adder(builder: &mut Builder, a: Wire, b: Wire, c: Wire) -> [Wire; 2]
     [sum, builder.xor(differs, c)]
 }
 
-/// The sum of two bits: its lower bit and its higher one, for one AND gate.
+/// The sum of two bits, low and high bit, with one AND gate.
 pub fn half_adder(builder: &mut Builder, a: Wire, b: Wire) -> [Wire; 2] {
     [builder.xor(a, b), builder.and(a, b)]
 }
@@ -47,7 +47,7 @@ pub fn add(
 /// comparison is not used.
 ///
 /// # Panics
-/// If the numbers are of different lengths, or of none.
+/// If the numbers differ in length or have no bits.
 pub fn subtract(builder: &mut Builder, a: &[Wire], b: &[Wire]) -> (Vec<Wire>, Wire) {
     assert!(a.len() == b.len() && !a.is_empty(), "numbers of one length, and of some");
     // ¬(¬a + b), since ¬x is −x − 1.
@@ -56,7 +56,7 @@ pub fn subtract(builder: &mut Builder, a: &[Wire], b: &[Wire]) -> (Vec<Wire>, Wi
     (sum.into_iter().map(|bit| builder.not(bit)).collect(), borrow)
 }
 
-/// −a modulo 2^σ: bits above the lowest 1 are turned.
+/// −a modulo 2^σ: inverts the bits above the lowest 1.
 pub fn negate(builder: &mut Builder, a: &[Wire]) -> Vec<Wire> {
     let mut below: Option<Wire> = None;
     let mut negated = Vec::with_capacity(a.len());
@@ -67,8 +67,8 @@ pub fn negate(builder: &mut Builder, a: &[Wire]) -> Vec<Wire> {
     negated
 }
 
-/// How many bits are 1 (Boyar and Peralta, 2005): m AND gates less one for each 1 of m in binary, O(log² m)
-/// deep.
+/// The number of ones (Boyar and Peralta, 2005). AND gates: m minus the number of ones in the binary
+/// representation of m; depth O(log² m).
 ///
 /// # Panics
 /// If there are none.
@@ -79,7 +79,7 @@ pub fn popcount(builder: &mut Builder, bits: &[Wire]) -> Vec<Wire> {
     if log == 0 {
         return bits.to_vec();
     }
-    // Two counts and one more bit, which goes in as the carry.
+    // Two counts and one more bit, which is added as the carry.
     let (left, rest) = bits.split_at((1 << log) - 1);
     let left = popcount(builder, left);
     let (carry, right) = rest.split_first().expect("2^log bits or more");
@@ -93,7 +93,7 @@ pub fn popcount(builder: &mut Builder, bits: &[Wire]) -> Vec<Wire> {
     sum
 }
 
-/// a + carry, and the carry out of it.
+/// a + carry, with its carry out.
 fn add_carry(builder: &mut Builder, a: &[Wire], mut carry: Wire) -> (Vec<Wire>, Wire) {
     let mut sum = Vec::with_capacity(a.len());
     for &bit in a {
@@ -121,7 +121,7 @@ pub fn subtractor(width: usize) -> Circuit {
     builder.finish(difference)
 }
 
-/// So many bits; how many of them are 1.
+/// Returns the number of ones among `bits` bits.
 pub fn counter(bits: usize) -> Circuit {
     let mut builder = Builder::new(bits);
     let count = popcount(&mut builder, &wires(0, bits));

@@ -3,21 +3,21 @@
 use super::wires;
 use crate::{Builder, Circuit, Wire};
 
-/// How two numbers are compared: rounds cost time on a long line, gates cost bytes.
+/// How two numbers are compared: rounds cost time on a slow link, gates cost bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Comparison {
-    /// Bit after bit: σ AND gates, one after another (Kolesnikov, Sadeghi and Schneider, CANS 2009). For
-    /// garbling, where depth costs nothing.
+    /// Bit by bit: σ AND gates in sequence (Kolesnikov, Sadeghi and Schneider, CANS 2009). For garbling, where
+    /// depth costs nothing.
     Small,
-    /// Halves of halves: 3σ − ⌈log σ⌉ − 2 AND gates, ⌈log σ⌉ + 1 deep (Garay, Schoenmakers and Villegas, PKC
-    /// 2007). For GMW.
+    /// By recursive halving: 3σ − ⌈log σ⌉ − 2 AND gates, depth ⌈log σ⌉ + 1 (Garay, Schoenmakers and Villegas,
+    /// PKC 2007). For GMW.
     Shallow,
 }
 
 /// Whether two numbers of the same length are equal.
 ///
 /// # Panics
-/// If they are of different lengths, or of none.
+/// If they differ in length or have no bits.
 pub fn equal(builder: &mut Builder, a: &[Wire], b: &[Wire]) -> Wire {
     assert_eq!(a.len(), b.len(), "numbers of one length");
     let same = a.iter().zip(b).map(|(&a, &b)| {
@@ -28,7 +28,7 @@ pub fn equal(builder: &mut Builder, a: &[Wire], b: &[Wire]) -> Wire {
     all(builder, same)
 }
 
-/// Whether all bits are 1: one AND gate fewer than there are bits, ⌈log⌉ deep.
+/// Whether all bits are 1. AND gates: one fewer than bits; depth ⌈log⌉.
 ///
 /// # Panics
 /// If there are none.
@@ -43,10 +43,10 @@ pub fn all(builder: &mut Builder, mut bits: Vec<Wire>) -> Wire {
     bits.pop().expect("at least one bit")
 }
 
-/// Whether a < b, for numbers without a sign of the same length.
+/// Whether a < b, for unsigned numbers of the same length.
 ///
 /// # Panics
-/// If they are of different lengths, or of none.
+/// If they differ in length or have no bits.
 pub fn less(builder: &mut Builder, a: &[Wire], b: &[Wire], how: Comparison) -> Wire {
     assert!(a.len() == b.len() && !a.is_empty(), "numbers of one length, and of some");
     match how {
@@ -55,13 +55,13 @@ pub fn less(builder: &mut Builder, a: &[Wire], b: &[Wire], how: Comparison) -> W
     }
 }
 
-/// Where the bits differ the higher number is known from this bit, else from those below.
+/// If the bits differ, this position decides; otherwise the lower ones do.
 fn less_small(builder: &mut Builder, a: &[Wire], b: &[Wire]) -> Wire {
     let not_a = builder.not(a[0]);
     let mut less = builder.and(not_a, b[0]);
     for (&a, &b) in a.iter().zip(b).skip(1) {
         let (a, b) = (builder.xor(a, less), builder.xor(b, less));
-        // less ⊕ ¬(a ⊕ less) ∧ (b ⊕ less): b where the bits differ, less where they do not.
+        // less ⊕ ¬(a ⊕ less) ∧ (b ⊕ less): b if the bits differ, less if they are equal.
         let not_a = builder.not(a);
         let changes = builder.and(not_a, b);
         less = builder.xor(less, changes);
@@ -69,8 +69,8 @@ fn less_small(builder: &mut Builder, a: &[Wire], b: &[Wire]) -> Wire {
     less
 }
 
-/// Of halves of the numbers it is known which is less, and whether they are equal; the lowest part need not
-/// know the latter.
+/// Combines halves for which it is known which is less and whether they are equal; the latter is not needed for
+/// the lowest part.
 fn less_shallow(builder: &mut Builder, a: &[Wire], b: &[Wire]) -> Wire {
     struct Part {
         less: Wire,
@@ -103,14 +103,14 @@ fn less_shallow(builder: &mut Builder, a: &[Wire], b: &[Wire]) -> Wire {
     parts[0].less
 }
 
-/// Whether a number without a sign is at least a public one. `None` where that is known from the number of
-/// bits: always for 0, never for 2^σ and above.
+/// Whether an unsigned number is at least a public bound. `None` if the number of bits decides it: always true
+/// for 0, never for 2^σ and above.
 pub fn at_least(builder: &mut Builder, number: &[Wire], bound: u128) -> Option<Wire> {
     let bits = number.len() as u32;
     if bound == 0 || bits < u128::BITS && bound >> bits != 0 {
         return None;
     }
-    // number > bound − 1: the highest bit in which they differ is one of the number's.
+    // number > bound − 1: in the highest bit in which they differ, the number has the 1.
     let below = bound - 1;
     let mut more: Option<Wire> = None;
     for (i, &bit) in number.iter().enumerate() {

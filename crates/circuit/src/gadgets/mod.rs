@@ -1,8 +1,8 @@
-//! Small circuits from which everything is built.
+//! Small circuits, the building blocks of everything else.
 //!
-//! Each is a function that adds gates to a [`Builder`](crate::Builder), for use in larger circuits, and,
-//! where programs run it on its own, one that returns the whole [`Circuit`](crate::Circuit). Numbers are
-//! wires from the lowest bit to the highest. Each states its cost, and tests check it.
+//! Each is a function that adds gates to a [`Builder`](crate::Builder), for use in larger circuits, and, if
+//! programs run it on its own, another that returns the whole [`Circuit`](crate::Circuit). Numbers are wires
+//! from the lowest bit to the highest. Each states its cost, and tests check it.
 //!
 //! | gadget, on σ bits | AND gates | depth |
 //! |---|---|---|
@@ -24,7 +24,7 @@ pub use compare::Comparison;
 
 use crate::Wire;
 
-/// So many wires from this one on.
+/// `count` wires from `first` on.
 pub fn wires(first: usize, count: usize) -> Vec<Wire> {
     (first..first + count).map(|wire| wire as Wire).collect()
 }

@@ -1,4 +1,4 @@
-//! Choosing between two values by a bit. Each of these gadgets multiplies that bit with one vector.
+//! Selection between two values by a bit. Each of these gadgets multiplies that bit with one vector.
 
 use super::{
     compare::{Comparison, less},
@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{Builder, Circuit, Wire};
 
-/// `ones` where the bit is 1, else `zeros`.
+/// `ones` if the bit is 1, otherwise `zeros`.
 ///
 /// # Panics
 /// If they are of different lengths.
@@ -15,7 +15,7 @@ pub fn choose(builder: &mut Builder, bit: Wire, zeros: &[Wire], ones: &[Wire]) -
     zeros.iter().zip(changes).map(|(&zero, change)| builder.xor(zero, change)).collect()
 }
 
-/// The two values, changed over where the bit is 1.
+/// The two values, swapped if the bit is 1.
 ///
 /// # Panics
 /// If they are of different lengths.
@@ -25,21 +25,21 @@ pub fn swap(builder: &mut Builder, bit: Wire, a: &[Wire], b: &[Wire]) -> [Vec<Wi
         .map(|side| side.iter().zip(&changes).map(|(&x, &change)| builder.xor(x, change)).collect())
 }
 
-/// The value where the bit is 1, else 0.
+/// The value if the bit is 1, otherwise 0.
 pub fn keep(builder: &mut Builder, bit: Wire, value: &[Wire]) -> Vec<Wire> {
     value.iter().map(|&x| builder.and(bit, x)).collect()
 }
 
-/// Two numbers in order, the lesser first.
+/// Two numbers in order, the smaller first.
 ///
 /// # Panics
-/// If they are of different lengths, or of none.
+/// If they differ in length or have no bits.
 pub fn sort(builder: &mut Builder, a: &[Wire], b: &[Wire], how: Comparison) -> [Vec<Wire>; 2] {
     let is_wrong = less(builder, b, a, how);
     swap(builder, is_wrong, a, b)
 }
 
-/// What has to be added to turn `zeros` into `ones` where the bit is 1.
+/// The differences to add so that `zeros` becomes `ones` if the bit is 1.
 fn changes(builder: &mut Builder, bit: Wire, zeros: &[Wire], ones: &[Wire]) -> Vec<Wire> {
     assert_eq!(zeros.len(), ones.len(), "values of one length");
     let differences: Vec<Wire> =
@@ -47,21 +47,21 @@ fn changes(builder: &mut Builder, bit: Wire, zeros: &[Wire], ones: &[Wire]) -> V
     keep(builder, bit, &differences)
 }
 
-/// Two numbers of `width` bits; the same in order, the lesser first.
+/// Two numbers of `width` bits; returns them in order, the smaller first.
 pub fn sorter(width: usize, how: Comparison) -> Circuit {
     let mut builder = Builder::new(2 * width);
     let sorted = sort(&mut builder, &wires(0, width), &wires(width, width), how);
     builder.finish(sorted.concat())
 }
 
-/// A bit and two values of `width` bits; the values, changed over where the bit is 1.
+/// A bit and two values of `width` bits; returns the values, swapped if the bit is 1.
 pub fn switch(width: usize) -> Circuit {
     let mut builder = Builder::new(1 + 2 * width);
     let swapped = swap(&mut builder, 0, &wires(1, width), &wires(1 + width, width));
     builder.finish(swapped.concat())
 }
 
-/// A bit and two values of `width` bits; the second where the bit is 1, else the first.
+/// A bit and two values of `width` bits; returns the second value if the bit is 1, otherwise the first.
 pub fn multiplexer(width: usize) -> Circuit {
     let mut builder = Builder::new(1 + 2 * width);
     let chosen = choose(&mut builder, 0, &wires(1, width), &wires(1 + width, width));
@@ -79,7 +79,7 @@ pub(super) mod tests {
         if width == 64 { u64::MAX } else { (1 << width) - 1 }
     }
 
-    /// Holds a circuit of two numbers against an oracle, for all numbers of few bits.
+    /// Compares a circuit on two numbers with an oracle, for all numbers of few bits.
     pub fn every_pair(circuit: impl Fn(usize) -> Circuit, oracle: impl Fn(u64, u64, usize) -> u64) {
         for width in 1..=6 {
             let items: Vec<u64> = (0..1 << (2 * width)).collect();
@@ -92,7 +92,7 @@ pub(super) mod tests {
         }
     }
 
-    /// The same for a million random pairs of wider numbers, of which some are nearly equal.
+    /// The same for a million random pairs of wider numbers, some of them nearly equal.
     pub fn million_pairs(
         circuit: impl Fn(usize) -> Circuit,
         oracle: impl Fn(u64, u64, usize) -> u64,
@@ -102,7 +102,7 @@ pub(super) mod tests {
         for width in [13, 32, 61, 64] {
             let a = WireBits::random(width, PAIRS, &mut rng);
             let mut b = WireBits::random(width, PAIRS, &mut rng);
-            // The last half differs in a few bits at the most.
+            // The second numbers of the last half differ in at most a few bits.
             let words = PAIRS.div_ceil(64);
             for wire in 0..width {
                 let from = a.row(wire).to_vec();
@@ -119,7 +119,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Whether all AND gates but those of a comparison are one vector.
+    /// The width of the only vector in the last level of AND gates.
     fn last_vector(circuit: &Circuit) -> usize {
         let levels = circuit.levels();
         let products = &levels[levels.len() - 2].products;
@@ -147,7 +147,7 @@ pub(super) mod tests {
                 assert_eq!(swapped[i], if is_one { b | a << width } else { a | b << width });
             }
         }
-        // The bit is the lowest one of the first number, and it chooses among the rest of both.
+        // The bit is the lowest bit of the first number; it selects between the remaining bits of the two.
         let values = |width: usize| [wires(1, width - 1), wires(width + 1, width - 1)];
         let chosen = |width: usize| {
             let (mut builder, [a, b]) = (Builder::new(2 * width), values(width));

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{Circuit, Engine, Party, WireBits, engine};
 
-/// The second party: evaluates.
+/// The second party, which evaluates.
 pub struct Evaluator<'c, C> {
     cot: C,
     session: Session,
@@ -20,14 +20,14 @@ pub struct Evaluator<'c, C> {
 }
 
 impl<'c, C: CotReceiver> Evaluator<'c, C> {
-    /// Over an OT extension that was set up. Learns the session's public numbers.
+    /// Uses an OT extension that has been set up. Receives the session's public numbers.
     pub fn new(cot: C, channel: &'c mut Channel) -> Result<Self> {
         let mut public = [Block::ZERO; 2];
         channel.recv_slice(SESSION, &mut public)?;
         Ok(Self { cot, session: Session::new(public), channel })
     }
 
-    /// The channel, for what happens between circuits.
+    /// The channel, for use between circuits.
     pub fn channel(&mut self) -> &mut Channel {
         self.channel
     }

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{Circuit, Engine, Party, WireBits, engine};
 
-/// The first party: garbles.
+/// The first party, which garbles.
 pub struct Garbler<'c, C> {
     cot: C,
     delta: Delta,
@@ -22,8 +22,8 @@ pub struct Garbler<'c, C> {
 }
 
 impl<'c, C: CotSender> Garbler<'c, C> {
-    /// Over an OT extension that was set up, whose Δ, made odd, becomes that of the labels. Draws the session's
-    /// public numbers.
+    /// Uses an OT extension that has been set up; its Δ, made odd, becomes that of the labels. Draws the
+    /// session's public numbers.
     pub fn new(cot: C, channel: &'c mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         let public = [Block::random(rng), Block::random(rng)];
         channel.send_slice(SESSION, &public)?;
@@ -32,7 +32,7 @@ impl<'c, C: CotSender> Garbler<'c, C> {
         Ok(Self { cot, delta, session: Session::new(public), channel })
     }
 
-    /// The channel, for what happens between circuits.
+    /// The channel, for use between circuits.
     pub fn channel(&mut self) -> &mut Channel {
         self.channel
     }

@@ -1,18 +1,19 @@
-//! Half gates, as the two parties compute them for a batch of instances.
+//! Half gates, computed by the two parties for a batch of instances.
 
 use vesica_primitives::{Block, aes::Rekeyed};
 
 use super::Table;
 
-/// The first index of the hash for each of the two halves of a gate: that of instance i is i more.
+/// The first hash index of each of the two halves of a gate; instance i adds i.
 pub type Indices = [u128; 2];
 
-/// All ones where a label's colour is 1.
+/// All ones if a label's colour is 1, otherwise zero.
 fn coloured(label: Block) -> Block {
     Block::mask((label.0 & 1) as u8)
 }
 
-/// What the garbler does: tables and labels of a ∧ b from labels of a and b. `hashed` has room for the batch.
+/// The garbler's computation: tables and labels of a ∧ b from the labels of a and b. `hashed` is scratch space
+/// for the batch.
 pub fn garble(
     hash: &Rekeyed,
     delta: Block,
@@ -41,7 +42,7 @@ fn hash_both(hash: &Rekeyed, delta: Block, first: u128, labels: &[Block], out: &
     hash.apply(first, out);
 }
 
-/// What the evaluator does: the label of a ∧ b from those of a and b and the tables.
+/// The evaluator's computation: the label of a ∧ b from those of a and b and the tables.
 pub fn evaluate(
     hash: &Rekeyed,
     first: Indices,
@@ -50,7 +51,7 @@ pub fn evaluate(
     tables: &[Table],
     hashed: &mut [[Block; 2]],
 ) {
-    // The room is for pairs; only half of it is needed.
+    // The scratch space is made for pairs; only half of it is needed.
     let hashed: &mut [[Block; 1]] = bytemuck::cast_slice_mut(&mut hashed[..a.len().div_ceil(2)]);
     let hashed = &mut hashed[..a.len()];
     hashed.iter_mut().zip(a).for_each(|(to, &label)| *to = [label]);

@@ -8,8 +8,8 @@ use zeroize::Zeroize;
 
 use crate::{Values, WireBits};
 
-/// One label for each wire in each instance, a row a wire: at the garbler that of 0, at the evaluator that of the
-/// wire's bit. Zeroized when dropped.
+/// One label for each wire in each instance, one row per wire: the garbler has the label of 0, the evaluator
+/// that of the wire's bit. Zeroized when dropped.
 #[derive(Clone)]
 pub struct Labels {
     wires: usize,
@@ -36,7 +36,7 @@ impl Labels {
         &mut self.blocks[wire * self.instances..][..self.instances]
     }
 
-    /// Two rows, of which the first may be written.
+    /// Two rows; the first is mutable.
     ///
     /// # Panics
     /// If they are the same.

@@ -22,7 +22,7 @@
 //! gates at a time: neither party holds more than a few megabytes besides the labels of the inputs, of the
 //! outputs, and of wires that are still to be read.
 //!
-//! **Security.** Semi-honest. The evaluator sees one label per wire, which says nothing without Δ; the
+//! **Security.** Semi-honest. The evaluator sees one label per wire, which reveals nothing without Δ; the
 //! garbler sees the messages of the OT and the colours of what is revealed to it. Which messages are sent, in
 //! which order and of what length, depends on the circuits alone. A malicious garbler can make the evaluator
 //! compute something else; a party can stop the other only with an error of the channel.
@@ -58,18 +58,18 @@ const COLOURS: &str = "garbling/colours";
 /// Words of colours in one message.
 const COLOUR_CHUNK: usize = 1 << 17;
 
-/// What the garbler sends for an AND gate of one instance.
+/// The message of the garbler for an AND gate of one instance.
 type Table = [Block; 2];
 
-/// Payload bytes that go to the evaluator for so many AND gates.
+/// Payload bytes sent to the evaluator for `ands` AND gates.
 pub fn table_bytes(ands: u64) -> u64 {
     ands * size_of::<Table>() as u64
 }
 
-/// What both parties know of a session.
+/// The state that both parties have in common.
 struct Session {
     hash: Rekeyed,
-    /// The first index of the hash that was not used yet.
+    /// The first unused hash index.
     next: u128,
     /// The evaluator's labels of the garbler's inputs.
     stream: Prg,
@@ -81,7 +81,7 @@ impl Session {
         Self { hash: Rekeyed::new(session), next: 0, stream: Prg::new(&Seed::new(stream)) }
     }
 
-    /// The first of the hash's indices that a circuit uses, each of them once in a session.
+    /// Reserves the hash indices of a circuit, each used once in a session, and returns the first.
     fn take_indices(&mut self, circuit: &Circuit, inputs: &Labels) -> u128 {
         let first = self.next;
         self.next += 2 * circuit.ands() as u128 * inputs.instances() as u128;
@@ -104,7 +104,7 @@ fn send_colours(labels: &Labels, channel: &mut Channel) -> Result<()> {
     channel.flush()
 }
 
-/// The bits behind these labels, of which the other party sends its colours.
+/// The bits of these labels, computed from the colours that the other party sends.
 fn receive_colours(labels: &Labels, channel: &mut Channel) -> Result<WireBits> {
     let mut bits = labels.colours();
     let mut words = vec![0; bits.words().len()];

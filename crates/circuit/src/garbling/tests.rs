@@ -34,7 +34,8 @@ fn two_parties<A: Send, B: Send>(
     })
 }
 
-/// Runs circuits on the inputs of the two parties, which are shown to both; those of the first party come first.
+/// Runs circuits on the inputs of the two parties, those of the first party first, and reveals the outputs to
+/// both.
 fn run_all<E: Engine>(
     engine: &mut E,
     cases: &[(Circuit, usize)],
@@ -82,7 +83,7 @@ fn ten_thousand_random_circuits_are_computed_as_in_the_clear() {
     assert_agreement(&cases, 5);
 }
 
-/// More instances and more gates than go into one piece.
+/// More instances and more gates than fit in one piece.
 #[test]
 fn pieces_fit_together() {
     for (gates, instances) in [(200, 256), (200, 257), (300, 4096), (300, 4097), (150, 10_000)] {
@@ -126,8 +127,8 @@ fn labels_move_as_bits_do() {
     assert!(shown == Some(moved(&bits)));
 }
 
-/// The evaluator's labels of the same input differ in nothing that it could see from those of another one: all
-/// bits of all labels are as often 0 as 1, whatever the garbler's input.
+/// The evaluator's labels do not reveal the garbler's input: in all bits of all labels, 0 and 1 are equally
+/// frequent whatever that input is.
 #[test]
 fn labels_look_random() {
     for bit in [false, true] {

@@ -1,5 +1,5 @@
 //! The traversal of a circuit's gates by both parties: instance by instance and gate by gate, in pieces, so
-//! that tables travel while others are made.
+//! that some tables are sent while others are computed.
 
 use std::ops::Range;
 
@@ -11,10 +11,10 @@ use zeroize::Zeroize;
 use super::{Labels, Table, gates::Indices};
 use crate::{Circuit, Gate, Values};
 
-/// Instances that one thread takes at a time: what it needs for a gate fits the first-level cache.
+/// Instances that one thread processes at a time: the data for a gate fits the first-level cache.
 const PART: usize = 256;
 
-/// Instances that go through a circuit together, so that several threads have something to do.
+/// Instances that go through a circuit together: enough to keep several threads busy.
 const GROUP: usize = 16 * PART;
 
 /// AND gates whose tables go into one message, over all instances of a group.
@@ -31,7 +31,7 @@ pub trait Side: Sync {
     /// Labels of NOT, in place.
     fn not(&self, labels: &mut [Block]);
 
-    /// Labels of AND, and their tables. The last argument is room for as many instances.
+    /// Labels of AND, and their tables. The last argument is scratch space for the same number of instances.
     fn and(
         &self,
         first: Indices,
@@ -42,7 +42,7 @@ pub trait Side: Sync {
     );
 }
 
-/// Runs a circuit. The hash's indices from `first` on are used, two for each AND gate of each instance.
+/// Runs a circuit. Uses the hash indices from `first` on, two for each AND gate of each instance.
 pub fn run(
     side: &impl Side,
     circuit: &Circuit,
@@ -53,7 +53,7 @@ pub fn run(
     assert_eq!(inputs.wires(), circuit.inputs(), "as many inputs as the circuit has");
     let instances = inputs.instances();
     let mut outputs = Labels::zeros(circuit.outputs().len(), instances);
-    // Memory that is fresh from the operating system costs as much as the gates in it, so it is used again.
+    // Fresh memory from the operating system costs as much as the gates computed in it, so buffers are reused.
     let mut parts = Vec::new();
     let mut tables = Vec::new();
     for start in (0..instances).step_by(GROUP) {
@@ -63,7 +63,7 @@ pub fn run(
         for piece in pieces(circuit, group.len()) {
             tables.resize(piece.ands * group.len(), [Block::ZERO; 2]);
             side.before(&mut tables, channel)?;
-            // A part without a table still has its gates that cost nothing.
+            // A part without a table still has free gates to compute.
             let mut left = &mut tables[..];
             let mut of_parts = Vec::with_capacity(parts.len());
             for part in &parts {
@@ -105,7 +105,7 @@ struct Piece {
     ands: usize,
 }
 
-/// The gates in pieces, for so many instances.
+/// Divides the gates into pieces, for a number of instances.
 fn pieces(circuit: &Circuit, instances: usize) -> Vec<Piece> {
     let most = (TABLES_PER_MESSAGE / instances.max(1)).max(1);
     let mut pieces = Vec::new();
@@ -152,8 +152,8 @@ impl Part {
         }
     }
 
-    /// Computes the gates of a piece, of which the first AND gate has the hash's indices from `first` on, over all
-    /// `instances` instances of the run.
+    /// Computes the gates of a piece over all `instances` instances of the run; its first AND gate uses the
+    /// hash indices from `first` on.
     fn compute(
         &mut self,
         side: &impl Side,
@@ -215,7 +215,7 @@ mod tests {
     use super::*;
     use crate::random;
 
-    /// Writes down the indices that it is to use.
+    /// Records the indices that it is told to use.
     #[derive(Default)]
     struct Indexed(Mutex<Vec<Range<u128>>>);
 
@@ -244,7 +244,7 @@ mod tests {
         }
     }
 
-    /// Two uses of one index would give Δ away.
+    /// Using an index twice would reveal Δ.
     #[test]
     fn each_index_is_used_once() {
         for (gates, instances) in [(50, 1), (50, 255), (50, 257), (300, 4096), (300, 9000), (50, 0)]

@@ -1,9 +1,9 @@
-//! What GMW sends. Nothing of it depends on data.
+//! What GMW sends. The amount does not depend on data.
 
 use crate::{Circuit, Level, Product};
 
-/// Payload bytes that each party sends for a circuit in so many instances; with a triple for each
-/// multiplication of a bit with a vector where `vectors`, else with one for each AND gate.
+/// Payload bytes that each party sends for a circuit in `instances` instances, with one triple for each
+/// multiplication of a bit with a vector if `vectors`, otherwise with one for each AND gate.
 pub fn bytes(circuit: &Circuit, instances: usize, vectors: bool) -> usize {
     bytes_of_levels(&circuit.levels(), instances, vectors)
 }
@@ -14,7 +14,7 @@ pub(crate) fn bytes_of_levels(levels: &[Level], instances: usize, vectors: bool)
     words.sum::<usize>() * size_of::<u64>()
 }
 
-/// Payload bytes that one party sends to reveal so many wires in so many instances.
+/// Payload bytes that one party sends to reveal `wires` wires in `instances` instances.
 pub fn reveal_bytes(wires: usize, instances: usize) -> usize {
     (wires * instances).div_ceil(64) * size_of::<u64>()
 }

@@ -1,21 +1,21 @@
 //! The protocol of Goldreich, Micali and Wigderson (STOC 1987) with multiplication triples. Semi-honest.
 //!
-//! Each bit is the XOR of two shares, one for each party. The party that knows an input takes it as its
-//! share, and the other takes 0. XOR and NOT cost nothing. For AND gates:
+//! Each bit is the XOR of two shares, one for each party. The party that knows an input takes it as its share,
+//! and the other takes 0. XOR and NOT cost nothing. For AND gates:
 //!
 //! 1. The parties take a triple c = a·b for each product x·y, all of them shared.
-//! 2. Both send their shares of d = x ⊕ a and of e = y ⊕ b, and so know d and e, which a and b mask.
-//! 3. x·y is c ⊕ d·b ⊕ e·a ⊕ d·e, of which the parties compute shares; the last term goes to the first
-//!    party's.
+//! 2. Both send their shares of d = x ⊕ a and of e = y ⊕ b, and so learn d and e, in which a and b mask x and
+//!    y.
+//! 3. x·y is c ⊕ d·b ⊕ e·a ⊕ d·e, of which the parties compute shares; the first party adds the last term to
+//!    its share.
 //!
-//! All AND gates of one level, in all instances, share one exchange of messages ([`ANDS`]): 2 bits each way
-//! per gate; or, if there are vector triples, σ + 1 bits each way for σ gates that have their left wire in
-//! common.
+//! All AND gates of one level, in all instances, share one exchange of messages ([`ANDS`]): 2 bits each way per
+//! gate; or, if there are vector triples, σ + 1 bits each way for σ gates that have their left wire in common.
 //!
 //! Shares that come from elsewhere, such as from an OPPRF, are used as they are: they are [`WireBits`].
 //!
-//! Besides its own shares each side sees only d and e, which are uniform. The length of everything that is
-//! sent depends on circuits and numbers of instances alone.
+//! Besides its own shares each side sees only d and e, which are uniform. The length of everything that is sent
+//! depends on circuits and numbers of instances alone.
 
 pub(crate) mod cost;
 
@@ -35,10 +35,10 @@ pub const ANDS: &str = "gmw/ands";
 /// The label of the shares that are revealed.
 pub const REVEAL: &str = "gmw/reveal";
 
-/// Words of a message at most: bounds what a channel has to hold of it.
+/// Maximum words per message, which bounds the channel's buffers.
 const MESSAGE_WORDS: usize = 1 << 21;
 
-/// Why GMW ends early.
+/// The reason why GMW ends early.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// The connection, or the other party.
@@ -61,19 +61,19 @@ pub struct Gmw<'a> {
 }
 
 impl<'a> Gmw<'a> {
-    /// With triples that were made for all that will be run. Products of a bit with a vector are computed with
-    /// vector triples if there are any.
+    /// Takes the triples for everything that will be run. Products of a bit with a vector use vector triples if
+    /// there are any.
     pub fn new(role: Party, triples: Triples, channel: &'a mut Channel) -> Self {
         let vectors = triples.has_vectors();
         Self { role, triples, vectors, channel }
     }
 
-    /// What is left of the triples, for another run.
+    /// The remaining triples, for another run.
     pub fn into_triples(self) -> Triples {
         self.triples
     }
 
-    /// What is left of the triples.
+    /// The remaining triples.
     pub fn triples(&self) -> &Triples {
         &self.triples
     }
@@ -137,7 +137,7 @@ impl<'a> Gmw<'a> {
         share.collect()
     }
 
-    /// A gate that costs nothing.
+    /// A free gate.
     fn compute(&self, gate: Gate, shares: &Shares) -> Vec<u64> {
         let [left, right] = gate.operands().map(|wire| shares.of(wire));
         match (gate, self.role) {
@@ -205,14 +205,14 @@ impl Engine for Gmw<'_> {
     }
 }
 
-/// What one triple is used for.
+/// The products that use one triple each.
 struct Use<'a> {
     left: Wire,
     right: &'a [Wire],
     out: &'a [Wire],
 }
 
-/// As they are, or as one for each AND gate.
+/// The products themselves, or one for each AND gate.
 fn split(products: &[Product], vectors: bool) -> Vec<Use<'_>> {
     let step = |product: &Product| if vectors { product.right.len() } else { 1 };
     let uses = products.iter().flat_map(|product| {
@@ -226,7 +226,7 @@ fn split(products: &[Product], vectors: bool) -> Vec<Use<'_>> {
 struct Shares {
     instances: usize,
     rows: Vec<Zeroizing<Vec<u64>>>,
-    /// Wires by the level that is the last to need them.
+    /// Wires, grouped by the last level that needs them.
     last_needed: Vec<Vec<Wire>>,
 }
 
@@ -248,14 +248,14 @@ impl Shares {
         self.rows[wire as usize] = Zeroizing::new(share);
     }
 
-    /// Wipes what is not needed after a level.
+    /// Zeroizes shares that are not needed after a level.
     fn forget(&mut self, level: usize) {
         for &wire in &self.last_needed[level] {
             self.rows[wire as usize] = Zeroizing::default();
         }
     }
 
-    /// All bits inverted but those beyond the last instance.
+    /// Inverts all bits up to the last instance.
     fn inverse(&self, row: &[u64]) -> Vec<u64> {
         let mut inverse: Vec<u64> = row.iter().map(|word| !word).collect();
         if let (Some(last), 1..) = (inverse.last_mut(), self.instances % 64) {
@@ -273,7 +273,7 @@ impl Shares {
     }
 }
 
-/// The wires that are read in a level and in none after it, for all levels. Outputs are needed for ever.
+/// For each level, the wires that are read in it and in no later one. Outputs are kept to the end.
 fn last_needed(circuit: &Circuit) -> Vec<Vec<Wire>> {
     let levels = circuit.levels();
     let mut last = vec![None; circuit.inputs() + circuit.gates().len()];

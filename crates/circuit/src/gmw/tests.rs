@@ -10,10 +10,10 @@ use crate::{
     triples::{Demand, Extension, tests::dealt},
 };
 
-/// Every number of instances around a word.
+/// Numbers of instances around the length of a word.
 const INSTANCES: [usize; 6] = [0, 1, 63, 64, 65, 1000];
 
-/// A circuit to be run on inputs of which the parties know half each.
+/// A circuit and its inputs, of which each party knows half.
 struct Case {
     circuit: Circuit,
     known: [WireBits; 2],
@@ -43,7 +43,7 @@ impl Case {
         }
     }
 
-    /// One party's run, whose result the other one learns if `reveal` is it.
+    /// One party's run; the result is revealed to `reveal`.
     fn run(&self, gmw: &mut Gmw<'_>, reveal: Party) -> Result<Option<WireBits>> {
         let mut inputs = Vec::new();
         for (owner, known) in [Party::First, Party::Second].into_iter().zip(&self.known) {
@@ -60,8 +60,7 @@ impl Case {
     }
 }
 
-/// Runs all cases with one stock of triples, of which nothing is left then, and compares with evaluation in
-/// the clear.
+/// Runs all cases with one stock of triples, uses it up exactly, and compares with evaluation in the clear.
 fn assert_as_in_the_clear(cases: &[Case], vectors: bool, extension: Extension) {
     let demands = cases.iter().map(|case| case.demand(vectors));
     let demand = demands.fold(Demand::default(), |sum, demand| sum + demand);
@@ -127,7 +126,7 @@ fn multiplexer(bits: u32) -> Circuit {
     builder.finish(outputs)
 }
 
-/// What a party does with triples of a dealer.
+/// Runs a party with triples from a dealer.
 fn with_dealt<'a>(
     case: &'a Case,
     vectors: bool,

@@ -1,4 +1,4 @@
-//! The entries that occur twice in a sorted list in which nothing occurs three times.
+//! The entries that occur twice in a sorted list in which nothing occurs more than twice.
 //!
 //! One of two neighbours has an odd position, so it is enough to compare each odd position with both its
 //! neighbours (Huang, Evans and Katz, NDSS 2012, §5.2).
@@ -9,11 +9,11 @@ use crate::{
     gadgets::{compare::equal, select::keep, wires},
 };
 
-/// For each odd position of a sorted list: the number, and whether it stands twice.
+/// For each odd position of a sorted list: the number, and whether it occurs twice.
 pub struct Candidates<V> {
-    /// The numbers, of which none is a duplicate of another one.
+    /// The numbers, none of which equals another.
     pub numbers: V,
-    /// One bit a number.
+    /// One bit per number.
     pub twice: V,
 }
 
@@ -25,7 +25,7 @@ pub fn find<E: Engine>(
     let (width, m) = (sorted.wires(), sorted.instances() as u32);
     let at = |first: u32| sorted.gather(&(first..m).step_by(2).collect::<Vec<_>>());
     let [before, numbers, after] = [at(0), at(1), at(2)];
-    // In a list of even length the last one has no neighbour after it.
+    // In a list of even length the last number has no right neighbour.
     let between: Vec<u32> = (0..after.instances().min(numbers.instances()) as u32).collect();
     let last: Vec<u32> = (between.len() as u32..numbers.instances() as u32).collect();
     let sides = [&before, &numbers, &after].map(|side| side.gather(&between));
@@ -37,7 +37,7 @@ pub fn find<E: Engine>(
     Ok(Candidates { numbers, twice: E::Values::join(&[&of_two, &of_one]) })
 }
 
-/// The numbers that stand twice, and 0 in the place of the others.
+/// The numbers that occur twice, with 0 in place of the others.
 pub fn kept<E: Engine>(
     engine: &mut E,
     candidates: &Candidates<E::Values>,
@@ -54,13 +54,13 @@ pub(super) fn count(count: &mut Count, width: usize, m: usize) {
     count.add_runs(&keeper(width), [odd]);
 }
 
-/// Numbers one after another, of which the second is equal to one of its one or two neighbours.
+/// Adjacent numbers; whether the second equals one of its one or two neighbours.
 fn twice(width: usize, neighbours: usize) -> Circuit {
     let mut builder = Builder::new((1 + neighbours) * width);
     let number = |i: usize| wires(i * width, width);
     let mut same: Vec<Wire> =
         (0..neighbours).map(|i| equal(&mut builder, &number(2 * i), &number(1))).collect();
-    // As published. Since nothing stands three times, their sum would do, for an AND gate less.
+    // As published. Since nothing occurs three times, an XOR would do and save an AND gate.
     let mut any = same.remove(0);
     for other in same {
         any = builder.or(any, other);
@@ -68,7 +68,7 @@ fn twice(width: usize, neighbours: usize) -> Circuit {
     builder.finish(vec![any])
 }
 
-/// A bit and a number; the number where the bit is 1, else 0.
+/// A bit and a number; returns the number if the bit is 1, otherwise 0.
 fn keeper(width: usize) -> Circuit {
     let mut builder = Builder::new(1 + width);
     let kept = keep(&mut builder, 0, &wires(1, width));
@@ -83,7 +83,7 @@ mod tests {
     #[test]
     fn duplicates_are_found_wherever_they_are() {
         for m in 0..=12u32 {
-            // Bit i: whether number i is the one before it once more.
+            // Bit i: whether number i repeats the one before it.
             for pattern in 0..1u32 << m {
                 if pattern & 1 == 1 || pattern & pattern >> 1 != 0 {
                     continue;

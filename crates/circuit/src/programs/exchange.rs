@@ -1,25 +1,25 @@
-//! Layers of circuits that take two values and return two.
+//! Layers of circuits that map two values to two.
 
 use crate::{Circuit, Engine, Values};
 
-/// Two positions whose values meet.
+/// Two positions whose values are combined.
 pub type Pair = [u32; 2];
 
-/// Values at positions. What a layer gives stays where the engine put it, and only the positions are renamed.
+/// Values at positions. The outputs of a layer stay where the engine put them; only positions are renamed.
 pub struct Placed<V> {
     values: V,
-    /// The instance in which each position's value is.
+    /// The instance that holds each position's value.
     at: Vec<u32>,
 }
 
 impl<V: Values> Placed<V> {
-    /// Each instance at the position of its number.
+    /// Instance i at position i.
     pub fn new(values: V) -> Self {
         Self { at: (0..values.instances() as u32).collect(), values }
     }
 
-    /// Replaces the values at each pair of positions by what the circuit makes of them. Its inputs are those
-    /// of `controls`, an instance a pair, if there are any, and then the two values.
+    /// Replaces the values at each pair of positions by the circuit's outputs. Its inputs are those of
+    /// `controls`, one instance per pair, if there are any, followed by the two values.
     pub fn exchange<E: Engine<Values = V>>(
         &mut self,
         engine: &mut E,

@@ -1,9 +1,9 @@
 //! Merging two sorted lists, with Batcher's bitonic network.
 //!
-//! One list backwards followed by the other forwards falls and then rises. Compared at a distance of half the
-//! length, the smaller elements of such a sequence and the larger ones form two sequences of the same kind.
-//! If the length is not a power of two, the network is that of the next one, and missing elements count as
-//! larger than everything: they would never move, so their comparators are left out.
+//! One list reversed, followed by the other, falls and then rises. If such a sequence is compared at a distance
+//! of half its length, the smaller elements and the larger ones form two sequences of the same kind. If the
+//! length is not a power of two, the network is that of the next one, and missing elements count as larger than
+//! everything: they would never move, so their comparators are left out.
 
 use super::exchange::{Pair, Placed};
 use crate::{
@@ -12,11 +12,11 @@ use crate::{
     gadgets::{Comparison, log2, select},
 };
 
-/// Merges two ascending lists of numbers, one an instance, into one. No secret decides on where anything is
-/// compared.
+/// Merges two ascending lists of numbers, one per instance, into one. What is compared with what does not
+/// depend on secrets.
 ///
 /// # Panics
-/// If the numbers of the two lists have different lengths, or none.
+/// If the numbers of the two lists differ in length or have no bits.
 pub fn merge<E: Engine>(
     engine: &mut E,
     a: &E::Values,
@@ -33,7 +33,7 @@ pub fn merge<E: Engine>(
     Ok(placed.into_values())
 }
 
-/// Counts what [`merge`] costs for lists of `n` numbers of `width` bits together.
+/// Counts the cost of [`merge`] for lists of `n` numbers in all, of `width` bits each.
 pub(super) fn count(count: &mut Count, width: usize, n: usize, how: Comparison) {
     count.add_runs(&select::sorter(width, how), comparators(n));
 }
@@ -57,7 +57,7 @@ fn layers(n: usize) -> Vec<Vec<Pair>> {
     layers
 }
 
-/// How many comparators each of the [`layers`] has.
+/// The number of comparators in each of the [`layers`].
 fn comparators(n: usize) -> Vec<usize> {
     let mut layers = vec![0; log2(n)];
     let (mut left, mut first) = (n, 0);
@@ -65,7 +65,7 @@ fn comparators(n: usize) -> Vec<usize> {
         let distance = left.next_power_of_two() / 2;
         layers[first] += left - distance;
         first += 1;
-        // Of the two sequences that come of it, the lesser numbers are as many as a power of two.
+        // Of the two resulting sequences, the one with the smaller numbers has a power of two of them.
         let below = distance.ilog2() as usize;
         layers[first..][..below].iter_mut().for_each(|layer| *layer += distance / 2);
         left -= distance;
@@ -78,7 +78,7 @@ mod tests {
     use super::*;
     use crate::{WireBits, count::Shape, plain::Plain};
 
-    /// By the zero-one principle, lists of two values stand for all.
+    /// By the zero-one principle, lists of two values represent all lists.
     #[test]
     fn lists_of_all_lengths_are_merged() {
         for (n, m) in (0..20).flat_map(|n| (0..20).map(move |m| (n, m))) {

@@ -1,5 +1,5 @@
-//! What is too large for one circuit: programs over any [`Engine`](crate::Engine) that run small circuits in
-//! many instances and move instances to other places in between. All shapes and places are public.
+//! Computations too large for one circuit: programs over any [`Engine`](crate::Engine) that run small circuits
+//! in many instances and move instances around in between. All shapes and positions are public.
 //!
 //! | program | AND gates |
 //! |---|---|

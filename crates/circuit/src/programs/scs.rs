@@ -7,14 +7,14 @@
 //! 4. The party that learns nothing permutes what is left, by a random permutation that it alone knows.
 //! 5. The receiver is shown the result.
 //!
-//! **What the receiver learns.** After step 3 the items are in order, and between two of them there are as
-//! many zeros as there are items of either set: the receiver would learn how many items of the other party
-//! lie between any two of the intersection. After step 4 the items are at random places among zeros, whatever
-//! was in between: what is shown can be computed from the intersection and the two set sizes alone. That
-//! needs a permutation that the receiver does not know, so it is the other party's, who in turn sees no
-//! result and can do nothing with the permutation. If both are to learn, the receiver tells the other one
-//! afterwards: shown the places, the party that knows the permutation would undo it. A permutation that is
-//! not random harms only the party that chose it.
+//! **What the receiver learns.** After step 3 the items are in order, and between two of them there are as many
+//! zeros as there are items of either set: the receiver would learn how many items of the other party lie
+//! between any two of the intersection. After step 4 the items are at random places among zeros, so the output
+//! can be computed from the intersection and the two set sizes alone. The receiver must not know the
+//! permutation, so the other party chooses it; that party sees no result and gains nothing from the
+//! permutation. If both are to learn, the receiver tells the other one afterwards: shown the places, the party
+//! that knows the permutation would undo it. A permutation that is not random harms only the party that chose
+//! it.
 //!
 //! | for n items each, of σ bits | AND gates with small comparators |
 //! |---|---|
@@ -34,38 +34,39 @@ use crate::{Engine, Party, WireBits, count::Count, gadgets::Comparison};
 /// The widest item, in bits.
 pub const MAX_WIDTH: usize = 128;
 
-/// What both parties know before.
+/// What both parties know beforehand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Terms {
     /// Bits of an item, at most [`MAX_WIDTH`].
     pub width: usize,
-    /// How many items the first and the second party have.
+    /// The numbers of items of the first and the second party.
     pub sizes: [usize; 2],
-    /// Who is shown the intersection.
+    /// The party to which the intersection is revealed.
     pub receiver: Party,
     /// How items are compared.
     pub comparison: Comparison,
 }
 
 impl Terms {
-    /// How many places the intersection is hidden among, and how many the other party permutes.
+    /// The number of places among which the intersection is hidden, which is also the length of the
+    /// permutation.
     pub fn places(&self) -> usize {
         (self.sizes[0] + self.sizes[1]) / 2
     }
 }
 
-/// Items of one party that can be put in: in order, all different, none of them 0, which stands for no item.
+/// Valid input items of one party: sorted, distinct, and not 0, which represents no item.
 #[derive(Clone)]
 pub struct Items(Zeroizing<Vec<Block>>);
 
-/// Why items cannot be put in. Names no item.
+/// Why items are not valid as input. Names no item.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BadItems {
-    /// One of them is 0, which stands for no item.
+    /// An item is 0, which represents no item.
     Null,
-    /// One of them has more bits than were agreed on.
+    /// An item has more bits than agreed.
     TooWide,
-    /// Two of them are equal.
+    /// Two items are equal.
     Duplicate,
 }
 
@@ -110,20 +111,20 @@ impl Items {
     }
 }
 
-/// What is known on this side: to a party its own, and all to who stands for both.
+/// The inputs known on this side: a party's own, or all of them for an engine that represents both parties.
 #[derive(Clone, Copy, Default)]
 pub struct Known<'a> {
     /// The items of the first and of the second party.
     pub items: [Option<&'a Items>; 2],
-    /// The permutation of [`Terms::places`] places, by the party that is not the receiver; see
+    /// The permutation of [`Terms::places`] places, known to the party that is not the receiver; see
     /// [`waksman::random`].
     pub permutation: Option<&'a [u32]>,
 }
 
-/// Runs all steps. Gives the items of both sets, in no order that says anything, to the receiver alone.
+/// Runs all steps. Returns the common items, in an order that reveals nothing, to the receiver alone.
 ///
 /// # Panics
-/// If what is known on this side does not fit the terms.
+/// If the inputs known on this side do not fit the terms.
 pub fn intersect<E: Engine>(
     engine: &mut E,
     terms: &Terms,
@@ -142,8 +143,8 @@ pub fn intersect<E: Engine>(
     }))
 }
 
-/// What [`intersect`] costs, from the lengths of its lists alone: what the engine that counts would find, without the
-/// lists.
+/// The cost of [`intersect`], computed from the lengths of its lists alone. It is what the counting engine
+/// would find, without building the lists.
 pub fn count(terms: &Terms) -> Count {
     let Terms { width, sizes, receiver, comparison } = *terms;
     let bits = |items: usize| (items * width) as u64;
@@ -155,7 +156,8 @@ pub fn count(terms: &Terms) -> Count {
     count
 }
 
-/// Steps 1 to 3: items of both sets, and 0 in the place of others, in an order that would tell more.
+/// Steps 1 to 3: the common items, with 0 in place of others, in an order that would reveal more than the
+/// intersection.
 fn kept<E: Engine>(engine: &mut E, terms: &Terms, known: Known<'_>) -> Result<E::Values, E::Error> {
     assert!((1..=MAX_WIDTH).contains(&terms.width), "items of 1 to {MAX_WIDTH} bits");
     let mut put_in = |owner: Party| {
@@ -224,7 +226,7 @@ mod tests {
             let receiver = [Party::First, Party::Second][round % 2];
             let comparison = [Comparison::Small, Comparison::Shallow][round / 2 % 2];
             let terms = Terms { width, sizes, receiver, comparison };
-            // From few numbers, of which the lowest and the highest ones are sometimes among them.
+            // From a small range, so that the lowest and the highest numbers sometimes occur.
             let pool: Vec<u128> = (1..=128)
                 .map(|i| if i % 2 == 0 { i } else { u128::MAX >> (128 - width) ^ i >> 1 })
                 .collect();
@@ -250,7 +252,7 @@ mod tests {
         }
     }
 
-    /// Where the one common item comes out does not depend on how many others are less.
+    /// The place of the only common item does not depend on how many other items are smaller.
     #[test]
     fn places_say_nothing() {
         const RUNS: usize = 2000;

@@ -1,4 +1,4 @@
-//! The sum of numbers in many instances.
+//! The sum of numbers over many instances.
 //!
 //! Three bits of one weight, from three instances, become one of that weight and one of the next, for all
 //! weights at once, until no weight has more than two; the rest is one addition. The depth is therefore
@@ -9,8 +9,8 @@ use crate::{
     gadgets::add::{full_adder, half_adder},
 };
 
-/// The exact sum over all instances, in one instance: as many bits as the greatest possible sum needs. With
-/// one wire, it is how many bits are 1.
+/// The exact sum over all instances, in one instance, with as many bits as the largest possible sum needs. For
+/// one wire this is the number of ones.
 ///
 /// # Panics
 /// If there are no instances, or no wires.
@@ -32,7 +32,7 @@ pub fn sum<E: Engine>(engine: &mut E, numbers: &E::Values) -> Result<E::Values, 
     engine.run(&ripple(&heights), &E::Values::stack(&bits.iter().collect::<Vec<_>>()))
 }
 
-/// Replaces three bits of a weight by one of it and one of the next, as often as there are three.
+/// Replaces three bits of a weight by one of it and one of the next, as often as possible.
 fn reduce<E: Engine>(
     engine: &mut E,
     circuit: &Circuit,
@@ -52,7 +52,7 @@ fn reduce<E: Engine>(
     let mut reduced: Vec<Vec<E::Values>> = vec![Vec::new(); columns.len() + 1];
     let mut at = 0;
     for (weight, (column, &n)) in columns.iter().zip(&thirds).enumerate() {
-        // What was left out comes first, so that it is not left out for ever.
+        // Left-over bits go first, so that they are not left over for ever.
         reduced[weight].insert(0, part(column, 3 * n, column.instances()));
         reduced[weight].push(part(&sums, at, at + n));
         reduced[weight + 1].push(part(&carries, at, at + n));
@@ -70,7 +70,7 @@ fn three_to_two() -> Circuit {
     builder.finish(outputs.to_vec())
 }
 
-/// One or two bits, or none, of each weight; their sum.
+/// Adds one or two bits, or none, of each weight.
 fn ripple(heights: &[usize]) -> Circuit {
     let mut builder = Builder::new(heights.iter().sum());
     let (mut sum, mut next, mut carry) = (Vec::new(), 0, None);
@@ -90,7 +90,7 @@ fn ripple(heights: &[usize]) -> Circuit {
                 carry = Some(high);
                 low
             }
-            // A weight gets a bit from that below before it can be empty, and keeps one.
+            // A weight gets a bit from the one below before it can be empty, and keeps one.
             _ => unreachable!("one to three bits of each weight"),
         });
     }
@@ -136,7 +136,7 @@ mod tests {
             let ands = instances - instances.count_ones() as usize;
             assert_eq!(cost(1, instances).ands, ands as u64, "{instances}");
             for wires in [2, 7, 30] {
-                // Every second bit of a weight makes a carry.
+                // Every second bit of a weight produces a carry.
                 let (mut height, mut ands) = (0, 0);
                 for weight in 0..2 * wires + 20 {
                     height = height / 2 + if weight < wires { instances } else { 0 };

@@ -1,9 +1,9 @@
 //! A permutation that one party knows: Waksman's network, for any number of values (Beauquier and Darrot,
 //! 2002).
 //!
-//! Pairs of neighbours are switched, one of each goes through an upper network and one through a lower one,
-//! and pairs are switched again. One pair of the second layer is not needed; if the number is odd, the last
-//! value goes through the lower network, which is larger by one.
+//! Adjacent values are switched in pairs, one of each pair goes through an upper network and the other through
+//! a lower one, and pairs are switched again. One pair of the second layer is not needed; if the number is odd,
+//! the last value goes through the lower network, which is larger by one.
 
 use rand::{Rng, seq::SliceRandom};
 use zeroize::{Zeroize, Zeroizing};
@@ -20,28 +20,28 @@ pub struct Network {
 }
 
 impl Network {
-    /// For so many values.
+    /// For `n` values.
     pub fn new(n: usize) -> Self {
         let mut network = Self { n, switches: 0, layers: Vec::new() };
         network.add(&(0..n as u32).collect::<Vec<_>>(), 0);
         network
     }
 
-    /// How many switches there are.
+    /// The number of switches.
     pub fn switches(&self) -> usize {
         self.switches
     }
 
-    /// One layer after another, how many there are.
+    /// The number of layers, which run one after another.
     pub fn depth(&self) -> usize {
         self.layers.len()
     }
 
-    /// A bit for each switch, so that output `j` is input `permutation[j]`. Takes time and touches memory as the
-    /// permutation has it: for the party that knows it.
+    /// One bit for each switch, such that output `j` is input `permutation[j]`. Time and memory accesses depend
+    /// on the permutation, so this is for the party that knows it.
     ///
     /// # Panics
-    /// If it is not a permutation of as many values.
+    /// If `permutation` is not a permutation of the network's number of values.
     pub fn settings(&self, permutation: &[u32]) -> WireBits {
         assert_eq!(permutation.len(), self.n, "a permutation of {} values", self.n);
         let mut bits = Zeroizing::new(Vec::with_capacity(self.switches));
@@ -51,7 +51,7 @@ impl Network {
         settings
     }
 
-    /// Adds the network of these positions from this layer on, and returns the layer after it.
+    /// Adds the network on these positions, starting at this layer, and returns the layer after it.
     fn add(&mut self, positions: &[u32], layer: usize) -> usize {
         let n = positions.len();
         if n < 2 {
@@ -81,12 +81,12 @@ impl Network {
     }
 }
 
-/// Switches of the last layer of a network of `n` > 2 values.
+/// The number of switches in the last layer of a network of `n` > 2 values.
 fn last_switches(n: usize) -> usize {
     (n - 1) / 2
 }
 
-/// How many switches each layer of the network has, for `n` values and for one more.
+/// The number of switches in each layer of the network, for `n` values and for one more.
 fn switches(n: usize) -> [Vec<usize>; 2] {
     if n == 0 {
         return [vec![], vec![]];
@@ -138,7 +138,7 @@ enum Side {
     Lower,
 }
 
-/// Through which network each input and each output goes.
+/// The network through which each input and each output goes.
 struct Sides {
     inputs: Zeroizing<Vec<Option<Side>>>,
     outputs: Zeroizing<Vec<Option<Side>>>,
@@ -154,7 +154,8 @@ impl Sides {
         }
         let unknown = || Zeroizing::new(vec![None; n]);
         let mut sides = Self { inputs: unknown(), outputs: unknown() };
-        // The last output is bound to the lower network: alone where n is odd, else since its pair has no switch.
+        // The last output must use the lower network: if n is odd it is alone, otherwise its pair has no
+        // switch.
         for j in (0..n).rev() {
             if sides.outputs[j].is_none() {
                 sides.follow(permutation, &inverse, j);
@@ -163,9 +164,9 @@ impl Sides {
         sides
     }
 
-    /// From an output through the lower network to its input; that one's neighbour goes through the upper one, and
-    /// so does the output where that ends; whose neighbour comes through the lower one, and so on, until there
-    /// is no neighbour, or it is where this began.
+    /// Follows an output through the lower network to its input. The neighbour of that input goes through the
+    /// upper network to an output, whose neighbour comes through the lower one, and so on, until there is no
+    /// neighbour or the path returns to its start.
     fn follow(&mut self, permutation: &[u32], inverse: &[u32], mut output: usize) {
         while self.outputs[output].is_none() {
             let input = permutation[output] as usize;
@@ -190,11 +191,11 @@ pub fn random(n: usize, rng: &mut (impl Rng + ?Sized)) -> Zeroizing<Vec<u32>> {
     permutation
 }
 
-/// Permutes the instances as `owner` says, who alone gives the permutation: of what comes out, instance `j` is
-/// what was instance `permutation[j]`.
+/// Permutes the instances by a permutation that only `owner` knows: instance `j` of the result is instance
+/// `permutation[j]` of the input.
 ///
 /// # Panics
-/// If it is not a permutation of as many, or missing on the side that knows it.
+/// If it is not a permutation of the instances, or is missing on the side that knows it.
 pub fn permute<E: Engine>(
     engine: &mut E,
     values: E::Values,
@@ -214,7 +215,7 @@ pub fn permute<E: Engine>(
     Ok(placed.into_values())
 }
 
-/// Counts what [`permute`] costs for `n` values of `width` bits.
+/// Counts the cost of [`permute`] for `n` values of `width` bits.
 pub(super) fn count(count: &mut Count, width: usize, n: usize, owner: Party) {
     let [layers, _] = switches(n);
     count.inputs[owner as usize] += layers.iter().sum::<usize>() as u64;
@@ -235,7 +236,7 @@ mod tests {
         permuted.to_items().into_iter().map(|item| item as u32).collect()
     }
 
-    /// Gives every permutation of the numbers below `n` to `check`.
+    /// Passes every permutation of the numbers below `n` to `check`.
     fn every_permutation(n: usize, taken: &mut Vec<u32>, check: &impl Fn(&[u32])) {
         if taken.len() == n {
             return check(taken);

@@ -3,12 +3,12 @@
 //! AND gates instead of ℓ − 1 (Couteau, ACNS 2018, §4; the distance as in SHADE, Bringer, Chabanne, Patey,
 //! 2013).
 //!
-//! The first party's strings s are random, the second's strings r come later. For each bit, from one random
-//! OT of the first party:
+//! The first party's strings s are random; the second party's strings r are known only later. For each bit,
+//! from one random OT of the first party:
 //!
 //! 1. The first party has two messages m_0 and m_1. Its bit s is the lowest of δ = m_1 − m_0.
-//! 2. The second party has a random choice a and m_a. It gets u = (s − δ)/2, of h − 2 bits: a·s is m_a +
-//!    2·u·a − m_0 modulo 2^(h−1), of which each knows a part; and s ⊕ a = s + a − 2·a·s modulo 2^h.
+//! 2. The second party has a random choice a and m_a. It gets u = (s − δ)/2, of h − 2 bits: a·s is m_a + 2·u·a
+//!    − m_0 modulo 2^(h−1), and each party knows a part of this; and s ⊕ a = s + a − 2·a·s modulo 2^h.
 //! 3. When it knows r, the second party sends f = r ⊕ a. If f is 1, both take s ⊕ r = 1 − (s ⊕ a), and
 //!    otherwise s ⊕ r = s ⊕ a, and each adds up its shares of a string.
 //!
@@ -32,11 +32,11 @@ const FLIPS: &str = "distances/flips";
 /// Words of a message at most.
 const MESSAGE_WORDS: usize = 1 << 20;
 
-/// The lowest bit of each byte, and all but the highest.
+/// The lowest bit of each byte.
 const ONES: u64 = 0x0101_0101_0101_0101;
 const SEVEN_BITS: u64 = 0x7f * ONES;
 
-/// Strings that are to be compared: how many, and of how many bits each.
+/// Strings to be compared: their number, and the bits of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Strings {
     count: usize,
@@ -78,7 +78,8 @@ impl Strings {
         self.ots().div_ceil(self.corrections_in_word()) * size_of::<u64>()
     }
 
-    /// Words with the shares of a string, a byte for each of its bits; as many bytes have its bits.
+    /// Words for the shares of a string, one byte for each of its bits; the string itself fits in `words`
+    /// bytes.
     fn words(self) -> usize {
         self.bits.div_ceil(8)
     }
@@ -89,8 +90,8 @@ impl Strings {
     }
 }
 
-/// One party's shares of all s ⊕ a modulo 2^h, in bytes of which bits from h on mean nothing. As the other
-/// summands are even, the lowest bit is the first party's s, or the second party's a.
+/// One party's shares of all s ⊕ a modulo 2^h, in bytes whose bits from h on are unused. The other terms are
+/// even, so the lowest bit is the first party's s or the second party's a.
 pub struct Distances {
     strings: Strings,
     shares: ZeroizingVec<u64>,
@@ -106,9 +107,9 @@ impl Distances {
         self.shares.chunks_exact(self.strings.words())
     }
 
-    /// The bits of a string of which these are the shares: s or a.
+    /// The bits of a string with these shares: s or a.
     fn lowest(row: &[u64]) -> impl Iterator<Item = u8> {
-        // Puts the bit of byte i at 56 + i, and others where they do not meet.
+        // Moves the bit of byte i to bit 56 + i, and the others to where they do not collide with it.
         row.iter().map(|word| ((word & ONES).wrapping_mul(0x0102_0408_1020_4080) >> 56) as u8)
     }
 
@@ -121,7 +122,7 @@ impl Distances {
         })
     }
 
-    /// Step 3 for the first party: h wires that are equal to the second party's just where the strings are.
+    /// Step 3 for the first party: h wires that equal the second party's exactly if the strings are equal.
     pub fn first(self, channel: &mut Channel) -> Result<WireBits> {
         let mut flips = vec![0; self.strings.flip_bytes()];
         for message in flips.chunks_mut(MESSAGE_WORDS * size_of::<u64>()) {
@@ -130,10 +131,10 @@ impl Distances {
         Ok(self.add_up(&flips, |sum, flipped| sum.wrapping_add(flipped)))
     }
 
-    /// Step 3 for the second party, whose strings these are.
+    /// Step 3 for the second party, with its strings.
     ///
     /// # Panics
-    /// If there are not as many as were agreed on.
+    /// If their number is not the agreed one.
     pub fn second(self, strings: &[Block], channel: &mut Channel) -> Result<WireBits> {
         assert_eq!(strings.len(), self.strings.count, "as many as agreed on");
         let mut flips = Vec::with_capacity(self.strings.flip_bytes());
@@ -149,7 +150,8 @@ impl Distances {
         Ok(self.add_up(&flips, |sum, _| sum.wrapping_neg()))
     }
 
-    /// This party's shares of the distances; `finish` gets the sum of a string's shares and how many flips it has.
+    /// This party's shares of the distances; `finish` gets the sum of a string's shares and the number of its
+    /// flips.
     fn add_up(&self, flips: &[u8], finish: impl Fn(u8, u8) -> u8) -> WireBits {
         let sums = self.rows().zip(flips.chunks_exact(self.strings.words())).map(|(row, flips)| {
             let flipped = flips.iter().map(|flips| flips.count_ones() as u8).sum();
@@ -160,10 +162,10 @@ impl Distances {
     }
 }
 
-/// The sum modulo 128 of shares, of which those are negated whose flip is 1.
+/// The sum of shares modulo 128, with those negated whose flip is 1.
 fn add_up(shares: &[u64], flips: &[u8]) -> u8 {
     let sums = shares.iter().zip(flips).fold(0, |sums, (shares, flips)| {
-        // A byte for each bit of the flips: 1 or 0.
+        // One byte for each bit of the flips: 1 or 0.
         let spread = (u64::from(*flips) * ONES) & 0x8040_2010_0804_0201;
         let negated = ((spread + SEVEN_BITS) >> 7) & ONES;
         // No byte exceeds 127 + 128.
@@ -172,7 +174,7 @@ fn add_up(shares: &[u64], flips: &[u8]) -> u8 {
     sums.to_le_bytes().into_iter().fold(0, u8::wrapping_add)
 }
 
-/// Where the share of the next bit goes.
+/// The position of the next bit's share.
 struct Cursor {
     strings: Strings,
     byte: usize,
@@ -197,12 +199,12 @@ impl Cursor {
     }
 }
 
-/// The first party's, as far as there are OTs.
+/// The first party's shares, as far as OTs have arrived.
 pub(super) struct Sent {
     made: Distances,
     cursor: Cursor,
     corrections: Vec<u64>,
-    /// Corrections in the last word.
+    /// Number of corrections in the last word.
     filled: usize,
 }
 
@@ -213,7 +215,7 @@ impl Sent {
         Self { made: Distances::new(strings), cursor: Cursor::new(strings), corrections, filled }
     }
 
-    /// Step 1 with all OTs that are left in a chunk.
+    /// Step 1 with the unused OTs of a chunk.
     pub(super) fn take(&mut self, chunk: &mut SentChunk<'_>) {
         let strings = self.made.strings;
         let (in_word, bits) = (strings.corrections_in_word(), strings.correction_bits());
@@ -245,7 +247,7 @@ impl Sent {
     }
 }
 
-/// The second party's, as far as there are OTs.
+/// The second party's shares, as far as OTs have arrived.
 pub(super) struct Received {
     /// a + 2·m_a.
     made: Distances,
@@ -257,7 +259,7 @@ impl Received {
         Self { made: Distances::new(strings), cursor: Cursor::new(strings) }
     }
 
-    /// Step 1 with all OTs that are left in a chunk.
+    /// Step 1 with the unused OTs of a chunk.
     pub(super) fn take(&mut self, chunk: &mut ReceivedChunk<'_>) {
         let shares: &mut [u8] = cast_slice_mut(&mut self.made.shares);
         chunk.take_blocks(chunk.len(), |choices, chosen| {
@@ -283,7 +285,7 @@ impl Received {
                 let here = in_word.min(left);
                 for i in 0..here {
                     let correction = (word >> (bits * i)) as u8 & ((1 << bits) - 1);
-                    // a − 2·m_a − 4·u·a, of which a + 2·m_a is there.
+                    // a − 2·m_a − 4·u·a, computed from a + 2·m_a.
                     let share = &mut shares[cursor.next()];
                     let choice = *share & 1;
                     let negative = share.wrapping_sub(2 * choice);

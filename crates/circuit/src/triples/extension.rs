@@ -1,4 +1,4 @@
-//! The OT extensions with which triples can be made, and the cost of each.
+//! The OT extensions that can make triples, and the cost of each.
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};
@@ -21,12 +21,13 @@ pub enum Extension {
     Alsz13,
     /// SoftSpokenOT: 2·⌈128/k⌉ bits a triple.
     SoftSpoken(SmallField),
-    /// Silent OT, over SoftSpokenOT: hardly any bits, where there are many triples.
+    /// Silent OT, over SoftSpokenOT: almost no bits, if there are many triples.
     Silent(SmallField, Lpn),
 }
 
-/// Leaves of a tree of silent OT. Longer trees are fewer and make for less to send: 3.1 bits a triple, both
-/// directions together, where trees of 1024 leaves make 10. But a piece then is 24 MB, and four of them are compressed at a time.
+/// Leaves of a tree of silent OT. With larger trees there are fewer of them and less is sent: 3.1 bits per
+/// triple, both directions together, compared with 10 for trees of 1024 leaves. But then a piece takes 24 MB,
+/// and four are compressed at a time.
 const LEAVES: usize = 1 << 12;
 
 impl Extension {
@@ -73,8 +74,8 @@ impl Extension {
         }
     }
 
-    /// Payload bytes that a party sends offline: in one of the sessions it is the sender, in the other the
-    /// receiver, so that both send the same for triples.
+    /// Payload bytes that a party sends offline. It is the sender in one session and the receiver in the other,
+    /// so both parties send the same amount for triples.
     pub fn bytes(self, demand: &Demand, role: Party) -> usize {
         let session = |sender| self.setup() + self.of_ots(demand.ots(sender));
         let sent = session(role).to_receiver + session(role.other()).to_sender;
@@ -96,7 +97,7 @@ impl Extension {
         }
     }
 
-    /// Payload bytes of so many OTs of random choices in one session.
+    /// Payload bytes of `n` OTs with random choices in one session.
     pub(super) fn of_ots(self, n: usize) -> Bytes {
         match self {
             Self::Alsz13 => alsz13::bytes(n),

@@ -1,5 +1,5 @@
-//! Multiplication triples: the material of GMW's AND gates, made before anybody knows the inputs (Beaver,
-//! CRYPTO 1991; from random OT by Asharov, Lindell, Schneider, Zohner, CCS 2013).
+//! Multiplication triples: the material of GMW's AND gates, made before the inputs are known (Beaver, CRYPTO
+//! 1991; from random OT by Asharov, Lindell, Schneider, Zohner, CCS 2013).
 //!
 //! A triple is a random bit a, a random vector b of σ bits and their product c = a·b, each as XOR shares of
 //! the two parties. With σ = 1 it serves one AND gate; with more, a *vector triple* (Pinkas, Schneider,
@@ -9,17 +9,16 @@
 //! 1. As the OT's sender, a party gets two messages m_0 and m_1. Its share of b is m_0 ⊕ m_1.
 //! 2. As the receiver of the other one, it gets a random choice, which is its share of a, and the chosen
 //!    message.
-//! 3. Its share of c is the product of its own shares, plus its m_0, plus the message it chose: of each of
-//!    a_0·b_1 and a_1·b_0, one party has one summand and the other party the other.
+//! 3. Its share of c is the product of its own shares, plus its m_0, plus the message it chose: the latter two
+//!    are shares of a_0·b_1 and a_1·b_0.
 //!
-//! The bits come from OTs whose correlation a hash has broken. The two directions are separate OT sessions
-//! with a Δ each.
+//! The bits come from OTs whose correlation has been broken by a hash. The two directions are separate OT
+//! sessions, each with its own Δ.
 //!
-//! Neither party sends anything beyond what the extension sends, so a triple costs what two OTs do, however
-//! long b is. The number of triples needed is public: [`Demand`]. They are used once, and are zeroized.
+//! Neither party sends anything beyond what the extension sends, so a triple costs two OTs, however long b is.
+//! The number of triples needed is public: [`Demand`]. Each is used once, and is zeroized.
 //!
-//! Together with them, and from the same OTs, come the distances with which strings are compared:
-//! [`Distances`].
+//! From the same OTs come the distances by which strings are compared: [`Distances`].
 
 mod distances;
 mod extension;
@@ -35,25 +34,25 @@ pub(crate) use tape::Tape;
 
 use crate::{Circuit, Party, count::Count};
 
-/// How many triples of which kind.
+/// The number of triples of each kind.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Demand {
-    /// How many, by σ.
+    /// The number for each σ.
     counts: BTreeMap<usize, usize>,
-    /// Strings that will be compared, if any.
+    /// Strings to be compared, if any.
     strings: Option<Strings>,
 }
 
 impl Demand {
-    /// So many for single AND gates.
+    /// `ands` triples for single AND gates.
     pub fn singles(ands: usize) -> Self {
         Self::of([(1, ands)])
     }
 
-    /// So many by the length σ of their vectors.
+    /// The given numbers of triples by the length σ of their vectors.
     ///
     /// # Panics
-    /// For vectors without a bit.
+    /// For vectors without bits.
     pub fn of(counts: impl IntoIterator<Item = (usize, usize)>) -> Self {
         let mut demand = Self::default();
         for (bits, count) in counts {
@@ -65,12 +64,12 @@ impl Demand {
         demand
     }
 
-    /// What a circuit needs in so many instances, with a triple for each AND gate.
+    /// What a circuit needs in `instances` instances, with one triple for each AND gate.
     pub fn of_ands(circuit: &Circuit, instances: usize) -> Self {
         Self::singles(circuit.ands() * instances)
     }
 
-    /// What a circuit needs in so many instances, with a triple for each multiplication of a bit with a
+    /// What a circuit needs in `instances` instances, with one triple for each multiplication of a bit with a
     /// vector.
     pub fn of_products(circuit: &Circuit, instances: usize) -> Self {
         let levels = circuit.levels();
@@ -78,8 +77,8 @@ impl Demand {
         Self::of(products.map(|product| (product.right.len(), instances)))
     }
 
-    /// What a program needs that was counted, with a triple for each multiplication of a bit with a vector where
-    /// `vectors`, else with one for each AND gate.
+    /// What a counted program needs, with one triple for each multiplication of a bit with a vector if
+    /// `vectors`, otherwise with one for each AND gate.
     pub fn of_count(count: &Count, vectors: bool) -> Self {
         match vectors {
             true => Self::of(count.products.iter().map(|(&bits, &n)| (bits, n as usize))),
@@ -87,17 +86,17 @@ impl Demand {
         }
     }
 
-    /// With distances for strings that the first party draws and the second brings.
+    /// Adds distances for strings that the first party draws and the second supplies.
     pub fn with_distances(self, strings: Strings) -> Self {
         Self { strings: Some(strings), ..self }
     }
 
-    /// Triples of all kinds.
+    /// The number of triples of all kinds.
     pub fn triples(&self) -> usize {
         self.counts.values().sum()
     }
 
-    /// OTs of which this party is the sender: one for each triple, and those of distances.
+    /// The number of OTs in which `sender` is the sender: one for each triple, and those of distances.
     pub fn ots(&self, sender: Party) -> usize {
         let of_strings = match sender {
             Party::First => self.strings.map_or(0, Strings::ots),
@@ -106,12 +105,12 @@ impl Demand {
         self.triples() + of_strings
     }
 
-    /// AND gates that they are good for.
+    /// The number of AND gates that these triples serve.
     pub fn ands(&self) -> usize {
         self.counts.iter().map(|(bits, count)| bits * count).sum()
     }
 
-    /// Pairs of σ and how many, σ ascending.
+    /// Pairs of σ and the number of triples, in ascending order of σ.
     pub fn counts(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         self.counts.iter().map(|(&bits, &count)| (bits, count))
     }
@@ -121,7 +120,7 @@ impl std::ops::Add for Demand {
     type Output = Self;
 
     /// # Panics
-    /// If both are for strings.
+    /// If both include strings.
     fn add(self, other: Self) -> Self {
         assert!(self.strings.is_none() || other.strings.is_none(), "one set of strings");
         let strings = self.strings.or(other.strings);
@@ -129,14 +128,14 @@ impl std::ops::Add for Demand {
     }
 }
 
-/// A call for more triples than were made: a mistake of this program.
+/// More triples were requested than made: a bug in this program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct OutOfTriples {
-    /// Length of the vectors, 1 for single AND gates.
+    /// Length of the vectors; 1 for single AND gates.
     pub bits: usize,
-    /// How many were asked for.
+    /// The number requested.
     pub needed: usize,
-    /// How many were left.
+    /// The number left.
     pub left: usize,
 }
 
@@ -153,7 +152,7 @@ impl std::fmt::Display for OutOfTriples {
 
 impl std::error::Error for OutOfTriples {}
 
-/// One party's shares of triples that were not used yet.
+/// One party's shares of the unused triples.
 #[derive(Default)]
 pub struct Triples {
     stock: BTreeMap<usize, Shares>,
@@ -168,7 +167,7 @@ struct Shares {
     c: Vec<Tape>,
 }
 
-/// Triples that are taken to be used, a row for each of their bits.
+/// Triples taken for use, one row for each of their bits.
 pub(crate) struct Taken {
     pub(crate) a: Vec<u64>,
     pub(crate) b: Vec<Vec<u64>>,
@@ -176,22 +175,22 @@ pub(crate) struct Taken {
 }
 
 impl Triples {
-    /// How many of σ = `bits` are left.
+    /// The number of triples of σ = `bits` that are left.
     pub fn left(&self, bits: usize) -> usize {
         self.stock.get(&bits).map_or(0, |shares| shares.a.left())
     }
 
-    /// Takes what strings are compared with, if it was asked for and not taken yet.
+    /// Takes the distances, if they were requested and not taken yet.
     pub fn take_distances(&mut self) -> Option<Distances> {
         self.distances.take()
     }
 
-    /// Whether there are triples for vectors, or were.
+    /// Whether triples for vectors were made.
     pub fn has_vectors(&self) -> bool {
         self.stock.keys().any(|&bits| bits > 1)
     }
 
-    /// Takes the next `count` of σ = `bits`.
+    /// Takes the next `count` triples of σ = `bits`.
     pub(crate) fn take(&mut self, bits: usize, count: usize) -> Result<Taken, OutOfTriples> {
         let left = self.left(bits);
         match self.stock.get_mut(&bits) {

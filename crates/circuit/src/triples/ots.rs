@@ -13,19 +13,18 @@ use zeroize::Zeroizing;
 use super::{Demand, Distances, Shares, Tape, Triples, distances};
 use crate::Party;
 
-/// A party's OT sessions: one that it is the sender of, and one that it is the receiver of.
+/// A party's OT sessions: one in which it is the sender and one in which it is the receiver.
 pub struct Ots<S, R> {
     sender: S,
     receiver: R,
 }
 
 impl<S: CotSender, R: CotReceiver> Ots<S, R> {
-    /// Against whom triples keep their promises: a malicious party can make them wrong, however strong
-    /// the OTs are.
+    /// The adversary model of the triples: a malicious party can make them wrong, however strong the OTs are.
     pub const ADVERSARY: Adversary =
         Adversary::weakest(&[S::ADVERSARY, R::ADVERSARY, Adversary::SemiHonest]);
 
-    /// Sets both sessions up. First the first party is the sender, then the second.
+    /// Sets up both sessions. The first party is the sender in the first of them.
     pub fn setup(
         role: Party,
         channel: &mut Channel,
@@ -45,7 +44,7 @@ impl<S: CotSender, R: CotReceiver> Ots<S, R> {
         }
     }
 
-    /// Makes triples; the other party makes the same ones.
+    /// Makes triples; the other party makes its shares of the same triples.
     pub fn make(
         &mut self,
         role: Party,
@@ -68,7 +67,7 @@ impl<S: CotSender, R: CotReceiver> Ots<S, R> {
         Ok(Triples { stock: stock.collect(), distances: of_sent.or(of_received) })
     }
 
-    /// First triples, then distances, if this party is the one that draws the strings.
+    /// First triples, then distances if this party draws the strings.
     fn send(
         &mut self,
         role: Party,
@@ -133,12 +132,12 @@ fn combine(sent: Sent, received: Received) -> Shares {
     Shares { a, b, c: zeros }
 }
 
-/// What is made of the OTs, which come in chunks, for one kind of triples after another.
+/// What is made from OTs, which arrive in chunks, for one kind of triples after another.
 struct Kinds<T> {
     made: Vec<T>,
-    /// The length of the vectors, and how many are still to be made.
+    /// The length of the vectors, and the number still to be made.
     open: Vec<(usize, usize)>,
-    /// Kinds that are complete.
+    /// The number of complete kinds.
     complete: usize,
 }
 
@@ -149,12 +148,12 @@ impl<T> Kinds<T> {
         Self { made, open, complete: 0 }
     }
 
-    /// OTs that are still needed.
+    /// The number of OTs still needed.
     fn left(&self) -> usize {
         self.open.iter().map(|(_, open)| open).sum()
     }
 
-    /// Gives the next `n` OTs to whom they belong: `take(made, bits, n)` takes some of them.
+    /// Distributes the next `n` OTs among the kinds: `take(made, bits, n)` takes some of them.
     fn share_out(&mut self, mut n: usize, mut take: impl FnMut(&mut T, usize, usize)) {
         while n > 0 {
             let (bits, open) = &mut self.open[self.complete];
@@ -167,7 +166,7 @@ impl<T> Kinds<T> {
     }
 }
 
-/// What a sender makes of OTs, a tape for each bit of the vector.
+/// What a sender makes from OTs, one tape for each bit of the vector.
 struct Sent {
     /// m_0 ⊕ m_1.
     sums: Vec<Tape>,
@@ -194,10 +193,10 @@ impl Sent {
     }
 }
 
-/// What a receiver makes of OTs.
+/// What a receiver makes from OTs.
 struct Received {
     choices: Tape,
-    /// The chosen messages, a tape for each bit.
+    /// The chosen messages, one tape for each bit.
     chosen: Vec<Tape>,
 }
 
@@ -230,7 +229,7 @@ fn tapes(bits: usize, count: usize) -> Vec<Tape> {
     (0..bits).map(|_| Tape::with_room(count)).collect()
 }
 
-/// Room for the messages of a batch of OTs, and for their bits in columns.
+/// Scratch space for the messages of a batch of OTs, and for their bits in columns.
 struct Scratch {
     /// A message of σ bits.
     long: Zeroizing<Vec<Block>>,
@@ -246,8 +245,8 @@ impl Scratch {
         Self { long: scratch(stride), rows: scratch(BATCH * stride), columns: scratch(bits) }
     }
 
-    /// Writes bit i of all messages to tape i; where there are messages of several kinds, of their sum. Messages
-    /// of more than 128 bits are what a generator makes of the OT's message.
+    /// Writes bit i of all messages to tape i; if there are messages of several kinds, bit i of their sum.
+    /// Messages of more than 128 bits are generated from the OT's message.
     fn turn(&mut self, bits: usize, kinds: &[&mut [Block]], tapes: &mut [Tape]) {
         let (stride, count) = (bits.div_ceil(128), kinds[0].len());
         let rows = &mut self.rows[..BATCH * stride];

@@ -1,40 +1,40 @@
-//! Bits that are written at one end and read at the other.
+//! Queues of bits.
 
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 /// A queue of bits, 64 a word. Zeroized when dropped.
 #[derive(Default, Zeroize, ZeroizeOnDrop)]
 pub(crate) struct Tape {
-    /// The first bit in the lowest bit of the first word; bits that were not written yet are 0.
+    /// The first bit is the lowest bit of the first word; bits not written yet are 0.
     words: Vec<u64>,
     written: usize,
     read: usize,
 }
 
 impl Tape {
-    /// With room for so many bits, more than which must not be written: what would be left behind in memory
-    /// is secret.
+    /// With room for `bits` bits. More must not be written, since growing would leave a copy of secrets in
+    /// memory.
     pub(crate) fn with_room(bits: usize) -> Self {
         Self { words: Vec::with_capacity(bits.div_ceil(64)), written: 0, read: 0 }
     }
 
-    /// So many bits, which `words` holds.
+    /// The first `bits` bits of `words`.
     pub(crate) fn of_words(words: Vec<u64>, bits: usize) -> Self {
         assert_eq!(words.len(), bits.div_ceil(64), "a word for 64 bits");
         Self { words, written: bits, read: 0 }
     }
 
-    /// Bits that were not read yet.
+    /// The number of unread bits.
     pub(crate) fn left(&self) -> usize {
         self.written - self.read
     }
 
-    /// All that was written.
+    /// All that has been written.
     pub(crate) fn words(&self) -> &[u64] {
         &self.words
     }
 
-    /// All that was written, to be changed.
+    /// All that has been written, for modification.
     pub(crate) fn words_mut(&mut self) -> &mut [u64] {
         &mut self.words
     }
@@ -57,7 +57,7 @@ impl Tape {
         self.written += count;
     }
 
-    /// Writes a row of `count` bits; those beyond are 0.
+    /// Writes a row of `count` bits; later bits of the row are 0.
     pub(crate) fn push_row(&mut self, row: &[u64], count: usize) {
         let mut left = count;
         for &word in row {
@@ -78,7 +78,7 @@ impl Tape {
     /// Reads the next `count` bits as a row. Bits beyond them are 0.
     ///
     /// # Panics
-    /// If fewer are left.
+    /// If fewer bits are left.
     pub(crate) fn take_row(&mut self, count: usize) -> Vec<u64> {
         assert!(count <= self.left(), "as many bits as are left");
         let (first, shift) = (self.read / 64, (self.read % 64) as u32);

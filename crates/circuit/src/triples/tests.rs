@@ -12,14 +12,14 @@ use vesica_testkit::{
 use super::*;
 use crate::{Party, WireBits};
 
-/// Every extension; silent OT with little noise, in several pieces.
+/// Every extension; silent OT with little noise and several pieces.
 const EXTENSIONS: [Extension; 3] = [
     Extension::Alsz13,
     Extension::SoftSpoken(SmallField::new(4)),
     Extension::Silent(SmallField::new(4), Lpn { blocks: 24, least: 0, piece: 1500, ..lpn::ONES }),
 ];
 
-/// Triples by a dealer whom both parties trust: those of the first and of the second.
+/// Triples from a trusted dealer: those of the first party and of the second.
 pub(crate) fn dealt(demand: &Demand) -> [Triples; 2] {
     let mut rng = StdRng::seed_from_u64(8);
     let mut both = [Triples::default(), Triples::default()];
@@ -51,7 +51,7 @@ fn of_tapes([mut a, b, c]: [Vec<Tape>; 3]) -> Shares {
     Shares { a: a.remove(0), b, c }
 }
 
-/// Both parties' triples, which took as many bytes as they should.
+/// Both parties' triples, after checking the bytes sent.
 fn made(extension: Extension, demand: &Demand) -> [Triples; 2] {
     let make = |role| {
         move |channel: &mut Channel, rng: &mut StdRng| extension.make(role, demand, channel, rng)
@@ -64,7 +64,7 @@ fn bit(row: &[u64], i: usize) -> bool {
     row[i / 64] >> (i % 64) & 1 == 1
 }
 
-/// Takes everything that was made, in parts of uneven lengths, and checks each.
+/// Takes all triples, in parts of uneven lengths, and checks each.
 fn assert_products(mut both: [Triples; 2], demand: &Demand) {
     let parts = [1, 0, 63, 64, 65, 500, usize::MAX];
     for (bits, count) in demand.counts() {
@@ -111,8 +111,8 @@ fn products_are_products() {
     }
 }
 
-/// No statistic of a party's shares, or of what the other's and they have in common, is off by more than
-/// five standard deviations: single bits, sums of two kinds, and sums with neighbours.
+/// No statistic of a party's shares, or of these together with the other party's, is off by more than five
+/// standard deviations: single bits, sums of two kinds, and sums of neighbours.
 #[test]
 fn bits_are_balanced_and_independent() {
     const COUNT: usize = 1 << 15;
@@ -138,7 +138,7 @@ fn bits_are_balanced_and_independent() {
                 }
                 for (j, other) in rows[..i].iter().enumerate() {
                     let ones: u32 = row.iter().zip(other).map(|(x, y)| (x ^ y).count_ones()).sum();
-                    // Shares of one product: that is 1 in a quarter of the cases.
+                    // Shares of one product, which is 1 in a quarter of the cases.
                     if (i, j) == (rows.len() - 1, rows.len() / 2 - 1) {
                         assert!(ones.abs_diff(COUNT as u32 / 4) < 400, "{ones} products are 1");
                         continue;
@@ -175,7 +175,7 @@ fn bytes_are_those_of_the_formula() {
     }
 }
 
-/// With vector triples, the OTs of AND gates that share a wire are paid once.
+/// With vector triples, AND gates that share a wire also share their OTs.
 #[test]
 fn a_vector_costs_what_a_bit_does() {
     for extension in EXTENSIONS {
@@ -187,11 +187,11 @@ fn a_vector_costs_what_a_bit_does() {
     let alsz13 =
         |demand: &Demand| Extension::Alsz13.of_ots(demand.triples()).to_sender as f64 * 8.0;
     let singles = Demand::singles(32 << 16);
-    // Two OTs of 128 bits, of which each party sends one.
+    // Two OTs of 128 bits; each party sends one of them.
     assert!((alsz13(&singles) / ands(singles) - 128.0).abs() < 1.0);
 }
 
-/// A message of another form ends the run by an error, in each of the two sessions.
+/// A malformed message ends the run with an error, in each of the two sessions.
 #[test]
 fn a_message_of_another_form_is_refused() {
     let demand = Demand::of([(1, 300), (8, 300)]);
@@ -228,7 +228,7 @@ fn demands_add_up() {
     assert_eq!([Party::First, Party::Second].map(|role| demand.ots(role)), [20 + 120, 20]);
 }
 
-/// Distances as they are, between strings of any length that are equal, far apart or random.
+/// Distances are correct for strings of any length that are equal, far apart or random.
 #[test]
 fn strings_are_equal_where_what_is_left_of_them_is() {
     let rng = &mut StdRng::seed_from_u64(4);
@@ -246,7 +246,7 @@ fn strings_are_equal_where_what_is_left_of_them_is() {
                     0 => drawn[i],
                     1 => Block(drawn[i].0 ^ mask),
                     2 => Block(drawn[i].0 ^ 1 << (i % bits)),
-                    // What is beyond does not count.
+                    // Bits beyond the length do not count.
                     _ => Block::random(rng),
                 })
                 .collect();
@@ -266,8 +266,8 @@ fn strings_are_equal_where_what_is_left_of_them_is() {
     }
 }
 
-/// What the first party draws, what it sends and what the second party sends look random: single bits, and
-/// sums of two next to each other.
+/// What the first party draws and sends, and what the second party sends, looks random: single bits, and sums
+/// of two adjacent ones.
 #[test]
 fn strings_and_shares_are_balanced() {
     const COUNT: usize = 2000;

@@ -1,4 +1,4 @@
-//! `vesica bench`: protocols, or the parts they are made of, against each other, in one process.
+//! `vesica bench`: compares protocols, or the parts they are made of, in one process.
 
 mod papers;
 mod performance;
@@ -105,7 +105,7 @@ impl FromStr for SetSizes {
     }
 }
 
-/// Reads a number of items: `1000` or `2^20`.
+/// Reads a number of items, such as `1000` or `2^20`.
 pub fn count(text: &str) -> Result<usize, String> {
     let parsed = crate::numbers::whole(text).and_then(|count| usize::try_from(count).ok());
     parsed.filter(|count| *count <= MAX_ITEMS).ok_or_else(|| {
@@ -113,7 +113,7 @@ pub fn count(text: &str) -> Result<usize, String> {
     })
 }
 
-/// What to leave out.
+/// Limits on what is run.
 #[derive(Args, Clone, Copy)]
 #[group(skip)]
 struct Bounded {
@@ -146,10 +146,10 @@ fn primitives(key: &str) -> Result<Works, String> {
 }
 
 impl Bench {
-    /// Runs everything asked for and prints each run as it ends.
+    /// Runs everything requested and prints each run as it ends.
     ///
     /// # Errors
-    /// Where a file cannot be read or written, where a run fails, or where its result is wrong, after it was printed.
+    /// If a file cannot be read or written, if a run fails, or if its result is wrong, after printing it.
     pub fn run(&self) -> Result<(), Failure> {
         let out = &mut io::stdout().lock();
         let input = |error: vesica_lab::Error| Failure::input(error.to_string());
@@ -195,7 +195,7 @@ impl Bench {
         none_wrong(wrong)
     }
 
-    /// Every run asked for, and how many of the same come before it.
+    /// Every requested run, and how many of the same come before it.
     fn jobs(&self) -> Result<Vec<(Job, usize)>, String> {
         let mut jobs = Vec::new();
         for SetSizes(sizes) in &self.sizes {
@@ -207,7 +207,7 @@ impl Bench {
             };
             let parts = self.structures.iter().chain(&self.primitives);
             for work in parts.flat_map(|works| &works.0) {
-                // What a structure is built of is made once, so one stays until it is done.
+                // The input of a structure is generated once, so all its repetitions run before the next one.
                 jobs.extend((0..self.repeat).map(|nth| (job(work, &Line::memory()), nth)));
             }
             for line in &self.link {
@@ -225,8 +225,8 @@ impl Bench {
     }
 }
 
-/// Each of them once in every round, and every other round backwards, so that what drifts while they run, such as
-/// a processor that gets warm, hits all of them alike.
+/// Each thing once per round, with every other round in reverse, so that drift during the runs, such as a
+/// processor that gets warm, affects all alike.
 fn in_turn<T>(things: &[T], rounds: usize) -> impl Iterator<Item = (&T, usize)> {
     (0..rounds).flat_map(move |round| {
         let forth = things.iter().filter(move |_| round % 2 == 0);

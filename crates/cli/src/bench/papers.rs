@@ -1,4 +1,4 @@
-//! `vesica bench --paper`: the tables of the papers, beside what is measured here.
+//! `vesica bench --paper`: the tables of the papers, beside our own measurements.
 
 use std::io::{self, Write};
 
@@ -46,19 +46,19 @@ struct Compared {
     quantity: &'static str,
     /// Seconds, bytes or USD, as printed in the paper.
     figure: f64,
-    /// What must have been meant.
+    /// The figure that must have been meant.
     corrected: Option<f64>,
     /// The median of our runs.
     ours: Option<f64>,
-    /// The paper's by ours.
+    /// The paper's figure divided by ours.
     ratio: Option<f64>,
-    /// Why there is no figure of ours.
+    /// Why we have no figure.
     left_out: Option<String>,
     note: &'static str,
 }
 
 impl Flags {
-    /// The paper and the number of its table, where these are asked for.
+    /// The paper and the number of its table, if requested.
     pub fn table(&self) -> Result<Option<(&'static Paper, u32)>, String> {
         let Some((paper, table)) = self.paper.zip(self.table) else { return Ok(None) };
         let tables = paper.tables();
@@ -69,7 +69,7 @@ impl Flags {
         Ok(Some((paper, table)))
     }
 
-    /// Runs what the table's figures are of, each once a repetition, and prints every figure.
+    /// Runs what the table's figures describe, once per repetition, and prints every figure.
     pub fn run(
         &self,
         (paper, table): (&'static Paper, u32),

@@ -1,4 +1,4 @@
-//! `vesica bench --performance`: everything measured, and the page and the report made of it.
+//! `vesica bench --performance`: measures everything, and writes the page and the report.
 
 use std::{
     fs,
@@ -23,7 +23,7 @@ use vesica_planner::Figures;
 
 use super::separate;
 
-/// How often to say how far it is.
+/// The interval between reports of progress.
 const SAY: Duration = Duration::from_secs(5);
 
 #[derive(Args)]
@@ -40,13 +40,13 @@ pub struct Flags {
 const BOUNDS: Bounds = Bounds { up_to: 1 << 20, at_most: 5.0 };
 
 impl Flags {
-    /// The folder to write into, where that is asked for.
+    /// The folder to write into, if requested.
     pub fn folder(&self) -> Option<&Path> {
         self.performance.as_deref()
     }
 }
 
-/// Runs what is not in the results yet, then writes both files.
+/// Makes the runs that are missing in the results, then writes both files.
 pub fn run(
     folder: &Path,
     results: Option<&Path>,
@@ -79,7 +79,7 @@ pub fn run(
     }
 }
 
-/// Makes every run that is not there; how many failed. One that fails does not end the others.
+/// Makes every missing run, and returns the number of failures. A failure does not end the other runs.
 fn measure(plan: &Plan, bench: &mut Bench) -> usize {
     let left = |bench: &Bench, runs: &[Planned]| -> f64 {
         let missing = runs.iter().filter(|run| !bench.has(&run.job, run.nth));

@@ -8,7 +8,7 @@ use vesica_lab::{
     run::{ot, protocol, structures},
 };
 
-/// The line above the first record of such work.
+/// The header line for records of this kind of work.
 pub fn header(work: &Work, out: &mut impl Write) -> io::Result<()> {
     match work {
         Work::Protocol(_) | Work::Answer(_) => protocol::Record::header(out),
@@ -18,7 +18,7 @@ pub fn header(work: &Work, out: &mut impl Write) -> io::Result<()> {
     }
 }
 
-/// What came of a job: a line of a table, or JSON.
+/// The outcome of a job: a line of a table, or JSON.
 pub fn print(outcome: &Outcome, json: bool, out: &mut impl Write) -> io::Result<()> {
     match outcome {
         _ if json => {
@@ -37,9 +37,9 @@ pub fn print(outcome: &Outcome, json: bool, out: &mut impl Write) -> io::Result<
     out.flush()
 }
 
-/// A record that is a line of a table.
+/// A record that is printed as a line of a table.
 trait Print {
-    /// The line above the first.
+    /// The header line.
     fn header(out: &mut impl Write) -> io::Result<()>;
 
     /// The record's own line.
@@ -161,7 +161,7 @@ impl Print for primitives::Record {
     }
 }
 
-/// A figure that not every system gives.
+/// A figure that not every system provides.
 fn shown(figure: Option<f64>, decimals: usize) -> String {
     figure.map_or("-".to_owned(), |figure| format!("{figure:.decimals$}"))
 }

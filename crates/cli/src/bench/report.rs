@@ -1,4 +1,4 @@
-//! `vesica bench --report`: a page of what was measured.
+//! `vesica bench --report`: a page of results.
 
 use std::{io::Write, path::PathBuf};
 
@@ -19,7 +19,7 @@ pub struct Flags {
 }
 
 impl Flags {
-    /// Whether a page is asked for.
+    /// Whether a page is requested.
     pub fn asked(&self) -> bool {
         !self.report.is_empty()
     }

@@ -1,13 +1,13 @@
-//! Runs of two parties, each in a process of its own.
+//! Runs of two parties, each run in a separate process.
 
 use std::{env, process::Command};
 
 use vesica_lab::{Job, Record, Runner, Work};
 
-/// What runs a job by starting this program again. In real use a run has a fresh process, too.
+/// Runs a job by starting this program again. In real use, a run has a fresh process too.
 ///
 /// # Errors
-/// Where this program is nowhere to be found.
+/// If this program cannot be found.
 pub fn runner() -> vesica_lab::Result<Runner> {
     let program = env::current_exe().map_err(|error| format!("this program: {error}"))?;
     Ok(Box::new(move |job| {
@@ -16,7 +16,7 @@ pub fn runner() -> vesica_lab::Result<Runner> {
             let said = String::from_utf8_lossy(&ran.stderr);
             format!("{}: {}", job.work, said.trim())
         };
-        // One with a wrong result has a record that says so, and fails.
+        // A run with a wrong result prints a record that says so, and fails.
         serde_json::from_slice::<Record>(&ran.stdout).map_err(|_| failed().into())
     }))
 }

@@ -20,11 +20,11 @@
 //! model.
 //!
 //! **Why nothing malicious is built on this.** The paper claims security against malicious parties; its proof
-//! has gaps (Genç, Iovino and Rial, eprint 2017/370; Hauck and Loss, eprint 2017/1011, who repair it for
-//! static corruption under a gap assumption). A simulator learns the choice of a malicious R only when R
-//! computes its seed, which may be after R has seen what its peer did with the seeds. The commitment does not
-//! change that, and it is not settled whether an OT extension built on it keeps its guarantees;
-//! [`mr19`](super::mr19) has a proof for exactly that use.
+//! has gaps (Genç, Iovino and Rial, eprint 2017/370; Hauck and Loss, eprint 2017/1011, who repair it for static
+//! corruption under a gap assumption). A simulator learns the choice of a malicious R only when R computes its
+//! seed, which may be after R has seen how its peer used the seeds. The commitment does not change that, and it
+//! is not settled whether an OT extension built on it keeps its guarantees; [`mr19`](super::mr19) is proven for
+//! exactly that use.
 
 use std::marker::PhantomData;
 
@@ -48,7 +48,7 @@ const COMMITMENT: &str = "co15/commitment";
 const POINTS: &str = "co15/receiver-points";
 const OPENING: &str = "co15/opening";
 
-/// The check that r fits the commitment.
+/// The check that r matches the commitment.
 pub const CHECK: &str = "co15 seed commitment";
 
 /// Bytes of r, and of the commitment to it.
@@ -129,7 +129,7 @@ fn commit(r: &[u8; LEN]) -> [u8; LEN] {
     blake3::derive_key("vesica co15 commitment v1", r)
 }
 
-/// What the sender said: r and A.
+/// The sender's messages: r and A.
 fn said(r: &[u8; LEN], point: &impl Pod) -> Vec<u8> {
     [r, bytemuck::bytes_of(point)].concat()
 }
@@ -169,7 +169,7 @@ mod tests {
         ));
     }
 
-    /// The seed of each OT depends on r, so nobody knows any before it is opened.
+    /// The seed of each OT depends on r, so nobody knows it before r is opened.
     #[test]
     fn seeds_depend_on_the_opened_seed() {
         let seeds = |r| {

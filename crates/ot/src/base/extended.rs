@@ -7,22 +7,22 @@
 //! exchanged once more.
 //!
 //! Compared with MR19 alone it takes up to six more flights and saves three quarters of the work, some 80 ms
-//! for 511 OTs: it is faster if a round trip takes less than about 25 ms.
+//! for 511 OTs, so it is faster if a round trip takes less than about 25 ms.
 //!
 //! Against malicious parties it provides what MR19 itself provides, random OTs of which a malicious party may
 //! choose its own messages:
 //!
-//! - **Seeds are hashes.** Rows share Δ, so a stream of one would be tied to that of any other. Seeds are
-//!   what the extension's hash makes of them, with the number of the OT as the tweak, and are unrelated.
+//! - **Seeds are hashes.** Rows share Δ, so a stream derived from one would be related to that of any other.
+//!   Seeds are hashes of the rows, with the number of the OT as the tweak, and are unrelated.
 //! - **What R may guess.** The checks allow R to guess some bits of Δ and be caught if it is wrong: k bits,
-//!   with probability 2^-k. The seeds that it did not choose are then hashes under κ − k bits that it does
-//!   not know, just as if it guessed the k bits later on. After the seeds Δ is of no further use, and there
-//!   is no second call. Whether R was caught depends on nothing but Δ, which is fresh.
+//!   with probability 2^-k. The seeds that it did not choose are then hashes under κ − k bits that it does not
+//!   know, just as if it had guessed the k bits later. Δ is not used after the seeds, and there is no second
+//!   call. Whether R was caught depends on nothing but Δ, which is fresh.
 //! - **S** has nothing to guess: choices are masked by streams that it lacks, and the answer to the check by
 //!   rows of its own.
-//! - **Domains.** The hash is a cipher under a key of the session, and so are the trees; a seed is a key of
-//!   its own for its user, and never an input of that hash. Messages of the extension have labels different
-//!   from those of what is built on this, so that none can be mistaken for one of the other.
+//! - **Domains.** The hash is a cipher under a key of the session, and so are the trees; a seed is an
+//!   independent key for its user, and never an input of that hash. Messages of the extension have labels
+//!   different from those of the protocol above, so they cannot be confused.
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};
@@ -36,10 +36,10 @@ use crate::{
     extension::softspoken::{SmallField, malicious as extension},
 };
 
-/// The fewest bytes; the trees cost a millisecond.
+/// The field with the fewest bytes; the trees cost a millisecond.
 const FIELD: SmallField = SmallField::new(8);
 
-/// As many OTs as the extension needs itself: up to this many are made without it.
+/// The number of OTs that the extension itself needs: up to this many are made without it.
 const FEW: usize = FIELD.base_ots();
 
 type Base = Mr19<Ristretto>;
@@ -58,7 +58,7 @@ impl BaseOt for Extended {
     }
 
     /// # Errors
-    /// Those of both parts; a deviation where the receiver fails a check of the extension.
+    /// Those of both parts; a deviation if the receiver fails a check of the extension.
     fn send(n: usize, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Vec<[Seed; 2]>> {
         if n <= FEW {
             return Base::send(n, channel, rng);

@@ -1,5 +1,5 @@
-//! Base OTs: random OTs of one seed each, by public-key cryptography, or by way of an extension if hundreds
-//! are needed ([`extended`]).
+//! Base OTs: random OTs of one seed each, by public-key cryptography, or through an extension if hundreds are
+//! needed ([`extended`]).
 
 pub mod co15;
 pub mod extended;
@@ -14,9 +14,9 @@ use vesica_primitives::{Bits, Seed};
 
 use crate::Bytes;
 
-/// A base OT, for what is built on whichever suits its adversary.
+/// A base OT, for protocols that are generic over it.
 pub trait BaseOt {
-    /// Against whom it keeps its promises.
+    /// The adversary against which it is secure.
     const ADVERSARY: Adversary;
 
     /// Payload bytes of `n` OTs.
@@ -25,14 +25,13 @@ pub trait BaseOt {
     /// The sender's side of `n` OTs: two seeds each.
     ///
     /// # Errors
-    /// A deviation where the receiver sends what is no group element, or fails a check.
+    /// A deviation if the receiver sends something that is not a group element, or fails a check.
     fn send(n: usize, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Vec<[Seed; 2]>>;
 
     /// The receiver's side of as many OTs as there are choices: the chosen seed of each.
     ///
     /// # Errors
-    /// A deviation where the sender sends what is no group element, or does not open what it
-    /// committed to.
+    /// A deviation if the sender sends something that is not a group element, or does not open its commitment.
     fn receive(choices: &Bits, channel: &mut Channel, rng: &mut dyn CryptoRng)
     -> Result<Vec<Seed>>;
 }

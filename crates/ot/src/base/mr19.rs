@@ -1,10 +1,10 @@
 //! Endemic oblivious transfer of Masny and Rindal (CCS 2019), §5.1, over any group of prime order.
 //!
 //! Random OTs whose messages depend on both parties; secure against malicious parties in the random oracle
-//! model under the Diffie–Hellman assumption (with [short exponents](Group::random_scalar) in groups that
-//! have them). The two flights are independent of each other, so this could take one round; here M waits for
-//! the other flight, which saves a change of direction. R's elements are sent in pieces, and S works on one
-//! while R makes the next.
+//! model under the Diffie–Hellman assumption (with [short exponents](Group::random_scalar) in groups that have
+//! them). The two flights are independent of each other, so this could take one round; here M is sent after the
+//! other flight, which saves a change of direction. R's elements are sent in pieces, and S works on one while R
+//! makes the next.
 //!
 //! For the i-th of n OTs, with choice c, in the session sid:
 //!
@@ -13,11 +13,11 @@
 //! 3. S outputs s_j = H(sid, i, j, transcript, a·(r_j + H2G(sid, i, j, r_{1−j}))); R outputs
 //!    s_c = H(sid, i, c, transcript, k·M).
 //!
-//! M is fresh for each call, elements are decoded strictly (the identity is refused), and every hash takes
-//! the index, without which messages could be swapped between OTs. Deviation from the paper: one M for all
-//! OTs of a call, as in the authors' own code, so that a reduction has to answer for OTs other than the one
-//! it is about; that takes the gap or an interactive form of the Diffie–Hellman assumption. Hashes take M and
-//! both elements.
+//! M is fresh for each call, elements are decoded strictly (the identity is refused), and every hash includes
+//! the index, without which messages could be swapped between OTs. Deviation from the paper: one M for all OTs
+//! of a call, as in the authors' own code, so a reduction must also answer for OTs other than its target; that
+//! requires the gap or an interactive form of the Diffie–Hellman assumption. Hashes include M and both
+//! elements.
 
 use std::{marker::PhantomData, ops::Range};
 
@@ -42,7 +42,7 @@ pub const ADVERSARY: Adversary = Adversary::Malicious;
 const POINT: &str = "mr19/sender-point";
 const POINTS: &str = "mr19/receiver-points";
 
-/// OTs of a message: few, so that S computes while R does.
+/// OTs per message: few, so that S computes while R does.
 const PIECE: usize = 32;
 
 /// The protocol over the group `G`.
@@ -58,7 +58,7 @@ impl<G: Group> BaseOt for Mr19<G> {
 
     fn send(n: usize, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Vec<[Seed; 2]>> {
         let session = channel.session();
-        // 1. Drawn before anything is received, and sent with whatever this party says next.
+        // 1. Drawn before anything is received, and sent with this party's next message.
         let a = Zeroizing::new(G::random_scalar(rng));
         let m = G::encode(&G::mul_generator(&a));
         let part = Zeroizing::new(G::divide(&a));
@@ -94,7 +94,7 @@ impl<G: Group> BaseOt for Mr19<G> {
         let secrets = random_scalars::<G>(choices.len(), rng);
         let mut pairs = Vec::with_capacity(choices.len());
         for ots in pieces(choices.len()) {
-            // The random elements are sent, but which of each pair is the random one is the choice.
+            // The random elements are sent; which of each pair is the random one depends on the choice.
             let others: Vec<_> = ots.clone().map(|_| G::random_element(rng)).collect();
             let others = Zeroizing::new(others);
             let others = encode_parts::<G, 1>(0..ots.len(), |i| [others[i]]);
@@ -122,9 +122,9 @@ impl<G: Group> BaseOt for Mr19<G> {
     }
 }
 
-/// OTs whose elements go into one message each.
+/// The OTs whose elements go into each message.
 fn pieces(n: usize) -> impl Iterator<Item = Range<usize>> {
-    // Also where there are none, there is a message.
+    // There is a message even if there are no OTs.
     (0..n.max(1)).step_by(PIECE).map(move |start| start..(start + PIECE).min(n))
 }
 

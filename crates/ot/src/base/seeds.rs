@@ -1,4 +1,4 @@
-//! What all base OTs have in common: elements that both parties can compute become seeds.
+//! The step that all base OTs share: turning elements that both parties can compute into seeds.
 //!
 //! Products are encoded in batches, and the batch encoding expects them divided by the factor of the
 //! [group](vesica_primitives::group::Group); such quotients are called parts here.
@@ -12,23 +12,23 @@ use vesica_net::{Channel, Result, SessionId};
 use vesica_primitives::{Bits, Seed, group::Group, hash::truncate};
 use zeroize::Zeroizing;
 
-/// Elements that one thread takes at least, and that are encoded together.
+/// The minimum number of elements per thread, which are encoded together.
 const BATCH: usize = 32;
 
-/// All that was said in one call, which its seeds depend on beside the shared elements.
+/// The messages of one call, on which its seeds depend in addition to the shared elements.
 pub(super) struct Transcript<'a, M> {
-    /// Keeps protocols apart.
+    /// Separates protocols.
     pub domain: &'static str,
-    /// Keeps sessions apart.
+    /// Separates sessions.
     pub session: SessionId,
-    /// What the sender said, once for all OTs.
+    /// The sender's message, once for all OTs.
     pub sender: &'a [u8],
-    /// What the receiver said for each OT.
+    /// The receiver's message for each OT.
     pub receiver: &'a [M],
 }
 
 impl<M: Pod + Sync> Transcript<'_, M> {
-    /// Both seeds of each of some OTs, by the parts of the elements that are shared if 0 and if 1 is chosen.
+    /// Both seeds of each of some OTs, from the parts of the shared elements for choices 0 and 1.
     pub fn pairs<G: Group>(
         &self,
         ots: Range<usize>,
@@ -39,7 +39,8 @@ impl<M: Pod + Sync> Transcript<'_, M> {
         shared.map(|(i, pair)| [0, 1].map(|j| self.seed(i, j, &pair[j]))).collect()
     }
 
-    /// The chosen seed of each OT, by the parts of the secrets that make the sender's element shared.
+    /// The chosen seed of each OT, from the parts of the secrets that turn the sender's element into the shared
+    /// one.
     pub fn chosen<G: Group>(
         &self,
         choices: &Bits,
@@ -63,7 +64,7 @@ impl<M: Pod + Sync> Transcript<'_, M> {
     }
 }
 
-/// The bytes of the elements whose parts these are, K for each of some OTs.
+/// The bytes of the elements with these parts, K for each of some OTs.
 pub(super) fn encode_parts<G: Group, const K: usize>(
     ots: Range<usize>,
     parts: impl Fn(usize) -> [G::Element; K] + Sync,
@@ -84,10 +85,10 @@ pub(super) fn random_scalars<G: Group>(
     (0..n).map(|_| Zeroizing::new(G::random_scalar(rng))).collect()
 }
 
-/// The elements that the peer sent with the message `label`.
+/// The elements that the peer sent in the message `label`.
 ///
 /// # Errors
-/// A deviation where one of them is no group element.
+/// A deviation if one of them is not a group element.
 pub(super) fn decode_all<G: Group>(
     label: &'static str,
     encoded: &[G::Encoded],
@@ -97,10 +98,10 @@ pub(super) fn decode_all<G: Group>(
     decoded.ok_or_else(|| channel.malformed(label, "not a group element"))
 }
 
-/// Receives the one element of the message `label`, and its bytes.
+/// Receives the single element of the message `label`, and its bytes.
 ///
 /// # Errors
-/// As [`decode_all`].
+/// Same as [`decode_all`].
 pub(super) fn recv_element<G: Group>(
     label: &'static str,
     channel: &mut Channel,

@@ -9,13 +9,13 @@
 //! - The sender computes q_i = Δ_i·u_i ⊕ G(k_i^{Δ_i}), so that row j is q_j = t_j ⊕ (c_j ∧ Δ).
 //!
 //! IKNP03 sends both masked columns ([`iknp03`](super::iknp03)); this sends half of that. Matrices are
-//! processed in chunks of [`CHUNK_ROWS`] rows, so that one stays in the second-level cache and both parties
-//! work at the same time. A chunk of 128 columns is processed by one thread, which fills a network of some
+//! processed in chunks of [`CHUNK_ROWS`] rows, so that a chunk stays in the second-level cache and both parties
+//! work at the same time. A chunk of 128 columns is processed by one thread, which saturates a network of some
 //! Gb/s; wider ones are divided among threads.
 //!
-//! [`ColumnSender`] and [`ColumnReceiver`] are what this has in common, for the code that repeats a choice
-//! 128 times, with other ways to obtain the same columns: [`unchecked`](super::unchecked) and
-//! [`checked`](super::checked) make correlated OT of any of them.
+//! [`ColumnSender`] and [`ColumnReceiver`] are the interface that this shares, for the code that repeats a
+//! choice 128 times, with other ways to obtain the same columns: [`unchecked`](super::unchecked) and
+//! [`checked`](super::checked) make correlated OT from any of them.
 
 use rand::CryptoRng;
 use rayon::prelude::*;
@@ -34,14 +34,14 @@ pub trait ColumnSender {
     /// Δ, 128 bits.
     fn delta(&self) -> &Delta;
 
-    /// Fills `columns` with the 128 columns q of the next rows, one after the other. There are as
-    /// many rows as blocks: a multiple of 128, at most [`CHUNK_ROWS`].
+    /// Fills `columns` with the 128 columns q of the next rows, one after another. The number of rows is that
+    /// of blocks: a multiple of 128, at most [`CHUNK_ROWS`].
     fn correlate(&mut self, columns: &mut [Block], channel: &mut Channel) -> Result<()>;
 }
 
 /// The party with choices in any such extension.
 pub trait ColumnReceiver {
-    /// As [`ColumnSender::correlate`], for the columns t; `choices` has a bit for each row.
+    /// Like [`ColumnSender::correlate`], for the columns t; `choices` has a bit for each row.
     fn correlate(
         &mut self,
         choices: &[Block],
@@ -50,16 +50,16 @@ pub trait ColumnReceiver {
     ) -> Result<()>;
 }
 
-/// Sizes of the chunks in which `rows` rows are handled: all but the last have [`CHUNK_ROWS`], and
-/// the last is rounded up to a multiple of 128.
+/// Sizes of the chunks in which `rows` rows are processed: all but the last have [`CHUNK_ROWS`], and the last
+/// is rounded up to a multiple of 128.
 pub fn chunks(rows: usize) -> impl Iterator<Item = usize> {
     (0..rows)
         .step_by(CHUNK_ROWS)
         .map(move |done| (rows - done).min(CHUNK_ROWS).next_multiple_of(128))
 }
 
-/// Bytes that the receiver sends for `rows` rows of a code of `width` bits: those of all [`chunks`], of which
-/// every one but the last has a multiple of 128 rows as it is.
+/// Bytes that the receiver sends for `rows` rows of a code of `width` bits: those of all [`chunks`]. Only the
+/// last chunk may need rounding up to a multiple of 128 rows.
 pub fn bytes(width: usize, rows: usize) -> usize {
     rows.next_multiple_of(128) * width / 8
 }
@@ -89,13 +89,12 @@ impl Sender {
         &self.delta
     }
 
-    /// Δ, and the generator that this party has of each column: for protocols that take one column
-    /// after the other.
+    /// Δ, and this party's generator for each column: for protocols that process one column after another.
     pub fn into_parts(self) -> (Delta, Vec<Prg>) {
         (self.delta, self.prgs)
     }
 
-    /// Fills `columns` with the columns q of the next rows, one after the other.
+    /// Fills `columns` with the columns q of the next rows, one after another.
     pub fn extend_into(&mut self, columns: &mut [Block], channel: &mut Channel) -> Result<()> {
         channel.recv_slice(COLUMNS, columns)?;
         let (delta, column) = (&self.delta, columns.len() / self.prgs.len());
@@ -128,7 +127,7 @@ impl ColumnSender for Sender {
 pub struct Receiver {
     /// G(k_i^0) and G(k_i^1) for each column.
     pub(super) prgs: Vec<[Prg; 2]>,
-    /// The columns u of the last rows, of which only the room matters.
+    /// The columns u of the last rows, kept only for their memory.
     sent: Vec<Block>,
 }
 
@@ -149,8 +148,8 @@ impl Receiver {
         self.prgs
     }
 
-    /// Fills `kept` with the columns t of the next rows, one after the other. `codeword_column(i)` is
-    /// column i of the rows' codewords.
+    /// Fills `kept` with the columns t of the next rows, one after another. `codeword_column(i)` is column i of
+    /// the rows' codewords.
     pub fn extend_into<'a>(
         &mut self,
         codeword_column: impl Fn(usize) -> &'a [Block] + Sync,
@@ -209,8 +208,8 @@ impl super::checked::MaliciousColumns for Receiver {
     }
 }
 
-/// Columns that one thread takes at least. To hand work to a thread and to wait for it takes some
-/// microseconds, in which 128 columns of a chunk are done.
+/// The minimum number of columns per thread. Passing work to a thread and waiting for it takes some
+/// microseconds, enough for 128 columns of a chunk.
 pub(super) const MIN_COLUMNS: usize = 128;
 
 #[cfg(test)]

@@ -1,16 +1,16 @@
-//! The last step of correlated OT with random choices: conversion to choices that the receiver makes itself.
+//! The last step of correlated OT with random choices: conversion to choices that the receiver makes.
 //!
-//! R holds t_j = q_j ⊕ a_j·Δ for a random a_j that S does not know, and wants the choice c_j. R → S: d_j =
-//! c_j ⊕ a_j, one bit per OT, masked by a_j. S adds d_j·Δ to q_j, so that t_j = q_j ⊕ c_j·Δ. An R that sends
-//! another d_j has made another choice, and nothing more.
+//! R holds t_j = q_j ⊕ a_j·Δ for a random a_j that S does not know, and wants the choice c_j. R → S: d_j = c_j
+//! ⊕ a_j, one bit per OT, masked by a_j. S adds d_j·Δ to q_j, so that t_j = q_j ⊕ c_j·Δ. An R that sends a
+//! different d_j has only made a different choice.
 
 use vesica_net::{Channel, Result};
 use vesica_primitives::{Bits, Block, Delta};
 
-/// R's side: turns the random bits into these choices. Uses those bits up.
+/// R's side: turns the random bits into these choices. Consumes those bits.
 ///
 /// # Panics
-/// Where there are not as many of the ones as of the others.
+/// If the numbers of random bits and choices differ.
 pub(super) fn send(
     label: &'static str,
     choices: &Bits,
@@ -24,7 +24,7 @@ pub(super) fn send(
     channel.flush()
 }
 
-/// S's side: makes the q_j of `rows` those of R's choices.
+/// S's side: adapts the q_j of `rows` to R's choices.
 pub(super) fn receive(
     label: &'static str,
     delta: &Delta,

@@ -6,7 +6,7 @@
 //!    columns, t_i ⊕ G(k_i^0) and t_i ⊕ r ⊕ G(k_i^1), where r are R's choices: 2κ bits per OT.
 //! 3. S unmasks the one that Δ_i selects: q_i = t_i ⊕ Δ_i·r. So S holds q_j, R holds t_j = q_j ⊕ (r_j·Δ).
 //!
-//! [`alsz13`](super::alsz13) gives the same for half the bytes and two thirds of R's streams: with t_i =
+//! [`alsz13`](super::alsz13) achieves the same with half the bytes and two thirds of R's streams: with t_i =
 //! G(k_i^0) instead of a random column, the first of the two messages is zero.
 
 use rand::CryptoRng;
@@ -69,7 +69,7 @@ impl Receiver {
 /// The columns of the party with Δ.
 pub struct Unmasked {
     seeds: columns::Sender,
-    /// Of the last rows; only the room matters.
+    /// The messages for the last rows, kept only for their memory.
     received: Vec<Block>,
 }
 
@@ -103,7 +103,7 @@ pub struct Masked {
     seeds: columns::Receiver,
     /// T, column by column of each chunk.
     matrix: Prg,
-    /// Of the last rows; only the room matters.
+    /// The messages for the last rows, kept only for their memory.
     sent: Vec<Block>,
 }
 

@@ -2,8 +2,8 @@
 //! corrected version (IACR ePrint 2015/546, §4). Malicious.
 //!
 //! **Not the check that was published first.** That one adds up *rows*, each times a random element of
-//! GF(2^128), and rests on a lemma about what a receiver that passes can have learned. The lemma is false
-//! (Roy, CRYPTO 2022, appendix D), and no useful choice of parameters saves its proof (IACR ePrint
+//! GF(2^128), and relies on a lemma about what a receiver that passes can have learned. The lemma is false
+//! (Roy, CRYPTO 2022, appendix D), and no useful choice of parameters repairs its proof (IACR ePrint
 //! 2022/1371). Nobody has broken it, but nobody has shown that it is secure. Here *columns* are hashed by a
 //! universal hash, as in SoftSpokenOT, whose proof covers this: see [`checked`].
 //!
@@ -13,9 +13,9 @@
 //! 3. S → R → S: the challenge and the answer of [`checked`].
 //! 4. S holds q_j, R holds t_j = q_j ⊕ (r_j·Δ). Hashes have the OT's number as the tweak.
 //!
-//! That is SoftSpokenOT for k = 1 with a pair of seeds in place of a tree: a malicious R may guess bits of Δ,
-//! is caught at the first wrong guess, and succeeds in any other way with probability at most 2^[`error`].
-//! The base OTs let a malicious party choose its own messages, which that proof allows.
+//! This is SoftSpokenOT for k = 1 with a pair of seeds instead of a tree: a malicious R may guess bits of Δ, is
+//! caught at the first wrong guess, and succeeds in any other way with probability at most 2^[`error`]. The
+//! base OTs let a malicious party choose its own messages, which that proof allows.
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};

@@ -9,8 +9,8 @@
 //! | [`silent`] over any of these | that one's | 1 for a choice, and little more | that one's |
 //! | [`precomputed`] over any of these | that one's | 1 online | that one's |
 //!
-//! All but the last two are ways to obtain the columns of a bit matrix ([`columns`]), from which
-//! [`unchecked`] makes semi-honest OT, and [`checked`] malicious OT.
+//! All but the last two are ways to obtain the columns of a bit matrix ([`columns`]), from which [`unchecked`]
+//! makes semi-honest OT, and [`checked`] malicious OT.
 
 pub mod alsz13;
 pub mod checked;
@@ -27,7 +27,7 @@ use vesica_primitives::Block;
 
 use crate::{Bytes, base::BaseOt};
 
-/// Payload bytes of so many base OTs with the parties' roles exchanged, and of the session's key.
+/// Payload bytes of `base_ots` base OTs with the parties' roles exchanged, and of the session's key.
 fn setup_bytes<B: BaseOt>(base_ots: usize) -> Bytes {
     let base = B::bytes(base_ots);
     Bytes { to_sender: base.to_receiver, to_receiver: base.to_sender + size_of::<Block>() }

@@ -2,16 +2,16 @@
 //!
 //! 1. Offline, before choices are known: correlated OT of random choices a_j. S keeps q_j, and R keeps a_j
 //!    and t_j = q_j ⊕ a_j·Δ, as a stock.
-//! 2. Online, for choices c_j that R makes itself, R → S: c_j ⊕ a_j, one bit per OT; S adds that times Δ to
-//!    q_j. Hashing for the other OT variants is local.
+//! 2. Online, for R's choices c_j, R → S: c_j ⊕ a_j, one bit per OT; S adds that times Δ to q_j. Hashing for
+//!    the other OT variants is local.
 //!
-//! What is used is zeroized and not used again: a second choice under the same a_j would tell S how the two
+//! Used OTs are zeroized and never used again: a second choice under the same a_j would tell S how the two
 //! choices differ.
 //!
-//! A call for more than the stock holds makes the missing ones first. Both parties count in the same way, so
-//! they agree on the number without communicating. Nothing is at stake but time: a run for which too few were
-//! prepared is slower, whereas an error would end it for no security reason. What remains is [`Sender::left`]
-//! and [`Receiver::left`], for a caller that wants to know in advance.
+//! A call for more OTs than the stock holds makes the missing ones first. Both parties count in the same way,
+//! so they agree on the number without communicating. Only time is at stake: a run for which too few were
+//! prepared is slower, whereas an error would end it for no security reason. [`Sender::left`] and
+//! [`Receiver::left`] are for callers that want to know in advance.
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};
@@ -34,7 +34,7 @@ pub const fn bytes(n: usize) -> Bytes {
     Bytes { to_sender: n.div_ceil(128) * size_of::<Block>(), to_receiver: 0 }
 }
 
-/// Correlated blocks that were made and not used yet.
+/// Unused correlated blocks.
 struct Stock {
     blocks: ZeroizingVec<Block>,
     used: usize,
@@ -49,10 +49,10 @@ impl Stock {
         self.blocks.len() - self.used
     }
 
-    /// What is left, and `n` more for which `make` provides.
+    /// The stock, increased by what `make` provides so that it holds at least `n`.
     ///
     /// # Errors
-    /// Those of `make`; the stock is lost then, since its Δ may not be safe any more.
+    /// Those of `make`; the stock is then lost, since its Δ may no longer be safe.
     fn with(self, n: usize, make: impl FnOnce(&mut [Block]) -> Result<()>) -> Result<Self> {
         let mut blocks = ZeroizingVec::zeros(self.left() + n);
         let (old, new) = blocks.split_at_mut(self.left());
@@ -79,15 +79,15 @@ pub struct Sender<C> {
 impl<C: CotSender + Malicious> Malicious for Sender<C> {}
 
 impl<C: CotSender> Sender<C> {
-    /// Over an extension that was set up, with nothing in stock.
+    /// Uses an extension that has been set up, with nothing in stock.
     pub fn new(cot: C) -> Self {
         Self { cot, stock: Stock::empty() }
     }
 
-    /// Step 1 for `n` OTs more, which the receiver has to ask for as well.
+    /// Step 1 for `n` more OTs, which the receiver must request as well.
     ///
     /// # Errors
-    /// Those of the extension; nothing is left in stock then.
+    /// Those of the extension; nothing is then left in stock.
     pub fn prepare(&mut self, n: usize, channel: &mut Channel) -> Result<()> {
         let stock = std::mem::replace(&mut self.stock, Stock::empty());
         self.stock = stock.with(n, |new| self.cot.send_correlated_into(new, channel))?;
@@ -99,7 +99,7 @@ impl<C: CotSender> Sender<C> {
         self.stock.left()
     }
 
-    /// The extension beneath, without the stock.
+    /// The underlying extension, without the stock.
     #[cfg(test)]
     pub fn into_inner(self) -> C {
         self.cot
@@ -131,7 +131,7 @@ impl<C: CotSender> CotSender for Sender<C> {
 pub struct Receiver<C> {
     cot: C,
     stock: Stock,
-    /// The random choices of the stock. A block of them is wiped when the last one in it is used.
+    /// The random choices of the stock. A block of them is zeroized when its last choice is used.
     choices: Zeroizing<Vec<Block>>,
     rng: Stream,
 }
@@ -139,16 +139,16 @@ pub struct Receiver<C> {
 impl<C: CotReceiver + Malicious> Malicious for Receiver<C> {}
 
 impl<C: CotReceiver> Receiver<C> {
-    /// Over an extension that was set up, with nothing in stock.
+    /// Uses an extension that has been set up, with nothing in stock.
     pub fn new(cot: C, rng: &mut dyn CryptoRng) -> Self {
         let choices = Zeroizing::default();
         Self { cot, stock: Stock::empty(), choices, rng: Stream::new(rng) }
     }
 
-    /// Step 1 for `n` OTs more, which the sender has to ask for as well.
+    /// Step 1 for `n` more OTs, which the sender must request as well.
     ///
     /// # Errors
-    /// Those of the extension; nothing is left in stock then.
+    /// Those of the extension; nothing is then left in stock.
     pub fn prepare(&mut self, n: usize, channel: &mut Channel) -> Result<()> {
         let new = Bits::random(n, &mut self.rng);
         self.choices = concatenate(&self.window(self.left()), &new);
@@ -167,7 +167,7 @@ impl<C: CotReceiver> Receiver<C> {
         let (first, shift) = (self.stock.used / 128, self.stock.used % 128);
         let block = |i: usize| {
             let [low, high] = [i, i + 1].map(|i| self.choices.get(first + i).map_or(0, |b| b.0));
-            // By parts, since a shift by 128 is none.
+            // In two parts, since a shift by 128 is not possible.
             Block(low >> shift | high << 1 << (127 - shift))
         };
         Bits::from_blocks((0..n.div_ceil(128)).map(block).collect(), n)
@@ -200,7 +200,7 @@ impl<C: CotReceiver> CotReceiver for Receiver<C> {
     }
 }
 
-/// The bits of both, the first ones first.
+/// The bits of both, those of `first` first.
 fn concatenate(first: &Bits, second: &Bits) -> Zeroizing<Vec<Block>> {
     let mut blocks =
         Zeroizing::new(vec![Block::ZERO; (first.len() + second.len()).div_ceil(128) + 1]);
@@ -228,7 +228,7 @@ mod tests {
         Receiver::new(Ideal::new(1), &mut StdRng::seed_from_u64(2))
     }
 
-    /// Calls of sizes that share blocks of choices, with what was prepared and without.
+    /// Calls of sizes that share blocks of choices, with and without preparation.
     #[test]
     fn every_choice_gets_its_row_however_the_stock_was_made() {
         const CALLS: [usize; 9] = [0, 1, 126, 1, 1, 300, 128, 17, 1000];
@@ -288,7 +288,7 @@ mod tests {
         );
     }
 
-    /// Equal choices give unequal messages: what S sees is masked by bits that are fresh each time.
+    /// Equal choices give different messages: what S sees is masked by bits that are fresh each time.
     #[test]
     fn flips_tell_nothing_of_the_choices() {
         let (flips, ()) = run(

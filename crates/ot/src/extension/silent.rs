@@ -1,6 +1,6 @@
-//! Silent OT: many correlated OTs of *random* choices from few, with little communication (Boyle et al., CCS
-//! 2019; with the codes of Raghuraman, Rindal and Tanguy, CRYPTO 2023). Its security is that of the OT
-//! extension beneath.
+//! Silent OT: many correlated OTs with *random* choices from few, with little communication (Boyle et al., CCS
+//! 2019; with the codes of Raghuraman, Rindal and Tanguy, CRYPTO 2023). Its security is that of the underlying
+//! OT extension.
 //!
 //! Like a silent VOLE, but all values of the noise are 1, so that a = G·e is a vector of bits, and S's share
 //! of a value times Δ is Δ itself.
@@ -9,17 +9,17 @@
 //!    times Δ, for the check.
 //! 2. S gets w and R gets w + e·Δ.
 //! 3. Both clear the lowest bit of every entry. R puts that of e in its place, and S sets that of Δ.
-//! 4. Both compress by the transpose of a public code: q = G·w and t = q + a·Δ, where a looks random by the
-//!    LPN assumption that `vesica_params::lpn` states for values of 1. The lowest bits of t are a.
-//! 5. Over a malicious extension: R checks what it got in step 2, before it makes use of t.
-//! 6. For choices c that R makes itself, R → S: a + c, one bit per OT; S adds that times Δ to q.
+//! 4. Both compress by the transpose of a public code: q = G·w and t = q + a·Δ, where a looks random by the LPN
+//!    assumption that `vesica_params::lpn` states for values of 1. The lowest bits of t are a.
+//! 5. Over a malicious extension: R checks what it got in step 2 before it uses t.
+//! 6. For choices c that R makes, R → S: a + c, one bit per OT; S adds that times Δ to q.
 //!
-//! Step 3 saves compressing e separately, at the price of one bit of Δ. R itself produces its choices' bits;
-//! an S whose Δ has another lowest bit only has other pairs than it could have.
+//! Step 3 saves compressing e separately, at the price of one bit of Δ. R itself produces the bits of its
+//! choices; an S whose Δ has a different lowest bit only gets other pairs than it could have had.
 //!
-//! Each call is a run of its own: it costs at least what 3,000 OTs do, so request many at a time. Over a
-//! malicious extension, R learns whether S's trees are as they should be before anything is made from them,
-//! and what is left to S is a guess of R's noise; see [`check`] for the argument.
+//! Each call is a separate run: it costs at least as much as 3,000 OTs, so request many at a time. Over a
+//! malicious extension, R learns whether S's trees are correct before anything is made from them, and S can
+//! only guess R's noise; see [`check`] for the argument.
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};
@@ -54,15 +54,15 @@ const fn is_checked(adversary: Adversary) -> bool {
     matches!(adversary, Adversary::Malicious)
 }
 
-/// OTs of the extension beneath for a call of `n` OTs: one call for random OTs, and one for correlated
-/// ones, if there are any.
+/// OTs of the underlying extension for a call of `n` OTs: one call for random OTs, and one for correlated ones,
+/// if there are any.
 pub fn ots_beneath(n: usize, lpn: Lpn, adversary: Adversary) -> [usize; 2] {
     let checked = if is_checked(adversary) { MASK_BITS as usize } else { 0 };
     [Dimensions::full(n, lpn).ots(), checked]
 }
 
-/// Payload bytes of a call of `n` OTs, without those of the extension beneath; choices that the
-/// receiver makes itself are another n/8 to the sender.
+/// Payload bytes of a call of `n` OTs, without those of the underlying extension. Choices that the receiver
+/// makes take another n/8 bytes to the sender.
 pub fn bytes(n: usize, lpn: Lpn, adversary: Adversary) -> Bytes {
     let noise = Dimensions::full(n, lpn).bytes();
     match is_checked(adversary) {
@@ -83,14 +83,14 @@ pub struct Sender<C> {
 impl<C: CotSender + Malicious> Malicious for Sender<C> {}
 
 impl<C: CotSender> Sender<C> {
-    /// Over an extension that was set up. Draws the session's public hash key.
+    /// Uses an extension that has been set up. Draws the session's public hash key.
     pub fn setup(cot: C, lpn: Lpn, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         let hash = CorrelationHash::draw(C::ADVERSARY, SESSION, channel, rng)?;
         let delta = cot.delta().with_lowest_bit();
         Ok(Self { cot, lpn, delta, hash, rng: Stream::new(rng) })
     }
 
-    /// Correlated OT of random choices: fills `out` with q_j.
+    /// Correlated OT with random choices: fills `out` with q_j.
     pub fn extend_into(&mut self, out: &mut [Block], channel: &mut Channel) -> Result<()> {
         let (n, rows) = (out.len(), Out::Into(&mut *out));
         send(&mut self.cot, self.lpn, n, rows, channel, &mut self.rng)
@@ -99,7 +99,7 @@ impl<C: CotSender> Sender<C> {
         Ok(())
     }
 
-    /// Random OT of random choices: two pseudo-random blocks for each of `n` OTs.
+    /// Random OT with random choices: two pseudo-random blocks for each of `n` OTs.
     pub fn extend_random(&mut self, n: usize, channel: &mut Channel) -> Result<Vec<[Block; 2]>> {
         let mut pairs = vec![[Block::ZERO; 2]; n];
         self.extend_into(&mut pairs.as_flattened_mut()[n..], channel)?;
@@ -151,17 +151,17 @@ pub struct Receiver<C> {
 impl<C: CotReceiver + Malicious> Malicious for Receiver<C> {}
 
 impl<C: CotReceiver> Receiver<C> {
-    /// Over an extension that was set up. Learns the session's public hash key.
+    /// Uses an extension that has been set up. Receives the session's public hash key.
     pub fn setup(cot: C, lpn: Lpn, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
         let hash = CorrelationHash::learn(C::ADVERSARY, SESSION, channel)?;
         Ok(Self { cot, lpn, hash, rng: Stream::new(rng) })
     }
 
-    /// Correlated OT of random choices: fills `out` with t_j = q_j ⊕ a_j·Δ and returns the a_j.
+    /// Correlated OT with random choices: fills `out` with t_j = q_j ⊕ a_j·Δ and returns the a_j.
     ///
     /// # Errors
-    /// Over a malicious extension, [`CheckFailed`](vesica_net::Deviation::CheckFailed) with [`CHECK`]
-    /// where the sender's leaves and corrections do not belong together.
+    /// Over a malicious extension, [`CheckFailed`](vesica_net::Deviation::CheckFailed) with [`CHECK`] if the
+    /// sender's leaves and corrections are inconsistent.
     pub fn extend_into(&mut self, out: &mut [Block], channel: &mut Channel) -> Result<Bits> {
         let (n, rows) = (out.len(), Out::Into(&mut *out));
         receive(&mut self.cot, self.lpn, n, rows, channel, &mut self.rng)
@@ -169,7 +169,7 @@ impl<C: CotReceiver> Receiver<C> {
         Ok(lowest_bits(out))
     }
 
-    /// Random OT of random choices: the choices, and the chosen block of each pair.
+    /// Random OT with random choices: the choices, and the chosen block of each pair.
     pub fn extend_random(&mut self, n: usize, channel: &mut Channel) -> Result<(Bits, Vec<Block>)> {
         let mut out = vec![Block::ZERO; n];
         let choices = self.extend_into(&mut out, channel)?;
@@ -213,15 +213,15 @@ impl<C: CotReceiver> CotReceiver for Receiver<C> {
     }
 }
 
-/// Where compressed entries go.
+/// The destination of compressed entries.
 enum Out<'a> {
-    /// To memory, all of them.
+    /// Memory, for all of them.
     Into(&'a mut [Block]),
-    /// To a consumer that takes some at a time, while they are in the cache.
+    /// A consumer that takes some at a time, while they are in the cache.
     Each(&'a mut dyn FnMut(&mut [Block])),
 }
 
-/// Steps 1 to 5 for S, but for the lowest bits.
+/// Steps 1 to 5 for S, except for the lowest bits.
 fn send<C: CotSender>(
     cot: &mut C,
     lpn: Lpn,
@@ -307,12 +307,12 @@ fn receive<C: CotReceiver>(
     }
 }
 
-/// Step 3 for S, which may as well come after step 4.
+/// Step 3 for S, which may also come after step 4.
 fn clear_lowest_bits(rows: &mut [Block]) {
     rows.iter_mut().for_each(|q| *q = Block(q.0 & !1));
 }
 
-/// Makes the lowest bits those of the noise: 1 at the place, else 0. Every entry is touched.
+/// Sets the lowest bits to those of the noise: 1 at the place, otherwise 0. Every entry is accessed.
 fn mark(leaves: &mut [Block], place: u32) {
     let words: &mut [[u64; 2]] = bytemuck::cast_slice_mut(leaves);
     for (i, words) in words.iter_mut().enumerate() {

@@ -1,6 +1,6 @@
 //! Correlated OT from columns that are not checked. Semi-honest.
 //!
-//! The parties make the columns of a chunk of rows at a time, and transpose each chunk while it is in the
+//! The parties make the columns for a chunk of rows at a time, and transpose each chunk while it is in the
 //! cache.
 
 use rand::CryptoRng;
@@ -15,7 +15,7 @@ use crate::{
     variants::{CotReceiver, CotSender},
 };
 
-/// Semi-honest: nothing ties a receiver to one choice along a row.
+/// Semi-honest: nothing forces a receiver to use one choice along a row.
 pub const ADVERSARY: Adversary = Adversary::SemiHonest;
 
 /// The party with Δ, 128 bits.
@@ -96,7 +96,7 @@ impl<C: ColumnReceiver> CotReceiver for Receiver<C> {
     }
 }
 
-/// Room for the columns of a chunk of a call for `n` OTs.
+/// Space for the columns of a chunk of a call for `n` OTs.
 fn chunk(n: usize) -> Zeroizing<Vec<Block>> {
     Zeroizing::new(vec![Block::ZERO; CHUNK_ROWS.min(n.next_multiple_of(128))])
 }

@@ -1,5 +1,5 @@
-//! The check of [`oos17`](super::oos17), that the rows of a matrix are codewords, masks included. The steps
-//! and what they leave to a malicious receiver are described there.
+//! The check of [`oos17`](super::oos17), that the rows of a matrix are codewords, masks included. The steps,
+//! and what a malicious receiver can still do, are described there.
 
 use bytemuck::Zeroable;
 use rand::CryptoRng;
@@ -28,7 +28,7 @@ pub(super) fn bytes<C: LinearCode>() -> Bytes {
     Bytes { to_sender, to_receiver: size_of::<Block>() }
 }
 
-/// Steps 3 to 5, for the rows and those of the masks behind them.
+/// Steps 3 to 5, for the rows followed by those of the masks.
 pub(super) fn verify<C: LinearCode>(
     (code, delta): (&C, &C::Row),
     rows: &[C::Row],
@@ -58,7 +58,7 @@ pub(super) fn verify<C: LinearCode>(
     }
 }
 
-/// R's side of steps 3 and 4: its words and rows, both with the masks behind.
+/// R's side of steps 3 and 4: its words and rows, each followed by the masks.
 pub(super) fn prove<R: Row>(words: &[Block], rows: &[R], channel: &mut Channel) -> Result<()> {
     let answer = answer(words, rows, receive_challenge(channel)?);
     channel.send_slice(ANSWER, &answer)?;
@@ -76,7 +76,7 @@ pub(super) fn receive_challenge(channel: &mut Channel) -> Result<Block> {
     Ok(challenge[0])
 }
 
-/// The sums of words and then of rows, masks included.
+/// The sums of words, then of rows, masks included.
 pub(super) fn answer<R: Row>(words: &[Block], rows: &[R], challenge: Block) -> Vec<Block> {
     let combinations = Combinations::new(challenge, words.len() - SUMS);
     let words: &[[Block; 1]] = bytemuck::cast_slice(words);

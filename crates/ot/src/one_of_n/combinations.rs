@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use vesica_params::LAMBDA;
 use vesica_primitives::{Block, Seed, aes::Prg, code::Row};
 
-/// How many sums there are. Wrong rows escape s sums with probability below 2^-(s − 1), so one more than λ keeps
+/// The number of sums. Wrong rows escape s sums with probability below 2^-(s − 1), so one more than λ keeps
 /// that below 2^-λ.
 pub const SUMS: usize = LAMBDA as usize + 1;
 
@@ -14,12 +14,12 @@ const GROUP: usize = 8;
 /// Groups that one thread takes at a time.
 const TASK_GROUPS: usize = 128;
 
-/// Coefficients of the rows in all sums, by a public challenge.
+/// Coefficients of the rows in all sums, derived from a public challenge.
 ///
-/// They are the stream of a generator whose seed is the challenge, so there is no challenge, such as
-/// 0, for which rows drop out.
+/// They are the stream of a generator whose seed is the challenge, so there is no challenge, such as 0, for
+/// which rows drop out.
 pub struct Combinations {
-    /// For each group of rows a byte for each sum, whose bit i is the coefficient of row i.
+    /// For each group of rows, one byte per sum, whose bit i is the coefficient of row i.
     coefficients: Vec<Block>,
 }
 
@@ -32,11 +32,11 @@ impl Combinations {
         Self { coefficients }
     }
 
-    /// The sums of these rows, each with one of the last [`SUMS`] rows added, which belong to no other
-    /// sum and hide it.
+    /// The sums of these rows. Each sum also has one of the last [`SUMS`] rows, which belongs to no other sum
+    /// and hides it.
     ///
     /// # Panics
-    /// Where there are not as many rows as were said, and the masks.
+    /// If the number of rows is not the one given at construction, plus the masks.
     pub fn of<R: Row>(&self, rows: &[R]) -> [R; SUMS] {
         let (rows, masks) = rows.split_at(rows.len() - SUMS);
         let bytes: &[u8] = bytemuck::cast_slice(&self.coefficients);
@@ -59,10 +59,10 @@ impl Combinations {
     }
 }
 
-/// Adds a group of rows to the sums that they belong to. All sums of the lower and of the upper four are
-/// computed first: then it is two additions for each sum instead of four.
+/// Adds a group of rows to the sums that they belong to. All sums of the lower four and of the upper four are
+/// computed first, so that each sum takes two additions instead of four.
 fn add<R: Row>(sums: &mut [R; SUMS], rows: &[R], coefficients: &[u8; SUMS]) {
-    // The last group may not be whole; what it lacks has coefficients as well.
+    // The last group may be incomplete; its missing rows have coefficients too.
     let mut whole = [R::zeroed(); GROUP];
     whole[..rows.len()].copy_from_slice(rows);
     let mut tables = [[R::zeroed(); 1 << (GROUP / 2)]; 2];
@@ -88,8 +88,9 @@ mod tests {
 
     use super::*;
 
-    /// Rows that span `dimension` dimensions modulo the code pass if the sums span fewer, and the receiver guesses
-    /// a bit of Δ for each of those: see [`oos17`](crate::one_of_n::oos17). The probability, at most.
+    /// An upper bound on the probability that rows that span `dimension` dimensions modulo the code pass
+    /// because the sums span fewer and the receiver guesses a bit of Δ for each of those: see
+    /// [`oos17`](crate::one_of_n::oos17).
     fn wrong_rows_pass(dimension: usize) -> f64 {
         let power = |e: usize, of: usize| 2f64.powi(e as i32 - of as i32);
         let has_rank = |rank: usize| {
@@ -129,7 +130,7 @@ mod tests {
         }
     }
 
-    /// As often as not, in every sum, for every challenge.
+    /// Each row occurs in about half of the sums, for every challenge.
     #[test]
     fn no_row_drops_out() {
         for challenge in [0, 1, u128::MAX] {

@@ -7,8 +7,8 @@
 //!    t_j, S holds q_j = t_j ⊕ (C(w_j) ∧ Δ).
 //! 3. R's key is H(j, t_j); S's key for a word v is H(j, q_j ⊕ (C(v) ∧ Δ)).
 //!
-//! Two codewords differ in exactly κ places. Deviation from the paper: one masked column is sent where its
-//! form sends two (ALSZ13), so 256 bits instead of 512.
+//! Two codewords differ in exactly κ places. Deviation from the paper: one masked column is sent instead of two
+//! (as in ALSZ13), so 256 bits instead of 512.
 
 use std::sync::Arc;
 
@@ -32,7 +32,7 @@ use crate::{
 /// The base OTs underneath.
 type Base = Np01<Ristretto>;
 
-/// Semi-honest: nothing ties the receiver to codewords.
+/// Semi-honest: nothing forces the receiver to use codewords.
 pub const ADVERSARY: Adversary = Adversary::weakest(&[Base::ADVERSARY, Adversary::SemiHonest]);
 
 const _: () = assert!(WalshHadamard::DISTANCE >= KAPPA as usize);

@@ -11,8 +11,8 @@
 //! 4. R's key is H(j, t_j); S's key for a word v is H(j, q_j ⊕ (C(v) ∧ Δ)).
 //!
 //! The width comes from `vesica_params::code` for the number of keys that S computes. Deviations from the
-//! paper: one masked column is sent where its form sends two (ALSZ13), and the four blocks of a codeword come
-//! from four keys.
+//! paper: one masked column is sent instead of two (as in ALSZ13), and the four blocks of a codeword come from
+//! four keys.
 
 use std::sync::Arc;
 
@@ -36,7 +36,7 @@ use crate::{
 /// The base OTs underneath.
 type Base = Np01<Ristretto>;
 
-/// Semi-honest: nothing ties the receiver to codewords.
+/// Semi-honest: nothing forces the receiver to use codewords.
 pub const ADVERSARY: Adversary = Adversary::weakest(&[Base::ADVERSARY, Adversary::SemiHonest]);
 
 const CODE_KEY: &str = "kkrt16/code-key";
@@ -132,11 +132,10 @@ impl Receiver {
         Ok(Self { columns: columns::Receiver::setup::<Base>(width, channel, rng)?, width, next: 0 })
     }
 
-    /// Steps 2 to 4, which take no randomness: fills `keys` with the key of each OT at the word chosen for
-    /// it.
+    /// Steps 2 to 4, which take no randomness: fills `keys` with the key of each OT at the word chosen for it.
     ///
     /// # Panics
-    /// Where there are not as many keys as words.
+    /// If the number of keys is not that of the words.
     pub fn receive_random_into(
         &mut self,
         words: &[Block],

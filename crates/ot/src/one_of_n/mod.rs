@@ -4,14 +4,14 @@
 //! | extension | words | adversary | bits per OT to the sender |
 //! |---|---|---|---|
 //! | [`kk13`] | 2^8 | semi-honest | 256 |
-//! | [`kkrt16`] | 2^128 | semi-honest | 416 to 448, by how often keys are computed |
+//! | [`kkrt16`] | 2^128 | semi-honest | 416 to 448, depending on the number of keys computed |
 //! | [`oos17`], Walsh–Hadamard | 2^8 | malicious | 256 |
 //! | [`oos17`], BCH | 2^76 | malicious | 511 |
 //!
 //! They share one construction ([`rows`]): the matrix of the IKNP family, in which the receiver's row is a
-//! codeword of its word. [`matrix`] hands over its rows as they are, for protocols that add them up,
-//! unchecked or checked as in [`oos17`]. An extension implements random OT, where keys are pseudo-random. OT
-//! of chosen messages is derived from it here, and OT made before words are known in [`precomputed`].
+//! codeword of its word. [`matrix`] provides the rows themselves, for protocols that add them up, unchecked or
+//! checked as in [`oos17`]. An extension implements random OT, where keys are pseudo-random. OT of chosen
+//! messages is derived from it here, and OT made before words are known in [`precomputed`].
 
 mod check;
 mod combinations;
@@ -36,25 +36,25 @@ const MESSAGES: &str = "one-of-n/messages";
 /// Bytes of masked messages that go into one network message, unless one OT alone has more.
 const MESSAGE_CHUNK_BYTES: usize = 1 << 20;
 
-/// The most messages of an OT of chosen messages.
+/// The maximal number of messages per OT of chosen messages.
 pub const MAX_MESSAGES: usize = 256;
 
 /// The keys of some consecutive OTs, as their sender can compute them.
 pub trait Keys: Sync {
-    /// How many OTs there are.
+    /// The number of OTs.
     fn len(&self) -> usize;
 
-    /// Whether there are none.
+    /// Whether there are no OTs.
     fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Computes keys at any number of points of each OT. The points of OT i (counted from the first of
-    /// these) are those from `starts(i)` up to `starts(i + 1)`; the words there are given by `word`.
-    /// `keys` takes the keys from point `starts(0)` on.
+    /// Computes keys at any number of points of each OT. The points of OT i (counted from the first OT here)
+    /// are those from `starts(i)` up to `starts(i + 1)`; `word` gives their words. `keys` receives the keys
+    /// from point `starts(0)` on.
     ///
     /// # Panics
-    /// Where `keys` has not as many places as there are points, or a word has too many bits.
+    /// If the length of `keys` is not the number of points, or a word has too many bits.
     fn evaluate(
         &self,
         starts: impl Fn(usize) -> usize + Sync,
@@ -65,7 +65,7 @@ pub trait Keys: Sync {
     /// The key of each OT at one word.
     ///
     /// # Panics
-    /// Where there are not as many words as OTs; and as [`Keys::evaluate`] does.
+    /// If the number of words is not that of the OTs; and as [`Keys::evaluate`] does.
     fn at(&self, words: &[Block]) -> Vec<Block> {
         assert_eq!(words.len(), self.len(), "a word for each OT");
         let mut keys = vec![Block::ZERO; words.len()];
@@ -76,7 +76,7 @@ pub trait Keys: Sync {
     /// The keys of each OT at the words 0 to n − 1.
     ///
     /// # Panics
-    /// Where there are fewer words.
+    /// If there are fewer words.
     fn all(&self, n: usize) -> Vec<Block> {
         let mut keys = vec![Block::ZERO; self.len() * n];
         self.evaluate(|ot| ot * n, |point| Block((point % n) as u128), &mut keys);
@@ -86,10 +86,10 @@ pub trait Keys: Sync {
 
 /// The sender of a 1-out-of-n OT extension.
 pub trait Sender {
-    /// Against whom this extension keeps its promises.
+    /// The adversary against which this extension is secure.
     const ADVERSARY: Adversary;
 
-    /// Bits of a word: n is two to the power of that.
+    /// Bits of a word: n is two to this power.
     const WORD_BITS: usize;
 
     /// The keys of this extension.
@@ -103,8 +103,8 @@ pub trait Sender {
         rng: &mut dyn CryptoRng,
     ) -> Result<Self::Keys>;
 
-    /// Random OT: shows the keys of `ots` OTs in pieces, first OTs first, each as soon as its keys may be
-    /// used. Where they are used at once, that takes less memory and time.
+    /// Random OT: passes on the keys of `ots` OTs in pieces, in order and each as soon as its keys may be used.
+    /// If they are used at once, this takes less memory and time.
     fn send_random_pieces(
         &mut self,
         ots: usize,
@@ -113,12 +113,12 @@ pub trait Sender {
         show: impl FnMut(&Self::Keys),
     ) -> Result<()>;
 
-    /// OT of chosen messages: `messages` holds the `n` messages of each OT one after the other, all of
-    /// `len` bytes. Costs n·len bytes an OT beyond the random OT.
+    /// OT of chosen messages: `messages` holds the `n` messages of each OT one after another, all of `len`
+    /// bytes. Costs n·len bytes per OT in addition to the random OT.
     ///
     /// # Panics
-    /// Where `messages` is not made of `n` times `len` bytes, or there are not so many words or more
-    /// than [`MAX_MESSAGES`].
+    /// If the length of `messages` is not a multiple of `n` times `len`, or `n` exceeds the number of words or
+    /// [`MAX_MESSAGES`].
     fn send_chosen(
         &mut self,
         messages: &[u8],
@@ -148,16 +148,16 @@ pub trait Sender {
 
 /// The receiver of a 1-out-of-n OT extension.
 pub trait Receiver {
-    /// Against whom this extension keeps its promises.
+    /// The adversary against which this extension is secure.
     const ADVERSARY: Adversary;
 
-    /// Bits of a word: n is two to the power of that.
+    /// Bits of a word: n is two to this power.
     const WORD_BITS: usize;
 
     /// Random OT: fills `keys` with the key of each OT at the word chosen for it.
     ///
     /// # Panics
-    /// Where there are not as many keys as words, or a word has too many bits.
+    /// If the number of keys is not that of the words, or a word has too many bits.
     fn receive_random_into(
         &mut self,
         words: &[Block],
@@ -169,7 +169,7 @@ pub trait Receiver {
     /// Random OT: the key of each OT at the word chosen for it.
     ///
     /// # Panics
-    /// Where a word has too many bits.
+    /// If a word has too many bits.
     fn receive_random(
         &mut self,
         words: &[Block],
@@ -181,11 +181,11 @@ pub trait Receiver {
         Ok(keys)
     }
 
-    /// OT of chosen messages: the message with the chosen number of each OT, one after the other, where
-    /// an OT has `n` of `len` bytes.
+    /// OT of chosen messages: the chosen message of each OT, one after another, where an OT has `n` messages of
+    /// `len` bytes.
     ///
     /// # Panics
-    /// Where a choice is not below n, or the sender would for these `n` and `len`.
+    /// If a choice is not below n, or under the sender's conditions on `n` and `len`.
     fn receive_chosen(
         &mut self,
         choices: &[u8],
@@ -226,11 +226,11 @@ fn ots_per_chunk(n: usize, len: usize) -> usize {
     (MESSAGE_CHUNK_BYTES / (n * len)).max(1)
 }
 
-/// Writes the message with this number to `out`, which is 0 before; reads all of them.
+/// Writes the message with this number to `out`, which must be 0; reads all of them.
 fn select(messages: &[u8], choice: u8, out: &mut [u8]) {
     for (number, message) in (0..=u8::MAX).zip(messages.chunks_exact(out.len())) {
         let differs = (number ^ choice) as i8;
-        // The sign of x | −x is set but for x = 0.
+        // The sign bit of x | −x is set except for x = 0.
         let select = !((differs | differs.wrapping_neg()) >> 7) as u8;
         out.iter_mut().zip(message).for_each(|(out, message)| *out |= message & select);
     }

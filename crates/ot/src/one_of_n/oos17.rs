@@ -11,20 +11,20 @@
 //! 5. S refuses unless t^l = q^l ⊕ (C(w^l) ∧ Δ) for all l, where q^l is the same sum of its rows.
 //! 6. Only then: R's key is H(j, t_j); S's key for a word v is H(j, q_j ⊕ (C(v) ∧ Δ)).
 //!
-//! **What the check leaves to R.** Let c_j be what R used in place of codewords, V the span of all c_j modulo
-//! the code, of dimension D, and U that of the s sums, which are uniform in V once χ is drawn. R passes only
-//! if it knows Δ at a set E of places that covers U: outside E every vector of U is zero, so that |E| ≥ dim
-//! U, and it knows that with probability 2^-|E|. If E covers V, each c_j is outside E the codeword of one
-//! word alone, as |E| < d; the key at any other needs d − |E| more bits of Δ, so that together with those R
-//! guessed it is no less than d ≥ κ. If E does not cover V, then dim U = D − r for some r ≥ 1; that has
-//! probability at most 2^(r·(D − s)), and R's guess 2^-(D − r), in all less than 2^-(s − 1) = 2^-λ, also for
-//! an E that R chooses when it knows χ. A mask row that is not a codeword moves a sum by a constant, which
-//! costs as many places as it saves. A receiver that was caught is refused from then on; keys of earlier
-//! calls stay as they are. Against a malicious S there is nothing to check: R's words are masked by streams
-//! that S lacks, and each answer by a row of its own.
+//! **What R can still do.** Let c_j be what R used in place of codewords, V the span of all c_j modulo the
+//! code, of dimension D, and U that of the s sums, which are uniform in V once χ is drawn. R passes only if it
+//! knows Δ at a set E of places that covers U: outside E every vector of U is zero, so |E| ≥ dim U, and R knows
+//! Δ there with probability 2^-|E|. If E covers V, each c_j agrees outside E with the codeword of one word
+//! only, as |E| < d; the key at any other word needs d − |E| more bits of Δ, so together with those that R
+//! guessed at least d ≥ κ. If E does not cover V, then dim U = D − r for some r ≥ 1; this has probability at
+//! most 2^(r·(D − s)), and R's guess 2^-(D − r), in all less than 2^-(s − 1) = 2^-λ, even if R chooses E when
+//! it knows χ. A mask row that is not a codeword shifts a sum by a constant, which costs as many places as it
+//! saves. A receiver that was caught is refused from then on; keys of earlier calls stay as they are. Against a
+//! malicious S there is nothing to check: R's words are masked by streams that S lacks, and each answer by a
+//! row of its own.
 //!
 //! Sessions are not bound to roles: a party that runs two of them at the same time with one peer, in opposite
-//! roles, could be talking to itself through that peer, and would not notice.
+//! roles, could be talking to itself through that peer without noticing.
 //!
 //! Deviation from the paper: H is BLAKE3 of the row and of its number, which is a position in the extended
 //! output if a row leaves no room for it.
@@ -81,7 +81,7 @@ pub struct Sender<C: LinearCode> {
     function: Arc<Function<C>>,
     /// The number of the next OT.
     next: u64,
-    /// The receiver was caught, so that Δ may not be safe any more.
+    /// Whether the receiver was caught, so that Δ may no longer be safe.
     is_refused: bool,
 }
 
@@ -105,8 +105,8 @@ impl<C: LinearCode> super::Sender for Sender<C> {
     type Keys = RowKeys<C>;
 
     /// # Errors
-    /// A deviation where the receiver's rows fail the check, and from then on always: a receiver that
-    /// may try again would learn Δ.
+    /// A deviation if the receiver's rows fail the check, and always from then on: a receiver that could try
+    /// again would learn Δ.
     fn send_random(
         &mut self,
         ots: usize,
@@ -133,7 +133,7 @@ impl<C: LinearCode> super::Sender for Sender<C> {
         Ok(keys)
     }
 
-    /// All keys come in one piece, for none may be used before all rows are checked.
+    /// All keys come in one piece, because none may be used before all rows are checked.
     fn send_random_pieces(
         &mut self,
         ots: usize,
@@ -198,7 +198,7 @@ impl<C: LinearCode> super::Receiver for Receiver<C> {
     }
 }
 
-/// The words of a call and random ones for the masks.
+/// The words of a call, followed by random ones for the masks.
 fn with_masks<C: LinearCode>(words: &[Block], rng: &mut dyn CryptoRng) -> Zeroizing<Vec<Block>> {
     let mut masked = Zeroizing::new(Vec::with_capacity(words.len() + SUMS));
     masked.extend_from_slice(words);
@@ -223,23 +223,23 @@ mod tests {
 
     const ATTEMPTS: usize = 1000;
 
-    /// What a receiver does in one attempt.
+    /// The behaviour of a receiver in one attempt.
     #[derive(Clone, Default)]
     struct Attempt {
         words: Vec<Block>,
-        /// Places of the matrix that are flipped: row and column.
+        /// Flipped places of the matrix: row and column.
         flips: Vec<(usize, usize)>,
         /// Added to a word when columns are made, but not when the check is answered.
         inconsistency: Option<(usize, Block)>,
-        /// Columns for which it takes Δ to be 1 where its flips show in the check.
+        /// The columns for which it guesses that Δ is 1, where its flips show in the check.
         guessed_ones: Vec<usize>,
         /// Added to a block of the answer.
         answer_change: Option<(usize, Block)>,
-        /// Answers with what it answered to an attempt before.
+        /// Whether it repeats its answer to an earlier attempt.
         replays: bool,
     }
 
-    /// The code of a receiver that deviates.
+    /// The code of a deviating receiver.
     struct Falsely<'a, C> {
         code: &'a C,
         attempt: &'a Attempt,
@@ -271,7 +271,7 @@ mod tests {
         }
     }
 
-    /// A sender's keys at word 0 and at the receiver's words, where it accepted.
+    /// A sender's keys at word 0 and at the receiver's words, if it accepted.
     type Outcome = Option<[Vec<Block>; 2]>;
 
     struct Outcomes<C: LinearCode> {
@@ -281,8 +281,7 @@ mod tests {
         receiver: Vec<Vec<Block>>,
     }
 
-    /// Makes all attempts on one setup, on which an honest sender would have stopped at the first that
-    /// it refuses.
+    /// Makes all attempts on one setup, where an honest sender would have stopped at its first refusal.
     fn attempt<C: LinearCode>(code: fn() -> C, attempts: &[Attempt]) -> Outcomes<C> {
         let ((delta, sender), receiver) = run(
             |channel| {
@@ -298,7 +297,7 @@ mod tests {
                             deviation: Deviation::CheckFailed { check: CHECK },
                             ..
                         }) => {
-                            // The receiver does not know, and counts on.
+                            // The receiver does not know of the refusal, and continues counting.
                             sender.next += attempt.words.len() as u64;
                             None
                         }
@@ -323,8 +322,8 @@ mod tests {
         Outcomes { delta, sender, receiver }
     }
 
-    /// One call of a receiver that deviates; returns its keys and the answer that an honest one would
-    /// have given for its rows and words.
+    /// One call of a deviating receiver; returns its keys, and the answer that an honest one would have given
+    /// for its rows and words.
     fn deviate<C: LinearCode>(
         receiver: &mut Receiver<C>,
         attempt: &Attempt,
@@ -371,8 +370,8 @@ mod tests {
         row.widen()[column / 128].0 >> (column % 128) & 1 == 1
     }
 
-    /// One bit of one column flipped on its way, with the answer of an honest receiver: passes where Δ
-    /// is 0 there, and then does no harm.
+    /// One bit of one column is flipped, with the answer of an honest receiver: this passes if Δ is 0 there,
+    /// and then does no harm.
     fn one_flip_passes_only_where_it_does_no_harm<C: LinearCode>(code: fn() -> C) {
         let rng = &mut StdRng::seed_from_u64(3);
         let attempts: Vec<Attempt> = (0..ATTEMPTS)
@@ -404,8 +403,8 @@ mod tests {
         one_flip_passes_only_where_it_does_no_harm(|| WalshHadamard);
     }
 
-    /// A receiver that guesses the bits of Δ where it flips some passes where all of its guesses are
-    /// right and in no other way: with probability 2^-k for k columns.
+    /// A receiver that flips bits in some columns and guesses Δ there passes exactly if all of its guesses are
+    /// right: with probability 2^-k for k columns.
     #[test]
     fn flips_in_some_columns_pass_only_with_the_right_guess() {
         for k in [1, 2, 4, 7] {
@@ -437,7 +436,7 @@ mod tests {
         }
     }
 
-    /// Rows that are no codewords, or those of another word than the one answered for.
+    /// Rows that are not codewords, or are those of another word than the one answered for.
     fn wrong_rows_never_pass<C: LinearCode>(code: fn() -> C) {
         let rng = &mut StdRng::seed_from_u64(5);
         let attempts: Vec<Attempt> = (0..ATTEMPTS)
@@ -469,7 +468,7 @@ mod tests {
                 let at = rng.random_range(0..5 * SUMS);
                 match i % 3 {
                     0 => Attempt { replays: true, ..honest },
-                    // In a word only where it stays one.
+                    // For the word, only a change that leaves it a word.
                     1 => Attempt { answer_change: Some((at, Block(1 << (i % 76)))), ..honest },
                     _ => Attempt { answer_change: Some((at, Block(1))), ..honest },
                 }

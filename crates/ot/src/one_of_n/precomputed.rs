@@ -1,11 +1,11 @@
 //! 1-out-of-n OT made ahead of time (Beaver, CRYPTO 1995), over any extension, whose security it inherits.
 //!
-//! 1. Offline, before words are known: random OT of random words r_j. S keeps its keys, R keeps r_j and the
-//!    key of each OT at r_j.
-//! 2. Online, for words w_j that R chooses itself, R → S: w_j ⊕ r_j, as many bits as a word has. S takes for
-//!    a word v the key at v ⊕ w_j ⊕ r_j, which for v = w_j is the one that R has.
+//! 1. Offline, before words are known: random OT of random words r_j. S keeps its keys, R keeps r_j and the key
+//!    of each OT at r_j.
+//! 2. Online, for R's words w_j, R → S: w_j ⊕ r_j, as many bits as a word has. As its key for a word v, S uses
+//!    the key at v ⊕ w_j ⊕ r_j, which for v = w_j is the one that R has.
 //!
-//! r_j is used once, and hides w_j. An R that sends something else has chosen another word, and nothing more.
+//! r_j is used once, and hides w_j. An R that sends something else has only chosen another word.
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};
@@ -41,7 +41,7 @@ impl<K: Keys> Prepared<K> {
         Ok(Self { keys: sender.send_random(ots, channel, rng)?, word_bits: S::WORD_BITS })
     }
 
-    /// Step 2: the keys for what R has chosen.
+    /// Step 2: the keys shifted by what R has sent.
     pub fn choose(self, channel: &mut Channel) -> Result<Shifted<K>> {
         let (ots, bits) = (self.keys.len(), self.word_bits);
         let mut packed = vec![0; bytes(ots, bits)];
@@ -51,7 +51,7 @@ impl<K: Keys> Prepared<K> {
     }
 }
 
-/// Keys at words that are shifted, for each OT by a number of its own.
+/// Keys at words that are shifted, for each OT by its own number.
 pub struct Shifted<K> {
     keys: K,
     shifts: Vec<Block>,
@@ -101,7 +101,7 @@ impl Drawn {
     /// Step 2: the key of each OT at the word chosen for it.
     ///
     /// # Panics
-    /// Where there are not as many words as OTs, or a word has too many bits.
+    /// If the number of words is not that of the OTs, or a word has too many bits.
     pub fn choose(self, words: &[Block], channel: &mut Channel) -> Result<Vec<Block>> {
         assert_eq!(words.len(), self.words.len(), "a word for each OT");
         let fits = |word: &Block| word.0.checked_shr(self.word_bits as u32).unwrap_or(0) == 0;
@@ -128,7 +128,7 @@ mod tests {
 
     type Setup<Party> = fn(&mut Channel, &mut dyn CryptoRng) -> Result<Party>;
 
-    /// Keys agree at the words chosen, and nowhere else, with some points an OT.
+    /// Keys agree at the chosen words, and nowhere else, with several points per OT.
     fn assert_agree<S: Sender, R: Receiver>(sender: Setup<S>, receiver: Setup<R>)
     where
         S::Keys: Send,

@@ -1,8 +1,8 @@
 //! The rows of the matrix of [`columns`] under a code, and the keys derived from them.
 //!
 //! S holds q_j = t_j ⊕ (C(w_j) ∧ Δ), R holds t_j for its word w_j. The key of OT j at a word v is H(j, q_j ⊕
-//! (C(v) ∧ Δ)), which at w_j is H(j, t_j); elsewhere R would have to know the bits of Δ at the places where
-//! C(v) and C(w_j) differ, at least κ of them. The rows share Δ, so H must be robust against Hamming
+//! (C(v) ∧ Δ)), which at w_j is H(j, t_j); for any other word R would have to know the bits of Δ at the places
+//! where C(v) and C(w_j) differ, at least κ of them. The rows share Δ, so H must be robust against Hamming
 //! correlations: it is BLAKE3 over the whole row and its number, keyed by the session.
 
 use std::sync::Arc;
@@ -28,13 +28,13 @@ use crate::{
 /// OTs that one thread takes at a time.
 const TASK_OTS: usize = 512;
 
-/// Rows that are encoded and hashed together: what linear codes take at a time.
+/// Rows that are encoded and hashed together: the batch size of linear codes.
 const BATCH: usize = 128;
 
-/// Rows that get their numbers together.
+/// Rows whose numbers are added together.
 const HASH_BATCH: usize = 32;
 
-/// What S computes keys with.
+/// S's means of computing keys.
 pub(super) struct Function<C: Code> {
     pub(super) code: C,
     pub(super) delta: Zeroizing<C::Row>,
@@ -48,8 +48,8 @@ impl<C: Code> Function<C> {
         Self { code, delta, hash: RowHash::new(session) }
     }
 
-    /// For a new session, whose public hash key this party draws, because the hash protects its Δ, and
-    /// sends under this label.
+    /// For a new session, whose public hash key this party draws, because the hash protects its Δ, and sends
+    /// under this label.
     pub(super) fn draw(
         code: C,
         delta: &Delta,
@@ -71,12 +71,12 @@ pub(super) fn learn_hash(label: &'static str, channel: &mut Channel) -> Result<R
     Ok(RowHash::new(session[0]))
 }
 
-/// The keys of consecutive OTs of an extension under a code. Secret: wiped when dropped.
+/// The keys of consecutive OTs of an extension under a code. Secret; zeroized when dropped.
 pub struct RowKeys<C: Code> {
     function: Arc<Function<C>>,
     /// The number of the first OT.
     first: u64,
-    /// The rows q, one after the other.
+    /// The rows q, one after another.
     rows: ZeroizingVec<Block>,
 }
 
@@ -94,8 +94,8 @@ impl<C: Code> RowKeys<C> {
         Ok(keys)
     }
 
-    /// As [`RowKeys::receive`], but shows the keys piece by piece as soon as they are there, in memory
-    /// that stays in the cache.
+    /// Like [`RowKeys::receive`], but passes on the keys piece by piece as soon as they are available, in
+    /// memory that stays in the cache.
     pub(super) fn receive_pieces(
         (function, columns): (&Arc<Function<C>>, &mut columns::Sender),
         first: u64,
@@ -115,7 +115,7 @@ impl<C: Code> RowKeys<C> {
         Ok(())
     }
 
-    /// Fills the rows, in pieces whose columns `q` has room for or gets it.
+    /// Fills the rows, in pieces for whose columns `q` has, or is given, space.
     fn fill(
         &mut self,
         columns: &mut columns::Sender,
@@ -132,7 +132,7 @@ impl<C: Code> RowKeys<C> {
         Ok(())
     }
 
-    /// Forgets the OTs from the `ots`-th on.
+    /// Drops the OTs from the `ots`-th on.
     pub(super) fn truncate(&mut self, ots: usize) {
         self.rows.truncate(ots * C::Row::BLOCKS);
     }
@@ -145,7 +145,7 @@ impl<C: Code> RowKeys<C> {
     /// The codewords of words, for [`RowKeys::evaluate_encoded`].
     ///
     /// # Panics
-    /// Where a word has too many bits.
+    /// If a word has too many bits.
     pub fn encode(&self, words: &[Block]) -> Vec<C::Row> {
         let mut codewords = vec![C::Row::zeroed(); words.len()];
         let tasks = codewords.par_chunks_mut(BATCH).zip(words.par_chunks(BATCH));
@@ -153,11 +153,11 @@ impl<C: Code> RowKeys<C> {
         codewords
     }
 
-    /// As [`Keys::evaluate`], at words whose codewords are known: where a word is used for many OTs, it need
-    /// not be encoded for each.
+    /// Like [`Keys::evaluate`], at words whose codewords are known: a word that is used for many OTs need not
+    /// be encoded for each.
     ///
     /// # Panics
-    /// Where `keys` has not as many places as there are points.
+    /// If the length of `keys` is not the number of points.
     pub fn evaluate_encoded(
         &self,
         starts: impl Fn(usize) -> usize + Sync,
@@ -169,7 +169,7 @@ impl<C: Code> RowKeys<C> {
         });
     }
 
-    /// Computes keys at points whose codewords, from a point on, `encode` gives.
+    /// Computes keys at points whose codewords, from a given point on, are provided by `encode`.
     fn evaluate_tasks(
         &self,
         starts: impl Fn(usize) -> usize + Sync,
@@ -229,9 +229,9 @@ impl<C: Code> Keys for RowKeys<C> {
     }
 }
 
-/// A few neighbouring OTs and the place for the keys of their points.
+/// A few adjacent OTs and the destination of their points' keys.
 struct Task<'a> {
-    /// The first of them.
+    /// The first OT.
     ot: usize,
     /// Its first point.
     point: usize,
@@ -255,14 +255,14 @@ fn split<'a>(
     tasks.filter(|task| !task.keys.is_empty()).collect()
 }
 
-/// What R keeps between pieces: room for their codewords' columns and for t.
+/// R's scratch space: for the columns of codewords and for t.
 #[derive(Default)]
 pub(super) struct Scratch {
     codewords: Vec<Block>,
     t: Vec<Block>,
 }
 
-/// R's side of the next rows: fills `rows`, as many as words, with t.
+/// R's side of the next rows: fills `rows`, one for each word, with t.
 pub(super) fn send_rows<C: Code>(
     (code, columns): (&C, &mut columns::Receiver),
     words: &[Block],
@@ -288,7 +288,7 @@ pub(super) fn send_rows<C: Code>(
 /// R's side of the next OTs, with numbers from `first` on: fills `keys` with their keys at these words.
 ///
 /// # Panics
-/// Where there are not as many keys as words.
+/// If the number of keys is not that of the words.
 pub(super) fn receive_keys<C: Code>(
     (code, columns, hash): (&C, &mut columns::Receiver, &RowHash),
     first: u64,
@@ -308,7 +308,7 @@ pub(super) fn receive_keys<C: Code>(
     Ok(())
 }
 
-/// The keys that R has of its rows t, which are of `width` bits and have numbers from `first` on.
+/// R's keys for its rows t, which have `width` bits and numbers from `first` on.
 pub(super) fn chosen_keys<R: Row>(
     hash: &RowHash,
     width: usize,
@@ -330,7 +330,7 @@ pub(super) fn chosen_keys<R: Row>(
     });
 }
 
-/// H of rows of `width` bits and their numbers.
+/// H of rows of `width` bits with their numbers.
 fn hash_rows(
     hash: &RowHash,
     width: usize,

@@ -1,43 +1,45 @@
-//! The check that S made its leaves and corrections from one w and one Δ, whatever R's places are
+//! The check that S made its leaves and corrections from a single w and a single Δ, whatever R's places are
 //! (Weng, Yang, Katz and Wang, S&P 2021, Figure 7, there for one block at a time).
 //!
-//! Before, S has Q* and R has T* = Q* + y*·Δ for a random y* of R, used for nothing else: by correlated OT,
-//! or as an entry of a VOLE that was checked before, where y* is pseudo-random under the same assumption as
+//! Before, S has Q* and R has T* = Q* + y*·Δ for a random y* of R, used for nothing else: by correlated OT, or
+//! as an entry of a VOLE that was checked earlier, where y* is pseudo-random under the same assumption as
 //! everything else. All VOLEs of a run share one budget of guesses about R's noise. Then, once S's leaves and
 //! corrections have been received:
 //!
-//! 1. R draws χ of GF(2^128) and takes x = Σ y_i·χ^j over the entries j of its noise that are not 0.
-//!    R → S: χ and x + y*. R may draw χ earlier, in order to use leaves while it has them, as long
-//!    as nobody else learns it.
+//! 1. R draws χ from GF(2^128) and computes x = Σ y_i·χ^j over the entries j of its noise that are not 0. R →
+//!    S: χ and x + y*. R may draw χ earlier, so that it can use leaves when they are made, as long as nobody
+//!    else learns it.
 //! 2. S → R: a hash of Σ χ^j·w_j + Q* + (x + y*)·Δ.
-//! 3. R refuses unless that is the hash of Σ χ^j·v_j + T*, where v = w + e·Δ is what it has.
+//! 3. R refuses unless that is the hash of Σ χ^j·v_j + T*, where v = w + e·Δ is its own vector.
 //!
 //! R must not send anything derived from v before step 3.
 //!
-//! **An S that deviates.** Δ is fixed by the OT extension, which is for malicious parties. What R gets
-//! is a function of what S sent and of R's places α: at all entries but those the leaves that it
-//! computes, which may depend on α where sums fit no tree; at α_i the correction plus those leaves plus
-//! Q_i + y_i·Δ (in silent OT, Q_i is Δ and y_i is 1, so R's share is 0). Call W(α) the vector of these leaves, with
-//! the correction plus Q_i plus the other leaves of the block at α_i. Then v = W(α) + e·Δ whatever S did, and R compares the hash with that of
-//! Σ χ^j·W(α)_j + Q* + (x + y*)·Δ, to which only α is unknown to S: y_i cancels, and x is masked by y*.
+//! **An S that deviates.** Δ is fixed by the OT extension, which is secure against malicious parties. What R
+//! gets is a function of what S sent and of R's places α: at the other entries, the leaves that it computes,
+//! which may depend on α if sums fit no tree; at α_i, the correction plus those leaves plus Q_i + y_i·Δ (in
+//! silent OT, Q_i is Δ and y_i is 1, so R's share is 0). Let W(α) be the vector of these leaves, with the
+//! correction plus Q_i plus the other leaves of the block at α_i. Then v = W(α) + e·Δ whatever S did, and R
+//! compares the hash with that of Σ χ^j·W(α)_j + Q* + (x + y*)·Δ, in which only α is unknown to S: y_i cancels,
+//! and x is masked by y*.
 //!
-//! Let S answer with the hash of some value, which it has to know (a random oracle). Two vectors
-//! W(α) ≠ W(α') have the same polynomial value for at most N of all χ, with N entries. For two
-//! independent random α, α' the probability that W differs and values are equal is thus at most
-//! N/2^128, on average over χ. If some answer of S's choice were accepted for α with W(α) other than
-//! the likeliest W_0 among the accepted ones with probability β, then the former would be at least
-//! β². So β is at most (N/2^128)^(1/2) on average, below 2^-48 for 2^32 entries. In all other cases
-//! acceptance means W(α) = W_0 for a W_0 that is determined by what S sent: the shares are correct, and S has learned
-//! for each i that α_i is among those for which block i of W(α) is that of W_0. That is a guess at a set of places
-//! for each block, each right with the share of the block that the set is, and all of them must be right.
-//! LPN with static leakage (Boyle et al., CCS 2019, §5; Weng et al.) is the assumption that covers this. A
-//! sum that is wrong is a guess at one bit of α_i; a correction that is wrong, and so another Δ for a
-//! block, is a guess at α_i itself.
+//! S answers with the hash of some value, which it must know (a random oracle). Two vectors W(α) ≠ W(α') have
+//! the same polynomial value for at most N of all χ, where N is the number of entries. For two independent
+//! random α, α' the probability that W differs and values are equal is thus at most N/2^128, on average over χ.
+//! Suppose that an answer of S's choice is accepted, with probability β, for an α whose W(α) is not the
+//! likeliest W_0 among the accepted ones. Then the probability that W differs and values are equal is at least
+//! β². So β is at most (N/2^128)^(1/2) on average, below 2^-48 for 2^32 entries. In all other cases acceptance
+//! means W(α) = W_0 for a W_0 that is determined by what S sent: the shares are correct, and S has learned for
+//! each i that α_i is among those for which block i of W(α) is that of W_0. That is a guess of a set of places
+//! for each block, which is right with probability the set's share of the block; all guesses must be right. LPN
+//! with static leakage (Boyle et al., CCS 2019, §5; Weng et al.) is the assumption that covers this. A wrong
+//! sum is a guess of one bit of α_i; a wrong correction, such as for another Δ in one block, is a guess of α_i
+//! itself.
 //!
-//! **An R that deviates.** It may take any places and values, even y_i = 0, because that only makes its own a less
-//! random. Trees are full, so R misses a leaf in each, and that leaf masks Q_i in the correction. If R sends x + y* off
-//! by d, S hashes a value that is off by d·Δ, against which R can test guesses of the whole of Δ: as many as remain
-//! after what the OT extension let R guess. S sends nothing but that hash, and never reveals a verdict.
+//! **An R that deviates.** It may use any places and values, even y_i = 0, since that only makes its own a less
+//! random. Trees are full, so R misses a leaf in each, and that leaf masks Q_i in the correction. If R sends
+//! x + y* off by d, S hashes a value that is off by d·Δ, against which R can test guesses of the whole of Δ: as
+//! many candidates as remain after its guesses in the OT extension. S sends nothing but that hash, and never
+//! reveals a verdict.
 
 use std::iter::successors;
 
@@ -60,11 +62,11 @@ pub const BYTES: Bytes = Bytes { to_sender: 32, to_receiver: 32 };
 const CHALLENGE: &str = "noise/challenge";
 const ANSWER: &str = "noise/answer";
 
-/// The polynomial whose coefficients are the entries of all blocks, at χ.
+/// The polynomial whose coefficients are the entries of all blocks, evaluated at χ.
 pub struct Polynomial {
     /// χ^j for the entries j of a block.
     powers: Vec<Block>,
-    /// χ to the length of a block.
+    /// χ to the power of a block's length.
     next: Block,
 }
 
@@ -81,7 +83,7 @@ impl Polynomial {
         inner_product128(&self.powers, entries)
     }
 
-    /// From the values of all blocks, the whole one's.
+    /// The value of the whole polynomial, from those of all blocks.
     fn of_all(&self, blocks: &[Block]) -> Block {
         blocks.iter().rev().fold(Block::ZERO, |sum, block| multiply128(sum, self.next) ^ *block)
     }
@@ -108,7 +110,7 @@ pub fn prove(
     channel.flush()
 }
 
-/// What S's answer is the hash of. Calls `step` for each piece, for this takes a while.
+/// The value that S answers with the hash of. Calls `step` for each piece, because this takes a while.
 fn answer(
     delta: Block,
     trees: &[pprf::Trees<'_>],
@@ -128,7 +130,7 @@ fn answer(
     Ok(polynomial.of_all(&blocks) ^ mask ^ multiply128(masked, delta))
 }
 
-/// What R knows of the mask: T* = Q* + y*·Δ.
+/// R's part of the mask: T* = Q* + y*·Δ.
 pub struct Mask {
     /// y*, drawn for this and used once.
     pub value: Block,
@@ -143,11 +145,11 @@ impl Drop for Mask {
     }
 }
 
-/// R's side, with noise of `values` at `places`, where `blocks` are the values of the polynomial for each
-/// block of v by itself. The trees have to be full.
+/// R's side, with noise of `values` at `places`; `blocks` are the values of the polynomial for each block of v
+/// separately. The trees must be full.
 ///
 /// # Errors
-/// [`Deviation::CheckFailed`] with [`CHECK`]. Neither leaves nor places must be used after that.
+/// [`Deviation::CheckFailed`] with [`CHECK`]. Neither leaves nor places may be used after that.
 pub fn verify(
     polynomial: &Polynomial,
     blocks: &[Block],
@@ -173,8 +175,8 @@ pub fn verify(
     }
 }
 
-/// Σ y_i·χ^j over the entries j at which the noise has its y_i, with blocks of `block` entries, a power
-/// of two. No address depends on a place.
+/// Σ y_i·χ^j over the entries j at which the noise has its y_i, with blocks of `block` entries, a power of two.
+/// No address depends on a place.
 fn sparse_polynomial(block: usize, places: &[u32], values: &[Block], chi: Block) -> Block {
     assert!(block.is_power_of_two(), "trees are full");
     let depth = block.trailing_zeros() as usize;
@@ -222,27 +224,27 @@ mod tests {
     /// 24 blocks of 16 entries.
     const SMALL: Lpn = Lpn { blocks: 24, least: 0, ..ONES };
 
-    /// What a sender does in one attempt.
+    /// The behaviour of a sender in one attempt.
     #[derive(Clone, Copy, Debug)]
     enum Lie {
         None,
-        /// A message of an OT that is not what it should be, which masks a sum that is then wrong.
+        /// A wrong message of an OT, which makes the sum that it masks wrong.
         Sum {
             tree: usize,
             level: usize,
             side: usize,
         },
-        /// Another correction, such as for another Δ; and an answer that fits if R's place is this.
+        /// A different correction, such as for another Δ, with an answer that fits if R's place is this.
         Correction {
             block: usize,
             difference: Block,
             guess: Option<usize>,
         },
-        /// Another Δ in the answer.
+        /// A different Δ in the answer.
         AnswerDelta,
-        /// Another share of the mask.
+        /// A different share of the mask.
         Mask,
-        /// The answer to the attempt before.
+        /// The answer to the previous attempt.
         Replay,
     }
 
@@ -253,7 +255,7 @@ mod tests {
         is_accepted: bool,
     }
 
-    /// Makes all attempts; returns Δ, the sender's leaves, and what the receiver has.
+    /// Makes all attempts; returns Δ, the sender's leaves, and the receiver's shares.
     fn attempt(lies: &[Lie]) -> (Block, Vec<ZeroizingVec<Block>>, Vec<Received>) {
         let dimensions = &Dimensions::full(100, SMALL);
         assert_eq!([dimensions.blocks, dimensions.block], [24, 16]);
@@ -346,7 +348,7 @@ mod tests {
         Received { places, values, leaves, is_accepted }
     }
 
-    /// Whether the shares are what they should be, but for `difference` at the place of `block`.
+    /// Whether the shares are correct, except for `difference` at the place of `block`.
     fn fits(delta: Block, sent: &[Block], r: &Received, block: usize, difference: Block) -> bool {
         let mut expected = sent.to_vec();
         for (i, place) in r.places.iter().enumerate() {
@@ -364,7 +366,7 @@ mod tests {
         }
     }
 
-    /// A wrong sum passes only where R has no use for it: a guess at one bit of its place, by design.
+    /// A wrong sum passes only if R does not use it: a guess of one bit of its place, by design.
     #[test]
     fn a_wrong_sum_passes_only_where_it_is_not_used() {
         let rng = &mut StdRng::seed_from_u64(1);
@@ -386,7 +388,8 @@ mod tests {
         assert!((420..580).contains(&accepted), "{accepted}");
     }
 
-    /// Another Δ for one block passes only with an answer for a guess at the whole place, 1 in 16.
+    /// A different Δ for one block passes only with an answer for a guess of the whole place, which is right in
+    /// 1 of 16 cases.
     #[test]
     fn a_wrong_correction_passes_only_with_the_right_guess() {
         let rng = &mut StdRng::seed_from_u64(2);
@@ -431,7 +434,7 @@ mod tests {
         assert!(received.iter().all(|received| !received.is_accepted));
     }
 
-    /// Parts and places are those of the definition.
+    /// The values computed in parts and by places are those of the definition.
     #[test]
     fn polynomials_equal_their_definition() {
         let rng = &mut StdRng::seed_from_u64(4);

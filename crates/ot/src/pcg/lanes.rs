@@ -1,9 +1,9 @@
 //! Several pieces side by side, for a consumer that takes compressed entries in any order.
 //!
-//! If trees are long, a piece is larger than a cache, and the code reads all over it. The code is the same for every
-//! piece: with the entries of four pieces in one cache line, each read from memory serves four. Entries then come in
-//! another order: a stretch of each of these pieces in turn. The order depends on the sizes alone and is the same
-//! for both parties.
+//! If trees are long, a piece is larger than a cache, and the code accesses all of it at random. The code is
+//! the same for every piece: with the entries of four pieces in one cache line, each access to memory serves
+//! four. Entries then come in a different order: a stretch of each of these pieces in turn. The order depends
+//! on the sizes alone and is the same for both parties.
 
 use std::ops::Range;
 
@@ -16,24 +16,24 @@ use zeroize::Zeroizing;
 use super::{CORRECTIONS, Dimensions, Receiver, Sender, complete, sum};
 use crate::{ZeroizingVec, pprf, zeroizing::HugePageBuffer};
 
-/// Pieces that fit side by side.
+/// The number of pieces that fit side by side.
 const LANES: usize = size_of::<CacheLine>() / size_of::<Block>();
 
-/// The longest code for which pieces are compressed one by one. A shorter one stays in the cache as it is, and does not
-/// pay for four times the memory.
+/// The longest code for which pieces are compressed one by one. Such a code stays in the cache anyway, and
+/// would not repay four times the memory.
 const SHORT: usize = 1 << 20;
 
-/// Entries of a piece that are shown together. The lines that they are in fit the second-level cache.
+/// Entries of a piece that are passed on together. Their cache lines fit the second-level cache.
 const STRETCH: usize = 1 << 12;
 
-/// Who makes the entries of pieces.
+/// The source of the entries of pieces.
 trait Fill {
-    /// Puts those of each of the pieces into a lane of `lines`, of the first into the first lane.
+    /// Puts the entries of each of the pieces into a lane of `lines`, those of the first into the first lane.
     fn fill<L: BinaryVector>(&mut self, pieces: Range<usize>, lines: &mut [L]) -> Result<()>;
 }
 
 impl Dimensions {
-    /// Compresses pieces side by side; `each` gets what is left of them.
+    /// Compresses pieces side by side; `each` gets the result.
     fn show(&self, fill: &mut impl Fill, each: &mut dyn FnMut(&mut [Block])) -> Result<()> {
         let groups = match self.code.length() > SHORT {
             true => self.pieces.div_ceil(LANES),
@@ -45,7 +45,7 @@ impl Dimensions {
         }
     }
 
-    /// As [`Dimensions::show`], with `lanes` pieces in lines L.
+    /// Like [`Dimensions::show`], with `lanes` pieces in lines L.
     fn show_lanes<L: BinaryVector>(
         &self,
         lanes: usize,
@@ -93,14 +93,15 @@ fn put<L: BinaryVector>(entries: &[Block], lines: &mut [L], lane: usize) {
     lanes.zip(entries).for_each(|(line, entry)| line[lane] = *entry);
 }
 
-/// Takes entries out of a lane.
+/// Extracts entries from a lane.
 fn take<L: BinaryVector>(lines: &[L], lane: usize, entries: &mut [Block]) {
     let lanes: &[Block] = bytemuck::cast_slice(lines);
     let lanes = lanes.chunks_exact(size_of::<L>() / size_of::<Block>());
     entries.iter_mut().zip(lanes).for_each(|(entry, line)| *entry = line[lane]);
 }
 
-/// For each block of the lines, `make(i, scratch)` of its number; `scratch` is for the leaves of a tree.
+/// Calls `make(i, scratch)` for each block of the lines, with its number i; `scratch` is for the leaves of a
+/// tree.
 fn of_blocks<L: BinaryVector, T: Send>(
     trees: pprf::Shape,
     lines: &mut [L],
@@ -113,7 +114,7 @@ fn of_blocks<L: BinaryVector, T: Send>(
 }
 
 impl Sender<'_> {
-    /// As [`Sender::fill`], where `each` gets the compressed entries, some at a time.
+    /// Like [`Sender::fill`], but `each` gets the compressed entries, some at a time.
     pub fn show(
         &self,
         each: &mut dyn FnMut(&mut [Block]),
@@ -157,7 +158,7 @@ impl Fill for Sending<'_> {
 }
 
 impl Receiver<'_> {
-    /// As [`Receiver::fill`], where `each` gets the compressed entries, some at a time, and `keep(i, leaves)`
+    /// Like [`Receiver::fill`], but `each` gets the compressed entries, some at a time; `keep(i, leaves)`
     /// changes block i before.
     pub fn show(
         &self,
@@ -211,7 +212,7 @@ mod tests {
 
     use super::*;
 
-    /// Pieces of made-up entries.
+    /// Pieces of artificial entries.
     struct MadeUp;
 
     fn entry(piece: usize, i: usize) -> Block {
@@ -231,7 +232,7 @@ mod tests {
         }
     }
 
-    /// Every entry of every piece comes once, and whatever the number of threads in the same order.
+    /// Every entry of every piece comes once, and in the same order for any number of threads.
     #[test]
     fn what_is_shown_is_what_pieces_are_by_themselves() {
         let lpn = Lpn { least: 0, ..UNIFORM }.with_piece(5000);

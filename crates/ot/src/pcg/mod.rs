@@ -1,21 +1,21 @@
 //! Pseudo-random correlation generation (PCG), the core of silent VOLE and silent OT: shares of noise times Δ. S gets
 //! a vector w; R has the noise e and gets w + e·Δ. Both then compress their vectors.
 //!
-//! The noise is *regular*: it consists of blocks that are zero except for a value y_i in a random place α_i that only
-//! R knows. Before the first step, S has Q_i and R has Q_i + y_i·Δ; how they get these depends on the source of the
-//! y_i. With an OT extension:
+//! The noise is *regular*: it consists of blocks that are zero except for a value y_i at a random place α_i
+//! that only R knows. Before the first step, S has Q_i and R has Q_i + y_i·Δ; how they get these depends on the
+//! source of the y_i. With an OT extension:
 //!
 //! 1. Random OT on the bits of the α_i gives the keys of the trees.
 //! 2. S → R: a puncturable PRF for each block; S knows all its leaves w, R all but the one at α_i.
 //! 3. S → R for each block: the sum of its leaves, plus Q_i. R adds its own share and the leaves that it has, and gets
 //!    the missing leaf plus y_i·Δ.
 //!
-//! Long vectors are made of several *pieces*, each with noise and trees of its own ([`Lpn::piece`]); the OTs of all
-//! pieces come first, at once.
+//! Long vectors are made of several *pieces*, each with its own noise and trees ([`Lpn::piece`]); the OTs of
+//! all pieces come first, together.
 //!
-//! [`check`] protects against a malicious S. Against a malicious R the trees have to be full: an R that knew all leaves
-//! of a block would get Q_i from step 3, and so y_i·Δ for a y_i of its choice. [`Dimensions::full`] takes more or longer
-//! blocks, so that every leaf is an entry of the noise.
+//! [`check`] protects against a malicious S. Against a malicious R the trees must be full: an R that knew all
+//! leaves of a block would get Q_i from step 3, and so y_i·Δ for a y_i of its choice. [`Dimensions::full`]
+//! takes more or longer blocks, so that every leaf is an entry of the noise.
 
 pub mod check;
 mod lanes;
@@ -41,26 +41,26 @@ const CORRECTIONS: &str = "noise/corrections";
 
 /// The dimensions of a run.
 pub struct Dimensions {
-    /// Entries after compressing.
+    /// Entries after compression.
     pub len: usize,
-    /// Blocks of the noise, of all pieces.
+    /// Blocks of the noise, over all pieces.
     pub blocks: usize,
     /// Entries of a block.
     pub block: usize,
-    /// The trees of a piece, one for each block, with a leaf for each entry.
+    /// The trees of a piece, one for each block, with one leaf per entry.
     trees: pprf::Shape,
     pub(crate) code: BlockAccumulate,
     pieces: usize,
 }
 
 impl Dimensions {
-    /// For `len` entries after compressing, with as few entries before as possible.
+    /// For `len` entries after compression, with as few entries before as possible.
     pub fn new(len: usize, lpn: Lpn) -> Self {
         let block = lpn.block_len(piece_len(len, lpn));
         Self::of_blocks(len, lpn, block)
     }
 
-    /// As [`Dimensions::new`], with full trees.
+    /// Like [`Dimensions::new`], with full trees.
     pub fn full(len: usize, lpn: Lpn) -> Self {
         let piece = piece_len(len, lpn);
         let full = lpn.with_full_blocks(piece);
@@ -72,11 +72,11 @@ impl Dimensions {
     fn of_blocks(len: usize, lpn: Lpn, block: usize) -> Self {
         let code = BlockAccumulate::new(lpn.code_len(block), lpn.accumulators);
         let trees = pprf::Shape::new(lpn.blocks, block);
-        // The leaves of a tree of one level are the messages of its OT themselves: no key that is
-        // drawn for this call would stand between the OT extension and the shares.
+        // The leaves of a tree of one level are the messages of its OT themselves: nothing drawn for this call
+        // would separate the OT extension from the shares.
         assert!(trees.depth() > 1, "trees of more than one level");
         let pieces = lpn.pieces(len);
-        // So that a VOLE for the values of all blocks is shorter than the one that needs them.
+        // This ensures that a VOLE for the values of all blocks is shorter than the one that needs them.
         assert!(
             pieces == 1 || pieces * lpn.blocks + 1 < len,
             "pieces have more entries than blocks"
@@ -110,13 +110,13 @@ impl Dimensions {
         self.blocks / self.pieces
     }
 
-    /// Entries of a piece after compressing, of which some of the last piece may not be needed.
+    /// Entries of a piece after compression; some of the last piece may be unused.
     fn piece_len(&self) -> usize {
         self.len.div_ceil(self.pieces).max(1)
     }
 
-    /// Compresses pieces while they are in the cache: as many at a time as there are threads.
-    /// `fill(i, leaves)` makes those of piece i.
+    /// Compresses pieces while they are in the cache, as many at a time as there are threads. `fill(i, leaves)`
+    /// makes the entries of piece i.
     fn compress<V: BinaryVector + DefaultIsZeroes>(
         &self,
         out: &mut [V],
@@ -127,7 +127,7 @@ impl Dimensions {
         let before = self.trees.total();
         let mut leaves = HugePageBuffer::zeros(threads * before);
         let mut scratch = HugePageBuffer::zeros(threads * before);
-        // A run for no entries has a piece all the same.
+        // There is a piece even for a run of no entries.
         let mut outs = out.chunks_mut(self.piece_len()).chain(repeat_with(Default::default));
         for first in (0..self.pieces).step_by(threads) {
             let count = threads.min(self.pieces - first);
@@ -167,8 +167,8 @@ impl<'a> Sender<'a> {
         Ok(Self { dimensions, keys })
     }
 
-    /// Steps 2 and 3, where `shares` are the Q_i: w, compressed, goes to `out`. Returns the trees that w is
-    /// made of.
+    /// Steps 2 and 3, where `shares` are the Q_i: writes w, compressed, to `out`. Returns the trees from which
+    /// w is made.
     pub fn fill(
         &self,
         out: &mut [Block],
@@ -180,7 +180,7 @@ impl<'a> Sender<'a> {
         let blocks = self.dimensions.piece_blocks();
         self.dimensions.compress(out, |piece, leaves| {
             let shares = &shares[piece * blocks..][..blocks];
-            // 2. and, while a tree's leaves are in the cache, 3.
+            // 2., and 3. while a tree's leaves are in the cache.
             let correct = |i: usize, leaves: &[Block]| sum(leaves) ^ shares[i];
             let corrections = pieces[piece].send(leaves, correct, channel)?;
             channel.send_slice(CORRECTIONS, &corrections)?;
@@ -217,9 +217,9 @@ impl<'a> Receiver<'a> {
         Ok(Self { dimensions, places, keys })
     }
 
-    /// Steps 2 and 3, where `shares` are the Q_i + y_i·Δ: w + e·Δ, compressed, goes to `out`. Before,
-    /// `keep(i, leaves, kept)` puts into `kept` what it makes of block i. Returns what else that makes of each
-    /// block.
+    /// Steps 2 and 3, where `shares` are the Q_i + y_i·Δ: writes w + e·Δ, compressed, to `out`. Before that,
+    /// `keep(i, leaves, kept)` computes from block i what is kept of it. Returns the other results of `keep`,
+    /// one per block.
     pub fn fill<V: DefaultIsZeroes + BinaryVector, T: Send + Copy + Zeroize>(
         &self,
         out: &mut [V],
@@ -236,7 +236,7 @@ impl<'a> Receiver<'a> {
         Ok(made)
     }
 
-    /// Makes the leaves of a piece.
+    /// Computes the leaves of a piece.
     fn grow<V: Send, T: Send>(
         &self,
         piece: usize,
@@ -253,8 +253,8 @@ impl<'a> Receiver<'a> {
         }))
     }
 
-    /// What S sends of a piece in steps 2 and 3; of step 3 for each block the sum of all its leaves with what
-    /// the missing one gets.
+    /// Receives S's messages for a piece in steps 2 and 3. From step 3 this is for each block the sum of all
+    /// its leaves, plus what is added to the missing one.
     fn take_in(
         &self,
         piece: usize,
@@ -282,7 +282,7 @@ impl<'a> Receiver<'a> {
     }
 }
 
-/// Keeps the noise beside the leaves of a block: `value` at `place`.
+/// Stores the noise beside the leaves of a block: `value` at `place`.
 pub fn join<A: Subspace>(place: u32, value: A, leaves: &[Block], out: &mut [A::Joint]) {
     let value = value.embed();
     for (j, (out, leaf)) in out.iter_mut().zip(leaves).enumerate() {
@@ -291,7 +291,7 @@ pub fn join<A: Subspace>(place: u32, value: A, leaves: &[Block], out: &mut [A::J
     }
 }
 
-/// Puts in the missing leaf, which is still 0.
+/// Fills in the missing leaf, which is still 0.
 fn complete(leaves: &mut [Block], place: u32, with_missing: Block) {
     let missing = sum(leaves) ^ with_missing;
     add_at(leaves, place, missing);
@@ -304,8 +304,8 @@ fn sum(leaves: &[Block]) -> Block {
     bytemuck::cast(sum)
 }
 
-/// Adds `value` to the entry at a secret place. Every entry is touched, so that the caches do not tell
-/// which was meant.
+/// Adds `value` to the entry at a secret place. Every entry is accessed, so that the caches do not reveal which
+/// one was meant.
 fn add_at<V: BinaryVector>(entries: &mut [V], place: u32, value: V) {
     let words: &mut [u64] = bytemuck::cast_slice_mut(entries);
     let value: &[u64] = bytemuck::cast_slice(std::slice::from_ref(&value));
@@ -357,7 +357,7 @@ mod tests {
         }
     }
 
-    /// Piece by piece or all at once, threads or none: the same entries.
+    /// Piece by piece or all at once, with threads or without: the entries are the same.
     #[test]
     fn pieces_are_compressed_in_their_order() {
         let lpn = Lpn { least: 0, ..UNIFORM }.with_piece(3000);

@@ -30,7 +30,7 @@ pub fn receive<A: Subspace>(
     Ok(combined(&shares, bits))
 }
 
-/// Of the shares of the bits of each number, the number's.
+/// Each number's share, from the shares of its bits.
 fn combined(shares: &[Block], bits: u32) -> ZeroizingVec<Block> {
     let bits = bits as usize;
     let mut out = ZeroizingVec::zeros(shares.len() / bits);
@@ -38,7 +38,7 @@ fn combined(shares: &[Block], bits: u32) -> ZeroizingVec<Block> {
     out
 }
 
-/// Σ x^i · share_i in GF(2^128): from shares of bit i times Δ to one of the number times Δ.
+/// Σ x^i · share_i in GF(2^128): from shares of bit i times Δ to a share of the number times Δ.
 fn combine(shares: &[Block]) -> Block {
     shares.iter().rev().fold(Block::ZERO, |sum, share| {
         // Times x, modulo x^128 + x^7 + x^2 + x + 1, without a branch.

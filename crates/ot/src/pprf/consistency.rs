@@ -1,14 +1,14 @@
-//! The check that a sender's trees are trees (Roy, CRYPTO 2022, the consistency check of its punctured PRF).
+//! The check that a sender's sums fit trees (Roy, CRYPTO 2022, the consistency check of its punctured PRF).
 //!
-//! 1. Each leaf is hashed, with the session identifier and its index, to an output, which takes its place, and a
-//!    tag of 256 bits.
-//! 2. S → R: the sum of each tree's tags, from which R gets the tag it lacks; and one digest of all tags,
-//!    which fixes every leaf.
-//! 3. R refuses unless the digest is that of its tags.
+//! 1. Each leaf is hashed, with the session identifier and its index, to an output, which takes its place, and
+//!    a tag of 256 bits.
+//! 2. S → R: the sum of each tree's tags, from which R gets the tag it lacks; and one digest of all tags, which
+//!    fixes every leaf.
+//! 3. R refuses unless this is the digest of its tags.
 //!
-//! What remains to a malicious sender is a guess: a wrong sum in a tree that R happens not to need passes.
-//! Passing then tells it that R's points are in a set of its choice, and it is caught with the probability of
-//! the other points. Protocols that use this must tolerate that.
+//! A malicious sender can still make a guess: a wrong sum in a tree passes if R does not need it. Passing then
+//! tells the sender that R's points are in a set of its choice; it is caught with the probability of the other
+//! points. Protocols that use this must tolerate that.
 
 use rayon::prelude::*;
 use subtle::ConstantTimeEq;
@@ -24,7 +24,7 @@ pub const CHECK: &str = "leaves of the punctured PRF";
 const TAG_SUMS: &str = "pprf/tag-sums";
 const TAG_DIGEST: &str = "pprf/tag-digest";
 
-/// Leaves that one thread hashes at least: fewer are not worth handing over.
+/// The minimum number of leaves per thread: fewer are not worth a task.
 const MIN_LEAVES: usize = 256;
 
 /// A tag of a leaf.
@@ -35,8 +35,8 @@ pub const fn bytes(shape: Shape) -> usize {
     size_of::<Tag>() * (shape.trees + 1)
 }
 
-/// The sender's side of the consistency check: replaces each leaf by an output that the check tells
-/// nothing about, and sends what fixes the leaves.
+/// The sender's side of the consistency check: replaces each leaf by an output about which the check reveals
+/// nothing, and sends what fixes the leaves.
 pub fn prove(shape: Shape, leaves: &mut [Block], channel: &mut Channel) -> Result<()> {
     let tags = hash_leaves(channel.session(), shape, leaves);
     let sums: Vec<Tag> = tags.chunks_exact(shape.leaves).map(sum).collect();
@@ -44,12 +44,12 @@ pub fn prove(shape: Shape, leaves: &mut [Block], channel: &mut Channel) -> Resul
     channel.send(TAG_DIGEST, digest(&tags).as_bytes())
 }
 
-/// The receiver's side of the consistency check: replaces each leaf by its output, and leaves zero
-/// at the punctured points.
+/// The receiver's side of the consistency check: replaces each leaf by its output, and leaves the punctured
+/// points zero.
 ///
 /// # Errors
-/// [`Deviation::CheckFailed`] with [`CHECK`] where the sender's messages fit no trees. The
-/// receiver's points must not be used again after that.
+/// [`Deviation::CheckFailed`] with [`CHECK`] if the sender's messages fit no trees. The receiver's points must
+/// not be used again after that.
 pub fn verify(
     shape: Shape,
     points: &[u32],
@@ -129,7 +129,7 @@ mod tests {
         two_party::run,
     };
 
-    /// A run with the check, by a sender that changes its sums and its tags.
+    /// A run with the check, with a sender that changes its sums and its tags.
     fn exchange(
         s: &Setup,
         change_sums: impl Fn(&mut [[Block; 2]]) + Sync,
@@ -197,8 +197,8 @@ mod tests {
         }
     }
 
-    /// A sum is used where the receiver's path takes the other side and the sibling exists; only
-    /// then does a wrong one do harm, and then it is caught.
+    /// A sum is used if the receiver's path takes the other side and the sibling exists; only then does a wrong
+    /// one do harm, and then it is caught.
     #[test]
     fn a_wrong_sum_is_refused_wherever_it_is_used() {
         let leaves = 8;

@@ -3,30 +3,30 @@
 //! that leaf, and the sender does not learn which it is.
 //!
 //! A node's children are π_0(s) ⊕ s and π_1(s) ⊕ s, where the π are AES under two public keys that the sender
-//! draws for the call: the sender's secret, the missing leaf, rests on them. With ℓ leaves per tree and D =
+//! draws for the call: the secrecy of the missing leaf depends on them. There are ℓ leaves per tree and D =
 //! ⌈log ℓ⌉ levels, and a random OT for each tree and level, in which the receiver chooses the side that its
 //! path does not take:
 //!
 //! 1. The two messages of a tree's first OT are its nodes at level 1.
-//! 2. S → R: the keys of π, and for each tree and each level from 2 to D the sum of the left and the sum of
-//!    the right nodes, each masked with one message of that level's OT.
-//! 3. R unmasks the sum of the side it does not take, subtracts what it knows of it, and so gets the sibling
-//!    of the node on its path.
+//! 2. S → R: the keys of π, and for each tree and each level from 2 to D the sum of the left and the sum of the
+//!    right nodes, each masked with one message of that level's OT.
+//! 3. R unmasks the sum of the side it does not take, subtracts what it knows of it, and so gets the sibling of
+//!    the node on its path.
 //!
 //! ℓ need not be a power of two: a node without a leaf below ℓ is neither expanded nor summed.
 //!
 //! Against malicious parties:
 //!
 //! - A sender can send sums that fit no tree; [`consistency`] catches it.
-//! - A receiver can choose a path that leaves the tree if ℓ is not a power of two: at a node that has no
-//!   right child it goes right, and learns every leaf. A protocol that must withstand such a receiver has to
-//!   use full trees ([`Shape::is_full`]).
+//! - A receiver can choose a path that leaves the tree if ℓ is not a power of two: at a node that has no right
+//!   child it goes right, and learns every leaf. A protocol that must withstand such a receiver must use full
+//!   trees ([`Shape::is_full`]).
 //!
-//! **Many targets.** The trees of a call share the two keys, so an R that tries some s compares π_0(s) ⊕ s
+//! **Many targets.** The trees of a call share the two keys, so an R that tries some s can compare π_0(s) ⊕ s
 //! and π_1(s) ⊕ s with what it knows of every tree and level at once. It lacks one node at each level of each
 //! tree, and one of them is enough to find that tree's missing leaf. For a piece of a malicious silent VOLE,
-//! which is one call, that makes 2^13 to 2^14 targets: of 2^128 trials for one target, about 2^114
-//! evaluations of AES remain. Keys are fresh for each call, so calls and runs do not add up.
+//! which is one call, that makes 2^13 to 2^14 targets: of 2^128 trials for one target, about 2^114 evaluations
+//! of AES remain. Keys are fresh for each call, so the targets of several calls or runs do not add up.
 //!
 //! Neither the memory accesses nor the time taken depend on the receiver's points.
 
@@ -38,19 +38,19 @@ use vesica_net::{Channel, Result};
 use vesica_primitives::{Bits, Block, aes::Doubling};
 use zeroize::Zeroizing;
 
-/// The most leaves a tree may have.
+/// The maximal number of leaves of a tree.
 pub const MAX_LEAVES: usize = 1 << 31;
 
 const GENERATOR: &str = "pprf/generator";
 const SUMS: &str = "pprf/sums";
 
-/// Parents expanded together: fills the cipher's pipeline and stays in the first-level cache.
+/// Parents expanded together: enough to fill the cipher's pipeline, and few enough for the first-level cache.
 const BATCH: usize = 256;
 
-/// Leaves that one thread takes at least: fewer are not worth handing over.
+/// The minimum number of leaves per thread: fewer are not worth a task.
 const MIN_LEAVES: usize = 4096;
 
-/// How many trees there are, and how many leaves each has.
+/// The number of trees and their number of leaves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     trees: usize,
@@ -61,7 +61,7 @@ impl Shape {
     /// `trees` trees of `leaves` leaves each.
     ///
     /// # Panics
-    /// Where a tree has fewer than 2 or more than [`MAX_LEAVES`] leaves.
+    /// If a tree has fewer than 2 or more than [`MAX_LEAVES`] leaves.
     pub const fn new(trees: usize, leaves: usize) -> Self {
         assert!(2 <= leaves && leaves <= MAX_LEAVES, "a tree has 2 to 2^31 leaves");
         Self { trees, leaves }
@@ -78,7 +78,7 @@ impl Shape {
         self.trees * self.depth()
     }
 
-    /// How many trees there are.
+    /// The number of trees.
     pub const fn trees(self) -> usize {
         self.trees
     }
@@ -103,10 +103,10 @@ impl Shape {
         32 + 32 * self.trees * (self.depth() - 1)
     }
 
-    /// What the receiver chooses in the OTs: at each level the side that its path does not take.
+    /// The receiver's choices in the OTs: at each level the side that its path does not take.
     ///
     /// # Panics
-    /// Where there is not one point below the number of leaves for each tree.
+    /// If the number of points is not that of the trees, or a point is not below the number of leaves.
     pub fn choices(self, points: &[u32]) -> Bits {
         self.assert_points(points);
         let levels = 1..=self.depth();
@@ -130,17 +130,17 @@ impl Shape {
         assert!(inside, "a point is the number of a leaf");
     }
 
-    /// Trees that one thread takes at least.
+    /// The minimum number of trees per thread.
     pub(crate) fn trees_per_task(self) -> usize {
         MIN_LEAVES.div_ceil(self.leaves)
     }
 }
 
-/// The sender's side: fills `leaves` with the leaves of all trees, one tree after the other. `keys`
-/// are the messages of the random OTs (see [`Shape::ots`]), to be used for nothing else.
+/// The sender's side: fills `leaves` with the leaves of all trees, one tree after another. `keys` are the
+/// messages of the random OTs (see [`Shape::ots`]), which must not be used for anything else.
 ///
 /// # Panics
-/// Where a length does not fit the shape.
+/// If a length does not fit the shape.
 pub fn send(
     shape: Shape,
     keys: &[[Block; 2]],
@@ -163,7 +163,7 @@ impl<'a> Trees<'a> {
     /// Trees from the messages of the random OTs.
     ///
     /// # Panics
-    /// Where there are not as many as the shape says.
+    /// If the number of messages is not that of the shape.
     pub fn new(shape: Shape, keys: &'a [[Block; 2]], rng: &mut dyn CryptoRng) -> Self {
         assert_eq!(keys.len(), shape.ots(), "as the shape says");
         let public = [Block::random(rng), Block::random(rng)];
@@ -175,8 +175,8 @@ impl<'a> Trees<'a> {
         self.shape
     }
 
-    /// As [`send`]; `finish(i, leaves)` gets the leaves of tree i as soon as they are there, which is
-    /// while they are in the cache. Returns what it makes of each tree.
+    /// Like [`send`]; `finish(i, leaves)` gets the leaves of tree i as soon as they are available, while they
+    /// are in the cache. Returns its results, one per tree.
     pub fn send<T: Send>(
         &self,
         leaves: &mut [Block],
@@ -200,8 +200,8 @@ impl<'a> Trees<'a> {
         channel.send_slice(SUMS, sums.as_flattened())
     }
 
-    /// Grows the trees once more and returns what `finish` makes of each: that is quicker than to keep
-    /// their leaves where they are many.
+    /// Grows the trees once more and returns the results of `finish`, one per tree: if there are many leaves,
+    /// this is faster than keeping them.
     pub fn again<T: Send>(
         &self,
         leaves: &mut [Block],
@@ -210,7 +210,7 @@ impl<'a> Trees<'a> {
         self.grow(leaves, &finish).map(|(_, finished)| finished).collect()
     }
 
-    /// The masked sums of each tree, and what `finish` makes of its leaves.
+    /// The masked sums of each tree, and the result of `finish` for its leaves.
     fn grow<T: Send>(
         &self,
         leaves: &mut [Block],
@@ -230,10 +230,10 @@ impl<'a> Trees<'a> {
 /// `keys` are the messages it chose in the random OTs by [`Shape::choices`].
 ///
 /// # Errors
-/// Nothing but what any receive can meet: sums that fit no tree are not noticed here, see [`consistency`].
+/// Only those of receiving: sums that fit no tree are not noticed here, see [`consistency`].
 ///
 /// # Panics
-/// Where a length does not fit the shape, or a point is no leaf.
+/// If a length does not fit the shape, or a point is not a leaf.
 pub fn receive(
     shape: Shape,
     points: &[u32],
@@ -246,7 +246,7 @@ pub fn receive(
     Ok(())
 }
 
-/// What the sender sends.
+/// The sender's message.
 pub struct MaskedSums {
     shape: Shape,
     generator: Doubling,
@@ -263,12 +263,12 @@ impl MaskedSums {
         Ok(Self { shape, generator: Doubling::new(public), sums })
     }
 
-    /// As [`receive`], where `finish(i, leaves, out)` gets the leaves of tree i as soon as they are there,
-    /// which is while they are in the cache, and makes as many entries of them at the tree's place in `out`.
-    /// Returns what else it makes of each tree.
+    /// Like [`receive`], but `finish(i, leaves, out)` gets the leaves of tree i as soon as they are available,
+    /// while they are in the cache, and computes from them as many entries at the tree's place in `out`.
+    /// Returns its other results, one per tree.
     ///
     /// # Panics
-    /// As [`receive`].
+    /// Same as [`receive`].
     pub fn grow<V: Send, T: Send>(
         &self,
         points: &[u32],
@@ -289,7 +289,7 @@ impl MaskedSums {
         grown.collect()
     }
 
-    /// Grows tree `i` alone, of trees with these points and keys.
+    /// Grows tree `i` alone, given the points and keys of all trees.
     pub fn grow_one(&self, i: usize, points: &[u32], keys: &[Block], tree: &mut [Block]) {
         let depth = self.shape.depth();
         let keys = &keys[i * depth..][..depth];
@@ -298,12 +298,12 @@ impl MaskedSums {
     }
 }
 
-/// Replaces the first `parents` nodes by their children, which fill `nodes`: two of each, but perhaps
-/// only one of the last. Returns the sum of the left and of the right children.
+/// Replaces the first `parents` nodes by their children, which fill `nodes`: two for each, except that the last
+/// may have only one. Returns the sum of the left children and that of the right ones.
 fn expand(generator: &Doubling, nodes: &mut [Block], parents: usize) -> [Block; 2] {
     let mut sums = [Block::ZERO; 2];
     let mut end = parents;
-    // From the back, so that children overwrite only parents that had theirs.
+    // From the back, so that children overwrite only parents that have been expanded.
     if !nodes.len().is_multiple_of(2) {
         end -= 1;
         [sums[0], _] = generator.double(&[nodes[end]], &mut [[Block::ZERO; 2]]);
@@ -339,7 +339,7 @@ fn grow(
     sums.collect()
 }
 
-/// Grows a tree but for the leaf `point`, which is left zero like every node above it.
+/// Grows a tree except for the leaf `point`, which is left zero like every node above it.
 fn grow_punctured(
     generator: &Doubling,
     shape: Shape,
@@ -348,7 +348,7 @@ fn grow_punctured(
     masked_sums: &[[Block; 2]],
     tree: &mut [Block],
 ) {
-    // What the zero in the place of an unknown node grows into, and adds to the sums.
+    // The children of the zero that stands for an unknown node, which are included in the sums.
     let [left, right] = generator.double(&[Block::ZERO], &mut [[Block::ZERO; 2]]);
     let sides = opposite(keys[0], shape.side(point, 1));
     tree[..2].copy_from_slice(&sides);
@@ -369,13 +369,13 @@ fn opposite(node: Block, side: u8) -> [Block; 2] {
     [left, node ^ left]
 }
 
-/// One of two by a secret bit.
+/// One of two values, selected by a secret bit.
 fn select(pair: [Block; 2], bit: u8) -> Block {
     pair[0] ^ ((pair[0] ^ pair[1]) & Block::mask(bit))
 }
 
-/// Puts `pair` in the place of pair number `secret`, of which the right node may be missing at the
-/// end. Every pair is touched, so that the caches do not tell which was meant.
+/// Replaces pair number `secret` by `pair`; the right node of the last pair may be missing. Every pair is
+/// accessed, so that the caches do not reveal which one was meant.
 fn replace_pair(nodes: &mut [Block], secret: usize, pair: [Block; 2]) {
     let (pairs, last) = nodes.as_chunks_mut::<2>();
     if let [only] = last {
@@ -392,7 +392,7 @@ fn replace_pair(nodes: &mut [Block], secret: usize, pair: [Block; 2]) {
     }
 }
 
-/// 1 where the two are equal, else 0; without a branch. For numbers below 2^63.
+/// 1 if the two are equal, otherwise 0; without a branch. For numbers below 2^63.
 pub(crate) fn equal(a: usize, b: usize) -> u8 {
     (((a ^ b) as u64).wrapping_sub(1) >> 63) as u8
 }
@@ -425,14 +425,14 @@ pub(super) mod tests {
         Setup { shape, keys, points, chosen }
     }
 
-    /// An honest run, which sends as many bytes as it should.
+    /// An honest run, after checking the number of bytes sent.
     fn exchange(s: &Setup) -> (Vec<Block>, Vec<Block>) {
         run(
             |channel| {
                 let mut out = vec![Block(9); s.shape.total()];
                 let mut rng = StdRng::seed_from_u64(5);
                 send(s.shape, &s.keys, &mut out, channel, &mut rng).unwrap();
-                // Labels and lengths go with the two messages.
+                // The two messages have labels and lengths, too.
                 let most = s.shape.bytes() + s.shape.bytes() / 1000 + 2 * 64;
                 assert!((s.shape.bytes()..=most).contains(&(channel.meter().sent() as usize)));
                 out

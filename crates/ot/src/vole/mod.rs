@@ -11,19 +11,19 @@ use zeroize::DefaultIsZeroes;
 
 /// A subspace of GF(2^128) over GF(2).
 pub trait Subspace: BinaryVector + DefaultIsZeroes {
-    /// Its dimension at the most: bits of its representation.
+    /// An upper bound on its dimension: bits of its representation.
     const BITS: u32;
 
-    /// An element together with one of the field, side by side, so that one look into memory gets both.
+    /// An element together with one of the field, adjacent in memory so that one access gets both.
     type Joint: BinaryVector + DefaultIsZeroes;
 
-    /// This element and one of the field.
+    /// Joins this element with one of the field.
     fn join(self, other: Block) -> Self::Joint;
 
-    /// The two elements of a joint.
+    /// Splits a joint element.
     fn part(joint: Self::Joint) -> (Self, Block);
 
-    /// The element as one of the field.
+    /// The element as a member of the field.
     fn embed(self) -> Block;
 
     /// The first `bits` bits of a block.

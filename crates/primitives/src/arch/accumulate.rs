@@ -7,7 +7,7 @@ use crate::Words;
 use super::x86_64;
 
 impl Backend {
-    /// Replaces a matrix of entries, `width` in a row, by its running sums column by column.
+    /// Replaces a matrix of entries, `width` per row, by its running sums column by column.
     pub(crate) fn accumulate_columns<const W: usize>(self, entries: &mut [Words<W>], width: usize) {
         match self.0 {
             Kind::Portable => accumulate::accumulate_columns(entries, width),

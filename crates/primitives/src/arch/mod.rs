@@ -24,8 +24,8 @@ pub use portable::blake3::{IV as HASH_IV, KEYED as HASH_KEYED};
 /// The environment variable that forces the portable backend when it is `1`.
 pub const FORCE_PORTABLE: &str = "VESICA_PORTABLE";
 
-/// A set of kernels. A value other than `Portable` exists only where the processor was found to have
-/// what it needs; that is what the calls below rest on.
+/// A set of kernels. A value other than `Portable` exists only if the processor was found to have the required
+/// instructions; the calls below rely on this.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Backend(Kind);
 
@@ -73,9 +73,9 @@ impl Backend {
         backends
     }
 
-    /// BLAKE3 of eight inputs of at most 64 bytes each, padded with 0; with a key where `mode` is
-    /// [`HASH_KEYED`], without where it is 0 and the key [`HASH_IV`]. Of each the first 32 bytes of
-    /// the block of its extended output that has this number; a digest is those of block 0.
+    /// BLAKE3 of eight inputs of at most 64 bytes each, padded with 0; keyed if `mode` is [`HASH_KEYED`],
+    /// without a key if it is 0 and the key is [`HASH_IV`]. Returns the first 32 bytes of the block of each
+    /// extended output with the given number; a digest is that of block 0.
     pub fn hash(
         self,
         (key, mode): (&[u32; 8], u32),
@@ -128,7 +128,7 @@ impl Backend {
         }
     }
 
-    /// Adds `factor` times each of `x` to `sums`; see [`crate::gf`].
+    /// Adds `factor` times each of `x` to `sums`, in GF(2^128); see [`crate::gf`].
     pub fn add_products64(self, sums: &mut [Block], x: &[u64], factor: Block) {
         match self.0 {
             Kind::Portable => {
@@ -140,7 +140,7 @@ impl Backend {
         }
     }
 
-    /// Adds `factor` times each of `x` to `sums`, all of GF(2^64), as far as both reach.
+    /// Adds `factor` times each of `x` to `sums`, in GF(2^64), up to the end of the shorter slice.
     pub fn add_products_gf64(self, sums: &mut [u64], x: &[u64], factor: u64) {
         match self.0 {
             Kind::Portable => {
@@ -157,7 +157,7 @@ impl Backend {
         }
     }
 
-    /// Multiplies each of `values` by its factor in GF(2^128), as far as both reach.
+    /// Multiplies each of `values` by its factor in GF(2^128), up to the end of the shorter slice.
     pub fn multiply_each128(self, values: &mut [Block], factors: &[Block]) {
         match self.0 {
             Kind::Portable => {
@@ -172,7 +172,7 @@ impl Backend {
         }
     }
 
-    /// Multiplies each of `values` by its factor in GF(2^64), as far as both reach.
+    /// Multiplies each of `values` by its factor in GF(2^64), up to the end of the shorter slice.
     pub fn multiply_each64(self, values: &mut [u64], factors: &[u64]) {
         match self.0 {
             Kind::Portable => {
@@ -280,8 +280,7 @@ impl Backend {
         }
     }
 
-    /// Transposes a 128 × 128 bit matrix in place: bit `c` of row `r` changes places with bit `r` of
-    /// row `c`.
+    /// Transposes a 128 × 128 bit matrix in place: bit `c` of row `r` is swapped with bit `r` of row `c`.
     pub fn transpose(self, rows: &mut [Block; 128]) {
         match self.0 {
             Kind::Portable => portable::transpose::transpose(rows),
@@ -292,8 +291,8 @@ impl Backend {
     }
 }
 
-/// Asks for what will be read soon, so that it comes from memory while something else is computed. It changes
-/// nothing but time, and where there is no such instruction it does nothing; so it needs no backend.
+/// Prefetches memory that will be read soon, so that it arrives while something else is computed. This affects
+/// only time, and without such an instruction nothing happens; so it needs no backend.
 #[inline(always)]
 pub(crate) fn prefetch<T>(what: &T) {
     #[cfg(target_arch = "x86_64")]
@@ -355,7 +354,7 @@ impl AesKeys {
         }
     }
 
-    /// Adds to each block its encryption: the form of Davies and Meyer with a fixed key.
+    /// Adds to each block its encryption: the Davies–Meyer construction with a fixed key.
     pub fn feed_forward(&self, blocks: &mut [Block]) {
         match &self.0 {
             // SAFETY: such keys are made only by a backend of kind Vaes, which has VAES and AVX2.
@@ -377,7 +376,7 @@ impl AesKeys {
     /// under `keys[i]`; returns the sum of the left and of the right children.
     ///
     /// # Panics
-    /// If there are not as many pairs of children as parents.
+    /// If the number of pairs of children is not that of the parents.
     pub fn double(keys: [&Self; 2], parents: &[Block], children: &mut [[Block; 2]]) -> [Block; 2] {
         assert_eq!(parents.len(), children.len(), "two children each");
         let (done, mut sums) = match [&keys[0].0, &keys[1].0] {
@@ -405,7 +404,7 @@ impl AesKeys {
     }
 }
 
-/// Blocks handled at a time where an operation needs room of its own.
+/// Blocks handled at a time by operations that need scratch space.
 const SMALL_BATCH: usize = 16;
 
 #[cfg(test)]
@@ -526,7 +525,7 @@ mod tests {
             u32::from_le_bytes(std::array::from_fn(|byte| key[4 * i + byte]))
         });
         let blocks = pattern(4 * HASH_LANES);
-        // Every length, and in one call different ones.
+        // Every length, and different lengths in one call.
         for first in 0..=64u32 {
             let lens: [u32; HASH_LANES] =
                 std::array::from_fn(|lane| (first + 9 * lane as u32) % 65);
@@ -538,7 +537,7 @@ mod tests {
             let words: &[[u32; 16]] = bytemuck::cast_slice(&padded);
             let (words, bytes) =
                 (words.try_into().unwrap(), bytemuck::cast_slice::<_, u8>(&padded));
-            // The crate cannot seek to the last blocks of all.
+            // The crate cannot seek to the very last blocks.
             let numbers =
                 std::array::from_fn(|lane| [0, 1, 7 << 29, 1 << 57][(lane + first as usize) % 4]);
             for backend in Backend::available() {

@@ -1,4 +1,4 @@
-//! The BCH code of OOS17, whole and cut down.
+//! The BCH code of OOS17, complete and shortened.
 
 use super::{LinearCode, sums::Sums};
 use crate::Block;
@@ -6,24 +6,24 @@ use crate::Block;
 /// The binary BCH code \[511, 76\] with designed distance 171, primitive and in the narrow sense, over
 /// GF(2^9) = GF(2)\[x\]/(x^9 + x^4 + 1): the multiples of the polynomial that is 0 at α^1 … α^170.
 ///
-/// Coefficient i of a codeword is that of x^i. The encoding is systematic: bit i of the word is
-/// coefficient 435 + i, and those below are the remainder that makes the whole a multiple. They are the
-/// places of the codeword, in order.
+/// Coefficient i of a codeword is that of x^i. The encoding is systematic: bit i of the word is coefficient
+/// 435 + i, and those below are the remainder that makes it a multiple. The coefficients, in order, are the
+/// places of the codeword.
 pub type Bch = CutBch<DIMENSION, 0>;
 
-/// The code \[460, 68\] of distance at least 128 that is left of [`Bch`] when words are 8 bits shorter
-/// and the lowest 43 coefficients are left out.
+/// The code \[460, 68\] of distance at least 128 that [`Bch`] becomes when words are 8 bits shorter and the
+/// lowest 43 coefficients are left out.
 pub type ShortBch = CutBch<68, 43>;
 
-/// [`Bch`] cut down. Words are of `BITS` bits, the others being 0, which leaves a subset of the
-/// codewords; their coefficients above are all 0 and are left out. So are the lowest `LOWEST` of all,
-/// which takes no more than as many from the distance.
+/// [`Bch`] shortened and punctured. Words have `BITS` bits and the others are 0, which selects a subset of the
+/// codewords; the coefficients that are then always 0 are left out. So are the lowest `LOWEST` coefficients,
+/// which reduces the distance by at most that number.
 pub struct CutBch<const BITS: usize, const LOWEST: usize> {
-    /// The places that are no bits of the word.
+    /// The places that are not bits of the word.
     checks: Sums<GROUPS>,
 }
 
-/// The generator; bit i of the whole is the coefficient of x^i. A test recomputes it.
+/// The generator; bit i is the coefficient of x^i. A test recomputes it.
 const GENERATOR: [u128; 4] = [
     0x6e7c_f2e2_c8aa_aae2_8d8c_59a7_e115_3e45,
     0x9b20_7848_ffad_3b37_7917_32ac_9184_a83a,
@@ -63,7 +63,7 @@ impl<const BITS: usize, const LOWEST: usize> Default for CutBch<BITS, LOWEST> {
     }
 }
 
-/// Takes x^435 away.
+/// Clears the coefficient of x^435 by adding the generator.
 fn clear_leading(polynomial: &mut [u128; 4]) {
     polynomial[CHECKS / 128] &= !(1 << (CHECKS % 128));
 }
@@ -214,7 +214,8 @@ mod tests {
         }
     }
 
-    /// Sums of up to three rows of the matrix and random words: the lightest that can be had cheaply.
+    /// Sums of up to three rows of the matrix, and random words: the lightest codewords that can be found
+    /// cheaply.
     #[test]
     fn no_sampled_codeword_is_lighter_than_the_distance() {
         let code = Bch::new();

@@ -5,27 +5,27 @@
 //! the generator (I ‖ P) of the extended Golay code [24, 12, 8]. Each π is a permutation of all N places, and A
 //! replaces a word by its running sums. The number r of accumulators is a parameter. Multiplying the
 //! *transposed* way compresses N entries to N/2, as a silent VOLE needs: running sums, permute, running sums,
-//! permute, and so on; in the end each group of 24 becomes 12, x_i + Σ_j P_ij·y_j.
+//! permute, and so on; finally each group of 24 becomes 12, x_i + Σ_j P_ij·y_j.
 //!
 //! **Why this code.** Its minimum distance is not assumed. The weights of the Golay code are known, and the effect
 //! of a permutation and an accumulator on a word depends on the word's weight alone. The expected number of light
 //! words, over the choice of the permutations, is therefore a sum that can be computed for every N.
 //! `vesica_params::lpn` computes it and derives the amount of noise.
 //!
-//! **Why the permutations are constants.** They are drawn from AES under a key that is a fixed name, and no two are the
-//! same. The bound says that all but a fraction of 2^-42 of the choices have no light word, whatever is done with
-//! them. The choice must be independent of any attacker, and a name leaves nobody anything to search through. A
-//! code drawn for each run would not be bad less often: it would be bad with this probability anew in each run, and
-//! drawing a permutation would cost as much as compressing. A constant does allow an attacker to study one code for a long
-//! time. If words of low weight do not exist, no amount of time finds them; it could matter for attacks that are not
-//! linear tests, but none is known that gains by precomputation.
+//! **Why the permutations are constants.** They are drawn from AES under a key that is a fixed name, and all
+//! are different. The bound says that all but a fraction of 2^-42 of the choices have no light word. The choice
+//! must be independent of any attacker, and a fixed name leaves no room for a search. A fresh code for each run
+//! would not be safer: each would be bad with this probability, and drawing a permutation would cost as much as
+//! compressing. A constant lets an attacker study one code for a long time. If words of low weight do not
+//! exist, no amount of time finds them; the time could matter for attacks that are not linear tests, but none
+//! is known that gains by precomputation.
 //!
-//! **The order of places.** Entries form a matrix with a noise block in each row, and the first running sums go down
-//! its columns: entry j of block b is place j·t + b of the code's words. (The output stays where it is in memory, so
-//! that π_1 permutes numbers b·B + j; a uniform permutation remains uniform.) A word of few runs, which is what an
-//! accumulator makes of a word with few ones, then has about the same weight in every block. With contiguous blocks
-//! it would be all ones in some blocks and all zeros in others, and noise whose values are 1 would not cancel it.
-//! The order costs nothing: rows are summed side by side by vector instructions.
+//! **The order of places.** Entries form a matrix with a noise block in each row, and the first running sums go
+//! down its columns: entry j of block b is place j·t + b of the code's words. (The output stays where it is in
+//! memory, so that π_1 permutes numbers b·B + j; a uniform permutation remains uniform.) A word of few runs, as
+//! an accumulator produces from a word with few ones, then has about the same weight in every block. With
+//! contiguous blocks it would be all ones in some blocks and all zeros in others, and noise whose values are 1
+//! would not cancel it. The order costs nothing: rows are summed side by side by vector instructions.
 
 use crate::{BinaryVector, Words, arch::Backend, code::permutation::permutation};
 
@@ -72,10 +72,11 @@ pub struct BlockAccumulate {
 }
 
 impl BlockAccumulate {
-    /// The code of length `length`, a multiple of 24 below 2^32, with so many accumulators, at least one.
+    /// The code of length `length`, a multiple of 24 below 2^32, with `accumulators` accumulators, at least
+    /// one.
     ///
     /// # Panics
-    /// Where that is not so.
+    /// If these conditions do not hold.
     pub fn new(length: usize, accumulators: u32) -> Self {
         assert!(length.is_multiple_of(BLOCK), "blocks of 24");
         assert!(u32::try_from(length).is_ok(), "places have 32 bits");
@@ -83,22 +84,23 @@ impl BlockAccumulate {
         Self { length, accumulators }
     }
 
-    /// N: how many entries are compressed.
+    /// N, the number of entries to be compressed.
     pub fn length(&self) -> usize {
         self.length
     }
 
-    /// What is left after compressing: N/2.
+    /// N/2, the number of compressed entries.
     pub fn dimension(&self) -> usize {
         self.length / 2
     }
 
-    /// Compresses the entries of `noise`, which are those of `blocks` blocks one after the other; of what is
-    /// left, `out` gets the first. Leaves sums of entries, as secret as they are, in `noise` and in `scratch`.
+    /// Compresses the entries of `noise`, which consists of `blocks` blocks one after another; `out` gets the
+    /// first of the compressed entries. Leaves sums of entries, which are as secret as the entries, in `noise`
+    /// and in `scratch`.
     ///
     /// # Panics
-    /// Where lengths do not fit: `noise` and `scratch` have N entries, a multiple of `blocks`, and `out` at most half
-    /// as many. Or where an entry is not of 8, 16, 24, 32 or 64 bytes.
+    /// If lengths do not fit: `noise` and `scratch` have N entries, a multiple of `blocks`, and `out` at most
+    /// half as many. Or if an entry does not have 8, 16, 24, 32 or 64 bytes.
     pub fn compress<V: BinaryVector>(
         &self,
         blocks: usize,
@@ -110,11 +112,11 @@ impl BlockAccumulate {
         self.compress_blocks(sums, out);
     }
 
-    /// As [`BlockAccumulate::compress`], with room for what is left in `noise` or `scratch`: returns the first `len`
-    /// entries of it.
+    /// Like [`BlockAccumulate::compress`], but stores the result in `noise` or `scratch`: returns its first
+    /// `len` entries.
     ///
     /// # Panics
-    /// As [`BlockAccumulate::compress`].
+    /// Same as [`BlockAccumulate::compress`].
     pub fn compress_within<'a, V: BinaryVector>(
         &self,
         blocks: usize,
@@ -128,7 +130,7 @@ impl BlockAccumulate {
         out
     }
 
-    /// All steps but the last: where their result is, and what is not needed any more.
+    /// All steps but the last; returns the buffer with their result, and the one that is free again.
     fn accumulate<'a, V: BinaryVector>(
         &self,
         blocks: usize,
@@ -190,7 +192,7 @@ mod tests {
     use super::*;
     use crate::{Block, CacheLine};
 
-    /// The extended Golay code is the only one with these parameters, and these are its weights.
+    /// The extended Golay code is the only code with these parameters, and these are its weights.
     #[test]
     fn the_block_code_is_the_golay_code() {
         let mut weights = [0; BLOCK + 1];
@@ -219,8 +221,8 @@ mod tests {
         })
     }
 
-    /// The generator by its definition, the matrices of all steps multiplied; columns are entries of noise in
-    /// the order of memory.
+    /// The generator by its definition, the product of the matrices of all steps; columns are entries of noise
+    /// in memory order.
     fn generator(code: BlockAccumulate, blocks: usize) -> Matrix {
         let n = code.length;
         let golay = matrix(n / 2, n, |i, j| {
@@ -286,8 +288,8 @@ mod tests {
 
     const MIX: u64 = 0x9e37_79b9_7f4a_7c15;
 
-    /// Vectors by another program in another language, permutations and AES included: the first two entries, the
-    /// last, and a digest of all.
+    /// Vectors from another program in another language, including permutations and AES: the first two entries,
+    /// the last, and a digest of all.
     #[test]
     fn compressed_entries_are_those_of_another_program() {
         for (n, blocks, accumulators, expected) in [
@@ -357,8 +359,7 @@ mod tests {
         }
     }
 
-    /// Encodes 64 words at a time, of which bit j of each number is that of word j: the way from words to
-    /// codewords, by the definition.
+    /// Encodes 64 words at a time, word j in bit j of each number: from words to codewords, by the definition.
     fn encode(code: BlockAccumulate, words: &[u64]) -> Vec<u64> {
         let mut codewords: Vec<u64> = Vec::with_capacity(code.length);
         for words in words.chunks_exact(DIMENSION) {
@@ -368,7 +369,7 @@ mod tests {
                 rows.fold(0, |sum, (word, _)| sum ^ word)
             }));
         }
-        // The transposed of what compressing does, backwards.
+        // The transposes of the compression steps, in reverse order.
         for round in [0].into_iter().chain((1..code.accumulators).rev()) {
             let mut permuted = vec![0; code.length];
             let places = permutation(code.length, round);
@@ -383,9 +384,9 @@ mod tests {
         codewords
     }
 
-    /// The number of ones of each of 64 words.
+    /// The number of ones in each of 64 words.
     fn weights(codewords: &[u64]) -> [u32; 64] {
-        // Counters of 32 bits, bit by bit.
+        // Counters of 32 bits, in bit slices.
         let mut counters = [0u64; 32];
         for word in codewords {
             let mut carry = *word;
@@ -416,15 +417,15 @@ mod tests {
         }
     }
 
-    /// The least and the largest weight of all words with one active block: those that the bound on light words
-    /// is about in long codes.
+    /// The smallest and the largest weight of all words with one active block, which dominate the bound on
+    /// light words in long codes.
     fn extreme_weights(code: BlockAccumulate) -> [u32; 2] {
         let mut extremes = [u32::MAX, 0];
         let mut words = vec![0; code.dimension()];
         for block in 0..code.length / BLOCK {
             for high in 0u64..64 {
                 let of_block = &mut words[DIMENSION * block..][..DIMENSION];
-                // All words of six bits, side by side, with the other six bits the same.
+                // All values of six bits, side by side, with the other six bits fixed.
                 let low = [
                     0xaaaa_aaaa_aaaa_aaaa,
                     0xcccc_cccc_cccc_cccc,
@@ -436,7 +437,7 @@ mod tests {
                 of_block[..6].copy_from_slice(&low);
                 (0..6).for_each(|bit| of_block[6 + bit] = (high >> bit & 1).wrapping_neg());
                 let weights = weights(&encode(code, &words));
-                // The first word of all is zero.
+                // The very first word is zero.
                 let weights = &weights[usize::from(high == 0)..];
                 extremes[0] = extremes[0].min(*weights.iter().min().unwrap());
                 extremes[1] = extremes[1].max(*weights.iter().max().unwrap());
@@ -446,8 +447,8 @@ mod tests {
         extremes
     }
 
-    /// With one accumulator there are words with a weight of a few; with two or three, none of one block is lighter or
-    /// heavier than noise can bear.
+    /// With one accumulator some words have very low weight; with two or three, no word of one block is lighter
+    /// or heavier than the noise can tolerate.
     #[test]
     fn no_word_of_one_block_is_light() {
         for n in [2_040, 4_080] {

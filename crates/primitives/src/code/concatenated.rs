@@ -1,5 +1,4 @@
-//! A Reed–Solomon code whose symbols are encoded once more: for words too long for the BCH code of 511
-//! places.
+//! A Reed–Solomon code whose symbols are encoded again: for words too long for the BCH code of 511 places.
 
 use super::{
     LinearCode,
@@ -7,19 +6,19 @@ use super::{
 };
 use crate::Block;
 
-/// The code \[579, 128\] of distance at least 128 that is concatenated of
+/// The code \[579, 128\] of distance at least 128 that is the concatenation of
 ///
-/// - the Reed–Solomon code \[53, 22, 32\] over GF(64): values of a polynomial of degree below 22 at 53
-///   places, of which no more than 21 are zeros of it;
+/// - the Reed–Solomon code \[53, 22, 32\] over GF(64): values of a polynomial of degree below 22 at 53 places,
+///   of which at most 21 are zeros;
 /// - the shortened extended Hamming code \[11, 6, 4\] for each of the 53 symbols,
 ///
-/// so that two codewords differ in 32 symbols or more, and there in 4 places or more each. Both encodings
-/// are systematic: the word is the first 128 of the 132 bits of the first 22 symbols. The other four are
-/// always 0 and left out.
+/// so two codewords differ in at least 32 symbols, and in at least 4 places of each of these. Both encodings
+/// are systematic: the word is the first 128 of the 132 bits of the first 22 symbols. The other four are always
+/// 0 and omitted.
 ///
 /// Places are the word's bits, then those of the other symbols, then the 5 checks of each symbol.
 pub struct Concatenated {
-    /// The bits of the symbols that are not the word's.
+    /// The bits of the symbols that do not belong to the word.
     others: Sums<GROUPS>,
 }
 
@@ -35,13 +34,13 @@ const SYMBOLS: usize = 53;
 /// Symbols that hold the word.
 const WORD_SYMBOLS: usize = WORD_BITS.div_ceil(SYMBOL);
 
-/// The bits of all symbols but those that are always 0.
+/// The bits of all symbols except those that are always 0.
 const SYMBOL_BITS: usize = WORD_BITS + (SYMBOLS - WORD_SYMBOLS) * SYMBOL;
 
 /// Checks of a symbol.
 const CHECKS: usize = 5;
 
-/// The checks that each bit of a symbol is added to: three each, and no two the same three.
+/// The checks to which each bit of a symbol is added: three each, a different three for every bit.
 const CHECKED: [u8; SYMBOL] = [0b00111, 0b01011, 0b10011, 0b01101, 0b10101, 0b11001];
 
 impl Concatenated {
@@ -68,8 +67,8 @@ impl Default for Concatenated {
     }
 }
 
-/// The value at `point` of the polynomial that is 1 at `i` and 0 at the other places of the word. The
-/// places are the first elements of the field, in the order of numbers.
+/// The value at `point` of the polynomial that is 1 at `i` and 0 at the word's other places. The places are the
+/// first elements of the field, in numerical order.
 fn lagrange(i: u8, point: u8) -> u8 {
     let others = (0..WORD_SYMBOLS as u8).filter(|k| *k != i);
     others.fold(1, |value, k| times(value, times(point ^ k, inverse(i ^ k))))
@@ -107,7 +106,7 @@ impl LinearCode for Concatenated {
         let (word, others) = symbols.split_at_mut(WORD_BITS);
         word.copy_from_slice(bits);
         self.others.add_up(bits, others);
-        // The last symbol of the word is a short one.
+        // The last symbol of the word is shorter.
         let symbols = word.chunks(SYMBOL).chain(others.chunks(SYMBOL));
         for (symbol, checks) in symbols.zip(checks.chunks_exact_mut(CHECKS)) {
             for (i, check) in checks.iter_mut().enumerate() {
@@ -148,8 +147,8 @@ mod tests {
         conforms(&Concatenated::new());
     }
 
-    /// GF(64) is a field with a generator of order 63, so that a product is 0 only where a factor is: a
-    /// polynomial has no more zeros than its degree.
+    /// GF(64) is a field with a generator of order 63, so a product is 0 only if a factor is: a polynomial has
+    /// no more zeros than its degree.
     #[test]
     fn symbols_are_those_of_a_field() {
         let powers: Vec<u8> = (0..63)
@@ -176,10 +175,10 @@ mod tests {
         let rng = &mut StdRng::seed_from_u64(1);
         let mut lightest = usize::MAX;
         for trial in 0..2000 {
-            // The last one such that the bits left out are 0: its symbol has but two.
+            // Choose the last coefficients so that the omitted bits are 0: the last symbol has only two bits.
             let mut polynomial: Vec<u8> =
                 (0..WORD_SYMBOLS).map(|_| rng.random_range(0..64)).collect();
-            // A few zeros where the word is, for light words.
+            // Some zeros among the word's symbols, for light words.
             if trial % 2 == 0 {
                 polynomial = vec![rng.random_range(1..64)];
                 for zero in 0..WORD_SYMBOLS as u8 - 1 {
@@ -201,7 +200,7 @@ mod tests {
             lightest = lightest.min(weight(&row));
         }
         assert!((128..200).contains(&lightest), "{lightest}");
-        // Each symbol with its checks has four places that are 1, or none.
+        // Each symbol with its checks has at least four ones, or none.
         for symbol in 1u8..64 {
             let row = codeword(&code, u128::from(symbol));
             let (found, checks) = symbols(&row)[0];

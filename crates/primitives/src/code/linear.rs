@@ -1,12 +1,12 @@
-//! Linear codes, many words at a time.
+//! Linear codes, encoding many words at a time.
 
 use super::{Code, Row, TILES};
 use crate::{Block, arch::Backend};
 
 /// A code whose codewords are sums of rows of a matrix.
 ///
-/// Words are encoded 128 at a time, bit i of all of them in one block: then a place of the codewords is
-/// a sum of such blocks, the same for all words, and nothing depends on what the words are.
+/// Words are encoded 128 at a time, with bit i of all of them in one block. A place of the codewords is then a
+/// sum of such blocks, the same for all words, and nothing depends on the words' values.
 pub trait LinearCode: Send + Sync {
     /// A codeword.
     type Row: Row;
@@ -24,7 +24,7 @@ pub trait LinearCode: Send + Sync {
     /// their codewords ([`LinearCode::WIDTH`]), both with T blocks each.
     fn spread<const T: usize>(&self, bits: &[[Block; T]], places: &mut [[Block; T]]);
 
-    /// Encodes each word into a row: 128 at a time, unless a code knows better.
+    /// Encodes each word into a row, 128 at a time unless a code has a faster way.
     fn encode_rows(&self, words: &[Block], rows: &mut [Self::Row]) {
         // Whole tiles, with zeros beyond the width.
         let mut places = vec![[Block::ZERO; 1]; 128 * Self::Row::BLOCKS];
@@ -94,7 +94,7 @@ fn bits_of(words: &[Block]) -> [Block; 128] {
     tile
 }
 
-/// What the tests of linear codes share.
+/// Tests that linear codes share.
 #[cfg(test)]
 pub(super) mod tests {
     use bytemuck::Zeroable;
@@ -122,8 +122,8 @@ pub(super) mod tests {
         (0..n).map(|_| Block(rng.random::<u128>() >> (128 - L::DIMENSION))).collect()
     }
 
-    /// Columns and rows agree at every number of words; sums of words become sums of codewords; no
-    /// sampled codeword is lighter than the distance; nothing beyond the width.
+    /// Columns and rows agree for every number of words; sums of words become sums of codewords; no sampled
+    /// codeword is lighter than the distance; bits beyond the width are 0.
     pub fn conforms<L: LinearCode>(code: &L) {
         assert_eq!(code.width(), L::WIDTH);
         for n in [0, 1, 2, 127, 128, 129, 511, 512, 513, 1000] {

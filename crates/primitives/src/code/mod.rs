@@ -1,9 +1,8 @@
-//! Codes: those that spread the inputs of a 1-out-of-n OT far apart, and those that compress the
-//! sparse noise of a silent VOLE.
+//! Codes: some spread the inputs of a 1-out-of-n OT far apart, others compress the sparse noise of a silent
+//! VOLE.
 //!
-//! A [`Code`] maps words to codewords; any two of them differ in many places. That of a 1-out-of-n OT
-//! is what its receiver does with its choices, which are secret: no code looks anything up at a place
-//! that depends on a word.
+//! A [`Code`] maps words to codewords; any two of them differ in many places. The receiver of a 1-out-of-n OT
+//! encodes its choices, which are secret, so no code performs a look-up whose address depends on a word.
 
 mod bch;
 pub mod block_accumulate;
@@ -28,8 +27,8 @@ pub use walsh_hadamard::WalshHadamard;
 
 use crate::{Block, arch::Backend, hash::ROW_BLOCKS};
 
-/// A map from words to codewords. A word is a block of which no bits but the lowest
-/// [`Code::DIMENSION`] are set.
+/// A map from words to codewords. A word is a block in which only the lowest [`Code::DIMENSION`] bits may be
+/// set.
 pub trait Code: Send + Sync {
     /// A codeword; bits beyond the width are 0.
     type Row: Row;
@@ -43,15 +42,14 @@ pub trait Code: Send + Sync {
     /// Encodes each word into a row.
     ///
     /// # Panics
-    /// If there are not as many rows as words, or what is to be a word has too many bits.
+    /// If the number of rows is not that of the words, or a word has too many bits.
     fn encode(&self, words: &[Block], rows: &mut [Self::Row]);
 
-    /// Encodes words into the columns of their rows, one column after the other: bit j of column i is
-    /// bit i of the codeword of word j. Columns may be longer than there are words, and then end in
-    /// zeros.
+    /// Encodes words into the columns of their rows, one column after another: bit j of column i is bit i of
+    /// the codeword of word j. Columns may be longer than the number of words; the rest is filled with zeros.
     ///
     /// # Panics
-    /// If the columns are not as many as the width, or too short; and as [`Code::encode`] does.
+    /// If the number of columns is not the width, or columns are too short; and as [`Code::encode`] does.
     fn encode_columns(&self, words: &[Block], columns: &mut [Block]) {
         let len = columns.len() / self.width();
         assert!(words.len() <= 128 * len, "a place for each word");
@@ -81,19 +79,19 @@ pub trait Code: Send + Sync {
 /// Groups of 128 words whose columns are made together: a cache line's worth of each column.
 const TILES: usize = 4;
 
-/// Some blocks that stand for a row of a matrix of bits.
+/// Several blocks that represent a row of a bit matrix.
 pub trait Row: Pod + Zeroize + Send + Sync {
-    /// How many.
+    /// The number of blocks.
     const BLOCKS: usize;
 
-    /// The row whose first blocks these are, with zeros behind.
+    /// The row that begins with these blocks, followed by zeros.
     ///
     /// # Panics
-    /// If there are more than fit.
+    /// If there are more blocks than fit.
     fn from_blocks(blocks: &[Block]) -> Self;
 
-    /// This row with zeros behind, as [`RowHash`](crate::hash::RowHash) takes it. Of a row of more
-    /// blocks that does not compile.
+    /// This row followed by zeros, as [`RowHash`](crate::hash::RowHash) takes it. Does not compile for rows of
+    /// more blocks.
     fn widen(&self) -> [Block; ROW_BLOCKS];
 
     /// Adds another row.

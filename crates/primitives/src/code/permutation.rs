@@ -7,18 +7,18 @@ use crate::{
     aes::{Aes128, Prg},
 };
 
-/// The longest permutation that is kept once it was made, and how many entries of all are kept: 64 MiB.
+/// The longest permutation that is cached, and the number of entries cached in all: 64 MiB.
 const KEPT_LENGTH: usize = 1 << 22;
 const KEPT_TOTAL: usize = 1 << 24;
 
-/// Entries of a bucket that is shuffled by itself, and the most buckets.
+/// Entries of a bucket, which is shuffled by itself; also the maximal number of buckets.
 const BUCKET: usize = 1 << 14;
 const BUCKETS: usize = 1 << 8;
 
 /// Blocks of randomness drawn at a time.
 const BATCH: usize = 256;
 
-/// What is kept, from the one that was not asked for for the longest time on.
+/// The cache, beginning with the permutation whose last use is longest ago.
 static KEPT: Mutex<Vec<Kept>> = Mutex::new(Vec::new());
 
 struct Kept {
@@ -28,10 +28,10 @@ struct Kept {
 
 /// The permutation of `length` places for a round: the numbers below `length` in an order that is a constant.
 ///
-/// Each length and each round has a seed of its own, which is AES of the two under a key that is a name. From
-/// the generator of that seed, [`shuffle`] draws a permutation that would be exactly uniform if the generator
-/// were. Short permutations are kept for the process; a long one is made anew, which takes less time than it
-/// is worth keeping the memory for.
+/// Each length and each round has its own seed, which is AES of the two under a key that is a fixed name. From
+/// the generator of that seed, [`shuffle`] draws a permutation that would be exactly uniform if the generator's
+/// output were. Short permutations are cached for the life of the process; a long one is made anew, because its
+/// memory is worth more than the time.
 ///
 /// # Panics
 /// If `length` is not below 2^32.
@@ -39,7 +39,7 @@ pub fn permutation(length: usize, round: u32) -> Arc<[u32]> {
     if length > KEPT_LENGTH {
         return shuffle(length, &seed(length, round)).into();
     }
-    // A thread that panicked while it held the lock left the earlier contents in place.
+    // A thread that panicked while holding the lock left the earlier contents in place.
     let mut kept = KEPT.lock().unwrap_or_else(PoisonError::into_inner);
     let found = kept.iter().position(|kept| kept.round == round && kept.places.len() == length);
     let own = found.map_or_else(
@@ -61,8 +61,8 @@ fn seed(length: usize, round: u32) -> Seed {
     Seed::new(name.encrypt_block(Block(length as u128 | u128::from(round) << 64)))
 }
 
-/// A uniformly random permutation (Rao 1961, Sandelius 1962): each number goes to a random bucket, and each bucket,
-/// which stays in the cache, is shuffled by itself (Fisher and Yates).
+/// A uniformly random permutation (Rao 1961, Sandelius 1962): each number goes to a random bucket, and each
+/// bucket, which fits the cache, is shuffled by itself (Fisher and Yates).
 fn shuffle(length: usize, seed: &Seed) -> Vec<u32> {
     let length = u32::try_from(length).expect("places have 32 bits");
     let buckets = (length as usize).div_ceil(BUCKET).next_power_of_two().min(BUCKETS);
@@ -75,7 +75,7 @@ fn shuffle(length: usize, seed: &Seed) -> Vec<u32> {
         places[ends[bucket]] = number;
         ends[bucket] += 1;
     });
-    // The stream for the buckets' numbers ends before this one, which has another seed, begins.
+    // The generator that selects buckets has a different seed from this one.
     let mut numbers =
         Numbers::new(&Seed::new(Aes128::new(*seed.expose()).encrypt_block(Block(u128::MAX))));
     for window in starts.windows(2) {
@@ -119,7 +119,7 @@ impl Numbers {
         bytemuck::cast_slice::<_, u32>(&self.drawn)[self.used - 1]
     }
 
-    /// A uniform number below `bound` (Lemire 2019): what would make some more likely is drawn again.
+    /// A uniform number below `bound` (Lemire 2019), by rejection of values that would introduce a bias.
     #[inline]
     fn below(&mut self, bound: u32) -> u32 {
         let mut product = u64::from(self.next()) * u64::from(bound);
@@ -153,7 +153,7 @@ mod tests {
         }
     }
 
-    /// As of two independent ones, about one place is the same in two of them, and about one stays.
+    /// As with independent permutations, about one place agrees between two of them, and about one is fixed.
     #[test]
     fn rounds_and_lengths_have_nothing_in_common() {
         let all: Vec<_> = [(24_000, 0), (24_000, 1), (24_000, 2), (24_024, 0)]
@@ -167,7 +167,7 @@ mod tests {
         }
     }
 
-    /// Each of the 24 orders of four numbers, and each bucket for each number, is as likely as the others.
+    /// The 24 orders of four numbers are equally likely, and so are the buckets of each number.
     #[test]
     fn every_order_is_as_likely() {
         let mut counts = [0u32; 24];
@@ -177,7 +177,7 @@ mod tests {
             counts[6 * rank(0) + 2 * rank(1) + rank(2)] += 1;
         }
         assert!(counts.iter().all(|count| (850..1150).contains(count)), "{counts:?}");
-        // The first number of a permutation of several buckets falls into each eighth alike.
+        // The first number of a permutation with several buckets falls into each eighth equally often.
         let mut counts = [0u32; 8];
         let length = 8 * BUCKET;
         for i in 0..400 {

@@ -3,19 +3,19 @@
 use super::Code;
 use crate::{Block, Seed, aes::Aes128, hash::ROW_BLOCKS};
 
-/// The pseudo-random code of KKRT16 §3.2: C(x) = AES_{c_1}(x) ‖ … ‖ AES_{c_4}(x), cut to its width.
+/// The pseudo-random code of KKRT16 §3.2: C(x) = AES_{c_1}(x) ‖ … ‖ AES_{c_4}(x), truncated to its width.
 ///
-/// Codewords of two different words are at Hamming distance κ or more except with the probability
-/// that `vesica_params::code::width` bounds, over the choice of the key, which therefore must not be
-/// known when the words are chosen. The paper derives the four blocks under one key from a word with
-/// a counter before it; four keys leave all 128 bits to the word.
+/// Codewords of different words have Hamming distance at least κ, except with the probability that
+/// `vesica_params::code::width` bounds, over the choice of the key, which therefore must not be known when the
+/// words are chosen. The paper derives the four blocks under one key from a word with a counter before it; four
+/// keys leave all 128 bits to the word.
 pub struct PseudoRandomCode {
     ciphers: [Aes128; ROW_BLOCKS],
     masks: [Block; ROW_BLOCKS],
     width: usize,
 }
 
-/// Words encoded at a time: fills the pipeline of the cipher.
+/// Words encoded at a time: enough to fill the pipeline of the cipher.
 const BATCH: usize = 16;
 
 impl PseudoRandomCode {
@@ -35,7 +35,7 @@ impl PseudoRandomCode {
     /// Encodes each word into a row; bits beyond the width are 0.
     ///
     /// # Panics
-    /// If there are not as many rows as words.
+    /// If the number of rows is not that of the words.
     pub fn encode(&self, words: &[Block], rows: &mut [[Block; ROW_BLOCKS]]) {
         assert_eq!(words.len(), rows.len(), "a row for each word");
         for (words, rows) in words.chunks(BATCH).zip(rows.chunks_mut(BATCH)) {

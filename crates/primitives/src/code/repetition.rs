@@ -3,7 +3,7 @@
 use super::LinearCode;
 use crate::Block;
 
-/// One bit, 128 times: what makes 1-out-of-2 OT of 1-out-of-n OT.
+/// One bit, repeated 128 times: turns 1-out-of-n OT into 1-out-of-2 OT.
 #[derive(Debug, Clone, Copy)]
 pub struct Repetition;
 

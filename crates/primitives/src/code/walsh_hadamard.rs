@@ -20,7 +20,7 @@ impl LinearCode for WalshHadamard {
     fn spread<const T: usize>(&self, bits: &[[Block; T]], places: &mut [[Block; T]]) {
         places[0] = [Block::ZERO; T];
         for (i, bit) in bits.iter().enumerate() {
-            // The places whose highest bit is i are those below, and bit i of the word.
+            // Places whose highest bit is i equal those below plus bit i of the word.
             let (below, with) = places.split_at_mut(1 << i);
             for (with, below) in with.iter_mut().zip(below) {
                 *with = std::array::from_fn(|t| below[t] ^ bit[t]);
@@ -28,7 +28,7 @@ impl LinearCode for WalshHadamard {
         }
     }
 
-    /// The first 64 places are a sum of six patterns; the others are the same ones or their complements.
+    /// The first 64 places are a sum of six patterns; the others repeat them or their complements.
     fn encode_rows(&self, words: &[Block], rows: &mut [[Block; 2]]) {
         for (word, row) in words.iter().zip(rows) {
             let repeated = |bit: usize| (word.low() >> bit & 1).wrapping_neg();
@@ -41,7 +41,7 @@ impl LinearCode for WalshHadamard {
     }
 }
 
-/// Bit p of the i-th is bit i of p.
+/// Bit p of pattern i is bit i of p.
 const PATTERNS: [u64; 6] = [
     0xaaaa_aaaa_aaaa_aaaa,
     0xcccc_cccc_cccc_cccc,

@@ -12,12 +12,12 @@
 //! Jacobi symbol, which costs more than the exponentiation that follows. And every integer belongs to some
 //! class, so hashing to the group is one reduction modulo p.
 //!
-//! **Short exponents.** RFC 7919 (appendix A.2) puts the group at 125 bits of security and asks for short
-//! exponents of at least 275 bits. [`Group::random_scalar`] draws 280. With them g^s is not uniform, but it
-//! is indistinguishable from uniform if discrete logarithms with short exponents are hard; the decisional
+//! **Short exponents.** RFC 7919 (appendix A.2) estimates the security of the group as 125 bits and requires
+//! short exponents of at least 275 bits. [`Group::random_scalar`] draws 280. With them g^s is not uniform, but
+//! it is indistinguishable from uniform if discrete logarithms with short exponents are hard; the decisional
 //! Diffie–Hellman problem then stays hard if it is hard with long ones (Koshiba and Kurosawa, PKC 2004).
-//! Wherever g^s hides something unconditionally in other groups, it does so computationally here. A peer
-//! cannot learn parts of a short exponent through elements of small order, because there are none.
+//! Wherever g^s hides something unconditionally in other groups, it does so computationally here. A peer cannot
+//! learn parts of a short exponent through elements of small order, because there are none.
 //!
 //! **Long exponents.** Inverses and products of exponents are integers modulo q, of 3071 bits, and a power
 //! with such an exponent takes eleven times as long. For powers of the generator there are tables for both
@@ -53,7 +53,7 @@ const_monty_params!(
     "p."
 );
 
-/// An integer modulo p, in Montgomery's form.
+/// An integer modulo p in Montgomery form.
 type Residue = ConstMontyForm<Modulus, { U3072::LIMBS }>;
 
 /// p.
@@ -70,37 +70,37 @@ const GENERATOR: Residue = Residue::new(&U3072::from_u64(2));
 /// Bytes of an element on the wire.
 const ENCODED: usize = 384;
 
-/// Bytes that are reduced modulo p for a uniform element: 256 bits more than p has, which leaves a
-/// statistical distance below 2^-256.
+/// Bytes that are reduced modulo p for a uniform element: 256 bits more than p, which leaves a statistical
+/// distance below 2^-256.
 const WIDE: usize = ENCODED + 32;
 
-/// Bits of a short exponent: in whole bytes, what RFC 7919 asks for at least.
+/// Bits of a short exponent: the minimum of RFC 7919, rounded up to whole bytes.
 const SHORT: u32 = 280;
 
 /// Bits of an exponent that a [window](Windows) takes.
 const WINDOW: u32 = 4;
 
-/// Bits of an exponent that is not short.
+/// Bits of a long exponent.
 const LONG: u32 = ORDER.bits_vartime();
 
 /// The generator's table for short exponents.
 static SHORT_TABLE: LazyLock<Table> = LazyLock::new(|| Table::new(GENERATOR, SHORT));
 
-/// The generator's table for long exponents. Takes 4.7 MB, and some 12,000 multiplications at its first use.
+/// The generator's table for long exponents. It takes 4.7 MB, and its first use some 12,000 multiplications.
 static LONG_TABLE: LazyLock<Table> = LazyLock::new(|| Table::new(GENERATOR, LONG));
 
-/// How to compute modulo q.
+/// Parameters for computing modulo q.
 static MODULO_ORDER: LazyLock<FixedMontyParams<{ U3072::LIMBS }>> =
     LazyLock::new(|| FixedMontyParams::new_vartime(ODD_ORDER));
 
 /// The group of RFC 7919's ffdhe3072: prime order, encodings of 384 bytes, about 125 bits of security.
 ///
-/// Random exponents are short, 280 bits. That products with them look uniform is the assumption that
-/// discrete logarithms with short exponents are hard, beside that of Diffie and Hellman.
+/// Random exponents are short, 280 bits. That products with them look uniform relies, besides the
+/// Diffie–Hellman assumption, on the assumption that discrete logarithms with short exponents are hard.
 #[derive(Debug)]
 pub struct Ffdhe3072;
 
-/// An exponent. How long it may be is public, and time depends on it.
+/// An exponent. The bound on its length is public, and time depends on it.
 #[derive(Clone, Zeroize)]
 pub struct Scalar {
     value: U3072,
@@ -108,7 +108,7 @@ pub struct Scalar {
     bits: u32,
 }
 
-/// A class {x, p − x}, by either of the two.
+/// A class {x, p − x}, represented by either member.
 #[derive(Clone, Copy)]
 pub struct Element(Residue);
 
@@ -133,8 +133,8 @@ impl Zeroize for Element {
 }
 
 impl Element {
-    /// Uniform bytes to a uniform element. That they are a multiple of p, which is in no class, does not
-    /// happen: the probability is 2^-3072.
+    /// Maps uniform bytes to a uniform element. A multiple of p, which is in no class, does not occur in
+    /// practice: the probability is 2^-3072.
     fn from_uniform_bytes(bytes: &[u8; WIDE]) -> Self {
         const SHIFT: Residue = Residue::new(&U3072::ONE.shl_vartime(8 * (WIDE - ENCODED) as u32));
         let (high, low) = bytes.split_at(ENCODED);
@@ -145,12 +145,12 @@ impl Element {
     }
 }
 
-/// Powers of an element, for exponents of up to a public number of bits. For short ones it takes 430 KB
-/// and some 1000 multiplications.
+/// Powers of an element, for exponents of up to a public number of bits. For short ones it takes 430 KB and
+/// some 1000 multiplications.
 pub struct Table {
     base: Element,
-    /// Of the i-th [`WINDOW`] bits of an exponent, what each value contributes: the base to the power of that
-    /// value times 16^i.
+    /// For the i-th [`WINDOW`] bits of an exponent, the contribution of each value: the base to the power of
+    /// that value times 16^i.
     windows: Vec<[Residue; 1 << WINDOW]>,
 }
 
@@ -207,7 +207,7 @@ impl Group for Ffdhe3072 {
         }
     }
 
-    /// Not a short exponent any more, and powers of it take eleven times as long.
+    /// The inverse is not short, and powers with it take eleven times as long.
     fn invert(scalar: &Scalar) -> Scalar {
         let value = scalar.value.invert_odd_mod(&ODD_ORDER).unwrap_or(U3072::ZERO);
         Scalar { value, bits: LONG }
@@ -240,7 +240,7 @@ impl Group for Ffdhe3072 {
         Element(element.0.pow_bounded_exp(&scalar.value, scalar.bits))
     }
 
-    /// For short exponents; a product with another takes as long as without a table.
+    /// For short exponents; a product with a long one takes as long as without a table.
     fn table(element: &Element) -> Table {
         Table::new(element.0, SHORT)
     }
@@ -258,7 +258,7 @@ impl Group for Ffdhe3072 {
         Element(element.0.invert().unwrap_or(Residue::ZERO))
     }
 
-    /// The smaller of the two, big-endian.
+    /// The smaller of the two members, big-endian.
     fn encode(element: &Element) -> [u8; ENCODED] {
         let [own, other] = [element.0, -element.0].map(|member| member.retrieve());
         U3072::conditional_select(&own, &other, own.ct_gt(&other)).to_be_bytes().into()
@@ -280,7 +280,7 @@ impl Scalars for Ffdhe3072 {
         let mut padded = Zeroizing::new([0; ENCODED]);
         padded[..high.len()].copy_from_slice(high);
         let high = modulo_order(&U3072::from_le_slice(&*padded));
-        // 256^ENCODED, which is the least integer that has no room.
+        // 256^ENCODED, the least integer that does not fit.
         let shift = modulo_order(&U3072::MAX) + FixedMontyForm::one(&MODULO_ORDER);
         long(&(high * shift + modulo_order(&U3072::from_le_slice(low))))
     }
@@ -374,7 +374,7 @@ mod tests {
         assert!(decode(ORDER).is_some());
     }
 
-    /// A non-residue stands for its negative, which is a residue, and is of the group's order.
+    /// A non-residue represents the class of its negative, which is a residue, and has the order of the group.
     #[test]
     fn every_class_is_of_the_groups_order() {
         let identity = Element(Residue::ONE);

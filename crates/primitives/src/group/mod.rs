@@ -16,9 +16,9 @@ use zeroize::{Zeroize, Zeroizing};
 /// Elements on the wire are [`Group::Encoded`]; decoding accepts the one canonical encoding of each
 /// element and refuses the identity, so that no peer can make a product predictable.
 ///
-/// In some groups, many elements are encoded much faster at once than one by one, provided that a small multiple F
-/// of each is encoded. To encode many products, [divide](Group::divide) the scalar by F first, and then
-/// [encode the multiples](Group::encode_multiples) by F. The value of F does not matter.
+/// In some groups, encoding many elements at once is much faster than one by one, provided that the multiple of
+/// each by a small F is encoded. To encode many products, [divide](Group::divide) the scalar by F first, and
+/// then [encode the multiples](Group::encode_multiples) by F. The value of F does not matter.
 pub trait Group: Send + Sync + 'static {
     /// The name in tables.
     const NAME: &'static str;
@@ -31,8 +31,8 @@ pub trait Group: Send + Sync + 'static {
     /// Multiples of a public element, for many products with it.
     type Table: Send + Sync;
 
-    /// A random exponent other than 0: uniform; or short where products are slow, so that those with it
-    /// only look uniform, under an assumption that the group's documentation names.
+    /// A random exponent other than 0. It is uniform, or short if products are slow; products with short ones
+    /// only look uniform, under an assumption that the group's documentation states.
     fn random_scalar(rng: &mut dyn CryptoRng) -> Self::Scalar;
 
     /// 1 / s.
@@ -46,8 +46,8 @@ pub trait Group: Send + Sync + 'static {
     /// A uniformly random element whose discrete logarithm nobody knows.
     fn random_element(rng: &mut dyn CryptoRng) -> Self::Element;
 
-    /// A random oracle from byte strings to elements, in constant time for inputs of one length;
-    /// `domain` keeps uses apart.
+    /// A random oracle from byte strings to elements, in constant time for inputs of the same length; `domain`
+    /// separates uses.
     fn hash(domain: &'static str, input: &[u8]) -> Self::Element;
 
     /// s · G for the generator G.
@@ -59,8 +59,8 @@ pub trait Group: Send + Sync + 'static {
     /// Multiples of P, for [`Group::mul_table`]. Pays for itself within a hundred products.
     fn table(element: &Self::Element) -> Self::Table;
 
-    /// s · P for the P of the table, in constant time; faster than [`Group::mul`] for an s that
-    /// [`Group::random_scalar`] drew, or a part of it.
+    /// s · P for the P of the table, in constant time; faster than [`Group::mul`] for an s from
+    /// [`Group::random_scalar`], or a part of one.
     fn mul_table(table: &Self::Table, scalar: &Self::Scalar) -> Self::Element;
 
     /// P + Q.
@@ -89,28 +89,28 @@ pub trait Group: Send + Sync + 'static {
         Self::encode_multiples(&parts)
     }
 
-    /// The element with these bytes, unless they are no canonical encoding or that of the identity.
+    /// The element with these bytes, unless they are not a canonical encoding or encode the identity.
     fn decode(bytes: &Self::Encoded) -> Option<Self::Element>;
 }
 
-/// A group whose scalars are computed with and sent.
+/// A group that supports arithmetic on scalars, and sending them.
 ///
-/// Scalars made here are uniform and as long as the order, even where [`Group::random_scalar`] draws short
-/// ones: a product of short exponents is not short.
+/// Scalars made here are uniform and as long as the order, even if [`Group::random_scalar`] draws short ones: a
+/// product of short exponents is not short.
 pub trait Scalars: Group {
-    /// A scalar's bytes, and as many in which any integer stands for its residue.
+    /// A scalar's bytes. Any integer of this length can be decoded; it represents its residue.
     type EncodedScalar: Pod + Zeroize + Send + Sync;
-    /// So many bytes that, if they are uniform, their residue is within 2^-128 of uniform.
+    /// So many bytes that the residue of a uniform value is within 2^-128 of uniform.
     type WideScalar: Pod + Zeroize + Send + Sync;
 
-    /// A uniform scalar; 0 has no chance.
+    /// A uniform scalar; it is 0 with negligible probability.
     fn uniform_scalar(rng: &mut dyn CryptoRng) -> Self::Scalar {
         let mut wide = Zeroizing::new(<Self::WideScalar as bytemuck::Zeroable>::zeroed());
         rng.fill_bytes(bytemuck::bytes_of_mut(&mut *wide));
         Self::reduce(&wide)
     }
 
-    /// The residue of an integer, in constant time. Its least significant byte comes first.
+    /// The residue of an integer, in constant time. The least significant byte comes first.
     fn reduce(wide: &Self::WideScalar) -> Self::Scalar;
 
     /// The bytes of a scalar, the least significant first.
@@ -119,11 +119,11 @@ pub trait Scalars: Group {
     /// s · t, in constant time.
     fn multiply_scalars(left: &Self::Scalar, right: &Self::Scalar) -> Self::Scalar;
 
-    /// `one` if the choice is 1, and `zero` else, in constant time.
+    /// `one` if the choice is 1, otherwise `zero`, in constant time.
     fn select_scalar(zero: &Self::Scalar, one: &Self::Scalar, choice: Choice) -> Self::Scalar;
 }
 
-/// What every group must do, run on each instance.
+/// Tests that every group must pass.
 #[cfg(test)]
 mod conformance {
     use rand::{Rng, SeedableRng, rngs::StdRng};
@@ -195,8 +195,8 @@ mod conformance {
             bytes
         };
         assert!(G::decode(&full).is_none(), "an integer beyond the modulus is refused");
-        // Of the strings that differ from an encoding in one bit, and of all strings, as many as half are
-        // no element; those that are, are its canonical bytes.
+        // Of strings that differ from an encoding in one bit, and of all strings, at least half are not
+        // elements; those that are, are canonical.
         let changed = |i: usize| {
             let mut bytes = G::encode(&elements[i % elements.len()]);
             bytemuck::bytes_of_mut(&mut bytes)[i % 16 + 1] ^= 1 << (i % 8);

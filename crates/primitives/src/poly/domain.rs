@@ -1,10 +1,9 @@
-//! Domains on which polynomials are evaluated at all points at once.
+//! Domains: sets of points at all of which polynomials can be evaluated at once.
 //!
 //! The domain V_k has 2^k points and is the first half of V_(k+1); the other half is its coset. Its vanishing
-//! polynomial s_k has degree 2^k and leading coefficient 1, and is 0 on V_k and a constant on the coset;
-//! apart from its highest power, it has no power above half its degree. Moving between coefficients, values
-//! on V_k and values on the coset takes O(k · 2^k) operations. That is all the rest of this module knows
-//! about a domain.
+//! polynomial s_k has degree 2^k and leading coefficient 1, and is 0 on V_k and a constant on the coset; apart
+//! from its highest power, it has no power above half its degree. Moving between coefficients, values on V_k
+//! and values on the coset takes O(k · 2^k) operations. The rest of this module relies on nothing else.
 //!
 //! **Over GF(2^64) and GF(2^128)**, V_k is the span of β_0 to β_(k−1) over GF(2), where β_0 = 1 and
 //! β_(i+1)² + β_(i+1) = β_i (Cantor 1989; Gao and Mateer 2010). There s_(k+1) = s_k² + s_k, and s_i maps β_j
@@ -30,33 +29,32 @@ use crate::{
 /// The logarithm of the size of the largest domain.
 pub const MAX_LOG: usize = LAYERS;
 
-/// Values that go through two transforms before the next ones do, unless a node has more: they stay in the
+/// Values that go through two transforms before the next ones do, unless a node has more: this many stay in the
 /// first-level cache.
 const NEAR: usize = 1 << 10;
 
-/// A field with domains. Slices that hold several nodes hold 2^k values for each, one after the
-/// other.
+/// A field with domains. Slices that hold several nodes hold 2^k values for each, one node after another.
 pub trait Domains: Field {
-    /// What s_k is on the coset of V_k, for every k.
+    /// The value of s_k on the coset of V_k, for every k.
     const ON_COSET: Self;
 
     /// The inverse of [`Domains::ON_COSET`].
     const ON_COSET_INVERSE: Self;
 
-    /// Turns the coefficients of a polynomial, as many as V_k has points, into its values on V_k.
+    /// Converts the coefficients of a polynomial, as many as V_k has points, to its values on V_k.
     fn to_values(polynomial: &mut [Self]);
 
     /// The inverse of [`Domains::to_values`].
     fn to_coefficients(values: &mut [Self]);
 
-    /// Turns the values on V_k of polynomials of degree below 2^k into those on the coset.
+    /// Converts the values on V_k of polynomials of degree below 2^k to those on the coset.
     fn to_coset(values: &mut [Self], k: usize);
 
     /// The inverse of [`Domains::to_coset`].
     fn from_coset(values: &mut [Self], k: usize);
 }
 
-/// The k of the domain that has as many points as there are elements.
+/// The k of the domain with as many points as there are elements.
 ///
 /// # Panics
 /// If there is no such domain.
@@ -187,7 +185,7 @@ fn roots_backward(values: &mut [Fp64], log: usize, coset: bool) {
 /// Block c, whose bits are c_0, c_1 and so on, has the root of unity with the exponent Σ c_i / 2^(i+2)
 /// of a full turn, or its inverse.
 fn root_twiddles(inverse: bool) -> Twiddles<Fp64> {
-    /// Has no square root: generates the group.
+    /// A non-square, which generates the group.
     const GENERATOR: Fp64 = Fp64::new(7);
     let part = |log: usize| {
         let root = GENERATOR.power((Fp64::P - 1) >> log);
@@ -203,7 +201,7 @@ fn root_twiddles(inverse: bool) -> Twiddles<Fp64> {
 mod cantor {
     use super::{Field, LAYERS, Twiddles};
 
-    /// Block c, whose bits are c_0, c_1 and so on, has Σ c_i β_(i+1).
+    /// The twiddle of block c, whose bits are c_0, c_1 and so on, is Σ c_i β_(i+1).
     pub fn twiddles<F: Field, T>(
         bits: u32,
         element: impl Fn(u32) -> F,
@@ -229,8 +227,8 @@ mod cantor {
         };
         let mut elements = (0..bits).map(element);
         let unit = elements.find(|x| trace(*x) == F::ONE).expect("the trace is not 0 everywhere");
-        // With the trace of u equal to 1 and that of c equal to 0, z² + z = c has the solution
-        // z = Σ_i (Σ_(j > i) u^(2^j)) c^(2^i).
+        // If the trace of u is 1 and that of c is 0, z² + z = c has the solution z = Σ_i (Σ_(j > i) u^(2^j))
+        // c^(2^i).
         let root = |c: F| {
             let (mut tail, mut power_of_u) = (F::ONE, unit);
             let (mut sum, mut power_of_c) = (F::ZERO, c);
@@ -245,7 +243,7 @@ mod cantor {
         std::iter::successors(Some(F::ONE), |beta| Some(root(*beta))).take(LAYERS + 1).collect()
     }
 
-    /// The exponents of x in s_i without the highest, 2^i: all 2^j where C(i, j) is odd.
+    /// The exponents of x in s_i except the highest, 2^i: all 2^j with odd C(i, j).
     fn exponents(i: usize) -> impl Iterator<Item = usize> + Clone {
         (0..i).filter(move |j| j & !i == 0).map(|j| 1 << j)
     }
@@ -254,7 +252,7 @@ mod cantor {
     pub fn to_domain_basis<F: Field>(polynomial: &mut [F]) {
         for i in (1..polynomial.len().ilog2() as usize).rev() {
             for block in polynomial.chunks_exact_mut(2 << i) {
-                // The quotient's upper half is there; its lower half is once that is taken away.
+                // The upper half of the quotient is in place; subtracting its multiple gives the lower half.
                 add_multiple(block, i, 1);
                 add_multiple(block, i, 0);
             }

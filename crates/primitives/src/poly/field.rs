@@ -11,12 +11,12 @@ use crate::{
 
 /// An element of a finite field.
 ///
-/// Products with slices are operations of their own because fields that have vector instructions for
-/// them take a fraction of the time.
+/// Products with slices are separate operations because fields with vector instructions for them take a
+/// fraction of the time.
 pub trait Field: Copy + Eq + Send + Sync + 'static {
-    /// Neutral in addition.
+    /// The neutral element of addition.
     const ZERO: Self;
-    /// Neutral in multiplication.
+    /// The neutral element of multiplication.
     const ONE: Self;
 
     /// The sum.
@@ -28,7 +28,7 @@ pub trait Field: Copy + Eq + Send + Sync + 'static {
     /// The product.
     fn multiply(self, other: Self) -> Self;
 
-    /// The sum of `count` times this element.
+    /// The sum of `count` copies of this element.
     fn times(self, count: u64) -> Self;
 
     /// The inverse; 0 for 0.
@@ -42,7 +42,7 @@ pub trait Field: Copy + Eq + Send + Sync + 'static {
         sums.iter_mut().zip(x).for_each(|(sum, x)| *sum = sum.add(x.multiply(factor)));
     }
 
-    /// Adds to each of `sums` the element at its position, of which there are as many.
+    /// Adds to each of `sums` the element at its position; the lengths must agree.
     #[inline]
     fn add_each(sums: &mut [Self], x: &[Self]) {
         sums.iter_mut().zip(x).for_each(|(sum, x)| *sum = sum.add(*x));
@@ -54,8 +54,7 @@ pub trait Field: Copy + Eq + Send + Sync + 'static {
     }
 }
 
-/// The inverses of elements none of which is 0, by one inversion and three products each; none if one
-/// of them is 0.
+/// The inverses of nonzero elements, with one inversion and three products each; `None` if an element is 0.
 pub fn invert_all<F: Field>(elements: &[F]) -> Option<Vec<F>> {
     let mut product = F::ONE;
     let before = |x: &F| {
@@ -189,7 +188,7 @@ impl Fp64 {
 
     /// Half the element.
     pub(super) fn half(self) -> Self {
-        // An odd number gets p added: (a + p) / 2 = ⌊a / 2⌋ + (p + 1) / 2.
+        // p is added to an odd number: (a + p) / 2 = ⌊a / 2⌋ + (p + 1) / 2.
         Self((self.0 >> 1) + ((self.0 & 1).wrapping_neg() & Self::P.div_ceil(2)))
     }
 

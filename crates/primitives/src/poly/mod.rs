@@ -5,7 +5,7 @@
 //! Interpolation at n points and evaluation of n coefficients at n points take O(n log² n) operations in
 //! each.
 //!
-//! Which functions run depends on lengths alone, but those of the prime field branch on values, and a
+//! The choice of functions depends on lengths alone, but those of the prime field branch on values, and a
 //! duplicate point ends a computation early: **not constant time**. That is sufficient for points that are
 //! hashes of one's own items, on one's own machine. Nothing is zeroized.
 
@@ -34,14 +34,14 @@ impl std::fmt::Display for DuplicatePoint {
 
 impl std::error::Error for DuplicatePoint {}
 
-/// The polynomial with as many coefficients as points that takes the values there, by the quicker
-/// method. For several lists of values at the same points, [`Interpolator`].
+/// The polynomial with as many coefficients as points that takes the given values there, by the faster method.
+/// For several lists of values at the same points, use [`Interpolator`].
 ///
 /// # Errors
 /// If two points are equal.
 ///
 /// # Panics
-/// If there are not as many values as points, or more than 2^(MAX_LOG − 1).
+/// If the number of values is not that of the points, or there are more than 2^(MAX_LOG − 1) points.
 pub fn interpolate<F: Domains>(points: &[F], values: &[F]) -> Result<Vec<F>, DuplicatePoint> {
     if points.len() <= INTERPOLATED_QUADRATICALLY {
         quadratic::newton(points, values)
@@ -50,7 +50,7 @@ pub fn interpolate<F: Domains>(points: &[F], values: &[F]) -> Result<Vec<F>, Dup
     }
 }
 
-/// The values of a polynomial at points, by the quicker method. For several polynomials, [`Evaluator`].
+/// The values of a polynomial at points, by the faster method. For several polynomials, use [`Evaluator`].
 ///
 /// # Panics
 /// If there are more than 2^(MAX_LOG − 1) points.
@@ -58,8 +58,8 @@ pub fn evaluate<F: Domains>(polynomial: &[F], points: &[F]) -> Vec<F> {
     Evaluator::new(points, polynomial.len()).evaluate(polynomial)
 }
 
-/// Up to so many points, Newton's form is about as quick as the tree. It inverts once a point and the
-/// tree once in all: over GF(2^128), 16 points take 36 µs and 20 µs, 64 points 150 µs and 85 µs.
+/// Up to this many points, Newton's form is about as fast as the tree. It needs one inversion per point, the
+/// tree only one in all: over GF(2^128), 16 points take 36 µs and 20 µs, 64 points 150 µs and 85 µs.
 pub const INTERPOLATED_QUADRATICALLY: usize = 8;
 
 #[cfg(test)]
@@ -78,7 +78,7 @@ mod tests {
     fn fast_equals_quadratic<F: Domains>() {
         let mut rng = StdRng::seed_from_u64(1);
         for n in SIZES {
-            // 0 and 1 among them, which are points of the domains too.
+            // The points include 0 and 1, which are also points of the domains.
             let mut points = random::<F>(n, &mut rng);
             points[0] = F::ZERO;
             points[n / 2] = F::ONE;

@@ -6,7 +6,7 @@ use super::{
     field::{Field, invert_all},
 };
 
-/// Points evaluated side by side, so that one product need not wait for the other.
+/// Points evaluated side by side, so that products need not wait for each other.
 const LANES: usize = 16;
 
 /// The values of a polynomial at points, by Horner's rule.
@@ -21,18 +21,17 @@ pub fn evaluate<F: Field>(polynomial: &[F], points: &[F]) -> Vec<F> {
     values
 }
 
-/// The polynomial with as many coefficients as points that takes the values there, in Newton's form:
-/// 3/2 n² products.
+/// The polynomial with as many coefficients as points that takes the given values there, by Newton's form: 3/2
+/// n² products.
 ///
 /// # Errors
 /// If two points are equal.
 ///
 /// # Panics
-/// If there are not as many values as points.
+/// If the number of values is not that of the points.
 pub fn newton<F: Field>(points: &[F], values: &[F]) -> Result<Vec<F>, DuplicatePoint> {
     assert_eq!(points.len(), values.len(), "a value for each point");
-    // At each point that is still to come: what is missing of its value, and Π (x − x_i) over the
-    // points so far.
+    // At each remaining point: what is missing from its value, and Π (x − x_i) over the points so far.
     let mut missing = values.to_vec();
     let mut product = vec![F::ONE; points.len()];
     let mut factors = points.to_vec();
@@ -55,7 +54,7 @@ pub fn newton<F: Field>(points: &[F], values: &[F]) -> Result<Vec<F>, DuplicateP
 
 /// The coefficients of Σ_k d_k Π_(i<k) (x − x_i).
 fn expand<F: Field>(points: &[F], divided: &[F]) -> Vec<F> {
-    // The polynomial so far stands at the end; moving its start by one multiplies it by x.
+    // The polynomial so far is at the end; moving its start by one multiplies it by x.
     let mut polynomial = vec![F::ZERO; divided.len()];
     let mut before = Vec::with_capacity(divided.len());
     for (k, (point, quotient)) in points.iter().zip(divided).enumerate().rev() {
@@ -67,13 +66,13 @@ fn expand<F: Field>(points: &[F], divided: &[F]) -> Vec<F> {
     polynomial
 }
 
-/// As [`newton`], as the sum of Lagrange's polynomials: 3 n² products.
+/// Like [`newton`], by the sum of Lagrange polynomials: 3 n² products.
 ///
 /// # Errors
 /// If two points are equal.
 ///
 /// # Panics
-/// If there are not as many values as points.
+/// If the number of values is not that of the points.
 pub fn lagrange<F: Field>(points: &[F], values: &[F]) -> Result<Vec<F>, DuplicatePoint> {
     assert_eq!(points.len(), values.len(), "a value for each point");
     let nodal = nodal(points);
@@ -92,24 +91,24 @@ pub fn lagrange<F: Field>(points: &[F], values: &[F]) -> Result<Vec<F>, Duplicat
     Ok(polynomial)
 }
 
-/// Interpolation at a few points, made ready for any number of lists of values: the inverse of the matrix
-/// of their powers.
+/// Interpolation at a few points, precomputed for any number of lists of values: the inverse of the matrix of
+/// their powers.
 pub struct Inverse<F> {
     points: Vec<F>,
-    /// Row k: what the coefficient of x^k takes of each value.
+    /// Row k: the weight of each value in the coefficient of x^k.
     rows: Vec<F>,
 }
 
 impl<F: Field> Inverse<F> {
-    /// Gets ready for some points in 3 n² products.
+    /// Precomputes for some points in 3 n² products.
     ///
     /// # Errors
-    /// If two of them are equal.
+    /// If two points are equal.
     pub fn new(points: &[F]) -> Result<Self, DuplicatePoint> {
         let n = points.len();
         let nodal = nodal(points);
         let weights = invert_all(&evaluate(&derivative(&nodal), points)).ok_or(DuplicatePoint)?;
-        // The quotients Π (x − x_j) / (x − x_i) for all i side by side, from the top down.
+        // The quotients Π (x − x_j) / (x − x_i) for all i side by side, from the highest coefficient down.
         let mut quotients = weights.clone();
         let mut rows = vec![F::ZERO; n * n];
         for k in (0..n).rev() {
@@ -120,10 +119,10 @@ impl<F: Field> Inverse<F> {
         Ok(Self { points: points.to_vec(), rows })
     }
 
-    /// The polynomial with as many coefficients as points that takes the values there, in n² products.
+    /// The polynomial with as many coefficients as points that takes the given values there, in n² products.
     ///
     /// # Panics
-    /// If there are not as many values as points.
+    /// If the number of values is not that of the points.
     pub fn interpolate(&self, values: &[F]) -> Vec<F> {
         assert_eq!(values.len(), self.points.len(), "a value for each point");
         let mut products = vec![F::ZERO; values.len()];
@@ -146,7 +145,7 @@ impl<F: Field> Inverse<F> {
 fn nodal<F: Field>(points: &[F]) -> Vec<F> {
     let mut divided = vec![F::ZERO; points.len()];
     divided.push(F::ONE);
-    // The last factor of the last product is not in it.
+    // The last product does not include the last factor.
     expand(&[points, &[F::ZERO]].concat(), &divided)
 }
 

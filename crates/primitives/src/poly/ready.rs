@@ -1,5 +1,5 @@
-//! Interpolation and evaluation at one list of points for many lists of values or many polynomials, each by
-//! the faster method.
+//! Interpolation and evaluation at a fixed list of points, for many lists of values or many polynomials, each
+//! by the faster method.
 
 use super::{
     DuplicatePoint, Tree,
@@ -8,15 +8,16 @@ use super::{
     tree,
 };
 
-/// Up to so many points, the inverse matrix is quicker than the tree: over GF(2^128), 129 points take 180 µs
-/// and 42 µs a list of values, against 340 µs and 65 µs; 256 take 550 µs and 200 µs, against 390 µs and 95 µs.
+/// Up to this many points, the inverse matrix is faster than the tree: over GF(2^128), 129 points take 180 µs
+/// and 42 µs per list of values, compared with 340 µs and 65 µs; 256 take 550 µs and 200 µs, compared with 390
+/// µs and 95 µs.
 const INVERTED: usize = 128;
 
-/// Up to so many points or coefficients, Horner's rule is quicker than the tree: over GF(2^128), 128 take
-/// 49 µs and 109 µs, 256 take 239 µs and 253 µs.
+/// Up to this many points or coefficients, Horner's rule is faster than the tree: over GF(2^128), 128 take 49
+/// µs and 109 µs, 256 take 239 µs and 253 µs.
 const EVALUATED_QUADRATICALLY: usize = 256;
 
-/// Interpolation at a list of points, made ready for any number of lists of values.
+/// Interpolation at a list of points, precomputed for any number of lists of values.
 pub struct Interpolator<F>(Interpolation<F>);
 
 enum Interpolation<F> {
@@ -25,13 +26,13 @@ enum Interpolation<F> {
 }
 
 impl<F: Domains> Interpolator<F> {
-    /// Gets ready for some points.
+    /// Precomputes for some points.
     ///
     /// # Errors
-    /// If two of them are equal.
+    /// If two points are equal.
     ///
     /// # Panics
-    /// As [`Tree::new`], but there may be no point.
+    /// Same as [`Tree::new`], except that there may be no points.
     pub fn new(points: &[F]) -> Result<Self, DuplicatePoint> {
         Ok(Self(if points.len() <= INVERTED {
             Interpolation::Few(Inverse::new(points)?)
@@ -40,10 +41,10 @@ impl<F: Domains> Interpolator<F> {
         }))
     }
 
-    /// The polynomial with as many coefficients as points that takes the values there.
+    /// The polynomial with as many coefficients as points that takes the given values there.
     ///
     /// # Panics
-    /// If there are not as many values as points.
+    /// If the number of values is not that of the points.
     pub fn interpolate(&self, values: &[F]) -> Vec<F> {
         match &self.0 {
             Interpolation::Few(inverse) => inverse.interpolate(values),
@@ -60,7 +61,7 @@ impl<F: Domains> Interpolator<F> {
     }
 }
 
-/// Evaluation at a list of points, made ready for any number of polynomials.
+/// Evaluation at a list of points, precomputed for any number of polynomials.
 pub struct Evaluator<F>(Evaluation<F>);
 
 enum Evaluation<F> {
@@ -70,15 +71,15 @@ enum Evaluation<F> {
 }
 
 impl<F: Domains> Evaluator<F> {
-    /// Gets ready for some points and polynomials of about as many `coefficients`.
+    /// Precomputes for some points and for polynomials of about `coefficients` coefficients.
     ///
     /// # Panics
-    /// If there are more than 2^(MAX_LOG − 1) points and coefficients.
+    /// If there are more than 2^(MAX_LOG − 1) points or coefficients.
     pub fn new(points: &[F], coefficients: usize) -> Self {
         Self(if coefficients.min(points.len()) <= EVALUATED_QUADRATICALLY {
             Evaluation::Few(points.to_vec())
         } else {
-            // A tree with many more leaves than coefficients has levels that nothing gains from.
+            // A tree with many more leaves than coefficients has levels that gain nothing.
             let parts = points.chunks(coefficients.next_power_of_two());
             Evaluation::Many(parts.map(Tree::new).collect())
         })

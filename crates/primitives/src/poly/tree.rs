@@ -1,8 +1,8 @@
 //! Evaluation at many points, and interpolation, in O(n log² n): the product tree over the points.
 //!
 //! The leaves are x − x_i; a node's polynomial M is the product of its children's. Other implementations keep
-//! coefficients and divide with remainder. Here all polynomials are represented by their values on the
-//! domains of [`super::domain`], and no step leaves that representation:
+//! coefficients and divide with remainder. Here all polynomials are represented by their values on the domains
+//! of [`super::domain`], in every step:
 //!
 //! - *Products.* A node over 2^k points has its values on V_(k+1). The product of two children's values gives
 //!   their parent's values on V_(k+1), and thus its remainder modulo s_(k+1). On the coset that remainder has
@@ -28,16 +28,15 @@ use super::{
     quadratic::derivative,
 };
 
-/// The products over a list of points, made ready to evaluate there. Takes about 2 n (log n + 2)
-/// elements.
+/// The products over a list of points, for evaluation at these points. Takes about 2 n (log n + 2) elements.
 pub struct Tree<F> {
     points: Vec<F>,
-    /// For each k below the root's, the sibling of each node.
+    /// For each k below that of the root, the sibling of each node.
     levels: Vec<Level<F>>,
-    /// The values of ⌊s_(k+1) / M⌋ on V_(k+1), for M at the root over 2^k points; its constant term,
-    /// which makes no difference, is left out.
+    /// The values of ⌊s_(k+1) / M⌋ on V_(k+1), for M at the root over 2^k points. The constant term makes no
+    /// difference and is omitted.
     reciprocal: Vec<F>,
-    /// The coefficients of Π (x − x_i) over the points that count.
+    /// The coefficients of Π (x − x_i) over the actual points.
     nodal: Vec<F>,
 }
 
@@ -65,7 +64,7 @@ impl<F: Domains> Tree<F> {
         F::to_coefficients(&mut root);
         let size = 1 << log;
         root.truncate(size + 1);
-        // In descending order, which the points at 0 do not change.
+        // In descending order; the padding points 0 do not affect it.
         let descending: Vec<F> = root.iter().rev().copied().collect();
         let mut inverse = reciprocal(&descending, size);
         inverse.reverse();
@@ -98,12 +97,12 @@ impl<F: Domains> Tree<F> {
         values
     }
 
-    /// How many leaves there are.
+    /// The number of leaves.
     fn size(&self) -> usize {
         1 << self.levels.len()
     }
 
-    /// As [`Tree::evaluate`] for at most as many coefficients as leaves.
+    /// Like [`Tree::evaluate`], for at most as many coefficients as leaves.
     fn evaluate_part(&self, polynomial: &[F]) -> Vec<F> {
         let log = self.levels.len();
         let mut low = values_on_domain(polynomial, log + 1);
@@ -116,8 +115,8 @@ impl<F: Domains> Tree<F> {
         fractions
     }
 
-    /// From the fractions of nodes over 2^(k+1) points to those of their children, in place; `low` is room
-    /// that all levels use.
+    /// From the fractions of nodes over 2^(k+1) points to those of their children, in place; `low` is scratch
+    /// space shared by all levels.
     fn children(&self, fractions: &mut Vec<F>, low: &mut Vec<F>, siblings: &Level<F>, k: usize) {
         let size = 1 << k;
         low.resize(fractions.len(), F::ZERO);
@@ -126,7 +125,7 @@ impl<F: Domains> Tree<F> {
             right.copy_from_slice(on_domain);
             on_domain.copy_from_slice(on_coset);
         });
-        // Without the sibling that is no one's.
+        // Without the padding sibling.
         let count = self.points.len().div_ceil(size);
         low.truncate(count * size);
         fractions.truncate(count * size);
@@ -142,12 +141,12 @@ impl<F: Domains> Tree<F> {
             Self::parents_sums(&mut sums, &mut high, siblings, k);
         }
         F::to_coefficients(&mut sums);
-        // The points at 0 have multiplied it by as many x.
+        // Each padding point 0 has contributed a factor x.
         sums.split_off(self.size() - self.points.len())
     }
 
-    /// From sums of nodes over 2^k points to those of their parents, in place; `high` is room that all levels
-    /// use.
+    /// From sums of nodes over 2^k points to those of their parents, in place; `high` is scratch space shared
+    /// by all levels.
     fn parents_sums(sums: &mut Vec<F>, high: &mut Vec<F>, siblings: &Level<F>, k: usize) {
         let size = 1 << k;
         high.clear();
@@ -155,7 +154,7 @@ impl<F: Domains> Tree<F> {
         F::to_coset(high, k);
         F::multiply_each(sums, &siblings.low);
         F::multiply_each(high, &siblings.high);
-        // Of a sibling that is no one's, the sum is 0.
+        // The sum of a padding sibling is 0.
         for values in [&mut *sums, &mut *high] {
             values.resize(values.len().next_multiple_of(2 * size), F::ZERO);
         }
@@ -167,14 +166,14 @@ impl<F: Domains> Tree<F> {
     }
 }
 
-/// What is done to the two halves, of `size` elements each, of each pair of nodes in both lists.
+/// Applies `work` to the two halves, of `size` elements each, of each pair of nodes in both lists.
 fn by_halves<F>(
     a: &mut [F],
     b: &mut [F],
     size: usize,
     work: impl Fn([&mut [F]; 2], [&mut [F]; 2]),
 ) {
-    /// Of a length that is known when this is compiled, which makes calls of `work` a few instructions.
+    /// For lengths known at compile time, with which calls of `work` are a few instructions.
     fn short<const N: usize, F>(
         a: &mut [F],
         b: &mut [F],
@@ -198,16 +197,16 @@ fn by_halves<F>(
     }
 }
 
-/// Nodes over 2^k points each, by their values on V_(k+1).
+/// Nodes over 2^k points each, represented by their values on V_(k+1).
 struct Level<F> {
-    /// On V_k, node after node.
+    /// The values on V_k, node after node.
     low: Vec<F>,
-    /// On the coset of V_k.
+    /// The values on the coset of V_k.
     high: Vec<F>,
 }
 
 impl<F: Domains> Level<F> {
-    /// Gives the last node a sibling, over points 0, where it has none.
+    /// Gives the last node a sibling over points 0, if it has none.
     fn complete(&mut self, k: usize) {
         if self.low.len() >> k & 1 == 1 {
             let power = power_of_x::<F>(k);
@@ -235,7 +234,7 @@ impl<F: Domains> Level<F> {
         Self { low, high }
     }
 
-    /// Puts the sibling in the place of each node.
+    /// Replaces each node by its sibling.
     fn exchange_siblings(&mut self, k: usize) {
         let size = 1 << k;
         for values in [&mut self.low, &mut self.high] {
@@ -264,10 +263,10 @@ fn power_of_x<F: Domains>(k: usize) -> Vec<F> {
     values
 }
 
-/// For polynomials of degree below 2^(k+1), with `low` their values on V_k: turns their values on the
-/// coset into the values on V_k of the quotients by s_k.
+/// For polynomials of degree below 2^(k+1), with `low` their values on V_k: converts their values on the coset
+/// to the values on V_k of the quotients by s_k.
 fn quotients<F: Domains>(low: &[F], high: &mut [F], k: usize) {
-    // On V_k, f = q s_k + r is r; on the coset, it is q times a constant + r.
+    // On V_k, f = q s_k + r equals r; on the coset, it is q times a constant, plus r.
     F::from_coset(high, k);
     for (high, low) in high.iter_mut().zip(low) {
         *high = high.subtract(*low);
@@ -277,7 +276,7 @@ fn quotients<F: Domains>(low: &[F], high: &mut [F], k: usize) {
     }
 }
 
-/// Interpolation at a list of points, made ready for any number of lists of values.
+/// Interpolation at a list of points, precomputed for any number of lists of values.
 pub struct Interpolator<F> {
     tree: Tree<F>,
     /// 1 / Π_(j≠i) (x_i − x_j).
@@ -285,13 +284,13 @@ pub struct Interpolator<F> {
 }
 
 impl<F: Domains> Interpolator<F> {
-    /// Gets ready for some points.
+    /// Precomputes for some points.
     ///
     /// # Errors
-    /// If two of them are equal.
+    /// If two points are equal.
     ///
     /// # Panics
-    /// As [`Tree::new`].
+    /// Same as [`Tree::new`].
     pub fn new(points: &[F]) -> Result<Self, DuplicatePoint> {
         let tree = Tree::new(points);
         let slopes = tree.evaluate(&derivative(&tree.nodal));
@@ -299,10 +298,10 @@ impl<F: Domains> Interpolator<F> {
         Ok(Self { tree, weights })
     }
 
-    /// The polynomial with as many coefficients as points that takes the values there.
+    /// The polynomial with as many coefficients as points that takes the given values there.
     ///
     /// # Panics
-    /// If there are not as many values as points.
+    /// If the number of values is not that of the points.
     pub fn interpolate(&self, values: &[F]) -> Vec<F> {
         assert_eq!(values.len(), self.weights.len(), "a value for each point");
         let mut c = values.to_vec();

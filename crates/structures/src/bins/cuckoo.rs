@@ -5,10 +5,10 @@ use vesica_primitives::Block;
 
 use super::{BinMap, Entry, Error, Hashed, map::canonical_order};
 
-/// How many items one insertion may push aside before the exact search takes over.
+/// How many items one insertion may displace before the exact search takes over.
 const MAX_KICKS: usize = 200;
 
-/// Which item sits in which bin.
+/// An assignment of items to bins.
 #[derive(Debug)]
 pub struct CuckooTable {
     bins: Vec<Option<Entry>>,
@@ -16,23 +16,23 @@ pub struct CuckooTable {
 }
 
 impl CuckooTable {
-    /// Gives each of the pseudo-random, distinct `items` one of its bins, in the order in which they
-    /// come: where an item sits depends on that order, and must not become known.
+    /// Assigns each of the pseudo-random, distinct `items` to one of its bins, inserting them in the given
+    /// order. The assignment depends on that order and must not become known.
     ///
-    /// Insertion is a random walk of bounded length; where a walk grows long, an exact search for an
-    /// augmenting path decides, so that this fails only where no table with as large a stash exists.
+    /// Insertion is a random walk of bounded length; if a walk grows too long, an exact search for an
+    /// augmenting path takes over. So this fails only if no table with a stash of that size exists.
     ///
     /// # Errors
-    /// [`Error::NoTable`], or [`Error::Duplicate`] where the reason is that.
+    /// [`Error::NoTable`], or [`Error::Duplicate`] if equal items are the cause.
     pub fn new<const H: usize>(items: &[Block], shape: Shape<H>) -> Result<Self, Error> {
         Self::insert(&BinMap::<H>::new(shape.bins).of(items), shape.stash, 0..items.len())
     }
 
-    /// As [`CuckooTable::new`], for items of any kind, and inserted in the order of their names: where an
-    /// item sits depends on the set alone.
+    /// Like [`CuckooTable::new`], for items of any kind, inserted in the order of their names: the assignment
+    /// depends on the set alone.
     ///
     /// # Errors
-    /// As [`CuckooTable::new`].
+    /// Same as [`CuckooTable::new`].
     pub fn of_set<const H: usize>(items: &impl Hashed<H>, stash: usize) -> Result<Self, Error> {
         Self::insert(items, stash, canonical_order(items)?)
     }
@@ -59,7 +59,7 @@ impl CuckooTable {
         }
     }
 
-    /// The bins in order: the item of each, or nothing.
+    /// The item of each bin, if it has one, in the order of the bins.
     pub fn bins(&self) -> &[Option<Entry>] {
         &self.bins
     }
@@ -69,10 +69,10 @@ impl CuckooTable {
         &self.stash
     }
 
-    /// Gives items a bin that is free, pushing nobody aside, and returns those that found none.
+    /// Puts items into their bins that are free, without displacing any, and returns the items that found none.
     ///
-    /// One hash function after the other: steps of one pass do not wait for each other, which lets
-    /// the processor look at many bins at once, and most items need no more.
+    /// Tries one hash function for all items, then the next: the steps of one pass are independent, so the
+    /// processor can look at many bins at once, and most items need nothing more.
     fn seat_where_free<const H: usize>(
         &mut self,
         items: &impl Hashed<H>,
@@ -91,14 +91,14 @@ impl CuckooTable {
         standing
     }
 
-    /// Inserts an item by pushing others aside; returns the one left without a bin, if any.
+    /// Inserts an item by displacing others; returns the one left without a bin, if any.
     fn walk<const H: usize>(
         &mut self,
         items: &impl Hashed<H>,
         mut position: usize,
     ) -> Option<usize> {
-        // Any sequence will do that does not repeat itself: it need not be secret nor reproducible
-        // by the other party.
+        // Any sequence that does not repeat itself will do: it need not be secret, nor reproducible by the
+        // other party.
         let mut dice = items.name(position).low() | 1;
         let mut came_from = None;
         for _ in 0..MAX_KICKS {
@@ -147,7 +147,7 @@ impl CuckooTable {
                 self.bins[bin as usize] = Some(entry);
                 match old_bin {
                     Some(old) => bin = old,
-                    // Only the item that was homeless had none.
+                    // Only the item to be inserted had no bin.
                     None => return true,
                 }
             }
@@ -155,14 +155,14 @@ impl CuckooTable {
         false
     }
 
-    /// The bin in which an item sits.
+    /// The bin that holds an item.
     fn bin_of<const H: usize>(&self, items: &impl Hashed<H>, position: usize) -> Option<u32> {
         let sits =
             |bin: &u32| self.bins[*bin as usize].is_some_and(|entry| entry.position() == position);
         items.bins(position).into_iter().find(sits)
     }
 
-    /// Two equal items, if there are any in the table: they have the same bins.
+    /// Two equal items, if the table has any: they have the same bins.
     fn duplicate<const H: usize>(&self, items: &impl Hashed<H>) -> Option<Error> {
         let seated = self.bins.iter().flatten().map(|entry| entry.position());
         seated.chain(self.stash.iter().copied()).find_map(|first| {
@@ -218,8 +218,8 @@ mod tests {
         }
     }
 
-    /// The exact search, on tables so full that walks get lost: as many seeded tables exist as an
-    /// exact matching finds, 2^-10.7 failing at n = 64 and ε = 1.27.
+    /// The exact search, on tables so full that walks fail: the number of seeded tables that exist is that of
+    /// an exact matching, which fails with probability 2^-10.7 at n = 64 and ε = 1.27.
     #[test]
     fn failures_are_those_of_an_exact_matching() {
         let mut rng = StdRng::seed_from_u64(2);
@@ -240,8 +240,8 @@ mod tests {
         assert!((28..90).contains(&failures), "{failures} of {trials}");
     }
 
-    /// Beyond the threshold of 3-way cuckoo hashing (load 0.917) walks fail often and the search is
-    /// what finds the tables that exist.
+    /// Beyond the threshold of 3-way cuckoo hashing (load 0.917) walks often fail, and the search finds the
+    /// tables that exist.
     #[test]
     fn the_exact_search_fills_dense_tables() {
         let mut rng = StdRng::seed_from_u64(3);

@@ -8,29 +8,29 @@ use vesica_primitives::Block;
 use super::Error;
 use crate::{fraction::digit, sort};
 
-/// Items with their bins: what tables are built from.
+/// Items with their bins: the input of every table.
 pub trait Hashed<const H: usize> {
-    /// How many items there are.
+    /// The number of items.
     fn count(&self) -> usize;
 
-    /// How many bins there are.
+    /// The number of bins.
     fn bin_count(&self) -> usize;
 
-    /// The bins of the item at a position, distinct ones, one for each hash function.
+    /// The distinct bins of the item at a position, one for each hash function.
     fn bins(&self, position: usize) -> [u32; H];
 
-    /// What tells the item from others. Best pseudo-random; equal only for equal items.
+    /// Identifies the item: equal only for equal items, and ideally pseudo-random.
     fn name(&self, position: usize) -> Block;
 }
 
 /// The bins of pseudo-random items: `H` distinct ones each.
 ///
-/// Both parties use the same map, on items that were made pseudo-random with a key drawn after both
-/// sets were fixed. For up to three bins an item's 128 bits give as many fields of up to 64 bits; field
-/// `i` is scaled to the `count - i` bins that the item does not have yet. The deviation from uniform is
-/// below count / 2^42. For more bins the 128 bits are a fraction of which one digit after the other is
-/// taken, in base `count - i`: any choice of bins is as likely as any other to count^H / 2^128, which
-/// is 2^-8 for five bins of 2^24, and 2^-28 for as many of 2^20.
+/// Both parties use the same map, on items that were made pseudo-random with a key drawn after both sets were
+/// fixed. For up to three bins an item's 128 bits give as many fields of up to 64 bits; field `i` is scaled to
+/// the `count - i` bins that the item does not have yet. The deviation from uniform is below count / 2^42. For
+/// more bins the 128 bits are a fraction from which one digit after another is taken, in base `count - i`: the
+/// probabilities of any two choices of bins agree up to count^H / 2^128, which is 2^-8 for five of 2^24 bins,
+/// and 2^-28 for five of 2^20.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BinMap<const H: usize = HASHES> {
     count: u32,
@@ -40,7 +40,7 @@ impl<const H: usize> BinMap<H> {
     /// The map to `count` bins.
     ///
     /// # Panics
-    /// Where `count` is below `H` or does not fit 32 bits; shapes of `vesica_params` give neither.
+    /// If `count` is below `H` or does not fit 32 bits; shapes from `vesica_params` satisfy both conditions.
     pub fn new(count: usize) -> Self {
         const { assert!(1 <= H && H <= Entry::MAX_HASHES, "one to five hash functions") };
         let count = u32::try_from(count).expect("bins are numbered with 32 bits");
@@ -48,7 +48,7 @@ impl<const H: usize> BinMap<H> {
         Self { count }
     }
 
-    /// How many bins there are.
+    /// The number of bins.
     pub fn count(self) -> usize {
         self.count as usize
     }
@@ -63,7 +63,7 @@ impl<const H: usize> BinMap<H> {
     pub fn bins(self, item: Block) -> [u32; H] {
         let mut fraction = item.0;
         let mut bins = [0; H];
-        // The bins so far, in order.
+        // The bins found so far, in ascending order.
         let mut taken = [0; H];
         for i in 0..H {
             let range = self.count - i as u32;
@@ -72,7 +72,7 @@ impl<const H: usize> BinMap<H> {
             } else {
                 digit(&mut fraction, range as usize)
             };
-            // Each further bin is counted among those not taken yet: step over the taken ones.
+            // Each further bin is counted among those not taken yet: skip the taken ones.
             for earlier in &taken[..i] {
                 bin += u32::from(bin >= *earlier);
             }
@@ -95,7 +95,7 @@ fn field<const H: usize>(item: Block, i: usize, range: u32) -> u32 {
     ((u128::from(field) * u128::from(range)) >> width) as u32
 }
 
-/// Pseudo-random items under a map.
+/// Pseudo-random items with the bins that a map gives them.
 #[derive(Clone, Copy)]
 pub struct Mapped<'a, const H: usize = HASHES> {
     map: BinMap<H>,
@@ -122,7 +122,7 @@ impl<const H: usize> Hashed<H> for Mapped<'_, H> {
     }
 }
 
-/// Positions in the order of the items' names, which tells nothing of how they came.
+/// Positions in the order of the items' names, which reveals nothing about the original order.
 ///
 /// # Errors
 /// [`Error::Duplicate`].
@@ -136,19 +136,19 @@ pub(super) fn canonical_order<const H: usize>(items: &impl Hashed<H>) -> Result<
     }
 }
 
-/// An item in a bin: its position in the set, and which of its hash functions led there. Never zero,
-/// so that a bin with at most one item takes no more room.
+/// An item in a bin: its position in the set, and which of its hash functions led there. Never zero, so that an
+/// `Option<Entry>` needs no extra space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Entry(NonZeroU32);
 
 impl Entry {
-    /// The most positions an entry can tell apart.
+    /// The number of positions that an entry can represent.
     pub const MAX_POSITIONS: usize = 1 << 29;
 
-    /// The most hash functions an entry can tell apart.
+    /// The number of hash functions that an entry can represent.
     pub const MAX_HASHES: usize = 5;
 
-    /// An entry.
+    /// The entry of the item at a position, in the bin of one of its hash functions.
     pub fn new(position: usize, hash: usize) -> Self {
         debug_assert!(position < Self::MAX_POSITIONS && hash < Self::MAX_HASHES);
         Self(NonZeroU32::new((position << 3 | (hash + 1)) as u32).expect("hash + 1 is 1 to 5"))
@@ -183,7 +183,7 @@ mod tests {
                 assert!(distinct.is_sorted_by(|a, b| a < b));
                 (0..H).for_each(|hash| hits[bins[hash] as usize][hash] += 1);
             }
-            // Expected 200 in each cell, standard deviation 14: eight of them either way.
+            // Expected 200 in each cell, standard deviation 14: allow eight of them either way.
             assert!(
                 hits.as_flattened().iter().all(|h| (88..312).contains(h)),
                 "{H} of {count} bins"

@@ -1,4 +1,4 @@
-//! Hash bins: where an item may go, and tables of where items went.
+//! Hash bins: the bins of each item, and tables of the items in each bin.
 //!
 //! A [`BinMap`] gives each pseudo-random item its bins; [`phasing`] gives them to items of any kind and
 //! stores only what a bin does not determine. The tables are built over either ([`Hashed`]): [`Table`], with
@@ -23,16 +23,16 @@ pub use table::Table;
 /// A table could not be built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// No placement gives each item room in one of its bins. For distinct pseudo-random items and a
-    /// shape that `vesica_params` calls sound this has a probability below 2^-40.
+    /// No placement gives each item a place in one of its bins. For distinct pseudo-random items and a secure
+    /// shape from `vesica_params` the probability is below 2^-40.
     #[error("these items cannot be placed into bins")]
     NoTable,
     /// Two items are equal.
     #[error("items {first} and {second} (counted from 0) are equal")]
     Duplicate {
-        /// Position of one of the two.
+        /// Position of the first.
         first: usize,
-        /// Position of the other.
+        /// Position of the second.
         second: usize,
     },
 }

@@ -30,7 +30,7 @@ pub struct Phasing<const H: usize> {
 pub struct Stored {
     /// Which hash function led to the bin, from 0.
     pub hash: usize,
-    /// The part of the item that bin and hash function do not tell.
+    /// The part of the item that bin and hash function do not determine.
     pub rest: u128,
 }
 
@@ -38,12 +38,12 @@ impl<const H: usize> Phasing<H> {
     /// Phasing under a key that both parties drew after both sets were fixed.
     ///
     /// # Panics
-    /// Where there are fewer than `H` bins.
+    /// If there are fewer than `H` bins.
     pub fn new(shape: Shape, key: Block) -> Self {
         Self { shape, map: BinMap::new(shape.bins()), shifts: CorrelationRobust::new(key) }
     }
 
-    /// The bins of items, each of them below 2^bits; nothing where one is not.
+    /// The bins of items that are each below 2^bits; `None` if an item is not.
     pub fn phase(&self, items: &[Block]) -> Option<Phased<H>> {
         let outside = |item: &Block| item.0.checked_shr(self.shape.bits()).unwrap_or(0) != 0;
         if items.iter().any(outside) {
@@ -68,8 +68,7 @@ impl<const H: usize> Phasing<H> {
         Stored { hash, rest: self.split(item).1 }
     }
 
-    /// The item of which a bin stores this; nothing where the bin or what it stores is not one that
-    /// [`Phasing::phase`] gives.
+    /// The item for which a bin stores `stored`; `None` if [`Phasing::phase`] cannot produce this combination.
     pub fn item(&self, bin: u32, stored: Stored) -> Option<Block> {
         if bin as usize >= self.shape.bins() || stored.hash >= H {
             return None;
@@ -80,7 +79,7 @@ impl<const H: usize> Phasing<H> {
         self.join(self.unshift(bin, shift), stored.rest)
     }
 
-    /// What is stored as a number of [`Shape::stored_bits`] bits; different for whatever differs.
+    /// Encodes what is stored as a number of [`Shape::stored_bits`] bits; the encoding is injective.
     pub fn pack(&self, stored: Stored) -> Option<u128> {
         let (bits, rest_bits) = (self.shape.stored_bits(H), self.shape.rest_bits());
         let fits = bits <= 128 && stored.rest.checked_shr(rest_bits).unwrap_or(0) == 0;
@@ -101,7 +100,7 @@ impl<const H: usize> Phasing<H> {
         }
     }
 
-    /// The item of a place and a rest, if it is one.
+    /// The item with a place and a rest, if it is one.
     fn join(&self, place: u32, rest: u128) -> Option<Block> {
         if rest & !low_ones(self.shape.rest_bits()) != 0 {
             return None;
@@ -176,7 +175,7 @@ mod tests {
 
     use super::*;
 
-    /// All items of a length, in all bins: each (bin, function, rest) is some item's and only one's.
+    /// All items of a length, in all bins: each (bin, function, rest) belongs to exactly one item.
     fn is_lossless<const H: usize>(shape: Shape) {
         let phasing = Phasing::<H>::new(shape, Block(7));
         let items: Vec<Block> = (0..1u128 << shape.bits()).map(Block).collect();
@@ -223,7 +222,7 @@ mod tests {
         }
     }
 
-    /// The trap: among three functions the rest alone does not tell items of a bin apart.
+    /// With three functions, the rest alone does not distinguish the items of a bin.
     #[test]
     fn the_function_must_be_stored() {
         let shape = Shape::modular(12, 64).unwrap();
@@ -249,7 +248,7 @@ mod tests {
         assert!(phasing.item(0, Stored { hash: 0, rest: u128::MAX }).is_none());
         assert!(phasing.pack(Stored { hash: 0, rest: 1 << 12 }).is_none());
         assert!(phasing.phase(&[Block(1 << 12)]).is_none());
-        // 41 rests of 100 places are 4,100: of the last one only 96 are items.
+        // 41 rests times 100 places are 4,100: only 96 of the last rest are items.
         let of_last_rest = |bin| phasing.item(bin, Stored { hash: 0, rest: 40 }).is_some();
         assert_eq!((0..100).filter(|bin| of_last_rest(*bin)).count(), 96);
     }

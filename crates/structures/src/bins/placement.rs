@@ -4,18 +4,18 @@ use std::collections::VecDeque;
 
 use super::{Entry, Error, Hashed, Table, map::canonical_order};
 
-/// How often every item is looked at again, before the exact search takes over.
+/// Number of passes over all items before the exact search takes over.
 const PASSES: usize = 8;
 
 impl Table {
-    /// Balanced allocation: each item in turn goes to the emptiest of its bins, the first of them where
-    /// several are. `vesica_params::bins::balanced` has a bound on the load.
+    /// Balanced allocation: each item in turn goes to the emptiest of its bins, or the first of these if there
+    /// are several. `vesica_params::bins::balanced` bounds the load.
     ///
     /// # Errors
     /// [`Error::Duplicate`].
     ///
     /// # Panics
-    /// As [`Table::simple`].
+    /// Same as [`Table::simple`].
     pub fn balanced<const H: usize>(items: &impl Hashed<H>) -> Result<Self, Error> {
         let order = canonical_order(items)?;
         let mut loads = vec![0u32; items.bin_count()];
@@ -34,15 +34,15 @@ impl Table {
 
     /// Two-choice hashing: each item in one of its two bins, at most `capacity` in a bin.
     ///
-    /// All start in their first bins; a constant number of times each item goes to its other bin if that
-    /// is emptier; then an exact search moves what is too much along shortest paths, so that this fails
-    /// only where no placement exists.
+    /// All items start in their first bins. In a constant number of passes, each item moves to its other bin if
+    /// that is emptier. Then an exact search relieves overfull bins along shortest paths, so this fails only if
+    /// no placement exists.
     ///
     /// # Errors
-    /// [`Error::NoTable`], or [`Error::Duplicate`] where two items are equal.
+    /// [`Error::NoTable`], or [`Error::Duplicate`] if two items are equal.
     ///
     /// # Panics
-    /// As [`Table::simple`].
+    /// Same as [`Table::simple`].
     pub fn two_choice(items: &impl Hashed<2>, capacity: usize) -> Result<Self, Error> {
         let order = canonical_order(items)?;
         let bins: Vec<[u32; 2]> = order.iter().map(|position| items.bins(*position)).collect();
@@ -69,14 +69,14 @@ struct TwoChoice {
 }
 
 impl TwoChoice {
-    /// Each in its first bin.
+    /// Each item in its first bin.
     fn first(bins: Vec<[u32; 2]>, bin_count: usize) -> Self {
         let mut loads = vec![0; bin_count];
         bins.iter().for_each(|[first, _]| loads[*first as usize] += 1);
         Self { hash: vec![false; bins.len()], bins, loads }
     }
 
-    /// Moves each item whose other bin is emptier even with it; whether any was moved.
+    /// Moves each item whose other bin would still be emptier after the move; returns whether any moved.
     fn improve(&mut self) -> bool {
         let mut moved = false;
         for (bins, hash) in self.bins.iter().zip(&mut self.hash) {
@@ -116,7 +116,7 @@ impl TwoChoice {
         capacity: usize,
         members: &mut [Vec<usize>],
     ) -> Result<(), Error> {
-        // By which item each bin was reached.
+        // The item by which each bin was reached.
         let mut reached = std::collections::HashMap::from([(bin, None)]);
         let mut frontier = VecDeque::from([bin]);
         let free = 'search: loop {

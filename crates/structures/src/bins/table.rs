@@ -1,4 +1,4 @@
-//! Bins with any number of items.
+//! Tables with any number of items in each bin.
 
 use super::{Entry, Hashed};
 
@@ -11,11 +11,11 @@ pub struct Table {
 }
 
 impl Table {
-    /// Simple hashing: puts each item into all of its bins. Inside a bin entries are in the order of
-    /// positions; a protocol whose other party sees a bin must hide that.
+    /// Simple hashing: puts each item into all of its bins. The entries of a bin are in the order of positions;
+    /// a protocol that shows a bin to the other party must hide this order.
     ///
     /// # Panics
-    /// Where there are more than [`Entry::MAX_POSITIONS`] items, or 2^32 entries.
+    /// If there are more than [`Entry::MAX_POSITIONS`] items, or 2^32 entries.
     pub fn simple<const H: usize>(items: &impl Hashed<H>) -> Self {
         let bins_of = |position: usize| items.bins(position).into_iter().enumerate();
         let entries = (0..items.count()).flat_map(|position| {
@@ -24,14 +24,14 @@ impl Table {
         Self::group(items.bin_count(), H * items.count(), entries)
     }
 
-    /// The entries of bins, each bin's in the order in which they come.
+    /// Groups entries by bin; each bin keeps them in the order in which they come.
     pub(super) fn group(
         bins: usize,
         count: usize,
         entries: impl Iterator<Item = (u32, Entry)> + Clone,
     ) -> Self {
         assert!(u32::try_from(count).is_ok(), "entries are numbered with 32 bits");
-        // Two ahead, so that filling a bin turns its start into the start of the next.
+        // Offset by two, so that filling a bin turns its start into the start of the next.
         let mut starts = vec![0u32; bins + 2];
         entries.clone().for_each(|(bin, _)| starts[bin as usize + 2] += 1);
         let mut sum = 0;
@@ -54,7 +54,7 @@ impl Table {
         &self.entries
     }
 
-    /// For each bin where its entries start, and the number of all entries at the end.
+    /// The start of each bin's entries, followed by the number of all entries.
     pub fn starts(&self) -> &[u32] {
         &self.starts
     }
@@ -64,25 +64,25 @@ impl Table {
         &self.entries[self.starts[bin] as usize..self.starts[bin + 1] as usize]
     }
 
-    /// How many bins there are.
+    /// The number of bins.
     pub fn bin_count(&self) -> usize {
         self.starts.len() - 1
     }
 
-    /// The most entries in a bin.
+    /// The number of entries in the fullest bin.
     pub fn max_load(&self) -> usize {
         self.starts.array_windows().map(|[start, end]| end - start).max().unwrap_or(0) as usize
     }
 
-    /// Two equal items of a simple table, by their positions: they share the bin of their first hash
-    /// function. Takes n log n steps even where few bins hold all items, as with a peer that has very few.
+    /// The positions of two equal items of a simple table: they share the bin of their first hash function.
+    /// Takes n log n steps even if a few bins hold all items, as with a peer that has very few.
     pub fn duplicate<const H: usize>(&self, items: &impl Hashed<H>) -> Option<(usize, usize)> {
         let mut firsts = Vec::new();
         (0..self.bin_count()).find_map(|bin| {
             firsts.clear();
             let of_first_hash = self.bin(bin).iter().filter(|entry| entry.hash() == 0);
             firsts.extend(of_first_hash.map(|entry| entry.position()));
-            // A sort calls for the item of a lone entry not at all.
+            // Sorting does not compute the name of an item that is alone in its bin.
             firsts.sort_unstable_by_key(|position| (items.name(*position), *position));
             let equal = |[a, b]: &&[usize; 2]| items.name(*a) == items.name(*b);
             firsts.array_windows().find(equal).map(|[a, b]| (*a, *b))

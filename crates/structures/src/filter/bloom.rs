@@ -1,20 +1,20 @@
-//! Bloom filters: classic, with distinct positions, and sparse as in RR16, which differ in shape alone.
+//! Bloom filters: classic, with distinct positions, and sparse as in RR16; they differ only in shape.
 //!
-//! A filter for 2^-60 needs sixty positions that are as good as independent. The customary two hashes that
+//! A filter for 2^-60 needs sixty positions that are practically independent. The customary two hashes that
 //! span an arithmetic progression are not enough: two items agree in both with probability bits^-2, which is
-//! 2^-53 at 2^20 items, and 2^-33 per query. Positions are therefore drawn from a stream of hashes π(x ⊕ i) ⊕
-//! x ⊕ i.
+//! 2^-53 at 2^20 items, and 2^-33 per query. Positions are therefore drawn from a stream of hashes π(x ⊕ i) ⊕ x
+//! ⊕ i.
 
 use vesica_params::filter::BloomShape;
 use vesica_primitives::{Block, aes::CorrelationRobust};
 
 use super::{BuildError, DecodeError, Filter, check_len, check_padding, sorted};
 
-/// Blocks of the stream made at a time: a value that is not in the filter is found out by its second
-/// position on average, so a query rarely needs more.
+/// Blocks of the stream made at a time: for a value that is not in the filter, the second position shows this
+/// on average, so a query rarely needs more.
 const BATCH: usize = 4;
 
-/// Where items set their bits.
+/// The positions of the bits that items set.
 pub struct Positions {
     shape: BloomShape,
     hash: CorrelationRobust,
@@ -27,8 +27,8 @@ impl Positions {
         Self { shape, hash: CorrelationRobust::new(Block::ZERO) }
     }
 
-    /// Calls `visit` with each position of a pseudo-random item in turn until it says no; whether it
-    /// never did.
+    /// Calls `visit` with each position of a pseudo-random item in turn until it returns false; returns whether
+    /// it never did.
     pub fn all(&self, item: Block, mut visit: impl FnMut(usize) -> bool) -> bool {
         let mut seen = Vec::with_capacity(if self.shape.distinct { self.shape.hashes } else { 0 });
         let mut left = self.shape.hashes;
@@ -90,7 +90,7 @@ impl Filter for Bloom {
         self.bytes.clone()
     }
 
-    /// Refuses more bits than the items can have set. How many fewer, equal positions may explain.
+    /// Refuses more bits than the items can set. Fewer are possible, because positions may coincide.
     fn decode(bytes: &[u8], shape: BloomShape) -> Result<Self, DecodeError> {
         check_len(bytes, Self::encoded_len(&shape))?;
         check_padding(bytes, shape.bits)?;

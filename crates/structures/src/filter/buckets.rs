@@ -1,4 +1,4 @@
-//! Buckets of tags, each tag in one of two: what cuckoo and vacuum filters have in common.
+//! Buckets of tags, each tag in one of two: the part that cuckoo and vacuum filters share.
 //!
 //! A bucket holds `SLOTS` tags. The other bucket to which a tag may move follows from the tag and its bucket
 //! alone, because the items are no longer available. Items are inserted in ascending order, and room is made
@@ -18,45 +18,45 @@ use vesica_primitives::{
 
 use super::{BuildError, DecodeError, check_len, check_padding};
 
-/// Bits of a block that find its first bucket, the lowest; the highest are its tag. With fewer than
-/// 2^32 buckets, they are uniform up to 2^-12.
+/// The lowest bits of a block, which select its first bucket; the highest bits are its tag. With fewer than
+/// 2^32 buckets, the selection is uniform up to 2^-12.
 const BUCKET_BITS: u32 = 128 - MAX_TAG_BITS;
 
-/// How many buckets one insertion looks at. A search meets a free slot after a dozen or two, even at a
-/// load of 0.955, so that this many are only looked at where nearly no way out exists.
+/// The number of buckets that one insertion may visit. Even at a load of 0.955 a search finds a free slot after
+/// a dozen or two, so it reaches this number only if hardly any free slot is reachable.
 const MAX_SEARCH: usize = 4096;
 
-/// Which buckets a tag may be in.
+/// The buckets that a tag may be in.
 pub(super) trait Pairing: Copy {
-    /// How many buckets there are.
+    /// The number of buckets.
     fn buckets(&self) -> usize;
 
-    /// The other bucket of a tag in `bucket`; its other is `bucket` again.
+    /// The other bucket of a tag in `bucket`; applied twice, this gives `bucket` again.
     fn other(&self, bucket: usize, tag: u128) -> usize;
 }
 
-/// The other bucket of a tag in its chunk, where chunks are a power of two of buckets: the numbers of a
-/// pair add up, bit by bit, to a nonzero number. A bucket that is all of its chunk is its own other.
+/// The other bucket of a tag within its chunk, whose number of buckets is a power of two: the exclusive or of
+/// the two numbers is a nonzero number. In a chunk of one bucket, that bucket is its own other.
 pub(super) fn other_in_chunk(bucket: usize, tag: u128, chunk: usize) -> usize {
     bucket ^ (spread(tag, chunk - 1) + 1).min(chunk - 1)
 }
 
-/// A number below `bound` that depends on every bit of a tag's lower half: tags that are short, or
-/// whose lowest bits choose a class, still lead everywhere.
+/// A number below `bound` that depends on every bit of a tag's lower half, so that short tags, and tags whose
+/// lowest bits choose a class, still reach every number.
 pub(super) fn spread(tag: u128, bound: usize) -> usize {
-    // An odd number without pattern: 2^64 over the golden ratio.
+    // An odd number without a pattern: 2^64 over the golden ratio.
     let spread = (tag as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     ((u128::from(spread) * bound as u128) >> 64) as usize
 }
 
-/// How much there is to hold.
+/// The sizes of a filter.
 #[derive(Clone, Copy)]
 pub(super) struct Size {
     pub(super) items: usize,
     pub(super) tag_bits: u32,
 }
 
-/// A taken slot is twice its tag plus one, an empty one is zero.
+/// A taken slot holds twice its tag plus one, an empty one zero.
 pub(super) struct Buckets<const SLOTS: usize, P> {
     pairing: P,
     size: Size,
@@ -66,7 +66,7 @@ pub(super) struct Buckets<const SLOTS: usize, P> {
 }
 
 impl<const SLOTS: usize, P: Pairing> Buckets<SLOTS, P> {
-    /// Seats items, which are in ascending order.
+    /// Inserts items, which are in ascending order.
     pub(super) fn build(items: &[Block], size: Size, pairing: P) -> Result<Self, BuildError> {
         if items.len() > SLOTS * pairing.buckets() {
             return Err(BuildError::Full);
@@ -76,7 +76,7 @@ impl<const SLOTS: usize, P: Pairing> Buckets<SLOTS, P> {
         for attempt in 0..=u8::MAX {
             buckets.attempt = attempt;
             if items.iter().all(|item| buckets.insert(*item, &mut search)) {
-                // Free slots are the last of their buckets as they are zero.
+                // Empty slots are zero and so come last in their buckets.
                 buckets.slots.iter_mut().for_each(|slots| slots.sort_unstable_by(|a, b| b.cmp(a)));
                 return Ok(buckets);
             }
@@ -122,7 +122,7 @@ impl<const SLOTS: usize, P: Pairing> Buckets<SLOTS, P> {
         let mut tags = unpack(tags, size.items, size.tag_bits);
         for (bit, slot) in buckets.slots.as_flattened_mut().iter_mut().enumerate() {
             if map[bit / 8] >> (bit % 8) & 1 == 1 {
-                // As many ones as tags were counted.
+                // There are as many ones as counted tags.
                 *slot = tags.next().map_or(0, taken);
             }
         }
@@ -158,8 +158,8 @@ impl<const SLOTS: usize, P: Pairing> Buckets<SLOTS, P> {
         (bucket, hash.0 >> (128 - self.size.tag_bits))
     }
 
-    /// Seats an item, moving others where both of its buckets are full: breadth first, so that the
-    /// first free slot found is at the end of a shortest path, which meets no bucket twice.
+    /// Inserts an item, moving others if both of its buckets are full. The search is breadth first, so the
+    /// first free slot found is at the end of a shortest path, which visits no bucket twice.
     fn insert(&mut self, item: Block, search: &mut Vec<Step>) -> bool {
         let (bucket, tag) = self.place(item);
         search.clear();
@@ -186,8 +186,8 @@ impl<const SLOTS: usize, P: Pairing> Buckets<SLOTS, P> {
         false
     }
 
-    /// Moves each tag along the path that ends in a free slot, and puts the new one where the path
-    /// starts, in one of the first two steps.
+    /// Moves each tag along the path that ends in a free slot, and puts the new one at the start of the path,
+    /// which is one of the first two steps.
     fn shift(&mut self, search: &[Step], mut at: usize, mut free: usize, new: u128) {
         while at >= 2 {
             let Step { bucket, before, slot } = search[at];
@@ -199,7 +199,7 @@ impl<const SLOTS: usize, P: Pairing> Buckets<SLOTS, P> {
     }
 }
 
-/// A bucket on the way to a free slot, and the step and slot that a tag would come from.
+/// A bucket on the way to a free slot, and the step and slot from which a tag would move there.
 #[derive(Clone, Copy)]
 struct Step {
     bucket: usize,

@@ -10,7 +10,7 @@ use super::{
     sorted,
 };
 
-/// Tags in buckets of `SLOTS`, which is also what the shape must have.
+/// Tags in buckets of `SLOTS`, which the shape must have too.
 pub struct Paired<const SLOTS: usize>(Buckets<SLOTS, Xor>);
 
 /// The cuckoo filter: four tags a bucket.
@@ -19,7 +19,7 @@ pub type Cuckoo = Paired<4>;
 /// The filter of mobile contact discovery: three tags a bucket.
 pub type MobileCuckoo = Paired<3>;
 
-/// Buckets that are one chunk, and so a power of two.
+/// All buckets form one chunk, so their number is a power of two.
 #[derive(Clone, Copy)]
 struct Xor {
     buckets: usize,

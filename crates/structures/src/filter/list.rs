@@ -1,4 +1,4 @@
-//! The plain list: every item, cut to its first bits, in ascending order.
+//! The plain list: every item, truncated to its first bits, in ascending order.
 
 use vesica_params::filter::ListShape;
 use vesica_primitives::{
@@ -8,7 +8,7 @@ use vesica_primitives::{
 
 use super::{BuildError, DecodeError, Filter, check_len, check_padding, sorted};
 
-/// A sorted list of values without gaps.
+/// A sorted list of values, stored without gaps.
 pub struct List {
     shape: ListShape,
     /// Ascending; different items may have equal first bits.
@@ -41,8 +41,8 @@ impl Filter for List {
     }
 
     fn contains(&self, value: Block) -> bool {
-        // Values are spread evenly, so the place of one is known up to about √n: look around it, ever
-        // farther, before searching.
+        // Values are uniformly distributed, so the place of one is known up to about √n: gallop outwards from
+        // there before searching.
         let guess = ((u128::from(value.high()) * self.values.len() as u128) >> 64) as usize;
         let value = cut(value, self.shape);
         let (mut low, mut high, mut step) = (guess, guess, 16);

@@ -1,4 +1,4 @@
-//! Filters: what a sender may hand over instead of the list of its final values.
+//! Filters, which a sender may send instead of the list of its final values.
 //!
 //! A filter holds the items from which it was built and, with small probability, mistakes another value for
 //! one of them; [`vesica_params::filter`] has the shapes and the probabilities. Items are pseudo-random
@@ -46,11 +46,11 @@ use crate::{sort, tag_list};
 /// Why a filter could not be built.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum BuildError {
-    /// Items are not a set.
+    /// Two items are equal.
     #[error("two items of a filter are equal")]
     Duplicate,
-    /// Too many items for the buckets, in every way to distribute them that was tried. For shapes from
-    /// `vesica_params` and pseudo-random items the probability is far below 2^-128.
+    /// Too many items for the buckets, in every distribution that was tried. For shapes from `vesica_params`
+    /// and pseudo-random items the probability is far below 2^-128.
     #[error("the buckets of a filter do not hold its items")]
     Full,
 }
@@ -58,15 +58,15 @@ pub enum BuildError {
 /// An encoding that no filter of the shape has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// Not as many bytes as the shape asks for.
+    /// The number of bytes is not the one that the shape requires.
     #[error("a filter of {actual} bytes where its shape has {expected}")]
     Length {
-        /// What the shape asks for.
+        /// The required number.
         expected: usize,
-        /// What there was.
+        /// The number received.
         actual: usize,
     },
-    /// Not as many items as agreed.
+    /// The number of items differs from the agreed one.
     #[error("wrong number of items in a filter")]
     Count,
     /// Values, or the tags of a bucket, out of order.
@@ -91,10 +91,10 @@ impl From<tag_list::Error> for DecodeError {
     }
 }
 
-/// A set that is built once, sent, and asked.
+/// A set that is built once, sent, and queried.
 ///
-/// Only against semi-honest senders: a malicious one builds a filter that contains everything. Shapes
-/// ask for a [`vesica_params::filter::Rate`], which there is not for such senders.
+/// Only for use against semi-honest senders: a malicious one can build a filter that contains everything.
+/// Shapes require a [`vesica_params::filter::Rate`], which does not exist for malicious senders.
 pub trait Filter: Sized {
     /// The shape, which both parties compute.
     type Shape: Shape;
@@ -108,19 +108,19 @@ pub trait Filter: Sized {
     /// If there are not as many items as the shape has.
     fn build(items: &[Block], shape: Self::Shape) -> Result<Self, BuildError>;
 
-    /// Whether a value is one of the items; for other values wrongly yes at the shape's rate.
+    /// Whether a value is one of the items; for other values it is wrongly true at the shape's rate.
     fn contains(&self, value: Block) -> bool;
 
-    /// Bytes of every encoding of a shape.
+    /// The length of every encoding of a shape, in bytes.
     fn encoded_len(shape: &Self::Shape) -> usize;
 
     /// The bytes to send, always [`encoded_len`](Self::encoded_len) of them.
     fn encode(&self) -> Vec<u8>;
 
-    /// Reads an encoding. There is one for each filter: what is accepted encodes to the same bytes.
+    /// Reads an encoding. Each filter has exactly one: an accepted encoding encodes to the same bytes again.
     ///
     /// # Errors
-    /// [`DecodeError`]; nothing is allocated where the length is wrong.
+    /// [`DecodeError`]; nothing is allocated if the length is wrong.
     fn decode(bytes: &[u8], shape: Self::Shape) -> Result<Self, DecodeError>;
 }
 
@@ -143,7 +143,7 @@ fn check_len(bytes: &[u8], expected: usize) -> Result<(), DecodeError> {
     }
 }
 
-/// Refuses bits beyond the first `bits` of a field that is no longer than its bits ask for.
+/// Refuses nonzero bits beyond the first `bits` of a field, which has no more bytes than these bits require.
 fn check_padding(field: &[u8], bits: usize) -> Result<(), DecodeError> {
     match field.last() {
         Some(last) if !bits.is_multiple_of(8) && last >> (bits % 8) != 0 => {

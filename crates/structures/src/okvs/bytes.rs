@@ -8,23 +8,22 @@ use vesica_primitives::{BinaryVector, Block};
 
 use super::{Codec, Error, Free, Okvs, PlacedKeys, polynomial::Polynomial};
 
-/// A store for values of a length known only at run time. A cluster is solved once and filled for one
-/// plane of the values after the other, 16 or 8 bytes wide; bytes beyond the end of the last plane
-/// are not kept.
+/// A store for values whose length is known only at run time. A cluster is solved once and filled one plane of
+/// the values at a time, each 16 or 8 bytes wide; bytes beyond the end of the last plane are not kept.
 ///
-/// Of stores for values over GF(2) any number of bytes will do. An element of GF(2^128) cannot be cut.
+/// Stores for values over GF(2) take any number of bytes. An element of GF(2^128) cannot be cut.
 pub trait ByteStrings: Codec<Block> {
-    /// Values have a multiple of so many bytes.
+    /// The length of values is a multiple of this many bytes.
     const UNIT: usize;
 
-    /// The encoding under which the key at each position decodes to the `len` bytes at that position
-    /// of `values`; `len` bytes for each column.
+    /// The encoding under which the key at each position decodes to the `len` bytes at that position of
+    /// `values`. It has `len` bytes for each column.
     ///
     /// # Errors
-    /// As [`Codec::encode_cluster`].
+    /// Same as [`Codec::encode_cluster`].
     ///
     /// # Panics
-    /// If `values` has not `len` bytes for each key, or `len` is not a multiple of [`ByteStrings::UNIT`].
+    /// If `values` does not have `len` bytes for each key, or `len` is not a multiple of [`ByteStrings::UNIT`].
     fn encode_bytes<R: Rng + ?Sized>(
         &self,
         keys: &PlacedKeys,
@@ -34,10 +33,10 @@ pub trait ByteStrings: Codec<Block> {
         rng: &mut R,
     ) -> Result<Vec<u8>, Error>;
 
-    /// What each key decodes to, `len` bytes each, in the order of the placed keys.
+    /// The decoded value of each key, `len` bytes each, in the order of the placed keys.
     ///
     /// # Panics
-    /// If `columns` has not `len` bytes for each column of an encoding.
+    /// If `columns` does not have `len` bytes for each column of an encoding.
     fn decode_bytes(&self, keys: &PlacedKeys, columns: &[u8], len: usize) -> Vec<u8>;
 }
 
@@ -98,8 +97,8 @@ impl ByteStrings for Polynomial {
     }
 }
 
-/// Encodes, where `fill_plane` fills the columns of a cluster for one plane of the values of its keys, which have
-/// these positions.
+/// Encodes: `fill_plane` fills the columns of a cluster for one plane of the values of its keys, whose
+/// positions it is given.
 fn encode<S: Okvs, R: Rng + ?Sized>(
     store: &S,
     keys: &PlacedKeys,
@@ -126,7 +125,7 @@ fn encode<S: Okvs, R: Rng + ?Sized>(
     Ok(columns)
 }
 
-/// Decodes, where `decode_plane` decodes one plane of the values of some keys of a cluster.
+/// Decodes: `decode_plane` decodes one plane of the values of some keys of a cluster.
 fn decode_all<S: Okvs>(
     store: &S,
     keys: &PlacedKeys,
@@ -165,7 +164,7 @@ impl Table<'_> {
     }
 }
 
-/// The planes of values of `len` bytes: blocks, and what is left.
+/// The planes of values of `len` bytes: whole blocks, then the rest.
 fn planes(len: usize) -> impl Iterator<Item = Range<usize>> {
     (0..len).step_by(size_of::<Block>()).map(move |at| at..(at + size_of::<Block>()).min(len))
 }

@@ -9,15 +9,15 @@ use vesica_primitives::{
 
 use super::Error;
 
-/// Dense columns looked up together in a table of all their sums, by one byte of a row's bits.
+/// Dense columns looked up together in a table of all their sums, indexed by one byte of a row's bits.
 const GROUP: usize = 8;
 
-/// A kind of dense part. A row's part is known by a random block.
+/// A kind of dense part. A row's part is given by a random block.
 pub trait Dense: Send + Sync {
     /// Which part of a shape this is.
     const PART: DensePart;
 
-    /// Left-over equations, solved whatever their values.
+    /// Left-over equations, solved independently of their values.
     type System: Default + Send + Sync;
 
     /// Blocks that hold a row's coefficients in this many columns.
@@ -32,19 +32,19 @@ pub trait Dense: Send + Sync {
 
 /// The dense part for values of a type.
 pub trait DenseValues<V>: Dense {
-    /// Columns made ready for [`DenseValues::sum`]; empty where all are zero.
+    /// Columns prepared for [`DenseValues::sum`]; empty if all are zero.
     type Sums;
 
-    /// Makes columns ready.
+    /// Prepares columns.
     fn sums(columns: &[V]) -> Self::Sums;
 
     /// Whether every sum is zero.
     fn are_zero(sums: &Self::Sums) -> bool;
 
-    /// A row's sum of columns.
+    /// The sum of a row's columns.
     fn sum(sums: &Self::Sums, row: Block) -> V;
 
-    /// Makes the equations of a system take `values`. Columns that none determines stay.
+    /// Makes the equations of a system take `values`. Columns that no equation determines stay as they are.
     fn fill(system: &Self::System, values: &[V], columns: &mut [V]) -> Result<(), Error>;
 }
 
@@ -54,19 +54,19 @@ pub struct Binary;
 
 /// The powers k̂, k̂², … of the row's block k̂ in GF(2^128). Values are elements of that field.
 ///
-/// Left-over equations are all but surely independent: each has a row that no other has. With the
-/// other rows at 0, these few k̂ alone give a Vandermonde matrix, so that the determinant of g equations
-/// is a polynomial in the k̂ that is not 0; its degree is g (g + 1) / 2, and random k̂ are a root of it
-/// with probability at most g (g + 1) / 2^129.
+/// Left-over equations are independent with overwhelming probability: each has a row that no other has. With
+/// the other rows at 0, these few k̂ alone give a Vandermonde matrix, so that the determinant of g equations is
+/// a polynomial in the k̂ that is not 0; its degree is g (g + 1) / 2, and random k̂ are a root of it with
+/// probability at most g (g + 1) / 2^129.
 #[derive(Debug, Clone, Copy)]
 pub struct Field;
 
-/// Equations over GF(2): the columns of each that has one to itself, its pivot, the lowest bit; and
-/// the equations it is the sum of.
+/// Equations over GF(2): the columns of each equation that has a column to itself, its *pivot*, which is the
+/// lowest bit; and the equations whose sum it is.
 #[derive(Default)]
 pub struct BinarySystem {
     solved: Vec<(u128, u128)>,
-    /// Sums of equations in which no column is left.
+    /// Sums of equations in which no column remains.
     dependent: Vec<u128>,
 }
 
@@ -83,7 +83,7 @@ impl Dense for Binary {
         coefficients[0] ^= row;
     }
 
-    /// Gauss–Jordan elimination: no mask holds another equation's pivot.
+    /// Gauss–Jordan elimination: no mask contains another equation's pivot.
     fn eliminate(equations: &[Block], _: usize) -> BinarySystem {
         let mut system = BinarySystem::default();
         let pivot = |mask: u128| mask & mask.wrapping_neg();
@@ -164,13 +164,13 @@ impl<V: BinaryVector> DenseValues<V> for Binary {
 #[derive(Default)]
 pub struct FieldSystem {
     solved: Vec<FieldEquation>,
-    /// Sums of multiples of equations in which no column is left: the factors.
+    /// Linear combinations of equations in which no column remains, by their factors.
     dependent: Vec<Vec<Block>>,
 }
 
-/// A sum of multiples of equations.
+/// A linear combination of equations.
 struct FieldEquation {
-    /// The column that it alone has, with the coefficient 1.
+    /// The column that only this equation has, with the coefficient 1.
     pivot: usize,
     coefficients: Vec<Block>,
     /// The factor of each equation in it.
@@ -183,7 +183,7 @@ impl FieldEquation {
         all.for_each(|x| *x = multiply128(*x, factor));
     }
 
-    /// Adds the multiple of `other` that removes its pivot from here.
+    /// Adds the multiple of `other` that removes its pivot from this equation.
     fn reduce(&mut self, other: &Self) {
         let factor = self.coefficients[other.pivot];
         let all = self.coefficients.iter_mut().chain(&mut self.factors);
@@ -276,8 +276,8 @@ mod tests {
 
     use super::*;
 
-    /// Equations of known columns, some of which depend on others: the columns found satisfy them, and
-    /// a value that contradicts the others is noticed.
+    /// Equations of known columns, some of them dependent: the columns found satisfy them, and a value that
+    /// contradicts the others is noticed.
     fn dependent_equations<D: DenseValues<Block>>(columns: usize, rng: &mut StdRng) {
         let random = |n: usize, rng: &mut StdRng| -> Vec<Block> {
             (0..n).map(|_| Block::random(rng)).collect()
@@ -286,7 +286,7 @@ mod tests {
         // A binary row has no bits beyond its columns.
         let mask = Block(if width == 1 { u128::MAX >> (128 - columns) } else { u128::MAX });
         let rows: Vec<Block> = random(columns + 3, rng).into_iter().map(|row| row & mask).collect();
-        // The fourth equation is the sum of the first two, and the fifth the second again.
+        // The fourth equation is the sum of the first two, the fifth is a copy of the second.
         let sets = [vec![0], vec![1], vec![2], vec![0, 1], vec![1], vec![3, 0]];
         let mut equations = vec![Block::ZERO; width * sets.len()];
         for (equation, set) in equations.chunks_exact_mut(width).zip(&sets) {

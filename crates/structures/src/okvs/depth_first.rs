@@ -1,5 +1,5 @@
 //! PaXoS by depth-first search (Pinkas, Rosulek, Trieu, Yanai: EUROCRYPT 2020): the rows and columns of
-//! [`paxos`](super::paxos), solved in another order.
+//! [`paxos`](super::paxos), solved in a different order.
 //!
 //! A search passes through the graph whose edges are the rows. When it first reaches a vertex, the edge by
 //! which it came determines the vertex's column; an edge to a vertex already reached closes a cycle, and is
@@ -7,8 +7,8 @@
 //! the vertex where a search begins and unused dense columns are zero; with
 //! [`Free::Random`](super::Free::Random) they are random, as in XoPaXoS.
 //!
-//! Encodings are decoded like those of [`Paxos`] and fail under the same condition, with one difference: as
-//! many rows are set aside, but not always the same ones.
+//! Encodings are decoded like those of [`Paxos`] and fail under the same condition, except that the rows set
+//! aside, though equally many, may be different ones.
 
 use vesica_params::okvs::Shape;
 use vesica_primitives::{BinaryVector, Block};
@@ -19,10 +19,10 @@ use super::{
     solve::{Order, Solver},
 };
 
-/// A store for some shape and seed.
+/// A store with some shape and seed.
 pub struct DepthFirst(Paxos);
 
-/// Room for solving.
+/// Scratch space for solving.
 #[derive(Default)]
 pub struct Workspace(Solver<u32, WEIGHT, Binary>);
 
@@ -68,7 +68,7 @@ impl<V: BinaryVector> Codec<V> for DepthFirst {
     }
 }
 
-/// Goes through a graph, vertex by vertex where it does not hang together.
+/// Searches a graph, starting again at a new vertex for each connected component.
 fn search(vertices: usize, edges: &[[u32; WEIGHT]], order: &mut Order<u32>) {
     let (mut next, at) = incident(vertices, edges);
     let mut known = vec![false; vertices];
@@ -81,7 +81,7 @@ fn search(vertices: usize, edges: &[[u32; WEIGHT]], order: &mut Order<u32>) {
         known[root] = true;
         path.push(root);
         while let Some(vertex) = path.last().copied() {
-            // The ends of its edges do not move: that of a vertex is where the next one's began.
+            // The ends of edge lists do not move: the list of a vertex ends where the next one began.
             let Some(edge) = next[vertex].next() else {
                 path.pop();
                 continue;
@@ -100,11 +100,11 @@ fn search(vertices: usize, edges: &[[u32; WEIGHT]], order: &mut Order<u32>) {
             }
         }
     }
-    // Those reached last depend on those reached before.
+    // Vertices reached later depend on those reached earlier.
     order.peeled.reverse();
 }
 
-/// The edges at each vertex: where they stand in a list, and the list.
+/// The edges at each vertex, as ranges of a list, and the list.
 fn incident(vertices: usize, edges: &[[u32; WEIGHT]]) -> (Vec<std::ops::Range<usize>>, Vec<u32>) {
     let mut at = vec![0; WEIGHT * edges.len()];
     let mut ranges = vec![0..0; vertices];
@@ -144,7 +144,7 @@ mod tests {
 
     #[test]
     fn each_edge_beyond_a_forest_is_set_aside() {
-        // A triangle with a doubled side, and an edge apart.
+        // A triangle with a doubled side, and a separate edge.
         let Order { peeled, gap } = searched(6, &[[0, 1], [1, 2], [2, 0], [1, 0], [4, 5]]);
         assert_eq!((peeled.len(), gap.len()), (3, 2));
         let reached: Vec<u32> = peeled.iter().map(|(_, vertex)| *vertex).collect();

@@ -1,11 +1,11 @@
 //! The garbled Bloom filter (Dong, Chen, Wen: CCS 2013), with the insertion of Pinkas, Schneider and Zohner
 //! (USENIX Security 2014, §4): a key decodes to the sum of the columns that a Bloom filter would set.
 //!
-//! Keys are inserted one after the other. Of the columns of each key, the first that no earlier key has is
-//! determined by it, and its other new columns are free from then on. A key whose columns all belong to
+//! Keys are inserted one after another. Of the columns of each key, the first that no earlier key has is
+//! determined by this key, and its other new columns are free from then on. A key whose columns all belong to
 //! earlier keys is a false positive of the Bloom filter, and its value is right only by chance.
 //!
-//! Deviation from the papers: a key has one column in each of as many parts as there are hash functions,
+//! Deviation from the papers: there are as many parts as hash functions and a key has one column in each,
 //! rather than arbitrary columns, so that they are distinct and the bound is exact; see
 //! [`vesica_params::okvs::garbled_bloom`]. As published, columns that no key determines are random:
 //! [`Free::Random`](super::Free::Random).
@@ -22,20 +22,20 @@ use super::{
     rr22::{hashes, row_hashes},
 };
 
-/// Batches that one thread takes at least.
+/// The minimum number of batches per thread.
 const MIN_BATCHES: usize = 64;
 
-/// A store for some shape and seed.
+/// A store with some shape and seed.
 pub struct GarbledBloom {
     shape: Shape,
-    /// Each gives a row two columns.
+    /// Each hash gives a row two columns.
     hashes: Vec<CorrelationRobust>,
 }
 
-/// Room for solving.
+/// Scratch space for solving.
 #[derive(Default)]
 pub struct Workspace {
-    /// A bit for each column: whether a row has it.
+    /// One bit for each column: whether a row has it.
     taken: Vec<u64>,
     /// The column that each row determines, if there is one.
     determined: Vec<Option<u32>>,
@@ -47,7 +47,7 @@ impl GarbledBloom {
         self.shape
     }
 
-    /// Columns of a part. Part i has those from i times that on.
+    /// Columns of a part. Part i starts at i times this number.
     pub fn part_columns(&self) -> usize {
         self.shape.sparse / self.shape.weight
     }
@@ -55,7 +55,7 @@ impl GarbledBloom {
     /// The column of each key in one part, counted from the part's start.
     ///
     /// # Panics
-    /// Where there is no such part, or not as many columns as keys.
+    /// If there is no such part, or `columns` and `keys` differ in length.
     pub fn columns_in_part(&self, part: usize, keys: &[Block], columns: &mut [u32]) {
         assert!(part < self.shape.weight && keys.len() == columns.len(), "a column for each key");
         let (hash, range) = (&self.hashes[part / 2], self.part_columns());
@@ -68,7 +68,7 @@ impl GarbledBloom {
         });
     }
 
-    /// Room for the columns of [`BATCH`] keys.
+    /// Space for the columns of [`BATCH`] keys.
     fn rows(&self) -> Vec<u32> {
         vec![0; BATCH * self.shape.weight]
     }
@@ -184,7 +184,7 @@ mod tests {
 
     use super::*;
 
-    /// What [`GarbledBloom::columns_in_part`] says is what a row is made of, for odd weights also.
+    /// The columns given by [`GarbledBloom::columns_in_part`] make up the row, for odd weights too.
     #[test]
     fn columns_of_parts_make_up_the_row() {
         for weight in [1, 2, 7, 40] {

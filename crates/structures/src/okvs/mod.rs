@@ -1,7 +1,7 @@
 //! Oblivious key-value stores: a vector from which a public linear map reads the value of each key, and which
 //! reveals nothing about the keys if the values are random.
 //!
-//! Encoding is linear over GF(2), so values can be anything that is added by exclusive or. A store is bound
+//! Encoding is linear over GF(2), so values can be of any type whose addition is exclusive or. A store is bound
 //! to a seed, which must be drawn after the keys are fixed.
 //!
 //! [`Okvs`] is a store for values of any type, [`Codec`] a store for one type of values, and [`ByteStrings`]
@@ -45,33 +45,32 @@ pub use bytes::ByteStrings;
 pub use dense::{Binary, Field};
 pub use placed::PlacedKeys;
 
-/// Keys handled at a time: fills the pipeline of the cipher.
+/// Keys handled at a time: enough to fill the pipeline of the cipher.
 const BATCH: usize = 32;
 
-/// Encoding failed: for distinct keys and a seed drawn after them, with a probability of at most
-/// 2^-λ.
+/// Encoding failed. For distinct keys and a seed drawn after them, the probability is at most 2^-λ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
-    /// More keys in a cluster than it takes.
+    /// A cluster has more keys than it can take.
     #[error("a cluster of an OKVS has too many keys")]
     Overflow,
-    /// The equations of a cluster contradict each other, as those of equal keys do.
+    /// The equations of a cluster contradict each other, as those of equal keys with different values do.
     #[error("the equations of an OKVS have no solution")]
     NoSolution,
 }
 
-/// What the columns hold that no equation determines.
+/// The contents of the columns that no equation determines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Free {
-    /// Zeros: enough where the store travels under a mask.
+    /// Zeros: sufficient if the store is sent masked.
     Zero,
-    /// Uniformly random values: needed where the store itself is seen.
+    /// Uniformly random values: needed if the store itself is seen.
     Random,
 }
 
-/// A store for some shape and seed: clusters of columns, and the rows that keys have in them.
+/// A store with some shape and seed: clusters of columns, and the rows of keys in them.
 pub trait Okvs: Sync {
-    /// Room for solving one cluster after the other.
+    /// Scratch space for solving clusters one after another.
     type Workspace: Default + Send;
 
     /// The store of a shape under a seed that was drawn after the keys were fixed.
@@ -82,13 +81,13 @@ pub trait Okvs: Sync {
     where
         Self: Sized;
 
-    /// How many clusters there are; each is a store of its own for its part of the keys.
+    /// The number of clusters; each is a store of its own for its share of the keys.
     fn clusters(&self) -> usize;
 
     /// Columns of one cluster, at least 1.
     fn cluster_columns(&self) -> usize;
 
-    /// Columns in all: the length of an encoding.
+    /// The number of all columns: the length of an encoding.
     fn columns(&self) -> usize {
         self.clusters() * self.cluster_columns()
     }
@@ -109,12 +108,12 @@ pub trait Okvs: Sync {
 
 /// A store for values of the type `V`.
 pub trait Codec<V: BinaryVector>: Okvs {
-    /// Makes the keys that `workspace` has last solved decode to `values`, in their order. What
-    /// `columns` holds stays where no equation determines a column.
+    /// Makes the keys that `workspace` solved last decode to `values`, in their order. Columns that no equation
+    /// determines keep what `columns` holds.
     ///
     /// # Errors
-    /// [`Error::NoSolution`] where equations depend on each other and their values do not agree: those
-    /// of two equal keys with different values, and otherwise with a probability of at most 2^-λ.
+    /// [`Error::NoSolution`] if dependent equations have values that do not agree: those of two equal keys with
+    /// different values, and otherwise with a probability of at most 2^-λ.
     fn fill_cluster(
         &self,
         keys: &[Block],
@@ -123,13 +122,13 @@ pub trait Codec<V: BinaryVector>: Okvs {
         workspace: &Self::Workspace,
     ) -> Result<(), Error>;
 
-    /// Writes what each key of a cluster with these `columns` decodes to.
+    /// Writes the decoded value of each key of a cluster with these `columns`.
     fn decode_cluster(&self, keys: &[Block], columns: &[V], values: &mut [V]);
 
-    /// The part of an encoding that belongs to one cluster: solves it and fills it.
+    /// Solves and fills one cluster: returns its part of an encoding.
     ///
     /// # Errors
-    /// As [`Okvs::solve_cluster`] and [`Codec::fill_cluster`].
+    /// Same as [`Okvs::solve_cluster`] and [`Codec::fill_cluster`].
     fn encode_cluster(
         &self,
         keys: &[Block],
@@ -144,7 +143,7 @@ pub trait Codec<V: BinaryVector>: Okvs {
     /// The encoding under which each key decodes to `value(position, key)`.
     ///
     /// # Errors
-    /// As [`Codec::encode_cluster`].
+    /// Same as [`Codec::encode_cluster`].
     fn encode<R: Rng + ?Sized>(
         &self,
         keys: &PlacedKeys,
@@ -166,7 +165,7 @@ pub trait Codec<V: BinaryVector>: Okvs {
         Ok(columns)
     }
 
-    /// What each key decodes to, in the order of the placed keys.
+    /// The decoded value of each key, in the order of the placed keys.
     ///
     /// # Panics
     /// If `columns` is not as long as an encoding.

@@ -27,16 +27,16 @@ use crate::fraction::digit;
 
 pub(super) const WEIGHT: usize = 2;
 
-/// A store for some shape and seed.
+/// A store with some shape and seed.
 pub struct Paxos {
     shape: Shape,
     sparse_hash: CorrelationRobust,
     dense_hash: CorrelationRobust,
-    /// The bits of a row's dense block that count.
+    /// The bits of a row's dense block that are used.
     dense_mask: Block,
 }
 
-/// Room for solving.
+/// Scratch space for solving.
 #[derive(Default)]
 pub struct Workspace(Solver<u32, WEIGHT, Binary>);
 

@@ -6,12 +6,12 @@ use vesica_primitives::Block;
 
 use super::BATCH;
 
-/// Keys sorted by cluster, so that a store is worked on one cluster at a time.
+/// Keys sorted by cluster, so that a store can be processed one cluster at a time.
 #[derive(Debug)]
 pub struct PlacedKeys {
     keys: Vec<Block>,
     positions: Vec<u32>,
-    /// `starts[cluster]..starts[cluster + 1]` are a cluster's keys.
+    /// `starts[cluster]..starts[cluster + 1]` is the range of a cluster's keys.
     starts: Vec<usize>,
 }
 
@@ -56,8 +56,8 @@ impl PlacedKeys {
         Self { keys: placed, positions, starts }
     }
 
-    /// Sorts keys by the fractions that `fractions_of` gives for up to [`BATCH`] of them; a key's cluster
-    /// is the part of the unit interval that its fraction is in.
+    /// Sorts keys by the fractions that `fractions_of` gives for up to [`BATCH`] of them. The unit interval is
+    /// cut into clusters, and a key belongs to the one that contains its fraction.
     ///
     /// # Panics
     /// If there are more than 2^32 keys.
@@ -66,7 +66,7 @@ impl PlacedKeys {
         clusters: usize,
         fractions_of: impl Fn(&[Block]) -> [u64; BATCH],
     ) -> Self {
-        // Few enough keys in a bucket to be sorted in the cache.
+        // So few keys per bucket that a bucket is sorted in the cache.
         let buckets = keys.len() / 256 + 1;
         let bucket = |fraction| scale(fraction, buckets) as u32;
         let mut placed = Self::new(keys, buckets, |keys| fractions_of(keys).map(bucket));
@@ -97,7 +97,7 @@ impl PlacedKeys {
         placed
     }
 
-    /// How many keys there are.
+    /// The number of keys.
     pub fn len(&self) -> usize {
         self.keys.len()
     }
@@ -107,12 +107,12 @@ impl PlacedKeys {
         self.keys.is_empty()
     }
 
-    /// The position that each key had before, in the order in which a store decodes.
+    /// The original position of each key, in the order in which a store decodes.
     pub fn positions(&self) -> &[u32] {
         &self.positions
     }
 
-    /// As [`PlacedKeys::positions`], for good.
+    /// Like [`PlacedKeys::positions`], consuming the keys.
     pub fn into_positions(self) -> Vec<u32> {
         self.positions
     }
@@ -127,12 +127,12 @@ impl PlacedKeys {
         &self.keys[self.cluster(cluster)]
     }
 
-    /// Where a cluster's keys stand among all placed keys.
+    /// The range of a cluster's keys among all placed keys.
     pub fn cluster(&self, cluster: usize) -> Range<usize> {
         self.starts[cluster]..self.starts[cluster + 1]
     }
 
-    /// A slice with `width` places for each key, cut by cluster.
+    /// A slice with `width` places per key, cut by cluster.
     pub fn cut<'a, T>(&self, mut slice: &'a mut [T], width: usize) -> Vec<&'a mut [T]> {
         assert_eq!(slice.len(), self.len() * width, "a place for each key");
         let cut = |ends: &[usize]| {
@@ -144,7 +144,7 @@ impl PlacedKeys {
     }
 }
 
-/// A number below `range` from a fraction of 2^64, in the order of fractions.
+/// A number below `range` from a 64-bit fraction, monotonic in the fraction.
 #[inline]
 pub(super) fn scale(fraction: u64, range: usize) -> usize {
     ((u128::from(fraction) * range as u128) >> 64) as usize

@@ -1,14 +1,14 @@
-//! A polynomial as a store: the unique one of degree below n through n keys and values, which has exactly as
-//! many columns as keys and never fails (RS21 §2, LIANG §2.3). In several clusters it is the mega-bins of
+//! A polynomial as a store: the unique one of degree below n through n keys and values, with exactly as many
+//! columns as keys, which never fails (RS21 §2, LIANG §2.3). With several clusters these are the mega-bins of
 //! Pinkas, Schneider, Tkachenko and Yanai (EUROCRYPT 2019, "PSTY19"), one polynomial each, padded to the load
 //! that no bin exceeds.
 //!
-//! Keys and values are elements of GF(2^128), and a key's row holds the powers of the key itself: the seed
-//! only chooses clusters. Equal keys are refused even if their values agree.
+//! Keys and values are elements of GF(2^128), and a key's row holds the powers of the key itself: the seed only
+//! selects clusters. Equal keys are refused even if their values agree.
 //!
-//! If a cluster has fewer keys than columns, filling adds to the polynomial F that the columns hold the one
-//! of least degree that corrects the values: for uniform F, each solution has the same probability. Not
-//! constant time, which is not needed for keys that are hashes of one's own items.
+//! If a cluster has fewer keys than columns, filling adds to the polynomial F in the columns the polynomial of
+//! least degree that corrects the values: if F is uniform, each solution has the same probability. Not constant
+//! time, which is not needed for keys that are hashes of one's own items.
 
 use vesica_params::okvs::{DensePart, Shape};
 use vesica_primitives::{
@@ -20,13 +20,13 @@ use vesica_primitives::{
 use super::{BATCH, Codec, Error, Okvs, PlacedKeys, rr22::hashes};
 use crate::fraction::digit;
 
-/// A store for some shape and seed.
+/// A store with some shape and seed.
 pub struct Polynomial {
     shape: Shape,
     cluster_hash: CorrelationRobust,
 }
 
-/// Room for solving: what many keys of a cluster are interpolated with.
+/// Scratch space for solving: the interpolator, if a cluster has many keys.
 #[derive(Default)]
 pub struct Workspace(Option<Interpolator<Block>>);
 
@@ -75,7 +75,7 @@ impl Okvs for Polynomial {
         if keys.len() > self.shape.capacity {
             return Err(Error::Overflow);
         }
-        // Few keys are interpolated at once when they are filled, and refused then if two are equal.
+        // Few keys are interpolated when the cluster is filled, and equal keys are refused then.
         let many = keys.len() > poly::INTERPOLATED_QUADRATICALLY;
         workspace.0 = many.then(|| Interpolator::new(keys)).transpose()?;
         Ok(())
@@ -92,7 +92,7 @@ impl Codec<Block> for Polynomial {
     ) -> Result<(), Error> {
         let mut missing = values.to_vec();
         if keys.len() == columns.len() {
-            // Nothing is left free.
+            // No column stays free.
             columns.fill(Block::ZERO);
         }
         if columns.iter().any(|column| *column != Block::ZERO) {

@@ -6,8 +6,8 @@
 //! cluster accounts for the number of clusters (the authors' code does not do this), see
 //! `vesica_params::okvs`.
 //!
-//! Rows are hashes of keys by AES with feed-forward, which in the ideal-cipher model is a one-way function
-//! although the seed is public; with the columns of [`Shape::one_way`] nobody can choose keys by their rows.
+//! Rows are hashes of keys by AES with feed-forward, which in the ideal-cipher model is a one-way function even
+//! though the seed is public; with the columns of [`Shape::one_way`] nobody can choose keys by their rows.
 
 use std::marker::PhantomData;
 
@@ -26,17 +26,17 @@ use crate::fraction::digit;
 
 const WEIGHT: usize = 3;
 
-/// A store for some shape and seed.
+/// A store with some shape and seed.
 pub struct Rr22<D = Binary> {
     shape: Shape,
     sparse_hash: CorrelationRobust,
     dense_hash: CorrelationRobust,
-    /// The bits of a row's dense block that count.
+    /// The bits of a row's dense block that are used.
     dense_mask: Block,
     dense_part: PhantomData<D>,
 }
 
-/// Room for solving one cluster after the other.
+/// Scratch space for solving clusters one after another.
 pub struct Workspace<D: Dense = Binary> {
     /// For clusters of fewer than 2^16 rows and columns.
     narrow: Solver<u16, WEIGHT, D>,
@@ -60,7 +60,7 @@ impl<D: Dense> Rr22<D> {
         self.shape.sparse.max(self.shape.capacity) < 1 << 16
     }
 
-    /// A hash of each of up to [`BATCH`] keys, for the cluster and the sparse columns.
+    /// A hash of each of up to [`BATCH`] keys, from which cluster and sparse columns are derived.
     #[inline]
     fn places(&self, keys: &[Block]) -> [Block; BATCH] {
         hashes(&self.sparse_hash, keys)
@@ -78,7 +78,7 @@ fn scaled(random: u32, range: usize) -> u32 {
     ((u64::from(random) * range as u64) >> 32) as u32
 }
 
-/// So many hashes, independent of each other, for the parts of a row.
+/// `count` independent hashes for the parts of a row.
 pub(super) fn row_hashes(seed: Block, count: usize) -> Vec<CorrelationRobust> {
     let seed = Aes128::new(seed);
     let hash = |purpose| CorrelationRobust::new(seed.encrypt_block(Block(purpose as u128)));
@@ -94,8 +94,7 @@ pub(super) fn hashes(hash: &CorrelationRobust, keys: &[Block]) -> [Block; BATCH]
     hashes
 }
 
-/// Three distinct columns from three that are counted among those not taken yet: steps over the
-/// taken ones.
+/// Three distinct columns from three numbers, each counted among the columns not taken yet.
 #[inline]
 fn distinct(first: u32, mut second: u32, mut third: u32) -> [u32; WEIGHT] {
     second += u32::from(second >= first);
@@ -135,8 +134,8 @@ impl<D: Dense> Rows<u32, WEIGHT> for Rr22<D> {
         &self.shape
     }
 
-    /// The cluster has the low 32 bits; the other 96, as a fraction, are enough for three columns of
-    /// 2^29 to be uniform up to 2^-9, and of 2^21 up to 2^-33.
+    /// The low 32 bits select the cluster. The other 96, as a fraction, give three of 2^29 columns, uniform up
+    /// to 2^-9, or of 2^21 columns, uniform up to 2^-33.
     #[inline]
     fn sparse(&self, keys: &[Block]) -> [[u32; WEIGHT]; BATCH] {
         let sparse = self.shape.sparse;

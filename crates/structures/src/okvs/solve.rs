@@ -19,8 +19,7 @@ use super::{
     dense::{Dense, DenseValues},
 };
 
-/// A number of a row or a sparse column, or a count of them: short ones keep small clusters in the
-/// cache.
+/// An index or a count of rows or sparse columns: short ones keep small clusters in the cache.
 pub trait Index:
     Copy + Default + PartialEq + Send + Sync + AddAssign + SubAssign + BitXorAssign
 {
@@ -64,7 +63,7 @@ pub trait Rows<I, const WEIGHT: usize>: Sync {
     fn dense(&self, keys: &[Block]) -> [Block; BATCH];
 }
 
-/// What is known of the cluster that was last solved.
+/// The state of the cluster that was last solved.
 pub struct Solver<I, const WEIGHT: usize, D: Dense> {
     /// The sparse columns of each row.
     rows: Vec<[I; WEIGHT]>,
@@ -72,17 +71,17 @@ pub struct Solver<I, const WEIGHT: usize, D: Dense> {
     /// Columns that may have a single row left.
     ready: Vec<I>,
     order: Order<I>,
-    /// Rows that are part of left-over equations, and of which.
+    /// Rows that are part of left-over equations, each with the set of these equations.
     involved: Vec<(I, u128)>,
-    /// Undetermined sparse columns that are left in equations, and in which.
+    /// Undetermined sparse columns that remain in equations, each with the set of these equations.
     undetermined: Vec<(I, u128)>,
     system: D::System,
 }
 
-/// In which order rows are solved: what steps 1 and 2 find out.
+/// The order in which rows are solved: the outcome of steps 1 and 2.
 #[derive(Default)]
 pub struct Order<I> {
-    /// Peeled rows, each with the column it determines, which no row after it has.
+    /// Peeled rows, each with the column it determines; no later row has this column.
     pub peeled: Vec<(I, I)>,
     /// Rows set aside, at most 128.
     pub gap: Vec<I>,
@@ -102,8 +101,8 @@ impl<I, const WEIGHT: usize, D: Dense> Default for Solver<I, WEIGHT, D> {
     }
 }
 
-/// The rows that a column still has: how many, and the exclusive or of their numbers, which is the
-/// row itself where there is one.
+/// The rows that a column still has: their number, and the exclusive or of their indices, which is the index of
+/// the row itself if only one is left.
 #[derive(Clone, Copy, Default)]
 struct Remaining<I> {
     count: I,
@@ -111,7 +110,7 @@ struct Remaining<I> {
 }
 
 impl<I: Index, const WEIGHT: usize, D: Dense> Solver<I, WEIGHT, D> {
-    /// Steps 1 and 2, and step 3 as far as values do not matter.
+    /// Steps 1 and 2, and the part of step 3 that does not depend on values.
     pub fn solve<R>(&mut self, rows: &R, keys: &[Block]) -> Result<(), Error>
     where
         R: Rows<I, WEIGHT, Dense = D>,
@@ -121,8 +120,8 @@ impl<I: Index, const WEIGHT: usize, D: Dense> Solver<I, WEIGHT, D> {
         Ok(())
     }
 
-    /// As [`Solver::solve`], with another way for steps 1 and 2: `triangulate` is given the sparse columns
-    /// of each row.
+    /// Like [`Solver::solve`], with another algorithm for steps 1 and 2: `triangulate` is given the sparse
+    /// columns of each row.
     pub fn solve_by<R>(
         &mut self,
         rows: &R,
@@ -141,7 +140,7 @@ impl<I: Index, const WEIGHT: usize, D: Dense> Solver<I, WEIGHT, D> {
         Ok(())
     }
 
-    /// Steps 3 and 4: makes the keys that were last solved take `values`.
+    /// Steps 3 and 4: makes the keys that were last solved decode to `values`.
     pub fn fill<V, R>(
         &self,
         rows: &R,
@@ -166,7 +165,7 @@ impl<I: Index, const WEIGHT: usize, D: Dense> Solver<I, WEIGHT, D> {
         Ok(())
     }
 
-    /// Takes the rows of keys, and hands out each. Where all columns are dense, sets each aside.
+    /// Reads the rows of keys and passes each on. If all columns are dense, sets every row aside.
     fn read<R>(
         &mut self,
         rows: &R,
@@ -238,8 +237,8 @@ impl<I: Index, const WEIGHT: usize, D: Dense> Solver<I, WEIGHT, D> {
         }
     }
 
-    /// Sets aside one of the rows of a column that has few. This is rare, so it takes the time to
-    /// look through everything.
+    /// Sets aside one of the rows of a column that has few. This is rare, so looking through everything is
+    /// affordable.
     fn set_one_aside(&mut self) {
         let mut taken = vec![false; self.rows.len()];
         let peeled = self.order.peeled.iter().map(|(row, _)| row);
@@ -253,7 +252,7 @@ impl<I: Index, const WEIGHT: usize, D: Dense> Solver<I, WEIGHT, D> {
         self.take_away(I::new(row));
     }
 
-    /// Takes a row out of its columns.
+    /// Removes a row from its columns.
     fn take_away(&mut self, row: I) {
         for column in self.rows[row.get()] {
             let remaining = &mut self.columns[column.get()];
@@ -265,7 +264,7 @@ impl<I: Index, const WEIGHT: usize, D: Dense> Solver<I, WEIGHT, D> {
         }
     }
 
-    /// Step 3 as far as values do not matter. A set of left-over equations is a bit each.
+    /// The part of step 3 that does not depend on values. A set of left-over equations is a bit mask.
     fn eliminate<R>(&mut self, rows: &R, keys: &[Block])
     where
         R: Rows<I, WEIGHT, Dense = D>,
@@ -274,7 +273,7 @@ impl<I: Index, const WEIGHT: usize, D: Dense> Solver<I, WEIGHT, D> {
         if self.order.gap.is_empty() {
             return;
         }
-        // The equations that have a column once the rows so far are added.
+        // The equations in which a column remains after adding the rows so far.
         let mut sets = vec![0u128; rows.shape().sparse];
         let mut toggle = |columns: Option<&[I; WEIGHT]>, set: u128| {
             columns.into_iter().flatten().for_each(|column| sets[column.get()] ^= set);
@@ -283,8 +282,8 @@ impl<I: Index, const WEIGHT: usize, D: Dense> Solver<I, WEIGHT, D> {
             self.involved.push((*row, 1 << i));
             toggle(self.rows.get(row.get()), 1 << i);
         }
-        // A column is in no row peeled after the one that it determines, so once that row is added
-        // where it is needed, the column does not come back.
+        // A column is in no row peeled after the one that it determines, so once that row has been added where
+        // it is needed, the column does not return.
         for (row, column) in &self.order.peeled {
             let set = sets[column.get()];
             if set != 0 {
@@ -339,7 +338,7 @@ impl<I: Index, const WEIGHT: usize, D: Dense> Solver<I, WEIGHT, D> {
     }
 }
 
-/// What each key of a cluster with these columns decodes to.
+/// The decoded value of each key of a cluster with these columns.
 pub fn decode<I, const WEIGHT: usize, V, R>(
     rows: &R,
     keys: &[Block],

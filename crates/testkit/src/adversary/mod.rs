@@ -1,9 +1,10 @@
 //! Malicious parties that cheat at one chosen step, to run against honest ones.
 //!
-//! [`tamper`](crate::tamper) changes bytes without knowing what they mean. The parties here know the protocol: a
-//! test can replace any one of their steps, for example choose a filter or a list, open another value, or use
+//! [`tamper`](crate::tamper) changes bytes without knowing what they mean. The parties here know the protocol:
+//! a test can replace any one of their steps, for example choose a filter or a list, open another value, or use
 //! more items than announced. They are written from the protocols' descriptions and share no code with the
-//! protocols above the OPRFs, so that an honest run of one of them also tests whether the description is what runs.
+//! protocols above the OPRFs, so an honest run of one of them also tests that the implementation follows the
+//! description.
 //!
 //! **Where malicious parties are.** Everything that cheats on purpose is in this module, with one exception: an
 //! attack that needs the private state of a party is in a module `adversary` beside that party, which exists only
@@ -28,10 +29,10 @@ use crate::{
     two_party::{Link, PATIENCE, between},
 };
 
-/// How often an attack is tried that succeeds only by chance.
+/// The number of attempts of an attack that succeeds only by chance.
 pub const ATTEMPTS: usize = 1000;
 
-/// The most items that an honest party of these tests accepts.
+/// The largest number of items that an honest party of these tests accepts.
 pub const MOST: usize = 10_000;
 
 /// The output of an honest receiver against a sender that cheats.
@@ -58,12 +59,12 @@ pub fn sent<T: Send>(
     between(Link::Memory.connect(), PATIENCE, honest, cheat)
 }
 
-/// Two sets of the same items.
+/// Two sets with the same items.
 pub fn equal_sets(n: usize) -> Sets {
     Sets::random(Sizes { sender: n, receiver: n }, n, 1)
 }
 
-/// The name of the check by which the peer was refused, if that is what happened.
+/// The name of the check that refused the peer, if one did.
 pub fn failed_check(error: &ChannelError) -> Option<&'static str> {
     match error {
         ChannelError::Peer { deviation: Deviation::CheckFailed { check }, .. } => Some(check),
@@ -71,12 +72,12 @@ pub fn failed_check(error: &ChannelError) -> Option<&'static str> {
     }
 }
 
-/// Whether this is the refusal of a peer by the check of this name.
+/// Whether this error is a refusal of the peer by the check of this name.
 pub fn fails(error: &Error, check: &str) -> bool {
     matches!(error, Error::Channel(error) if failed_check(error) == Some(check))
 }
 
-/// Whether this is the refusal of a message for its length.
+/// Whether this error is a refusal of a message because of its length.
 pub fn has_wrong_length(error: &Error, of: &str) -> bool {
     matches!(
         error,
@@ -92,14 +93,14 @@ pub fn is_share(count: usize, probability: f64) -> bool {
     (count as f64 - expected).abs() <= 5.0 * deviation + 1e-9
 }
 
-/// The first message of a sender of so many items.
+/// The first message of a sender with `items` items.
 fn hello_of_sender(protocol: &Protocol, items: usize, channel: &mut Channel) -> Result<(), Error> {
     let receiver = hello(protocol, items, channel)?;
     bind_sizes(protocol, Sizes { sender: items, receiver }, channel);
     Ok(())
 }
 
-/// The first message of a receiver of so many items.
+/// The first message of a receiver with `items` items.
 fn hello_of_receiver(
     protocol: &Protocol,
     items: usize,
@@ -119,14 +120,15 @@ fn hello(protocol: &Protocol, items: usize, channel: &mut Channel) -> Result<usi
     Ok(u64::from_le_bytes(theirs[0]) as usize)
 }
 
-/// The toss of a seed, at the party that commits.
+/// The toss of a seed, for the party that commits.
 fn toss_committing(channel: &mut Channel, rng: &mut StdRng) -> Result<Block, Error> {
     let mine = Block::random(rng);
     let theirs = toss_opening(mine, mine, channel)?;
     Ok(mine ^ theirs)
 }
 
-/// The same for a party that may open another share than it committed to; returns the other's share.
+/// The same for a party that may open a different share from the one it committed to; returns the other's
+/// share.
 fn toss_opening(committed: Block, opened: Block, channel: &mut Channel) -> Result<Block, Error> {
     let commitment = blake3::derive_key("vesica psi seed share v1", &committed.to_bytes());
     let mut theirs = [Block::ZERO];
@@ -136,7 +138,7 @@ fn toss_opening(committed: Block, opened: Block, channel: &mut Channel) -> Resul
     Ok(theirs[0])
 }
 
-/// The toss of a seed, at the other party.
+/// The toss of a seed, for the other party.
 fn toss_committed(channel: &mut Channel, rng: &mut StdRng) -> Result<Block, Error> {
     let (mine, mut theirs) = (Block::random(rng), [Block::ZERO]);
     channel.recv_into("psi/seed-commitment", &mut [0; 32])?;

@@ -28,18 +28,18 @@ use vesica_structures::{
 use super::{hello_of_receiver, hello_of_sender};
 use crate::conformance::psi::Sets;
 
-/// A row of the OT extension: a codeword, or a sum of one and others.
+/// A row of the OT extension: a codeword, or the sum of a codeword and others.
 pub type Row = <Concatenated as LinearCode>::Row;
 type Element = Words<10>;
 
-/// The sender's block, tied to the session.
+/// The sender's block, bound to the session.
 fn bound(drawn: Block, channel: &Channel) -> Block {
     let mut hasher = blake3::Hasher::new_derive_key("vesica prty20 session v1");
     hasher.update(channel.session().as_bytes()).update(&drawn.to_bytes());
     truncate(&hasher.finalize())
 }
 
-/// The shape of the OKVS for so many items.
+/// The shape of the OKVS for `items` items.
 pub fn shape(items: usize) -> Shape {
     okvs::shape(items, 1 << 15, LAMBDA)
 }
@@ -52,7 +52,7 @@ fn digests(items: Items<'_>) -> Digests<'_> {
     Digests { low_halves: items.low_halves(), high_halves: items.high_halves() }
 }
 
-/// Items by their OKVS keys, with what both parties know.
+/// Items by their OKVS keys, with the values that both parties know.
 struct Known {
     construction: Malicious,
     okvs: Rr22,
@@ -72,7 +72,7 @@ impl Known {
         self.construction.words(&self.keys, &self.high_halves)
     }
 
-    /// What each item decodes to. Here sets are small, and there is one cluster.
+    /// The decoded value of each item. Sets are small here, so there is one cluster.
     fn decode<V: vesica_primitives::BinaryVector>(&self, columns: &[V]) -> Vec<V>
     where
         Rr22: Codec<V>,
@@ -89,7 +89,7 @@ impl Known {
     }
 }
 
-/// A sender before it sends its list: the check is behind it.
+/// A sender that has passed the check and has not sent its list.
 pub struct Sending {
     known: Known,
     q: Vec<Row>,
@@ -97,7 +97,7 @@ pub struct Sending {
 }
 
 impl Sending {
-    /// With this session, and random otherwise.
+    /// Starts with this session, and otherwise with random values.
     pub fn start(
         sets: &Sets,
         session: Block,
@@ -121,7 +121,7 @@ impl Sending {
         Ok(Self { known, q, delta })
     }
 
-    /// The values of the items, where the row and codeword of each are changed before they are added.
+    /// The values of the items, after `change` has modified the row and codeword of each.
     pub fn values(&self, change: impl Fn(usize, &mut Row, &mut Row, &mut Row)) -> Vec<Block> {
         let decoded: Vec<Element> = self.known.decode(bytemuck::cast_slice(&self.q));
         let mut codewords = vec![Row::zeroed(); decoded.len()];
@@ -148,10 +148,10 @@ pub fn finish(mut values: Vec<Block>, channel: &mut Channel) -> Result<(), Error
     Ok(channel.send_slice("prty20/list", &words)?)
 }
 
-/// A code of which some places are wrong, once: in the columns of the first 512 rows of a run.
+/// A code that gives wrong bits at some places, once: in the columns of the first 512 rows of a run.
 pub struct Lying {
     code: Concatenated,
-    /// Row and place of what is flipped.
+    /// Row and place of each flipped bit.
     flips: Vec<(usize, usize)>,
     told: AtomicBool,
 }
@@ -190,7 +190,7 @@ pub struct Receiving {
 }
 
 impl Receiving {
-    /// Runs the steps up to the seed, with flips in the columns as [`Lying`] makes them.
+    /// Runs the steps up to the seed, with flipped bits in the columns as in [`Lying`].
     pub fn start(
         sets: &Sets,
         flips: Vec<(usize, usize)>,
@@ -208,9 +208,9 @@ impl Receiving {
         Ok(Self { sizes, shape, session: bound(session[0], channel), seed, extension })
     }
 
-    /// P for these items, which may be more than were announced; `None` where there are too many.
+    /// P for these items, which may be more than announced; `None` if there are too many.
     pub fn encode(&self, items: Items<'_>) -> Option<Vec<Block>> {
-        // The rows are those of the shape, whatever number of keys that is for.
+        // Rows depend on the shape, but not on the number of keys it is for.
         let shape = Shape { capacity: items.len(), ..self.shape };
         let known = Known::new(shape, self.session, self.seed, items);
         let mut columns = vec![Block::ZERO; shape.columns()];
@@ -219,12 +219,12 @@ impl Receiving {
         solved.ok().map(|()| columns)
     }
 
-    /// h of the first of these items.
+    /// The first word of h for these items.
     pub fn word(&self, items: Items<'_>) -> Block {
         Known::new(self.shape, self.session, self.seed, items).words()[0]
     }
 
-    /// Uses P, and returns how many of the `tried` items it finds on the list.
+    /// Uses P, and returns how many of the `tried` items are on the list.
     pub fn finish(
         mut self,
         p: &[Block],
@@ -244,7 +244,7 @@ impl Receiving {
         Ok(values.iter().filter(|value| list.contains(&value.0)).count())
     }
 
-    /// Uses P, and answers the challenge with something of its own.
+    /// Uses P, and answers the challenge with a chosen value.
     pub fn answer(
         mut self,
         p: &[Block],
@@ -252,7 +252,7 @@ impl Receiving {
         channel: &mut Channel,
     ) -> Result<(), Error> {
         self.extension.extend(p, channel)?;
-        // The masks: 41 rows, in a chunk of 128.
+        // The masks: 41 rows in a chunk of 128.
         let masks = vec![Block::ZERO; Concatenated::WIDTH];
         channel.send_slice("extension/columns", &masks)?;
         channel.recv_slice("oos17/challenge", &mut [Block::ZERO])?;

@@ -1,4 +1,4 @@
-//! The parties of `rr17-de` and `rr17-ec`, taken apart: each step can be replaced.
+//! The parties of `rr17-de` and `rr17-ec`, with each step replaceable.
 
 use std::collections::HashMap;
 
@@ -51,8 +51,7 @@ fn places(items: &[[u8; 32]], bins: usize, seed: Block) -> Vec<(usize, Block)> {
     (0..items.len()).map(place).collect()
 }
 
-/// Fills slots from the first on; returns the point of each instance and the instance of each item that
-/// found room.
+/// Fills slots in order; returns the point of each instance, and the instance of each item that found room.
 fn fill(places: &[(usize, Block)], bins: usize, slots: usize) -> (Vec<Block>, Vec<Option<usize>>) {
     let mut points = vec![Block(1 << 75); bins * slots];
     let mut loads = vec![0; bins];
@@ -88,14 +87,14 @@ pub struct DeSender {
     shape: Shape,
     seed: Block,
     items: Vec<[u8; 32]>,
-    /// What S's functions give at each item, for each slot.
+    /// The values of S's functions at each item, for each slot.
     own: Vec<Vec<Block>>,
-    /// What S learned of R's functions for each item.
+    /// The value of R's functions that S learned for each item.
     pub learned: Vec<Block>,
 }
 
 impl DeSender {
-    /// All up to what the sender says of its items.
+    /// Runs all steps up to the sender's message about its items.
     pub fn start(sets: &Sets, channel: &mut Channel, rng: &mut StdRng) -> Result<Self, Error> {
         let sizes = sets.sizes();
         let shape = dual_execution::shape(sizes);
@@ -118,7 +117,7 @@ impl DeSender {
         low(keyed("vesica rr17 dual execution v1", self.seed, &parts))
     }
 
-    /// The right values, changed by item and slot.
+    /// The correct values, changed by item and slot.
     pub fn values(&self, mut change: impl FnMut(usize, usize, Block) -> Block) -> Vec<Block> {
         let mut values = Vec::new();
         for (i, own) in self.own.iter().enumerate() {
@@ -129,7 +128,7 @@ impl DeSender {
         values
     }
 
-    /// Values with something else in the place of what was learned.
+    /// Values in which `instead` replaces what was learned.
     pub fn values_with(&self, instead: impl Fn(usize, Block) -> Block) -> Vec<Block> {
         let of_item = |i: usize| self.own[i].iter().map(move |own| (i, *own));
         let all = (0..self.items.len()).flat_map(of_item);
@@ -147,7 +146,7 @@ impl DeSender {
         Ok(channel.send_slice("rr17/list", &words)?)
     }
 
-    /// All of an honest sender.
+    /// Runs an honest sender up to its list.
     pub fn list(sets: &Sets, channel: &mut Channel, rng: &mut StdRng) -> Result<(), Error> {
         let party = Self::start(sets, channel, rng)?;
         party.finish(party.values(|_, _, value| value), channel)
@@ -164,7 +163,7 @@ pub struct EcSender {
 }
 
 impl EcSender {
-    /// All up to what the sender says of its items.
+    /// Runs all steps up to the sender's message about its items.
     pub fn start(sets: &Sets, channel: &mut Channel, rng: &mut StdRng) -> Result<Self, Error> {
         let sizes = sets.sizes();
         let shape = encode_commit::shape(sizes);
@@ -179,13 +178,13 @@ impl EcSender {
         Ok(Self { seed, items, own, openings })
     }
 
-    /// The commitment to an item with this opening.
+    /// The commitment to an item, with this opening.
     pub fn commitment(&self, item: usize, opening: Block) -> [u8; COMMITMENT_LEN] {
         let parts = [&self.items[item][..], &opening.to_bytes()];
         keyed("vesica rr17 commitment v1", self.seed, &parts)
     }
 
-    /// The right message, with places and commitments changed.
+    /// The correct message, with places and commitments changed.
     pub fn message(
         &self,
         change: impl Fn(usize, usize, &mut [u8]),
@@ -215,7 +214,7 @@ impl EcSender {
         Ok(channel.send("rr17/commitments", &self.message(change, commitment))?)
     }
 
-    /// All of an honest sender.
+    /// Runs an honest sender up to its message.
     pub fn entries(sets: &Sets, channel: &mut Channel, rng: &mut StdRng) -> Result<(), Error> {
         let party = Self::start(sets, channel, rng)?;
         party.finish(|_, _, _| (), |_, commitment| commitment, channel)
@@ -230,7 +229,7 @@ fn pad(seed: Block, value: Block, item: &[u8; 32]) -> (Block, [u8; 4]) {
 /// A pad, and the item it is for.
 type Candidate = (Block, [u8; 32]);
 
-/// A receiver of `rr17-ec` that fills its slots with items of the sender, as many as find room.
+/// A receiver of `rr17-ec` that fills its slots with items of the sender, as many as fit.
 pub struct EcReceiver {
     sizes: Sizes,
     /// The bins of the run.
@@ -238,12 +237,12 @@ pub struct EcReceiver {
     seed: Block,
     candidates: Vec<[u8; 32]>,
     values: Vec<Block>,
-    /// How many candidates are in slots.
+    /// The number of candidates that are in slots.
     pub seated: usize,
 }
 
 impl EcReceiver {
-    /// All up to what the sender says of its items.
+    /// Runs all steps up to the sender's message about its items.
     pub fn start(sets: &Sets, channel: &mut Channel, rng: &mut StdRng) -> Result<Self, Error> {
         let sizes = sets.sizes();
         let shape = encode_commit::shape(sizes);
@@ -266,7 +265,7 @@ impl EcReceiver {
         Ok(message)
     }
 
-    /// How many commitments open with any candidate at any value of its bin.
+    /// The number of commitments that open with any candidate at any value of its bin.
     pub fn opens(&self, message: &[u8]) -> usize {
         let places = places(&self.candidates, self.shape.bins, self.seed);
         let mut tried: HashMap<(usize, [u8; 4]), Vec<Candidate>> = HashMap::new();
@@ -293,7 +292,7 @@ impl EcReceiver {
     }
 }
 
-/// A code of which one word's codeword is wrong in some places of the columns.
+/// A code that encodes one word wrongly, at some places of the columns.
 struct Lying {
     code: Bch,
     flips: Vec<usize>,
@@ -364,7 +363,7 @@ pub fn lie_back(
     Ok(channel.send_slice("rr17/list", &garbage)?)
 }
 
-/// A sender of either protocol that opens another share of the seed than it committed to.
+/// A sender of either protocol that opens a different share of the seed from the one it committed to.
 pub fn open_another_seed(
     protocol: &Protocol,
     sets: &Sets,

@@ -1,4 +1,4 @@
-//! The parties of the protocols on the checked OPRF of RS21, taken apart: `rs21-malicious`,
+//! The parties of the protocols on the checked OPRF of RS21, with each step replaceable: `rs21-malicious`,
 //! `rr22-malicious` and `rr22-malicious-low`, which differ in their OKVS.
 
 use std::collections::HashSet;
@@ -35,7 +35,7 @@ use crate::conformance::psi::Sets;
 
 const FIELD: SmallField = SmallField::new(8);
 
-/// One of the protocols, for more than 64 items of the receiver.
+/// One of the protocols, for receivers with more than 64 items.
 pub trait Construction {
     /// Its OKVS.
     type Store: Codec<Block>;
@@ -99,7 +99,7 @@ fn digests(items: Items<'_>) -> Digests<'_> {
     Digests { low_halves: items.low_halves(), high_halves: items.high_halves() }
 }
 
-/// What a sender has before it sends its list: the values of its items.
+/// The state of a sender before it sends its list: the values of its items.
 pub fn values<M: Construction>(
     sets: &Sets,
     channel: &mut Channel,
@@ -112,7 +112,7 @@ pub fn values<M: Construction>(
     Ok(oprf.evaluate(digests(sets.sender.items()), channel)?.values)
 }
 
-/// Sends a list of tags of so many bits.
+/// Sends a list of tags of `bits` bits.
 pub fn send_list(mut tags: Vec<Block>, bits: u32, channel: &mut Channel) -> Result<(), Error> {
     tags.sort_unstable();
     let tags = tags.into_iter().map(|tag| tag.0 >> (128 - bits));
@@ -120,7 +120,7 @@ pub fn send_list(mut tags: Vec<Block>, bits: u32, channel: &mut Channel) -> Resu
     Ok(channel.send_slice("rs21/list", &words)?)
 }
 
-/// A sender that opens its share of w to what makes the sum a `wish`.
+/// A sender that opens its share of w to whatever makes the sum equal to `wish`.
 pub fn choose_w<M: Construction>(
     sets: &Sets,
     wish: Block,
@@ -143,7 +143,7 @@ pub fn choose_w<M: Construction>(
     send_list(vec![wish; sets.sender.len()], 128, channel)
 }
 
-/// What a receiver sends once the VOLE is there, whatever its own items are.
+/// What a receiver sends after the VOLE, whatever its own items are.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sent {
     /// The seed of the OKVS and the share of w.
@@ -165,7 +165,7 @@ pub struct Receiver<M: Construction> {
 }
 
 impl<M: Construction> Receiver<M> {
-    /// Up to the VOLE and the sender's commitment.
+    /// Runs all steps up to the VOLE and the sender's commitment.
     pub fn start(sets: &Sets, channel: &mut Channel, rng: &mut StdRng) -> Result<Self, Error> {
         let sizes = sets.sizes();
         hello_of_receiver(M::PROTOCOL, sizes.receiver, channel)?;
@@ -196,7 +196,7 @@ impl<M: Construction> Receiver<M> {
             .update(&self.seed[0].to_bytes());
         let root = Aes128::new(truncate(&hasher.finalize()));
         let key = |purpose| root.encrypt_block(Block(purpose));
-        // The room for more keys than were announced is a cheater's.
+        // Only a malicious party has room for more keys than announced.
         let shape = Shape { capacity: self.shape.cluster_columns() + 1, ..self.shape };
         (M::Store::new(shape, key(0)), CorrelationRobust::new(key(1)), RowHash::new(key(2)))
     }
@@ -212,7 +212,7 @@ impl<M: Construction> Receiver<M> {
         (placed, high_halves)
     }
 
-    /// What an honest receiver of these items would send; nothing where its OKVS has no room for them.
+    /// What an honest receiver with these items would send; `None` if its OKVS has no room for them.
     pub fn encode(&self, items: Items<'_>, rng: &mut StdRng) -> Option<Sent> {
         let (okvs, _, point_hash) = self.public();
         let (placed, high_halves) = self.place(items);
@@ -225,7 +225,7 @@ impl<M: Construction> Receiver<M> {
         Some(Sent { seed: self.seed, columns: masked.collect() })
     }
 
-    /// Sends that, takes what the sender answers, and returns at how many of `items` it has values on the
+    /// Sends `sent`, receives the sender's answer, and returns for how many of `items` it has values on the
     /// sender's list.
     pub fn finish(
         &self,
@@ -252,13 +252,13 @@ impl<M: Construction> Receiver<M> {
         Ok(values.into_iter().filter(|value| list.contains(&value.0)).count())
     }
 
-    /// Columns of the OKVS.
+    /// The number of columns of the OKVS.
     pub fn columns(&self) -> usize {
         self.shape.columns()
     }
 }
 
-/// The hash of each value with the point, as OKVS key and high half, that it is for.
+/// The hash of each value, with its point as OKVS key and high half.
 fn hashes(hash: &RowHash, values: &[Block], keys: &[Block], high_halves: &[Block]) -> Vec<Block> {
     let rows = values.iter().zip(keys).zip(high_halves);
     let rows: Vec<IndexedRow> = rows

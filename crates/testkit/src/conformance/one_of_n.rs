@@ -1,4 +1,4 @@
-//! What every 1-out-of-n oblivious transfer must do.
+//! Requirements on every 1-out-of-n oblivious transfer.
 
 use std::collections::HashSet;
 
@@ -13,10 +13,10 @@ use crate::two_party::{self, Link};
 /// Numbers of OTs: none, one, around the width of a block, and one more than whole chunks.
 const SIZES: [usize; 7] = [0, 1, 127, 128, 129, 1000, (1 << 16) + 1];
 
-/// Numbers of messages of an OT and their lengths in bytes: shorter than a block, a block, and more.
+/// Numbers of messages per OT and their lengths in bytes: shorter than a block, a block, and more.
 const MESSAGES: [(usize, usize); 6] = [(1, 16), (2, 1), (7, 16), (256, 1), (256, 16), (3, 1000)];
 
-/// The most bytes of chosen messages in one call of this suite.
+/// The maximal number of bytes of chosen messages in one call of this suite.
 const MOST_MESSAGE_BYTES: usize = 1 << 22;
 
 /// How the receiver's words are made.
@@ -42,18 +42,18 @@ impl Words {
     }
 }
 
-/// One call on a setup that others were made on before.
+/// One call, on a setup that earlier calls have used.
 #[derive(Debug, Clone, Copy)]
 enum Call {
     Random {
         ots: usize,
         words: Words,
     },
-    /// Random OT whose keys the sender uses piece by piece, at the receiver's random words.
+    /// Random OT whose keys the sender uses in pieces, with random words of the receiver.
     Pieces {
         ots: usize,
     },
-    /// With so many messages an OT and so many bytes a message.
+    /// With this many messages per OT and bytes per message.
     Chosen {
         ots: usize,
         messages: (usize, usize),
@@ -74,16 +74,16 @@ fn calls(bits: usize) -> Vec<Call> {
     calls
 }
 
-/// What the sender has of a call.
+/// The sender's outputs of a call.
 enum Sent {
     Random {
         /// At the words 0 to n − 1 of each OT, for a few n.
         all: Vec<Block>,
         /// At the receiver's words.
         same: Vec<Block>,
-        /// At words that are one bit off, which one depending on the OT.
+        /// At words that differ in one bit, depending on the OT.
         other: Vec<Block>,
-        /// At any number of random words of each OT and, in every other one, the receiver's.
+        /// At a varying number of random words of each OT, including the receiver's in every other one.
         uneven: Vec<Block>,
     },
     /// At the receiver's words.
@@ -125,7 +125,7 @@ fn few(ots: usize, bits: usize) -> usize {
     if ots > 1000 { 2 } else { 1 << bits.min(5) }
 }
 
-/// Points of OT j in the uneven evaluation: none to four, or many.
+/// Points of OT j in the uneven evaluation: zero to four, or many.
 fn uneven(ots: usize) -> Vec<usize> {
     let count = |j: usize| if j == ots / 2 { 300 } else { j * 7 % 5 };
     let ends = (0..ots).scan(0, |end, j| {
@@ -135,7 +135,7 @@ fn uneven(ots: usize) -> Vec<usize> {
     [0].into_iter().chain(ends).collect()
 }
 
-/// The word of an uneven point, among which is the receiver's in every other OT that has points.
+/// The word of an uneven point. In every other OT that has points, the receiver's word is among them.
 fn uneven_word(starts: &[usize], words: &[Block], bits: usize, point: usize) -> Block {
     let ot = starts.partition_point(|start| *start <= point) - 1;
     if point == starts[ot] && ot.is_multiple_of(2) {
@@ -211,7 +211,7 @@ impl Call {
         })
     }
 
-    /// `seen` are the receiver's keys of all calls so far: none may come twice.
+    /// `seen` holds the receiver's keys of all calls so far: no key may repeat.
     fn check(self, bits: usize, sent: &Sent, received: &Received, seen: &mut HashSet<Block>) {
         match (self, sent, received) {
             (

@@ -1,4 +1,4 @@
-//! What every oblivious pseudo-random function must do.
+//! Requirements on every oblivious pseudo-random function.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -11,11 +11,11 @@ use vesica_primitives::Block;
 
 use crate::two_party::{self, Link};
 
-/// Numbers of instances: none, one, and around what is handled at a time.
+/// Numbers of instances: none, one, and around the batch size.
 const INSTANCES: [usize; 7] = [0, 1, 100, 4095, 4096, 4097, 10_000];
 
-/// The sender's side of a batched OPRF, setup and all: `starts` says for each instance where its
-/// points start, and at the end how many there are; returns the value of each point.
+/// The sender's side of a batched OPRF, including setup: `starts` gives for each instance where its points
+/// start, followed by their number; returns the value of each point.
 pub type BatchedSender = fn(
     starts: &[u32],
     points: &[Block],
@@ -23,22 +23,22 @@ pub type BatchedSender = fn(
     &mut dyn CryptoRng,
 ) -> Result<Vec<Block>, Error>;
 
-/// The receiver's side: one word for each instance, and the values there.
+/// The receiver's side: one word for each instance; returns the values there.
 pub type BatchedReceiver =
     fn(words: &[Block], &mut Channel, &mut dyn CryptoRng) -> Result<Vec<Block>, Error>;
 
-/// How the sender's points are spread over the instances.
+/// How the sender's points are distributed over the instances.
 #[derive(Debug, Clone, Copy)]
 enum Points {
     /// No points at all.
     None,
-    /// Between none and six in each instance, the receiver's word among them in every other one.
+    /// Between zero and six in each instance, including the receiver's word in every other one.
     Uneven,
-    /// All in the middle instance, and more of them than are handled together.
+    /// All in the middle instance, more than one batch of them.
     OneInstance,
 }
 
-/// A batched OPRF over memory, at all sizes.
+/// Tests a batched OPRF over memory, at all sizes.
 pub fn batched(sender: BatchedSender, receiver: BatchedReceiver) {
     for instances in INSTANCES {
         for points in [Points::None, Points::Uneven, Points::OneInstance] {
@@ -57,7 +57,7 @@ struct Case {
 impl Case {
     fn new(instances: usize, spread: Points) -> Self {
         let mut rng = StdRng::seed_from_u64(instances as u64);
-        // Half of the words are equal: instances must differ all the same.
+        // Half of the words are equal: instances must still differ.
         let word = |j: usize| if j.is_multiple_of(2) { Block(5) } else { Block(j as u128) };
         let words: Vec<Block> = (0..instances).map(word).collect();
         let (mut starts, mut points) = (vec![0], Vec::new());
@@ -97,8 +97,8 @@ impl Case {
     }
 }
 
-/// Points of the receiver and points that the sender programs: none, one, around a block's bits, and
-/// enough for an OKVS with sparse columns on either side.
+/// Numbers of the receiver's points and of points that the sender programs: none, one, around the bits of a
+/// block, and enough for an OKVS with sparse columns on either side.
 const PROGRAMMED: [(usize, usize); 12] = [
     (0, 0),
     (0, 3),
@@ -117,19 +117,19 @@ const PROGRAMMED: [(usize, usize); 12] = [
 /// Lengths of programmed values in bytes: less than a block, a block, and more than two.
 const VALUE_LENS: [usize; 4] = [1, 8, 16, 40];
 
-/// What both parties of a programmable OPRF agree on.
+/// The parameters on which both parties of a programmable OPRF agree.
 #[derive(Debug, Clone, Copy)]
 pub struct Agreed {
     /// Points of the receiver.
     pub points: usize,
-    /// Points that the sender programs at the most.
+    /// Maximal number of points that the sender programs.
     pub programmed: usize,
     /// Bytes of a value.
     pub len: usize,
 }
 
-/// A programmable OPRF over memory, at all sizes and lengths of values. The sender is given points and
-/// their values one after the other, setup and all; the receiver its points, and returns the values
+/// Tests a programmable OPRF over memory, at all sizes and lengths of values. The sender is given points and
+/// the values one after another, including setup; the receiver is given its points and returns the values
 /// there.
 pub fn programmable<E: From<Error> + Display + Send>(
     sender: impl Fn(Agreed, &[Block], &[u8], &mut Channel, &mut StdRng) -> Result<(), E> + Sync,
@@ -137,7 +137,7 @@ pub fn programmable<E: From<Error> + Display + Send>(
 ) {
     for (i, (points, programmed)) in PROGRAMMED.into_iter().enumerate() {
         for len in VALUE_LENS {
-            // With room for as many points as the sender has, and for more.
+            // With room for exactly the sender's points, and for more.
             let agreed = Agreed { points, programmed: programmed + i % 3 * 5, len };
             let case = ProgrammedCase::new(agreed, programmed);
             let (_, values) = two_party::run(
@@ -153,10 +153,10 @@ pub fn programmable<E: From<Error> + Display + Send>(
 #[derive(Debug)]
 struct ProgrammedCase {
     agreed: Agreed,
-    /// The receiver's points, of which every other one is programmed as long as the sender has some.
+    /// The receiver's points. Every other one is programmed, as long as the sender has points.
     points: Vec<Block>,
     programmed: Vec<Block>,
-    /// The sender's values, one after the other.
+    /// The sender's values, one after another.
     values: Vec<u8>,
 }
 
@@ -164,7 +164,7 @@ impl ProgrammedCase {
     fn new(agreed: Agreed, programmed: usize) -> Self {
         let mut rng = StdRng::seed_from_u64(agreed.points as u64);
         let mut points: Vec<Block> = (0..agreed.points).map(|i| Block(i as u128)).collect();
-        // Neighbours, and points that look random.
+        // Consecutive points, and points that look random.
         points
             .iter_mut()
             .skip(agreed.points / 3)
@@ -194,8 +194,8 @@ impl ProgrammedCase {
         self.look_random(&others);
     }
 
-    /// As many ones as zeros at each place of a byte, and where values are long enough for it none that
-    /// comes twice or was programmed.
+    /// Zeros and ones are equally frequent at each place of a byte, and if values are long enough, none is
+    /// repeated or programmed.
     fn look_random(&self, values: &[&[u8]]) {
         let bytes = values.iter().copied().flatten();
         for bit in 0..8 {
@@ -260,7 +260,7 @@ mod tests {
         );
     }
 
-    /// Says what it programs to a receiver that everybody trusts.
+    /// Tells a trusted receiver what it programs.
     fn programs(
         _: Agreed,
         points: &[Block],
@@ -273,7 +273,7 @@ mod tests {
         channel.flush()
     }
 
-    /// What the receiver gets where `other` gives the values at points that are not programmed.
+    /// The receiver's values, where `other` gives those at points that are not programmed.
     fn look_up(
         agreed: Agreed,
         points: &[Block],

@@ -1,4 +1,4 @@
-//! What every oblivious transfer must do.
+//! Requirements on every oblivious transfer.
 
 use std::collections::HashSet;
 
@@ -18,7 +18,7 @@ const BASE_SIZES: [usize; 7] = [0, 1, 2, 33, 127, 128, 129];
 /// Lengths of chosen messages in bytes: shorter than a block, a block, and more.
 const MESSAGE_LENS: [usize; 3] = [1, 16, 1000];
 
-/// The most bytes of chosen messages in one call of this suite.
+/// The maximal number of bytes of chosen messages in one call of this suite.
 const MOST_MESSAGE_BYTES: usize = 1 << 22;
 
 /// Makes one party of an OT extension.
@@ -52,7 +52,7 @@ enum Variant {
     Chosen(usize),
 }
 
-/// One call on a setup that others were made on before.
+/// One call, on a setup that earlier calls have used.
 #[derive(Debug, Clone, Copy)]
 struct Call {
     n: usize,
@@ -91,7 +91,7 @@ enum Received {
     Messages(Vec<u8>),
 }
 
-/// An OT extension, in every variant, over memory and TCP and with either party listening.
+/// Tests an OT extension, in every variant, over memory and TCP and with either party listening.
 pub fn extension<S: CotSender, R: CotReceiver>(sender: Setup<S>, receiver: Setup<R>) {
     let send = |channel: &mut Channel, rng: &mut StdRng| {
         let mut ot = sender(channel, rng)?;
@@ -140,7 +140,7 @@ impl Call {
         })
     }
 
-    /// `seen` are the blocks of all calls so far: none may come twice.
+    /// `seen` holds the blocks of all calls so far: none may repeat.
     fn check(self, delta: Block, sent: &Sent, received: &Received, seen: &mut HashSet<Block>) {
         let choices = self.choices.make(self.n);
         match (sent, received) {
@@ -172,13 +172,13 @@ impl Call {
     }
 }
 
-/// The sender of base OTs: pairs of seeds, as many as asked for.
+/// The sender of base OTs: the requested number of pairs of seeds.
 pub type BaseSender = fn(usize, &mut Channel, &mut dyn CryptoRng) -> Result<Vec<[Seed; 2]>>;
 
 /// The receiver of base OTs: the chosen seed of each pair.
 pub type BaseReceiver = fn(&Bits, &mut Channel, &mut dyn CryptoRng) -> Result<Vec<Seed>>;
 
-/// Base OTs, over memory and TCP and with either party listening; at most `most` of them a call.
+/// Tests base OTs, over memory and TCP and with either party listening; at most `most` of them per call.
 pub fn base(most: usize, send: BaseSender, receive: BaseReceiver) {
     let sizes = || BASE_SIZES.into_iter().filter(|&n| n <= most);
     let cases = || sizes().flat_map(|n| Choices::ALL.map(|choices| (n, choices)));

@@ -1,6 +1,6 @@
-//! What every private set intersection must do. The oracle is a plain set intersection.
+//! Requirements on every private set intersection. The oracle is a plain set intersection.
 //!
-//! [`psi_conformance!`](crate::psi_conformance) runs all of it as one test a concern.
+//! [`psi_conformance!`](crate::psi_conformance) runs all suites, each as a test.
 
 use std::collections::HashSet;
 
@@ -14,7 +14,7 @@ use crate::{
     two_party::{self, Link, PATIENCE, between},
 };
 
-/// How large the sets may be that a suite has time for.
+/// The cost of a protocol, which limits the sizes of the sets tested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Budget {
     /// Symmetric cryptography for each item.
@@ -40,7 +40,7 @@ impl Budget {
         sizes[..affordable].to_vec()
     }
 
-    /// Items of the larger party of uneven pairs.
+    /// Number of items of the larger party in uneven pairs.
     fn many(self) -> usize {
         match self {
             Self::Symmetric => assurance::trials(20_000, 100_000),
@@ -50,7 +50,7 @@ impl Budget {
         }
     }
 
-    /// As many items as there is time for in place of this many, where a test needs no certain number.
+    /// The number of items for which there is time, in place of this number, if a test does not depend on it.
     fn of(self, items: usize) -> usize {
         match self {
             Self::Symmetric | Self::GroupOperations => items,
@@ -59,7 +59,7 @@ impl Budget {
         }
     }
 
-    /// Exponents of the sizes at which costs are compared.
+    /// Exponents of the sizes for which costs are compared.
     fn cost_exponents(self) -> &'static [u32] {
         match self {
             Self::Symmetric if assurance::is_in_full() => &[8, 12, 16],
@@ -71,12 +71,12 @@ impl Budget {
     }
 }
 
-/// Payload bytes each way that no cost formula counts: set sizes, seeds, keys and the padding of
-/// lists to whole words.
+/// Payload bytes each way that the cost formulas omit: set sizes, seeds, keys and the padding of lists to whole
+/// words.
 pub const UNCOUNTED_BYTES: f64 = 64.0;
 
-/// Two sets of long digests, in random order. A protocol of short digests sees the low halves alone, and
-/// so those are distinct; some sets made for protocols of long digests are not.
+/// Two sets of long digests, in random order. A protocol for short digests sees only the low halves, so these
+/// are distinct, except in some sets made for protocols with long digests.
 #[derive(Clone)]
 pub struct Sets {
     /// The sender's.
@@ -93,7 +93,7 @@ fn with_low_halves(low_halves: Vec<Block>) -> Set {
 }
 
 impl Sets {
-    /// Sets of random items that share as many as `shared`.
+    /// Sets of random items with `shared` items in common.
     pub fn random(sizes: Sizes, shared: usize, seed: u64) -> Self {
         let mut rng = StdRng::seed_from_u64(seed);
         let mut fresh = HashSet::new();
@@ -116,18 +116,18 @@ impl Sets {
         Self { sender: all.items().at(&sender), receiver: all.items().at(&receiver) }
     }
 
-    /// How many items each has.
+    /// The sizes of both sets.
     pub fn sizes(&self) -> Sizes {
         Sizes { sender: self.sender.len(), receiver: self.receiver.len() }
     }
 
-    /// What the receiver ought to get.
+    /// The expected output of the receiver.
     pub fn expected(&self) -> Vec<u32> {
         ideal::intersection(self.receiver.items(), self.sender.items())
     }
 }
 
-/// Runs a protocol on two sets and returns what the receiver got.
+/// Runs a protocol on two sets and returns the receiver's output.
 pub fn matches(protocol: &Protocol, sets: &Sets, link: Link, sender_left: bool) -> Vec<u32> {
     let most = sets.sender.len().max(sets.receiver.len());
     let sender = |channel: &mut _, rng: &mut StdRng| {
@@ -146,7 +146,7 @@ pub fn matches(protocol: &Protocol, sets: &Sets, link: Link, sender_left: bool) 
 fn check(protocol: &Protocol, sets: &Sets, what: &str) {
     let found = matches(protocol, sets, Link::Memory, true);
     let expected = sets.expected();
-    // Not `assert_eq`: two lists of thousands help nobody.
+    // Not `assert_eq`: two lists of thousands of items help nobody.
     assert!(
         found == expected,
         "{} on {what}, {:?}: {} matches instead of {}",
@@ -168,8 +168,7 @@ pub fn equal_sizes(protocol: &Protocol, budget: Budget) {
     }
 }
 
-/// One party with far more items than the other, one with none, and sizes that have nothing to do
-/// with each other.
+/// One party with far more items than the other, one with none, and unrelated sizes.
 pub fn uneven_sizes(protocol: &Protocol, budget: Budget) {
     let (many, thousand, few, more) =
         (budget.many(), budget.of(1000), budget.of(127), budget.of(1009));
@@ -189,7 +188,7 @@ pub fn uneven_sizes(protocol: &Protocol, budget: Budget) {
     }
 }
 
-/// Items that do not look random: neighbours of all kinds, and zero.
+/// Items that do not look random: neighbours of various kinds, and zero.
 pub fn odd_items(protocol: &Protocol, budget: Budget) {
     let mut rng = StdRng::seed_from_u64(4);
     let base = Block::random(&mut rng);
@@ -207,8 +206,8 @@ pub fn odd_items(protocol: &Protocol, budget: Budget) {
             [sender, receiver].map(|low_halves| with_low_halves(low_halves.to_vec()));
         check(protocol, &Sets { sender, receiver }, "the items of all zeros and all ones");
     }
-    // The receiver's x against the sender's x ⊕ 1, x ⊕ 2 and x ⊕ 3: a hash index that is mixed into
-    // items carelessly makes them meet.
+    // The receiver's x against the sender's x ⊕ 1, x ⊕ 2 and x ⊕ 3: if a hash index is mixed into items
+    // carelessly, they collide.
     let xs: Vec<Block> = (0..budget.of(200)).map(|_| Block(rng.random::<u128>() & !3)).collect();
     let neighbours: Vec<Block> =
         xs.iter().flat_map(|x| [1, 2, 3].map(|index| *x ^ Block(index))).collect();
@@ -245,8 +244,8 @@ fn check_thirds(protocol: &Protocol, all: Set, what: &str) {
     check(protocol, &Sets::overlapping(&all, sizes, &mut StdRng::seed_from_u64(15)), what);
 }
 
-/// Over every link, with either party listening; with every change, over one in four of these, and other protocols
-/// over others.
+/// Over every link, with either party listening; with every change, over one in four combinations, which differ
+/// between protocols.
 pub fn links(protocol: &Protocol, budget: Budget) {
     let n = if budget == Budget::Symmetric { 20_011 } else { budget.of(307) };
     let place = protocol.key.bytes().map(usize::from).sum();
@@ -263,8 +262,7 @@ pub fn links(protocol: &Protocol, budget: Budget) {
     }
 }
 
-/// A set that holds an item twice, or is too large, is refused; and the other party does not end as
-/// if nothing had happened.
+/// A set that contains an item twice, or is too large, is refused, and the other party does not end normally.
 pub fn refusals(protocol: &Protocol) {
     for n in [2, 3, 100, 1009] {
         let sets = Sets::random(Sizes { sender: n, receiver: n }, n / 2, 6);
@@ -281,7 +279,7 @@ pub fn refusals(protocol: &Protocol) {
     for (sender, receiver) in [(101, 10), (10, 101)] {
         let sets = Sets::random(Sizes { sender, receiver }, 5, 7);
         let (sent, received) = outcomes(protocol, &sets, 100);
-        // The other side refuses, and the one with too many is told that it is over.
+        // The other side refuses, and the party with too many items is told.
         let (refusing, refused) = match sender {
             101 => (received.unwrap_err(), sent.unwrap_err()),
             _ => (sent.unwrap_err(), received.unwrap_err()),
@@ -296,7 +294,7 @@ fn names(error: &Error, a: usize, b: usize) -> bool {
     matches!(error, Error::DuplicateItem { first, second } if (*first, *second) == (a, b))
 }
 
-/// What becomes of both parties.
+/// The outcome of each party.
 fn outcomes(
     protocol: &Protocol,
     sets: &Sets,
@@ -323,8 +321,8 @@ pub fn transcripts(protocol: &Protocol, sets: &Sets) -> Transcripts {
     )
 }
 
-/// The number of flights is the catalogue's, the agreement on sizes included, for sets that fit one
-/// chunk of every protocol.
+/// The number of flights is the catalogue's, including the agreement on sizes, for sets that fit one chunk of
+/// every protocol.
 pub fn rounds(protocol: &Protocol, budget: Budget) {
     let n = budget.of(900);
     for (sender, receiver) in [(1, 1), (n, n), (n, 7), (7, n)] {
@@ -375,7 +373,7 @@ pub fn costs(protocol: &Protocol, budget: Budget) {
     }
 }
 
-/// With each filter in place of the list: the same matches, and the bytes that the catalogue says.
+/// With each filter in place of the list: the same matches, and the number of bytes in the catalogue.
 pub fn filters(protocol: &Protocol, budget: Budget) {
     for filtered in List::FILTERS.into_iter().filter_map(|list| protocol.with_list(list)) {
         for (sender, receiver) in [(0, 3), (3, 0), (1, 1), (700, 300), (64, 900)] {
@@ -395,8 +393,8 @@ pub fn filters(protocol: &Protocol, budget: Budget) {
     }
 }
 
-/// What an onlooker sees depends on the sizes of the sets and on nothing else: not on the items, and
-/// not on how many are shared.
+/// What an observer sees depends only on the sizes of the sets: not on the items, and not on the number of
+/// shared ones.
 pub fn equal_lengths(protocol: &Protocol, budget: Budget) {
     for (sender, receiver) in [(1, 1), (100, 100), (300, 20), (20, 300)] {
         let (sender, receiver) = (budget.of(sender), budget.of(receiver));
@@ -416,7 +414,7 @@ pub fn equal_lengths(protocol: &Protocol, budget: Budget) {
     }
 }
 
-/// A million items, and three more.
+/// A million items, plus three.
 pub fn large(protocol: &Protocol) {
     let (n, prime) = (1_000_000, 999_983);
     let half = |sender: usize, receiver: usize, seed: u64| {
@@ -431,8 +429,8 @@ pub fn large(protocol: &Protocol) {
     }
 }
 
-/// Runs the whole suite on one protocol: `psi_conformance!(name, &protocol, budget)` makes a module
-/// `name` with a test for each concern.
+/// Runs the whole suite on one protocol: `psi_conformance!(name, &protocol, budget)` creates a module `name`
+/// with a test for each suite.
 #[macro_export]
 macro_rules! psi_conformance {
     ($name:ident, $protocol:expr, $budget:expr) => {

@@ -70,6 +70,8 @@ pub struct Offer {
     pub scale: u8,
     /// Whether to compare what the keys of both sides look like, if the other side wants that too.
     pub diagnose: bool,
+    /// Whether both sides, which then both learn, write matches in one order, with a number in a first column.
+    pub align: bool,
 }
 
 impl Offer {
@@ -91,6 +93,7 @@ impl Offer {
             null_values: NullValues::default(),
             scale: 0,
             diagnose: false,
+            align: false,
         }
     }
 
@@ -109,7 +112,7 @@ impl Offer {
                 format!("a row has at most {MAX_IDENTIFIERS} identifiers, each with a column");
             return Err(Error::Usage(message));
         }
-        if !self.identifiers.is_empty() && self.query != Query::ROWS {
+        if !self.identifiers.is_empty() && !self.query.kind.takes_identifiers {
             let message = "several identifiers are for rows alone: in counts, sums, shares and joins, a row that \
                            matches by two identifiers would count twice; name one --key";
             return Err(Error::Usage(message.to_owned()));
@@ -121,6 +124,7 @@ impl Offer {
         }
         self.query.check(&self.part())?;
         self.check_columns()?;
+        self.check_order()?;
         let defaults = [NullValues::none(), NullValues::default()];
         if self.null_values.applied_to(&self.keys) != self.null_values
             && !defaults.contains(&self.null_values)
@@ -173,10 +177,23 @@ impl Offer {
         Err(Error::Usage(message.to_owned()))
     }
 
+    /// Refuses a common order where not both sides learn, or a row may belong to several matches.
+    fn check_order(&self) -> Result<()> {
+        let message = if self.align && self.learns != Learns::Both {
+            "matches are written in a common order where both sides learn them (--learns both)"
+        } else if self.align && !self.identifiers.is_empty() {
+            "a common order is for one identifier: of several, a row may belong to several matches; name one --key"
+        } else {
+            return Ok(());
+        };
+        Err(Error::Usage(message.to_owned()))
+    }
+
     /// What the task of the query judges.
     fn part(&self) -> Part {
         Part {
             sends: self.sends.is_some(),
+            aligns: self.align,
             brings_values: self.brings_values,
             scale: self.scale,
             minimum: self.minimum,
@@ -200,8 +217,10 @@ impl Offer {
             scale: self.scale,
             sender_brings: sender.1,
             receiver_brings: receiver.1,
-            columns: self.sends.as_ref().map_or(0, |sent| sent.columns.len()),
-            payload_len: self.sends.as_ref().map_or(DEFAULT_BYTES, |sent| sent.bytes) as usize,
+            payload_len: self
+                .sends
+                .as_ref()
+                .map_or(DEFAULT_BYTES as usize, SentColumns::payload_len),
         };
         let fits = |method: &dyn Method| {
             method.status().is_for_use()
@@ -242,6 +261,7 @@ pub(crate) struct WireOffer {
     pub(crate) null_values: Vec<String>,
     pub(crate) scale: u8,
     pub(crate) diagnose: bool,
+    pub(crate) align: bool,
 }
 
 /// Reads a query: its word, or an object with the word and a number.
@@ -296,6 +316,7 @@ impl WireOffer {
             null_values: offer.null_values.applied_to(&offer.keys).values().to_vec(),
             scale: offer.scale,
             diagnose: offer.diagnose,
+            align: offer.align,
         }
     }
 
@@ -303,6 +324,7 @@ impl WireOffer {
     pub(crate) fn part(&self) -> Part {
         Part {
             sends: self.sends.is_some(),
+            aligns: self.align,
             brings_values: self.brings_values,
             scale: self.scale,
             minimum: self.minimum,
@@ -359,6 +381,11 @@ impl WireOffer {
         if offer.query.kind.takes_columns && offer.a_learns == offer.b_learns {
             return Err(malformed("not one side alone learns from a join").into());
         }
+        let both_learn = offer.a_learns && offer.b_learns;
+        let one_order = both_learn && offer.query.kind.takes_order && offer.identifiers.is_empty();
+        if offer.align && !one_order {
+            return Err(malformed("a common order of what has none").into());
+        }
         if !(offer.a_learns || offer.b_learns) && offer.query.kind.is_told {
             return Err(malformed("nobody learns anything").into());
         }
@@ -407,6 +434,7 @@ mod tests {
             ("\"identifiers\":[]", "\"identifiers\":[300]"),
             (":null", ":\"a\\u001b[31m\""),
             ("true,\"b_learns\":true", "false,\"b_learns\":false"),
+            ("\"identifiers\":[]", "\"identifiers\":[],\"align\":true"),
             ("\"scale\":0", "\"scale\":19"),
             ("\"null\"", "\"NULL\""),
             ("\"null\"", "\"null\",\"null\""),

@@ -44,6 +44,7 @@ pub struct Terms {
     null_values: Vec<String>,
     scale: u8,
     diagnose: bool,
+    align: bool,
     max_rows_of_a: u64,
     max_rows_of_b: u64,
     fingerprint_of_a: String,
@@ -92,6 +93,7 @@ impl Terms {
             null_values: a.null_values.clone(),
             scale: a.scale,
             diagnose: a.diagnose && b.diagnose,
+            align: a.align,
             max_rows_of_a: b.max_peer_rows,
             max_rows_of_b: a.max_peer_rows,
             fingerprint_of_a: a_print.clone(),
@@ -153,6 +155,11 @@ impl Terms {
         self.diagnose
     }
 
+    /// Whether both sides write matches in one order, with a number.
+    pub fn aligns(&self) -> bool {
+        self.align
+    }
+
     /// If fewer keys than this are shared, nothing else is told.
     pub fn minimum(&self) -> u64 {
         self.minimum
@@ -189,8 +196,7 @@ impl Terms {
             scale: self.scale,
             sender_brings: self.brings_values(receiver.other()),
             receiver_brings: self.brings_values(receiver),
-            columns: self.sent_columns().map_or(0, |sent| sent.columns.len()),
-            payload_len: self.sent_columns().map_or(0, |sent| sent.bytes as usize),
+            payload_len: self.sent_columns().map_or(0, SentColumns::payload_len),
         }
     }
 
@@ -299,6 +305,8 @@ fn differences(ours: &WireOffer, theirs: &WireOffer, role: Role) -> Vec<Differen
     note("who learns the result", learner(ours), learner(theirs));
     note("what is to be found out", ours.query.describe(), theirs.query.describe());
     note("decimal places of values (scale)", ours.scale.to_string(), theirs.scale.to_string());
+    let order = |offer: &WireOffer| if offer.align { "in one order" } else { "as they came" };
+    note("order of the matched rows (--align)", order(ours).to_owned(), order(theirs).to_owned());
     if ours.query == theirs.query {
         found.extend(ours.query.kind.task.conflict(&ours.part(), &theirs.part()));
         found.extend(protocol_difference(ours, theirs));

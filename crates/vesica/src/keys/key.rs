@@ -38,6 +38,8 @@ pub enum Duplicates {
     First,
     /// They end the run.
     Error,
+    /// Where columns are sent: those of all rows that bear the key are, of at most as many as agreed. More end the run.
+    All,
 }
 
 /// A row's key, if it has one.

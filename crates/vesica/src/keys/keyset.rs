@@ -17,7 +17,7 @@ use crate::{
     },
     table::{
         rows::{Scan, Table},
-        sent_columns::Packer,
+        sent_columns::{Packer, SentColumns},
     },
 };
 
@@ -162,9 +162,12 @@ impl KeySet {
         show(keys.rows() as u64, 1.0);
         let mut set = keys.finish();
         if let Some(sent) = &reading.sends {
-            set.payload_len = sent.bytes as usize;
-            set.payloads = payloads;
-            set.keep_first_payloads();
+            set.payload_len = sent.payload_len();
+            let gathered = set.gather(payloads, sent, reading.duplicates);
+            set.payloads = gathered.map_err(|row| {
+                let (first, rows) = (table.place(set.first_row_like(row)), sent.rows);
+                table.fault(InputFault::TooManyRowsToSend { place: table.place(row), first, rows })
+            })?;
         }
         if let Some((column, _)) = &reading.values {
             set.add_up(&of_rows).map_err(|row| {
@@ -254,20 +257,38 @@ impl KeySet {
         Ok(())
     }
 
-    /// Keeps for each key the payload of its first row, of those of all rows with a key.
-    fn keep_first_payloads(&mut self) {
-        let len = self.payload_len;
-        let mut kept = 0;
-        // Keys are numbered in the order of the rows that first bear them.
-        let of_rows = self.keys_of_rows.iter().filter(|key| **key != NO_KEY);
-        for (nth, key) in of_rows.enumerate() {
-            if *key as usize == kept {
-                self.payloads.copy_within(nth * len..(nth + 1) * len, kept * len);
-                kept += 1;
+    /// The payload of each key, from the places of all rows with a key; or else says which row is one too many.
+    fn gather(
+        &self,
+        places: Vec<u8>,
+        sent: &SentColumns,
+        duplicates: Duplicates,
+    ) -> std::result::Result<Vec<u8>, usize> {
+        let (len, bytes, all) =
+            (sent.payload_len(), sent.bytes as usize, self.counts.used as usize);
+        if sent.rows == 1 && self.counts.duplicate == 0 {
+            return Ok(places);
+        }
+        let mut payloads = vec![0; all * len];
+        let mut rows = vec![0u32; all];
+        let keyed = self.keys_of_rows.iter().enumerate().filter(|(_, key)| **key != NO_KEY);
+        for ((row, key), place) in keyed.zip(places.chunks_exact(bytes)) {
+            let rows = &mut rows[*key as usize];
+            if *rows < sent.rows {
+                let at = *key as usize * len + *rows as usize * bytes;
+                payloads[at..at + bytes].copy_from_slice(place);
+                *rows += 1;
+            } else if duplicates == Duplicates::All {
+                return Err(row);
             }
         }
-        self.payloads.truncate(kept * len);
-        self.payloads.shrink_to_fit();
+        Ok(payloads)
+    }
+
+    /// The first row that bears the key of this row.
+    fn first_row_like(&self, row: usize) -> usize {
+        let key = self.keys_of_rows[row];
+        self.keys_of_rows.iter().position(|other| *other == key).unwrap_or(row)
     }
 
     /// What is sent with each distinct key, in the order of the digests.
@@ -278,9 +299,9 @@ impl KeySet {
         Payloads::new(self.payload_len, &self.payloads)
     }
 
-    /// The number of the key that a row bears, counted from 0.
-    pub(crate) fn key_of(&self, row: u32) -> u32 {
-        self.keys_of_rows[row as usize]
+    /// The number of the key that a row bears, counted from 0; `None` where it has none.
+    pub(crate) fn key_of(&self, row: u32) -> Option<u32> {
+        Some(self.keys_of_rows[row as usize]).filter(|key| *key != NO_KEY)
     }
 
     /// The value of each distinct key, in the order of the digests; empty where no column of values was

@@ -25,7 +25,6 @@ use crate::{
         input::{Columns, Input},
         output::{Access, Output, Staged},
         rows::Table,
-        sent_columns::SentColumns,
         source::{Delimiter, Dialect, Source},
         target::{self, Protected},
     },
@@ -57,6 +56,9 @@ pub struct Job {
     pub output: Option<PathBuf>,
     /// The columns of matched rows that are written, in this order; `None` for all, as they are.
     pub select: Option<Vec<String>>,
+    /// In a join, on the side that receives: whether its rows that match nothing are written too, without values in the
+    /// columns that it receives.
+    pub unmatched: bool,
     /// The file for the report.
     pub report: Option<PathBuf>,
     /// Files that no result may replace, such as this side's identity. The input and the results themselves
@@ -113,6 +115,7 @@ impl Job {
             offer,
             output: None,
             select: None,
+            unmatched: false,
             report: None,
             protected: Vec::new(),
             threads: 0,
@@ -142,12 +145,30 @@ impl Job {
         }
         not_twice("key", rest)?;
         not_twice("selected", self.select.as_deref().unwrap_or_default())?;
+        self.check_join()?;
         let query = self.offer.query;
         if query.result_form() == ResultForm::File && self.output.is_none() {
             let query = query.describe();
             return Err(Error::Usage(format!("{query} need a file that they go to")));
         }
         Ok(())
+    }
+
+    /// Refuses what concerns joins where there is none, or on the wrong side of it.
+    fn check_join(&self) -> Result<()> {
+        let (sends, kind) = (&self.offer.sends, self.offer.query.kind);
+        let rows = sends.as_ref().map_or(1, |sent| sent.rows);
+        let message = if self.unmatched && (sends.is_some() || !kind.takes_columns) {
+            "rows that match nothing are kept in a join, by the side that receives columns"
+        } else if self.duplicates == Duplicates::All && sends.is_none() {
+            "all rows of a key are for the side that sends columns; every matching row of the other side is written \
+             anyway"
+        } else if self.duplicates != Duplicates::All && rows > 1 {
+            "several rows of a key are sent where duplicates are all sent"
+        } else {
+            return Ok(());
+        };
+        Err(Error::Usage(message.to_owned()))
     }
 
     /// Refuses results that cannot be written, or would replace a protected file. If this succeeds, the report may be
@@ -184,9 +205,12 @@ impl Job {
         if input.is_empty() && !self.allow_empty {
             return Err(input.fault(InputFault::Empty { header: !input.header().is_empty() }));
         }
-        let sent = self.offer.sends.iter().flat_map(|sent| &sent.columns);
-        let columns = self.columns.iter().chain(&self.values).chain(sent).map(String::as_str);
+        let columns = self.columns.iter().chain(&self.values).map(String::as_str);
         input.require(&columns.collect::<Vec<_>>())?;
+        if let Some(sent) = &self.offer.sends {
+            let columns = self.columns.iter().chain(&sent.columns).map(String::as_str);
+            input.require_to_send(&columns.collect::<Vec<_>>())?;
+        }
         if let Some(select) = &self.select {
             // With the key columns, which show that the first line is a header.
             let columns = self.columns.iter().chain(select).map(String::as_str);
@@ -194,9 +218,6 @@ impl Job {
         }
         if let Some(path) = self.output.as_ref().filter(|_| self.offer.query.kind.keeps_rows) {
             stage::check_name(path, input.format())?;
-            if self.offer.query.kind.takes_columns {
-                stage::check_join(input.format())?;
-            }
         }
         Ok(Ready { job: self, input })
     }
@@ -271,20 +292,16 @@ fn attempt(
     let (table, mut set, diagnosis) = read(&mut session, input, &job, observer.clone(), report)?;
     // A side that copies no rows has no further use for its table.
     let table = (session.learns() && job.offer.query.kind.keeps_rows).then_some(table);
-    let Computed { method, peer_items, found } = session.compute(&mut set, rng)?;
+    let Computed { method, peer_items, found } = session.compute(&mut set, job.unmatched, rng)?;
     report.set_protocol(method.key(), method.adversary());
     report.peer_items = Some(peer_items);
     report.outcome = found.outcome;
-    let sent = session.terms().sent_columns().cloned();
-    if let (Some(Content::Joined(joined)), Some(sent)) = (&found.content, &sent) {
-        report.outcome.unreadable = Some(joined.unreadable(sent));
-    }
     report.learned = Some(found.learned);
 
     session.phase("finish");
     drop(set);
     let staged = match found.content {
-        Some(content) => stage(&mut session, &job, table, (content, sent), observer)?,
+        Some(content) => stage(&mut session, &job, table, content, observer)?,
         None => None,
     };
     finish(session, job.report, report, diagnosis, staged)
@@ -324,13 +341,12 @@ fn read(
     report: &mut Report,
 ) -> Result<(Table, KeySet, Diagnosis)> {
     session.phase("read");
-    let sent = job.offer.sends.iter().flat_map(|sent| sent.columns.clone());
-    let sent = sent.filter(|name| !job.columns.contains(name));
-    let (keys, values): (Vec<_>, _) =
-        (job.columns.iter().cloned().chain(sent).collect(), job.values.clone());
+    let (keys, values) = (job.columns.clone(), job.values.clone());
+    let sent = job.offer.sends.as_ref().map(|sent| sent.columns.clone()).unwrap_or_default();
     let scan = session.meanwhile(move || {
-        let keys: Vec<_> = keys.iter().map(String::as_str).collect();
-        input.read_columns(Columns { keys: &keys, values: values.as_deref() })
+        let [keys, sent] =
+            [&keys, &sent].map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());
+        input.read_columns(Columns { keys: &keys, values: values.as_deref(), sent: &sent })
     })?;
     report.input = scan.digest().cloned();
     // A profile is made whenever this side asks for one, so that it can say why none was compared.
@@ -358,7 +374,7 @@ fn stage(
     session: &mut Session<'_>,
     job: &Job,
     table: Option<Table>,
-    (content, sent): (Content, Option<SentColumns>),
+    content: Content,
     observer: Arc<dyn Observer>,
 ) -> Result<Option<Staged>> {
     let Some(path) = job.output.clone() else { return Ok(None) };
@@ -367,19 +383,11 @@ fn stage(
         let output = Output::prepare(&path, access)?;
         let staged = match (content, table) {
             (Content::Rows(rows), Some(table)) => {
-                let all = rows.len() as u64;
+                let all = rows.rows.len() as u64;
                 let done = |done| observer.progress(Progress::of(done, all, Unit::Rows));
                 stage::rows(&path, output, &table, (&rows, select.as_deref()), done)
             }
-            (Content::Joined(joined), Some(table)) => {
-                let sent = sent.ok_or(Error::Bug("a join of no columns"))?;
-                let all = joined.len() as u64;
-                let done = |done| observer.progress(Progress::of(done, all, Unit::Rows));
-                stage::joined(&path, output, &table, (&joined, &sent, select.as_deref()), done)
-            }
-            (Content::Rows(_) | Content::Joined(_), None) => {
-                Err(Error::Bug("the table was not kept"))
-            }
+            (Content::Rows(_), None) => Err(Error::Bug("the table was not kept")),
             (Content::Text(write), _) => output.stage(|out| write(out)),
         };
         staged.map(Some)

@@ -132,13 +132,15 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// Runs the query of the terms on this side's keys. The set is fixed from here on.
+    /// Runs the query of the terms on this side's keys. The set is fixed from here on. In a join, rows that match nothing
+    /// may be kept as `unmatched`.
     ///
     /// # Errors
     /// Sets that are larger than agreed, and whatever the connection or the other side makes go wrong.
     pub fn compute(
         &mut self,
         set: &mut KeySet,
+        unmatched: bool,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Computed> {
         let (sizes, peer_items) = self.sizes(set.counts().used)?;
@@ -149,7 +151,14 @@ impl<'a> Session<'a> {
         let method = methods.find(|method| method.key() == key);
         let method = method.ok_or(Error::Bug("the choice is in no catalogue"))?;
         let sides = self.sides(set.counts().used, peer_items);
-        let call = Call { request, role: self.parties.role, sides };
+        let call = Call {
+            request,
+            role: self.parties.role,
+            sides,
+            sent: self.terms.sent_columns().cloned(),
+            aligned: self.terms.aligns(),
+            unmatched,
+        };
         let found = self.run(&*method, cost, call, set, rng)?;
         Ok(Computed { method, peer_items, found })
     }

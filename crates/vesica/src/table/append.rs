@@ -25,14 +25,20 @@ pub(crate) fn write<'a>(
     out.write_all(if own.is_empty() { line_end } else { own })
 }
 
-/// Names for columns that are appended to a table with these: their own, or with a prefix where one is taken.
+/// A name for a column that is added to a table with these: its own, or with a prefix where that is taken.
+pub(crate) fn name(table: &[String], own: &str, prefix: &str) -> String {
+    let mut name = own.to_owned();
+    while table.contains(&name) {
+        name.insert_str(0, prefix);
+    }
+    name
+}
+
+/// Names for columns that the other side sent, which are added to a table with these.
 pub(crate) fn names(table: &[String], more: &[String]) -> Vec<String> {
     let mut taken = table.to_vec();
-    let free = |name: &String| {
-        let mut name = name.clone();
-        while taken.contains(&name) {
-            name.insert_str(0, "peer_");
-        }
+    let free = |own: &String| {
+        let name = name(&taken, own, "peer_");
         taken.push(name.clone());
         name
     };

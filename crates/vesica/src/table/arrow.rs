@@ -2,26 +2,31 @@
 
 mod survey;
 
-use std::io::{self, BufReader, Write};
+use std::{
+    io::{self, BufReader, Write},
+    sync::Arc,
+};
 
 use arrow_array::{RecordBatch, UInt32Array};
 use arrow_ipc::{
     reader::{FileReader, StreamReader},
     writer::{FileWriter, IpcWriteOptions, StreamWriter},
 };
-use arrow_schema::{ArrowError, Schema, SchemaRef};
-use arrow_select::take::take_record_batch;
+use arrow_schema::{ArrowError, SchemaRef};
+use arrow_select::{interleave::interleave_record_batch, take::take_record_batch};
 
 use self::survey::Survey;
 use crate::{
     error::{Error, InputFault, Place, Result},
     table::{
+        batches::{Batches, in_order},
         format::Format,
         guard::guarded,
         header::Header,
-        rows::{Content, Fields, MAX_ROWS, Origin, Row, Unwritten},
+        rows::{Content, MAX_ROWS, Row, Unwritten},
         stored::Stored,
-        typed::{self, TextColumn},
+        typed,
+        written::{Written, ascending},
     },
 };
 
@@ -34,7 +39,7 @@ pub(crate) struct Arrow {
     survey: Survey,
 }
 
-type Batches = Box<dyn Iterator<Item = std::result::Result<RecordBatch, ArrowError>>>;
+type Decoded = Box<dyn Iterator<Item = std::result::Result<RecordBatch, ArrowError>>>;
 
 impl Arrow {
     /// Reads the schema and looks at the head of each message, of which none may claim to unpack to more than so many
@@ -83,10 +88,10 @@ impl Arrow {
     }
 
     /// The batches, with these columns, which are ascending.
-    fn batches(&self, columns: Vec<usize>) -> Option<Batches> {
+    fn batches(&self, columns: Vec<usize>) -> Option<Decoded> {
         let from = BufReader::with_capacity(1 << 16, self.stored.reader(0));
         let is_stream = self.is_stream;
-        guarded(move || -> Option<Batches> {
+        guarded(move || -> Option<Decoded> {
             Some(match is_stream {
                 true => Box::new(StreamReader::try_new(from, Some(columns)).ok()?),
                 false => Box::new(FileReader::try_new(from, Some(columns)).ok()?),
@@ -94,14 +99,9 @@ impl Arrow {
         })?
     }
 
-    fn copy(
-        &self,
-        rows: &[u32],
-        select: &[usize],
-        to: &mut dyn FnMut(&RecordBatch) -> std::result::Result<(), ArrowError>,
-        done: &mut dyn FnMut(u64),
-    ) -> std::result::Result<(), Unwritten> {
-        let wanted = ascending(select);
+    /// Gives `to` these rows of the selected columns, ascending, batch by batch.
+    fn copy(&self, rows: &[u32], select: &[usize], to: &mut Take<'_>) -> Done {
+        let wanted = in_order(select);
         // The reader gives the columns in the order of the schema.
         let order: Vec<usize> = select
             .iter()
@@ -121,32 +121,47 @@ impl Arrow {
                     .project(&order)
                     .and_then(|batch| take_record_batch(&batch, &places))
                     .map_err(|_| after())?;
-                to(&taken).map_err(unwritten)?;
-                done((rows.len() - later.len()) as u64);
+                to(taken)?;
             }
             (first, rest) = (end, later);
         }
         Ok(self.stored.assert_unchanged()?)
     }
 
+    /// As [`Arrow::copy`], of rows in any order. The table is read once for every so many of them.
+    fn copy_in_any_order(&self, rows: &[u32], select: &[usize], to: &mut Take<'_>) -> Done {
+        const GATHERED: usize = 1 << 20;
+        const BATCH: usize = 1 << 16;
+        for rows in rows.chunks(GATHERED) {
+            let (sorted, places) = ascending(rows);
+            let (mut batches, mut found) = (Vec::new(), Vec::with_capacity(sorted.len()));
+            self.copy(&sorted, select, &mut |batch| {
+                found.extend((0..batch.num_rows()).map(|row| (batches.len(), row)));
+                batches.push(batch);
+                Ok(())
+            })?;
+            let batches: Vec<_> = batches.iter().collect();
+            for places in places.chunks(BATCH) {
+                let found: Vec<_> = places.iter().map(|place| found[*place as usize]).collect();
+                to(interleave_record_batch(&batches, &found).map_err(unwritten)?)?;
+            }
+        }
+        Ok(())
+    }
+
     fn write_all(
         &self,
-        rows: &[u32],
-        select: Option<&[usize]>,
+        what: &Written<'_>,
         out: &mut (dyn Write + Send),
         done: &mut dyn FnMut(u64),
-    ) -> std::result::Result<(), Unwritten> {
-        let all: Vec<usize> = (0..self.uuids.len()).collect();
-        let select = select.unwrap_or(&all);
-        let fields: Vec<_> =
-            select.iter().map(|column| self.schema.fields()[*column].clone()).collect();
-        let schema = Schema::new_with_metadata(fields, self.schema.metadata().clone());
+    ) -> Done {
+        let schema = Arc::new(what.schema(&self.schema));
         let options = IpcWriteOptions::default().try_with_compression(self.survey.codec);
         let options = options.map_err(unwritten)?;
         if self.is_stream {
             let mut writer =
                 StreamWriter::try_new_with_options(out, &schema, options).map_err(unwritten)?;
-            self.copy(rows, select, &mut |batch| writer.write(batch), done)?;
+            self.write_batches(what, &schema, &mut |batch| writer.write(batch), done)?;
             return writer.finish().map_err(unwritten);
         }
         let mut writer =
@@ -154,8 +169,63 @@ impl Arrow {
         for (key, value) in &self.survey.metadata {
             writer.write_metadata(key, value);
         }
-        self.copy(rows, select, &mut |batch| writer.write(batch), done)?;
+        self.write_batches(what, &schema, &mut |batch| writer.write(batch), done)?;
         writer.finish().map_err(unwritten)
+    }
+
+    /// Gives `to` what is written, batch by batch.
+    fn write_batches(
+        &self,
+        what: &Written<'_>,
+        schema: &SchemaRef,
+        to: &mut WriteBatch<'_>,
+        done: &mut dyn FnMut(u64),
+    ) -> Done {
+        let (rows, select) = (what.rows(), what.own(self.uuids.len()));
+        let mut first = 0;
+        let mut take = |batch: RecordBatch| {
+            add(what, schema, first, &batch, to)?;
+            first += batch.num_rows();
+            done(first as u64);
+            Ok(())
+        };
+        match what.is_ascending() {
+            true => self.copy(rows, &select, &mut take),
+            false => self.copy_in_any_order(rows, &select, &mut take),
+        }
+    }
+}
+
+/// Takes a batch of the table's own columns.
+type Take<'a> = dyn FnMut(RecordBatch) -> Done + 'a;
+
+type WriteBatch<'a> = dyn FnMut(&RecordBatch) -> std::result::Result<(), ArrowError> + 'a;
+
+type Done = std::result::Result<(), Unwritten>;
+
+/// Gives `to` a batch of the table's own columns with what is added to it; in parts where it would be too large. The first
+/// row is the one at this place of the output.
+fn add(
+    what: &Written<'_>,
+    schema: &SchemaRef,
+    first: usize,
+    own: &RecordBatch,
+    to: &mut WriteBatch<'_>,
+) -> Done {
+    if what.is_plain() {
+        return to(own).map_err(unwritten);
+    }
+    let rows = own.num_rows();
+    match what.columns(first..first + rows, own.columns()) {
+        Some(columns) => {
+            let batch = RecordBatch::try_new(schema.clone(), columns).map_err(unwritten)?;
+            to(&batch).map_err(unwritten)
+        }
+        None => {
+            let (half, rest) = (own.slice(0, rows / 2), own.slice(rows / 2, rows - rows / 2));
+            add(what, schema, first, &half, to)?;
+            add(what, schema, first + half.num_rows(), &rest, to)
+        }
     }
 }
 
@@ -165,36 +235,18 @@ impl Content for Arrow {
         columns: &[usize],
         show: &mut dyn FnMut(Row<'_>) -> Result<()>,
     ) -> Result<u64> {
-        let wanted = ascending(columns);
-        let all = self.rows();
-        let mut batches = self.batches(wanted.clone()).ok_or_else(|| self.damaged("its schema"))?;
-        let mut texts: Vec<Option<TextColumn>> = self.uuids.iter().map(|_| None).collect();
-        let mut number = 0;
-        let after = |number: u64| self.damaged(format!("what comes after row {number}"));
-        loop {
-            let next = guarded(|| {
-                let Some(batch) = batches.next() else { return Some(None) };
-                let batch = batch.ok()?;
-                for (column, array) in wanted.iter().zip(batch.columns()) {
-                    texts[*column] = TextColumn::new(array, self.uuids[*column]);
-                }
-                Some(Some(batch.num_rows()))
-            });
-            let Some(rows) = next.flatten().ok_or_else(|| after(number))? else { break };
-            if number + rows as u64 > all {
-                return Err(self.damaged("its number of rows"));
-            }
-            for row in 0..rows {
-                number += 1;
-                let origin = Origin::Typed(self.stored.name(), all);
-                show(Row { number, origin, fields: Fields::Batch(&texts, row) })?;
-            }
-        }
+        let wanted = in_order(columns);
+        let batches = self.batches(wanted.clone()).ok_or_else(|| self.damaged("its schema"))?;
+        let shown = Batches {
+            name: self.stored.name(),
+            rows: self.rows(),
+            columns: &wanted,
+            uuids: &self.uuids,
+            damaged: &|part| self.damaged(part),
+        };
+        let shown = shown.show(batches, show);
         self.stored.assert_unchanged()?;
-        if number != all {
-            return Err(after(number));
-        }
-        Ok(all)
+        shown.map(|()| self.rows())
     }
 
     fn place(&self, row: u64) -> Place {
@@ -203,21 +255,13 @@ impl Content for Arrow {
 
     fn write(
         &self,
-        rows: &[u32],
-        select: Option<&[usize]>,
+        what: &Written<'_>,
         out: &mut (dyn Write + Send),
         done: &mut dyn FnMut(u64),
     ) -> std::result::Result<(), Unwritten> {
-        let written = guarded(|| self.write_all(rows, select, out, done));
+        let written = guarded(|| self.write_all(what, out, done));
         written.unwrap_or_else(|| Err(self.damaged("a column").into()))
     }
-}
-
-fn ascending(columns: &[usize]) -> Vec<usize> {
-    let mut columns = columns.to_vec();
-    columns.sort_unstable();
-    columns.dedup();
-    columns
 }
 
 fn fault(stored: &Stored, is_stream: bool, part: impl Into<String>) -> Error {

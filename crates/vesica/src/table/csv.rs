@@ -3,7 +3,11 @@
 //! The text is parsed once: each row's fields are shown, and it is noted where the row lies. What stays is the text and
 //! sixteen bytes a row.
 
-use std::{borrow::Cow, io::Write, ops::Range};
+use std::{
+    borrow::Cow,
+    io::{self, Write},
+    ops::Range,
+};
 
 use crate::{
     error::{InputFault, Place, Result},
@@ -11,8 +15,9 @@ use crate::{
         append,
         header::Header,
         records::Records,
-        rows::{Content, Fields, JoinedRow, MAX_ROWS, Origin, Row, Unwritten},
+        rows::{Content, Fields, MAX_ROWS, Origin, Row, Unwritten},
         source::{Delimiter, Text, terminated, without_line_end},
+        written::Written,
     },
 };
 
@@ -125,6 +130,18 @@ impl Csv {
         }
     }
 
+    /// Writes a record with more fields at its end. Delimited text has nothing for a value that is missing but an empty
+    /// field.
+    fn write_record<'a>(
+        &self,
+        record: &[u8],
+        more: impl Iterator<Item = Option<&'a str>>,
+        out: &mut (dyn Write + Send),
+    ) -> io::Result<()> {
+        let form = (self.delimiter, self.line_end());
+        append::write(record, more.map(Option::unwrap_or_default), form, out)
+    }
+
     /// A record with the selected fields alone, each in the bytes that it came in, and in the order asked for.
     fn selected(&self, record: &[u8], select: &[usize]) -> Vec<u8> {
         let end = without_line_end(record);
@@ -194,41 +211,44 @@ impl Content for Csv {
 
     fn write(
         &self,
-        rows: &[u32],
-        select: Option<&[usize]>,
-        out: &mut (dyn Write + Send),
-        done: &mut dyn FnMut(u64),
-    ) -> std::result::Result<(), Unwritten> {
-        out.write_all(&self.written_header(select))?;
-        for (number, row) in rows.iter().enumerate() {
-            if number % SHOW_EVERY == 0 {
-                done(number as u64);
-            }
-            out.write_all(&self.written_row(*row, select))?;
-        }
-        Ok(())
-    }
-
-    fn write_joined(
-        &self,
-        rows: &mut dyn Iterator<Item = JoinedRow<'_>>,
-        (names, select): (&[String], Option<&[usize]>),
+        what: &Written<'_>,
         out: &mut (dyn Write + Send),
         done: &mut dyn FnMut(u64),
     ) -> std::result::Result<(), Unwritten> {
         if self.header.is_empty() {
             return Ok(());
         }
-        let form = (self.delimiter, self.line_end());
-        let names = append::names(&self.columns.fields(), names);
-        let header = self.written_header(select);
-        append::write(&header, names.iter().map(String::as_str), form, out)?;
-        for (number, (row, values)) in rows.enumerate() {
-            if number % SHOW_EVERY == 0 {
-                done(number as u64);
+        let (is_plain, select) = (what.is_plain(), what.select);
+        let names = what.names(&self.columns.names());
+        match &names.id {
+            None => self.write_record(
+                &self.written_header(select),
+                names.received.iter().map(|name| Some(name.as_str())),
+                out,
+            )?,
+            Some(id) => {
+                let all: Vec<_> = (0..self.columns.len()).collect();
+                let header = self.written_header(Some(select.unwrap_or(&all)));
+                let (mark, header) = header.split_at(self.text.body());
+                out.write_all(mark)?;
+                write!(out, "{id}{}", char::from(self.delimiter))?;
+                let received = names.received.iter().map(|name| Some(name.as_str()));
+                self.write_record(header, received, out)?;
             }
-            let values = values.unwrap_or_else(|| vec![""; names.len()]);
-            append::write(&self.written_row(row, select), values.into_iter(), form, out)?;
+        }
+        for (nth, row) in what.rows().iter().enumerate() {
+            if nth % SHOW_EVERY == 0 {
+                done(nth as u64);
+            }
+            let record = self.written_row(*row, select);
+            if is_plain {
+                out.write_all(&record)?;
+                continue;
+            }
+            if let Some(id) = what.id(nth) {
+                write!(out, "{id}{}", char::from(self.delimiter))?;
+            }
+            self.write_record(&record, what.received(nth).into_iter(), out)?;
         }
         Ok(())
     }
@@ -268,6 +288,7 @@ impl Quoting {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::written::Matched;
 
     /// Every field of every row, and the table.
     fn table(bytes: impl AsRef<[u8]>) -> Result<(Vec<Vec<String>>, Csv)> {
@@ -285,7 +306,8 @@ mod tests {
 
     fn written(table: &Csv, rows: &[u32], select: Option<&[usize]>) -> String {
         let mut out = Vec::new();
-        table.write(rows, select, &mut out, &mut |_| {}).unwrap();
+        let matched = Matched { rows: rows.to_vec(), ..Matched::default() };
+        table.write(&Written { matched: &matched, select }, &mut out, &mut |_| {}).unwrap();
         String::from_utf8(out).unwrap()
     }
 

@@ -22,6 +22,8 @@ pub struct ColumnType {
     pub name: String,
     /// Why such a column is neither a key nor to be added up, where that is so.
     pub unsuitable: Option<&'static str>,
+    /// Why such a column cannot be sent, where that is so.
+    pub unsent: Option<&'static str>,
 }
 
 impl Header {
@@ -84,12 +86,27 @@ impl Header {
     /// # Errors
     /// [`InputFault::NoColumn`], [`InputFault::AmbiguousColumn`] and [`InputFault::ColumnType`].
     pub fn find(&self, names: &[&str]) -> Result<Vec<usize>, InputFault> {
+        self.find_where(names, |found| found.unsuitable)
+    }
+
+    /// The positions of the columns with these names, which can be sent as far as their types go.
+    ///
+    /// # Errors
+    /// As [`Header::find`].
+    pub fn find_sent(&self, names: &[&str]) -> Result<Vec<usize>, InputFault> {
+        self.find_where(names, |found| found.unsent)
+    }
+
+    fn find_where(
+        &self,
+        names: &[&str],
+        fault: impl Fn(&ColumnType) -> Option<&'static str>,
+    ) -> Result<Vec<usize>, InputFault> {
         let positions = self.positions(names)?;
         for (name, position) in names.iter().zip(&positions) {
-            if let Some(ColumnType { name: kind, unsuitable: Some(why) }) =
-                self.column_type(*position)
-            {
-                let (column, kind) = ((*name).to_owned(), kind.clone());
+            let found = self.column_type(*position);
+            if let Some((found, why)) = found.and_then(|found| Some((found, fault(found)?))) {
+                let (column, kind) = ((*name).to_owned(), found.name.clone());
                 return Err(InputFault::ColumnType { column, kind, why });
             }
         }

@@ -64,6 +64,8 @@ pub struct Columns<'a> {
     pub keys: &'a [&'a str],
     /// That of the values.
     pub values: Option<&'a str>,
+    /// Those that are sent.
+    pub sent: &'a [&'a str],
 }
 
 impl Source {
@@ -331,6 +333,17 @@ impl Input {
         self.header.find(columns).map(drop).map_err(|fault| self.fault(fault))
     }
 
+    /// Makes sure that these columns can be sent.
+    ///
+    /// # Errors
+    /// As [`Input::require`].
+    pub fn require_to_send(&self, columns: &[&str]) -> Result<()> {
+        if self.header.is_empty() || self.format == Format::Ndjson {
+            return Ok(());
+        }
+        self.header.find_sent(columns).map(drop).map_err(|fault| self.fault(fault))
+    }
+
     /// Makes sure that these columns can be written.
     ///
     /// # Errors
@@ -350,7 +363,7 @@ impl Input {
         let names = self.header.names();
         let names: Vec<_> = names.iter().map(String::as_str).collect();
         let all = (0..names.len()).collect();
-        self.scan(Columns { keys: &names, values: None }, all)
+        self.scan(Columns { keys: &names, ..Columns::default() }, all)
     }
 
     /// Makes ready to read these columns, of which no others are decoded. A text is read whole, into memory.
@@ -373,7 +386,9 @@ impl Input {
                 let text = Text::new(name.clone(), bytes.0)?;
                 match format {
                     Format::Ndjson => {
-                        let table = Ndjson::new(text, columns.keys, columns.values)?;
+                        let others: Vec<_> =
+                            columns.values.iter().chain(columns.sent).copied().collect();
+                        let table = Ndjson::new(text, columns.keys, &others)?;
                         (table.header().clone(), Box::new(table), digest)
                     }
                     _ => {
@@ -389,6 +404,7 @@ impl Input {
         if scan.wanted.is_empty() && !scan.header.is_empty() {
             let names: Vec<_> = columns.keys.iter().copied().chain(columns.values).collect();
             scan.wanted = scan.find(&names)?;
+            scan.wanted.extend(scan.find_sent(columns.sent)?);
         }
         Ok(scan)
     }

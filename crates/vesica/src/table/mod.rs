@@ -2,6 +2,7 @@
 
 pub(crate) mod append;
 mod arrow;
+mod batches;
 pub mod compression;
 pub mod csv;
 pub mod digest;
@@ -19,3 +20,4 @@ pub mod source;
 mod stored;
 pub mod target;
 mod typed;
+pub(crate) mod written;

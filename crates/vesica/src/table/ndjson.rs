@@ -2,7 +2,7 @@
 //!
 //! A member is a column, whatever its place in the object. One that an object lacks, or that is `null`, is no value.
 
-use std::{fmt, io::Write};
+use std::{collections::BTreeSet, fmt, io::Write};
 
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -13,6 +13,7 @@ use crate::{
         header::Header,
         rows::{Content, Fields, MAX_ROWS, Origin, Row, Unwritten},
         source::{Text, terminated, without_line_end},
+        written::{AddedNames, Written},
     },
 };
 
@@ -52,11 +53,11 @@ impl Ndjson {
     ///
     /// # Errors
     /// [`InputFault::BrokenLine`].
-    pub(crate) fn new(text: Text, keys: &[&str], values: Option<&str>) -> Result<Self> {
+    pub(crate) fn new(text: Text, keys: &[&str], others: &[&str]) -> Result<Self> {
         let header = Self::header_of(&text)?;
         let header = match header.is_empty() {
             true => header,
-            false => keys.iter().copied().chain(values).fold(header, Header::with),
+            false => keys.iter().chain(others).copied().fold(header, Header::with),
         };
         let keys = keys.iter().map(|key| key.as_bytes().to_vec()).collect();
         Ok(Self { text, header, keys, rows: Vec::new() })
@@ -90,6 +91,21 @@ impl Ndjson {
         if first.ends_with(b"\r\n") { b"\r\n" } else { b"\n" }
     }
 
+    /// All names that a line which is written may have: any line may have members that the first one lacks.
+    fn names_of(&self, what: &Written<'_>, header: Vec<String>) -> Vec<String> {
+        let mut names: BTreeSet<String> = header.into_iter().collect();
+        for row in what.rows() {
+            // A line that was read can be read again.
+            let _ = members(self.line(*row), |name, _| {
+                if !names.contains(name) {
+                    names.insert(name.to_owned());
+                }
+                false
+            });
+        }
+        names.into_iter().collect()
+    }
+
     /// An object with the selected members alone, in the order asked for. One that is not there stays away.
     fn selected(&self, line: &[u8], names: &[String]) -> Result<Vec<u8>> {
         let mut found: Vec<Option<Box<RawValue>>> = vec![None; names.len()];
@@ -107,8 +123,7 @@ impl Ndjson {
             if object.len() > 1 {
                 object.push(b',');
             }
-            let name = serde_json::to_string(name).map_err(|_| Error::Bug("a name has no JSON"))?;
-            object.extend_from_slice(name.as_bytes());
+            object.extend_from_slice(json(name).as_bytes());
             object.push(b':');
             object.extend_from_slice(value.get().as_bytes());
         }
@@ -158,25 +173,30 @@ impl Content for Ndjson {
 
     fn write(
         &self,
-        rows: &[u32],
-        select: Option<&[usize]>,
+        what: &Written<'_>,
         out: &mut (dyn Write + Send),
         done: &mut dyn FnMut(u64),
     ) -> std::result::Result<(), Unwritten> {
         let names = self.header.names();
         let select: Option<Vec<String>> =
-            select.map(|select| select.iter().map(|column| names[*column].clone()).collect());
-        for (number, row) in rows.iter().enumerate() {
-            if number % SHOW_EVERY == 0 {
-                done(number as u64);
+            what.select.map(|select| select.iter().map(|column| names[*column].clone()).collect());
+        let added = (!what.is_plain()).then(|| Added::new(what, &self.names_of(what, names)));
+        for (nth, row) in what.rows().iter().enumerate() {
+            if nth % SHOW_EVERY == 0 {
+                done(nth as u64);
             }
             let line = self.line(*row);
-            match &select {
+            let object = match &select {
                 Some(names) => {
-                    out.write_all(&self.selected(line, names)?)?;
-                    out.write_all(self.line_end())?;
+                    let mut object = self.selected(line, names)?;
+                    object.extend_from_slice(self.line_end());
+                    object.into()
                 }
-                None => out.write_all(&terminated(line, self.line_end()))?,
+                None => terminated(line, self.line_end()),
+            };
+            match &added {
+                Some(added) => out.write_all(&added.to(&object, what, nth))?,
+                None => out.write_all(&object)?,
             }
         }
         Ok(())
@@ -185,6 +205,41 @@ impl Content for Ndjson {
     fn text(&self) -> Option<&Text> {
         Some(&self.text)
     }
+}
+
+/// Members that are added to objects; their names are JSON.
+struct Added(AddedNames);
+
+impl Added {
+    /// For objects that have members of these names.
+    fn new(what: &Written<'_>, taken: &[String]) -> Self {
+        let AddedNames { id, received } = what.names(taken);
+        let json = |name: String| json(&name);
+        Self(AddedNames { id: id.map(json), received: received.into_iter().map(json).collect() })
+    }
+
+    /// The object of a row with the members that are added to it. Its own stay as they are.
+    fn to(&self, object: &[u8], what: &Written<'_>, nth: usize) -> Vec<u8> {
+        let start = object.iter().position(|byte| *byte == b'{').map_or(0, |at| at + 1);
+        let end = object.iter().rposition(|byte| *byte == b'}').unwrap_or(object.len());
+        let own = object[start..end].trim_ascii_end();
+        let id = self.0.id.as_ref().zip(what.id(nth)).map(|(name, id)| format!("{name}:{id}"));
+        let received = self.0.received.iter().zip(what.received(nth));
+        let received = received.map(|(name, value)| match value {
+            Some(value) => format!("{name}:{}", json(value)),
+            None => format!("{name}:null"),
+        });
+        let own = (!own.trim_ascii().is_empty()).then(|| own.to_vec());
+        let before = id.map(String::into_bytes);
+        let members = before.into_iter().chain(own).chain(received.map(String::into_bytes));
+        let members = members.collect::<Vec<_>>().join(&b',');
+        [&object[..start], &members, &object[end..]].concat()
+    }
+}
+
+/// A string as JSON has it.
+fn json(text: &str) -> String {
+    serde_json::Value::from(text).to_string()
 }
 
 /// The next line that is not blank, its line end included.
@@ -217,8 +272,8 @@ struct Members<'a> {
     names: &'a [String],
     /// The columns to be read, and whether each is part of the key.
     wanted: Vec<(usize, bool)>,
-    /// A value for each column of the header; empty where it is not wanted or not there.
-    values: Vec<Vec<u8>>,
+    /// A value for each column of the header, empty where it is not wanted or not there, and whether it is there.
+    values: Vec<(Vec<u8>, bool)>,
     /// Which columns any object had.
     seen: Vec<bool>,
 }
@@ -236,7 +291,7 @@ impl<'a> Members<'a> {
         Self {
             names,
             wanted,
-            values: vec![Vec::new(); names.len()],
+            values: vec![(Vec::new(), false); names.len()],
             seen: vec![false; names.len()],
         }
     }
@@ -247,7 +302,10 @@ impl<'a> Members<'a> {
         place: impl Fn() -> Place,
     ) -> std::result::Result<(), InputFault> {
         let Self { names, wanted, values, seen } = self;
-        values.iter_mut().for_each(Vec::clear);
+        for (value, is_there) in values.iter_mut() {
+            value.clear();
+            *is_there = false;
+        }
         let (mut here, mut wrong) = (0u64, None);
         let read = members(line, |name, value| {
             let Some(place) = wanted.iter().position(|(column, _)| names[*column] == name) else {
@@ -261,8 +319,11 @@ impl<'a> Members<'a> {
             }
             here |= bit;
             seen[column] = true;
-            if let Err((kind, why)) = put(value.get(), is_key, &mut values[column]) {
-                wrong.get_or_insert(Wrong::Type(column, kind, why));
+            match put(value.get(), is_key, &mut values[column].0) {
+                Ok(is_there) => values[column].1 = is_there,
+                Err((kind, why)) => {
+                    wrong.get_or_insert(Wrong::Type(column, kind, why));
+                }
             }
             true
         });
@@ -288,12 +349,13 @@ impl<'a> Members<'a> {
     }
 }
 
-/// Appends the text of a value, or says which type it has and why that makes no key.
+/// Appends the text of a value, if it is one, or says which type it has and why that makes no key. Returns whether it is
+/// one.
 fn put(
     json: &str,
     is_key: bool,
     to: &mut Vec<u8>,
-) -> std::result::Result<(), (&'static str, &'static str)> {
+) -> std::result::Result<bool, (&'static str, &'static str)> {
     match json.as_bytes().first() {
         Some(b'"') => match json[1..].strip_suffix('"') {
             Some(plain) if !plain.contains('\\') => to.extend_from_slice(plain.as_bytes()),
@@ -302,14 +364,14 @@ fn put(
         },
         Some(b'{') => return Err(("an object", NESTED)),
         Some(b'[') => return Err(("an array", NESTED)),
-        Some(b'n') => {}
+        Some(b'n') => return Ok(false),
         Some(b't' | b'f') => to.extend_from_slice(json.as_bytes()),
         _ if is_key && json.contains(['.', 'e', 'E']) => return Err(("such a number", FRACTION)),
         // There is one zero.
         _ if json == "-0" => to.push(b'0'),
         _ => to.extend_from_slice(json.as_bytes()),
     }
-    Ok(())
+    Ok(true)
 }
 
 /// Shows each member of an object: first its name alone, and if the answer is yes, once more with its value.
@@ -379,9 +441,10 @@ impl<'de> Visitor<'de> for NameSeed {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::table::written::Matched;
 
     fn open(text: &str) -> Result<Ndjson> {
-        Ndjson::new(Text::new("t".into(), text.into())?, &["k"], Some("v"))
+        Ndjson::new(Text::new("t".into(), text.into())?, &["k"], &["v"])
     }
 
     /// Keys and values of all rows.
@@ -420,7 +483,8 @@ mod tests {
         assert_eq!(table.place(1), Place { row: 2, line: Some(3) });
         let written = |rows: &[u32], select: Option<&[usize]>| {
             let mut out = Vec::new();
-            table.write(rows, select, &mut out, &mut |_| {}).unwrap();
+            let matched = Matched { rows: rows.to_vec(), ..Matched::default() };
+            table.write(&Written { matched: &matched, select }, &mut out, &mut |_| {}).unwrap();
             String::from_utf8(out).unwrap()
         };
         assert_eq!(

@@ -4,13 +4,14 @@
 //! physical types, levels included, so that what comes out has the types of what went in, whatever they are.
 
 mod footer;
+mod gathered;
 
 use std::{
     io::{self, Write},
+    ops::Range,
     sync::Arc,
 };
 
-use arrow_schema::Schema;
 use parquet::{
     arrow::{
         ProjectionMask, add_encoded_arrow_schema_to_metadata,
@@ -19,31 +20,31 @@ use parquet::{
             ParquetRecordBatchReaderBuilder,
         },
     },
-    basic::LogicalType,
-    column::{
-        reader::{ColumnReader, ColumnReaderImpl},
-        writer::{ColumnWriter, ColumnWriterImpl},
-    },
-    data_type::DataType,
+    basic::{LogicalType, Repetition, Type as PhysicalType},
+    column::writer::{ColumnWriter, ColumnWriterImpl},
+    data_type::{ByteArray, ByteArrayType, DataType, Int64Type},
     errors::ParquetError,
     file::{
         metadata::ParquetMetaData,
         properties::WriterProperties,
         reader::FileReader,
         serialized_reader::SerializedFileReader,
-        writer::{SerializedFileWriter, SerializedRowGroupWriter},
+        writer::{SerializedColumnWriter, SerializedFileWriter, SerializedRowGroupWriter},
     },
     schema::types::{Type, TypePtr},
 };
 
+use self::gathered::{Gathered, Piece, Stopped};
 use crate::{
     error::{Error, InputFault, Place, Result},
     table::{
+        batches::{Batches, in_order},
         guard::guarded,
         header::Header,
-        rows::{Content, Fields, MAX_ROWS, Origin, Row, Unwritten},
+        rows::{Content, MAX_ROWS, Row, Unwritten},
         stored::Stored,
-        typed::{self, TextColumn},
+        typed,
+        written::{AddedNames, Written, ascending},
     },
 };
 
@@ -129,41 +130,62 @@ impl Parquet {
         guarded(build)?.ok()
     }
 
-    /// The groups of rows of the output: for each, the groups of the input that it takes rows from, with the first row of
-    /// each and the wanted ones. A group ends where one of the input ends, unless it would have few rows.
-    fn groups<'a>(&self, rows: &'a [u32]) -> Vec<Vec<Piece<'a>>> {
+    /// The groups of rows of the output. Where rows keep their order, a group ends where one of the input ends, unless it
+    /// would have few rows. Otherwise all groups of the input are read for each of the output, which are therefore large.
+    fn groups(&self, what: &Written<'_>) -> Vec<Range<usize>> {
         /// Groups of fewer rows are slow to read.
         const FEW: usize = 1 << 16;
-        let (mut groups, mut open, mut open_rows) = (Vec::new(), Vec::new(), 0);
-        let (mut first, mut rest) = (0u64, rows);
+        const LARGE: usize = 1 << 20;
+        let rows = what.rows();
+        if !what.is_ascending() {
+            let starts = (0..rows.len()).step_by(LARGE);
+            return starts.map(|start| start..(start + LARGE).min(rows.len())).collect();
+        }
+        let (mut groups, mut start, mut first) = (Vec::new(), 0, 0u64);
+        for metadata in self.file().row_groups() {
+            let len = metadata.num_rows() as u64;
+            first += len;
+            let end = rows.partition_point(|row| u64::from(*row) < first);
+            // Only one that takes rows from this group of the input ends with it.
+            let is_ended = end > start && u64::from(rows[end - 1]) >= first - len;
+            if is_ended && end - start >= FEW.min(len as usize) {
+                groups.push(start..end);
+                start = end;
+            }
+        }
+        groups.extend((start < rows.len()).then_some(start..rows.len()));
+        groups
+    }
+
+    /// Which of these rows, ascending and each once, are in which group of the input.
+    fn pieces<'a>(&self, rows: &'a [u32]) -> Vec<Piece<'a>> {
+        let (mut pieces, mut first, mut rest) = (Vec::new(), 0u64, rows);
         for (group, metadata) in self.file().row_groups().iter().enumerate() {
             let len = metadata.num_rows() as u64;
             let here = rest.partition_point(|row| u64::from(*row) < first + len);
             let (wanted, after) = rest.split_at(here);
             if !wanted.is_empty() {
-                open.push(Piece { group, first, len, wanted });
-                open_rows += wanted.len();
-                if open_rows >= FEW.min(len as usize) {
-                    groups.push(std::mem::take(&mut open));
-                    open_rows = 0;
-                }
+                pieces.push(Piece { group, first, len, wanted });
             }
             (first, rest) = (first + len, after);
         }
-        groups.extend((!open.is_empty()).then_some(open));
-        groups
+        pieces
     }
 
     /// How the output is written: compressed and encoded as the input, with the input's metadata.
-    fn properties(&self, leaves: &[usize], select: Option<&[usize]>) -> WriterProperties {
+    fn properties(&self, leaves: &[usize], what: &Written<'_>) -> WriterProperties {
         let file = self.file();
         let mut properties = WriterProperties::builder();
         if let Some(metadata) = file.file_metadata().key_value_metadata() {
             properties = properties.set_key_value_metadata(Some(metadata.clone()));
         }
         if let Some(group) = file.row_groups().first() {
-            if select.is_none() {
+            if what.select.is_none() && what.matched.ids.is_none() && what.is_ascending() {
                 properties = properties.set_sorting_columns(group.sorting_columns().cloned());
+            }
+            if let Some(first) = group.columns().first() {
+                // That of the columns that are added; all others have their own.
+                properties = properties.set_compression(first.compression());
             }
             for leaf in leaves {
                 let column = group.column(*leaf);
@@ -174,61 +196,75 @@ impl Parquet {
             }
         }
         let mut properties = properties.build();
-        if let Some(select) = select {
-            self.restate_schema(select, &mut properties);
+        if what.select.is_some() || !what.is_plain() {
+            self.restate_schema(what, &mut properties);
         }
         properties
     }
 
-    /// Has Arrow's own copy of the schema, where there is one, say what the selected columns are.
-    fn restate_schema(&self, select: &[usize], properties: &mut WriterProperties) {
+    /// Has Arrow's own copy of the schema, where there is one, say what the columns are.
+    fn restate_schema(&self, what: &Written<'_>, properties: &mut WriterProperties) {
         let mut metadata = properties.key_value_metadata().into_iter().flatten();
         if metadata.any(|pair| pair.key == ARROW_SCHEMA) {
-            let all = self.metadata.schema();
-            let fields: Vec<_> =
-                select.iter().map(|column| all.fields()[*column].clone()).collect();
-            let schema = Schema::new_with_metadata(fields, all.metadata().clone());
+            let schema = what.schema(self.metadata.schema());
             add_encoded_arrow_schema_to_metadata(&schema, properties);
         }
     }
 
-    /// The root of the selected columns, and their leaves in the input.
-    fn selected(&self, select: Option<&[usize]>) -> (TypePtr, Vec<usize>) {
+    /// The root of the columns that are written, and the leaves in the input of those that come from there.
+    fn selected(&self, what: &Written<'_>) -> parquet::errors::Result<(TypePtr, Vec<usize>)> {
         let schema = self.file().file_metadata().schema_descr();
-        let Some(select) = select else {
-            return (schema.root_schema_ptr(), (0..schema.num_columns()).collect());
-        };
+        if what.select.is_none() && what.is_plain() {
+            return Ok((schema.root_schema_ptr(), (0..schema.num_columns()).collect()));
+        }
         let roots = schema.root_schema().get_fields();
-        let fields = select.iter().map(|column| roots[*column].clone()).collect();
+        let own = what.own(roots.len());
+        let names: Vec<_> = roots.iter().map(|root| root.name().to_owned()).collect();
+        let (id, received) = added(what.names(&names))?;
+        let roots = own.iter().map(|column| roots[*column].clone());
+        let fields = id.into_iter().chain(roots).chain(received).collect();
         let leaves_of = |root: usize| {
             (0..schema.num_columns()).filter(move |leaf| schema.get_column_root_idx(*leaf) == root)
         };
-        let leaves = select.iter().flat_map(|column| leaves_of(*column)).collect();
-        let root = Type::group_type_builder(schema.name()).with_fields(fields).build();
-        (root.map_or_else(|_| schema.root_schema_ptr(), Arc::new), leaves)
+        let leaves = own.iter().flat_map(|column| leaves_of(*column)).collect();
+        let root = Type::group_type_builder(schema.name()).with_fields(fields).build()?;
+        Ok((Arc::new(root), leaves))
     }
 
     fn copy(
         &self,
-        rows: &[u32],
-        select: Option<&[usize]>,
+        what: &Written<'_>,
         out: &mut (dyn Write + Send),
         done: &mut dyn FnMut(u64),
     ) -> std::result::Result<(), Unwritten> {
-        let (root, leaves) = self.selected(select);
-        let properties = Arc::new(self.properties(&leaves, select));
+        let (root, leaves) = self.selected(what).map_err(unwritten)?;
+        let properties = Arc::new(self.properties(&leaves, what));
         let mut writer = SerializedFileWriter::new(out, root, properties).map_err(unwritten)?;
         let input = SerializedFileReader::new(self.stored.clone())
             .map_err(|_| damaged(&self.stored, "its metadata, at its end,"))?;
-        let mut written = 0;
-        for pieces in self.groups(rows) {
+        for span in self.groups(what) {
+            let rows = &what.rows()[span.clone()];
+            let (sorted, places) = ascending(rows);
+            let source = Gathered {
+                pieces: self.pieces(&sorted),
+                order: (sorted != rows).then_some(&places[..]),
+            };
             let mut group = writer.next_row_group().map_err(unwritten)?;
+            if let Some(ids) = &what.matched.ids {
+                let ids: Vec<_> = ids[span.clone()].iter().map(|id| i64::from(*id)).collect();
+                write_added::<Int64Type, _>(&mut group, &ids, None)?;
+            }
             for leaf in &leaves {
-                self.copy_column(&input, *leaf, &pieces, &mut group)?;
+                self.copy_column(&input, *leaf, &source, &mut group)?;
+            }
+            for values in what.received_columns(span.clone()) {
+                let levels: Vec<_> =
+                    values.iter().map(|value| i16::from(value.is_some())).collect();
+                let values: Vec<_> = values.into_iter().flatten().map(ByteArray::from).collect();
+                write_added::<ByteArrayType, _>(&mut group, &values, Some(&levels))?;
             }
             group.close().map_err(unwritten)?;
-            written += pieces.iter().map(|piece| piece.wanted.len() as u64).sum::<u64>();
-            done(written);
+            done(span.end as u64);
         }
         writer.close().map_err(unwritten)?;
         Ok(self.stored.assert_unchanged()?)
@@ -238,50 +274,35 @@ impl Parquet {
         &self,
         input: &SerializedFileReader<Stored>,
         leaf: usize,
-        pieces: &[Piece<'_>],
+        source: &Gathered<'_>,
         group: &mut SerializedRowGroupWriter<'_, W>,
     ) -> std::result::Result<(), Unwritten> {
-        let to = group.next_column().map_err(unwritten)?;
-        let mut to = to.ok_or(Error::Bug("the output has fewer columns than were selected"))?;
-        for piece in pieces {
-            let unreadable = |_: ParquetError| self.unreadable(leaf, piece.group);
-            let from = input.get_row_group(piece.group).map_err(unreadable)?;
-            let from = from.get_column_reader(leaf).map_err(unreadable)?;
-            let copied = match (from, to.untyped()) {
-                (ColumnReader::BoolColumnReader(from), ColumnWriter::BoolColumnWriter(to)) => {
-                    piece.copy(from, to)
-                }
-                (ColumnReader::Int32ColumnReader(from), ColumnWriter::Int32ColumnWriter(to)) => {
-                    piece.copy(from, to)
-                }
-                (ColumnReader::Int64ColumnReader(from), ColumnWriter::Int64ColumnWriter(to)) => {
-                    piece.copy(from, to)
-                }
-                (ColumnReader::Int96ColumnReader(from), ColumnWriter::Int96ColumnWriter(to)) => {
-                    piece.copy(from, to)
-                }
-                (ColumnReader::FloatColumnReader(from), ColumnWriter::FloatColumnWriter(to)) => {
-                    piece.copy(from, to)
-                }
-                (ColumnReader::DoubleColumnReader(from), ColumnWriter::DoubleColumnWriter(to)) => {
-                    piece.copy(from, to)
-                }
-                (
-                    ColumnReader::ByteArrayColumnReader(from),
-                    ColumnWriter::ByteArrayColumnWriter(to),
-                ) => piece.copy(from, to),
-                (
-                    ColumnReader::FixedLenByteArrayColumnReader(from),
-                    ColumnWriter::FixedLenByteArrayColumnWriter(to),
-                ) => piece.copy(from, to),
-                _ => return Err(Error::Bug("a column changed its type").into()),
-            };
-            copied.map_err(|stopped| match stopped {
-                Stopped::Reading => self.unreadable(leaf, piece.group).into(),
-                Stopped::Writing(error) => unwritten(error),
-            })?;
-        }
+        let mut to = next_column(group)?;
+        let from = (input, leaf);
+        match to.untyped() {
+            ColumnWriter::BoolColumnWriter(to) => self.copy_values(from, source, to),
+            ColumnWriter::Int32ColumnWriter(to) => self.copy_values(from, source, to),
+            ColumnWriter::Int64ColumnWriter(to) => self.copy_values(from, source, to),
+            ColumnWriter::Int96ColumnWriter(to) => self.copy_values(from, source, to),
+            ColumnWriter::FloatColumnWriter(to) => self.copy_values(from, source, to),
+            ColumnWriter::DoubleColumnWriter(to) => self.copy_values(from, source, to),
+            ColumnWriter::ByteArrayColumnWriter(to) => self.copy_values(from, source, to),
+            ColumnWriter::FixedLenByteArrayColumnWriter(to) => self.copy_values(from, source, to),
+        }?;
         to.close().map_err(unwritten)
+    }
+
+    fn copy_values<T: DataType>(
+        &self,
+        (input, leaf): (&SerializedFileReader<Stored>, usize),
+        source: &Gathered<'_>,
+        to: &mut ColumnWriterImpl<'_, T>,
+    ) -> std::result::Result<(), Unwritten> {
+        let open = |group: usize| input.get_row_group(group)?.get_column_reader(leaf);
+        source.copy(open, to).map_err(|stopped| match stopped {
+            Stopped::Reading { group } => self.unreadable(leaf, group).into(),
+            Stopped::Writing(error) => unwritten(error),
+        })
     }
 
     fn unreadable(&self, leaf: usize, group: usize) -> Error {
@@ -296,42 +317,18 @@ impl Content for Parquet {
         columns: &[usize],
         show: &mut dyn FnMut(Row<'_>) -> Result<()>,
     ) -> Result<u64> {
-        let (name, all) = (self.stored.name(), self.rows());
-        let mut number = 0;
-        let after = |number: u64| damaged(&self.stored, format!("what comes after row {number}"));
-        let mut wanted = columns.to_vec();
-        wanted.sort_unstable();
-        wanted.dedup();
-        let mut batches =
-            self.batches(&wanted).ok_or_else(|| damaged(&self.stored, "its schema"))?;
-        let mut texts: Vec<Option<TextColumn>> = self.uuids.iter().map(|_| None).collect();
-        loop {
-            let next = guarded(|| {
-                let Some(batch) = batches.next() else { return Some(0) };
-                let batch = batch.ok()?;
-                for (column, array) in wanted.iter().zip(batch.columns()) {
-                    texts[*column] = TextColumn::new(array, self.uuids[*column]);
-                }
-                Some(batch.num_rows())
-            });
-            let rows = next.flatten().ok_or_else(|| after(number))?;
-            if rows == 0 {
-                break;
-            }
-            if number + rows as u64 > all {
-                return Err(damaged(&self.stored, "its number of rows"));
-            }
-            for row in 0..rows {
-                number += 1;
-                let origin = Origin::Typed(name, all);
-                show(Row { number, origin, fields: Fields::Batch(&texts, row) })?;
-            }
-        }
+        let wanted = in_order(columns);
+        let batches = self.batches(&wanted).ok_or_else(|| damaged(&self.stored, "its schema"))?;
+        let shown = Batches {
+            name: self.stored.name(),
+            rows: self.rows(),
+            columns: &wanted,
+            uuids: &self.uuids,
+            damaged: &|part| damaged(&self.stored, part),
+        };
+        let shown = shown.show(batches, show);
         self.stored.assert_unchanged()?;
-        if number != all {
-            return Err(after(number));
-        }
-        Ok(all)
+        shown.map(|()| self.rows())
     }
 
     fn place(&self, row: u64) -> Place {
@@ -340,14 +337,46 @@ impl Content for Parquet {
 
     fn write(
         &self,
-        rows: &[u32],
-        select: Option<&[usize]>,
+        what: &Written<'_>,
         out: &mut (dyn Write + Send),
         done: &mut dyn FnMut(u64),
     ) -> std::result::Result<(), Unwritten> {
-        let copied = guarded(|| self.copy(rows, select, out, done));
+        let copied = guarded(|| self.copy(what, out, done));
         copied.unwrap_or_else(|| Err(damaged(&self.stored, "a column").into()))
     }
+}
+
+/// The columns that are added: numbers of matches, and texts that may be missing.
+fn added(names: AddedNames) -> parquet::errors::Result<(Option<TypePtr>, Vec<TypePtr>)> {
+    let id = |name: String| {
+        let id = Type::primitive_type_builder(&name, PhysicalType::INT64);
+        id.with_repetition(Repetition::REQUIRED).build().map(Arc::new)
+    };
+    let text = |name: String| {
+        let text = Type::primitive_type_builder(&name, PhysicalType::BYTE_ARRAY);
+        let text = text.with_repetition(Repetition::OPTIONAL);
+        text.with_logical_type(Some(LogicalType::String)).build().map(Arc::new)
+    };
+    let received = names.received.into_iter().map(text).collect::<std::result::Result<_, _>>()?;
+    Ok((names.id.map(id).transpose()?, received))
+}
+
+/// Writes a column that no column of the input is copied to. With levels, it says for each row whether there is a value.
+fn write_added<T: DataType, W: Write + Send>(
+    group: &mut SerializedRowGroupWriter<'_, W>,
+    values: &[T::T],
+    levels: Option<&[i16]>,
+) -> std::result::Result<(), Unwritten> {
+    let mut to = next_column(group)?;
+    to.typed::<T>().write_batch(values, levels, None).map_err(unwritten)?;
+    to.close().map_err(unwritten)
+}
+
+fn next_column<'a, W: Write + Send>(
+    group: &'a mut SerializedRowGroupWriter<'_, W>,
+) -> std::result::Result<SerializedColumnWriter<'a>, Unwritten> {
+    let to = group.next_column().map_err(unwritten)?;
+    Ok(to.ok_or(Error::Bug("the output has fewer columns than were selected"))?)
 }
 
 fn unwritten(error: ParquetError) -> Unwritten {
@@ -357,130 +386,5 @@ fn unwritten(error: ParquetError) -> Unwritten {
             Err(_) => Unwritten::Output(io::Error::other("the values make no Parquet file")),
         },
         _ => Unwritten::Output(io::Error::other("the values make no Parquet file")),
-    }
-}
-
-/// The wanted rows of one group of the input.
-struct Piece<'a> {
-    group: usize,
-    /// The first row of the group.
-    first: u64,
-    /// Rows of the group.
-    len: u64,
-    wanted: &'a [u32],
-}
-
-/// Why a column was not copied.
-enum Stopped {
-    Reading,
-    Writing(ParquetError),
-}
-
-impl Piece<'_> {
-    /// Copies the wanted values of a column from this group.
-    fn copy<T: DataType>(
-        &self,
-        mut from: ColumnReaderImpl<T>,
-        to: &mut ColumnWriterImpl<'_, T>,
-    ) -> std::result::Result<(), Stopped> {
-        let descr = to.get_descriptor().clone();
-        let mut chunk = Chunk::<T>::new(descr.max_def_level(), descr.max_rep_level());
-        let mut rest = self.wanted;
-        let mut at = 0;
-        while !rest.is_empty() {
-            let span = at..(at + BATCH as u64).min(self.len);
-            let here = rest.partition_point(|row| u64::from(*row) - self.first < span.end);
-            let (wanted, after) = rest.split_at(here);
-            let records = (span.end - span.start) as usize;
-            if wanted.is_empty() {
-                let skipped = from.skip_records(records).map_err(|_| Stopped::Reading)?;
-                if skipped != records {
-                    return Err(Stopped::Reading);
-                }
-            } else {
-                chunk.read(&mut from, records)?;
-                chunk.keep(wanted.iter().map(|row| u64::from(*row) - self.first - span.start));
-                chunk.write(to)?;
-            }
-            (rest, at) = (after, span.end);
-        }
-        Ok(())
-    }
-}
-
-/// Values of some records, with their levels where the column has any.
-struct Chunk<T: DataType> {
-    values: Vec<T::T>,
-    definitions: Vec<i16>,
-    repetitions: Vec<i16>,
-    /// The level at which there is a value.
-    defined: i16,
-    /// Whether a record may have several values.
-    repeats: bool,
-}
-
-impl<T: DataType> Chunk<T> {
-    fn new(defined: i16, repetition: i16) -> Self {
-        let (values, definitions, repetitions) = (Vec::new(), Vec::new(), Vec::new());
-        Self { values, definitions, repetitions, defined, repeats: repetition > 0 }
-    }
-
-    fn read(
-        &mut self,
-        from: &mut ColumnReaderImpl<T>,
-        records: usize,
-    ) -> std::result::Result<(), Stopped> {
-        self.values.clear();
-        self.definitions.clear();
-        self.repetitions.clear();
-        let (definitions, repetitions) = (
-            (self.defined > 0).then_some(&mut self.definitions),
-            self.repeats.then_some(&mut self.repetitions),
-        );
-        let read = from.read_records(records, definitions, repetitions, &mut self.values);
-        match read {
-            Ok((read, ..)) if read == records => Ok(()),
-            _ => Err(Stopped::Reading),
-        }
-    }
-
-    /// Drops all records but these, which are ascending.
-    fn keep(&mut self, wanted: impl Iterator<Item = u64>) {
-        let mut wanted = wanted.peekable();
-        let levels = if self.defined > 0 { self.definitions.len() } else { self.values.len() };
-        let (mut kept_levels, mut kept_values, mut value) = (0, 0, 0);
-        let mut record = 0u64;
-        for level in 0..levels {
-            if level > 0 && self.repetitions.get(level).is_none_or(|repetition| *repetition == 0) {
-                record += 1;
-            }
-            while wanted.next_if(|wanted| *wanted < record).is_some() {}
-            let keep = wanted.peek() == Some(&record);
-            let has_value = self.definitions.get(level).is_none_or(|d| *d == self.defined);
-            if keep {
-                if let Some(definition) = self.definitions.get(level).copied() {
-                    self.definitions[kept_levels] = definition;
-                }
-                if let Some(repetition) = self.repetitions.get(level).copied() {
-                    self.repetitions[kept_levels] = repetition;
-                }
-                kept_levels += 1;
-                if has_value {
-                    self.values.swap(kept_values, value);
-                    kept_values += 1;
-                }
-            }
-            value += usize::from(has_value);
-        }
-        self.values.truncate(kept_values);
-        self.definitions.truncate(kept_levels);
-        self.repetitions.truncate(kept_levels);
-    }
-
-    fn write(&self, to: &mut ColumnWriterImpl<'_, T>) -> std::result::Result<(), Stopped> {
-        let definitions = (self.defined > 0).then_some(&self.definitions[..]);
-        let repetitions = self.repeats.then_some(&self.repetitions[..]);
-        let written = to.write_batch(&self.values, definitions, repetitions);
-        written.map(drop).map_err(Stopped::Writing)
     }
 }

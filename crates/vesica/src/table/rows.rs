@@ -8,8 +8,13 @@ use std::io::{self, Write};
 use crate::{
     error::{Error, InputFault, Place, Result},
     table::{
-        digest::InputDigest, format::Format, header::Header, records::Record, source::Text,
+        digest::InputDigest,
+        format::Format,
+        header::Header,
+        records::Record,
+        source::Text,
         typed::TextColumn,
+        written::{Matched, Written},
     },
 };
 
@@ -32,33 +37,16 @@ pub(crate) trait Content: Send {
     /// Where a row that was shown, counted from 0, is.
     fn place(&self, row: u64) -> Place;
 
-    /// Writes a table of these rows, which are counted from 0 and ascending, with all columns or those selected, in their
-    /// order. Says now and then how many rows are done.
+    /// Writes a table of these rows and columns. Says now and then how many rows are done.
     ///
     /// # Errors
     /// [`Unwritten`].
     fn write(
         &self,
-        rows: &[u32],
-        select: Option<&[usize]>,
+        what: &Written<'_>,
         out: &mut (dyn Write + Send),
         done: &mut dyn FnMut(u64),
     ) -> std::result::Result<(), Unwritten>;
-
-    /// As [`Content::write`], with further columns of these names at the end, and with their values for each row, or
-    /// nothing where there are none.
-    ///
-    /// # Errors
-    /// [`Unwritten`]; always, where the format cannot do so.
-    fn write_joined(
-        &self,
-        _rows: &mut dyn Iterator<Item = JoinedRow<'_>>,
-        _columns: (&[String], Option<&[usize]>),
-        _out: &mut (dyn Write + Send),
-        _done: &mut dyn FnMut(u64),
-    ) -> std::result::Result<(), Unwritten> {
-        Err(Unwritten::Output(io::ErrorKind::Unsupported.into()))
-    }
 
     /// The text, where the table is one.
     fn text(&self) -> Option<&Text> {
@@ -70,9 +58,6 @@ pub(crate) trait Content: Send {
         None
     }
 }
-
-/// A row, counted from 0, and the values that come with it, if they could be read.
-pub(crate) type JoinedRow<'a> = (u32, Option<Vec<&'a str>>);
 
 /// Why rows were not written.
 #[derive(Debug)]
@@ -115,8 +100,8 @@ pub(crate) enum Origin<'a> {
 pub(crate) enum Fields<'a> {
     /// A record of delimited text.
     Record(Record<'a>),
-    /// One value for each column.
-    Values(&'a [Vec<u8>]),
+    /// For each column its value, which is empty where there is none, and whether there is one.
+    Values(&'a [(Vec<u8>, bool)]),
     /// A row of decoded columns; the others are not there.
     Batch(&'a [Option<TextColumn>], usize),
 }
@@ -141,13 +126,18 @@ impl<'a> Row<'a> {
 
     /// The value in a column as text: what a CSV file would have there, unquoted. Empty where there is none.
     pub fn field(&self, column: usize) -> &'a [u8] {
+        self.value(column).unwrap_or_default()
+    }
+
+    /// As [`Row::field`]; `None` where there is no value. In delimited text each field has one, which may be empty.
+    pub(crate) fn value(&self, column: usize) -> Option<&'a [u8]> {
         match self.fields {
-            Fields::Record(record) => record.get(column).unwrap_or_default(),
-            Fields::Values(values) => values.get(column).map(Vec::as_slice).unwrap_or_default(),
-            Fields::Batch(columns, row) => match columns.get(column) {
-                Some(Some(column)) => column.value(row),
-                _ => &[],
-            },
+            Fields::Record(record) => record.get(column),
+            Fields::Values(values) => {
+                let (value, is_there) = values.get(column)?;
+                is_there.then_some(value)
+            }
+            Fields::Batch(columns, row) => columns.get(column)?.as_ref()?.value(row),
         }
     }
 
@@ -208,6 +198,15 @@ impl Scan {
         self.header.find(names).map_err(fault)
     }
 
+    /// As [`Scan::find`], of columns that are sent.
+    ///
+    /// # Errors
+    /// As [`Scan::find`].
+    pub(crate) fn find_sent(&self, names: &[&str]) -> Result<Vec<usize>> {
+        let fault = |fault| Error::Input { file: self.name.clone(), fault };
+        self.header.find_sent(names).map_err(fault)
+    }
+
     /// Shows every row in order.
     ///
     /// # Errors
@@ -264,33 +263,19 @@ impl Table {
         Error::Input { file: self.name.clone(), fault }
     }
 
-    /// Writes these rows, counted from 0 and ascending, with the columns of these names or else all.
+    /// Writes these rows, with the columns of these names or else all.
     ///
     /// # Errors
     /// [`Unwritten`].
     pub(crate) fn write(
         &self,
-        rows: &[u32],
+        matched: &Matched,
         select: Option<&[String]>,
         out: &mut (dyn Write + Send),
         mut done: impl FnMut(u64),
     ) -> std::result::Result<(), Unwritten> {
-        self.content.write(rows, self.positions(select)?.as_deref(), out, &mut done)
-    }
-
-    /// As [`Table::write`], with further columns of these names at the end.
-    ///
-    /// # Errors
-    /// [`Unwritten`]; always, where the format cannot do so.
-    pub(crate) fn write_joined(
-        &self,
-        rows: &mut dyn Iterator<Item = JoinedRow<'_>>,
-        (names, select): (&[String], Option<&[String]>),
-        out: &mut (dyn Write + Send),
-        mut done: impl FnMut(u64),
-    ) -> std::result::Result<(), Unwritten> {
-        let positions = self.positions(select)?;
-        self.content.write_joined(rows, (names, positions.as_deref()), out, &mut done)
+        let select = self.positions(select)?;
+        self.content.write(&Written { matched, select: select.as_deref() }, out, &mut done)
     }
 
     /// Where the columns of these names are, unless there is no header.

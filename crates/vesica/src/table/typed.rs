@@ -3,7 +3,10 @@
 //! Keys are compared as text. So a value has one text, whatever the width, the unit or the encoding of its type; the
 //! table is in docs/keys.md.
 
-use std::{fmt::Display, io::Write};
+use std::{
+    fmt::{Display, LowerExp},
+    io::Write,
+};
 
 use arrow_array::{
     Array, ArrayRef, ArrowPrimitiveType, LargeStringArray, PrimitiveArray, StringArray,
@@ -11,12 +14,13 @@ use arrow_array::{
     cast::AsArray,
     types::{
         Date32Type, Date64Type, Decimal32Type, Decimal64Type, Decimal128Type, Decimal256Type,
-        Int8Type, Int16Type, Int32Type, Int64Type, Time32MillisecondType, Time32SecondType,
-        Time64MicrosecondType, Time64NanosecondType, TimestampMicrosecondType,
-        TimestampMillisecondType, TimestampNanosecondType, TimestampSecondType, UInt8Type,
-        UInt16Type, UInt32Type, UInt64Type,
+        Float16Type, Float32Type, Float64Type, Int8Type, Int16Type, Int32Type, Int64Type,
+        Time32MillisecondType, Time32SecondType, Time64MicrosecondType, Time64NanosecondType,
+        TimestampMicrosecondType, TimestampMillisecondType, TimestampNanosecondType,
+        TimestampSecondType, UInt8Type, UInt16Type, UInt32Type, UInt64Type,
     },
 };
+use arrow_buffer::NullBuffer;
 use arrow_schema::{DataType, Field, TimeUnit};
 
 use crate::table::header::ColumnType;
@@ -28,6 +32,8 @@ const FLOAT: &str = "equal numbers may differ in their last bits, so that they w
                      decimal or text";
 const NESTED: &str =
     "a key is a single value; store the part that identifies the row in a column of its own";
+const NESTED_SENT: &str =
+    "what is sent is a single value; store the part that is wanted in a column of its own";
 const SPAN: &str = "spans of time have no single written form; store a date, a number or text";
 const RUNS: &str = "run-end encoding is not read here; store the column without it";
 
@@ -43,7 +49,18 @@ pub(crate) fn column_type(field: &Field, uuid: bool) -> ColumnType {
     let name = if uuid { "UUID".to_owned() } else { field.data_type().to_string() };
     let shown = |c: char| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c };
     let name = name.chars().take(LONGEST).map(shown).collect();
-    ColumnType { name, unsuitable: unsuitable(field.data_type()) }
+    let kind = field.data_type();
+    ColumnType { name, unsuitable: unsuitable(kind), unsent: unsent(kind) }
+}
+
+/// Why values of a type cannot be sent as text, where that is so.
+fn unsent(kind: &DataType) -> Option<&'static str> {
+    match kind {
+        DataType::Float16 | DataType::Float32 | DataType::Float64 => None,
+        DataType::Dictionary(_, values) => unsent(values),
+        kind if kind.is_nested() && unsuitable(kind) == Some(NESTED) => Some(NESTED_SENT),
+        kind => unsuitable(kind),
+    }
 }
 
 /// Why values of a type are neither keys nor numbers to be added up, where that is so.
@@ -63,10 +80,12 @@ pub(crate) enum TextColumn {
     Strings(StringArray),
     LargeStrings(LargeStringArray),
     Views(StringViewArray),
-    /// The texts one after the other, and where each ends. One that is not there is empty.
+    /// The texts one after the other, and where each ends.
     Rendered {
         text: Vec<u8>,
         ends: Vec<usize>,
+        /// Which are there, where some are not.
+        nulls: Option<NullBuffer>,
     },
     /// For each row the number of its value; `None` where there is none.
     Dictionary {
@@ -76,7 +95,7 @@ pub(crate) enum TextColumn {
 }
 
 impl TextColumn {
-    /// The texts of an array. `None` for a type of which [`column_type`] says that it is unsuitable.
+    /// The texts of an array. `None` for a type of which [`column_type`] says that it cannot be sent.
     pub(crate) fn new(array: &ArrayRef, uuid: bool) -> Option<Self> {
         Some(match array.data_type() {
             DataType::Utf8 => Self::Strings(array.as_string().clone()),
@@ -99,18 +118,18 @@ impl TextColumn {
         })
     }
 
-    /// The text of a row's value; empty where there is none.
-    pub(crate) fn value(&self, row: usize) -> &[u8] {
+    /// The text of a row's value, if there is one.
+    pub(crate) fn value(&self, row: usize) -> Option<&[u8]> {
         match self {
-            Self::Strings(array) if array.is_valid(row) => array.value(row).as_bytes(),
-            Self::LargeStrings(array) if array.is_valid(row) => array.value(row).as_bytes(),
-            Self::Views(array) if array.is_valid(row) => array.value(row).as_bytes(),
-            Self::Rendered { text, ends } => {
+            Self::Strings(array) => array.is_valid(row).then(|| array.value(row).as_bytes()),
+            Self::LargeStrings(array) => array.is_valid(row).then(|| array.value(row).as_bytes()),
+            Self::Views(array) => array.is_valid(row).then(|| array.value(row).as_bytes()),
+            Self::Rendered { text, ends, nulls } => {
                 let start = row.checked_sub(1).map_or(0, |before| ends[before]);
-                &text[start..ends[row]]
+                let is_there = nulls.as_ref().is_none_or(|nulls| nulls.is_valid(row));
+                is_there.then_some(&text[start..ends[row]])
             }
-            Self::Dictionary { keys, values } => keys[row].map_or(&[], |key| values.value(key)),
-            _ => &[],
+            Self::Dictionary { keys, values } => values.value(keys[row]?),
         }
     }
 }
@@ -132,6 +151,13 @@ fn rendered(array: &ArrayRef, uuid: bool) -> Option<TextColumn> {
         DataType::UInt16 => displayed::<UInt16Type>(array),
         DataType::UInt32 => displayed::<UInt32Type>(array),
         DataType::UInt64 => displayed::<UInt64Type>(array),
+        DataType::Float16 => each::<Float16Type>(array, |value, to| put_half(to, value)),
+        DataType::Float32 => {
+            each::<Float32Type>(array, |value, to| put_float(to, value, value.abs().into()))
+        }
+        DataType::Float64 => {
+            each::<Float64Type>(array, |value, to| put_float(to, value, value.abs()))
+        }
         DataType::Decimal32(_, scale) => {
             each::<Decimal32Type>(array, |value, to| put_decimal(to, &value.to_string(), *scale))
         }
@@ -204,7 +230,7 @@ fn texts(array: &dyn Array, write: impl Fn(usize, &mut Vec<u8>)) -> TextColumn {
         text.len()
     });
     let ends = ends.collect();
-    TextColumn::Rendered { text, ends }
+    TextColumn::Rendered { text, ends, nulls }
 }
 
 fn each<T: ArrowPrimitiveType>(
@@ -239,6 +265,31 @@ fn instants<T: ArrowPrimitiveType<Native = i64>>(
 fn put(to: &mut Vec<u8>, value: impl Display) {
     // Writing to memory does not fail.
     let _ = write!(to, "{value}");
+}
+
+/// A floating-point number of this size, in the shortest form that reads back as the same; with an exponent where it would
+/// have many zeros.
+fn put_float<T: Display + LowerExp>(to: &mut Vec<u8>, value: T, size: f64) {
+    // The limits of many languages.
+    let is_plain = size == 0.0 || !size.is_finite() || (1e-5..1e16).contains(&size);
+    match is_plain {
+        true => put(to, value),
+        false => put(to, format_args!("{value:e}")),
+    }
+}
+
+type Half = <Float16Type as ArrowPrimitiveType>::Native;
+
+/// As [`put_float`]: what is shortest for 32 bits is longer than 16 bits need.
+fn put_half(to: &mut Vec<u8>, value: Half) {
+    let wide = value.to_f32();
+    let reads_back = |digits: &usize| {
+        let shorter = format!("{wide:.digits$e}").parse::<f32>().unwrap_or(f32::NAN);
+        (Half::from_f32(shorter) == value).then_some(shorter)
+    };
+    // Five digits tell all values of 16 bits apart. One that is no number equals none.
+    let shortest = (0..5).find_map(|digits| reads_back(&digits)).unwrap_or(wide);
+    put_float(to, shortest, shortest.abs().into());
 }
 
 /// A decimal of these digits, the last `scale` of which stand behind the point.
@@ -314,7 +365,7 @@ fn put_uuid(to: &mut Vec<u8>, bytes: &[u8]) {
 mod tests {
     use std::sync::Arc;
 
-    use arrow_array::{DictionaryArray, Int8Array};
+    use arrow_array::{DictionaryArray, Float16Array, Float32Array, Float64Array, Int8Array};
 
     use super::*;
 
@@ -390,6 +441,54 @@ mod tests {
         let empty = StringArray::from(Vec::<&str>::new());
         let array: ArrayRef = Arc::new(DictionaryArray::new(keys, Arc::new(empty)));
         let text = TextColumn::new(&array, false).unwrap();
-        assert_eq!([text.value(0), text.value(1)], [b"", b""]);
+        assert_eq!([text.value(0), text.value(1)], [None, None]);
+    }
+
+    #[test]
+    fn floating_point_numbers_read_back_as_they_were() {
+        let texts = |array: ArrayRef| {
+            let text = TextColumn::new(&array, false).unwrap();
+            let text = (0..array.len()).map(|row| text.value(row).map(<[u8]>::to_vec));
+            text.map(|text| text.map(|text| String::from_utf8(text).unwrap())).collect::<Vec<_>>()
+        };
+        let mut numbers = vec![0.0, -0.0, 1.0, 0.1, -2.5, 1e15, 1e16, 1e-5, 1e-6, 1e300];
+        numbers.extend([f64::MAX, f64::MIN_POSITIVE, f64::INFINITY, f64::NEG_INFINITY, f64::NAN]);
+        let written = texts(Arc::new(Float64Array::from(numbers.clone())));
+        let expected = [
+            "0",
+            "-0",
+            "1",
+            "0.1",
+            "-2.5",
+            "1000000000000000",
+            "1e16",
+            "0.00001",
+            "1e-6",
+            "1e300",
+            "1.7976931348623157e308",
+            "2.2250738585072014e-308",
+            "inf",
+            "-inf",
+            "NaN",
+        ];
+        assert_eq!(written, expected.map(|text| Some(text.to_owned())));
+        for (number, text) in numbers.iter().zip(&written) {
+            let read: f64 = text.as_ref().unwrap().parse().unwrap();
+            assert!(read.to_bits() == number.to_bits() || number.is_nan() && read.is_nan());
+        }
+        let array = Float32Array::from(vec![Some(0.1), None, Some(16_777_216.0)]);
+        let some = |text: &str| Some(text.to_owned());
+        assert_eq!(texts(Arc::new(array)), [some("0.1"), None, some("16777216")]);
+        // All numbers of 16 bits.
+        let all = (0..=u16::MAX).map(Half::from_bits);
+        let array = Float16Array::from_iter_values(all.clone());
+        for (number, text) in all.zip(texts(Arc::new(array))) {
+            let text = text.unwrap();
+            let read = Half::from_f32(text.parse().unwrap());
+            assert!(read == number || number.is_nan() && read.is_nan(), "{text}");
+            assert!(text.len() <= 12, "{text}");
+        }
+        let tenth = Float16Array::from_iter_values([Half::from_f32(0.1), Half::from_f32(65504.0)]);
+        assert_eq!(texts(Arc::new(tenth)), [some("0.1"), some("65500")]);
     }
 }

@@ -17,7 +17,7 @@ use crate::{
         interface::{Call, Content, Context, Found, Method, Part, Party, Request, Task},
         learned::{FOLLOWING, Learned, Side, Sides},
         outcome::{Decimal, Outcome, QueryResult},
-        query::{Query, QueryKind, ResultForm, Values},
+        query::{Form, Query, QueryKind, ResultForm, Values},
     },
     words::{counted, grouped},
 };
@@ -42,8 +42,7 @@ pub(crate) static KINDS: &[&QueryKind] = &[&COUNT, &SUM, &PRODUCTS, &THRESHOLD];
 static COUNT: QueryKind = QueryKind {
     name: "count",
     word: "count",
-    forms: "count",
-    help: "count: how many keys are shared",
+    form: Some(Form { names: "count", help: "count: how many keys are shared" }),
     values: Values::None,
     task: &Number::Count,
     ..NUMBER
@@ -52,8 +51,10 @@ static COUNT: QueryKind = QueryKind {
 static SUM: QueryKind = QueryKind {
     name: "sum",
     word: "sum",
-    forms: "sum, sum:COL",
-    help: "sum:COL: the sum of this side's column COL over the shared keys, while the other side says sum",
+    form: Some(Form {
+        names: "sum, sum:COL",
+        help: "sum:COL: the sum of this side's column COL over the shared keys, while the other side says sum",
+    }),
     values: Values::OfOne,
     task: &Number::Sum,
     ..NUMBER
@@ -62,8 +63,10 @@ static SUM: QueryKind = QueryKind {
 static PRODUCTS: QueryKind = QueryKind {
     name: "products",
     word: "products",
-    forms: "products:COL",
-    help: "products:COL: the sum of the products of both sides' columns over the shared keys",
+    form: Some(Form {
+        names: "products:COL",
+        help: "products:COL: the sum of the products of both sides' columns over the shared keys",
+    }),
     values: Values::OfBoth,
     task: &Number::Products,
     ..NUMBER
@@ -72,8 +75,10 @@ static PRODUCTS: QueryKind = QueryKind {
 static THRESHOLD: QueryKind = QueryKind {
     name: "threshold",
     word: "at-least",
-    forms: "threshold:K",
-    help: "threshold:K: whether at least K keys are shared",
+    form: Some(Form {
+        names: "threshold:K",
+        help: "threshold:K: whether at least K keys are shared",
+    }),
     values: Values::None,
     takes_number: true,
     task: &Number::AtLeast,
@@ -84,11 +89,12 @@ static THRESHOLD: QueryKind = QueryKind {
 const NUMBER: QueryKind = QueryKind {
     name: "",
     word: "",
-    forms: "",
-    help: "",
+    form: None,
     values: Values::None,
     takes_number: false,
     takes_columns: false,
+    takes_identifiers: false,
+    takes_order: false,
     is_told: true,
     keeps_rows: false,
     access: Access::Usual,

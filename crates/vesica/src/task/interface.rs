@@ -19,8 +19,8 @@ use crate::{
     error::Result,
     keys::keyset::KeySet,
     parties::{Role, Security},
+    table::{sent_columns::SentColumns, written::Matched},
     task::{
-        joined::Joined,
         learned::{Learned, Side, Sides},
         outcome::Outcome,
     },
@@ -60,6 +60,8 @@ pub(crate) struct Part {
     pub(crate) minimum: u64,
     /// Whether the side sends columns.
     pub(crate) sends: bool,
+    /// Whether the side wants matches in an order that both sides share.
+    pub(crate) aligns: bool,
     /// Whether some side is to learn the result.
     pub(crate) is_told: bool,
 }
@@ -79,14 +81,12 @@ pub(crate) struct Request {
     pub(crate) sender_brings: bool,
     /// Whether the receiver brings values.
     pub(crate) receiver_brings: bool,
-    /// The number of columns that the sender sends.
-    pub(crate) columns: usize,
-    /// Bytes of a payload, which holds them.
+    /// Bytes of a payload, which holds the columns that the sender sends.
     pub(crate) payload_len: usize,
 }
 
 /// One side's view of a run whose method is chosen.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(crate) struct Call {
     /// What is to be computed.
     pub(crate) request: Request,
@@ -94,6 +94,12 @@ pub(crate) struct Call {
     pub(crate) role: Role,
     /// Who learns, and who receives.
     pub(crate) sides: Sides,
+    /// The columns that the sender sends, if it does.
+    pub(crate) sent: Option<SentColumns>,
+    /// Whether matches are written in an order that both sides share.
+    pub(crate) aligned: bool,
+    /// Whether this side's rows that match nothing are written too.
+    pub(crate) unmatched: bool,
 }
 
 impl Call {
@@ -188,10 +194,8 @@ pub(crate) struct Found {
 
 /// What a task writes to the output.
 pub(crate) enum Content {
-    /// These rows of this side's table, counted from 0 and ascending, as they were read.
-    Rows(Vec<u32>),
-    /// Rows of this side's table with columns of the other side's.
-    Joined(Joined),
+    /// Rows of this side's table.
+    Rows(Matched),
     /// Text of the task's own making.
     Text(WriteText),
 }

@@ -2,45 +2,72 @@
 
 use vesica_psi::payload::Opened;
 
-use crate::{keys::keyset::KeySet, table::sent_columns::SentColumns};
+use crate::{
+    keys::keyset::KeySet,
+    table::{
+        sent_columns::SentColumns,
+        written::{Matched, Received},
+    },
+};
 
-/// The receiver's rows whose keys both sides have, and what came with them.
-pub(crate) struct Joined {
-    /// The rows, counted from 0 and ascending.
-    rows: Vec<u32>,
-    /// For each of them, which payload is its key's.
-    payloads: Vec<u32>,
+/// What came with the receiver's rows, in the order in which they are written.
+struct Joined {
+    sent: SentColumns,
     opened: Opened,
+    /// For each row the number of its payload and of the sender's row in it; [`NOTHING`] where nothing came, or nothing
+    /// that can be read.
+    of_rows: Vec<(u32, u32)>,
 }
 
-impl Joined {
-    pub(crate) fn new(opened: Opened, set: &KeySet) -> Self {
-        let rows = set.rows_of(opened.positions());
-        let of_row = |row: &u32| {
-            let key = set.key_of(*row);
-            opened.positions().partition_point(|position| *position < key) as u32
+const NOTHING: (u32, u32) = (u32::MAX, 0);
+
+/// The receiver's rows whose keys both sides have, once for each row that the sender has with their key; where
+/// `unmatched` are kept, all others too, once each. Also says of how many keys what was sent cannot be read.
+pub(crate) fn joined(
+    opened: Opened,
+    sent: SentColumns,
+    set: &KeySet,
+    unmatched: bool,
+) -> (Matched, u64) {
+    let mut payloads = vec![None; set.counts().used as usize];
+    let mut unreadable = 0;
+    for (nth, key) in opened.positions().iter().enumerate() {
+        let rows = sent.rows_of(opened.payload(nth));
+        unreadable += u64::from(rows.is_none());
+        payloads[*key as usize] = Some((nth as u32, rows));
+    }
+    let (mut rows, mut of_rows) = (Vec::new(), Vec::new());
+    for row in 0..set.counts().read as u32 {
+        match set.key_of(row).and_then(|key| payloads[key as usize]) {
+            Some((payload, Some(senders))) => {
+                rows.extend(std::iter::repeat_n(row, senders));
+                of_rows.extend((0..senders as u32).map(|sender| (payload, sender)));
+            }
+            Some((_, None)) => {
+                rows.push(row);
+                of_rows.push(NOTHING);
+            }
+            None if unmatched => {
+                rows.push(row);
+                of_rows.push(NOTHING);
+            }
+            None => {}
+        }
+    }
+    let received = Some(Box::new(Joined { sent, opened, of_rows }) as Box<dyn Received>);
+    (Matched { rows, ids: None, received }, unreadable)
+}
+
+impl Received for Joined {
+    fn names(&self) -> &[String] {
+        &self.sent.columns
+    }
+
+    fn values(&self, nth: usize) -> Vec<Option<&str>> {
+        let values = match self.of_rows[nth] {
+            NOTHING => None,
+            (payload, row) => self.sent.row(self.opened.payload(payload as usize), row as usize),
         };
-        let payloads = rows.iter().map(of_row).collect();
-        Self { rows, payloads, opened }
-    }
-
-    /// How many rows there are.
-    pub(crate) fn len(&self) -> usize {
-        self.rows.len()
-    }
-
-    /// Each row with the values of the columns sent; with `None` where they cannot be read.
-    pub(crate) fn rows<'a>(
-        &'a self,
-        sent: &'a SentColumns,
-    ) -> impl Iterator<Item = (u32, Option<Vec<&'a str>>)> + 'a {
-        let payloads = self.payloads.iter().map(|nth| self.opened.payload(*nth as usize));
-        self.rows.iter().copied().zip(payloads.map(|payload| sent.read(payload)))
-    }
-
-    /// Of how many keys what was sent cannot be read.
-    pub(crate) fn unreadable(&self, sent: &SentColumns) -> u64 {
-        let payloads = (0..self.opened.positions().len()).map(|i| self.opened.payload(i));
-        payloads.filter(|payload| sent.read(payload).is_none()).count() as u64
+        values.unwrap_or_else(|| vec![None; self.sent.columns.len()])
     }
 }

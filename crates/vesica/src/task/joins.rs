@@ -1,8 +1,8 @@
 //! The rows whose key both sides have, with columns of the other side's.
 //!
 //! One side sends and learns nothing, the other learns and receives. What the sender puts into a payload is in
-//! [`sent_columns`](crate::table::sent_columns). Of several rows with one key, the sender's first one is sent; each of the receiver's
-//! comes with it.
+//! [`sent_columns`](crate::table::sent_columns). Of several rows with one key, the sender's first one is sent, or as many
+//! as the terms allow; each of the receiver's rows comes once with each of them.
 //!
 //! A payload that cannot be read leaves its columns empty and is counted. It does not end the run: so a malicious sender
 //! does not see that its key matched.
@@ -19,10 +19,10 @@ use crate::{
     difference::Difference,
     error::{Error, Result},
     keys::keyset::KeySet,
-    table::output::Access,
+    table::{output::Access, sent_columns::SentColumns},
     task::{
         interface::{Call, Content, Context, Found, Method, Part, Party, Request, Task},
-        joined::Joined,
+        joined,
         learned::{Learned, Sides},
         outcome::Outcome,
         query::{Query, QueryKind, ResultForm, Values},
@@ -42,11 +42,12 @@ pub(crate) static KINDS: &[&QueryKind] = &[&KIND];
 static KIND: QueryKind = QueryKind {
     name: "join",
     word: "join",
-    forms: "join",
-    help: "join: rows with columns of the other side's; see --send and --receive",
+    form: None,
     values: Values::None,
     takes_number: false,
     takes_columns: true,
+    takes_identifiers: false,
+    takes_order: false,
     is_told: true,
     keeps_rows: true,
     access: Access::Usual,
@@ -170,33 +171,38 @@ impl Party for Joining {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Found> {
-        let Self { protocol, call, end } = *self;
-        let learned = |matches| learned(call.sides, protocol, call.request.columns, matches);
+        let Self { protocol, call: Call { request, sides, sent, unmatched, .. }, end } = *self;
+        let sent = sent.expect("in a join columns are sent");
+        let learned = |sent: &SentColumns, matches| learned(sides, protocol, sent, matches);
         match end {
             End::Sender(party) => {
                 party.send_with(items, set.payloads(), channel, rng)?;
                 channel.flush()?;
-                Ok(Found { outcome: Outcome::default(), learned: learned(None), content: None })
+                let learned = learned(&sent, None);
+                Ok(Found { outcome: Outcome::default(), learned, content: None })
             }
             End::Receiver(party) => {
-                let opened = party.receive_with(items, call.request.payload_len, channel, rng)?;
-                let matches = opened.positions().len() as u64;
-                let joined = Joined::new(opened, set);
-                let rows_written = Some(joined.len() as u64);
-                let outcome =
-                    Outcome { matches: Some(matches), rows_written, ..Outcome::default() };
-                let content = Some(Content::Joined(joined));
-                Ok(Found { outcome, learned: learned(Some(matches)), content })
+                let opened = party.receive_with(items, request.payload_len, channel, rng)?;
+                let matches = Some(opened.positions().len() as u64);
+                let learned = learned(&sent, matches);
+                let (rows, unreadable) = joined::joined(opened, sent, set, unmatched);
+                let outcome = Outcome {
+                    matches,
+                    rows_written: Some(rows.rows.len() as u64),
+                    unreadable: Some(unreadable),
+                    ..Outcome::default()
+                };
+                Ok(Found { outcome, learned, content: Some(Content::Rows(rows)) })
             }
         }
     }
 }
 
-/// What both sides learned from a join of so many columns.
+/// What both sides learned from a join of these columns.
 pub(crate) fn learned(
     sides: Sides,
     protocol: &Protocol,
-    columns: usize,
+    sent: &SentColumns,
     matches: Option<u64>,
 ) -> Learned {
     let sender = sides.receiver.other().name();
@@ -207,8 +213,14 @@ pub(crate) fn learned(
     sides.learned(assuming, |side| {
         let mut facts = rows::facts(&sides, side, matches);
         if sides.learns(side) {
-            let (columns, other) = (counted(columns as u64, "column"), side.other().name());
-            facts.push(format!("the values of {columns} of {other} for these keys"));
+            let (columns, other) =
+                (counted(sent.columns.len() as u64, "column"), side.other().name());
+            facts.push(match sent.rows {
+                1 => format!("the values of {columns} of {other} for these keys"),
+                rows => format!(
+                    "the values of {columns} of {other} in all its rows with these keys (up to {rows} a key)"
+                ),
+            });
         }
         facts
     })

@@ -5,8 +5,9 @@
 //! [`interface`] says how. Nothing else of a run knows a task by name.
 
 pub(crate) mod aggregates;
+mod aligned;
 pub(crate) mod interface;
-pub(crate) mod joined;
+mod joined;
 pub(crate) mod joins;
 pub(crate) mod learned;
 pub(crate) mod outcome;
@@ -15,7 +16,7 @@ pub(crate) mod rows;
 pub(crate) mod shares;
 pub(crate) mod stage;
 
-use self::query::{Query, QueryKind, Values};
+use self::query::{Form, Query, QueryKind, Values};
 
 /// The queries of each task.
 static TASKS: &[&[&QueryKind]] = &[rows::KINDS, joins::KINDS, aggregates::KINDS, shares::KINDS];
@@ -24,9 +25,9 @@ fn kinds() -> impl Iterator<Item = &'static QueryKind> {
     TASKS.iter().flat_map(|kinds| kinds.iter().copied())
 }
 
-/// Those that a user names. A join follows from the columns that are sent.
-fn written() -> impl Iterator<Item = &'static QueryKind> {
-    kinds().filter(|kind| !kind.takes_columns)
+/// Those that a user names, and how.
+fn written() -> impl Iterator<Item = (&'static QueryKind, &'static Form)> {
+    kinds().filter_map(|kind| Some((kind, kind.form.as_ref()?)))
 }
 
 /// The kind of query with this name on the wire.
@@ -55,10 +56,11 @@ impl Query {
             None => (text, None),
         };
         let unknown = || format!("possible values: {}", Self::forms());
-        let kind = written().find(|kind| kind.name == name).ok_or_else(unknown)?;
+        let named = written().find(|(kind, _)| kind.name == name);
+        let (kind, form) = named.ok_or_else(unknown)?;
         if kind.takes_number {
             let number = number(rest.ok_or_else(unknown)?);
-            let number = number.ok_or_else(|| format!("{} takes a whole number", kind.forms))?;
+            let number = number.ok_or_else(|| format!("{} takes a whole number", form.names))?;
             return Ok((Self { kind, number }, None));
         }
         let fits = match rest {
@@ -73,12 +75,12 @@ impl Query {
 
     /// The forms in which queries are written, with commas between them.
     pub fn forms() -> String {
-        written().map(|kind| kind.forms).collect::<Vec<_>>().join(", ")
+        written().map(|(_, form)| form.names).collect::<Vec<_>>().join(", ")
     }
 
     /// What each form of a query finds out, for a help text.
     pub fn help() -> String {
-        written().map(|kind| kind.help).collect::<Vec<_>>().join("; ")
+        written().map(|(_, form)| form.help).collect::<Vec<_>>().join("; ")
     }
 }
 

@@ -28,16 +28,18 @@ pub(crate) struct QueryKind {
     pub(crate) name: &'static str,
     /// The name on the wire and in terms.
     pub(crate) word: &'static str,
-    /// The forms in which a user may write it: `sum, sum:COL`.
-    pub(crate) forms: &'static str,
-    /// What each form finds out, for a help text.
-    pub(crate) help: &'static str,
+    /// How a user writes it; `None` where it follows from something else.
+    pub(crate) form: Option<Form>,
     /// Which sides bring a column of values.
     pub(crate) values: Values,
     /// Whether a number is part of it.
     pub(crate) takes_number: bool,
     /// Whether one side, which does not learn, sends columns to the other, which does.
     pub(crate) takes_columns: bool,
+    /// Whether rows may have several identifiers.
+    pub(crate) takes_identifiers: bool,
+    /// Whether both sides may write matches in one order.
+    pub(crate) takes_order: bool,
     /// Whether some side learns the result.
     pub(crate) is_told: bool,
     /// Whether a side that learns needs its rows to the end.
@@ -48,6 +50,14 @@ pub(crate) struct QueryKind {
     pub(crate) result: ResultForm,
     /// What does it.
     pub(crate) task: &'static dyn Task,
+}
+
+/// How a user writes a query.
+pub(crate) struct Form {
+    /// The forms that there are: `sum, sum:COL`.
+    pub(crate) names: &'static str,
+    /// What each of them finds out, for a help text.
+    pub(crate) help: &'static str,
 }
 
 /// Which sides bring a column of values.
@@ -114,6 +124,10 @@ impl Query {
         }
         if part.sends && !self.kind.takes_columns {
             let message = "columns are sent in a join; the query is another one";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        if part.aligns && !self.kind.takes_order {
+            let message = "only rows are written in a common order; the query is another one";
             return Err(Error::Usage(message.to_owned()));
         }
         self.kind.task.check(part)?;

@@ -9,12 +9,13 @@ use crate::{
     difference::Difference,
     error::{Error, Result},
     keys::keyset::KeySet,
-    table::output::Access,
+    table::{output::Access, written::Matched},
     task::{
+        aligned::aligned,
         interface::{Call, Content, Context, Found, Method, Part, Party, Request, Task},
         learned::{FOLLOWING, Learned, Side, Sides},
         outcome::Outcome,
-        query::{Query, QueryKind, ResultForm, Values},
+        query::{Form, Query, QueryKind, ResultForm, Values},
     },
     words::{counted, grouped},
 };
@@ -30,11 +31,15 @@ pub(crate) static KINDS: &[&QueryKind] = &[&KIND];
 static KIND: QueryKind = QueryKind {
     name: "rows",
     word: "rows",
-    forms: "rows",
-    help: "rows: this side's rows whose key the other side has too",
+    form: Some(Form {
+        names: "rows",
+        help: "rows: this side's rows whose key the other side has too",
+    }),
     values: Values::None,
     takes_number: false,
     takes_columns: false,
+    takes_identifiers: true,
+    takes_order: true,
     is_told: true,
     keeps_rows: true,
     access: Access::Usual,
@@ -144,11 +149,14 @@ impl Party for Intersecting {
         let count = matches.as_ref().map(|matches| matches.len() as u64);
         let several = matches.as_ref().filter(|_| call.sides.identifiers > 1);
         let matches_of_identifiers = several.map(|matches| set.keys_of_identifiers(matches));
-        let rows = matches.map(|matches| set.rows_of(&matches));
+        let rows = matches.map(|matches| match call.aligned {
+            true => aligned(&matches, items, set),
+            false => Matched { rows: set.rows_of(&matches), ..Matched::default() },
+        });
         let outcome = Outcome {
             matches: count,
             matches_of_identifiers,
-            rows_written: rows.as_ref().map(|rows| rows.len() as u64),
+            rows_written: rows.as_ref().map(|rows| rows.rows.len() as u64),
             ..Outcome::default()
         };
         let learned = learned(call.sides, protocol, count);

@@ -23,7 +23,7 @@ use crate::{
         interface::{Call, Content, Context, Found, Method, Part, Party, Request, Task},
         learned::{FOLLOWING, Learned, Sides},
         outcome::Outcome,
-        query::{Query, QueryKind, ResultForm, Values},
+        query::{Form, Query, QueryKind, ResultForm, Values},
     },
     words::counted,
 };
@@ -40,12 +40,16 @@ pub(crate) static KINDS: &[&QueryKind] = &[&KIND];
 static KIND: QueryKind = QueryKind {
     name: "shares",
     word: "shares",
-    forms: "shares, shares:COL",
-    help: "shares, or shares:COL with values: secret shares of the result for a later computation by both sides; \
+    form: Some(Form {
+        names: "shares, shares:COL",
+        help: "shares, or shares:COL with values: secret shares of the result for a later computation by both sides; \
            neither learns anything",
+    }),
     values: Values::Any,
     takes_number: false,
     takes_columns: false,
+    takes_identifiers: false,
+    takes_order: false,
     is_told: false,
     keeps_rows: false,
     access: Access::Owner,

@@ -1,6 +1,9 @@
 //! Joins: matched rows with columns of the other side's.
 
-use vesica::{Query, files::SentColumns};
+use vesica::{
+    Query,
+    files::{Duplicates, SentColumns},
+};
 
 use super::*;
 
@@ -16,7 +19,7 @@ fn sending(bench: &Bench, name: &str, text: impl AsRef<[u8]>, columns: &[&str], 
     let mut job = bench.job(name, text, Learns::Peer);
     job.offer.query = Query::JOIN;
     let columns = columns.iter().map(|name| (*name).to_owned()).collect();
-    job.offer.sends = Some(SentColumns { columns, bytes });
+    job.offer.sends = Some(SentColumns { columns, bytes, rows: 1 });
     job.output = None;
     job
 }
@@ -61,7 +64,7 @@ fn matched_rows_come_with_the_other_sides_columns() {
         assert!(received.summary(None).contains(&format!("columns received: {columns}")));
         assert!(sent.summary(None).contains(&format!("columns sent: {columns}")));
         let terms = &bench.report("r")["terms"];
-        let named = serde_json::json!({"columns": ["v", "city", "tier"], "bytes": 40});
+        let named = serde_json::json!({"columns": ["v", "city", "tier"], "bytes": 40, "rows": 1});
         let sender = if sender_connects { "a_sends" } else { "b_sends" };
         assert_eq!((&terms[sender], &terms["wanted"]), (&named, &"join".into()));
     }
@@ -146,4 +149,95 @@ fn empty_tables_join_to_nothing() {
         assert_eq!(bench.output("r").unwrap(), expected);
         assert_eq!(received.outcome.rows_written, Some(0));
     }
+}
+
+/// The side that sends all rows of a key.
+fn sending_all(bench: &Bench, text: &str, columns: &[&str], rows: u32) -> Job {
+    let mut job = sending(bench, "s", text, columns, 12);
+    job.duplicates = Duplicates::All;
+    job.offer.sends.as_mut().unwrap().rows = rows;
+    job
+}
+
+#[test]
+fn all_rows_of_a_key_are_sent() {
+    let here = "k,v\nx,1\ny,2\nx,3\nz,4\n";
+    let there = "k,c\nx,p\nw,q\nx,r\nz,s\nx,t\n";
+    for sender_connects in [false, true] {
+        let bench = Bench::new();
+        let (receiver, sender) =
+            (receiving(&bench, "r", here), sending_all(&bench, there, &["c"], 3));
+        let (sent, received) = match sender_connects {
+            true => ok(both(sender, receiver)),
+            false => {
+                let (received, sent) = ok(both(receiver, sender));
+                (sent, received)
+            }
+        };
+        let expected = "k,v,c\nx,1,p\nx,1,r\nx,1,t\nx,3,p\nx,3,r\nx,3,t\nz,4,s\n";
+        assert_eq!(bench.output("r").unwrap(), expected);
+        let outcome = (received.outcome.matches, received.outcome.rows_written);
+        assert_eq!(outcome, (Some(2), Some(7)));
+        let learned = received.learned.clone().unwrap().me;
+        let said = "the values of 1 column of the other side in all its rows with these keys (up to 3 a key)";
+        assert!(learned.contains(said), "{learned}");
+        let columns = "columns sent: c in 12 bytes a row, up to 3 rows a key";
+        assert!(sent.summary(None).contains(&columns.to_owned()));
+    }
+}
+
+#[test]
+fn a_key_with_too_many_rows_ends_the_run() {
+    let bench = Bench::new();
+    let text = "k,c\nx,1\n,9\ny,2\nx,3\nx,4\n";
+    let (sent, received) =
+        both(sending_all(&bench, text, &["c"], 2), receiving(&bench, "r", "k\nx\n"));
+    let (sent, received) = (sent.unwrap_err(), received.unwrap_err());
+    assert_eq!((sent.class(), received.class()), (Class::Input, Class::Network));
+    let message = sent.to_string();
+    assert!(
+        message.contains(
+            "row 5 (line 6) bears the same key as row 1 (line 2), and no more than 2 rows"
+        ),
+        "{message}"
+    );
+    assert_eq!(received.to_string(), PEER_INPUT);
+    bench.assert_clean();
+}
+
+#[test]
+fn a_left_join_keeps_every_row_of_the_receiver() {
+    let bench = Bench::new();
+    let receiver = Job { unmatched: true, ..receiving(&bench, "r", "k,v\nx,1\n,2\ny,3\nx,4\n") };
+    let sender = sending(&bench, "s", "k,c,d\nx,gold,\nz,silver,1\n", &["c", "d"], 20);
+    let (received, _) = ok(both(receiver, sender));
+    assert_eq!(bench.output("r").unwrap(), "k,v,c,d\nx,1,gold,\n,2,,\ny,3,,\nx,4,gold,\n");
+    let outcome = (received.outcome.matches, received.outcome.rows_written);
+    assert_eq!(outcome, (Some(1), Some(4)));
+}
+
+#[test]
+fn what_is_for_joins_is_refused_elsewhere() {
+    let bench = Bench::new();
+    let usage = |job: Job, said: &str| {
+        let error = job.prepare().err().unwrap();
+        assert_eq!(error.class(), Class::Usage);
+        assert!(error.to_string().contains(said), "{error}");
+    };
+    let sender = || sending(&bench, "s", "k,c\nx,1\n", &["c"], 64);
+    let receiver = || receiving(&bench, "r", "k\nx\n");
+    let rows = || bench.job("a", "k\nx\n", Learns::Both);
+    usage(Job { unmatched: true, ..sender() }, "by the side that receives");
+    usage(Job { unmatched: true, ..rows() }, "by the side that receives");
+    usage(Job { duplicates: Duplicates::All, ..receiver() }, "for the side that sends");
+    usage(Job { duplicates: Duplicates::All, ..rows() }, "for the side that sends");
+    let mut many = sender();
+    many.offer.sends.as_mut().unwrap().rows = 2;
+    usage(many, "where duplicates are all sent");
+    let mut many = sending_all(&bench, "k,c\nx,1\n", &["c"], 2000);
+    many.offer.sends.as_mut().unwrap().bytes = 64;
+    usage(many, "2000 rows of 64 bytes");
+    let mut aligned = receiver();
+    aligned.offer.align = true;
+    usage(aligned, "only rows are written in a common order");
 }

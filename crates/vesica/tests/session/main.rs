@@ -54,6 +54,7 @@ impl Bench {
             offer: Offer::new(vec![Normalize::None], learns),
             output: Some(self.path(&format!("{name} out.csv"))),
             select: None,
+            unmatched: false,
             report: Some(self.path(&format!("{name} report.json"))),
             protected: Vec::new(),
             threads: 1,

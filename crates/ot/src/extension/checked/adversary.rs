@@ -1,7 +1,7 @@
-//! Malicious receivers, against the check of every extension that has it.
+//! Malicious receivers, against the check of every extension that uses it.
 //!
-//! A receiver that uses other choices in some chunks of Δ (of k bits; one bit in KOS15) passes the check only if it
-//! guesses those chunks, which is by design.
+//! A receiver that uses different choices in some chunks of Δ (of k bits; one bit in KOS15) passes the check
+//! only if it guesses those chunks, which is by design.
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use vesica_net::Error;
@@ -17,10 +17,10 @@ use crate::{
 
 const ATTEMPTS: usize = 1000;
 
-/// Columns of a receiver that can send others than it has.
+/// Columns of a receiver that can send other columns than its own.
 pub trait MaliciousColumns: ColumnReceiver {
-    /// As [`ColumnReceiver::correlate`], with a message that is changed before it goes out: a column
-    /// for each chunk of Δ.
+    /// Like [`ColumnReceiver::correlate`], with a message that is changed before it is sent: one column for
+    /// each chunk of Δ.
     fn correlate_falsely(
         &mut self,
         choices: &[Block],
@@ -91,7 +91,7 @@ impl Extension for SoftSpoken {
     }
 }
 
-/// Other choices in one chunk of Δ.
+/// Different choices in one chunk of Δ.
 #[derive(Clone)]
 struct Difference {
     chunk: usize,
@@ -99,26 +99,26 @@ struct Difference {
     block: usize,
     /// Added to the choices of that block.
     choices: Block,
-    /// The value of the chunk by which the answer is adapted; 0 is the answer of an honest receiver.
+    /// The value of the chunk to which the answer is adapted; 0 gives the answer of an honest receiver.
     guess: u32,
 }
 
-/// What a receiver does in one attempt.
+/// The behaviour of a receiver in one attempt.
 #[derive(Clone, Default)]
 struct Attempt {
     choices: Vec<Block>,
     differences: Vec<Difference>,
     /// Added to a block of the answer.
     answer_change: Option<(usize, Block)>,
-    /// Answers with what it answered to an attempt before.
+    /// Whether it repeats its answer to an earlier attempt.
     replays: bool,
 }
 
-/// The rows of the sender, where it accepted.
+/// The rows of the sender, if it accepted.
 type Outcome = Option<Vec<Block>>;
 
-/// Makes all attempts on one setup, on which an honest sender would have stopped at the first that it
-/// refuses. `call` is a call of the sender's. Returns Δ, the outcomes, and the receiver's rows.
+/// Makes all attempts on one setup, where an honest sender would have stopped at its first refusal. `call` is a
+/// call of the sender's. Returns Δ, the outcomes, and the receiver's rows.
 fn attempt_by<E: Extension>(
     extension: &E,
     n: usize,
@@ -165,7 +165,7 @@ fn attempt<E: Extension>(
     })
 }
 
-/// What was accepted; whatever was not was refused by the check, and by its name.
+/// The accepted rows; anything else must have been refused by the check, under its name.
 fn accepted(result: Result<Vec<Block>>) -> Outcome {
     match result {
         Ok(rows) => Some(rows),
@@ -174,7 +174,7 @@ fn accepted(result: Result<Vec<Block>>) -> Outcome {
     }
 }
 
-/// One call of a malicious receiver; returns the answer that would have been right.
+/// One call of a malicious receiver; returns the answer that would have been correct.
 fn deviate<E: Extension>(
     extension: &E,
     receiver: &mut Receiver<E::Receiver>,
@@ -226,7 +226,7 @@ fn random_choices(n: usize, rng: &mut StdRng) -> Vec<Block> {
     Bits::random(n, rng).blocks().to_vec()
 }
 
-/// Attempts of which each has the differences that `differences` makes.
+/// Attempts with the differences that `differences` generates for each.
 fn attempts_with(
     n: usize,
     rng: &mut StdRng,
@@ -240,7 +240,7 @@ fn attempts_with(
     (0..ATTEMPTS).map(attempt).collect()
 }
 
-/// Accepted are those attempts of which every guess is right, and their share is what it should be.
+/// Exactly the attempts whose guesses are all right are accepted, and no more of them than expected.
 fn only_right_guesses_pass<E: Extension>(extension: &E, n: usize, attempts: &[Attempt]) {
     let (delta, outcomes, _) = attempt(extension, n, attempts);
     let k = extension.bits();
@@ -295,7 +295,7 @@ fn choices_that_differ_in_some_chunks_pass_only_if_each_is_guessed() {
     [1, 2, 4].into_iter().for_each(|k| other_choices_in_some_chunks(&SoftSpoken(k)));
 }
 
-/// With the answer of an honest receiver: passes only where Δ has no bit there, and then does no harm.
+/// With the answer of an honest receiver: passes only if Δ has no bit there, and then does no harm.
 fn one_wrong_column<E: Extension>(extension: &E, difference: impl Fn(&mut StdRng) -> Block) {
     let (n, rng) = (100, &mut StdRng::seed_from_u64(7));
     let attempts = attempts_with(n, rng, |i, rng| {
@@ -333,7 +333,7 @@ fn never_passes<E: Extension>(extension: &E, n: usize, attempts: &[Attempt]) {
     assert!(outcomes.iter().all(Option::is_none), "k = {}", extension.bits());
 }
 
-/// The same bit in every chunk, which are other choices than those answered for.
+/// The same bit in every chunk: the choices differ from those answered for.
 fn one_wrong_row<E: Extension>(extension: &E) {
     let (n, rng) = (128, &mut StdRng::seed_from_u64(8));
     let attempts = attempts_with(n, rng, |_, rng| {
@@ -396,8 +396,8 @@ fn a_wrong_answer_never_passes() {
     wrong_answer(&SoftSpoken(2));
 }
 
-/// The step that makes a stock is the extension's own call, so a receiver that is malicious in it is
-/// refused there, whatever it does.
+/// A stock is made by the extension's own call, so a receiver that is malicious there is refused, whatever it
+/// does.
 fn deviates_offline<E: Extension>(extension: &E) {
     let (n, rng) = (100, &mut StdRng::seed_from_u64(13));
     let attempts = attempts_with(n, rng, |i, rng| {
@@ -456,7 +456,7 @@ fn a_receiver_that_was_refused_gets_no_second_try() {
     no_second_try(&SoftSpoken(2));
 }
 
-/// What was in stock before has the same Δ, so it must not be given out after a refusal.
+/// The stock made before has the same Δ, so it must not be used after a refusal.
 #[test]
 fn a_refusal_ends_the_stock_made_before() {
     run(

@@ -6,17 +6,16 @@
 //! R has sent something from which S computed columns q_i. An honest R has t_i = q_i ⊕ Δ_i·c with one vector
 //! c of choices; a malicious one may have another c for each chunk of Δ.
 //!
-//! 1. Both extend by [`MASK_ROWS`] rows more than requested, with random choices, at the end. They are used
-//!    for nothing else.
+//! 1. Both make [`MASK_ROWS`] additional rows at the end, with random choices. They are used for nothing else.
 //! 2. Once all columns are fixed, S → R: a random χ of GF(2^128).
-//! 3. R → S: the hash of its choices and of each column t_i, where a column of blocks x_1 … x_B is hashed to
-//!    Σ χ^(B−b)·x_b. The last block, which χ does not touch, masks the contribution of the others.
+//! 3. R → S: the hash of its choices and of each column t_i, where a column of blocks x_1 … x_B is hashed to Σ
+//!    χ^(B−b)·x_b. The last block, which χ does not touch, masks the contribution of the others.
 //! 4. S refuses unless h(q_i) = h(t_i) ⊕ Δ_i·h(c) for all i.
 //!
 //! Two different vectors have the same hash for at most B − 1 of all χ. If all vectors that R used have
 //! different hashes, R passes only if it guessed those chunks of Δ whose vector is not the one of its answer:
-//! with probability 2^-k for each such chunk of k bits. That is by design, and costs nothing: R could as well
-//! have guessed those bits of Δ afterwards. [`error`] is the probability of anything else.
+//! with probability 2^-k for each such chunk of k bits. That is by design, and gives R no advantage: R could as
+//! well have guessed those bits of Δ afterwards. [`error`] is the probability of anything else.
 
 use rand::CryptoRng;
 use rayon::prelude::*;
@@ -43,13 +42,13 @@ mod adversary;
 #[cfg(test)]
 pub(super) use adversary::MaliciousColumns;
 
-/// Malicious, provided that the base OTs under the columns are too.
+/// Malicious, provided that the underlying base OTs are too.
 pub const ADVERSARY: Adversary = Adversary::Malicious;
 
 /// The check by which a sender refuses a receiver.
 pub const CHECK: &str = "choices equal in every column";
 
-/// Rows that are given up to hide the others.
+/// Rows that are sacrificed to hide the others.
 pub const MASK_ROWS: usize = 128;
 
 /// Columns of the matrix.
@@ -58,7 +57,7 @@ const WIDTH: usize = 128;
 const CHALLENGE: &str = "extension/challenge";
 const ANSWER: &str = "extension/answer";
 
-/// Columns that one thread hashes.
+/// Columns hashed per thread.
 const TASK_COLUMNS: usize = 32;
 
 /// log2 of the probability that a receiver with different choices in some of `chunks` chunks of Δ
@@ -94,13 +93,12 @@ pub struct Sender<C> {
     columns: C,
     hash: CorrelationHash,
     challenges: Prg,
-    /// The receiver was caught, so that Δ may not be safe any more.
+    /// Whether the receiver was caught, so that Δ may no longer be safe.
     is_refused: bool,
 }
 
 impl<C: ColumnSender> Sender<C> {
-    /// Agrees on the session's public hash key, which this party draws because the hash protects its
-    /// Δ.
+    /// Agrees on the session's public hash key, which this party draws because the hash protects its Δ.
     pub(super) fn new(
         columns: C,
         session: &'static str,
@@ -127,8 +125,8 @@ impl<C: ColumnSender> CotSender for Sender<C> {
     }
 
     /// # Errors
-    /// A deviation where the receiver's columns fail the check, and from then on always: a receiver
-    /// that may try again would learn Δ.
+    /// A deviation if the receiver's columns fail the check, and always from then on: a receiver that could try
+    /// again would learn Δ.
     fn send_correlated_into(&mut self, out: &mut [Block], channel: &mut Channel) -> Result<()> {
         if self.is_refused {
             return Err(channel.deviation(Deviation::CheckFailed { check: CHECK }));
@@ -172,7 +170,7 @@ impl<C: ColumnReceiver> Receiver<C> {
         Ok(Self { columns, hash, masks: Prg::new(&Seed::random(rng)) })
     }
 
-    /// The choices of the rows of a call: those asked for, and random ones for the masks.
+    /// The choices of the rows of a call: those requested, and random ones for the masks.
     fn masked(&mut self, choices: &Bits) -> Zeroizing<Vec<Block>> {
         let mut mask = [Block::ZERO; MASK_ROWS / 128];
         self.masks.fill(&mut mask);
@@ -215,20 +213,19 @@ impl<C: ColumnReceiver> CotReceiver for Receiver<C> {
     }
 }
 
-/// The columns of all rows of a call, kept until they are checked in the memory of the rows that
-/// they then become.
+/// The columns of all rows of a call, kept until they are checked in the memory of the rows that they then
+/// become.
 ///
-/// A piece of up to [`CHUNK_ROWS`] rows is 128 columns one after the other, and takes as many blocks
-/// as rows.
+/// A piece of up to [`CHUNK_ROWS`] rows is 128 columns one after another, and takes as many blocks as rows.
 struct Columns<'a> {
     whole: &'a mut [Block],
     rest: &'a mut [Block],
-    /// What the rest will be made of: filled up to a multiple of 128 rows, and the masks.
+    /// The columns of the remaining rows, padded to a multiple of 128, and of the masks.
     tail: Vec<Block>,
 }
 
 impl<'a> Columns<'a> {
-    /// The place for the columns of as many rows as `out` has blocks, and of the masks.
+    /// Space for the columns of as many rows as `out` has blocks, and of the masks.
     fn new(out: &'a mut [Block]) -> Self {
         let (whole, rest) = out.split_at_mut(out.len() / CHUNK_ROWS * CHUNK_ROWS);
         let tail = vec![Block::ZERO; rest.len().next_multiple_of(128) + MASK_ROWS];
@@ -246,7 +243,7 @@ impl<'a> Columns<'a> {
         self.send_answer(&answer, channel)
     }
 
-    /// The challenge and the right answer to it: the hash of the choices, then those of the columns.
+    /// The challenge and the correct answer to it: the hash of the choices, then those of the columns.
     fn receive_challenge(
         &self,
         choices: &[Block],
@@ -297,7 +294,7 @@ impl<'a> Columns<'a> {
         sums
     }
 
-    /// Turns the columns into the rows asked for.
+    /// Turns the columns into the requested rows.
     fn into_rows(self) {
         let transpose = |copy: &mut Vec<Block>, piece: &mut [Block]| {
             copy.clear();
@@ -305,7 +302,7 @@ impl<'a> Columns<'a> {
             columns_to_rows(copy, piece.len(), piece, 1);
         };
         self.whole.par_chunks_exact_mut(CHUNK_ROWS).for_each_init(Vec::new, transpose);
-        // Masks come last, so the rest is within the first piece of the tail.
+        // Masks come last, so the remaining rows are within the first piece of the tail.
         let piece = &self.tail[..self.tail.len().min(CHUNK_ROWS)];
         columns_to_rows(piece, piece.len(), self.rest, 1);
     }
@@ -319,7 +316,7 @@ struct UniversalHash {
     shifts: [Block; MAX_PART + 1],
 }
 
-/// Blocks of the longest part that is hashed at a time.
+/// Blocks of the longest part hashed at a time.
 const MAX_PART: usize = CHUNK_ROWS / 128;
 
 impl UniversalHash {
@@ -336,7 +333,7 @@ impl UniversalHash {
         column.chunks(MAX_PART).fold(Block::ZERO, |sum, part| self.append(sum, part))
     }
 
-    /// The hash of a column of which `sum` is the hash so far and `part` comes next.
+    /// The hash of a column whose hash so far is `sum` and whose next part is `part`.
     fn append(&self, sum: Block, part: &[Block]) -> Block {
         let powers = &self.powers[MAX_PART - part.len()..];
         multiply128(sum, self.shifts[part.len()]) ^ inner_product128(powers, part)

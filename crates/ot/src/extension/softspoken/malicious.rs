@@ -1,9 +1,9 @@
 //! SoftSpokenOT against malicious parties.
 //!
-//! What the components in [`consistency`](pprf::consistency) and [`checked`] leave to a malicious R is to
-//! guess some bits of Δ and to be caught if a guess is wrong; S then says so and Δ is never used again. A
-//! correlated OT is hashed with its number as the tweak. Against a malicious S there is nothing to check: R's
-//! choices are masked by a stream that S lacks, and its answer by rows of its own.
+//! A malicious R that faces the checks of [`consistency`](pprf::consistency) and [`checked`] can only guess
+//! some bits of Δ, and is caught if a guess is wrong; S then says so and Δ is never used again. A correlated OT
+//! is hashed with its number as the tweak. Against a malicious S there is nothing to check: R's choices are
+//! masked by a stream that S lacks, and its answer by rows of its own.
 //!
 //! A call of n OTs, which takes one round more than the semi-honest one:
 //!
@@ -64,7 +64,7 @@ impl Sender {
     /// Step 1 of the extension with its check, and agreement on the session's public hash key.
     ///
     /// # Errors
-    /// A deviation where the receiver's trees fail the check.
+    /// A deviation if the receiver's trees fail the check.
     pub fn setup(
         field: SmallField,
         channel: &mut Channel,
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
     use crate::two_party::run;
 
-    /// The trees of the setup: a wrong sum is refused there unless Δ does not need it.
+    /// The trees of the setup: a wrong sum is refused unless Δ does not need it.
     #[test]
     fn inconsistent_trees_are_refused_in_the_setup() {
         let field = SmallField::new(3);

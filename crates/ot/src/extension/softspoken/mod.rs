@@ -17,8 +17,8 @@
 //! - [`malicious`] adds the check of the trees to step 1 and a check of the columns to step 3. Together they
 //!   catch an R that uses trees, or choices, that differ between the chunks.
 //!
-//! Deviation from the paper: its subspace VOLE of a random u and the correction to chosen bits are sent as
-//! one message, which saves nothing and costs nothing for chosen choices.
+//! Deviation from the paper: its subspace VOLE of a random u and the correction to chosen bits are sent as one
+//! message; this makes no difference to the cost for choices that the receiver makes.
 
 use vesica_primitives::{Block, Delta};
 
@@ -32,8 +32,8 @@ pub(super) mod small_field;
 ///
 /// | k | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 |
 /// |---|---|---|---|---|---|---|---|---|
-/// | bits sent an OT | 128 | 64 | 43 | 32 | 26 | 22 | 19 | 16 |
-/// | blocks of stream an OT, receiver | 2 | 2 | 2.7 | 4 | 6.5 | 11 | 19 | 32 |
+/// | bits sent per OT | 128 | 64 | 43 | 32 | 26 | 22 | 19 | 16 |
+/// | blocks of stream per OT, receiver | 2 | 2 | 2.7 | 4 | 6.5 | 11 | 19 | 32 |
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SmallField {
     bits: usize,
@@ -46,7 +46,7 @@ impl SmallField {
     /// GF(2^k), where k is `bits`.
     ///
     /// # Panics
-    /// Where k is not within 1 to [`SmallField::MAX_BITS`].
+    /// If k is not between 1 and [`SmallField::MAX_BITS`].
     pub const fn new(bits: usize) -> Self {
         assert!(1 <= bits && bits <= Self::MAX_BITS, "k is within 1 to 8");
         Self { bits }
@@ -84,7 +84,7 @@ impl SmallField {
         pprf::Shape::new(self.chunks(), 1 << self.bits)
     }
 
-    /// The chunks of Δ, the last of them completed with zeros.
+    /// The chunks of Δ, the last of them padded with zeros.
     fn split(self, delta: &Delta) -> Vec<u32> {
         let bit = |i: usize| if i < 128 { u32::from(delta.bit(i)) } else { 0 };
         let chunk = |i: usize| (0..self.bits).map(|b| bit(i * self.bits + b) << b).sum();

@@ -20,8 +20,8 @@ const CORRECTIONS: &str = "softspoken/corrections";
 /// Blocks of the longest piece of a column that is made at a time.
 const MAX_COLUMN: usize = CHUNK_ROWS / 128;
 
-/// Leaves whose streams one thread takes at least. To hand work to a thread and to wait for it takes
-/// some microseconds, in which so many are done.
+/// The minimum number of leaves per thread. Passing work to a thread and waiting for it takes some
+/// microseconds, enough for the streams of this many leaves.
 const MIN_LEAVES: usize = 256;
 
 /// Sums of streams below nodes whose sibling is not complete yet, one for each height.
@@ -29,13 +29,12 @@ type Pending = [[Block; MAX_COLUMN]; SmallField::MAX_BITS];
 
 const NOTHING_PENDING: Pending = [[Block::ZERO; MAX_COLUMN]; SmallField::MAX_BITS];
 
-/// Fills `columns` with the columns v_b of one tree and `total` with u, each as long as `total`,
-/// where `stream(x, out)` writes the next blocks of r_x. Columns for which there is no room are
-/// dropped.
+/// Fills `columns` with the columns v_b of one tree and `total` with u, each as long as `total`, where
+/// `stream(x, out)` writes the next blocks of r_x. Columns for which there is no room are dropped.
 ///
-/// Streams are added up like the digits of a counter: what is below a node of the tree is summed once
-/// it is complete, and every right child at height b is a part of column b. That is two additions a
-/// stream, with at most k + 1 sums in the cache.
+/// Streams are added up like the digits of a counter: the streams below a node of the tree are summed once it
+/// is complete, and every right child at height b is a part of column b. That takes two additions per stream,
+/// with at most k + 1 sums in the cache.
 fn fold(
     field: SmallField,
     mut stream: impl FnMut(usize, &mut [Block]),
@@ -92,7 +91,7 @@ impl PuncturedTrees {
         pprf::consistency::verify(self.field.shape(), &self.chunks, &mut self.leaves, channel)
     }
 
-    /// Takes the trees into use.
+    /// Converts the trees for use.
     pub fn into_sender(mut self) -> Sender {
         let size = 1 << self.field.bits();
         let trees = self.leaves.chunks_exact_mut(size).zip(&*self.chunks);
@@ -103,7 +102,7 @@ impl PuncturedTrees {
     }
 }
 
-/// Moves leaf x to place x ⊕ `chunk`, and so the missing one to 0, without a secret address.
+/// Moves leaf x to place x ⊕ `chunk`, and so the missing one to 0, without secret addresses.
 fn shift(leaves: &mut [Block], chunk: u32) {
     for b in 0..leaves.len().trailing_zeros() {
         let swap = Block::mask((chunk >> b & 1) as u8);
@@ -122,9 +121,9 @@ fn shift(leaves: &mut [Block], chunk: u32) {
 pub struct Sender {
     field: SmallField,
     delta: Delta,
-    /// For each tree the stream of leaf y ⊕ d, for each y but 0.
+    /// For each tree, the stream of leaf y ⊕ d, for each y other than 0.
     streams: Vec<Prg>,
-    /// Of the last rows; only the room matters.
+    /// The corrections of the last rows, kept only for their memory.
     corrections: Vec<Block>,
 }
 
@@ -187,7 +186,7 @@ impl Trees {
         pprf::consistency::prove(self.field.shape(), &mut self.leaves, channel)
     }
 
-    /// Takes the trees into use.
+    /// Converts the trees for use.
     pub fn into_receiver(self) -> Receiver {
         let streams = self.leaves.iter().map(|leaf| Prg::new(&Seed::new(*leaf))).collect();
         Receiver { field: self.field, streams, corrections: Vec::new() }
@@ -199,7 +198,7 @@ pub struct Receiver {
     field: SmallField,
     /// For each tree the stream of each leaf.
     streams: Vec<Prg>,
-    /// Of the last rows; only the room matters.
+    /// The corrections of the last rows, kept only for their memory.
     corrections: Vec<Block>,
 }
 
@@ -256,7 +255,7 @@ impl MaliciousColumns for Receiver {
 
 #[cfg(test)]
 impl Trees {
-    /// As [`Trees::send`], with a message of each tree's last level that is not the one of its OT.
+    /// Like [`Trees::send`], with a wrong message for each tree's last level.
     pub fn send_falsely<B: BaseOt>(
         field: SmallField,
         channel: &mut Channel,

@@ -1,8 +1,8 @@
-//! The bare matrix against malicious parties: that of [`oos17`](crate::one_of_n::oos17), with its check over
-//! the rows of all pieces.
+//! The bare matrix against malicious parties: the matrix of [`oos17`](crate::one_of_n::oos17), with its check
+//! over the rows of all pieces.
 //!
-//! What the check guarantees also holds for sums of rows: outside the few places at which a receiver guessed
-//! Δ, all rows are codewords of words, and so are sums of them.
+//! What the check guarantees also holds for sums of rows: outside the few places at which a receiver guessed Δ,
+//! all rows are codewords of words, and so are sums of them.
 
 use std::ops::Range;
 
@@ -46,8 +46,8 @@ pub struct Sender<C: LinearCode> {
 impl<C: LinearCode> Malicious for Sender<C> {}
 
 impl<C: LinearCode> Sender<C> {
-    /// All rows q, checked, and behind them those of the masks. After a failure there must be no other
-    /// call: a receiver that may try again would learn Δ.
+    /// All rows q, checked, followed by those of the masks. After a failure there must be no other call: a
+    /// receiver that could try again would learn Δ.
     fn receive(
         &mut self,
         channel: &mut Channel,
@@ -91,7 +91,7 @@ impl<C: LinearCode> super::Sender<C> for Sender<C> {
     }
 
     /// # Errors
-    /// A deviation ([`CHECK`]) where the receiver's rows are not those of words.
+    /// A deviation ([`CHECK`]) if the receiver's rows are not those of words.
     fn extend(
         mut self,
         channel: &mut Channel,
@@ -111,11 +111,11 @@ pub struct Receiver<C: LinearCode> {
     columns: columns::Receiver,
     code: C,
     pieces: Pieces,
-    /// The words so far, and then the masks.
+    /// The words so far, followed at the end by the masks.
     words: ZeroizingVec<Block>,
-    /// Their rows: the check is over all of them.
+    /// Their rows: the check covers all of them.
     t: ZeroizingVec<Block>,
-    /// How many rows there are so far.
+    /// The number of rows so far.
     done: usize,
     scratch: Scratch,
 }
@@ -123,7 +123,7 @@ pub struct Receiver<C: LinearCode> {
 impl<C: LinearCode> Malicious for Receiver<C> {}
 
 impl<C: LinearCode> Receiver<C> {
-    /// Makes the next rows, as many as words; returns where they are among all.
+    /// Makes the next rows, one for each word; returns their range among all rows.
     fn next(&mut self, words: &[Block], channel: &mut Channel) -> Result<Range<usize>> {
         let rows = self.done..self.done + words.len();
         self.words[rows.clone()].copy_from_slice(words);
@@ -182,7 +182,7 @@ mod tests {
 
     type Row = <Concatenated as LinearCode>::Row;
 
-    /// How often a malicious receiver tries.
+    /// The number of attempts of a malicious receiver.
     fn attempts() -> usize {
         vesica_testkit::assurance::trials(250, 1000)
     }
@@ -192,18 +192,18 @@ mod tests {
     /// Three pieces of seven rows.
     const PIECES: Pieces = Pieces { count: 3, rows: 7 };
 
-    /// What a receiver does in one attempt.
+    /// The behaviour of a receiver in one attempt.
     #[derive(Clone, Default)]
     struct Attempt {
-        /// Places of the matrix that are flipped: row, counted through pieces and masks, and column.
+        /// Flipped places of the matrix: row, counted through pieces and masks, and column.
         flips: Vec<(usize, usize)>,
-        /// Columns of these for which it takes Δ to be 1.
+        /// The flipped columns for which it guesses that Δ is 1.
         guessed_ones: Vec<usize>,
-        /// Added to a word for its columns, but not for the answer.
+        /// Added to a word in the columns, but not in the answer.
         inconsistency: Option<(usize, Block)>,
         /// Added to a block of the answer.
         answer_change: Option<(usize, Block)>,
-        /// Answers with what was right in the attempt before.
+        /// Whether it repeats the answer that was correct in the previous attempt.
         replays: bool,
     }
 
@@ -238,7 +238,7 @@ mod tests {
         }
     }
 
-    /// One run of a malicious receiver; returns what an honest one would have answered.
+    /// One run of a malicious receiver; returns the answer of an honest one.
     fn deviate(
         receiver: &mut Receiver<Concatenated>,
         attempt: &Attempt,
@@ -275,8 +275,8 @@ mod tests {
         right
     }
 
-    /// Δ, and which attempts are accepted. All are on one setup, on which an honest sender would have
-    /// stopped at the first that it refuses.
+    /// Δ, and which attempts are accepted. All use one setup, where an honest sender would have stopped at its
+    /// first refusal.
     fn accepted(attempts: &[Attempt]) -> (Row, Vec<bool>) {
         let (outcomes, ()) = run(
             |channel| {

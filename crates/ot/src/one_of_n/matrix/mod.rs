@@ -1,5 +1,5 @@
-//! The bare matrix of a 1-out-of-n OT extension under a linear code, for protocols that add rows before they
-//! hash them.
+//! The bare matrix of a 1-out-of-n OT extension under a linear code, for protocols that add rows before hashing
+//! them.
 //!
 //! S holds q_j = t_j ⊕ (C(w_j) ∧ Δ), R holds t_j for its word w_j, as in [`rows`](super::rows). Since C is
 //! linear, the same holds for sums: for any set of rows, the sum of q is the sum of t ⊕ (C(sum of w) ∧ Δ).
@@ -17,12 +17,12 @@ use vesica_primitives::{Block, code::LinearCode};
 
 use crate::{Bytes, extension::columns};
 
-/// How many rows a matrix has, and in how many pieces.
+/// The number of rows of a matrix, and of its pieces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pieces {
-    /// Pieces.
+    /// The number of pieces.
     pub count: usize,
-    /// Rows of each, at least 1.
+    /// Rows per piece, at least 1.
     pub rows: usize,
 }
 
@@ -40,7 +40,7 @@ impl Pieces {
 
 /// The party with Δ.
 pub trait Sender<C: LinearCode>: Send + Sized {
-    /// Against whom the extension keeps its promises.
+    /// The adversary against which the extension is secure.
     const ADVERSARY: Adversary;
 
     /// Payload bytes of the setup.
@@ -57,8 +57,7 @@ pub trait Sender<C: LinearCode>: Send + Sized {
         rng: &mut dyn CryptoRng,
     ) -> Result<Self>;
 
-    /// Shows the number of each piece, its rows q, and Δ: the first piece first, each as soon as it may
-    /// be used.
+    /// Passes on the number of each piece, its rows q, and Δ, in order and each as soon as it may be used.
     fn extend(
         self,
         channel: &mut Channel,
@@ -69,7 +68,7 @@ pub trait Sender<C: LinearCode>: Send + Sized {
 
 /// The party with words.
 pub trait Receiver<C: LinearCode>: Send + Sized {
-    /// Against whom the extension keeps its promises.
+    /// The adversary against which the extension is secure.
     const ADVERSARY: Adversary;
 
     /// The base OTs.
@@ -83,10 +82,10 @@ pub trait Receiver<C: LinearCode>: Send + Sized {
     /// The rows t of the next piece, one for each word.
     ///
     /// # Panics
-    /// Where there are not as many words as rows of a piece, or one has too many bits.
+    /// If the number of words is not that of a piece's rows, or a word has too many bits.
     fn extend(&mut self, words: &[Block], channel: &mut Channel) -> Result<&[C::Row]>;
 
-    /// What there is to do after the last piece.
+    /// The steps after the last piece.
     fn finish(self, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<()>;
 }
 

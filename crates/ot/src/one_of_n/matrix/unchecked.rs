@@ -24,7 +24,7 @@ use crate::{
 /// The base OTs underneath.
 type Base = Np01<Ristretto>;
 
-/// Semi-honest: nothing ties the receiver to codewords.
+/// Semi-honest: nothing forces the receiver to use codewords.
 pub const ADVERSARY: Adversary = Adversary::weakest(&[Base::ADVERSARY, Adversary::SemiHonest]);
 
 /// The party with Δ.
@@ -69,7 +69,7 @@ impl<C: LinearCode> super::Sender<C> for Sender<C> {
     }
 }
 
-/// Fills `rows` with the next rows q; their columns need some room.
+/// Fills `rows` with the next rows q, with scratch space for their columns.
 pub(super) fn fill<C: LinearCode>(
     columns: &mut columns::Sender,
     rows: &mut [Block],

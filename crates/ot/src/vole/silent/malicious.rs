@@ -1,9 +1,9 @@
-//! Silent VOLE over GF(2^128) against parties that deviate (Weng et al., S&P 2021; Boyle et al., CCS
+//! Silent VOLE over GF(2^128) against malicious parties (Weng et al., S&P 2021; Boyle et al., CCS
 //! 2019; with the codes of Raghuraman, Rindal and Tanguy, CRYPTO 2023).
 //!
-//! As the semi-honest one, but for this:
+//! It differs from the semi-honest one as follows:
 //!
-//! - The OT extension has to be one for malicious parties; another does not compile:
+//! - The OT extension must be a malicious one; another does not compile:
 //!
 //!   ```compile_fail,E0277
 //!   # use vesica_ot::{Result, extension::softspoken::semi_honest, vole::silent::malicious};
@@ -31,15 +31,14 @@
 //!   }
 //!   ```
 //! - Trees are full: an R that knew all leaves of one would know Δ.
-//! - Step 2 makes shares of one value more, which masks R's challenge. Where that is a shorter VOLE, it
-//!   is checked as this one is.
-//! - At the end R checks what it has before anything else is made of it, by a challenge and an answer of 32
-//!   bytes; the argument stands with [`check`]. What is left to an S that deviates is to guess something
-//!   about R's noise and to be caught if it guesses wrong; what is left to an R that does is to choose its
-//!   own a.
+//! - Step 2 makes one additional share, of a value that masks R's challenge. If this step is a shorter VOLE,
+//!   that is checked in the same way.
+//! - At the end R checks its share before anything is derived from it, by a challenge and an answer of 32
+//!   bytes; for the argument see [`check`]. A deviating S can only guess something about R's noise, and is
+//!   caught if it guesses wrong; a deviating R can only choose its own a.
 //!
-//! a is in the whole field. A VOLE with shorter a could be checked just so, but what it is for in PSI
-//! cannot stand an R that deviates.
+//! a is in the whole field. A VOLE with shorter a could be checked in the same way, but its use in PSI is not
+//! secure against a deviating R.
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};
@@ -58,7 +57,7 @@ use crate::{
 
 pub use check::CHECK;
 
-/// Malicious, over an OT extension that is, under LPN with static leakage.
+/// Malicious over a malicious OT extension, under LPN with static leakage.
 pub const ADVERSARY: Adversary = Adversary::Malicious;
 
 /// Bits of a value.
@@ -108,8 +107,8 @@ pub fn send(
 /// The receiver's side of a VOLE of length `len`.
 ///
 /// # Errors
-/// [`CheckFailed`](vesica_net::Deviation::CheckFailed) with [`CHECK`] where the sender's leaves and
-/// corrections do not belong together.
+/// [`CheckFailed`](vesica_net::Deviation::CheckFailed) with [`CHECK`] if the sender's leaves and corrections
+/// are inconsistent.
 pub fn receive(
     len: usize,
     lpn: Lpn,

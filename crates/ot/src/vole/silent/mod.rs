@@ -1,8 +1,8 @@
-//! Silent VOLE: a long VOLE from a short one, with little talk (Boyle et al., CCS 2018 and 2019;
-//! with the codes of Raghuraman, Rindal and Tanguy, CRYPTO 2023). Semi-honest.
+//! Silent VOLE: a long VOLE from a short one, with little communication (Boyle et al., CCS 2018 and 2019; with
+//! the codes of Raghuraman, Rindal and Tanguy, CRYPTO 2023). Semi-honest.
 //!
-//! R draws noise e: t blocks, each zero but for y_i in a random place α_i. With an OT extension in
-//! which S holds Δ:
+//! R draws noise e: t blocks, each zero except for y_i at a random place α_i. With an OT extension in which S
+//! holds Δ:
 //!
 //! 1. Random OT on the bits of the α_i gives the keys of puncturable PRFs.
 //! 2. Correlated OT on the bits of the y_i gives shares of y_i·Δ.
@@ -10,11 +10,11 @@
 //! 4. Both compress by the transpose of a public code: b = G·w, c = G·(w + e·Δ), a = G·e, where a
 //!    looks random by the LPN assumption that `vesica_params::lpn` states.
 //!
-//! Where that is more than a piece ([`Lpn::piece`]), each piece has a noise of its own. Its y_i then are
-//! entries of a shorter silent VOLE instead of fresh ones, which takes fewer bytes than step 2 does, as
-//! Weng et al. (S&P 2021) extend a VOLE by another: so the y_i of long ones look random by LPN, too.
+//! If this is more than one piece ([`Lpn::piece`]), each piece has its own noise. Its y_i are then entries of a
+//! shorter silent VOLE instead of fresh ones, which takes fewer bytes than step 2; Weng et al. (S&P 2021)
+//! extend one VOLE by another in this way. So the y_i of long ones look random by LPN, too.
 //!
-//! The code is binary, so a stays in the subspace that the y_i are drawn from (subfield VOLE).
+//! The code is binary, so a stays in the subspace from which the y_i are drawn (subfield VOLE).
 
 pub mod malicious;
 
@@ -29,7 +29,7 @@ use vesica_net::{Channel, Result};
 use vesica_params::{Adversary, lpn::Lpn};
 use vesica_primitives::{Block, Delta};
 
-/// Semi-honest: nothing checks that the trees are what they should be.
+/// Semi-honest: nothing checks that the trees are correct.
 pub const ADVERSARY: Adversary = Adversary::SemiHonest;
 
 /// Payload bytes of a run over SoftSpokenOT, without the OT's setup.
@@ -45,7 +45,7 @@ pub fn bytes(len: usize, bits: u32, lpn: Lpn, field: SmallField) -> Bytes {
     }
 }
 
-/// What the sender has: c = a·Δ + b.
+/// The sender's share of c = a·Δ + b.
 pub struct SenderShare {
     /// Δ.
     pub delta: Delta,
@@ -53,9 +53,9 @@ pub struct SenderShare {
     pub b: ZeroizingVec<Block>,
 }
 
-/// What the receiver has: c = a·Δ + b.
+/// The receiver's share of c = a·Δ + b.
 pub struct ReceiverShare<A: Subspace> {
-    /// The entries of a, in the subspace, each with that of c.
+    /// The entries of a, in the subspace, each with the corresponding entry of c.
     pub entries: ZeroizingVec<A::Joint>,
 }
 
@@ -196,14 +196,14 @@ mod tests {
         for bits in 8..=12 {
             assert_correlated::<u64>(6200, bits, UNIFORM);
         }
-        // Many pieces, whose values come from a VOLE of several pieces itself.
+        // Many pieces, whose values come from a VOLE that itself has several pieces.
         for len in [5001, 20_011] {
             assert_correlated::<u64>(len, 60, UNIFORM.with_piece(2500));
         }
         assert_correlated::<Block>(3000, 128, UNIFORM);
     }
 
-    /// The rank over GF(2) of some random entries, twice as many as bits and more.
+    /// The rank over GF(2) of some random entries, more than twice as many as bits.
     fn rank<A: Subspace>(entries: &[A], bits: u32, rng: &mut StdRng) -> u32 {
         let mut basis = [0u128; 128];
         for _ in 0..(bits + 64).max(150) {
@@ -250,7 +250,7 @@ mod tests {
         assert_full_rank::<Block>(128);
     }
 
-    /// a and b look random: bits are balanced, and no value comes twice.
+    /// a and b look random: bits are balanced, and no value is repeated.
     #[test]
     fn shares_look_random() {
         let (len, bits) = (20_000, 60);

@@ -1,7 +1,7 @@
 //! The steps of a block–accumulate code, transposed; see [`crate::code::BlockAccumulate`].
 //!
-//! Everything here is inlined into the backend that it is compiled for: the loops are plain additions of
-//! words, which compilers turn into vector instructions where there are any.
+//! Everything here is inlined into the backend that it is compiled for: the loops are plain additions of words,
+//! which compilers vectorise if they can.
 
 use crate::{
     Words,
@@ -9,17 +9,17 @@ use crate::{
     code::block_accumulate::{BLOCK, DIMENSION, PARITY},
 };
 
-/// Columns that are accumulated together: of as many rows as noise has blocks, these entries stay in the
-/// second-level cache between the two times that they are read.
+/// Columns that are accumulated together: for as many rows as noise has blocks, these entries stay in the
+/// second-level cache between the two passes that read them.
 const STRIP: usize = 32;
 
-/// Groups of the Golay code by which entries are asked for ahead.
+/// How many groups of the Golay code ahead entries are prefetched.
 const AHEAD: usize = 2;
 
-/// Replaces a matrix of entries, `width` in a row, by its running sums column by column: each entry becomes
-/// the sum of all entries of earlier columns and of those above it, itself included.
+/// Replaces a matrix of entries, `width` per row, by its running sums column by column: each entry becomes the
+/// sum of all entries of earlier columns and of those above it, including itself.
 ///
-/// Row after row, so that memory is read in its order: once for the sums of the columns, once for the rest.
+/// Works row by row, so that memory is read in order: once for the sums of the columns, once for the rest.
 #[inline(always)]
 pub fn accumulate_columns<const W: usize>(entries: &mut [Words<W>], width: usize) {
     let mut before = Words::default();
@@ -54,11 +54,11 @@ pub fn accumulate_permuted<const W: usize>(from: &[Words<W>], places: &[u32], to
     }
 }
 
-/// Permutes entries and compresses each group of 24 to 12 by the extended Golay code: `out` gets
-/// x_i + Σ_j P_ij·y_j for the twelve x and the twelve y of each group. Of the last group there may be fewer.
+/// Permutes entries and compresses each group of 24 to 12 by the extended Golay code: `out` gets x_i + Σ_j
+/// P_ij·y_j for the twelve x and the twelve y of each group. The last group may be cut short.
 ///
-/// So much is done with the entries of a group that a processor does not see those of the next one by itself, so
-/// they are asked for.
+/// The work on a group is so long that a processor does not look ahead to the entries of the next one, so they
+/// are prefetched.
 #[inline(always)]
 pub fn golay<const W: usize>(from: &[Words<W>], places: &[u32], out: &mut [Words<W>]) {
     let groups = places.as_chunks::<BLOCK>().0;
@@ -70,7 +70,7 @@ pub fn golay<const W: usize>(from: &[Words<W>], places: &[u32], out: &mut [Words
         }
         let entries: [Words<W>; BLOCK] = std::array::from_fn(|i| from[places[i] as usize]);
         let mut compressed = [Words::default(); DIMENSION];
-        // Words by twos are what compilers keep in registers.
+        // Compilers keep pairs of words in registers.
         for first in (0..W).step_by(2) {
             match W - first {
                 1 => golay_words::<1, W>(&entries, first, &mut compressed),
@@ -81,7 +81,7 @@ pub fn golay<const W: usize>(from: &[Words<W>], places: &[u32], out: &mut [Words
     }
 }
 
-/// As [`golay`], for one group and some words of its entries.
+/// Like [`golay`], for one group and some words of its entries.
 #[inline(always)]
 fn golay_words<const N: usize, const W: usize>(
     entries: &[Words<W>; BLOCK],
@@ -89,7 +89,7 @@ fn golay_words<const N: usize, const W: usize>(
     out: &mut [Words<W>; DIMENSION],
 ) {
     let entry = |i: usize| Words::<N>(std::array::from_fn(|word| entries[i].0[first + word]));
-    // All sums over four of the y, three times.
+    // Three tables, each of all sums over four of the y.
     let mut sums = [[Words::<N>::default(); 16]; 3];
     for (group, sums) in sums.iter_mut().enumerate() {
         for bit in 0..4 {

@@ -8,7 +8,7 @@ pub const LANES: usize = 8;
 
 type Lanes = [u32; LANES];
 
-/// The initial values, which are the key where there is none.
+/// The initial values, which serve as the key if there is none.
 pub const IV: [u32; 8] = [
     0x6a09_e667,
     0xbb67_ae85,
@@ -28,7 +28,7 @@ pub const KEYED: u32 = 16;
 
 const ROUNDS: usize = 7;
 
-/// Which message word each round takes where.
+/// The message word used at each place of each round.
 pub const SCHEDULE: [[usize; 16]; ROUNDS] = schedule();
 
 /// Each round permutes the words of the one before (Table 2 of the paper).
@@ -52,9 +52,9 @@ const fn schedule() -> [[usize; 16]; ROUNDS] {
     schedule
 }
 
-/// The hash of each input, which is the first `lens` bytes (at most 64) of its block; the others must
-/// be 0. `mode` is [`KEYED`], or 0 with the key [`IV`]. From the block of the output (§2.6) that has the input's
-/// number.
+/// The hash of each input, which is the first `lens` bytes (at most 64) of its block; the others must be 0.
+/// `mode` is [`KEYED`], or 0 with the key [`IV`]. The hash is taken from the block of the output (§2.6) whose
+/// number is given for the input.
 pub fn hash(
     (key, mode): (&[u32; 8], u32),
     inputs: &[[u32; 16]; LANES],

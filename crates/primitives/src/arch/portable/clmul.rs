@@ -2,15 +2,15 @@
 
 /// The product of two polynomials over GF(2) of degree below 64, bit i being the coefficient of x^i.
 ///
-/// Integer multiplication with holes: operands are spread so that carries die in the gaps (the method
-/// of BearSSL's `ctmul64`). Every product sees operands with one bit in four.
+/// Integer multiplication with holes: operands are spread so that carries end in the gaps (the method of
+/// BearSSL's `ctmul64`). The operands of every product have one used bit in four.
 pub fn multiply(a: u64, b: u64) -> u128 {
     const HOLES: u128 = 0x1111_1111_1111_1111_1111_1111_1111_1111;
     let part = |x: u64, i: u32| u128::from(x) & (HOLES << i);
     let mut product = 0;
     for i in 0..4 {
-        // Sixteen terms at the most fall on one bit of a product, too many for three holes; the
-        // upper half of one operand goes separately, so that there are eight.
+        // Up to sixteen terms meet in one bit of a product, too many for three holes; so the upper half of one
+        // operand is multiplied separately, which leaves eight.
         let mut column = 0;
         for j in 0..4 {
             let (x, y) = (part(a, j), part(b, (4 + i - j) % 4));

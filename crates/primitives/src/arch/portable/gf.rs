@@ -13,7 +13,8 @@ pub fn multiply64(clmul: impl Fn(u64, u64) -> u128, a: u64, b: u64) -> u64 {
 /// A polynomial of degree below 128 modulo x^64 + x^4 + x^3 + x + 1.
 #[inline(always)]
 pub fn reduce64(product: u128) -> u64 {
-    // x^64 = x^4 + x^3 + x + 1; folding the upper half leaves a few bits above, folded once more.
+    // x^64 = x^4 + x^3 + x + 1; folding the upper half leaves a few bits above x^64, which are folded once
+    // more.
     let fold = |high: u64| {
         let high = u128::from(high);
         high ^ high << 1 ^ high << 3 ^ high << 4
@@ -62,8 +63,7 @@ pub fn add_products128(
     }
 }
 
-/// Adds `factor` times each of `x`, which are polynomials of degree below 64, to `sums`, in
-/// GF(2^128).
+/// Adds `factor` times each of `x`, polynomials of degree below 64, to `sums`, in GF(2^128).
 #[inline(always)]
 pub fn add_products64(
     clmul: impl Fn(u64, u64) -> u128,

@@ -1,8 +1,8 @@
 //! Evaluation of polynomials on a domain of 2^k points and back, layer by layer; see [`crate::poly`].
 //!
-//! A domain is repeatedly cut into halves. On the two halves of each block one polynomial takes two values
-//! that are known from the block's number, and they give the polynomial's remainders on both halves from its
-//! remainder on the block: a butterfly. The sequence of these values, the twiddles, is the same in each
+//! A domain is repeatedly cut into halves. On the two halves of each block, the splitting polynomial takes two
+//! values that follow from the block's number. With these, a butterfly computes a polynomial's remainders on
+//! both halves from its remainder on the block. The sequence of these values, the twiddles, is the same in each
 //! layer, and the coset of a domain continues where the domain ends.
 //!
 //! Everything here is inlined into the backend that provides the arithmetic.
@@ -12,18 +12,19 @@ use std::ops::BitXorAssign;
 /// The largest domain together with its coset has 2^LAYERS points.
 pub const LAYERS: usize = 31;
 
-/// What the twiddles of all blocks are made of.
+/// The values from which the twiddles of all blocks are computed.
 pub struct Twiddles<T> {
-    /// That of block 0.
+    /// The twiddle of block 0.
     pub first: T,
-    /// That of block 2^i, for each i.
+    /// The twiddle of block 2^i, for each i.
     pub powers: [T; LAYERS],
-    /// The way from block c to block c + 1, where the lowest i bits of c are 1 and the next is 0.
+    /// The step from the twiddle of block c to that of block c + 1, if the lowest i bits of c are 1 and the
+    /// next is 0.
     pub steps: [T; LAYERS],
 }
 
 impl<T: Copy> Twiddles<T> {
-    /// For each block of a layer with 2^`depth` of them, its halves and its twiddle.
+    /// For each block of a layer of 2^`depth` blocks, its halves and its twiddle.
     #[inline(always)]
     pub fn blocks(
         &self,
@@ -43,7 +44,7 @@ impl<T: Copy> Twiddles<T> {
     }
 }
 
-/// From coefficients in the domain's own basis to values on the domain or its coset, for each node of
+/// Converts coefficients in the domain's own basis to values on the domain or its coset, for each node of
 /// 2^`log` values.
 #[inline(always)]
 pub fn forward<T: Copy>(
@@ -61,7 +62,7 @@ pub fn forward<T: Copy>(
     }
 }
 
-/// The inverse of [`forward`], where `butterfly` is the inverse of that one's.
+/// The inverse of [`forward`], given the inverse butterfly.
 #[inline(always)]
 pub fn backward<T: Copy>(
     twiddles: &Twiddles<T>,

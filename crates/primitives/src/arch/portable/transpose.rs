@@ -3,10 +3,10 @@
 
 use crate::Block;
 
-/// Transposes in place: bit `c` of row `r` changes places with bit `r` of row `c`.
+/// Transposes in place: bit `c` of row `r` is swapped with bit `r` of row `c`.
 pub fn transpose(rows: &mut [Block; 128]) {
     let halves: &mut [[u64; 2]; 128] = bytemuck::cast_mut(rows);
-    // Halves of 64: the upper right and the lower left quarter change places whole.
+    // Halves of 64: the upper right and the lower left quarter are swapped as a whole.
     let (top, bottom) = halves.split_at_mut(64);
     for (above, below) in top.iter_mut().zip(bottom) {
         std::mem::swap(&mut above[1], &mut below[0]);
@@ -19,8 +19,8 @@ pub fn transpose(rows: &mut [Block; 128]) {
     swap_quarters::<1>(halves, 0x5555_5555_5555_5555);
 }
 
-/// In each square of 2·SIZE bits on the diagonal direction: swaps its upper right with its lower
-/// left quarter. `low` selects the lower half of each group of 2·SIZE bits.
+/// In each diagonal square of 2·SIZE bits, swaps the upper right with the lower left quarter. `low` selects the
+/// lower half of each group of 2·SIZE bits.
 fn swap_quarters<const SIZE: usize>(rows: &mut [[u64; 2]; 128], low: u64) {
     for square in rows.chunks_exact_mut(2 * SIZE) {
         let (top, bottom) = square.split_at_mut(SIZE);

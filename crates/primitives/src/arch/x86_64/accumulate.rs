@@ -1,4 +1,4 @@
-//! The steps of a block–accumulate code with registers of 256 bits: the portable loops, compiled for them.
+//! The steps of a block–accumulate code with 256-bit registers: the portable loops, compiled for AVX2.
 
 use crate::{Words, arch::portable::accumulate};
 

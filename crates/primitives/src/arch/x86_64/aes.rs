@@ -1,4 +1,4 @@
-//! AES-128 with AES-NI, and with VAES where two blocks fit one instruction.
+//! AES-128 with AES-NI, and with VAES for two blocks per instruction.
 
 use std::arch::x86_64::{
     __m128i, __m256i, _mm_aesenc_si128, _mm_aesenclast_si128, _mm_aeskeygenassist_si128,
@@ -35,7 +35,7 @@ impl Drop for Keys {
 pub unsafe fn expand(key: Block) -> Keys {
     let mut keys = [_mm_setzero_si128(); ROUNDS + 1];
     keys[0] = load(key);
-    // The round constant has to be a literal of the instruction.
+    // The round constant must be a literal in the instruction.
     macro_rules! round {
         ($i:literal, $constant:literal) => {
             let assist = _mm_aeskeygenassist_si128::<$constant>(keys[$i - 1]);
@@ -65,7 +65,7 @@ fn next_round_key(previous: __m128i, assist: __m128i) -> __m128i {
     _mm_xor_si128(key, _mm_shuffle_epi32::<0xff>(assist))
 }
 
-/// Encrypts each block in place, one block an instruction.
+/// Encrypts each block in place, one block per instruction.
 ///
 /// # Safety
 /// The processor must have AES-NI.
@@ -96,7 +96,7 @@ fn encrypt_batch<const N: usize>(keys: &[__m128i; ROUNDS + 1], states: &mut [__m
     }
 }
 
-/// Encrypts each block in place, two blocks an instruction.
+/// Encrypts each block in place, two blocks per instruction.
 ///
 /// # Safety
 /// The processor must have VAES, AVX2 and AES-NI.
@@ -109,11 +109,11 @@ pub unsafe fn encrypt_wide(keys: &Keys, blocks: &mut [Block]) {
         encrypt_states(&wide_keys, &mut states);
         store_wide(batch, &states);
     }
-    // SAFETY: the caller vouches for AES-NI.
+    // SAFETY: the caller guarantees AES-NI.
     unsafe { encrypt(keys, rest) };
 }
 
-/// Encrypts the numbers from `first` on, which must not reach 2^64; two blocks an instruction.
+/// Encrypts the numbers from `first` on, which must not reach 2^64; two blocks per instruction.
 ///
 /// # Safety
 /// The processor must have VAES, AVX2 and AES-NI.
@@ -135,11 +135,11 @@ pub unsafe fn encrypt_counter_wide(keys: &Keys, first: u64, out: &mut [Block]) {
     for (block, number) in rest.iter_mut().zip(counter as u64..) {
         *block = Block(number.into());
     }
-    // SAFETY: the caller vouches for AES-NI.
+    // SAFETY: the caller guarantees AES-NI.
     unsafe { encrypt(keys, rest) };
 }
 
-/// Adds to each block its encryption, two blocks an instruction.
+/// Adds to each block its encryption, two blocks per instruction.
 ///
 /// # Safety
 /// The processor must have VAES, AVX2 and AES-NI.
@@ -157,15 +157,14 @@ pub unsafe fn feed_forward_wide(keys: &Keys, blocks: &mut [Block]) {
     }
     for block in rest {
         let mut image = [*block];
-        // SAFETY: the caller vouches for AES-NI.
+        // SAFETY: the caller guarantees AES-NI.
         unsafe { encrypt(keys, &mut image) };
         *block ^= image[0];
     }
 }
 
-/// Writes for each parent x the children π_0(x) ⊕ x and π_1(x) ⊕ x for whole batches of parents, two
-/// blocks an instruction. Returns how many parents that were, and the sum of their left and of their
-/// right children.
+/// Writes for each parent x the children π_0(x) ⊕ x and π_1(x) ⊕ x for whole batches of parents, two blocks per
+/// instruction. Returns the number of these parents, and the sum of their left and of their right children.
 ///
 /// # Safety
 /// The processor must have VAES, AVX2 and AES-NI.
@@ -175,7 +174,7 @@ pub unsafe fn double_wide(
     parents: &[Block],
     children: &mut [[Block; 2]],
 ) -> (usize, [Block; 2]) {
-    /// Half a batch of parents: their children are a batch.
+    /// Half a batch of parents, whose children are a full batch.
     const HALF: usize = BATCH / 2;
     let wide_keys = [widen(keys[0]), widen(keys[1])];
     let mut sums = [_mm256_setzero_si256(); 2];
@@ -230,7 +229,7 @@ fn encrypt_states<const N: usize>(keys: &[__m256i; ROUNDS + 1], states: &mut [__
     }
 }
 
-/// Encrypts each side under a key of its own, both at the same time.
+/// Encrypts each side under its own key, both at the same time.
 #[target_feature(enable = "vaes,avx2")]
 #[inline]
 fn encrypt_sides<const N: usize>(keys: &[[__m256i; ROUNDS + 1]; 2], sides: &mut [[__m256i; N]; 2]) {

@@ -1,4 +1,4 @@
-//! Eight blocks of BLAKE3 at once with AVX2: a vector holds the same word of each.
+//! Eight blocks of BLAKE3 at once with AVX2: a vector holds the same word of each block.
 
 use std::arch::x86_64::{
     __m256i, _mm256_add_epi32, _mm256_or_si256, _mm256_permute2x128_si256, _mm256_set1_epi32,
@@ -9,14 +9,14 @@ use std::arch::x86_64::{
 
 use super::super::portable::blake3::{IV, LANES, SCHEDULE, WHOLE};
 
-/// Turns every word right by whole bytes, as the mask says.
+/// Rotates every word right by whole bytes, given by a shuffle mask.
 macro_rules! turn_bytes {
     ($x:expr, $mask:expr) => {
         _mm256_shuffle_epi8($x, $mask)
     };
 }
 
-/// Turns every word right by this many bits.
+/// Rotates every word right by this many bits.
 macro_rules! turn {
     ($x:expr, $bits:literal) => {{
         let x = $x;
@@ -35,8 +35,8 @@ pub unsafe fn hash(
     lens: &[u32; LANES],
     numbers: &[u64; LANES],
 ) -> [[u32; 8]; LANES] {
-    // Macros and not closures here too: a function of the standard library that takes a closure has no AVX2
-    // itself, so that it is compiled into calls with all vectors in memory.
+    // Macros rather than closures: a function of the standard library that takes a closure is not compiled for
+    // AVX2, so it would become calls with all vectors in memory.
     macro_rules! words_of_lanes {
         ($from:literal) => {
             transpose(words_of_lanes!(@ $from, 0 1 2 3 4 5 6 7))
@@ -123,7 +123,7 @@ fn byte_mask(b: [i8; 16]) -> __m256i {
     bytemuck::cast([b, b])
 }
 
-/// Exchanges words and lanes.
+/// Transposes words and lanes.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn transpose(rows: [__m256i; 8]) -> [__m256i; 8] {

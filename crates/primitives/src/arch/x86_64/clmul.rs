@@ -1,5 +1,4 @@
-//! Carry-less multiplication with PCLMULQDQ, and with VPCLMULQDQ where two products fit one
-//! instruction.
+//! Carry-less multiplication with PCLMULQDQ, and with VPCLMULQDQ for two products per instruction.
 
 use std::arch::x86_64::{
     __m128i, __m256i, _mm_clmulepi64_si128, _mm_cvtsi64_si128, _mm_xor_si128,
@@ -14,7 +13,7 @@ use super::super::portable::{
 };
 use crate::Block;
 
-/// As [`gf::multiply128`].
+/// Same as [`gf::multiply128`].
 ///
 /// # Safety
 /// The processor must have PCLMULQDQ.
@@ -23,7 +22,7 @@ pub unsafe fn multiply128(a: Block, b: Block) -> Block {
     Block(gf::multiply128(|a, b| clmul(a, b), a.0, b.0))
 }
 
-/// As [`gf::add_products128`].
+/// Same as [`gf::add_products128`].
 ///
 /// # Safety
 /// The processor must have PCLMULQDQ.
@@ -32,7 +31,7 @@ pub unsafe fn add_products128(sums: &mut [Block], x: &[Block], factor: Block) {
     gf::add_products128(|a, b| clmul(a, b), sums, x, factor);
 }
 
-/// As [`gf::add_products64`].
+/// Same as [`gf::add_products64`].
 ///
 /// # Safety
 /// The processor must have PCLMULQDQ.
@@ -41,7 +40,7 @@ pub unsafe fn add_products64(sums: &mut [Block], x: &[u64], factor: Block) {
     gf::add_products64(|a, b| clmul(a, b), sums, x, factor);
 }
 
-/// As [`gf::inner_product128`].
+/// Same as [`gf::inner_product128`].
 ///
 /// # Safety
 /// The processor must have PCLMULQDQ.
@@ -50,7 +49,7 @@ pub unsafe fn inner_product128(a: &[Block], b: &[Block]) -> Block {
     Block(gf::inner_product128(|a, b| clmul(a, b), a, b))
 }
 
-/// As [`gf::inner_product128`], two products an instruction.
+/// Like [`gf::inner_product128`], two products per instruction.
 ///
 /// # Safety
 /// The processor must have VPCLMULQDQ, PCLMULQDQ and AVX2.
@@ -72,7 +71,7 @@ pub unsafe fn inner_product128_wide(a: &[Block], b: &[Block]) -> Block {
     Block(pairs ^ gf::inner_product128(|a, b| clmul(a, b), rest_a, rest_b))
 }
 
-/// As [`gf::add_products128`], two products an instruction.
+/// Like [`gf::add_products128`], two products per instruction.
 ///
 /// # Safety
 /// The processor must have VPCLMULQDQ, PCLMULQDQ and AVX2.
@@ -89,7 +88,7 @@ pub unsafe fn add_products128_wide(sums: &mut [Block], x: &[Block], factor: Bloc
     gf::add_products128(|a, b| clmul(a, b), rest, rest_x, factor);
 }
 
-/// As [`gf::multiply_each128`].
+/// Same as [`gf::multiply_each128`].
 ///
 /// # Safety
 /// The processor must have PCLMULQDQ.
@@ -98,7 +97,7 @@ pub unsafe fn multiply_each128(values: &mut [Block], factors: &[Block]) {
     gf::multiply_each128(|a, b| clmul(a, b), values, factors);
 }
 
-/// As [`gf::multiply_each128`], two products an instruction.
+/// Like [`gf::multiply_each128`], two products per instruction.
 ///
 /// # Safety
 /// The processor must have VPCLMULQDQ, PCLMULQDQ and AVX2.
@@ -127,7 +126,7 @@ pub unsafe fn multiply_each128_wide(values: &mut [Block], factors: &[Block]) {
     gf::multiply_each128(|a, b| clmul(a, b), rest, rest_factors);
 }
 
-/// As [`transform::additive_by`].
+/// Same as [`transform::additive_by`].
 ///
 /// # Safety
 /// The processor must have PCLMULQDQ.
@@ -143,7 +142,7 @@ pub unsafe fn additive128(
     transform::additive_by(multiply, twiddles, values, log, coset, direction);
 }
 
-/// As [`transform::additive_by`], two products an instruction.
+/// Like [`transform::additive_by`], two products per instruction.
 ///
 /// # Safety
 /// The processor must have VPCLMULQDQ, PCLMULQDQ and AVX2.
@@ -155,13 +154,13 @@ pub unsafe fn additive128_wide(
     coset: bool,
     direction: Direction,
 ) {
-    // Closures, because functions that need instructions are not of the type of those that do not.
+    // Closures, because functions with target features do not have the type of those without.
     let split = |low: &mut [Block], high: &mut [Block], twiddle| split_wide(low, high, twiddle);
     let join = |low: &mut [Block], high: &mut [Block], twiddle| join_wide(low, high, twiddle);
     transform::additive(split, join, twiddles, values, log, coset, direction);
 }
 
-/// As [`transform::split`]. Inlined into functions that have the instructions.
+/// Same as [`transform::split`]. Inlined into functions that enable the instructions.
 #[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
 #[inline]
 fn split_wide(low: &mut [Block], high: &mut [Block], twiddle: Block) {
@@ -183,7 +182,7 @@ fn split_wide(low: &mut [Block], high: &mut [Block], twiddle: Block) {
     transform::split(multiply, low_rest, high_rest, twiddle);
 }
 
-/// As [`transform::join`]. Inlined into functions that have the instructions.
+/// Same as [`transform::join`]. Inlined into functions that enable the instructions.
 #[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
 #[inline]
 fn join_wide(low: &mut [Block], high: &mut [Block], twiddle: Block) {
@@ -205,7 +204,7 @@ fn join_wide(low: &mut [Block], high: &mut [Block], twiddle: Block) {
     transform::join(multiply, low_rest, high_rest, twiddle);
 }
 
-/// A factor of many products: itself, and times x^64, by which a product has 192 bits instead of 256
+/// A factor of many products: itself, and itself times x^64, with which a product has 192 bits instead of 256
 /// before it is reduced.
 #[derive(Clone, Copy)]
 struct Factor {

@@ -1,4 +1,4 @@
-//! GF(2^64) with PCLMULQDQ, and four elements at a time with VPCLMULQDQ.
+//! GF(2^64) with PCLMULQDQ, and with VPCLMULQDQ for four elements at a time.
 //!
 //! Four elements take two instructions of two products each, and one reduction of all of them, which takes as
 //! long as the products. Everything is processed in lanes, down to the smallest blocks of a transform, where
@@ -19,10 +19,10 @@ use super::{
     clmul::clmul,
 };
 
-/// Elements of a vector.
+/// Elements per vector.
 const LANES: usize = 4;
 
-/// As [`gf::multiply64`].
+/// Same as [`gf::multiply64`].
 ///
 /// # Safety
 /// The processor must have PCLMULQDQ.
@@ -42,7 +42,7 @@ pub unsafe fn add_products(sums: &mut [u64], x: &[u64], factor: u64) {
     }
 }
 
-/// As [`add_products`], a vector at a time.
+/// Like [`add_products`], a vector at a time.
 ///
 /// # Safety
 /// The processor must have VPCLMULQDQ, PCLMULQDQ and AVX2.
@@ -60,7 +60,7 @@ pub unsafe fn add_products_wide(sums: &mut [u64], x: &[u64], factor: u64) {
     }
 }
 
-/// As [`gf::multiply_each64`].
+/// Same as [`gf::multiply_each64`].
 ///
 /// # Safety
 /// The processor must have PCLMULQDQ.
@@ -69,7 +69,7 @@ pub unsafe fn multiply_each(values: &mut [u64], factors: &[u64]) {
     gf::multiply_each64(|a, b| clmul(a, b), values, factors);
 }
 
-/// As [`gf::multiply_each64`], a vector at a time.
+/// Like [`gf::multiply_each64`], a vector at a time.
 ///
 /// # Safety
 /// The processor must have VPCLMULQDQ, PCLMULQDQ and AVX2.
@@ -84,7 +84,7 @@ pub unsafe fn multiply_each_wide(values: &mut [u64], factors: &[u64]) {
     gf::multiply_each64(|a, b| clmul(a, b), rest, rest_factors);
 }
 
-/// As [`transform::additive_by`].
+/// Same as [`transform::additive_by`].
 ///
 /// # Safety
 /// The processor must have PCLMULQDQ.
@@ -100,7 +100,7 @@ pub unsafe fn additive(
     transform::additive_by(multiply, twiddles, values, log, coset, direction);
 }
 
-/// As [`transform::additive_by`], a vector at a time.
+/// Like [`transform::additive_by`], a vector at a time.
 ///
 /// # Safety
 /// The processor must have VPCLMULQDQ, PCLMULQDQ and AVX2.
@@ -117,7 +117,7 @@ pub unsafe fn additive_wide(
     if log > 0 {
         let inner = Inner::new(twiddles, log, coset);
         for node in values.chunks_mut((1 << log).max(2 * LANES)) {
-            // Blocks of at least two vectors; then, in `inner`, those within two vectors.
+            // Blocks of at least two vectors; smaller blocks, within two vectors, are left to `inner`.
             let outer = 0..log.saturating_sub(2);
             let step = |twiddle, difference| twiddle ^ difference;
             match direction {
@@ -138,12 +138,12 @@ pub unsafe fn additive_wide(
             }
         }
     }
-    // Nodes of less than two vectors that are left over.
+    // The remaining nodes, which fill less than two vectors.
     let multiply = |a, b| gf::multiply64(|a, b| clmul(a, b), a, b);
     transform::additive_by(multiply, twiddles, rest, log, coset, direction);
 }
 
-/// As [`transform::split`], where both halves are whole vectors.
+/// Like [`transform::split`], for halves of whole vectors.
 #[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
 #[inline]
 fn split(low: &mut [u64], high: &mut [u64], twiddle: u64) {
@@ -162,7 +162,7 @@ fn split(low: &mut [u64], high: &mut [u64], twiddle: u64) {
     }
 }
 
-/// As [`transform::join`], where both halves are whole vectors.
+/// Like [`transform::join`], for halves of whole vectors.
 #[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
 #[inline]
 fn join(low: &mut [u64], high: &mut [u64], twiddle: u64) {
@@ -180,9 +180,9 @@ fn join(low: &mut [u64], high: &mut [u64], twiddle: u64) {
     }
 }
 
-/// The last two layers of a transform, whose blocks have four and two elements, in two vectors at a time.
+/// The last two layers of a transform, whose blocks have four and two elements, two vectors at a time.
 struct Inner {
-    /// The twiddles of the first two blocks of four, each twice; none where a node has only two elements.
+    /// The twiddles of the first two blocks of four, each twice; `None` if a node has only two elements.
     fours: Option<__m256i>,
     /// The twiddles of the first four blocks of two.
     twos: __m256i,
@@ -195,7 +195,7 @@ impl Inner {
         let of_blocks = |depth: usize, blocks: [usize; LANES]| {
             let coset = if coset { twiddles.powers[depth] } else { twiddles.first };
             let twiddle = |block: usize| {
-                // Small nodes stand several to two vectors, and each has block 0 for its first.
+                // Two vectors may hold several small nodes, each of which begins with block 0.
                 let block = block & ((1 << depth) - 1);
                 let bits = (0..2).filter(|i| block >> i & 1 == 1);
                 bits.fold(coset, |sum, i| sum ^ twiddles.powers[i])
@@ -208,7 +208,7 @@ impl Inner {
         }
     }
 
-    /// Goes through a node, or several small ones, two vectors at a time with their twiddles.
+    /// Processes a node, or several small ones, two vectors at a time with their twiddles.
     #[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
     #[inline]
     fn each(
@@ -224,7 +224,7 @@ impl Inner {
             let [a, b] = butterflies([load(low), load(high)], fours, twos);
             store(low, a);
             store(high, b);
-            // From block 2c to 2 (c + 1), and from 4c to 4 (c + 1): steps without their lowest powers.
+            // From block 2c to 2 (c + 1), and from 4c to 4 (c + 1): the steps without their lowest powers.
             let i = number.trailing_ones() as usize;
             let next = all(twiddles.steps[i + 1] ^ twiddles.steps[0]);
             fours = fours.map(|fours| _mm256_xor_si256(fours, next));
@@ -299,16 +299,16 @@ fn times(x: __m256i, y: __m256i) -> __m256i {
     let odd = _mm256_clmulepi64_epi128::<0x11>(x, y);
     let low = _mm256_unpacklo_epi64(even, odd);
     let high = _mm256_unpackhi_epi64(even, odd);
-    // x^64 = x^4 + x^3 + x + 1 = (x + 1) (x^3 + 1), and what the upper four bits of `high` leave above
-    // x^64 once more: a byte each, from a table.
+    // x^64 = x^4 + x^3 + x + 1 = (x + 1) (x^3 + 1). What the upper four bits of `high` leave above x^64 is
+    // folded once more, by a table with one byte for each value.
     let folded = _mm256_xor_si256(high, _mm256_add_epi64(high, high));
     let folded = _mm256_xor_si256(folded, _mm256_slli_epi64::<3>(folded));
     let above = _mm256_shuffle_epi8(load(&FOLDED_TWICE), _mm256_srli_epi64::<60>(high));
     _mm256_xor_si256(_mm256_xor_si256(low, folded), above)
 }
 
-/// For each value of the upper four bits of a word, what they leave of it times x^64 above x^64, folded;
-/// in both halves of a vector.
+/// For each value of the upper four bits of a word: what they leave above x^64 when multiplied by x^64, folded.
+/// In both halves of a vector.
 const FOLDED_TWICE: [u64; LANES] = {
     let mut table = [0; 2];
     let mut bits = 0;

@@ -1,5 +1,5 @@
-//! Kernels for x86-64. Each may be called only on a processor that has the instruction sets named under
-//! `# Safety`; a [`Backend`](super::Backend) is the proof of that.
+//! Kernels for x86-64. Each may be called only on a processor with the instruction sets named under `# Safety`;
+//! a [`Backend`](super::Backend) is the proof of that.
 
 pub mod accumulate;
 pub mod aes;
@@ -9,7 +9,7 @@ pub mod gf64;
 pub mod rekeyed;
 pub mod transpose;
 
-/// Starts fetching the cache line of `what`, or its first, into all caches.
+/// Starts fetching the first cache line of `what` into all caches.
 #[inline(always)]
 pub fn prefetch<T>(what: &T) {
     use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

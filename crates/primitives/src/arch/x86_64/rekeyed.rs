@@ -15,13 +15,13 @@ use crate::Block;
 /// The round constants of FIPS 197 §5.2.
 const CONSTANTS: [i32; 10] = [0x01, 0x02, 0x04, 0x08, 0x10, 0x20, 0x40, 0x80, 0x1b, 0x36];
 
-/// Indices in flight at once, one an instruction.
+/// Indices in flight at once, one per instruction.
 const BATCH: usize = 4;
 
-/// The same with two an instruction.
+/// The same with two per instruction.
 const WIDE_BATCH: usize = 2 * BATCH;
 
-/// Puts the last word of a key, rotated by a byte, into all four.
+/// A shuffle that puts the last word of a key, rotated by a byte, into all four words.
 #[target_feature(enable = "sse2")]
 #[inline]
 fn rotated_last_word() -> __m128i {
@@ -34,7 +34,7 @@ fn upper_half() -> __m128i {
     _mm_set_epi64x(-1, 0)
 }
 
-/// As [`portable::rekeyed::hash`](super::super::portable::rekeyed::hash), one block an instruction.
+/// Like [`portable::rekeyed::hash`](super::super::portable::rekeyed::hash), one block per instruction.
 ///
 /// # Safety
 /// The processor must have AES-NI and SSSE3.
@@ -88,12 +88,12 @@ fn hash_batch<const N: usize, const ROWS: usize>(
     }
 }
 
-/// The key of the next round (FIPS 197 §5.2): word i becomes the sum of words 0 to i and of the last one,
+/// The key of the next round (FIPS 197 §5.2): word i becomes the sum of words 0 to i and of the last word,
 /// rotated and substituted.
 #[target_feature(enable = "aes,sse2,ssse3")]
 #[inline]
 fn next_key(key: __m128i, constant: i32) -> __m128i {
-    // All columns are equal, so that shifting the rows changes nothing.
+    // All columns are equal, so shifting the rows changes nothing.
     let word = _mm_shuffle_epi8(key, rotated_last_word());
     let word = _mm_aesenclast_si128(word, _mm_set1_epi32(constant));
     let key = _mm_xor_si128(key, _mm_slli_si128::<4>(key));
@@ -101,7 +101,7 @@ fn next_key(key: __m128i, constant: i32) -> __m128i {
     _mm_xor_si128(key, word)
 }
 
-/// As [`hash`], two blocks an instruction.
+/// Like [`hash`], two blocks per instruction.
 ///
 /// # Safety
 /// The processor must have VAES, AVX2, AES-NI and SSSE3.
@@ -113,7 +113,7 @@ pub unsafe fn hash_wide<const N: usize>(session: Block, first: u128, rows: &mut 
         hash_wide_batch(session, index, batch);
         index += WIDE_BATCH as u128;
     }
-    // SAFETY: the caller vouches for AES-NI and SSSE3.
+    // SAFETY: the caller guarantees AES-NI and SSSE3.
     unsafe { hash(session, index, rest) };
 }
 
@@ -157,7 +157,7 @@ fn hash_wide_batch<const N: usize>(
     }
 }
 
-/// As [`next_key`], of two keys.
+/// Like [`next_key`], for two keys.
 #[target_feature(enable = "vaes,avx2,sse2")]
 #[inline]
 fn next_wide_key(keys: __m256i, constant: i32) -> __m256i {

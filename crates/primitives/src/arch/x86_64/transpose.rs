@@ -9,7 +9,7 @@ use std::arch::x86_64::{
 
 use crate::Block;
 
-/// As [`transpose`](super::super::portable::transpose::transpose) of the portable backend.
+/// Same as [`transpose`](super::super::portable::transpose::transpose) of the portable backend.
 ///
 /// # Safety
 /// The processor must have AVX2.
@@ -42,7 +42,7 @@ pub unsafe fn transpose(rows: &mut [Block; 128]) {
     }
 }
 
-/// Eight rows, two a vector: each square of 8 × 8 bits, one byte wide, is transposed.
+/// Transposes each square of 8 × 8 bits, one byte wide, in eight rows, two per vector.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn transpose_bits([a, b, c, d]: [__m256i; 4]) -> [__m256i; 4] {
@@ -65,8 +65,7 @@ fn swap_neighbours(a: __m256i, b: __m256i) -> (__m256i, __m256i) {
     (_mm256_permute2x128_si256::<0x20>(even, odd), _mm256_permute2x128_si256::<0x31>(even, odd))
 }
 
-/// Swaps the upper bits of each 2·SIZE in `above` with the lower bits, which `low` selects, of
-/// `below`.
+/// Swaps the upper bits of each group of 2·SIZE in `above` with the lower bits, selected by `low`, of `below`.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn swap<const SIZE: i32>(above: __m256i, below: __m256i, low: __m256i) -> (__m256i, __m256i) {
@@ -76,9 +75,9 @@ fn swap<const SIZE: i32>(above: __m256i, below: __m256i, low: __m256i) -> (__m25
     (_mm256_xor_si256(above, back), _mm256_xor_si256(below, differ))
 }
 
-/// Transposes 16 × 16 bytes in each half of the vectors. A round interleaves byte by byte the first
-/// eight vectors with the last eight, which rotates the eight bits of a byte's place by one; four of
-/// them make vector numbers of places.
+/// Transposes 16 × 16 bytes in each half of the vectors. A round interleaves the first eight vectors byte by
+/// byte with the last eight, which rotates the eight bits of a byte's place by one; four rounds turn the
+/// vector's index into the place within it.
 #[target_feature(enable = "avx2")]
 #[inline]
 fn transpose_bytes(mut vectors: [__m256i; 16]) -> [__m256i; 16] {

@@ -16,14 +16,14 @@ use vesica_primitives::{BinaryVector, Block};
 use super::{Band, Sums};
 use crate::okvs::{BATCH, Error};
 
-/// What is known of the cluster that was last solved.
+/// The state of the cluster that was last solved.
 #[derive(Default)]
 pub struct Elimination {
-    /// Words of a row.
+    /// Words per row.
     words: usize,
-    /// The reduced row of each determined column, from the word that the column is in.
+    /// The reduced row of each determined column, starting at the word that contains the column.
     reduced: Vec<u64>,
-    /// A bit for each column: whether it is determined.
+    /// One bit for each column: whether it is determined.
     determined: Vec<u64>,
     /// The rows in the order in which they were reduced.
     steps: Vec<Step>,
@@ -37,13 +37,13 @@ struct Step {
     key: u32,
     /// The column that it determines, or [`DEPENDENT`].
     column: u32,
-    /// The word that it starts in, and how many words of `added` are its own: the columns, counted
-    /// from that word, whose reduced rows were added to it.
+    /// The word in which it starts, and its number of words in `added`: the columns, counted from that word,
+    /// whose reduced rows were added to it.
     first: u32,
     words: u32,
 }
 
-/// In place of a column: nothing is left of the row.
+/// Instead of a column: the row reduced to zero.
 const DEPENDENT: u32 = u32::MAX;
 
 impl Elimination {
@@ -59,7 +59,8 @@ impl Elimination {
         self.steps.reserve(keys.len());
         self.determined.clear();
         self.determined.resize(shape.sparse.div_ceil(64), 0);
-        // Whatever a determined column has here was written when it came to be.
+        // The entry of a determined column is always written when the column becomes determined, so old
+        // contents do not matter.
         if self.reduced.len() != shape.sparse * self.words {
             self.reduced = vec![0; shape.sparse * self.words];
         }
@@ -74,7 +75,7 @@ impl Elimination {
             let starts = rows.starts.iter().zip(rows.bits.chunks_exact_mut(self.words));
             for (number, (start, row)) in numbers.iter().zip(starts) {
                 let first = *start as usize / 64;
-                // A number of words that the compiler knows halves the time.
+                // A number of words that is known at compile time halves the time.
                 match row.len() {
                     4 => self.reduce(*number, first, &mut row[..4]),
                     5 => self.reduce(*number, first, &mut row[..5]),
@@ -95,7 +96,7 @@ impl Elimination {
     fn reduce(&mut self, key: u32, first: usize, row: &mut [u64]) {
         let (before, mut added, mut at) = (self.added.len(), 0, 0);
         let column = loop {
-            // The row's words from `at` on, and zeros.
+            // The words of the row from `at` on, followed by zeros.
             if row[0] == 0 {
                 self.added.push(added);
                 (added, at) = (0, at + 1);
@@ -124,7 +125,7 @@ impl Elimination {
         self.steps.push(Step { key, column, first: first as u32, words });
     }
 
-    /// Steps 2 and 3: makes the keys that were last solved take `values`.
+    /// Steps 2 and 3: makes the keys that were last solved decode to `values`.
     pub fn fill<V: BinaryVector>(&self, values: &[V], columns: &mut [V]) -> Result<(), Error> {
         let mut added = self.added.iter();
         for Step { key, column, first, words } in &self.steps {
@@ -152,7 +153,7 @@ impl Elimination {
         let rows = self.reduced.chunks_exact(self.words);
         for ((number, column), row) in columns.iter_mut().enumerate().rev().zip(rows.rev()) {
             if self.determined[number / 64] >> (number % 64) & 1 == 1 {
-                // Without the column itself, the first of its row.
+                // Excludes the column itself, which is the first of its row.
                 *column ^= sums.sum(number / 64, row[0] & (row[0] - 1), &row[1..]);
             }
             sums.set(number, *column);
@@ -160,7 +161,7 @@ impl Elimination {
     }
 }
 
-/// The numbers of keys in the order in which their rows start.
+/// The indices of keys in the order in which their rows start.
 fn in_order(store: &Band, keys: &[Block]) -> Vec<u32> {
     let mut starts = Vec::with_capacity(keys.len());
     for keys in keys.chunks(BATCH) {
@@ -168,7 +169,7 @@ fn in_order(store: &Band, keys: &[Block]) -> Vec<u32> {
         starts.extend(fractions[..keys.len()].iter().map(|fraction| store.start(*fraction)));
     }
     let mut order: Vec<u32> = (0..keys.len() as u32).collect();
-    // Keys that were placed are in order.
+    // Placed keys are already in order.
     if !starts.is_sorted() {
         order.sort_by_key(|number| starts[*number as usize]);
     }

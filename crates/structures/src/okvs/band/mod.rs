@@ -25,14 +25,14 @@ use super::{
 use eliminate::Elimination;
 use sums::Sums;
 
-/// A store for some shape and seed.
+/// A store with some shape and seed.
 pub struct Band {
     shape: Shape,
-    /// The first gives the place and 64 bits of the band, each other one 128 bits.
+    /// The first hash gives the position and 64 bits of the band, each further one 128 bits.
     hashes: Vec<CorrelationRobust>,
 }
 
-/// Room for solving one cluster after the other.
+/// Scratch space for solving clusters one after another.
 #[derive(Default)]
 pub struct Workspace(Elimination);
 
@@ -42,25 +42,25 @@ impl Band {
         self.shape
     }
 
-    /// Words that hold a row, wherever in a word it starts.
+    /// Words needed to hold a row, wherever in a word it starts.
     fn words(&self) -> usize {
         (62 + self.shape.weight) / 64 + 1
     }
 
-    /// Where among all clusters each of up to [`BATCH`] keys falls, as a fraction.
+    /// The position of each of up to [`BATCH`] keys among all clusters, as a fraction.
     #[inline]
     fn fractions(&self, keys: &[Block]) -> [u64; BATCH] {
         hashes(&self.hashes[0], keys).map(Block::high)
     }
 
-    /// The column of its cluster at which a key with this fraction starts.
+    /// The column of its cluster at which the band of a key with this fraction starts.
     #[inline]
     fn start(&self, fraction: u64) -> u32 {
         let in_cluster = fraction.wrapping_mul(self.shape.clusters as u64);
         scale(in_cluster, self.shape.sparse - self.shape.weight + 1) as u32
     }
 
-    /// Room for the rows of [`BATCH`] keys.
+    /// Space for the rows of [`BATCH`] keys.
     fn rows(&self) -> Rows {
         Rows { starts: [0; BATCH], words: self.words(), bits: vec![0; BATCH * self.words()] }
     }
@@ -70,12 +70,12 @@ impl Band {
 struct Rows {
     starts: [u32; BATCH],
     words: usize,
-    /// The words of each row, from the one that it starts in.
+    /// The words of each row, beginning with the one in which it starts.
     bits: Vec<u64>,
 }
 
 impl Rows {
-    /// Takes the rows of up to [`BATCH`] keys.
+    /// Computes the rows of up to [`BATCH`] keys.
     #[inline]
     fn read(&mut self, store: &Band, keys: &[Block]) {
         let words = self.words;
@@ -107,7 +107,7 @@ impl Rows {
         }
     }
 
-    /// The rows last taken for `count` keys: the column at which each starts, and its words.
+    /// The rows last computed for `count` keys: the column at which each starts, and its words.
     fn each(&self, count: usize) -> impl Iterator<Item = (usize, &[u64])> {
         let starts = self.starts.iter().map(|start| *start as usize);
         starts.zip(self.bits.chunks_exact(self.words)).take(count)
@@ -155,7 +155,7 @@ impl<V: BinaryVector> Codec<V> for Band {
         workspace.0.fill(values, columns)
     }
 
-    /// Fast for keys in the order in which they were placed.
+    /// Fast if keys are in the order in which they were placed.
     fn decode_cluster(&self, keys: &[Block], columns: &[V], values: &mut [V]) {
         let (mut rows, mut sums) = (self.rows(), Sums::new(self.words()));
         for (keys, values) in keys.chunks(BATCH).zip(values.chunks_mut(BATCH)) {
@@ -176,7 +176,7 @@ mod tests {
 
     use super::*;
 
-    /// Columns of a row, seen bit by bit.
+    /// The columns of each row, found bit by bit.
     fn columns_of(store: &Band, keys: &[Block]) -> Vec<Vec<usize>> {
         let mut rows = store.rows();
         rows.read(store, keys);

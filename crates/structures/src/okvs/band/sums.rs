@@ -11,24 +11,24 @@ type Word<V> = [[V; 1 << GROUP]; 64 / GROUP];
 
 /// The sums of the columns in a window of words, which moves over the columns.
 pub struct Sums<V> {
-    /// The table of word `i` is at `i` modulo the length, a power of two.
+    /// The table of word `i` is at `i` modulo the length, which is a power of two.
     tables: Vec<Word<V>>,
-    /// The words that a band has.
+    /// Words per band.
     words: usize,
-    /// The words that [`Sums::cover`] has taken.
+    /// The words whose tables are ready: from this one up to `end`.
     start: usize,
     end: usize,
 }
 
 impl<V: BinaryVector> Sums<V> {
-    /// For bands of so many words.
+    /// For bands of `words` words.
     pub fn new(words: usize) -> Self {
         let tables = vec![[[V::default(); 1 << GROUP]; 64 / GROUP]; words.next_power_of_two()];
         Self { tables, words, start: 0, end: 0 }
     }
 
-    /// The sum of the columns in a band that begins in the word `first` with the bits `head`, and goes
-    /// on with those of `tail`.
+    /// The sum of the columns in a band that begins in the word `first` with the bits `head` and continues with
+    /// those of `tail`.
     #[inline]
     pub fn sum(&self, first: usize, head: u64, tail: &[u64]) -> V {
         let mask = self.tables.len() - 1;
@@ -39,8 +39,8 @@ impl<V: BinaryVector> Sums<V> {
         sum
     }
 
-    /// Makes a column known. Until the next column of the group is, only bands without the columns of
-    /// the group before this one can be summed: columns come from the last to the first.
+    /// Adds a column. Columns come from the last to the first; until the other columns of its group have been
+    /// added, only bands without these can be summed.
     #[inline]
     pub fn set(&mut self, column: usize, value: V) {
         let mask = self.tables.len() - 1;
@@ -53,8 +53,8 @@ impl<V: BinaryVector> Sums<V> {
         }
     }
 
-    /// Makes the columns known that a band from the word `first` on may have. Cheap where this word is
-    /// the one last asked for, or one of the next.
+    /// Adds the columns that a band starting in the word `first` may have. Cheap if this is the word of the
+    /// last call, or one of the next.
     #[inline]
     pub fn cover(&mut self, first: usize, columns: &[V]) {
         if first < self.start || first > self.end {
@@ -67,7 +67,7 @@ impl<V: BinaryVector> Sums<V> {
         }
     }
 
-    /// Makes the columns of a word known; those beyond the last are zero.
+    /// Adds the columns of a word; those beyond the last are zero.
     fn take(&mut self, word: usize, columns: &[V]) {
         let mask = self.tables.len() - 1;
         let columns = columns.get(64 * word..).unwrap_or_default();
@@ -85,7 +85,7 @@ impl<V: BinaryVector> Sums<V> {
     }
 }
 
-/// Makes column `I` of a group known, where the sums of those after it are.
+/// Adds column `I` of a group, given the sums of the columns after it.
 #[inline(always)]
 fn add<const I: usize, V: BinaryVector>(sums: &mut [V; 1 << GROUP], value: V) {
     for set in (0..1 << GROUP).step_by(2 << I) {
@@ -93,7 +93,7 @@ fn add<const I: usize, V: BinaryVector>(sums: &mut [V; 1 << GROUP], value: V) {
     }
 }
 
-/// In two chains, so that they do not wait for each other.
+/// In two chains that do not wait for each other.
 #[inline(always)]
 fn sum_of_word<V: BinaryVector>(tables: &Word<V>, mut bits: u64) -> V {
     let (mut even, mut odd) = (V::default(), V::default());
@@ -142,7 +142,7 @@ mod tests {
             let first = column / 64;
             let rows =
                 [rng.random::<u64>() >> (column % 64) << (column % 64), rng.random(), rng.random()];
-            // Beyond the last column nothing is known.
+            // Columns beyond the last are unknown.
             let words = rows.len().min(9 - first);
             let expected = bit_by_bit(&columns, first, &rows[..words]);
             if first < 9 {

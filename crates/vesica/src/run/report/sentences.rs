@@ -49,12 +49,23 @@ struct Run {
     minimum: u64,
     /// Whether each side brings values.
     brings: [bool; 2],
+    /// The most rows of a key that are sent in a join.
+    rows: u32,
 }
 
 impl Run {
     fn new(query: Query, protocol: &'static str, adversary: Adversary, learns: Learns) -> Self {
         let required = Security::SemiHonest;
-        Self { query, protocol, adversary, learns, required, minimum: 0, brings: [false; 2] }
+        Self {
+            query,
+            protocol,
+            adversary,
+            learns,
+            required,
+            minimum: 0,
+            brings: [false; 2],
+            rows: 1,
+        }
     }
 
     fn offer(&self, role: Role) -> Offer {
@@ -69,7 +80,7 @@ impl Run {
             security: self.required,
             minimum: self.minimum,
             brings_values: self.brings[role as usize],
-            sends: (self.query == Query::JOIN && role == Role::B).then(sent),
+            sends: (self.query == Query::JOIN && role == Role::B).then(|| sent(self.rows)),
             ..Offer::new(vec![Normalize::None], learns)
         }
     }
@@ -129,8 +140,8 @@ impl Run {
 }
 
 /// What B sends in a join.
-fn sent() -> SentColumns {
-    SentColumns { columns: vec!["tier".to_owned(), "city".to_owned()], bytes: 64 }
+fn sent(rows: u32) -> SentColumns {
+    SentColumns { columns: vec!["tier".to_owned(), "city".to_owned()], bytes: 64, rows }
 }
 
 const ROLES: [Role; 2] = [Role::A, Role::B];
@@ -171,8 +182,10 @@ fn queries_for_rows(text: &mut String) {
 
 /// Joins, with a protocol of each kind.
 fn queries_for_joins(text: &mut String) {
-    for protocol in ["rr22", "rr22-malicious"].map(vesica_psi::find).map(Option::unwrap) {
-        let run = Run::new(Query::JOIN, protocol.key, protocol.adversary, Learns::Me);
+    for (protocol, rows) in [("rr22", 1), ("rr22", 3), ("rr22-malicious", 1)] {
+        let protocol = vesica_psi::find(protocol).unwrap();
+        let run =
+            Run { rows, ..Run::new(Query::JOIN, protocol.key, protocol.adversary, Learns::Me) };
         let terms = run.terms();
         for role in ROLES {
             for unreadable in if terms.learns(role) { vec![0, 1] } else { vec![0] } {
@@ -182,8 +195,7 @@ fn queries_for_joins(text: &mut String) {
                     (matches.map(|n| n + 1), matches.map(|_| unreadable));
                 report.outcome =
                     Outcome { matches, rows_written, unreadable, ..Outcome::default() };
-                report.learned =
-                    Some(joins::learned(sides, protocol, sent().columns.len(), matches));
+                report.learned = Some(joins::learned(sides, protocol, &sent(rows), matches));
                 show(text, &run.title(role), &report);
             }
         }

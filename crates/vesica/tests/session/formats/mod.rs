@@ -1,6 +1,8 @@
 //! Tables in every format: keys of every type match across formats, and rows come out as they went in.
 
+mod aligned;
 mod broken;
+mod joined;
 mod rows;
 
 use std::{
@@ -290,7 +292,7 @@ fn keys(bytes: Vec<u8>, format: Format, column: &str) -> Result<(Vec<Digest>, Ro
     let input = source(bytes).open(Dialect::default())?;
     assert_eq!(input.format(), format);
     input.require(&[column])?;
-    let scan = input.read_columns(Columns { keys: &[column], values: None })?;
+    let scan = input.read_columns(Columns { keys: &[column], ..Columns::default() })?;
     let mut reading = Reading::default();
     reading.keys = vec![KeyColumn { name: column.to_owned(), normalize: Normalize::None }];
     let (_, mut set, _) = KeySet::read(scan, &reading, |_, _| {})?;

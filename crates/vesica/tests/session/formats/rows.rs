@@ -17,7 +17,7 @@ use super::*;
 use crate::{Bench, Learns, Report, both, ok};
 
 /// A table of so many rows with a key, every type that there is, and nested columns; row i has the key `key i`.
-fn table(rows: usize) -> RecordBatch {
+pub(super) fn table(rows: usize) -> RecordBatch {
     let of_four = batch(&all_types());
     let places =
         PrimitiveArray::<UInt32Type>::from_iter_values((0..rows as u32).map(|row| row % 4));
@@ -79,7 +79,7 @@ fn expected(table: &RecordBatch, select: Option<&[&str]>) -> RecordBatch {
     }
 }
 
-fn parquet_back(bytes: Vec<u8>) -> RecordBatch {
+pub(super) fn parquet_back(bytes: Vec<u8>) -> RecordBatch {
     let reader = ParquetRecordBatchReaderBuilder::try_new(Bytes::from(bytes)).unwrap();
     let schema = reader.schema().clone();
     let batches: Vec<_> = reader.build().unwrap().map(Result::unwrap).collect();

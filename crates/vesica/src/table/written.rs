@@ -1,0 +1,183 @@
+//! What is written of a table: which rows, in which order, and columns beside the table's own.
+
+use std::{ops::Range, sync::Arc};
+
+use arrow_array::{ArrayRef, Int64Array, StringArray};
+use arrow_schema::{DataType, Field, FieldRef, Schema};
+
+use crate::table::append;
+
+/// The name of the column that numbers matches.
+const MATCH_ID: &str = "match_id";
+
+/// Columns that came from the other side, for the rows that are written.
+pub(crate) trait Received: Send {
+    /// Their names.
+    fn names(&self) -> &[String];
+
+    /// The values for a row, counted from 0 in the order in which rows are written; `None` for each that is missing.
+    fn values(&self, nth: usize) -> Vec<Option<&str>>;
+}
+
+/// Rows of a table that go to the output, with what is added to them.
+#[derive(Default)]
+pub(crate) struct Matched {
+    /// The rows, counted from 0, in the order in which they are written. One may come several times.
+    pub(crate) rows: Vec<u32>,
+    /// For each of them the number of its match, for a first column.
+    pub(crate) ids: Option<Vec<u32>>,
+    /// Columns for the end.
+    pub(crate) received: Option<Box<dyn Received>>,
+}
+
+/// Rows of a table as they are written.
+pub(crate) struct Written<'a> {
+    pub(crate) matched: &'a Matched,
+    /// The table's own columns that are written, by their positions; `None` for all.
+    pub(crate) select: Option<&'a [usize]>,
+}
+
+/// The names of columns that are added to a table's own.
+pub(crate) struct AddedNames {
+    /// Of the first column, where matches are numbered.
+    pub(crate) id: Option<String>,
+    /// Of those at the end.
+    pub(crate) received: Vec<String>,
+}
+
+impl<'a> Written<'a> {
+    /// The rows, counted from 0, in the order in which they are written.
+    pub(crate) fn rows(&self) -> &'a [u32] {
+        &self.matched.rows
+    }
+
+    /// The number of the match of a row.
+    pub(crate) fn id(&self, nth: usize) -> Option<u32> {
+        self.matched.ids.as_ref().map(|ids| ids[nth])
+    }
+
+    /// The received values of a row; none where no columns are received.
+    pub(crate) fn received(&self, nth: usize) -> Vec<Option<&'a str>> {
+        self.matched.received.as_ref().map(|received| received.values(nth)).unwrap_or_default()
+    }
+
+    /// Whether nothing is added to the table's own columns.
+    pub(crate) fn is_plain(&self) -> bool {
+        self.matched.ids.is_none() && self.matched.received.is_none()
+    }
+
+    /// Whether no row stands before an earlier one of the table.
+    pub(crate) fn is_ascending(&self) -> bool {
+        self.rows().is_sorted()
+    }
+
+    /// The table's own columns that are written, of so many.
+    pub(crate) fn own(&self, columns: usize) -> Vec<usize> {
+        self.select.map_or_else(|| (0..columns).collect(), <[usize]>::to_vec)
+    }
+
+    /// Names for the columns that are added to a table with these. One that is taken gets a prefix.
+    pub(crate) fn names(&self, table: &[String]) -> AddedNames {
+        let id = self.matched.ids.as_ref().map(|_| append::name(table, MATCH_ID, "vesica_"));
+        let taken: Vec<_> = table.iter().chain(&id).cloned().collect();
+        let received = self.matched.received.as_ref();
+        let received = received.map(|received| append::names(&taken, received.names()));
+        AddedNames { id, received: received.unwrap_or_default() }
+    }
+
+    /// The received values of these rows, column by column.
+    pub(crate) fn received_columns(&self, rows: Range<usize>) -> Vec<Vec<Option<&'a str>>> {
+        let columns = self.matched.received.as_ref().map_or(0, |received| received.names().len());
+        let mut values = vec![Vec::with_capacity(rows.len()); columns];
+        for nth in rows {
+            for (column, value) in values.iter_mut().zip(self.received(nth)) {
+                column.push(value);
+            }
+        }
+        values
+    }
+
+    /// The schema of what is written of a table with this one.
+    pub(crate) fn schema(&self, table: &Schema) -> Schema {
+        let fields = table.fields();
+        let names: Vec<_> = fields.iter().map(|field| field.name().clone()).collect();
+        let added = self.names(&names);
+        let id = added.id.map(|name| Field::new(name, DataType::Int64, false)).map(FieldRef::from);
+        let own = self.own(fields.len()).into_iter().map(|column| fields[column].clone());
+        let text = |name| FieldRef::from(Field::new(name, DataType::Utf8, true));
+        let received = added.received.into_iter().map(text);
+        let fields: Vec<_> = id.into_iter().chain(own).chain(received).collect();
+        Schema::new_with_metadata(fields, table.metadata().clone())
+    }
+
+    /// The columns of these rows: the table's own with what is added to them. `None` where the received values of a column
+    /// are more than an array of them can hold.
+    pub(crate) fn columns(&self, rows: Range<usize>, own: &[ArrayRef]) -> Option<Vec<ArrayRef>> {
+        let received = self.received_columns(rows.clone());
+        let fits = |values: &Vec<Option<&str>>| {
+            values.iter().flatten().map(|value| value.len()).sum::<usize>() <= i32::MAX as usize
+        };
+        if !received.iter().all(fits) {
+            return None;
+        }
+        let ids = self.matched.ids.as_ref().map(|ids| {
+            let ids = ids[rows].iter().map(|id| i64::from(*id));
+            Arc::new(Int64Array::from_iter_values(ids)) as ArrayRef
+        });
+        let received =
+            received.into_iter().map(|values| Arc::new(StringArray::from(values)) as ArrayRef);
+        Some(ids.into_iter().chain(own.iter().cloned()).chain(received).collect())
+    }
+}
+
+/// These rows ascending, each once, and for each of them as it was where it is now.
+pub(crate) fn ascending(rows: &[u32]) -> (Vec<u32>, Vec<u32>) {
+    let mut sorted = rows.to_vec();
+    sorted.sort_unstable();
+    sorted.dedup();
+    let place = |row: &u32| sorted.partition_point(|other| other < row) as u32;
+    let places = rows.iter().map(place).collect();
+    (sorted, places)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    struct Tiers(Vec<String>);
+
+    impl Received for Tiers {
+        fn names(&self) -> &[String] {
+            &self.0
+        }
+
+        fn values(&self, nth: usize) -> Vec<Option<&str>> {
+            vec![[Some("gold"), None, Some("")][nth]; self.0.len()]
+        }
+    }
+
+    #[test]
+    fn rows_are_found_again_after_they_are_sorted() {
+        let rows = [7, 3, 3, 9, 0, 7];
+        let (sorted, places) = ascending(&rows);
+        assert_eq!(sorted, [0, 3, 7, 9]);
+        assert_eq!(places.iter().map(|place| sorted[*place as usize]).collect::<Vec<_>>(), rows);
+        assert_eq!(ascending(&[]), (vec![], vec![]));
+    }
+
+    #[test]
+    fn added_columns_have_names_of_their_own() {
+        let tiers = ["tier", "match_id", "k"].map(str::to_owned).to_vec();
+        let received: Option<Box<dyn Received>> = Some(Box::new(Tiers(tiers)));
+        let matched = Matched { rows: vec![4, 1, 1], ids: Some(vec![1, 2, 2]), received };
+        let written = Written { matched: &matched, select: None };
+        assert!(!written.is_plain() && !written.is_ascending());
+        let names = written.names(&["k".to_owned(), "tier".to_owned()]);
+        assert_eq!(names.id.unwrap(), "match_id");
+        assert_eq!(names.received, ["peer_tier", "peer_match_id", "peer_k"]);
+        let names = written.names(&["match_id".to_owned()]);
+        assert_eq!(names.id.unwrap(), "vesica_match_id");
+        let column = vec![None, Some("")];
+        assert_eq!(written.received_columns(1..3), [column.clone(), column.clone(), column]);
+    }
+}

@@ -30,7 +30,7 @@ pub enum Budget {
 impl Budget {
     /// Numbers of items of both parties: edges, primes, around powers of two.
     fn sizes(self) -> Vec<usize> {
-        let sizes = [0, 1, 2, 3, 30, 100, 1000, 65_537];
+        let sizes = [0, 1, 2, 3, 30, 100, 1000, assurance::trials(17_011, 65_537)];
         let affordable = match self {
             Self::Symmetric => 8,
             Self::GroupOperations => 7,

@@ -1,4 +1,4 @@
-//! Cancelling a party from outside.
+//! Cancellation of a party from outside.
 
 use std::sync::{
     Arc,

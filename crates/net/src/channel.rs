@@ -28,7 +28,7 @@ pub const MAX_LABEL: usize = 40;
 /// Payload bytes of a segment: with the byte before them they fill a TLS record.
 pub(crate) const SEGMENT: usize = (1 << 14) - 1;
 
-/// Bytes gathered before they are handed to the transport, and read ahead from it.
+/// Bytes gathered before they are passed to the transport, and read ahead from it.
 const BUFFER: usize = 1 << 16;
 
 /// The time between two keep-alive messages.
@@ -50,12 +50,12 @@ pub struct Channel {
     pub(crate) meter: Meter,
     session: SessionId,
     pub(crate) watch: Watch,
-    /// Whole headers and segments that the transport has not taken yet.
+    /// Complete headers and segments that the transport has not taken yet.
     out: Vec<u8>,
     /// Whether anything was sent since the transport was last flushed.
     unflushed: bool,
     last_send: Instant,
-    /// Bytes read ahead: `ahead[ahead_at..ahead_end]` is still to be consumed.
+    /// Bytes read ahead: `ahead[ahead_at..ahead_end]` is not consumed yet.
     ahead: Vec<u8>,
     ahead_at: usize,
     ahead_end: usize,
@@ -63,7 +63,7 @@ pub struct Channel {
     unread: u64,
     /// The wait for the current message, from its first byte or the first keep-alive before it.
     pub(crate) arrival: Option<Wait>,
-    /// When to stop waiting for anything.
+    /// The moments at which to stop waiting altogether.
     ends: Ends,
     /// Whether the peer is known to be gone, so that it cannot be told anything.
     alone: bool,
@@ -93,13 +93,13 @@ impl Channel {
         }
     }
 
-    /// Gives up on a peer after this long without a byte moving.
+    /// Gives up on a peer after this time without a byte moving.
     pub fn with_stall_timeout(mut self, stall: Duration) -> Self {
         self.stall = stall;
         self
     }
 
-    /// Measures its timeouts by this clock instead of the system's.
+    /// Measures timeouts by this clock instead of the system's.
     pub fn with_clock(mut self, clock: Clock) -> Self {
         self.last_send = clock.now();
         self.clock = clock;
@@ -112,7 +112,7 @@ impl Channel {
         self
     }
 
-    /// Listens to this token instead of one of its own.
+    /// Uses this token for cancellation instead of one of its own.
     pub fn with_cancel_token(mut self, cancel: CancelToken) -> Self {
         self.cancel = cancel;
         self
@@ -128,7 +128,8 @@ impl Channel {
         self.meter.enter(name);
     }
 
-    /// What names this conversation, by all that both parties have [bound](Self::bind) to it.
+    /// The identifier of this session, derived from everything that both parties have [bound](Self::bind) to
+    /// it.
     pub fn session(&self) -> SessionId {
         self.session
     }
@@ -139,7 +140,7 @@ impl Channel {
         self.session.bind(label, fact);
     }
 
-    /// What this party's run cost so far.
+    /// The cost of this party's run so far.
     pub fn meter(&self) -> &Meter {
         &self.meter
     }
@@ -174,15 +175,15 @@ impl Channel {
     /// Sends values as their little-endian bytes.
     ///
     /// # Errors
-    /// As [`Channel::send`].
+    /// Same as [`Channel::send`].
     pub fn send_slice<T: Pod>(&mut self, label: &'static str, values: &[T]) -> Result<()> {
         self.send(label, bytemuck::cast_slice(values))
     }
 
-    /// Hands everything sent so far to the transport.
+    /// Passes everything sent so far to the transport.
     ///
     /// # Errors
-    /// As [`Channel::send`].
+    /// Same as [`Channel::send`].
     pub fn flush(&mut self) -> Result<()> {
         self.drain()?;
         if self.unflushed {
@@ -195,8 +196,8 @@ impl Channel {
     /// Receives a message of exactly `buf.len()` bytes.
     ///
     /// # Errors
-    /// [`Deviation::WrongLength`] before any byte of the payload is read, and what every receive
-    /// can meet: [`Error::Closed`], [`Error::Stalled`], [`Error::Aborted`] and the like.
+    /// [`Deviation::WrongLength`] before any byte of the payload is read, and the errors of every receive:
+    /// [`Error::Closed`], [`Error::Stalled`], [`Error::Aborted`] and the like.
     pub fn recv_into(&mut self, label: &'static str, buf: &mut [u8]) -> Result<()> {
         self.turn_to_receive()?;
         self.await_length(label, buf.len())?;
@@ -206,7 +207,7 @@ impl Channel {
     /// Receives exactly `buf.len()` values.
     ///
     /// # Errors
-    /// As [`Channel::recv_into`].
+    /// Same as [`Channel::recv_into`].
     pub fn recv_slice<T: Pod>(&mut self, label: &'static str, buf: &mut [T]) -> Result<()> {
         self.recv_into(label, bytemuck::cast_slice_mut(buf))
     }
@@ -214,7 +215,7 @@ impl Channel {
     /// Receives a message whose length the peer chooses, of at most `max` bytes.
     ///
     /// # Errors
-    /// [`Deviation::TooLong`] before anything is allocated, and as [`Channel::recv_into`].
+    /// [`Deviation::TooLong`] before anything is allocated, and the errors of [`Channel::recv_into`].
     pub fn recv_len(&mut self, label: &'static str, max: usize) -> Result<Vec<u8>> {
         self.turn_to_receive()?;
         let received = self.await_header(label)?;
@@ -227,12 +228,12 @@ impl Channel {
         Ok(payload)
     }
 
-    /// Tells a waiting peer, once a second at the most, that this party is still at work. To be
-    /// called from long computations between two messages. Never waits for the peer.
+    /// Tells a waiting peer, at most once a second, that this party is still at work. Call it during long
+    /// computations between two messages. It never waits for the peer.
     ///
     /// # Errors
-    /// As [`Channel::send`], but for [`Error::Stalled`]: also where nothing is owed to a peer that has gone, which is why
-    /// both parties call [`Channel::finish`] before they drop their channels.
+    /// Same as [`Channel::send`], except [`Error::Stalled`]. They also occur if nothing more is owed to a peer
+    /// that has gone, which is why both parties call [`Channel::finish`] before they drop their channels.
     pub fn keep_alive(&mut self) -> Result<()> {
         if self.cancel.is_cancelled() {
             return Err(Error::Cancelled { phase: self.meter.phase() });
@@ -240,7 +241,7 @@ impl Channel {
         if self.clock.since(self.last_send) < KEEP_ALIVE_INTERVAL {
             return Ok(());
         }
-        // A peer that does not take what was sent before is not waiting for us.
+        // A peer that has not taken what was sent before is not waiting for this party.
         if self.out.is_empty() {
             self.put_header(KEEP_ALIVE, 0);
         }
@@ -248,19 +249,19 @@ impl Channel {
         self.try_flush().map(|_| ())
     }
 
-    /// Ends the run in order: returns once the other side has received everything and says so. Both
-    /// parties call it, after their last message; then the channel may be dropped without loss.
+    /// Ends the run in order: returns once the other side has received everything and says so. Both parties
+    /// call it, after their last message; then the channel may be dropped without loss.
     ///
     /// # Errors
-    /// As [`Channel::recv_into`].
+    /// Same as [`Channel::recv_into`].
     pub fn finish(&mut self) -> Result<()> {
         self.put_header(END, 0);
         self.flush()?;
         self.await_length(END, 0)
     }
 
-    /// Tells the peer that this party stops, and why, and waits up to two seconds for it to close,
-    /// so that the reason is not lost with the connection. Best effort: the run is over either way.
+    /// Tells the peer that this party stops, and why, and waits up to two seconds for it to close, so that the
+    /// reason is not lost with the connection. Best effort: the run is over in any case.
     pub fn abort(&mut self, reason: AbortReason) {
         if self.alone {
             return;
@@ -268,14 +269,14 @@ impl Channel {
         self.begin_last_words();
         self.cancel = CancelToken::default();
         self.put(&[ABORT, reason.code()]);
-        // There is nobody left to tell that telling failed.
+        // A failure to send the reason cannot be reported to anybody.
         if self.flush().is_ok() {
             while self.fill_ahead().is_ok() {}
         }
         self.alone = true;
     }
 
-    /// What was sent goes out before a receive: the peer may be waiting for it.
+    /// Flushes before a receive, because the peer may be waiting for what was sent.
     fn turn_to_receive(&mut self) -> Result<()> {
         self.flush()?;
         self.meter.count_flight(Flight::In);
@@ -305,7 +306,7 @@ impl Channel {
         self.unflushed = true;
     }
 
-    /// Whether enough has gathered to be handed to the transport.
+    /// Whether enough has been gathered to be passed to the transport.
     pub(crate) fn is_full(&self) -> bool {
         self.out.len() >= BUFFER
     }
@@ -320,7 +321,7 @@ impl Channel {
         Ok(())
     }
 
-    /// The length of the next message, which must bear this label.
+    /// The length of the next message, which must have this label.
     fn await_header(&mut self, label: &'static str) -> Result<u64> {
         self.watch.begin_waiting();
         self.arrival = None;
@@ -405,8 +406,8 @@ impl Channel {
         Ok(())
     }
 
-    /// Replaces what was read ahead. While it waits for the peer, what is still to be sent goes out,
-    /// since the peer may be waiting for that.
+    /// Refills the read-ahead buffer. While it waits for the peer, it goes on sending, since the peer may be
+    /// waiting for that.
     fn fill_ahead(&mut self) -> Result<()> {
         if let Some(wait) = self.arrival {
             wait.check(self.clock.now(), self.stall, self.meter.phase())?;
@@ -433,14 +434,14 @@ impl Channel {
         read.map(|_| ())
     }
 
-    /// Hands what has gathered to the transport.
+    /// Passes what has been gathered to the transport.
     pub(crate) fn drain(&mut self) -> Result<()> {
         let mut since = self.clock.now();
         let mut wait = Wait::new(since, self.out.len() as u64);
         while !self.out.is_empty() {
             wait.check(self.clock.now(), self.stall, self.meter.phase())?;
             let mut moved = self.try_write()?;
-            // A peer that takes nothing for long may still be at work, and then it says so.
+            // A peer that takes nothing for long may still be at work, and then sends keep-alive messages.
             let due = self.clock.since(since) >= KEEP_ALIVE_INTERVAL;
             if !moved && due && self.hear_in_the_meantime()? {
                 wait.excuse();
@@ -455,8 +456,8 @@ impl Channel {
         Ok(())
     }
 
-    /// Reads what the peer says while it does not take what is being sent, as far as there is room
-    /// for it. Returns whether it said anything.
+    /// Reads, as far as there is room, what the peer sends while it does not take what is being sent. Returns
+    /// whether anything arrived.
     fn hear_in_the_meantime(&mut self) -> Result<bool> {
         if self.ahead_at == self.ahead_end {
             (self.ahead_at, self.ahead_end) = (0, 0);
@@ -479,7 +480,7 @@ impl Channel {
         }
     }
 
-    /// Hands over and flushes what the transport takes at once. Returns whether anything moved.
+    /// Passes on and flushes what the transport takes at once. Returns whether anything moved.
     pub(crate) fn try_flush(&mut self) -> Result<bool> {
         let mut moved = self.try_drain()?;
         if self.unflushed && self.out.is_empty() {
@@ -490,7 +491,7 @@ impl Channel {
         Ok(moved)
     }
 
-    /// Hands over what the transport takes at once. Returns whether anything moved.
+    /// Passes on what the transport takes at once. Returns whether anything moved.
     pub(crate) fn try_drain(&mut self) -> Result<bool> {
         let mut moved = false;
         while !self.out.is_empty() && self.try_write()? {
@@ -499,12 +500,12 @@ impl Channel {
         Ok(moved)
     }
 
-    /// Whether everything sent so far has been handed over and flushed.
+    /// Whether everything sent so far has been passed on and flushed.
     pub(crate) fn is_flushed(&self) -> bool {
         !self.unflushed
     }
 
-    /// One attempt to hand over what has gathered. Returns whether anything moved.
+    /// One attempt to pass on what has been gathered. Returns whether anything moved.
     fn try_write(&mut self) -> Result<bool> {
         let out = std::mem::take(&mut self.out);
         let written = self.attempt(|transport| transport.write(&out));
@@ -514,7 +515,7 @@ impl Channel {
                 self.out.drain(..written.unwrap_or(0));
                 Ok(written.is_some())
             }
-            // A peer that said why it stops and then closed deserves to be heard.
+            // If the peer gave a reason before it closed, report that reason.
             Err(Error::Closed { phase }) => {
                 Err(self.last_words().unwrap_or(Error::Closed { phase }))
             }
@@ -522,15 +523,15 @@ impl Channel {
         }
     }
 
-    /// From here on the run is over, and what is still tried has one deadline for all of it.
+    /// From here on the run is over, and all remaining attempts share one deadline.
     fn begin_last_words(&mut self) {
         self.ends.begin_last_words(self.clock.now());
         self.stall = LAST_WORDS;
         self.arrival = None;
     }
 
-    /// After a write failed: the reason that the peer gave before it closed, if it gave one. What it
-    /// sent before that is passed over.
+    /// After a write failed: the reason that the peer gave before it closed, if it gave one. Skips whatever it
+    /// sent before that.
     fn last_words(&mut self) -> Option<Error> {
         self.out.clear();
         self.unflushed = false;
@@ -549,7 +550,7 @@ impl Channel {
         }
     }
 
-    /// Repeats an operation that may come back empty-handed until it moves bytes.
+    /// Repeats an operation that may return without moving bytes until it moves some.
     fn patiently(
         &mut self,
         mut operation: impl FnMut(&mut dyn Transport) -> io::Result<usize>,
@@ -563,7 +564,7 @@ impl Channel {
         }
     }
 
-    /// An error once nothing moved for the stall timeout.
+    /// An error if nothing has moved for the stall timeout.
     fn check_stall(&self, since: Instant) -> Result<()> {
         if self.clock.since(since) >= self.stall {
             return Err(Error::Stalled { phase: self.meter.phase(), after: self.stall });
@@ -571,8 +572,8 @@ impl Channel {
         Ok(())
     }
 
-    /// One operation of the transport: the bytes it moved, or nothing if it blocked. Zero bytes moved
-    /// means that the peer closed.
+    /// One operation of the transport: the number of bytes it moved, or `None` if it blocked. Zero bytes mean
+    /// that the peer closed.
     fn attempt(
         &mut self,
         operation: impl FnOnce(&mut dyn Transport) -> io::Result<usize>,
@@ -594,8 +595,7 @@ impl Channel {
     }
 }
 
-/// Whether a label is made of the characters that labels are made of: what a peer calls its message
-/// is printed in errors.
+/// Whether a label consists of permitted characters; labels from the peer are printed in errors.
 fn is_label(label: &str) -> bool {
     label.bytes().all(|b| b.is_ascii_alphanumeric() || b"-_/. ".contains(&b))
 }

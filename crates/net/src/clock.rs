@@ -1,4 +1,4 @@
-//! The clock by which a channel gives up on its peer.
+//! The clock that determines when a channel gives up on its peer.
 
 use std::{
     sync::{
@@ -8,8 +8,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// The system's monotonic clock, which a test may set forward, so that it need not sit out a timeout. Clones
-/// are the same clock.
+/// The system's monotonic clock. A test may set it forward, so that it need not wait for a timeout. Clones are
+/// the same clock.
 #[derive(Debug, Clone, Default)]
 pub struct Clock {
     /// Nanoseconds by which it is ahead of the system's.
@@ -17,12 +17,12 @@ pub struct Clock {
 }
 
 impl Clock {
-    /// The present.
+    /// The current time.
     pub fn now(&self) -> Instant {
         Instant::now() + Duration::from_nanos(self.ahead.load(Ordering::Relaxed))
     }
 
-    /// How long ago a moment of this clock was.
+    /// The time since a moment of this clock.
     pub fn since(&self, moment: Instant) -> Duration {
         self.now().saturating_duration_since(moment)
     }

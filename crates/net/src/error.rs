@@ -1,4 +1,4 @@
-//! What can go wrong between two parties, and whose fault it is.
+//! Errors between two parties, by whose fault they are.
 
 use std::{io, path::PathBuf, time::Duration};
 
@@ -7,17 +7,17 @@ use crate::Fingerprint;
 /// The result of making a connection, or of an operation on a [`Channel`](crate::Channel).
 pub type Result<T> = std::result::Result<T, Error>;
 
-/// A connection that could not be made, or a failed operation on a [`Channel`](crate::Channel). What
-/// can happen in the middle of a run names the phase it happened in.
+/// A connection that could not be made, or a failed operation on a [`Channel`](crate::Channel). Errors that can
+/// occur during a run name their phase.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// An address that is not `host:port`, or whose host nobody knows.
+    /// An address that is not `host:port`, or whose host is unknown.
     #[error("the address `{address}` cannot be resolved ({source}); give it as host:port")]
     Resolve {
         /// The address as it was given.
         address: String,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
     /// No party answered at an address.
@@ -29,9 +29,9 @@ pub enum Error {
     Unreachable {
         /// The address as it was given.
         address: String,
-        /// How long it was tried.
+        /// How long this party tried.
         after: Duration,
-        /// What the last attempt met.
+        /// The error of the last attempt.
         source: io::Error,
     },
     /// This party cannot listen at an address.
@@ -39,7 +39,7 @@ pub enum Error {
     Bind {
         /// The address as it was given.
         address: String,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
     /// Nobody connected to this party.
@@ -50,7 +50,7 @@ pub enum Error {
         /// How long it waited.
         after: Duration,
     },
-    /// The party at the other end is not the one that was expected.
+    /// The party at the other end is not the expected one.
     #[error(
         "the other side is not the expected one: expected {expected}, but it presented {presented}. \
          No data was sent. If the other party has a new identity, ask it for its fingerprint by a \
@@ -59,7 +59,7 @@ pub enum Error {
     WrongPeer {
         /// The fingerprint that this party was given.
         expected: Fingerprint,
-        /// The fingerprint of the certificate that the other side showed.
+        /// The fingerprint of the certificate that the other side presented.
         presented: Fingerprint,
     },
     /// The party at the other end does not accept this party's identity.
@@ -71,7 +71,7 @@ pub enum Error {
         /// The fingerprint of this party's own certificate.
         presented: Fingerprint,
     },
-    /// The other side does not set up TLS as this program does.
+    /// The other side does not set up TLS in the way this program does.
     #[error(
         "no TLS 1.3 connection with the other side ({what}); is it the program you mean, of a \
          matching version, and not run without TLS?"
@@ -80,7 +80,7 @@ pub enum Error {
         /// What went wrong.
         what: String,
     },
-    /// The other side is expected, but already in a run with another process of this party.
+    /// The other side is the expected one, but already in a run with another process of this party.
     #[error(
         "the other side is already in a run with this party's identity; is another process of this \
          party still running?"
@@ -89,12 +89,12 @@ pub enum Error {
     /// The other side has no place for this caller.
     #[error("the other side is busy: more callers than it has places for are waiting there")]
     NoPlace,
-    /// More callers than there are places for; one that has not shown who it is made room.
+    /// There are more callers than places; one that has not authenticated made room.
     #[error(
         "more than {places} callers wait to show who they are, and this one made room for another"
     )]
     Crowded {
-        /// How many places there are.
+        /// The number of places.
         places: usize,
     },
     /// Something answers at an address, but not the other side.
@@ -106,9 +106,9 @@ pub enum Error {
     NotThrough {
         /// The address as it was given.
         address: String,
-        /// How long it was tried.
+        /// How long this party tried.
         after: Duration,
-        /// What the last attempt met.
+        /// The error of the last attempt.
         last: Box<Error>,
     },
     /// A directory that cannot carry a run.
@@ -116,10 +116,10 @@ pub enum Error {
     Directory {
         /// The directory.
         directory: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// A directory that holds files of neither party.
+    /// A directory that contains files of another party.
     #[error(
         "{} holds `{file}`, which is of neither of the two parties; use another directory, or make sure \
          that no run is going on there and remove its `.vesica` files",
@@ -154,7 +154,7 @@ pub enum Error {
         /// The side's letter.
         side: char,
     },
-    /// The other party did not come to a directory.
+    /// The other party did not appear in a directory.
     #[error(
         "the other side did not appear in {} within {} s; does it use the same directory, and do its \
          files get here?",
@@ -163,7 +163,7 @@ pub enum Error {
     NobodyJoined {
         /// The directory.
         directory: PathBuf,
-        /// How long it was waited for.
+        /// How long this party waited.
         after: Duration,
     },
     /// The connection ended before the run did.
@@ -180,7 +180,7 @@ pub enum Error {
         /// The stall timeout that ran out.
         after: Duration,
     },
-    /// The other side does too little to be waited for.
+    /// The other side makes too little progress to be waited for.
     #[error(
         "one message to or from the other side took more than {} s during phase `{phase}`: slower than any line in \
          use; start again when the connection is better",
@@ -189,15 +189,15 @@ pub enum Error {
     TooSlow {
         /// The phase this party was in.
         phase: &'static str,
-        /// How long a message of that size may take.
+        /// The time that a message of that size may take.
         after: Duration,
     },
-    /// The run was not over when it had to be.
+    /// The run was not over by its deadline.
     #[error("the run was not over after {} s, in phase `{phase}`; allow it more with --deadline", after.as_secs_f64())]
     Deadline {
         /// The phase this party was in.
         phase: &'static str,
-        /// How long it had.
+        /// The time that it had.
         after: Duration,
     },
     /// This party was asked to stop.
@@ -211,10 +211,10 @@ pub enum Error {
     Io {
         /// The phase this party was in.
         phase: &'static str,
-        /// What the operating system or TLS said.
+        /// The error of the operating system or of TLS.
         source: io::Error,
     },
-    /// The other side said that it stops, and why.
+    /// The other side announced that it stops, and why.
     #[error("the other side stopped during phase `{phase}`: {reason}")]
     Aborted {
         /// The phase this party was in.
@@ -254,7 +254,7 @@ impl Error {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Deviation {
-    /// The bytes received are not a message of ours at all.
+    /// The bytes received are not a message of this program at all.
     #[error("received bytes that are no message while waiting for `{expected}`")]
     NotAMessage {
         /// The label of the step this party is at.
@@ -265,10 +265,10 @@ pub enum Deviation {
     UnexpectedLabel {
         /// The label of the step this party is at.
         expected: &'static str,
-        /// The label that came.
+        /// The label received.
         received: String,
     },
-    /// A message of a fixed length came with another length.
+    /// A message of a fixed length arrived with another length.
     #[error("message `{label}` must have {expected} bytes, announced {received}")]
     WrongLength {
         /// The label of the message.
@@ -283,7 +283,7 @@ pub enum Deviation {
     TooLong {
         /// The label of the message.
         label: &'static str,
-        /// The most both parties agreed on.
+        /// The maximal length that both parties agreed on.
         max: u64,
         /// The length announced.
         received: u64,
@@ -305,22 +305,22 @@ pub enum Deviation {
     /// More keep-alive messages in a row than an honest peer sends.
     #[error("more than {limit} messages in a row that only say `busy`")]
     EndlessKeepAlive {
-        /// The most that are tolerated.
+        /// The maximal number.
         limit: u32,
     },
 }
 
-/// Why a party stops, as it tells the other before it closes. Deliberately coarse: no detail of one
-/// party's data may reach the other by way of an error. The numbers are the codes on the wire.
+/// Why a party stops, as it tells the other before it closes. Deliberately coarse: no detail of one party's
+/// data may reach the other through an error. The numbers are the codes on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 #[repr(u8)]
 pub enum AbortReason {
-    /// Its own input could not be used.
+    /// Its own input is not usable.
     Input = 1,
     /// The two sides' terms differ.
     Terms = 2,
-    /// Somebody asked it to stop.
+    /// It was asked to stop.
     Cancelled = 3,
     /// It caught this party breaking the protocol.
     Misbehaviour = 4,
@@ -336,7 +336,7 @@ impl AbortReason {
         self as u8
     }
 
-    /// The reason of a code; an unknown one counts as [`AbortReason::Internal`].
+    /// The reason with this code; an unknown code counts as [`AbortReason::Internal`].
     pub(crate) fn from_code(code: u8) -> Self {
         [Self::Input, Self::Terms, Self::Cancelled, Self::Misbehaviour, Self::Output]
             .into_iter()

@@ -9,11 +9,11 @@
 use crate::{Channel, Result, channel::SEGMENT, meter::Flight};
 
 impl Channel {
-    /// Sends `out` and receives exactly `into.len()` bytes at the same time. Both parties call it,
-    /// with the lengths the other way round.
+    /// Sends `out` and receives exactly `into.len()` bytes at the same time. Both parties call it, with the
+    /// lengths interchanged.
     ///
     /// # Errors
-    /// As [`Channel::recv_into`].
+    /// Same as [`Channel::recv_into`].
     pub fn exchange(&mut self, label: &'static str, out: &[u8], into: &mut [u8]) -> Result<()> {
         self.meter.count_flight(Flight::Both);
         self.put_header(label, out.len());
@@ -21,7 +21,7 @@ impl Channel {
         let mut window = Window::default();
         self.send_ahead(&mut outgoing, &mut window)?;
         self.await_length(label, into.len())?;
-        // The other side goes no faster than this one.
+        // The other side is no faster than this one.
         self.arrival.iter_mut().for_each(|wait| wait.extend(out.len() as u64));
         for segment in into.chunks_mut(SEGMENT) {
             if window.is_half_free() {
@@ -63,17 +63,17 @@ impl Channel {
     }
 }
 
-/// How many segments a party may be ahead of what it has received.
+/// The number of segments by which a party may be ahead of what it has received.
 struct Window {
     size: usize,
     sent: usize,
     received: usize,
-    /// How many smooth rounds it takes to grow by an eighth; none as long as no write has blocked, and
-    /// the window doubles in each round.
+    /// The number of smooth rounds after which the window grows by an eighth; `None` as long as no write has
+    /// blocked, during which the window doubles in each round.
     caution: Option<usize>,
     /// Smooth rounds since it last grew or shrank.
     smooth: usize,
-    /// The round is over when so many segments have been received.
+    /// The round is over when this many segments have been received.
     answered_at: usize,
     /// Whether the last write blocked.
     blocked: bool,
@@ -97,26 +97,26 @@ impl Window {
     /// 64 KiB: both parties' windows together fit into the buffers of a fresh TCP connection.
     const MIN: usize = 4;
 
-    /// 2 MiB: both together fit into what an operating system gives a TCP connection in the end, and
-    /// fill a link of 300 Mbit/s with a round trip of 100 ms.
+    /// 2 MiB: the two windows together fit into the buffers that an operating system eventually gives a TCP
+    /// connection, and fill a link of 300 Mbit/s with a round trip of 100 ms.
     const MAX: usize = 128;
 
-    /// The caution after the first write that blocked. Each further one doubles it, since each costs
-    /// a poll interval.
+    /// The caution after the first blocked write. Each further one doubles it, since each costs a poll
+    /// interval.
     const CAUTION: usize = 16;
 
     fn is_full(&self) -> bool {
         self.sent >= self.received + self.size
     }
 
-    /// Whether it is worth sending again. Two parties that both wait have nothing on the way, so each
-    /// is more than half its window ahead of the other, which cannot be.
+    /// Whether sending again is worthwhile. Two parties that both wait would have nothing in flight, so each
+    /// would be more than half its window ahead of the other, which is impossible.
     fn is_half_free(&self) -> bool {
         self.sent <= self.received + self.size / 2
     }
 
-    /// Shrinks after a write that blocked, which counts once however long it stays so; and grows
-    /// after others, but at most once in the time in which all that was on the way has been answered.
+    /// Shrinks after a blocked write, which counts once however long it stays blocked; grows after others, but
+    /// at most once in the time in which everything in flight has been answered.
     fn adapt(&mut self, smooth: bool) {
         let newly_blocked = !smooth && !self.blocked;
         self.blocked = !smooth;

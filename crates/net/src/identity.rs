@@ -1,4 +1,4 @@
-//! The identity of a party: a key pair of its own, known to the other party by a short fingerprint.
+//! The identity of a party: its own key pair, known to the other party by a short fingerprint.
 
 use std::{fmt, str::FromStr};
 
@@ -14,12 +14,11 @@ use zeroize::Zeroizing;
 const CERTIFICATE: &str = "CERTIFICATE";
 const PRIVATE_KEY: &str = "PRIVATE KEY";
 
-/// The longest PEM text that is looked at, in bytes; a real one has about 700.
+/// The maximal length of a PEM text, in bytes; a real one has about 700.
 const MAX_PEM: usize = 1 << 16;
 
-/// A party's Ed25519 key pair, and the self-signed certificate that carries its public key. The
-/// certificate names nobody and never expires: it means what the [`Fingerprint`] that the parties
-/// tell each other makes it mean.
+/// A party's Ed25519 key pair, and the self-signed certificate that carries its public key. The certificate
+/// names nobody and never expires: its meaning comes from the [`Fingerprint`] that the parties exchange.
 pub struct Identity {
     certificate: CertificateDer<'static>,
     /// PKCS#8.
@@ -38,13 +37,13 @@ pub enum IdentityError {
     Sections {
         /// The section's name.
         section: &'static str,
-        /// How many there are.
+        /// The number found.
         found: usize,
     },
     /// The key or the certificate is not one that TLS can use.
     #[error("the identity's key or certificate cannot be used, or the two do not belong together")]
     Unusable,
-    /// The operating system or the cryptographic library failed to make one.
+    /// The operating system or the cryptographic library failed to generate one.
     #[error("no identity could be made: the operating system gave no randomness")]
     NoRandomness,
 }
@@ -69,7 +68,7 @@ impl Identity {
     }
 
     /// The identity as PEM text: the certificate, then the secret key in PKCS#8. Anyone who reads it can
-    /// pass for this party.
+    /// impersonate this party.
     pub fn to_pem(&self) -> Zeroizing<String> {
         let config = pem::EncodeConfig::new().set_line_ending(pem::LineEnding::LF);
         let encode = |tag: &str, der: &[u8]| {
@@ -86,7 +85,7 @@ impl Identity {
     /// The identity in a PEM text.
     ///
     /// # Errors
-    /// Each [`IdentityError`] but [`IdentityError::NoRandomness`].
+    /// Any [`IdentityError`] except [`IdentityError::NoRandomness`].
     pub fn from_pem(text: &str) -> Result<Self, IdentityError> {
         if text.len() > MAX_PEM {
             return Err(IdentityError::NotPem);
@@ -99,12 +98,12 @@ impl Identity {
         Ok(identity)
     }
 
-    /// What the other party knows this one by.
+    /// The fingerprint by which the other party knows this one.
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of(&self.certificate)
     }
 
-    /// The identity as TLS wants it; fails where key and certificate do not belong together.
+    /// The identity in the form that TLS takes; fails if key and certificate do not belong together.
     pub(crate) fn certified_key(
         &self,
         provider: &CryptoProvider,
@@ -131,19 +130,19 @@ fn take_section(
     }
 }
 
-/// The cryptography of TLS. Given explicitly wherever it is needed: no process-wide default.
+/// The cryptography of TLS. Passed explicitly wherever it is needed, instead of a process-wide default.
 pub(crate) fn provider() -> CryptoProvider {
     rustls::crypto::ring::default_provider()
 }
 
-/// What a party is known by: the first 160 bits of the SHA-256 of its certificate.
+/// The fingerprint of a party: the first 160 bits of the SHA-256 of its certificate.
 ///
-/// Printed as `vesica1-` and nine groups of four characters from an alphabet without `i`, `l`, `o`
-/// and `u`: 32 for the hash, and four for a checksum that tells a typo from another party.
+/// Printed as `vesica1-` and nine groups of four characters from an alphabet without `i`, `l`, `o` and `u`: 32
+/// for the hash, and four for a checksum that tells a typo from another party.
 ///
-/// 160 bits suffice: to pass for a given party, somebody has to find a second certificate with that
-/// party's fingerprint, which takes 2^160 hashes. Two certificates of *one's own* with the same
-/// fingerprint take 2^80, and gain nothing, since their owner can use one key with everybody anyway.
+/// 160 bits suffice: to impersonate a given party, an attacker must find a second certificate with that party's
+/// fingerprint, which takes 2^160 hashes. Two certificates of *one's own* with the same fingerprint take 2^80,
+/// and gain nothing, since their owner can use one key with everybody anyway.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Fingerprint([u8; Self::BYTES]);
 
@@ -151,7 +150,7 @@ pub struct Fingerprint([u8; Self::BYTES]);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FingerprintError {
-    /// It does not begin as a fingerprint does.
+    /// It does not have a fingerprint's prefix.
     #[error("a fingerprint begins with `{}`", Fingerprint::PREFIX)]
     Prefix,
     /// It is too short or too long.
@@ -160,13 +159,13 @@ pub enum FingerprintError {
         Fingerprint::CHARS
     )]
     Length {
-        /// How many there are, hyphens not counted.
+        /// The number found, without hyphens.
         found: usize,
     },
-    /// It has a character that none has.
+    /// It contains a character that is not allowed.
     #[error("`{0}` never occurs in a fingerprint")]
     Character(char),
-    /// The checksum does not fit.
+    /// The checksum is wrong.
     #[error("the fingerprint has a typo in it: its last group does not fit the others")]
     Checksum,
 }
@@ -175,10 +174,10 @@ impl Fingerprint {
     const BYTES: usize = 20;
     const PREFIX: &str = "vesica1-";
 
-    /// Characters after the prefix, hyphens not counted: 160 bits and a checksum of 20, five each.
+    /// Characters after the prefix, without hyphens: 160 bits and a checksum of 20, five each.
     const CHARS: usize = 36;
 
-    /// Crockford's base32: the ten digits, and the letters but i, l, o and u.
+    /// Crockford's base32: the ten digits, and the letters except i, l, o and u.
     const ALPHABET: &[u8; 32] = b"0123456789abcdefghjkmnpqrstvwxyz";
 
     /// The fingerprint of a certificate in DER.
@@ -214,7 +213,7 @@ impl fmt::Display for Fingerprint {
     }
 }
 
-/// A bit of a string of bytes, the most significant bit of each byte first.
+/// A bit of a byte string, the most significant bit of each byte first.
 fn bit_of(bytes: &[u8], index: usize) -> u8 {
     bytes[index / 8] >> (7 - index % 8) & 1
 }
@@ -222,8 +221,8 @@ fn bit_of(bytes: &[u8], index: usize) -> u8 {
 impl FromStr for Fingerprint {
     type Err = FingerprintError;
 
-    /// Forgives what copying by hand does: surrounding blanks, capitals, missing hyphens, the letter
-    /// o for a zero, and i or l for a one.
+    /// Tolerates errors of copying by hand: surrounding blanks, capitals, missing hyphens, the letter o for a
+    /// zero, and i or l for a one.
     fn from_str(text: &str) -> Result<Self, FingerprintError> {
         let text = text.trim().to_ascii_lowercase();
         let body = text.strip_prefix(Self::PREFIX).ok_or(FingerprintError::Prefix)?;
@@ -247,7 +246,7 @@ impl FromStr for Fingerprint {
     }
 }
 
-/// The five bits that a character stands for.
+/// The five bits that a character represents.
 fn value_of(character: char) -> Result<u8, FingerprintError> {
     let meant = match character {
         'o' => '0',
@@ -299,7 +298,7 @@ mod tests {
         assert_eq!(error(&"x".repeat(MAX_PEM + 1)), IdentityError::NotPem);
     }
 
-    /// A fingerprint that was printed once must be understood for ever.
+    /// A printed fingerprint must remain valid for ever.
     #[test]
     fn the_printed_form_is_fixed() {
         let printed = "vesica1-q9w1-dfwf-077y-mga1-83f5-vbh2-4er0-6rd3-7p9z";

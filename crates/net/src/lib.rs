@@ -16,8 +16,8 @@
 //! for parties who can only exchange files; [`transport::memory`] within one process; and
 //! [`transport::shaper`], which gives any of them a bandwidth and a round-trip time.
 //!
-//! **Must never import** anything of the project: this crate contains no cryptography but TLS, and knows
-//! nothing about the meaning of messages.
+//! **Must never import** any other crate of the project: this crate contains no cryptography except TLS, and
+//! knows nothing about the meaning of messages.
 
 pub mod cancel;
 pub mod channel;

@@ -2,23 +2,23 @@
 
 use std::time::{Duration, Instant};
 
-/// The phase of a run that has not named one yet; making the connection counts to it.
+/// The phase of a run that has not named one yet; making the connection belongs to it.
 pub(crate) const CONNECT: &str = "connect";
 
-/// What one phase cost.
+/// The cost of one phase.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Phase {
     /// The phase's name.
     pub name: &'static str,
     /// Time spent in it.
     pub time: Duration,
-    /// Bytes sent, framing included, TLS records not.
+    /// Bytes sent, including framing but not TLS records.
     pub sent: u64,
-    /// Bytes received, framing included, TLS records not.
+    /// Bytes received, including framing but not TLS records.
     pub received: u64,
 }
 
-/// Which way a flight goes.
+/// The direction of a flight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Flight {
     Out,
@@ -64,8 +64,8 @@ impl Meter {
         self.phases[self.current].received += bytes as u64;
     }
 
-    /// Counts a message. Messages of the same direction in a row are one flight; an exchange is a
-    /// flight of its own.
+    /// Counts a message. Consecutive messages in the same direction are one flight; an exchange is a flight of
+    /// its own.
     pub(crate) fn count_flight(&mut self, flight: Flight) {
         if self.last != Some(flight) || flight == Flight::Both {
             self.last = Some(flight);
@@ -78,7 +78,7 @@ impl Meter {
         self.phases[self.current].name
     }
 
-    /// Every phase so far in the order it was first entered, the current one up to now.
+    /// Every phase so far in the order it was first entered, including the current one up to now.
     pub fn phases(&self) -> Vec<Phase> {
         let mut phases = self.phases.clone();
         phases[self.current].time += self.since.elapsed();
@@ -95,14 +95,14 @@ impl Meter {
         self.phases.iter().map(|p| p.received).sum()
     }
 
-    /// Flights so far: how often the direction of traffic changed, an exchange counting as one.
+    /// Flights so far: the number of changes of the direction of traffic, where an exchange counts as one.
     /// Papers call this the number of rounds. It is the same at both ends.
     pub fn rounds(&self) -> u64 {
         self.flights
     }
 }
 
-/// The most resident memory this process had at a time, in bytes.
+/// The peak resident memory of this process, in bytes.
 pub fn peak_memory() -> Option<u64> {
     let status = std::fs::read_to_string("/proc/self/status").ok()?;
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;

@@ -9,19 +9,20 @@ use std::time::{Duration, Instant};
 
 use crate::{Error, Result};
 
-/// The least rate of a message, in bytes per second, after one stall timeout: slower than any link in use.
+/// The minimum rate of a message, in bytes per second, after one stall timeout: slower than any link in use.
 const LEAST_RATE: u64 = 10_000;
 
-/// The most keep-alive messages in a row that are tolerated: as many as an honest peer sends in [`KEEP_ALIVE_LIMIT`].
+/// The maximal number of consecutive keep-alive messages that are tolerated: as many as an honest peer sends in
+/// [`KEEP_ALIVE_LIMIT`].
 pub(crate) const KEEP_ALIVE_MESSAGES: u32 = 5400;
 
-/// How long a party that stops tries to be heard, and to hear why the other one stopped.
+/// How long a party that stops tries to deliver its reason, and to receive the other's.
 pub(crate) const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// How long a peer may send keep-alive messages before it sends or accepts another message: an hour and a half.
 pub(crate) const KEEP_ALIVE_LIMIT: Duration = Duration::from_secs(5400);
 
-/// The wait for one message to arrive, or to be taken.
+/// The wait for one message to arrive, or to be accepted.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wait {
     since: Instant,
@@ -30,22 +31,22 @@ pub(crate) struct Wait {
 }
 
 impl Wait {
-    /// For a message of so many bytes.
+    /// For a message of `bytes` bytes.
     pub(crate) fn new(since: Instant, bytes: u64) -> Self {
         Self { since, bytes, excused: false }
     }
 
-    /// So many bytes more belong to it.
+    /// Adds `bytes` bytes to the message.
     pub(crate) fn extend(&mut self, bytes: u64) {
         self.bytes = self.bytes.saturating_add(bytes);
     }
 
-    /// The peer said that it is at work.
+    /// The peer sent a keep-alive message.
     pub(crate) fn excuse(&mut self) {
         self.excused = true;
     }
 
-    /// How long it may take.
+    /// The time that the message may take.
     fn allowed(self, stall: Duration) -> Duration {
         let excused = if self.excused { KEEP_ALIVE_LIMIT } else { Duration::ZERO };
         let moving = Duration::from_secs(self.bytes.div_ceil(LEAST_RATE));
@@ -62,28 +63,28 @@ impl Wait {
     }
 }
 
-/// The moments after which a channel waits for nothing any more.
+/// The moments after which a channel no longer waits for anything.
 #[derive(Debug, Default)]
 pub(crate) struct Ends {
-    /// Of the whole run, and how long it was to take.
+    /// The end of the whole run, and the time it was given.
     run: Option<(Instant, Duration)>,
-    /// Of last words, once the run is over but for them.
+    /// The end of last words, once the run is otherwise over.
     last_words: Option<Instant>,
 }
 
 impl Ends {
-    /// The run is to be over after this long.
+    /// Sets the deadline of the run, counted from `now`.
     pub(crate) fn run_after(&mut self, after: Duration, now: Instant) {
         self.run = now.checked_add(after).map(|end| (end, after));
     }
 
-    /// The run is over, and what is still tried has one deadline for all of it.
+    /// The run is over, and all remaining attempts share one deadline.
     pub(crate) fn begin_last_words(&mut self, now: Instant) {
         self.run = None;
         self.last_words.get_or_insert(now + LAST_WORDS);
     }
 
-    /// An error where one of them has passed.
+    /// An error if one of the deadlines has passed.
     pub(crate) fn check(&self, now: Instant, phase: &'static str) -> Result<()> {
         if self.last_words.is_some_and(|end| now >= end) {
             return Err(Error::Stalled { phase, after: LAST_WORDS });

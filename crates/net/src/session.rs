@@ -1,11 +1,13 @@
-//! The identifier of a session, which ties proofs and hashes to one conversation.
+//! The identifier of a session, which binds proofs and hashes to one connection.
 
 use sha2::{Digest, Sha256};
 
-/// What names one conversation: a hash chain over everything that both parties have agreed on in it, in order.
+/// The identifier of one session: a hash chain over everything on which both parties have agreed in it, in
+/// order.
 ///
-/// The default is that of a conversation about which nothing is agreed yet. Both ends of a channel hold the same identifier as long as they bind the same facts in the same order; protocols
-/// hash it into whatever a third party could otherwise carry from one session into another.
+/// The default is that of a session in which nothing has been agreed yet. Both ends of a channel hold the same
+/// identifier as long as they bind the same facts in the same order; protocols hash it into everything that a
+/// third party could otherwise carry from one session into another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SessionId([u8; 32]);
 
@@ -15,7 +17,7 @@ impl SessionId {
         &self.0
     }
 
-    /// Appends a fact that both parties know, under a label that keeps it apart from others.
+    /// Appends a fact that both parties know, under a label that separates it from others.
     pub(crate) fn bind(&mut self, label: &str, fact: &[u8]) {
         let mut hasher = Sha256::new();
         hasher.update(b"vesica session v1");

@@ -1,10 +1,10 @@
-//! Reporting a channel's progress to an observer, such as a progress bar.
+//! Progress reports of a channel to an observer, such as a progress bar.
 
 use std::time::{Duration, Instant};
 
 use crate::Channel;
 
-/// How often a watcher is called at the most.
+/// The minimal interval between two calls of a watcher.
 const INTERVAL: Duration = Duration::from_millis(200);
 
 /// What a channel is doing.
@@ -16,12 +16,12 @@ pub struct Activity {
     pub sent: u64,
     /// Bytes received so far, framing included.
     pub received: u64,
-    /// For how long it has waited for the other side's next message; none while there is something
-    /// to do. That the other side says it is busy does not end the wait.
+    /// How long it has waited for the other side's next message; `None` while there is something to do.
+    /// Keep-alive messages of the other side do not end the wait.
     pub waiting: Option<Duration>,
 }
 
-/// Who watches, and since when the channel waits.
+/// The watcher, and since when the channel waits.
 #[derive(Default)]
 pub(crate) struct Watch {
     watcher: Option<Box<dyn FnMut(Activity) + Send>>,
@@ -40,14 +40,14 @@ impl Watch {
 }
 
 impl Channel {
-    /// Calls `watcher` now and then while bytes are moved or waited for: five times a second at the most,
-    /// and not at all while this party computes. It replaces the one before, and should return quickly.
+    /// Calls `watcher` now and then while bytes are moved or awaited: at most five times a second, and not at
+    /// all while this party computes. It replaces any previous watcher, and should return quickly.
     pub fn set_watcher(&mut self, watcher: impl FnMut(Activity) + Send + 'static) {
         self.watch.watcher = Some(Box::new(watcher));
         self.watch.last = None;
     }
 
-    /// Shows what goes on, if it is time to.
+    /// Reports the current activity if it is time to.
     pub(crate) fn show(&mut self) {
         let watch = &mut self.watch;
         let Some(watcher) = &mut watch.watcher else { return };
@@ -105,7 +105,7 @@ mod tests {
         });
         let seen = seen.lock().unwrap();
         let longest = seen.iter().filter_map(|activity| activity.waiting).max().unwrap();
-        // The message that ended the wait was looked for every poll interval, and shown every other.
+        // The message that ended the wait was polled for every poll interval, and reported every other.
         assert!(longest + 3 * INTERVAL > waited && longest <= waited, "{longest:?} of {waited:?}");
         let last = seen.last().unwrap();
         assert!(last.sent > 1000 && last.received > 100 && last.waiting.is_none(), "{last:?}");

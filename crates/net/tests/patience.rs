@@ -1,4 +1,4 @@
-//! Peers that do just enough not to be given up for silence, over a transport on which time passes at once.
+//! Peers that do just enough not to be dropped for silence, over a transport on which time passes at once.
 
 #![allow(clippy::unwrap_used)]
 
@@ -13,10 +13,10 @@ use vesica_net::{Channel, Clock, Error};
 const PAUSE: Duration = Duration::from_secs(59);
 const STALL: Duration = Duration::from_secs(60);
 
-/// A peer that sends a piece at a time, and takes a byte at a time, and pauses before each.
+/// A peer that sends and receives in small pieces, with a pause before each.
 struct Slow {
     clock: Clock,
-    /// What it sends, again and again, in such pieces.
+    /// What it sends, repeatedly, in pieces.
     says: Vec<u8>,
     piece: usize,
     next: usize,
@@ -53,7 +53,7 @@ fn channel(says: Vec<u8>, piece: usize) -> (Channel, Clock) {
     (Channel::new(slow).with_clock(clock.clone()).with_stall_timeout(STALL), clock)
 }
 
-/// Such an error came, and no later than after this long.
+/// Checks that this error occurred, and no later than after this time.
 #[track_caller]
 fn too_slow(error: Error, clock: &Clock, start: std::time::Instant, most: Duration) {
     assert!(matches!(error, Error::TooSlow { .. }), "{error}");
@@ -62,7 +62,7 @@ fn too_slow(error: Error, clock: &Clock, start: std::time::Instant, most: Durati
 
 #[test]
 fn a_message_that_comes_a_byte_at_a_time() {
-    // A header that is never whole, and a payload that is never whole.
+    // A header that is never complete, and a payload that is never complete.
     for says in [message("a-label-of-forty-characters-and-no-more", 0), message("slow", 1000)] {
         let says = [says, vec![0; 1001]].concat();
         let (mut channel, clock) = channel(says, 1);
@@ -79,7 +79,7 @@ fn a_payload_of_which_nothing_but_the_header_is_quick() {
     let (mut channel, clock) = channel(says, header.len());
     let start = clock.now();
     let error = channel.recv_len("slow", 200_000).unwrap_err();
-    // A stall timeout, and the time that the bytes have.
+    // A stall timeout, and the time that the bytes are given.
     too_slow(error, &clock, start, 3 * STALL + Duration::from_secs(20));
 }
 

@@ -15,11 +15,11 @@
 //! bits of s are hidden in what is hashed. The rows share s, so H must be robust against Hamming
 //! correlations: it is BLAKE3 over all bits, keyed by the session.
 //!
-//! If there are many points, rows are organised in blocks, and all rows of a point are in one of them. A
-//! block is a matrix of its own for the points that fall into it, and each of its columns fits the
-//! first-level cache. Look-ups in a large matrix would be scattered over the whole memory, `width` for each
-//! point, and they are what this function costs. Deviations from the paper: those blocks, and one masked
-//! column instead of two (ALSZ13).
+//! If there are many points, rows are organised in blocks, and all rows of a point are in one of them. Each
+//! block is a separate matrix for the points that fall into it, and each of its columns fits the first-level
+//! cache. In a large matrix, look-ups, `width` for each point, would be scattered over the whole memory, and
+//! they dominate the cost of this function. Deviations from the paper: those blocks, and one masked column
+//! instead of two (ALSZ13).
 
 use rand::CryptoRng;
 use rayon::prelude::*;
@@ -37,16 +37,16 @@ use vesica_structures::bins::{BinMap, Table};
 
 use crate::{Error, Values, programmable};
 
-/// Columns whose rows come from one block of cipher.
+/// Columns whose rows are derived from one cipher block.
 const GROUP: usize = 4;
 
 /// Columns that are sent together, a multiple of [`GROUP`].
 const PIECE: usize = 64;
 
-/// Points whose rows are made together.
+/// Points whose rows are computed together.
 const CHUNK: usize = 4096;
 
-/// Points that the cipher takes at a time.
+/// Points per call of the cipher.
 const CIPHER_BATCH: usize = 128;
 
 /// Rows that are hashed together.
@@ -66,23 +66,23 @@ pub fn bytes(matrix: Matrix) -> usize {
     size_of::<Block>() + matrix.blocks * matrix.width * matrix.height / 8
 }
 
-/// Points of 128 bits, or of 256 where there are high halves.
+/// Points of 128 bits, or of 256 if there are high halves.
 #[derive(Debug, Clone, Copy)]
 pub struct Points<'a> {
     /// The first 128 bits of each.
     pub low_halves: &'a [Block],
-    /// The other 128 bits of each, or nothing.
+    /// The other 128 bits of each; empty if there are none.
     pub high_halves: &'a [Block],
 }
 
-/// What both parties know: where points have their rows, and the hash.
+/// The functions that both parties know: the rows of points, and the hash.
 struct Function {
     matrix: Matrix,
     /// Folds points of 256 bits to 128.
     fold: Aes128,
-    /// Gives points their blocks.
+    /// Selects the blocks of points.
     block: Aes128,
-    /// Give points their rows, one for each [`GROUP`] of columns.
+    /// Select the rows of points, one for each [`GROUP`] of columns.
     rows: Vec<Aes128>,
     hash: RowHash,
 }
@@ -91,7 +91,7 @@ struct Function {
 struct Placed {
     points: Vec<Block>,
     positions: Vec<u32>,
-    /// `starts[block]..starts[block + 1]` are a block's points.
+    /// `starts[block]..starts[block + 1]` is the range of a block's points.
     starts: Vec<u32>,
 }
 
@@ -108,7 +108,7 @@ impl Function {
         }
     }
 
-    /// Blocks of 128 bits of a column.
+    /// Length of a column in blocks of 128 bits.
     fn column(&self) -> usize {
         self.matrix.height / 128
     }
@@ -130,9 +130,9 @@ impl Function {
         }
     }
 
-    /// Shows for each chunk of `points` and for each column of a group: the number of the column in its
-    /// group, of the chunk, and the row of each point. The likeliest row is by less than 2^-32 likelier than
-    /// 1 in `height`.
+    /// Passes on, for each chunk of `points` and each column of a group: the index of the column in its group,
+    /// the index of the chunk, and the row of each point. The probability of the likeliest row exceeds 1 /
+    /// `height` by less than 2^-32.
     fn rows(&self, group: usize, points: &[Block], mut show: impl FnMut(usize, usize, &[u32])) {
         let height = self.matrix.height as u64;
         let mut rows = [const { [0; CHUNK] }; GROUP];
@@ -155,8 +155,8 @@ impl Function {
         }
     }
 
-    /// Step 4 at S, for the columns of a group: `bits` gets the bits of each point, `len` blocks of them
-    /// for each column.
+    /// S's step 4 for the columns of a group: `bits` gets the bits of each point, `len` blocks of them for each
+    /// column.
     fn read(&self, group: usize, points: &[Block], c: &[Block], bits: &mut [Block], len: usize) {
         let c: &[u64] = bytemuck::cast_slice(c);
         let bits: &mut [u64] = bytemuck::cast_slice_mut(bits);
@@ -170,7 +170,7 @@ impl Function {
         });
     }
 
-    /// Steps 3 and 4 at R, as [`Function::read`]: `sent` gets what is sent.
+    /// R's steps 3 and 4, like [`Function::read`]: `sent` gets the message.
     fn mark(
         &self,
         group: usize,
@@ -236,7 +236,7 @@ impl Function {
 }
 
 impl Placed {
-    /// Calls `of_block` for the points of each block and the place for their values.
+    /// Calls `of_block` for the points of each block and the destination of their values.
     fn evaluate(
         self,
         mut of_block: impl FnMut(&[Block], &mut [Block]) -> Result<()>,
@@ -249,7 +249,7 @@ impl Placed {
     }
 }
 
-/// The bits of a block's points, column by column, each column padded to whole blocks.
+/// Space for the bits of a block's points, column by column, each column padded to whole blocks.
 fn bits_of(width: usize, points: &[Block]) -> (ZeroizingVec<Block>, usize) {
     let len = points.len().div_ceil(128).max(1);
     (ZeroizingVec::zeros(width * len), len)
@@ -266,7 +266,7 @@ impl Sender {
     /// Step 1.
     ///
     /// # Panics
-    /// Where the matrix has more columns than one compression of the hash takes.
+    /// If the matrix has more columns than one compression of the hash takes.
     pub fn setup<B: BaseOt>(
         matrix: Matrix,
         channel: &mut Channel,
@@ -306,7 +306,7 @@ impl Sender {
     }
 }
 
-/// Makes some of the columns C of what R sent, where `s` gives the bit of each.
+/// Computes some of the columns C from R's message, where `s` gives the bit of each.
 fn unmask(columns: &mut [Block], prgs: &mut [Prg], s: impl Fn(usize) -> u8) {
     let len = columns.len() / prgs.len();
     let mut stream = ZeroizingVec::<Block>::zeros(len);
@@ -327,7 +327,7 @@ fn read(column: &[u64], rows: &[u32], bits: &mut [u64]) {
     }
 }
 
-/// As [`read`], and marks these rows.
+/// Like [`read`], and marks these rows.
 fn read_and_mark(column: &[u64], marks: &mut [u64], rows: &[u32], bits: &mut [u64]) {
     for (rows, bits) in rows.chunks(64).zip(bits) {
         *bits = rows.iter().rev().fold(0, |bits, row| {
@@ -348,7 +348,7 @@ impl Receiver {
     /// Step 1, with the sender's matrix.
     ///
     /// # Panics
-    /// As [`Sender::setup`].
+    /// Same as [`Sender::setup`].
     pub fn setup<B: BaseOt>(
         matrix: Matrix,
         channel: &mut Channel,
@@ -359,7 +359,8 @@ impl Receiver {
         Ok(Self { matrix, prgs })
     }
 
-    /// Steps 2 to 4: the values at these points, which are distinct and not more than the matrix is for.
+    /// Steps 2 to 4: the values at these points, which must be distinct and no more than the matrix is made
+    /// for.
     pub fn evaluate(
         mut self,
         points: Points<'_>,
@@ -394,7 +395,7 @@ impl Receiver {
     }
 }
 
-/// This OPRF, for an OPPRF.
+/// This OPRF as the basis of an OPPRF.
 pub struct Oprf;
 
 impl programmable::Oprf for Oprf {
@@ -464,7 +465,8 @@ mod tests {
 
     #[test]
     fn shared_points_have_one_value_and_all_others_their_own() {
-        // One block, and more than a chunk in each of several; widths that fill no group or piece.
+        // One block, and several with more than a chunk in each; widths that are not multiples of a group or
+        // piece.
         let several = Matrix { blocks: 3, height: 8192, width: 433 };
         for (matrix, n) in [(matrix(100, 150, 40), 100), (several, 15_000)] {
             let [senders, receivers] = [blocks(50..n + 100), blocks(0..n)];
@@ -503,7 +505,8 @@ mod tests {
         assert_eq!((theirs.len(), mine.len()), (0, 1));
     }
 
-    /// What hides the value of a point that the receiver has not: bits of s at κ places and more.
+    /// The property that hides the value of a point that the receiver does not have: at least κ unknown bits of
+    /// s.
     #[test]
     fn other_points_meet_enough_cells_that_are_not_marked() {
         let n = 1000;

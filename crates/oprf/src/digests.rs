@@ -10,14 +10,14 @@ use vesica_primitives::{
 };
 use vesica_structures::okvs::{Okvs, PlacedKeys};
 
-/// Points whose hashes are made together: fill the pipelines of cipher and hash.
+/// Points hashed together: enough to fill the pipelines of cipher and hash.
 pub(crate) const BATCH: usize = 64;
 
-/// Points that one thread hashes at least: fewer are not worth handing over, and these fit a cache.
+/// Minimum number of points per thread: fewer are not worth a task, and these fit a cache.
 pub(crate) const CHUNK: usize = 4096;
 
-/// Points as digests of 256 bits, in two halves. Semi-honest parties need the low halves alone and leave the high
-/// halves empty.
+/// Points as digests of 256 bits, in two halves. Semi-honest parties need only the low halves and leave the
+/// high halves empty.
 #[derive(Debug, Clone, Copy)]
 pub struct Digests<'a> {
     /// The first 128 bits of each digest.
@@ -31,7 +31,7 @@ impl Digests<'_> {
     /// unrelated keys.
     ///
     /// # Panics
-    /// Where there are not as many high halves as low halves.
+    /// If the number of high halves is not that of the low halves.
     pub(crate) fn okvs_keys(self, pi: &CorrelationRobust) -> Vec<Block> {
         assert_eq!(self.low_halves.len(), self.high_halves.len(), "a high half for each low half");
         let mut keys: Vec<Block> = bytemuck::zeroed_vec(self.low_halves.len());
@@ -45,7 +45,7 @@ impl Digests<'_> {
     }
 }
 
-/// Points in the order of their clusters, by OKVS keys and high halves, which determine the low halves.
+/// Points in the order of their clusters, given by OKVS keys and high halves, which determine the low halves.
 pub(crate) struct Points {
     pub(crate) keys: PlacedKeys,
     /// As many, or none.
@@ -63,13 +63,13 @@ impl Points {
         Self { keys, high_halves }
     }
 
-    /// Some of them.
+    /// A range of the points.
     pub(crate) fn range(&self, of: std::ops::Range<usize>) -> Part<'_> {
         let high_halves = self.high_halves.get(of.clone()).unwrap_or_default();
         Part { keys: &self.keys.all()[of], high_halves }
     }
 
-    /// Those of a cluster.
+    /// The points of a cluster.
     pub(crate) fn cluster(&self, cluster: usize) -> Part<'_> {
         self.range(self.keys.cluster(cluster))
     }
@@ -84,7 +84,7 @@ pub(crate) struct Part<'a> {
 }
 
 impl<'a> Part<'a> {
-    /// In parts of so many.
+    /// The points in parts of `size`.
     pub(crate) fn chunks(self, size: usize) -> impl IndexedParallelIterator<Item = Part<'a>> {
         self.keys.par_chunks(size).enumerate().map(move |(i, keys)| {
             let first = i * size;

@@ -12,8 +12,8 @@
 //! 4. R has v_i = r_i · a_i^{x_i} and computes (∏ v_i) · B, which is hashed.
 //!
 //! The r_i are uniform, except for 2^-128, and used once, so the v_i are uniform and independent of the key,
-//! and B is the only element that leads from them to the function's value. That other values look random is
-//! the decisional Diffie–Hellman assumption in the group.
+//! and B is the only element that leads from them to the function's value. That other values look random
+//! follows from the decisional Diffie–Hellman assumption in the group.
 //!
 //! In the paper S sends both messages of an OT, r_i and r_i · a_i. Here the first one comes out of the OT
 //! itself, which halves the bytes.
@@ -37,22 +37,22 @@ use vesica_primitives::{
 };
 use zeroize::Zeroizing;
 
-/// Semi-honest: nothing ties S to one key, or R's bits to a point.
+/// Semi-honest: nothing binds S to one key, or R's bits to a point.
 pub const ADVERSARY: Adversary = Adversary::weakest(&[alsz13::ADVERSARY, Adversary::SemiHonest]);
 
 const FACTORS: &str = "hl08/factors";
 const BASES: &str = "hl08/bases";
 
-/// The most OTs that are made offline: 64 MiB at each party. Those beyond are made when they are needed.
+/// The maximal number of OTs made offline: 64 MiB for each party. Any others are made when they are needed.
 const AHEAD: usize = 1 << 22;
 
-/// Points that R asks for at once. A power of two from 128 on, so that their bits are whole blocks.
+/// Points that R requests at once: a power of two and at least 128, so that their bits are whole blocks.
 const CHUNK: usize = 1024;
 
-/// Bytes, about, that S makes and sends at once.
+/// Approximate number of bytes that S computes and sends at once.
 const MESSAGE_BYTES: usize = 1 << 18;
 
-/// Points that one thread takes at a time: what encodes many elements at once gains little by more.
+/// Points per thread at a time: batch encoding gains little from more.
 const TASK: usize = 16;
 
 /// Payload bytes of the setup.
@@ -88,7 +88,7 @@ fn stream<G: Scalars>(key: Block) -> Zeroizing<G::WideScalar> {
     stream
 }
 
-/// The values of elements that are given as parts of themselves, as [`Group::divide`] makes them.
+/// The values of elements that are given as parts, in the sense of [`Group::divide`].
 ///
 /// [`Group::divide`]: vesica_primitives::group::Group::divide
 fn values<G: Scalars>(parts: &[G::Element]) -> Vec<Block> {
@@ -176,7 +176,7 @@ impl<G: Scalars> Sender<G> {
         points.par_chunks(TASK).flat_map_iter(of_points).collect()
     }
 
-    /// What is hashed to a point's value, divided.
+    /// The element that is hashed to a point's value, divided.
     fn part(&self, point: Block) -> G::Element {
         let mut exponent = self.first.clone();
         for (i, factor) in self.factors.iter().enumerate() {
@@ -215,7 +215,7 @@ impl<G: Scalars> Receiver<G> {
         Ok(Self { bits, ot, group: PhantomData })
     }
 
-    /// The function's values at these points, of which the low bits count.
+    /// The function's values at these points, of which only the low bits count.
     pub fn evaluate(&mut self, points: &[Block], channel: &mut Channel) -> Result<Vec<Block>> {
         let mut values = Vec::with_capacity(points.len());
         let mut blinded = Vec::new();
@@ -226,7 +226,7 @@ impl<G: Scalars> Receiver<G> {
                 (0..self.bits).for_each(|i| choices.set(j * self.bits + i, bit(*point, i)));
             }
             let keys = Zeroizing::new(self.ot.receive_random(&choices, channel)?);
-            // 4. for the points before, while S is at step 3 for these.
+            // 4. for the previous points, while S is at step 3 for these.
             unblind::<G>(&blinded, &mut values, channel)?;
             blinded.clear();
             let messages = points.chunks(per_message::<G>(self.bits));
@@ -268,8 +268,8 @@ impl<G: Scalars> Receiver<G> {
     }
 }
 
-/// v_i: the residue of the key's stream, or what that stream masks. Anything is the residue of something, so
-/// that no error tells which it was.
+/// v_i: the residue of the key's stream, or what that stream masks. Everything has a residue, so no error
+/// reveals which it was.
 fn chosen<G: Scalars>(key: Block, masked: &G::EncodedScalar, choice: u8) -> G::Scalar {
     let mut wide = stream::<G>(key);
     let (low, high) =
@@ -287,7 +287,7 @@ fn unblind<G: Scalars>(
     out: &mut Vec<Block>,
     channel: &mut Channel,
 ) -> Result<()> {
-    // A round of tasks at a time, so that a peer that waits hears of it.
+    // One round of tasks at a time, so that a waiting peer gets keep-alive messages.
     for blinded in blinded.chunks(2 * TASK) {
         let tasks = blinded.par_chunks(TASK / 4).flat_map_iter(|blinded| {
             let part =
@@ -308,7 +308,7 @@ mod tests {
 
     use super::*;
 
-    /// The definition in the module's words.
+    /// The definition in the module's documentation.
     fn by_definition<G: Scalars>(sender: &Sender<G>, point: Block) -> Block {
         let mut element = G::mul_generator(&sender.first);
         for (i, factor) in sender.factors.iter().enumerate() {
@@ -353,7 +353,7 @@ mod tests {
         both_get_the_function::<Ristretto>(61, &random_points(300), 300);
     }
 
-    /// With OTs that were made ahead for none of the points, and for some.
+    /// With OTs made in advance for none of the points, and for some.
     #[test]
     fn over_several_chunks_and_beyond_the_stock() {
         let points = random_points(2 * CHUNK + 3);
@@ -366,8 +366,8 @@ mod tests {
         both_get_the_function::<Ffdhe3072>(11, &random_points(30), 30);
     }
 
-    /// What R is left with of an OT says nothing about the key: with either choice it is random, and differs
-    /// for equal points.
+    /// R's part of an OT says nothing about the key: with either choice it is random, and it differs for equal
+    /// points.
     #[test]
     fn what_hides_the_key_is_fresh_for_each_point() {
         let points = [Block(0b01); 40];

@@ -27,8 +27,8 @@ impl Sender {
         Ok(Self(one_of_n::kkrt16::Sender::setup(width, channel, rng)?))
     }
 
-    /// `starts` says for each instance where its points start among all points, and at the end how many
-    /// points there are; `point(i)` is the i-th of them. Returns the value of each point.
+    /// `starts` gives for each instance where its points start among all points, followed by their number;
+    /// `point(i)` is the i-th point. Returns the value of each point.
     pub fn evaluate(
         mut self,
         starts: &[u32],
@@ -74,7 +74,7 @@ impl Receiver {
     }
 }
 
-/// This OPRF, for an OPPRF.
+/// This OPRF as the basis of an OPPRF.
 pub struct Oprf;
 
 impl programmable::Oprf for Oprf {

@@ -24,7 +24,7 @@ use vesica_primitives::Block;
 
 pub use digests::Digests;
 
-/// An OPRF that did not finish.
+/// The failure of an OPRF.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -37,32 +37,32 @@ pub enum Error {
     /// The caller programs a point twice.
     #[error("points {first} and {second} (counted from 0) are equal; each is programmed once")]
     DuplicatePoint {
-        /// Position of one of the two.
+        /// Position of the first.
         first: usize,
-        /// Position of the other.
+        /// Position of the second.
         second: usize,
     },
     /// The caller programs more points than both parties agreed on.
     #[error("{points} points to program are more than the {max} agreed on")]
     TooManyPoints {
-        /// How many there are.
+        /// The number of points.
         points: usize,
         /// The number agreed on.
         max: usize,
     },
 }
 
-/// Values of a function at some points, in an order of their own.
+/// Values of a function at some points, in an arbitrary order.
 #[derive(Debug)]
 pub struct Values {
-    /// The position that each point has in the input.
+    /// The position of each point in the input.
     pub positions: Vec<u32>,
     /// Its value.
     pub values: Vec<Block>,
 }
 
 impl Values {
-    /// Those of points in the order of the input.
+    /// The values of points in the order of the input.
     fn in_order(values: Vec<Block>) -> Self {
         Self { positions: (0..values.len() as u32).collect(), values }
     }

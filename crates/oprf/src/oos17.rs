@@ -5,7 +5,7 @@
 //! value F_j(x) is the key of that word. The receiver's rows are checked before anything can be evaluated, so
 //! a receiver has one fixed point of each instance.
 //!
-//! The sender's output is the ability to evaluate as often as it likes, so it is kept: [`Functions`].
+//! The sender's output is the ability to evaluate as often as needed, so it is kept: [`Functions`].
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Result};
@@ -42,10 +42,10 @@ impl Sender {
         Ok(Self(one_of_n::oos17::Sender::setup(Bch::new(), channel, rng)?))
     }
 
-    /// The functions of so many instances, once the receiver's points are fixed and checked.
+    /// The functions of `instances` instances, once the receiver's points are fixed and checked.
     ///
     /// # Errors
-    /// A deviation ([`CHECK`]) where the receiver's rows are not those of points.
+    /// A deviation ([`CHECK`]) if the receiver's rows are not those of points.
     pub fn functions(
         mut self,
         instances: usize,
@@ -66,17 +66,18 @@ impl Functions {
     /// Encodes points.
     ///
     /// # Panics
-    /// Where a point has more than [`POINT_BITS`] bits.
+    /// If a point has more than [`POINT_BITS`] bits.
     pub fn encode(&self, points: &[Block]) -> Encoded {
         Encoded(self.0.encode(points))
     }
 
-    /// Evaluates some neighbouring instances, the first of which is `first`. `starts` says for each of them
-    /// where its points start among all points, and at the end how many points there are; the i-th of
-    /// them is `points` at `which(i)`, and `values` takes their values.
+    /// Evaluates some adjacent instances, beginning with `first`. `starts` gives for each of them where its
+    /// points start among all points, followed by their number; the i-th point is number `which(i)` of
+    /// `points`, and `values` receives the values.
     ///
     /// # Panics
-    /// Where there are not as many instances, not as many values as points, or no such point.
+    /// If there are fewer instances, if the number of values is not that of points, or if there is no such
+    /// point.
     pub fn evaluate(
         &self,
         first: usize,
@@ -86,7 +87,7 @@ impl Functions {
     ) {
         let last = starts.len() - 1;
         assert!(first + last <= self.0.len(), "functions of as many instances");
-        // Instances before and behind have no points.
+        // Other instances have no points.
         let start = |instance: usize| starts[instance.saturating_sub(first).min(last)] as usize;
         self.0.evaluate_encoded(start, |point| points.0[which(point)], values);
     }
@@ -104,7 +105,7 @@ impl Receiver {
     /// The value of instance j at `points[j]`, for each j.
     ///
     /// # Panics
-    /// Where a point has more than [`POINT_BITS`] bits.
+    /// If a point has more than [`POINT_BITS`] bits.
     pub fn evaluate(
         mut self,
         points: &[Block],

@@ -8,8 +8,8 @@
 //! R has, and there the pad is random if π_j has not been queried at F(y): q queries find one of n values
 //! with probability below q·n·2^-127.
 //!
-//! Deviations from the paper: the OKVS is whatever `O` says, the OPRF's entries are short, and padding is
-//! done here rather than by the caller.
+//! Deviations from the paper: the OKVS is the type `O`, the OPRF's entries are short, and padding is done here
+//! rather than by the caller.
 
 use rand::CryptoRng;
 use vesica_net::Channel;
@@ -24,21 +24,21 @@ use crate::{
     rs21::semi_honest as oprf,
 };
 
-/// Semi-honest: the OPRF's entries are short, and nothing ties S to the points that it agreed on.
+/// Semi-honest: the OPRF's entries are short, and nothing binds S to the agreed number of points.
 pub const ADVERSARY: Adversary = Adversary::weakest(&[oprf::ADVERSARY, Adversary::SemiHonest]);
 
-/// What both parties agree on before either has a point.
+/// The parameters on which both parties agree before either has a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dimensions {
     /// The OKVS of the receiver's points.
     pub points: Shape,
-    /// The hint for the sender's.
+    /// The hint for the sender's points.
     pub hint: Hint,
 }
 
 impl Dimensions {
-    /// For as many points of the receiver and of the sender at the most, and values of `len` bytes; `shape` gives
-    /// the OKVS for a number of points.
+    /// For at most these numbers of points of the receiver and of the sender, and values of `len` bytes;
+    /// `shape` gives the OKVS for a number of points.
     pub fn new(
         points: usize,
         programmed: usize,
@@ -49,7 +49,7 @@ impl Dimensions {
         Self { points: shape(points), hint }
     }
 
-    /// Bits of the OPRF's entries, which its type `A` must hold.
+    /// Bits of the OPRF's entries, which the type `A` must be able to hold.
     pub fn bits(&self) -> u32 {
         subfield::bits(self.hint.programmed)
     }
@@ -70,7 +70,7 @@ pub struct Sender<O, A> {
 }
 
 impl<O: ByteStrings + Codec<A>, A: Subspace> Sender<O, A> {
-    /// The OPRF's VOLE, without input.
+    /// Sets up the OPRF's VOLE, which needs no input.
     ///
     /// # Panics
     /// If `A` has fewer bits than [`Dimensions::bits`].
@@ -93,7 +93,7 @@ impl<O: ByteStrings + Codec<A>, A: Subspace> Sender<O, A> {
     /// with a probability of at most 2^-λ.
     ///
     /// # Panics
-    /// If `values` has not `len` bytes for each point.
+    /// If `values` does not have `len` bytes for each point.
     pub fn evaluate(
         self,
         points: &[Block],
@@ -120,7 +120,7 @@ pub struct Receiver<O, A: Subspace> {
 }
 
 impl<O: ByteStrings + Codec<A>, A: Subspace> Receiver<O, A> {
-    /// As [`Sender::setup`].
+    /// Same as [`Sender::setup`].
     ///
     /// # Panics
     /// If `A` has fewer bits than [`Dimensions::bits`].
@@ -139,8 +139,8 @@ impl<O: ByteStrings + Codec<A>, A: Subspace> Receiver<O, A> {
     /// The `len` bytes at each of `points`, which are distinct, in their order.
     ///
     /// # Errors
-    /// [`Error::Okvs`] with a probability of at most 2^-λ, and always where there are more points than
-    /// the shape takes.
+    /// [`Error::Okvs`] with a probability of at most 2^-λ, and always if there are more points than the shape
+    /// takes.
     pub fn evaluate(
         self,
         points: &[Block],

@@ -16,19 +16,19 @@
 //! is one-way: knowing a part of z, and so of the pad, does not reveal F(y), from which the rest would
 //! follow.
 //!
-//! **What each side learns.** What was agreed beforehand: `len`, and the maximum number of points of each
-//! side. Lengths of messages depend on that alone. Beyond that S learns nothing, not even how many of its
-//! points R has; and R gets the values at its points and nothing else, provided that:
+//! **What each side learns.** Both know what was agreed beforehand: `len`, and the maximum number of points of
+//! each side. Lengths of messages depend on that alone. S learns nothing more, not even how many of its points
+//! R has; and R learns only the values at its points, provided that:
 //!
-//! - *F(y) is pseudo-random for R at all points y together that it does not have*, as many as are programmed;
-//!   each OPRF states how this is achieved.
-//! - *The hint is uniform.* Then it says nothing about Y \ X: under uniform masks, independent rows and
+//! - *F(y) is pseudo-random for R at all programmed points y that it does not have*, taken together; each OPRF
+//!   states how this is achieved.
+//! - *The hint is uniform.* Then it reveals nothing about Y \ X: under uniform masks, independent rows and
 //!   random free columns each P is equally likely ([`okvs`]). Columns left at zero would show which rows were
 //!   solved.
 //! - *The values that R can see look random to it*, taken together: the z at all points that are also R's.
 //!   Otherwise R recognises at which of its points something was programmed. Random targets of a comparison
-//!   satisfy this, and so does a payload under a one-time pad; an unmasked payload, or a value that two
-//!   points of R share, does not.
+//!   satisfy this, and so does a payload under a one-time pad; an unmasked payload, or a value that two points
+//!   of R share, does not.
 //! - *Values are long enough for their use.* At a point that is not programmed, R gets any given value with
 //!   probability 2^-(8·len). A caller that takes "equal to z" for "programmed" in N comparisons needs 8·len ≥
 //!   λ + log N.
@@ -45,7 +45,7 @@ use zeroize::Zeroizing;
 
 use crate::{Error, Values};
 
-/// An OPRF, of which an OPPRF can be made.
+/// An OPRF as the basis of an OPPRF.
 pub trait Oprf {
     /// The party that can evaluate the function everywhere, set up.
     type Sender;
@@ -59,11 +59,11 @@ pub trait Oprf {
     /// The label of the hint.
     const HINT: &'static str = "opprf/hint";
 
-    /// F at the sender's points. `starts` says for each instance where its points start, and at the end how
-    /// many points there are; where there is one function for all points it says nothing.
+    /// F at the sender's points. `starts` gives for each instance where its points start, followed by their
+    /// number; it is not used if there is one function for all points.
     ///
     /// # Errors
-    /// Whatever the connection or the peer make go wrong.
+    /// Any error of the connection or the peer.
     fn at_senders_points(
         sender: Self::Sender,
         starts: &[u32],
@@ -72,10 +72,10 @@ pub trait Oprf {
         rng: &mut dyn CryptoRng,
     ) -> Result<Values, Error>;
 
-    /// F at the receiver's points, one for each instance if there are such.
+    /// F at the receiver's points, one for each instance if there are instances.
     ///
     /// # Errors
-    /// Whatever the connection or the peer make go wrong, and points that cannot be encoded.
+    /// Any error of the connection or the peer, and an error if points cannot be encoded.
     fn at_receivers_points(
         receiver: Self::Receiver,
         points: &[Block],
@@ -84,19 +84,19 @@ pub trait Oprf {
     ) -> Result<Values, Error>;
 }
 
-/// What both parties agree on of a hint.
+/// The parameters of a hint on which both parties agree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hint {
     /// Its OKVS, for as many points as are programmed.
     pub shape: Shape,
-    /// Points that the sender programs, those that it adds included.
+    /// Points that the sender programs, including those that it adds.
     pub programmed: usize,
     /// Bytes of a value, a multiple of [`ByteStrings::UNIT`].
     pub len: usize,
 }
 
 impl Hint {
-    /// Payload bytes, all of them to the receiver, beside those of the OPRF.
+    /// Payload bytes, all of them to the receiver, in addition to those of the OPRF.
     pub fn bytes(self) -> usize {
         size_of::<Block>() + self.columns()
     }
@@ -107,16 +107,16 @@ impl Hint {
     }
 }
 
-/// Programs each of `points`, which are distinct, with the `len` bytes at its position of `values`: the sender's
-/// side. `starts` says where the points of each instance start, and at the end how many there are; it is empty
-/// where there is one function for all. No point may be in two instances.
+/// The sender's side: programs each of `points`, which are distinct, with the `len` bytes at its position of
+/// `values`. `starts` gives for each instance where its points start, followed by their number; it is empty if
+/// there is one function for all. No point may be in two instances.
 ///
 /// # Errors
 /// Before anything is sent, [`Error::DuplicatePoint`] and [`Error::TooManyPoints`]; [`Error::Okvs`] with a
 /// probability of at most 2^-λ; and those of the OPRF.
 ///
 /// # Panics
-/// If `values` has not `len` bytes for each point.
+/// If `values` does not have `len` bytes for each point.
 pub fn program<F: Oprf, O: ByteStrings>(
     oprf: F::Sender,
     hint: Hint,
@@ -129,7 +129,7 @@ pub fn program<F: Oprf, O: ByteStrings>(
     let (points, mut masked) = pad(points, values, hint, rng)?;
     let mut starts = starts.to_vec();
     if let Some(end) = starts.last_mut() {
-        // No instance has those that were added, and so it does not matter which one is said to have them.
+        // No real instance has the added points, so they may be attributed to any.
         *end = points.len() as u32;
     }
     let evaluated = F::at_senders_points(oprf, &starts, &points, channel, rng)?;
@@ -143,7 +143,7 @@ pub fn program<F: Oprf, O: ByteStrings>(
     Ok(channel.flush()?)
 }
 
-/// The `len` bytes at each of `points` in their order: the receiver's side.
+/// The receiver's side: the `len` bytes at each of `points`, in their order.
 ///
 /// # Errors
 /// Those of the OPRF.
@@ -167,7 +167,7 @@ pub fn evaluate<F: Oprf, O: ByteStrings>(
     Ok(values)
 }
 
-/// Points and values up to the number agreed on, with random ones after those given.
+/// Points and values up to the agreed number, with random ones after those given.
 fn pad(
     points: &[Block],
     values: &[u8],
@@ -198,7 +198,7 @@ fn check_distinct(points: &[Block]) -> Result<(), Error> {
     }
 }
 
-/// What both parties know from the hint's seed on.
+/// What both parties know once the hint's seed is drawn.
 struct Public<O> {
     store: O,
     root: Aes128,
@@ -222,7 +222,7 @@ impl<O: ByteStrings> Public<O> {
         self.store.encode_bytes(&self.store.place(points), values, self.len, free, rng)
     }
 
-    /// What each point decodes to, in the order of the points.
+    /// The decoded value of each point, in the order of the points.
     fn decode(&self, points: &[Block], hint: &[u8]) -> Vec<u8> {
         let placed = self.store.place(points);
         let decoded = self.store.decode_bytes(&placed, hint, self.len);
@@ -235,7 +235,7 @@ impl<O: ByteStrings> Public<O> {
         values
     }
 
-    /// Adds to the value of each point the pad that its OPRF value gives.
+    /// Adds to the value of each point the pad derived from its OPRF value.
     fn add_pads(&self, evaluated: Values, values: &mut [u8]) {
         let (positions, evaluated) = (evaluated.positions, Zeroizing::new(evaluated.values));
         for (purpose, start) in (1..).zip((0..self.len).step_by(size_of::<Block>())) {
@@ -290,8 +290,7 @@ mod tests {
         assert_eq!(padded[240..].chunks(8).collect::<HashSet<_>>().len(), 190 * 3);
     }
 
-    /// Each 16 bytes of each value under each seed have a pad of their own, and no pad is the OPRF's
-    /// value.
+    /// All pads differ: for each 16 bytes of each value under each seed, and from the OPRF's value.
     #[test]
     fn pads_are_all_different() {
         let evaluated =
@@ -308,7 +307,7 @@ mod tests {
                     bytes
                 }));
             }
-            // In the order of the points; and the pads of short values begin those of long ones.
+            // In the order of the points; the pads of short values are the beginnings of those of long ones.
             let mut short = [0; 24];
             Public::<Rr22>::new(of_len(3, 8), Block(seed)).add_pads(evaluated(), &mut short);
             assert!(short.chunks(8).zip(pads.chunks(40)).all(|(short, pad)| *short == pad[..8]));
@@ -320,9 +319,9 @@ mod tests {
         assert_eq!(seen.len(), 3 + 2 * 9);
     }
 
-    /// χ² with 7 degrees of freedom of the low bits of three of the hint's columns together, over many
-    /// hints for the same points and the same programmed values under fresh OPRF values: for the worst
-    /// of a few triples of columns. The shape is so tight that rows are set aside.
+    /// χ² with 7 degrees of freedom of the joint distribution of the low bits of three of the hint's columns,
+    /// over many hints for the same points and programmed values under fresh OPRF values; the maximum over a
+    /// few triples of columns. The shape is so tight that rows are set aside.
     fn distance_from_uniform(free: Free) -> f64 {
         const TRIALS: usize = 4000;
         let rng = &mut StdRng::seed_from_u64(3);
@@ -340,7 +339,7 @@ mod tests {
         let distance = |columns: [usize; 3]| {
             let mut counts = [0usize; 8];
             for hint in &hints {
-                // Of the byte that is a plane by itself.
+                // Of the byte that forms a plane by itself.
                 let bits = columns.map(|column| usize::from(hint[column * len + 16] & 1));
                 counts[bits[0] | bits[1] << 1 | bits[2] << 2] += 1;
             }
@@ -355,7 +354,7 @@ mod tests {
 
     #[test]
     fn hints_are_uniform() {
-        // Beyond this with probability 1.3 · 10^-6 for a triple, 4 · 10^-4 for one of 300.
+        // Exceeded with probability 1.3 · 10^-6 for one triple, and 4 · 10^-4 for one of 300.
         const LIMIT: f64 = 40.0;
         let random = distance_from_uniform(Free::Random);
         assert!(random < LIMIT, "{random}");

@@ -8,7 +8,7 @@
 //!    k_i^{Δ_i}.
 //! 2. R → S: for each bin b polynomials P_b with P_b(x) = R_x at the points of the bin, where bit i of R_x is
 //!    F(k_i^0, x) ⊕ F(k_i^1, x). S lacks one of the two, so the R_x look random, and so do the polynomials,
-//!    which have as many coefficients as a bin takes points ([`vesica_structures::slices`]).
+//!    which have as many coefficients as a bin can hold points ([`vesica_structures::slices`]).
 //! 3. S can compute Q_b(y), bit i of which is F(k_i^{Δ_i}, y) ⊕ Δ_i · P_b(y)_i, for any y. R has T_x with
 //!    bits F(k_i^0, x).
 //! 4. The value of y in bin b is H(b, y, Q_b(y)); R has H(b, x, T_x).
@@ -45,13 +45,13 @@ use crate::Error;
 /// The base OTs underneath.
 type Base = Np01<Ristretto>;
 
-/// Semi-honest: nothing ties the receiver to its values, and H is not extracted from.
+/// Semi-honest: nothing binds the receiver to its values, and inputs are not extracted from H.
 pub const ADVERSARY: Adversary = Adversary::weakest(&[Base::ADVERSARY, Adversary::SemiHonest]);
 
-/// Points whose columns are sent together, about: their bins stay in the cache.
+/// Approximate number of points whose columns are sent together: their bins stay in the cache.
 const GROUP: usize = 2048;
 
-/// Points that one thread takes at a time: they and the images of one key stay in the first-level cache.
+/// Points per thread at a time: they and their images under one key stay in the first-level cache.
 const BATCH: usize = 128;
 
 const SPARES: &str = "prty19/spare-columns";
@@ -97,7 +97,7 @@ fn add_function(keys: &[Aes128], points: &[Block], rows: &mut [Row]) {
     sums.as_flattened_mut().fill([0; 2]);
 }
 
-/// What both parties know: the hashes, from a public seed.
+/// What both parties know: the hashes, derived from a public seed.
 struct Public {
     nodes: Aes128,
     hash: RowHash,
@@ -117,7 +117,7 @@ impl Public {
         hashes
     }
 
-    /// H of bins, points and rows; spoils the rows.
+    /// H of bins, points and rows; overwrites the rows.
     fn finish(&self, bins: &[u32], points: &[Block], rows: &mut [Row], values: &mut [Block]) {
         self.hash.shorten(rows);
         let indexed = rows.iter_mut().zip(points).zip(bins).map(|((row, point), bin)| {
@@ -138,7 +138,7 @@ fn bins_of(group: Range<usize>, starts: &[u32]) -> Vec<u32> {
     bins.collect()
 }
 
-/// The points of a group among those of all.
+/// The range of a group's points among all points.
 fn points_of(group: &Range<usize>, starts: &[u32]) -> Range<usize> {
     starts[group.start] as usize..starts[group.end] as usize
 }
@@ -170,9 +170,9 @@ impl Sender {
         Ok(Self { shape, delta: row, keys })
     }
 
-    /// Steps 2 to 4 with a public seed that was drawn after both parties' points were fixed. `starts` says
-    /// for each bin where its points start among all points, and at the end how many there are; `point(i)`
-    /// is the i-th of them. Returns the value of each.
+    /// Steps 2 to 4 with a public seed that was drawn after both parties' points were fixed. `starts` gives for
+    /// each bin where its points start among all points, followed by their number; `point(i)` is the i-th
+    /// point. Returns the value of each.
     pub fn evaluate(
         self,
         seed: Block,
@@ -235,7 +235,7 @@ impl Sender {
         Ok(())
     }
 
-    /// The narrow ones, by the points' hashes.
+    /// The narrow slices, from the points' hashes.
     fn add_narrow(
         &self,
         starts: &[u32],
@@ -292,12 +292,12 @@ impl Receiver {
         Ok(Self { shape, keys: [keys(0), keys(1)] })
     }
 
-    /// Steps 2 to 4, with the sender's seed, for points in bins as [`Sender::evaluate`] takes them: the
-    /// value of each.
+    /// Steps 2 to 4, with the sender's seed, for points in bins given as for [`Sender::evaluate`]: the value of
+    /// each.
     ///
     /// # Errors
-    /// [`Error::Okvs`] where a bin has more points than it takes or two equal ones, and otherwise with a
-    /// probability of at most 2^-λ.
+    /// [`Error::Okvs`] if a bin has too many points or two equal ones, and otherwise with a probability of at
+    /// most 2^-λ.
     pub fn evaluate(
         self,
         seed: Block,
@@ -436,9 +436,9 @@ mod tests {
         }
     }
 
-    /// The property that privacy rests on: at a point that is not R's, the sender's row differs from
-    /// what R could compute in about half of the places, and never in fewer than κ; also where the point's
-    /// narrow node is that of one of R's points.
+    /// The property on which privacy is based: at a point that is not R's, the sender's row differs from what R
+    /// could compute in about half of the places, and never in fewer than κ, even if the point's narrow node is
+    /// that of one of R's points.
     #[test]
     fn rows_of_others_are_far_from_the_receivers() {
         let mut rng = StdRng::seed_from_u64(2);

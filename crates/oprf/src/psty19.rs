@@ -2,10 +2,10 @@
 //! in which each instance evaluates one point of the receiver, and one hint for all points that the sender
 //! programs in any of them, which [`programmable`] derives from any OPRF. Semi-honest.
 //!
-//! What is said there requires the OPRF's code to be wide enough for as many points as S programs.
+//! This requires the OPRF's code to be wide enough for as many points as S programs.
 //!
-//! The paper's hint is a polynomial for each *mega-bin* of a few hundred points; `O` is any OKVS, and
-//! [`Polynomial`](vesica_structures::okvs::polynomial::Polynomial) in mega-bins is that one.
+//! The paper's hint is a polynomial for each *mega-bin* of a few hundred points; `O` may be any OKVS, and
+//! [`Polynomial`](vesica_structures::okvs::polynomial::Polynomial) in mega-bins is that of the paper.
 
 use std::marker::PhantomData;
 
@@ -21,10 +21,10 @@ use crate::{
     programmable::{self, Hint},
 };
 
-/// Semi-honest: nothing ties S to the values that it agreed on.
+/// Semi-honest: nothing binds S to the agreed values.
 pub const ADVERSARY: Adversary = Adversary::weakest(&[kkrt16::ADVERSARY, Adversary::SemiHonest]);
 
-/// What both parties agree on before either has a point.
+/// The parameters on which both parties agree before either has a point.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Dimensions {
     /// Instances.
@@ -50,7 +50,7 @@ pub struct Sender<O> {
 }
 
 impl<O: ByteStrings> Sender<O> {
-    /// The OPRF's base OTs, without input.
+    /// Runs the OPRF's base OTs, which need no input.
     ///
     /// # Errors
     /// Those of the connection.
@@ -63,15 +63,15 @@ impl<O: ByteStrings> Sender<O> {
         Ok(Self { hint: dimensions.hint, oprf, store: PhantomData })
     }
 
-    /// Programs each of `points`, which are distinct, with the `len` bytes at its position of `values`. `starts`
-    /// says for each instance where its points start, and at the end how many there are.
+    /// Programs each of `points`, which are distinct, with the `len` bytes at its position of `values`.
+    /// `starts` gives for each instance where its points start, followed by their number.
     ///
     /// # Errors
     /// Before anything is sent, [`Error::DuplicatePoint`] and [`Error::TooManyPoints`]; [`Error::Okvs`] with a
     /// probability of at most 2^-λ.
     ///
     /// # Panics
-    /// If `values` has not `len` bytes for each point.
+    /// If `values` does not have `len` bytes for each point.
     pub fn evaluate(
         self,
         starts: &[u32],
@@ -93,7 +93,7 @@ pub struct Receiver<O> {
 }
 
 impl<O: ByteStrings> Receiver<O> {
-    /// As [`Sender::setup`].
+    /// Same as [`Sender::setup`].
     ///
     /// # Errors
     /// Those of the connection.
@@ -109,7 +109,7 @@ impl<O: ByteStrings> Receiver<O> {
     /// The `len` bytes of each instance at its point, one after another.
     ///
     /// # Errors
-    /// Whatever the connection or the peer make go wrong.
+    /// Any error of the connection or the peer.
     pub fn evaluate(
         self,
         points: &[Block],

@@ -6,11 +6,11 @@
 //!    its string w_j: S has a key s_{j,i}(c) for each letter c, R has that of its own.
 //! 3. F_j(v) = H(j, ⊕_i s_{j,i}(v_i), v).
 //!
-//! Its cost therefore grows with the length of strings, where [`kkrt16`](super::kkrt16) takes a whole block
-//! for the price of three and a half letters.
+//! Its cost therefore grows with the length of strings, whereas [`kkrt16`](super::kkrt16) handles a whole block
+//! at the cost of three and a half letters.
 //!
-//! Deviation from the paper: sums are hashed. Bare sums depend on each other: those of the strings ab, ab',
-//! a'b and a'b' add up to zero, and among more than 256 t strings of an instance some always do. R would see
+//! Deviation from the paper: sums are hashed. Bare sums depend on each other: those of the strings ab, ab', a'b
+//! and a'b' add up to zero, and this always happens among more than 256 t strings of an instance. R would see
 //! relations among strings that are not its own.
 
 use std::ops::Range;
@@ -32,13 +32,13 @@ use zeroize::Zeroizing;
 
 pub use vesica_ot::one_of_n::kk13::ADVERSARY;
 
-/// The most letters of a string: those of a block.
+/// The maximal number of letters of a string: those of a block.
 pub const MAX_LETTERS: usize = size_of::<Block>();
 
-/// Different letters.
+/// The number of different letters.
 const ALPHABET: usize = 256;
 
-/// Points that are evaluated together, about.
+/// Approximate number of points evaluated together.
 const BLOCK_POINTS: usize = 1 << 14;
 
 /// Values that are hashed together.
@@ -52,12 +52,12 @@ pub fn setup_bytes() -> Bytes {
     Bytes { to_receiver: ot.to_receiver + size_of::<Block>(), ..ot }
 }
 
-/// Payload bytes for strings of so many letters, all of them to the sender.
+/// Payload bytes for strings of `letters` letters, all of them to the sender.
 pub fn bytes(instances: usize, letters: usize) -> usize {
     letters * pieces(instances).map(|piece| kk13::bytes(piece.len()).to_sender).sum::<usize>()
 }
 
-/// The instances whose OTs are made one letter after the other.
+/// The ranges of instances whose OTs are made together, one letter after another.
 fn pieces(instances: usize) -> impl Iterator<Item = Range<usize>> {
     (0..instances).step_by(CHUNK_ROWS).map(move |first| first..(first + CHUNK_ROWS).min(instances))
 }
@@ -82,11 +82,11 @@ impl Sender {
         Ok(Self { ot, hash: RowHash::new(session) })
     }
 
-    /// Evaluates each of so many instances at its own `points`, of whose bytes the first `letters` count,
-    /// the lowest first, and shows the values of one instance after the other.
+    /// Evaluates each instance at its own `points`, of which the first `letters` bytes count, the lowest first,
+    /// and passes on the values of one instance after another.
     ///
     /// # Panics
-    /// Where strings have no letters or more than [`MAX_LETTERS`].
+    /// If strings have no letters or more than [`MAX_LETTERS`].
     pub fn evaluate<'a>(
         mut self,
         (instances, letters): (usize, usize),
@@ -114,12 +114,12 @@ impl Sender {
     }
 }
 
-/// The points of some neighbouring instances, and what becomes of them.
+/// The points of some adjacent instances, and their values.
 #[derive(Default)]
 struct Points {
-    /// The first of the instances.
+    /// The first instance.
     first: usize,
-    /// Where each one's points start, and how many points there are.
+    /// Where each one's points start, followed by the number of points.
     starts: Vec<usize>,
     words: Vec<Block>,
     /// The instance of each point.
@@ -129,7 +129,7 @@ struct Points {
 }
 
 impl Points {
-    /// Takes the points of instances from the first of these on until there are enough, and returns the
+    /// Gathers points of instances, beginning with the first of these, until there are enough, and returns the
     /// next instance.
     fn gather<'a>(
         &mut self,
@@ -152,7 +152,7 @@ impl Points {
         self.first + self.starts.len() - 1
     }
 
-    /// Makes the values, with the keys of each letter of the instances from `piece` on.
+    /// Computes the values, with the keys of each letter of the instances from `piece` on.
     fn evaluate(&mut self, piece: usize, keys: &[impl Keys], hash: &RowHash) {
         let Self { first, starts, words, numbers, sums, keys: scratch } = self;
         let instances = starts.len() - 1;
@@ -160,7 +160,7 @@ impl Points {
         let own = |ot: usize| (piece + ot).clamp(*first, *first + instances) - *first;
         sums.clear();
         sums.resize(words.len(), Block::ZERO);
-        // Where an instance has more points than keys, all keys are computed once.
+        // If an instance has more points than keys, all keys are computed once.
         let by_table = words.len() > ALPHABET * instances;
         scratch.resize(if by_table { ALPHABET * instances } else { words.len() }, Block::ZERO);
         for (number, keys) in keys.iter().enumerate() {
@@ -223,10 +223,10 @@ impl Receiver {
         Ok(Self { ot, hash: RowHash::new(session[0]) })
     }
 
-    /// The value of instance j at `words[j]`, for each j, where of a word's bytes the first `letters` count.
+    /// The value of instance j at `words[j]`, for each j, where only the first `letters` bytes of a word count.
     ///
     /// # Panics
-    /// As [`Sender::evaluate`].
+    /// Same as [`Sender::evaluate`].
     pub fn evaluate(
         mut self,
         words: &[Block],
@@ -260,8 +260,8 @@ mod tests {
 
     use super::*;
 
-    /// More points in an instance than there are letters, so that all keys are computed, and words that
-    /// differ in one letter only.
+    /// More points in an instance than there are letters, so that all keys are computed, and words that differ
+    /// in only one letter.
     #[test]
     fn many_points_of_few_instances() {
         let letters = 3;
@@ -292,7 +292,7 @@ mod tests {
         }
     }
 
-    /// The trap: bare sums of four strings that agree pairwise add up to zero.
+    /// Bare sums of four strings that agree pairwise add up to zero; values must not.
     #[test]
     fn values_of_a_rectangle_of_strings_are_independent() {
         let rectangle = [0x0000, 0x0001, 0x0100, 0x0101].map(Block);

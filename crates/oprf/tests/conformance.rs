@@ -1,4 +1,4 @@
-//! Every OPRF runs the suite of its kind.
+//! Runs the conformance suites on every OPRF.
 
 mod parties;
 
@@ -13,7 +13,7 @@ use vesica_primitives::Block;
 use vesica_structures::okvs::{ByteStrings, Codec, paxos::Paxos, rr22::Rr22};
 use vesica_testkit::conformance::oprf::{self, Agreed};
 
-/// Wide enough for any number of points of the suite, and no whole number of blocks.
+/// Wide enough for any number of points in the suite, and not a whole number of blocks.
 const WIDTH: usize = 424;
 
 #[test]

@@ -1,4 +1,4 @@
-//! An honest party against a peer that deviates at each message in each way.
+//! An honest party against a peer that deviates at each message in each possible way.
 
 mod parties;
 
@@ -16,7 +16,7 @@ use vesica_testkit::tamper::{self, Case};
 /// Instances, or points of each party.
 const POINTS: u32 = 50;
 
-/// Few noise blocks, for short messages.
+/// Few noise blocks, so that messages are short.
 const FEW: Lpn = Lpn { blocks: 24, least: 0, ..lpn::UNIFORM };
 
 fn points() -> Vec<Block> {
@@ -27,7 +27,7 @@ fn shape(points: usize) -> Shape {
     okvs::shape(points, usize::MAX, 40)
 }
 
-/// The channel's error: an OKVS of an honest party does not fail by what its peer does.
+/// The channel's error: an honest party's OKVS does not fail because of its peer.
 fn of_channel<T>(outcome: std::result::Result<T, Error>) -> Result<()> {
     match outcome {
         Ok(_) => Ok(()),
@@ -100,7 +100,7 @@ fn receive_opprf(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
     of_channel(parties::receive_programmed::<Rr22, u64>(dimensions(), FEW, &points, channel, rng))
 }
 
-/// Content that was changed and not refused: what the sender committed to may not be.
+/// Changed content that is not refused: the value to which the sender committed must be refused.
 fn not_the_share_of_w(case: &Case, (): ()) {
     let checked = ["rs21/commitment", "rs21/opening"];
     assert!(!checked.contains(&case.label.as_str()), "{case:?}: not noticed");

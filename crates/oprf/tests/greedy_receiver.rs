@@ -1,5 +1,5 @@
-//! A receiver of the malicious OPRF that tries to get the function at more points than it announced, by a
-//! P that decodes to the same everywhere: in vain, for h is a hash of the whole point.
+//! A receiver of the malicious OPRF that tries to get the function at more points than it announced, by a P
+//! that decodes to the same value everywhere: this fails, because h is a hash of the whole point.
 
 use std::collections::HashMap;
 
@@ -45,7 +45,7 @@ fn a_constant_decodes_to_the_hash_of_one_point_alone() {
             let mut cot = malicious::Receiver::setup(FIELD, channel, rng)?;
             let share =
                 silent::malicious::receive(shape.columns(), lpn::UNIFORM, &mut cot, channel, rng)?;
-            // As the honest receiver does, up to P.
+            // Same as the honest receiver, up to P.
             let mut commitment = [0; 32];
             channel.recv_into("rs21/commitment", &mut commitment)?;
             let (seed, own) = (Block::random(rng), Block::random(rng));
@@ -92,6 +92,6 @@ fn a_constant_decodes_to_the_hash_of_one_point_alone() {
     let mut pairs = positions.iter().zip(&values);
     let learned: Vec<u32> =
         pairs.by_ref().filter(|(i, value)| theirs[i] == **value).map(|(i, _)| *i).collect();
-    // The one point that P was made for shows that nothing else went wrong.
+    // The point for which P was made matches, so nothing else went wrong.
     assert_eq!(learned, [0]);
 }

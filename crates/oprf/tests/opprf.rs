@@ -1,4 +1,4 @@
-//! The programmable OPRF: what travels, and what does not show in it.
+//! The programmable OPRF: the bytes sent, and that they reveal nothing.
 
 mod parties;
 
@@ -60,7 +60,7 @@ fn bytes_are_those_of_the_formula() {
                 "{sent} bytes, {predicted} predicted, {dimensions:?}"
             );
         }
-        // What comes after the setup is exact.
+        // The part after the setup is exact.
         let exact = |sent: &transcript::Transcript, labels: [&str; 2]| {
             let of_evaluation = sent.messages.iter().filter(|m| labels.contains(&m.label.as_str()));
             of_evaluation.map(|message| message.payload.len()).sum::<usize>()
@@ -70,8 +70,8 @@ fn bytes_are_those_of_the_formula() {
     }
 }
 
-/// Neither what the points are, nor how many are shared, nor how many the sender has below the number
-/// agreed on.
+/// Lengths do not depend on the points, on the number of common ones, or on how many the sender has below the
+/// agreed number.
 #[test]
 fn lengths_depend_on_what_was_agreed_alone() {
     for (n, programmed) in [(100, 100), (300, 20), (20, 3000)] {

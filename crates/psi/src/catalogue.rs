@@ -1,4 +1,4 @@
-//! The list of all protocols, from which command line, documents, planner and lab are generated.
+//! The list of all protocols. The command line, documents, planner and lab are generated from it.
 
 use crate::{
     Protocol,
@@ -9,7 +9,7 @@ use crate::{
     },
 };
 
-/// Every protocol there is.
+/// All protocols.
 pub static CATALOGUE: &[&Protocol] = &[
     &blind_rsa::PROTOCOL,
     &cm20::SEMI_HONEST,
@@ -87,7 +87,7 @@ mod tests {
         }
     }
 
-    /// Both parties compute these before they know whether the sizes are for them.
+    /// Both parties compute predictions before they know whether the sizes are supported.
     #[test]
     fn predictions_of_the_largest_sizes_are_numbers() {
         for protocol in CATALOGUE {

@@ -1,4 +1,4 @@
-//! What can go wrong in a protocol, and whose fault it is.
+//! Errors of protocols, by whose fault they are.
 
 use crate::Limit;
 
@@ -15,23 +15,23 @@ pub enum Error {
     /// The caller's items are not a set.
     #[error("items {first} and {second} (counted from 0) are equal; a set holds each item once")]
     DuplicateItem {
-        /// Position of one of the two.
+        /// Position of the first.
         first: usize,
-        /// Position of the other.
+        /// Position of the second.
         second: usize,
     },
-    /// The protocol takes digests of 256 bits, and the caller brought 128.
+    /// The protocol takes digests of 256 bits, and the caller provided 128.
     #[error("`{protocol}` takes digests of 256 bits; it was given 128")]
     ShortDigests {
         /// The protocol's key.
         protocol: &'static str,
     },
-    /// One side's set is larger than was agreed, or than any may be.
+    /// One side's set is larger than agreed, or than the maximum.
     #[error("a set of {items} items is more than the most allowed, {max}")]
     TooManyItems {
         /// The size of the set.
         items: u64,
-        /// The most items allowed.
+        /// The maximal number of items.
         max: u64,
     },
     /// The protocol does not support sets of these sizes.
@@ -39,7 +39,7 @@ pub enum Error {
     Limit {
         /// The protocol's key.
         protocol: &'static str,
-        /// What is beyond its means.
+        /// The limit that is exceeded.
         limit: Limit,
     },
     /// The caller's values do not fit.
@@ -47,11 +47,11 @@ pub enum Error {
         "the values of a set may add up to at most 2^63 - 1, signs aside; these could add up to more"
     )]
     SumTooLarge,
-    /// Hashing into bins failed; this happens with a probability of at most 2^-λ.
+    /// Hashing into bins failed; the probability is at most 2^-λ.
     #[error("hashing into bins failed, which has a probability below 2^-40; run it again")]
     HashingFailure,
-    /// Opened OTs showed more ones than is forgiven to a receiver that followed the protocol; this
-    /// happens with a probability of at most 2^-λ.
+    /// Opened OTs showed more ones than are tolerated in a receiver that followed the protocol; the probability
+    /// is at most 2^-λ.
     #[error(
         "the opened OTs showed too many ones, which has a probability below 2^-40; run it again"
     )]

@@ -1,17 +1,17 @@
-//! The most memory that the parties of a run hold.
+//! The peak memory of the parties of a run.
 //!
-//! Each entry of the catalogue predicts it beside its [`Cost`](crate::Cost): what a party takes from the beginning of
-//! its preparation to the result, its set of items included, and nothing that its caller holds besides. The figures are
-//! measured, not derived: a test runs every entry with each party in a process of its own and holds the prediction to be
-//! an upper bound that is not far above what the process took.
+//! Each entry of the catalogue predicts it beside its [`Cost`](crate::Cost): what a party takes from the
+//! beginning of its preparation to the result, including its set of items, but not what its caller holds
+//! besides. The figures are measured, not derived: a test runs every entry with each party in a process of its
+//! own, and checks that the prediction is an upper bound and not far above the process's memory.
 
 use crate::Sizes;
 
-/// What a party takes whatever the sizes are: stacks, code that is touched, the channel's buffers, base OTs, and what an
-/// allocator keeps.
+/// Memory that a party takes at any size: stacks, touched code, the channel's buffers, base OTs, and what an
+/// allocator retains.
 const FIXED: f64 = (16 << 20) as f64;
 
-/// The most bytes that each party of a run holds at a time.
+/// The peak memory of each party of a run, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Memory {
     /// The sender.
@@ -20,7 +20,7 @@ pub struct Memory {
     pub receiver: f64,
 }
 
-/// Bytes that the parties take for each item, of their own set and of their peer's.
+/// Bytes per item, of the party's own set and of its peer's.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct PerItem {
     sender: [f64; 2],
@@ -28,14 +28,14 @@ pub(crate) struct PerItem {
 }
 
 impl PerItem {
-    /// Bytes for each item of its own set and of its peer's: of the sender, and of the receiver.
+    /// Bytes per item of its own set and of its peer's: for the sender, and for the receiver.
     pub(crate) const fn new(sender: [f64; 2], receiver: [f64; 2]) -> Self {
         Self { sender, receiver }
     }
 }
 
 impl Memory {
-    /// What grows with the sizes alone.
+    /// The memory that grows linearly with the sizes.
     pub(crate) fn linear(sizes: Sizes, per_item: PerItem) -> Self {
         let [n_s, n_r] = [sizes.sender as f64, sizes.receiver as f64];
         let [of_sender, of_receiver] = [per_item.sender, per_item.receiver];
@@ -45,17 +45,17 @@ impl Memory {
         }
     }
 
-    /// As much more for each party.
+    /// Adds memory for each party.
     pub(crate) fn and(self, sender: f64, receiver: f64) -> Self {
         Self { sender: self.sender + sender, receiver: self.receiver + receiver }
     }
 
-    /// That of one party.
+    /// The memory of one party.
     pub fn of(self, receives: bool) -> f64 {
         if receives { self.receiver } else { self.sender }
     }
 
-    /// That of the party that takes more.
+    /// The memory of the party that takes more.
     pub fn most(self) -> f64 {
         self.sender.max(self.receiver)
     }

@@ -1,13 +1,14 @@
-//! Payloads: bytes that the sender attaches to each of its items, and that the receiver gets for the items that both
-//! have. Of any other payload the receiver learns nothing but the length, which is one for all and agreed on.
+//! Payloads: bytes that the sender attaches to each of its items, and that the receiver gets for the common
+//! items. Of any other payload the receiver learns only the length, which is agreed on and the same for all.
 //!
-//! A protocol that can do so has a [`Carrier`] in its entry of the catalogue. [`Protocol::carrying`] gives it a length;
-//! [`send`] and [`receive`] run what comes of that. How payloads are encrypted, and why it is done so, is in
-//! `parts/sealed.rs`.
+//! A protocol that supports payloads has a [`Carrier`] in its entry of the catalogue. [`Protocol::carrying`]
+//! gives it a length; [`send`] and [`receive`] run the result. `parts/sealed.rs` explains how payloads are
+//! encrypted, and why.
 //!
-//! A malicious sender can attach anything, as it can bring any item. Where a protocol holds against malicious parties,
-//! it can therefore attach bytes that mean nothing to the receiver's program. If that program ends the run on account
-//! of such bytes, the sender sees that the item is shared: it must go on until nothing it does is seen by the sender.
+//! A malicious sender can attach anything, just as it can use any item. Even if a protocol is secure against
+//! malicious parties, it can attach bytes that mean nothing to the receiver's program. If that program ended
+//! the run because of such bytes, the sender would see that the item is shared: the program must continue until
+//! the sender can no longer observe it.
 
 use std::ops::RangeInclusive;
 
@@ -45,26 +46,26 @@ impl<'a> Payloads<'a> {
         Self { len, bytes }
     }
 
-    /// How many there are.
+    /// The number of payloads.
     pub fn count(self) -> usize {
         self.bytes.len() / self.len
     }
 
-    /// Bytes of each.
+    /// The length of each in bytes.
     pub fn payload_len(self) -> usize {
         self.len
     }
 
-    /// That of the item at this position.
+    /// The payload of the item at this position.
     pub(crate) fn of(self, position: usize) -> &'a [u8] {
         &self.bytes[position * self.len..][..self.len]
     }
 }
 
-/// What a receiver learns.
+/// The receiver's result.
 pub struct Opened {
     positions: Vec<u32>,
-    /// For each position the place of its payload.
+    /// The place of the payload of each position.
     places: Vec<u32>,
     len: usize,
     bytes: Zeroizing<Vec<u8>>,
@@ -87,7 +88,7 @@ impl Opened {
     /// The sender's payload of the item at `positions()[i]`.
     ///
     /// # Panics
-    /// If there are not so many positions.
+    /// If there are fewer positions.
     pub fn payload(&self, i: usize) -> &[u8] {
         &self.bytes[self.places[i] as usize * self.len..][..self.len]
     }
@@ -95,13 +96,13 @@ impl Opened {
 
 /// A [`Sender`](crate::Sender) that can attach payloads.
 pub trait Sender: crate::Sender {
-    /// As [`Sender::send`](crate::Sender::send), with a payload for each item.
+    /// Like [`Sender::send`](crate::Sender::send), with a payload for each item.
     ///
     /// # Errors
-    /// As [`Sender::send`](crate::Sender::send).
+    /// Same as [`Sender::send`](crate::Sender::send).
     ///
     /// # Panics
-    /// If there are not as many payloads as items.
+    /// If the number of payloads is not that of the items.
     fn send_with(
         self: Box<Self>,
         items: Items<'_>,
@@ -113,10 +114,10 @@ pub trait Sender: crate::Sender {
 
 /// A [`Receiver`](crate::Receiver) that can open payloads.
 pub trait Receiver: crate::Receiver {
-    /// As [`Receiver::receive`](crate::Receiver::receive), with payloads of `len` bytes.
+    /// Like [`Receiver::receive`](crate::Receiver::receive), with payloads of `len` bytes.
     ///
     /// # Errors
-    /// As [`Receiver::receive`](crate::Receiver::receive).
+    /// Same as [`Receiver::receive`](crate::Receiver::receive).
     fn receive_with(
         self: Box<Self>,
         items: Items<'_>,
@@ -129,8 +130,8 @@ pub trait Receiver: crate::Receiver {
 /// How a protocol carries payloads.
 #[derive(Debug, Clone, Copy)]
 pub struct Carrier {
-    /// The lists of tags on which each of the sender's items stands. For each but one of them an item costs 20 bytes
-    /// more.
+    /// The number of lists of tags that contain each of the sender's items. For each list but one, an item
+    /// costs 20 additional bytes.
     pub lists: usize,
     /// Prepares a sender.
     pub sender: Prepare<dyn Sender>,
@@ -147,7 +148,7 @@ pub struct Carrying {
 }
 
 impl Protocol {
-    /// The same with payloads of `len` bytes; `None` where it carries none, and where `len` is 0 or above [`MAX_LEN`].
+    /// The same with payloads of `len` bytes; `None` if it carries none, or if `len` is 0 or above [`MAX_LEN`].
     /// A filter has no order in which payloads could follow.
     pub fn carrying(&self, len: usize) -> Option<Carrying> {
         let allowed = self.list == List::Sorted && (1..=MAX_LEN).contains(&len);
@@ -167,8 +168,8 @@ impl Carrying {
         self.len
     }
 
-    /// Predicted cost for sets of these sizes: that of the protocol, the payloads, and 20 bytes for each item and list
-    /// but the first. There is no flight more.
+    /// Predicted cost for sets of these sizes: that of the protocol, the payloads, and 20 bytes for each item
+    /// and list except the first. There is no additional flight.
     pub fn cost(&self, sizes: Sizes) -> Cost {
         let mut cost = self.protocol.cost(sizes);
         let of_item = self.len + (self.carrier.lists - 1) * WRAPPED_LEN;
@@ -176,8 +177,8 @@ impl Carrying {
         cost
     }
 
-    /// The most memory that each party is predicted to hold for sets of these sizes: the sender's payloads and the
-    /// receiver's opened ones included.
+    /// The predicted peak memory of each party for sets of these sizes, including the sender's payloads and the
+    /// receiver's opened ones.
     pub fn memory(&self, sizes: Sizes) -> Memory {
         let [n_s, n_r] = [sizes.sender as f64, sizes.receiver as f64];
         let len = self.len as f64;
@@ -186,7 +187,7 @@ impl Carrying {
         memory.and((len + 72.0 + wrapped) * n_s, 56.0 * n_r + (len + 24.0) * n_s.min(n_r))
     }
 
-    /// The hash by which parties tell each other what they are about to run.
+    /// The hash by which parties compare what they are about to run.
     fn name(&self) -> blake3::Hash {
         let mut name = blake3::Hasher::new_derive_key("vesica psi payload name v1");
         name.update(&(self.len as u64).to_le_bytes());
@@ -198,13 +199,13 @@ impl Carrying {
     }
 }
 
-/// Runs the sender's side on a set of distinct items with a payload each; as [`send`](crate::send) otherwise.
+/// Runs the sender's side on a set of distinct items with a payload each; otherwise like [`send`](crate::send).
 ///
 /// # Errors
-/// As [`send`](crate::send).
+/// Same as [`send`](crate::send).
 ///
 /// # Panics
-/// If there are not as many payloads as items, or they have another length.
+/// If the number of payloads is not that of the items, or they have another length.
 pub fn send(
     carrying: &Carrying,
     (items, payloads): (Items<'_>, Payloads<'_>),
@@ -219,10 +220,10 @@ pub fn send(
     sender_for(carrying, sizes, channel, rng)?.send_with(items, payloads, channel, rng)
 }
 
-/// Runs the receiver's side on a set of distinct items; as [`receive`](crate::receive) otherwise.
+/// Runs the receiver's side on a set of distinct items; otherwise like [`receive`](crate::receive).
 ///
 /// # Errors
-/// As [`send`](crate::send).
+/// Same as [`send`](crate::send).
 pub fn receive(
     carrying: &Carrying,
     items: Items<'_>,
@@ -236,11 +237,11 @@ pub fn receive(
     receiver_for(carrying, sizes, channel, rng)?.receive_with(items, carrying.len, channel, rng)
 }
 
-/// Prepares a sender, for parties that have agreed on the protocol, the payloads' length and the sizes of their sets
-/// already. It is to be given payloads of that length.
+/// Prepares a sender, for parties that have already agreed on the protocol, the payloads' length and the sizes
+/// of their sets. It must be given payloads of that length.
 ///
 /// # Errors
-/// As [`sender_for`](crate::sender_for).
+/// Same as [`sender_for`](crate::sender_for).
 pub fn sender_for(
     carrying: &Carrying,
     sizes: Sizes,
@@ -255,7 +256,7 @@ pub fn sender_for(
 /// Prepares a receiver, as [`sender_for`] a sender.
 ///
 /// # Errors
-/// As [`sender_for`](crate::sender_for).
+/// Same as [`sender_for`](crate::sender_for).
 pub fn receiver_for(
     carrying: &Carrying,
     sizes: Sizes,

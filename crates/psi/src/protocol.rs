@@ -1,4 +1,4 @@
-//! What every protocol provides, and how it describes itself.
+//! The interface of all protocols, and their descriptions of themselves.
 
 use std::borrow::Cow;
 
@@ -17,7 +17,7 @@ pub struct Sizes {
     pub receiver: usize,
 }
 
-/// How the sender hands over the values that the receiver looks for its own among.
+/// The form in which the sender sends the values among which the receiver looks for its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum List {
     /// Tags, sorted and Golomb–Rice coded: exact, and the shortest.
@@ -32,10 +32,10 @@ pub enum List {
 }
 
 impl List {
-    /// The filters, which are there to be measured: each is longer than the sorted list.
+    /// The filters, which are included for measurement: each is longer than the sorted list.
     pub const FILTERS: [Self; 3] = [Self::Bloom, Self::Cuckoo, Self::Vacuum];
 
-    /// The word for it in the name of a protocol.
+    /// Its name within the name of a protocol.
     pub const fn name(self) -> &'static str {
         match self {
             Self::Sorted => "sorted",
@@ -46,12 +46,12 @@ impl List {
     }
 }
 
-/// What both parties know of a run before its first step.
+/// What both parties know about a run before its first step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Setting {
     /// The sizes of the two sets.
     pub sizes: Sizes,
-    /// How the sender hands over its final values.
+    /// The form in which the sender sends its final values.
     pub list: List,
 }
 
@@ -61,15 +61,14 @@ impl From<Sizes> for Setting {
     }
 }
 
-/// The party that helps, ready for its input. It learns the size of the receiver's set and nothing
-/// else.
+/// The party that does not learn the result, ready for its input. It learns only the size of the receiver's
+/// set.
 pub trait Sender: Send {
-    /// The part of the protocol that needs the items: as many as were agreed, and distinct. Their
-    /// digests are as long as the protocol takes.
+    /// The part of the protocol that needs the items: the agreed number of distinct ones, with digests as long
+    /// as the protocol takes.
     ///
     /// # Errors
-    /// [`Error::DuplicateItem`](crate::Error::DuplicateItem), and whatever the connection or the peer
-    /// make go wrong.
+    /// [`Error::DuplicateItem`](crate::Error::DuplicateItem), and any error of the connection or the peer.
     fn send(
         self: Box<Self>,
         items: Items<'_>,
@@ -80,11 +79,11 @@ pub trait Sender: Send {
 
 /// The party that learns the intersection, ready for its input.
 pub trait Receiver: Send {
-    /// The part of the protocol that needs the items: as many as were agreed, and distinct. Returns
-    /// the positions in `items` of those the sender has too, ascending.
+    /// The part of the protocol that needs the items: the agreed number of distinct ones. Returns the positions
+    /// in `items` of those that the sender has too, in ascending order.
     ///
     /// # Errors
-    /// As [`Sender::send`].
+    /// Same as [`Sender::send`].
     fn receive(
         self: Box<Self>,
         items: Items<'_>,
@@ -93,20 +92,20 @@ pub trait Receiver: Send {
     ) -> Result<Vec<u32>>;
 }
 
-/// The part of a protocol that needs no input but the setting, such as base OTs; it makes a party that
-/// is ready for its input.
+/// The part of a protocol that needs only the setting, such as base OTs; it returns a party that is ready for
+/// its input.
 pub type Prepare<Party> = fn(Setting, &mut Channel, &mut dyn CryptoRng) -> Result<Box<Party>>;
 
 /// What a protocol may be used for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Status {
-    /// The one to take for some sizes and networks.
+    /// The one to use for some sizes and networks.
     Recommended,
-    /// Keeps its promise, but another one is better, unless one asks for what this one is made for.
+    /// Secure as stated, but another protocol is better, except for the purpose that this one was made for.
     Sound,
     /// Reproduced from its paper for comparison; not for real data.
     Research,
-    /// Shows the other party more than the intersection; for measurements only.
+    /// Reveals more than the intersection to the other party; for measurements only.
     Insecure,
 }
 
@@ -137,13 +136,13 @@ pub struct Leakage {
 }
 
 impl Leakage {
-    /// What the parties of every protocol learn that keeps its promise.
+    /// What the parties learn in every protocol that is secure as stated.
     pub const INTERSECTION: Self = Self {
         receiver: "the intersection and the size of the sender's set",
         sender: "the size of the receiver's set",
     };
 
-    /// As [`Leakage::INTERSECTION`], where a malicious receiver may use more items than it said.
+    /// Like [`Leakage::INTERSECTION`], except that a malicious receiver may use more items than it announced.
     pub const EXTRACTED: Self = Self {
         receiver: "the intersection and the size of the sender's set; if it deviates, the intersection \
                    with somewhat more items than it announced (the protocol's page says how many)",
@@ -158,13 +157,13 @@ pub struct Cost {
     pub bytes_to_sender: f64,
     /// Payload bytes that the receiver receives.
     pub bytes_to_receiver: f64,
-    /// Flights, as the meter of a channel counts them, for sets that are sent in one chunk; the
-    /// agreement on the sizes is the first.
+    /// Flights, as counted by the meter of a channel, for sets that are sent in one chunk; the first is the
+    /// agreement on sizes.
     pub rounds: u32,
 }
 
 impl Cost {
-    /// Payload both ways.
+    /// Payload bytes in both directions.
     pub fn bytes(&self) -> f64 {
         self.bytes_to_sender + self.bytes_to_receiver
     }
@@ -176,9 +175,9 @@ impl Cost {
 pub struct Limit {
     /// Which items are limited, as in "of the receiver".
     pub of: &'static str,
-    /// The most there may be.
+    /// The maximal number.
     pub most: u64,
-    /// How many there are.
+    /// The actual number.
     pub items: u64,
 }
 
@@ -194,7 +193,7 @@ impl Limit {
     }
 }
 
-/// The [limits](Protocol::limits) of a protocol that has none but those of all.
+/// The [limits](Protocol::limits) of a protocol that has none of its own.
 pub(crate) fn any_sizes(sizes: Sizes) -> std::result::Result<(), Limit> {
     Limit::check(OF_SENDER, sizes.sender, MAX_ITEMS)?;
     Limit::check(OF_RECEIVER, sizes.receiver, MAX_ITEMS)
@@ -208,29 +207,28 @@ pub(crate) const OF_RECEIVER: &str = "of the receiver";
 pub struct Protocol {
     /// The paper's key, the protocol's name everywhere.
     pub key: &'static str,
-    /// One line on what it is made of.
+    /// A one-line description of its components.
     pub title: &'static str,
     /// Authors, venue and year.
     pub citation: &'static str,
     /// What it may be used for.
     pub status: Status,
-    /// Against whom it keeps its promise, computed from its parts.
+    /// The adversary against which it is secure, computed from its parts.
     pub adversary: Adversary,
     /// Who learns what.
     pub learns: Leakage,
     /// How much of each key's digest it takes.
     pub digest: DigestLength,
-    /// Whether a filter may stand in for the sender's final list, which LIANG22 Theorem 1 allows
-    /// where the values on it are one-way and their order means nothing, among parties that follow
-    /// the protocol.
+    /// Whether a filter may replace the sender's final list. LIANG22 Theorem 1 allows this, among parties that
+    /// follow the protocol, if the values on the list are one-way and their order carries no meaning.
     pub filters: bool,
-    /// How the sender hands over its final values.
+    /// The form in which the sender sends its final values.
     pub list: List,
     /// How it carries payloads, if it can.
     pub carrier: Option<Carrier>,
     /// Predicted cost.
     pub cost: fn(Setting) -> Cost,
-    /// The most memory that each party is predicted to hold.
+    /// The predicted peak memory of each party.
     pub memory: fn(Setting) -> Memory,
     /// Refuses sizes beyond what it supports.
     pub limits: fn(Sizes) -> std::result::Result<(), Limit>,
@@ -241,13 +239,13 @@ pub struct Protocol {
 }
 
 impl Protocol {
-    /// The same with another form of the sender's final list, where it may have one.
+    /// The same with another form of the sender's final list, if it may have one.
     pub fn with_list(self, list: List) -> Option<Self> {
         let allowed = list == List::Sorted || self.filters;
         allowed.then_some(Self { list, ..self })
     }
 
-    /// Its key, and how it departs from its entry in the catalogue: `kkrt16`, `kkrt16+vacuum`.
+    /// Its key, with any difference from its entry in the catalogue: `kkrt16`, `kkrt16+vacuum`.
     pub fn name(&self) -> Cow<'static, str> {
         match self.list {
             List::Sorted => self.key.into(),
@@ -260,7 +258,7 @@ impl Protocol {
         (self.cost)(Setting { sizes, list: self.list })
     }
 
-    /// The most memory that each party is predicted to hold, for sets of these sizes.
+    /// The predicted peak memory of each party, for sets of these sizes.
     pub fn memory(&self, sizes: Sizes) -> Memory {
         (self.memory)(Setting { sizes, list: self.list })
     }

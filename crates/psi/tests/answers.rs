@@ -1,4 +1,4 @@
-//! Every method, on every aggregate that it computes, against the plain computation.
+//! Every method, with every aggregate that it supports, compared with the plain computation.
 
 #![allow(clippy::unwrap_used)]
 
@@ -29,7 +29,7 @@ use vesica_testkit::{
 static KEY: LazyLock<Arc<Key>> =
     LazyLock::new(|| Arc::new(Key::generate(&mut StdRng::seed_from_u64(1))));
 
-/// The method, but that each owner of values has that key.
+/// The method, except that each owner of values has that key.
 static DH_SUM: Method = Method {
     sender: |query, channel, rng| match query.aggregate {
         Aggregate::SumOfSender => Ok(Box::new(Owner::with_key(KEY.clone(), query, channel)?)),
@@ -47,7 +47,7 @@ fn methods() -> impl Iterator<Item = &'static Method> {
     METHODS.iter().map(|method| if method.key == DH_SUM.key { &DH_SUM } else { *method })
 }
 
-/// Aggregates of all kinds of an intersection of so many items.
+/// Aggregates of all kinds, for an intersection of `shared` items.
 fn aggregates(shared: u64) -> Vec<Aggregate> {
     let least = [0, 1, shared, shared + 1, u64::MAX].map(Aggregate::AtLeast);
     let all =
@@ -66,7 +66,7 @@ impl Input {
     fn random(sizes: Sizes, shared: usize, aggregate: Aggregate, seed: u64) -> Self {
         let mut rng = StdRng::seed_from_u64(seed);
         let sets = Sets::random(sizes, shared, seed);
-        // As large as a set's values may be.
+        // Values as large as a set's values may be.
         let mut values = |wanted: bool, n: usize| -> Vec<i64> {
             let most = i64::MAX / n.max(1) as i64;
             let n = if wanted { n } else { 0 };
@@ -85,7 +85,7 @@ impl Input {
         self.sets.expected().into_iter().map(|i| (of_sender(i), i as usize)).collect()
     }
 
-    /// What the receiver ought to get.
+    /// The expected output of the receiver.
     fn expected(&self, query: Query) -> Output {
         let pairs = self.pairs();
         let sum = |value: &dyn Fn(usize, usize) -> i128| {
@@ -130,7 +130,7 @@ impl Input {
     }
 }
 
-/// Every method with every aggregate about an intersection of so many items and every minimum.
+/// Every method with every aggregate, for an intersection of `shared` items and every minimum.
 fn cases(shared: u64) -> impl Iterator<Item = (&'static Method, Aggregate, u64)> {
     methods().flat_map(move |method| {
         let minima = [0, 1, shared, shared + 1];
@@ -145,7 +145,7 @@ fn cases(shared: u64) -> impl Iterator<Item = (&'static Method, Aggregate, u64)>
     })
 }
 
-/// Those of them that differ in more than a number in the last circuit: each kind of aggregate, and a sum with a
+/// The cases that differ in more than a number in the last circuit: each kind of aggregate, and a sum with a
 /// minimum.
 fn few_cases(shared: u64) -> impl Iterator<Item = (&'static Method, Aggregate, u64)> {
     cases(shared).filter(move |(_, aggregate, minimum)| match aggregate {
@@ -177,7 +177,7 @@ fn check(
     }
 }
 
-/// Everything that can be asked.
+/// Every supported query.
 #[test]
 fn all_questions() {
     for shared in [0, 2] {
@@ -210,7 +210,7 @@ fn over_sockets() {
     check(few_cases(20), Sizes { sender: 50, receiver: 60 }, 20, Link::Tcp);
 }
 
-/// What an onlooker sees, and each party, depends on sizes and the aggregate alone.
+/// What an observer sees, and each party, depends only on sizes and the aggregate.
 #[test]
 fn lengths_say_nothing() {
     let sizes = Sizes { sender: 20, receiver: 30 };
@@ -218,7 +218,7 @@ fn lengths_say_nothing() {
         let query = Query { sizes, aggregate, minimum };
         let transcripts =
             |shared, seed| Input::random(sizes, shared, aggregate, seed).transcripts(method, query);
-        // Just as many as a minimum or a threshold, too few, and all.
+        // Exactly as many as a minimum or a threshold, too few, and all.
         let reference = transcripts(10, 1);
         let others = [(0, 2), (20, 3)].into_iter().enumerate();
         for (_, (shared, seed)) in others.filter(|(other, _)| assurance::tries(case, *other, 2)) {
@@ -299,7 +299,7 @@ fn an_item_that_comes_twice_is_refused() {
         let positions: Vec<u32> = (0..19).chain([3]).collect();
         input.sets.receiver = input.sets.receiver.items().at(&positions);
         let error = input.run(method, query, Link::Memory).unwrap_err();
-        // Whichever party's error it is that comes first, there is no answer.
+        // Whichever party's error comes first, there is no answer.
         assert!(
             matches!(error, Error::DuplicateItem { first: 3, second: 19 } | Error::Channel(_)),
             "{}: {error}",
@@ -308,7 +308,7 @@ fn an_item_that_comes_twice_is_refused() {
     }
 }
 
-/// Parties that do not ask the same do not run.
+/// Parties with different queries do not run.
 #[test]
 fn another_question_is_another_run() {
     let sizes = Sizes { sender: 10, receiver: 10 };
@@ -337,8 +337,8 @@ fn another_question_is_another_run() {
     }
 }
 
-/// A party that deviates at any message of some steps in any way is told from one that does not, or gets an answer
-/// of some other sets: it never makes the honest one panic or wait for ever.
+/// If a party deviates at any message of some steps, in any way, the honest party notices it or gets an answer
+/// about other sets: it never panics or waits for ever.
 fn against_a_peer_that_deviates(
     method: &Method,
     aggregate: Aggregate,
@@ -364,7 +364,7 @@ fn against_a_peer_that_deviates(
             .map_err(blame)
     };
     tamper::against_at(&steps, helping, asking, |case, answer| match (aggregate, answer) {
-        // Shares that do not fit each other add up to anything.
+        // Inconsistent shares can add up to anything.
         (Aggregate::Count, Output::Count(count)) => {
             assert!(count <= 3 || method.key == RS21.key, "{case:?}: {count}");
         }
@@ -373,7 +373,7 @@ fn against_a_peer_that_deviates(
         (_, Output::TooFew) if minimum > 0 => {}
         other => panic!("{case:?}: {other:?}"),
     });
-    // Where the receiver owns the values of an encrypted sum, its steps are those of the sender that does.
+    // If the receiver owns the values of an encrypted sum, its steps are those of a sender that owns them.
     if method.key != SUM.key || aggregate != Aggregate::SumOfReceiver {
         tamper::against_at(&steps, asking, helping, |_, ()| {});
     }
@@ -387,12 +387,12 @@ fn a_count_against_a_peer_that_deviates() {
 #[test]
 fn an_encrypted_sum_against_a_peer_that_deviates() {
     against_a_peer_that_deviates(&DH_SUM, Aggregate::SumOfSender, 0, |_| true);
-    // What is not the same where the receiver owns the values.
+    // The steps that differ if the receiver owns the values.
     let others = |label: &str| ["dh-sum/enough", "dh-sum/sum"].contains(&label);
     against_a_peer_that_deviates(&DH_SUM, Aggregate::SumOfReceiver, 0, others);
 }
 
-/// Steps of answers beside those that a run of circuit PSI for rows has too.
+/// Steps of methods that do not occur in a run of circuit PSI for rows.
 fn is_step_of_answers(label: &str) -> bool {
     ["psi/size", "arithmetic/products", "gmw/ands", "gmw/reveal", "answer/share"].contains(&label)
 }
@@ -406,7 +406,7 @@ fn circuits_against_a_peer_that_deviates() {
     }
 }
 
-/// No sum of values of one party is beyond 64 bits with any method, to the last number.
+/// No sum of one party's values exceeds 64 bits with any method, even at the limit.
 #[test]
 fn sums_of_the_largest_values() {
     let sizes = Sizes { sender: 3, receiver: 3 };
@@ -428,7 +428,7 @@ fn sums_of_the_largest_values() {
     }
 }
 
-/// Nor does any sum of products wrap, whatever values the parties may bring.
+/// Nor does any sum of products wrap, whatever the parties' values are.
 #[test]
 fn products_of_the_largest_values() {
     const MOST: i64 = i64::MAX;

@@ -1,5 +1,4 @@
-//! What blind RSA does beyond what every protocol does: a key that serves many receivers, and what a peer may not
-//! send.
+//! Tests that only blind RSA needs: a key that serves many receivers, and messages that a peer may not send.
 
 mod key;
 
@@ -28,7 +27,7 @@ fn one_key_serves_many_receivers() {
     let mine = sets(1, 30);
     let standing = StandingSender::new(key::key(), mine.sender.items()).unwrap();
     let other = sets(2, 7);
-    // One that shares items, one that shares none, and one that comes back.
+    // A receiver that shares items, one that shares none, and one that returns.
     for theirs in [&mine.receiver, &other.receiver, &mine.receiver] {
         let sets = Sets { sender: mine.sender.clone(), receiver: theirs.clone() };
         let ((), found) = two_party::run(
@@ -40,7 +39,7 @@ fn one_key_serves_many_receivers() {
     }
 }
 
-/// What a standing sender's receiver sees has the shape of what any sender's does.
+/// A receiver cannot tell a standing sender from any other by the shape of its messages.
 #[test]
 fn a_standing_sender_looks_like_another() {
     let sets = sets(1, 30);
@@ -74,13 +73,13 @@ fn a_standing_sender_refuses_what_is_no_set_and_too_many_items() {
     assert!(matches!(sent, Err(Error::TooManyItems { items: 30, max: 29 })) && received.is_err());
 }
 
-/// The first message of a party with so many items.
+/// The first message of a party with `items` items.
 fn hello(items: u64) -> Vec<u8> {
     let name = blake3::hash(PROTOCOL.name().as_bytes());
     [&items.to_le_bytes(), &name.as_bytes()[..8]].concat()
 }
 
-/// What becomes of an honest party whose peer, from its first message of integers on, sends these.
+/// The refusal by an honest party of a peer that sends these from its first message of integers on.
 fn refusal(integers: &[[u8; rsa::ENCODED]], honest_is_sender: bool) -> Deviation {
     let sets = sets(1, 1);
     let honest = |channel: &mut Channel, rng: &mut StdRng| match honest_is_sender {
@@ -136,7 +135,7 @@ fn integers_out_of_range_are_refused() {
     assert_eq!(refusal(&[*MODULUS, *MODULUS], false), refused("blind-rsa/roots"));
 }
 
-/// An item is blinded to another integer each time, with one key too.
+/// An item is blinded to a different integer each time, even with the same key.
 #[test]
 fn blinding_is_fresh_for_each_run() {
     let blinded = |seed| {

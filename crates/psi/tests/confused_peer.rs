@@ -8,7 +8,7 @@ use vesica_testkit::{
     two_party::{Link, PATIENCE, between},
 };
 
-/// Of these sizes some parties have nothing to say to each other.
+/// With some of these sizes, some parties have nothing to send.
 const SIZES: [Sizes; 3] = [
     Sizes { sender: 20, receiver: 20 },
     Sizes { sender: 20, receiver: 0 },

@@ -1,6 +1,6 @@
-//! An honest party against a peer that deviates at each message in each way: it ends with an error
-//! that names what happened, or with an output that holds no item the other side does not have (but for circuit
-//! PSI, which promises nothing then).
+//! An honest party against a peer that deviates at each message in each possible way: it ends with an error
+//! that names what happened, or with an output that contains no item that the other side does not have (except
+//! for circuit PSI, which promises nothing in this case).
 
 mod key;
 
@@ -12,14 +12,14 @@ use vesica_testkit::{conformance::psi::Sets, tamper};
 const SIZES: Sizes = Sizes { sender: 41, receiver: 30 };
 const SHARED: usize = 12;
 
-/// Of protocols that compute with integers of thousands of bits.
+/// For protocols that compute with integers of thousands of bits.
 const FEW: Sizes = Sizes { sender: 4, receiver: 3 };
 const FEW_SHARED: usize = 2;
 
-/// The most items that either party accepts.
+/// The largest number of items that either party accepts.
 const MOST: usize = 1000;
 
-/// What a size beyond the agreed bound is to a caller: the peer's fault.
+/// To a caller, a size beyond the agreed bound is the peer's fault.
 fn blame(error: vesica_psi::Error) -> Error {
     match error {
         vesica_psi::Error::Channel(error) => error,
@@ -33,8 +33,8 @@ fn blame(error: vesica_psi::Error) -> Error {
 
 fn deviating_sender(protocol: &Protocol, sets: &Sets) {
     let expected = sets.expected();
-    // Shares that do not fit each other are shares of something else, and it may say that anything is
-    // shared: nothing in a circuit ties a match to an item of the other side's.
+    // Inconsistent shares represent something else, which may claim that anything is shared: nothing in a
+    // circuit binds a match to an item of the other side.
     let anything = ["psty19", "rs21-circuit"].contains(&protocol.key);
     tamper::against(
         |channel, rng| send(protocol, sets.sender.items(), 0..=MOST, channel, rng).map_err(blame),
@@ -118,7 +118,7 @@ deviating!(rs21_malicious, &vesica_psi::protocols::rs21::MALICIOUS);
 deviating!(scs_gmw, &vesica_psi::protocols::scs::GMW, FEW, FEW_SHARED);
 deviating!(scs_yao, &vesica_psi::protocols::scs::YAO, FEW, FEW_SHARED);
 
-/// Of [`reveal`], every change is noticed, down to the last bit.
+/// In [`reveal`], every change of a bit is noticed.
 #[test]
 fn receiver_that_reveals() {
     let sets = Sets::random(SIZES, SHARED, 1);
@@ -130,7 +130,7 @@ fn receiver_that_reveals() {
         reveal::learn(sets.sender.items(), SIZES, channel).map_err(blame)
     };
     tamper::against(tell, learn, |case, learned| {
-        // One message of an earlier run may be the same message.
+        // A message of an earlier run may be identical.
         let same = learned.len() == SHARED && matches!(case.tamper, tamper::Tamper::Replace(_));
         assert!(same, "{case:?}: not noticed");
     });

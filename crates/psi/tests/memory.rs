@@ -1,6 +1,6 @@
-//! What every entry predicts of the memory of its parties, held against what a process takes that runs one of them.
+//! The predicted memory of every entry's parties, compared with that of a process that runs one party.
 //!
-//! Each party has a process of its own: this program once more, with a test that does nothing unless it is told to.
+//! Each party has its own process: this program again, with a test that does nothing unless it is told to.
 
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
@@ -30,10 +30,10 @@ use vesica_testkit::assurance;
 /// Threads of each party.
 const THREADS: usize = 2;
 
-/// Longer than any party here waits for the other.
+/// Longer than any wait for the other party here.
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// How far a prediction may be above what was measured, beyond a constant.
+/// The largest allowed ratio of a prediction to the measurement, beyond a constant.
 const FACTOR: f64 = 3.0;
 const CONSTANT: f64 = (40 << 20) as f64;
 
@@ -58,7 +58,7 @@ const AGGREGATES: [(Aggregate, u64); 6] = [
 const SHARED: [(bool, bool); 2] = [(false, false), (true, true)];
 
 impl Work {
-    /// Everything there is.
+    /// All work.
     fn all() -> Vec<Self> {
         let protocols = CATALOGUE.iter().map(|protocol| Self::Protocol(protocol));
         let carriers = CATALOGUE.iter().filter(|protocol| protocol.carrier.is_some());
@@ -105,7 +105,7 @@ impl Work {
         }
     }
 
-    /// Sizes that take seconds at most, as exponents of the sender's and the receiver's.
+    /// Sizes that take at most seconds, as exponents of the sender's and the receiver's.
     fn exponents(self) -> &'static [(u32, u32)] {
         let key = match self {
             Self::Protocol(protocol) | Self::Payloads(protocol) => protocol.key,
@@ -183,7 +183,7 @@ fn carrying(protocol: &Protocol) -> Carrying {
     protocol.carrying(PAYLOAD).unwrap()
 }
 
-/// The first so many items of a fixed sequence, so that the smaller set is part of the larger.
+/// The first `items` items of a fixed sequence, so that the smaller set is part of the larger.
 fn random(items: usize, digest: DigestLength) -> Set {
     let mut low_halves: Vec<Block> = (0..items as u128).map(Block).collect();
     Aes128::new(Block(1)).encrypt(&mut low_halves);
@@ -235,7 +235,7 @@ fn start(work: usize, Sizes { sender, receiver }: Sizes, address: &str) -> Child
     command.env("RAYON_NUM_THREADS", THREADS.to_string()).stdout(Stdio::piped()).spawn().unwrap()
 }
 
-/// What a process says: the rest of the next line that begins with a word.
+/// The output of a process: returns the rest of the next line that begins with a given word.
 struct Said(Lines<BufReader<ChildStdout>>);
 
 impl Said {
@@ -250,19 +250,19 @@ impl Said {
     }
 }
 
-/// What the sender and the receiver took.
+/// The memory of the sender and of the receiver.
 fn measured(work: usize, sizes: Sizes) -> [f64; 2] {
     let mut sender = start(work, sizes, "-");
     let mut sent = Said::of(&mut sender);
     let mut receiver = start(work, sizes, &sent.after("at "));
-    // Both are listened to until they have ended: nobody can write to a pipe that is closed.
+    // Both are read until they have ended, because nobody can write to a closed pipe.
     let mut received = Said::of(&mut receiver);
     let took = [&mut sent, &mut received].map(|said| said.after("took "));
     assert!(sender.wait().unwrap().success() && receiver.wait().unwrap().success());
     took.map(|bytes| bytes.parse().unwrap())
 }
 
-/// Measures all of the works that this is of.
+/// Measures all work that satisfies `of`.
 #[track_caller]
 fn compare(of: impl Fn(Work) -> bool) {
     let mut wrong = String::new();

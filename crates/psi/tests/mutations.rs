@@ -1,10 +1,10 @@
-//! One bit of what a party sends is flipped, anywhere: a protocol that holds against parties that deviate
+//! One bit of a party's messages is flipped, anywhere: a protocol that is secure against deviating parties
 //! never gives an honest receiver a row that is not in the intersection.
 //!
-//! Flips are spread evenly over the steps of a protocol, so that short messages are hit as often as long
-//! ones. What may come of a flip is written down for each step ([`May`]); any other is refused. A part of the
-//! intersection is what the receiver would have got if the sender had brought other items; so it is asserted
-//! for each step that has it how large the part must be at least.
+//! Flips are distributed evenly over the steps of a protocol, so that short messages are hit as often as long
+//! ones. The permitted consequences are written down for each step ([`May`]); any other fails the test. A part
+//! of the intersection is what the receiver would have got if the sender had used other items; so each step
+//! that permits it also has a minimum for the size of the part.
 
 #![allow(clippy::unwrap_used)]
 
@@ -29,19 +29,19 @@ use vesica_testkit::{
     two_party::{Link, PATIENCE, party},
 };
 
-/// For the OKVS of many items one more: with 64, rs21 and rr22 take the same one.
+/// Another one for the OKVS of many items: with 64, rs21 and rr22 use the same one.
 const SIZES: Sizes = Sizes { sender: 64, receiver: 64 };
 const ONE_MORE: Sizes = Sizes { sender: 64, receiver: 65 };
 const SHARED: usize = 40;
 
-/// The most items that either party accepts.
+/// The largest number of items that either party accepts.
 const MOST: usize = 100;
 
-/// Flips a protocol: with every change, and in full.
+/// Number of flips per protocol: with every change, and in full.
 const FEW: usize = 60;
 const ALL: usize = 10_000;
 
-/// Runs that go on at once.
+/// Number of concurrent runs.
 const AT_ONCE: usize = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -50,7 +50,7 @@ enum Role {
     Receiver,
 }
 
-/// One bit that is flipped.
+/// One flipped bit.
 #[derive(Debug, Clone)]
 struct Flip {
     by: Role,
@@ -58,23 +58,23 @@ struct Flip {
     /// The number of the message among those that the party sends.
     message: usize,
     bit: usize,
-    /// Of the randomness of both parties.
+    /// The seed of both parties' randomness.
     seed: u64,
 }
 
-/// What came of a flip.
+/// The outcome of a flip.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Outcome {
-    /// The honest party ended with this error and put nothing out.
+    /// The honest party ended with this error and produced no output.
     Refused(String),
-    /// The party whose bit was flipped gave up, and the honest one put nothing out.
+    /// The party whose bit was flipped gave up, and the honest one produced no output.
     GaveUp,
-    /// The honest party got through, and the receiver, whoever it was, has the intersection.
+    /// The honest party succeeded, and the receiver, whichever party that was, has the intersection.
     Right,
-    /// The honest party got through, and the receiver has a part of the intersection. One with a bit of the
-    /// sender flipped lacks as many rows.
+    /// The honest party succeeded, and the receiver has a part of the intersection; with a flipped bit of the
+    /// sender, this many rows are missing.
     Fewer(usize),
-    /// The honest sender got through, and the receiver did not.
+    /// The honest sender succeeded, and the receiver did not.
     Lost,
 }
 
@@ -99,8 +99,8 @@ fn messages(protocol: &Protocol, sets: &Sets) -> [Vec<Message>; 2] {
     [both.sender.messages, both.receiver.messages]
 }
 
-/// Some flips: by the parties of which the protocol says that they may deviate in turn, in their steps in
-/// turn, in a random bit of a random message of the step.
+/// Some flips: in turn by the parties that the protocol allows to deviate, in turn in their steps, in a random
+/// bit of a random message of the step.
 fn flips(protocol: &Protocol, sets: &Sets, count: usize) -> Vec<Flip> {
     let [by_sender, by_receiver] = messages(protocol, sets);
     let mut steps = Vec::new();
@@ -184,7 +184,7 @@ fn refusal(protocol: &Protocol, flip: &Flip, error: &Error) -> Outcome {
     }
 }
 
-/// How often each outcome came of flips in each step.
+/// The number of each outcome, for flips in each step.
 type Tally = BTreeMap<(Role, String, Outcome), usize>;
 
 fn tally(protocol: &'static Protocol, sizes: Sizes, count: usize) -> Tally {
@@ -210,32 +210,33 @@ fn tally(protocol: &'static Protocol, sizes: Sizes, count: usize) -> Tally {
     tally.into_inner().unwrap()
 }
 
-/// What may come of a flip in a step besides being refused.
+/// The permitted consequences of a flip in a step, in addition to refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum May {
-    /// Nothing else.
+    /// No other.
     Refused,
-    /// It may also be where it makes no difference.
+    /// It may go unnoticed if it makes no difference.
     GoUnnoticed,
-    /// It may also belong to one of the sender's items, which is then not among its inputs.
+    /// It may belong to one of the sender's items, which is then not among its inputs.
     TakeOneItem,
-    /// It may also be another input, with which the receiver gets no more than a part of the intersection.
+    /// It may change the input, so that the receiver gets at most a part of the intersection.
     ChangeInput,
 }
 
 impl May {
-    /// What the messages of a step allow.
+    /// The permitted consequences for the messages of a step.
     fn of(label: &str) -> Self {
         match label {
-            // A position of the tree that the other party does not know, or a bit of Δ that is zero: a guess that
-            // is right with the probability which the extension's proof has, and gains nothing here.
+            // A position of the tree that the other party does not know, or a bit of Δ that is zero: a guess
+            // that is right with the probability stated in the extension's proof, and gains nothing here.
             "pprf/sums" | "extension/columns" | "softspoken/corrections" => Self::GoUnnoticed,
-            // Another number of items with which all lengths are the same, as the OKVS comes in steps.
+            // A different number of items for which all lengths are the same, as the OKVS grows in steps.
             "psi/size" => Self::GoUnnoticed,
             // A value that belongs to one item, or the commitment to it.
             "cm20/list" | "naive/list" | "prty20/list" | "rr16/list" | "rs21/list"
             | "rr17/list" | "rr17/commitments" => Self::TakeOneItem,
-            // The parties have different hash functions from there on, and no value of one is one of the other.
+            // From here on the parties have different hash functions, and no value of one matches one of the
+            // other.
             "psi/seed-share" | "oos17/session" | "naive/key" | "prty20/session" | "prty20/seed"
             | "rs21/seed" => Self::ChangeInput,
             // The receiver's input itself.
@@ -254,7 +255,7 @@ impl May {
     }
 }
 
-/// How often each outcome came, whatever the step.
+/// The number of each outcome, over all steps.
 fn totals(tally: &Tally) -> BTreeMap<String, usize> {
     let mut totals = BTreeMap::new();
     for ((_, label, outcome), times) in tally {
@@ -278,7 +279,7 @@ fn holds(protocol: &'static Protocol, sizes: Sizes, count: usize) {
         let may = May::of(label);
         assert!(may.allows(*by, outcome), "{}: {label} by the {by:?}: {outcome}", protocol.key);
     }
-    // A step in which nothing is ever refused or lost is one that a flip did not reach.
+    // A step in which nothing was ever refused or lost was not reached by a flip.
     let unfelt = |step: &(Role, String)| {
         let mut outcomes = tally.keys().filter(|(by, label, _)| (*by, label) == (step.0, &step.1));
         outcomes.all(|(_, _, outcome)| *outcome == Outcome::Right)
@@ -289,7 +290,7 @@ fn holds(protocol: &'static Protocol, sizes: Sizes, count: usize) {
     }
 }
 
-/// A protocol under flips.
+/// Tests a protocol under flips.
 macro_rules! mutations {
     ($name:ident, $protocol:expr, $sizes:expr) => {
         mod $name {
@@ -319,7 +320,7 @@ mutations!(rr22_malicious, &vesica_psi::protocols::rr22::MALICIOUS, ONE_MORE);
 mutations!(rr22_malicious_low, &vesica_psi::protocols::rr22::MALICIOUS_LOW, ONE_MORE);
 mutations!(rs21_malicious, &vesica_psi::protocols::rs21::MALICIOUS, SIZES);
 
-/// None of the catalogue is left out.
+/// No protocol of the catalogue is left out.
 #[test]
 fn every_protocol_that_holds_against_somebody_is_here() {
     let here = [

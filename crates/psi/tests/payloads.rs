@@ -1,4 +1,4 @@
-//! Payloads: every protocol that carries them, against a plain join.
+//! Payloads: every protocol that carries them, compared with a plain join.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -17,17 +17,17 @@ use vesica_testkit::{
     two_party::{self, Link, PATIENCE, Wire, between},
 };
 
-/// A sender's item costs so many bytes for each list but the first.
+/// Additional bytes of a sender's item for each list except the first.
 const WRAPPED: usize = 20;
 
-/// Where payloads are.
+/// The message that contains payloads.
 const SEALED: &str = "payload/sealed";
 
 fn carriers() -> impl Iterator<Item = &'static Protocol> {
     CATALOGUE.iter().copied().filter(|protocol| protocol.carrier.is_some())
 }
 
-/// As many items as there is time for in place of this many.
+/// The number of items for which there is time, in place of this number.
 fn affordable(protocol: &Protocol, items: usize) -> usize {
     match protocol.key {
         "dh-ffc" => items.div_ceil(150),
@@ -35,7 +35,7 @@ fn affordable(protocol: &Protocol, items: usize) -> usize {
     }
 }
 
-/// The payload of the item at a position: a function of the item, so that either party can tell.
+/// The payload of the item at a position: a function of the item, so that either party can compute it.
 fn payload_of(set: &Set, position: usize, len: usize) -> Vec<u8> {
     let items = set.items();
     let mut hasher = blake3::Hasher::new();
@@ -51,7 +51,7 @@ fn payloads_of(set: &Set, len: usize) -> Vec<u8> {
     (0..set.len()).flat_map(|position| payload_of(set, position, len)).collect()
 }
 
-/// What a party is told of the largest set.
+/// The bound on the largest set that a party is given.
 fn most(sets: &Sets) -> usize {
     sets.sender.len().max(sets.receiver.len())
 }
@@ -134,7 +134,7 @@ fn items_need_not_look_random() {
     }
 }
 
-/// More than one message of payloads and of keys, and a payload that is longer than a message usually is.
+/// More than one message of payloads and of keys, and a payload longer than an ordinary message.
 #[test]
 fn payloads_travel_in_pieces() {
     let sets = |n| Sets::random(Sizes { sender: n, receiver: n / 3 }, n / 5, 2);
@@ -149,7 +149,7 @@ fn payloads_travel_in_pieces() {
     check(find("kkrt16").unwrap(), &sets(20_011), 3);
 }
 
-/// To the byte: payloads cost their bytes, and keys that are wrapped theirs.
+/// Exact to the byte: the cost of payloads, and of wrapped keys.
 #[test]
 fn bytes_are_those_of_the_catalogue() {
     for protocol in carriers() {
@@ -172,7 +172,7 @@ fn bytes_are_those_of_the_catalogue() {
     }
 }
 
-/// 64 bytes a row cost at most these bytes and a twentieth of what the run costs without them.
+/// 64 bytes per row cost at most these bytes plus a twentieth of the cost of a run without them.
 fn sixty_four_bytes(key: &str, exponent: u32) {
     let protocol = find(key).unwrap();
     let sizes = Sizes { sender: 1 << exponent, receiver: 1 << exponent };
@@ -199,7 +199,7 @@ fn sixty_four_bytes_a_row_cost_little_more_in_large_sets() {
     }
 }
 
-/// An onlooker sees neither how many items are shared nor what payloads hold.
+/// An observer sees neither the number of shared items nor the contents of payloads.
 #[test]
 fn lengths_depend_on_sizes_alone() {
     for protocol in carriers() {
@@ -228,8 +228,8 @@ fn over(ends: (Wire, Wire), carrying: &Carrying, sets: &Sets, payloads: &[u8]) -
     opened.unwrap()
 }
 
-/// What a receiver makes of runs in which the ciphertexts were moved by 0, 1, … places. Randomness is the same in each
-/// run, so that ciphertexts of the first one fit.
+/// A receiver's results of runs in which the ciphertexts were moved by 0, 1, … places. Randomness is the same
+/// in each run, so ciphertexts of the first one fit.
 fn opened_from(carrying: &Carrying, sets: &Sets, payloads: &[u8], moves: usize) -> Vec<Opened> {
     let (left, right) = Link::Memory.connect();
     let (left, recorder) = record(left);
@@ -246,7 +246,7 @@ fn opened_from(carrying: &Carrying, sets: &Sets, payloads: &[u8], moves: usize) 
     all
 }
 
-/// Each key of the receiver's matches, at each ciphertext: it opens its own and no other.
+/// Each key of the receiver's matches, applied to each ciphertext: it opens only its own.
 #[test]
 fn a_key_opens_no_other_payload() {
     const SENDER: usize = 7;
@@ -266,8 +266,8 @@ fn a_key_opens_no_other_payload() {
     }
 }
 
-/// A sender that alters payloads changes what the receiver gets of those that it altered, and nothing else; all that
-/// alters their form ends the run.
+/// A sender that alters payloads changes only what the receiver gets for these; any alteration of their form
+/// ends the run.
 #[test]
 fn a_deviating_sender_changes_payloads_at_most() {
     const LEN: usize = 40;
@@ -301,7 +301,7 @@ fn a_deviating_sender_changes_payloads_at_most() {
     }
 }
 
-/// What two parties make of payloads of these lengths.
+/// The outcome for two parties with payloads of these lengths.
 fn with_lengths(sent: usize, awaited: usize) -> (Result<(), Error>, Result<Opened, Error>) {
     let sets = Sets::random(Sizes { sender: 20, receiver: 30 }, 5, 1);
     let [carrying, awaiting] =
@@ -361,7 +361,7 @@ fn what_cannot_be_carried_is_not() {
     assert!(rr22.carrying(MAX_LEN).is_some());
     assert!(rr22.with_list(List::Bloom).unwrap().carrying(64).is_none());
     assert!(find("naive").unwrap().carrying(64).is_none());
-    // Whatever `auto` may choose where nobody sends payloads, it may choose where somebody does.
+    // Any protocol that `auto` may choose without payloads, it may also choose with them.
     let recommended = CATALOGUE.iter().filter(|p| p.status == Status::Recommended);
     assert!(recommended.clone().count() > 0 && recommended.clone().all(|p| p.carrier.is_some()));
 }

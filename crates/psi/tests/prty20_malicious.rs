@@ -20,7 +20,7 @@ use vesica_testkit::{
     two_party::{Link, PATIENCE, between},
 };
 
-/// The output of an honest receiver against a sender that cheats.
+/// The output of an honest receiver against a cheating sender.
 fn received(
     sets: &Sets,
     cheat: impl FnOnce(&mut Channel, &mut StdRng) -> Result<(), Error> + Send,
@@ -28,7 +28,7 @@ fn received(
     adversary::received(&MALICIOUS, sets, cheat)
 }
 
-/// The outcome of an honest sender against a receiver that cheats, and that of the receiver.
+/// The outcomes of an honest sender and of the receiver that cheats against it.
 fn sent<T: Send>(
     sets: &Sets,
     cheat: impl FnOnce(&mut Channel, &mut StdRng) -> Result<T, Error> + Send,
@@ -36,7 +36,7 @@ fn sent<T: Send>(
     adversary::sent(&MALICIOUS, sets, cheat)
 }
 
-/// What an honest receiver gives for a list that is made of the right values, or in spite of them.
+/// The output of an honest receiver for a list derived from the correct values.
 fn listed(
     sets: &Sets,
     list: impl FnOnce(&Sending) -> Vec<Block> + Send,
@@ -60,7 +60,7 @@ fn is_refused<T>(outcome: &Result<T, Error>) -> bool {
     *deviation(outcome) == Deviation::CheckFailed { check: CHECK }
 }
 
-/// What is not cheating is accepted, or the other tests would show nothing.
+/// Honest behaviour is accepted; otherwise the other tests would show nothing.
 #[test]
 fn honest_parties_of_these_tests_are_understood() {
     let sets = Sets::random(Sizes { sender: 300, receiver: 200 }, 70, 1);
@@ -76,8 +76,8 @@ fn honest_parties_of_these_tests_are_understood() {
     assert_eq!(found.unwrap(), 70);
 }
 
-/// Selective failure: an item whose value is wrong is as one that the sender has not, and the run ends like
-/// any other. So a sender learns nothing from it.
+/// Selective failure: an item whose value is wrong counts as one that the sender does not have, and the run
+/// ends like any other. So a sender learns nothing from it.
 #[test]
 fn a_wrong_value_takes_out_its_item_and_no_other() {
     let sets = equal_sets(ATTEMPTS);
@@ -97,7 +97,7 @@ fn a_wrong_value_takes_out_its_item_and_no_other() {
     assert_eq!(found.unwrap(), expected(|i| i % 2 == 0));
 }
 
-/// With rows as they are, Δ at 0 or complemented, codewords of other items, other rows, or nothing at all.
+/// With unchanged rows, with Δ at 0 or complemented, codewords of other items, other rows, or nothing at all.
 #[test]
 fn values_of_another_function_count_for_nothing() {
     let sets = equal_sets(ATTEMPTS);
@@ -113,7 +113,7 @@ fn values_of_another_function_count_for_nothing() {
     }
 }
 
-/// A list of an earlier run: under the same session too, for the receiver's seed is new.
+/// A list of an earlier run, even under the same session, because the receiver's seed is new.
 #[test]
 fn a_replayed_list_counts_for_nothing() {
     let sets = equal_sets(100);
@@ -146,7 +146,7 @@ fn an_item_counts_once() {
     assert_eq!(found.len(), 2);
 }
 
-/// Shorter tags, fewer or more of them, and such as are not sorted.
+/// Shorter tags, fewer or more of them, and unsorted ones.
 #[test]
 fn other_lists_are_refused() {
     let sets = equal_sets(50);
@@ -167,20 +167,20 @@ fn other_lists_are_refused() {
             Ok(channel.send("prty20/list", &bytes(party.right_values()))?)
         })
     };
-    // Whole values without a code, and their first ten bytes.
+    // Whole values without the list's code, and their first ten bytes.
     assert!(is_refused(raw(|values| values.iter().flat_map(|value| value.to_bytes()).collect())));
     assert!(is_refused(raw(|values| {
         values.iter().flat_map(|value| value.to_bytes().into_iter().take(10)).collect()
     })));
-    // As long as the right list.
+    // With the length of the correct list.
     assert!(is_refused(raw(|values| {
         let layout = vesica_structures::tag_list::Layout::new(values.len(), 128);
         vec![0xff; layout.encoded_len()]
     })));
 }
 
-/// What the receiver uses beyond its announced items: as many as P has columns, a few less, and each of
-/// them costs a column. The page states the bound for those that search.
+/// A receiver may use more items than announced: up to the number of P's columns, minus a few, and each of them
+/// costs a column. The protocol's page states the bound for receivers that search.
 #[test]
 fn a_receiver_has_no_more_inputs_than_the_bound() {
     let sets = Sets::random(Sizes { sender: 600, receiver: 20 }, 20, 1);
@@ -195,7 +195,7 @@ fn a_receiver_has_no_more_inputs_than_the_bound() {
             let party = Receiving::start(&sets, vec![], channel, rng)?;
             let p = party.encode(first(n).items());
             refused.push(p.is_none());
-            // Where there is no P for so many, one for half of the columns.
+            // If there is no P for so many, one for half of the columns.
             let p = p.or_else(|| party.encode(first(columns / 2).items())).unwrap();
             party.finish(&p, all, channel, rng)
         });
@@ -205,7 +205,7 @@ fn a_receiver_has_no_more_inputs_than_the_bound() {
     assert_eq!(refused, [false, false, true, true]);
 }
 
-/// A P that is no OKVS: h of one item in every column, which rows of odd weight decode to, or noise.
+/// A P that is not an OKVS: h of one item in every column, which rows of odd weight decode to, or noise.
 #[test]
 fn an_inconsistent_okvs_gives_no_inputs() {
     let sets = Sets::random(Sizes { sender: ATTEMPTS, receiver: 40 }, 0, 1);
@@ -227,7 +227,8 @@ fn an_inconsistent_okvs_gives_no_inputs() {
     assert_eq!(noise, 0);
 }
 
-/// Rows that are no codewords pass with 2^-k for k places; the sender says nothing before.
+/// Rows that are not codewords pass with probability 2^-k for k places; the sender sends nothing before the
+/// check.
 #[test]
 fn a_receiver_without_codewords_is_refused() {
     let sets = equal_sets(5);

@@ -31,7 +31,7 @@ fn both_have_the_same_items() {
     }
 }
 
-/// What a sender of `sizes` makes of a receiver that names these items.
+/// The refusal by a sender of `sizes` of a receiver that names these items.
 fn refusal(told: Items<'_>, sizes: Sizes, sets: &Sets) -> Deviation {
     let (_, learned) = between(
         Link::Memory.connect(),
@@ -66,7 +66,8 @@ fn a_receiver_that_names_what_it_must_not_is_refused() {
     );
 }
 
-/// Of long digests the high half counts as well: an item with the low half of a shared one is another.
+/// With long digests the high half counts too: an item that shares only its low half with a common one is
+/// different.
 #[test]
 fn an_item_is_named_as_a_whole() {
     let sizes = Sizes { sender: 2, receiver: 2 };

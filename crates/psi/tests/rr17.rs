@@ -1,5 +1,5 @@
-//! RR17 against parties that cheat at one step and know what they do. They are written from the
-//! protocols' description, so that an honest one of them also tells whether that is what runs.
+//! RR17 against parties that cheat at one step and know the protocol. They are written from the protocols'
+//! description, so an honest run of one of them also tests that the implementation follows it.
 
 use rand::{Rng, rngs::StdRng};
 use vesica_net::Channel;
@@ -14,7 +14,7 @@ use vesica_testkit::{
     conformance::psi::Sets,
 };
 
-/// What is not cheating is accepted, or the other tests would show nothing.
+/// Honest behaviour is accepted; otherwise the other tests would show nothing.
 #[test]
 fn honest_parties_of_these_tests_are_understood() {
     let sets = Sets::random(Sizes { sender: 300, receiver: 200 }, 70, 1);
@@ -26,8 +26,8 @@ fn honest_parties_of_these_tests_are_understood() {
 
 type Plan = fn(&Sets, &mut Channel, &mut StdRng) -> Result<(), Error>;
 
-/// Selective failure: values that are right for some of the receiver's slots only. Its items are in random
-/// slots, so each counts with the share of these; and the run ends like any other.
+/// Selective failure: values that are correct for only some of the receiver's slots. Its items are in random
+/// slots, so each counts with the probability of these; and the run ends like any other.
 #[test]
 fn which_items_count_is_chance() {
     let sets = equal_sets(ATTEMPTS);
@@ -67,11 +67,12 @@ fn which_items_count_is_chance() {
     }
 }
 
-/// Values for items that the sender has in none of its slots.
+/// Values for items that are in none of the sender's slots.
 #[test]
 fn items_outside_of_the_slots_do_not_count() {
     let sets = equal_sets(ATTEMPTS);
-    // What a sender might try in the place of R's function: nothing, S's own one, what it has elsewhere.
+    // What a sender might try in place of R's function: nothing, S's own function, or a value that it has
+    // elsewhere.
     let tries: [fn(&DeSender, usize, Block) -> Block; 3] = [
         |_, _, _| Block::ZERO,
         |_, _, own| own,
@@ -87,7 +88,7 @@ fn items_outside_of_the_slots_do_not_count() {
     }
 }
 
-/// A list of an earlier run, and commitments.
+/// A list, and commitments, of an earlier run.
 #[test]
 fn what_is_replayed_counts_for_nothing() {
     let sets = equal_sets(100);
@@ -119,8 +120,8 @@ fn what_is_replayed_counts_for_nothing() {
     assert!(found.unwrap().is_empty());
 }
 
-/// A commitment to another item, or with another opening: as if the item were not there, and no error,
-/// which would tell that the receiver has it.
+/// A commitment to another item, or with another opening: the item does not count, and there is no error, which
+/// would reveal that the receiver has it.
 #[test]
 fn a_commitment_that_does_not_open_counts_for_nothing() {
     let sets = equal_sets(ATTEMPTS);
@@ -135,7 +136,7 @@ fn a_commitment_that_does_not_open_counts_for_nothing() {
         });
         assert_eq!(found.unwrap().len(), 1);
     }
-    // The next one's commitment, with places of this one.
+    // The next item's commitment, with places of this one.
     let found = received(&EC, &sets, |channel, rng| {
         let party = EcSender::start(&sets, channel, rng)?;
         let next = |i: usize, _| party.commitment((i + 1) % ATTEMPTS, party.openings[i]);
@@ -197,8 +198,8 @@ fn a_seed_that_is_opened_to_another_is_refused() {
     }
 }
 
-/// A receiver with items in all slots learns of those and of no other, though it tries every value it has
-/// on every item.
+/// A receiver with items in all slots learns of those and of no others, though it tries every value it has on
+/// every item.
 #[test]
 fn a_receiver_has_as_many_inputs_as_slots() {
     let sets = Sets::random(Sizes { sender: 600, receiver: 40 }, 40, 1);
@@ -216,7 +217,7 @@ fn a_receiver_has_as_many_inputs_as_slots() {
     assert!(40 < learned && learned <= slots, "{learned} of {slots}");
 }
 
-/// A receiver whose rows are no codewords guesses as many bits of Δ as it flips places.
+/// A receiver whose rows are not codewords guesses as many bits of Δ as it flips places.
 #[test]
 fn a_receiver_without_codewords_is_refused() {
     let sets = equal_sets(5);

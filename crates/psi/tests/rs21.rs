@@ -1,5 +1,5 @@
-//! The protocols on the checked OPRF of RS21 against parties that cheat at one step and know what they do. What
-//! happens below the OPRF, such as selective failure in the VOLE, is tested in `ot` and `oprf`.
+//! The protocols on the checked OPRF of RS21 against parties that cheat at one step and know the protocol.
+//! Attacks below the OPRF, such as selective failure in the VOLE, are tested in `ot` and `oprf`.
 
 #![allow(clippy::unwrap_used)]
 
@@ -54,7 +54,7 @@ for_each_machine! {
     columns_of_the_wrong_length_are_refused
 }
 
-/// What is not cheating is accepted, or the other tests would show nothing.
+/// Honest behaviour is accepted; otherwise the other tests would show nothing.
 fn honest_parties_of_these_tests_are_understood<M: Construction>() {
     let sets = Sets::random(Sizes { sender: 300, receiver: 200 }, 70, 1);
     let found = received(M::PROTOCOL, &sets, |channel, rng| {
@@ -70,7 +70,7 @@ fn honest_parties_of_these_tests_are_understood<M: Construction>() {
     assert_eq!(learned.unwrap(), 70);
 }
 
-/// It would know H before it says what it has.
+/// It would know H before it sends its values.
 fn a_sender_that_chooses_w_is_refused<M: Construction>() {
     let sets = equal_sets(70);
     for wish in 0..5 {
@@ -81,7 +81,7 @@ fn a_sender_that_chooses_w_is_refused<M: Construction>() {
     }
 }
 
-/// Values of an earlier run, of other items, and those that are made up.
+/// Values of an earlier run, values of other items, and invented ones.
 fn lists_that_do_not_belong_to_the_run_match_nothing<M: Construction>() {
     let sets = equal_sets(ATTEMPTS);
     let mut earlier = Vec::new();
@@ -104,7 +104,7 @@ fn lists_that_do_not_belong_to_the_run_match_nothing<M: Construction>() {
     }
 }
 
-/// Whatever else is on the list: it is the sender's choice of its input, and the run ends like any other.
+/// Whatever else is on the list is the sender's choice of its input, and the run ends like any other.
 fn a_value_counts_for_one_item<M: Construction>() {
     let sets = equal_sets(100);
     for kept in [1, 30] {
@@ -129,8 +129,8 @@ fn lists_of_the_wrong_length_are_refused<M: Construction>() {
     }
 }
 
-/// The effective input: a receiver that announces few items fills the OKVS with as many as it has room for. It
-/// learns of those alone, though it tries its values on all that the sender has.
+/// The effective input: a receiver that announces few items fills the OKVS with as many as fit. It learns of
+/// those alone, though it tries its values on all of the sender's items.
 fn a_receiver_has_no_more_inputs_than_columns<M: Construction>() {
     let announced = 200;
     let sets = Sets::random(Sizes { sender: ATTEMPTS, receiver: announced }, announced, 1);
@@ -139,7 +139,7 @@ fn a_receiver_has_no_more_inputs_than_columns<M: Construction>() {
     let (honest, learned) = sent(M::PROTOCOL, &sets, |channel, rng| {
         let party = Receiver::<M>::start(&sets, channel, rng)?;
         columns = party.columns();
-        // As many as it can; one more than there are columns has no solution.
+        // As many as possible; one more than the number of columns has no solution.
         let mut fill = |count: usize| {
             let positions: Vec<u32> = (0..count as u32).collect();
             Some((count, party.encode(all.at(&positions).items(), rng)?))
@@ -155,10 +155,10 @@ fn a_receiver_has_no_more_inputs_than_columns<M: Construction>() {
     assert!(announced < used && used <= columns && columns <= bound, "{used}, {columns}, {bound}");
 }
 
-/// What a sender makes of what it has to send.
+/// A change of the message that a receiver sends.
 type Cheat<'a> = dyn Fn(Sent, &mut StdRng) -> Sent + Sync + 'a;
 
-/// Columns of an earlier run, with its seed or without, and those that are made up.
+/// Columns of an earlier run, with its seed or without, and invented ones.
 fn columns_that_do_not_belong_to_the_run_show_nothing<M: Construction>() {
     let sets = equal_sets(ATTEMPTS);
     let items = sets.receiver.items();

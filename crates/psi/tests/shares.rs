@@ -1,4 +1,4 @@
-//! Shares of hidden matches: put together they are the plain intersection, and each by itself says nothing.
+//! Shares of hidden matches: combined they are the plain intersection, and each one alone reveals nothing.
 
 #![allow(clippy::unwrap_used)]
 
@@ -17,7 +17,7 @@ use vesica_testkit::{
     two_party::{self, Link, PATIENCE, between},
 };
 
-/// Both sets, and values of all 64 bits where the outline has them.
+/// Both sets, and values that use all 64 bits if the outline has them.
 struct Input {
     outline: Outline,
     sets: Sets,
@@ -67,7 +67,7 @@ impl Input {
         )
     }
 
-    /// Whether both parties have each of the receiver's items, and the values of both, 0 without any.
+    /// For each of the receiver's items, whether both parties have it, and the values of both, 0 without any.
     fn expected(&self) -> Vec<(bool, u64, u64)> {
         let mine = self.sets.receiver.items().low_halves();
         let theirs = self.sets.sender.items().low_halves().iter().enumerate();
@@ -86,7 +86,7 @@ fn outlines(sizes: Sizes) -> impl Iterator<Item = Outline> {
     kinds.into_iter().map(move |(of_sender, of_receiver)| Outline { sizes, of_sender, of_receiver })
 }
 
-/// The shares of values that there are, in the place of those that there are not: 0.
+/// The shares of values, or zeros if there are none.
 fn or_zeros(values: &Option<zeroize::Zeroizing<Vec<u64>>>, bins: usize) -> Vec<u64> {
     values.as_ref().map_or(vec![0; bins], |values| values.to_vec())
 }
@@ -130,7 +130,7 @@ fn both_shares_are_the_intersection() {
     }
 }
 
-/// Ones among so many bits, which ought to be uniform.
+/// The number of ones among bits that should be uniform.
 #[derive(Clone, Copy, Default)]
 struct Bits {
     ones: u64,
@@ -144,8 +144,8 @@ impl Bits {
     }
 }
 
-/// χ² of several kinds of bits, a degree of freedom each; no more than six standard deviations beyond its mean
-/// where all are uniform.
+/// χ² of several kinds of bits, with one degree of freedom each: whether it is at most six standard deviations
+/// above its mean.
 fn look_uniform(kinds: &[Bits]) -> bool {
     let freedom = kinds.len() as f64;
     let squares = kinds.iter().map(|Bits { ones, all }| {
@@ -155,15 +155,15 @@ fn look_uniform(kinds: &[Bits]) -> bool {
     squares.sum::<f64>() <= freedom + 6.0 * (2.0 * freedom).sqrt()
 }
 
-/// Each party's shares, over many runs on the same sets: of every bin, and apart for bins whose item is in both
-/// sets, those whose item is not and those without an item; and each bit of the values.
+/// Each party's shares, over many runs on the same sets: of every bin, and separately of bins whose item is in
+/// both sets, those whose item is not and those without an item; and each bit of the values.
 #[test]
 fn a_share_by_itself_is_uniform() {
     const RUNS: u64 = 40;
     let sizes = Sizes { sender: 90, receiver: 100 };
     let outline = Outline { sizes, of_sender: true, of_receiver: true };
     let mut input = Input::random(outline, 40, 1);
-    // Values that are anything but uniform.
+    // Values that are far from uniform.
     input.of_sender.fill(-1);
     input.of_receiver.fill(1);
     let expected = input.expected();
@@ -202,8 +202,8 @@ fn a_share_by_itself_is_uniform() {
     for (i, bits) in of_values.iter().flatten().enumerate() {
         assert!(look_uniform(bits), "values {i}");
     }
-    // The same figures of shares that are constant, that say whether the item is shared, or that have six ones in
-    // ten bits: each is noticed.
+    // The same statistics for shares that are constant, that reveal whether the item is shared, or that have
+    // six ones in ten bits: each is noticed.
     let all = of_kinds[0].map(|kind| kind.all);
     for ones in [[0, 0, 0], all, [all[0], 0, 0], all.map(|all| all * 6 / 10)] {
         let pushed = |i: usize| Bits { ones: ones[i], all: all[i] };
@@ -264,7 +264,7 @@ fn rounds() {
     }
 }
 
-/// Parties that do not agree on who brings values, or on sizes, do not run.
+/// Parties that disagree on who has values, or on sizes, do not run.
 #[test]
 fn another_outline_is_another_run() {
     let sizes = Sizes { sender: 10, receiver: 10 };
@@ -301,13 +301,13 @@ fn an_item_that_comes_twice_is_refused() {
     assert!(matches!(received, Err(Error::DuplicateItem { first: 3, second: 19 })));
 }
 
-/// Steps of sharing beside those that a run for rows has too, and some that shares depend on.
+/// Steps of sharing that do not occur in a run for rows, and some that shares depend on.
 fn is_step_of_sharing(label: &str) -> bool {
     ["psi/size", "psi/seed-opening", "opprf/hint", "gmw/ands"].contains(&label)
 }
 
-/// A peer that deviates is told from one that does not, or what comes out is shares of something else, of the shape
-/// that was agreed on; nobody panics or waits for ever.
+/// A deviating peer is noticed, or the result is shares of something else, in the agreed shape; nobody panics
+/// or waits for ever.
 fn against_a_peer_that_deviates(outline: Outline) {
     let input = Input::random(outline, 2, 11);
     let blame = |error| match error {
@@ -342,7 +342,7 @@ fn against_a_peer_that_deviates(outline: Outline) {
 #[test]
 fn a_peer_that_deviates_does_no_more_than_spoil_the_shares() {
     for outline in outlines(Sizes { sender: 4, receiver: 3 }) {
-        // None and all; what is between them are fewer bits of the same.
+        // None and all; the cases in between have fewer bits of the same kind.
         if outline.of_sender == outline.of_receiver {
             against_a_peer_that_deviates(outline);
         }

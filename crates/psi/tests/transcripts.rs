@@ -1,4 +1,4 @@
-//! What each protocol sends is what it sent before, with every set of kernels.
+//! What each protocol sends does not change, and is the same with every set of kernels.
 
 use rand::rngs::StdRng;
 use vesica_net::Channel;

@@ -13,21 +13,21 @@ use crate::{
     transport::{POLL_INTERVAL, tcp, tls::Credentials},
 };
 
-/// The pause after the first attempt that failed; it doubles up to the longest.
+/// The pause after the first failed attempt; it doubles up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
 
 /// A handshake may take this long even if it begins when the time is nearly over.
 const LAST_CHANCE: Duration = Duration::from_secs(5);
 
-/// Connects to a party that [listens](super::listen()) at `host:port`, or will listen in time. Tries again
-/// until the two have shown each other who they are: a forwarder or a proxy in between may take connections
-/// before the other side does, and close them.
+/// Connects to a party that [listens](super::listen()) at `host:port`, or will listen in time. Retries until
+/// the two have authenticated each other: a forwarder or a proxy in between may accept connections before the
+/// other side does, and close them.
 ///
 /// # Errors
-/// At once: [`Error::WrongPeer`], [`Error::Refused`], [`Error::Handshake`] where something else answers,
-/// [`Error::Resolve`] and [`Error::Cancelled`]. When time is up: [`Error::Unreachable`],
-/// [`Error::NotThrough`], [`Error::InARun`] or [`Error::NoPlace`], by what the last attempt met.
+/// At once: [`Error::WrongPeer`], [`Error::Refused`], [`Error::Handshake`] if something else answers,
+/// [`Error::Resolve`] and [`Error::Cancelled`]. When time is up: [`Error::Unreachable`], [`Error::NotThrough`],
+/// [`Error::InARun`] or [`Error::NoPlace`], depending on the last attempt.
 pub fn dial(address: &str, meeting: &Meeting<'_>) -> Result<Connection> {
     let credentials = Credentials::new(meeting.me, meeting.peer)?;
     let started = Instant::now();
@@ -61,7 +61,7 @@ fn attempt(
     Ok(credentials.client(tcp)?.complete(patience, meeting.cancel)?.into())
 }
 
-/// Whether another attempt may end otherwise.
+/// Whether another attempt may succeed.
 fn may_pass(error: &Error) -> bool {
     matches!(
         error,

@@ -13,12 +13,12 @@ use crate::{
     },
 };
 
-/// Meets the other side in a directory that both can read and write. Where no side is named, both know from
-/// the two fingerprints which is whose.
+/// Meets the other side in a directory that both can read and write. If no side is named, the two fingerprints
+/// determine which party is which side.
 ///
 /// # Errors
 /// [`Error::Directory`], [`Error::SameSide`], [`Error::SideInUse`] and [`Error::LeftOver`];
-/// [`Error::NobodyJoined`] when time is up; those of a handshake, as [`dial`](super::dial()) has them; and
+/// [`Error::NobodyJoined`] when time is up; the errors of a handshake, as for [`dial`](super::dial()); and
 /// [`Error::Cancelled`].
 pub fn exchange(
     directory: &Path,

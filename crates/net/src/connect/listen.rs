@@ -1,9 +1,9 @@
-//! Listening for the other side at an address that anybody may call.
+//! Listening for the other side at an address that anyone may call.
 //!
 //! Callers are admitted by their identity, and until they have proved it they cost little: a silent caller
-//! occupies a socket, one that speaks occupies a TLS handshake in steps, and a single thread looks after all
-//! of them. There are [`PLACES`]; a caller that comes when all are taken displaces another, so nobody can
-//! keep the other side out by calling often or by saying nothing.
+//! occupies a socket, one that speaks occupies a TLS handshake in steps, and a single thread serves all of
+//! them. There are [`PLACES`]; a caller that comes when all are taken displaces another, so nobody can keep the
+//! other side out by calling often or by saying nothing.
 //!
 //! Once the other side is connected, a [`Porter`] goes on answering for as long as the run lasts: a second
 //! process of the other side is told that the run has begun, rather than finding the connection closed.
@@ -31,28 +31,28 @@ use crate::{
     },
 };
 
-/// Callers who may be showing who they are at a time. Each may hold two file descriptors and about
-/// 100 KiB.
+/// The maximal number of callers that are authenticating. Each may hold two file descriptors and about 100 KiB.
 pub(super) const PLACES: usize = 64;
 
-/// The longest that one caller may take to show who it is.
+/// The longest time that a caller may take to authenticate.
 const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
 
-/// A caller whose first message is not there after this time is the first to lose its place.
+/// A caller whose first message has not arrived after this time is the first to lose its place.
 const SILENCE: Duration = Duration::from_secs(1);
 
-/// Between two looks at the door and at all callers.
+/// The interval between two polls of the listener and all callers.
 const PAUSE: Duration = Duration::from_millis(10);
 
-/// Between two looks at the door while a run goes on and nobody is in.
+/// The interval between two polls of the listener during a run, if there are no callers.
 const PAUSE_IN_A_RUN: Duration = Duration::from_millis(100);
 
-/// Listens at `host:port` until the other side has called and shown who it is. Port 0 lets the operating
-/// system choose; [`Event::Listening`] says what it chose.
+/// Listens at `host:port` until the other side has called and authenticated. With port 0 the operating system
+/// chooses a port, which [`Event::Listening`] reports.
 ///
 /// # Errors
-/// [`Error::Resolve`] and [`Error::Bind`]. When time is up: who came last in place of the other side, if it
-/// showed another identity or refused this one; [`Error::NobodyCame`] otherwise. [`Error::Cancelled`].
+/// [`Error::Resolve`] and [`Error::Bind`]. When time is up: the error of the last caller that was not the other
+/// side, if it had a different identity or refused this one; otherwise [`Error::NobodyCame`].
+/// [`Error::Cancelled`].
 pub fn listen(address: &str, meeting: &Meeting<'_>) -> Result<Connection> {
     let listener = Listener::bind(address)?;
     let address = listener.local_addr();
@@ -82,14 +82,14 @@ pub fn listen(address: &str, meeting: &Meeting<'_>) -> Result<Connection> {
     }
 }
 
-/// Answers callers while a run goes on; until it is dropped.
+/// Answers callers during a run, until it is dropped.
 pub(super) struct Porter {
     stop: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Porter {
-    /// None where no thread can be had: then callers find a closed door.
+    /// `None` if no thread can be started: callers then find the port closed.
     fn start(mut reception: Reception) -> Option<Self> {
         let stop = Arc::new(AtomicBool::new(false));
         let stopped = stop.clone();
@@ -109,7 +109,7 @@ impl Drop for Porter {
         self.stop.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // A porter that panicked leaves nothing to be mended.
+            // A porter that panicked leaves nothing to repair.
             drop(thread.join());
         }
     }
@@ -119,7 +119,7 @@ impl Drop for Porter {
 struct Reception {
     listener: Listener,
     credentials: Credentials,
-    /// How long a caller may take.
+    /// The time that a caller may take.
     patience: Duration,
     /// Whether the other side has been admitted.
     in_a_run: bool,
@@ -149,7 +149,7 @@ impl Reception {
         admitted
     }
 
-    /// Listens to a caller once.
+    /// Reads from a caller once.
     fn hear(
         &mut self,
         mut caller: Caller,
@@ -171,8 +171,8 @@ impl Reception {
         }
     }
 
-    /// Gives everybody at the door a place, and takes one away where there is none. Each is heard at once:
-    /// what it has to say is often there already, and protects it from those who come next.
+    /// Accepts all waiting callers, making room if there is no place. Each is read at once: its first message
+    /// has often arrived already, and protects it from later callers.
     fn let_in(&mut self, admitted: &mut Option<Tls>, turned_away: &mut dyn FnMut(Error)) {
         for _ in 0..PLACES {
             match self.listener.next() {
@@ -183,7 +183,7 @@ impl Reception {
                     self.hear(Caller::new(tcp, from), admitted, turned_away);
                 }
                 Ok(None) => return,
-                // Mostly too many open files; a waiting caller that leaves frees one.
+                // Usually too many open files; a caller that leaves frees one.
                 Err(_) => return self.make_room(turned_away),
             }
         }
@@ -226,11 +226,11 @@ struct Caller {
 }
 
 enum Stage {
-    /// Nothing was heard yet.
+    /// Nothing has been received yet.
     Silent,
-    /// Shows who it is.
+    /// Is authenticating.
     Speaking(Box<Handshake>),
-    /// Was told no, and is given the time to hear it.
+    /// Was refused, and is given time to receive the reason.
     Leaving(Box<Tls>, Instant),
 }
 
@@ -285,14 +285,14 @@ impl Caller {
         }
     }
 
-    /// The first bytes are there: from now on the caller costs memory.
+    /// The first bytes have arrived: from now on the caller costs memory.
     fn speak(&mut self, credentials: &Credentials) -> Result<()> {
         let tcp = self.tcp.handle().map_err(|e| Error::from_io(e, HANDSHAKE))?;
         self.stage = Stage::Speaking(Box::new(credentials.server(tcp)?));
         Ok(())
     }
 
-    /// The tunnel to the other side, who this caller is.
+    /// The tunnel to the other side, which this caller is.
     fn admit(self) -> io::Result<Tls> {
         self.tcp.set_waiting(true)?;
         match self.stage {
@@ -301,7 +301,7 @@ impl Caller {
         }
     }
 
-    /// The caller was told no. None where there is nothing for it to hear.
+    /// The caller was refused. `None` if there is nothing for it to receive.
     fn leave(self) -> Option<Self> {
         match self.stage {
             Stage::Speaking(handshake) => {
@@ -313,13 +313,12 @@ impl Caller {
         }
     }
 
-    /// Whether its first message was complete, and is answered.
+    /// Whether its first message is complete and is being answered.
     fn has_spoken(&self) -> bool {
         matches!(&self.stage, Stage::Speaking(handshake) if handshake.has_spoken())
     }
 
-    /// Whether it can lose its place without harm: the first message of a caller who means to speak is
-    /// there at once.
+    /// Whether it can lose its place without harm: the first message of a genuine caller arrives at once.
     fn is_idle(&self) -> bool {
         match &self.stage {
             Stage::Leaving(..) => true,
@@ -327,7 +326,7 @@ impl Caller {
         }
     }
 
-    /// Takes its place away, and says so where that can still be said in clear.
+    /// Takes its place away, and tells it so if that can still be said in clear.
     fn send_away(mut self) {
         let clear = match &self.stage {
             Stage::Silent => true,
@@ -341,7 +340,7 @@ impl Caller {
     }
 }
 
-/// What counts as one place to call from: an IPv4 address, or the /64 that one IPv6 host has to itself.
+/// The unit for counting callers: an IPv4 address, or the /64 that a single IPv6 host has to itself.
 fn network(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64).into(),

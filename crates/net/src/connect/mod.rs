@@ -19,19 +19,19 @@ pub use self::{dial::dial, exchange::exchange, listen::listen};
 use self::listen::Porter;
 use crate::{CancelToken, Channel, Error, Fingerprint, Identity, Result, Tls};
 
-/// Who meets whom, and for how long it is tried.
+/// Who meets whom, and how long to try.
 pub struct Meeting<'a> {
     /// This party.
     pub me: &'a Identity,
-    /// The other one.
+    /// The other party.
     pub peer: &'a Fingerprint,
     /// How long to wait for the other side to appear.
     pub wait: Duration,
-    /// How long to wait, once it has appeared, without a sign of life.
+    /// How long to wait without a sign of life once it has appeared.
     pub stall: Duration,
-    /// Stops waiting.
+    /// Cancels the wait.
     pub cancel: &'a CancelToken,
-    /// Is told what happens.
+    /// Receives events.
     pub observer: &'a dyn Fn(&Event<'_>),
 }
 
@@ -44,17 +44,17 @@ pub enum Event<'a> {
         /// Where, with the port that was chosen.
         address: SocketAddr,
     },
-    /// The other side is not there yet, or not ready; this party goes on trying. Told once for each kind
-    /// of reason in a row.
+    /// The other side is not there yet, or not ready; this party continues to try. Reported once for each
+    /// series of the same reason.
     Waiting {
         /// Where the other side is expected: an address or a directory.
         place: &'a str,
-        /// How long it will be tried yet.
+        /// The remaining time.
         left: Duration,
-        /// Why the last attempt failed; none where there is nothing but to wait.
+        /// Why the last attempt failed; `None` if this party simply waits.
         why: Option<&'a Error>,
     },
-    /// Somebody who called is not the other side; this party goes on listening.
+    /// A caller was not the other side; this party continues to listen.
     TurnedAway {
         /// Why.
         why: &'a Error,
@@ -72,7 +72,7 @@ impl Connection {
     /// A channel over this connection, whose session is bound to it.
     ///
     /// # Errors
-    /// As [`Tls::exporter`].
+    /// Same as [`Tls::exporter`].
     pub fn into_channel(self) -> Result<Channel> {
         let exporter = self.tls.exporter()?;
         let mut channel = Channel::new(self);

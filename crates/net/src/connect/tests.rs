@@ -71,7 +71,7 @@ fn ignore(_: &Event<'_>) {}
 
 fn call(address: &str, bytes: &[u8]) -> TcpStream {
     let mut caller = TcpStream::connect(address).unwrap();
-    // It may be cut off in the middle of it.
+    // The caller may be cut off in the middle of it.
     let _ = caller.write_all(bytes);
     caller
 }
@@ -89,7 +89,7 @@ fn assert_connected(mut one: Connection, mut other: Connection) {
     assert_eq!(&byte, b"x");
 }
 
-/// What a caller who is not the other side says before it falls silent.
+/// What a caller that is not the other side sends before it falls silent.
 const NONSENSE: [(&str, &[u8]); 3] =
     [("silent", b""), ("slow", &[22, 3, 1, 1, 0, 1]), ("garbage", b"GET / HTTP/1.1\r\n\r\n")];
 
@@ -103,7 +103,7 @@ fn callers_who_say_nothing_or_nonsense_keep_nobody_out() {
                 let callers: Vec<_> = (0..count).map(|_| call(address, bytes)).collect();
                 (parties.dial(address, PATIENCE, &ignore), callers)
             });
-            // Less than the ten seconds after which a caller is given up.
+            // Less than the ten seconds after which a caller is dropped.
             assert!(started.elapsed() < Duration::from_secs(8), "{count} {name} callers");
             assert_connected(listened.unwrap(), dialled.unwrap());
         }
@@ -122,8 +122,8 @@ fn first_message() -> Vec<u8> {
     message[..read].to_vec()
 }
 
-/// Callers never stop coming while the other side tries: a byte at a time, or with a first message that is
-/// answered.
+/// Callers keep arriving while the other side tries, some sending a byte at a time, others a first message that
+/// is answered.
 #[test]
 fn a_flood_of_callers_keeps_nobody_out() {
     for first in [vec![22], first_message()] {
@@ -189,7 +189,7 @@ fn a_second_process_of_the_other_side_hears_that_the_run_has_begun_and_tries_unt
     assert!(started.elapsed() >= SHORT);
     let said = said.into_inner().unwrap();
     assert!(said.len() == 1 && said[0].contains("why: Some(InARun)"), "{said:?}");
-    // Whoever is somebody else hears that, in a run too.
+    // A caller with another identity is told so, in a run too.
     let unknown = Parties { dialling: Identity::generate().unwrap(), ..parties };
     let started = Instant::now();
     let refused = unknown.dial(&address, PATIENCE, &ignore);
@@ -198,13 +198,13 @@ fn a_second_process_of_the_other_side_hears_that_the_run_has_begun_and_tries_unt
     assert_connected(listened.unwrap(), dialled.unwrap());
 }
 
-/// Copies bytes from one to the other until one of them ends.
+/// Copies bytes from one to the other until either ends.
 fn copy(mut from: TcpStream, mut to: TcpStream) {
     let _ = io::copy(&mut from, &mut to);
     let _ = to.shutdown(Shutdown::Both);
 }
 
-/// Takes connections, and closes the first ones: at once, or in the middle of the handshake. Then it forwards.
+/// Accepts connections, and closes the first ones at once or in the middle of the handshake. Then it forwards.
 fn forward(listener: &TcpListener, target: &str, failures: usize, in_the_middle: bool) {
     for (nth, near) in listener.incoming().map_while(std::result::Result::ok).enumerate() {
         if nth < failures && !in_the_middle {
@@ -215,7 +215,7 @@ fn forward(listener: &TcpListener, target: &str, failures: usize, in_the_middle:
             let mut hello = [0; 64];
             let read = (&near).read(&mut hello).unwrap();
             (&far).write_all(&hello[..read]).unwrap();
-            // With bytes unread, closing resets.
+            // Closing with unread bytes resets the connection.
             continue;
         }
         let ends = [near.try_clone().unwrap(), far.try_clone().unwrap()];

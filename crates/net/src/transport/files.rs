@@ -1,12 +1,12 @@
 //! A directory that both parties can reach: a shared drive, a synchronised folder, or a USB stick that is
 //! carried back and forth.
 //!
-//! Each flush becomes one numbered file, `a-0000000001.vesica` and so on from side A and `b-…` from side B.
-//! The reader takes them in order and removes each after reading it. A file is written under a temporary name
-//! and then renamed, so a half-written one is never taken. If a synchroniser delivers files late, out of
-//! order or piecemeal, the reader waits for a grace period before it calls that an error. Number 0 says which
-//! run of which party this is, and stays; the parties meet by it. Each later file says for which run
-//! of the other party it is meant, so that left-overs of another run are never taken for data.
+//! Each flush becomes one numbered file, `a-0000000001.vesica` and so on from side A and `b-…` from side B. The
+//! reader takes them in order and removes each after reading it. A file is written under a temporary name and
+//! then renamed, so a half-written one is never taken. If a synchroniser delivers files late, out of order or
+//! piecemeal, the reader waits for a grace period before it calls that an error. Number 0 identifies the run
+//! and its party, and stays; the parties meet through it. Each later file names the run of the other party for
+//! which it is meant, so files left over from another run are never taken for data.
 //!
 //! A party that ends writes `a-end.vesica`. The one that ends last removes whatever is left; what a killed
 //! run leaves behind is removed by the next run of the same side.
@@ -30,20 +30,20 @@ use self::{
 use super::POLL_INTERVAL;
 use crate::{Error, Result, identity::provider};
 
-/// How a file ends that is whole, and one that is being written.
+/// The extension of a complete file, and that of one being written.
 const WHOLE: &str = "vesica";
 const TEMPORARY: &str = "vesica-part";
 
 /// How often to look for the other side's next file.
 const POLL: Duration = Duration::from_millis(10);
 
-/// How long a file that is incomplete, or behind its successor, is waited for.
+/// How long to wait for a file that is incomplete, or missing although its successor is there.
 const GRACE: Duration = Duration::from_secs(30);
 
-/// How many files of one side may wait to be read, 256 MiB at the most: then its writer waits.
+/// The maximal number of unread files of one side, 256 MiB at most: beyond it, the writer waits.
 const MAX_UNREAD: u64 = 32;
 
-/// Which of the two parties one is. They agree beforehand: one is A, the other B.
+/// The side of a party. The parties agree beforehand: one is A, the other B.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     /// Writes the files `a-…`, reads `b-…`.
@@ -94,7 +94,7 @@ impl Side {
     fn remove_files(self, directory: &Path) -> io::Result<()> {
         for name in self.files(directory)? {
             match fs::remove_file(directory.join(name)) {
-                // The other side may be removing it as well.
+                // The other side may be removing it too.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 removed => removed?,
             }
@@ -103,7 +103,7 @@ impl Side {
     }
 }
 
-/// One end of a conversation by way of files.
+/// One end of a connection through files.
 pub struct Files {
     directory: PathBuf,
     side: Side,
@@ -120,26 +120,26 @@ pub struct Files {
     oldest_unread: u64,
     into: io::Cursor<Vec<u8>>,
     next_in: u64,
-    /// Since when the next file ought to be there.
+    /// Since when the next file has been overdue.
     overdue: Option<Instant>,
 }
 
 impl Files {
-    /// Joins the conversation in a directory, which must exist. Nothing else should use it; other
-    /// files in it are left alone.
+    /// Joins the connection in a directory, which must exist. Nothing else should use it; other files in it are
+    /// left alone.
     ///
     /// # Errors
-    /// [`Error::SideInUse`] where another process is this side there; [`Error::LeftOver`] where files of
-    /// somebody else's run lie there; [`Error::Directory`].
+    /// [`Error::SideInUse`] if another process is this side there; [`Error::LeftOver`] if there are files of
+    /// another party's run; [`Error::Directory`].
     pub fn open(directory: impl Into<PathBuf>, side: Side) -> Result<Self> {
         let [me, peer] = [side, side.other()].map(|side| side.letter().to_string());
         Self::open_as(directory, side, Names { me, peer })
     }
 
-    /// As [`Files::open`], for parties who know each other by name.
+    /// Like [`Files::open`], for parties that know each other by name.
     ///
     /// # Errors
-    /// [`Error::SameSide`] too, where the other side is this one already.
+    /// Also [`Error::SameSide`], if the other party is already this side.
     pub(crate) fn open_as(directory: impl Into<PathBuf>, side: Side, names: Names) -> Result<Self> {
         let directory = directory.into();
         let failed = |source| Error::Directory { directory: directory.clone(), source };
@@ -169,8 +169,8 @@ impl Files {
         Ok(files)
     }
 
-    /// Waits this long, instead of half a minute, for a file that is incomplete or behind its
-    /// successor. Less than the channel's stall timeout, or it is never reported.
+    /// Waits this long, instead of half a minute, for a file that is incomplete or behind its successor. It
+    /// must be less than the channel's stall timeout, or the error is never reported.
     pub fn with_grace(mut self, grace: Duration) -> Self {
         self.grace = grace;
         self
@@ -192,7 +192,7 @@ impl Files {
         }
     }
 
-    /// Writes what has gathered as the next file.
+    /// Writes what has been gathered as the next file.
     fn write_part(&mut self) -> io::Result<()> {
         let payload = std::mem::take(&mut self.out);
         let number = self.next_out;
@@ -228,7 +228,7 @@ impl Files {
         }
     }
 
-    /// Takes the other side's next file if it is there. False at the end.
+    /// Takes the other side's next file if it is there. Returns false at the end.
     fn read_part(&mut self) -> io::Result<bool> {
         self.joined()?;
         let path = self.path(self.side.other(), self.next_in);
@@ -244,7 +244,7 @@ impl Files {
 
     fn take(&mut self, part: Part, path: &Path) -> io::Result<()> {
         if part.number != self.next_in || part.kind != Kind::Data || !self.is_of_this_run(&part) {
-            // One that an earlier run left is on its way out.
+            // A file of an earlier run will be removed soon.
             return Err(self.not_yet(path, "belongs to another run"));
         }
         fs::remove_file(path)?;
@@ -282,8 +282,8 @@ impl Files {
         Err(self.not_yet(path, "is missing, though later files are there"))
     }
 
-    /// What is wrong with a file may be that it is still on its way; only after the grace period it is
-    /// an error.
+    /// A file may look wrong because it is still being delivered; it becomes an error only after the grace
+    /// period.
     fn not_yet(&mut self, path: &Path, what: &str) -> io::Error {
         match self.overdue.get_or_insert_with(Instant::now).elapsed() {
             waited if waited < self.grace => io::ErrorKind::WouldBlock.into(),
@@ -304,7 +304,7 @@ impl Files {
             let path = self.directory.join(name);
             let of_peer = |part: &Part| part.from == self.peer;
             if Part::read(&path).is_ok_and(|part| part.as_ref().is_some_and(of_peer)) {
-                // The other side may be removing it as well.
+                // The other side may be removing it too.
                 drop(fs::remove_file(path));
             }
         }
@@ -361,16 +361,15 @@ impl Write for Files {
 }
 
 impl Drop for Files {
-    /// Says that the stream ends here; and where the other side has ended too, or was never met, removes
-    /// what is left.
+    /// Ends the stream here. If the other side has ended too, or was never met, also removes what is left.
     fn drop(&mut self) {
         if self.joined && !self.has_ended() {
             let (number, payload) = (self.next_out, Vec::new());
             let end = Part { from: self.me, to: self.peer, number, kind: Kind::End, payload };
-            // Where the directory is gone, the other side sees nothing more in any case.
+            // If the directory is gone, the other side sees nothing more in any case.
             drop(end.write(&self.end_path(self.side)));
         }
-        // Looked at again: the two sides may have ended at the same time.
+        // Checked again, because the two sides may have ended at the same time.
         if !self.joined {
             drop(self.side.remove_files(&self.directory));
         } else if self.has_ended() {

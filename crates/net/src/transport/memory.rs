@@ -1,4 +1,4 @@
-//! Two parties in one process: a bounded pipe each way.
+//! Two parties in one process: a bounded pipe in each direction.
 
 use std::{
     collections::VecDeque,
@@ -8,9 +8,9 @@ use std::{
 
 use super::POLL_INTERVAL;
 
-/// How many bytes one direction holds before its writer has to wait. Small on purpose, no more than
-/// what an operating system gives a socket: a protocol that would deadlock over a network deadlocks
-/// here, and the channel's stall timeout makes that a failed test.
+/// The number of bytes that one direction holds before its writer must wait. Deliberately small, no more than
+/// an operating system gives a socket: a protocol that would deadlock over a network deadlocks here, and the
+/// channel's stall timeout makes that a failed test.
 const CAPACITY: usize = 1 << 18;
 
 #[derive(Default)]
@@ -30,7 +30,7 @@ impl Pipe {
         Arc::new(Self { capacity, queue: Mutex::default(), changed: Condvar::new() })
     }
 
-    /// The queue; a thread that died while it held the lock is treated as one that closed.
+    /// The queue; a thread that died while holding the lock counts as one that closed.
     fn lock(&self) -> MutexGuard<'_, Queue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -59,12 +59,12 @@ pub struct Memory {
     into: Arc<Pipe>,
 }
 
-/// Two connected ends that hold 256 KiB each way.
+/// Two connected ends with a capacity of 256 KiB in each direction.
 pub fn pair() -> (Memory, Memory) {
     pair_of(CAPACITY)
 }
 
-/// Two connected ends that hold `capacity` bytes each way, at least one.
+/// Two connected ends with a capacity of `capacity` bytes in each direction, at least one.
 pub fn pair_of(capacity: usize) -> (Memory, Memory) {
     let (a, b) = (Pipe::new(capacity.max(1)), Pipe::new(capacity.max(1)));
     (Memory { out: a.clone(), into: b.clone() }, Memory { out: b, into: a })

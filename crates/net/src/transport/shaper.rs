@@ -1,12 +1,12 @@
 //! A link of a given bandwidth and round-trip time, for the lab.
 //!
-//! Both ends of a transport are wrapped. What one end writes crosses a link that exists in arithmetic only:
+//! Both ends of a transport are wrapped. What one end writes crosses a link that exists only in arithmetic:
 //! each chunk carries the time at which its last byte leaves the link, and the other end does not release it
 //! before that time. The two ends read the same clock, so they must be on one machine.
 //!
-//! Data in flight rests in the transport below, which therefore has to hold the link's bandwidth times half
-//! its round trip: [`memory::pair_of`](super::memory::pair_of) takes a size for this. Losses, slow start and
-//! other traffic are not modelled.
+//! Data in flight is held by the transport below, whose capacity must therefore be at least the link's
+//! bandwidth times half its round trip: [`memory::pair_of`](super::memory::pair_of) takes a size for this.
+//! Losses, slow start and other traffic are not modelled.
 
 use std::{
     io::{self, Read, Write},
@@ -16,12 +16,12 @@ use std::{
 
 use super::{POLL_INTERVAL, Transport, is_blocked};
 
-/// What the link carries.
+/// The properties of a link.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link {
-    /// Bits a second in each direction; zero counts as one.
+    /// Bits per second in each direction; zero counts as one.
     pub bits_per_second: u64,
-    /// The time that a byte takes there and back on an idle line.
+    /// The time that a byte takes there and back on an idle link.
     pub round_trip: Duration,
 }
 
@@ -33,13 +33,13 @@ impl Link {
     }
 }
 
-/// The most bytes of one chunk.
+/// The maximal number of bytes of one chunk.
 const CHUNK: usize = 1 << 14;
 
 /// Delivery time in nanoseconds since 1970, and the length, both little endian.
 const HEADER: usize = 8 + 4;
 
-/// How much may wait to enter the link, in bytes: what an operating system buffers for a socket.
+/// The maximal number of bytes that may wait to enter the link: what an operating system buffers for a socket.
 const BACKLOG: usize = 1 << 20;
 
 /// One end of a transport with a link in between.
@@ -50,11 +50,11 @@ pub struct Shaped {
     line_free: Duration,
     /// A chunk and its header that the transport has not taken yet.
     out: Vec<u8>,
-    /// The header of the chunk that is being received, as far as it has come.
+    /// The received part of the current chunk's header.
     header: Vec<u8>,
-    /// Bytes of the chunk that is being received that are still to come.
+    /// The number of bytes of the current chunk that are still to come.
     left: usize,
-    /// When the chunk that is being received may be given out.
+    /// When the current chunk may be released.
     due: Duration,
 }
 
@@ -83,7 +83,7 @@ impl Shaped {
         }
     }
 
-    /// Hands the waiting chunk to the transport.
+    /// Passes the waiting chunk to the transport.
     fn push(&mut self) -> io::Result<()> {
         while !self.out.is_empty() {
             match self.transport.write(&self.out)? {
@@ -94,8 +94,8 @@ impl Shaped {
         Ok(())
     }
 
-    /// Puts a chunk on the link: it enters when the link is free, and its last byte arrives half a
-    /// round trip after it has entered.
+    /// Puts a chunk on the link: it enters when the link is free, and its last byte arrives half a round trip
+    /// after entering.
     fn put_on_line(&mut self, bytes: &[u8]) {
         self.line_free = self.line_free.max(now()) + self.link.occupied_by(bytes.len());
         let due = self.line_free + self.link.round_trip / 2;
@@ -104,7 +104,7 @@ impl Shaped {
         self.out.extend_from_slice(bytes);
     }
 
-    /// Reads the next chunk's header. False at the end of the stream.
+    /// Reads the next chunk's header. Returns false at the end of the stream.
     fn read_header(&mut self) -> io::Result<bool> {
         while self.header.len() < HEADER {
             let mut bytes = [0; HEADER];
@@ -169,7 +169,7 @@ impl Write for Shaped {
 }
 
 impl Drop for Shaped {
-    /// What was written last may still wait for room below.
+    /// The last bytes written may still be waiting for room below.
     fn drop(&mut self) {
         drop(self.flush());
     }

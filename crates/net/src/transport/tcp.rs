@@ -1,4 +1,4 @@
-//! Two processes on a network.
+//! TCP, for two processes on a network.
 
 use std::{
     io::{self, Read, Write},
@@ -10,11 +10,11 @@ use std::{
 use super::POLL_INTERVAL;
 use crate::{CancelToken, Error, Result, meter::CONNECT};
 
-/// The longest that one attempt to connect takes: enough for a second try by the operating system,
-/// and as long as a cancelled party has to wait.
+/// The longest time that one attempt to connect takes: enough for a second try by the operating system. A
+/// cancelled party waits up to this long.
 const ATTEMPT: Duration = Duration::from_secs(2);
 
-/// How long to wait between two looks for a peer.
+/// The interval between two checks for a peer.
 const PAUSE: Duration = Duration::from_millis(20);
 
 /// One end of a TCP connection. Not encrypted: see [`super::tls`].
@@ -24,8 +24,8 @@ pub struct Tcp {
 }
 
 impl Tcp {
-    /// Messages are gathered by the channel already, so they are not to be held back; and no
-    /// operation may block for more than a poll interval.
+    /// The channel gathers messages already, so TCP must not hold them back; and no operation may block for
+    /// more than a poll interval.
     fn new(stream: TcpStream) -> io::Result<Self> {
         stream.set_nodelay(true)?;
         stream.set_read_timeout(Some(POLL_INTERVAL))?;
@@ -38,15 +38,15 @@ impl Tcp {
         Ok(Self { stream: self.stream.try_clone()? })
     }
 
-    /// Whether an operation, by whatever handle, waits for a [poll interval](POLL_INTERVAL) or not at all.
+    /// Sets whether an operation, through any handle, waits for a [poll interval](POLL_INTERVAL) or not at all.
     pub(crate) fn set_waiting(&self, waits: bool) -> io::Result<()> {
         self.stream.set_nonblocking(!waits)
     }
 
-    /// Whether there is something to read, an end included.
+    /// Whether there is something to read, including the end of the stream.
     ///
     /// # Errors
-    /// [Blocked](super::is_blocked) where there is not.
+    /// [Blocked](super::is_blocked) if there is not.
     pub(crate) fn peek(&self) -> io::Result<()> {
         self.stream.peek(&mut [0]).map(|_| ())
     }
@@ -54,7 +54,7 @@ impl Tcp {
     /// The address of the other end.
     ///
     /// # Errors
-    /// What the operating system says if the connection is gone.
+    /// The operating system's error if the connection is gone.
     pub fn peer_addr(&self) -> io::Result<SocketAddr> {
         self.stream.peer_addr()
     }
@@ -95,10 +95,10 @@ pub fn connect(addr: &str, patience: Duration, cancel: &CancelToken) -> Result<T
     }
 }
 
-/// Tries each address of the host once, for two seconds at the most or as long as is `left`.
+/// Tries each address of the host once, for at most two seconds and no longer than `left`.
 ///
 /// # Errors
-/// As [`connect`].
+/// Same as [`connect`].
 pub(crate) fn attempt(addr: &str, left: Duration, cancel: &CancelToken) -> Result<Tcp> {
     let started = Instant::now();
     let mut last = io::ErrorKind::TimedOut.into();
@@ -116,8 +116,8 @@ pub(crate) fn attempt(addr: &str, left: Duration, cancel: &CancelToken) -> Resul
     Err(Error::Unreachable { address: addr.to_owned(), after: started.elapsed(), source: last })
 }
 
-/// Where nobody listens at a port of this machine yet, the operating system may pick that very port
-/// as the near end and connect the socket to itself.
+/// If nobody listens at a port of this machine yet, the operating system may pick that very port as the near
+/// end and connect the socket to itself.
 fn not_to_itself(stream: TcpStream) -> io::Result<TcpStream> {
     if stream.local_addr()? == stream.peer_addr()? {
         return Err(io::ErrorKind::ConnectionRefused.into());
@@ -134,7 +134,7 @@ fn resolve(addr: &str) -> Result<Vec<SocketAddr>> {
     Ok(addresses)
 }
 
-/// A party that waits to be connected to.
+/// A party that waits for a connection.
 #[derive(Debug)]
 pub struct Listener {
     listener: TcpListener,
@@ -145,11 +145,11 @@ impl Listener {
     /// Listens at `host:port`; port 0 lets the operating system choose one.
     ///
     /// # Errors
-    /// [`Error::Resolve`], and [`Error::Bind`] where the address is taken or not of this machine.
+    /// [`Error::Resolve`], and [`Error::Bind`] if the address is taken or does not belong to this machine.
     pub fn bind(addr: &str) -> Result<Self> {
         let bind = |addresses: &[SocketAddr]| {
             let listener = TcpListener::bind(addresses)?;
-            // `accept` cannot be given a timeout, so it looks again and again.
+            // `accept` has no timeout, so it is polled.
             listener.set_nonblocking(true)?;
             let address = listener.local_addr()?;
             Ok(Self { listener, address })
@@ -157,7 +157,7 @@ impl Listener {
         bind(&resolve(addr)?).map_err(|source| Error::Bind { address: addr.to_owned(), source })
     }
 
-    /// The address it listens at, with the port that was chosen.
+    /// The address it listens at, including the chosen port.
     pub fn local_addr(&self) -> SocketAddr {
         self.address
     }
@@ -180,7 +180,7 @@ impl Listener {
         }
     }
 
-    /// Waits for a connection from anybody; [`super::tls`] authenticates it.
+    /// Waits for a connection from anyone; [`super::tls`] authenticates it.
     ///
     /// # Errors
     /// [`Error::NobodyCame`] within `patience`, [`Error::Cancelled`], and [`Error::Io`].

@@ -1,4 +1,4 @@
-//! TLS 1.3 over any transport, with both parties known to each other by their fingerprints.
+//! TLS 1.3 over any transport, between parties that know each other's fingerprints.
 //!
 //! There is no certificate authority: each party is given the other's [`Fingerprint`], and a peer that shows
 //! a certificate with another one, or cannot sign with that certificate's key, is refused. There is no
@@ -26,26 +26,23 @@ pub(crate) use handshake::{Credentials, Greeting, HANDSHAKE, Handshake, NO_PLACE
 /// Ciphertext read from the transport at once: four records.
 const READ_AHEAD: usize = 1 << 16;
 
-/// Plaintext that is encrypted at once, and the most that waits for the transport.
+/// Plaintext that is encrypted at once, and the maximal amount that waits for the transport.
 const BUFFER: usize = 1 << 16;
 
 /// One end of a TLS connection.
 pub struct Tls {
     connection: Connection,
     transport: BufReader<Box<dyn Transport>>,
-    /// Whether any ciphertext has been handed to the transport.
+    /// Whether any ciphertext has been passed to the transport.
     has_pushed: bool,
 }
 
 /// Sets up TLS with a party that calls [`server`].
 ///
 /// # Errors
-/// [`Error::WrongPeer`] and [`Error::Refused`] where
-/// the two do not expect each other; [`Error::InARun`] and
-/// [`Error::NoPlace`] where the other side is engaged;
-/// [`Error::Handshake`] where it speaks something else;
-/// [`Error::Closed`], [`Error::Stalled`] after
-/// `patience`, [`Error::Cancelled`] and [`Error::Io`].
+/// [`Error::WrongPeer`] and [`Error::Refused`] if the two do not expect each other; [`Error::InARun`] and
+/// [`Error::NoPlace`] if the other side is engaged; [`Error::Handshake`] if it uses another protocol;
+/// [`Error::Closed`], [`Error::Stalled`] after `patience`, [`Error::Cancelled`] and [`Error::Io`].
 pub fn client(
     transport: impl Transport + 'static,
     me: &Identity,
@@ -59,7 +56,7 @@ pub fn client(
 /// Sets up TLS with a party that calls [`client`].
 ///
 /// # Errors
-/// As [`client`].
+/// Same as [`client`].
 pub fn server(
     transport: impl Transport + 'static,
     me: &Identity,
@@ -77,7 +74,7 @@ impl Tls {
         Self { connection, transport, has_pushed: false }
     }
 
-    /// What only the two ends of this connection know of it (RFC 9266's exporter, under a label of our own).
+    /// A value that only the two ends of this connection know (RFC 9266's exporter, under a label of our own).
     ///
     /// # Errors
     /// [`Error::Io`] before the handshake has ended.
@@ -87,7 +84,7 @@ impl Tls {
         exported.map_err(|e| Error::Io { phase: HANDSHAKE, source: io::Error::other(e) })
     }
 
-    /// Takes a short text to be encrypted whole.
+    /// Encrypts a short text completely or not at all.
     fn write_all_or_nothing(&mut self, text: &[u8]) -> io::Result<()> {
         match self.write(text)? {
             taken if taken == text.len() => Ok(()),
@@ -95,12 +92,11 @@ impl Tls {
         }
     }
 
-    /// One step of seeing that the last words, such as an alert, reach the other side: where unread
-    /// bytes are thrown away with the connection, the alert may be lost with them. Done when the other
-    /// side has closed.
+    /// One step towards delivering the last words, such as an alert: if unread bytes were discarded with the
+    /// connection, the alert might be lost with them. Done when the other side has closed.
     ///
     /// # Errors
-    /// [Blocked](is_blocked) where it has to be called again.
+    /// [Blocked](is_blocked) if it must be called again.
     pub(crate) fn leave(&mut self) -> io::Result<()> {
         self.push()?;
         self.transport.get_mut().flush()?;
@@ -110,12 +106,12 @@ impl Tls {
         }
     }
 
-    /// Says that nothing more comes.
+    /// Announces the end of the stream.
     pub(crate) fn close(&mut self) {
         self.connection.send_close_notify();
     }
 
-    /// Hands all ciphertext to the transport.
+    /// Passes all ciphertext to the transport.
     fn push(&mut self) -> io::Result<()> {
         while self.connection.wants_write() {
             if self.connection.write_tls(self.transport.get_mut())? == 0 {
@@ -126,7 +122,7 @@ impl Tls {
         Ok(())
     }
 
-    /// Takes in what ciphertext there is.
+    /// Reads the available ciphertext.
     fn pull(&mut self) -> io::Result<()> {
         self.connection.read_tls(&mut self.transport)?;
         let state = self.connection.process_new_packets();
@@ -135,22 +131,22 @@ impl Tls {
 }
 
 impl Read for Tls {
-    /// Zero bytes say that the other side closed the tunnel; an end of the stream without its saying
-    /// so is [`UnexpectedEof`](io::ErrorKind::UnexpectedEof).
+    /// Zero bytes mean that the other side closed the tunnel; an end of the stream without its announcement is
+    /// [`UnexpectedEof`](io::ErrorKind::UnexpectedEof).
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
         match self.connection.reader().read(buf) {
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
             result => return result,
         }
-        // At most one read of the transport: a record that comes in crumbs must not keep the caller
-        // from looking at its clock.
+        // At most one read of the transport: a record that arrives in small parts must not keep the caller from
+        // checking its clock.
         self.pull()?;
         self.connection.reader().read(buf)
     }
 }
 
 impl Write for Tls {
-    /// Takes at most 64 KiB, and nothing as long as earlier ciphertext waits for the transport.
+    /// Takes at most 64 KiB, and nothing while earlier ciphertext waits for the transport.
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
         self.push()?;
         let taken = self.connection.writer().write(buf)?;
@@ -167,14 +163,14 @@ impl Write for Tls {
 }
 
 impl Drop for Tls {
-    /// Says that the stream ends here and was not cut off.
+    /// Announces that the stream ends here and was not cut off.
     fn drop(&mut self) {
         self.connection.send_close_notify();
         let deadline = Instant::now() + POLL_INTERVAL;
         while Instant::now() < deadline {
             match self.flush() {
                 Err(error) if is_blocked(&error) => {}
-                // Told, or nobody is there to be told.
+                // Either the other side was told, or there is nobody to tell.
                 _ => return,
             }
         }

@@ -16,7 +16,7 @@ pub const STALL: Duration = Duration::from_secs(20);
 
 pub type Raw = Box<dyn Transport>;
 
-/// Two ends; the directory they need lives as long as they do.
+/// Two ends, and the directory that they need.
 pub struct Ends {
     pub a: Raw,
     pub b: Raw,
@@ -41,7 +41,7 @@ pub fn over_files() -> Ends {
     let directory = tempfile::tempdir().unwrap();
     let [mut a, mut b] =
         [Side::A, Side::B].map(|side| Files::open(directory.path(), side).unwrap());
-    // Each looks for the other, as parties that run at the same time do: only then have they met.
+    // Each looks for the other, as concurrent parties do; only then have they met.
     let look = |end: &mut Files| assert!(end.read(&mut [0]).is_err(), "nothing was written yet");
     look(&mut a);
     look(&mut b);
@@ -74,8 +74,8 @@ fn encrypted(Ends { a, b, directory }: Ends) -> Ends {
     })
 }
 
-/// Runs the two parties, each in a thread of its own with a channel of its own, and gives back what
-/// they returned. A party's channel is dropped when it returns.
+/// Runs the two parties, each in a thread of its own with its own channel, and returns their results. A party's
+/// channel is dropped when it returns.
 pub fn run<A: Send, B: Send>(
     ends: Ends,
     party_a: impl FnOnce(Channel) -> A + Send,
@@ -105,7 +105,7 @@ pub fn noise(seed: u64, len: usize) -> Vec<u8> {
     std::iter::repeat_with(next).take(len).collect()
 }
 
-/// Writes raw bytes whole and flushes them.
+/// Writes all raw bytes and flushes them.
 pub fn put(end: &mut Raw, mut bytes: &[u8]) {
     use std::io::ErrorKind::{TimedOut, WouldBlock};
     while !bytes.is_empty() {

@@ -1,5 +1,5 @@
-//! The channel behaves alike over every transport. Two threads a test, and a stall timeout in each
-//! channel: a deadlock is a failed test and not a hang.
+//! The channel behaves alike over every transport. Each test uses two threads, with a stall timeout in each
+//! channel, so that a deadlock is a failed test rather than a hang.
 
 #![allow(clippy::unwrap_used)]
 
@@ -14,7 +14,7 @@ use std::{
 use ends::{Ends, Raw, channel, header, noise, put, run};
 use vesica_net::{AbortReason, Channel, Deviation, Error};
 
-/// A stall timeout for the tests that wait for it.
+/// A stall timeout for tests that wait for it.
 const SHORT: Duration = Duration::from_millis(400);
 
 /// More than any transport here holds for a peer that does not read.
@@ -119,7 +119,7 @@ fn random_bytes_are_no_message(ends: Ends) {
     put(&mut a, &bytes);
     let expected = Deviation::NotAMessage { expected: "hello" };
     assert_eq!(deviation(b.recv_len("hello", 100)), expected);
-    // Whatever the bytes are from here on, each attempt ends with an error and takes none for a message.
+    // Whatever the bytes are from here on, each attempt ends with an error and none is taken for a message.
     for _ in 0..40 {
         b.recv_len("hello", 100).unwrap_err();
     }
@@ -204,12 +204,12 @@ fn an_abort_is_heard_by_a_party_that_is_sending(ends: Ends) {
     let (error, ()) = run(
         ends,
         |mut a| {
-            // An answer that is on its way already does not hide the abort behind it.
+            // An answer that is already in flight does not hide the abort behind it.
             a.recv_len("go", 0).unwrap();
             let message = vec![7; 1 << 20];
             let mut send = || a.send("chunk", &message).and_then(|()| a.flush());
             let failed = (0..PLENTY / 10).find_map(|_| send().err());
-            // Where everything found room, the next receive hears it.
+            // If everything found room, the next receive reports it.
             failed.unwrap_or_else(|| a.recv_len("answer", 1 << 20).unwrap_err())
         },
         |mut b| {
@@ -266,8 +266,8 @@ fn waits_for_a_busy_peer(ends: Ends) {
     assert_eq!(answer, b"!");
 }
 
-/// A party that sends more than anything on the way holds, to one that is at work for longer than
-/// the stall timeout before it takes it.
+/// A party sends more than the transport holds to one that works for longer than the stall timeout before it
+/// reads.
 fn waits_for_a_busy_peer_while_sending(ends: Ends) {
     const STALL: Duration = Duration::from_millis(2500);
     let message = noise(7, 20_000_000);

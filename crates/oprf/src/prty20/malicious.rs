@@ -21,24 +21,24 @@
 //!   is_construction::<Checked<Sender<Concatenated>, Receiver<Concatenated>>>();
 //!   ```
 //! - S → R at the beginning of step 1: a session. It is hashed with R's seed, so that neither party chooses
-//!   rows or hashes alone, and what R finds out about h in one session is worth nothing in another.
+//!   rows or hashes alone, and what R learns about h in one session is useless in another.
 //! - Points are digests of 256 bits. The OKVS key is made from both halves, and h and H are random oracles
 //!   (BLAKE3) on the whole point: H(u, y), for the row u.
 //! - h gives 128 bits, so the code is one with words of 128 bits.
 //!
-//! **Against R.** What passes the check is, outside a few places at which R guessed Δ, rows of words, and
-//! these form a P. R's inputs are those y for which it queried h(y) and Decode(P, y) = h(y). At any other y
-//! the row that S hashes differs from what R knows by Δ at the places where a codeword is not 0, at least κ
-//! of them, less those it guessed at the risk of being caught. P has m columns for n points, so R can have
-//! more inputs than points: [`vesica_params::effective_inputs`] bounds their number for a given number of
-//! queries to h and without any assumption on rows; R may spread P over the clusters as it likes.
+//! **Against R.** Outside a few places at which R guessed Δ, the rows that pass the check are those of words,
+//! and these form a P. R's inputs are those y for which it queried h(y) and Decode(P, y) = h(y). At any other y
+//! the row that S hashes differs from what R knows by Δ at the places where a codeword is not 0, at least κ of
+//! them, less those it guessed at the risk of being caught. P has m columns for n points, so R can have more
+//! inputs than points: [`vesica_params::effective_inputs`] bounds their number for a given number of queries to
+//! h and without any assumption on rows; R may distribute P over the clusters in any way.
 //!
-//! **Against S.** It sees columns under masks of which it has none, sums under random words, and a seed. What
-//! it sends counts only if it is F(x) for an x of R. H is keyed by a seed that R draws once its points are
-//! fixed, so nobody has queried H before: a value for which S did not query H is F(x) with probability 2^-κ,
-//! and a value for which it did, at y, is also F(x) for another x with probability 2^-κ, in all n_x·(n_y +
-//! q)·2^-κ for q queries. So κ bits are enough, where the paper has 2κ bits of an H that can be queried at
-//! any time (RS21, Theorem 4.1, argues likewise).
+//! **Against S.** It sees columns under masks that it does not have, sums under random words, and a seed. A
+//! value that it sends counts only if it is F(x) for an x of R. H is keyed by a seed that R draws once its
+//! points are fixed, so nobody has queried H before: a value for which S did not query H is F(x) with
+//! probability 2^-κ, and a value for which it did, at y, is also F(x) for another x with probability 2^-κ, in
+//! all n_x·(n_y + q)·2^-κ for q queries. So κ bits are enough, where the paper has 2κ bits of an H that can be
+//! queried at any time (RS21, Theorem 4.1, argues likewise).
 
 use std::marker::PhantomData;
 
@@ -63,7 +63,7 @@ pub use checked::CHECK;
 
 const SESSION: &str = "prty20/session";
 
-/// The construction over an extension, which bears [`vesica_ot::Malicious`] on both sides.
+/// The construction over an extension that has the marker [`vesica_ot::Malicious`] on both sides.
 pub struct Checked<S, R> {
     okvs_seed: Block,
     key_hash: CorrelationRobust,
@@ -133,8 +133,8 @@ where
         words
     }
 
-    /// Row and point are seven blocks. A digest of 256 bits replaces the first four, and then another one replaces that
-    /// digest and the next two.
+    /// Row and point are seven blocks. A digest of 256 bits replaces the first four, and a second one replaces
+    /// that digest and the next two.
     fn hash(
         &self,
         rows: &[Words<10>],
@@ -166,7 +166,7 @@ where
         }
     }
 }
-/// S's random block, tied to the session in which it was sent.
+/// S's random block, bound to the session in which it was sent.
 fn bound(drawn: Block, channel: &Channel) -> Block {
     let mut hasher = blake3::Hasher::new_derive_key("vesica prty20 session v1");
     hasher.update(channel.session().as_bytes()).update(&drawn.to_bytes());

@@ -14,8 +14,7 @@
 //! happens to be h(y). The rows share Δ, so H must be robust against Hamming correlations: it is BLAKE3 over
 //! the whole row.
 //!
-//! The parties are defined here; a [`Construction`] says from what they are built: [`SemiHonest`] or
-//! [`Malicious`].
+//! The parties are defined here; a [`Construction`] provides their components: [`SemiHonest`] or [`Malicious`].
 
 mod malicious;
 mod semi_honest;
@@ -44,23 +43,23 @@ use crate::{
 pub use malicious::{CHECK, Checked, Malicious};
 pub use semi_honest::{Oprf, SemiHonest};
 
-/// Points that one thread takes at a time.
+/// Points per thread at a time.
 const TASK_POINTS: usize = 4096;
 
 const SEED: &str = "prty20/seed";
 
-/// What the parties are made of, and the hashes of an evaluation.
+/// The components of the parties, and the hashes of an evaluation.
 pub trait Construction: Send + Sync + Sized + 'static {
     /// Against whom the construction is secure.
     const ADVERSARY: Adversary;
 
-    /// Bytes by which S has a say in the hashes.
+    /// Bytes with which S influences the hashes.
     const SESSION_BYTES: usize;
 
     /// The code C.
     type Code: LinearCode + Default;
 
-    /// A row of the matrix, as an OKVS decodes it: of as many blocks as that of the code.
+    /// A row of the matrix, as decoded by an OKVS: with as many blocks as a row of the code.
     type Element: BinaryVector + DefaultIsZeroes;
 
     /// The extension.
@@ -69,7 +68,7 @@ pub trait Construction: Send + Sync + Sized + 'static {
     /// The extension.
     type Receiver: matrix::Receiver<Self::Code>;
 
-    /// At the begin of step 1: what S has to say in the hashes.
+    /// At the beginning of step 1: S's contribution to the hashes.
     fn draw_session(channel: &mut Channel, rng: &mut dyn CryptoRng) -> vesica_net::Result<Block>;
 
     /// R's side of [`Construction::draw_session`].
@@ -84,7 +83,7 @@ pub trait Construction: Send + Sync + Sized + 'static {
     /// The OKVS keys of points.
     fn okvs_keys(&self, points: Digests<'_>) -> Vec<Block>;
 
-    /// h of points with these OKVS keys, and these high halves or none.
+    /// h of points with these OKVS keys, and these high halves, if any.
     fn words(&self, keys: &[Block], high_halves: &[Block]) -> Vec<Block>;
 
     /// H of rows that belong to these points.
@@ -119,7 +118,7 @@ pub fn bytes<M: Construction>(shape: Shape) -> Bytes {
     M::Sender::bytes(pieces(shape)) + Bytes { to_sender: size_of::<Block>(), to_receiver: 0 }
 }
 
-/// What both parties know: the OKVS and the hashes, from session and seed.
+/// What both parties know: the OKVS and the hashes, derived from session and seed.
 struct Public<M, O> {
     okvs: O,
     construction: M,
@@ -136,8 +135,7 @@ impl<M: Construction, O: Store<M>> Public<M, O> {
         Points::place(&self.okvs, &self.construction.okvs_keys(points), points)
     }
 
-    /// Decodes `points` of one cluster in its `rows`, lets `change` do what it will with what comes out,
-    /// and hashes that.
+    /// Decodes `points` of one cluster in its `rows`, lets `change` modify the result, and hashes it.
     fn values(
         &self,
         points: Part<'_>,
@@ -155,8 +153,8 @@ impl<M: Construction, O: Store<M>> Public<M, O> {
         });
     }
 
-    /// Fills `entries` with those of P that belong to the cluster of these points. Those that no equation
-    /// determines are 0: they travel under a mask.
+    /// Fills `entries` with those of P that belong to the cluster of these points. Entries that no equation
+    /// determines are 0: they are sent masked.
     fn encode(
         &self,
         Part { keys, high_halves }: Part<'_>,
@@ -174,7 +172,7 @@ impl<M: Construction, O: Store<M>> Public<M, O> {
     }
 }
 
-/// Points by cluster and the values that they get.
+/// The points of all clusters with their values.
 fn into_values(points: Points, values: Vec<Block>) -> Values {
     Values { positions: points.keys.into_positions(), values }
 }
@@ -201,7 +199,7 @@ impl<M: Construction> Sender<M> {
     /// Steps 2 to 4 for each of `points`, as the receiver's clusters come in.
     ///
     /// # Errors
-    /// Where the construction is [`Malicious`], a deviation ([`CHECK`]) where the receiver's rows are not those of
+    /// If the construction is [`Malicious`], a deviation ([`CHECK`]) if the receiver's rows are not those of
     /// words.
     pub fn evaluate<O: Store<M>>(
         self,
@@ -256,8 +254,8 @@ impl<M: Construction> Receiver<M> {
         Ok(Self { shape, session, rows })
     }
 
-    /// Steps 2 to 4: the value at each of `points`. Equal points have equal values, but too many of
-    /// them overflow their cluster.
+    /// Steps 2 to 4: the value at each of `points`. Equal points have equal values, but too many of them
+    /// overflow their cluster.
     ///
     /// # Errors
     /// [`Error::Okvs`], for distinct points with a probability of at most 2^-λ.
@@ -281,7 +279,7 @@ impl<M: Construction> Receiver<M> {
         let mut workspaces: Vec<O::Workspace> =
             entries.iter().map(|_| O::Workspace::default()).collect();
         loop {
-            // As many clusters as there are threads, for each takes one to solve.
+            // As many clusters as there are threads, because each thread solves one.
             let group: Vec<_> = clusters.by_ref().take(entries.len()).collect();
             if group.is_empty() {
                 break;
@@ -376,7 +374,7 @@ mod tests {
         conforms::<Malicious, Rr22>(|n| vesica_params::okvs::shape(n, 1 << 11, LAMBDA));
     }
 
-    /// Both halves of a point matter, to all that is done with it.
+    /// Both halves of a point affect everything that is computed from it.
     #[test]
     fn points_that_share_a_half_have_values_of_their_own() {
         let [one, other, third] =
@@ -399,7 +397,7 @@ mod tests {
         assert!((0..3).all(|i| one[i] != other[i] && one[i] != third[i] && other[i] != third[i]));
     }
 
-    /// Every block of row and point, session and seed.
+    /// Every block of row and point, session and seed, affects the hash.
     #[test]
     fn every_input_of_the_checked_hash_matters() {
         let hash = |session, seed, row: [u64; 10], key, high| {
@@ -428,7 +426,8 @@ mod tests {
         assert!(all.array_windows().all(|[a, b]| a != b));
     }
 
-    /// What hides the value of a point that the receiver has not: bits of Δ at κ places and more.
+    /// The property that hides the value of a point that the receiver does not have: at least κ unknown bits of
+    /// Δ.
     fn other_points_are_codewords_away<M: Construction>(width: f64)
     where
         Rr22: Store<M>,

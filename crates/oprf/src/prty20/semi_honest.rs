@@ -26,7 +26,7 @@ use crate::{Digests, Error, Values, programmable};
 /// Rows that are hashed together.
 const HASH_BATCH: usize = 32;
 
-/// The construction for semi-honest parties. Of points it takes the low halves alone.
+/// The construction for semi-honest parties. It uses only the low halves of points.
 pub struct SemiHonest {
     okvs_seed: Block,
     point_hash: Aes128,
@@ -85,7 +85,7 @@ impl Construction for SemiHonest {
     }
 }
 
-/// The OPRF with this construction and such a store, for an OPPRF.
+/// The OPRF with this construction and store, as the basis of an OPPRF.
 pub struct Oprf<O>(PhantomData<O>);
 
 impl<O: Store<SemiHonest>> programmable::Oprf for Oprf<O> {

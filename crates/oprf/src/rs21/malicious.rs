@@ -11,10 +11,10 @@
 //!   were computed from a part of the point, P could be made to decode to it for all points that share that
 //!   part.)
 //! - H(u, y) = BLAKE3 of u and the whole point y, as OKVS key and high half, keyed by w: a random oracle that
-//!   nobody has queried before w is fixed. What S sends can therefore be extracted from its queries. κ bits
-//!   are enough although two queries may collide after 2^(κ/2): only a value that belongs to one y is taken
-//!   for it, and a collision does harm only if it meets a point of R, n_x · q · 2^-κ in all (RS21, Theorem
-//!   4.1).
+//!   nobody has queried before w is fixed. What S sends can therefore be extracted from its queries. κ bits are
+//!   enough although two queries may collide after 2^(κ/2) of them: a value is attributed to a single y, and a
+//!   collision does harm only if it involves a point of R, with probability n_x · q · 2^-κ in all (RS21,
+//!   Theorem 4.1).
 //!
 //! The VOLE is over GF(2^128) and malicious: entries of few bits would let R search for points at which its P
 //! decodes to h (RR22 §5).
@@ -74,7 +74,7 @@ fn commit(share: Block) -> blake3::Hash {
     blake3::Hasher::new_derive_key("vesica rs21 commitment v1").update(&share.to_bytes()).finalize()
 }
 
-/// What both parties know from seed and commitment on: the OKVS, its keys, and h.
+/// What both parties know once seed and commitment are fixed: the OKVS, its keys, and h.
 struct Public<O> {
     okvs: O,
     key_hash: CorrelationRobust,
@@ -194,8 +194,8 @@ impl<O: Codec<Block>> Receiver<O> {
     /// Steps 2 and 4: the value at each of `points`, which are distinct.
     ///
     /// # Errors
-    /// [`Error::Okvs`] with a probability of at most 2^-λ, and a deviation where S opens its share of w
-    /// to something else.
+    /// [`Error::Okvs`] with a probability of at most 2^-λ, and a deviation if S opens its share of w to a
+    /// different value.
     pub fn evaluate(
         self,
         points: Digests<'_>,
@@ -211,7 +211,7 @@ impl<O: Codec<Block>> Receiver<O> {
         let placed = public.placed(&points);
         let h = |of: Range<usize>, out: &mut Vec<Block>| public.hash(&points, of, out);
         placed.send_masked(&self.share, h, channel, rng)?;
-        // 4. Decoding does not need w, and S may still be busy.
+        // 4. Decoding does not need w, and S may still be computing.
         let mut values = placed.decode(&self.share, |_, _| ());
         let mut other = [Block::ZERO];
         channel.recv_slice(OPENING, &mut other)?;

@@ -17,7 +17,7 @@ use zeroize::Zeroizing;
 
 use crate::Error;
 
-/// Blocks of randomness drawn at a time: fill the cipher's pipeline.
+/// Blocks of randomness drawn at a time: enough to fill the cipher's pipeline.
 const BATCH: usize = 64;
 
 const COLUMNS: &str = "rs21/columns";
@@ -34,7 +34,7 @@ pub(super) struct Placed<'a, O> {
     pub bits: u32,
 }
 
-/// What one thread needs for one cluster after the other.
+/// Scratch space of one thread, for one cluster after another.
 struct Scratch<A, W> {
     workspace: W,
     hashes: Vec<A>,
@@ -63,13 +63,13 @@ fn fill<A: Subspace>(out: &mut [A], bits: u32, seed: Seed) {
 }
 
 impl<O: Okvs> Placed<'_, O> {
-    /// Clusters are handled in groups of as many as there are threads.
+    /// The groups in which clusters are processed: as many at a time as there are threads.
     fn groups(&self) -> impl Iterator<Item = Range<usize>> + use<O> {
         let (clusters, group) = (self.okvs.clusters(), rayon::current_num_threads());
         (0..clusters).step_by(group).map(move |first| first..(first + group).min(clusters))
     }
 
-    /// The columns of one cluster among those of all.
+    /// The range of a cluster's columns among all columns.
     fn columns(&self, cluster: usize) -> Range<usize> {
         let width = self.okvs.cluster_columns();
         cluster * width..(cluster + 1) * width
@@ -82,8 +82,8 @@ impl<O: Okvs> Placed<'_, O> {
 
     /// Step 2: sends a + P, where `h(points, out)` appends the hashes of some placed points.
     ///
-    /// Columns of P that no equation determines are random. The mask makes this unnecessary, but with it a party
-    /// that knows all points still does not know a.
+    /// Columns of P that no equation determines are random. The mask makes this unnecessary for security, but
+    /// it ensures that a party that knows all points still does not know a.
     pub fn send_masked<A: Subspace>(
         &self,
         share: &ReceiverShare<A>,
@@ -134,8 +134,8 @@ impl<O: Okvs> Placed<'_, O> {
         Ok(())
     }
 
-    /// Step 4 at the receiver: H of what each placed point decodes to in c, where `finish(points,
-    /// values)` applies H to those of some points.
+    /// Step 4 for the receiver: H of the decoded value in c of each placed point, where `finish(points,
+    /// values)` applies H to the values of some points.
     pub fn decode<A: Subspace>(
         &self,
         share: &ReceiverShare<A>,
@@ -146,7 +146,7 @@ impl<O: Okvs> Placed<'_, O> {
     {
         let mut values: Vec<Block> = bytemuck::zeroed_vec(self.points.len());
         let places = self.points.cut(&mut values, 1);
-        // The columns of a cluster, apart from a: fewer of them would fit the cache with it.
+        // The columns of a cluster without a; together with a, fewer would fit the cache.
         let c = || Zeroizing::new(vec![Block::ZERO; self.okvs.cluster_columns()]);
         places.into_par_iter().enumerate().for_each_init(c, |c, (cluster, values)| {
             let entries = &share.entries[self.columns(cluster)];
@@ -157,8 +157,8 @@ impl<O: Okvs> Placed<'_, O> {
         values
     }
 
-    /// Steps 3 and 4 at the sender, as the receiver's clusters come in: F of each placed point. Takes b
-    /// and leaves k in its place.
+    /// Steps 3 and 4 for the sender, as the receiver's clusters arrive: F of each placed point. Replaces b by
+    /// k.
     pub fn evaluate<A: Subspace>(
         &self,
         delta: &Delta,

@@ -1,10 +1,10 @@
 //! The construction for semi-honest parties. Following RR22 §5, the VOLE's short side may be a subspace of
 //! few bits.
 //!
-//! h is a pseudo-random function under a key that comes with the OKVS seed, cut to `bits` bits. H is π(u) ⊕ u
-//! for a random permutation π: AES under a public key of the session. R knows what multiplies Δ, so H has to
-//! be robust against correlations that are linear in Δ, which it is in the ideal-cipher model as long as the
-//! u are not guessed. At a y that is not a point of R, Decode(P, y) = h(y) has probability 2^-bits;
+//! h is a pseudo-random function under a key that comes with the OKVS seed, truncated to `bits` bits. H is π(u)
+//! ⊕ u for a random permutation π: AES under a public key of the session. R knows what multiplies Δ, so H must
+//! be robust against correlations that are linear in Δ, which it is in the ideal-cipher model unless a u is
+//! guessed. At a y that is not a point of R, Decode(P, y) = h(y) has probability 2^-bits;
 //! `docs/protocols/rr22.md` derives how many bits that takes.
 
 use std::{marker::PhantomData, ops::Range};
@@ -25,12 +25,12 @@ use vesica_structures::okvs::{Codec, Okvs, PlacedKeys};
 use super::{Values, masked, masked::Placed};
 use crate::{Error, programmable};
 
-/// Semi-honest: a receiver can encode more than it says, and h is short.
+/// Semi-honest: a receiver can encode more points than it announces, and h is short.
 pub const ADVERSARY: Adversary = Adversary::weakest(&[silent::ADVERSARY, Adversary::SemiHonest]);
 
 const SEED: &str = "rs21/seed";
 
-/// Points whose hashes are made together: fill the cipher's pipeline.
+/// Points hashed together: enough to fill the cipher's pipeline.
 const BATCH: usize = 64;
 
 /// Payload bytes of an evaluation, all of them to the sender.
@@ -38,7 +38,7 @@ pub fn bytes(shape: Shape, bits: u32) -> usize {
     size_of::<Block>() + masked::bytes(shape, bits)
 }
 
-/// What both parties know: the OKVS and the hashes, from the seed.
+/// What both parties know: the OKVS and the hashes, derived from the seed.
 struct Public<O> {
     okvs: O,
     point_hash: Aes128,
@@ -137,8 +137,8 @@ impl<O: Codec<A> + Codec<Block>, A: Subspace> Receiver<O, A> {
         Ok(Self { shape, bits, share, kind: PhantomData })
     }
 
-    /// Steps 2 and 4: the value at each of `points`. Equal points have equal values, but too many of
-    /// them overflow their cluster.
+    /// Steps 2 and 4: the value at each of `points`. Equal points have equal values, but too many of them
+    /// overflow their cluster.
     ///
     /// # Errors
     /// [`Error::Okvs`], for distinct points with a probability of at most 2^-λ.
@@ -163,7 +163,7 @@ impl<O: Codec<A> + Codec<Block>, A: Subspace> Receiver<O, A> {
     }
 }
 
-/// This OPRF, for an OPPRF.
+/// This OPRF as the basis of an OPPRF.
 pub struct Oprf<O, A>(PhantomData<(O, A)>);
 
 impl<O: Codec<A> + Codec<Block>, A: Subspace> programmable::Oprf for Oprf<O, A> {

@@ -10,9 +10,9 @@
 //!      knows w_j; or
 //!    - Σ m_j·x_j·y_j, after x_j·y_j was made from R's x_j·v'_j and from x_j·w_j, a product of each bit of
 //!      x_j with w_j.
-//! 5. Without a minimum and a threshold S sends its share, and R adds. Otherwise a small circuit adds the
-//!    shares of the count, compares it with the minimum and the threshold, and reveals to R the answer, or
-//!    that there are too few, and nothing else.
+//! 5. Without a minimum and a threshold, S sends its share and R adds the two. Otherwise a small circuit adds
+//!    the shares of the count, compares it with the minimum and the threshold, and reveals to R only the
+//!    answer, or that there are too few.
 //!
 //! R learns the answer and the size of S's set; S learns the size of R's set.
 //!
@@ -51,7 +51,7 @@ use crate::{
     protocols::rs21::circuit::{CITATION, Silent},
 };
 
-/// On the machine of `rs21-circuit`.
+/// On the construction of `rs21-circuit`.
 pub static RS21: Method = Method {
     key: "rs21-circuit",
     title: "sums over hidden matches of circuit PSI, silent triples",
@@ -86,7 +86,7 @@ pub static RS21: Method = Method {
 
 const SHARE: &str = "answer/share";
 
-/// Products of a bit and a number that one call makes where it may make fewer.
+/// Products of a bit and a number that one call makes at a time, if it may be split.
 const MULTIPLIED_AT_ONCE: usize = 1 << 18;
 
 /// Bits of a value.
@@ -102,7 +102,7 @@ const LPN: Lpn = lpn::UNIFORM;
 type OtSender = silent::Sender<softspoken::Sender>;
 type OtReceiver = silent::Receiver<softspoken::Receiver>;
 
-/// What an query comes to, with shares that are such numbers.
+/// The steps of a query whose shares are numbers `N`.
 #[derive(Debug)]
 struct Program<N> {
     plan: Plan,
@@ -132,7 +132,7 @@ impl<N: Number> Program<N> {
         !matches!(self.query.aggregate, Aggregate::Count | Aggregate::AtLeast(_))
     }
 
-    /// Products of a shared bit in which the sender, and in which the receiver knows the number.
+    /// Products of a shared bit with numbers known to the sender, and with numbers known to the receiver.
     fn products(&self) -> [usize; 2] {
         let counts = usize::from(self.counts());
         let [sender, receiver] = match self.query.aggregate {
@@ -143,8 +143,8 @@ impl<N: Number> Program<N> {
         [(sender + counts) * self.plan.bins(), receiver * self.plan.bins()]
     }
 
-    /// Of a sum of products, bits of R's values that are multiplied with the masks in one call: enough to make
-    /// it worth while, and so few that they can be held.
+    /// For a sum of products, the bits of R's values that are multiplied with the masks in one call: enough for
+    /// the call to be efficient, and few enough to be held.
     fn bits_at_once(&self) -> impl Iterator<Item = Range<usize>> + use<N> {
         let bits = match self.query.aggregate {
             Aggregate::Products => VALUE_BITS,
@@ -154,8 +154,9 @@ impl<N: Number> Program<N> {
         (0..bits).step_by(step).map(move |start| start..(start + step).min(bits))
     }
 
-    /// Step 5 for an answer that is not simply the sum of the shares: the shares of the count of both parties, and
-    /// then those of the sum if there is one; whether there are enough, and then the answer if so, or 0.
+    /// Step 5 for an answer that is not just the sum of the shares. Inputs: both parties' shares of the count,
+    /// then those of the sum if there is one. Outputs: whether there are enough items, and then the answer if
+    /// so, otherwise 0.
     fn circuit(&self) -> Option<Circuit> {
         let Query { aggregate, minimum, .. } = self.query;
         if minimum == 0 && !matches!(aggregate, Aggregate::AtLeast(_)) {
@@ -171,12 +172,12 @@ impl<N: Number> Program<N> {
         let [ours, theirs] = [number(COUNT_BITS), number(COUNT_BITS)];
         let [our_sum, their_sum] = [number(sum_bits), number(sum_bits)];
         let (count, _) = add(&mut builder, &ours, &theirs, None);
-        // More than any count is as good as any bound beyond it.
+        // A bound that exceeds any count may be replaced by any other such bound.
         let bound = |bound: u64| u128::from(bound.min((1 << COUNT_BITS) - 1));
         let enough = at_least(&mut builder, &count, bound(minimum));
         let answer = match aggregate {
             Aggregate::Count => count,
-            // At least 0 is known beforehand.
+            // "At least 0" is known beforehand.
             Aggregate::AtLeast(least) => {
                 at_least(&mut builder, &count, bound(least)).into_iter().collect()
             }
@@ -193,7 +194,7 @@ impl<N: Number> Program<N> {
         Some(builder.finish(outputs))
     }
 
-    /// The answer from what the circuit shows.
+    /// The answer from the circuit's outputs.
     fn read(&self, shown: &WireBits) -> Output {
         let Query { aggregate, minimum, .. } = self.query;
         let bits: Vec<bool> = (0..shown.wires()).map(|wire| shown.get(wire, 0)).collect();
@@ -266,17 +267,17 @@ fn rounds<N: Number>(program: &Program<N>) -> u32 {
     };
     let multiplied = 4 * program.bits_at_once().count() as u32;
     let last = match program.circuit().map(|circuit| circuit.depth() as u32) {
-        // What S sends after its last products goes with them.
+        // S's next message goes together with its last products.
         None if program.products()[1] == 0 => 0,
         None => 1,
-        // Nothing is asked that is not known.
+        // The answer is known without asking.
         Some(0) => 0,
         Some(depth) => depth + 1,
     };
     Silent::ROUNDS + products + multiplied + last
 }
 
-/// Payload bytes of one call of so many OTs.
+/// Payload bytes of one call for `n` OTs.
 fn ot_bytes(n: usize) -> Bytes {
     let adversary = softspoken::ADVERSARY;
     let [random, correlated] = silent::ots_beneath(n, LPN, adversary);
@@ -287,14 +288,14 @@ fn ot_bytes(n: usize) -> Bytes {
         + choices
 }
 
-/// A party's OT sessions, those that its products need.
+/// A party's OT sessions, as far as its products need them.
 struct Ots {
     sender: Option<OtSender>,
     receiver: Option<OtReceiver>,
 }
 
 impl Ots {
-    /// The sender's session is set up first by the first party, then by the second.
+    /// Sets up the sessions: the first party's as the sender first, then the second party's.
     fn setup<N: Number>(
         role: Party,
         program: &Program<N>,
@@ -338,12 +339,12 @@ fn sum<N: Number>(shares: &[N]) -> N {
     shares.iter().fold(N::ZERO, |sum, share| sum.plus(*share))
 }
 
-/// The same bits several times.
+/// The same bits, repeated.
 fn repeat(matches: &WireBits, times: usize) -> Bits {
     WireBits::stack(&vec![matches; times]).to_bits()
 }
 
-/// Step 5: `shares` are this party's of the count and of the sum, as far as there are such.
+/// Step 5: `shares` are this party's shares of the count and of the sum, if they exist.
 fn conclude<N: Number>(
     program: &Program<N>,
     role: Party,
@@ -367,7 +368,7 @@ fn conclude<N: Number>(
     let mut next = 0;
     for (share, bits) in [(count, COUNT_BITS), (total, N::BITS)] {
         let Some(share) = share else { continue };
-        // An additive share is an input of its owner: XOR shares of it are itself and 0.
+        // An additive share is an input of its owner: its XOR shares are itself and 0.
         let mine = next + if role == Party::First { 0 } else { bits };
         (0..bits).for_each(|bit| inputs.set(mine + bit, 0, share.bits() >> bit & 1 == 1));
         next += 2 * bits;
@@ -520,7 +521,7 @@ fn add_to<N: Number>(sums: &mut [N], shares: &[N]) {
     sums.iter_mut().zip(shares).for_each(|(sum, share)| *sum = sum.plus(*share));
 }
 
-/// What a bit of a value in two's complement counts: 2^bit, and the last one −2^63.
+/// The weight of a bit in two's complement: 2^bit, and −2^63 for the last one.
 fn weight<N: Number>(bit: usize) -> N {
     match bit {
         ..63 => N::of_value(1 << bit),

@@ -1,17 +1,17 @@
 //! The size of an intersection from Diffie–Hellman: Huberman, Franklin and Hogg (EC 1999); De Cristofaro,
 //! Gasti and Tsudik (CANS 2012). Semi-honest.
 //!
-//! As [`dh`](crate::protocols::dh), with secret exponents α of S and β of R, but what S returns is in another
-//! order:
+//! Like [`dh`](crate::protocols::dh), with secret exponents α of S and β of R, except that S returns points in
+//! another order:
 //!
 //! 1. R → S: {β·H(x)}.
 //! 2. S → R: {α·β·H(x)}, shuffled.
 //! 3. S → R: the sorted list of tags {H'(α·H(y))}. R multiplies what it got in step 2 by 1/β and counts how
 //!    many have their tag on the list.
 //!
-//! R learns how many items are shared and the size of S's set; S learns the size of R's set. The values that
-//! R compares are those of its items in an order that S drew, so they show how many match and not which. R
-//! sees the size in any case, so it cannot be withheld and there is no minimum.
+//! R learns how many items are shared and the size of S's set; S learns the size of R's set. The values that R
+//! compares are those of its items in an order that S drew, so they show how many match, but not which. Since R
+//! always sees the size, it cannot be withheld, and there is no minimum.
 
 use rand::{CryptoRng, seq::SliceRandom};
 use vesica_net::Channel;
@@ -57,7 +57,7 @@ const TAGS: &str = "dh-count/tags";
 
 const POINT_LEN: usize = size_of::<<Ristretto as vesica_primitives::group::Group>::Encoded>();
 
-/// Either party: neither has anything to prepare.
+/// Either party; neither needs preparation.
 struct Party(Query);
 
 impl Sender for Party {

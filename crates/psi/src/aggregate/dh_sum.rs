@@ -12,14 +12,14 @@
 //! 4. The matcher multiplies the owner's points by α. Those whose tag is on the list are the shared items,
 //!    which it cannot identify: it adds up their encrypted values and a fresh encryption of 0.
 //!    - If the owner is R, matcher → owner: whether there are at least as many as the minimum, and the
-//!      encrypted sum, or else 0; R decrypts it.
+//!      encrypted sum, or 0 otherwise; R decrypts it.
 //!    - If the matcher is R, it also adds an encryption of a uniform mask; owner → matcher: what it decrypts,
 //!      from which R subtracts the mask.
 //!
 //! The matcher learns how many items are shared, whoever learns the sum and whatever the minimum is. The
-//! paper's owner learns that and the sum; here it learns the sum if it is R, and otherwise nothing. Both
-//! learn the size of the other's set. With a fresh encryption of 0 a sum says nothing about the ciphertexts
-//! from which it was made; with a uniform mask it is uniform. Because this reveals a size that nobody asked
+//! paper's owner learns that and the sum; here it learns the sum if it is R, and otherwise nothing. Both learn
+//! the size of the other's set. With a fresh encryption of 0, a sum reveals nothing about the ciphertexts from
+//! which it was made; with a uniform mask it is uniform. Because this method reveals a size that was not asked
 //! for, it runs only if both parties name it.
 
 use std::sync::Arc;
@@ -88,7 +88,7 @@ const ENOUGH: &str = "dh-sum/enough";
 const SUM_OF_VALUES: &str = "dh-sum/sum";
 const MASKED: &str = "dh-sum/masked";
 
-/// Ciphertexts that are made without telling the matcher that the owner is still there.
+/// Ciphertexts made between keep-alive messages to the matcher.
 const ROUND: usize = 16;
 
 /// Ciphertexts in one message.
@@ -116,7 +116,7 @@ fn cost(query: Query) -> Cost {
     }
 }
 
-/// The party with items alone.
+/// The party that has only items.
 struct Matcher {
     query: Query,
     key: PublicKey,
@@ -133,7 +133,7 @@ impl Matcher {
         Ok(Self { query, key })
     }
 
-    /// Steps 2 to 4: how many items are shared, and their encrypted sum, without fresh noise yet.
+    /// Steps 2 to 4: the number of shared items, and their encrypted sum, still without fresh noise.
     fn add_up(
         &self,
         items: Items<'_>,
@@ -176,7 +176,7 @@ impl Matcher {
             for (bytes, shared) in encoded.iter().zip(shared) {
                 let value = self.key.decode_ciphertext(bytes);
                 let value = value.ok_or_else(|| channel.malformed(VALUES, NO_CIPHERTEXT))?;
-                // What is not shared takes as long: the owner sees when the sum comes.
+                // Items that are not shared take the same time, because the owner sees when the sum arrives.
                 sum = self.key.add(&sum, if *shared { &value } else { &Ciphertext::ZERO });
             }
             channel.keep_alive()?;
@@ -241,8 +241,8 @@ impl Owner {
         Self::with_key(Arc::new(Key::generate(rng)), query, channel)
     }
 
-    /// Prepares an owner with a key that there is already. It may serve for many runs: what the owner decrypts in one
-    /// of them is a sum that it may learn, or masked.
+    /// Prepares an owner with an existing key. It may serve many runs: what the owner decrypts in any of them
+    /// is either a sum that it may learn, or masked.
     ///
     /// # Errors
     /// Those of the connection.

@@ -5,12 +5,12 @@
 //! learns the size of the receiver's set, as it does from an intersection, unless the method says otherwise. [`METHODS`]
 //! lists them all.
 //!
-//! A number can give an item away: the sum over an intersection of one item is that item's value. A query may therefore
-//! have a *minimum*: if the intersection has fewer items, nothing is told except that it has. Methods that show the
-//! receiver the size itself cannot withhold it, and do not take a minimum.
+//! A number can reveal an item: the sum over an intersection of one item is that item's value. A query may
+//! therefore have a *minimum*: if the intersection has fewer items, only that fact is revealed. Methods that
+//! show the receiver the size itself cannot withhold it, and do not take a minimum.
 //!
-//! To compute something else, use [`shares`]: it tells nobody a number, but provides the input of another
-//! two-party computation.
+//! To compute something else, use [`shares`]: it reveals no number to anybody, but provides the input of
+//! another two-party computation.
 //!
 //! Values are signed integers of 64 bits, one per item. A party whose values have magnitudes that add up to
 //! 2^63 or more is refused before the run ([`Error::SumTooLarge`]). A sum of values therefore fits 64 bits, and
@@ -32,25 +32,25 @@ use crate::{
 /// A number about the intersection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Aggregate {
-    /// How many items it has.
+    /// The number of its items.
     Count,
-    /// What the sender's values of its items add up to.
+    /// The sum of the sender's values of its items.
     SumOfSender,
-    /// What the receiver's values of its items add up to.
+    /// The sum of the receiver's values of its items.
     SumOfReceiver,
-    /// What the products of both parties' values of its items add up to.
+    /// The sum of the products of both parties' values of its items.
     Products,
-    /// Whether it has at least so many items.
+    /// Whether it has at least this many items.
     AtLeast(u64),
 }
 
 impl Aggregate {
-    /// Whether the sender brings a value for each item.
+    /// Whether the sender provides a value for each item.
     pub fn takes_senders_values(self) -> bool {
         matches!(self, Self::SumOfSender | Self::Products)
     }
 
-    /// Whether the receiver brings a value for each item.
+    /// Whether the receiver provides a value for each item.
     pub fn takes_receivers_values(self) -> bool {
         matches!(self, Self::SumOfReceiver | Self::Products)
     }
@@ -70,14 +70,14 @@ impl Aggregate {
     }
 }
 
-/// An aggregate to compute, and what both parties know of it beforehand.
+/// An aggregate to compute, with the parameters that both parties know beforehand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Query {
     /// The sizes of the two sets.
     pub sizes: Sizes,
     /// What is computed.
     pub aggregate: Aggregate,
-    /// Of an intersection with fewer items than this nothing else is told.
+    /// If the intersection has fewer items than this, nothing else is revealed.
     pub minimum: u64,
 }
 
@@ -105,13 +105,13 @@ pub enum Output {
     TooFew,
 }
 
-/// The sender, prepared for its input.
+/// The sender, ready for its input.
 pub trait Sender: Send {
-    /// The part that needs the items, and their values where the aggregate takes the sender's; otherwise
-    /// `values` is empty.
+    /// The part that needs the items, and their values if the aggregate takes the sender's; otherwise `values`
+    /// is empty.
     ///
     /// # Errors
-    /// As [`Sender::send`](crate::Sender::send).
+    /// Same as [`Sender::send`](crate::Sender::send).
     fn send(
         self: Box<Self>,
         items: Items<'_>,
@@ -121,13 +121,13 @@ pub trait Sender: Send {
     ) -> Result<()>;
 }
 
-/// The receiver, which learns the output, prepared for its input.
+/// The receiver, which learns the output, ready for its input.
 pub trait Receiver: Send {
-    /// The part that needs the items, and their values where the aggregate takes the receiver's; otherwise
+    /// The part that needs the items, and their values if the aggregate takes the receiver's; otherwise
     /// `values` is empty.
     ///
     /// # Errors
-    /// As [`Receiver::receive`](crate::Receiver::receive).
+    /// Same as [`Receiver::receive`](crate::Receiver::receive).
     fn receive(
         self: Box<Self>,
         items: Items<'_>,
@@ -145,16 +145,16 @@ pub type Prepare<Party> = fn(Query, &mut Channel, &mut dyn CryptoRng) -> Result<
 pub struct Method {
     /// Its name everywhere.
     pub key: &'static str,
-    /// One line on what it is made of.
+    /// A one-line description of its components.
     pub title: &'static str,
     /// Authors, venue and year.
     pub citation: &'static str,
     /// What it may be used for.
     pub status: Status,
-    /// Against whom it keeps its promise, computed from its parts.
+    /// The adversary against which it is secure, computed from its parts.
     pub adversary: Adversary,
-    /// Whether a party learns the size of the intersection although the query does not ask for it. Such a method is
-    /// for parties that both know of this.
+    /// Whether a party learns the size of the intersection although the query does not ask for it. Such a
+    /// method is only for parties that both know this.
     pub tells_size: bool,
     /// Whether it computes an aggregate with this minimum.
     pub supports: fn(Aggregate, minimum: u64) -> bool,
@@ -162,7 +162,7 @@ pub struct Method {
     pub learns: fn(Aggregate) -> Leakage,
     /// Predicted cost.
     pub cost: fn(Query) -> Cost,
-    /// The most memory that each party is predicted to hold, its values included.
+    /// The predicted peak memory of each party, its values included.
     pub memory: fn(Query) -> Memory,
     /// Prepares a sender.
     pub sender: Prepare<dyn Sender>,
@@ -180,13 +180,13 @@ pub fn find(key: &str) -> Option<&'static Method> {
     METHODS.iter().copied().find(|method| method.key == key)
 }
 
-/// Prepares the sender for a set of so many items, with the sizes and the aggregate agreed on before.
+/// Prepares the sender for a set of `items` items, with the sizes and the aggregate agreed on beforehand.
 ///
 /// # Errors
-/// A deviation where the peer says otherwise, and what a method's preparation can meet.
+/// A deviation if the peer's query differs, and any error of the method's preparation.
 ///
 /// # Panics
-/// Where the method does not support the aggregate.
+/// If the method does not support the aggregate.
 pub fn prepare_sender(
     method: &Method,
     query: Query,
@@ -198,13 +198,13 @@ pub fn prepare_sender(
     sender_for(method, query, channel, rng)
 }
 
-/// As [`prepare_sender`], for parties that have agreed on the method and the query already.
+/// Like [`prepare_sender`], for parties that have already agreed on the method and the query.
 ///
 /// # Errors
-/// What a method's preparation can meet.
+/// Any error of the method's preparation.
 ///
 /// # Panics
-/// As [`prepare_sender`].
+/// Same as [`prepare_sender`].
 pub fn sender_for(
     method: &Method,
     query: Query,
@@ -218,10 +218,10 @@ pub fn sender_for(
 /// Prepares the receiver; see [`prepare_sender`].
 ///
 /// # Errors
-/// As [`prepare_sender`].
+/// Same as [`prepare_sender`].
 ///
 /// # Panics
-/// As [`prepare_sender`].
+/// Same as [`prepare_sender`].
 pub fn prepare_receiver(
     method: &Method,
     query: Query,
@@ -233,13 +233,13 @@ pub fn prepare_receiver(
     receiver_for(method, query, channel, rng)
 }
 
-/// As [`prepare_receiver`], for parties that have agreed on the method and the query already.
+/// Like [`prepare_receiver`], for parties that have already agreed on the method and the query.
 ///
 /// # Errors
-/// As [`sender_for`].
+/// Same as [`sender_for`].
 ///
 /// # Panics
-/// As [`prepare_sender`].
+/// Same as [`prepare_sender`].
 pub fn receiver_for(
     method: &Method,
     query: Query,
@@ -253,10 +253,10 @@ pub fn receiver_for(
 /// Runs the sender's side on a set of distinct items.
 ///
 /// # Errors
-/// As [`crate::send`], and [`Error::SumTooLarge`].
+/// Same as [`crate::send`], and [`Error::SumTooLarge`].
 ///
 /// # Panics
-/// Where the aggregate takes values and there is not one for each item.
+/// If the aggregate takes values and there is not one for each item.
 pub fn send(
     method: &Method,
     query: Query,
@@ -274,10 +274,10 @@ pub fn send(
 /// Runs the receiver's side on a set of distinct items.
 ///
 /// # Errors
-/// As [`send`].
+/// Same as [`send`].
 ///
 /// # Panics
-/// As [`send`].
+/// Same as [`send`].
 pub fn receive(
     method: &Method,
     query: Query,
@@ -293,7 +293,7 @@ pub fn receive(
 /// Tells the sender the output too.
 ///
 /// # Errors
-/// Whatever the connection makes go wrong.
+/// Any error of the connection.
 pub fn tell(answer: Output, channel: &mut Channel) -> Result<()> {
     channel.phase("reveal");
     let (kind, number) = match answer {
@@ -308,10 +308,10 @@ pub fn tell(answer: Output, channel: &mut Channel) -> Result<()> {
     Ok(channel.flush()?)
 }
 
-/// The sender's side of [`tell`]. A malicious receiver may tell anything.
+/// The sender's side of [`tell`]. A malicious receiver may send any output.
 ///
 /// # Errors
-/// A deviation where what was told is no output of the aggregate.
+/// A deviation if the message is not an output of the aggregate.
 pub fn learn(aggregate: Aggregate, channel: &mut Channel) -> Result<Output> {
     channel.phase("reveal");
     let mut bytes = [0; 17];
@@ -330,13 +330,13 @@ pub fn learn(aggregate: Aggregate, channel: &mut Channel) -> Result<Output> {
     Ok(answer.ok_or_else(|| channel.malformed(TOLD, "no answer to the question"))?)
 }
 
-/// Refuses values whose magnitudes add up to 2^63 or more, and with which a sum could wrap.
+/// Refuses values whose magnitudes add up to 2^63 or more, because sums of them could wrap.
 ///
 /// # Errors
 /// [`Error::SumTooLarge`].
 ///
 /// # Panics
-/// Where `wanted` values are not one an item.
+/// If `wanted` and there is not one value per item.
 pub fn check_values(wanted: bool, items: Items<'_>, values: &[i64]) -> Result<()> {
     assert_eq!(values.len(), if wanted { items.len() } else { 0 }, "a value for each item");
     let magnitudes = values.iter().map(|value| u128::from(value.unsigned_abs()));

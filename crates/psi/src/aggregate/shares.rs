@@ -1,11 +1,11 @@
-//! Shares for a later computation: the hidden matches of circuit PSI, which nobody sees. Semi-honest.
+//! Shares for a later computation: the hidden matches of circuit PSI, which neither party sees. Semi-honest.
 //!
 //! After the three steps of [circuit PSI](crate::circuit_psi) the parties hold XOR shares of a bit m_j for
 //! each bin of R's table.
 //!
-//! 4. If items have values, a circuit of one level multiplies them with m_j: R's value x_j, which is 0 in a
-//!    bin without an item and of which S's share is 0, and S's value y_j = v'_j ⊕ w_j. The result is fresh
-//!    shares of the values where there is a match, and of 0 everywhere else.
+//! 4. If items have values, a circuit of one level multiplies them with m_j: R's value x_j, which is 0 in a bin
+//!    without an item and has S's share 0, and S's value y_j = v'_j ⊕ w_j. The result is fresh shares of the
+//!    values where there is a match, and of 0 everywhere else.
 //!
 //! Each party keeps its shares. It learns the size of the other's set and nothing else: on their own, its
 //! shares are uniform. Only R knows which of its items is in which bin.
@@ -31,7 +31,7 @@ use crate::{
     protocols::rs21::circuit::Silent,
 };
 
-/// What is to be shared, and what both parties know of it beforehand.
+/// What is to be shared, with the parameters that both parties know beforehand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outline {
     /// The sizes of the two sets.
@@ -55,14 +55,14 @@ pub struct Shares {
     pub items: Option<Vec<Option<u32>>>,
 }
 
-/// The one way to shares.
+/// The only method for shares.
 #[derive(Debug, Clone, Copy)]
 pub struct Sharing {
     /// Its name everywhere.
     pub key: &'static str,
     /// What it may be used for.
     pub status: Status,
-    /// Against whom it keeps its promise, computed from its parts.
+    /// The adversary against which it is secure, computed from its parts.
     pub adversary: Adversary,
     /// Who learns what.
     pub learns: Leakage,
@@ -87,7 +87,7 @@ impl Outline {
         Plan::new(self.sizes, self.of_sender.then_some(Masking::Xor))
     }
 
-    /// Step 4 for one bin, from m, R's value and S's value, as far as there are such.
+    /// Step 4 for one bin: from m, R's value and S's value, if they exist.
     fn selection(&self) -> Option<Circuit> {
         let bits = VALUE_BITS * (usize::from(self.of_receiver) + usize::from(self.of_sender));
         let mut builder = Builder::new(1 + bits);
@@ -101,7 +101,7 @@ impl Outline {
         plan.demand::<Silent>() + selected.unwrap_or_default()
     }
 
-    /// How many bins there are.
+    /// The number of bins.
     pub fn bins(&self) -> usize {
         self.plan().bins()
     }
@@ -119,12 +119,12 @@ impl Outline {
         }
     }
 
-    /// The most memory that each party is predicted to hold, its values and its shares included.
+    /// The predicted peak memory of each party, its values and its shares included.
     pub fn memory(&self) -> Memory {
         memory::<Silent>(&self.plan())
     }
 
-    /// The hash by which parties tell each other what they are about to run.
+    /// The hash by which parties compare what they are about to run.
     fn name(&self) -> blake3::Hash {
         let mut name = blake3::Hasher::new_derive_key("vesica psi shares v1");
         name.update(&[self.of_sender.into(), self.of_receiver.into()]);
@@ -142,7 +142,7 @@ impl Sender {
     /// The part that needs no input: agrees on the outline and prepares.
     ///
     /// # Errors
-    /// A deviation where the peer says otherwise, and whatever the connection makes go wrong.
+    /// A deviation if the peer's outline differs, and any error of the connection.
     pub fn prepare(
         outline: Outline,
         channel: &mut Channel,
@@ -153,10 +153,10 @@ impl Sender {
         Self::agreed(outline, channel, rng)
     }
 
-    /// As [`Sender::prepare`], for parties that have agreed on the outline already.
+    /// Like [`Sender::prepare`], for parties that have already agreed on the outline.
     ///
     /// # Errors
-    /// Whatever the connection or the peer make go wrong.
+    /// Any error of the connection or the peer.
     pub fn agreed(
         outline: Outline,
         channel: &mut Channel,
@@ -167,14 +167,14 @@ impl Sender {
         Ok(Self { outline, party })
     }
 
-    /// Its shares, for a set of distinct items and their values where the outline has the sender's; otherwise
+    /// Its shares, for a set of distinct items and their values if the outline has the sender's; otherwise
     /// `values` is empty.
     ///
     /// # Errors
-    /// As [`Sender::send`](crate::Sender::send).
+    /// Same as [`Sender::send`](crate::Sender::send).
     ///
     /// # Panics
-    /// Where there is not a value for each item.
+    /// If there is not one value for each item.
     pub fn share(
         self,
         items: Items<'_>,
@@ -200,10 +200,10 @@ pub struct Receiver {
 }
 
 impl Receiver {
-    /// As [`Sender::prepare`].
+    /// Same as [`Sender::prepare`].
     ///
     /// # Errors
-    /// As [`Sender::prepare`].
+    /// Same as [`Sender::prepare`].
     pub fn prepare(
         outline: Outline,
         channel: &mut Channel,
@@ -214,10 +214,10 @@ impl Receiver {
         Self::agreed(outline, channel, rng)
     }
 
-    /// As [`Receiver::prepare`], for parties that have agreed on the outline already.
+    /// Like [`Receiver::prepare`], for parties that have already agreed on the outline.
     ///
     /// # Errors
-    /// Whatever the connection or the peer make go wrong.
+    /// Any error of the connection or the peer.
     pub fn agreed(
         outline: Outline,
         channel: &mut Channel,
@@ -228,13 +228,13 @@ impl Receiver {
         Ok(Self { outline, party })
     }
 
-    /// As [`Sender::share`].
+    /// Same as [`Sender::share`].
     ///
     /// # Errors
-    /// As [`Sender::share`].
+    /// Same as [`Sender::share`].
     ///
     /// # Panics
-    /// As [`Sender::share`].
+    /// Same as [`Sender::share`].
     pub fn share(
         self,
         items: Items<'_>,
@@ -261,7 +261,7 @@ fn check(wanted: bool, items: Items<'_>, values: &[i64]) {
     assert_eq!(values.len(), if wanted { items.len() } else { 0 }, "a value for each item");
 }
 
-/// Step 4: this party's shares of the matches, of R's values and of S's; without such values, none.
+/// Step 4: this party's shares of the matches, of R's values and of S's values, if they exist.
 fn conclude(
     outline: &Outline,
     role: Party,

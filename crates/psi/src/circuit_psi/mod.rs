@@ -1,5 +1,5 @@
-//! The construction of circuit PSI, after which nobody knows which items match, and both parties hold shares
-//! of that. Pinkas, Schneider, Tkachenko and Yanai (EUROCRYPT 2019), Rindal and Schoppmann (EUROCRYPT 2021).
+//! The construction of circuit PSI, after which neither party knows which items match, and both hold shares of
+//! that. Pinkas, Schneider, Tkachenko and Yanai (EUROCRYPT 2019), Rindal and Schoppmann (EUROCRYPT 2021).
 //! Semi-honest.
 //!
 //! Offline: the setup of the OPPRF, and multiplication triples; with `Comparison::Distance` also shares of
@@ -7,19 +7,19 @@
 //!
 //! 1. Both draw a seed, now that both sets are fixed; items are permuted under it. R puts each item into one
 //!    of its three bins (cuckoo hashing, b bins), S puts each of its own into all three.
-//! 2. S draws a target t_j of ℓ = λ + ⌈log b⌉ bits for each bin, or has drawn it, and a mask w_j if its items
-//!    have values. It programs an OPPRF: at the point of y in its bin j it is t_j, followed by v(y) − w_j, or
-//!    v(y) ⊕ w_j. R evaluates it at the point of the item in each bin, or at a random point if there is none,
-//!    and gets t'_j, and v', which is the other part of v(x) if x matches.
+//! 2. S draws a target t_j of ℓ = λ + ⌈log b⌉ bits for each bin, unless it did so offline, and a mask w_j if
+//!    its items have values. It programs an OPPRF: at the point of y in its bin j, the value is t_j, followed
+//!    by v(y) − w_j, or v(y) ⊕ w_j. R evaluates it at the point of the item in each bin, or at a random point
+//!    if there is none, and gets t'_j, and v', which is the other part of v(x) if x matches.
 //! 3. t_j and t'_j are XOR shares of zero exactly if S has the item of bin j too. GMW gives shares of a bit
 //!    m_j that says so: ℓ − 1 AND gates per bin; or, from their Hamming distance, which takes ℓ OTs in one
 //!    direction, only ⌈log(ℓ + 1)⌉ − 1.
 //!
-//! A bin whose item S does not have, or that is empty, passes for a match with probability 2^-ℓ, all bins
-//! together with at most 2^-λ: R's value there is pseudo-random.
+//! A bin whose item S does not have, or that is empty, is taken for a match with probability 2^-ℓ, because R's
+//! value there is pseudo-random. For all bins together the probability is at most 2^-λ.
 //!
 //! For rows S then reveals its shares of the bits to R. The number of points that S programs is 3·n_y, so
-//! nothing tells about S's bins.
+//! nothing reveals S's bins.
 
 pub mod psty19;
 
@@ -50,10 +50,10 @@ use crate::{
     protocol::any_sizes,
 };
 
-/// What an OPPRF is made for.
+/// The dimensions of an OPPRF.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Dimensions {
-    /// The receiver's points, one a bin.
+    /// The receiver's points, one per bin.
     pub(crate) bins: usize,
     /// The sender's points.
     pub(crate) programmed: usize,
@@ -61,14 +61,14 @@ pub(crate) struct Dimensions {
     pub(crate) len: usize,
 }
 
-/// An OPPRF of one point of the receiver a bin.
+/// An OPPRF with one point of the receiver per bin.
 pub(crate) trait Opprf: Send + Sync + 'static {
     /// The party that programs it, set up.
     type Sender: Send;
     /// The party that learns its values, set up.
     type Receiver: Send;
 
-    /// Against whom it keeps its promises.
+    /// The adversary against which it is secure.
     const ADVERSARY: Adversary;
 
     /// Bytes of a value are a multiple of this.
@@ -91,8 +91,8 @@ pub(crate) trait Opprf: Send + Sync + 'static {
         rng: &mut dyn CryptoRng,
     ) -> Result<Self::Receiver>;
 
-    /// Programs each of the points with the bytes at its place: `starts` says for each bin where its points
-    /// start, and at the end how many there are.
+    /// Programs each of the points with the bytes at its position: `starts` gives for each bin where its points
+    /// start, followed by their number.
     fn program(
         sender: Self::Sender,
         starts: &[u32],
@@ -111,18 +111,18 @@ pub(crate) trait Opprf: Send + Sync + 'static {
     ) -> Result<Vec<u8>>;
 }
 
-/// A circuit PSI: what it is made of.
+/// A circuit PSI: the components it is made of.
 pub(crate) trait Construction: Send + Sync + 'static {
     /// The OPPRF.
     type Opprf: Opprf;
 
-    /// What triples are made with.
+    /// How triples are made.
     const TRIPLES: Extension;
 
     /// How targets are compared.
     const COMPARISON: Comparison;
 
-    /// Flights up to the end of step 3, the agreement on sizes included.
+    /// Flights up to the end of step 3, including the agreement on sizes.
     const ROUNDS: u32;
 }
 
@@ -135,18 +135,18 @@ pub(crate) enum Comparison {
     Distance,
 }
 
-/// What both parties compute from the sizes.
+/// The parameters that both parties compute from the sizes.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Plan {
     sizes: Sizes,
     shape: cuckoo::Shape,
     /// ℓ.
     bits: usize,
-    /// How S's items have values, if they do.
+    /// How S's values are masked, if its items have values.
     values: Option<Masking>,
 }
 
-/// How a value comes of its two parts, v' and w.
+/// How a value results from its two parts, v' and w.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Masking {
     /// v' + w modulo 2^64.
@@ -158,7 +158,7 @@ pub(crate) enum Masking {
 }
 
 impl Masking {
-    /// The part of a value beside this one.
+    /// The other part of a value, given this one.
     fn rest<N: Number>(self, value: N, mask: N) -> N {
         match self {
             Self::Sum | Self::WideSum => value.minus(mask),
@@ -182,12 +182,12 @@ impl Plan {
         Self { sizes, shape, bits, values }
     }
 
-    /// How many bins there are.
+    /// The number of bins.
     pub(crate) fn bins(&self) -> usize {
         self.shape.bins
     }
 
-    /// Values are of the kind that the plan has room for.
+    /// Checks that values have the kind that the plan provides for.
     fn check_kind<N: Number>(&self) {
         assert!(self.values.is_none_or(|values| values.len() == N::LEN), "another kind of number");
     }
@@ -203,7 +203,7 @@ impl Plan {
         Dimensions { bins: self.bins(), programmed: HASHES * self.sizes.sender, len }
     }
 
-    /// The targets, where step 3 goes by their distance.
+    /// The targets, if step 3 compares them by their distance.
     fn strings<M: Construction>(&self) -> Option<Strings> {
         match M::COMPARISON {
             Comparison::Bits => None,
@@ -220,7 +220,7 @@ impl Plan {
         builder.finish(vec![equal])
     }
 
-    /// Triples for step 3, and what distances take.
+    /// The demand of step 3: triples, and strings for distances.
     pub(crate) fn demand<M: Construction>(&self) -> Demand {
         let demand = Demand::of_ands(&self.comparison::<M>(), self.bins());
         match self.strings::<M>() {
@@ -229,7 +229,7 @@ impl Plan {
         }
     }
 
-    /// Payload bytes of all three steps but for what [`Plan::demand`] takes.
+    /// Payload bytes of all three steps, without what [`Plan::demand`] takes.
     pub(crate) fn bytes<M: Construction>(&self) -> Bytes {
         let compared = gmw::bytes(&self.comparison::<M>(), self.bins(), false);
         let flips = self.strings::<M>().map_or(0, Strings::flip_bytes);
@@ -245,18 +245,18 @@ pub(crate) struct Sending<M: Construction> {
     triples: Triples,
 }
 
-/// What the sender holds of each bin.
+/// What the sender holds for each bin.
 pub(crate) struct SenderBins<N: Number> {
     /// Its shares of the m.
     pub(crate) matches: WireBits,
     /// The masks w; none without values.
     pub(crate) masks: Zeroizing<Vec<N>>,
-    /// What is left of the triples.
+    /// The remaining triples.
     pub(crate) triples: Triples,
 }
 
 impl<M: Construction> Sending<M> {
-    /// What needs no input. The demand is that of the plan, and what is to come after step 3.
+    /// The part that needs no input. The demand is that of the plan, plus that of the steps after step 3.
     pub(crate) fn prepare(
         plan: Plan,
         demand: &Demand,
@@ -285,7 +285,7 @@ impl<M: Construction> Sending<M> {
         let table = lists::all_bins(&hashed)?;
         // 2.
         channel.phase("opprf");
-        // R must not see where something was programmed: all that it gets is random, beyond ℓ bits too.
+        // R must not see where a value was programmed: everything it gets is random, beyond ℓ bits too.
         let mut random = |count: usize| -> Zeroizing<Vec<Block>> {
             Zeroizing::new((0..count).map(|_| Block::random(rng)).collect())
         };
@@ -336,20 +336,20 @@ pub(crate) struct Receiving<M: Construction> {
     triples: Triples,
 }
 
-/// What the receiver holds of each bin.
+/// What the receiver holds for each bin.
 pub(crate) struct ReceiverBins<N: Number> {
     /// Its shares of the m.
     pub(crate) matches: WireBits,
-    /// What it got for the values: v' ; none without values.
+    /// Its part v' of the values; empty without values.
     pub(crate) values: Zeroizing<Vec<N>>,
     /// The position of the item in each bin.
     pub(crate) items: Vec<Option<u32>>,
-    /// What is left of the triples.
+    /// The remaining triples.
     pub(crate) triples: Triples,
 }
 
 impl<M: Construction> Receiving<M> {
-    /// As [`Sending::prepare`].
+    /// Same as [`Sending::prepare`].
     pub(crate) fn prepare(
         plan: Plan,
         demand: &Demand,
@@ -432,7 +432,7 @@ impl From<gmw::Error> for Error {
     }
 }
 
-/// What the entries of all circuit PSIs have in common.
+/// The fields that entries of circuit PSIs share.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct About {
     pub(crate) key: &'static str,
@@ -440,7 +440,7 @@ pub(crate) struct About {
     pub(crate) citation: &'static str,
 }
 
-/// The entry of a circuit PSI that shows the receiver its matches.
+/// The entry of a circuit PSI that reveals the matches to the receiver.
 pub(crate) const fn protocol<M: Construction>(about: About) -> Protocol {
     Protocol {
         key: about.key,
@@ -469,12 +469,12 @@ pub(crate) const fn protocol<M: Construction>(about: About) -> Protocol {
     }
 }
 
-/// Bins whose silent OTs one thread makes at a time, about, and the memory that this takes: two vectors of noise, and the
-/// permutations of its code.
+/// The approximate number of bins whose silent OTs one thread makes at a time. They determine the memory for
+/// this: two vectors of noise, and the permutations of the code.
 const BINS_OF_A_THREAD: usize = 40_000;
 const MEMORY_OF_A_THREAD: f64 = 226e6;
 
-/// The most memory of each party, rows or not, with as many threads as the present pool has.
+/// The peak memory of each party, for rows or otherwise, with the number of threads of the current pool.
 pub(crate) fn memory<M: Construction>(plan: &Plan) -> Memory {
     match M::COMPARISON {
         Comparison::Bits => Memory::linear(plan.sizes, PerItem::new([400.0, 150.0], [300.0, 75.0])),
@@ -497,7 +497,7 @@ fn cost<M: Construction>(setting: Setting) -> Cost {
     }
 }
 
-/// Payload bytes of making triples, and what distances take.
+/// Payload bytes of making triples, and of distances.
 pub(crate) fn offline_bytes<M: Construction>(demand: &Demand) -> Bytes {
     let [to_receiver, to_sender] =
         [Party::First, Party::Second].map(|role| M::TRIPLES.bytes(demand, role));
@@ -544,7 +544,7 @@ impl<M: Construction> Receiver for Receiving<M> {
 mod tests {
     use super::*;
 
-    /// A bin without a match passes for one with probability 2^-ℓ, all together with 2^-λ at most.
+    /// A bin without a match is taken for one with probability 2^-ℓ, at most 2^-λ for all bins together.
     #[test]
     fn targets_are_long_enough_for_all_bins_together() {
         let sizes = (0..70).chain([1000, 1 << 12, (1 << 16) + 1, 1 << 20, 1 << 24, 1 << 28]);

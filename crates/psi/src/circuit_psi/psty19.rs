@@ -28,7 +28,7 @@ pub static PROTOCOL: Protocol = protocol::<Psty19>(About {
     citation: "Pinkas, Schneider, Tkachenko, Yanai (EUROCRYPT 2019)",
 });
 
-/// Points in a mega-bin, about.
+/// Approximate number of points in a mega-bin.
 const MEGA_BIN: usize = 1 << 10;
 
 /// The construction.

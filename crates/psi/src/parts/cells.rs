@@ -1,9 +1,9 @@
 //! A random OT for each cell of a Bloom filter: S has a random string for every cell, and R has the strings
 //! of the cells that its items set.
 //!
-//! The filter has one part for each hash function, and an item has one cell in each. It is therefore
-//! processed part by part: a part fits the cache, while the whole filter has some hundred cells per item, and
-//! neither party ever holds all of it. Each part takes as many random OTs as its cells need; several small
+//! The filter has one part for each hash function, and an item has one cell in each. It is therefore processed
+//! part by part: a part fits the cache, whereas the whole filter has some hundred cells per item and is never
+//! held by either party. Each part takes as many random OTs as its cells need; several small
 //! parts share a call.
 
 use rayon::prelude::*;
@@ -31,10 +31,10 @@ pub(crate) const ADVERSARY: Adversary = semi_honest::ADVERSARY;
 /// Half the bytes of ALSZ13 for the same work.
 const FIELD: SmallField = SmallField::new(2);
 
-/// OTs of one call, about, where parts have fewer.
+/// Approximate number of OTs per call, if parts have fewer.
 const CALL_OTS: usize = 1 << 16;
 
-/// Items that one thread takes at least.
+/// Minimum number of items per thread.
 const MIN_ITEMS: usize = 1 << 12;
 
 /// Payload bytes of the setup.
@@ -48,7 +48,7 @@ pub(crate) fn cost(shape: Shape) -> usize {
     calls(shape.weight, part).map(|parts| bytes(FIELD, parts.len() * part).to_sender).sum()
 }
 
-/// The parts of each call.
+/// The parts covered by each call.
 fn calls(weight: usize, part: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
     let parts = (CALL_OTS / part).max(1);
     (0..weight).step_by(parts).map(move |first| first..(first + parts).min(weight))
@@ -62,7 +62,7 @@ impl Sender {
         Ok(Self(semi_honest::Sender::setup(FIELD, channel, rng)?))
     }
 
-    /// Shows the strings of one part's cells after the other, with the part's number.
+    /// Passes on the strings of each part's cells in turn, with the part's number.
     pub(crate) fn send(
         mut self,
         store: &GarbledBloom,
@@ -84,7 +84,7 @@ impl Sender {
 pub(crate) struct Strings<'a>(&'a [[Block; 2]]);
 
 impl Strings<'_> {
-    /// The string of a cell, counted from the part's start. That for the choice 0 is of no use.
+    /// The string of a cell, counted from the part's start. The string for choice 0 is not used.
     pub(crate) fn of(&self, cell: usize) -> Block {
         self.0[cell][1]
     }

@@ -5,7 +5,7 @@ use vesica_net::{Channel, Deviation, Result};
 use vesica_params::Adversary;
 use vesica_primitives::{Block, aes::Aes128};
 
-/// Against whom a toss of [`toss_first`] and [`toss_second`] holds.
+/// The adversary against which a toss of [`toss_first`] and [`toss_second`] is secure.
 pub(crate) const ADVERSARY: Adversary = Adversary::Malicious;
 
 /// The check by which [`toss_second`] refuses the other party's share.
@@ -21,7 +21,7 @@ pub(crate) const BYTES_OF_FIRST: usize = blake3::OUT_LEN + size_of::<Block>();
 /// Payload bytes of a toss against malicious parties, from the second to the first.
 pub(crate) const BYTES_OF_SECOND: usize = size_of::<Block>();
 
-/// A public random block: the sum of one share from each party. Good against parties that follow the
+/// A public random block: the sum of one share from each party. Secure against parties that follow the
 /// protocol; one that waits for the other's share can choose the outcome.
 pub(crate) fn toss_semi_honest(channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Block> {
     let mine = Block::random(rng);
@@ -30,7 +30,7 @@ pub(crate) fn toss_semi_honest(channel: &mut Channel, rng: &mut dyn CryptoRng) -
     Ok(mine ^ Block::from_bytes(theirs))
 }
 
-/// The items' low halves, permuted under a seed that both drew: good against semi-honest parties.
+/// The items' low halves, permuted under a seed from both parties: secure against semi-honest parties.
 pub(crate) fn permute(
     low_halves: &[Block],
     channel: &mut Channel,
@@ -43,9 +43,8 @@ pub(crate) fn permute(
     Ok(permuted)
 }
 
-/// A public random block that neither party can choose: this one commits to its share, sees the
-/// other's, and opens its own. All that it can do about a seed that it does not like is to stop. The
-/// opening may wait in a buffer.
+/// A public random block that neither party can choose: this party commits to its share, sees the other's, and
+/// opens its own. If it does not like the seed, it can only stop. The opening may wait in a buffer.
 pub(crate) fn toss_first(channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Block> {
     let mine = Block::random(rng);
     channel.send(COMMITMENT, commit(mine).as_bytes())?;
@@ -74,7 +73,7 @@ pub(crate) fn toss_second(channel: &mut Channel, rng: &mut dyn CryptoRng) -> Res
     Ok(mine ^ theirs[0])
 }
 
-/// Hiding, for shares are uniform.
+/// Hiding, because shares are uniform.
 fn commit(share: Block) -> blake3::Hash {
     blake3::Hasher::new_derive_key("vesica psi seed share v1").update(&share.to_bytes()).finalize()
 }

@@ -7,9 +7,9 @@ use crate::{Error, Protocol, Result};
 /// How much of each key's digest a protocol takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DigestLength {
-    /// 128 bits, the low half: enough while no party searches for two keys with one item.
+    /// 128 bits, the low half: enough unless a party searches for two keys with the same item.
     Short,
-    /// 256 bits, for protocols that extract items from what a malicious party sent.
+    /// 256 bits, for protocols that extract items from a malicious party's messages.
     Long,
 }
 
@@ -40,7 +40,7 @@ impl Set {
         Items { low_halves: &self.low_halves, high_halves: &self.high_halves }
     }
 
-    /// How many items there are.
+    /// The number of items.
     pub fn len(&self) -> usize {
         self.low_halves.len()
     }
@@ -51,8 +51,8 @@ impl Set {
     }
 }
 
-/// A party's set, as a protocol sees it. Items need not look random, but they must be distinct, each
-/// as a whole: with long digests, two may share a low half or a high half.
+/// A party's set, as a protocol sees it. Items need not look random, but they must be distinct as a whole: with
+/// long digests, two items may share a low half or a high half.
 #[derive(Debug, Clone, Copy)]
 pub struct Items<'a> {
     low_halves: &'a [Block],
@@ -60,12 +60,12 @@ pub struct Items<'a> {
 }
 
 impl<'a> Items<'a> {
-    /// How many there are.
+    /// The number of items.
     pub fn len(self) -> usize {
         self.low_halves.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no items.
     pub fn is_empty(self) -> bool {
         self.low_halves.is_empty()
     }
@@ -75,7 +75,7 @@ impl<'a> Items<'a> {
         self.low_halves
     }
 
-    /// The other 128 bits of each digest; nothing where digests are short.
+    /// The other 128 bits of each digest; empty if digests are short.
     pub fn high_halves(self) -> &'a [Block] {
         self.high_halves
     }
@@ -92,7 +92,7 @@ impl<'a> Items<'a> {
     /// As much of each digest as `protocol` takes.
     ///
     /// # Errors
-    /// [`Error::ShortDigests`] where it takes more than there is.
+    /// [`Error::ShortDigests`] if it takes more than is available.
     pub fn cut_for(self, protocol: &Protocol) -> Result<Self> {
         match protocol.digest {
             DigestLength::Short => Ok(Self { high_halves: &[], ..self }),

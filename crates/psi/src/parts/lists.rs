@@ -1,9 +1,9 @@
 //! The common end of protocols with hash bins: bins → OPRF → a list of tags for each hash function → comparison.
 //!
-//! KKRT16, PSZ14, PSSZ15 and PRTY19 end alike. S has put each item into all of its bins and knows the OPRF's value
-//! there; R has put each of its own into one bin and knows that value. With one list for each hash function R looks
-//! for an item on the list of the function that led it to its bin, and every list has all of S's items, so that
-//! nothing shows how many came by which function.
+//! KKRT16, PSZ14, PSSZ15 and PRTY19 end in the same way. S has put each item into all of its bins and knows the
+//! OPRF's value there; R has put each of its own into one bin and knows that value. There is one list for each
+//! hash function. R looks for an item on the list of the function that led it to its bin. Every list has all of
+//! S's items, so nothing shows how many items used which function.
 
 use vesica_net::Channel;
 use vesica_oprf::Values;
@@ -25,8 +25,8 @@ pub(crate) fn all_bins<const H: usize>(items: &impl Hashed<H>) -> Result<Table> 
     }
 }
 
-/// The word for an item in the bin of its `hash`-th hash function, where different functions may lead different items
-/// to one bin.
+/// The word for an item in the bin of its `hash`-th hash function, if different functions may lead different
+/// items to the same bin.
 pub(crate) fn word(item: Block, hash: usize) -> Block {
     item ^ Block(hash as u128)
 }
@@ -38,7 +38,7 @@ pub(crate) fn of_hash(table: &Table, values: &[Block], hash: usize) -> Values {
     Values { positions, values }
 }
 
-/// For the hash function of each label, R's items that sit in a bin by it, with their values.
+/// For the hash function of each label, R's items that are in a bin by this function, with their values.
 pub(crate) fn seated_by<'a>(
     labels: &'a [&'static str],
     seated: impl Iterator<Item = (Entry, Block)> + Clone + 'a,
@@ -50,8 +50,8 @@ pub(crate) fn seated_by<'a>(
     })
 }
 
-/// Sends, for the hash function of each label, the sorted list of the values of S's items in the bins to which it
-/// leads them. `values` has one for each entry of the table.
+/// Sends, for the hash function of each label, the sorted list of the values of S's items in the bins of that
+/// function. `values` has one for each entry of the table.
 pub(crate) fn send(
     labels: &[&'static str],
     (table, values): (&Table, &[Block]),
@@ -70,8 +70,8 @@ pub(crate) fn send(
     Ok(())
 }
 
-/// The positions, ascending, of R's items whose values are on the lists of their own hash functions. `seated` gives
-/// each of R's items that sits in a bin, with its value.
+/// The positions, in ascending order, of R's items whose values are on the lists of their own hash functions.
+/// `seated` provides each of R's items that is in a bin, with its value.
 pub(crate) fn receive(
     labels: &[&'static str],
     seated: impl Iterator<Item = (Entry, Block)> + Clone,
@@ -87,8 +87,8 @@ pub(crate) fn receive(
     receive_each(mine, items, setting, channel)
 }
 
-/// As [`receive`], for lists of other kinds than one a hash function: `mine` has a label for each list, and what R
-/// looks for on it.
+/// Like [`receive`], for lists that do not correspond to hash functions: `mine` has a label for each list, and
+/// what R looks for on it.
 pub(crate) fn receive_each(
     mine: impl Iterator<Item = (&'static str, Vec<Tagged>)>,
     items: Items<'_>,

@@ -1,5 +1,5 @@
-//! What protocols share: size agreement and setup, items, joint randomness, lists of tags, and the step by
-//! which the sender learns too.
+//! The parts that protocols share: size agreement and setup, items, joint randomness, lists of tags, and the
+//! step by which the sender learns too.
 
 pub(crate) mod cells;
 pub(crate) mod coin;

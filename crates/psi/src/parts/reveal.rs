@@ -1,9 +1,9 @@
 //! The step by which a sender learns the intersection too.
 //!
 //! After a run, the receiver tells the sender which items they share: a fresh key, the number of shared items
-//! and the sorted list of their keyed hashes. These messages are computed from the intersection alone and say
-//! nothing about any other item. A dishonest receiver may leave out items or end the run instead; a sender
-//! that must not depend on it has to swap the roles.
+//! and the sorted list of their keyed hashes. These messages are computed from the intersection alone and
+//! reveal nothing about any other item. A dishonest receiver may leave out items or end the run instead; a
+//! sender that must not depend on this must swap the roles.
 
 use rand::CryptoRng;
 use vesica_net::Channel;
@@ -29,7 +29,7 @@ pub fn tell(
     channel.send(COUNT, &(shared.len() as u64).to_le_bytes())?;
     let tags = Tags::new(sizes);
     let hashes = hash_all(&key, shared).map(|hash| tags.of(hash)).collect();
-    // The items come from a set: there are none to look for that are equal.
+    // The items come from a set, so there are no equal ones to look for.
     tags.send_list(LIST, hashes, Items::from(&[][..]), channel)?;
     Ok(channel.flush()?)
 }
@@ -37,7 +37,7 @@ pub fn tell(
 /// The sender's side: the positions in `items` of the shared ones, ascending.
 ///
 /// # Errors
-/// A deviation where the receiver names more items than either has, or one that is not of `items`.
+/// A deviation if the receiver names more items than either has, or one that is not in `items`.
 pub fn learn(items: Items<'_>, sizes: Sizes, channel: &mut Channel) -> Result<Vec<u32>> {
     channel.phase("reveal");
     let (mut key, mut count) = ([0; 32], [0; 8]);

@@ -1,29 +1,31 @@
-//! The final step of a protocol that carries payloads: lists of tags as in [`tags`](super::tags), and each of S's
-//! payloads, encrypted so that R opens those of the items that both have.
+//! The final step of a protocol that carries payloads: lists of tags as in [`tags`](super::tags), followed by
+//! S's payloads, encrypted so that R can open those of the common items.
 //!
-//! S knows an OPRF value v for each place where an item of R's may have been evaluated: one, or one for each hash
-//! function. R knows v for its own items, and to R the v of any other item is a random block. One hash,
-//! BLAKE3 keyed by the session, makes two independent blocks of it: a **tag**, which is cut to the length that lists
-//! need, and a **key** of 128 bits. v itself never travels, so however long a tag is, it says nothing of the key.
+//! S knows an OPRF value v for each place where an item of R's may have been evaluated: one, or one for each
+//! hash function. R knows v for its own items; for R, the v of any other item is a random block. One hash,
+//! BLAKE3 keyed by the session, derives two independent blocks from it: a **tag**, which is cut to the length
+//! that lists need, and a **key** of 128 bits. v itself is never sent, so a tag of any length reveals nothing
+//! about the key.
 //!
-//! 1. S → R: the sorted list of tags, cut. The order is that of whole tags, so that where cut ones are equal still
-//!    nothing but pseudo-random values decides.
-//! 2. With more lists than one, S → R, for each but the first: the list, and then for each of its places in turn the
-//!    item's key and place on the *first* list, encrypted under the key of this one.
+//! 1. S → R: the sorted list of tags, truncated. The order is that of whole tags, so that pseudo-random values
+//!    also decide the order of tags that are equal after truncation.
+//! 2. If there are several lists, S → R, for each but the first: the list, and then for each of its places in
+//!    turn the item's key and place on the *first* list, encrypted under the key of this one.
 //! 3. S → R: the payloads in the order of the first list, encrypted under that list's keys.
-//! 4. R finds its items' tags, opens key and place where an item stands on another list than the first, and with these
-//!    the payloads.
+//! 4. R finds its items' tags, opens key and place if an item is on another list than the first, and with these
+//!    opens the payloads.
 //!
 //! **Encryption** is XOR with AES-128 in counter mode. A key belongs to one place of one list in one session and
 //! encrypts one message of an agreed length, so no part of a stream is used twice, and no nonce is needed.
 //!
-//! **There is no authentication**, for it would show nothing. Against others, the connection authenticates. S itself
-//! may choose any payload, so that no check could tell one that S made up from one that it altered. And R opens
-//! nothing with a wrong key: tag and key are of one value, so R would have to meet the tag of another item, which has
-//! probability 2^-λ over all pairs, or 2^-128 a pair where tags are whole.
+//! **There is no authentication**, because it would achieve nothing. Against third parties, the connection
+//! authenticates. S itself may choose any payload, so no check could distinguish an invented one from an
+//! altered one. And R opens nothing with a wrong key: tag and key derive from the same value, so R would have
+//! to meet the tag of another item, which has probability 2^-λ over all pairs, or 2^-128 per pair if tags are
+//! whole.
 //!
-//! **Equal tags on one list**: R takes the first of them and does not stop. Stopping would tell an S that doubles a
-//! tag whether R has that item.
+//! **Equal tags on one list**: R takes the first of them and continues. Stopping would tell an S that
+//! duplicates a tag whether R has that item.
 //!
 //! Lengths of messages depend on the number of S's items, on the number of lists and on the length of a payload.
 
@@ -46,20 +48,20 @@ use crate::{
 const WRAPPED: &str = "payload/keys";
 const SEALED: &str = "payload/sealed";
 
-/// Bytes that one message holds at most, but for a single payload that is longer.
+/// Maximal number of bytes per message, except for a single payload that is longer.
 const CHUNK: usize = 1 << 18;
 
-/// Values whose hashes one thread makes at a time.
+/// Values hashed at a time by one thread.
 const VALUES: usize = 1 << 12;
 
-/// Blocks of a key's stream that are made at once.
+/// Blocks of a key's stream made at once.
 const BATCH: usize = 8;
 
 /// Sends, for each label, the list of the tags of S's items with these values, one for each item, and then the
 /// payloads.
 ///
 /// # Errors
-/// As [`Tags::send_list`].
+/// Same as [`Tags::send_list`].
 pub(crate) fn send(
     tags: Tags,
     labels: &[&'static str],
@@ -91,7 +93,7 @@ pub(crate) fn send(
     Ok(channel.flush()?)
 }
 
-/// As [`send`], for a protocol with one list.
+/// Like [`send`], for a protocol with one list.
 pub(crate) fn send_values(
     tags: Tags,
     label: &'static str,
@@ -104,7 +106,7 @@ pub(crate) fn send_values(
     send(tags, &[label], only, with_payloads, channel)
 }
 
-/// As [`receive`], for a protocol with one list.
+/// Like [`receive`], for a protocol with one list.
 pub(crate) fn receive_values(
     tags: Tags,
     label: &'static str,
@@ -116,11 +118,11 @@ pub(crate) fn receive_values(
     receive(tags, count, std::iter::once((label, values)), of_payloads, channel)
 }
 
-/// Receives, for each label, a list of `count` tags, on which R looks for those of its items that come with it, each
-/// with its value; and then the payloads. No item comes with two labels.
+/// Receives, for each label, a list of `count` tags, on which R looks for the items given with it, each with
+/// its value; then the payloads. No item is given with two labels.
 ///
 /// # Errors
-/// As [`Tags::recv_matches`]; a deviation where the place that comes with a key is none.
+/// Same as [`Tags::recv_matches`]; a deviation if the place sent with a key does not exist.
 pub(crate) fn receive(
     tags: Tags,
     count: usize,
@@ -144,13 +146,13 @@ pub(crate) fn receive(
     Ok(Opened::new(positions, payload_len, bytes))
 }
 
-/// Where no value has been seen yet.
+/// The keys before any value has been seen.
 fn no_keys(items: usize) -> Zeroizing<Vec<Block>> {
     Zeroizing::new(bytemuck::zeroed_vec(items))
 }
 
-/// Makes tag and key of each value: collects the tags, as `tagged` makes them of whole ones and positions, and puts
-/// each key at its item's position.
+/// Derives tag and key of each value: collects the tags, which `tagged` makes from whole tags and positions,
+/// and puts each key at its item's position.
 fn derive(
     Values { positions, values }: Values,
     tagged: impl Fn(Block, usize) -> Tagged,
@@ -180,7 +182,7 @@ fn derive(
     tag_all.collect()
 }
 
-/// The place of each item on a list, from the items' positions in its order.
+/// The place of each item on a list, given the items' positions in the list's order.
 fn inverse(order: &[u32]) -> Vec<u32> {
     let mut places = vec![0; order.len()];
     for (place, position) in (0..).zip(order) {
@@ -189,12 +191,12 @@ fn inverse(order: &[u32]) -> Vec<u32> {
     places
 }
 
-/// How many messages of this length travel together.
+/// How many messages of this length are sent together.
 fn together(len: usize) -> usize {
     (CHUNK / len).max(1)
 }
 
-/// XORs a key's stream to the only message that it encrypts.
+/// XORs a key's stream onto the only message that it encrypts.
 fn apply_stream(key: Block, message: &mut [u8]) {
     let mut stream = Prg::new(&Seed::new(key));
     let mut blocks = Zeroizing::new([Block::ZERO; BATCH]);
@@ -206,7 +208,8 @@ fn apply_stream(key: Block, message: &mut [u8]) {
     }
 }
 
-/// Sends one message of `len` bytes for each position in turn, as `plain` writes it, under that position's key.
+/// Sends one message of `len` bytes for each position in turn, written by `plain` and encrypted under that
+/// position's key.
 fn send_sealed(
     label: &'static str,
     len: usize,
@@ -227,8 +230,8 @@ fn send_sealed(
     Ok(())
 }
 
-/// Receives `count` messages of `len` bytes, and returns what those at the places found hold, one after the other.
-/// Places ascend; a key is that of the item at a position.
+/// Receives `count` messages of `len` bytes, and returns the contents of those at the given places, one after
+/// another. Places are in ascending order; a key is that of the item at a position.
 fn recv_sealed(
     (label, len, count): (&'static str, usize, usize),
     found: &[Place],
@@ -254,7 +257,7 @@ fn recv_sealed(
     Ok(opened)
 }
 
-/// Replaces what R found on another list than the first, and its items' keys, by what was wrapped.
+/// Replaces what R found on a list other than the first, and its items' keys, by the wrapped contents.
 fn unwrap(
     found: &mut [Place],
     count: usize,
@@ -288,7 +291,7 @@ mod tests {
     /// S's items; R has half of them and as many others.
     const ITEMS: usize = 40;
 
-    /// Values of items at these positions.
+    /// Values for items at these positions.
     fn values(range: std::ops::Range<usize>, rng: &mut StdRng) -> Values {
         let positions = (0..range.len() as u32).collect();
         Values { positions, values: range.map(|_| Block::random(rng)).collect() }
@@ -298,7 +301,7 @@ mod tests {
         (0..count as u128).map(Block).collect()
     }
 
-    /// What S sends of these values, one list of them for each label, as the receiver's end of a channel.
+    /// S's messages for these values, one list of them for each label, as the receiver's end of a channel.
     fn sent(lists: &[Values], payloads: &[u8]) -> Channel {
         let (a, b) = memory::pair();
         let lists: Vec<_> = lists.iter().map(copy).collect();
@@ -326,7 +329,7 @@ mod tests {
         (0..count).flat_map(payload).collect()
     }
 
-    /// R's keys, whether they match or not, at every ciphertext: 40 keys of its own and 40 payloads.
+    /// R's keys, matching or not, at every ciphertext: 40 keys of its own and 40 payloads.
     #[test]
     fn only_the_key_of_an_item_opens_its_payload() {
         let mut rng = StdRng::seed_from_u64(1);
@@ -360,7 +363,7 @@ mod tests {
         assert_eq!((found.len(), opened), (ITEMS / 2, ITEMS / 2));
     }
 
-    /// Tag and key are the halves of one digest, so a tag of any length says nothing of the key.
+    /// Tag and key are the two halves of one digest, so a tag of any length reveals nothing about the key.
     #[test]
     fn tag_and_key_are_halves_of_a_digest() {
         let (a, _b) = memory::pair();
@@ -381,7 +384,7 @@ mod tests {
         assert_eq!(keys[0], Block::ZERO);
     }
 
-    /// An item of R's is found on the list with whose label it comes, and opened by what is wrapped there.
+    /// An item of R's is found on the list of its label, and opened by what is wrapped there.
     #[test]
     fn every_list_leads_to_the_payload() {
         let mut rng = StdRng::seed_from_u64(2);
@@ -403,7 +406,7 @@ mod tests {
         }
     }
 
-    /// A sender that puts one value on its list twice does not learn from how R goes on whether R has it.
+    /// A sender that puts one value on its list twice does not learn from R's behaviour whether R has it.
     #[test]
     fn the_first_of_equal_tags_counts() {
         let mut rng = StdRng::seed_from_u64(3);

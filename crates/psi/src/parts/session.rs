@@ -7,25 +7,23 @@ use vesica_net::Channel;
 
 use crate::{Error, Items, Protocol, Receiver, Result, Sender, Setting, Sizes};
 
-/// The most items a set may have: positions are 32 bits wide with two to spare, and the parameters
-/// of every protocol hold up to here.
+/// The maximal number of items of a set: positions are 32 bits wide with two to spare, and the parameters of
+/// every protocol are valid up to this size.
 pub const MAX_ITEMS: usize = 1 << 28;
 
 const SIZE: &str = "psi/size";
 
-/// What a party says first: the size of its set and a digest of its protocol's name.
+/// A party's first message: the size of its set and a digest of its protocol's name.
 const HELLO_LEN: usize = 16;
 
-/// Runs the sender's side of `protocol` on a set of distinct items. Both parties learn the size of
-/// the other's set; the sender learns nothing more. A size that was agreed before is to be given as
-/// `peer_items`, for a protocol takes as many inputs from the peer as it says here.
+/// Runs the sender's side of `protocol` on a set of distinct items. Both parties learn the size of the other's
+/// set; the sender learns nothing more. If a size was agreed beforehand, pass it as `peer_items`, because a
+/// protocol takes as many inputs from the peer as it announces here.
 ///
 /// # Errors
-/// [`Error::TooManyItems`] where this set has more than [`MAX_ITEMS`] items or the peer's more than
-/// `peer_items`; a deviation where the peer's has fewer;
-/// [`Error::Limit`] where the protocol does not support the sizes;
-/// [`Error::DuplicateItem`], [`Error::ShortDigests`], and whatever the connection or the peer make go
-/// wrong.
+/// [`Error::TooManyItems`] if this set has more than [`MAX_ITEMS`] items or the peer's more than `peer_items`;
+/// a deviation if the peer's has fewer; [`Error::Limit`] if the protocol does not support the sizes;
+/// [`Error::DuplicateItem`], [`Error::ShortDigests`], and any error of the connection or the peer.
 pub fn send(
     protocol: &Protocol,
     items: Items<'_>,
@@ -39,11 +37,11 @@ pub fn send(
     Ok(channel.flush()?)
 }
 
-/// Runs the receiver's side of `protocol` on a set of distinct items, and returns the positions in
-/// `items` of those that the sender has too, ascending.
+/// Runs the receiver's side of `protocol` on a set of distinct items, and returns the positions in `items` of
+/// those that the sender has too, in ascending order.
 ///
 /// # Errors
-/// As [`send`].
+/// Same as [`send`].
 pub fn receive(
     protocol: &Protocol,
     items: Items<'_>,
@@ -55,11 +53,11 @@ pub fn receive(
     prepare_receiver(protocol, items.len(), peer_items, channel, rng)?.receive(items, channel, rng)
 }
 
-/// The first part of [`send`], which needs no items: agrees on sizes and makes a party that is ready
-/// for as many `items`. They are to be [cut](Items::cut_for) to what the protocol takes.
+/// The first part of [`send`], which needs no items: agrees on sizes and returns a party that is ready for this
+/// number of `items`. They must be [cut](Items::cut_for) to what the protocol takes.
 ///
 /// # Errors
-/// As [`send`].
+/// Same as [`send`].
 pub fn prepare_sender(
     protocol: &Protocol,
     items: usize,
@@ -71,10 +69,10 @@ pub fn prepare_sender(
     sender_for(protocol, sizes, channel, rng)
 }
 
-/// As [`prepare_sender`], for parties that have agreed on the protocol and the sizes of their sets already.
+/// Like [`prepare_sender`], for parties that have already agreed on the protocol and the sizes of their sets.
 ///
 /// # Errors
-/// [`Error::Limit`], and whatever the connection or the peer make go wrong.
+/// [`Error::Limit`], and any error of the connection or the peer.
 pub fn sender_for(
     protocol: &Protocol,
     sizes: Sizes,
@@ -86,7 +84,7 @@ pub fn sender_for(
     (protocol.sender)(Setting { sizes, list: protocol.list }, channel, rng)
 }
 
-/// What a sender agrees on first.
+/// The sender's part of the agreement on sizes.
 pub(crate) fn agree_sizes_as_sender(
     protocol: &Protocol,
     items: usize,
@@ -100,7 +98,7 @@ pub(crate) fn agree_sizes_as_sender(
 /// The first part of [`receive`]; see [`prepare_sender`].
 ///
 /// # Errors
-/// As [`send`].
+/// Same as [`send`].
 pub fn prepare_receiver(
     protocol: &Protocol,
     items: usize,
@@ -112,10 +110,10 @@ pub fn prepare_receiver(
     receiver_for(protocol, Sizes { sender, receiver: items }, channel, rng)
 }
 
-/// As [`prepare_receiver`], for parties that have agreed on the protocol and the sizes of their sets already.
+/// Like [`prepare_receiver`], for parties that have already agreed on the protocol and the sizes of their sets.
 ///
 /// # Errors
-/// As [`sender_for`].
+/// Same as [`sender_for`].
 pub fn receiver_for(
     protocol: &Protocol,
     sizes: Sizes,
@@ -127,7 +125,7 @@ pub fn receiver_for(
     (protocol.receiver)(Setting { sizes, list: protocol.list }, channel, rng)
 }
 
-/// The sizes, if the protocol supports them. Both parties find the same.
+/// The sizes, if the protocol supports them. Both parties come to the same result.
 pub(crate) fn supported(protocol: &Protocol, sizes: Sizes) -> Result<Sizes> {
     match (protocol.limits)(sizes) {
         Ok(()) => Ok(sizes),
@@ -162,7 +160,7 @@ fn agree_size(
     agree(&name_of(protocol), mine, peer_items, channel)
 }
 
-/// As [`agree_size`], for parties that say by a hash what they are about to run.
+/// Like [`agree_size`], for parties that identify what they are about to run by a hash.
 pub(crate) fn agree(
     name: &blake3::Hash,
     mine: usize,
@@ -217,7 +215,8 @@ mod tests {
                     let items = set(50..1000);
                     let mut rng = StdRng::seed_from_u64(1);
                     send(protocol, items.items(), 0..=1000, &mut a, &mut rng).unwrap();
-                    // A receiver that is still computing tells so, and must find somebody there.
+                    // A receiver that is still computing sends keep-alive messages, and must find somebody
+                    // there.
                     a.finish().unwrap();
                 });
                 let items = set(0..100);

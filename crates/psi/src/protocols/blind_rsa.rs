@@ -9,9 +9,9 @@
 //! 4. S → R: the sorted list of tags {H'(H(y)^d)}. R outputs the x whose tag H'(H(x)^d) is on the list.
 //!
 //! R learns the intersection and the size of S's set; S learns the size of R's set: r^e is uniform among the
-//! invertible residues, and so is what S sees. That requires that e has no factor in common with p − 1 and q
-//! − 1, which R cannot verify: an S that generates N differently learns something about each H(x). The
-//! protocol is semi-honest for that reason, and because nothing ties S to one exponent.
+//! invertible residues, and so is what S sees. This requires that e is coprime to p − 1 and q − 1, which R
+//! cannot verify: an S that generates N differently learns something about each H(x). The protocol is
+//! semi-honest for that reason, and because nothing forces S to use one exponent.
 //!
 //! A sender that keeps its key for many runs is a [`StandingSender`].
 //!
@@ -78,8 +78,8 @@ pub static PROTOCOL: Protocol = Protocol {
     },
 };
 
-/// Prepares a sender with a key that there is already, as `PROTOCOL.sender` does with a new one. What
-/// [`StandingSender`] says of runs with one key holds for these too.
+/// Prepares a sender with an existing key, as `PROTOCOL.sender` does with a new one. The properties of runs
+/// with the same key described at [`StandingSender`] apply here too.
 ///
 /// # Errors
 /// Those of the connection.
@@ -97,13 +97,13 @@ const BLINDED: &str = "blind-rsa/blinded";
 const ROOTS: &str = "blind-rsa/roots";
 const TAGS: &str = "blind-rsa/tags";
 
-/// Residues in one message: 32 KiB, so that while both parties send one, neither waits for the other to read.
+/// Residues in one message: 32 KiB, so that when both parties send one, neither waits for the other to read.
 const CHUNK: usize = (1 << 15) / rsa::ENCODED;
 
-/// Roots that S takes without telling R that it is still there.
+/// Roots that S computes between keep-alive messages to R.
 const ROUND: usize = 16;
 
-/// The most items that R blinds offline: 50 MB. Those beyond are blinded when they are needed.
+/// The maximal number of items that R blinds offline: 50 MB. Any others are blinded when they are needed.
 const AHEAD: usize = 1 << 16;
 
 /// Step 1.
@@ -124,7 +124,7 @@ fn hash(key: &PublicKey, low: &Block) -> Residue {
     key.hash("vesica blind-rsa item v1", &low.to_bytes())
 }
 
-/// H', as a block that tags are cut from.
+/// H', as a block to be truncated to a tag.
 fn value(root: &Residue) -> Block {
     let mut hasher = blake3::Hasher::new_derive_key("vesica blind-rsa tag v1");
     truncate(&hasher.update(&root.encode()).finalize())
@@ -204,12 +204,12 @@ impl crate::Sender for Sender {
     }
 }
 
-/// A sender that keeps its key, and the values of its set, for as many receivers as come: what each of them
-/// costs depends on the receiver's set alone. The other side is a receiver of [`PROTOCOL`] as ever.
+/// A sender that keeps its key, and the values of its set, for any number of receivers: the cost of each run
+/// depends on the receiver's set alone. The other side is an ordinary receiver of [`PROTOCOL`].
 ///
-/// The value of an item is the same in each run. So receivers that compare what they got see which items of the
-/// set came and went between their runs (not what those are), and all runs with one key count together for
-/// how many items have been tried: the caller has to bound them. A new key ends both.
+/// The value of an item is the same in each run. So receivers that compare their results see which values entered
+/// or left the set between their runs (though not whose), and bounds on the number of items that may be tried
+/// apply to all runs with the same key together: the caller must enforce them. A new key ends both.
 pub struct StandingSender {
     key: Arc<Key>,
     values: Vec<Block>,
@@ -226,10 +226,11 @@ impl StandingSender {
         Ok(Self { key, values })
     }
 
-    /// One run, as [`send`](crate::send) with the set's items would be. The peer's set has this many items.
+    /// One run, like [`send`](crate::send) with the set's items. `peer_items` bounds the size of the peer's
+    /// set.
     ///
     /// # Errors
-    /// As [`send`](crate::send).
+    /// Same as [`send`](crate::send).
     pub fn send(&self, peer_items: RangeInclusive<usize>, channel: &mut Channel) -> Result<()> {
         let sizes =
             session::agree_sizes_as_sender(&PROTOCOL, self.values.len(), peer_items, channel)?;
@@ -237,7 +238,7 @@ impl StandingSender {
         send_key(&self.key, channel)?;
         answer(&self.key, sizes.receiver, channel)?;
         channel.phase("own-items");
-        // Items are distinct: that was checked when their values were made.
+        // Items are distinct: this was checked when their values were computed.
         let none = Items::from(&[][..]);
         send_values(self.values.iter().copied(), none, sizes.into(), channel)?;
         Ok(channel.flush()?)
@@ -253,7 +254,8 @@ struct Blinding {
 
 impl Blinding {
     fn random(key: &PublicKey, count: usize, rng: &mut dyn CryptoRng) -> Vec<Self> {
-        // An r without an inverse would be a factor of N, which nobody finds by chance; another is drawn.
+        // An r without an inverse would reveal a factor of N, which nobody finds by chance; another one is
+        // drawn.
         let mut drawn: Vec<Residue> = (0..count).map(|_| key.random(rng)).collect();
         let blindings = drawn
             .par_iter()
@@ -273,7 +275,7 @@ struct Receiver {
 }
 
 impl Receiver {
-    /// Blindings for the next `count` items.
+    /// Removes the blindings for the next `count` items.
     fn take_blindings(&mut self, count: usize, rng: &mut dyn CryptoRng) -> Vec<Blinding> {
         let ready = count.min(self.blindings.len());
         let mut taken = self.blindings.split_off(self.blindings.len() - ready);
@@ -281,7 +283,7 @@ impl Receiver {
         taken
     }
 
-    /// Step 3: the values of the items that these blindings hide.
+    /// Step 3: the values of the items with these blindings.
     fn recv_values(&self, blindings: &[Blinding], channel: &mut Channel) -> Result<Vec<Block>> {
         let roots = recv_residues(ROOTS, blindings.len(), &self.key, channel)?;
         let unblinded = roots.par_iter().zip(blindings);
@@ -298,7 +300,7 @@ impl crate::Receiver for Receiver {
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u32>> {
         refuse_duplicates(items)?;
-        // 2. and 3.: one chunk is always under way, so that both parties work at once.
+        // 2. and 3.: one chunk is always in flight, so that both parties work at the same time.
         channel.phase("roots");
         let mut values = Vec::with_capacity(items.len());
         let mut under_way = Vec::new();

@@ -53,7 +53,7 @@ pub static MALICIOUS_SENDER: Protocol = Protocol {
     ..entry::<MaliciousSender>()
 };
 
-/// What depends on whom the protocol is to hold against.
+/// The parts that depend on the adversary.
 trait Model: Send + 'static {
     /// Memory for each item.
     const MEMORY: PerItem;
@@ -61,16 +61,16 @@ trait Model: Send + 'static {
     /// The base OTs underneath.
     type Base: BaseOt;
 
-    /// Against whom the rest of the protocol holds.
+    /// The adversary against which the rest of the protocol is secure.
     const ADVERSARY: Adversary;
 
     /// Flights of a run.
     const ROUNDS: u32;
 
-    /// How values are cut.
+    /// How values are truncated.
     fn tags(setting: Setting) -> Tags;
 
-    /// What the OPRF is evaluated at.
+    /// The inputs of the OPRF.
     fn inputs(items: Items<'_>) -> Inputs<'_>;
 }
 
@@ -109,7 +109,7 @@ impl Model for MaliciousSender {
         Tags::whole()
     }
 
-    /// H1: BLAKE3 of each digest, for the key of the OPRF must be of no help in choosing its inputs.
+    /// H1: BLAKE3 of each digest, because the key of the OPRF must not help in choosing its inputs.
     fn inputs(items: Items<'_>) -> Inputs<'_> {
         let mut low_halves = Vec::with_capacity(items.len());
         let mut high_halves = Vec::with_capacity(items.len());
@@ -127,7 +127,7 @@ impl Model for MaliciousSender {
 
 const H1_KEY: [u8; 32] = *b"vesica cm20 item hash v1, public";
 
-/// What the OPRF is evaluated at.
+/// The inputs of the OPRF.
 struct Inputs<'a> {
     low_halves: Cow<'a, [Block]>,
     high_halves: Vec<Block>,
@@ -139,7 +139,7 @@ impl Inputs<'_> {
     }
 }
 
-/// What the entries have in common; their names, digests and filters are their own.
+/// The fields that the entries share; names, digests and filters differ.
 const fn entry<M: Model>() -> Protocol {
     Protocol {
         key: "",

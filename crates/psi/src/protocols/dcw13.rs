@@ -6,9 +6,9 @@
 //! 1. Both draw a seed, now that both sets are fixed. Under it each item has one cell in each part of a
 //!    filter, and a digest of ℓ bits.
 //! 2. S makes a garbled Bloom filter in which the cells of each of its items add up to the item's digest, and
-//!    everything else is random.
-//! 3. An OT for each cell: R chooses the cells that its items set, and gets these. R → S what a random OT
-//!    takes, and S → R for each cell its content, masked with the string for the choice 1.
+//!    all other cells are random.
+//! 3. An OT for each cell: R chooses the cells that its items set, and gets these. R → S: the messages of a
+//!    random OT. S → R: the content of each cell, masked with the string for choice 1.
 //! 4. R outputs the x whose cells add up to the digest of x.
 //!
 //! R learns the intersection and the size of S's set; S learns the size of R's set. Deviations from the
@@ -65,24 +65,24 @@ pub static PROTOCOL: Protocol = Protocol {
     },
 };
 
-/// The most items of both sets: cells are numbered with 32 bits, and S holds 8 bytes of each.
+/// The maximal number of items of both sets: cells are numbered with 32 bits, and S holds 8 bytes for each.
 const MAX_ITEMS: usize = 1 << 24;
 
 const CELLS: &str = "dcw13/cells";
 
-/// How large everything is.
+/// The dimensions of a run.
 #[derive(Clone, Copy)]
 struct Dimensions {
     shape: Shape,
-    /// Bytes of a cell that are sent.
+    /// Bytes sent per cell.
     len: usize,
 }
 
 impl Dimensions {
-    /// A filter with room for both sets: then each item of S that is not R's has a cell of its own among
-    /// those that R does not choose, and what R sees of the others is random, but with probability 2^-λ.
-    /// And as many bits that no item of R alone has cells that add up to its digest, but with that
-    /// probability.
+    /// A filter with room for both sets: then, except with probability 2^-λ, each item of S that R does not
+    /// have has a cell of its own among those that R does not choose, and what R sees of the others is random.
+    /// The number of bits is such that, except with the same probability, the cells of no item that only R has
+    /// add up to its digest.
     fn of(sizes: Sizes) -> Self {
         let shape = okvs::garbled_bloom(sizes.sender + sizes.receiver, LAMBDA);
         Self { shape, len: tag::bits(sizes.receiver, 1, LAMBDA).div_ceil(8) as usize }
@@ -107,10 +107,10 @@ fn cost(setting: Setting) -> Cost {
     }
 }
 
-/// The digests of items: those of S's are what cells add up to.
+/// The digests of items; the cells of each of S's items add up to its digest.
 fn digests(seed: Block, items: &[Block]) -> Vec<u64> {
     let mut digests = items.to_vec();
-    // The filter has its keys from numbers that are far lower.
+    // The filter derives its keys from far smaller numbers.
     let key = Aes128::new(seed).encrypt_block(Block(u128::MAX));
     CorrelationRobust::new(key).apply(&mut digests);
     digests.into_iter().map(Block::low).collect()
@@ -158,7 +158,7 @@ impl crate::Sender for Sender {
     }
 }
 
-/// Cells that one thread takes at least.
+/// Minimum number of cells per thread.
 const MIN_CELLS: usize = 1 << 13;
 
 /// The party that learns the intersection.
@@ -201,7 +201,7 @@ impl crate::Receiver for Receiver {
     }
 }
 
-/// What a cell holds, of the bytes that were sent.
+/// The content of a cell, from the bytes sent.
 fn content(bytes: &[u8]) -> Block {
     let mut content = [0; size_of::<Block>()];
     content[..bytes.len()].copy_from_slice(bytes);
@@ -210,7 +210,7 @@ fn content(bytes: &[u8]) -> Block {
 
 impl From<stores::Error> for Error {
     fn from(_: stores::Error) -> Self {
-        // Keys are distinct, so that no solution is bad luck.
+        // Keys are distinct, so a failure to solve is bad luck.
         Self::HashingFailure
     }
 }
@@ -221,8 +221,8 @@ mod tests {
 
     use super::*;
 
-    /// What keeps S's other items hidden, at a λ at which it fails now and then: each item of S has a cell
-    /// that no item of R and no other one of S has, in all but 2^-λ of the runs.
+    /// The property that hides S's other items, at a λ at which it sometimes fails: except in 2^-λ of the runs,
+    /// each item of S has a cell that no item of R and no other item of S has.
     #[test]
     fn each_item_has_a_cell_of_its_own() {
         let (n, lambda, trials) = (20, 3, 2000);

@@ -65,7 +65,7 @@ pub static FINITE_FIELD: Protocol = Protocol {
 
 const TAGS: &str = "hl08/tags";
 
-/// Points that S evaluates before it says again that it is there.
+/// Points that S evaluates between keep-alive messages.
 const CHUNK: usize = 128;
 
 /// σ.

@@ -197,7 +197,7 @@ impl Receiver {
     }
 }
 
-/// The items that sit in bins, with their values.
+/// The items in bins, with their values.
 fn seated(table: &CuckooTable, values: &[Block]) -> impl Iterator<Item = (Entry, Block)> + Clone {
     table.bins().iter().zip(values).filter_map(|(entry, value)| Some(((*entry)?, *value)))
 }

@@ -1,8 +1,8 @@
 //! Naive hashing: **insecure**, for measurements only.
 //!
-//! The sender hands over hashes of its items. Anyone who can guess an item can test the guess, so the
-//! receiver learns far more than the intersection. It is included because every paper measures against it,
-//! and because its time lets ratios measured on one machine be applied to another.
+//! The sender sends hashes of its items. Anyone who can guess an item can test the guess, so the receiver
+//! learns far more than the intersection. It is included because every paper compares with it, and because its
+//! time serves as the unit when ratios measured on one machine are applied to another.
 //!
 //! 1. S → R: a key k; then the sorted list of {H_k(y)}, each λ + log n_x + log n_y bits.
 //! 2. R outputs the x with H_k(x) on the list.
@@ -59,7 +59,7 @@ fn hash_all(key: &[u8; 32], low_halves: &[Block]) -> Vec<Block> {
     low_halves.par_iter().map(hash).collect()
 }
 
-/// The party that hands over its hashes.
+/// The party that sends its hashes.
 #[derive(Debug)]
 pub struct Sender {
     setting: Setting,

@@ -45,21 +45,21 @@ pub static LOW: Protocol =
 pub static FAST: Protocol =
     protocol::<Fast>("prty19-fast", "multi-point OPRF from OT extension, two-choice hashing");
 
-/// How items go into bins.
+/// How items are assigned to bins.
 trait Variant: Send + Sync + 'static {
     /// Memory for each item.
     const MEMORY: PerItem;
 
-    /// A list for each hash function.
+    /// One list for each hash function.
     const LISTS: &'static [&'static str];
 
-    /// Bins for as many items of the receiver, and how many items each takes.
+    /// The number of bins for this many items of the receiver, and the number of items that each takes.
     fn bins(items: usize) -> two_choice::Shape;
 
-    /// The receiver's: each permuted item in one of its bins.
+    /// For the receiver: each permuted item in one of its bins.
     fn one_each(permuted: &[Block], shape: Shape) -> Result<Table>;
 
-    /// The sender's: each in all of its bins.
+    /// For the sender: each item in all of its bins.
     fn all_each(permuted: &[Block], shape: Shape) -> Result<Table>;
 }
 
@@ -155,7 +155,7 @@ fn cost<V: Variant>(setting: Setting) -> Cost {
     }
 }
 
-/// What is public after step 1: the items in an order that looks random, and the seed of the OPRF.
+/// The public values after step 1: the items in an order that looks random, and the seed of the OPRF.
 fn permute(
     low_halves: &[Block],
     channel: &mut Channel,

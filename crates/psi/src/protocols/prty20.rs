@@ -3,9 +3,9 @@
 //!
 //! Offline: base OTs.
 //!
-//! 1. The OPRF: R gets F(x) for each of its items, S can compute F anywhere. R → S: the rows of an OKVS of
-//!    R's items, as words of an OT extension under a linear code; in the malicious form S then checks them.
-//! 2. S → R: the sorted list of {F(y)}, cut to tags, or whole in the malicious form.
+//! 1. The OPRF: R gets F(x) for each of its items, S can compute F anywhere. R → S: the rows of an OKVS of R's
+//!    items, as words of an OT extension under a linear code; in the malicious form S then checks them.
+//! 2. S → R: the sorted list of {F(y)}, truncated to tags, or whole in the malicious form.
 //! 3. R outputs the x whose tag is on the list.
 //!
 //! R learns the intersection and the size of S's set; S learns the size of R's set. There are entries with
@@ -52,7 +52,7 @@ pub static MALICIOUS: Protocol = Protocol {
     ..entry::<Checked>()
 };
 
-/// What the protocol is made of.
+/// The components of the protocol.
 trait Variant: Send + 'static {
     /// Memory for each item.
     const MEMORY: PerItem;
@@ -63,13 +63,13 @@ trait Variant: Send + 'static {
     /// The OKVS.
     type Store: Store<Self::Construction>;
 
-    /// Its shape for as many items of the receiver.
+    /// Its shape for this many items of the receiver.
     fn shape(items: usize) -> Shape;
 }
 
 struct Clustered;
 
-/// Keys in a cluster, about: its rows, 64 or 80 bytes each, take some megabytes.
+/// Approximate number of keys per cluster: its rows, 64 or 80 bytes each, take some megabytes.
 const CLUSTER: usize = 1 << 15;
 
 impl Variant for Clustered {
@@ -112,7 +112,7 @@ impl Variant for Checked {
     }
 }
 
-/// What the entries have in common.
+/// The fields that the entries share.
 const fn entry<V: Variant>() -> Protocol {
     let adversary = V::Construction::ADVERSARY;
     let is_malicious = is_malicious::<V>();

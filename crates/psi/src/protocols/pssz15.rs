@@ -1,10 +1,10 @@
 //! PSI by set-inclusion tests, with permutation-based hashing: Pinkas, Schneider, Segev and Zohner (USENIX
 //! Security 2015), "phasing". Semi-honest.
 //!
-//! [`psz14`](crate::protocols::psz14) with cuckoo hashing, step by step, except for step 1: an item is cut to
-//! σ' bits, log b of which follow from the bin's number. Only the others are compared in a bin, which takes
-//! log b / 8 fewer OTs for each item. What a bin stores includes the hash function by which an item came,
-//! because two items may leave the same rest in a bin by two functions.
+//! [`psz14`](crate::protocols::psz14) with cuckoo hashing, step by step, except for step 1: an item is
+//! truncated to σ' bits, log b of which follow from the bin's number. Only the others are compared in a bin,
+//! which takes log b / 8 fewer OTs per item. A bin also stores which hash function led an item there, because
+//! two items may have the same rest in a bin by different functions.
 //!
 //! R learns the intersection and the size of S's set; S learns the size of R's set. Deviations from the
 //! paper: see `docs/protocols/pssz15.md`.
@@ -34,14 +34,14 @@ pub static PROTOCOL: Protocol = protocol::<HASHES, Phase>(
     "Pinkas, Schneider, Segev, Zohner (USENIX Security 2015)",
 );
 
-/// Bits of what is left of an item, and how these split into bin and rest.
+/// The length of truncated items, and its division into bin and rest.
 fn shape(sizes: Sizes) -> phasing::Shape {
     let bits = phasing::sound_bits(u128::BITS, sizes.receiver, sizes.sender, LAMBDA);
     let bins = cuckoo::sound::<HASHES>(sizes.receiver, LAMBDA).bins;
     phasing::Shape::modular(bits, bins).expect("λ bits and more are more than bins have numbers")
 }
 
-/// Items, cut and permuted.
+/// Items, truncated and permuted.
 struct Items {
     phasing: Phasing<HASHES>,
     cut: Vec<Block>,
@@ -73,7 +73,7 @@ impl Hashed<HASHES> for Items {
         self.phased.bins(position)
     }
 
-    /// What is left of an item: of different ones it differs, but with probability 2^-λ a run.
+    /// The truncated item: it differs for different items, except with probability 2^-λ per run.
     fn name(&self, position: usize) -> Block {
         self.phased.name(position)
     }
@@ -118,7 +118,7 @@ mod tests {
         Sizes { sender: n, receiver: n }
     }
 
-    /// Bin and string say which item it is and by which function it came.
+    /// Bin and string determine the item and the hash function.
     #[test]
     fn strings_differ_in_a_bin() {
         let items: Vec<Block> = (0..5000).map(Block).collect();

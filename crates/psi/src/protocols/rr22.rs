@@ -20,14 +20,14 @@ use crate::{
 
 const CITATION: &str = "Raghuraman, Rindal (CCS 2022); Rindal, Schoppmann (EUROCRYPT 2021)";
 
-/// Keys in a cluster, about: as many as let a cluster's columns stay in the second-level cache.
+/// Approximate number of keys per cluster: as many as let a cluster's columns stay in the second-level cache.
 const FAST_CLUSTER: usize = 1 << 15;
 
-/// Keys in a cluster where columns count more than time. Beyond a million a larger one saves less than
-/// half a bit an item.
+/// Keys per cluster if columns count more than time. Beyond a million, a larger cluster saves less than half a
+/// bit per item.
 const LARGE_CLUSTER: usize = 1 << 20;
 
-/// Clusters that fit the cache, and elements as short as they may be.
+/// Clusters that fit the cache, and elements of minimal length.
 struct Fast;
 
 impl Variant for Fast {
@@ -46,7 +46,7 @@ impl ShortVariant for Fast {
     }
 }
 
-/// Clusters as large as pay, elements as short as they may be, and one noise for all of the VOLE.
+/// Clusters as large as pays off, elements of minimal length, and a single noise vector for the whole VOLE.
 struct Low;
 
 impl Variant for Low {
@@ -67,9 +67,9 @@ impl ShortVariant for Low {
     }
 }
 
-/// Pieces and clusters twice as large as the fast one's, for an entry and a block of noise cost twice as
-/// many bytes, with as many dense columns as make rows one-way. Over GF(2^128) a few columns would do,
-/// but sums of bits come from tables and are decoded three times as fast.
+/// Pieces and clusters twice as large as in the fast variant, because an entry and a block of noise cost twice
+/// as many bytes, with as many dense columns as make rows one-way. Over GF(2^128) a few columns would do, but
+/// sums of bits use tables and are decoded three times as fast.
 struct Checked;
 
 impl Variant for Checked {
@@ -84,8 +84,8 @@ impl Variant for Checked {
     }
 }
 
-/// The random bands of [BPSY23](vesica_structures::okvs::band) in one cluster: 1.05 columns an item, and
-/// rows of several hundred random bits, which are one-way as they are. One noise for all of the VOLE.
+/// The random bands of [BPSY23](vesica_structures::okvs::band) in one cluster: 1.05 columns per item, and rows
+/// of several hundred random bits, which are already one-way. A single noise vector for the whole VOLE.
 struct CheckedBand;
 
 impl Variant for CheckedBand {
@@ -100,7 +100,7 @@ impl Variant for CheckedBand {
     }
 }
 
-/// The fast one.
+/// The fast variant.
 pub static FAST: Protocol = semi_honest::<Fast>(About {
     key: "rr22",
     title: "VOLE-based OPRF with a clustered OKVS",
@@ -108,7 +108,7 @@ pub static FAST: Protocol = semi_honest::<Fast>(About {
     status: Status::Recommended,
 });
 
-/// The one with the fewest bytes.
+/// The variant with the fewest bytes.
 pub static LOW: Protocol = semi_honest::<Low>(About {
     key: "rr22-low",
     title: "VOLE-based OPRF with the smallest OKVS",

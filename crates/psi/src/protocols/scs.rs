@@ -3,11 +3,11 @@
 //!
 //! Offline: the OTs for R's inputs, or multiplication triples.
 //!
-//! 1. Both draw a seed, now that both sets are fixed. An item is σ bits of its image under AES with that
-//!    seed, so many that two different items are equal only with probability 2^-λ.
+//! 1. Both draw a seed, now that both sets are fixed. An item is represented by σ bits of its image under AES
+//!    with that seed, enough that two different items are equal only with probability 2^-λ.
 //! 2. The program ([`scs`]): merge both sorted lists, compare neighbours, replace by 0 what occurs once, and
 //!    shuffle by a permutation that S drew.
-//! 3. R is shown what is left, and looks its items up.
+//! 3. The result is revealed to R, which looks its items up.
 //!
 //! R learns the intersection and the size of S's set; S learns the size of R's set.
 //!
@@ -103,7 +103,7 @@ pub static GMW_VECTOR: Protocol = Protocol {
     ..GMW
 };
 
-/// Triples are made as in PSZ14, whose figures these entries are there to be compared with.
+/// Triples are made as in PSZ14, since these entries exist for comparison with its figures.
 const TRIPLES: Extension = Extension::Alsz13;
 
 /// For the OTs of the evaluator's inputs.
@@ -118,7 +118,7 @@ fn memory_of_garbling(Setting { sizes, .. }: Setting) -> Memory {
     Memory::linear(sizes, PerItem::new([9700.0, 9700.0], [9700.0, 9700.0]))
 }
 
-/// A layer of the sorting network has as many gates as items have bits, and its triples are made before.
+/// A layer of the sorting network has as many gates as items have bits, and its triples are made beforehand.
 fn memory_of_gmw(Setting { sizes, .. }: Setting) -> Memory {
     let levels = f64::from((sizes.sender + sizes.receiver).max(2).ilog2());
     let each = 150.0 * levels;
@@ -139,7 +139,7 @@ fn cost_of_garbling(setting: Setting) -> Cost {
 fn cost_of_gmw(setting: Setting, vectors: bool) -> Cost {
     let count = scs::count(&terms(setting.sizes, Comparison::Shallow));
     let demand = Demand::of_count(&count, vectors);
-    // Both send the same.
+    // Both parties send the same amount.
     let both = TRIPLES.bytes(&demand, Party::First) as u64 + count.opened[usize::from(vectors)];
     Cost {
         bytes_to_sender: both as f64,
@@ -148,7 +148,7 @@ fn cost_of_gmw(setting: Setting, vectors: bool) -> Cost {
     }
 }
 
-/// This party's items as the program takes them, and their values in their own order.
+/// This party's items in the form the program takes, and their values in the order of the items.
 fn shorten(
     items: Items<'_>,
     width: usize,
@@ -163,14 +163,14 @@ fn shorten(
 }
 
 impl From<BadItems> for Error {
-    /// Distinct items come to equal ones, or to the one that stands for none, with a probability of
-    /// at most 2^-λ.
+    /// The images of distinct items are equal, or equal to the value that represents no item, with a
+    /// probability of at most 2^-λ.
     fn from(_: BadItems) -> Self {
         Self::HashingFailure
     }
 }
 
-/// The sender's part, once it is ready for its items; `engine` makes what it runs the program on.
+/// The sender's part, once it is ready for its items; `engine` makes the engine that runs the program.
 fn help<'c, E: Engine>(
     terms: &Terms,
     items: Items<'_>,

@@ -16,7 +16,7 @@ pub fn key() -> Arc<Key> {
     KEY.clone()
 }
 
-/// The protocol, but that each sender has that key.
+/// The protocol, except that each sender has that key.
 pub static BLIND_RSA: Protocol = Protocol {
     sender: |setting, channel, _| {
         channel.phase("key");

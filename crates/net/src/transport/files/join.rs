@@ -1,9 +1,9 @@
 //! How two runs find each other in a directory, regardless of what earlier runs have left there.
 //!
-//! A side owns the files that begin with its letter. Its file number 0, the hello, says which run this is,
-//! whose, and which run of the other side it has seen; it stays until the run ends. Two runs have met when
-//! each says that it has seen the other. Files from a side's earlier run, which nobody answers, are therefore
-//! harmless to the other side, and are removed by their owner when it starts again.
+//! A side owns the files that begin with its letter. Its file number 0, the hello, names the run, its owner,
+//! and the run of the other side that it has seen; it stays until the run ends. Two runs have met when each has
+//! seen the other. Files from a side's earlier run, which nobody answers, are therefore harmless to the other
+//! side, and are removed by their owner when it starts again.
 
 use std::{
     fs::{self, File},
@@ -19,23 +19,23 @@ use super::{
 };
 use crate::{Error, Result};
 
-/// How the file ends that a running party keeps locked.
+/// The extension of the file that a running party keeps locked.
 const LOCK: &str = "vesica-lock";
 
-/// By what the parties know each other, such as fingerprints. They agree beforehand.
+/// The names by which the parties know each other, such as fingerprints. They agree on them beforehand.
 #[derive(Debug, Clone)]
 pub(crate) struct Names {
     pub(crate) me: String,
     pub(crate) peer: String,
 }
 
-/// Shows those who know a party's name, and nobody else, that a run is that party's.
+/// Proves to those who know a party's name, and to nobody else, that a run is that party's.
 fn mark(run: &RunId, name: &str) -> Vec<u8> {
     let hash = Sha256::new().chain_update(b"vesica files").chain_update(run).chain_update(name);
     hash.finalize()[..16].to_vec()
 }
 
-/// Whose run a hello is of.
+/// The owner of the run in a hello.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Whose {
     Mine,
@@ -54,10 +54,10 @@ impl Names {
     }
 }
 
-/// That no other process is this side in this directory.
+/// The guarantee that no other process is this side in this directory.
 #[derive(Debug)]
 pub(super) struct Claim {
-    /// None where the file system knows no locks.
+    /// `None` if the file system does not support locks.
     lock: Option<File>,
 }
 
@@ -68,7 +68,7 @@ impl Claim {
         let hello = Part::read(&side.path(directory, 0)).ok().flatten();
         let whose = hello.as_ref().map(|hello| names.whose(hello));
         if let (Some(hello), Some(Whose::Peers)) = (&hello, whose) {
-            // The other one hears it too.
+            // Tells the other process too.
             drop(clash(hello).write(&clash_path(directory, side)));
             return Err(same_side(directory, side));
         }
@@ -101,7 +101,7 @@ impl Claim {
         Ok(())
     }
 
-    /// None where another process holds the lock.
+    /// `None` if another process holds the lock.
     fn lock(directory: &Path, side: Side) -> io::Result<Option<Self>> {
         let path = lock_path(directory, side);
         loop {
@@ -116,13 +116,13 @@ impl Claim {
         }
     }
 
-    /// Gives the side free.
+    /// Releases the side.
     pub(super) fn release(&mut self, directory: &Path, side: Side) {
         drop(fs::remove_file(lock_path(directory, side)));
         self.lock = None;
     }
 
-    /// What a process that is killed leaves: the file, but no lock.
+    /// Leaves what a killed process leaves: the file, but no lock.
     #[cfg(test)]
     pub(super) fn abandon(&mut self) {
         self.lock = None;
@@ -136,7 +136,7 @@ fn is_still(file: &File, path: &Path) -> bool {
     matches!((file.metadata(), fs::metadata(path)), (Ok(a), Ok(b)) if id(&a) == id(&b))
 }
 
-/// An open file cannot be removed there.
+/// On these systems an open file cannot be removed.
 #[cfg(not(unix))]
 fn is_still(_file: &File, _path: &Path) -> bool {
     true
@@ -150,7 +150,7 @@ fn clash_path(directory: &Path, side: Side) -> std::path::PathBuf {
     side.named(directory, "clash")
 }
 
-/// Tells a run that the other side has its letter too.
+/// Tells a run that the other side uses its letter too.
 fn clash(hello: &Part) -> Part {
     Part { from: UNKNOWN, to: hello.from, number: 0, kind: Kind::End, payload: Vec::new() }
 }
@@ -160,7 +160,7 @@ fn same_side(directory: &Path, side: Side) -> Error {
 }
 
 impl Files {
-    /// Says which run this is, and which of the other side it has seen.
+    /// Writes the hello: this run, and the run of the other side that it has seen.
     pub(super) fn write_hello(&self) -> io::Result<()> {
         let payload = mark(&self.me, &self.names.me);
         let part = Part { from: self.me, to: self.peer, number: 0, kind: Kind::Data, payload };
@@ -170,7 +170,7 @@ impl Files {
     /// Whether the two runs have met by now.
     ///
     /// # Errors
-    /// [`Error::SameSide`], [`Error::SideInUse`], [`Error::LeftOver`] where a run of somebody else goes on,
+    /// [`Error::SameSide`], [`Error::SideInUse`], [`Error::LeftOver`] if another party's run is in progress,
     /// and [`Error::Directory`].
     pub(crate) fn try_join(&mut self) -> Result<bool> {
         if self.joined {
@@ -180,7 +180,7 @@ impl Files {
         let failed = |source| Error::Directory { directory: directory.clone(), source };
         self.check_own_hello()?;
         let path = self.path(self.side.other(), 0);
-        // One that is not wholly there yet is waited for.
+        // Wait for a hello that is incomplete.
         let Some(hello) = Part::read(&path).ok().flatten() else { return Ok(false) };
         if self.names.whose(&hello) != Whose::Peers {
             let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();

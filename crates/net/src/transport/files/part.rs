@@ -1,8 +1,8 @@
-//! One file of the conversation, as it lies in the directory.
+//! One file of the connection.
 //!
 //! It has a header, the payload, and the SHA-256 of both. The checksum distinguishes a complete file of ours
-//! from one that a synchroniser is still writing, and from somebody else's; it protects against no attacker,
-//! which is the task of TLS above.
+//! from one that a synchroniser is still writing, and from files of others. It does not protect against
+//! attackers, which is the task of TLS above.
 
 use std::{
     fs::{self, OpenOptions},
@@ -12,13 +12,13 @@ use std::{
 
 use sha2::{Digest, Sha256};
 
-/// Marks one process's part in one run: random, so that files of two runs are told apart.
+/// The mark of one process's part in one run: random, so that files of different runs can be distinguished.
 pub(super) type RunId = [u8; 16];
 
-/// In the place of a run's mark that is not known yet.
+/// Stands for a run's mark that is not known yet.
 pub(super) const UNKNOWN: RunId = [0; 16];
 
-/// The most payload bytes of one file.
+/// The maximal number of payload bytes per file.
 pub(super) const MAX_PAYLOAD: usize = 8 << 20;
 
 const MAGIC: &[u8; 8] = b"vesica-3";
@@ -41,7 +41,7 @@ pub(super) enum Kind {
 pub(super) struct Part {
     /// The mark of the party that wrote it.
     pub(super) from: RunId,
-    /// The mark of the party it is for, where the writer knew it.
+    /// The mark of the party it is for, if the writer knew it.
     pub(super) to: RunId,
     pub(super) number: u64,
     pub(super) kind: Kind,
@@ -49,7 +49,7 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Writes the file under a temporary name, sees it to the disk, and renames it.
+    /// Writes the file under a temporary name, syncs it to the disk, and renames it.
     pub(super) fn write(&self, path: &Path) -> io::Result<()> {
         let mut header = Vec::with_capacity(HEADER);
         header.extend_from_slice(MAGIC);
@@ -76,10 +76,10 @@ impl Part {
         renamed
     }
 
-    /// Reads a file; nothing if there is none. What is no whole file of ours is
+    /// Reads a file; `None` if there is none. A file that is not a complete file of ours gives
     /// [`InvalidData`](io::ErrorKind::InvalidData).
     pub(super) fn read(path: &Path) -> io::Result<Option<Self>> {
-        // Looked at before it is opened: opening a pipe would wait for its writer.
+        // Checked before it is opened: opening a pipe would wait for its writer.
         let metadata = match fs::symlink_metadata(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             metadata => metadata?,

@@ -13,7 +13,7 @@ fn pair() -> (TempDir, Files, Files) {
     (directory, a, b)
 }
 
-/// Lets the two look for each other.
+/// Lets the two find each other.
 fn meet(a: &mut Files, b: &mut Files) {
     for _ in 0..3 {
         a.try_join().unwrap();
@@ -96,7 +96,7 @@ fn the_end_comes_after_the_last_byte() {
     assert_eq!(b.read(&mut [0]).unwrap(), 0);
 }
 
-/// Whichever side starts first, and whatever the two have left: new runs meet, and leave nothing.
+/// Whichever side starts first, and whatever the two have left behind, new runs meet and leave nothing.
 #[test]
 fn what_killed_runs_left_is_removed_by_its_owner() {
     for a_first in [true, false] {
@@ -154,7 +154,7 @@ fn two_processes_of_one_party_are_told_from_two_parties_on_one_side() {
     }
     drop(ann);
     assert_eq!(names(&directory), [""; 0]);
-    // Where no lock shows it, as in a folder that is synchronised, the side that was there first sees it.
+    // If no lock shows it, as in a synchronised folder, the side that was there first notices.
     let mut ann = open(Side::A, "ann", "bob").unwrap();
     fs::remove_file(directory.path().join("a-0000000000.vesica")).unwrap();
     fs::remove_file(directory.path().join("a.vesica-lock")).unwrap();

@@ -26,11 +26,11 @@ use crate::{
 /// Named in errors of the handshake.
 pub(crate) const HANDSHAKE: &str = "tls handshake";
 
-/// How long a party that refuses the other waits for it to hear so.
+/// How long a party that refuses the other waits for it to receive the refusal.
 pub(crate) const REFUSAL: Duration = Duration::from_secs(1);
 
-/// A fatal alert in clear, as a server may send it before its first message: `internal_error`. The
-/// handshakes of this module never cause one, so it can say that a server has no place for a caller.
+/// A fatal alert in clear, as a server may send it before its first message: `internal_error`. The handshakes
+/// of this module never cause one, so it can mean that a server has no place for a caller.
 pub(crate) const NO_PLACE: [u8; 7] = [21, 3, 3, 0, 2, 2, 80];
 
 /// The first byte inside the tunnel. The numbers are the codes on the wire.
@@ -104,21 +104,21 @@ pub(super) fn server_config(
     Ok(config)
 }
 
-/// A configuration that the TLS library does not take.
+/// A configuration that the TLS library does not accept.
 fn unexpected(error: rustls::Error) -> Error {
     Error::Handshake { what: error.to_string() }
 }
 
-/// A tunnel that is being dug. The client greets at once; the server, when it knows who calls.
+/// A tunnel under construction. The client greets at once; the server, when it knows the caller.
 pub(crate) struct Handshake {
     tls: Tls,
     me: Fingerprint,
     pin: Arc<Pin>,
-    /// The greeting that is still to be sent.
+    /// The greeting still to be sent.
     to_say: Option<Greeting>,
     /// The other side's greeting.
     heard: Option<u8>,
-    /// What this side's greeting is, once that is decided.
+    /// This side's greeting, once it is decided.
     decided: Option<Greeting>,
 }
 
@@ -129,7 +129,7 @@ impl Handshake {
         me: Fingerprint,
         pin: Arc<Pin>,
     ) -> Result<Self> {
-        // TLS wants a name; the pin does not look at it, and it is not sent.
+        // TLS requires a name; the pin ignores it, and it is not sent.
         let name = ServerName::IpAddress(Ipv4Addr::UNSPECIFIED.into());
         let connection = ClientConnection::new(Arc::new(config), name).map_err(unexpected)?;
         let mut handshake = Self::new(connection.into(), transport, me, pin);
@@ -157,13 +157,13 @@ impl Handshake {
         Self { tls, me, pin, to_say: None, heard: None, decided: None }
     }
 
-    /// Decides what the other side is greeted with.
+    /// Decides the greeting to the other side.
     pub(crate) fn answer(&mut self, greeting: Greeting) {
         self.to_say = Some(greeting);
         self.decided = Some(greeting);
     }
 
-    /// Whether the other side has shown who it is, and waits for [`Handshake::answer`].
+    /// Whether the other side has authenticated, and waits for [`Handshake::answer`].
     pub(crate) fn is_known(&self) -> bool {
         self.heard == Some(Greeting::Welcome as u8) && self.decided.is_none()
     }
@@ -173,24 +173,24 @@ impl Handshake {
         self.decided == Some(Greeting::Welcome)
     }
 
-    /// Whether this side has sent anything yet: a server that has not may still say in clear that it
-    /// has [no place](NO_PLACE).
+    /// Whether this side has sent anything yet: a server that has not may still say in clear that it has [no
+    /// place](NO_PLACE).
     pub(crate) fn has_spoken(&self) -> bool {
         self.tls.has_pushed
     }
 
-    /// One step, which takes no longer than an operation of the transport. After it succeeded, the other
+    /// One step, which takes no longer than an operation of the transport. When it has succeeded, the other
     /// side has greeted, and this side too unless it [has to decide](Handshake::is_known).
     ///
     /// # Errors
-    /// [Blocked](is_blocked) where it has to be called again.
+    /// [Blocked](is_blocked) if it must be called again.
     pub(crate) fn advance(&mut self) -> io::Result<()> {
         if let Some(greeting) = self.to_say {
             self.tls.write_all_or_nothing(&[greeting as u8])?;
             self.to_say = None;
         }
         if self.heard.is_none() {
-            // Each message of the handshake that is read may call for one to be sent.
+            // Each message of the handshake that is read may require one to be sent.
             let mut greeting = [0];
             let read = match self.tls.flush() {
                 Err(error) if !is_blocked(&error) => self.last_words(error, &mut greeting),
@@ -212,7 +212,7 @@ impl Handshake {
         }
     }
 
-    /// Whose fault it is that a step failed.
+    /// The error for a failed step, by whose fault it is.
     pub(crate) fn classify(&self, error: io::Error) -> Error {
         if let Some(presented) = self.pin.refused() {
             return Error::WrongPeer { expected: self.pin.expected(), presented };
@@ -231,7 +231,7 @@ impl Handshake {
     /// Whether the other side's greeting, once every step has succeeded, is a welcome.
     ///
     /// # Errors
-    /// What it says instead.
+    /// The reason it gives instead.
     pub(crate) fn verdict(&self) -> Result<()> {
         match self.heard {
             Some(byte) if byte == Greeting::Welcome as u8 => Ok(()),
@@ -248,7 +248,7 @@ impl Handshake {
     /// Completes the handshake on this thread, with any identity of the other side.
     ///
     /// # Errors
-    /// As [`client`](super::client).
+    /// Same as [`client`](super::client).
     pub(crate) fn complete(mut self, patience: Duration, cancel: &CancelToken) -> Result<Tls> {
         let deadline = Instant::now() + patience;
         let ended = loop {
@@ -266,7 +266,7 @@ impl Handshake {
             }
         };
         let mut tls = self.into_tls();
-        // A refused caller has nothing to say.
+        // A refused caller sends nothing.
         if !matches!(ended, Ok(()) | Err(Error::InARun | Error::NoPlace | Error::Refused { .. })) {
             let deadline = Instant::now() + REFUSAL;
             while Instant::now() < deadline && tls.leave().is_err_and(|e| is_blocked(&e)) {}

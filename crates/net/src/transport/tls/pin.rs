@@ -1,4 +1,4 @@
-//! The check of the other side's certificate: its fingerprint, and that it signs with its key.
+//! The check of the other side's certificate: its fingerprint, and that the other side signs with its key.
 
 use std::sync::{Arc, OnceLock};
 
@@ -46,11 +46,11 @@ impl Pin {
             return Ok(());
         }
         self.refused.get_or_init(|| presented);
-        // The one alert that is understood by the other side as "I expected somebody else".
+        // The one alert that the other side understands as "I expected somebody else".
         Err(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure))
     }
 
-    /// The certificate is public; that the other side holds its key is what this shows.
+    /// The certificate is public; this proves that the other side holds its key.
     fn check_signature(
         &self,
         message: &[u8],
@@ -66,7 +66,7 @@ impl Pin {
     }
 }
 
-/// TLS 1.2 is not offered, so nobody can ask for its signatures.
+/// TLS 1.2 is not offered, so its signatures cannot be requested.
 fn no_tls12() -> Result<HandshakeSignatureValid, Error> {
     Err(Error::PeerIncompatible(PeerIncompatible::Tls12NotOfferedOrEnabled))
 }

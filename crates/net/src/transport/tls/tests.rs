@@ -22,7 +22,7 @@ use crate::{
 const PATIENCE: Duration = Duration::from_secs(20);
 const SHORT: Duration = Duration::from_millis(300);
 
-/// Two parties who know each other.
+/// Two parties that know each other.
 struct Parties {
     client: Identity,
     server: Identity,
@@ -97,8 +97,8 @@ fn write_patiently(tls: &mut Tls, mut buf: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
-/// Whether the client's bytes arrive whole, though the reader starts late and everything below is
-/// narrow.
+/// Whether the client's bytes all arrive, though the reader starts late and everything below has a small
+/// capacity.
 fn carries_a_lot((one, other): (Result<Tls>, Result<Tls>)) {
     let (mut one, mut other) = (one.unwrap(), other.unwrap());
     let sent: Vec<u8> =
@@ -188,7 +188,7 @@ fn a_man_in_the_middle_with_a_certificate_of_his_own_is_refused_by_both() {
     }
 }
 
-/// Shows whatever certificate it likes, or none, and signs with whatever key.
+/// Presents any certificate, or none, and signs with any key.
 #[derive(Debug)]
 struct Rogue(Option<Arc<CertifiedKey>>);
 
@@ -271,7 +271,7 @@ fn a_server_without_the_key_of_its_certificate_gets_nowhere() {
     assert!(matches!(other, Err(Error::Handshake { .. })));
 }
 
-/// What each side makes of a peer that sends these bytes and then waits.
+/// The errors of each side for a peer that sends these bytes and then waits.
 fn against(bytes: &[u8], patience: Duration, cancel: &CancelToken) -> [Error; 2] {
     let Parties { client: me, server: absent } = Parties::new();
     let peer = absent.fingerprint();
@@ -325,7 +325,7 @@ fn a_peer_that_closes_during_the_handshake_is_said_to_have_closed() {
 fn a_stream_that_is_cut_off_is_no_end() {
     let (one, other) = Parties::new().meet(over_tcp());
     let (one, mut other) = (one.unwrap(), other.unwrap());
-    // The process dies: nobody says that the stream ends here.
+    // The process dies: nobody announces the end of the stream.
     let mut one = std::mem::ManuallyDrop::new(one);
     one.write_all(b"last").unwrap();
     one.flush().unwrap();

@@ -21,8 +21,8 @@ pub(super) enum Form {
 }
 
 impl Form {
-    /// The shape of a filter of `count` values, of which the receiver tests `queries` others; none for
-    /// a sorted list.
+    /// The shape of a filter of `count` values, of which the receiver tests `queries` others; `None` for a
+    /// sorted list.
     pub(super) fn new(list: List, count: usize, queries: usize) -> Option<Self> {
         let sound = "sets are at most MAX_ITEMS large, and protocols with filters semi-honest";
         let rate = Rate::sound(Adversary::SemiHonest, queries, LAMBDA).expect(sound);
@@ -43,7 +43,7 @@ impl Form {
         }
     }
 
-    /// The filter of these values, encoded; nothing where two are equal.
+    /// The filter of these values, encoded; `None` if two are equal.
     ///
     /// # Errors
     /// [`Error::HashingFailure`].
@@ -60,7 +60,7 @@ impl Form {
         }
     }
 
-    /// Receives a filter, as what says of a value whether it is in it.
+    /// Receives a filter, as a function that tests whether a value is in it.
     pub(super) fn recv(self, label: &'static str, channel: &mut Channel) -> Result<Contains> {
         let mut bytes = vec![0; self.encoded_len()];
         channel.recv_into(label, &mut bytes)?;

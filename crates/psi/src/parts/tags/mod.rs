@@ -1,5 +1,5 @@
-//! The final step that most protocols share: the sender hands over a sorted list of tags, or a filter that
-//! holds them, and the receiver checks which of them are its own.
+//! The final step that most protocols share: the sender sends a sorted list of tags, or a filter that contains
+//! them, and the receiver checks which of them are its own.
 
 mod filter;
 
@@ -14,27 +14,27 @@ use crate::{Error, Items, List, Result, Setting};
 
 use filter::Form;
 
-/// How tags of a run are made and laid out: the first bits of pseudo-random blocks.
+/// How tags of a run are made and encoded: the first bits of pseudo-random blocks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tags {
     bits: u32,
     list: List,
-    /// How many values the receiver tests in all.
+    /// The number of values that the receiver tests.
     queries: usize,
 }
 
-/// A tag and where in its party's set the item stands.
+/// A tag, and the position of its item in the party's set.
 #[derive(Debug, Clone, Copy, Zeroable)]
 pub(crate) struct Tagged {
-    /// In pieces, for a number of 128 bits would be aligned to 16 bytes and waste 12.
+    /// In pieces, because a 128-bit number would be aligned to 16 bytes and waste 12.
     tag: [u32; 4],
     position: u32,
 }
 
-/// Where on a list the tag of an item stands.
+/// The place of an item's tag on a list.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Place {
-    /// The tag's place, counted from the list's first.
+    /// The tag's place, counted from the first of the list.
     pub place: u32,
     /// The position of the item.
     pub position: u32,
@@ -45,7 +45,7 @@ impl Tagged {
         Self { tag: bytemuck::cast(tag), position }
     }
 
-    /// A tag before it is cut.
+    /// A tag before truncation.
     pub(crate) fn whole(value: Block, position: usize) -> Self {
         Self::new(value.0, position as u32)
     }
@@ -56,8 +56,8 @@ impl Tagged {
 }
 
 impl Tags {
-    /// So many bits that two different tags meet with probability at most 2^-λ over all pairs that the
-    /// receiver compares.
+    /// As many bits as are needed so that two different tags are equal with probability at most 2^-λ over all
+    /// pairs that the receiver compares.
     ///
     /// A filter takes whole blocks, and is wrong on any of the receiver's with that probability.
     pub(crate) fn new(setting: impl Into<Setting>) -> Self {
@@ -99,10 +99,10 @@ impl Tags {
         tag_list::Layout::new(count, self.bits)
     }
 
-    /// Sends the tags of the values that a multi-point OPRF has at `items`, and nothing else after them.
+    /// Sends the tags of the values of a multi-point OPRF at `items`, as the last message.
     ///
     /// # Errors
-    /// As [`Tags::send_list`].
+    /// Same as [`Tags::send_list`].
     pub(crate) fn send_values(
         self,
         label: &'static str,
@@ -115,11 +115,11 @@ impl Tags {
         Ok(channel.flush()?)
     }
 
-    /// Receives a list or filter of `count` tags and returns the positions of the `items` whose values,
-    /// `evaluated`, are on it, ascending.
+    /// Receives a list or filter of `count` tags and returns the positions, in ascending order, of the `items`
+    /// whose values, `evaluated`, are on it.
     ///
     /// # Errors
-    /// As [`Tags::recv_matches`].
+    /// Same as [`Tags::recv_matches`].
     pub(crate) fn recv_values(
         self,
         label: &'static str,
@@ -138,7 +138,7 @@ impl Tags {
     /// Sends the tags of `items` as a sorted list or as a filter, which hides their order.
     ///
     /// # Errors
-    /// [`Error::DuplicateItem`] where tags are equal because items are.
+    /// [`Error::DuplicateItem`] if tags are equal because items are.
     pub(crate) fn send_list(
         self,
         label: &'static str,
@@ -162,11 +162,11 @@ impl Tags {
         Ok(channel.send(label, bytemuck::cast_slice(&words))?)
     }
 
-    /// Cuts tags, sends them as a sorted list, and returns the positions of their items in its order. Among equal
-    /// tags, what was cut off decides the order.
+    /// Truncates tags, sends them as a sorted list, and returns the positions of their items in its order.
+    /// Among equal tags, the removed bits decide the order.
     ///
     /// # Errors
-    /// As [`Tags::send_list`].
+    /// Same as [`Tags::send_list`].
     pub(crate) fn send_in_order(
         self,
         label: &'static str,
@@ -185,11 +185,11 @@ impl Tags {
         Ok(tagged.into_iter().map(|tagged| tagged.position).collect())
     }
 
-    /// Receives a list of `count` tags and returns where those of `mine`, the tags of `items`, are on it: of equal
-    /// ones on the list, the first. Places ascend.
+    /// Receives a list of `count` tags and returns the places on it of those of `mine`, the tags of `items`: of
+    /// equal ones on the list, the first. Places are in ascending order.
     ///
     /// # Errors
-    /// As [`Tags::recv_matches`].
+    /// Same as [`Tags::recv_matches`].
     pub(crate) fn recv_places(
         self,
         label: &'static str,
@@ -209,7 +209,7 @@ impl Tags {
     /// `items`, that are on it, in no particular order.
     ///
     /// # Errors
-    /// [`Error::DuplicateItem`] where tags are equal because items are.
+    /// [`Error::DuplicateItem`] if tags are equal because items are.
     pub(crate) fn recv_matches(
         self,
         label: &'static str,
@@ -229,7 +229,7 @@ impl Tags {
         Ok(matches)
     }
 
-    /// Sorts R's own tags, and refuses those that are equal because items are.
+    /// Sorts R's own tags, and refuses tags that are equal because their items are.
     fn sort_own(self, mine: &mut Vec<Tagged>, items: Items<'_>) -> Result<()> {
         sort::by_uniform_key(mine, self.bits, |tagged| tagged.tag());
         if mine.array_windows().any(|[a, b]| a.tag() == b.tag()) {
@@ -238,7 +238,7 @@ impl Tags {
         Ok(())
     }
 
-    /// Receives a sorted list and shows which of `mine`, sorted as well, are where on it.
+    /// Receives a sorted list and reports which of `mine`, sorted as well, are on it, and where.
     fn compare(
         self,
         label: &'static str,
@@ -274,8 +274,8 @@ fn describe(error: tag_list::Error) -> &'static str {
 
 /// Refuses items that are not a set, naming two equal ones.
 pub(crate) fn refuse_duplicates(items: Items<'_>) -> Result<()> {
-    // Items need not look random; the key of a fixed permutation spreads them evenly. A high half is added
-    // to its low half's image, so that whole items are compared below only where sums meet.
+    // Items need not look random; a permutation under a fixed key distributes them evenly. A high half is added
+    // to its low half's image, so whole items need to be compared only if sums collide.
     let permutation = vesica_primitives::aes::Aes128::new(Block::ZERO);
     let mut images = items.low_halves().to_vec();
     permutation.encrypt(&mut images);
@@ -334,7 +334,7 @@ mod tests {
         assert_eq!(refused(set([1, 2, 1, 2]).items()), Some((1, 3)));
     }
 
-    /// Tails that make different items meet under the public permutation do not make them equal.
+    /// High halves that make different items collide under the public permutation do not make them equal.
     #[test]
     fn items_that_only_meet_are_not_equal() {
         let mut images = [Block(1), Block(2)];

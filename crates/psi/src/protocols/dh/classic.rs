@@ -30,7 +30,7 @@ pub(super) fn cost<G: Group>(sizes: Sizes) -> Cost {
     }
 }
 
-/// Either party: neither has anything to prepare.
+/// Either party; neither needs preparation.
 pub(super) struct Party<G> {
     sizes: Sizes,
     group: PhantomData<G>,

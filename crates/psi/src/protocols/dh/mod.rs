@@ -7,9 +7,9 @@
 //!   in the group of a finite field, where elements are twelve times as long and exponents short.
 //! - `dh-classic` (`classic.rs`): R blinds its items with a secret exponent, as S does. S sends whole points.
 //!
-//! In both, R learns the intersection and the size of S's set; S learns the size of R's set. A point is
-//! decoded strictly, and the identity is refused. Semi-honest only: nothing forces S to use one exponent.
-//! Points travel in chunks, so that both parties work at the same time and a silent peer is noticed.
+//! In both, R learns the intersection and the size of S's set; S learns the size of R's set. A point is decoded
+//! strictly, and the identity is refused. Semi-honest only: nothing forces S to use one exponent. Points are
+//! sent in chunks, so that both parties work at the same time and a silent peer is noticed.
 
 mod classic;
 mod unblinding;
@@ -91,7 +91,7 @@ pub static CLASSIC: Protocol = Protocol {
 const BLINDED: &str = "dh/blinded";
 const RETURNED: &str = "dh/returned";
 
-/// Bytes of points in one message: while both parties send one, neither waits for the other to read.
+/// Bytes of points in one message: when both parties send one, neither waits for the other to read.
 const CHUNK_BYTES: usize = 1 << 15;
 
 /// Points in one message.
@@ -99,7 +99,7 @@ pub(crate) const fn chunk<G: Group>() -> usize {
     CHUNK_BYTES / size_of::<G::Encoded>()
 }
 
-/// Points whose products are made without telling the peer that this party is still there.
+/// Points whose products are computed between keep-alive messages to the peer.
 pub(crate) const fn round<G: Group>() -> usize {
     chunk::<G>() / 4
 }
@@ -109,14 +109,14 @@ const fn task<G: Group>() -> usize {
     chunk::<G>() / 16
 }
 
-/// R: sends its items as `blind` hides them, and returns what S made of them, in the same order.
+/// R: sends its items blinded by `blind`, and returns S's answers in the same order.
 fn exchange_points<G: Group>(
     low_halves: &[Block],
     mut blind: impl FnMut(&[Block]) -> Vec<G::Encoded>,
     channel: &mut Channel,
 ) -> Result<Vec<G::Element>> {
     let mut returned = Vec::with_capacity(low_halves.len());
-    // One chunk is always under way, so that both parties work at once.
+    // One chunk is always in flight, so that both parties work at the same time.
     let mut under_way = 0;
     for chunk in low_halves.chunks(chunk::<G>()) {
         channel.send_slice(BLINDED, &blind(chunk))?;

@@ -10,9 +10,9 @@
 //! products have a fixed base, which makes them cheaper, and none has an inverse as its exponent, which is
 //! never short.
 //!
-//! What S sees of R's items is hidden unconditionally, each by a uniform element of its own (in groups with
-//! [short exponents](Group::random_scalar) computationally, by one that only looks uniform). What R sees
-//! rests on the decisional Diffie–Hellman assumption, as with exponents; A is part of that problem.
+//! R's items are hidden from S unconditionally, each by its own uniform element (in groups with [short
+//! exponents](Group::random_scalar) computationally, by one that only looks uniform). What R sees is secure
+//! under the decisional Diffie–Hellman assumption, as with exponents; A is part of that problem.
 //!
 //! Semi-honest only. What R computes is right for the exponent of A, and R cannot verify that S used the same
 //! in step 2. A malicious S can choose its answers according to A and a guess of x such that only the right
@@ -55,8 +55,8 @@ pub(super) fn cost<G: Group>(setting: Setting) -> Cost {
     }
 }
 
-/// Either party: neither has anything to prepare. R could draw its summands ahead, but S has the longer part
-/// of the work.
+/// Either party; neither needs preparation. R could draw its summands in advance, but S has more work to do
+/// anyway.
 pub(super) struct Party<G> {
     setting: Setting,
     group: PhantomData<G>,
@@ -69,7 +69,7 @@ impl<G: Group> Party<G> {
 }
 
 impl<G: Group> Party<G> {
-    /// Steps 1 to 3 of S up to its list: H' of each of its items' points.
+    /// Steps 1 to 3 of S, up to its list: H' of each of its items' points.
     fn evaluate_own(
         &self,
         items: Items<'_>,
@@ -122,14 +122,14 @@ impl<G: Group> payload::Sender for Party<G> {
     }
 }
 
-/// α, by what S multiplies its own items with. That has the square of the group's factor in it, for R
-/// encodes multiples by the factor in steps 1 and 3.
+/// α, computed from the factor by which S multiplies its own items. The latter includes the square of the
+/// group's factor, because R encodes multiples by the factor in steps 1 and 3.
 fn alpha<G: Group>(own_factor: &G::Scalar) -> Zeroizing<G::Scalar> {
     Zeroizing::new(G::divide(&Zeroizing::new(G::divide(own_factor))))
 }
 
 impl<G: Group> Party<G> {
-    /// Steps 1 to 3 of R up to S's list: H' of each of its items' points.
+    /// Steps 1 to 3 of R, up to S's list: H' of each of its items' points.
     fn evaluate_blinded(
         &self,
         items: Items<'_>,
@@ -225,7 +225,8 @@ mod tests {
 
     use super::*;
 
-    /// Steps 1 to 3 leave what own items are multiplied to, and one item is never blinded to the same twice.
+    /// Steps 1 to 3 yield the same products as for S's own items, and no item is blinded to the same element
+    /// twice.
     fn blinding_leaves_products<G: Group>() {
         let mut rng = StdRng::seed_from_u64(1);
         let own_factor = G::random_scalar(&mut rng);

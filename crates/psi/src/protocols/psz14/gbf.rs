@@ -44,8 +44,8 @@ pub static PUBLISHED: Protocol = protocol::<{ KAPPA as usize }>(
     Status::Sound,
 );
 
-/// k = 40, as Liang et al. measured it: each item of S that R does not have is shown with probability
-/// 2^-40, and so one of n with n times that.
+/// k = 40, as measured by Liang et al.: each item of S that R does not have is revealed with probability 2^-40,
+/// and so one of n with n times that probability.
 pub static LIANG: Protocol = protocol::<40>(
     "psz14-gbf-liang",
     "random garbled Bloom filter with 40 hash functions",
@@ -53,7 +53,7 @@ pub static LIANG: Protocol = protocol::<40>(
     Status::Research,
 );
 
-/// The most items of R: cells are numbered with 32 bits.
+/// The maximal number of items of R: cells are numbered with 32 bits.
 const MAX_ITEMS: usize = 1 << 24;
 
 const LIST: &str = "psz14-gbf/list";
@@ -96,8 +96,8 @@ const fn protocol<const K: usize>(
     }
 }
 
-/// A filter that is at most half full with all of R's items, so that one more finds all of its k cells
-/// set with probability at most 2^-k.
+/// A filter that is at most half full with all of R's items, so that for any other item all k cells are set
+/// with probability at most 2^-k.
 fn shape<const K: usize>(sizes: Sizes) -> Shape {
     okvs::garbled_bloom_of_weight(sizes.receiver + 1, K)
 }
@@ -116,8 +116,8 @@ fn cost<const K: usize>(setting: Setting) -> Cost {
     }
 }
 
-/// Replaces each item's sum by its hash. Sums alone would not do: those of several items of S may
-/// depend on each other, and must where there are more of them than cells.
+/// Replaces each item's sum by its hash. Bare sums would not do: those of several items of S may depend on each
+/// other, and must if there are more items than cells.
 fn hash(seed: Block, sums: &mut [Block], items: &[Block]) {
     let hash = RowHash::new(seed);
     let batches = sums.par_chunks_mut(BATCH).zip(items.par_chunks(BATCH));
@@ -211,8 +211,8 @@ mod tests {
         Sizes { sender: 1, receiver }
     }
 
-    /// How often an item that R does not have has all of its cells set, which shows it to R: at so few
-    /// hash functions that it happens, 2^-k of the time at the most, and not much less.
+    /// How often all cells of an item that R does not have are set, which reveals the item to R: with so few
+    /// hash functions that it happens, at most 2^-k of the time, and not much less.
     #[test]
     fn other_items_have_a_cell_that_is_not_set() {
         const K: usize = 6;
@@ -230,14 +230,15 @@ mod tests {
                 others.for_each(|(shown, cell)| *shown &= set[*cell as usize]);
             }
             let shown = shown.into_iter().filter(|shown| *shown).count() as f64;
-            // Of large sets 2^-6 of them, 512; the standard deviation is 23.
+            // 2^-6 of large sets, which is 512; the standard deviation is 23.
             let expected = OTHERS as f64 / f64::from(1 << K);
             assert!(shown < expected + 4.0 * 23.0, "{shown} with {n} items");
             assert!(n < 5000 || shown > expected - 4.0 * 23.0, "{shown} with {n} items");
         }
     }
 
-    /// The trap: sums of cells depend on each other as soon as there are more items than cells.
+    /// Sums of cells depend on each other as soon as there are more items than cells, so values must not be
+    /// sums.
     #[test]
     fn values_are_no_sums() {
         let sums = [1, 2, 4, 7].map(Block);
@@ -245,7 +246,7 @@ mod tests {
         hash(Block(5), &mut values, &[10, 11, 12, 13].map(Block));
         assert_eq!(sums.iter().fold(Block::ZERO, |sum, value| sum ^ *value), Block::ZERO);
         assert_ne!(values.iter().fold(Block::ZERO, |sum, value| sum ^ *value), Block::ZERO);
-        // One sum, two items: two values.
+        // The same sum with two items gives two values.
         let mut values = [Block(9); 2];
         hash(Block(5), &mut values, &[1, 2].map(Block));
         assert_ne!(values[0], values[1]);

@@ -1,5 +1,5 @@
-//! PSI by set-inclusion tests: what the protocols of PSZ14 §5 and §6 and of PSSZ15 have in common, which is
-//! everything except how items get their places and what is compared there.
+//! PSI by set-inclusion tests: the common part of the protocols of PSZ14 §5 and §6 and of PSSZ15, which is
+//! everything except how items are placed and what is compared there.
 
 use std::marker::PhantomData;
 
@@ -17,22 +17,22 @@ use crate::{
     protocol::any_sizes,
 };
 
-/// The most values that S computes and holds: 1 GiB of them.
+/// The maximal number of values that S computes and holds: 1 GiB.
 const MAX_VALUES: usize = 1 << 26;
 
-/// How large everything is.
+/// The dimensions of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shape {
     /// Bins.
     pub(crate) bins: usize,
-    /// Items of R that a bin takes.
+    /// Items of R that a bin can hold.
     pub(crate) seats: usize,
     /// Bytes of the strings that are compared in a bin.
     pub(crate) letters: usize,
 }
 
 impl Shape {
-    /// The tests: one for each item that R could have.
+    /// The number of tests: one for each item that R could have.
     fn instances(self) -> usize {
         self.bins * self.seats
     }
@@ -40,12 +40,12 @@ impl Shape {
 
 /// A party's items in hash bins, with `H` bins each.
 pub(crate) trait Binned<const H: usize>: Hashed<H> {
-    /// What is compared for an item in one of its bins: equal for equal items, different for different
-    /// ones that come to a bin by the same hash function.
+    /// The string that is compared for an item in one of its bins: equal for equal items, different for
+    /// different items that are in a bin by the same hash function.
     fn string(&self, entry: Entry) -> Block;
 }
 
-/// A way to give R's items their seats.
+/// A method of giving R's items their seats.
 pub(crate) trait Seating<const H: usize>: 'static {
     type Items: Binned<H>;
 
@@ -119,9 +119,8 @@ fn cost<const H: usize, S: Seating<H>>(setting: Setting) -> Cost {
     }
 }
 
-/// The list on which the value of an item stands that came to its bin by this hash function and meets
-/// what sits in this seat: with one list for each, R looks for an item on one list only, and all lists
-/// have all items of S.
+/// The list for values of items that are in their bin by this hash function, tested against this seat. There is
+/// one list for each combination, so R looks for an item on one list only, and all lists have all items of S.
 fn list_of(hash: usize, seat: usize, shape: Shape) -> usize {
     hash * shape.seats + seat
 }
@@ -219,10 +218,10 @@ impl<const H: usize, S: Seating<H>> crate::Receiver for Receiver<H, S> {
     }
 }
 
-/// A table's items on seats.
+/// The seats of a table's items.
 ///
 /// # Errors
-/// [`Error::HashingFailure`] where a bin has more items than seats.
+/// [`Error::HashingFailure`] if a bin has more items than seats.
 pub(crate) fn seated(table: &Table, seats: usize) -> Result<Vec<Option<Entry>>> {
     if table.max_load() > seats {
         return Err(Error::HashingFailure);

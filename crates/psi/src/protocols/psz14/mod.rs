@@ -1,22 +1,22 @@
 //! PSI by set-inclusion tests: Pinkas, Schneider and Zohner (USENIX Security 2014), §5 and §6, with the four
-//! ways to hash items into bins. Semi-honest. [`gbf`] is the paper's other protocol.
+//! methods of hashing items into bins. Semi-honest. [`gbf`] is the paper's other protocol.
 //!
 //! Offline: the base OTs of the 1-out-of-256 OT extension.
 //!
-//! 1. Both draw a seed, now that both sets are fixed; under it an item becomes pseudo-random, which gives it
-//!    its bins, and a string of t bytes, which is what is compared.
+//! 1. Both draw a seed, now that both sets are fixed; under it an item gets pseudo-random bins, and a string of
+//!    t bytes to be compared.
 //! 2. R gives each item a seat in one of its bins; S puts each of its items into all of its bins.
 //! 3. R → S, b·μ instances of the OPRF, one for each of the μ seats of each of the b bins: R gets F_j(x's
 //!    string) for the item x in seat j; an empty seat takes a random string.
-//! 4. S → R, for each hash function i and seat s of bins: the sorted list of F_j(y's string) over all y,
-//!    where j is seat s of the bin to which i leads y.
+//! 4. S → R, for each hash function i and seat s of bins: the sorted list of F_j(y's string) over all y, where
+//!    j is seat s of the bin to which i leads y.
 //! 5. R outputs the x whose value is on the list of its own hash function and seat.
 //!
 //! | | bins b | seats μ | hash functions |
 //! |---|---|---|---|
 //! | [`NONE`] | 1 | n_x | 1 |
-//! | [`SIMPLE`] | n_x / ln n_x | as many as no bin exceeds | 1 |
-//! | [`BALANCED`] | n_x | as many as no bin exceeds | 2 |
+//! | [`SIMPLE`] | n_x / ln n_x | the maximal load | 1 |
+//! | [`BALANCED`] | n_x | the maximal load | 2 |
 //! | [`CUCKOO`] | ≈ 1.3 n_x | 1 | 3 |
 //!
 //! R learns the intersection and the size of S's set; S learns the size of R's set. Deviations from the
@@ -38,14 +38,14 @@ use inclusion::{Binned, Seating, Shape, protocol, seated};
 
 const CITATION: &str = "Pinkas, Schneider, Zohner (USENIX Security 2014), §5 and §6";
 
-/// With cuckoo hashing, the one to take.
+/// With cuckoo hashing, the preferred variant.
 pub static CUCKOO: Protocol = protocol::<{ cuckoo::HASHES }, Cuckoo>(
     "psz14",
     "set inclusion from 1-out-of-256 OT, cuckoo hashing",
     CITATION,
 );
 
-/// Without hashing: every item with every item.
+/// Without hashing: compares every item with every item.
 pub static NONE: Protocol =
     protocol::<1, None>("psz14-none", "set inclusion from 1-out-of-256 OT, no hashing", CITATION);
 
@@ -63,7 +63,7 @@ pub static BALANCED: Protocol = protocol::<2, Balanced>(
     CITATION,
 );
 
-/// Bits of the strings such that no two items of both sets have the same one.
+/// The length of strings in bits, such that no two items of both sets have the same one.
 fn string_bits(sizes: Sizes) -> u32 {
     phasing::sound_bits(u128::BITS, sizes.receiver, sizes.sender, LAMBDA)
 }
@@ -73,7 +73,7 @@ fn letters(sizes: Sizes) -> usize {
     string_bits(sizes).div_ceil(8) as usize
 }
 
-/// Items by two permutations: one gives the bins, the other the string.
+/// Items under two permutations: one gives the bins, the other the string.
 pub(crate) struct Permuted<const H: usize> {
     map: BinMap<H>,
     names: Vec<Block>,
@@ -246,8 +246,8 @@ mod tests {
         assert!(matches!(error, crate::Error::HashingFailure), "{error}");
     }
 
-    /// At so few bits that they collide now and then, strings of two sets of 2^5 do so in no more runs than
-    /// 2^-λ of them.
+    /// With so few bits that they sometimes collide, strings of two sets of 2^5 items collide in at most 2^-λ
+    /// of the runs.
     #[test]
     fn strings_collide_as_rarely_as_promised() {
         let (lambda, trials) = (4, 4000);
@@ -264,8 +264,8 @@ mod tests {
         assert!((100..250 + 64).contains(&collided), "{collided}");
     }
 
-    /// The papers' point: PSZ14's cost for an item grows with the items' length, which is the length to
-    /// which items can be cut and so grows with the sets; KKRT16's does not.
+    /// The papers' point: PSZ14's cost per item grows with the length to which items can be truncated, and so
+    /// with the sets; KKRT16's does not.
     #[test]
     fn cost_grows_with_the_length_of_strings() {
         assert_eq!([8, 12, 16, 20, 24].map(|e: u32| letters(equal(1 << e))), [8, 9, 10, 11, 12]);

@@ -20,10 +20,10 @@ use super::{
 };
 use crate::{Receiver as _, Sender as _, Set};
 
-/// So few OTs that attacks which succeed by chance are seen to succeed.
+/// So few OTs that attacks that rely on chance sometimes succeed.
 const SMALL: Shape = Shape { weight: 4, part: 64, opened: 96, threshold: 30, set: 40, most: 128 };
 
-/// Choices with so many ones.
+/// Choices with `ones` ones.
 fn choices(shape: Shape, ones: usize, rng: &mut StdRng) -> Bits {
     subset(shape.ots(), ones, &vesica_primitives::Seed::random(rng))
 }
@@ -40,7 +40,7 @@ fn check(error: &Error) -> &'static str {
     }
 }
 
-/// The probability that of a receiver's ones so many are opened as `wanted` says.
+/// The probability that the number of a receiver's ones that are opened satisfies `wanted`.
 fn hypergeometric(shape: Shape, ones: usize, wanted: impl Fn(usize) -> bool) -> f64 {
     let choose = |n: usize, k: usize| log2_choose(n as u64, k as u64);
     let first = (shape.opened + ones).saturating_sub(shape.ots());
@@ -54,14 +54,14 @@ fn hypergeometric(shape: Shape, ones: usize, wanted: impl Fn(usize) -> bool) -> 
         .sum()
 }
 
-/// The outcome of an attempt: what the receiver has left, and S's result or the check by which it refused.
+/// The outcome of an attempt: the receiver's remaining hand, and S's result or the check by which it refused.
 struct Outcome {
     hand: Hand,
     verdict: std::result::Result<Zeroizing<Vec<Block>>, &'static str>,
 }
 
-/// Many attempts of cut and choose with an honest S on one setup of OT, by a receiver that chooses so
-/// many ones and answers as `answer` says, given its hand, the OTs to open and the answer before.
+/// Many attempts of cut and choose with an honest S on one setup of OT, by a receiver that chooses `ones` ones
+/// and answers with the result of `answer`, given its hand, the OTs to open and the previous answer.
 fn attempts(
     shape: Shape,
     chosen: usize,
@@ -102,7 +102,7 @@ fn honest(hand: &Hand, opened: &Bits, _: &mut StdRng, _: Option<Answer>) -> Answ
     hand.open(opened)
 }
 
-/// Too many ones pass as often as they are lucky, all ones never, and there is no harm in few.
+/// Too many ones pass with the expected probability, all ones never, and few do no harm.
 #[test]
 fn over_full_filters_pass_with_the_stated_probability() {
     for chosen in [0, SMALL.ones(), 95, 110, 125, 200, SMALL.ots()] {
@@ -113,7 +113,7 @@ fn over_full_filters_pass_with_the_stated_probability() {
         for Outcome { hand, verdict } in outcomes {
             match verdict {
                 Err(check) => assert_eq!(check, CHECK_COUNT),
-                // S has the strings of the OTs that R has left, and those alone.
+                // S has the strings of exactly the OTs that R has left.
                 Ok(strings) => {
                     assert!(ones(&hand.choices) + SMALL.threshold >= chosen);
                     assert_eq!(strings.len(), SMALL.cells());
@@ -125,8 +125,7 @@ fn over_full_filters_pass_with_the_stated_probability() {
     }
 }
 
-/// At λ = 4, where a receiver that cheats as well as it can is seen to succeed, though not more often
-/// than 2^-4.
+/// At λ = 4, a receiver that cheats in the best way sometimes succeeds, but not more often than 2^-4.
 #[test]
 fn no_more_ones_are_left_than_the_bound_says() {
     let shape = Shape::new(1, 4);
@@ -140,7 +139,7 @@ fn no_more_ones_are_left_than_the_bound_says() {
     assert!(is_share(succeeded, chance), "{succeeded}, not {chance}");
 }
 
-/// A receiver that calls a one a zero lacks a string, whatever it adds in its place.
+/// A receiver that declares a one to be a zero lacks a string, whatever it adds instead.
 #[test]
 fn ones_that_are_called_zeros_are_noticed() {
     // All of its own strings; those of its zeros; the sum with a guess.
@@ -171,12 +170,12 @@ fn ones_that_are_called_zeros_are_noticed() {
     assert_eq!(refused, ATTEMPTS);
 }
 
-/// Zeros that are kept back count as ones.
+/// Withheld zeros count as ones.
 #[test]
 fn short_opened_sets_are_refused() {
     let keeping = |kept: usize| {
         attempts(SMALL, 0, move |hand, opened, rng, _| {
-            // No ones at all: the proof is over what is opened.
+            // There are no ones at all; the proof covers what is opened.
             let all = hand.open(opened);
             let is_kept = subset(SMALL.opened, kept, &vesica_primitives::Seed::random(rng));
             let strings = opened.iter().zip(&*hand.strings).filter(|(opened, _)| *opened == 1);
@@ -201,7 +200,7 @@ fn answers_of_another_run_are_refused() {
     assert!(outcomes[0].verdict.is_ok() && outcomes[1..].iter().all(refused));
 }
 
-/// OTs beyond the opened ones cannot be named: there is no bit for them.
+/// OTs beyond the opened ones cannot be named: they have no bit.
 #[test]
 fn more_than_was_asked_for_is_refused() {
     let refusal = |extra: fn(&mut Vec<Block>)| {
@@ -232,7 +231,7 @@ fn more_than_was_asked_for_is_refused() {
     assert!(longer.contains("must have 16 bytes, announced 32"), "{longer}");
 }
 
-/// OTs by a dealer, in which R chose so many ones.
+/// OTs from a dealer, in which R chose `chosen` ones.
 fn dealt(shape: Shape, chosen: usize, rng: &mut StdRng) -> (Sender, Hand) {
     let cells = shape.cells();
     let choices = subset(cells, chosen, &vesica_primitives::Seed::random(rng));
@@ -270,7 +269,7 @@ fn against_sender<T: Send>(
     )
 }
 
-/// An assignment that is changed somewhere is no permutation any more, and is refused.
+/// An assignment changed at any place is no longer a permutation, and is refused.
 #[test]
 fn assignments_that_are_no_permutation_are_refused() {
     let shape = Shape::new(1, LAMBDA);
@@ -283,7 +282,7 @@ fn assignments_that_are_no_permutation_are_refused() {
                 .expect("nothing is set");
             let mut random = StdRng::seed_from_u64(attempt as u64);
             let [to, from] = [0; 2].map(|_| random.random_range(0..shape.cells()));
-            // The opened OTs would come after the others, if they had numbers.
+            // If the opened OTs had numbers, they would follow the others.
             let beyond = (shape.cells() + random.random_range(0..shape.opened)) as u32;
             let largest = shape.cells().next_power_of_two() as u32 - 1;
             let other = assignment[if from == to { (to + 1) % shape.cells() } else { from }];
@@ -307,7 +306,7 @@ fn a_share_that_was_not_committed_to_is_refused() {
             channel.flush()?;
             let mut theirs = [Block::ZERO];
             channel.recv_slice("psi/seed-share", &mut theirs)?;
-            // The share that would give a seed of its liking.
+            // The share that would lead to a seed of its choice.
             channel.send_slice("psi/seed-opening", &theirs)?;
             coin::toss_first(channel, rng).map_err(Error::from)
         });
@@ -315,7 +314,7 @@ fn a_share_that_was_not_committed_to_is_refused() {
     }
 }
 
-/// How many of S's items R recognizes which gives ones to the cells that `set` says, and tries each.
+/// The number of S's items that R recognises if it assigns ones to the cells in `set` and tests each item.
 fn recognized(shape: Shape, chosen: usize, theirs: &Set, set: &Bits) -> usize {
     let (sent, found) = against_sender(shape, chosen, theirs, 3, |hand, channel, rng| {
         let seed = coin::toss_first(channel, rng)?;
@@ -333,14 +332,14 @@ fn recognized(shape: Shape, chosen: usize, theirs: &Set, set: &Bits) -> usize {
     found.unwrap()
 }
 
-/// Ones that R has beyond its items' cells show it others as often as their share to the power of the
-/// number of hash functions, and less where they are spread unevenly over the parts.
+/// If R has ones beyond its items' cells, it recognises other items with a probability of the share of ones to
+/// the power of the number of hash functions, and less if they are distributed unevenly over the parts.
 #[test]
 fn items_that_a_filter_is_not_made_for_are_seen_with_the_stated_probability() {
     let theirs = items(ATTEMPTS, &mut StdRng::seed_from_u64(2));
     let cells = SMALL.cells();
     for share in [2, 4] {
-        // Every second or fourth cell, which the hash functions know nothing of.
+        // Every second or fourth cell, independently of the hash functions.
         let even: Bits = (0..cells).map(|cell| cell % share == 0).collect();
         let found = recognized(SMALL, cells / share, &theirs, &even);
         assert!(is_share(found, (1.0 / share as f64).powi(4)), "{found} at 1/{share}");
@@ -349,7 +348,7 @@ fn items_that_a_filter_is_not_made_for_are_seen_with_the_stated_probability() {
     }
     let all: Bits = (0..cells).map(|_| true).collect();
     assert_eq!(recognized(SMALL, cells, &theirs, &all), ATTEMPTS);
-    // With the hash functions of a run, nobody is seen, whatever R got through with.
+    // With the hash functions of a run, no item is recognised, whatever R managed to keep.
     let shape = Shape::new(8, LAMBDA);
     let most = subset(shape.cells(), shape.most, &vesica_primitives::Seed::new(Block(1)));
     assert_eq!(recognized(shape, shape.most, &theirs, &most), 0);
@@ -378,7 +377,7 @@ fn against_receiver(
     found
 }
 
-/// What S would send for these items, where one string of each item's is wrong if `is_wrong`.
+/// The values that S would send for these items, with one wrong string for each item that satisfies `is_wrong`.
 fn list(
     sender: &Sender,
     items: &Set,
@@ -401,7 +400,7 @@ fn send_tags(mut tags: Vec<u128>, bits: u32, channel: &mut Channel) -> Result<()
     Ok(channel.send(LIST, bytemuck::cast_slice(&words))?)
 }
 
-/// A list of another run, of made-up values, or of values from a wrong string has nothing of R's.
+/// A list of another run, of invented values, or of values from a wrong string matches none of R's items.
 #[test]
 fn lists_that_do_not_belong_to_the_run_match_nothing() {
     let mine = items(2, &mut StdRng::seed_from_u64(4));

@@ -1,5 +1,5 @@
-//! The assignment of OTs to the cells of the filter: a permutation that R chooses, because there are as many
-//! cells as OTs that were not opened.
+//! The assignment of OTs to the cells of the filter: a permutation chosen by R, because there are as many cells
+//! as unopened OTs.
 
 use rand::CryptoRng;
 use vesica_net::{Channel, Deviation, Result};
@@ -11,18 +11,18 @@ use zeroize::Zeroizing;
 
 use super::draw::{Draws, shuffle};
 
-/// The check by which S refuses an OT that there is not.
+/// The check by which S refuses a number that belongs to no OT.
 pub(super) const CHECK_RANGE: &str = "cells stand for OTs that were not opened";
 
-/// The check by which S refuses an OT that stands for two cells.
+/// The check by which S refuses an OT that is assigned to two cells.
 pub(super) const CHECK_ONCE: &str = "no OT stands for two cells";
 
 const ASSIGNMENT: &str = "rr16/assignment";
 
-/// Cells of one message.
+/// Cells per message.
 const CHUNK: usize = 1 << 18;
 
-/// Payload bytes for so many cells.
+/// Payload bytes for `cells` cells.
 pub(super) fn bytes(cells: usize) -> usize {
     let whole = cells / CHUNK * packed_len(CHUNK, bits(cells));
     whole + packed_len(cells % CHUNK, bits(cells))
@@ -33,12 +33,12 @@ fn bits(cells: usize) -> u32 {
     usize::BITS - (cells - 1).leading_zeros()
 }
 
-/// Assigns an OT to each cell: one in which R chose one to each cell that is set. `None` where there
-/// are too few of those.
+/// Assigns an OT to each cell: to each cell that is set, one in which R chose one. `None` if there are too few
+/// of these.
 ///
-/// Cells that are not set take zeros first and, when there are no more, the ones that are left over
-/// (Liang et al., §5.4). To a party that does not know the choices, which were a uniform set of their size, the
-/// permutation is uniform, whatever cells are set: OTs of either choice are taken in a uniform order.
+/// Cells that are not set first take zeros and then, when none are left, the remaining ones (Liang et al.,
+/// §5.4). The choices were a uniform set of their size. To a party that does not know them, the permutation is
+/// uniform whatever cells are set: OTs of either choice are taken in a uniform order.
 pub(super) fn draw(is_set: &Bits, choices: &Bits, rng: &mut dyn CryptoRng) -> Option<Vec<u32>> {
     let mut draws = Draws::new(&Seed::random(rng));
     let mut with_choice = |wanted: u8, count: usize| {
@@ -71,7 +71,7 @@ pub(super) fn send(assignment: &[u32], channel: &mut Channel) -> Result<()> {
     channel.flush()
 }
 
-/// Receives an assignment for so many cells.
+/// Receives an assignment for `cells` cells.
 ///
 /// # Errors
 /// [`Deviation::CheckFailed`] with [`CHECK_RANGE`] or [`CHECK_ONCE`].
@@ -125,7 +125,7 @@ mod tests {
         assert!(draw(&is_set, &choices, rng).is_none());
     }
 
-    /// What S sees has nothing to do with the filter.
+    /// What S sees is independent of the filter.
     #[test]
     fn assignments_are_uniform_whatever_is_set() {
         for set in 0..=2 {
@@ -136,7 +136,7 @@ mod tests {
                 let choices = subset(4, 2, &Seed::random(rng));
                 *counts.entry(draw(&is_set, &choices, rng).unwrap()).or_insert(0) += 1;
             }
-            // 1000 of each, with a standard deviation of 31.
+            // 1000 of each expected, with a standard deviation of 31.
             assert!(counts.len() == 24, "{set}");
             assert!(counts.values().all(|n: &i32| n.abs_diff(1000) < 5 * 31), "{counts:?}");
         }

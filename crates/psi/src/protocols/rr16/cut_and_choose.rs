@@ -1,9 +1,9 @@
 //! OTs in which a receiver has not chosen too many ones, with no input of either party (steps 1 to 3 of the
 //! protocol).
 //!
-//! The set C of opened OTs has a fixed size and comes from a seed, so S cannot make it too large. What R
-//! opens is one bit for each OT of C, so it cannot lie outside of C or repeat. The OTs that are not in C are
-//! then renumbered, so that none of C can be named any more.
+//! The set C of opened OTs has a fixed size and comes from a seed, so S cannot make it too large. What R opens
+//! is one bit for each OT of C, so it cannot lie outside of C or repeat. The OTs that are not in C are then
+//! renumbered, so that those in C can no longer be named.
 
 use std::ops::{Add, Range};
 
@@ -33,14 +33,14 @@ pub(super) const CHECK_PROOF: &str = "proof of the opened zeros";
 /// A quarter of the bytes of KOS15.
 pub(super) const FIELD: SmallField = SmallField::new(4);
 
-/// OTs of one call: as many as 48 MB have room for.
+/// OTs per call: as many as fit in 48 MB.
 const CALL_OTS: usize = 1 << 20;
 
 const CHALLENGE: &str = "rr16/challenge";
 const OPENED: &str = "rr16/opened-zeros";
 const PROOF: &str = "rr16/proof";
 
-/// Payload bytes of the OTs and of their opening, the extension's setup not included.
+/// Payload bytes of the OTs and of their opening, without the extension's setup.
 pub(super) fn bytes(shape: Shape) -> Bytes {
     let opening = Bytes {
         to_sender: (shape.opened.div_ceil(128) + 1) * size_of::<Block>(),
@@ -55,7 +55,7 @@ fn calls(shape: Shape) -> impl Iterator<Item = Range<usize>> {
     (0..ots).step_by(CALL_OTS).map(move |first| first..(first + CALL_OTS).min(ots))
 }
 
-/// S's side: the strings for a one of all OTs that were not opened.
+/// S's side: the strings for a one of all unopened OTs.
 ///
 /// # Errors
 /// [`Deviation::CheckFailed`] with [`CHECK_COUNT`] or [`CHECK_PROOF`].
@@ -65,7 +65,7 @@ pub(super) fn send(
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Zeroizing<Vec<Block>>> {
-    // 1. What is opened is known to S alone as yet, which saves it half of the strings.
+    // 1. Only S knows at this point what will be opened, which saves it half of the strings.
     let seed = Seed::random(rng);
     let opened = subset(shape.ots(), shape.opened, &seed);
     let mut ones = Zeroizing::new(Vec::with_capacity(shape.cells()));
@@ -116,14 +116,14 @@ fn sum(blocks: impl IntoIterator<Item = Block>) -> Block {
     blocks.into_iter().fold(Block::ZERO, |sum, block| sum ^ block)
 }
 
-/// What R has of some OTs. Secret.
+/// R's strings and choices in some OTs. Secret.
 pub(super) struct Hand {
     pub(super) choices: Bits,
     /// The string for each choice.
     pub(super) strings: Zeroizing<Vec<Block>>,
 }
 
-/// R's side: its choices in all OTs that were not opened, of which at least `shape.set` are ones.
+/// R's side: its choices in all unopened OTs, of which at least `shape.set` are ones.
 ///
 /// # Errors
 /// [`Error::CutAndChooseFailure`] with a probability of at most 2^-λ.
@@ -147,7 +147,7 @@ pub(super) fn receive(
     Ok(hand.without(&opened))
 }
 
-/// The OTs that S wants to see opened.
+/// The OTs that S requires to be opened.
 pub(super) fn receive_challenge(shape: Shape, channel: &mut Channel) -> Result<Bits> {
     channel.phase("cut-and-choose");
     let mut seed = [Block::ZERO];
@@ -186,7 +186,7 @@ impl Hand {
         }
     }
 
-    /// What is left once some OTs were opened.
+    /// The hand without the opened OTs.
     pub(super) fn without(mut self, opened: &Bits) -> Self {
         let choices = self.choices.iter().zip(opened.iter());
         let choices = choices.filter(|(_, opened)| *opened == 0).map(|(choice, _)| choice == 1);
@@ -197,11 +197,11 @@ impl Hand {
     }
 }
 
-/// What R says of the opened OTs.
+/// R's answer about the opened OTs.
 pub(super) struct Answer {
-    /// For each of them whether its choice was zero.
+    /// For each of them, whether its choice was zero.
     pub(super) is_zero: Bits,
-    /// The sum of the strings of those.
+    /// The sum of the strings of those with choice zero.
     pub(super) proof: Block,
 }
 

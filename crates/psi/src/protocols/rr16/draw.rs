@@ -12,7 +12,7 @@ pub(super) struct Draws {
     ahead: Ahead,
 }
 
-/// The next blocks of the stream, and how many of them are used up. Secret where the seed is.
+/// The next blocks of the stream, and the number used so far. Secret if the seed is.
 #[derive(Zeroize, ZeroizeOnDrop)]
 struct Ahead([Block; BATCH], usize);
 
@@ -35,8 +35,8 @@ impl Draws {
     }
 }
 
-/// A uniform set of `size` of the numbers below `of`, as their bits: each number is taken with the
-/// probability that it has given how many were taken before.
+/// A uniform subset of `size` numbers below `of`, as bits: each number is taken with its conditional
+/// probability, given how many were taken before.
 pub(super) fn subset(of: usize, size: usize, seed: &Seed) -> Bits {
     assert!(size <= of && u32::try_from(of).is_ok(), "a part of numbers of 32 bits");
     let mut draws = Draws::new(seed);
@@ -70,7 +70,7 @@ mod tests {
         Seed::new(Block(number as u128))
     }
 
-    /// Counts that should be 1000 each, with a standard deviation of at most 32.
+    /// Whether counts are close to 1000 each, with a standard deviation of at most 32.
     fn is_even(counts: impl IntoIterator<Item = usize>) -> bool {
         counts.into_iter().all(|count| count.abs_diff(1000) < 5 * 32)
     }
@@ -88,7 +88,7 @@ mod tests {
 
     #[test]
     fn every_subset_is_as_likely() {
-        // Two of five: ten of them.
+        // Two of five: ten subsets.
         let mut counts = [0; 32];
         for i in 0..10_000 {
             counts[subset(5, 2, &seed(i)).blocks()[0].0 as usize] += 1;

@@ -9,7 +9,7 @@ use crate::Items;
 /// Items that are handled together.
 pub(super) const CHUNK: usize = 1 << 13;
 
-/// Items that one thread takes at least.
+/// Minimum number of items per thread.
 const MIN_ITEMS: usize = 64;
 
 /// The hash functions of a run.
@@ -19,12 +19,12 @@ pub(super) struct Filter {
 }
 
 impl Filter {
-    /// The hash functions under a seed that both drew.
+    /// The hash functions under a seed that both parties drew.
     pub(super) fn new(shape: Shape, seed: Block) -> Self {
         Self { shape, key: blake3::derive_key("vesica rr16 filter v1", &seed.to_bytes()) }
     }
 
-    /// Fills `cells` with an item's, one in each part: a random oracle on the whole item. A cell comes
+    /// Fills `cells` with those of an item, one in each part: a random oracle on the whole item. A cell derives
     /// from 32 bits and so has its probability up to a factor of 1 ± part·2^-32.
     fn cells(&self, (low, high): (&Block, &Block), cells: &mut [u32]) {
         let part = self.shape.part as u64;
@@ -55,7 +55,7 @@ impl Filter {
         filter
     }
 
-    /// Appends the sum over each item's cells of what stands there.
+    /// Appends, for each item, the sum of the values at its cells.
     pub(super) fn sums(
         &self,
         (low_halves, high_halves): (&[Block], &[Block]),
@@ -106,7 +106,7 @@ mod tests {
                 counts[cell as usize] += 1;
             }
         }
-        // 200 of each, with a standard deviation of 14.
+        // 200 of each expected, with a standard deviation of 14.
         assert!(counts.iter().all(|count: &i32| count.abs_diff(200) < 5 * 14), "{counts:?}");
     }
 

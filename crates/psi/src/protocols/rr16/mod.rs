@@ -12,14 +12,14 @@
 //! Online:
 //!
 //! 4. R commits to its share of a seed, S sends its own, R opens: the hash functions of the filter.
-//! 5. R → S: a permutation that gives each cell an OT that was not opened, such that R chose one in those of
-//!    the cells that its items set. S refuses anything that is not a permutation.
+//! 5. R → S: a permutation that gives each cell an OT that was not opened, such that R chose one for the cells
+//!    that its items set. S refuses anything that is not a permutation.
 //! 6. S → R: the sorted list of H(sum of the strings for a one of y's cells, y), κ bits each.
 //! 7. R outputs the x whose value is on the list.
 //!
 //! R learns the intersection and the size of S's set; S learns the size of R's set. A malicious receiver may
-//! fit in more items, at most as many as [`Shape::effective_inputs`] says. Deviations from the paper, above
-//! all a challenge of fixed size: see `docs/protocols/rr16.md`.
+//! use more items, up to the number [`Shape::effective_inputs`]. Deviations from the paper, above all a
+//! challenge of fixed size: see `docs/protocols/rr16.md`.
 
 use rand::CryptoRng;
 use rayon::prelude::*;
@@ -86,8 +86,8 @@ pub static PROTOCOL: Protocol = Protocol {
     },
 };
 
-/// The most items of R: 200 million OTs, of which both parties hold a string each, and as many as
-/// [`draw`] is uniform enough for.
+/// The maximal number of items of R: 200 million OTs, of which both parties hold a string each, and as many as
+/// [`draw`] can select uniformly.
 const MAX_ITEMS: usize = 1 << 20;
 
 const LIST: &str = "rr16/list";
@@ -115,8 +115,8 @@ fn cost(Setting { sizes, .. }: Setting) -> Cost {
     }
 }
 
-/// Of each item the hash of the sum of its cells' strings and of the whole item. κ bits are enough: a
-/// sender's value is taken for the item that it asked the hash for, and that is another one's too with
+/// For each item, the hash of the sum of its cells' strings and of the whole item. κ bits are enough: a
+/// sender's value is attributed to the item for which it queried the hash, and matches another item with
 /// probability 2^-κ for each of R's items.
 fn values(
     filter: &Filter,
@@ -152,7 +152,7 @@ fn values(
 /// The party that has both strings of every OT.
 struct Sender {
     shape: Shape,
-    /// The strings for a one of the OTs that were not opened.
+    /// The strings for a one of the unopened OTs.
     ones: Zeroizing<Vec<Block>>,
 }
 
@@ -194,7 +194,7 @@ impl crate::Receiver for Receiver {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Vec<u32>> {
-        // S is done once it has sent its list, which is too late to refuse anything.
+        // S is done once it has sent its list, so R must refuse duplicates before that.
         tags::refuse_duplicates(items)?;
         // 4.
         channel.phase("hash");
@@ -227,8 +227,8 @@ mod tests {
     use super::*;
     use crate::{Receiver as _, Set};
 
-    /// What an honest R meets with a probability below 2^-λ ends its run, before S can tell it from a
-    /// cheat or learn anything of its items.
+    /// An event that an honest R meets with a probability below 2^-λ ends its run before S can mistake it for
+    /// cheating or learn anything about its items.
     #[test]
     fn bad_luck_is_an_error_of_its_own() {
         let shape = Shape { threshold: 0, ..Shape::new(1, LAMBDA) };
@@ -269,8 +269,8 @@ mod tests {
         assert!(Shape::new(MAX_ITEMS, LAMBDA).ots() < 1 << 28);
     }
 
-    /// The trap of correlated OT: sums of an even number of strings that R lacks would be sums of strings
-    /// that it has.
+    /// With correlated OT, sums of an even number of strings that R lacks would be sums of strings that it has;
+    /// the strings must be independent.
     #[test]
     fn strings_that_the_receiver_lacks_have_no_common_difference() {
         let shape = Shape { weight: 1, part: 200, opened: 1, threshold: 1, set: 0, most: 0 };
@@ -298,7 +298,7 @@ mod tests {
         assert_eq!(differences.len(), shape.cells());
     }
 
-    /// One string, two items; one item, two strings.
+    /// The same string with two items; the same item with two strings.
     #[test]
     fn a_value_is_of_strings_and_of_the_whole_item() {
         let shape = Shape::new(1, LAMBDA);

@@ -3,8 +3,8 @@
 //! Offline: the base OTs of both OPRFs, one after the other.
 //!
 //! 1. Both toss a seed, hash their items into bins, and put them into random slots.
-//! 2. R gets F^S at the points of its slots, of functions that S has; S refuses rows that are not codewords.
-//! 3. S gets F^R at the points of its slots, of functions that R has; R refuses rows that are not codewords.
+//! 2. R gets the values of S's functions F^S at the points of its slots; S refuses rows that are not codewords.
+//! 3. S gets the values of R's functions F^R at the points of its slots; R refuses rows that are not codewords.
 //! 4. S → R, for each item y in slot j and each slot i of R in y's bin: H(F^R_j(y), F^S_i(y), y), all of them
 //!    in one sorted list.
 //! 5. R outputs the x in slot i for which H(F^R_j(x), F^S_i(x), x) is on the list, for any slot j of S.
@@ -16,10 +16,10 @@
 //! log(n_x·μ_y) bits are enough. What S could prepare with more time, two of its own values that are equal,
 //! gains it nothing, because its inputs are bounded by its slots and not by the list.
 //!
-//! Deviations from the paper: values are hashed with the whole item and in an order of roles, where the paper
-//! adds them up. Items are thus compared by all of their bits, and values of R cannot stand for values of S.
-//! (A party that returned the other's own messages would have two equal functions, which add up to 0. It
-//! cannot: the base OTs of the second OPRF begin when those of the first are over.)
+//! Deviations from the paper: values are hashed with the whole item, in the order of the roles, instead of
+//! being added. Items are thus compared by all of their bits, and values of R cannot stand for values of S. (A
+//! party that returned the other's own messages would have two equal functions, which add up to 0. It cannot:
+//! the base OTs of the second OPRF begin when those of the first are over.)
 
 use rand::CryptoRng;
 use rayon::prelude::*;
@@ -82,7 +82,7 @@ pub fn shape(sizes: Sizes) -> Shape {
     })
 }
 
-/// Values of S on the list, and values that R compares with them.
+/// Numbers of S's values on the list, and of R's values compared with them.
 fn values(sizes: Sizes, shape: Shape) -> Sizes {
     Sizes { sender: sizes.sender * shape.receiver, receiver: sizes.receiver * shape.sender }
 }
@@ -105,7 +105,7 @@ fn cost(sizes: Sizes, shape: Shape) -> Cost {
     }
 }
 
-/// The hash of step 4, of the value of R's function, that of S's, and the item.
+/// The hash of step 4: of the value of R's function, that of S's, and the item.
 struct Comparison<'a> {
     hash: ShortHash,
     binned: &'a Binned,
@@ -117,8 +117,8 @@ impl<'a> Comparison<'a> {
         Self { hash: hashing.keyed("vesica rr17 dual execution v1"), binned, items }
     }
 
-    /// Hashes some slots' values at all entries; `both` says of an entry and one of the values which is
-    /// that of R's function and which that of S's.
+    /// Hashes some slots' values at all entries. Given an entry and one of the values, `both` returns the
+    /// values of R's function and of S's, in this order.
     fn of(&self, values: &[Block], both: impl Fn(usize, Block) -> [Block; 2] + Sync) -> Vec<Block> {
         let n = self.binned.len();
         let mut hashed = vec![Block::ZERO; values.len()];
@@ -138,7 +138,7 @@ impl<'a> Comparison<'a> {
     }
 }
 
-/// The party that hands over values.
+/// The party that sends values.
 struct Sender {
     sizes: Sizes,
     own: oprf::Sender,

@@ -3,9 +3,9 @@
 //! Offline: the base OTs of the OPRF.
 //!
 //! 1. Both toss a seed and hash their items into bins; R puts its own into random slots.
-//! 2. R gets F at the points of its slots, of functions that S has; S refuses rows that are not codewords.
-//! 3. S → R, for each item y, in random order: a commitment H_c(y, r) with a fresh r, and for each slot i of
-//!    R in y's bin a hint and r ⊕ pad, where pad ‖ hint = H_p(F_i(y), y).
+//! 2. R gets the values of S's functions F at the points of its slots; S refuses rows that are not codewords.
+//! 3. S → R, for each item y, in random order: a commitment H_c(y, r) with a fresh r, and for each slot i of R
+//!    in y's bin a hint and r ⊕ pad, where pad ‖ hint = H_p(F_i(y), y).
 //! 4. R outputs the x in slot i for which some commitment has x's hint in place i, and pad gives an r with
 //!    which that is a commitment to x.
 //!
@@ -14,9 +14,9 @@
 //! another slot. R can open a commitment only at the point it has in a slot; for any other it lacks r, of κ
 //! bits.
 //!
-//! Hints save R from trying every commitment, and nothing rests on them: one of 32 bits that fits by chance,
-//! as some do in large sets, leads to a commitment that is not to x. For the same reason, and because it
-//! would tell S that R has the item, a commitment that does not open is not an error.
+//! Hints save R from trying every commitment, and security does not depend on them: one of 32 bits that matches
+//! by chance, as some do in large sets, leads to a commitment that is not to x. For the same reason, and
+//! because it would tell S that R has the item, a commitment that does not open is not an error.
 //!
 //! Deviation from the paper: hint and pad are a hash of the value with the whole item.
 
@@ -63,7 +63,7 @@ pub static PROTOCOL: Protocol = Protocol {
 
 const COMMITMENTS: &str = "rr17/commitments";
 
-/// Bytes of commitments that go into one message, unless one alone has more.
+/// Bytes of commitments per message, unless a single one has more.
 const MESSAGE_BYTES: usize = 1 << 24;
 
 const COMMITMENT_LEN: usize = blake3::OUT_LEN;
@@ -78,12 +78,12 @@ pub fn shape(sizes: Sizes) -> Shape {
     })
 }
 
-/// Bytes that S sends for an item: the commitment and a place for each slot.
+/// Bytes that S sends for an item: the commitment, and a hint and masked opening for each slot.
 fn entry_len(shape: Shape) -> usize {
     COMMITMENT_LEN + PLACE_LEN * shape.receiver
 }
 
-/// Items whose commitments go into one message.
+/// Items whose commitments are sent in one message.
 fn message_items(shape: Shape) -> usize {
     (MESSAGE_BYTES / entry_len(shape)).max(1)
 }
@@ -108,7 +108,7 @@ struct Hashes {
     commitment: ShortHash,
 }
 
-/// What a value gives at an item.
+/// The keys derived from a value at an item.
 #[derive(Clone, Copy)]
 struct Key {
     pad: Block,
@@ -123,7 +123,7 @@ impl Hashes {
         }
     }
 
-    /// What some slots' values at all entries give.
+    /// The keys from some slots' values at all entries.
     fn keys(&self, values: &[Block], binned: &Binned, items: Items<'_>) -> Vec<Key> {
         let mut keys = vec![Key { pad: Block::ZERO, hint: 0 }; values.len()];
         let chunks = keys.par_chunks_mut(CHUNK).zip(values.par_chunks(CHUNK)).enumerate();
@@ -142,7 +142,7 @@ impl Hashes {
         keys
     }
 
-    /// Shows the commitments to items, one after the other, each with its own opening.
+    /// Passes on the commitments to items, one after another, each with its own opening.
     fn commit<'a>(
         &self,
         openings: impl Iterator<Item = ([u8; 32], &'a Block)>,
@@ -264,7 +264,7 @@ impl crate::Receiver for Receiver {
     }
 }
 
-/// The positions of the items to which an entry is a commitment that opens.
+/// The positions of the items to which an entry is a valid commitment.
 fn open(entry: &[u8], expected: &ByHint, hashes: &Hashes, items: Items<'_>) -> Vec<u32> {
     let (commitment, places) = entry.split_at(COMMITMENT_LEN);
     let (places, _) = places.as_chunks::<PLACE_LEN>();
@@ -293,11 +293,11 @@ struct Expected {
     position: u32,
 }
 
-/// Items to be found by hint and slot.
+/// Items indexed by hint and slot.
 struct ByHint {
-    /// In the order of hints.
+    /// Ordered by hint.
     sorted: Vec<Expected>,
-    /// Where the hints begin that have each number as their first bits, and where the last ones end.
+    /// Where the hints with each value of their first bits start, followed by the end of the last.
     starts: Vec<u32>,
     shift: u32,
 }

@@ -11,9 +11,9 @@
 //! **Items and points.** The OPRF takes points of 76 bits, items have 256. Under a seed that both tossed once
 //! their sets were fixed, BLAKE3 therefore shortens an item to an *image* of 75 + ⌊log b⌋ bits, and phasing
 //! (§6.1) splits that into a bin and a rest of 75 bits, the point. Points of 76 bits whose highest bit is set
-//! are dummies. Two items with one image have the same point, and whoever finds two such items within the run
-//! can use both in one slot: that takes 2^((75 + log b)/2) hashes for the first two. They are still two
-//! items, because what is compared in the end is a hash of the *whole* item.
+//! are dummies. Two items with one image have the same point, and a party that finds two such items during the
+//! run can use both in one slot: the first such pair takes 2^((75 + log b)/2) hashes. They still count as two
+//! items, because the final comparison uses a hash of the *whole* item.
 
 pub mod dual_execution;
 pub mod encode_commit;
@@ -44,29 +44,29 @@ pub use encode_commit::PROTOCOL as ENCODE_COMMIT;
 
 const CITATION: &str = "Rindal, Rosulek (CCS 2017)";
 
-/// Bits of a rest: all of a point but one, by which dummies are told from items.
+/// Bits of a rest: all bits of a point except one, which distinguishes dummies from items.
 const REST_BITS: u32 = POINT_BITS - 1;
 
-/// What a value of the OPRF costs the party that evaluates it, about, in nanoseconds.
+/// The approximate cost of an OPRF value to the party that evaluates it, in nanoseconds.
 const VALUE_COST: u128 = 200;
 
-/// What an instance costs both, about, in nanoseconds.
+/// The approximate cost of an instance to both parties, in nanoseconds.
 const INSTANCE_COST: u128 = 450;
 
-/// What a byte costs, in nanoseconds, on a link of 1 Gb/s.
+/// The cost of a byte in nanoseconds, on a link of 1 Gb/s.
 const BYTE_COST: u128 = 8;
 
 /// Items that one thread hashes at a time.
 const CHUNK: usize = 1024;
 
-/// Values that are computed together, about, where slots have so many.
+/// Approximate number of values that are computed together, if slots have that many.
 const GROUP_VALUES: usize = 1 << 18;
 
-/// The most instances of a group, where there is more than one slot.
+/// The maximal number of instances of a group with more than one slot.
 const GROUP_INSTANCES: usize = 1 << 20;
 
-/// The bins with which a run takes the least time, about, on a link of 1 Gb/s, where `work` says what
-/// it takes with some, if it can be run with them.
+/// The bins with which a run takes about the least time on a link of 1 Gb/s. `work` gives the work for a shape,
+/// or `None` if the shape is not possible.
 fn fastest(sizes: Sizes, work: impl Fn(Shape) -> Option<Work>) -> Shape {
     padded::cheapest(sizes.receiver, sizes.sender, LAMBDA, |shape| {
         let Work { cost, values, instances } = work(shape)?;
@@ -76,10 +76,10 @@ fn fastest(sizes: Sizes, work: impl Fn(Shape) -> Option<Work>) -> Shape {
     })
 }
 
-/// What a run takes.
+/// The work of a run.
 struct Work {
     cost: Cost,
-    /// Values of the OPRF that are computed.
+    /// OPRF values that are computed.
     values: usize,
     /// Instances of the OPRF.
     instances: usize,
@@ -90,12 +90,12 @@ struct Hashing {
     phasing: Phasing<1>,
     image: ShortHash,
     image_mask: u128,
-    /// The seed's keys for whatever else a protocol hashes.
+    /// The seed for the keys of everything else that a protocol hashes.
     seed: Block,
 }
 
 impl Hashing {
-    /// For bins of this number, under a seed that both tossed.
+    /// For this number of bins, under a seed that both parties tossed.
     fn new(bins: usize, seed: Block) -> Self {
         let bits = REST_BITS + bins.ilog2();
         let shape = phasing::Shape::modular(bits, bins).expect("bits for the number of a bin");
@@ -116,7 +116,7 @@ impl Hashing {
     /// The images of items.
     ///
     /// # Errors
-    /// [`Error::DuplicateItem`] where two are equal.
+    /// [`Error::DuplicateItem`] if two are equal.
     fn images(&self, items: Items<'_>) -> Result<Vec<Block>> {
         let input = |position| short(&[&item(items, position)]);
         let mut images = Vec::with_capacity(items.len());
@@ -124,7 +124,7 @@ impl Hashing {
             images.push(Block(first(&digest).0 & self.image_mask));
         });
         let phased = self.phased(&images);
-        // Equal items have equal images; the other way round it is almost certain.
+        // Equal items have equal images; the converse is almost certain.
         if Table::simple(&phased).duplicate(&phased).is_some() {
             refuse_duplicates(items)?;
         }
@@ -153,7 +153,7 @@ fn item(items: Items<'_>, position: usize) -> [u8; 32] {
     bytemuck::cast([items.low_halves()[position], items.high_halves()[position]])
 }
 
-/// What is hashed, one after the other.
+/// The concatenation of parts, as input of a hash.
 fn short(parts: &[&[u8]]) -> ShortInput {
     let (mut bytes, mut len) = ([0; vesica_primitives::hash::SHORT], 0);
     for part in parts {
@@ -168,10 +168,10 @@ fn first(digest: &[u8; 32]) -> Block {
     bytemuck::cast::<_, [Block; 2]>(*digest)[0]
 }
 
-/// Items in their bins. An *entry* is an item by its number in the order of bins.
+/// Items in their bins. An *entry* is an item, numbered in the order of bins.
 struct Binned {
     table: Table,
-    /// Of each entry.
+    /// The rest of each entry.
     rests: Vec<Block>,
 }
 
@@ -188,7 +188,7 @@ impl Binned {
     /// Puts the items of each bin into random ones of its `slots`, and dummies into the others.
     ///
     /// # Errors
-    /// [`Error::HashingFailure`] where a bin has more items than slots.
+    /// [`Error::HashingFailure`] if a bin has more items than slots.
     fn fill(&self, slots: usize, rng: &mut dyn CryptoRng) -> Result<Slots> {
         if self.table.max_load() > slots {
             return Err(Error::HashingFailure);
@@ -196,7 +196,7 @@ impl Binned {
         let bins = self.table.bin_count();
         let mut points: Vec<Block> = (0..bins * slots).map(|_| dummy(rng)).collect();
         let mut of_entry = Vec::with_capacity(self.len());
-        // Whatever the order is, shuffling its front makes a random choice.
+        // For any order, shuffling its front makes a random choice.
         let mut order: Vec<usize> = (0..slots).collect();
         for (bin, bounds) in self.table.starts().array_windows().enumerate() {
             let [start, end] = bounds.map(|bound| bound as usize);
@@ -209,8 +209,8 @@ impl Binned {
         Ok(Slots { points, of_entry })
     }
 
-    /// Evaluates the functions of `slots` slots a bin at all entries, some slots at a time: shows each
-    /// group's first slot and its values, those of one slot after the other.
+    /// Evaluates the functions of `slots` slots per bin at all entries, some slots at a time: passes on each
+    /// group's first slot and its values, slot by slot.
     fn evaluate(
         &self,
         functions: &Functions,
@@ -240,21 +240,21 @@ impl Binned {
     }
 }
 
-/// A point that is no item's.
+/// A point that belongs to no item.
 fn dummy(rng: &mut dyn CryptoRng) -> Block {
     Block(Block::random(rng).0 >> (128 - REST_BITS) | 1 << REST_BITS)
 }
 
-/// What is in the slots of a party. The instance of slot i of a bin has the number i·b + bin.
+/// The contents of a party's slots. The instance of slot i of a bin has the number i·b + bin.
 struct Slots {
-    /// Of each instance.
+    /// The point of each instance.
     points: Vec<Block>,
     /// The instance of each entry.
     of_entry: Vec<u32>,
 }
 
 impl Slots {
-    /// What is each entry's of something that each instance has.
+    /// Selects each entry's value from values given for each instance.
     fn pick(&self, of_instances: &[Block]) -> Vec<Block> {
         self.of_entry.iter().map(|instance| of_instances[*instance as usize]).collect()
     }
@@ -297,7 +297,7 @@ mod tests {
         assert!(binned.rests.iter().all(|rest| rest.0 >> REST_BITS == 0));
     }
 
-    /// Whatever a bin's load and an item's position, it is in each slot as often as in any other.
+    /// For every load of a bin and every position, an item is equally likely to be in each slot.
     #[test]
     fn slots_are_uniform() {
         let rng = &mut StdRng::seed_from_u64(2);
@@ -324,7 +324,7 @@ mod tests {
         assert!(binned.fill(50, rng).is_ok());
     }
 
-    /// Both halves of an item, and the seed.
+    /// Images depend on both halves of an item, and on the seed.
     #[test]
     fn images_depend_on_all_of_an_item() {
         let rng = &mut StdRng::seed_from_u64(4);

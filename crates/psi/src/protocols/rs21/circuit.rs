@@ -65,7 +65,8 @@ impl Construction for Iknp {
     const ROUNDS: u32 = 21;
 }
 
-/// Points in a cluster of an OKVS, about: as many as let its columns stay in the second-level cache.
+/// Approximate number of points per cluster of an OKVS: as many as let its columns stay in the second-level
+/// cache.
 const CLUSTER: usize = 1 << 15;
 
 const LPN: Lpn = lpn::UNIFORM;
@@ -78,7 +79,7 @@ fn of(dimensions: Dimensions) -> opprf::Dimensions {
 /// The paper's OPPRF.
 pub(crate) struct FromVole;
 
-/// A party, by how long the elements of its VOLE are.
+/// A party, by the length of its VOLE's elements.
 pub(crate) enum Either<Short, Long> {
     Short(Short),
     Long(Long),

@@ -64,11 +64,11 @@ fn receiver<V: Variant>(
     }
 }
 
-/// The most items of a receiver for which every column is dense.
+/// The maximal number of items of a receiver for which every column is dense.
 const FEW: usize = 64;
 
-/// An OKVS of as many columns as keys: with bits for coefficients there would be 128 columns, and a
-/// receiver that deviates could use each of them for another item.
+/// An OKVS with as many columns as keys: with binary coefficients there would be 128 columns, and a deviating
+/// receiver could use each of them for another item.
 struct Few;
 
 impl Variant for Few {

@@ -46,14 +46,14 @@ pub(crate) trait Variant: Send + Sync + 'static {
     /// The noise of the VOLE.
     const LPN: Lpn = lpn::UNIFORM;
 
-    /// Its shape for as many items of the receiver.
+    /// Its shape for this many items of the receiver.
     fn shape(items: usize) -> Shape;
 }
 
 /// The memory of a run with this OKVS.
 ///
-/// Besides what grows with the sizes, there is a second vector of a piece's noise, and the permutations of its code: 12
-/// bytes an entry where they are kept, less where a piece is longer.
+/// In addition to the part that grows with the sizes, there is a second vector of a piece's noise, and the
+/// permutations of its code: 12 bytes per entry if they are cached, less if a piece is longer.
 fn memory<V: Variant>(setting: Setting) -> Memory {
     let len = V::shape(setting.sizes.receiver).columns();
     let piece = len.div_ceil(V::LPN.pieces(len));
@@ -67,12 +67,12 @@ pub(crate) trait ShortVariant: Variant<Store: Codec<u64>> {
     fn bits(sizes: Sizes) -> u32;
 }
 
-/// The field of the OT extension: the largest, for few OTs are needed and bytes count.
+/// The field of the OT extension: the largest, because few OTs are needed and bytes count.
 const FIELD: SmallField = SmallField::new(8);
 
 const LIST: &str = "rs21/list";
 
-/// What the entries of all variants have in common.
+/// The fields that the entries of all variants share.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct About {
     pub key: &'static str,
@@ -94,7 +94,7 @@ impl Variant for WithPaxos {
     }
 }
 
-/// A single polynomial, which has no column more than items, and one noise for all of the VOLE.
+/// A single polynomial, which has no more columns than items, and a single noise vector for the whole VOLE.
 struct WithPolynomial;
 
 impl Variant for WithPolynomial {
@@ -130,7 +130,7 @@ pub static SEMI_HONEST: Protocol = whole::<WithPaxos>(About {
     status: Status::Sound,
 });
 
-/// The same with the solver that sends least, at the price of n log² n steps.
+/// The same with the OKVS that sends the least, at the price of n log² n steps.
 pub static LOW: Protocol = whole::<WithPolynomial>(About {
     key: "rs21-low",
     title: "VOLE-based OPRF with one polynomial",
@@ -146,7 +146,7 @@ pub static MALICIOUS: Protocol = malicious::<WithOneWayPaxos>(About {
     status: Status::Sound,
 });
 
-/// Why the OPRF did not finish: equal items, where a store does not take them.
+/// Attributes a failure of the OPRF to equal items, if a store does not take them.
 fn blame_duplicates(error: vesica_oprf::Error, items: Items<'_>) -> Error {
     match error.into() {
         Error::HashingFailure => match refuse_duplicates(items) {

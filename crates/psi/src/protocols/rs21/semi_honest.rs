@@ -19,7 +19,7 @@ use crate::{
     protocol::any_sizes,
 };
 
-/// The entry of a variant with elements as short as they may be.
+/// The entry of a variant with elements of minimal length.
 pub(crate) const fn protocol<V: ShortVariant>(about: About) -> Protocol {
     entry(
         about,

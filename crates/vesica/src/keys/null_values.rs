@@ -40,13 +40,15 @@ const DEFAULT: [&str; 20] = [
 pub struct NullValues {
     /// Normalised, in order, each once.
     values: Vec<String>,
+    /// Bytes of the longest.
+    longest: usize,
 }
 
 impl Default for NullValues {
     fn default() -> Self {
         let mut values = DEFAULT.map(str::to_owned).to_vec();
         values.sort();
-        Self { values }
+        Self::of(values)
     }
 }
 
@@ -56,7 +58,12 @@ impl NullValues {
 
     /// No value counts as empty but the empty one.
     pub fn none() -> Self {
-        Self { values: Vec::new() }
+        Self::of(Vec::new())
+    }
+
+    fn of(values: Vec<String>) -> Self {
+        let longest = values.iter().map(String::len).max().unwrap_or(0);
+        Self { values, longest }
     }
 
     /// These, in any order. Space around them and empty ones are dropped.
@@ -76,7 +83,7 @@ impl NullValues {
             let most = Self::MAX_BYTES;
             return Err(Error::Usage(format!("null values have at most {most} bytes together")));
         }
-        Ok(Self { values })
+        Ok(Self::of(values))
     }
 
     /// Those that apply where key columns are normalised like this: none where all are compared as bytes.
@@ -93,7 +100,7 @@ impl NullValues {
     /// Whether a normalised value is one of them.
     pub fn contains(&self, value: &str) -> bool {
         // Most values are longer than any of these. Lower case takes at least a third of the bytes, and of ASCII all.
-        let longest = self.values.iter().map(String::len).max().unwrap_or(0);
+        let longest = self.longest;
         let may_be = value.len() <= longest || value.len() <= 3 * longest && !value.is_ascii();
         if !may_be {
             return false;

@@ -1,12 +1,12 @@
 //! Shows the window attack on expand–convolute codes without an interleaver: `docs/notes/local-convolutions.md`.
 //!
-//! `cargo run --release -p vesica-lab --example local_convolutions -- [LOG2_OF_DIMENSION]`, 21 where nothing is said.
+//! `cargo run --release -p vesica-lab --example local_convolutions -- [LOG2_OF_DIMENSION]`; the default is 21.
 
 use std::time::Instant;
 
 use vesica_lab::local_convolutions::attack;
 
-/// Blocks of noise, as VOLE has them.
+/// Blocks of noise, as many as for a VOLE.
 const BLOCKS: usize = 768;
 
 fn main() {

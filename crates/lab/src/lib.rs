@@ -1,9 +1,10 @@
 //! The lab: timed runs of every protocol, and of the parts they consist of, over a chosen link.
 //!
-//! Both parties run in one process, each with threads of its own, over an emulated link ([`Line`]). [`catalogue`] lists what can be measured besides protocols, [`run`] times it and gives a record with
-//! what it took and whether its result was right, [`record`] keeps records in a file, [`reference`](mod@reference)
-//! holds the tables of papers against them, and [`publish`] makes documents of them. [`local_convolutions`] shows an
-//! attack on codes that are not used here.
+//! Both parties run in one process, each with threads of its own, over an emulated link ([`Line`]).
+//! [`catalogue`] lists what can be measured besides protocols, [`run`] times it and returns a record with its
+//! costs and whether its result was right, [`record`] keeps records in a file, [`reference`](mod@reference)
+//! compares them with the tables of papers, and [`publish`] makes documents from them. [`local_convolutions`]
+//! shows an attack on codes that are not used here.
 //!
 //! **Must never import** the command line: it prints nothing and knows no flags.
 
@@ -15,7 +16,7 @@ pub mod record;
 pub mod reference;
 pub mod run;
 
-/// The one in the middle, or the mean of the two there; nothing of none.
+/// The median: the middle one, or the mean of the two in the middle; `None` if there are none.
 pub fn median(figures: impl IntoIterator<Item = f64>) -> Option<f64> {
     let mut figures: Vec<f64> = figures.into_iter().collect();
     figures.sort_by(f64::total_cmp);
@@ -27,10 +28,10 @@ pub fn median(figures: impl IntoIterator<Item = f64>) -> Option<f64> {
     }
 }
 
-/// Whatever made a run fail, in words.
+/// The failure of a run, in words.
 pub type Error = Box<dyn std::error::Error + Send + Sync>;
 
-/// What a run gives.
+/// The result of a run.
 pub type Result<T> = std::result::Result<T, Error>;
 
 pub use link::Line;

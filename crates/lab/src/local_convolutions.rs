@@ -1,17 +1,18 @@
-//! The window attack on expand–convolute codes whose two convolutions follow each other directly.
+//! The window attack on expand–convolute codes whose two convolutions directly follow each other.
 //!
-//! No protocol uses such a code. What was found about them is in `docs/notes/local-convolutions.md`, and this module
-//! is the proof: it makes noise of 768 blocks, compresses it and finds the places of the noise again.
+//! No protocol uses such a code. `docs/notes/local-convolutions.md` describes the findings, and this module is
+//! the proof: it generates noise of 768 blocks, compresses it and recovers the places of the noise.
 //!
-//! The code compresses (e_1, e_2) to e_1 + B·A_2·A_1·e_2. Each row of B has seven ones, four of them in a region
-//! each and three anywhere. The A convolve: each entry gets the sum of some of the 25 entries before it. So what
-//! comes out of a window of A_2·A_1 depends on e_2 in the window and on 50 entries of state. Rows of B that
-//! read from four windows alone are few, but enough:
+//! The code compresses (e_1, e_2) to e_1 + B·A_2·A_1·e_2. Each row of B has seven ones, four of them in a
+//! region each and three anywhere. The A convolve: each entry gets the sum of some of the 25 entries before it.
+//! So what comes out of a window of A_2·A_1 depends on e_2 in the window and on 50 entries of state. Few rows
+//! of B read from four windows alone, but they are enough:
 //!
-//! 1. In the compressed values at those rows, each place of e_2 in the windows has a fixed pattern, and so has each
-//!    of the 200 entries of state. Walking backwards through both convolutions gives all patterns.
-//! 2. Values have 128 bits, and each bit of all rows is a sum of patterns: of those of the state, and of those of the
-//!    places in the windows where there is noise. If those are no more than 128, the bits span them all.
+//! 1. In the compressed values at those rows, each place of e_2 in the windows has a fixed pattern, and so has
+//!    each of the 200 entries of state. Walking backwards through both convolutions gives all patterns.
+//! 2. Values have 128 bits, and each bit of all rows is a sum of patterns: of those of the state, and of those
+//!    of the places in the windows where there is noise. If the latter are no more than 128, the bits span them
+//!    all.
 //! 3. A place whose pattern lies in the span of the bits and the state's patterns is one with noise.
 
 use std::ops::Range;
@@ -22,31 +23,31 @@ use vesica_primitives::Block;
 /// Entries of state of one convolution, the last of which is always added.
 const STATE: usize = 25;
 
-/// Ones in a row of the expander, and how many of them have a region of their own.
+/// Ones in a row of the expander, and the number of those that have a region of their own.
 const WEIGHT: usize = 7;
 const REGIONS: usize = 4;
 
-/// The most rows that are made use of.
+/// The maximal number of rows that are used.
 const ROWS: usize = 512;
 
-/// About how many rows are wanted: one for each entry of state, one for each of up to 128 places with noise, and some
-/// more, so that no other place fits by chance.
+/// The approximate number of rows needed: one for each entry of state, one for each of up to 128 places with
+/// noise, and some more, so that no other place fits by chance.
 const WANTED_ROWS: usize = 2 * REGIONS * STATE + 128 + 60;
 
-/// One bit for each row that is made use of.
+/// One bit for each row that is used.
 type Pattern = [u64; ROWS / 64];
 
 /// An expand–convolute code of dimension k.
 pub struct Code {
     /// The places of the ones in each row of B.
     expander: Vec<[u32; WEIGHT]>,
-    /// Which of the 24 entries before it each entry gets, for both convolutions.
+    /// For each entry, which of the 24 entries before it are added, for both convolutions.
     taps: [Vec<u32>; 2],
-    /// What stands between the convolutions, if anything does.
+    /// The permutation between the convolutions, if there is one.
     interleaver: Option<Vec<u32>>,
 }
 
-/// Noise and what it is compressed to.
+/// Noise and the compressed vector.
 pub struct Sample {
     /// The places of the noise in e_2.
     pub places: Vec<usize>,
@@ -55,7 +56,7 @@ pub struct Sample {
 }
 
 impl Code {
-    /// A random code of dimension `k`, with a random permutation between the convolutions or with nothing there.
+    /// A random code of dimension `k`, with a random permutation between the convolutions or without one.
     pub fn random(k: usize, is_interleaved: bool, rng: &mut StdRng) -> Self {
         let region = k / REGIONS;
         let mut place = |j: usize| match j < REGIONS {
@@ -104,7 +105,8 @@ impl Code {
     }
 }
 
-/// Entry i becomes the sum of itself, of those of the 24 before it whose bit is set, and of the 25th before it.
+/// Entry i becomes the sum of itself, of those of the 24 entries before it whose bit is set, and of the 25th
+/// before it.
 fn convolve(x: &mut [Block], taps: &[u32]) {
     for i in 0..x.len() {
         let mut sum = x[i];
@@ -126,7 +128,7 @@ struct Windows {
 }
 
 impl Windows {
-    /// So large that there are about `rows` rows of B that read from them alone.
+    /// So large that about `rows` rows of B read from them alone.
     fn new(k: usize, rows: usize) -> Self {
         let part = (rows as f64 / k as f64).powf(1.0 / WEIGHT as f64);
         Self { region: k / REGIONS, len: (part * (k / REGIONS) as f64) as usize }
@@ -136,19 +138,19 @@ impl Windows {
         row.iter().all(|place| self.offset(*place as usize).is_some_and(|offset| offset < self.len))
     }
 
-    /// Places of a window that the attack decides on. Those at its end are in few rows, and those at its beginning
-    /// cannot be told from the state.
+    /// Places of a window that the attack decides. Those at its end are in few rows, and those at its beginning
+    /// cannot be distinguished from the state.
     fn decided(&self) -> Range<usize> {
         self.len / 10..self.len * 9 / 10
     }
 
-    /// How far a place is from where its region begins.
+    /// The distance of a place from the beginning of its region.
     fn offset(&self, place: usize) -> Option<usize> {
         (place / self.region < REGIONS).then_some(place % self.region)
     }
 }
 
-/// The places of noise in e_2 that the attack finds from what is public.
+/// The places of noise in e_2 that the attack finds from public data.
 pub fn find_noise(code: &Code, compressed: &[Block]) -> Vec<usize> {
     let windows = Windows::new(code.dimension(), WANTED_ROWS);
     let rows = (0..code.dimension()).filter(|row| windows.contain(&code.expander[*row]));
@@ -169,7 +171,7 @@ pub fn find_noise(code: &Code, compressed: &[Block]) -> Vec<usize> {
     found.collect()
 }
 
-/// Whether the attack decides on this place of e_2; it finds the others with other windows.
+/// Whether the attack decides this place of e_2; it finds the others with other windows.
 pub fn is_decided(code: &Code, place: usize) -> bool {
     let windows = Windows::new(code.dimension(), WANTED_ROWS);
     windows.offset(place).is_some_and(|offset| windows.decided().contains(&offset))
@@ -216,7 +218,7 @@ fn pattern(bits: impl Iterator<Item = bool>) -> Pattern {
     pattern
 }
 
-/// A space of patterns, by a basis of which each has a first bit that no later one has.
+/// A space of patterns, given by a basis in which each element has a first bit that no later one has.
 #[derive(Default)]
 struct Span {
     basis: Vec<(usize, Pattern)>,
@@ -244,18 +246,18 @@ impl Span {
     }
 }
 
-/// How the attack goes: noise found, noise there was in the windows, and what was found where there is none.
+/// The outcome of the attack: noise found, noise present in the windows, and false findings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outcome {
     /// Places of noise in the windows.
     pub there: usize,
-    /// Of them, those found.
+    /// The number of these that were found.
     pub found: usize,
     /// Places found that have no noise.
     pub wrong: usize,
 }
 
-/// Makes a code and noise, and attacks it.
+/// Generates a code and noise, and attacks it.
 pub fn attack(k: usize, blocks: usize, is_interleaved: bool, seed: u64) -> Outcome {
     let rng = &mut StdRng::seed_from_u64(seed);
     let code = Code::random(k, is_interleaved, rng);

@@ -1,7 +1,7 @@
-//! The report in a real browser: in light and dark, on a phone, and printed.
+//! The report in a real browser: in light and dark mode, on a phone, and printed.
 //!
-//! A server of this test is all that the browser can reach: every name leads to it, and it writes down what it
-//! is asked for. It serves the page, and around it a probe that looks at the page and says what it saw.
+//! A server in this test is all that the browser can reach: every name leads to it, and it records the
+//! requests. It serves the page, and around it a probe that inspects the page and reports its findings.
 
 #![allow(clippy::unwrap_used)]
 
@@ -27,10 +27,11 @@ const PATIENCE: Duration = Duration::from_secs(240);
 /// A name that must stay text.
 const HOSTILE: &str = "<img src=//elsewhere.test/x onerror=alert(1)>";
 
-/// Looks at the page in a frame of some width, presses a heading, and writes what it saw into its own document.
+/// Inspects the page in a frame of some width, presses a heading, and writes its findings into its own
+/// document.
 const PROBE: &str = include_str!("probe.html");
 
-/// A server that the browser cannot get past.
+/// A server that is all the browser can reach.
 struct Server {
     port: u16,
     asked: Arc<Mutex<Vec<String>>>,
@@ -45,14 +46,14 @@ impl Server {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let (log, pages) = (Arc::clone(&log), Arc::clone(&pages));
-                // A browser that goes away is no fault.
+                // A browser that goes away is not a failure.
                 thread::spawn(move || answer(stream, &log, &pages).ok());
             }
         });
         Self { port, asked }
     }
 
-    /// What was asked for since the last time.
+    /// The requests since the last call.
     fn asked(&self) -> BTreeSet<String> {
         self.asked.lock().unwrap().drain(..).collect()
     }
@@ -93,7 +94,7 @@ impl<R: BufRead> NextLine for R {
     }
 }
 
-/// A browser that sees nothing but the server.
+/// A browser that can reach only the server.
 struct Browser<'a> {
     path: String,
     port: u16,
@@ -120,7 +121,7 @@ impl Browser<'_> {
         command.output().unwrap()
     }
 
-    /// What the probe saw, and what the browser said.
+    /// The findings of the probe, and the browser's messages.
     fn probe(&self, width: u32, flags: &[&str]) -> (Value, String) {
         let url = format!("http://127.0.0.1:{}/probe?width={width}", self.port);
         let output = self.run(&[&["--dump-dom", "--window-size=1400,1000"], flags].concat(), &url);
@@ -137,7 +138,7 @@ impl Browser<'_> {
     }
 }
 
-/// A browser, installed if need be; or why there is none. Programs are looked for in that path.
+/// A browser, installed if necessary, or the reason why there is none. Programs are looked for in `path`.
 fn browser(path: Option<&Path>) -> Result<String, String> {
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/install-chromium.sh");
     let mut command = Command::new("/bin/sh");
@@ -147,7 +148,7 @@ fn browser(path: Option<&Path>) -> Result<String, String> {
     if output.status.success() { Ok(text(&output.stdout)) } else { Err(text(&output.stderr)) }
 }
 
-/// A machine that has these programs and no others.
+/// A machine that has only these programs.
 fn machine(programs: &[(&str, &str)]) -> tempfile::TempDir {
     let path = tempfile::tempdir().unwrap();
     for (name, text) in programs {
@@ -176,7 +177,7 @@ fn the_browser_is_found_or_installed_or_missed_in_so_many_words() {
     assert!(said.contains("E: no way") && said.contains("could not install it"), "{said}");
     let said = on(&[("apt-get", ""), root, timeout]).unwrap_err();
     assert!(said.contains("not where it is looked for"), "{said}");
-    // A new machine finds the package only when it has asked for the list.
+    // A new machine finds the package only after updating the list.
     let apt = r#"case "$*" in
     *update*) : > "$0.list" ;;
     *chromium*) [ -e "$0.list" ] && : > "${0%/*}/chromium" && /bin/chmod +x "${0%/*}/chromium" ;;
@@ -184,7 +185,7 @@ fn the_browser_is_found_or_installed_or_missed_in_so_many_words() {
     assert_eq!(on(&[("apt-get", apt), root, timeout]).unwrap(), "/chromium");
 }
 
-/// Figures of the kind that runs give: nine protocols at four sizes over six lines.
+/// Realistic results: nine protocols at four sizes over six links.
 fn results() -> String {
     let machine = json!({"machine": {
         "processor": "A processor", "processors": 2, "memory_bytes": 25_000_000_000u64,
@@ -232,7 +233,7 @@ fn the_report_looks_right_and_asks_for_nothing() {
     let path = match browser(None) {
         Ok(path) => path,
         Err(why) => {
-            // Not by a macro: what those print is shown only of tests that fail.
+            // Not by a macro, whose output is shown only for tests that fail.
             writeln!(
                 std::io::stderr(),
                 "SKIPPED: the report was not looked at in a browser: {why}"
@@ -245,11 +246,11 @@ fn the_report_looks_right_and_asks_for_nothing() {
     let file = scratch.path().join("results.jsonl");
     fs::write(&file, results()).unwrap();
     let page = report::page(&[Measured::read(&file).unwrap()]);
-    // Where somebody wants to look for himself.
+    // For inspection by a person.
     let kept = std::env::var_os("VESICA_SCREENSHOTS").map(std::path::PathBuf::from);
     let pictures = kept.unwrap_or_else(|| scratch.path().to_owned());
     fs::write(pictures.join("report.html"), &page).unwrap();
-    // What the page must not be able to do, to see that this test would see it.
+    // Something the page must not be able to do, to check that this test would notice.
     let leaky = "<!doctype html><img src=http://elsewhere.test/leak>".to_owned();
     let pages = vec![("/report", page), ("/probe", PROBE.to_owned()), ("/leaky", leaky)];
     let server = Server::start(pages);
@@ -281,7 +282,7 @@ fn the_report_looks_right_and_asks_for_nothing() {
         assert!(!sorted.is_sorted() && sorted.len() == 216);
         sorted.sort_by(f64::total_cmp);
         assert_eq!(seen["after"], json!(sorted), "a column pressed is sorted");
-        // What is encrypted the server cannot read, but the page's own books show it.
+        // The server cannot read encrypted requests, but the page's own records show them.
         assert_eq!(seen["fetched"], 0);
         assert!(!said.contains("CONSOLE"), "{said}");
     }
@@ -305,7 +306,8 @@ fn the_report_looks_right_and_asks_for_nothing() {
         .run(&["--no-pdf-header-footer", &format!("--print-to-pdf={}", print.display())], &report);
     assert!(fs::read(&print).unwrap().starts_with(b"%PDF"));
 
-    // What the browser does by itself: it opens connections ahead of time, asks every server for an icon, and looks
+    // Requests that the browser makes by itself: it opens connections ahead of time, asks every server for an
+    // icon, and looks for its own updates.
     // for updates of itself.
     let mine = |asked: &String| {
         let own = ["GET /report", "GET /probe", "GET /favicon.ico", "POST /service/update2/"];

@@ -530,8 +530,7 @@ impl Channel {
         self.arrival = None;
     }
 
-    /// After a write failed: the reason that the peer gave before it closed, if it gave one. Skips whatever it
-    /// sent before that.
+    /// After a failed write: the peer's reason for closing, if it gave one. Skips what it sent before that.
     fn last_words(&mut self) -> Option<Error> {
         self.out.clear();
         self.unflushed = false;

@@ -94,10 +94,10 @@ fn distance_from_uniform(bytes: &[u8]) -> f64 {
     counts.iter().map(|count| (*count as f64 - expected).powi(2) / expected).sum()
 }
 
-/// The hint as it travels, where all values are zero and most points are added ones.
+/// The hint that is sent if all values are zero and most points are added ones.
 #[test]
 fn the_hint_that_travels_looks_uniform() {
-    // Beyond this with probability below 10^-6.
+    // Exceeded with probability below 10^-6.
     const LIMIT: f64 = 380.0;
     let n = 3001;
     for given in [n, 10] {
@@ -117,7 +117,7 @@ fn the_hint_that_travels_looks_uniform() {
     assert!(distance > 10.0 * LIMIT, "{distance}");
 }
 
-/// A sender with unusable points says nothing of them, and its peer does not end as if all were well.
+/// A sender with unusable points does not reveal them, and its peer does not end normally.
 #[test]
 fn unusable_points_end_the_run_for_both() {
     let outcome = |theirs: &[Block]| {
@@ -146,8 +146,8 @@ fn unusable_points_end_the_run_for_both() {
     assert!(matches!(received, Err(Error::Channel(_))));
 }
 
-/// As many points as in a circuit PSI of a million items: bins on one side, three times the items on the
-/// other.
+/// As many points as in a circuit PSI of a million items: bins on one side, three times as many points as items
+/// on the other.
 #[test]
 fn many_points() {
     let (n, programmed) = (1_270_001, 3_000_017);
@@ -162,6 +162,6 @@ fn many_points() {
     );
     let (others, shared) = received.split_at((n - n / 2) * 8);
     assert!(*shared == values[..shared.len()]);
-    // Values that were programmed have zeros at the end; of random ones, one in 2^40.
+    // Programmed values end in zeros; of random ones, one in 2^40 does.
     assert!(others.chunks(8).all(|value| value[3..] != [0; 5]));
 }

@@ -1,4 +1,4 @@
-//! An OPPRF of each OPRF of another kind: what comes out, and what travels.
+//! OPPRFs made from each kind of OPRF: their values, and the bytes sent.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -31,7 +31,7 @@ mod parties;
 
 use parties::FIELD;
 
-/// How many points the receiver has, and how many the sender programs.
+/// The numbers of points that the receiver has and that the sender programs.
 #[derive(Debug, Clone, Copy)]
 struct Agreed {
     points: usize,
@@ -40,7 +40,7 @@ struct Agreed {
 
 /// How the parties of an OPRF are made.
 trait Setup: Oprf {
-    /// Whether each of the receiver's points has a function of its own.
+    /// Whether each of the receiver's points has its own function.
     const BATCHED: bool = false;
 
     fn sender(agreed: Agreed, channel: &mut Channel, rng: &mut StdRng) -> Result<Self::Sender>;
@@ -105,7 +105,7 @@ fn random(n: usize, seed: u64) -> Vec<Block> {
     (0..n).map(|_| Block::random(&mut rng)).collect()
 }
 
-/// Where the points of each instance start, if they are spread as evenly as can be.
+/// Where the points of each instance start, distributed as evenly as possible.
 fn starts(instances: usize, points: usize) -> Vec<u32> {
     (0..=instances).map(|i| (i * points / instances.max(1)) as u32).collect()
 }
@@ -137,16 +137,16 @@ fn parties<'a, F: Setup>(
     )
 }
 
-/// Values are those programmed, in their instance where there are such, and random elsewhere.
+/// Values are those programmed, in their instance if there are instances, and random elsewhere.
 fn values_come_out<F: Setup>() {
-    // As many as agreed on, and fewer.
+    // The agreed number of points, and fewer.
     for (points, given, programmed) in [(150, 451, 451), (99, 30, 400), (1, 1, 1), (60, 0, 7)] {
         let agreed = Agreed { points, programmed };
         for len in [8, 16, 41] {
             let theirs = random(given, 1);
             let mut values = vec![0; given * len];
             StdRng::seed_from_u64(2).fill(&mut values[..]);
-            // In turn a point of none, one of this instance, and one of another instance.
+            // In turn a point of no instance, one of this instance, and one of another instance.
             let starts = starts(points, given);
             let of_instance = |i: usize| (starts[i]..starts[i + 1]).next().map(|at| at as usize);
             let others = random(points, 3);
@@ -169,7 +169,7 @@ fn values_come_out<F: Setup>() {
     }
 }
 
-/// Of a run in which every programmed value is zero.
+/// The transcripts of a run in which every programmed value is zero.
 fn sent<F: Setup>(agreed: Agreed, programmed: &[Block], points: &[Block]) -> Transcripts {
     const LEN: usize = 9;
     let values = vec![0; LEN * programmed.len()];
@@ -177,7 +177,7 @@ fn sent<F: Setup>(agreed: Agreed, programmed: &[Block], points: &[Block]) -> Tra
     transcript::of(sender, receiver)
 }
 
-/// The bytes of the hint as it travels.
+/// The bytes of the hint that is sent.
 fn hint<F: Oprf>(sent: &Transcripts) -> &[u8] {
     let is_hint = |message: &&vesica_testkit::frame::Message| message.label == F::HINT;
     &sent.sender.messages.iter().find(is_hint).unwrap().payload
@@ -191,11 +191,11 @@ fn distance_from_uniform(bytes: &[u8]) -> f64 {
     counts.iter().map(|count| (*count as f64 - expected).powi(2) / expected).sum()
 }
 
-/// Beyond this with probability below 10^-6 where bytes are uniform.
+/// Exceeded with probability below 10^-6 if bytes are uniform.
 const LIMIT: f64 = 380.0;
 
-/// However many points are programmed of those agreed on: as many bytes, and of the hint bytes that look random
-/// and have nothing to do with those of another run.
+/// Whatever share of the agreed points is programmed, the number of bytes is the same, and those of the hint
+/// look random and are unrelated to those of another run.
 fn the_hint_says_nothing<F: Setup>() {
     let agreed = Agreed { points: 100, programmed: 2001 };
     let (all, mine) = (random(agreed.programmed, 5), random(agreed.points, 6));
@@ -208,7 +208,7 @@ fn the_hint_says_nothing<F: Setup>() {
     }
 }
 
-/// The test notices bytes of which one in a hundred is zero that ought not be.
+/// The test notices if one byte in a hundred is wrongly zero.
 #[test]
 fn bytes_that_are_not_uniform_are_noticed() {
     let mut rng = StdRng::seed_from_u64(7);

@@ -1,4 +1,4 @@
-//! The batched programmable OPRF: what comes out, and what travels.
+//! The batched programmable OPRF: its values, and the bytes sent.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
@@ -33,7 +33,7 @@ fn random(n: usize, seed: u64) -> Vec<Block> {
     (0..n).map(|_| Block::random(&mut rng)).collect()
 }
 
-/// Where the points of each instance start, if they are spread as evenly as can be.
+/// Where the points of each instance start, distributed as evenly as possible.
 fn starts(instances: usize, points: usize) -> Vec<u32> {
     (0..=instances).map(|i| (i * points / instances.max(1)) as u32).collect()
 }
@@ -97,7 +97,7 @@ fn values_are_those_programmed_in_the_instance_and_random_elsewhere() {
     assert_eq!(found.chunks(16).collect::<HashSet<_>>().len(), found.len() / 16);
 }
 
-/// However many points are programmed below the number agreed on, and whichever.
+/// For any number of programmed points below the agreed one, and any points.
 #[test]
 fn bytes_depend_on_what_was_agreed_alone() {
     for (instances, programmed) in [(1, 3), (70, 200), (200, 70), (64, 1000)] {

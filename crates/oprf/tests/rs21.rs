@@ -62,14 +62,14 @@ where
     assert_eq!([received.len(), sent.len()], [receiver, sender], "points are distinct");
     let equal = mine.iter().filter(|point| sent.get(point) == received.get(point)).count();
     assert_eq!(equal, shared);
-    // No value comes twice, not even at different points of the two parties.
+    // No value is repeated, not even at different points of the two parties.
     let mut values: Vec<Block> = received.values().chain(sent.values()).copied().collect();
     values.sort_unstable();
     values.dedup();
     assert_eq!(values.len(), receiver + sender - shared);
 }
 
-/// Elements so short that a run's own would be far longer: what is shared agrees, and nothing else.
+/// Elements far shorter than a run would use: values agree at common points, and nowhere else.
 #[test]
 fn short_elements_agree_where_they_should() {
     for bits in 8..=12 {
@@ -92,7 +92,7 @@ fn one_way(points: usize) -> Shape {
     okvs::shape(points, 1 << 10, 40).one_way()
 }
 
-/// What comes of a receiver where the sender's message with this label is changed.
+/// The outcome of a receiver if the sender's message with this label is changed.
 fn receiver_against(label: &str, how: Tamper) -> Result<Values, Error> {
     let (low_halves, high_halves): (Vec<_>, Vec<_>) =
         (0..100).map(|i| (Block(i), Block(i << 64))).unzip();
@@ -114,7 +114,7 @@ fn receiver_against(label: &str, how: Tamper) -> Result<Values, Error> {
     received
 }
 
-/// A sender that could open its share of w as it likes after it has seen the receiver's could choose w.
+/// A sender that could choose its opening of w after seeing the receiver's share could choose w itself.
 #[test]
 fn a_sender_that_opens_another_share_than_it_committed_to_is_refused() {
     for label in ["rs21/opening", "rs21/commitment"] {

@@ -1,4 +1,4 @@
-//! False positives at a tag length at which there are some.
+//! False positives, at a tag length at which they occur.
 
 mod parties;
 
@@ -14,12 +14,12 @@ use vesica_testkit::two_party::{self, Link};
 const INSTANCES: usize = 4000;
 const POINTS: usize = 25;
 
-/// Bits that are kept of each value.
+/// The number of bits kept of each value.
 const TAG_BITS: u32 = 8;
 
-/// With pseudo-random values, each of the pairs that a receiver compares agrees with probability
-/// 2^-bits and no more: that is what the length of tags is computed from. Whatever the points: here
-/// they are neighbours of the receiver's word.
+/// With pseudo-random values, each of the pairs that a receiver compares agrees with probability 2^-bits and no
+/// more: the length of tags is computed from this. It holds for any points; here they are neighbours of the
+/// receiver's word.
 #[test]
 fn truncated_values_agree_as_often_as_random_ones() {
     let starts: Vec<u32> = (0..=INSTANCES).map(|j| (j * POINTS) as u32).collect();
@@ -40,7 +40,7 @@ fn tag(value: &Block) -> u128 {
     value.0 >> (128 - TAG_BITS)
 }
 
-/// As many of these pairs of tags agree as of random ones, up to four standard deviations.
+/// These pairs of tags agree as often as random ones, up to four standard deviations.
 fn assert_as_random(agreeing: f64, pairs: usize) {
     let expected = pairs as f64 / f64::from(1 << TAG_BITS);
     assert!((agreeing - expected).abs() < 4.0 * expected.sqrt(), "{agreeing} of {expected}");
@@ -58,11 +58,11 @@ fn points([low_halves, high_halves]: &[Vec<Block>; 2]) -> Digests<'_> {
     Digests { low_halves, high_halves }
 }
 
-/// Makes another digest from one of the receiver's and the next one.
+/// Derives another digest from one of the receiver's and the next one.
 type Other = fn([Block; 2], [Block; 2]) -> [Block; 2];
 
-/// The malicious OPRF at points that share one half of their digest with a point of the receiver, or a
-/// sum of both.
+/// The malicious OPRF at points that share one half of their digest with a point of the receiver, or the sum of
+/// both halves.
 #[test]
 fn values_depend_on_both_halves_of_a_digest() {
     const N: usize = 20_000;

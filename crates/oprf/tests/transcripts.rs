@@ -1,4 +1,4 @@
-//! What each OPRF sends is what it sent before, with every set of kernels.
+//! What each OPRF sends does not change, and is the same with every set of kernels.
 
 mod parties;
 

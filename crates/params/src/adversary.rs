@@ -1,21 +1,21 @@
 //! Adversary models, and the model that a composition of parts satisfies.
 
-/// Against whom a protocol, or a part of one, keeps its promise. Ordered from weak to strong.
+/// The adversary against which a protocol, or a part of one, is secure. Ordered from weak to strong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Adversary {
-    /// Nobody: the other party learns more than the intersection.
+    /// None: the other party learns more than the intersection.
     None,
-    /// A party that follows the protocol and looks at what it received.
+    /// A party that follows the protocol and analyses what it received.
     SemiHonest,
-    /// A sender that does anything at all; a receiver that follows the protocol and looks at what it
+    /// A sender that may deviate in any way; a receiver that follows the protocol and analyses what it
     /// received.
     MaliciousSender,
-    /// A party that does anything at all.
+    /// A party that may deviate in any way.
     Malicious,
 }
 
 impl Adversary {
-    /// The model of something made of these parts: the weakest part's.
+    /// The model of a composition of these parts: that of the weakest part.
     pub const fn weakest(parts: &[Self]) -> Self {
         let mut weakest = Self::Malicious;
         let mut i = 0;

@@ -28,13 +28,13 @@ pub fn log2_lower_tail(n: u64, p: f64, k: u64) -> f64 {
     log2_sum_decreasing_tail((0..k.min(n + 1)).rev().map(term))
 }
 
-/// log2 of 2^-n · Σ_{i < k} C(n, i): the chance that n fair coins show fewer than k heads.
+/// log2 of 2^-n · Σ_{i < k} C(n, i): the probability that n fair coins show fewer than k heads.
 pub fn log2_fewer_heads(n: u64, k: u64) -> f64 {
     log2_sum_decreasing_tail((0..k.min(n + 1)).rev().map(|i| log2_choose(n, i))) - n as f64
 }
 
-/// log2 of the sum of 2^x over `logs`. Terms far below the largest, once they decrease, are left out:
-/// they cannot change the sum's first fifty bits.
+/// log2 of the sum of 2^x over `logs`. Once terms decrease, those far below the largest are left out: they
+/// cannot change the first fifty bits of the sum.
 fn log2_sum_decreasing_tail(logs: impl Iterator<Item = f64>) -> f64 {
     const NEGLIGIBLE: f64 = 60.0;
     let (mut max, mut previous) = (f64::NEG_INFINITY, f64::NEG_INFINITY);

@@ -2,8 +2,8 @@
 
 use crate::{KAPPA, binomial::log2_fewer_heads, log2};
 
-/// The width in bits, a multiple of 8, of codewords as [`least_width`] has them (KKRT16 Table 2, which
-/// rounds likewise).
+/// The width in bits, a multiple of 8, of codewords as given by [`least_width`] (KKRT16 Table 2, which rounds
+/// in the same way).
 pub fn width(pairs: usize, lambda: u32) -> usize {
     least_width(pairs, lambda).next_multiple_of(8)
 }
@@ -16,7 +16,7 @@ pub fn least_width(pairs: usize, lambda: u32) -> usize {
     let need = -(f64::from(lambda) + log2(pairs));
     let kappa = u64::from(KAPPA);
     let close = |width: u64| log2_fewer_heads(width, kappa) <= need;
-    // The median of a binomial is at half its width, so no width below 2κ will do.
+    // The median of a binomial is at half its width, so no width below 2κ suffices.
     (2 * kappa..).find(|width| close(*width)).expect("the tail falls below any bound") as usize
 }
 

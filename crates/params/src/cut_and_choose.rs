@@ -14,43 +14,43 @@ use std::f64::consts::LOG2_E;
 
 use crate::{KAPPA, binomial::log2_choose, search::least};
 
-/// Hash functions of an item. Against a receiver whose filter is half full, 128 would do; the cells
-/// needed hardly change up to 160, and for small sets they become fewer.
+/// Hash functions of an item. Against a receiver whose filter is half full, 128 would suffice; up to 160, the
+/// number of cells needed hardly changes, and it decreases for small sets.
 const WEIGHT: usize = 132;
 
-/// OTs that are opened, in units of the two-thirds power of the cells: within 1 % of the fewest OTs
-/// in all, from a hundred items on.
+/// The number of opened OTs, in units of the two-thirds power of the cells: from a hundred items on, within 1 %
+/// of the fewest OTs in all.
 const OPENED: f64 = 4.5;
 
-/// What is agreed on before the first OT.
+/// The parameters on which both parties agree before the first OT.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// Hash functions, each with a part of the filter of its own.
+    /// Hash functions, each with its own part of the filter.
     pub weight: usize,
     /// Cells of a part.
     pub part: usize,
-    /// OTs that are opened, no more and no fewer.
+    /// The exact number of opened OTs.
     pub opened: usize,
-    /// The most opened OTs with a one.
+    /// The maximal number of opened OTs with a one.
     pub threshold: usize,
-    /// The most cells that the items of a receiver set.
+    /// The maximal number of cells that the items of a receiver set.
     pub set: usize,
-    /// The most ones outside of the opened OTs that a receiver is left with which chose as many as it
-    /// liked, and passed.
+    /// The maximal number of ones outside the opened OTs that a receiver can keep if it chose any number of
+    /// ones and passed.
     pub most: usize,
 }
 
 impl Shape {
-    /// The least filter for `items` items of the receiver such that each of these has probability at
+    /// The smallest filter for `items` items of the receiver such that each of these events has probability at
     /// most 2^-λ:
     ///
     /// - a receiver that follows the protocol sets more than `set` cells, or is found with more than
     ///   `threshold` ones among the opened OTs. Otherwise it has `set` ones left;
-    /// - one that does not passes and has more than `most` ones left;
+    /// - a receiver that deviates passes and has more than `most` ones left;
     ///
-    /// and an item to which a receiver with `most` ones has not adapted them finds all of its cells
-    /// among them with probability at most 2^-κ. (A part with a share f_i of ones lets an item through
-    /// with f_i, and the product of the f_i is largest where all are equal.)
+    /// and an item to which a receiver with `most` ones has not adapted them finds all of its cells among them
+    /// with probability at most 2^-κ. (A part with a share f_i of ones lets an item through with f_i, and the
+    /// product of the f_i is largest where all are equal.)
     pub fn new(items: usize, lambda: u32) -> Self {
         let n = items.max(1);
         let enough = |part| Self::with_part(n, part, lambda).is_some_and(Self::is_one_way);
@@ -58,7 +58,7 @@ impl Shape {
         Self::with_part(n, part, lambda).expect("the search ends where there is a shape")
     }
 
-    /// The shape with parts of this size, whatever a receiver that passes can do with it.
+    /// The shape with parts of this size, without regard to what a receiver that passes can do with it.
     fn with_part(n: usize, part: usize, lambda: u32) -> Option<Self> {
         let weight = WEIGHT;
         let cells = weight * part;
@@ -77,8 +77,8 @@ impl Shape {
             let ones = (set + threshold) as f64 / ots;
             ones < share(threshold, opened) && rare(opened, threshold + 1, ones)
         });
-        // A receiver that hopes for more than `most` does best with `most` + 1 + `threshold` ones: with
-        // fewer it has to be luckier, and with more it is caught more often.
+        // A receiver that aims for more than `most` does best with `most` + 1 + `threshold` ones: with fewer it
+        // has to be luckier, and with more it is caught more often.
         let most = least_below(set, cells, |most| {
             let ones = (most + 1 + threshold) as f64 / ots;
             share(threshold, opened) < ones && rare(opened, threshold, ones)
@@ -101,7 +101,8 @@ impl Shape {
         self.set + self.threshold
     }
 
-    /// −log2 of the probability that an item finds its cells among the ones of a receiver that did
+    /// −log2 of the probability that an item finds all its cells among the ones of a receiver that did not
+    /// adapt them to it.
     /// not adapt them to it.
     pub fn miss_bits(self) -> f64 {
         self.weight as f64 * libm::log2(self.cells() as f64 / self.most as f64)
@@ -111,11 +112,11 @@ impl Shape {
         self.miss_bits() >= f64::from(KAPPA)
     }
 
-    /// The most items that a receiver which deviates can fit in after 2^`queries` evaluations of the
-    /// hash functions, except with probability 2^-λ: the least n' with
-    /// C(cells, most) · C(q, n') · 2^(−miss·n') ≤ 2^-λ, a union over all filters that it could choose
-    /// and all n' of the items that it tried. It is nearly met: who always takes the item that needs the
-    /// fewest new cells comes within a tenth of it for large sets.
+    /// The maximal number of items that a deviating receiver can fit in after 2^`queries` evaluations of the
+    /// hash functions, except with probability 2^-λ: the least n' with C(cells, most) · C(q, n') · 2^(−miss·n')
+    /// ≤ 2^-λ, a union over all filters that it could choose and all n' of the items that it tried. It is
+    /// nearly tight: always taking the item that needs the fewest new cells comes within a tenth of it for
+    /// large sets.
     ///
     /// # Panics
     /// If `queries` is 128 or more.
@@ -136,8 +137,8 @@ fn divergence(a: f64, p: f64) -> f64 {
     term(a, p) + term(1.0 - a, 1.0 - p)
 }
 
-/// The least number from `low` to `high` that is enough, where all above it are as well; `high` where
-/// none below is.
+/// The least number from `low` to `high` that is enough, given that all above it are as well; `high` if none
+/// below is.
 fn least_below(low: usize, high: usize, enough: impl Fn(usize) -> bool) -> usize {
     least(low.min(high), high, |x| x >= high || enough(x))
 }
@@ -160,12 +161,12 @@ mod tests {
         logs.map(f64::exp2).sum::<f64>().log2()
     }
 
-    /// The bounds against the exact sums, which they are within a few bits of.
+    /// The bounds are within a few bits of the exact sums.
     #[test]
     fn tails_are_what_the_bounds_say() {
         for n in SIZES {
             let shape = Shape::new(n, LAMBDA);
-            // Where half of all OTs are opened, that leaves less to chance than the bounds know.
+            // If half of all OTs are opened, that leaves less to chance than the bounds take into account.
             let least = if n < 100 { -70.0 } else { -52.0 };
             let last = shape.opened.min(shape.ones()).min(shape.threshold + 5000);
             let caught = log2_sum(
@@ -181,12 +182,12 @@ mod tests {
         }
     }
 
-    /// With any other number of ones it is no better for a receiver that wants more than `most` left.
+    /// Any other number of ones is no better for a receiver that wants to keep more than `most`.
     #[test]
     fn the_best_number_of_ones_is_the_one_bounded() {
         let shape = Shape::new(3, LAMBDA);
         let chance = |ones: usize| {
-            // Passes, and has more than `most` left.
+            // The probability of passing with more than `most` left.
             let first = (shape.opened + ones).saturating_sub(shape.ots());
             let last = shape.threshold.min(ones - shape.most - 1);
             log2_sum((first..=last).map(|x| hypergeometric(shape, ones, x)))
@@ -214,7 +215,7 @@ mod tests {
         assert_eq!(Shape::new(0, LAMBDA), Shape::new(1, LAMBDA));
     }
 
-    /// The parameters that the paper's authors use: n, OTs, ones, threshold, share of the opened, hash
+    /// The parameters that the paper's authors use: n, OTs, ones, threshold, share of opened OTs, hash
     /// functions, cells.
     const PUBLISHED: [(usize, usize, usize, usize, f64, usize, usize); 8] = [
         (8, 99_372, 27_246, 3_182, 0.099, 94, 88_627),
@@ -227,9 +228,8 @@ mod tests {
         (20, 260_252_093, 95_333_932, 962_092, 0.010, 90, 257_635_123),
     ];
 
-    /// Our bounds, applied to the published numbers, find them sound, and ours need a quarter fewer OTs:
-    /// the paper has Chernoff bounds in their simple form, room for an item's cells to be all new, and
-    /// fewer hash functions.
+    /// By our bounds the published numbers are secure, and ours need a quarter fewer OTs: the paper uses simple
+    /// forms of Chernoff bounds, assumes that all cells of an item may be new, and has fewer hash functions.
     #[test]
     fn fewer_ots_than_published() {
         for (log_n, ots, ones, threshold, opened_share, weight, cells) in PUBLISHED {
@@ -240,7 +240,7 @@ mod tests {
             let most = least(ones, cells, |most| rare(threshold, (most + 1 + threshold) as f64));
             let miss = weight as f64 * (cells as f64 / most as f64).log2();
             assert!((128.0..150.0).contains(&miss), "2^{log_n}: {miss}");
-            // A receiver's items set all different cells, and it has ones enough for them.
+            // If a receiver's items set only different cells, it still has enough ones for them.
             assert!(ones - threshold >= weight * (1 << log_n) - threshold / 50, "2^{log_n}");
             let saved = Shape::new(1 << log_n, LAMBDA).ots() as f64 / ots as f64;
             assert!((0.72..0.78).contains(&saved), "2^{log_n}: {saved}");
@@ -249,7 +249,7 @@ mod tests {
 
     #[test]
     fn hash_functions_and_opened_ots_are_near_the_best() {
-        // The fewest OTs of a search over both.
+        // The fewest OTs found by a search over both parameters.
         for (n, fewest) in [(100, 33_496), (256, 73_160), (4096, 897_535), (1 << 20, 198_745_375)] {
             let ots = Shape::new(n, LAMBDA).ots();
             assert!(ots as f64 <= 1.012 * fewest as f64, "{n}: {ots}");
@@ -268,8 +268,8 @@ mod tests {
         assert!((2.0..2.6).contains(&ratio), "{ratio}");
     }
 
-    /// How many items a receiver fits into `most` ones that takes, of 2^`queries` random items, always one that
-    /// needs the fewest new ones.
+    /// The number of items that a receiver fits into `most` ones if it always takes, of 2^`queries` random
+    /// items, one that needs the fewest new ones.
     fn fitted(shape: Shape, queries: u32) -> usize {
         // SplitMix64.
         let mut state = 1u64;
@@ -287,7 +287,7 @@ mod tests {
         let mut left = shape.most;
         let mut fitted = 0;
         loop {
-            // What is set already need not be looked at again.
+            // Cells that are set already need not be looked at again.
             items.iter_mut().for_each(|cells| cells.retain(|cell| !is_set[*cell]));
             let (best, cells) = items.iter().enumerate().min_by_key(|(_, c)| c.len()).unwrap();
             if cells.len() > left {
@@ -299,7 +299,8 @@ mod tests {
         }
     }
 
-    /// The bound from below: the best that we know of gets near it, and far beyond the items announced.
+    /// The bound from below: the best known strategy gets close to it, and far beyond the announced number of
+    /// items.
     #[test]
     fn a_receiver_that_searches_fits_in_nearly_as_many_items_as_the_bound_says() {
         let n = 100;

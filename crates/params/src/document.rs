@@ -99,7 +99,7 @@ pub fn markdown() -> String {
     text
 }
 
-/// Hash bins, as published beside as sound.
+/// Hash bins, published figures beside secure ones.
 fn bins(text: &mut String) {
     let per_item = |bins: usize, n: usize| format!("{:.3}", bins as f64 / n as f64);
     row(text, "cuckoo bins per item, three hash functions, no stash", "RS21 §7.2", |n| {
@@ -161,7 +161,7 @@ fn published<const H: usize>(n: usize, published: cuckoo::Published) -> String {
     })
 }
 
-/// Filters that n values of the receiver are tested with.
+/// Filters that n values of the receiver are tested against.
 fn filters(text: &mut String) {
     const REACH: &str = "2^-(λ + log n) is within reach of 128-bit values";
     let sender = Adversary::SemiHonest;
@@ -222,7 +222,7 @@ fn codes(text: &mut String) {
     );
     for (name, lpn) in PROFILES {
         let Lpn { accumulators, blocks, least, .. } = lpn;
-        // What takes long to compute is computed by a test.
+        // Values that take long to compute are computed by a test.
         let bits = match least > LONGEST {
             true => format!("≥ {LAMBDA}"),
             false => format!("{:.1}", lpn.failure_bits(least)),

@@ -1,10 +1,10 @@
-//! How many inputs a malicious receiver can fit into an OKVS.
+//! The number of inputs that a malicious receiver can fit into an OKVS.
 
 use crate::{KAPPA, LAMBDA};
 
-/// The most points at which a P of `columns` elements of GF(2^128) can agree with a random oracle that
-/// was asked 2^`queries` times, except with probability 2^-λ (RS21 §4, equation 1): the least n' with
-/// C(q, n') · 2^(128 (m − n')) ≤ 2^-λ. It holds without any assumption on the OKVS's rows.
+/// The maximal number of points at which a P of `columns` elements of GF(2^128) can agree with a random oracle
+/// after 2^`queries` queries, except with probability 2^-λ (RS21 §4, equation 1): the least n' with C(q, n') ·
+/// 2^(128 (m − n')) ≤ 2^-λ. It holds without any assumption on the OKVS's rows.
 ///
 /// # Panics
 /// If `queries` is above 128.
@@ -25,12 +25,12 @@ pub fn effective_inputs(columns: usize, queries: u32) -> usize {
     high as usize
 }
 
-/// The fewest bits of an entry with which a P of `columns` entries agrees with a random oracle that was asked
-/// 2^`queries` times at `inputs` points at the most, except with probability 2^-λ: the ℓ_1 of PRTY20, from
+/// The minimal number of bits per entry with which a P of `columns` entries agrees with a random oracle at no
+/// more than `inputs` points after 2^`queries` queries, except with probability 2^-λ: the ℓ_1 of PRTY20, from
 /// C(q, n') · 2^(ℓ_1 (m − n')) ≤ 2^-λ as above.
 ///
 /// # Panics
-/// If there are not more inputs than columns, which no number of bits can rule out.
+/// If there are no more inputs than columns, which no number of bits can rule out.
 pub fn entry_bits(columns: usize, inputs: usize, queries: u32) -> u32 {
     assert!(inputs > columns, "each column is good for an input");
     let (m, n) = (columns as f64, inputs as f64);
@@ -53,7 +53,7 @@ mod tests {
         }
     }
 
-    /// The ℓ_1 for two to five times as many inputs as columns, against 2^128 queries.
+    /// ℓ_1 for two to five times as many inputs as columns, against 2^128 queries.
     #[test]
     fn equals_what_prty20_computes() {
         let row = |e: u32| [2, 3, 4, 5].map(|times| entry_bits(1 << e, times << e, 128));
@@ -63,7 +63,7 @@ mod tests {
         assert_eq!(row(24), [209, 156, 138, 129]);
     }
 
-    /// What `prty20-malicious` takes; the code of OOS17 has words of 76.
+    /// The entries of `prty20-malicious`; the code of OOS17 has words of 76.
     #[test]
     fn entries_of_128_bits_are_those_of_the_bound() {
         for n in [1, 64, 1000, 1 << 16, 1 << 20] {
@@ -71,10 +71,10 @@ mod tests {
             for queries in [64, 100, 128] {
                 let inputs = effective_inputs(columns, queries);
                 assert_eq!(entry_bits(columns, inputs, queries), KAPPA, "{n} items");
-                // One input fewer is not sure any more.
+                // With one input fewer the bound no longer holds.
                 assert!(entry_bits(columns, inputs - 2, queries) > KAPPA, "{n} items");
             }
-            // 76 bits do not rule out a hundred inputs for each column.
+            // 76 bits do not rule out a hundred inputs per column.
             assert!(entry_bits(columns, 100 * columns, 128) > 76, "{n} items");
         }
     }

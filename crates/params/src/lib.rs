@@ -1,4 +1,4 @@
-//! Every number on which security or correctness rests, computed from λ, κ and the set sizes.
+//! All parameters on which security or correctness depends, computed from λ, κ and the set sizes.
 //!
 //! Each function states the bound it meets, the condition under which it holds, and its source. Both parties
 //! compute their parameters independently and must agree to the bit. Logarithms and gamma functions therefore
@@ -32,7 +32,7 @@ pub const KAPPA: u32 = 128;
 /// Statistical security in bits: each failure event of a run has probability at most 2^-λ.
 pub const LAMBDA: u32 = 40;
 
-/// log2 of a count; 0 for a count of 0, so that empty sets need no case of their own.
+/// log2 of a count; 0 for a count of 0, so that empty sets need no special case.
 pub(crate) fn log2(count: usize) -> f64 {
     libm::log2(count.max(1) as f64)
 }

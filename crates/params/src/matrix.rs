@@ -5,7 +5,7 @@ use crate::{KAPPA, binomial::log2_lower_tail, bins::simple, log2, search::least}
 /// A matrix of bits, in blocks of rows. Each item has one block, and one row of it in each column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Matrix {
-    /// How many blocks.
+    /// The number of blocks.
     pub blocks: usize,
     /// Rows of a block, a multiple of 128.
     pub height: usize,
@@ -13,20 +13,20 @@ pub struct Matrix {
     pub width: usize,
 }
 
-/// The most rows of a block: a column of one is 16 KiB, and two of them fit the first-level cache.
+/// The maximal number of rows of a block: its columns have 16 KiB, and two of them fit the first-level cache.
 const MAX_HEIGHT: usize = 1 << 17;
 
-/// Rows for each two of the receiver's items.
+/// Rows per two items of the receiver.
 ///
-/// The product of rows and columns is least at about 1.2 rows an item, and up to 1.5 grows by less than
-/// 3 in 100, while there are a third fewer columns than at the paper's one: all work is by column.
+/// The product of rows and columns is smallest at about 1.2 rows per item, and grows by less than 3 % up to
+/// 1.5, where there are a third fewer columns than with the paper's 1 row per item; all work is by column.
 const ROWS_PER_TWO_ITEMS: usize = 3;
 
-/// The matrix for sets of these sizes, such that with probability at least 1 − 2^-λ every item of the
-/// sender that the receiver has not meets κ cells or more that the receiver left as they were.
+/// The matrix for sets of these sizes, such that with probability at least 1 − 2^-λ every item of the sender
+/// that the receiver does not have meets at least κ cells that the receiver left unmarked.
 ///
-/// With more blocks than one that holds unless some block gets more of the receiver's items than is
-/// reckoned with, which has half of the probability.
+/// With more than one block, this holds unless some block gets more of the receiver's items than assumed, which
+/// has half of the probability.
 pub fn matrix(receiver: usize, sender: usize, lambda: u32) -> Matrix {
     let rows = (receiver * ROWS_PER_TWO_ITEMS).div_ceil(2).max(1);
     let blocks = rows.div_ceil(MAX_HEIGHT);
@@ -36,15 +36,15 @@ pub fn matrix(receiver: usize, sender: usize, lambda: u32) -> Matrix {
     Matrix { blocks, height, width: width(height, load, sender, lambda) }
 }
 
-/// The least number of columns of a block of `height` rows, of which `load` items of the receiver mark
-/// one each, such that
+/// The minimal number of columns of a block of `height` rows, in each of which `load` items of the receiver
+/// mark one row, such that
 ///
-/// - each of `sender` other items meets at least κ cells that are not marked, except with probability
-///   2^-λ for all of them: sender · Pr\[Bin(width, p) < κ\] ≤ 2^-λ, where p = (1 − 1/height − 2^-32)^load
-///   bounds from below the probability that a cell is not marked (CM20 §3.3; 2^-32 more than 1/height is
-///   what the likeliest row may have when it comes from 32 random bits);
-/// - two items that one party chooses have different bits, except with probability 2^-κ:
-///   (1/2 + 1/(2 height) + 2^-33)^width ≤ 2^-κ (CM20, proof of Theorem 3.2).
+/// - each of `sender` other items meets at least κ cells that are not marked, except with probability 2^-λ for
+///   all of them: sender · Pr\[Bin(width, p) < κ\] ≤ 2^-λ, where p = (1 − 1/height − 2^-32)^load bounds from
+///   below the probability that a cell is not marked (CM20 §3.3; 2^-32 more than 1/height is what the likeliest
+///   row may have when it comes from 32 random bits);
+/// - two items that one party chooses have different bits, except with probability 2^-κ: (1/2 + 1/(2 height) +
+///   2^-33)^width ≤ 2^-κ (CM20, proof of Theorem 3.2).
 fn width(height: usize, load: usize, sender: usize, lambda: u32) -> usize {
     const BIAS: f64 = 1.0 / (1u64 << 32) as f64;
     let kappa = u64::from(KAPPA);
@@ -83,11 +83,11 @@ mod tests {
         }
         let large = Matrix { blocks: 12, height: 131_072, width: 432 };
         assert_eq!(matrix(1 << 20, 1 << 20, 40), large);
-        // Few rows in which all are alike take more columns than few marks do.
+        // If all rows are alike, more columns are needed than for few marks.
         assert!(matrix(0, 1, 40).width > 128);
     }
 
-    /// The bound is a bound, seen at a λ small enough to be seen, and not by far.
+    /// The bound holds at a λ small enough for a test, and is nearly tight.
     #[test]
     fn unmarked_cells_by_simulation() {
         let (height, load, lambda, trials) = (64, 64, 5, 3000);

@@ -1,7 +1,7 @@
-//! Searching for the least parameter that meets a bound.
+//! Search for the smallest parameter that meets a bound.
 
-/// The least number from `low` on that is enough, where all above it are as well. Tries `guess` first and
-/// twice as much until that is enough.
+/// The least number from `low` on that is enough, given that all above it are as well. Tries `guess` first, and
+/// doubles it until it is enough.
 pub fn least(mut low: usize, guess: usize, enough: impl Fn(usize) -> bool) -> usize {
     let mut high = guess.max(low);
     while !enough(high) {

@@ -2,32 +2,31 @@
 
 use crate::{KAPPA, log2};
 
-/// The bins of the keys, and what one of them has for each slice.
+/// The bins of keys, and the columns of each bin for each slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// Bins, at least 1, each with polynomials of its own.
+    /// Bins, at least 1, each with its own polynomials.
     pub bins: usize,
-    /// The most keys of a bin, and the coefficients of each of its polynomials.
+    /// The maximal number of keys in a bin, and the number of coefficients of each of its polynomials.
     pub capacity: usize,
     /// Slices over GF(2^128), whose nodes are the keys.
     pub wide: usize,
-    /// Slices over GF(2^64), whose nodes are hashes of the keys; the last of a row.
+    /// Slices over GF(2^64), whose nodes are hashes of the keys; they come last in a row.
     pub narrow: usize,
-    /// Columns that each narrow slice has beside its polynomials', for keys whose nodes meet.
+    /// Columns of each narrow slice in addition to its polynomials', for keys whose nodes collide.
     pub spare: usize,
 }
 
-/// With more keys in a bin all slices are narrow: they share one tree over the nodes, which takes a third of
-/// the memory of two trees and no more time.
+/// If a bin has more keys than this, all slices are narrow: they share one tree over the nodes, which takes a
+/// third of the memory of two trees and no more time.
 const MANY: usize = 256;
 
 /// Slices for rows of at least `bits` bits, with room for all keys except with probability 2^-λ.
 ///
-/// Keys of one bin whose 64-bit nodes meet cannot all be values of one polynomial. The nodes are
-/// independent of the bins, so two keys of a bin meet with probability 2^-64. More than `spare` keys that
-/// are one too many take `spare` + 1 meetings without a cycle, of which there are at most
-/// pairs^(spare + 1); one more bit is left for the spare columns' own equations, which are dependent with
-/// probability spare² · 2^-64.
+/// Keys of one bin whose 64-bit nodes collide cannot all be values of one polynomial. The nodes are independent
+/// of the bins, so two keys of a bin collide with probability 2^-64. More than `spare` excess keys require
+/// `spare` + 1 collisions without a cycle, of which there are at most pairs^(spare + 1); one more bit is
+/// reserved for the spare columns' own equations, which are dependent with probability spare² · 2^-64.
 pub fn shape(bits: usize, bins: usize, capacity: usize, lambda: u32) -> Shape {
     let block = KAPPA as usize;
     let wide = if capacity > MANY { 0 } else { bits / block };
@@ -86,7 +85,7 @@ mod tests {
             shape(448, bins.bins, bins.capacity, 40).spare
         };
         assert_eq!([0, 8, 12, 16, 18, 20, 24, 28].map(fast), [0, 0, 0, 0, 0, 1, 1, 1]);
-        // By hand: the bound on more than `spare` of them, and not one column more than it takes.
+        // By hand: the bound on more than `spare` of them, and no more columns than necessary.
         for e in [8u32, 16, 20, 28] {
             let meet = f64::from(2 * e - 1) - 64.0;
             let spare = low(e) as f64;

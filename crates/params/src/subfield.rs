@@ -5,10 +5,10 @@ use crate::{LAMBDA, log2};
 /// Bits of the hash h in an OPRF with `sender` points on the sender's side, and so of each entry of
 /// the receiver's message.
 ///
-/// At a point y that is not the receiver's, the sender's function is a fresh random value unless
-/// Decode(P, y) = h(y). Where h is independent of the hash that gives the rows, that has probability
-/// 2^-bits for each y, so ⌈λ + log sender⌉ bits will do; the proof is in `docs/protocols/rr22.md`.
-/// RR22 §5 asks for λ + log receiver + log sender, which also covers rows and h made from one hash.
+/// At a point y that is not the receiver's, the sender's function is a fresh random value unless Decode(P, y) =
+/// h(y). If h is independent of the hash that determines rows, this equality has probability 2^-bits for each
+/// y, so ⌈λ + log sender⌉ bits suffice; the proof is in `docs/protocols/rr22.md`. RR22 §5 requires λ + log
+/// receiver + log sender, which also covers rows and h derived from the same hash.
 pub fn bits(sender: usize) -> u32 {
     libm::ceil(f64::from(LAMBDA) + log2(sender)) as u32
 }

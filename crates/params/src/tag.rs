@@ -1,18 +1,18 @@
-//! Lengths of the values that a sender hands over at the end, and of their sorted list.
+//! The lengths of the final values that a sender sends, and of their sorted list.
 
 use crate::log2;
 
-/// Bits of a tag such that, when `receiver` values are each compared with `sender` values, some two
-/// different ones agree with probability at most 2^-λ: ⌈λ + log receiver + log sender⌉.
+/// Bits of a tag such that, if `receiver` values are each compared with `sender` values, some two different
+/// ones have equal tags with probability at most 2^-λ: ⌈λ + log receiver + log sender⌉.
 pub fn bits(receiver: usize, sender: usize, lambda: u32) -> u32 {
     libm::ceil(f64::from(lambda) + log2(receiver) + log2(sender)) as u32
 }
 
-/// How many low bits of each `bits`-bit value a sorted list of `n` of them stores as they are; the
-/// rest is stored as differences in unary.
+/// The number of low bits of each `bits`-bit value that a sorted list of `n` of them stores verbatim; the rest
+/// is stored as differences in unary.
 ///
-/// The list takes n (r + 1) + 2^(bits − r) bits. That is least for r near bits − log n; of the two
-/// integers around it, this is the better one.
+/// The list takes n (r + 1) + 2^(bits − r) bits. This is smallest for r near bits − log n; of the two integers
+/// around it, the better one is returned.
 pub fn rice_parameter(n: usize, bits: u32) -> u32 {
     // Low parts are numbers of fewer than 128 bits.
     let candidate = bits.saturating_sub(n.max(1).next_power_of_two().ilog2()).min(127);

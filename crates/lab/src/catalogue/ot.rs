@@ -1,7 +1,7 @@
-//! The one list of OTs: `vesica bench --ot` and documents are made from it.
+//! The list of all OTs, from which `vesica bench --ot` and documents are generated.
 //!
-//! Each entry makes *random* OTs from nothing, base OTs and setup included. What chosen messages add is
-//! the same for all: 2·ℓ bytes an OT for messages of ℓ bytes, n·ℓ for 1-out-of-n.
+//! Each entry makes *random* OTs from scratch, including base OTs and setup. The additional cost of chosen
+//! messages is the same for all: 2·ℓ bytes per OT for messages of ℓ bytes, n·ℓ for 1-out-of-n.
 
 use rand::{CryptoRng, RngExt};
 use vesica_net::{Channel, Result};
@@ -22,7 +22,7 @@ use vesica_ot::{
     one_of_n::{Keys, Receiver as _, Sender as _, kk13, kkrt16, oos17},
 };
 
-/// What an OT is made of, and between how many messages it chooses.
+/// How an OT is made, and between how many messages it chooses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// 1-out-of-2, by public-key cryptography.
@@ -33,7 +33,7 @@ pub enum Kind {
     OneOfMany,
 }
 
-/// Runs one party of so many random OTs.
+/// Runs one party of this many random OTs.
 pub type Party = fn(usize, &mut Channel, &mut dyn CryptoRng) -> Result<()>;
 
 /// An oblivious transfer.
@@ -44,11 +44,11 @@ pub struct Entry {
     pub title: &'static str,
     /// Who published it.
     pub citation: &'static str,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// Against whom it keeps its promises.
+    /// The adversary against which it is secure.
     pub adversary: Adversary,
-    /// Payload bytes of so many random OTs, setup included.
+    /// Payload bytes of this many random OTs, setup included.
     pub bytes: fn(usize) -> Bytes,
     /// The party with Δ, or with both seeds.
     pub send: Party,
@@ -229,10 +229,10 @@ const MASNY_RINDAL: &str = "Masny, Rindal (CCS 2019)";
 const ROY: &str = "Roy (CRYPTO 2022)";
 const SILENT: &str = "Boyle et al. (CCS 2019); Peceny, Rindal (ePrint 2026/1903)";
 
-/// The field of SoftSpokenOT that takes the least time.
+/// The field of SoftSpokenOT with the least time.
 const QUICK: SmallField = SmallField::new(2);
 
-/// The field that takes the fewest bytes, for few OTs.
+/// The field with the fewest bytes, for few OTs.
 const SMALL: SmallField = SmallField::new(8);
 
 const fn base<B: BaseOt>(key: &'static str, title: &'static str, citation: &'static str) -> Entry {
@@ -280,17 +280,17 @@ fn chosen(
     ot.receive_random(&Bits::random(n, rng), channel).map(drop)
 }
 
-/// What a session's public key takes.
+/// The cost of a session's public key.
 const fn session() -> Bytes {
     Bytes { to_sender: 0, to_receiver: size_of::<Block>() }
 }
 
-/// Words of eight bits, which every 1-out-of-n OT takes.
+/// Words of eight bits, which every 1-out-of-n OT supports.
 fn words(n: usize, rng: &mut dyn CryptoRng) -> Vec<Block> {
     (0..n).map(|_| Block(rng.random::<u8>().into())).collect()
 }
 
-/// Computes one key of each OT, as a sender of a PSI does for each of its items.
+/// Computes one key of each OT, as a PSI sender does for each of its items.
 fn one_key_each<K: Keys>(keys: &K) {
     keys.at(&vec![Block(1); keys.len()]);
 }
@@ -316,7 +316,7 @@ mod tests {
         assert!(find("np02").is_none());
     }
 
-    /// Bytes are within 3 % of the formula, of which framing is a part that does not grow.
+    /// Bytes are within 3 % of the formula; the difference includes framing, whose share does not grow.
     #[test]
     fn every_entry_sends_what_it_says() {
         for entry in CATALOGUE {

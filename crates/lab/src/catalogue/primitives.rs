@@ -1,5 +1,5 @@
-//! How long hashes, ciphers, generators and pseudo-random functions take, by the length of their output, as
-//! Liang et al. (2022) measured them in their Tables 2 to 5: of inputs, seeds and keys of 128 bits.
+//! The time that hashes, ciphers, generators and pseudo-random functions take, by the length of their output,
+//! with inputs, seeds and keys of 128 bits, as in Tables 2 to 5 of Liang et al. (2022).
 
 use std::{
     borrow::Cow,
@@ -20,21 +20,21 @@ use vesica_primitives::{
     secret::Seed,
 };
 
-/// What they are for.
+/// The purpose of a primitive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// From an input to as many bits as wanted; where a digest is too short, of the input and a counter again.
+    /// From an input to any number of bits; if a digest is too short, the input is hashed again with a counter.
     Hash,
-    /// Under a key that is ready.
+    /// Under a prepared key.
     Cipher,
-    /// From a seed to as many bits as wanted, getting ready included.
+    /// From a seed to any number of bits, including preparation.
     Generator,
-    /// Under a key that is ready, from an input to as many bits as wanted.
+    /// Under a prepared key, from an input to any number of bits.
     Function,
 }
 
 impl Kind {
-    /// All, with a word for each and the number of the table of Liang et al.
+    /// All kinds, each with a word for it and the number of the table of Liang et al.
     pub const ALL: [(Self, &'static str, u32); 4] = [
         (Self::Hash, "Hashes", 2),
         (Self::Cipher, "Ciphers", 3),
@@ -43,13 +43,13 @@ impl Kind {
     ];
 }
 
-/// One that is measured.
+/// A primitive that is measured.
 pub struct Entry {
     /// Its name on the command line.
     pub key: &'static str,
-    /// What it is for.
+    /// Its kind.
     pub kind: Kind,
-    /// What it is made of.
+    /// What it consists of.
     pub title: &'static str,
     /// Fills the output from the input.
     make: fn() -> Box<Fill>,
@@ -62,27 +62,27 @@ type Fill = dyn FnMut(&[u8; 16], &mut [u8]);
 pub struct Record {
     /// The primitive's key.
     pub primitive: Cow<'static, str>,
-    /// Length of the output; less than a byte takes one.
+    /// Length of the output; less than a byte counts as one.
     pub bits: usize,
-    /// Of a call, the least over five batches.
+    /// Time of a call: the minimum over five batches.
     pub nanoseconds: f64,
 }
 
-/// Batches of each measurement, and how long each lasts at least.
+/// Batches per measurement, and the minimum duration of each.
 const BATCHES: usize = 5;
 const BATCH: Duration = Duration::from_millis(2);
 
-/// The lengths in bits at which Liang et al. measured.
+/// The output lengths in bits that Liang et al. measured.
 pub fn lengths() -> impl Iterator<Item = usize> {
     (0..=20).step_by(2).map(|exponent| 1 << exponent)
 }
 
-/// The one with this key.
+/// The primitive with this key.
 pub fn find(key: &str) -> Option<&'static Entry> {
     CATALOGUE.iter().find(|entry| entry.key == key)
 }
 
-/// How long one call takes.
+/// Measures the time of one call.
 pub fn run(entry: &Entry, bits: usize) -> Record {
     let mut fill = (entry.make)();
     let mut input = [7; 16];
@@ -91,7 +91,7 @@ pub fn run(entry: &Entry, bits: usize) -> Record {
         let started = Instant::now();
         for _ in 0..calls {
             fill(black_box(&input), &mut out);
-            // Each call needs the one before, as in a chain; what runs in lanes does so within a call.
+            // Each call depends on the previous one, as in a chain; parallelism exists only within a call.
             input[0] ^= black_box(&out)[0];
         }
         started.elapsed()
@@ -111,7 +111,7 @@ macro_rules! entry {
     };
 }
 
-/// Every one that is measured.
+/// All primitives that are measured.
 pub static CATALOGUE: &[Entry] = &[
     entry!("sha-256", Hash, "SHA-256, crate `sha2`", || digests::<sha2::Sha256>()),
     entry!("sha-512", Hash, "SHA-512, crate `sha2`", || digests::<sha2::Sha512>()),
@@ -197,7 +197,7 @@ pub static CATALOGUE: &[Entry] = &[
     )),
 ];
 
-/// Of the input and a counter, one digest behind the other.
+/// Hashes the input with a counter, and concatenates the digests.
 fn digests<D: Digest>() -> Box<Fill> {
     let digest = |input: &[u8; 16], out: &mut [u8]| {
         let length = <D as Digest>::output_size();
@@ -230,7 +230,7 @@ fn lanes(hash: &ShortHash, input: &[u8; 16], out: &mut [u8]) {
     });
 }
 
-/// What a change of blocks makes of the input ⊕ a counter.
+/// The result of `change` on blocks of the input ⊕ a counter.
 fn blocks(change: impl Fn(&mut [Block]) + 'static) -> Box<Fill> {
     let mut scratch = Vec::new();
     Box::new(move |input, out| {

@@ -1,9 +1,9 @@
-//! Lines between two parties of one process.
+//! Links between two parties of one process.
 //!
-//! There are two ways to make a line. The shaper delays what is written into memory: what remains is the
-//! protocol and the line, without an operating system in between. With `tcp:` before it, the same line is made
-//! for packets ([`sockets`]), and the parties have real TCP connections over it, with their headers, slow start
-//! and losses. Both follow the same arithmetic, so that each checks the other.
+//! There are two ways to emulate a link. The shaper delays what is written into memory: only the protocol and
+//! the link have an effect, without an operating system in between. With the prefix `tcp:`, the same link is
+//! built for packets ([`sockets`]), and the parties use real TCP connections over it, with their headers, slow
+//! start and losses. Both follow the same arithmetic, so that each checks the other.
 
 #[cfg(target_os = "linux")]
 mod sockets;
@@ -22,27 +22,27 @@ use vesica_net::{
 use self::wire::Wire;
 use crate::Result as Made;
 
-/// A line by its name, or by rate and round trip.
+/// A link, given by its name, or by rate and round trip.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Line {
     name: String,
     way: Way,
 }
 
-/// How it is made.
+/// How it is emulated.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Way {
-    /// As fast as it gets.
+    /// As fast as possible.
     Memory,
-    /// In the arithmetic of the shaper.
+    /// By the arithmetic of the shaper.
     Shaper(Link),
     /// Packet by packet, under real sockets.
     Sockets(Wire),
 }
 
-/// Lines that have names: bits a second and microseconds of a round trip, after the papers that use them
-/// (KKRT16 §6; PSZ14 Table 7; CM20 Table 2, whose slower lines are `RATE,80`, and Table 3; RS21 §7;
-/// Liang et al. §6). RS21 names no round trip: that of a data centre is taken.
+/// Named links: bits per second and microseconds of a round trip, after the papers that use them (KKRT16 §6;
+/// PSZ14 Table 7; CM20 Table 2, whose slower links are `RATE,80`, and Table 3; RS21 §7; Liang et al. §6). RS21
+/// states no round trip: that of a data centre is used.
 const NAMED: &[(&str, u64, u64)] = &[
     ("lan", 10_000_000_000, 200),
     ("kkrt16-wan", 400_000_000, 96_000),
@@ -69,7 +69,7 @@ const NAMED: &[(&str, u64, u64)] = &[
 
 const MEMORY: &str = "memory";
 
-/// Stands before a line that real sockets are to use.
+/// The prefix of a link for real sockets.
 const SOCKETS: &str = "tcp:";
 
 impl FromStr for Line {
@@ -102,7 +102,7 @@ fn by_name(text: &str) -> Option<Link> {
         .or_else(|| by_figures(text))
 }
 
-/// A line, and behind it what else there is to say of one for packets.
+/// A link, followed by the additional properties of a link for packets.
 fn by_packets(text: &str) -> Option<Wire> {
     let (line, mut rest) = match text.find('=') {
         None => (text, None),
@@ -135,7 +135,7 @@ fn by_figures(text: &str) -> Option<Link> {
     let (rate, round_trip) = text.split_once(',')?;
     let positive = |text: &str| text.parse().ok().filter(|x: &f64| x.is_finite() && *x > 0.0);
     let (rate, millis) = (positive(rate)?, positive(round_trip)?);
-    // A minute each way is beyond any line.
+    // A minute in each direction exceeds any real link.
     (rate <= 1e6 && millis <= 120_000.0)
         .then(|| link((rate * 1e6) as u64, Duration::from_secs_f64(millis / 1e3)))
 }
@@ -147,12 +147,12 @@ impl fmt::Display for Line {
 }
 
 impl Line {
-    /// Memory, as fast as it gets.
+    /// Memory, as fast as possible.
     pub fn memory() -> Self {
         Self { name: MEMORY.to_owned(), way: Way::Memory }
     }
 
-    /// What it carries; none where it is memory, as fast as it gets.
+    /// Its rate and round trip; `None` for memory.
     pub fn link(&self) -> Option<Link> {
         match self.way {
             Way::Memory => None,
@@ -160,10 +160,10 @@ impl Line {
         }
     }
 
-    /// Both ends of it; parties that hear nothing for so long give up.
+    /// Both ends of it; parties that receive nothing for the time `stall` give up.
     ///
     /// # Errors
-    /// Where the system does not let us make a line for sockets.
+    /// If the system does not allow a link for sockets to be made.
     pub fn channels(&self, stall: Duration) -> Made<[Channel; 2]> {
         let ends = match self.way {
             Way::Memory => {
@@ -180,7 +180,7 @@ impl Line {
     }
 }
 
-/// Other systems have no such networks.
+/// Other systems do not have such networks.
 #[cfg(not(target_os = "linux"))]
 mod sockets {
     use vesica_net::transport::memory::Memory;
@@ -190,7 +190,7 @@ mod sockets {
     }
 }
 
-/// Bytes that a line holds, and as much again.
+/// Twice the bytes that a link holds in one direction, plus 1 MiB.
 fn on_the_way(link: Link) -> usize {
     let bits = link.bits_per_second as f64 * link.round_trip.as_secs_f64();
     (bits / 8.0) as usize + (1 << 20)

@@ -1,12 +1,12 @@
-//! Real TCP connections over a made line.
+//! Real TCP connections over an emulated link.
 //!
-//! Each end has a network namespace of its own with a TUN device in it, and a thread carries the packets from one
-//! device to the other, when the [`Wire`] says so. A namespace belongs to the thread that made it and to the sockets
-//! and devices that were made there. It has no name and no process, so nothing is left behind, however the program
-//! ends; and all that is outside stays as it was.
+//! Each end has a network namespace of its own with a TUN device in it, and a thread carries the packets from
+//! one device to the other at the times that the [`Wire`] determines. A namespace belongs to the thread that
+//! made it and to the sockets and devices made there. It has no name and no process, so nothing is left behind,
+//! however the program ends, and everything outside stays as it was.
 //!
-//! The connection is made before the line is handed out, and it is new: congestion control, the machine's own, begins
-//! with nothing known of the line. Beyond some 600 Mbit/s, the thread is slower than the line.
+//! The connection is made before the link is returned, and it is new: congestion control, the machine's own,
+//! begins without knowledge of the link. Beyond some 600 Mbit/s, the thread is slower than the link.
 
 use std::{
     collections::VecDeque,
@@ -35,19 +35,19 @@ use vesica_net::{
 use super::wire::{Direction, Wire};
 use crate::Result;
 
-/// The addresses of the two ends, in a network of the two alone.
+/// The addresses of the two ends, in a network of their own.
 const ENDS: [Ipv4Addr; 2] = [Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2)];
 
-/// Bits that the two addresses share.
+/// The length of the prefix that the two addresses share.
 const PREFIX: u8 = 30;
 
 /// The longest packet, in bytes.
 const MTU: usize = 1500;
 
-/// Packets that are taken from one device before the other has its turn.
+/// The number of packets taken from one device before it is the other's turn.
 const BURST: usize = 16;
 
-/// For the longest line and a connection that loses its first packets.
+/// Enough for the longest link and a connection that loses its first packets.
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Both ends of a connection over such a line.
@@ -65,7 +65,7 @@ pub fn pair(wire: Wire) -> Result<[End; 2]> {
     Ok([callee, caller].map(|tcp| End { tcp, _carrier: Arc::clone(&carrier) }))
 }
 
-/// Does something on a thread in a new network; what is made there stays there.
+/// Runs `make` on a thread in a new network; what is made there stays there.
 fn elsewhere<T: Send>(make: impl FnOnce() -> Result<T> + Send) -> Result<T> {
     let there = || {
         unshare(CloneFlags::CLONE_NEWNET).map_err(|error| denied(error.into()))?;
@@ -91,10 +91,10 @@ fn denied(error: io::Error) -> io::Error {
     io::Error::new(error.kind(), why)
 }
 
-/// One end of a connection over a made line.
+/// One end of a connection over an emulated link.
 pub struct End {
     tcp: Tcp,
-    /// The line is there as long as one of its ends.
+    /// The link exists as long as one of its ends.
     _carrier: Arc<Carrier>,
 }
 
@@ -133,15 +133,15 @@ impl Carrier {
 impl Drop for Carrier {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
-        // It has no more to say: both ends are gone.
+        // It has nothing more to do: both ends are gone.
         self.thread.take().map(JoinHandle::join);
     }
 }
 
-/// Packets, and when each of them is to arrive.
+/// Packets in flight, each with its time of arrival.
 type OnTheWay = VecDeque<(Instant, Vec<u8>)>;
 
-/// Carries packets both ways until told to stop.
+/// Carries packets in both directions until told to stop.
 fn carry(devices: &[SyncDevice; 2], wire: Wire, stop: &AtomicBool) -> io::Result<()> {
     let now = Instant::now();
     let mut directions = [(); 2].map(|()| (Direction::new(wire, now), OnTheWay::new()));
@@ -160,7 +160,7 @@ fn carry(devices: &[SyncDevice; 2], wire: Wire, stop: &AtomicBool) -> io::Result
             }
             while let Some((_, packet)) = on_the_way.pop_front_if(|(due, _)| *due <= Instant::now())
             {
-                // What a device does not take is lost, as with any line.
+                // Packets that a device does not take are lost, as on any link.
                 drop(devices[1 - from].send(&packet));
             }
         }
@@ -168,7 +168,7 @@ fn carry(devices: &[SyncDevice; 2], wire: Wire, stop: &AtomicBool) -> io::Result
     Ok(())
 }
 
-/// Waits until there is a packet, or one is due; at the longest for a poll interval.
+/// Waits until there is a packet, or one is due, for at most a poll interval.
 fn wait([near, far]: &[SyncDevice; 2], due: Option<Instant>) -> io::Result<()> {
     let left = due.map_or(POLL_INTERVAL, |due| {
         due.saturating_duration_since(Instant::now()).min(POLL_INTERVAL)
@@ -189,7 +189,7 @@ mod tests {
 
     const LINK: Link = Link { bits_per_second: 20_000_000, round_trip: Duration::from_millis(60) };
 
-    /// The ends of such a line; none, with a word on why, where the system does not let us make it.
+    /// The ends of such a link; `None`, after a message with the reason, if the system does not allow it.
     fn ends(wire: Wire) -> Option<[End; 2]> {
         match pair(wire) {
             Ok(ends) => Some(ends),
@@ -197,7 +197,7 @@ mod tests {
                 let kind = error.downcast_ref::<io::Error>().map(io::Error::kind);
                 let denied = [ErrorKind::PermissionDenied, ErrorKind::NotFound].map(Some);
                 assert!(denied.contains(&kind), "{error}");
-                // Not by a macro: what those print is shown only of tests that fail.
+                // Not by a macro, whose output is shown only for tests that fail.
                 writeln!(io::stderr(), "SKIPPED: no line for real sockets was tested: {error}")
                     .unwrap();
                 None
@@ -224,7 +224,7 @@ mod tests {
         }
     }
 
-    /// Sends so many bytes across, sees that they are the same, and says how long they took.
+    /// Sends `bytes` bytes across, checks that they arrive unchanged, and returns the time they took.
     fn bulk([mut left, mut right]: [End; 2], bytes: usize) -> Duration {
         let sent: Vec<u8> = (0..bytes).map(|i| ((i * i) >> 3) as u8).collect();
         let mut received = vec![0; bytes];
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn networks_are_apart_from_each_other_and_from_ours() {
-        // The two lines have the same addresses, and ours has no way to them.
+        // The two links have the same addresses, and neither has a route to the other.
         let (Some(one), Some(other)) = (ends(Wire::new(LINK)), ends(Wire::new(LINK))) else {
             return;
         };

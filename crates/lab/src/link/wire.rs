@@ -1,26 +1,26 @@
-//! What a made line does to packets.
+//! What an emulated link does to packets.
 
 use std::time::{Duration, Instant};
 
 use vesica_net::transport::shaper::Link;
 
-/// The least queue of a line that nobody gave one, in bytes: what a short and fast line needs for bursts.
+/// The minimal queue of a link unless one is given, in bytes: enough for bursts on a short and fast link.
 const LEAST_QUEUE: usize = 1 << 18;
 
-/// A line for packets, the same in both directions.
+/// A link for packets, the same in both directions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Wire {
     /// Its rate and its round trip.
     pub link: Link,
-    /// Bytes that may wait to enter it; what comes to a full queue is lost.
+    /// The maximal number of bytes that wait to enter it; packets that arrive at a full queue are lost.
     pub queue: usize,
-    /// The part of the packets that is lost on the way, by chance.
+    /// The fraction of packets lost in transit, at random.
     pub loss: f64,
 }
 
 impl Wire {
-    /// One that loses nothing on the way and has the queue that routers are advised to have: what the line carries in
-    /// a round trip, or a little where that is less.
+    /// A link that loses no packets in transit and has the queue that is recommended for routers: what the link
+    /// carries in a round trip, or the minimal queue if that is larger.
     pub fn new(link: Link) -> Self {
         let bytes = link.bits_per_second as f64 / 8.0 * link.round_trip.as_secs_f64();
         Self { link, queue: (bytes as usize).max(LEAST_QUEUE), loss: 0.0 }
@@ -31,23 +31,23 @@ impl Wire {
 #[derive(Debug)]
 pub struct Direction {
     wire: Wire,
-    /// When everything that was taken has entered the line.
+    /// When all accepted packets will have entered the link.
     free: Instant,
 }
 
 impl Direction {
-    /// An idle one.
+    /// An idle direction.
     pub fn new(wire: Wire, now: Instant) -> Self {
         Self { wire, free: now }
     }
 
-    /// Takes a packet of so many bytes. Returns when its last byte is at the other end, or nothing where it is
+    /// Takes a packet of `bytes` bytes. Returns when its last byte arrives at the other end, or `None` if it is
     /// lost: because the queue is full, or by `chance`, which is from 0 to 1.
     pub fn take(&mut self, bytes: usize, now: Instant, chance: f64) -> Option<Instant> {
         let Wire { link, queue, loss } = self.wire;
         let waiting = self.free.saturating_duration_since(now);
         let takes = link.occupied_by(bytes);
-        // A packet longer than the queue still passes an idle line.
+        // A packet longer than the queue still passes an idle link.
         if waiting > Duration::ZERO && waiting + takes > link.occupied_by(queue) {
             return None;
         }
@@ -60,7 +60,7 @@ impl Direction {
 mod tests {
     use super::*;
 
-    /// A byte a microsecond, and 10 ms there and back.
+    /// One byte per microsecond, with a round trip of 10 ms.
     const LINK: Link = Link { bits_per_second: 8_000_000, round_trip: Duration::from_millis(10) };
 
     fn micros(micros: u64) -> Duration {
@@ -73,7 +73,7 @@ mod tests {
         let mut line = Direction::new(Wire::new(LINK), start);
         assert_eq!(line.take(1500, start, 1.0), Some(start + micros(6500)));
         assert_eq!(line.take(500, start, 1.0), Some(start + micros(7000)));
-        // One that comes while the last enters, and one to an idle line.
+        // One that arrives while the last one enters, and one on an idle link.
         assert_eq!(line.take(100, start + micros(1900), 1.0), Some(start + micros(7100)));
         assert_eq!(line.take(100, start + micros(5000), 1.0), Some(start + micros(10_100)));
     }

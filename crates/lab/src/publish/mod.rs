@@ -1,4 +1,4 @@
-//! Pages made of records.
+//! Pages made from records.
 
 pub mod performance;
 pub mod report;

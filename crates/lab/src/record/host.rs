@@ -1,4 +1,4 @@
-//! What the figures were measured on.
+//! The machine on which figures were measured.
 
 use std::{
     fs, thread,
@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 pub struct Host {
     /// The processor's name.
     pub processor: String,
-    /// Processors that the program may use.
+    /// Processors available to the program.
     pub processors: usize,
-    /// Memory.
+    /// Its memory.
     pub memory_bytes: Option<u64>,
     /// The operating system.
     pub system: String,
@@ -27,7 +27,7 @@ pub struct Host {
 const UNKNOWN: &str = "unknown";
 
 impl Host {
-    /// This one, today.
+    /// This machine, today.
     pub fn here() -> Self {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
         let field = |path: &str, name: &str| {
@@ -49,13 +49,13 @@ impl Host {
         }
     }
 
-    /// Whether figures of both may stand beside each other: all but the date is the same.
+    /// Whether figures of the two may be combined: everything except the date is the same.
     pub fn is_like(&self, other: &Self) -> bool {
         Self { date: other.date.clone(), ..self.clone() } == *other
     }
 }
 
-/// The day that is so many days after 1970-01-01.
+/// The date that is `days` days after 1970-01-01.
 fn date(days: u64) -> String {
     let leap = |year: u64| {
         year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))

@@ -1,4 +1,4 @@
-//! What a run took, kept in a file.
+//! Records of runs, kept in a file.
 
 pub mod host;
 pub mod results;

@@ -1,4 +1,4 @@
-//! Files of results: JSON lines, of which the first describes the machine and each other one is a run.
+//! Files of results: JSON lines, the first of which describes the machine; each other one is a run.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -10,10 +10,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::{Host, Job, Record, Result};
 
-/// What a file holds.
+/// The contents of a file.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Measured {
-    /// Where.
+    /// The machine.
     pub host: Host,
     /// Every run, in order.
     pub records: Vec<Record>,
@@ -27,10 +27,10 @@ struct Header {
 }
 
 impl Measured {
-    /// What the file at this path holds.
+    /// Reads the file at this path.
     ///
     /// # Errors
-    /// Where it cannot be read or is no file of results; the message says at which line.
+    /// If it cannot be read or is not a file of results; the message names the line.
     pub fn read(path: &Path) -> Result<Self> {
         let of_file = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         let text = fs::read_to_string(path).map_err(|error| of_file(&error))?;
@@ -47,7 +47,7 @@ impl Measured {
     }
 }
 
-/// The records there are, and where those to come are kept.
+/// The existing records, and the file to which new ones are added.
 #[derive(Default)]
 pub struct Results {
     records: Vec<Record>,
@@ -55,11 +55,11 @@ pub struct Results {
 }
 
 impl Results {
-    /// Those of the file at this path, to which others are appended. It is made where there is none. A last line
-    /// without its end, as a run that was killed leaves it, is dropped.
+    /// The records of the file at this path, to which others are appended. The file is created if it does not
+    /// exist. An incomplete last line, as left by a run that was killed, is dropped.
     ///
     /// # Errors
-    /// Where it cannot be read or written, is no file of results, or is of another machine or version.
+    /// If it cannot be read or written, is not a file of results, or belongs to another machine or version.
     pub fn open(path: &Path) -> Result<Self> {
         let of_file = |error: &dyn std::fmt::Display| format!("{}: {error}", path.display());
         let mut text = match fs::read_to_string(path) {
@@ -106,7 +106,7 @@ impl Results {
         &self.records
     }
 
-    /// The record of the nth time that a job was done, from 0.
+    /// The record of the nth run of a job, from 0.
     pub fn nth(&self, job: &Job, nth: usize) -> Option<&Record> {
         self.records.iter().filter(|record| job.gave(record)).nth(nth)
     }
@@ -114,7 +114,7 @@ impl Results {
     /// Keeps a record.
     ///
     /// # Errors
-    /// Where it cannot be written.
+    /// If it cannot be written.
     pub fn add(&mut self, record: Record) -> Result<()> {
         if let Some((file, path)) = &mut self.file {
             write(file, &record).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -124,7 +124,7 @@ impl Results {
     }
 }
 
-/// One line, at once, so that a run that is killed leaves at most one that is not whole.
+/// Writes one line at once, so that a run that is killed leaves at most one incomplete line.
 fn write(file: &mut File, line: &impl Serialize) -> std::io::Result<()> {
     let mut text = serde_json::to_vec(line)?;
     text.push(b'\n');
@@ -155,10 +155,10 @@ mod tests {
         };
         let first = run(2);
         let length = fs::metadata(&path).unwrap().len();
-        // As a run leaves it that is killed while it writes.
+        // As left by a run that is killed while it writes.
         let mut file = OpenOptions::new().append(true).open(&path).unwrap();
         file.write_all(b"{\"kind\":\"proto").unwrap();
-        // Reading rounds the last bit of a figure, so what was read is held against what was read.
+        // Reading rounds the last bit of a figure, so values that were both read are compared.
         let again = run(2);
         assert_eq!((again.len(), fs::metadata(&path).unwrap().len()), (first.len(), length));
         assert_eq!(run(3)[..6], again);

@@ -1,6 +1,6 @@
-//! Figures with their units, as people read them.
+//! Figures with their units, in readable form.
 
-/// What a figure counts.
+/// The unit of a figure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
     /// Items of a set.
@@ -9,14 +9,14 @@ pub enum Unit {
     Seconds,
     /// Bytes.
     Bytes,
-    /// Bits a second.
+    /// Bits per second.
     Rate,
     /// USD.
     Usd,
 }
 
 impl Unit {
-    /// A figure with its unit, at three digits or more.
+    /// A figure with its unit and at least three digits.
     pub fn text(self, figure: f64) -> String {
         match self {
             Self::Items => power(figure as usize),
@@ -32,14 +32,14 @@ impl Unit {
     }
 }
 
-/// In the largest unit that it fills.
+/// In the largest unit for which the figure is at least 1.
 fn scaled(figure: f64, steps: &[(f64, &str)]) -> String {
     let fits = steps.iter().rev().find(|(unit, _)| figure >= *unit * 0.9995);
     let (unit, name) = fits.unwrap_or(&steps[0]);
     format!("{} {name}", number(three_digits(figure / unit).parse().unwrap_or(figure / unit)))
 }
 
-/// A figure with three digits, or those before the point.
+/// A figure with three digits, or all digits before the point if there are more.
 pub fn three_digits(figure: f64) -> String {
     let decimals = match figure {
         large if large >= 99.95 => 0,
@@ -51,18 +51,18 @@ pub fn three_digits(figure: f64) -> String {
     format!("{figure:.decimals$}")
 }
 
-/// At most three digits behind the point, and none that are zero.
+/// At most three digits after the point, without trailing zeros.
 pub fn number(figure: f64) -> String {
     let text = format!("{figure:.3}");
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// A part of a whole, in percent.
+/// A fraction, in percent.
 pub fn percent(part: f64) -> String {
     format!("{:.1} %", part * 100.0)
 }
 
-/// A size, as a power of two where it is one.
+/// A size, as a power of two if it is one.
 pub fn power(size: usize) -> String {
     const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     if !size.is_power_of_two() || size < 16 {
@@ -73,7 +73,7 @@ pub fn power(size: usize) -> String {
     "2".chars().chain(tens).chain([DIGITS[exponent % 10]]).collect()
 }
 
-/// The same as it is typed.
+/// The same in the form that is typed.
 pub fn typed_power(size: usize) -> String {
     if size.is_power_of_two() { format!("2^{}", size.ilog2()) } else { size.to_string() }
 }

@@ -1,9 +1,8 @@
-//! The tables of the papers, each figure beside what is run here to hold against it.
+//! The tables of the papers; each figure names the run here with which it is compared.
 //!
-//! They stand in `papers/*.tsv`, a line a figure: the table, the row's label in it, what is run here (`-`
-//! where there is no counterpart; the note then says why), items of each set or OTs, threads, line,
-//! quantity, the figure as printed in seconds, bytes or USD, the figure that must have been meant where the
-//! printed one is a misprint, and a note.
+//! They are in `papers/*.tsv`, one line per figure: the table, the label of its row, the run here (`-` if there
+//! is no counterpart; the note then says why), items of each set or OTs, threads, link, quantity, the figure as
+//! printed in seconds, bytes or USD, the intended figure if the printed one is a misprint, and a note.
 
 use crate::{Job, Line, Record, Work, record::unit::Unit};
 
@@ -49,40 +48,40 @@ pub static PAPERS: &[Paper] = &[
 pub struct Cell {
     /// The table's number in the paper.
     pub table: u32,
-    /// The label of its row there.
+    /// The label of its row in the paper.
     pub row: &'static str,
-    /// What is run here; nothing where there is no counterpart.
+    /// The work that is run here; `None` if there is no counterpart.
     pub work: Option<Work>,
     /// Items of each set, or OTs.
     pub size: usize,
     /// Threads of each party.
     pub threads: usize,
-    /// The line between the parties.
+    /// The link between the parties.
     pub line: Line,
-    /// What the figure is of.
+    /// The quantity of the figure.
     pub quantity: Quantity,
     /// As printed: seconds, bytes or USD.
     pub figure: f64,
-    /// What must have been meant, where that is a misprint.
+    /// The intended figure, if the printed one is a misprint.
     pub corrected: Option<f64>,
-    /// What to know about it, or why there is no counterpart; or nothing.
+    /// A remark, or why there is no counterpart; may be empty.
     pub note: &'static str,
 }
 
-/// What a figure is of.
+/// The quantity that a figure states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quantity {
     /// From the start to the receiver's result.
     Seconds,
     /// Until both are ready for items.
     OfflineSeconds,
-    /// From there on.
+    /// From then on.
     OnlineSeconds,
     /// The sender's time.
     SenderSeconds,
     /// The receiver's time.
     ReceiverSeconds,
-    /// Both times added, though the parties run at once.
+    /// The sum of both times, though the parties run at the same time.
     BothSeconds,
     /// Sent by both.
     Bytes,
@@ -90,19 +89,19 @@ pub enum Quantity {
     SenderBytes,
     /// Sent by the receiver.
     ReceiverBytes,
-    /// Sent by both from when they are ready for items.
+    /// Sent by both after they are ready for items.
     OnlineBytes,
-    /// Those of the sender.
+    /// The part sent by the sender.
     OnlineSenderBytes,
-    /// Those of the receiver.
+    /// The part sent by the receiver.
     OnlineReceiverBytes,
     /// The price of 1000 runs, both parties in the cloud.
     UsdBoth,
-    /// The price of 1000 runs, the sender alone in the cloud.
+    /// The price of 1000 runs, only the sender in the cloud.
     UsdOne,
     /// The time to build a structure.
     BuildSeconds,
-    /// The time to ask it once for each item.
+    /// The time of one query for each item.
     QuerySeconds,
 }
 
@@ -132,7 +131,7 @@ impl Quantity {
         named.expect("every quantity has a name").0
     }
 
-    /// What it counts.
+    /// Its unit.
     pub fn unit(self) -> Unit {
         let name = self.name();
         match () {
@@ -142,7 +141,7 @@ impl Quantity {
         }
     }
 
-    /// It of a run; nothing where a run of that kind has no such thing.
+    /// The value of this quantity for a run; `None` if runs of that kind do not have it.
     pub fn of(self, record: &Record) -> Option<f64> {
         let value = match record {
             Record::Protocol(run) => {
@@ -195,7 +194,7 @@ impl Quantity {
 }
 
 impl Paper {
-    /// The numbers of its tables that are here.
+    /// The numbers of its tables that are included.
     pub fn tables(&self) -> Vec<u32> {
         let mut tables: Vec<_> = self.cells().iter().map(|cell| cell.table).collect();
         tables.sort_unstable();
@@ -233,14 +232,14 @@ impl Cell {
         })
     }
 
-    /// What is to be run for it.
+    /// The job to run for it.
     pub fn job(&self) -> Option<Job> {
         let sizes = Sizes { sender: self.size, receiver: self.size };
         let job = |work| Job { work, sizes, line: self.line.clone(), threads: self.threads };
         self.work.map(job)
     }
 
-    /// The figure to hold ours against.
+    /// The figure to compare ours with.
     pub fn meant(&self) -> f64 {
         self.corrected.unwrap_or(self.figure)
     }
@@ -281,7 +280,7 @@ mod tests {
             });
             rows.into_iter().map(|(table, rows)| (paper.key, table, rows.len()))
         });
-        // Rows with settings or security parameters, for which the papers have columns, are rows of their own here.
+        // Settings or security parameters, for which the papers have columns, are separate rows here.
         let expected = [
             ("kkrt16", 3, 10),
             ("kkrt16", 4, 4),
@@ -309,7 +308,8 @@ mod tests {
         assert!(tables.eq(expected));
     }
 
-    /// Liang et al. print what each party took and the sum: where these differ, the note says which is wrong.
+    /// Liang et al. print each party's figure and the sum: if these are inconsistent, the note says which is
+    /// wrong.
     #[test]
     fn totals_add_up_or_are_flagged() {
         let sums = [
@@ -333,7 +333,7 @@ mod tests {
                     continue;
                 };
                 let sum = left.meant() + right.meant();
-                // Times are printed to 10 ms, or to one.
+                // Times are printed to 10 ms, or to 1 ms.
                 let near = |x: f64, y: f64| (x - y).abs() <= (0.03 * x).max(0.0055);
                 assert!(near(total.meant(), sum), "{key} {total:?}: {sum}");
                 let misprint = [left, right, total].iter().any(|c| c.note.contains(MISPRINT));
@@ -345,7 +345,7 @@ mod tests {
         assert_eq!((added, flagged), (479, 10));
     }
 
-    /// What is known to be misprinted is marked with what was meant.
+    /// Known misprints are marked with the intended figure.
     #[test]
     fn known_misprints_are_flagged() {
         let cells = paper("liang");

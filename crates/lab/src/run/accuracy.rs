@@ -1,4 +1,4 @@
-//! How far the planner's predictions are from what was measured.
+//! The accuracy of the planner's predictions.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use vesica_psi::Sizes;
 
 use crate::{Line, Record, Result, median, run::protocol};
 
-/// One protocol at one size on one line: what was predicted, and the median of what was measured.
+/// One protocol at one size on one link: the prediction, and the median of the measurements.
 #[derive(Debug, Clone)]
 pub struct Case {
     /// The prediction.
@@ -18,16 +18,16 @@ pub struct Case {
     pub bytes: f64,
 }
 
-/// All protocols at one size on one line.
+/// All protocols at one size on one link.
 #[derive(Debug, Clone)]
 pub struct Cell {
-    /// The line's name.
+    /// The link's name.
     pub line: String,
     /// The sizes of the sets.
     pub sizes: Sizes,
-    /// What was run there.
+    /// The protocols run there.
     pub cases: Vec<Case>,
-    /// How many times as long as the fastest the planner's choice took.
+    /// The time of the planner's choice, relative to the fastest.
     pub regret: f64,
     /// The planner's choice.
     pub chosen: &'static str,
@@ -38,8 +38,8 @@ pub struct Cell {
 /// The runs of one cell, by protocol.
 type Runs<'a> = BTreeMap<&'static str, Vec<&'a protocol::Record>>;
 
-/// Whether a record counts here: it is of a protocol that the planner knows, without a filter, with one thread a
-/// party.
+/// Whether a record counts here: it is of a protocol that the planner knows, without a filter, with one thread
+/// per party.
 pub fn counts(record: &Record) -> bool {
     of_planned(record).is_some()
 }
@@ -51,10 +51,10 @@ fn of_planned(record: &Record) -> Option<(&'static str, &protocol::Record)> {
     planned.then_some((protocol.key, record))
 }
 
-/// Compares the records that count with what the planner says of them, given these figures.
+/// Compares the records that count with the planner's predictions, given these figures.
 ///
 /// # Errors
-/// Where a record names a line that this release does not know.
+/// If a record names a link that this release does not know.
 pub fn compare<'a>(
     records: impl IntoIterator<Item = &'a Record>,
     figures: &Figures,
@@ -73,7 +73,7 @@ pub fn compare<'a>(
     Ok(cells.collect::<Result<Vec<_>>>()?.into_iter().flatten().collect())
 }
 
-/// Nothing where no protocol of the cell can be predicted.
+/// `None` if no protocol of the cell can be predicted.
 fn cell(line: &str, sizes: Sizes, planner: &Planner, runs: &Runs<'_>) -> Option<Cell> {
     let candidates: Vec<_> = runs
         .keys()
@@ -103,7 +103,7 @@ fn cell(line: &str, sizes: Sizes, planner: &Planner, runs: &Runs<'_>) -> Option<
 }
 
 impl Cell {
-    /// The median over its protocols of how far predicted time is off, relative to what was measured.
+    /// The median over its protocols of the relative error of predicted time.
     pub fn error_of_time(&self) -> f64 {
         median(self.cases.iter().map(Case::error_of_time)).unwrap_or(0.0)
     }
@@ -115,7 +115,7 @@ impl Cell {
 }
 
 impl Case {
-    /// How far predicted time is off, relative to what was measured.
+    /// The error of predicted time, relative to the measurement.
     pub fn error_of_time(&self) -> f64 {
         (self.predicted.seconds / self.seconds - 1.0).abs()
     }
@@ -126,10 +126,10 @@ impl Case {
     }
 }
 
-/// How many times as long as the fastest a good choice may take.
+/// The time that a good choice may take, relative to the fastest.
 const NEAR: f64 = 1.1;
 
-/// In how many of these cells the planner's choice took at most a tenth longer than the fastest.
+/// The number of these cells in which the planner's choice took at most a tenth longer than the fastest.
 pub fn near(cells: &[Cell]) -> usize {
     cells.iter().filter(|cell| cell.regret <= NEAR).count()
 }
@@ -177,7 +177,7 @@ mod tests {
         let sizes = Sizes { sender: 1 << 16, receiver: 1 << 16 };
         let seconds = |key| Figures::reference().seconds(key, sizes).unwrap();
         let best = seconds("rr22");
-        // The planner's favourite takes twice as long as predicted, kkrt16 a quarter of rr22's time.
+        // The planner's favourite takes twice its predicted time, kkrt16 a quarter of rr22's time.
         let mut records = vec![record("kkrt16", "memory", best / 4.0)];
         records.extend([1.0, 2.0, 3.0].map(|factor| record("rr22", "memory", best * factor)));
         let cells = compare(&records, &Figures::default()).unwrap();

@@ -16,18 +16,18 @@ use crate::{
     },
 };
 
-/// What a method is asked here: to count the intersection of two sets of these sizes, or to add up the sender's
-/// values where it does not count.
+/// The query for a method here: the size of the intersection of two sets of these sizes, or the sum of the
+/// sender's values if it does not count.
 pub fn query(method: &Method, sizes: Sizes) -> Query {
     let counts = (method.supports)(Aggregate::Count, 0);
     let aggregate = if counts { Aggregate::Count } else { Aggregate::SumOfSender };
     Query { sizes, aggregate, minimum: 0 }
 }
 
-/// Asks a method once. All values are 1.
+/// Runs a method once. All values are 1.
 ///
 /// # Errors
-/// Where a party fails; a wrong answer is told by the record.
+/// If a party fails; the record says if an answer is wrong.
 pub fn run(method: &'static Method, sizes: Sizes, line: &Line, threads: usize) -> Result<Record> {
     let sets = Sets::generate(sizes, DigestLength::Short);
     let shared = sets.shared() as u64;

@@ -1,4 +1,4 @@
-//! Where jobs are run, and what they need is kept until another job needs something else.
+//! The place where jobs are run. What they need is kept until another job needs something else.
 
 use crate::catalogue::structures::Entry;
 use serde::Serialize;
@@ -15,17 +15,17 @@ use crate::{
     },
 };
 
-/// What a job gives.
+/// The outcome of a job.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(untagged)]
 pub enum Outcome {
-    /// It was run, now or at an earlier time.
+    /// It was run, now or earlier.
     Ran(Record),
     /// The catalogue has no structure of that size.
     LeftOut(LeftOut),
 }
 
-/// What runs a job somewhere else.
+/// Runs a job elsewhere.
 pub type Runner = Box<dyn FnMut(&Job) -> Result<Record>>;
 
 /// A bench that does one job at a time.
@@ -37,31 +37,32 @@ pub struct Bench {
 }
 
 impl Bench {
-    /// One that keeps its records there.
+    /// A bench that keeps its records in `results`.
     pub fn new(results: Results) -> Self {
         Self { results, separate: None, sets: None, case: None }
     }
 
-    /// The same, but jobs of two parties are done by this. The first run of a process takes up to twice as long as
-    /// later ones, which find its memory touched: what is to stand for real use has a process of its own.
+    /// The same, except that `runner` runs the jobs of two parties. The first run of a process takes up to
+    /// twice as long as later ones, which find its memory touched; to represent real use, a run needs a process
+    /// of its own.
     pub fn in_separate_processes(self, runner: Runner) -> Self {
         Self { separate: Some(runner), ..self }
     }
 
-    /// Every record there is.
+    /// All records.
     pub fn records(&self) -> &[Record] {
         self.results.records()
     }
 
-    /// Whether a job was done so often already, and once more.
+    /// Whether the nth run of a job, from 0, has been made.
     pub fn has(&self, job: &Job, nth: usize) -> bool {
         self.results.nth(job, nth).is_some()
     }
 
-    /// Does a job for the nth time, from 0; one whose record there is already is not done again.
+    /// Runs a job for the nth time, from 0, unless its record exists already.
     ///
     /// # Errors
-    /// Where a party fails or the record cannot be kept; a wrong result is told by the record.
+    /// If a party fails or the record cannot be kept; the record says if a result is wrong.
     pub fn run(&mut self, job: &Job, nth: usize) -> Result<Outcome> {
         if let Some(record) = self.results.nth(job, nth) {
             return Ok(Outcome::Ran(record.clone()));
@@ -77,7 +78,7 @@ impl Bench {
         Ok(Outcome::Ran(record))
     }
 
-    /// Does a job in this process.
+    /// Runs a job in this process.
     fn here(&mut self, job: &Job) -> Result<Outcome> {
         Ok(Outcome::Ran(match job.work {
             Work::Protocol(protocol) => {

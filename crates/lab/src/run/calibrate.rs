@@ -1,4 +1,4 @@
-//! How fast this machine is, for the planner.
+//! Measures the speed of this machine, for the planner.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -7,26 +7,26 @@ use vesica_psi::{CATALOGUE, Sizes, aggregate::METHODS};
 
 use crate::{Job, Line, Record, Result, Work, median, run::protocol};
 
-/// The least size measured.
+/// The smallest size measured.
 const LEAST: usize = 1 << 4;
 
-/// The lesser of the two sizes of a quick calibration.
+/// The smaller of the two sizes of a quick calibration.
 const SMALL: usize = 1 << 8;
 
-/// The largest.
+/// The largest size measured.
 const LARGEST: usize = 1 << 22;
 
-/// What a run of a quick calibration may take by the release's figures, in seconds.
+/// The maximal time of a run in a quick calibration, by the release's figures, in seconds.
 const QUICK: f64 = 0.25;
 
-/// How many times as long as the quickest the slowest repeat of a run takes on a quiet machine, at most: the median over
-/// all runs.
+/// The maximal ratio of the slowest repeat of a run to the fastest on a quiet machine: the median over all
+/// runs.
 const STEADY: f64 = 1.4;
 
-/// Repeats of the same run took so different times that something else must have kept the machine busy.
+/// Repeats of the same run took such different times that something else must have kept the machine busy.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Busy {
-    /// How many times as long as the quickest the slowest repeat took, the median over all runs.
+    /// The ratio of the slowest repeat to the fastest: the median over all runs.
     pub spread: f64,
 }
 
@@ -43,8 +43,8 @@ impl fmt::Display for Busy {
 
 impl std::error::Error for Busy {}
 
-/// All for real data, by the name of its figures; a method that shares its name with a protocol has the
-/// protocol's.
+/// Everything for real data, by the name of its figures; a method that shares its name with a protocol has the
+/// protocol's figures.
 fn subjects() -> impl Iterator<Item = (&'static str, Work)> {
     let protocols = CATALOGUE.iter().filter(|p| p.status.is_for_use());
     let methods =
@@ -53,20 +53,20 @@ fn subjects() -> impl Iterator<Item = (&'static str, Work)> {
     protocols.chain(methods.map(|m| (m.key, Work::Answer(m))))
 }
 
-/// What runs over memory took: of each protocol or method the median of those with sets of one size and one thread
-/// a party.
+/// The figures of runs over memory: for each protocol or method the median of those with sets of one size and
+/// one thread per party.
 pub fn figures<'a>(records: impl IntoIterator<Item = &'a Record>) -> Figures {
     let mut figures = Figures::default();
     for ((name, items), runs) in repeats(records) {
         let Some(seconds) = median(runs.iter().map(|run| run.seconds)) else { continue };
-        // The process has both parties in it.
+        // The process contains both parties.
         let memory = median(runs.iter().filter_map(|r| Some(r.peak_memory_bytes? as f64 / 2.0)));
         figures.insert(name, Run { items, seconds, memory_bytes: memory });
     }
     figures
 }
 
-/// The figures of these records, if their repeats agree as those of a quiet machine do.
+/// The figures of these records, if their repeats agree as on a quiet machine.
 ///
 /// # Errors
 /// [`Busy`].
@@ -81,7 +81,8 @@ pub fn steady_figures(records: &[Record]) -> std::result::Result<Figures, Busy> 
     }
 }
 
-/// The runs over memory with sets of one size and one thread a party, by the name of their figures and by size.
+/// The runs over memory with sets of one size and one thread per party, by the name of their figures and by
+/// size.
 fn repeats<'a>(
     records: impl IntoIterator<Item = &'a Record>,
 ) -> BTreeMap<(&'static str, usize), Vec<&'a protocol::Record>> {
@@ -108,8 +109,8 @@ fn name(protocol: &str) -> Option<&'static str> {
     }
 }
 
-/// The medians of three runs of each job, or one where that takes more than `patience` seconds. `run` does a job once,
-/// best in a process of its own, as in real use.
+/// The medians of three runs of each job, or one if that takes more than `patience` seconds. `run` runs a job
+/// once, preferably in a process of its own, as in real use.
 fn measure(
     work: Work,
     items: usize,
@@ -133,10 +134,10 @@ fn measure(
 }
 
 /// Two sizes of each protocol that is quick enough, in about half a minute. `begins` is told the name of each
-/// and how many are left; `run` does a job once, best in a process of its own.
+/// and how many are left; `run` runs a job once, preferably in a process of its own.
 ///
 /// # Errors
-/// Where a run fails, and [`Busy`].
+/// If a run fails, and [`Busy`].
 pub fn quick(
     mut run: impl FnMut(&Job) -> Result<Record>,
     mut begins: impl FnMut(&str, usize),
@@ -156,11 +157,11 @@ pub fn quick(
     Ok(steady_figures(&records)?)
 }
 
-/// Every protocol, or the one of this name, at all sizes, each four times the one before, at which a run takes no more
-/// than about `limit` seconds. The rest as [`quick`].
+/// Every protocol, or the one with this name, at all sizes, each four times the one before, at which a run
+/// takes no more than about `limit` seconds. Otherwise like [`quick`].
 ///
 /// # Errors
-/// Where there is no such protocol for real data, or a run fails, and [`Busy`].
+/// If there is no such protocol for real data, or a run fails, and [`Busy`].
 pub fn full(
     only: Option<&str>,
     limit: f64,
@@ -178,7 +179,7 @@ pub fn full(
         for (nth, items) in sizes().enumerate() {
             let (seconds, runs) = measure(*work, items, limit / 4.0, &mut run)?;
             records.extend(runs);
-            // Two sizes at least say how time grows, unless the least is beyond all patience.
+            // At least two sizes are needed to show how time grows, unless the smallest takes far too long.
             let enough = if nth == 0 { 4.0 * limit } else { limit };
             if seconds * 4.0 > enough {
                 break;
@@ -228,7 +229,7 @@ mod tests {
         assert_eq!(quiet.iter().next().unwrap().1.seconds, 1.1);
         let busy = steady_figures(&repeated([1.0, 1.1, 1.8])).unwrap_err();
         assert_eq!(busy, Busy { spread: 1.8 });
-        // One run alone says nothing of that.
+        // A single run shows nothing about that.
         assert!(steady_figures(&repeated([1.0, 1.1, 1.8])[..1]).is_ok());
     }
 }

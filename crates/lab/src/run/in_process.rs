@@ -1,4 +1,4 @@
-//! Two parties in one process, and what the process used.
+//! Two parties in one process, and the resources that the process used.
 
 use std::{
     sync::Barrier,
@@ -11,17 +11,17 @@ use vesica_net::Channel;
 
 use crate::{Line, Result};
 
-/// Silence of the other party beyond which a run counts as hung.
+/// A run counts as hung if the other party is silent for this long.
 const STALL: Duration = Duration::from_secs(600);
 
-/// The results of both parties, and what the run took.
+/// The results of both parties, and the cost of the run.
 pub(crate) struct Ran<S, R> {
     pub sender: S,
     pub receiver: R,
     pub used: Used,
 }
 
-/// What both parties used.
+/// The resources that both parties used.
 pub(crate) struct Used {
     pub to_sender: Channel,
     pub to_receiver: Channel,
@@ -33,7 +33,7 @@ pub(crate) struct Used {
     pub cpu_seconds: Option<f64>,
 }
 
-/// Runs both parties at once, each with so many threads of its own.
+/// Runs both parties at once, each with its own `threads` threads.
 pub(crate) fn run<S: Send, R: Send>(
     line: &Line,
     threads: usize,
@@ -76,7 +76,7 @@ pub(crate) fn run<S: Send, R: Send>(
     Ok(Ran { sender, receiver, used })
 }
 
-/// What the system says the process has used.
+/// The process's use of resources, from the operating system.
 #[cfg(target_os = "linux")]
 pub(crate) mod usage {
     use rustix::time::{ClockId, clock_gettime};
@@ -86,14 +86,14 @@ pub(crate) mod usage {
         Some(used.tv_sec as f64 + used.tv_nsec as f64 / 1e9)
     }
 
-    /// Makes the peak of memory the present. Where that is not allowed, the peak is that of all runs so
+    /// Resets the peak of memory to the present use. If that is not permitted, the peak is that of all runs so
     /// far.
     pub fn reset_peak_memory() {
         let _ = std::fs::write("/proc/self/clear_refs", "5");
     }
 }
 
-/// Other systems are not asked.
+/// Not implemented for other systems.
 #[cfg(not(target_os = "linux"))]
 pub(crate) mod usage {
     pub fn cpu_seconds() -> Option<f64> {

@@ -1,4 +1,4 @@
-//! Timed runs, and what is learned from them about a machine and the planner.
+//! Timed runs, and what they show about a machine and the planner.
 
 pub mod accuracy;
 pub mod answer;

@@ -15,9 +15,9 @@ use crate::{
 pub struct Record {
     /// The OT's key.
     pub ot: Cow<'static, str>,
-    /// How many.
+    /// The number of OTs.
     pub ots: usize,
-    /// The line's name.
+    /// The link's name.
     pub link: String,
     /// Threads of each party.
     pub threads: usize,
@@ -27,22 +27,22 @@ pub struct Record {
     pub sender_seconds: f64,
     /// The receiver's time.
     pub receiver_seconds: f64,
-    /// Processor time of both parties, in the program and in the system.
+    /// CPU time of both parties, in the program and in the system.
     pub cpu_seconds: Option<f64>,
     /// Bytes that the receiver received, framing included.
     pub bytes_to_receiver: u64,
     /// Bytes that the sender received, framing included.
     pub bytes_to_sender: u64,
-    /// What the formula says of payload both ways, without framing.
+    /// Payload bytes in both directions by formula, without framing.
     pub formula_bytes: usize,
     /// Flights of messages.
     pub rounds: u64,
 }
 
-/// Makes `ots` random OTs from nothing.
+/// Makes `ots` random OTs from scratch.
 ///
 /// # Errors
-/// Where a party fails.
+/// If a party fails.
 pub fn run(entry: &Entry, ots: usize, line: &Line, threads: usize) -> Result<Record> {
     let ran = in_process::run(
         line,

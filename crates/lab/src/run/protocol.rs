@@ -20,13 +20,14 @@ use crate::{
 /// One run, as printed with `--json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Record {
-    /// Its name, as [`Protocol::name`] gives it; of a method that answers a question, as [`crate::Work`] has it.
+    /// Its name, as given by [`Protocol::name`]; for a method that computes a number, as given by
+    /// [`crate::Work`].
     pub protocol: String,
     /// Items of the sender.
     pub sender_items: usize,
     /// Items of the receiver.
     pub receiver_items: usize,
-    /// The line's name.
+    /// The link's name.
     pub link: String,
     /// Threads of each party.
     pub threads: usize,
@@ -34,21 +35,21 @@ pub struct Record {
     pub seconds: f64,
     /// The receiver's time until both were ready for items.
     pub offline_seconds: f64,
-    /// The receiver's time from there on.
+    /// The receiver's time after that.
     pub online_seconds: f64,
     /// The sender's time from start to end.
     pub sender_seconds: f64,
-    /// Processor time of both parties, in the program and in the system.
+    /// CPU time of both parties, in the program and in the system.
     pub cpu_seconds: Option<f64>,
-    /// The most resident memory of the process during the run, both sets included.
+    /// The peak resident memory of the process during the run, both sets included.
     pub peak_memory_bytes: Option<u64>,
     /// Bytes that the receiver received, framing included.
     pub bytes_to_receiver: u64,
     /// Bytes that the sender received, framing included.
     pub bytes_to_sender: u64,
-    /// Those of them that it received until both were ready for items.
+    /// The part that the receiver received until both were ready for items.
     pub offline_bytes_to_receiver: u64,
-    /// Likewise the sender's.
+    /// The part that the sender received until then.
     pub offline_bytes_to_sender: u64,
     /// Flights of messages.
     pub rounds: u64,
@@ -58,18 +59,18 @@ pub struct Record {
     pub phases: Vec<PhaseRecord>,
 }
 
-/// What one phase took each party.
+/// The cost of one phase to one party.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PhaseRecord {
     /// `receiver` or `sender`.
     pub party: Cow<'static, str>,
-    /// The phase's name, as errors and reports give it.
+    /// The phase's name, as in errors and reports.
     pub name: Cow<'static, str>,
     /// The party's time in it.
     pub seconds: f64,
 }
 
-/// Two sets of which half of the smaller is shared, and what the receiver should find.
+/// Two sets with half of the smaller one in common, and the expected result.
 pub struct Sets {
     sizes: Sizes,
     receiver: Set,
@@ -78,7 +79,7 @@ pub struct Sets {
 }
 
 impl Sets {
-    /// Random sets of these sizes, with items as long as asked.
+    /// Random sets of these sizes, with items of the given length.
     pub fn generate(sizes: Sizes, digest: DigestLength) -> Self {
         let shared = sizes.sender.min(sizes.receiver) / 2;
         let random = || {
@@ -100,7 +101,7 @@ impl Sets {
         Self { sizes, receiver, sender, expected }
     }
 
-    /// How many items they share.
+    /// The number of common items.
     pub(crate) fn shared(&self) -> usize {
         self.expected.len()
     }
@@ -119,7 +120,7 @@ impl Sets {
 /// Runs a protocol once.
 ///
 /// # Errors
-/// Where a party fails; a wrong result is told by the record.
+/// If a party fails; the record says if a result is wrong.
 pub fn run(protocol: &Protocol, sets: &Sets, line: &Line, threads: usize) -> Result<Record> {
     usage::reset_peak_memory();
     let ran = in_process::run(
@@ -136,16 +137,16 @@ pub fn run(protocol: &Protocol, sets: &Sets, line: &Line, threads: usize) -> Res
     Ok(Record { peak_memory_bytes, correct: matches == sets.expected, ..record })
 }
 
-/// How long the two parts of the receiver's side took.
+/// The time of the two parts of the receiver's side.
 pub(crate) struct Took {
     pub offline: Duration,
     pub online: Duration,
-    /// Sent and received in the first part.
+    /// Bytes sent and received in the first part.
     pub offline_bytes: [u64; 2],
 }
 
 impl Record {
-    /// Of a run with a right result, of whose memory nothing is known.
+    /// For a run with a correct result and unknown memory.
     pub(crate) fn new(
         protocol: String,
         sizes: Sizes,
@@ -188,7 +189,7 @@ impl Record {
     }
 }
 
-/// As [`vesica_psi::receive`], with a look at the clock between its parts.
+/// Like [`vesica_psi::receive`], with the time taken between its parts.
 fn receive(
     protocol: &Protocol,
     items: Items<'_>,

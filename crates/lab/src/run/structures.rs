@@ -1,4 +1,4 @@
-//! What hash bins, filters and OKVS take, and how often they fail.
+//! The cost of hash bins, filters and OKVS, and how often they fail.
 
 use std::{borrow::Cow, time::Instant};
 
@@ -9,13 +9,13 @@ use vesica_primitives::Block;
 
 use crate::Result;
 
-/// Queries of a filter whose false positives are counted.
+/// Queries of a filter for counting false positives.
 const QUERIES: usize = 1 << 20;
 
-/// Items of all tables or stores together whose failures are counted.
+/// Total items of all tables or stores for counting failures.
 const TRIED: usize = 1 << 23;
 
-/// The most tables or stores tried.
+/// The maximal number of tables or stores tried.
 const TRIALS: usize = 1 << 13;
 
 /// One run, as printed with `--json`.
@@ -23,27 +23,28 @@ const TRIALS: usize = 1 << 13;
 pub struct Record {
     /// The structure's key.
     pub structure: Cow<'static, str>,
-    /// How many items it holds.
+    /// The number of items in it.
     pub items: usize,
     /// Threads that built it.
     pub threads: usize,
-    /// From items to what is sent.
+    /// From items to the encoding that is sent.
     pub build_seconds: f64,
-    /// Per query, of which there are as many as items, half of them of items.
+    /// Per query; there are as many queries as items, half of them for items.
     pub query_nanoseconds: f64,
-    /// What is sent of it.
+    /// The size of its encoding.
     pub bytes: usize,
-    /// The same by item.
+    /// The same in bits per item.
     pub bits_per_item: f64,
-    /// log2 of a bound on the risk: of a false positive a query, for filters, and of no structure.
+    /// log2 of a bound on the risk: of a false positive per query for filters, otherwise of having no
+    /// structure.
     pub log2_risk: Option<f64>,
-    /// The same of one that is planned for a risk large enough to be seen.
+    /// A trial of one that is planned for a risk large enough to be visible.
     pub trial: Option<Trial>,
-    /// Whether all answers were right.
+    /// Whether all answers were correct.
     pub correct: bool,
 }
 
-/// How often what must not happen did, where that is allowed to be often.
+/// How often failures occurred, where they are permitted to be frequent.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Trial {
     /// Items of each structure.
@@ -52,20 +53,20 @@ pub struct Trial {
     pub log2_risk: f64,
     /// False positives, or failures to build.
     pub seen: usize,
-    /// Of so many queries, or structures.
+    /// The number of queries, or of structures.
     pub of: usize,
-    /// log2 of the part seen; nothing where none was.
+    /// log2 of the fraction seen; `None` if there were no failures.
     pub log2_seen: Option<f64>,
 }
 
-/// A size of which a structure is not built.
+/// A size for which a structure is not built.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct LeftOut {
     /// The structure's key.
     pub structure: &'static str,
-    /// How many items it should have held.
+    /// The number of items it should have had.
     pub items: usize,
-    /// Why it does not.
+    /// The reason.
     pub left_out: &'static str,
 }
 
@@ -74,16 +75,16 @@ pub struct Case {
     entry: &'static Entry,
     plan: Box<dyn Plan>,
     items: Vec<Block>,
-    /// Half of them items.
+    /// Half of them are items.
     values: Vec<Block>,
     trial: Option<Trial>,
 }
 
 impl Case {
-    /// Plans a structure and counts its failures; or says why there is none for so many items.
+    /// Plans a structure and counts its failures; or returns the reason why there is none for this many items.
     ///
     /// # Errors
-    /// Where the structure cannot be built at all.
+    /// If the structure cannot be built at all.
     pub fn new(entry: &'static Entry, items: usize) -> Result<std::result::Result<Self, LeftOut>> {
         if !entry.sizes.contains(&items) {
             return Ok(Err(LeftOut { structure: entry.key, items, left_out: entry.because }));
@@ -96,10 +97,10 @@ impl Case {
         Ok(Ok(Self { entry, plan, items, values, trial }))
     }
 
-    /// Builds the structure once and asks it.
+    /// Builds the structure once and queries it.
     ///
     /// # Errors
-    /// Where it could not be built, which is as unlikely as planned.
+    /// If it could not be built, which is as unlikely as planned.
     pub fn run(&self, threads: usize) -> Result<Record> {
         let mut rng = StdRng::from_rng(&mut rand::rng());
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build()?;
@@ -129,7 +130,7 @@ impl Case {
 }
 
 impl Trial {
-    /// Asks a filter for values that are not in it, or builds others again and again.
+    /// Queries a filter for values that are not in it, or builds other structures repeatedly.
     fn run(entry: &Entry, items: usize, rng: &mut StdRng) -> Result<Self> {
         let plan = planned(entry, items, entry.kind.visible())?;
         let (seen, of) = if entry.kind == Kind::Filter {

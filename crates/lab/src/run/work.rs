@@ -1,4 +1,4 @@
-//! What can be run, by its name.
+//! Everything that can be run, by its name.
 
 use std::{borrow::Cow, fmt, mem::discriminant, str::FromStr};
 
@@ -17,12 +17,12 @@ use crate::{
     run::{answer, ot, protocol, structures},
 };
 
-/// A protocol, or a part that protocols are made of.
+/// A protocol, or a part of protocols.
 #[derive(Clone, Copy)]
 pub enum Work {
     /// A protocol, by its key; with a filter in place of the sender's list as in `kkrt16+vacuum`.
     Protocol(Protocol),
-    /// A method that answers a question, as in `answer/dh-count`.
+    /// A method that computes a number, as in `answer/dh-count`.
     Answer(&'static Method),
     /// An oblivious transfer, as in `ot/np01`.
     Ot(&'static ots::Entry),
@@ -32,24 +32,25 @@ pub enum Work {
     Primitive(&'static primitives::Entry),
 }
 
-/// One of them, how large, and over what.
+/// Work with its sizes, link and threads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Job {
     /// What is run.
     pub work: Work,
-    /// Items of the two sets; for what has but one size, both. Of a primitive, bits of its output.
+    /// Items of the two sets; for work with only one size, both are that size. For a primitive, bits of its
+    /// output.
     pub sizes: Sizes,
-    /// The line between the parties. A structure and a primitive have none.
+    /// The link between the parties. Structures and primitives do not use one.
     pub line: Line,
     /// Threads of each party.
     pub threads: usize,
 }
 
-/// What a run took.
+/// The result of a run.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 pub enum Record {
-    /// Of a protocol, or of a method that answers a question.
+    /// For a protocol, or a method that computes a number.
     Protocol(protocol::Record),
     /// Of oblivious transfers.
     Ot(ot::Record),
@@ -68,7 +69,7 @@ impl Work {
     /// The protocol of this name.
     ///
     /// # Errors
-    /// Where there is none; the message lists those there are, here and below.
+    /// If there is none; the message lists those there are, here and below.
     pub fn protocol(name: &str) -> Result<Self, String> {
         let (key, filter) =
             name.split_once('+').map_or((name, None), |(key, list)| (key, Some(list)));
@@ -88,10 +89,10 @@ impl Work {
         with_list.ok_or_else(|| format!("`{key}` has no list that a filter may replace"))
     }
 
-    /// The method with this key that answers a question.
+    /// The method with this key.
     ///
     /// # Errors
-    /// Where there is none.
+    /// If there is none.
     pub fn answer(key: &str) -> Result<Self, String> {
         answers::find(key).map(Self::Answer).ok_or_else(|| {
             let keys = METHODS.iter().map(|method| method.key);
@@ -102,7 +103,7 @@ impl Work {
     /// The oblivious transfer with this key.
     ///
     /// # Errors
-    /// Where there is none.
+    /// If there is none.
     pub fn ot(key: &str) -> Result<Self, String> {
         ots::find(key).map(Self::Ot).ok_or_else(|| {
             let keys = ots::CATALOGUE.iter().map(|entry| entry.key);
@@ -113,7 +114,7 @@ impl Work {
     /// The structure with this key.
     ///
     /// # Errors
-    /// Where there is none.
+    /// If there is none.
     pub fn structure(key: &str) -> Result<Self, String> {
         stores::find(key).map(Self::Structure).ok_or_else(|| {
             let keys = stores::CATALOGUE.iter().map(|entry| entry.key);
@@ -124,7 +125,7 @@ impl Work {
     /// The primitive with this key.
     ///
     /// # Errors
-    /// Where there is none.
+    /// If there is none.
     pub fn primitive(key: &str) -> Result<Self, String> {
         primitives::find(key).map(Self::Primitive).ok_or_else(|| {
             let keys = primitives::CATALOGUE.iter().map(|entry| entry.key);
@@ -142,7 +143,7 @@ impl Work {
         primitives::CATALOGUE.iter().map(Self::Primitive).collect()
     }
 
-    /// Its key in its own list, as a flag of its kind takes it.
+    /// Its key in its own list, as its flag on the command line takes it.
     pub fn key(&self) -> Cow<'static, str> {
         match self {
             Self::Protocol(protocol) => protocol.name(),
@@ -235,7 +236,7 @@ impl Job {
         }
     }
 
-    /// How long its bytes alone are on the line, in seconds, as predicted.
+    /// The predicted time of its bytes alone on the link, in seconds.
     pub fn transfer_seconds(&self) -> f64 {
         let cost = |cost: vesica_psi::Cost| cost.bytes_to_sender.max(cost.bytes_to_receiver);
         let bytes = match self.work {
@@ -250,7 +251,7 @@ impl Job {
         self.line.link().map_or(0.0, |link| bytes * 8.0 / link.bits_per_second as f64)
     }
 
-    /// What the planner knows it as; nothing where it knows nothing of such work.
+    /// What the planner knows it as; `None` if it does not know such work.
     pub fn candidate(&self) -> Option<Candidate> {
         match self.work {
             Work::Protocol(protocol) => Some(Candidate::protocol(&protocol, self.sizes)),
@@ -261,7 +262,7 @@ impl Job {
         }
     }
 
-    /// How long a run takes by these figures, in seconds; nothing where nobody ever measured the like.
+    /// The time of a run by these figures, in seconds; `None` if no such run was ever measured.
     pub fn expected_seconds(&self, figures: &Figures) -> Option<f64> {
         let planner = Planner { figures: figures.clone(), ..Planner::new(self.line.link()) };
         Some(planner.predict(&self.candidate()?)?.seconds)
@@ -269,7 +270,7 @@ impl Job {
 }
 
 impl Record {
-    /// Whether what came out was right. Oblivious transfers and primitives are not looked at.
+    /// Whether the result was correct. Results of oblivious transfers and primitives are not checked.
     pub fn correct(&self) -> bool {
         match self {
             Self::Protocol(record) => record.correct,

@@ -4,16 +4,16 @@
 use super::simple;
 use crate::{binomial::log2_upper_tail, search::least};
 
-/// A load that some bin exceeds with probability at most 2^-λ, when each of `balls` balls goes to the
-/// emptiest of `choices` distinct random ones of `bins` bins.
+/// A load that some bin exceeds with probability at most 2^-λ, when each of `balls` balls goes to the emptiest
+/// of `choices` distinct random ones of `bins` bins.
 ///
-/// The layered induction of Azar et al., Theorem 4, with exact binomial tails in the place of its
-/// asymptotic ones. At most balls / i bins have i balls. If at most β bins have i balls at any time, a
-/// ball comes to lie at height i + 1 or more with probability at most (β / bins)^d, so that the number of
-/// such balls exceeds a quantile K of a binomial with probability at most 2^-(λ + i), and at most K bins
-/// have i + 1 balls. j balls above height i in one bin take j − 1 of them in each of d − 1 other bins,
-/// and so d·j − d + 1 among the K. Never more than the bound for one choice, which holds as well (their
-/// Theorem 3.5: more choices majorize). `bins` must be at least `choices`.
+/// The layered induction of Azar et al., Theorem 4, with exact binomial tails instead of its asymptotic ones.
+/// At most balls / i bins have i balls. If at most β bins have i balls at any time, a ball comes to lie at
+/// height i + 1 or more with probability at most (β / bins)^d, so that the number of such balls exceeds a
+/// quantile K of a binomial with probability at most 2^-(λ + i), and at most K bins have i + 1 balls. j balls
+/// above height i in one bin require j − 1 of them in each of d − 1 other bins, and so d·j − d + 1 among the K.
+/// The result is never more than the bound for one choice, which holds as well (their Theorem 3.5: more choices
+/// majorize). `bins` must be at least `choices`.
 ///
 /// The published figure, ln ln n / ln d + O(1) for n = bins, has no constant: [`published`].
 pub fn max_load(balls: usize, bins: usize, choices: usize, lambda: u32) -> usize {
@@ -32,8 +32,8 @@ pub fn max_load(balls: usize, bins: usize, choices: usize, lambda: u32) -> usize
     best
 }
 
-/// The least K such that more than K of `balls` balls choose only among `heavy` bins with probability at
-/// most 2^-λ.
+/// The least K such that the probability that more than K of `balls` balls have only choices among `heavy` bins
+/// is at most 2^-λ.
 fn most_above(balls: usize, heavy: usize, bins: usize, choices: usize, lambda: u32) -> usize {
     if heavy < choices {
         // The choices are distinct.
@@ -48,8 +48,8 @@ fn most_above(balls: usize, heavy: usize, bins: usize, choices: usize, lambda: u
     least(0, balls, enough)
 }
 
-/// ln ln n / ln d: what PSZ14 §6.1 counts with for n balls in n bins, rounded up. It leaves out the O(1)
-/// and says nothing on how likely more are.
+/// ln ln n / ln d, rounded up: the figure used in PSZ14 §6.1 for n balls in n bins. It omits the O(1) term and
+/// does not bound the probability of higher loads.
 pub fn published(n: usize, choices: usize) -> usize {
     let ln_ln = libm::log(libm::log(n.max(3) as f64));
     libm::ceil(ln_ln / libm::log(choices as f64)).max(1.0) as usize
@@ -69,7 +69,7 @@ mod tests {
         assert_eq!(at(3), [7, 6, 6, 6, 6]);
     }
 
-    /// The trap: the published figure is exceeded in nearly every run.
+    /// The published figure is not a bound: it is exceeded in nearly every run.
     #[test]
     fn the_published_figure_is_no_bound() {
         assert_eq!([8, 16, 24].map(|e: u32| published(1 << e, 2)), [3, 4, 5]);
@@ -81,7 +81,7 @@ mod tests {
         assert_eq!(max_load(0, 5, 2, 40), 0);
         assert_eq!(max_load(1, 5, 2, 40), 1);
         assert_eq!(max_load(2, 2, 2, 40), 2);
-        // Never above what one choice has, with many balls a bin also.
+        // Never above the bound for one choice, even with many balls per bin.
         let (balls, bins) = (1 << 16, 1 << 8);
         assert!(max_load(balls, bins, 2, 40) <= simple::max_load(balls, bins, 40));
     }

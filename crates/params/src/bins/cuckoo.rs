@@ -1,13 +1,13 @@
-//! Cuckoo hashing: how many bins, and how large a stash.
+//! Cuckoo hashing: the number of bins, and the size of the stash.
 
 use super::hall;
 use crate::{binomial::log2_choose, log2, search::least};
 
-/// Number of hash functions where nothing else is said: three need the fewest values of a party that
-/// hashes each item into all of its bins, at few bins for the other.
+/// The default number of hash functions: with three, the party that hashes each item into all of its bins has
+/// the fewest values, and the other needs few bins.
 pub const HASHES: usize = 3;
 
-/// The fewest bins: distinct ones for each item, of which no few items fill too many.
+/// The minimal number of bins: each item has distinct ones, and no small set of items may fill too many.
 const fn min_bins(hashes: usize) -> usize {
     hashes + 1
 }
@@ -17,21 +17,21 @@ const fn min_bins(hashes: usize) -> usize {
 pub struct Shape<const H: usize = HASHES> {
     /// Bins, each of which holds at most one item.
     pub bins: usize,
-    /// Items that may stay without a bin.
+    /// Items that may be left without a bin.
     pub stash: usize,
 }
 
-/// The shape for `n` items with `H` hash functions, 2 to 5, that lead to *distinct* bins: a table does
-/// not exist with probability at most 2^-λ. With colliding bins small obstructions dominate (2^-27 at
-/// three functions and n = 2^8).
+/// The shape for `n` items with `H` hash functions, 2 to 5, that lead to *distinct* bins: a table does not
+/// exist with probability at most 2^-λ. With colliding bins, small obstructions dominate (2^-27 for three
+/// functions and n = 2^8).
 ///
 /// - 3: no stash; the exact union bound for n < 256, and from there on the fits of RS21 §7.2 and of its
 ///   authors' code (see `three`).
-/// - 4, 5: no stash; the union bound over sets that leave too few bins, each hit twice (`hall`). It is a
-///   proof for every n, and within a tenth of the fits that there are. Known fits for 4 and 5 functions
-///   turned out wrong at small n.
-/// - 2: 2.4 n bins; the least stash by that bound. Without a stash a table fails with probability about
-///   1 / n, whatever the bins.
+/// - 4, 5: no stash; the union bound over sets that leave too few bins, each hit twice (`hall`). This is a
+///   proof for every n, and within a tenth of the existing fits. Known fits for 4 and 5 functions turned out
+///   wrong for small n.
+/// - 2: 2.4 n bins; the smallest stash by that bound. Without a stash, a table fails with probability about 1 /
+///   n, whatever the number of bins.
 pub fn sound<const H: usize>(n: usize, lambda: u32) -> Shape<H> {
     const { assert!(2 <= H && H <= 5, "two to five hash functions") };
     match H {
@@ -49,7 +49,8 @@ pub fn sound<const H: usize>(n: usize, lambda: u32) -> Shape<H> {
     }
 }
 
-/// The fewest bins for which [`sound`]'s union bound alone, without any fit, gives 2^-λ with this stash.
+/// The minimal number of bins for which [`sound`]'s union bound alone, without any fit, gives 2^-λ with this
+/// stash.
 pub fn proved<const H: usize>(n: usize, stash: usize, lambda: u32) -> Shape<H> {
     let enough = |bins: usize| hall::log2_no_table(n, H, bins, stash) <= -f64::from(lambda);
     Shape { bins: least(n.max(min_bins(H)), n, enough), stash }
@@ -58,16 +59,15 @@ pub fn proved<const H: usize>(n: usize, stash: usize, lambda: u32) -> Shape<H> {
 /// What papers published for λ = 40.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Published {
-    /// PSSZ15, with a stash: 2.4 n bins for two functions (stash as in cryptoTools, "not sure" of its
-    /// author below 2^8), 1.2 n for three (stash of KKRT16 Table 2). n is rounded up to the next row of
-    /// the table.
+    /// PSSZ15, with a stash: 2.4 n bins for two functions (stash as in cryptoTools, whose author is "not sure"
+    /// below 2^8), 1.2 n for three (stash of KKRT16 Table 2). n is rounded up to the next row of the table.
     Stash,
-    /// PSZ18, without: 1.27 n, 1.09 n, 1.05 n for three to five. Claimed for n ≥ 2^8; below that the rule
-    /// of mpc4j. By the fit of RS21 that is 2^-29 at three functions and n = 2^20.
+    /// PSZ18, without a stash: 1.27 n, 1.09 n, 1.05 n for three to five. Claimed for n ≥ 2^8; below that the
+    /// rule of mpc4j. By the fit of RS21 the failure probability is 2^-29 for three functions and n = 2^20.
     NoStash,
 }
 
-/// The shape as published, or nothing where nothing was.
+/// The shape as published, or `None` if none was published.
 pub fn published<const H: usize>(n: usize, published: Published) -> Option<Shape<H>> {
     let (expansion, stash) = match (published, H) {
         (Published::Stash, 2) => {
@@ -93,7 +93,7 @@ fn small(n: usize) -> f64 {
     }
 }
 
-/// The last row counts for what is larger, too.
+/// The last row also applies to anything larger.
 fn from_table(n: usize, rows: &[(u32, usize)]) -> usize {
     let row = rows.iter().find(|(e, _)| n <= 1 << e).or(rows.last());
     row.map_or(0, |(_, stash)| *stash)
@@ -101,11 +101,11 @@ fn from_table(n: usize, rows: &[(u32, usize)]) -> usize {
 
 /// Bins for three hash functions at statistical security `lambda`.
 ///
-/// Simulations, and the lines fitted to them, see the failures of large tables: too many items for
-/// too few bins all over. A small table fails for another reason, four items on one triple of bins,
-/// which no simulation meets: lines fitted below n = 256 promise 2^-40 where that alone has 2^-33. So
-/// small tables follow the union bound over all sets of items that leave too few bins, which is exact
-/// and not much wasteful there; from n = 256 on the fits meet it as far as it concerns few items.
+/// Simulations, and the lines fitted to them, capture the failures of large tables: too many items for too few
+/// bins overall. A small table fails for another reason, four items on one triple of bins, which no simulation
+/// encounters: lines fitted below n = 256 promise 2^-40 where that reason alone has 2^-33. So small tables use
+/// the union bound over all sets of items that leave too few bins, which is exact and not very wasteful there;
+/// from n = 256 on, the fits satisfy it as far as it concerns few items.
 fn three(n: usize, lambda: u32) -> usize {
     if n >= FITTED {
         return times(fitted_expansion(n, lambda), n, 3);
@@ -113,7 +113,7 @@ fn three(n: usize, lambda: u32) -> usize {
     least(n.max(min_bins(3)), n, |bins| log2_no_table(n, bins) <= -f64::from(lambda))
 }
 
-/// From how many items on the fits are used.
+/// The number of items from which the fits are used.
 const FITTED: usize = 256;
 
 /// Bins per item for `n` ≥ [`FITTED`]: λ = 240 ε − 256 − log n from 512 on, λ = 142 ε − 158 below.
@@ -122,9 +122,9 @@ fn fitted_expansion(n: usize, lambda: u32) -> f64 {
     if n < 512 { (lambda + 158.0) / 142.0 } else { (lambda + log2(n) + 256.0) / 240.0 }
 }
 
-/// log2 of a bound on the probability that `n` items, each with a random triple of `bins` ≥ n bins,
-/// have no table. By Hall's theorem, some s items have all their bins among s − 1 then:
-/// Σ_s C(n, s) · C(bins, s − 1) · (C(s − 1, 3) / C(bins, 3))^s.
+/// log2 of a bound on the probability that `n` items, each with a random triple of `bins` ≥ n bins, have no
+/// table. By Hall's theorem, some s items then have all their bins among s − 1: Σ_s C(n, s) · C(bins, s − 1) ·
+/// (C(s − 1, 3) / C(bins, 3))^s.
 fn log2_no_table(n: usize, bins: usize) -> f64 {
     let (n, bins) = (n as u64, bins as u64);
     let all_triples = log2_choose(bins, 3);
@@ -160,8 +160,8 @@ mod tests {
         assert!((log2_no_table(4, 41) + 3.0 * libm::log2(10_660.0)).abs() < 1e-9);
     }
 
-    /// Items on one choice of bins, one more than bins: the likeliest reason why a small set has no
-    /// table, and far too rare to show in a simulation that a line could be fitted to.
+    /// Items on one choice of bins, one more than bins: the likeliest reason why a small set has no table, and
+    /// far too rare to appear in a simulation to which a line could be fitted.
     #[test]
     fn few_items_on_too_few_bins_are_rare_enough() {
         fn check<const H: usize>(sizes: impl Iterator<Item = usize>) {
@@ -177,7 +177,8 @@ mod tests {
         check::<5>((6..2000).step_by(61));
     }
 
-    /// Where three functions follow a fit, the proof needs less from 2^16 on, and little more before.
+    /// Where a fit is used for three functions, the proof needs fewer bins from 2^16 on, and slightly more
+    /// before.
     #[test]
     fn the_proof_is_near_the_fit() {
         let milli = |e: u32| proved::<3>(1 << e, 0, 40).bins * 1000 / (1 << e);
@@ -194,7 +195,7 @@ mod tests {
         assert_eq!([6, 8, 12, 16, 20, 24].map(five), [1218, 1113, 1063, 1060, 1059, 1059]);
     }
 
-    /// The trap: known tables give two functions smaller stashes than can be proved to do at λ = 40.
+    /// For two functions, known tables have smaller stashes than can be proved sufficient at λ = 40.
     #[test]
     fn two_functions_need_a_larger_stash_than_published() {
         let sizes = [8, 12, 16, 20, 24];
@@ -215,7 +216,7 @@ mod tests {
         assert_eq!(published::<4>(100, Published::Stash), None);
     }
 
-    /// The trap: 1.27 is not sound at three functions; RS21's own fit gives it less than 2^-29.
+    /// 1.27 is not secure for three functions: RS21's own fit gives it less than 2^-29.
     #[test]
     fn published_expansions_are_below_the_sound_ones() {
         fn check<const H: usize>(n: usize) {

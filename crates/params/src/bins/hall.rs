@@ -1,20 +1,20 @@
-//! Hall's theorem as a count: the probability that some set of items has too few bins between them.
+//! Hall's theorem as a count: the probability that some set of items has too few bins in total.
 
 use std::f64::consts::LN_2;
 
 use crate::binomial::log2_choose;
 
-/// log2 of a bound on the probability that `n` items, each with a random choice of `hashes` distinct
-/// ones of `bins` bins, cannot all but `stash` of them have a bin of their own.
+/// log2 of a bound on the probability that of `n` items, each with a random choice of `hashes` distinct ones of
+/// `bins` bins, it is impossible to give all except `stash` a bin of their own.
 ///
-/// If so, there is a least set of t items that have only v = t − stash − 1 bins among them. In a least
-/// one each bin is that of two items or more: to leave out an item must not leave out a bin, or a
-/// smaller set would do. The bound is the expected number of such sets, Σ_t C(n, t) · C(bins, v) times
-/// the chance that given items have just given bins. For that there are two bounds, of which the first
-/// is better for few items and the second for many:
+/// If so, there is a minimal set of t items that have only v = t − stash − 1 bins in total. In a minimal set
+/// each bin belongs to at least two items: if leaving out an item removed a bin, a smaller set would do. The
+/// bound is the expected number of such sets, Σ_t C(n, t) · C(bins, v) times the probability that given items
+/// have exactly given bins. For this there are two bounds, of which the first is better for few items and the
+/// second for many:
 /// - that all choices fall inside, (v · (v − 1) ⋯ / bins · (bins − 1) ⋯)^t;
-/// - (h·t)! · \[z^(h·t)\] (e^z − 1 − z)^v / (bins · (bins − 1) ⋯)^t, which counts the ways to hit each of
-///   v bins twice or more.
+/// - (h·t)! · \[z^(h·t)\] (e^z − 1 − z)^v / (bins · (bins − 1) ⋯)^t, which counts the ways to hit each of v
+///   bins twice or more.
 pub(super) fn log2_no_table(n: usize, hashes: usize, bins: usize, stash: usize) -> f64 {
     let (n, bins, hashes) = (n as u64, bins as u64, hashes as u64);
     let left_over = stash as u64 + 1;
@@ -34,8 +34,8 @@ pub(super) fn log2_no_table(n: usize, hashes: usize, bins: usize, stash: usize) 
     log2_sum_thinned(left_over + hashes, n, term)
 }
 
-/// log2 of a bound on \[z^hits\] (e^z − 1 − z)^bins, the coefficient whose product with hits! is in how
-/// many ways `hits` balls hit each of `bins` bins at least twice.
+/// log2 of a bound on \[z^hits\] (e^z − 1 − z)^bins, the coefficient whose product with hits! is the number of
+/// ways in which `hits` balls hit each of `bins` bins at least twice.
 fn log2_twice_hit(hits: u64, bins: u64) -> f64 {
     if hits == 2 * bins {
         return -(bins as f64);
@@ -54,7 +54,7 @@ fn log2_twice_hit(hits: u64, bins: u64) -> f64 {
 /// Halvings of the interval for z.
 const STEPS: u32 = 40;
 
-/// e^z − 1 − z, exact for small z also.
+/// e^z − 1 − z, exact for small z too.
 fn twice_or_more(z: f64) -> f64 {
     if z > 0.5 {
         return libm::expm1(z) - z;
@@ -67,10 +67,10 @@ fn log2_factorial(x: u64) -> f64 {
     libm::lgamma(x as f64 + 1.0) / LN_2
 }
 
-/// log2 of Σ 2^term over `first..=last`, of terms without a peak inside a short interval.
+/// log2 of Σ 2^term over `first..=last`, for terms without a peak inside a short interval.
 ///
-/// The first terms are added one by one. From there on an interval that grows with its place counts as
-/// if each term in it were as large as the larger of those at its ends.
+/// The first terms are added one by one. After that, intervals whose length grows with their position count as
+/// if each term in them were as large as the larger of those at the ends.
 pub(super) fn log2_sum_thinned(first: u64, last: u64, term: impl Fn(u64) -> f64) -> f64 {
     let mut logs = Vec::new();
     let singles = last.min(first + SINGLES);
@@ -89,10 +89,10 @@ pub(super) fn log2_sum_thinned(first: u64, last: u64, term: impl Fn(u64) -> f64)
     max + libm::log2(logs.iter().map(|log| libm::exp2(log - max)).sum())
 }
 
-/// Terms that are added one by one.
+/// The number of terms added one by one.
 const SINGLES: u64 = 40;
 
-/// How much farther from zero an interval is than it is long.
+/// The ratio of an interval's distance from zero to its length.
 const SPACING: u64 = 32;
 
 #[cfg(test)]

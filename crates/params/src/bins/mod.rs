@@ -1,7 +1,7 @@
-//! Hash bins: how many there are, how many items one takes, and what is left over.
+//! Hash bins: their number, their capacity, and what is left over.
 //!
-//! Where a bound, or a fit with a source, differs from what a paper published, both are given: `sound` for
-//! real runs, `published` to reproduce the paper.
+//! If a bound, or a fit with a source, differs from a paper's figure, both are given: `sound` for real runs,
+//! `published` to reproduce the paper.
 
 pub mod balanced;
 pub mod cuckoo;

@@ -1,9 +1,9 @@
-//! Bins of both parties padded to their greatest load, so that none shows how many items it holds (RR17 §5).
-//! A place in a bin is a *slot*.
+//! Both parties' bins, padded to their maximal load so that none shows how many items it holds (RR17 §5). A
+//! place in a bin is a *slot*.
 
 use super::simple::max_load;
 
-/// Bins that both parties share, and the slots of each.
+/// The bins that both parties use, and the slots of each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// Bins of either party.
@@ -22,7 +22,7 @@ impl Shape {
         Self { bins, receiver: slots(receiver), sender: slots(sender) }
     }
 
-    /// Slots of all bins of the receiver: as many items can it use if it deviates.
+    /// The slots of all bins of the receiver: the number of items that it can use if it deviates.
     pub fn receiver_slots(self) -> usize {
         self.bins * self.receiver
     }
@@ -33,8 +33,9 @@ impl Shape {
     }
 }
 
-/// The shape that costs least, where more bins mean more slots in all and fewer in each. More slots must
-/// not cost less; nothing stands for a shape that cannot be. Tries numbers of bins up to the larger set's size, in steps of an eighth; of two that
+/// The shape with the lowest cost, given that more bins mean more slots in all and fewer in each. More slots
+/// must not cost less; `None` means that a shape is impossible. Tries numbers of bins up to the larger set's
+/// size, in steps of an eighth; of two with the same cost, takes the one with more bins.
 /// cost the same, the one with more bins.
 pub fn cheapest(
     receiver: usize,
@@ -47,7 +48,7 @@ pub fn cheapest(
     let beats =
         |cost: &u128, best: Option<(u128, Shape)>| best.is_none_or(|(least, _)| *cost < least);
     for bins in numbers_down_from(most) {
-        // A bound on the load of few bins takes long to compute, and is no less than the mean.
+        // A bound on the load of few bins takes long to compute, and is at least the mean.
         let [at_least, sender_at_least] = [receiver, sender].map(|items| items.div_ceil(bins));
         let least = Shape { bins, receiver: at_least, sender: sender_at_least };
         if cost(least).filter(|cost| beats(cost, best)).is_none() {
@@ -72,7 +73,7 @@ mod tests {
     use super::*;
     use crate::LAMBDA;
 
-    /// Rows of 64 bytes for every slot, masks of 8 bytes for each item of the sender and slot of its bin.
+    /// Rows of 64 bytes for every slot, and masks of 8 bytes for each item of the sender and slot of its bin.
     fn cost(sender: usize) -> impl Fn(Shape) -> Option<u128> {
         move |shape| {
             let rows = 64 * (shape.receiver_slots() + shape.sender_slots());

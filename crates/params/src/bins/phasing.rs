@@ -11,7 +11,7 @@ pub enum Form {
     Modular,
 }
 
-/// Items of a length, and bins.
+/// The length of items, and the number of bins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     bits: u32,
@@ -20,15 +20,15 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// As PSSZ15 has it, for items of `bits` bits and 2^`log_bins` bins; nothing where an item does not
-    /// fit 128 bits or is not as long as the number of a bin, or bins are 2^32 or more.
+    /// The shape of PSSZ15 for items of `bits` bits and 2^`log_bins` bins; `None` if an item does not fit in
+    /// 128 bits or is shorter than the number of a bin, or if there are 2^32 bins or more.
     pub fn xor(bits: u32, log_bins: u32) -> Option<Self> {
         let fits = bits <= 128 && log_bins <= bits && log_bins < 32;
         fits.then(|| Self { bits, bins: 1 << log_bins, form: Form::Xor })
     }
 
-    /// As RR17 has it, for any number of bins from 1; nothing where an item does not fit 128 bits, or
-    /// there are more bins than items or 2^32 or more.
+    /// The shape of RR17 for any number of bins from 1; `None` if an item does not fit in 128 bits, or if there
+    /// are more bins than items or 2^32 bins or more.
     pub fn modular(bits: u32, bins: usize) -> Option<Self> {
         let few = (1..1 << 32).contains(&bins) && (bits >= 32 || bins <= 1 << bits);
         (bits <= 128 && few).then_some(Self { bits, bins, form: Form::Modular })
@@ -60,26 +60,27 @@ impl Shape {
         }
     }
 
-    /// Bits of what a bin stores: the rest, and which of `hashes` functions led there. Without that two
-    /// items could not be told apart that come to one bin, with one rest, by two functions.
+    /// Bits of what a bin stores: the rest, and which of `hashes` functions led there. Without the latter, two
+    /// items with the same rest in the same bin by different functions could not be distinguished.
     pub fn stored_bits(self, hashes: usize) -> u32 {
         self.rest_bits() + hash_bits(hashes)
     }
 }
 
-/// Bits that tell `hashes` hash functions apart.
+/// Bits that identify one of `hashes` hash functions.
 pub fn hash_bits(hashes: usize) -> u32 {
     hashes.next_power_of_two().ilog2()
 }
 
-/// Bits to which items of `item_bits` bits are hashed first such that no two of both sets, together
-/// `receiver + sender`, collide but with probability 2^-λ: at most λ + 2 log(receiver + sender) − 1.
+/// The length in bits to which items of `item_bits` bits are hashed first, such that no two of both sets,
+/// together `receiver + sender`, collide except with probability 2^-λ: at most λ + 2 log(receiver + sender) −
+/// 1.
 pub fn sound_bits(item_bits: u32, receiver: usize, sender: usize, lambda: u32) -> u32 {
     let pairs = 2.0 * crate::log2(receiver + sender) - 1.0;
     item_bits.min(libm::ceil(f64::from(lambda) + pairs.max(0.0)) as u32)
 }
 
-/// As published, for sets of n: λ + 2 log n, which leaves out collisions inside a set.
+/// As published, for sets of n: λ + 2 log n, which ignores collisions within a set.
 pub fn published_bits(item_bits: u32, n: usize, lambda: u32) -> u32 {
     item_bits.min(libm::ceil(f64::from(lambda) + 2.0 * crate::log2(n)) as u32)
 }
@@ -93,7 +94,7 @@ mod tests {
         let xor = Shape::xor(80, 20).unwrap();
         assert_eq!((xor.rest_bits(), xor.stored_bits(1), xor.stored_bits(3)), (60, 60, 62));
         assert_eq!(Shape::modular(80, 1 << 20).unwrap().rest_bits(), 60);
-        // 1.2 · 2^20 bins tell a fifth more: not a whole bit, so that the rest is as long.
+        // 1.2 · 2^20 bins determine only a fraction of a bit more, so the rest is as long.
         assert_eq!(Shape::modular(80, 1_258_292).unwrap().rest_bits(), 60);
         assert_eq!(Shape::modular(128, 1).unwrap().rest_bits(), 128);
         assert_eq!(Shape::modular(8, 256).unwrap().rest_bits(), 0);

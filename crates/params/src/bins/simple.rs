@@ -1,13 +1,13 @@
-//! Simple hashing: every ball goes into all of its bins, and a bin holds whatever falls into it.
+//! Simple hashing: every ball goes into all of its bins, and a bin holds everything that falls into it.
 
 use crate::{binomial::log2_upper_tail, search::least};
 
-/// The least μ such that, when `balls` balls fall into `bins` bins independently and uniformly, some
-/// bin gets more than μ of them with probability at most 2^-λ.
+/// The least μ such that, if `balls` balls fall into `bins` bins independently and uniformly, some bin gets
+/// more than μ of them with probability at most 2^-λ.
 ///
-/// The bound is the exact union bound: bins · Pr[Bin(balls, 1/bins) > μ] ≤ 2^-λ. An item that goes to
-/// several *distinct* bins makes loads slightly negatively correlated, under which it stays valid.
-/// `bins` must be at least 1.
+/// The bound is the exact union bound: bins · Pr[Bin(balls, 1/bins) > μ] ≤ 2^-λ. An item that goes to several
+/// *distinct* bins makes loads slightly negatively correlated, under which it stays valid. `bins` must be at
+/// least 1.
 pub fn max_load(balls: usize, bins: usize, lambda: u32) -> usize {
     if bins == 1 || balls == 0 {
         return balls;
@@ -20,8 +20,8 @@ pub fn max_load(balls: usize, bins: usize, lambda: u32) -> usize {
     least(mean, mean, fits)
 }
 
-/// The bins of PSZ14 §6 for `n` items of which each goes to one: n / ln n, so that the fullest holds a
-/// few times what a bin does on average. At least 1.
+/// The number of bins in PSZ14 §6 for `n` items that go to one bin each: n / ln n, so that the fullest has a
+/// few times the average load. At least 1.
 pub fn published_bins(n: usize) -> usize {
     let ln = libm::log(n.max(3) as f64);
     (libm::ceil(n as f64 / ln) as usize).max(1)
@@ -66,9 +66,9 @@ mod tests {
         assert!(max_load(2, 3, 40) == 2);
     }
 
-    /// The bound is a bound, seen at a λ small enough to be seen: over many seeded throws, overflow
-    /// is no more frequent than promised, and one ball less of room would overflow often enough to
-    /// show that the bound is not vacuous.
+    /// The bound holds at a λ small enough for a test: over many seeded throws, overflow is no more frequent
+    /// than promised, and with room for one ball less it would be frequent enough to show that the bound is not
+    /// vacuous.
     #[test]
     fn overflow_by_simulation() {
         let (balls, bins, lambda, trials) = (300, 100, 5, 4000);

@@ -4,20 +4,20 @@
 use super::hall::log2_sum_thinned;
 use crate::binomial::{log2_choose, log2_upper_tail};
 
-/// Items a bin has on average, at most.
+/// The maximal average number of items per bin.
 const MEAN: usize = 40;
 
-/// Bins and what each takes.
+/// The bins and their capacity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     /// Bins, at least 2.
     pub bins: usize,
-    /// The most items in a bin, to which a protocol fills it up.
+    /// The maximal number of items in a bin, to which a protocol pads it.
     pub capacity: usize,
 }
 
-/// The least capacity of the bins of PRTY19 for which no placement exists with probability at most
-/// 2^-λ, by the union bound over all sets of bins (see [`log2_no_table`]).
+/// The smallest capacity of PRTY19's bins for which the probability that no placement exists is at most 2^-λ,
+/// by the union bound over all sets of bins (see [`log2_no_table`]).
 pub fn sound(n: usize, lambda: u32) -> Shape {
     let bins = bins(n);
     let mut capacity = n.div_ceil(bins);
@@ -27,8 +27,8 @@ pub fn sound(n: usize, lambda: u32) -> Shape {
     Shape { bins, capacity }
 }
 
-/// ⌈n / 40⌉ bins, but at least two, of one more than the average, as known implementations of PRTY19 have
-/// it. From 81 to 600 items no placement exists with a probability of up to 2^-29, by the same bound.
+/// ⌈n / 40⌉ bins, but at least two, with a capacity one above the average, as in known implementations of
+/// PRTY19. From 81 to 600 items no placement exists with a probability of up to 2^-29, by the same bound.
 pub fn published(n: usize) -> Shape {
     let bins = bins(n);
     Shape { bins, capacity: n.div_ceil(bins) + 1 }
@@ -66,8 +66,8 @@ pub fn log2_no_table(n: usize, shape: Shape) -> f64 {
 mod tests {
     use super::*;
 
-    /// The trap: "one more than the average" is enough for large sets and for those that two bins
-    /// hold, but not between 81 and 600.
+    /// "One more than the average" is enough for large sets and for those that fit in two bins, but not between
+    /// 81 and 600.
     #[test]
     fn one_more_than_the_average_is_not_always_enough() {
         let bound = |n: usize| log2_no_table(n, published(n));

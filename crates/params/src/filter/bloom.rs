@@ -1,4 +1,4 @@
-//! The bits of Bloom filters, and how many of them an item sets.
+//! The sizes of Bloom filters, and the number of bits that an item sets.
 
 use super::{Rate, Shape};
 use crate::search::least;
@@ -6,19 +6,19 @@ use crate::search::least;
 /// A Bloom filter: each item sets `hashes` of `bits` bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BloomShape {
-    /// How many items.
+    /// The number of items.
     pub items: usize,
     /// Bits of the filter.
     pub bits: usize,
-    /// Positions an item has.
+    /// The number of positions of an item.
     pub hashes: usize,
     /// Whether an item's positions all differ.
     pub distinct: bool,
 }
 
 impl BloomShape {
-    /// The classic filter. A position may come up twice for an item, which makes false positives
-    /// likelier than fill^hashes; sound shapes of few items have some more bits for that.
+    /// The classic filter. Positions of an item may coincide, which makes false positives more likely than
+    /// fill^hashes; secure shapes for few items have some more bits for that reason.
     pub fn new(items: usize, rate: Rate) -> Self {
         Self::with_rate(items, rate, false)
     }
@@ -28,9 +28,9 @@ impl BloomShape {
         Self::with_rate(items, rate, true)
     }
 
-    /// The sparse filter of RR16, made for its cut-and-choose: so empty that a receiver who cheats on
-    /// some bits gains nothing. Positions and bits per item are its authors' (RR16's code; there is no
-    /// formula), with positions of the next larger row and bits per item of the next smaller.
+    /// The sparse filter of RR16, made for its cut and choose: so sparse that a receiver that cheats on some
+    /// bits gains nothing. Positions and bits per item are its authors' (RR16's code; there is no formula):
+    /// positions from the next larger row, bits per item from the next smaller.
     pub fn sparse(items: usize) -> Self {
         const ROWS: [(u32, usize, usize); 8] = [
             (8, 94, 88_627),
@@ -60,7 +60,7 @@ impl BloomShape {
         shape(least(low, classic, enough))
     }
 
-    /// The expected part of bits that are set.
+    /// The expected fraction of bits that are set.
     pub fn fill(&self) -> f64 {
         let (items, bits) = (self.items as f64, self.bits as f64);
         let missed = if self.distinct {
@@ -77,9 +77,8 @@ impl Shape for BloomShape {
         self.items
     }
 
-    /// Set bits are negatively associated, so d distinct ones are all set with probability at most
-    /// fill^d. With positions that may be equal, the mean of that over how many distinct ones a query
-    /// has.
+    /// Set bits are negatively associated, so d distinct ones are all set with probability at most fill^d. If
+    /// positions may coincide, this is averaged over the number of distinct positions of a query.
     fn log2_rate(&self) -> f64 {
         let fill = self.fill();
         if self.distinct {
@@ -122,8 +121,8 @@ mod tests {
         // Table 1: n λ / ln 2 bits.
         let published = BloomShape::new(1000, Rate::liang22(Adversary::SemiHonest).unwrap());
         assert_eq!((published.hashes, published.bits), (40, 57_708));
-        // Of few items, equal positions count: the classic filter of one item has far more than
-        // 2^-40, one of distinct positions is better than fill^40 promises.
+        // For few items, equal positions matter: the rate of the classic filter of one item far exceeds 2^-40,
+        // and one with distinct positions is better than fill^40.
         let classic = BloomShape { items: 1, bits: 58, hashes: 40, distinct: false };
         assert!(classic.log2_rate() > -38.0, "{}", classic.log2_rate());
         assert!(BloomShape::new(1, sound(1)).bits > 58);

@@ -2,30 +2,30 @@
 
 use super::{Rate, Refused, Shape};
 
-/// The longest tag of a cuckoo or vacuum filter, in bits; the rest of a block finds its bucket.
+/// The maximal length of a tag of a cuckoo or vacuum filter, in bits; the rest of a block selects its bucket.
 pub const MAX_TAG_BITS: u32 = 84;
 
-/// Tags of LIANG22: the 43 bits that 2^-40 takes, in whole bytes.
+/// Tags of LIANG22: the 43 bits that 2^-40 requires, rounded up to whole bytes.
 const LIANG22_TAG_BITS: u32 = 48;
 
-/// The most a bucketed filter may be loaded: the load that cuckoo filters with four slots are made for.
+/// The maximal load of a filter with buckets: that for which cuckoo filters with four slots are designed.
 pub const MAX_LOAD: f64 = 0.955;
 
-/// A cuckoo filter: each item's tag sits in one of two buckets, a power of two of them.
+/// A cuckoo filter: each item's tag is in one of two buckets; the number of buckets is a power of two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CuckooShape {
-    /// How many items.
+    /// The number of items.
     pub items: usize,
-    /// Buckets, a power of two.
+    /// The number of buckets, a power of two.
     pub buckets: usize,
-    /// Tags a bucket has room for.
+    /// Tags per bucket.
     pub slots: usize,
     /// Bits of a tag.
     pub tag_bits: u32,
 }
 
 impl CuckooShape {
-    /// Four slots a bucket, loaded to at most [`MAX_LOAD`]; tags of 48 bits as published.
+    /// Four slots per bucket, with a load of at most [`MAX_LOAD`]; tags of 48 bits as published.
     ///
     /// # Errors
     /// [`Refused::TooStrict`].
@@ -35,8 +35,8 @@ impl CuckooShape {
         Ok(Self { items, buckets, slots: 4, tag_bits })
     }
 
-    /// The filter of mobile contact discovery (KRSSW19): three slots a bucket, loaded to at most 0.66;
-    /// tags of 32 bits as published, for 2^-29 a query.
+    /// The filter of mobile contact discovery (KRSSW19): three slots per bucket, with a load of at most 0.66;
+    /// tags of 32 bits as published, for 2^-29 per query.
     ///
     /// # Errors
     /// [`Refused::TooStrict`].
@@ -61,15 +61,15 @@ impl Shape for CuckooShape {
     }
 }
 
-/// A vacuum filter: as a cuckoo filter with four slots, but for any number of buckets.
+/// A vacuum filter: like a cuckoo filter with four slots, for any number of buckets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct VacuumShape {
-    /// How many items.
+    /// The number of items.
     pub items: usize,
-    /// Buckets: a multiple of the first chunk, or any even number.
+    /// The number of buckets: a multiple of the first chunk, or any even number.
     pub buckets: usize,
-    /// Buckets in the chunk that both buckets of an item lie in, a power of two for each class of
-    /// tags; without chunks they lie anywhere.
+    /// The size of the chunk that contains both buckets of an item, a power of two for each class of tags;
+    /// without chunks they may be anywhere.
     pub chunks: Option<[usize; 4]>,
     /// Bits of a tag.
     pub tag_bits: u32,
@@ -79,15 +79,15 @@ impl VacuumShape {
     /// Slots of a bucket.
     pub const SLOTS: usize = 4;
 
-    /// Expected loads of the four classes of chunks, as LIANG22 §5.1 corrects those of the vacuum
-    /// filter's authors, (1, 0.75, 0.5, 0.25), under which insertions fail.
+    /// Expected loads of the four classes of chunks, as corrected by LIANG22 §5.1; with those of the vacuum
+    /// filter's authors, (1, 0.75, 0.5, 0.25), insertions fail.
     pub const CHUNK_LOADS: [f64; 4] = [1.0, 0.9, 0.7, 0.4];
 
-    /// From how many items on there are chunks.
+    /// The number of items from which there are chunks.
     const CHUNKED: usize = 1 << 18;
 
-    /// The shape for a rate; tags of 48 bits as published. Without chunks below 2^18 items, where a
-    /// whole number of chunks would waste what the filter is to save.
+    /// The shape for a rate; tags of 48 bits as published. Below 2^18 items there are no chunks, because a
+    /// whole number of them would waste what the filter is meant to save.
     ///
     /// # Errors
     /// [`Refused::TooStrict`].
@@ -95,7 +95,7 @@ impl VacuumShape {
         if items >= Self::CHUNKED {
             return Self::chunked(items, rate);
         }
-        // Few items may crowd at a few buckets by chance; two more buckets give them room.
+        // Few items may crowd into a few buckets by chance; two more buckets give them room.
         let buckets = (buckets(items, Self::SLOTS, MAX_LOAD) + 2).next_multiple_of(2);
         let tag_bits = rate.tag_bits(LIANG22_TAG_BITS, items, buckets)?;
         Ok(Self { items, buckets, chunks: None, tag_bits })
@@ -112,7 +112,7 @@ impl VacuumShape {
         Ok(Self { items, buckets, chunks: Some(chunks), tag_bits })
     }
 
-    /// The least power of two of buckets for chunks in which `items` · `load` items, spread over the
+    /// The smallest power of two of buckets for chunks such that `items` · `load` items, distributed over the
     /// chunks at random, are not expected to fill any beyond 0.97.
     pub fn chunk(items: usize, load: f64) -> usize {
         let room = |chunk: usize| 0.97 * (Self::SLOTS * chunk) as f64;
@@ -121,7 +121,7 @@ impl VacuumShape {
             let mean = (Self::SLOTS * chunk) as f64 * load * MAX_LOAD;
             mean + 1.5 * libm::sqrt(2.0 * mean * libm::log(count))
         };
-        // One chunk is always large enough.
+        // A single chunk is always large enough.
         let mut chunk = 1;
         while fullest(chunk) >= room(chunk) {
             chunk *= 2;
@@ -145,7 +145,7 @@ impl Shape for VacuumShape {
 }
 
 impl Rate {
-    /// Bits of the tags of `items` in `buckets`: as many as the rate asks for, or as published.
+    /// Bits of the tags of `items` in `buckets`: as many as the rate requires, or as published.
     fn tag_bits(self, published: u32, items: usize, buckets: usize) -> Result<u32, Refused> {
         if self.published {
             return Ok(published);
@@ -155,18 +155,19 @@ impl Rate {
     }
 }
 
-/// log2 of how many tags a query is compared with on average: each item sits in one of the two
-/// buckets of a query that has its tag with probability 2 / buckets.
+/// log2 of the average number of tags with which a query is compared: each item is in one of the two buckets of
+/// a query with the same tag with probability 2 / buckets.
 fn log2_compared(items: usize, buckets: usize) -> f64 {
     libm::log2(2.0 * items as f64 / buckets as f64)
 }
 
-/// Buckets of `slots` that hold `items` at no more than `load`.
+/// The number of buckets of `slots` that hold `items` at a load of at most `load`.
 fn buckets(items: usize, slots: usize, load: f64) -> usize {
     (libm::ceil(items as f64 / (slots as f64 * load)) as usize).max(1)
 }
 
-/// Wire bits of a bucketed filter: which attempt it was, a bit for each slot, the tags of those taken.
+/// Wire bits of a filter with buckets: the number of the attempt, one bit for each slot, and the tags of taken
+/// slots.
 fn bucketed_bits(items: usize, buckets: usize, slots: usize, tag_bits: u32) -> u128 {
     8 + (buckets * slots) as u128 + items as u128 * u128::from(tag_bits)
 }

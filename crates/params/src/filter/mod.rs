@@ -20,9 +20,9 @@ use crate::{
 /// Why there is no filter for a purpose.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refused {
-    /// The sender may do anything.
+    /// The sender may deviate.
     MaliciousSender,
-    /// A false positive would have to be rarer than blocks of 128 bits allow.
+    /// False positives would have to be rarer than blocks of 128 bits allow.
     TooStrict,
 }
 
@@ -43,10 +43,10 @@ impl fmt::Display for Refused {
 
 impl std::error::Error for Refused {}
 
-/// How rare false positives have to be, and on which authority. Every shape asks for one, and there
-/// is none against malicious senders: the proof that a filter may replace a list (LIANG22 Theorem 1)
-/// has each value that was not inserted accepted with the filter's rate, which holds of a filter that
-/// was built honestly; a Bloom filter of ones accepts all.
+/// The required rarity of false positives, and its justification. Every shape requires a rate, and there is
+/// none against malicious senders: the proof that a filter may replace a list (LIANG22 Theorem 1) requires that
+/// each value that was not inserted is accepted with the filter's rate. That is true of a filter that was built
+/// honestly, but a Bloom filter of ones accepts everything.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rate {
     /// −log2 of the rate.
@@ -55,7 +55,7 @@ pub struct Rate {
 }
 
 impl Rate {
-    /// A rate ε with N ε ≤ 2^-λ for `queries` = N, the most values a receiver tests in a run.
+    /// A rate ε with N ε ≤ 2^-λ for `queries` = N, the maximal number of values that a receiver tests in a run.
     ///
     /// # Errors
     /// [`Refused`].
@@ -68,8 +68,8 @@ impl Rate {
         Ok(Self { bits, published: false })
     }
 
-    /// The rate of LIANG22 §5.1: 2^-40 a query, however many there are. It misses the paper's own
-    /// Theorem 1 for more than a few queries, and is here to reproduce its figures.
+    /// The rate of LIANG22 §5.1: 2^-40 per query, for any number of queries. For more than a few queries it
+    /// does not satisfy the paper's own Theorem 1; it is included to reproduce its figures.
     ///
     /// # Errors
     /// [`Refused::MaliciousSender`].
@@ -88,12 +88,12 @@ fn refuse_malicious(sender: Adversary) -> Result<(), Refused> {
     if sender >= Adversary::MaliciousSender { Err(Refused::MaliciousSender) } else { Ok(()) }
 }
 
-/// What all shapes tell.
+/// The properties of all shapes.
 pub trait Shape: Copy + Send + Sync + 'static {
-    /// How many items there are.
+    /// The number of items.
     fn items(&self) -> usize;
 
-    /// log2 of a bound on the probability that a random block is taken for one of the items.
+    /// log2 of a bound on the probability that a random block is taken for an item.
     fn log2_rate(&self) -> f64;
 
     /// Bits on the wire, before fields are rounded up to whole bytes or words.
@@ -105,17 +105,17 @@ pub trait Shape: Copy + Send + Sync + 'static {
     }
 }
 
-/// A list of all items, each cut to `bits` bits.
+/// A list of all items, each truncated to `bits` bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ListShape {
-    /// How many items.
+    /// The number of items.
     pub items: usize,
     /// Bits kept of each, 1 to 128.
     pub bits: u32,
 }
 
 impl ListShape {
-    /// The shortest values with a rate. LIANG22's are as long: λ + log n_x + log n_y bits.
+    /// The shortest values with this rate. LIANG22's have the same length: λ + log n_x + log n_y bits.
     ///
     /// # Errors
     /// [`Refused::TooStrict`].
@@ -124,7 +124,7 @@ impl ListShape {
         if bits > 128 { Err(Refused::TooStrict) } else { Ok(Self { items, bits }) }
     }
 
-    /// Whole values: the only shape for a sender who may do anything.
+    /// Whole values: the only shape for a malicious sender.
     pub fn whole(items: usize) -> Self {
         Self { items, bits: 128 }
     }
@@ -149,7 +149,7 @@ impl Shape for ListShape {
 pub struct SortedListShape(pub ListShape);
 
 impl SortedListShape {
-    /// As [`ListShape::new`].
+    /// Same as [`ListShape::new`].
     ///
     /// # Errors
     /// [`Refused::TooStrict`].
@@ -197,7 +197,7 @@ mod tests {
         assert_eq!(VacuumShape::new(1 << 20, strict), Err(Refused::TooStrict));
     }
 
-    /// Every sound shape keeps N ε ≤ 2^-λ, and none wastes a bit of its tags.
+    /// Every secure shape satisfies N ε ≤ 2^-λ, and none wastes a bit of its tags.
     #[test]
     fn sound_shapes_meet_theorem_1() {
         for items in [0, 1, 2, 3, 5, 100, 255, 1000, 65_536, 99_991, 1 << 20, 1 << 24] {

@@ -1,4 +1,4 @@
-//! How many light words a Golay block–accumulate code has: the first moment of its weights.
+//! The number of light words of a Golay block–accumulate code: the first moment of its weights.
 //!
 //! The code of length N has generator B·π_1·A·…·π_r·A: blocks of the extended Golay code, and r accumulators,
 //! each behind a uniform permutation of all places. Its words are counted by their weights.
@@ -20,30 +20,31 @@
 /// log2 of the expected numbers of words at both ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Tails {
-    /// Of words that are not zero and have at most so many ones.
+    /// For nonzero words with at most this many ones.
     pub light: f64,
-    /// Of words that have at most so many zeros.
+    /// For words with at most this many zeros.
     pub heavy: f64,
 }
 
 impl Tails {
-    /// log2 of the expected number of either.
+    /// log2 of the expected number of words of either kind.
     pub fn both(self) -> f64 {
         log2_add(self.light, self.heavy)
     }
 }
 
-/// The expected numbers of words with at most `most` ones, and with at most `most` zeros, in a code of length `n`
-/// with so many accumulators.
+/// The expected numbers of words with at most `most` ones, and with at most `most` zeros, in a code of length
+/// `n` with `accumulators` accumulators.
 ///
-/// Sums leave out what is below their largest term by a factor of 2^90.
+/// Sums omit terms that are smaller than their largest term by a factor of 2^90.
 ///
 /// # Panics
 /// If `n` is not a multiple of 24, if there is no accumulator, or if `most` is not below half of `n`.
 pub fn words(n: usize, accumulators: u32, most: usize) -> Tails {
     assert!(n.is_multiple_of(BLOCK) && accumulators > 0 && 2 * most < n);
     let code = Code::new(n);
-    // A word of at most so many ones, or zeros, has at most one run of ones more than that; and a run has two ends.
+    // A word with at most this many ones, or zeros, has at most one run of ones more than that; and a run has
+    // two ends.
     let before = |weight: usize| (2 * weight + 1).min(n);
     let limits: Vec<usize> =
         std::iter::successors(Some(before(most)), |limit| Some(before(*limit)))
@@ -59,20 +60,20 @@ pub fn words(n: usize, accumulators: u32, most: usize) -> Tails {
     Tails { light: sum(1..=most), heavy: sum(n - most..=n) }
 }
 
-/// The expected number of words whose last accumulator gets at most `most` ones: words of at most so many ends
-/// of runs.
+/// The expected number of words whose last accumulator gets at most `most` ones: words with at most this many
+/// ends of runs.
 ///
 /// # Panics
-/// As [`words`], with two accumulators at least.
+/// Same as [`words`]; also if there are fewer than two accumulators.
 pub fn words_of_few_runs(n: usize, accumulators: u32, most: usize) -> f64 {
     words(n, accumulators - 1, most).light
 }
 
-/// Length of a block, and what all weights of its words are multiples of.
+/// Length of a block, and the divisor of all weights of its words.
 const BLOCK: usize = 24;
 const STEP: usize = 4;
 
-/// Terms further below the largest are left out, in bits.
+/// Terms this many bits below the largest are omitted.
 const NEGLIGIBLE: f64 = 90.0;
 
 /// The number of words of a block by weight divided by [`STEP`].
@@ -105,7 +106,7 @@ impl Code {
             - self.choose(self.n, w)
     }
 
-    /// log2 of the number of words of weight h behind an accumulator, where `words` has those before it.
+    /// log2 of the number of words of weight h after an accumulator, given the numbers before it in `words`.
     fn accumulated(&self, words: &[f64], h: usize) -> f64 {
         if h == 0 {
             return f64::NEG_INFINITY;
@@ -114,7 +115,7 @@ impl Code {
         sum_of_smooth(last, |w| words[w] + self.transition(w, h))
     }
 
-    /// log2 A_w for each w up to `limit`, but for the word that is zero.
+    /// log2 A_w for each w up to `limit`, without the zero word.
     fn before_accumulators(&self, limit: usize) -> Vec<f64> {
         let power = power(self.n / BLOCK, limit / STEP);
         let mut words = vec![f64::NEG_INFINITY; limit + 1];
@@ -124,8 +125,8 @@ impl Code {
     }
 }
 
-/// log2 of the coefficients, up to the one of degree `top`, of the Golay code's weights to the power of `blocks`: by
-/// squaring, for sums of positive terms lose nothing to rounding.
+/// log2 of the coefficients, up to degree `top`, of the Golay code's weight polynomial to the power of
+/// `blocks`: by squaring, because sums of positive terms lose nothing to rounding.
 fn power(blocks: usize, top: usize) -> Vec<f64> {
     let one = GOLAY.map(libm::log2);
     let bits = (0..usize::BITS - blocks.leading_zeros()).rev();
@@ -135,7 +136,7 @@ fn power(blocks: usize, top: usize) -> Vec<f64> {
     })
 }
 
-/// The product of two polynomials, all by log2 of their coefficients, up to degree `top`.
+/// The product of two polynomials, given by log2 of their coefficients, up to degree `top`.
 fn product(a: &[f64], b: &[f64], top: usize) -> Vec<f64> {
     let degree = top.min(a.len() + b.len() - 2);
     let coefficient = |k: usize| {
@@ -145,8 +146,8 @@ fn product(a: &[f64], b: &[f64], top: usize) -> Vec<f64> {
     (0..=degree).map(coefficient).collect()
 }
 
-/// log2 of the sum of 2^f(w) for w from 1 to `last`, where f is smooth but for both ends, and may be -∞ but for one w
-/// in four: what lies between two places far below the largest term is left out.
+/// log2 of the sum of 2^f(w) for w from 1 to `last`, where f is smooth except at both ends, and may be -∞
+/// except for one w in four: omits what lies between two places far below the largest term.
 fn sum_of_smooth(last: usize, f: impl Fn(usize) -> f64) -> f64 {
     // Stretches are multiples of STEP, so that all begin alike.
     let stretch = |w: usize| (w.min(last.saturating_sub(w)) / 64).next_multiple_of(STEP).max(STEP);
@@ -187,7 +188,8 @@ mod tests {
         -words(n, accumulators, (distance * n as f64) as usize).light
     }
 
-    /// Figures that two other programs computed, one in exact integers for A_w; of the published ones see below.
+    /// Figures computed by two other programs, one of which uses exact integers for A_w; for the published ones
+    /// see below.
     #[test]
     fn bits_are_those_computed_elsewhere() {
         let table: [(usize, u32, f64, f64); 19] = [
@@ -217,8 +219,8 @@ mod tests {
         }
     }
 
-    /// The certificate of ePrint 2026/1903 for the Golay code at this length, 46.386 bits after one bit was taken off
-    /// for rounding.
+    /// The certificate of ePrint 2026/1903 for the Golay code at this length: 46.386 bits, after subtracting
+    /// one bit for rounding.
     #[test]
     #[ignore = "assure: a code of two million places takes minutes"]
     fn bits_are_those_published() {
@@ -226,13 +228,14 @@ mod tests {
         assert!((bits - 47.386).abs() < 0.05, "{bits}");
     }
 
-    /// All words are counted: there are 2^(N/2), of which one is zero. Permutations and accumulators keep them.
+    /// All words are counted: there are 2^(N/2), one of which is zero. Permutations and accumulators preserve
+    /// their number.
     #[test]
     fn no_word_is_lost() {
         for n in [24, 48, 240, 2_400, 24_576] {
             let code = Code::new(n);
             let all = code.before_accumulators(n).into_iter().fold(f64::NEG_INFINITY, log2_add);
-            // One of them is zero, which tells in short codes.
+            // The zero word matters in short codes.
             let expected = n as f64 / 2.0
                 + libm::log1p(-libm::exp2(-(n as f64) / 2.0)) / std::f64::consts::LN_2;
             assert!((all - expected).abs() < 1e-6, "{n}: {all}");
@@ -264,7 +267,7 @@ mod tests {
         }
     }
 
-    /// What is left out of sums does not tell.
+    /// The omitted terms do not matter.
     #[test]
     fn sums_are_complete() {
         let code = Code::new(12_288);

@@ -1,52 +1,53 @@
-//! Learning parity with noise: how much noise a compressing code needs.
+//! Learning parity with noise: the amount of noise that a compressing code needs.
 //!
-//! Noise is regular: t blocks, each zero but for one value at a random place. It is compressed by the transpose of a
-//! Golay block–accumulate code (`vesica_primitives::code::BlockAccumulate`) of length N and dimension N/2. To
-//! distinguish the result from random, an attacker adds up some entries: a *linear test*. It corresponds to a word v of the
-//! code and gives the sum of the noise where v is 1. With w_b ones of v in block b of B places, the bias is
+//! Noise is regular: t blocks, each zero except for one value at a random place. It is compressed by the
+//! transpose of a Golay block–accumulate code (`vesica_primitives::code::BlockAccumulate`) of length N and
+//! dimension N/2. To distinguish the result from random, an attacker adds up some entries: a *linear test*. It
+//! corresponds to a word v of the code and gives the sum of the noise where v is 1. With w_b ones of v in block
+//! b of B places, the bias is
 //!
 //! - Π (1 − w_b/B) ≤ (1 − δ)^t for values that are uniform in a space of bits: one that v meets cancels all;
-//! - Π |1 − 2·w_b/B| for values that are all 1, at most (1 − 2δ)^t where v has about the same weight in every block,
-//!   and that weight is between δ and 1 − δ. Strided blocks ensure the former; the latter excludes words that are too
-//!   heavy as well as words that are too light.
+//! - Π |1 − 2·w_b/B| for values that are all 1, at most (1 − 2δ)^t where v has about the same weight in every
+//!   block, and that weight is between δ and 1 − δ. Strided blocks ensure the former; the latter excludes words
+//!   that are too heavy as well as words that are too light.
 //!
 //! So t requires a distance: δ is the least at which the bias is at most 2^-κ ([`Lpn::distance`]). That the code has this
 //! distance is computed and not assumed, except with a small probability over the choice of its permutations, once
 //! and for all ([`Lpn::failure_bits`]).
 //!
-//! What is *assumed*, as with every code for this purpose, is that no attack is better than linear tests and the rank
-//! of values ([`blocks_for_rank`]).
+//! What is *assumed*, as for every code used in this way, is that no attack is better than linear tests and
+//! attacks on the rank of values ([`blocks_for_rank`]).
 
 pub mod first_moment;
 
 use crate::{Adversary, KAPPA};
 use first_moment::Tails;
 
-/// What the noise of a block is.
+/// The values of the noise in its blocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Values {
-    /// Uniform in a space of bits, at most 128 of them: silent VOLE.
+    /// Uniform in a space of at most 128 bits: silent VOLE.
     Uniform,
     /// Always 1: silent OT.
     Ones,
 }
 
-/// A code and the noise that goes with it.
+/// A code and the corresponding noise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lpn {
     /// Accumulators of the code.
     pub accumulators: u32,
-    /// What the values of the noise are.
+    /// The values of the noise.
     pub values: Values,
-    /// Blocks of the noise, each with one entry that is not zero: t, a multiple of 24.
+    /// Blocks of the noise, each with one nonzero entry: t, a multiple of 24.
     pub blocks: usize,
-    /// The fewest entries before compressing. Shorter codes have light words with too high a probability; if fewer
-    /// entries are requested, the surplus is discarded.
+    /// The minimal number of entries before compression. Shorter codes have light words with too high a
+    /// probability; if fewer entries are requested, the surplus is discarded.
     pub least: usize,
-    /// The most entries that are compressed together. Where more are asked for, there are several
-    /// pieces, each with its own noise of as many blocks: the code's permutations read all over a piece, and
-    /// this many entries stay in a processor's cache. A piece is LPN with fewer samples than the whole
-    /// would be.
+    /// The maximal number of entries that are compressed together. If more are requested, there are several
+    /// pieces, each with its own noise of as many blocks: the code's permutations access all of a piece at
+    /// random, and this many entries stay in a processor's cache. A piece is an instance of LPN with fewer
+    /// samples than the whole.
     pub piece: usize,
 }
 
@@ -62,22 +63,22 @@ pub const UNIFORM: Lpn =
 
 /// For values that are all 1, with three accumulators, among parties that follow the protocol.
 ///
-/// That each block adds up to 1 is public: as many equations as there are blocks, beside those of the compressed
-/// vector. With 64 entries a block or more they are too few to matter: at the distance of a random code of that rate,
-/// the bias stays below 2^-128.
+/// It is public that each block adds up to 1: this gives as many equations as there are blocks, in addition to
+/// those of the compressed vector. With 64 entries a block or more they are too few to matter: at the distance
+/// of a random code of that rate, the bias stays below 2^-128.
 pub const ONES: Lpn = Lpn { values: Values::Ones, blocks: 384, least: 384 * 64, ..UNIFORM };
 
 /// For values that are all 1, where a sender may guess places and is caught if a guess is wrong.
 ///
-/// A guess that a block has its place off a test word costs −log2(1 − δ) bits and saves −log2(1 − 2δ) of the bias.
-/// With as many blocks as uniform values have, all of them guessed succeed with probability 2^-κ; and what 40 bits
-/// of guesses leave is a bias below 2^-κ still.
+/// A guess that the place of a block is outside a test word costs −log2(1 − δ) bits and saves −log2(1 − 2δ) of
+/// the bias. With as many blocks as uniform values have, guessing all of them succeeds with probability 2^-κ,
+/// and after 40 bits of guesses the bias is still below 2^-κ.
 pub const GUESSED_ONES: Lpn = Lpn { values: Values::Ones, ..UNIFORM };
 
-/// The published instance, for uniform values: two accumulators, as in ePrint 2026/1903, with blocks for the distance
-/// of 0.10 that is certified there.
+/// The published instance, for uniform values: two accumulators, as in ePrint 2026/1903, with blocks for the
+/// distance of 0.10 that is certified there.
 ///
-/// Its failure probability falls more slowly with the length, so that codes of at least 2^19 places are used.
+/// Its failure probability decreases more slowly with the length, so codes of at least 2^19 places are used.
 pub const PUBLISHED: Lpn =
     Lpn { accumulators: 2, blocks: 864, least: 864 * 640, piece: 864 * 640 / 2, ..UNIFORM };
 
@@ -90,7 +91,7 @@ pub const PUBLISHED_ONES: Lpn = Lpn {
     ..PUBLISHED
 };
 
-/// The noise of silent OT over an OT extension that stands this adversary.
+/// The noise of silent OT over an OT extension that is secure against this adversary.
 pub const fn ones(adversary: Adversary) -> Lpn {
     match adversary {
         Adversary::Malicious => GUESSED_ONES,
@@ -98,35 +99,36 @@ pub const fn ones(adversary: Adversary) -> Lpn {
     }
 }
 
-/// Blocks that the rank of uniform values of `bits` bits asks for, rounded up to a multiple of 24.
+/// The number of blocks required by the rank of uniform values of `bits` bits, rounded up to a multiple of 24.
 ///
-/// The code is binary, so a compressed vector is `bits` syndromes with common places. An information set
-/// that misses enough of them leaves the values linearly dependent: with probability 2^bits · (3/4)^t for a code of
-/// rate 1/2 without structure, which is 0.415 bits a block. Here it is counted with 0.389, which leaves some room for
-/// sets that are better than random ones; none is known for this code. A party that may guess `g` bits of the
-/// places and is caught otherwise is covered by `bits + g`. Not a proof: the best attack known.
+/// The code is binary, so a compressed vector is `bits` syndromes with common places. An information set that
+/// misses enough of them leaves the values linearly dependent: with probability 2^bits · (3/4)^t for a code of
+/// rate 1/2 without structure, which is 0.415 bits a block. Here it is counted with 0.389, which leaves some
+/// room for sets that are better than random ones; none is known for this code. A party that may guess `g` bits
+/// of the places and is caught otherwise is covered by `bits + g`. This is not a proof: it covers the best
+/// known attack.
 pub fn blocks_for_rank(bits: u32) -> usize {
     (libm::ceil(f64::from(KAPPA + bits) / 0.389) as usize).next_multiple_of(BLOCK)
 }
 
-/// Length of the Golay code, of which the length of a code and thus the number of blocks is a multiple.
+/// Length of the Golay code, which divides the length of a code and thus the number of blocks.
 const BLOCK: usize = 24;
 
-/// The shortest noise block: shorter ones would tell too much of where their entry is.
+/// The length of the shortest noise block: shorter ones would reveal too much about the place of their entry.
 const MIN_BLOCK: usize = 16;
 
 impl Lpn {
-    /// With pieces of up to `piece` entries: fewer bytes the fewer pieces there are.
+    /// With pieces of up to `piece` entries: the fewer pieces, the fewer bytes.
     pub const fn with_piece(self, piece: usize) -> Self {
         Self { piece, ..self }
     }
 
-    /// Pieces for `length` entries, all of one length.
+    /// The number of pieces for `length` entries, all of the same length.
     pub fn pieces(&self, length: usize) -> usize {
         length.div_ceil(self.piece).max(1)
     }
 
-    /// δ: the relative distance from which on a linear test has bias at most 2^-κ.
+    /// δ: the smallest relative distance at which a linear test has bias at most 2^-κ.
     pub fn distance(&self) -> f64 {
         let unmet = libm::exp2(-f64::from(KAPPA) / self.blocks as f64);
         match self.values {
@@ -135,15 +137,16 @@ impl Lpn {
         }
     }
 
-    /// log2 of the expected numbers of words of the code of `length` places that are lighter than [`Lpn::distance`],
-    /// and of those that are as much too heavy.
+    /// log2 of the expected numbers of words of the code of `length` places that are lighter than
+    /// [`Lpn::distance`], and of those that are correspondingly too heavy.
     pub fn tails(&self, length: usize) -> Tails {
         let most = libm::ceil(self.distance() * length as f64) as usize - 1;
         first_moment::words(length, self.accumulators, most)
     }
 
-    /// With which probability, as -log2 of a bound, the code of `length` places has a word by which a linear test has
-    /// a bias above 2^-κ. It is over the choice of the code's permutations, which is made once for all runs.
+    /// −log2 of a bound on the probability that the code of `length` places has a word with which a linear test
+    /// has a bias above 2^-κ. The probability is over the choice of the code's permutations, which is made once
+    /// for all runs.
     pub fn failure_bits(&self, length: usize) -> f64 {
         match self.values {
             Values::Uniform => -self.tails(length).light,
@@ -151,15 +154,14 @@ impl Lpn {
         }
     }
 
-    /// The same code with at least as many blocks, such that a power of two of entries a block is
-    /// enough for `length` and no more than a quarter is left over. More blocks, and shorter ones, only
-    /// add noise.
+    /// The same code with at least as many blocks, such that blocks of a power of two of entries suffice for
+    /// `length` with at most a quarter left over. More and shorter blocks only add noise.
     pub fn with_full_blocks(self, length: usize) -> Self {
         let least = self.block_len(length);
         if 4 * least.next_power_of_two() <= 5 * least {
             return self;
         }
-        // The largest power of two that is not above.
+        // The largest power of two that does not exceed it.
         let block = 1 << least.ilog2();
         let blocks = (2 * length).max(self.least).div_ceil(block).next_multiple_of(BLOCK);
         Self { blocks: blocks.max(self.blocks), ..self }
@@ -200,11 +202,12 @@ mod tests {
         for lpn in [UNIFORM, PUBLISHED] {
             assert!(lpn.blocks >= blocks_for_rank(128 + LAMBDA));
         }
-        // The distance that is certified for the published instance is enough for it.
+        // The distance certified for the published instance is sufficient for it.
         assert!(PUBLISHED.distance() < 0.10 && PUBLISHED_ONES.distance() < 0.10);
     }
 
-    /// The shortest code of each kind, and one of the next length, have no light word but with probability 2^-λ.
+    /// The shortest code of each kind, and one of the next length, have no light word except with probability
+    /// 2^-λ.
     #[test]
     fn codes_have_the_distance_that_noise_asks_for() {
         let (shortest, next) = (UNIFORM.failure_bits(12_288), UNIFORM.failure_bits(15_360));
@@ -233,7 +236,7 @@ mod tests {
         }
     }
 
-    /// Words of few runs, which strided blocks are for, are unlikely as well.
+    /// Words of few runs, against which strided blocks are used, are unlikely as well.
     #[test]
     fn words_of_few_runs_are_unlikely() {
         let bits = |n, accumulators| -first_moment::words_of_few_runs(n, accumulators, 90);
@@ -249,14 +252,14 @@ mod tests {
         }
     }
 
-    /// With 40 bits of guesses spent on missing a test word, the rest of the blocks leave a bias of 2^-κ at most.
+    /// After 40 bits of guesses that avoid a test word, the remaining blocks leave a bias of at most 2^-κ.
     #[test]
     fn guesses_do_not_help() {
         let cost = |lpn: Lpn, distance: f64| {
             let guessed = f64::from(LAMBDA) / -libm::log2(1.0 - distance);
             (lpn.blocks as f64 - guessed) * -libm::log2(1.0 - 2.0 * distance)
         };
-        // The distance of uniform values' noise is what its codes have.
+        // The codes have the distance of the noise with uniform values.
         assert!(cost(GUESSED_ONES, UNIFORM.distance()) > 128.0);
         assert!(cost(ONES, UNIFORM.distance()) < 64.0, "why malicious parties need more");
         // A random code of rate 1/2 + 1/16, where the sums of blocks of 16 are known.

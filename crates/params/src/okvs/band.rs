@@ -2,7 +2,7 @@
 
 use super::{Clusters, DensePart, Shape, SparsePart};
 
-/// Columns of a band store beyond one a key: more of them need narrower bands.
+/// Additional columns of a band store, beyond one per key: more of them allow narrower bands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Excess {
     /// 3 in 100.
@@ -15,7 +15,7 @@ pub enum Excess {
     Percent10,
 }
 
-/// A measured line of failures at one number of keys: 2^-λ with λ = slope · width − offset.
+/// A line fitted to measured failures at one number of keys: 2^-λ with λ = slope · width − offset.
 struct Line {
     /// log2 of the number of keys.
     keys: u32,
@@ -29,7 +29,7 @@ const fn line(keys: u32, slope: u64, offset: u64) -> Line {
     Line { keys, slope, offset }
 }
 
-/// The fewest keys of a line.
+/// The smallest number of keys with a line.
 const FEWEST: usize = 1 << 10;
 
 const PERCENT_3: [Line; 6] = [
@@ -68,7 +68,7 @@ const PERCENT_10: [Line; 6] = [
 ];
 
 impl Excess {
-    /// In hundredths.
+    /// The percentage.
     pub fn percent(self) -> usize {
         match self {
             Self::Percent3 => 3,
@@ -87,9 +87,9 @@ impl Excess {
         }
     }
 
-    /// The width with which `n` keys fail with probability at most 2^-λ: that of the next number of keys
-    /// measured, and λ more by 1 for each doubling after the last (rows that depend on each other are
-    /// close to each other, so that twice the keys have twice as many).
+    /// The width with which `n` keys fail with probability at most 2^-λ: that of the next measured number of
+    /// keys; beyond the last, λ grows by 1 for each doubling (dependent rows are close to each other, so twice
+    /// the keys have twice as many).
     fn width(self, n: usize, lambda: u32) -> usize {
         let log = n.max(1).next_power_of_two().ilog2();
         let lines = self.lines();
@@ -100,15 +100,15 @@ impl Excess {
     }
 }
 
-/// The shape of RB-OKVS (BPSY23) for `n` keys in clusters of about `target`, such that encoding fails
-/// with probability at most 2^-λ. `usize::MAX` for a target gives a single cluster, which has the
-/// fewest columns, and is local as it is.
+/// The shape of RB-OKVS (BPSY23) for `n` keys in clusters of about `target`, such that encoding fails with
+/// probability at most 2^-λ. `usize::MAX` for a target gives a single cluster, which has the fewest columns and
+/// has good locality anyway.
 ///
-/// A cluster of c keys has c and `excess` columns, but at least c + λ' + 2, where λ' is what each cluster
-/// must meet, so that what a random matrix of as many columns fails is a small part of it. Widths are
-/// those of the lines that BPSY23 fitted to measured failures, as their implementations have them. The
-/// lines begin at 2^10 keys. A cluster of fewer is a [`random_matrix`] with the bound of such: with the
-/// width of 2^10, 100 keys fail almost twice as often as 2^-5, where λ is that.
+/// A cluster of c keys has c columns plus `excess`, but at least c + λ' + 2, where 2^-λ' is the failure
+/// probability allowed for each cluster; so the failures of a random matrix with as many columns are a small
+/// part of it. Widths are those of the lines that BPSY23 fitted to measured failures, as in their
+/// implementations. The lines begin at 2^10 keys. A smaller cluster is a [`random_matrix`] with its own bound:
+/// with the width for 2^10 keys and λ = 5, 100 keys fail almost twice as often as 2^-5.
 pub fn band(n: usize, target: usize, excess: Excess, lambda: u32) -> Shape {
     let clusters = Clusters::new(n, target, lambda);
     // A single cluster cannot overflow.
@@ -122,12 +122,12 @@ pub fn band(n: usize, target: usize, excess: Excess, lambda: u32) -> Shape {
     Shape { clusters: clusters.clusters, capacity, weight, sparse, ..random_matrix(n, lambda) }
 }
 
-/// The shape of a random matrix (RS21 §2) for `n` keys, in one cluster of n + λ columns: a band as wide
-/// as the store. Encoding takes a time of n³, so that this is for few keys.
+/// The shape of a random matrix (RS21 §2) for `n` keys, in one cluster of n + λ columns: a band as wide as the
+/// store. Encoding takes time n³, so this is for few keys.
 ///
-/// The first bit of each row is 1, and the others are random. A sum of an even number of rows is zero
-/// with probability 2^-(n + λ − 1), and one of an odd number never; there are at most 2^(n − 1) sums of an
-/// even number, so that rows are dependent with probability at most 2^-λ.
+/// The first bit of each row is 1, and the others are random. A sum of an even number of rows is zero with
+/// probability 2^-(n + λ − 1), and one of an odd number never; there are at most 2^(n − 1) sums of an even
+/// number, so that rows are dependent with probability at most 2^-λ.
 pub fn random_matrix(n: usize, lambda: u32) -> Shape {
     let columns = (n + lambda as usize).max(1);
     Shape {
@@ -175,7 +175,7 @@ mod tests {
         }
         let shape = band(1024, usize::MAX, Excess::Percent5, 40);
         assert_eq!((shape.sparse, shape.weight), (1076, 321));
-        // 31 columns, which are 3 in 100, would be too few.
+        // 31 columns, which are 3 %, would be too few.
         assert_eq!(band(1024, usize::MAX, Excess::Percent3, 40).sparse, 1024 + 42);
     }
 

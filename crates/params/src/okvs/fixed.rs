@@ -1,8 +1,8 @@
 //! Logarithms and powers of two in integer arithmetic: fixed-point numbers with 32 fractional bits.
 //!
-//! Both parties compute the shape of a store and must agree to the column. Integer arithmetic has one result
-//! on every machine and with every version of every library. Floating point does not: an error in the last
-//! place, harmless in itself, shifts a rounded product by a column.
+//! Both parties compute the shape of a store and must agree exactly. Integer arithmetic has one result on every
+//! machine and with every version of every library. Floating point does not: an error in the last place,
+//! harmless in itself, shifts a rounded product by a column.
 
 /// 1.
 pub const ONE: u64 = 1 << 32;
@@ -10,8 +10,8 @@ pub const ONE: u64 = 1 << 32;
 /// log2 of a number of at least 1, rounded down in its last bits.
 pub fn log2(n: u64) -> u64 {
     let whole = n.ilog2();
-    // The mantissa, 1 ≤ x < 2, with 63 bits after the point. Squaring it doubles its logarithm, whose
-    // next bit is 1 where the square reaches 2.
+    // The mantissa, 1 ≤ x < 2, with 63 bits after the point. Squaring it doubles its logarithm, whose next bit
+    // is 1 if the square reaches 2.
     let mut x = u128::from(n) << (63 - whole);
     let mut log = u64::from(whole);
     for _ in 0..32 {

@@ -5,20 +5,19 @@ use super::{DensePart, Shape, SparsePart, fixed};
 /// 1 / ln 2, rounded up.
 const INVERSE_LN_2: u64 = 6_196_328_019;
 
-/// The shape of a garbled Bloom filter (DCW13; PSZ14 §4) for `n` keys: k = λ + ⌈log n⌉ columns a row of
-/// k ⌈n / ln 2⌉, in one cluster.
+/// The shape of a garbled Bloom filter (DCW13; PSZ14 §4) for `n` keys: each row has k = λ + ⌈log n⌉ of k ⌈n /
+/// ln 2⌉ columns, in one cluster.
 ///
-/// A row has one column in each of k equal parts. Before the last key, a part of s ≥ n / ln 2 columns
-/// has a given one free with probability (1 − 1/s)^(n − 1) ≥ 1/2, and the parts are independent, so
-/// that a key finds no free column with probability at most 2^-k; the union bound over n keys gives
-/// 2^-λ. Published choices are k = κ, and k = λ, which is a failure of 2^-λ for each key rather than
-/// for all.
+/// A row has one column in each of k equal parts. Before the last key, a part of s ≥ n / ln 2 columns has a
+/// given one free with probability (1 − 1/s)^(n − 1) ≥ 1/2, and the parts are independent, so that a key finds
+/// no free column with probability at most 2^-k; the union bound over n keys gives 2^-λ. Published choices are
+/// k = κ, and k = λ, for which the failure probability is 2^-λ for each key rather than for all.
 pub fn garbled_bloom(n: usize, lambda: u32) -> Shape {
     garbled_bloom_of_weight(n, (lambda + n.max(1).next_power_of_two().ilog2()) as usize)
 }
 
-/// The shape of a garbled Bloom filter for `n` keys with any number of columns a row, such as κ (PSZ14)
-/// or λ (LIANG22): a given key finds all of its columns taken by `n` − 1 others with probability at most
+/// The shape of a garbled Bloom filter for `n` keys with any number of columns per row, such as κ (PSZ14) or λ
+/// (LIANG22): the probability that all columns of a given key are taken by the `n` − 1 others is at most
 /// 2^-weight.
 pub fn garbled_bloom_of_weight(n: usize, weight: usize) -> Shape {
     let part = (u128::from(INVERSE_LN_2) * n.max(1) as u128).div_ceil(fixed::ONE.into()) as usize;

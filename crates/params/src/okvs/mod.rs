@@ -15,8 +15,8 @@ pub use polynomial::{mega_bin, polynomial};
 
 use crate::{KAPPA, bins::simple};
 
-/// The most keys for which every column is dense: a binary row then fits 128 bits together with the
-/// λ + 1 + log clusters columns that make a random matrix full rank, for any number of clusters.
+/// The maximal number of keys for which every column is dense: a binary row then fits in 128 bits, including
+/// the λ + 1 + log clusters columns with which a random matrix has full rank, for any number of clusters.
 const ALL_DENSE: usize = 64;
 
 /// The shape of an OKVS: keys fall into clusters, each of which is a small OKVS of its own with sparse
@@ -25,24 +25,24 @@ const ALL_DENSE: usize = 64;
 pub struct Shape {
     /// Clusters.
     pub clusters: usize,
-    /// The most keys a cluster takes.
+    /// The maximal number of keys of a cluster.
     pub capacity: usize,
-    /// Sparse columns that a row may have, distinct ones.
+    /// The number of distinct sparse columns of a row.
     pub weight: usize,
     /// Sparse columns of a cluster; 0 or at least `weight`.
     pub sparse: usize,
-    /// Where a row's sparse columns are.
+    /// The positions of a row's sparse columns.
     pub sparse_part: SparsePart,
     /// Dense columns of a cluster, at most 128.
     pub dense: usize,
-    /// What a row has in the dense columns.
+    /// A row's coefficients in the dense columns.
     pub dense_part: DensePart,
 }
 
-/// Where a row's sparse columns are.
+/// The positions of a row's sparse columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SparsePart {
-    /// Anywhere: each choice of `weight` columns is as likely, and the row has a 1 in each.
+    /// Anywhere: each choice of `weight` columns is equally likely, and the row has a 1 in each.
     Scattered,
     /// One in each of `weight` equal parts, and the row has a 1 in each.
     Parts,
@@ -50,10 +50,10 @@ pub enum SparsePart {
     Band,
 }
 
-/// What a row has in its dense columns.
+/// A row's coefficients in its dense columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DensePart {
-    /// A random bit each: values are any vectors over GF(2).
+    /// A random bit each: values may be any vectors over GF(2).
     Binary,
     /// The powers k̂, k̂², … of a random element of GF(2^128), where values are such elements too.
     Field,
@@ -70,12 +70,13 @@ impl Shape {
         self.sparse + self.dense
     }
 
-    /// The shape with as many columns as make rows one-way, which RS21 (§2) needs against a receiver that
-    /// deviates: a cluster has 2^κ rows or more, such as C(sparse, weight) · 2^dense for scattered columns,
-    /// so that finding a key with a chosen row by trial is infeasible. Each cluster satisfies this by itself,
-    /// because a malicious party may attack a single one. A row over the field has 2^128 dense parts anyway.
+    /// The shape with as many columns as are needed for one-way rows, which RS21 (§2) requires against a
+    /// deviating receiver: a cluster has 2^κ rows or more, such as C(sparse, weight) · 2^dense for scattered
+    /// columns, so that finding a key with a chosen row by trial is infeasible. Each cluster satisfies this by
+    /// itself, because a malicious party may attack a single one. A row over the field has 2^128 dense parts
+    /// anyway.
     ///
-    /// Scattered columns are joined by dense ones; parts grow, and bands become wider.
+    /// For scattered columns, dense ones are added; parts become larger, and bands wider.
     pub fn one_way(self) -> Self {
         match (self.sparse_part, self.dense_part) {
             (_, DensePart::Field) => self,
@@ -95,7 +96,7 @@ impl Shape {
         }
     }
 
-    /// C(sparse, weight), or 1 where every column is dense.
+    /// C(sparse, weight), or 1 if every column is dense.
     fn scattered_rows(&self) -> u128 {
         if self.sparse == 0 {
             return 1;
@@ -109,19 +110,18 @@ impl Shape {
 /// with probability at most 2^-λ. `usize::MAX` for a target gives a single cluster, which has the
 /// fewest columns; 2^15 gives clusters that fit a cache.
 ///
-/// Half of that is spent on a cluster that overflows (exact union bound), half on clusters that have
-/// no solution: each must fail with at most 2^-λ', λ' = λ + 1 + log clusters. Expansion and gap are
-/// RR22's fit and bound (§4, for weight 3); the binary dense part has λ' more columns than the gap,
-/// so that the rows it has to absorb are independent. The fit holds from 2^6 keys on; clusters of up
-/// to 64 keys are dense altogether.
+/// Half of that is spent on a cluster that overflows (exact union bound), half on clusters that have no
+/// solution: each must fail with at most 2^-λ', λ' = λ + 1 + log clusters. Expansion and gap are RR22's fit and
+/// bound (§4, for weight 3); the binary dense part has λ' more columns than the gap, so that the rows it must
+/// absorb are independent. The fit holds from 2^6 keys on; clusters of up to 64 keys are entirely dense.
 pub fn shape(n: usize, target: usize, lambda: u32) -> Shape {
     let (shape, strict) = without_dense_columns(n, target, lambda);
     let dependent = strict as usize;
     Shape { dense: gap(&shape, strict) + dependent, dense_part: DensePart::Binary, ..shape }
 }
 
-/// As [`shape`] with a dense part over GF(2^128), which has no more columns than the gap: rows left over
-/// are dependent with a probability of about 2^-128.
+/// Like [`shape`] with a dense part over GF(2^128), which has no more columns than the gap: left-over rows are
+/// dependent with a probability of about 2^-128.
 pub fn shape_over_field(n: usize, target: usize, lambda: u32) -> Shape {
     let (shape, strict) = without_dense_columns(n, target, lambda);
     Shape { dense: gap(&shape, strict), dense_part: DensePart::Field, ..shape }
@@ -162,9 +162,9 @@ pub fn three_hash(n: usize, lambda: u32) -> Shape {
     Shape { weight: 3, sparse, dense: gap + lambda as usize, ..paxos(n, lambda) }
 }
 
-/// Clusters of about `target` keys and what each must meet, for encoding to fail with probability at
-/// most 2^-λ: half of that is spent on a cluster that overflows (exact union bound), half on clusters
-/// that have no solution.
+/// Clusters of about `target` keys, and the bound for each, such that encoding fails with probability at most
+/// 2^-λ: half of that is spent on a cluster that overflows (exact union bound), half on clusters that have no
+/// solution.
 struct Clusters {
     clusters: usize,
     /// Keys in a cluster.
@@ -182,7 +182,7 @@ impl Clusters {
     }
 }
 
-/// A shape of weight 3 that lacks its dense columns, and λ'.
+/// A shape of weight 3 still without dense columns, and λ'.
 fn without_dense_columns(n: usize, target: usize, lambda: u32) -> (Shape, u32) {
     let Clusters { clusters, capacity, strict } = Clusters::new(n, target, lambda);
     let sparse = if capacity <= ALL_DENSE {
@@ -208,8 +208,8 @@ fn expansion(n: usize, lambda: u32) -> u64 {
     1223 * fixed::ONE / 1000 + fixed::times_exp2_minus(margin, slope)
 }
 
-/// Rows that may be left over when no column with a single row remains: ⌈λ / log(e n)⌉ (RR22 §4,
-/// which rounds down; one more is safe and costs a column). All rows where every column is dense.
+/// Rows that may be left over when no column with a single row remains: ⌈λ / log(e n)⌉ (RR22 §4, which rounds
+/// down; one more is safe and costs a column). All rows if every column is dense.
 fn gap(shape: &Shape, lambda: u32) -> usize {
     if shape.sparse == 0 {
         return shape.capacity.max(1);
@@ -254,7 +254,7 @@ mod tests {
         }
     }
 
-    /// What parties of different builds must agree on; computed independently.
+    /// Values on which parties with different builds must agree; computed independently.
     #[test]
     fn shapes_are_pinned() {
         let plain = |n, target| {
@@ -305,7 +305,7 @@ mod tests {
                     if sparse == 0 { 0.0 } else { log2_choose(sparse as u64, weight as u64) };
                 let (before, after) = (shape.dense, shape.one_way().dense);
                 assert!(sparse_bits + after as f64 >= f64::from(KAPPA), "{shape:?}");
-                // No more columns than that takes.
+                // No more columns than necessary.
                 assert!(after == before || sparse_bits + (after as f64) < f64::from(KAPPA) + 1.001);
                 assert!(after <= 128);
             }

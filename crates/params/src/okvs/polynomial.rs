@@ -1,4 +1,4 @@
-//! Polynomials: one through all keys, or one for each mega-bin.
+//! Polynomials: a single one for all keys, or one for each mega-bin.
 
 use super::{DensePart, Shape, SparsePart, fixed};
 use crate::bins::simple;
@@ -6,21 +6,21 @@ use crate::bins::simple;
 /// ln 2, rounded down.
 const LN_2: u64 = 2_977_044_471;
 
-/// The shape of polynomials over GF(2^128) for `n` keys in bins of about `target`, none of which gets more
-/// keys than it takes but with probability at most 2^-λ (exact union bound). `usize::MAX` gives a
-/// single polynomial with n coefficients, which never fails and takes n log² n steps; [`mega_bin`] is the
-/// target of PSTY19.
+/// The shape of polynomials over GF(2^128) for `n` keys in bins of about `target`, each of which has room for
+/// its keys except with probability at most 2^-λ (exact union bound). `usize::MAX` gives a single polynomial
+/// with n coefficients, which never fails and takes n log² n steps; [`mega_bin`] is the target of PSTY19.
 pub fn polynomial(n: usize, target: usize, lambda: u32) -> Shape {
     let clusters = n.div_ceil(target).max(1);
     let capacity = simple::max_load(n, clusters, lambda);
-    // A cluster has a column even where there is no key.
+    // A cluster has a column even if it has no keys.
     let dense = capacity.max(1);
     let (sparse_part, dense_part) = (SparsePart::Scattered, DensePart::Field);
     Shape { clusters, capacity, weight: 0, sparse: 0, sparse_part, dense, dense_part }
 }
 
-/// Keys of a mega-bin on average (Pinkas, Schneider, Tkachenko, Yanai: EUROCRYPT 2019, "PSTY19"): ⌊ln n⌋, at
-/// least 1. Steps then grow as n log n, and columns are four to six times the keys.
+/// The average number of keys per mega-bin (Pinkas, Schneider, Tkachenko, Yanai: EUROCRYPT 2019, "PSTY19"): ⌊ln
+/// n⌋, at least 1. The number of steps then grows as n log n, and there are four to six times as many columns
+/// as keys.
 pub fn mega_bin(n: usize) -> usize {
     let ln = u128::from(fixed::log2(n.max(1) as u64)) * u128::from(LN_2);
     ((ln >> 64) as usize).max(1)

@@ -1,4 +1,4 @@
-//! Hash bins as the catalogue has them.
+//! The hash bins of the catalogue.
 
 use rand::Rng;
 use vesica_params::{
@@ -16,7 +16,7 @@ use vesica_structures::bins::{
     phasing::{Phased, Phasing},
 };
 
-/// Bins to come: a table of places, each of which takes a tag of an item, or what phasing leaves of it.
+/// The plan of a table of bins, each place of which holds a tag of an item, or what phasing leaves of it.
 struct Bins<M, S, const H: usize> {
     map: M,
     seating: S,
@@ -25,14 +25,14 @@ struct Bins<M, S, const H: usize> {
     strictness: u32,
 }
 
-/// Simple hashing to as many bins as a cuckoo table of the other party has.
+/// Simple hashing into as many bins as the other party's cuckoo table has.
 pub(super) fn simple<const H: usize>(n: usize, strictness: u32) -> Box<dyn Plan> {
     let bins = cuckoo::sound::<H>(n, LAMBDA).bins;
     let capacity = simple::max_load(H * n, bins, strictness);
     of_tags::<H>(n, bins, bins * capacity, All { capacity }, strictness)
 }
 
-/// Balanced allocation to as many bins as items.
+/// Balanced allocation into as many bins as items.
 pub(super) fn balanced<const H: usize>(n: usize, strictness: u32) -> Box<dyn Plan> {
     let bins = n.max(H);
     let capacity = balanced::max_load(n, bins, H, strictness);
@@ -45,7 +45,7 @@ pub(super) fn two_choice(n: usize, strictness: u32) -> Box<dyn Plan> {
     of_tags::<2>(n, bins, bins * capacity, Either { capacity }, strictness)
 }
 
-/// At most one item a bin.
+/// At most one item per bin.
 pub(super) fn cuckoo<const H: usize>(
     n: usize,
     shape: cuckoo::Shape<H>,
@@ -55,7 +55,7 @@ pub(super) fn cuckoo<const H: usize>(
     of_tags::<H>(n, bins, bins + stash, Alone { stash }, strictness)
 }
 
-/// The same without a stash, for what the bin does not tell of an item.
+/// The same without a stash, for the part of an item that the bin does not determine.
 pub(super) fn phased<const H: usize>(n: usize, strictness: u32) -> Option<Box<dyn Plan>> {
     let places = cuckoo::sound::<H>(n, strictness).bins;
     let bits = phasing::sound_bits(u128::BITS, n, n, LAMBDA);
@@ -76,7 +76,7 @@ fn of_tags<const H: usize>(
     Box::new(Bins { map, seating, places, place_bits, strictness })
 }
 
-/// What gives items their bins.
+/// How items get their bins.
 trait Spread<const H: usize>: Send + Sync {
     type Hashed<'a>: Hashed<H>
     where
@@ -109,7 +109,7 @@ impl<const H: usize> Spread<H> for Cut<H> {
     }
 }
 
-/// How items go into their bins.
+/// How items are placed in their bins.
 trait Seat<const H: usize>: Send + Sync {
     /// The table, unless some item has no room.
     fn seat(&self, items: &impl Hashed<H>) -> Option<Seats>;
@@ -126,7 +126,7 @@ impl<const H: usize> Seat<H> for All {
     }
 }
 
-/// In the emptiest.
+/// Each item in the emptiest of its bins.
 struct Emptiest {
     capacity: usize,
 }
@@ -137,7 +137,7 @@ impl<const H: usize> Seat<H> for Emptiest {
     }
 }
 
-/// In either of two, such that all have room.
+/// Each item in either of its two bins, such that all have room.
 struct Either {
     capacity: usize,
 }
@@ -148,7 +148,7 @@ impl Seat<2> for Either {
     }
 }
 
-/// In one of its own, or in the stash.
+/// Each item alone in one of its bins, or in the stash.
 struct Alone {
     stash: usize,
 }
@@ -166,7 +166,7 @@ enum Seats {
 }
 
 impl Seats {
-    /// Whether a position that `is` what is looked for is in a bin or in the stash.
+    /// Whether a position that satisfies `is` occurs in one of the bins or in the stash.
     fn any(&self, bins: &[u32], is: impl Fn(usize) -> bool) -> bool {
         let mut bins = bins.iter().map(|bin| *bin as usize);
         match self {

@@ -1,4 +1,4 @@
-//! Filters as the catalogue has them.
+//! The filters of the catalogue.
 
 use std::marker::PhantomData;
 
@@ -12,13 +12,13 @@ use vesica_primitives::Block;
 use super::{Held, Plan};
 use vesica_structures::filter::Filter;
 
-/// A filter to come.
+/// The plan of a filter.
 struct Filled<F: Filter> {
     shape: F::Shape,
     filter: PhantomData<fn() -> F>,
 }
 
-/// A filter of a shape that has a rate of 2^-strictness, if there is one.
+/// A filter whose shape has a rate of 2^-strictness, if there is one.
 pub(super) fn filled<F: Filter + 'static>(
     n: usize,
     strictness: u32,
@@ -29,8 +29,8 @@ pub(super) fn filled<F: Filter + 'static>(
     Some(Box::new(Filled::<F> { shape, filter: PhantomData }))
 }
 
-/// RR16's filter. It has the rate that it has; where a larger one is asked for than any protocol does, so
-/// that it can be seen, this is as full a filter with fewer positions an item.
+/// RR16's filter, whose rate is fixed. If a larger rate is requested than any protocol uses, so that false
+/// positives are visible, this is an equally full filter with fewer positions per item.
 pub(super) fn sparse(n: usize, rate: Rate) -> BloomShape {
     let whole = BloomShape::sparse(n);
     if rate.log2() <= -f64::from(LAMBDA) {

@@ -1,8 +1,8 @@
-//! The one list of structures: `vesica bench --structures` is made from it.
+//! The list of all structures, from which `vesica bench --structures` is generated.
 //!
-//! Whatever it is, a structure is planned for so many items, built from a set and then asked for values. A
-//! filter or a table says whether a value is in it; an OKVS, whose keys are the items, whether a key has
-//! the value that an item would have. So the answers for a set's own items are yes, and for others no.
+//! Every structure is planned for a number of items, built from a set, and then queried. A filter or a table
+//! reports whether a value is in it; an OKVS, whose keys are the items, whether a key has the value that an
+//! item would have. So the answers for a set's own items are yes, and for others no.
 
 mod bins;
 mod filter;
@@ -34,20 +34,20 @@ use vesica_structures::{
     },
 };
 
-/// What a structure is.
+/// The kind of a structure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// A table of hash bins: of each place, taken or not, a tag is sent.
+    /// A table of hash bins: a tag is sent for each place, taken or not.
     Bins,
-    /// A filter, which now and then takes another value for an item.
+    /// A filter, which sometimes takes another value for an item.
     Filter,
     /// An oblivious key-value store, for values of 128 bits.
     Okvs,
 }
 
 impl Kind {
-    /// How strict a plan for `n` items must be in a protocol: λ, and λ + log n for filters, which are asked
-    /// n times.
+    /// The strictness that a plan for `n` items needs in a protocol: λ, and λ + log n for filters, which are
+    /// queried n times.
     pub fn strictness(self, n: usize) -> u32 {
         match self {
             Self::Filter => LAMBDA + n.max(1).next_power_of_two().ilog2(),
@@ -55,8 +55,8 @@ impl Kind {
         }
     }
 
-    /// How strict a plan may be whose risk is to be seen, in a million queries of a filter or a thousand
-    /// tables or stores.
+    /// A strictness at which failures are visible in a million queries of a filter or a thousand tables or
+    /// stores.
     pub fn visible(self) -> u32 {
         match self {
             Self::Filter => 10,
@@ -65,25 +65,25 @@ impl Kind {
     }
 }
 
-/// A structure of some shape, to be built from as many items as it was planned for.
+/// The plan of a structure: a shape, from which a structure with the planned number of items is built.
 pub trait Plan: Send + Sync {
-    /// log2 of a bound on the risk: that a value is taken for an item, for filters, and that there is no
-    /// structure, for others. Nothing where there is none.
+    /// log2 of a bound on the risk: for filters, that a value is taken for an item; for others, that there is
+    /// no structure. `None` if there is no risk.
     fn log2_risk(&self) -> Option<f64>;
 
     /// Bytes on the wire.
     fn bytes(&self) -> usize;
 
-    /// Builds it of random, distinct items, encoding included; nothing where these have none.
+    /// Builds it from random, distinct items, including encoding; `None` if there is none for these items.
     ///
     /// # Panics
     /// If there are more items than planned.
     fn build<'a>(&'a self, items: &'a [Block], rng: &mut dyn Rng) -> Option<Box<dyn Held + 'a>>;
 }
 
-/// A structure that holds a set.
+/// A built structure.
 pub trait Held {
-    /// For how many of the values the answer is yes.
+    /// The number of these values for which the answer is yes.
     fn found(&self, values: &[Block]) -> usize;
 }
 
@@ -95,21 +95,21 @@ pub struct Entry {
     pub title: &'static str,
     /// Who published it.
     pub citation: &'static str,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
-    /// How many items it is built from: not fewer than it is sound for, nor more than is reasonable.
+    /// The supported numbers of items: at least the minimum for security, at most what is practical.
     pub sizes: RangeInclusive<usize>,
-    /// Why no others, where there is a bound.
+    /// The reason for a bound on these.
     pub because: &'static str,
-    /// The most items of those that are built to see how often it fails; nothing where it never does, or no risk
-    /// but λ's can be asked for.
+    /// The maximal number of items of structures that are built to count failures; `None` if it never fails, or
+    /// if only the risk for λ can be requested.
     pub trial: Option<usize>,
-    /// The plan for so many items with a risk of 2^-strictness; nothing where 128 bits do not allow it.
+    /// The plan for this many items with a risk of 2^-strictness; `None` if 128 bits do not allow it.
     pub plan: fn(usize, u32) -> Option<Box<dyn Plan>>,
 }
 
-/// Every structure, with sound parameters where its title does not say otherwise. Free columns of an OKVS
-/// are zero, as is enough under a mask, but where it says so.
+/// Every structure, with secure parameters unless its title says otherwise. Free columns of an OKVS are zero,
+/// as is sufficient under a mask, unless its title says otherwise.
 pub static CATALOGUE: &[Entry] = &[
     bins("simple", "simple hashing, 3 bins an item", PSZ14, |n, risk| Some(simple::<3>(n, risk))),
     bins("balanced", "balanced allocation, 2 bins an item", PSZ14, |n, risk| {
@@ -247,7 +247,7 @@ const RR22: &str = "Raghuraman, Rindal (CCS 2022)";
 const BPSY23: &str = "Bienstock, Patel, Seo, Yeo (USENIX 2023)";
 const PSTY19: &str = "Pinkas, Schneider, Tkachenko, Yanai (EUROCRYPT 2019)";
 
-/// No bound on the size but that of what can be counted.
+/// No bound on the size except that of counting.
 const ANY: usize = usize::MAX;
 
 type MakePlan = fn(usize, u32) -> Option<Box<dyn Plan>>;
@@ -296,7 +296,7 @@ mod tests {
         assert!(find("list-sorted").is_none());
     }
 
-    /// Each holds what it was built from and nothing else, and is as large as its kind must be.
+    /// Each contains what it was built from and nothing else, and has the size that its kind requires.
     #[test]
     fn every_entry_holds_its_items() {
         let mut rng = StdRng::seed_from_u64(1);
@@ -321,7 +321,7 @@ mod tests {
         }
     }
 
-    /// What is planned for a risk that can be seen does have it, and no more.
+    /// A plan for a visible risk has that risk and no more.
     #[test]
     fn every_risk_that_is_seen_is_as_planned() {
         let mut rng = StdRng::seed_from_u64(2);

@@ -1,4 +1,4 @@
-//! OKVS as the catalogue has them.
+//! The OKVS of the catalogue.
 
 use std::marker::PhantomData;
 
@@ -9,7 +9,7 @@ use vesica_primitives::Block;
 use super::{Held, Plan};
 use vesica_structures::okvs::{Codec, Free};
 
-/// A store to come, for values of 128 bits.
+/// The plan of a store for values of 128 bits.
 struct Encoded<S> {
     shape: Shape,
     free: Free,
@@ -17,7 +17,7 @@ struct Encoded<S> {
     store: PhantomData<fn() -> S>,
 }
 
-/// A store of a shape that has no encoding with probability at most 2^-strictness.
+/// A store with a shape that has no encoding with probability at most 2^-strictness.
 pub(super) fn encoded<S: Codec<Block> + 'static>(
     shape: Shape,
     free: Free,
@@ -27,12 +27,12 @@ pub(super) fn encoded<S: Codec<Block> + 'static>(
     Box::new(Encoded::<S> { shape, free, log2_risk, store: PhantomData })
 }
 
-/// The same for one that always has an encoding.
+/// The same for a store that always has an encoding.
 pub(super) fn always_encoded<S: Codec<Block> + 'static>(shape: Shape) -> Box<dyn Plan> {
     Box::new(Encoded::<S> { shape, free: Free::Zero, log2_risk: None, store: PhantomData })
 }
 
-/// What a key stands for that is an item.
+/// The value of a key that is an item.
 fn value(key: Block) -> Block {
     Block(!key.0.rotate_left(32))
 }

@@ -16,13 +16,14 @@ use crate::{
 
 use super::{ANCHOR, LINES, Plan, SIZES, job, works};
 
-/// Where there is no figure.
+/// Stands for a missing figure.
 pub(super) const DASH: &str = "–";
 
-/// What these results say, with a dash where they say nothing. It depends on them and on the plan alone.
+/// The document for these results, with a dash where they have no figure. It depends only on them and on the
+/// plan.
 ///
 /// # Errors
-/// Where a record names a line that this release does not know.
+/// If a record names a link that this release does not know.
 pub fn document(measured: &Measured, plan: &Plan) -> Result<String> {
     let sheet = Sheet { records: &measured.records, plan };
     let mut out = head(measured, plan);
@@ -78,13 +79,13 @@ tables with other figures.
     )
 }
 
-/// Where figures are looked up.
+/// The results in which figures are looked up.
 pub(super) struct Sheet<'a> {
     pub(super) records: &'a [Record],
     plan: &'a Plan,
 }
 
-/// What the runs of one job say together.
+/// The runs of one job.
 struct Runs<'a>(Vec<&'a protocol::Record>);
 
 impl Runs<'_> {
@@ -96,7 +97,7 @@ impl Runs<'_> {
         self.median(|run| Some(run.seconds))
     }
 
-    /// Least and most, where there are several.
+    /// Minimum and maximum, if there are several.
     fn spread(&self) -> String {
         let seconds = || self.0.iter().map(|run| run.seconds);
         let (least, most) =
@@ -134,7 +135,7 @@ impl Sheet<'_> {
         )
     }
 
-    /// Seconds of a run; what was predicted, or nothing, where there is none.
+    /// Seconds of a run; the prediction, or nothing, if there is no run.
     fn seconds(&self, work: Work, items: usize, line: &Line) -> String {
         if let Some(seconds) = self.runs(work, items, line).seconds() {
             return three_digits(seconds);
@@ -326,7 +327,7 @@ fn protocols() -> impl Iterator<Item = Work> {
     works().filter(|work| matches!(work, Work::Protocol(_)))
 }
 
-/// Columns by their names.
+/// Columns, given by their names.
 pub(super) fn split(columns: &str) -> Vec<String> {
     columns.split('|').map(str::to_owned).collect()
 }

@@ -1,7 +1,7 @@
-//! What is measured for docs/performance.md, and the document made of it.
+//! The measurements for docs/performance.md, and the document made from them.
 //!
-//! A [`Plan`] is a list of runs that depends on nothing but its bounds and the figures it predicts with, so that a file of
-//! results that holds them gives the same document again.
+//! A [`Plan`] is a list of runs that depends only on its bounds and on the figures used for prediction, so a
+//! file of results that contains them gives the same document again.
 
 mod document;
 mod parts;
@@ -14,10 +14,10 @@ use crate::{Job, Line, Work, catalogue::primitives, reference};
 
 pub use document::document;
 
-/// Lines between the parties, besides memory: a local network, and two that are far and thin.
+/// Links between the parties, besides memory: a local network, and two slow ones with long round trips.
 const LINES: [&str; 3] = ["lan", "liang-wan1", "liang-wan2"];
 
-/// Items of each set; those that have a table of their own are every other one.
+/// Items of each set; every other size has a table of its own.
 const SIZES: [usize; 7] = [1 << 8, 1 << 10, 1 << 12, 1 << 14, 1 << 16, 1 << 18, 1 << 20];
 
 /// Base OTs, and others.
@@ -25,60 +25,60 @@ const BASE_OTS: [usize; 1] = [1 << 7];
 const OTS_OF: [usize; 4] = [1 << 8, 1 << 12, 1 << 16, 1 << 20];
 const OT_LINES: [&str; 3] = ["liang-lan", "liang-wan1", "liang-wan2"];
 
-/// A run that takes longer than allowed, up to some times as long, is made all the same where it takes at most this many
-/// times as long as the best: it might be what the planner ought to choose.
+/// A run that takes longer than allowed, up to a certain factor, is made anyway if it takes at most this many
+/// times as long as the best: the planner might have to choose it.
 const RIVAL: f64 = 2.0;
 const RIVALS_AT_MOST: f64 = 6.0;
 
-/// Runs of at most so many seconds are made three times, and twice.
+/// Runs of at most this many seconds are made three times; of at most the next, twice.
 const THRICE: f64 = 0.3;
 const TWICE: f64 = 1.5;
 
-/// Of oblivious transfers, about.
+/// Approximate number for oblivious transfers.
 const ROUND_TRIPS: f64 = 3.0;
 
-/// The part of the longest run that a run of a paper's own lines may take: there are many.
+/// The fraction of the longest run that a run on a paper's own link may take: there are many.
 const OF_PAPERS: f64 = 0.1;
 
-/// What to leave out.
+/// Limits on what is run.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds {
-    /// The most items of a set, or OTs.
+    /// The maximal number of items of a set, or of OTs.
     pub up_to: usize,
-    /// The longest run, in seconds, as predicted.
+    /// The longest run, in seconds, by prediction.
     pub at_most: f64,
 }
 
 /// A run to make.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Planned {
-    /// What.
+    /// The job.
     pub job: Job,
-    /// How many of the same come before it.
+    /// How many runs of the same job come before it.
     pub nth: usize,
-    /// How long it takes as predicted, or what is known of it.
+    /// Its predicted time, or what is known of it.
     pub seconds: f64,
 }
 
 impl Planned {
-    /// With the process that is started for it.
+    /// The time including the process that is started for it.
     pub fn whole_seconds(&self) -> f64 {
         self.seconds + STARTING
     }
 }
 
-/// What to run, in order, and what not.
+/// The runs to make, in order, and those left out.
 pub struct Plan {
     /// Within these bounds.
     pub bounds: Bounds,
     /// In the order in which to run them.
     pub runs: Vec<Planned>,
-    /// Left out as they would take too long: so many seconds.
+    /// Jobs left out because they would take too long, with their seconds.
     pub left_out: Vec<(Job, f64)>,
 }
 
 impl Plan {
-    /// All that is worth running within these bounds, as predicted with these figures.
+    /// Everything worth running within these bounds, as predicted from these figures.
     pub fn new(bounds: Bounds, figures: &Figures) -> Self {
         let mut plan = Self { bounds, runs: Vec::new(), left_out: Vec::new() };
         for bits in primitives::lengths() {
@@ -100,13 +100,13 @@ impl Plan {
         self.runs.extend(new);
     }
 
-    /// Everything at one size: each protocol on all lines in turn, and every other time backwards, so that what drifts
-    /// hits all alike.
+    /// Everything at one size: each protocol on all links in turn, every other time in reverse, so that drift
+    /// affects all alike.
     fn protocols(&mut self, items: usize, figures: &Figures) {
         let mut jobs: Vec<(Job, f64, usize)> = Vec::new();
         let lines = LINES.map(|name| name.parse().expect("a test reads these names"));
         let lines = [&[Line::memory()], &lines[..]].concat();
-        // What no figures are of is fast, and only there to be compared with: the anchor.
+        // Work without figures is fast, and only serves comparison: the anchor.
         let anchor = works()
             .find(|work| job(*work, items, Line::memory()).expected_seconds(figures).is_none());
         jobs.extend(anchor.map(|work| (job(work, items, Line::memory()), 0.0, times(0.0))));
@@ -152,7 +152,7 @@ impl Plan {
         }
     }
 
-    /// Once, unless its bytes and flights alone are too long on the line.
+    /// Once, unless its bytes and flights alone take too long on the link.
     fn unpredicted(&mut self, job: &Job) {
         let round_trip = job.line.link().map_or(0.0, |link| link.round_trip.as_secs_f64());
         let seconds = job.transfer_seconds() + ROUND_TRIPS * round_trip;
@@ -161,7 +161,7 @@ impl Plan {
         }
     }
 
-    /// What the papers ran and can be had quickly, once.
+    /// The runs of the papers that are quick, once each.
     fn papers(&mut self, figures: &Figures) {
         for cell in reference::PAPERS.iter().flat_map(reference::Paper::cells) {
             let Some(job) = cell.job().filter(|_| cell.size <= self.bounds.up_to) else { continue };
@@ -173,7 +173,7 @@ impl Plan {
     }
 }
 
-/// What starting a process and making up two sets takes, in seconds, about.
+/// The approximate time for starting a process and generating two sets, in seconds.
 const STARTING: f64 = 0.05;
 
 fn times(seconds: f64) -> usize {
@@ -186,7 +186,7 @@ fn times(seconds: f64) -> usize {
     }
 }
 
-/// The anchor, whatever is for real data, and the methods that answer questions.
+/// The anchor, everything that is for real data, and the methods that compute numbers.
 fn works() -> impl Iterator<Item = Work> {
     let anchor = vesica_psi::find(ANCHOR).into_iter();
     let protocols = CATALOGUE.iter().copied().filter(|protocol| protocol.status.is_for_use());
@@ -194,7 +194,7 @@ fn works() -> impl Iterator<Item = Work> {
     anchor.chain(protocols).map(|protocol| Work::Protocol(*protocol)).chain(methods)
 }
 
-/// What every other protocol is held against.
+/// The protocol with which all others are compared.
 const ANCHOR: &str = "naive";
 
 fn best(items: usize, line: &Line, figures: &Figures) -> f64 {

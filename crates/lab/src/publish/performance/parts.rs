@@ -167,7 +167,7 @@ Machines differ, bytes do not.
     }
 }
 
-/// Which of them is used for what.
+/// What each of them is used for.
 const CHOICES: &str = "What Vesica uses, and why:
 
 - *BLAKE3* for items (keyed with the run's seed), OPRF outputs and rows of OT extensions. Inputs are short and numerous, so
@@ -186,7 +186,7 @@ fn paper(key: &str) -> Option<&'static Paper> {
     PAPERS.iter().find(|paper| paper.key == key)
 }
 
-/// Not what one party alone took.
+/// Whether it is not the time or bytes of one party alone.
 fn is_total(quantity: Quantity) -> bool {
     use Quantity::{
         OnlineReceiverBytes, OnlineSenderBytes, ReceiverBytes, ReceiverSeconds, SenderBytes,

@@ -1,4 +1,5 @@
-//! Charts as SVG. Colours and strokes are the style sheet's, by class, so that they follow light and dark.
+//! Charts as SVG. Colours and strokes are given by the style sheet, by class, so that they follow light and
+//! dark mode.
 
 use std::fmt::Write;
 
@@ -6,7 +7,7 @@ use crate::record::unit::Unit;
 
 use super::escaped::Escaped;
 
-/// Of all charts, in units of the picture, which is about as wide as a phone.
+/// The width of all charts, in units of the picture, about that of a phone.
 const WIDTH: f64 = 360.0;
 const HEIGHT: f64 = 250.0;
 const LEFT: f64 = 54.0;
@@ -14,7 +15,7 @@ const RIGHT: f64 = 14.0;
 const TOP: f64 = 10.0;
 const BOTTOM: f64 = 38.0;
 
-/// What is written at an axis.
+/// The title of an axis.
 fn title(unit: Unit) -> &'static str {
     match unit {
         Unit::Items => "items of the sender",
@@ -27,9 +28,9 @@ fn title(unit: Unit) -> &'static str {
 
 /// A line of a chart.
 pub struct Series {
-    /// How it is drawn.
+    /// Its style.
     pub style: usize,
-    /// Where it goes: x, y, and what is shown at the point.
+    /// Its points: x, y, and the text shown at the point.
     pub points: Vec<(f64, f64, String)>,
 }
 
@@ -51,7 +52,7 @@ impl Scale {
         Self { unit, least: f64::INFINITY, most: 0.0 }
     }
 
-    /// Wide enough for these, and at least an octave.
+    /// Extends the scale to these values, and to at least an octave.
     fn fit(&mut self, values: impl Iterator<Item = f64>) {
         for value in values {
             (self.least, self.most) = (self.least.min(value), self.most.max(value));
@@ -62,12 +63,12 @@ impl Scale {
         (self.least, self.most) = (middle / half, middle * half);
     }
 
-    /// From 0 to 1.
+    /// The position of a value, from 0 to 1.
     fn place(&self, value: f64) -> f64 {
         (value / self.least).ln() / (self.most / self.least).ln()
     }
 
-    /// At most seven.
+    /// At most seven ticks.
     fn ticks(&self) -> Vec<f64> {
         let inside = |tick: &f64| (self.least..=self.most).contains(tick);
         let all: Vec<f64> = if self.unit == Unit::Items {
@@ -89,7 +90,7 @@ impl Scale {
     }
 }
 
-/// Lines on two logarithmic axes; nothing where there is no point.
+/// Lines on two logarithmic axes; empty if there are no points.
 pub fn lines(caption: &str, mut x: Scale, mut y: Scale, series: &[Series]) -> Option<String> {
     let points = || series.iter().flat_map(|series| &series.points);
     points().next()?;
@@ -143,7 +144,7 @@ pub fn lines(caption: &str, mut x: Scale, mut y: Scale, series: &[Series]) -> Op
     Some(svg + "</svg></figure>")
 }
 
-/// The mark of a style, of which there are four for each colour's turn.
+/// The mark of a style; there are four for each round of colours.
 pub fn mark(style: usize, x: f64, y: f64, tip: &str) -> String {
     let path = match (style + style / 8) % 4 {
         0 => format!("M{:.1} {y:.1}a4 4 0 1 0 8 0a4 4 0 1 0 -8 0", x - 4.0),
@@ -159,15 +160,15 @@ pub fn mark(style: usize, x: f64, y: f64, tip: &str) -> String {
     }
 }
 
-/// What a row of bars is of, and the bars.
+/// The label of a row of bars, and the bars.
 pub struct Row {
     pub label: String,
     pub bars: Vec<Bar>,
 }
 
-/// A bar of one part or more.
+/// A bar of one or more parts.
 pub struct Bar {
-    /// Style, name and size of each.
+    /// Style, name and size of each part.
     parts: Vec<(usize, String, f64)>,
     unit: Unit,
 }
@@ -178,7 +179,7 @@ impl Bar {
         Self { parts: vec![(style, String::new(), value)], unit }
     }
 
-    /// Parts behind each other.
+    /// Parts one after another.
     pub fn stacked<'a>(parts: impl IntoIterator<Item = (usize, &'a str, f64)>, unit: Unit) -> Self {
         let parts = parts.into_iter().map(|(style, name, value)| (style, name.to_owned(), value));
         Self { parts: parts.collect(), unit }
@@ -189,7 +190,7 @@ impl Bar {
     }
 }
 
-/// Rows of bars, all to one scale.
+/// Rows of bars with a common scale.
 pub fn bars(caption: &str, rows: &[Row]) -> String {
     let totals = rows.iter().flat_map(|row| row.bars.iter().map(Bar::total));
     let most = totals.fold(0.0, f64::max);
@@ -203,7 +204,7 @@ pub fn bars(caption: &str, rows: &[Row]) -> String {
     svg + "</svg></figure>"
 }
 
-/// One row by itself, as long as a full one of `most`, with more below it.
+/// One row by itself, on a scale where `most` fills the width, with more text below it.
 pub fn bar(row: &Row, most: f64, below: &str) -> String {
     let mut svg = figure("", row.height());
     row.draw(&mut svg, 0.0, most);
@@ -219,7 +220,7 @@ impl Row {
     }
 
     fn draw(&self, svg: &mut String, top: f64, most: f64) {
-        // Room for a figure behind the longest bar.
+        // Room for a figure after the longest bar.
         let room = WIDTH - 76.0;
         let _ = write!(
             svg,

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-/// Text as text, wherever in the page it stands.
+/// Text, escaped for any position in the page.
 pub struct Escaped<'a>(pub &'a str);
 
 impl fmt::Display for Escaped<'_> {

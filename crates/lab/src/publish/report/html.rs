@@ -1,4 +1,4 @@
-//! The page around what is shown.
+//! The page around the content.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ const PAGE: &str = include_str!("../../../assets/report.html");
 const STYLE: &str = include_str!("../../../assets/report.css");
 const SCRIPT: &str = include_str!("../../../assets/report.js");
 
-/// The whole page. Its policy names the one style and the one script by their hashes.
+/// The whole page. Its policy names the only style and the only script by their hashes.
 pub fn document(body: &str) -> String {
     let hash = |text: &str| format!("'sha256-{}'", STANDARD.encode(Sha256::digest(text)));
     let policy = format!(
@@ -19,13 +19,13 @@ pub fn document(body: &str) -> String {
         hash(STYLE),
         hash(SCRIPT)
     );
-    // The body comes last, so that nothing in it is taken for a place to fill.
+    // The body comes last, so that nothing in it is taken for a placeholder.
     [("{policy}", policy.as_str()), ("{style}", STYLE), ("{script}", SCRIPT), ("{body}", body)]
         .iter()
         .fold(PAGE.to_owned(), |page, (place, text)| page.replacen(place, text, 1))
 }
 
-/// A small picture of how something is drawn.
+/// A small picture of how something is drawn in charts.
 pub enum Swatch {
     /// A line with its mark.
     Line(usize),

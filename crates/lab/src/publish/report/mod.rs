@@ -1,7 +1,7 @@
-//! A page of what was measured: one HTML file that needs nothing else.
+//! A page of results: one self-contained HTML file.
 //!
-//! Charts are SVG made here, so that they print, follow light and dark, and need no script; the only script sorts
-//! tables. The page's policy lets nothing run but that script, and nothing be loaded.
+//! Charts are SVG generated here, so that they print, follow light and dark mode, and need no script; the only
+//! script sorts tables. The page's policy permits only that script and no external resources.
 
 mod chart;
 mod escaped;
@@ -29,7 +29,7 @@ use runs::{Run, Runs};
 
 pub(crate) use runs::line_title;
 
-/// The page of these files.
+/// The page for these files.
 pub fn page(measured: &[Measured]) -> String {
     let runs = Runs::new(measured);
     let mut body = String::new();
@@ -97,7 +97,7 @@ fn head(out: &mut String, measured: &[Measured]) {
     out.push_str("</header>");
 }
 
-/// Those that differ in more than the date.
+/// The hosts that differ in more than the date.
 fn hosts(measured: &[Measured]) -> Vec<&Host> {
     let mut hosts: Vec<&Host> = Vec::new();
     for file in measured {
@@ -108,7 +108,7 @@ fn hosts(measured: &[Measured]) -> Vec<&Host> {
     hosts
 }
 
-/// Which line and mark is whose, for all charts that have lines.
+/// The line and mark of each label, for all charts with lines.
 fn legend(out: &mut String, runs: &Runs) {
     if runs.labels.is_empty() {
         return;
@@ -120,7 +120,7 @@ fn legend(out: &mut String, runs: &Runs) {
     out.push_str("</ul>");
 }
 
-/// A section with charts beside each other; nothing where there are none.
+/// A section with charts side by side; nothing if there are none.
 fn section(id: &str, title: &str, about: &str, charts: &[String]) -> String {
     if charts.is_empty() {
         return String::new();
@@ -140,7 +140,7 @@ fn by_size(
     unit: Unit,
 ) -> String {
     let mut charts = Vec::new();
-    // Bytes do not depend on the line, so one chart of them is enough for all.
+    // Bytes do not depend on the link, so one chart is enough for all.
     let lines =
         if unit == Unit::Bytes { vec![None] } else { runs.lines().into_iter().map(Some).collect() };
     for line in lines {

@@ -1,4 +1,4 @@
-//! Runs of protocols as charts want them: one for each job, under a label.
+//! Runs of protocols for charts: one for each job, under a label.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::{
 
 use super::{chart::Series, hosts, sizes};
 
-/// The run in the middle of those of one job.
+/// The median run of a job.
 pub struct Run {
     pub label: String,
     pub line: String,
@@ -20,24 +20,24 @@ pub struct Run {
     pub seconds: f64,
     pub offline: f64,
     pub online: f64,
-    /// The receiver's.
+    /// The receiver's phases.
     pub phases: Vec<(String, f64)>,
     sent: [u64; 2],
 }
 
-/// Every job's.
+/// The runs of all jobs.
 pub struct Runs {
     runs: Vec<Run>,
-    /// In the order of their first runs; the place is the style.
+    /// In the order of their first runs; the index is the style.
     pub labels: Vec<String>,
 }
 
-/// Sizes that go into one chart.
+/// Sizes that are shown in the same chart.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Alike {
-    /// Both sets are as large.
+    /// Sets of equal size.
     Balanced,
-    /// The receiver's set is of this size, and the sender's of another.
+    /// The receiver's set has this size, and the sender's another.
     Receiver(usize),
 }
 
@@ -89,7 +89,7 @@ impl Runs {
         self.runs.iter().filter(move |run| wanted(run))
     }
 
-    /// A line for each label, of the runs wanted.
+    /// A line for each label, of the selected runs.
     pub fn series(
         &self,
         wanted: impl Fn(&&Run) -> bool,
@@ -100,7 +100,7 @@ impl Runs {
             let mut points: Vec<_> =
                 mine.map(&point).filter(|(x, y, _)| *x > 0.0 && *y > 0.0).collect();
             points.sort_by(|a, b| a.0.total_cmp(&b.0));
-            // Where a size was run over several lines and the line does not matter, the first stands for all.
+            // If a size was run over several links and the link does not matter, the first represents all.
             points.dedup_by(|a, b| a.0 == b.0);
             Series { style, points }
         };
@@ -108,7 +108,7 @@ impl Runs {
         lines.filter(|series| !series.points.is_empty()).collect()
     }
 
-    /// The lines, in the order of their first runs.
+    /// The links, in the order of their first runs.
     pub fn lines(&self) -> Vec<&str> {
         let mut lines: Vec<&str> = Vec::new();
         for run in &self.runs {
@@ -133,7 +133,7 @@ impl Runs {
         alike
     }
 
-    /// The round trips of lines, each once.
+    /// The round trips of links, each once.
     pub fn round_trips(&self) -> Vec<Duration> {
         let mut all: Vec<Duration> = self.runs.iter().filter_map(Run::round_trip).collect();
         all.sort_unstable();
@@ -141,19 +141,20 @@ impl Runs {
         all
     }
 
-    /// The largest sizes of the runs wanted.
+    /// The largest sizes of the selected runs.
     pub fn largest(&self, wanted: impl Fn(&&Run) -> bool) -> Option<Sizes> {
         self.of(wanted).map(|run| run.sizes).max_by_key(|sizes| sizes.sender + sizes.receiver)
     }
 
-    /// The runs at the sizes and over the line where most labels meet, the largest and first such; and where.
+    /// The runs with the sizes and the link that have the most labels, the largest and first of these; with a
+    /// description.
     pub fn most_compared(&self) -> Option<(String, Vec<&Run>)> {
         let together = |run: &Run| {
             let same = |other: &&Run| other.sizes == run.sizes && other.line == run.line;
             self.of(same).collect::<Vec<_>>()
         };
         let total = |run: &Run| run.sizes.sender + run.sizes.receiver;
-        // Of equals `max_by_key` takes the last, and the first is wanted.
+        // `max_by_key` takes the last of equals, but the first is needed.
         let runs = self.runs.iter().rev();
         let at = runs.max_by_key(|run| (together(run).len(), total(run)))?;
         Some((format!("{}, {}", sizes(at.sizes), line_title(&at.line)), together(at)))
@@ -167,7 +168,7 @@ fn key(record: &protocol::Record) -> (&str, usize, usize, &str, usize) {
 
 impl Run {
     fn new(label: String, record: &protocol::Record) -> Self {
-        // What comes before the start is a phase too, of getting threads ready.
+        // What comes before the start is a phase too, that of preparing threads.
         let counts =
             |phase: &&protocol::PhaseRecord| phase.party == "receiver" && phase.name != "connect";
         let mine = record.phases.iter().filter(counts);
@@ -188,25 +189,25 @@ impl Run {
         self.sent.map(|bytes| bytes as f64)
     }
 
-    /// Bytes of both.
+    /// Bytes sent by both.
     pub fn bytes(&self) -> f64 {
         self.sent().iter().sum()
     }
 
-    /// Bits a second of its line.
+    /// The rate of its link, in bits per second.
     pub fn rate(&self) -> Option<f64> {
         let line: Line = self.line.parse().ok()?;
         Some(line.link()?.bits_per_second as f64)
     }
 
-    /// The round trip of its line.
+    /// The round trip of its link.
     pub fn round_trip(&self) -> Option<Duration> {
         let line: Line = self.line.parse().ok()?;
         Some(line.link()?.round_trip)
     }
 }
 
-/// A line in words.
+/// A description of a link.
 pub fn line_title(line: &str) -> String {
     if line.contains(',') {
         let (rate, round_trip) = line.split_once(',').unwrap_or((line, ""));
@@ -230,7 +231,7 @@ impl Alike {
         }
     }
 
-    /// What to add to a caption.
+    /// A suffix for captions.
     pub fn title(self) -> String {
         match self {
             Self::Balanced => String::new(),

@@ -1,4 +1,4 @@
-//! Every record, as it was measured.
+//! Every record, as measured.
 
 use std::fmt::Write;
 
@@ -6,7 +6,7 @@ use crate::{Record, record::results::Measured};
 
 use super::escaped::Escaped;
 
-/// What stands in a table: a text, or a figure by which rows are sorted.
+/// A cell of a table: a text, or a figure by which rows are sorted.
 enum Cell {
     Text(String),
     Figure(f64, usize),
@@ -33,7 +33,7 @@ fn yes(correct: bool) -> Cell {
     if correct { "yes" } else { "NO" }.into()
 }
 
-/// A table for each kind of record that there is.
+/// A table for each kind of record present.
 pub fn all(measured: &[Measured]) -> Vec<String> {
     let records = || measured.iter().flat_map(|file| &file.records);
     let protocols = records().filter_map(|record| match record {
@@ -115,7 +115,7 @@ pub fn all(measured: &[Measured]) -> Vec<String> {
     ]
 }
 
-/// Nothing where there are no rows.
+/// Empty if there are no rows.
 fn table(id: &str, title: &str, columns: &str, rows: Vec<Vec<Cell>>) -> String {
     if rows.is_empty() {
         return String::new();

@@ -16,24 +16,25 @@ use crate::{bench, exit::Failure, figures};
 
 #[derive(clap::Args)]
 pub struct Args {
-    /// Measure every protocol at every size that takes no more than --limit seconds, not only two sizes of the
-    /// quick ones. Takes many minutes on a machine that does nothing else
+    /// Measure every protocol at every size that takes no more than --limit seconds, not only the quick ones at two
+    /// sizes. Takes many minutes on an otherwise idle machine
     #[arg(long)]
     full: bool,
-    /// With --full: the longest run, about
+    /// With --full: about how many seconds the longest run may take
     #[arg(long, default_value_t = 6.0, value_name = "SECONDS", requires = "full")]
     limit: f64,
-    /// With --full: this protocol alone
+    /// With --full: measure this protocol only
     #[arg(long, value_name = "NAME", requires = "full")]
     only: Option<String>,
-    /// Measure nothing: take the runs over memory in this file of results, as `vesica bench --performance` leaves one
+    /// Measure nothing, and take the in-memory runs from this file of results, which `vesica bench --performance`
+    /// writes
     #[arg(long, value_name = "FILE", conflicts_with = "full")]
     from: Option<PathBuf>,
     /// Where the figures go, `-` for standard output [default: where `plan` and `run` look for them:
     /// $VESICA_FIGURES, or vesica/figures.tsv in the user's cache]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
-    /// Say nothing but errors
+    /// Print errors only
     #[arg(long, short)]
     quiet: bool,
 }

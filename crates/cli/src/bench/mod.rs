@@ -22,30 +22,28 @@ use crate::{exit::Failure, figures};
 
 pub use separate::runner;
 
-/// Times protocols, oblivious transfers or structures against each other, in one process, in turn.
+/// Times protocols, oblivious transfers or structures by turns in one process, and compares them.
 #[derive(Args)]
 #[command(group = ArgGroup::new("what").required(true))]
 pub struct Bench {
-    /// Protocols to run, by their keys; with a filter in place of the sender's list as in
-    /// `kkrt16+vacuum` (`bloom`, `cuckoo` or `vacuum`).
+    /// The protocols to run; `kkrt16+vacuum` replaces the sender's list by a filter (`bloom`, `cuckoo` or
+    /// `vacuum`).
     #[arg(long, value_delimiter = ',', group = "what", value_parser = Work::protocol)]
     protocols: Vec<Work>,
 
-    /// Methods that answer a question to run instead, by their keys.
+    /// Run these methods for counts, sums and thresholds instead.
     #[arg(long, value_delimiter = ',', group = "what", value_parser = Work::answer)]
     answers: Vec<Work>,
 
-    /// Oblivious transfers to run instead, by their keys; sizes are then numbers of OTs.
+    /// Run these oblivious transfers instead; sizes are numbers of OTs.
     #[arg(long, value_delimiter = ',', group = "what", value_parser = Work::ot)]
     ot: Vec<Work>,
 
-    /// Hash bins, filters and OKVS to build and ask instead, by their keys, or `all`; sizes are then numbers
-    /// of items.
+    /// Build and query these hash bins, filters and OKVS instead, or `all`; sizes are numbers of items.
     #[arg(long, value_delimiter = ',', group = "what", conflicts_with = "link", value_parser = structures)]
     structures: Vec<Works>,
 
-    /// Hashes, ciphers, generators and pseudo-random functions instead, by their keys, or `all`; sizes are then bits
-    /// of output.
+    /// Run these hashes, ciphers, generators and pseudo-random functions instead, or `all`; sizes are bits of output.
     #[arg(long, value_delimiter = ',', group = "what", conflicts_with = "link", value_parser = primitives)]
     primitives: Vec<Works>,
 
@@ -65,9 +63,9 @@ pub struct Bench {
     #[arg(long, value_delimiter = ',', required_unless_present_any = ["paper", "performance", "report"])]
     sizes: Vec<SetSizes>,
 
-    /// Line between the parties: `memory`, `lan`, `liang-lan`, `liang-wan1` to `liang-wan3`, or a rate in
-    /// Mbit/s and a round trip in milliseconds such as `100,80`; with `tcp:` before it, real sockets between two
-    /// network namespaces, for root on Linux. Give it again for more of them.
+    /// The link between the parties: `memory`, `lan`, `liang-lan`, `liang-wan1` to `liang-wan3`, or a rate in
+    /// Mbit/s and a round trip in milliseconds such as `100,80`. The prefix `tcp:` takes real sockets between two
+    /// network namespaces (Linux, as root). May be given more than once.
     #[arg(long, default_value = "memory")]
     link: Vec<Line>,
 
@@ -75,20 +73,20 @@ pub struct Bench {
     #[arg(long, default_value_t = 1)]
     threads: usize,
 
-    /// How often to run each.
+    /// How many times to run each.
     #[arg(long, default_value_t = 1)]
     repeat: usize,
 
-    /// Run each in a process of its own, as in real use. Otherwise later runs find memory that earlier ones have
-    /// touched, and the first may take up to twice as long as the others.
+    /// Start a new process for each run, as in real use. Otherwise later runs reuse the memory of earlier ones,
+    /// and the first may take up to twice as long as the others.
     #[arg(long, alias = "apart", conflicts_with_all = ["report", "performance"])]
     separate_processes: bool,
 
-    /// Keep each run in this file, as JSON lines, and do not run again what it holds.
+    /// Append each run to this file, as JSON lines, and skip the runs that it already holds.
     #[arg(long, value_name = "FILE", conflicts_with = "report")]
     results: Option<PathBuf>,
 
-    /// One JSON object a run, instead of a table.
+    /// Print one JSON object per run instead of a table.
     #[arg(long)]
     json: bool,
 }
@@ -117,12 +115,12 @@ pub fn count(text: &str) -> Result<usize, String> {
 #[derive(Args, Clone, Copy)]
 #[group(skip)]
 struct Bounded {
-    /// Leave out larger sizes [default: 2^16 of a paper's table, 2^20 of everything].
+    /// Leave out larger sizes [default: 2^16 for a paper's table, 2^20 for everything].
     #[arg(long, requires = "bounded", value_name = "SIZE", value_parser = count)]
     up_to: Option<usize>,
 
-    /// Leave out runs that take longer: of a paper's table those whose bytes alone are on the line for longer
-    /// [default: 300], of everything those predicted to [default: 5].
+    /// Leave out runs that take more seconds than this: for a paper's table, those whose transfer alone takes
+    /// longer [default: 300]; for everything, those predicted to take longer [default: 5].
     #[arg(long, requires = "bounded", value_name = "SECONDS")]
     at_most: Option<f64>,
 }

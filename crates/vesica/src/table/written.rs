@@ -192,8 +192,7 @@ mod tests {
         const ROWS: i64 = (1 << 20) + 70_000;
         let field = Field::new("v", DataType::Int64, false);
         let column = Arc::new(Int64Array::from_iter_values(0..ROWS));
-        let table =
-            RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![column]).unwrap();
+        let table = RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![column]).unwrap();
         let schema = table.schema();
         let mut parquet = Vec::new();
         let mut writer = ArrowWriter::try_new(&mut parquet, schema.clone(), None).unwrap();

@@ -59,7 +59,7 @@ impl Asked {
             "{{\"version\":4,\"protocol\":\"{protocol}\",\"security\":\"semi-honest\",\"keys\":[\"none@1\"],\"identifiers\":[],\
              \"a_learns\":{},\"b_learns\":{},\"max_peer_rows\":{MAX_ITEMS},\"allow_research\":true,\
              \"wanted\":{wanted},\"brings_values\":{},\"minimum\":0,\"null_values\":[],\"scale\":0,\
-             \"diagnose\":false}}",
+             \"diagnose\":false,\"align\":false}}",
             learns == "peer",
             learns == "me",
             self.answer[0] == "sum"

@@ -140,7 +140,7 @@ fn agreed(lab: &Lab, address: &str, protocol: &str) -> Channel {
         "{{\"version\":4,\"protocol\":\"{protocol}\",\"security\":\"semi-honest\",\
          \"keys\":[\"none@1\"],\"identifiers\":[],\"a_learns\":true,\"b_learns\":true,\"max_peer_rows\":100000000,\
          \"allow_research\":true,\"wanted\":\"rows\",\"brings_values\":false,\"minimum\":0,\
-         \"null_values\":[],\"scale\":0,\"diagnose\":false}}"
+         \"null_values\":[],\"scale\":0,\"diagnose\":false,\"align\":false}}"
     );
     channel.send("vesica/terms", offer.as_bytes()).unwrap();
     channel.recv_len("vesica/terms", 4096).unwrap();

@@ -48,7 +48,7 @@ impl Digests<'_> {
 /// Points in the order of their clusters, given by OKVS keys and high halves, which determine the low halves.
 pub(crate) struct Points {
     pub(crate) keys: PlacedKeys,
-    /// As many, or none.
+    /// As many high halves, or none.
     high_halves: Vec<Block>,
 }
 
@@ -79,7 +79,7 @@ impl Points {
 #[derive(Clone, Copy)]
 pub(crate) struct Part<'a> {
     pub(crate) keys: &'a [Block],
-    /// As many, or none.
+    /// As many high halves, or none.
     pub(crate) high_halves: &'a [Block],
 }
 

@@ -36,7 +36,7 @@ pub struct Payloads<'a> {
 }
 
 impl<'a> Payloads<'a> {
-    /// Payloads of `len` bytes, one after the other, in the order of their items.
+    /// Payloads of `len` bytes, one after another, in the order of their items.
     ///
     /// # Panics
     /// If `len` is 0 or above [`MAX_LEN`], or the last payload is cut.
@@ -72,7 +72,7 @@ pub struct Opened {
 }
 
 impl Opened {
-    /// The payloads of the items at these positions, one after the other.
+    /// The payloads of the items at these positions, one after another.
     pub(crate) fn new(positions: Vec<u32>, len: usize, bytes: Zeroizing<Vec<u8>>) -> Self {
         let mut both: Vec<(u32, u32)> = positions.into_iter().zip(0..).collect();
         both.sort_unstable();

@@ -207,15 +207,17 @@ pub enum InputFault {
         /// The reason, and what to do.
         why: &'static str,
     },
-    /// A value has a type that makes no key.
-    #[error("{place}, column `{column}`: {kind} cannot be a key: {why}")]
+    /// A value has a type that does not suit what the column is for.
+    #[error("{place}, column `{column}`: {kind} cannot be {purpose}: {why}")]
     ValueType {
         /// Where.
         place: Place,
-        /// The key column.
+        /// The column.
         column: String,
         /// The type of the value.
         kind: &'static str,
+        /// What the column is for: `a key`.
+        purpose: &'static str,
         /// The reason, and what to do.
         why: &'static str,
     },

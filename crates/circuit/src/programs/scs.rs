@@ -100,12 +100,12 @@ impl Items {
         Ok(Self(items))
     }
 
-    /// How many there are.
+    /// The number of items.
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there are none.
+    /// Whether there are no items.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -31,7 +31,7 @@ const TASK_OTS: usize = 512;
 /// Rows that are encoded and hashed together: the batch size of linear codes.
 const BATCH: usize = 128;
 
-/// Rows whose numbers are added together.
+/// Rows that are combined with their numbers at a time.
 const HASH_BATCH: usize = 32;
 
 /// S's means of computing keys.

@@ -217,7 +217,7 @@ impl Backend {
         }
     }
 
-    /// As [`Backend::additive128`] for GF(2^64).
+    /// Like [`Backend::additive128`], for GF(2^64).
     pub(crate) fn additive64(
         self,
         twiddles: &Twiddles<u64>,

@@ -219,7 +219,7 @@ impl Receiving {
         solved.ok().map(|()| columns)
     }
 
-    /// The first word of h for these items.
+    /// h of the first of these items.
     pub fn word(&self, items: Items<'_>) -> Block {
         Known::new(self.shape, self.session, self.seed, items).words()[0]
     }

@@ -21,6 +21,8 @@ use crate::{
 const SHOW_EVERY: usize = 1 << 14;
 
 const NESTED: &str = "a key is a single value; take the part that identifies the row out of it";
+const NESTED_VALUE: &str =
+    "such a value is a single text or number; take the part that is wanted out of it";
 const FRACTION: &str =
     "a number with a fraction or an exponent has many written forms; write an integer or a string";
 
@@ -335,9 +337,11 @@ impl<'a> Members<'a> {
                 problem: "the object has a key or value twice",
                 character: 0,
             }),
-            Some(Wrong::Type(column, kind, why)) => {
-                let column = names[column].clone();
-                Err(InputFault::ValueType { place: place(), column, kind, why })
+            Some(Wrong::Type(at, kind, why)) => {
+                let column = names[at].clone();
+                let is_key = wanted.iter().any(|(other, is_key)| *other == at && *is_key);
+                let purpose = if is_key { "a key" } else { "sent or added up" };
+                Err(InputFault::ValueType { place: place(), column, kind, purpose, why })
             }
         }
     }
@@ -362,8 +366,8 @@ fn put(
             // A string that is read escapes nothing that has no meaning.
             _ => to.extend(serde_json::from_str::<String>(json).unwrap_or_default().bytes()),
         },
-        Some(b'{') => return Err(("an object", NESTED)),
-        Some(b'[') => return Err(("an array", NESTED)),
+        Some(b'{') => return Err(("an object", if is_key { NESTED } else { NESTED_VALUE })),
+        Some(b'[') => return Err(("an array", if is_key { NESTED } else { NESTED_VALUE })),
         Some(b'n') => return Ok(false),
         Some(b't' | b'f') => to.extend_from_slice(json.as_bytes()),
         _ if is_key && json.contains(['.', 'e', 'E']) => return Err(("such a number", FRACTION)),
@@ -500,6 +504,12 @@ mod tests {
     #[test]
     fn what_makes_no_key_is_refused_by_its_type_and_place() {
         let row = |value: &str| format!("{{\"k\":1,\"v\":1}}\n{{\"k\":{value}}}\n");
+        let message = refused("{\"k\":1,\"v\":[\"secret\"]}\n");
+        assert!(
+            message.contains("column `v`: an array cannot be sent or added up: such a value is")
+                && !message.contains("secret"),
+            "{message}"
+        );
         for (value, kind) in [
             ("1.5", "such a number cannot be a key: a number with a fraction"),
             ("1E3", "such a number cannot be a key"),

@@ -244,10 +244,11 @@ impl Parquet {
             .map_err(|_| damaged(&self.stored, "its metadata, at its end,"))?;
         for span in self.groups(what) {
             let rows = &what.rows()[span.clone()];
-            let (sorted, places) = ascending(rows);
+            let is_in_order = rows.is_sorted_by(|row, next| row < next);
+            let ordered = (!is_in_order).then(|| ascending(rows));
             let source = Gathered {
-                pieces: self.pieces(&sorted),
-                order: (sorted != rows).then_some(&places[..]),
+                pieces: self.pieces(ordered.as_ref().map_or(rows, |(sorted, _)| sorted)),
+                order: ordered.as_ref().map(|(_, places)| &places[..]),
             };
             let mut group = writer.next_row_group().map_err(unwritten)?;
             if let Some(ids) = &what.matched.ids {

@@ -142,7 +142,12 @@ pub(crate) fn ascending(rows: &[u32]) -> (Vec<u32>, Vec<u32>) {
 
 #[cfg(test)]
 mod tests {
+    use arrow_array::RecordBatch;
+    use arrow_ipc::writer::FileWriter;
+    use parquet::arrow::ArrowWriter;
+
     use super::*;
+    use crate::table::source::{Delimiter, Source};
 
     struct Tiers(Vec<String>);
 
@@ -179,5 +184,52 @@ mod tests {
         assert_eq!(names.id.unwrap(), "vesica_match_id");
         let column = vec![None, Some("")];
         assert_eq!(written.received_columns(1..3), [column.clone(), column.clone(), column]);
+    }
+
+    /// More rows than are put in order at a time, from the last to the first.
+    #[test]
+    fn many_rows_are_written_in_any_order() {
+        const ROWS: i64 = (1 << 20) + 70_000;
+        let field = Field::new("v", DataType::Int64, false);
+        let column = Arc::new(Int64Array::from_iter_values(0..ROWS));
+        let table = RecordBatch::try_new(Arc::new(Schema::new(vec![field])), vec![column]).unwrap();
+        let schema = table.schema();
+        let mut parquet = Vec::new();
+        let mut writer = ArrowWriter::try_new(&mut parquet, schema.clone(), None).unwrap();
+        writer.write(&table).unwrap();
+        writer.close().unwrap();
+        let mut arrow = Vec::new();
+        let mut writer = FileWriter::try_new(&mut arrow, &schema).unwrap();
+        (0..ROWS).step_by(100_000).for_each(|first| {
+            let rows = 100_000.min(ROWS - first);
+            writer.write(&table.slice(first as usize, rows as usize)).unwrap();
+        });
+        writer.finish().unwrap();
+        drop(writer);
+        let matched = Matched {
+            rows: (0..ROWS as u32).rev().collect(),
+            ids: Some((1..=ROWS as u32).collect()),
+            received: None,
+        };
+        for input in [parquet, arrow] {
+            let open = |bytes: Vec<u8>| {
+                let source = Source::Memory { name: "t".into(), bytes };
+                source.open(Delimiter::Comma).unwrap().read().unwrap()
+            };
+            let table = open(input).rows(|_| Ok(())).unwrap();
+            let mut out = Vec::new();
+            table.write(&matched, None, &mut out, |_| {}).unwrap();
+            let scan = open(out);
+            assert_eq!(scan.header().names(), ["match_id", "v"]);
+            let mut expected = (1..=ROWS).zip((0..ROWS).rev());
+            let table = scan.rows(|row| {
+                let number = |column: usize| {
+                    std::str::from_utf8(row.field(column)).unwrap().parse::<i64>().unwrap()
+                };
+                assert_eq!(Some((number(0), number(1))), expected.next());
+                Ok(())
+            });
+            assert_eq!(table.unwrap().len(), ROWS as u64);
+        }
     }
 }

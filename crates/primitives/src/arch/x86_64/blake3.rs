@@ -24,7 +24,7 @@ macro_rules! turn {
     }};
 }
 
-/// As the portable `hash`.
+/// Same as the portable `hash`.
 ///
 /// # Safety
 /// The processor must have AVX2.

@@ -31,7 +31,7 @@ pub unsafe fn multiply64(a: u64, b: u64) -> u64 {
     gf::multiply64(|a, b| clmul(a, b), a, b)
 }
 
-/// As [`gf::multiply64`] for each element of `x`, added to `sums`.
+/// Like [`gf::multiply64`], for each element of `x`, added to `sums`.
 ///
 /// # Safety
 /// The processor must have PCLMULQDQ.
@@ -275,7 +275,7 @@ fn halves_of_twos([a, b]: [__m256i; 2]) -> [__m256i; 2] {
     [_mm256_unpacklo_epi64(a, b), _mm256_unpackhi_epi64(a, b)]
 }
 
-/// As [`transform::split`] in each lane.
+/// Like [`transform::split`], in each lane.
 #[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
 #[inline]
 fn split_vectors(low: __m256i, high: __m256i, twiddles: __m256i) -> [__m256i; 2] {
@@ -283,7 +283,7 @@ fn split_vectors(low: __m256i, high: __m256i, twiddles: __m256i) -> [__m256i; 2]
     [low, _mm256_xor_si256(low, high)]
 }
 
-/// As [`transform::join`] in each lane.
+/// Like [`transform::join`], in each lane.
 #[target_feature(enable = "vpclmulqdq,pclmulqdq,avx2")]
 #[inline]
 fn join_vectors(low: __m256i, high: __m256i, twiddles: __m256i) -> [__m256i; 2] {

@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import json
 import pathlib
 import random
 from datetime import date
@@ -120,7 +119,7 @@ class Cases:
             self.written[path] = variant
         return path
 
-    def add(self, name, a, b):
+    def add(self, name, a, b, **more):
         """A run of two sides, each of which has a path, a format, keys, profiles, and perhaps other things."""
         sides = {}
         for side, given in (("a", a), ("b", b)):
@@ -134,7 +133,7 @@ class Cases:
                 flags += ["--select", ",".join(quoted(column) for column in given["select"])]
             flags = [str(flag) for flag in flags + given.get("flags", [])]
             sides[side] = {**given, "path": str(given["path"]), "output": str(output), "report": str(report), "flags": flags}
-        self.cases.append({"name": name, **sides})
+        self.cases.append({"name": name, **sides, **more})
 
 
 def quoted(name):
@@ -244,17 +243,9 @@ def every_shape(cases):
                     continue
                 ends = []
                 for who, form, rows in (("a", a, rows_a), ("b", b, rows_b)):
-                    path = cases.input(f"people {who} {rows}", form, i + j if False else rows + (who == "b"),
+                    path = cases.input(f"people {who} {rows}", form, rows + (who == "b"),
                                        lambda who=who, rows=rows: people(who, rows, f"{who}{rows}"))
                     ends.append({"path": path, "form": form, **how})
                 if select:
                     ends[i % 2]["select"] = select
                 cases.add(f"{rows_a} rows in {a}, {rows_b} in {b}, {how['profiles']}", *ends)
-
-
-def make(root):
-    cases = Cases(root)
-    every_type(cases)
-    every_profile(cases)
-    every_shape(cases)
-    (cases.root / "cases.json").write_text(json.dumps(cases.cases))

@@ -6,6 +6,7 @@ import pathlib
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from joins import aligned, joined
 from profiles import key
 from tables import TYPED, Read, duck
 
@@ -41,6 +42,10 @@ class Judge:
             rows, identifiers, made = zip(*of_rows) if of_rows else ((), (), ())
             columns = [pa.array(rows, pa.int64()), pa.array(identifiers, pa.int64()), pa.array(made, pa.string())]
             self.duck.register(name, pa.table(columns, names=["row", "identifier", "key"]))
+        if "join" in case:
+            return list(joined(self, case))
+        if "align" in case:
+            return list(aligned(self, case))
         said = []
         for name, other in ("ab", "ba"):
             join = f"SELECT DISTINCT row FROM {name} SEMI JOIN {other} USING (identifier, key) ORDER BY row"
@@ -89,11 +94,11 @@ class Judge:
         yield from self.by_duckdb(side, rows, select)
 
     def typed(self, read, found, rows, select):
-        expected = read.table.take(pa.array(rows, pa.int64()))
-        expected = expected.select(select) if select else expected
-        if not found.table.schema.equals(expected.schema, check_metadata=True):
-            yield f"the schema is\n{found.table.schema}\nand was\n{expected.schema}"
-        elif found.table.to_pylist() != expected.to_pylist():
+        before = read.table.select(select) if select else read.table
+        values = before.to_pylist()
+        if not found.table.schema.equals(before.schema, check_metadata=True):
+            yield f"the schema is\n{found.table.schema}\nand was\n{before.schema}"
+        elif found.table.to_pylist() != [values[row] for row in rows]:
             yield f"{found.table.num_rows} rows, and not these {len(rows)}"
         if found.form == "parquet":
             before, after = (pq.ParquetFile(path).metadata for path in (read.path, found.path))

@@ -145,8 +145,20 @@ mod tests {
             null.hold(raw, &normalize.apply(raw), &normalize)
         };
         for profile in [
-            "trim", "lower", "text", "email", "email:plain", "phone", "phone:DE", "name", "date",
-            "date:%d.%m.%Y", "number", "number:point-comma", "postcode:GB", "sha256:email",
+            "trim",
+            "lower",
+            "text",
+            "email",
+            "email:plain",
+            "phone",
+            "phone:DE",
+            "name",
+            "date",
+            "date:%d.%m.%Y",
+            "number",
+            "number:point-comma",
+            "postcode:GB",
+            "sha256:email",
             "hashed:email",
         ] {
             for raw in ["n/a", " N/A ", "NULL", "-", "unknown"] {

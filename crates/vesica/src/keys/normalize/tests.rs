@@ -271,6 +271,9 @@ fn telephone_numbers_by_table() {
             ("+39 02 3661 8300", "+390236618300"),
             ("0039 02 3661 8300", "+390236618300"),
             ("12", ""),
+            // One digit more than the plan has.
+            ("0900 1 2345675", ""),
+            ("+49 900 1 2345675", ""),
         ],
     );
     assert_table(
@@ -278,6 +281,10 @@ fn telephone_numbers_by_table() {
         &[("(650) 253-0000", "+16502530000"), ("011 44 20 7946 0018", "+442079460018")],
     );
     assert_table("phone:CH", &[("044 668 18 00", "+41446681800")]);
+    // What is dialled before an area code is also what these numbers begin with.
+    let free = "+78005553535";
+    assert_table("phone:RU", &[("8 (800) 555-35-35", free), (free, free), ("800 555-35-35", free)]);
+    assert_table("phone:BR", &[("0049 30 123456", ""), ("0 11 2345-6789", "+551123456789")]);
     assert_table(
         "phone",
         &[

@@ -84,7 +84,7 @@ fn with_rows(bytes: &[u8], rows: i64) -> Vec<u8> {
 /// A file of 500 rows that says of itself that it has so many, a number of three digits.
 fn with_rows_in_all(bytes: &[u8], rows: u16) -> Vec<u8> {
     // A field of 64 bits, of which the first in the metadata is this one, and the number's encoding.
-    let encoded = |rows: u16| [0x16, (2 * rows) as u8 & 0x7f | 0x80, (2 * rows >> 7) as u8];
+    let encoded = |rows: u16| [0x16, (2 * rows) as u8 & 0x7f | 0x80, ((2 * rows) >> 7) as u8];
     let start = bytes.len() - 8 - metadata_len(bytes);
     let at = bytes[start..].windows(3).position(|window| window == encoded(500)).unwrap();
     let mut lying = bytes.to_vec();
@@ -131,28 +131,17 @@ fn parquet_that_is_cut_or_lies() {
     for (what, number) in [("more", 501), ("fewer", 499), ("no", 0), ("negative", -1)] {
         refused(&format!("{what} rows in the group"), &with_rows(&whole, number), rows);
     }
-    let columns: [(&str, fn(Column) -> Column); 6] = [
-        ("a column of no bytes", |column| column_with_size(column, 0)),
-        ("a column of bytes without end", |column| column_with_size(column, 1 << 50)),
-        ("a column of bytes below zero", |column| column_with_size(column, -1)),
-        ("a column from before the file", |column| column_at(column, -1)),
-        ("a column from behind the file", |column| column_at(column, 1 << 40)),
-        ("a column that begins in the midst of a page", |column| column_at(column, 100)),
-    ];
-    for (what, change) in columns {
-        refused(what, &with_column(&whole, change), cannot);
+    for (what, size) in [("no bytes", 0), ("bytes without end", 1 << 50), ("negative bytes", -1)] {
+        let lying = with_column(&whole, |column| column.set_total_compressed_size(size));
+        refused(&format!("a column of {what}"), &lying, cannot);
+    }
+    for at in [-1, 1 << 40, 100] {
+        let lying = with_column(&whole, |column| column.set_data_page_offset(at));
+        refused(&format!("a column that begins at {at}"), &lying, cannot);
     }
     tables.refused("no such column", "t.parquet", &whole, "mail", "has no column `mail`; it has");
     tables.refused("a fraction as key", "t.parquet", &whole, "fraction", "has the type Float64");
     assert_eq!(tables.check("t.parquet", &whole, "k").code, Some(0));
-}
-
-fn column_with_size(column: Column, size: i64) -> Column {
-    column.set_total_compressed_size(size)
-}
-
-fn column_at(column: Column, at: i64) -> Column {
-    column.set_data_page_offset(at)
 }
 
 #[test]

@@ -7,8 +7,9 @@ import pyarrow as pa
 from cases import SHARED_DAYS, extended, side
 from tables import FORMATS, TYPED, Read, text, texts
 
-# Columns that are sent; `n` is also a column of the receiver, and `ratio` is a fraction, which makes no key.
+# Columns that are sent, and what they are called where they are received: `n` and `ratio` are the receiver's columns too.
 SENT = ["tier", "n", "ratio", "since"]
+RECEIVED = ["tier", "peer_n", "peer_ratio", "since"]
 TIERS = ["gold", "", None, 'say "hi", twice', "two\nlines", "ünï 🙂", " ", "null"]
 
 
@@ -91,9 +92,8 @@ def joined(judge, case):
     found = Read(mine["output"], mine["form"])
     own = mine.get("select") or (read.table.column_names if read.table is not None else None)
     if mine["form"] in TYPED:
-        names = own + [f"peer_{name}" if name in read.table.column_names and name in own else name for name in SENT]
-        schema = pa.schema([read.table.schema.field(name) for name in own] + [pa.field(name, pa.string()) for name in names[len(own):]],
-                           metadata=read.table.schema.metadata)
+        fields = [read.table.schema.field(name) for name in own] + [pa.field(name, pa.string()) for name in RECEIVED]
+        schema = pa.schema(fields, metadata=read.table.schema.metadata)
         if not schema.equals(found.table.schema, check_metadata=True):
             yield f"the schema is\n{found.table.schema}\nand not\n{schema}"
             return
@@ -101,25 +101,23 @@ def joined(judge, case):
         if found.table.select(own).to_pylist() != [before[row] for row in rows]:
             yield f"{found.table.num_rows} rows of this side, and not these {len(rows)}"
             return
-        yield from differences([found.table[name].to_pylist() for name in names[len(own):]], columns)
+        yield from differences([found.table[name].to_pylist() for name in RECEIVED], columns)
     elif mine["form"] == "ndjson":
         lines = [json.loads(record) for record in found.records]
         before = [json.loads(record) for record in read.records]
-        names = [f"peer_{name}" if name == "n" and (own is None or "n" in own) else name for name in SENT]
-        kept = [{name: value for name, value in line.items() if name not in names} for line in lines]
+        kept = [{name: value for name, value in line.items() if name not in RECEIVED} for line in lines]
         wanted = [before[row] if own is None else {name: before[row][name] for name in own if name in before[row]} for row in rows]
         if kept != wanted:
             yield f"{len(lines)} rows of this side, and not these {len(rows)}"
             return
-        if any(name not in line for line in lines for name in names):
+        if any(name not in line for line in lines for name in RECEIVED):
             yield "a received member is not there"
             return
-        yield from differences([[line[name] for line in lines] for name in names], columns)
+        yield from differences([[line[name] for line in lines] for name in RECEIVED], columns)
     else:
         before, lines = read.rows(), found.rows()
         places = [before[0].index(name) for name in own or before[0]]
-        header = [before[0][place] for place in places]
-        header += [f"peer_{name}" if name in header else name for name in SENT]
+        header = [before[0][place] for place in places] + RECEIVED
         own_fields = [[before[row + 1][place] for place in places] for row in rows]
         if lines[0] != header:
             yield f"the header is {lines[0]}, and not {header}"

@@ -345,8 +345,8 @@ fn read(
     let sent = job.offer.sends.as_ref().map(|sent| sent.columns.clone()).unwrap_or_default();
     let select = job.select.clone().unwrap_or_default();
     let scan = session.meanwhile(move || {
-        let [keys, sent, select] =
-            [&keys, &sent, &select].map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());
+        let [keys, sent, select] = [&keys, &sent, &select]
+            .map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());
         let values = values.as_deref();
         input.read_columns(Columns { keys: &keys, values, sent: &sent, select: &select })
     })?;

@@ -57,12 +57,7 @@ impl Ndjson {
     ///
     /// # Errors
     /// [`InputFault::BrokenLine`].
-    pub(crate) fn new(
-        text: Text,
-        keys: &[&str],
-        others: &[&str],
-        select: &[&str],
-    ) -> Result<Self> {
+    pub(crate) fn new(text: Text, keys: &[&str], others: &[&str], select: &[&str]) -> Result<Self> {
         let mut header = Self::header_of(&text)?;
         let mut unseen = Vec::new();
         if !header.is_empty() {

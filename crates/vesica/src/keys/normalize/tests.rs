@@ -205,6 +205,7 @@ fn postcodes_by_table() {
             ("W1A 0AX", "W1A0AX"),
             ("EC1A 1BB", "EC1A1BB"),
             ("GIR 0AA", "GIR0AA"),
+            ("GIR 0AB", ""),
             ("SW1A 1AC", ""),
             ("SW1A", ""),
             ("12345", ""),

@@ -122,12 +122,9 @@ impl Extractor {
         for (position, column) in &self.columns {
             let raw = text_of(row, *position, column)?;
             let value = column.normalize.apply(raw);
-            let missing = |null_value| Ok(Key::Missing { column: &column.name, null_value });
-            if value.is_empty() {
-                return missing(false);
-            }
-            if !column.normalize.is_verbatim() && self.null_values.contains(&value) {
-                return missing(true);
+            let null_value = self.null_values.hold(raw, &value, &column.normalize);
+            if null_value || value.is_empty() {
+                return Ok(Key::Missing { column: &column.name, null_value });
             }
             self.look.add(raw, &value, &column.normalize);
             let digest = column.normalize.digest(&value);

@@ -109,6 +109,12 @@ impl NullValues {
         self.values.binary_search_by(|null| null.as_str().cmp(&value)).is_ok()
     }
 
+    /// Whether a value stands for a missing one, by what it is when it is normalised like this. One that is not of the
+    /// profile's kind is empty then, and tells by what it was.
+    pub(crate) fn hold(&self, raw: &str, value: &str, normalize: &Normalize) -> bool {
+        !normalize.is_verbatim() && self.contains(if value.is_empty() { raw } else { value })
+    }
+
     /// What is told to a person who compares.
     pub(crate) fn describe(&self) -> String {
         match &self.values[..] {
@@ -137,6 +143,40 @@ mod tests {
         assert_eq!(mine, NullValues::new(["x", "k\u{e4}ine"]).unwrap());
         assert!(mine.contains("KA\u{308}ine") && !mine.contains("null"));
         assert!(!NullValues::none().contains("") && !NullValues::none().contains("null"));
+    }
+
+    #[test]
+    fn values_of_every_profile_but_none_may_be_null_values() {
+        let null = NullValues::default();
+        let hold = |raw: &str, profile: &str| {
+            let normalize: Normalize = profile.parse().unwrap();
+            null.hold(raw, &normalize.apply(raw), &normalize)
+        };
+        for profile in [
+            "trim",
+            "lower",
+            "text",
+            "email",
+            "email:plain",
+            "phone",
+            "phone:DE",
+            "name",
+            "date",
+            "date:%d.%m.%Y",
+            "number",
+            "number:point-comma",
+            "postcode:GB",
+            "sha256:email",
+            "hashed:email",
+        ] {
+            for raw in ["n/a", " N/A ", "NULL", "-", "unknown"] {
+                assert!(hold(raw, profile), "{raw} {profile}");
+            }
+            assert!(!hold("nowhere", profile) && !hold("", profile), "{profile}");
+        }
+        for profile in ["none", "sha256:none"] {
+            assert!(!hold("n/a", profile), "{profile}");
+        }
     }
 
     #[test]

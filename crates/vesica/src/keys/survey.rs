@@ -114,7 +114,8 @@ impl Survey {
             let Ok(raw) = std::str::from_utf8(field(column.position)) else { continue };
             let verbatim = column.normalize.is_verbatim() && !column.normalize.holds_digests();
             let is_empty = if verbatim { raw.is_empty() } else { raw.trim().is_empty() };
-            if is_empty || !verbatim && self.null_values.contains(raw) {
+            let value = column.normalize.apply(raw);
+            if is_empty || self.null_values.hold(raw, &value, &column.normalize) {
                 continue;
             }
             column.found.values += 1;
@@ -122,7 +123,6 @@ impl Survey {
                 *looks += u64::from(!guess.apply(raw).is_empty());
             }
             column.looks[GUESSES.len()] += u64::from(looks_like_phone(raw));
-            let value = column.normalize.apply(raw);
             if value.is_empty() {
                 column.found.invalid += 1;
                 continue;

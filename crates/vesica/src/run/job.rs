@@ -343,10 +343,12 @@ fn read(
     session.phase("read");
     let (keys, values) = (job.columns.clone(), job.values.clone());
     let sent = job.offer.sends.as_ref().map(|sent| sent.columns.clone()).unwrap_or_default();
+    let select = job.select.clone().unwrap_or_default();
     let scan = session.meanwhile(move || {
-        let [keys, sent] =
-            [&keys, &sent].map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());
-        input.read_columns(Columns { keys: &keys, values: values.as_deref(), sent: &sent })
+        let [keys, sent, select] = [&keys, &sent, &select]
+            .map(|names| names.iter().map(String::as_str).collect::<Vec<_>>());
+        let values = values.as_deref();
+        input.read_columns(Columns { keys: &keys, values, sent: &sent, select: &select })
     })?;
     report.input = scan.digest().cloned();
     // A profile is made whenever this side asks for one, so that it can say why none was compared.

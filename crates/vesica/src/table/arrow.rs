@@ -57,6 +57,9 @@ impl Arrow {
         if survey.largest > most_bytes {
             return Err(stored.fault(InputFault::TooLarge { max: most_bytes }));
         }
+        if survey.overstates {
+            return Err(damaged("its structure"));
+        }
         let schema = || match is_stream {
             true => {
                 Some(StreamReader::try_new(BufReader::new(stored.reader(0)), None).ok()?.schema())

@@ -66,6 +66,8 @@ pub struct Columns<'a> {
     pub values: Option<&'a str>,
     /// Those that are sent.
     pub sent: &'a [&'a str],
+    /// Those that are written, if not all are.
+    pub select: &'a [&'a str],
 }
 
 impl Source {
@@ -388,7 +390,7 @@ impl Input {
                     Format::Ndjson => {
                         let others: Vec<_> =
                             columns.values.iter().chain(columns.sent).copied().collect();
-                        let table = Ndjson::new(text, columns.keys, &others)?;
+                        let table = Ndjson::new(text, columns.keys, &others, columns.select)?;
                         (table.header().clone(), Box::new(table), digest)
                     }
                     _ => {

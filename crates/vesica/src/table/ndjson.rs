@@ -32,6 +32,8 @@ pub(crate) struct Ndjson {
     header: Header,
     /// Names of columns that make up the key: their numbers have to be integers.
     keys: Vec<Vec<u8>>,
+    /// Selected columns that the first object lacks.
+    unseen: Vec<usize>,
     rows: Vec<(u64, u64)>,
 }
 
@@ -51,18 +53,21 @@ fn names(line: &[u8]) -> serde_json::Result<Vec<Vec<u8>>> {
 }
 
 impl Ndjson {
-    /// A table of the columns that the first object has and of those that are asked for.
+    /// A table of the columns that the first object has, of those that are read and of those that are selected.
     ///
     /// # Errors
     /// [`InputFault::BrokenLine`].
-    pub(crate) fn new(text: Text, keys: &[&str], others: &[&str]) -> Result<Self> {
-        let header = Self::header_of(&text)?;
-        let header = match header.is_empty() {
-            true => header,
-            false => keys.iter().chain(others).copied().fold(header, Header::with),
-        };
+    pub(crate) fn new(text: Text, keys: &[&str], others: &[&str], select: &[&str]) -> Result<Self> {
+        let mut header = Self::header_of(&text)?;
+        let mut unseen = Vec::new();
+        if !header.is_empty() {
+            header = keys.iter().chain(others).copied().fold(header, Header::with);
+            let read = header.len();
+            header = select.iter().copied().fold(header, Header::with);
+            unseen.extend(read..header.len());
+        }
         let keys = keys.iter().map(|key| key.as_bytes().to_vec()).collect();
-        Ok(Self { text, header, keys, rows: Vec::new() })
+        Ok(Self { text, header, keys, unseen, rows: Vec::new() })
     }
 
     /// The columns of the first object; none in a table without a row.
@@ -142,6 +147,7 @@ impl Content for Ndjson {
     ) -> Result<u64> {
         let names = self.header.names();
         let mut reader = Members::new(&names, columns, &self.keys);
+        reader.unseen.clone_from(&self.unseen);
         let mut rows = Vec::new();
         let mut at = self.text.body();
         while let Some((start, end)) = next_line(&self.text, at) {
@@ -276,14 +282,19 @@ struct Members<'a> {
     wanted: Vec<(usize, bool)>,
     /// A value for each column of the header, empty where it is not wanted or not there, and whether it is there.
     values: Vec<(Vec<u8>, bool)>,
-    /// Which columns any object had.
+    /// Which of them any object had.
     seen: Vec<bool>,
+    /// Other columns that no object had so far, though one must.
+    unseen: Vec<usize>,
 }
 
 /// What is wrong with a member that can be read.
 enum Wrong {
     Twice,
-    Type(usize, &'static str, &'static str),
+    /// Half of a surrogate pair.
+    Escape,
+    /// What it is, and why that makes no key.
+    Type(&'static str, &'static str),
 }
 
 impl<'a> Members<'a> {
@@ -295,6 +306,7 @@ impl<'a> Members<'a> {
             wanted,
             values: vec![(Vec::new(), false); names.len()],
             seen: vec![false; names.len()],
+            unseen: Vec::new(),
         }
     }
 
@@ -303,7 +315,7 @@ impl<'a> Members<'a> {
         line: &[u8],
         place: impl Fn() -> Place,
     ) -> std::result::Result<(), InputFault> {
-        let Self { names, wanted, values, seen } = self;
+        let Self { names, wanted, values, seen, unseen } = self;
         for (value, is_there) in values.iter_mut() {
             value.clear();
             *is_there = false;
@@ -311,66 +323,67 @@ impl<'a> Members<'a> {
         let (mut here, mut wrong) = (0u64, None);
         let read = members(line, |name, value| {
             let Some(place) = wanted.iter().position(|(column, _)| names[*column] == name) else {
+                unseen.retain(|column| names[*column] != name);
                 return false;
             };
             let (column, is_key) = wanted[place];
             let Some(value) = value else { return true };
             let bit = 1 << place.min(63);
             if here & bit != 0 && place < 63 {
-                wrong.get_or_insert(Wrong::Twice);
+                wrong.get_or_insert((column, Wrong::Twice));
             }
             here |= bit;
             seen[column] = true;
             match put(value.get(), is_key, &mut values[column].0) {
                 Ok(is_there) => values[column].1 = is_there,
-                Err((kind, why)) => {
-                    wrong.get_or_insert(Wrong::Type(column, kind, why));
+                Err(found) => {
+                    wrong.get_or_insert((column, found));
                 }
             }
             true
         });
         read.map_err(|error| broken(place(), &error))?;
-        match wrong {
-            None => Ok(()),
-            Some(Wrong::Twice) => Err(InputFault::BrokenLine {
-                place: place(),
-                problem: "the object has a key or value twice",
-                character: 0,
-            }),
-            Some(Wrong::Type(at, kind, why)) => {
+        let Some((at, wrong)) = wrong else { return Ok(()) };
+        let broken = |problem| InputFault::BrokenLine { place: place(), problem, character: 0 };
+        Err(match wrong {
+            Wrong::Twice => broken("the object has a key or value twice"),
+            Wrong::Escape => broken("a key or value has an escape that is no character"),
+            Wrong::Type(kind, why) => {
                 let column = names[at].clone();
                 let is_key = wanted.iter().any(|(other, is_key)| *other == at && *is_key);
                 let purpose = if is_key { "a key" } else { "sent or added up" };
-                Err(InputFault::ValueType { place: place(), column, kind, purpose, why })
+                InputFault::ValueType { place: place(), column, kind, purpose, why }
             }
-        }
+        })
     }
 
-    /// A wanted column that no object had.
+    /// A column that no object had.
     fn never_seen(&self) -> Option<&str> {
-        let missing = self.wanted.iter().find(|(column, _)| !self.seen[*column]);
-        missing.map(|(column, _)| self.names[*column].as_str())
+        let wanted = self.wanted.iter().map(|(column, _)| column);
+        let missing = wanted.filter(|column| !self.seen[**column]).chain(&self.unseen).next();
+        missing.map(|column| self.names[*column].as_str())
     }
 }
 
-/// Appends the text of a value, if it is one, or says which type it has and why that makes no key. Returns whether it is
-/// one.
-fn put(
-    json: &str,
-    is_key: bool,
-    to: &mut Vec<u8>,
-) -> std::result::Result<bool, (&'static str, &'static str)> {
+/// Appends the text of a value, if it is one. Returns whether it is one.
+fn put(json: &str, is_key: bool, to: &mut Vec<u8>) -> std::result::Result<bool, Wrong> {
     match json.as_bytes().first() {
         Some(b'"') => match json[1..].strip_suffix('"') {
             Some(plain) if !plain.contains('\\') => to.extend_from_slice(plain.as_bytes()),
-            // A string that is read escapes nothing that has no meaning.
-            _ => to.extend(serde_json::from_str::<String>(json).unwrap_or_default().bytes()),
+            _ => match serde_json::from_str::<String>(json) {
+                Ok(text) => to.extend_from_slice(text.as_bytes()),
+                Err(_) => return Err(Wrong::Escape),
+            },
         },
-        Some(b'{') => return Err(("an object", if is_key { NESTED } else { NESTED_VALUE })),
-        Some(b'[') => return Err(("an array", if is_key { NESTED } else { NESTED_VALUE })),
+        Some(first @ (b'{' | b'[')) => {
+            let kind = if *first == b'{' { "an object" } else { "an array" };
+            return Err(Wrong::Type(kind, if is_key { NESTED } else { NESTED_VALUE }));
+        }
         Some(b'n') => return Ok(false),
         Some(b't' | b'f') => to.extend_from_slice(json.as_bytes()),
-        _ if is_key && json.contains(['.', 'e', 'E']) => return Err(("such a number", FRACTION)),
+        _ if is_key && json.contains(['.', 'e', 'E']) => {
+            return Err(Wrong::Type("such a number", FRACTION));
+        }
         // There is one zero.
         _ if json == "-0" => to.push(b'0'),
         _ => to.extend_from_slice(json.as_bytes()),
@@ -448,7 +461,7 @@ mod tests {
     use crate::table::written::Matched;
 
     fn open(text: &str) -> Result<Ndjson> {
-        Ndjson::new(Text::new("t".into(), text.into())?, &["k"], &["v"])
+        Ndjson::new(Text::new("t".into(), text.into())?, &["k"], &["v"], &[])
     }
 
     /// Keys and values of all rows.
@@ -531,6 +544,7 @@ mod tests {
             ("{\"k\":secret}", "the line is not valid JSON"),
             ("{\"k\":1} secret", "the line is not valid JSON"),
             ("{\"k\":1,\"k\":2}", "the object has a key or value twice"),
+            ("{\"k\":\"\\ud800secret\"}", "a key or value has an escape that is no character"),
             ("{\"k\":\"\u{1}secret\"}", "the line is not valid JSON"),
         ] {
             let message = after(line);
@@ -540,6 +554,23 @@ mod tests {
             );
             assert!(!message.contains("secret"), "{message}");
         }
+    }
+
+    #[test]
+    fn a_selected_member_may_be_missing_from_some_objects_but_not_from_all() {
+        let text = "{\"k\":1}\n{\"k\":2,\"late\":[3]}\n{\"k\":4,\"late\":null}\n";
+        let table = |select: &[&str]| {
+            let text = Text::new("t".into(), text.into()).unwrap();
+            let mut table = Ndjson::new(text, &["k"], &[], select).unwrap();
+            table.read(&[0], &mut |_| Ok(())).map(|_| table)
+        };
+        let mut out = Vec::new();
+        let matched = Matched { rows: vec![0, 1, 2], ..Matched::default() };
+        let what = Written { matched: &matched, select: Some(&[1, 0]) };
+        table(&["late"]).unwrap().write(&what, &mut out, &mut |_| {}).unwrap();
+        assert_eq!(out, b"{\"k\":1}\n{\"late\":[3],\"k\":2}\n{\"late\":null,\"k\":4}\n");
+        let message = table(&["k", "late", "never"]).err().unwrap().to_string();
+        assert!(message.contains("no column `never`; no line has such a member"), "{message}");
     }
 
     #[test]

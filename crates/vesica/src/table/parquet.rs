@@ -25,7 +25,7 @@ use parquet::{
     data_type::{ByteArray, ByteArrayType, DataType, Int64Type},
     errors::ParquetError,
     file::{
-        metadata::ParquetMetaData,
+        metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData},
         properties::WriterProperties,
         reader::FileReader,
         serialized_reader::SerializedFileReader,
@@ -79,10 +79,17 @@ impl Parquet {
         };
         let metadata = guarded(load).flatten();
         let metadata = metadata.ok_or_else(|| damaged(&stored, "its metadata, at its end,"))?;
-        let groups = metadata.metadata().row_groups().iter().map(|group| group.num_rows());
-        let rows = groups.clone().try_fold(0i64, i64::checked_add);
+        let groups = metadata.metadata().row_groups();
+        let rows = groups.iter().map(|group| group.num_rows()).try_fold(0i64, i64::checked_add);
         let claimed = metadata.metadata().file_metadata().num_rows();
-        if groups.into_iter().any(|rows| rows < 0) || rows != Some(claimed) {
+        // A column without lists has a value, or none, for each row.
+        let agree = |group: &RowGroupMetaData| {
+            let mut columns = group.columns().iter();
+            let is_flat = |column: &ColumnChunkMetaData| column.column_descr().max_rep_level() == 0;
+            group.num_rows() >= 0
+                && columns.all(|column| !is_flat(column) || column.num_values() == group.num_rows())
+        };
+        if !groups.iter().all(agree) || rows != Some(claimed) {
             return Err(damaged(&stored, "its number of rows"));
         }
         if claimed as u64 > MAX_ROWS {

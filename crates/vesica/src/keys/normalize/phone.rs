@@ -1,5 +1,8 @@
 //! Telephone numbers in the form of E.164, by the rules of every country's numbering plan.
 
+#[cfg(feature = "phone")]
+mod plan;
+
 use std::fmt;
 
 use super::Normalize;
@@ -63,14 +66,37 @@ impl Region {
 #[cfg(feature = "phone")]
 pub(super) fn e164(value: &str, region: Option<&Region>) -> Option<String> {
     let number = dialled(value)?;
-    // The library would read an international number by the rules of the region that it is told.
     if number.starts_with('+') {
-        return valid(None, &number);
+        return abroad(number);
     }
     let id = region?.id()?;
-    international(id, &number)
-        .and_then(|number| valid(None, &number))
-        .or_else(|| valid(Some(id), &number))
+    international(id, &number).and_then(abroad).or_else(|| at_home(id, &number))
+}
+
+/// A number with its country's code.
+#[cfg(feature = "phone")]
+fn abroad(number: String) -> Option<String> {
+    match plan::is_international(&number[1..]) {
+        true => Some(number),
+        // The library would read it by the rules of the region that it is told.
+        false => valid(None, &number),
+    }
+}
+
+/// A number as it is dialled in its own region, with or without what is dialled before area codes. The library would drop
+/// that twice from a number that goes on alike, as in 8 800 555 35 35.
+#[cfg(feature = "phone")]
+fn at_home(region: phonenumber::country::Id, number: &str) -> Option<String> {
+    let rules = phonenumber::metadata::DATABASE.by_id(region.as_ref())?;
+    let (code, trunk) = (rules.country_code(), rules.national_prefix().unwrap_or_default());
+    let without = number.strip_prefix(trunk);
+    let direct = without.into_iter().chain([number]).find(|national| plan::has(code, national));
+    let is_doubled = !trunk.is_empty() && without.is_some_and(|rest| rest.starts_with(trunk));
+    match direct {
+        Some(national) => Some(format!("+{code}{national}")),
+        None if is_doubled => None,
+        None => valid(Some(region), number),
+    }
 }
 
 /// What one would dial: digits, with a plus sign before them if there is one. A trunk zero in brackets behind a
@@ -106,6 +132,7 @@ fn international(region: phonenumber::country::Id, number: &str) -> Option<Strin
 #[cfg(feature = "phone")]
 fn valid(region: Option<phonenumber::country::Id>, number: &str) -> Option<String> {
     let number = phonenumber::parse(region, number).ok()?;
-    let e164 = || number.format().mode(phonenumber::Mode::E164).to_string();
-    (number.extension().is_none() && number.is_valid()).then(e164)
+    let (code, national) = (number.code().value(), number.national().to_string());
+    let is_valid = number.extension().is_none() && plan::has(code, &national);
+    is_valid.then(|| format!("+{code}{national}"))
 }

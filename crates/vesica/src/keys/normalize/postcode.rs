@@ -14,7 +14,8 @@ struct Pattern {
     /// ISO 3166-1 alpha-2.
     country: &'static str,
     /// `9` is a digit, `1` a digit other than 0, `A` a letter, `B` a letter that may end a British postcode, `C` one
-    /// that a Canadian postcode may have inside and `K` one that it may begin with. Others are themselves.
+    /// that a Canadian postcode may have inside and `K` one that it may begin with. Others are themselves, as are small
+    /// letters in capitals.
     forms: &'static [&'static str],
     /// How many characters of the form count; what follows is dropped.
     counted: usize,
@@ -37,7 +38,7 @@ static COUNTRIES: [Pattern; 20] = [
     pattern("ES", &["99999"]),
     pattern("FI", &["99999"]),
     pattern("FR", &["99999"]),
-    pattern("GB", &["A99BB", "A999BB", "AA99BB", "AA999BB", "A9A9BB", "AA9A9BB", "GIR0AA"]),
+    pattern("GB", &["A99BB", "A999BB", "AA99BB", "AA999BB", "A9A9BB", "AA9A9BB", "GIR0aa"]),
     pattern("IT", &["99999"]),
     pattern("LU", &["1999"]),
     pattern("NL", &["1999AA"]),
@@ -86,7 +87,7 @@ fn fits(code: &[u8], form: &[u8]) -> bool {
         b'B' => byte.is_ascii_uppercase() && !b"CIKMOV".contains(byte),
         b'C' => byte.is_ascii_uppercase() && !b"DFIOQU".contains(byte),
         b'K' => byte.is_ascii_uppercase() && !b"DFIOQUWZ".contains(byte),
-        other => byte == other,
+        other => *byte == other.to_ascii_uppercase(),
     };
     code.len() == form.len() && code.iter().zip(form).all(fits)
 }

@@ -205,6 +205,7 @@ fn postcodes_by_table() {
             ("W1A 0AX", "W1A0AX"),
             ("EC1A 1BB", "EC1A1BB"),
             ("GIR 0AA", "GIR0AA"),
+            ("GIR 0AB", ""),
             ("SW1A 1AC", ""),
             ("SW1A", ""),
             ("12345", ""),
@@ -271,6 +272,9 @@ fn telephone_numbers_by_table() {
             ("+39 02 3661 8300", "+390236618300"),
             ("0039 02 3661 8300", "+390236618300"),
             ("12", ""),
+            // One digit more than the plan has.
+            ("0900 1 2345675", ""),
+            ("+49 900 1 2345675", ""),
         ],
     );
     assert_table(
@@ -278,6 +282,10 @@ fn telephone_numbers_by_table() {
         &[("(650) 253-0000", "+16502530000"), ("011 44 20 7946 0018", "+442079460018")],
     );
     assert_table("phone:CH", &[("044 668 18 00", "+41446681800")]);
+    // What is dialled before an area code is also what these numbers begin with.
+    let free = "+78005553535";
+    assert_table("phone:RU", &[("8 (800) 555-35-35", free), (free, free), ("800 555-35-35", free)]);
+    assert_table("phone:BR", &[("0049 30 123456", ""), ("0 11 2345-6789", "+551123456789")]);
     assert_table(
         "phone",
         &[

@@ -16,6 +16,9 @@ use crate::table::stored::{Reader, Stored};
 /// The end of an Arrow file: the length of the footer, and the magic bytes.
 const END: i64 = 10;
 
+/// A packed byte holds at most so many: Zstandard has 128 KiB of one byte in a block of four, and LZ4 packs less.
+const MOST_UNPACKED: u64 = 1 << 15;
+
 /// What was found.
 #[derive(Debug, Default)]
 pub(super) struct Survey {
@@ -23,6 +26,8 @@ pub(super) struct Survey {
     pub(super) rows: u64,
     /// The most bytes that a single buffer claims to unpack to.
     pub(super) largest: u64,
+    /// Whether a buffer claims more than so few packed bytes can hold.
+    pub(super) overstates: bool,
     /// What the buffers are packed with; that of the first batch.
     pub(super) codec: Option<CompressionType>,
     /// A file's own metadata, apart from that of its schema.
@@ -133,7 +138,9 @@ impl Survey {
                 let claim = read_at(reader, body + at, 8, len)?;
                 let claim = i64::from_le_bytes(claim.try_into().ok()?);
                 // −1 stands for a buffer that is not packed.
-                self.largest = self.largest.max(u64::try_from(claim).unwrap_or(0));
+                let claim = u64::try_from(claim).unwrap_or(0);
+                self.largest = self.largest.max(claim);
+                self.overstates |= claim > size.saturating_mul(MOST_UNPACKED);
             }
         }
         Some(())

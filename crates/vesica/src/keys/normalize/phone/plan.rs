@@ -1,0 +1,72 @@
+//! Whether a country's numbering plan has a number.
+//!
+//! The library compares a plan's patterns with the beginning of a number, and so takes some numbers that have digits too
+//! many for valid ones. Here the whole number counts.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, LazyLock, Mutex, PoisonError},
+};
+
+use phonenumber::{
+    Metadata, Type,
+    metadata::{DATABASE, Descriptor},
+};
+use regex::{Regex, RegexBuilder};
+
+/// The kinds of numbers that can be called from anywhere.
+const KINDS: [Type; 10] = [
+    Type::FixedLine,
+    Type::Mobile,
+    Type::TollFree,
+    Type::PremiumRate,
+    Type::SharedCost,
+    Type::Voip,
+    Type::PersonalNumber,
+    Type::Pager,
+    Type::Uan,
+    Type::Voicemail,
+];
+
+/// Patterns that match whole numbers, by those that match their beginnings.
+static WHOLE: LazyLock<Mutex<HashMap<String, Option<Arc<Regex>>>>> = LazyLock::new(Mutex::default);
+
+/// Whether a country with this calling code has this number, which stands behind the code.
+pub(super) fn has(code: u16, national: &str) -> bool {
+    let regions = DATABASE.by_code(&code).unwrap_or_default();
+    regions.into_iter().any(|plan| plan_has(plan, national))
+}
+
+/// A number in the form of E.164, without its plus sign, if a country's plan has it. No calling code begins with another.
+pub(super) fn is_international(digits: &str) -> bool {
+    (1..=3).any(|len| {
+        let split = digits.split_at_checked(len);
+        split.is_some_and(|(code, national)| code.parse().is_ok_and(|code| has(code, national)))
+    })
+}
+
+fn plan_has(plan: &Metadata, national: &str) -> bool {
+    let begins = |pattern: &str| beginning(pattern).is_some_and(|found| found.is_match(national));
+    let all = plan.descriptors();
+    plan.leading_digits().is_none_or(|pattern| begins(pattern.as_str()))
+        && matches(all.general(), national)
+        && KINDS.iter().any(|kind| all.get(*kind).is_some_and(|kind| matches(kind, national)))
+}
+
+fn matches(kind: &Descriptor, national: &str) -> bool {
+    let lengths = kind.possible_length();
+    (lengths.is_empty() || lengths.contains(&(national.len() as u16)))
+        && compiled(format!("^(?:{})$", kind.national_number().as_str()))
+            .is_some_and(|found| found.is_match(national))
+}
+
+fn beginning(pattern: &str) -> Option<Arc<Regex>> {
+    compiled(format!("^(?:{pattern})"))
+}
+
+fn compiled(pattern: String) -> Option<Arc<Regex>> {
+    let mut all = WHOLE.lock().unwrap_or_else(PoisonError::into_inner);
+    // Patterns are written with white space that means nothing.
+    let compile = |pattern: &String| RegexBuilder::new(pattern).ignore_whitespace(true).build();
+    all.entry(pattern).or_insert_with_key(|pattern| compile(pattern).ok().map(Arc::new)).clone()
+}

@@ -23,7 +23,7 @@ def tables(who, rows):
     return extended({
         "k": pa.array(keys, pa.string()),
         "tier": pa.array([TIERS[at % len(TIERS)] for at in range(len(keys))], pa.string()),
-        "since": pa.array([[None, *SHARED_DAYS][at % 5] for at in range(len(keys))], pa.date32()),
+        "since": pa.array([[*SHARED_DAYS[:4], None][at % 5] for at in range(len(keys))], pa.date32()),
     }, f"{who}{rows}")
 
 

@@ -54,7 +54,7 @@ fn right(setting: Setting, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Bo
 
 static LOSES_ONE_OF_MANY: Protocol = naive_with(|setting, channel, rng| {
     let spoil = |mut matches: Vec<u32>| {
-        (matches.len() > 30_000).then(|| matches.pop());
+        (matches.len() > 8_000).then(|| matches.pop());
         matches
     };
     Ok(Box::new(Spoilt { right: right(setting, channel, rng), spoil }))
@@ -117,7 +117,7 @@ fn the_right_one_passes() {
 }
 
 #[test]
-#[should_panic(expected = "32767 matches instead of 32768")]
+#[should_panic(expected = "matches instead of")]
 fn a_lost_match_among_many_is_noticed() {
     psi::equal_sizes(&LOSES_ONE_OF_MANY, Budget::Symmetric);
 }

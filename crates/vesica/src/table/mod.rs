@@ -13,6 +13,7 @@ pub mod input;
 mod ndjson;
 pub mod output;
 mod parquet;
+mod remote;
 pub mod rows;
 pub mod sent_columns;
 pub mod source;

@@ -25,10 +25,14 @@ pub fn run(repository: &Repository) -> Result<(), Failure> {
     step::run(&STEPS, repository)
 }
 
-/// All tests, those that are ignored otherwise too.
+/// What only a build that is asked for it has.
+const OPTIONAL: &str = "vesica-cli/stores";
+
+/// All tests, those that are ignored otherwise too, and those of [`OPTIONAL`] features.
 fn everything(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
     let mut args =
-        vec!["test", "--workspace", "--locked", "--no-fail-fast", "--", "--include-ignored"];
+        vec!["test", "--workspace", "--locked", "--no-fail-fast", "--features", OPTIONAL];
+    args.extend(["--", "--include-ignored"]);
     let tree = repository.tree()?;
     // These are no tests by themselves.
     let started: Vec<String> = tiers::started_by_others(&tree).collect();

@@ -20,9 +20,10 @@ use crate::{
         header::Header,
         ndjson::{self, Ndjson},
         parquet::Parquet,
+        remote,
         rows::{Content, Scan},
         source::{Delimiter, Dialect, SNIFFED_ROWS, Source, Text},
-        stored::Stored,
+        stored::{self, Stored},
     },
 };
 
@@ -81,6 +82,7 @@ impl Source {
         let fault = |fault| Error::Input { file: name.clone(), fault };
         let promised = match &self {
             Self::File(path) => Format::of_name(path),
+            Self::Object(address) => Format::of_name(address.as_ref()),
             _ => None,
         };
         // A file never keeps its reader waiting, and so its beginning is read whole.
@@ -92,6 +94,7 @@ impl Source {
                     false => (From::Stream(Box::new(file)), 0),
                 }
             }
+            Self::Object(address) => (From::Object(Stored::object(&address)?.reader(0)), CHUNK),
             Self::Stdin => (From::Stream(Box::new(io::stdin())), 0),
             Self::Memory { bytes, .. } => (From::Stream(Box::new(Cursor::new(bytes))), CHUNK),
         };
@@ -103,6 +106,8 @@ impl Source {
 enum From {
     /// A file, which can be read from any place.
     File(File),
+    /// An object in a store, likewise.
+    Object(stored::Reader),
     /// What comes once.
     Stream(Box<dyn Read + Send>),
 }
@@ -111,6 +116,7 @@ impl From {
     fn reader(&mut self) -> &mut dyn Read {
         match self {
             Self::File(file) => file,
+            Self::Object(object) => object,
             Self::Stream(stream) => stream,
         }
     }
@@ -118,6 +124,7 @@ impl From {
     fn into_stream(self) -> Box<dyn Read + Send> {
         match self {
             Self::File(file) => Box::new(file),
+            Self::Object(object) => Box::new(object),
             Self::Stream(stream) => stream,
         }
     }
@@ -176,6 +183,7 @@ impl Opening {
         let most = self.most_bytes();
         let stored = match from {
             From::File(file) => Stored::file(&self.name, file)?,
+            From::Object(object) => object.into_stored(),
             From::Stream(mut stream) => {
                 while self.read_some(&mut *stream, &mut head)? > 0 {
                     if head.len() as u64 > most {
@@ -289,10 +297,12 @@ impl Opening {
 fn unreadable(packing: Option<Compression>, error: io::Error) -> InputFault {
     match packing {
         // An error of the system has a number.
-        Some(packing) if error.raw_os_error().is_none() => InputFault::Damaged {
-            format: packing.name(),
-            part: "what it holds, from some place on,".to_owned(),
-        },
+        Some(packing) if error.raw_os_error().is_none() && !remote::is_fault(&error) => {
+            InputFault::Damaged {
+                format: packing.name(),
+                part: "what it holds, from some place on,".to_owned(),
+            }
+        }
         _ => InputFault::Io(error),
     }
 }
@@ -379,7 +389,7 @@ impl Input {
     /// As [`Input::read_columns`]; where `all` are named, they are decoded whatever they are.
     fn scan(self, columns: Columns<'_>, all: Vec<usize>) -> Result<Scan> {
         let Self { name, format, compression, header, body, .. } = self;
-        let (header, content, digest): (_, Box<dyn Content>, InputDigest) = match body {
+        let (header, content, digest): (_, Box<dyn Content>, Option<InputDigest>) = match body {
             Body::Stored(stored, content) => (header, content, stored.digest()?),
             Body::Text(body) => {
                 let (bytes, digest) = body
@@ -391,17 +401,16 @@ impl Input {
                         let others: Vec<_> =
                             columns.values.iter().chain(columns.sent).copied().collect();
                         let table = Ndjson::new(text, columns.keys, &others, columns.select)?;
-                        (table.header().clone(), Box::new(table), digest)
+                        (table.header().clone(), Box::new(table), Some(digest))
                     }
                     _ => {
                         let table = Csv::new(text, bytes.1)?;
-                        (table.header().clone(), Box::new(table), digest)
+                        (table.header().clone(), Box::new(table), Some(digest))
                     }
                 }
             }
         };
         let compression = compression.map(Compression::name);
-        let digest = Some(digest);
         let mut scan = Scan { name, format, compression, header, content, wanted: all, digest };
         if scan.wanted.is_empty() && !scan.header.is_empty() {
             let names: Vec<_> = columns.keys.iter().copied().chain(columns.values).collect();

@@ -14,6 +14,7 @@ mod ndjson;
 pub mod output;
 mod parquet;
 pub(crate) mod records;
+mod remote;
 pub mod rows;
 pub mod sent_columns;
 pub mod source;

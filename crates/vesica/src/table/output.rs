@@ -5,6 +5,9 @@
 //! file bears a temporary name for the instant before it takes the target's place. Where the system
 //! or the file system has no nameless files, a temporary file in the target's directory is written
 //! and renamed, and removed on every way out but a kill.
+//!
+//! An object in a store is uploaded in parts, which the store shows when it is told that they are all, and discards
+//! when it is told that they are not wanted.
 
 use std::{
     fs::{self, File},
@@ -16,7 +19,7 @@ use tempfile::NamedTempFile;
 
 use crate::{
     error::{Error, Result},
-    table::target::Target,
+    table::{remote::Upload, target::Target},
 };
 
 /// A file to be written, or a stream.
@@ -48,6 +51,9 @@ impl Output {
             if let Target::File { path, directory } = &target {
                 Draft::new(path, directory, access)?;
             }
+            if let Target::Object(address) = &target {
+                Upload::probe(address)?;
+            }
             Ok(target)
         });
         match located {
@@ -74,6 +80,11 @@ impl Output {
                     Ok(Content::Draft(draft))
                 })
             }
+            Target::Object(address) => Upload::begin(address).and_then(|mut upload| {
+                write(&mut upload)?;
+                upload.finish()?;
+                Ok(Content::Upload(upload))
+            }),
             Target::Sink(_) | Target::Stdout => {
                 let mut bytes = Vec::new();
                 write(&mut bytes).map(|()| Content::Bytes(bytes))
@@ -98,6 +109,7 @@ pub struct Staged {
 
 enum Content {
     Draft(Draft),
+    Upload(Upload),
     Bytes(Vec<u8>),
 }
 
@@ -109,7 +121,7 @@ impl Staged {
     /// [`Error::Output`].
     pub fn write_stream(self) -> Result<Option<Self>> {
         let written = match (&self.content, &self.output.target) {
-            (Content::Draft(_), _) => return Ok(Some(self)),
+            (Content::Draft(_) | Content::Upload(_), _) => return Ok(Some(self)),
             (Content::Bytes(bytes), Target::Sink(path)) => {
                 File::options().append(true).open(path).and_then(|mut file| file.write_all(bytes))
             }
@@ -126,13 +138,14 @@ impl Staged {
     /// # Errors
     /// [`Error::Output`].
     pub fn commit(self) -> Result<()> {
-        let Some(Self { output, content: Content::Draft(draft) }) = self.write_stream()? else {
-            return Ok(());
+        let Some(Self { output, content }) = self.write_stream()? else { return Ok(()) };
+        let shown = match (content, &output.target) {
+            (Content::Draft(draft), Target::File { path, directory }) => {
+                draft.publish(path, directory).and_then(|()| keep_names(directory))
+            }
+            (Content::Upload(upload), _) => upload.complete(),
+            _ => Err(io::ErrorKind::Unsupported.into()),
         };
-        let Target::File { path, directory } = &output.target else {
-            return Err(output.failed(io::ErrorKind::Unsupported.into()));
-        };
-        let shown = draft.publish(path, directory).and_then(|()| keep_names(directory));
         shown.map_err(|source| output.failed(source))
     }
 }

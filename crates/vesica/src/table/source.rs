@@ -7,14 +7,19 @@ use std::{
 
 use crate::{
     error::{Error, InputFault, Place, Result},
-    table::format::{self, BOM, Format, SAMPLE},
+    table::{
+        format::{self, BOM, Format, SAMPLE},
+        remote,
+    },
 };
 
-/// A file, standard input, or bytes at hand.
+/// A file, an object in a store, standard input, or bytes at hand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     /// A file.
     File(PathBuf),
+    /// An object in a store, by its address, such as `s3://bucket/table.parquet`.
+    Object(String),
     /// Standard input.
     Stdin,
     /// Bytes that are in memory already, under a name for messages.
@@ -27,16 +32,21 @@ pub enum Source {
 }
 
 impl Source {
-    /// The file of that path; `-` is standard input.
+    /// The file of that path; `-` is standard input, and what begins with `s3://`, `gs://` or `az://` an object.
     pub fn from_path(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
-        if path == Path::new("-") { Self::Stdin } else { Self::File(path) }
+        match remote::address(&path) {
+            Some(address) => Self::Object(address.to_owned()),
+            None if path == Path::new("-") => Self::Stdin,
+            None => Self::File(path),
+        }
     }
 
     /// The name used in messages.
     pub fn name(&self) -> String {
         match self {
             Self::File(path) => path.display().to_string(),
+            Self::Object(address) => address.clone(),
             Self::Stdin => "standard input".to_owned(),
             Self::Memory { name, .. } => name.clone(),
         }

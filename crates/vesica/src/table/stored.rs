@@ -14,10 +14,13 @@ use parquet::{
 
 use crate::{
     error::{Error, InputFault, Result},
-    table::digest::{self, InputDigest},
+    table::{
+        digest::{self, InputDigest},
+        remote::Object,
+    },
 };
 
-/// A file, or bytes in memory.
+/// A file, an object in a store, or bytes in memory.
 #[derive(Clone)]
 pub(crate) struct Stored {
     name: Arc<str>,
@@ -28,6 +31,7 @@ pub(crate) struct Stored {
 #[derive(Clone)]
 enum Place {
     File { file: Arc<Mutex<File>>, modified: Option<SystemTime> },
+    Object(Object),
     Memory(Bytes),
 }
 
@@ -46,6 +50,15 @@ impl Stored {
         Ok(Self { name: name.into(), len: found.len(), place })
     }
 
+    /// The object of this address.
+    ///
+    /// # Errors
+    /// [`InputFault::Io`].
+    pub(crate) fn object(address: &str) -> Result<Self> {
+        let object = Object::open(address).map_err(|error| unreadable(address, error))?;
+        Ok(Self { name: address.into(), len: object.len(), place: Place::Object(object) })
+    }
+
     /// Bytes that have been read.
     pub(crate) fn memory(name: &str, bytes: Vec<u8>) -> Self {
         Self { name: name.into(), len: bytes.len() as u64, place: Place::Memory(bytes.into()) }
@@ -56,20 +69,28 @@ impl Stored {
         &self.name
     }
 
-    /// An [`Error::Input`] of this input.
+    /// An [`Error::Input`] of this input. What a store did not hand over is the cause of whatever seems wrong afterwards.
     pub(crate) fn fault(&self, fault: InputFault) -> Error {
+        if let Place::Object(object) = &self.place
+            && let Some(failure) = object.failure()
+        {
+            return unreadable(&self.name, failure);
+        }
         Error::Input { file: self.name.to_string(), fault }
     }
 
-    /// The digest of all bytes.
+    /// The digest of all bytes; `None` of an object, of which no more than the wanted columns is fetched.
     ///
     /// # Errors
     /// [`InputFault::Io`] and [`InputFault::Changed`].
-    pub(crate) fn digest(&self) -> Result<InputDigest> {
+    pub(crate) fn digest(&self) -> Result<Option<InputDigest>> {
+        if matches!(self.place, Place::Object(_)) {
+            return Ok(None);
+        }
         let digest =
             digest::of(&mut self.reader(0)).map_err(|error| unreadable(&self.name, error))?;
         self.assert_unchanged()?;
-        Ok(digest)
+        Ok(Some(digest))
     }
 
     /// Makes sure that nobody wrote to the file since it was opened, as far as the system says.
@@ -77,12 +98,18 @@ impl Stored {
     /// # Errors
     /// [`InputFault::Changed`].
     pub(crate) fn assert_unchanged(&self) -> Result<()> {
-        let Place::File { file, modified } = &self.place else { return Ok(()) };
-        let found = lock(file).metadata().map_err(|error| unreadable(&self.name, error))?;
-        if found.len() != self.len || found.modified().ok() != *modified {
-            return Err(self.fault(InputFault::Changed));
+        let is_unchanged = match &self.place {
+            Place::File { file, modified } => lock(file)
+                .metadata()
+                .map(|found| found.len() == self.len && found.modified().ok() == *modified),
+            Place::Object(object) => object.is_unchanged(),
+            Place::Memory(_) => Ok(true),
+        };
+        match is_unchanged {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(self.fault(InputFault::Changed)),
+            Err(error) => Err(unreadable(&self.name, error)),
         }
-        Ok(())
     }
 
     /// Reads from this offset on.
@@ -97,6 +124,7 @@ impl Stored {
                 file.seek(SeekFrom::Start(at))?;
                 file.read(to)
             }
+            Place::Object(object) => object.read_at(at, to),
             Place::Memory(bytes) => {
                 let start = usize::try_from(at).unwrap_or(usize::MAX).min(bytes.len());
                 (&bytes[start..]).read(to)
@@ -118,6 +146,13 @@ fn unreadable(name: &str, error: io::Error) -> Error {
 pub(crate) struct Reader {
     stored: Stored,
     at: u64,
+}
+
+impl Reader {
+    /// What it reads.
+    pub(crate) fn into_stored(self) -> Stored {
+        self.stored
+    }
 }
 
 impl Read for Reader {
@@ -189,7 +224,7 @@ mod tests {
             reader.read_to_string(&mut rest).unwrap();
             assert_eq!(rest, "789");
             assert!(reader.seek(SeekFrom::Current(-11)).is_err());
-            assert_eq!(stored.digest().unwrap().bytes, 10);
+            assert_eq!(stored.digest().unwrap().unwrap().bytes, 10);
         }
         file.write_all(b"x").unwrap();
         file.flush().unwrap();

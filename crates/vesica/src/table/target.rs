@@ -13,7 +13,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::{
     error::{Error, Result},
-    table::source::Source,
+    table::{remote, source::Source},
 };
 
 /// A file that no result may replace.
@@ -63,6 +63,8 @@ pub(crate) enum Target {
     File { path: PathBuf, directory: PathBuf },
     /// A sink, which is written to and not replaced: a named pipe, `/dev/null` or a terminal.
     Sink(PathBuf),
+    /// An object in a store, by its address.
+    Object(String),
     /// Standard output.
     Stdout,
 }
@@ -73,6 +75,9 @@ impl Target {
         const STDOUT: [&str; 4] = ["-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"];
         if STDOUT.iter().any(|name| path == Path::new(name)) {
             return Ok(Self::Stdout);
+        }
+        if let Some(address) = remote::address(path) {
+            return Ok(Self::Object(address.to_owned()));
         }
         // What is open under a number is appended to, also where it is a file.
         let open_already = path == Path::new("/dev/stderr")
@@ -113,6 +118,7 @@ impl Target {
     fn slot(&self) -> io::Result<Option<Slot>> {
         match self {
             Self::File { path, .. } => Ok(Slot::of_file(path)),
+            Self::Object(address) => Ok(Some(Slot::Object(address.clone()))),
             Self::Sink(path) => {
                 let found = fs::metadata(path)?;
                 Ok((!is_device(&found)).then(|| Slot::existing(path, &found)))
@@ -175,6 +181,8 @@ enum Slot {
     Existing(FileId),
     /// A name that is free, in the form that every file system takes for the same.
     Free { directory: FileId, name: String },
+    /// An object in a store.
+    Object(String),
     /// Standard output that is neither a file nor a pipe.
     Stdout,
 }
@@ -194,6 +202,7 @@ impl Slot {
     fn of_input(input: &Source) -> Option<Self> {
         match input {
             Source::File(path) => Self::of_file(path),
+            Source::Object(address) => Some(Slot::Object(address.clone())),
             Source::Stdin => standard_stream(io::stdin()),
             Source::Memory { .. } => None,
         }

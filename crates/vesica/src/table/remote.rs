@@ -1,0 +1,41 @@
+//! Objects in stores as inputs and outputs: `s3://`, `gs://` and `az://`.
+
+use std::path::Path;
+
+#[cfg(not(feature = "stores"))]
+mod absent;
+#[cfg(feature = "stores")]
+mod store;
+
+#[cfg(not(feature = "stores"))]
+pub(crate) use absent::{Object, Upload, is_fault};
+#[cfg(feature = "stores")]
+pub(crate) use store::{Object, Upload, is_fault};
+
+/// What addresses of objects begin with.
+const SCHEMES: [&str; 3] = ["s3://", "gs://", "az://"];
+
+/// The address of an object, if this is one and no path of a file.
+pub(crate) fn address(path: &Path) -> Option<&str> {
+    path.to_str().filter(|path| SCHEMES.iter().any(|scheme| path.starts_with(scheme)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_are_told_from_files() {
+        for (path, is) in [
+            ("s3://bucket/key.csv", true),
+            ("gs://b/k", true),
+            ("az://c/k", true),
+            ("s3:/bucket/key.csv", false),
+            ("./s3://bucket/key.csv", false),
+            ("http://host/key.csv", false),
+            ("-", false),
+        ] {
+            assert_eq!(address(Path::new(path)).is_some(), is, "{path}");
+        }
+    }
+}

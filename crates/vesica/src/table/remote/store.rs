@@ -1,0 +1,331 @@
+//! Objects, where the build has them.
+//!
+//! Credentials come from the environment or from what the provider has for the machine. What the libraries say of an
+//! error is not repeated, as an address that they name may have a token in it: [`Fault`] says what it comes to.
+
+use std::{
+    error::Error,
+    fmt,
+    io::{self, Write},
+    sync::{Arc, Mutex, MutexGuard, Once, PoisonError},
+    time::Duration,
+};
+
+use bytes::Bytes;
+use object_store::{
+    GetOptions, GetRange, MultipartUpload, ObjectStore, ObjectStoreExt, RetryConfig,
+    aws::AmazonS3Builder,
+    azure::MicrosoftAzureBuilder,
+    client::{HttpError, HttpErrorKind},
+    gcp::GoogleCloudStorageBuilder,
+    path::Path,
+};
+use tokio::runtime::{Builder, Runtime};
+
+/// The least that is asked for at once. More is where reading goes on from the end of what was there.
+const LEAST_READ: u64 = 1 << 16;
+
+/// The most that is read ahead of what was asked for.
+const MOST_READ: u64 = 1 << 23;
+
+/// Bytes of each part of an upload but the last. A store takes 10 000 parts of one object, and none below 5 MiB.
+const PART: usize = 1 << 24;
+
+/// What went wrong at a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fault {
+    Missing,
+    Denied,
+    Unauthenticated,
+    Changed,
+    Unreachable,
+    Interrupted,
+    Refused,
+    Unidentified,
+    Address,
+    Settings,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Missing => "there is no such object or bucket",
+            Self::Denied => "the store denies access with these credentials",
+            Self::Unauthenticated => {
+                "the store does not accept these credentials, or there are none in the environment"
+            }
+            Self::Changed => "the object changed while it was read; run again when nobody writes to it",
+            Self::Unreachable => {
+                "the store, or what hands out credentials for this machine, cannot be reached; check the network, \
+                 and the credentials and the endpoint in the environment"
+            }
+            Self::Interrupted => "the connection to the store was lost",
+            Self::Refused => {
+                "the store refused the request; check the credentials, the region and the endpoint in the environment"
+            }
+            Self::Unidentified => {
+                "the store gives the object neither an ETag nor a version, by which a change could be noticed"
+            }
+            Self::Address => "an address has the form s3://BUCKET/KEY, gs://BUCKET/KEY or az://CONTAINER/KEY",
+            Self::Settings => {
+                "the settings of the store in the environment are missing or not understood"
+            }
+        })
+    }
+}
+
+impl Error for Fault {}
+
+impl From<Fault> for io::Error {
+    fn from(fault: Fault) -> Self {
+        Self::other(fault)
+    }
+}
+
+impl From<object_store::Error> for Fault {
+    fn from(error: object_store::Error) -> Self {
+        use object_store::Error as E;
+        match &error {
+            E::NotFound { .. } => Self::Missing,
+            E::PermissionDenied { .. } => Self::Denied,
+            E::Unauthenticated { .. } => Self::Unauthenticated,
+            E::Precondition { .. } | E::NotModified { .. } => Self::Changed,
+            _ => {
+                let mut cause: Option<&(dyn Error + 'static)> = Some(&error);
+                while let Some(error) = cause {
+                    match error.downcast_ref::<HttpError>().map(HttpError::kind) {
+                        Some(HttpErrorKind::Connect) => return Self::Unreachable,
+                        Some(_) => return Self::Interrupted,
+                        None => cause = error.source(),
+                    }
+                }
+                Self::Refused
+            }
+        }
+    }
+}
+
+/// Whether a store is to blame for an error.
+pub(crate) fn is_fault(error: &io::Error) -> bool {
+    error.get_ref().is_some_and(|error| error.is::<Fault>())
+}
+
+/// An object's place in its store.
+struct Place {
+    store: Box<dyn ObjectStore>,
+    path: Path,
+    /// What waits for the store, on the thread that asks.
+    waiting: Runtime,
+}
+
+impl Place {
+    fn of(address: &str) -> Result<Self, Fault> {
+        let (scheme, rest) = address.split_once("://").ok_or(Fault::Address)?;
+        let (bucket, key) = rest.split_once('/').ok_or(Fault::Address)?;
+        let path = Path::parse(key).map_err(|_| Fault::Address)?;
+        if bucket.is_empty() || path.as_ref().is_empty() {
+            return Err(Fault::Address);
+        }
+        // Whoever embeds this may have chosen another already, which is as good.
+        static CRYPTOGRAPHY: Once = Once::new();
+        CRYPTOGRAPHY.call_once(|| {
+            let _ = rustls::crypto::ring::default_provider().install_default();
+        });
+        let retry = RetryConfig {
+            max_retries: 4,
+            retry_timeout: Duration::from_secs(60),
+            ..RetryConfig::default()
+        };
+        let store: Result<Box<dyn ObjectStore>, object_store::Error> = match scheme {
+            "s3" => {
+                let s3 = AmazonS3Builder::from_env().with_bucket_name(bucket).with_retry(retry);
+                s3.build().map(|store| Box::new(store) as _)
+            }
+            "gs" => {
+                let gs = GoogleCloudStorageBuilder::from_env().with_bucket_name(bucket);
+                gs.with_retry(retry).build().map(|store| Box::new(store) as _)
+            }
+            "az" => {
+                let az = MicrosoftAzureBuilder::from_env().with_container_name(bucket);
+                az.with_retry(retry).build().map(|store| Box::new(store) as _)
+            }
+            _ => return Err(Fault::Address),
+        };
+        let store = store.map_err(|_| Fault::Settings)?;
+        Self::within(store, path)
+    }
+
+    fn within(store: Box<dyn ObjectStore>, path: Path) -> Result<Self, Fault> {
+        let waiting = Builder::new_current_thread().enable_all().build();
+        Ok(Self { store, path, waiting: waiting.map_err(|_| Fault::Interrupted)? })
+    }
+}
+
+/// An object that is read.
+#[derive(Clone)]
+pub(crate) struct Object {
+    place: Arc<Place>,
+    len: u64,
+    etag: Option<String>,
+    version: Option<String>,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Default)]
+struct State {
+    /// What was read last, and where it begins.
+    window: (u64, Bytes),
+    failure: Option<Fault>,
+}
+
+impl Object {
+    pub(crate) fn open(address: &str) -> io::Result<Self> {
+        Ok(Self::at(Place::of(address)?)?)
+    }
+
+    fn at(place: Place) -> Result<Self, Fault> {
+        let found = place.waiting.block_on(place.store.head(&place.path))?;
+        if found.e_tag.is_none() && found.version.is_none() {
+            return Err(Fault::Unidentified);
+        }
+        let (len, etag, version) = (found.size, found.e_tag, found.version);
+        Ok(Self { place: Arc::new(place), len, etag, version, state: Arc::default() })
+    }
+
+    pub(crate) fn len(&self) -> u64 {
+        self.len
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Each change is one assignment.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn read_at(&self, at: u64, to: &mut [u8]) -> io::Result<usize> {
+        if at >= self.len || to.is_empty() {
+            return Ok(0);
+        }
+        let mut state = self.state();
+        let (start, window) = &state.window;
+        let end = start + window.len() as u64;
+        if !(*start..end).contains(&at) {
+            // Twice as much each time where reading goes on: a part of a file is no reason to fetch a lot of it.
+            let ahead = if at == end { 2 * window.len() as u64 } else { 0 };
+            let wanted = ahead.clamp(LEAST_READ, MOST_READ).max(to.len() as u64);
+            match self.fetch(at, wanted) {
+                Ok(bytes) => state.window = (at, bytes),
+                Err(fault) => {
+                    state.failure = Some(fault);
+                    return Err(fault.into());
+                }
+            }
+        }
+        let (start, window) = &state.window;
+        let rest = &window[(at - start) as usize..];
+        let read = rest.len().min(to.len());
+        to[..read].copy_from_slice(&rest[..read]);
+        Ok(read)
+    }
+
+    /// So many bytes from here on, as far as there are, of the object that was opened and no other of its name.
+    fn fetch(&self, at: u64, wanted: u64) -> Result<Bytes, Fault> {
+        let end = at.saturating_add(wanted).min(self.len);
+        let options = GetOptions {
+            if_match: self.etag.clone(),
+            range: Some(GetRange::Bounded(at..end)),
+            ..GetOptions::default()
+        };
+        let bytes = self.place.waiting.block_on(async {
+            let found = self.place.store.get_opts(&self.place.path, options).await?;
+            if found.meta.size != self.len || found.meta.version != self.version {
+                return Err(Fault::Changed);
+            }
+            Ok(found.bytes().await?)
+        })?;
+        if bytes.len() as u64 == end - at { Ok(bytes) } else { Err(Fault::Interrupted) }
+    }
+
+    /// Whether the object is still the one that was opened.
+    pub(crate) fn is_unchanged(&self) -> io::Result<bool> {
+        let found = self.place.waiting.block_on(self.place.store.head(&self.place.path));
+        let found = found.map_err(Fault::from)?;
+        Ok((found.size, found.e_tag, found.version)
+            == (self.len, self.etag.clone(), self.version.clone()))
+    }
+
+    /// Why a read failed, if one did.
+    pub(crate) fn failure(&self) -> Option<io::Error> {
+        self.state().failure.map(io::Error::from)
+    }
+}
+
+/// An object being written, which nobody sees before it is complete. Dropped, it leaves nothing in the store.
+pub(crate) struct Upload {
+    place: Place,
+    /// `None` once it is complete.
+    parts: Option<Box<dyn MultipartUpload>>,
+    buffer: Vec<u8>,
+}
+
+impl Upload {
+    /// Makes sure, by trying, that an object can be written there.
+    pub(crate) fn probe(address: &str) -> io::Result<()> {
+        let mut upload = Self::begin(address)?;
+        Ok(upload.abort()?)
+    }
+
+    pub(crate) fn begin(address: &str) -> io::Result<Self> {
+        Ok(Self::at(Place::of(address)?)?)
+    }
+
+    fn at(place: Place) -> Result<Self, Fault> {
+        let parts = place.waiting.block_on(place.store.put_multipart(&place.path))?;
+        Ok(Self { place, parts: Some(parts), buffer: Vec::new() })
+    }
+
+    fn send(&mut self) -> io::Result<()> {
+        let Some(parts) = &mut self.parts else { return Ok(()) };
+        let part = parts.put_part(std::mem::take(&mut self.buffer).into());
+        Ok(self.place.waiting.block_on(part).map_err(Fault::from)?)
+    }
+
+    /// Sends what is left.
+    pub(crate) fn finish(&mut self) -> io::Result<()> {
+        if self.buffer.is_empty() { Ok(()) } else { self.send() }
+    }
+
+    /// Shows the object, all parts of which have been sent.
+    pub(crate) fn complete(mut self) -> io::Result<()> {
+        let Some(parts) = &mut self.parts else { return Ok(()) };
+        self.place.waiting.block_on(parts.complete()).map_err(Fault::from)?;
+        self.parts = None;
+        Ok(())
+    }
+
+    fn abort(&mut self) -> Result<(), Fault> {
+        let Some(mut parts) = self.parts.take() else { return Ok(()) };
+        Ok(self.place.waiting.block_on(parts.abort())?)
+    }
+}
+
+impl Write for Upload {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.buffer.len() == PART {
+            self.send()?;
+        }
+        let taken = bytes.len().min(PART - self.buffer.len());
+        self.buffer.extend_from_slice(&bytes[..taken]);
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Drop for Upload {
+    fn drop(&mut self) {
+        // Whoever drops it has an error to tell already.
+        let _ = self.abort();
+    }
+}

@@ -65,7 +65,10 @@ fn a_report_can_be_checked_later() {
     a.assert(0, &["rr22-malicious (malicious; required: semi-honest), "]);
     let [x, y] = [Connecting, Listening].map(|party| lab.report(party));
     let digest = "df4b0dc12a90448ba0d769912ca319957a52a9a9db477848d45e532582e69f77";
-    assert_eq!(x["input"], json!({"bytes": 12, "algorithm": "sha256", "digest": digest}));
+    assert_eq!(
+        x["input"],
+        json!({"bytes": 12, "algorithm": "sha256", "digest": digest, "covers": "everything"})
+    );
     assert_eq!(x["terms"], y["terms"]);
     assert_eq!(x["terms_hash"], y["terms_hash"]);
     assert_eq!(x["terms_hash"], hash_of(&x["terms"]), "the hash is that of the terms");

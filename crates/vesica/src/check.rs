@@ -10,7 +10,8 @@ use crate::{
     },
     table::{
         input::Columns,
-        source::{Dialect, Source, Text},
+        source::{Dialect, Source},
+        text::LineEnds,
     },
 };
 
@@ -69,15 +70,14 @@ pub fn check(
     let types = positions.iter().filter_map(|column| scan.header().column_type(*column));
     let key_types = types.map(|found| found.name.clone()).collect();
     let (delimiter, compression) = (scan.delimiter(), scan.compression());
-    let bytes = scan.digest().map_or(0, |digest| digest.bytes);
     let (table, mut set, findings) = KeySet::read(scan, &reading, |_, _| {})?;
     Ok(Check {
-        bytes,
+        bytes: table.digest().map_or(0, |digest| digest.bytes),
         format: table.format().name(),
         compression,
         key_types,
-        byte_order_mark: table.text().map(Text::has_bom),
-        line_ends: table.text().map(|text| text.line_ends().name()),
+        byte_order_mark: table.has_byte_order_mark(),
+        line_ends: table.line_ends().map(LineEnds::name),
         delimiter,
         findings,
         key_columns: set.take_survey(),

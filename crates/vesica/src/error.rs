@@ -178,9 +178,10 @@ pub enum InputFault {
     /// It was written to between two looks at it.
     #[error("changed while it was read; run again when nobody writes to it")]
     Changed,
-    /// What is compressed takes more memory than there may be.
+    /// What has to be in memory at once takes more than there may be.
     #[error(
-        "holds more than {} when unpacked, which is the limit; raise --memory, or split it",
+        "holds more than {} where all of it has to be in memory: the keys of all rows, one row, one batch of Arrow, \
+         or what comes through a pipe; raise --memory, or split it",
         bytes(*max as f64)
     )]
     TooLarge {

@@ -4,6 +4,7 @@ use vesica_psi::payload::Payloads;
 
 use crate::{
     error::{InputFault, Result},
+    host,
     keys::{
         counts::{NO_KEY, RowCounts},
         digest::{Digest, Digester},
@@ -78,6 +79,12 @@ impl Collector {
         self.digests.len() / self.identifiers
     }
 
+    /// How much memory the set of the keys so far takes, at least.
+    fn bytes(&self) -> u64 {
+        const OF_A_KEY: usize = size_of::<Digest>() + 2 * size_of::<u32>();
+        (self.digests.len() * OF_A_KEY) as u64
+    }
+
     /// The place of the next key.
     fn next(&self) -> u32 {
         self.digests.len() as u32
@@ -103,6 +110,7 @@ impl KeySet {
     ) -> Result<(Table, Self, Findings)> {
         const SHOW_EVERY: usize = 1 << 14;
         let (width, nulls) = (scan.header().len(), reading.nulls);
+        let most_bytes = reading.memory.unwrap_or_else(host::budget);
         let mut extractors = reading.extractors(&scan)?;
         let (mut keys, mut tally) =
             (Collector::new(extractors.len()), Tally::new(extractors.len()));
@@ -155,6 +163,9 @@ impl KeySet {
                 tally.see_null_value();
             }
             if keys.rows().is_multiple_of(SHOW_EVERY) {
+                if keys.bytes() + payloads.len() as u64 > most_bytes {
+                    return Err(row.fault(InputFault::TooLarge { max: most_bytes }));
+                }
                 show(keys.rows() as u64, row.fraction());
             }
             Ok(())
@@ -495,6 +506,15 @@ mod tests {
     }
 
     const TEXT: &str = "k,v\nb,1\na,2\n,3\nB,4\nc,5\n a,6\n\" \",7\nb,8\n";
+
+    #[test]
+    fn keys_may_take_no_more_memory_than_allowed() {
+        let text = (0..1 << 15).fold("k\n".to_owned(), |text, row| text + &format!("{row}\n"));
+        let of = |memory| all_of(&text, Reading { memory, ..Reading::default() });
+        assert!(of(Some(1 << 20)).is_ok() && of(None).is_ok());
+        let message = of(Some(1 << 18)).err().unwrap().to_string();
+        assert!(message.contains("holds more than 256.0 KiB"), "{message}");
+    }
 
     #[test]
     fn every_row_is_counted_once() {

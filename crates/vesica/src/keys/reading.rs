@@ -26,6 +26,8 @@ pub struct Reading {
     pub nulls: Nulls,
     /// What becomes of rows that bear the same key.
     pub duplicates: Duplicates,
+    /// The most bytes that the keys of all rows may take; `None` for the budget of a user who names none.
+    pub memory: Option<u64>,
     /// Whether to find out what the keys look like.
     pub(crate) profile: bool,
     /// Whether to find out what the normalisation makes of each key column.

@@ -232,6 +232,7 @@ impl Job {
             sends: self.offer.sends.clone(),
             nulls: self.nulls,
             duplicates: self.duplicates,
+            memory: self.planner.memory,
             profile,
             survey: false,
         }
@@ -350,7 +351,6 @@ fn read(
         let values = values.as_deref();
         input.read_columns(Columns { keys: &keys, values, sent: &sent, select: &select })
     })?;
-    report.input = scan.digest().cloned();
     // A profile is made whenever this side asks for one, so that it can say why none was compared.
     let (reading, allow_empty) = (job.reading(job.offer.diagnose), job.allow_empty);
     let (table, set, diagnosis) = session.meanwhile(move || {
@@ -367,6 +367,7 @@ fn read(
         let diagnosis = Diagnosis::new(&findings, reading.keys.len(), set.take_profile());
         Ok((table, set, diagnosis))
     })?;
+    report.input = table.digest().cloned();
     report.rows = Some(set.counts());
     Ok((table, set, diagnosis))
 }

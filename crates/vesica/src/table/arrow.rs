@@ -20,6 +20,7 @@ use crate::{
     error::{Error, InputFault, Place, Result},
     table::{
         batches::{Batches, in_order},
+        digest::InputDigest,
         format::Format,
         guard::guarded,
         header::Header,
@@ -37,6 +38,8 @@ pub(crate) struct Arrow {
     schema: SchemaRef,
     uuids: Vec<bool>,
     survey: Survey,
+    /// Of what was read.
+    digest: Option<InputDigest>,
 }
 
 type Decoded = Box<dyn Iterator<Item = std::result::Result<RecordBatch, ArrowError>>>;
@@ -70,7 +73,7 @@ impl Arrow {
         };
         let schema = guarded(schema).flatten().ok_or_else(|| damaged("its schema"))?;
         let uuids = schema.fields().iter().map(|field| typed::is_uuid(field)).collect();
-        Ok(Self { stored, is_stream, schema, uuids, survey })
+        Ok(Self { stored, is_stream, schema, uuids, survey, digest: None })
     }
 
     /// The columns.
@@ -248,8 +251,13 @@ impl Content for Arrow {
             damaged: &|part| self.damaged(part),
         };
         let shown = shown.show(batches, show);
+        self.digest = self.stored.digest(None)?;
         self.stored.assert_unchanged()?;
         shown.map(|()| self.rows())
+    }
+
+    fn digest(&self) -> Option<&InputDigest> {
+        self.digest.as_ref()
     }
 
     fn place(&self, row: u64) -> Place {

@@ -1,22 +1,23 @@
 //! A delimited text as rows, each of which can be copied out byte for byte.
 //!
-//! The text is parsed once: each row's fields are shown, and it is noted where the row lies. What stays is the text and
-//! sixteen bytes a row.
+//! The text is read twice, in blocks: once to show each row's fields, and once more to copy the rows that are written.
 
 use std::{
     borrow::Cow,
     io::{self, Write},
-    ops::Range,
 };
 
 use crate::{
     error::{InputFault, Place, Result},
     table::{
         append,
+        digest::InputDigest,
         header::Header,
-        records::Records,
+        records::{Found, Records},
         rows::{Content, Fields, MAX_ROWS, Origin, Row, Unwritten},
-        source::{Delimiter, Text, terminated, without_line_end},
+        source::{Delimiter, Head, terminated, without_line_end},
+        stored::Stored,
+        text::{Facts, Lines, Text, show_rows},
         written::Written,
     },
 };
@@ -24,80 +25,76 @@ use crate::{
 /// How many rows are written before that is said.
 const SHOW_EVERY: usize = 1 << 14;
 
-/// A text of which the header has been read, and where the rows lie that have been shown.
-pub struct Csv {
-    text: Text,
+/// How many rows are shown before it is looked how much of the text has been read.
+const LOOK_EVERY: u64 = 1 << 10;
+
+/// The header of a delimited text.
+pub(crate) struct Layout {
     delimiter: u8,
-    header: Range<usize>,
+    /// Its bytes as they came, whatever stands before it and its line end included.
+    header: Vec<u8>,
+    /// How many of them are a byte-order mark.
+    mark: usize,
     columns: Header,
-    rows: Vec<(u64, u64)>,
 }
 
-impl Csv {
-    /// Reads the header.
+/// A text of which the header has been read.
+pub(crate) struct Csv {
+    text: Text,
+    layout: Layout,
+    /// What the first reading found out.
+    facts: Option<Facts>,
+}
+
+impl Layout {
+    /// Reads the header of a text of which this is the beginning. If the beginning is not the whole text, it has at least
+    /// the header.
     ///
     /// # Errors
     /// [`InputFault::UnclosedHeader`].
-    pub fn new(text: Text, delimiter: Delimiter) -> Result<Self> {
-        let delimiter = delimiter.byte(&text);
+    pub(crate) fn new(head: Head<'_>, delimiter: Delimiter) -> Result<Self> {
+        let delimiter = delimiter.byte(head);
         let columns = Header::default();
-        let mut csv = Self { text, delimiter, header: 0..0, columns, rows: Vec::new() };
-        let mut records = Records::new(csv.text.bytes(), csv.text.body(), delimiter);
-        let Some((header, record)) = records.next() else { return Ok(csv) };
-        let columns = Header::new(record.iter().map(<[u8]>::to_vec).collect());
-        if header.end == csv.text.bytes().len() && csv.ends_in_quotes(header.clone()) {
-            return Err(csv.text.fault(InputFault::UnclosedHeader));
+        let mut layout = Self { delimiter, header: Vec::new(), mark: head.body(), columns };
+        let beginning = Text::new(Stored::memory("", head.bytes().to_vec()), None, u64::MAX);
+        let mut blocks = beginning.blocks(false)?;
+        blocks.skip_to(head.body() as u64)?;
+        let mut records = Records::new(blocks, delimiter);
+        let Some(found) = records.next()? else { return Ok(layout) };
+        if found.is_last && layout.ends_in_quotes(found.line) {
+            return Err(head.fault(InputFault::UnclosedHeader));
         }
-        drop(records);
-        // Whatever stands before the header, a byte-order mark above all, is kept with it.
-        csv.header = 0..header.end;
-        csv.columns = columns;
-        Ok(csv)
+        layout.columns = Header::new(found.record.iter().map(<[u8]>::to_vec).collect());
+        layout.header = head.bytes()[..found.offset as usize + found.line.len()].to_vec();
+        Ok(layout)
     }
 
-    /// What separates its fields.
-    pub fn delimiter(&self) -> Delimiter {
+    /// What separates the fields.
+    pub(crate) fn delimiter(&self) -> Delimiter {
         Delimiter::of_byte(self.delimiter)
     }
 
     /// The first line; empty where there is not even that.
-    pub fn header(&self) -> &Header {
+    pub(crate) fn columns(&self) -> &Header {
         &self.columns
     }
 
     /// Whether the header is there and has come to its end, whatever follows.
-    pub(crate) fn header_is_whole(&self) -> bool {
-        let header = self.header_bytes();
-        header.ends_with(b"\n") || header.ends_with(b"\r")
+    pub(crate) fn is_whole(&self) -> bool {
+        self.header.ends_with(b"\n") || self.header.ends_with(b"\r")
     }
 
-    /// Whether anything follows the header.
-    pub(crate) fn has_rows(&self) -> bool {
-        self.text.bytes()[self.header.end..].iter().any(|byte| !matches!(byte, b'\r' | b'\n'))
+    /// Whether anything follows the header in the text with this beginning.
+    pub(crate) fn has_rows(&self, head: Head<'_>) -> bool {
+        head.bytes()[self.header.len()..].iter().any(|byte| !matches!(byte, b'\r' | b'\n'))
             && !self.columns.is_empty()
-    }
-
-    pub(crate) fn into_bytes(self) -> Vec<u8> {
-        self.text.into_bytes()
-    }
-
-    /// The header's bytes as they came, a byte-order mark and the line end included.
-    fn header_bytes(&self) -> &[u8] {
-        &self.text.bytes()[self.header.clone()]
-    }
-
-    /// The bytes of a row, counted from 0, as they came, the line end included.
-    fn row(&self, row: usize) -> &[u8] {
-        let (start, end) = self.rows[row];
-        &self.text.bytes()[start as usize..end as usize]
     }
 
     /// What the table's own lines end with; for a last row that ends with nothing.
     fn line_end(&self) -> &'static [u8] {
-        let header = self.header_bytes();
-        if header.ends_with(b"\r\n") {
+        if self.header.ends_with(b"\r\n") {
             b"\r\n"
-        } else if header.ends_with(b"\r") {
+        } else if self.header.ends_with(b"\r") {
             b"\r"
         } else {
             b"\n"
@@ -106,27 +103,24 @@ impl Csv {
 
     /// Whether the text stops inside a quoted field of this record. The csv crate takes the end of
     /// the text for the end of the field and says nothing.
-    fn ends_in_quotes(&self, record: Range<usize>) -> bool {
-        let end = Quoting::FieldStart;
+    fn ends_in_quotes(&self, record: &[u8]) -> bool {
         let after = |state: Quoting, byte: &u8| state.after(*byte, self.delimiter);
-        self.text.bytes()[record].iter().fold(end, after) == Quoting::Quoted
+        record.iter().fold(Quoting::FieldStart, after) == Quoting::Quoted
     }
 
     /// The header as it is written, with all columns or those selected.
     fn written_header(&self, select: Option<&[usize]>) -> Cow<'_, [u8]> {
-        let header = self.header_bytes();
-        let Some(select) = select else { return terminated(header, self.line_end()) };
-        let (mark, names) = header.split_at(self.text.body().min(header.len()));
+        let Some(select) = select else { return terminated(&self.header, self.line_end()) };
+        let (mark, names) = self.header.split_at(self.mark.min(self.header.len()));
         let blank = names.iter().take_while(|byte| matches!(byte, b'\r' | b'\n')).count();
         [mark, &self.selected(&names[blank..], select)].concat().into()
     }
 
-    /// A row, counted from 0, as it is written.
-    fn written_row(&self, row: u32, select: Option<&[usize]>) -> Cow<'_, [u8]> {
-        let row = self.row(row as usize);
+    /// A row as it is written.
+    fn written_row<'a>(&self, line: &'a [u8], select: Option<&[usize]>) -> Cow<'a, [u8]> {
         match select {
-            Some(select) => self.selected(row, select).into(),
-            None => terminated(row, self.line_end()),
+            Some(select) => self.selected(line, select).into(),
+            None => terminated(line, self.line_end()),
         }
     }
 
@@ -166,6 +160,19 @@ impl Csv {
     }
 }
 
+impl Csv {
+    /// The text with this header.
+    pub(crate) fn new(text: Text, layout: Layout) -> Self {
+        Self { text, layout, facts: None }
+    }
+
+    fn records(&self, digested: bool) -> Result<Records> {
+        let mut blocks = self.text.blocks(digested)?;
+        blocks.skip_to(self.layout.header.len().max(self.layout.mark) as u64)?;
+        Ok(Records::new(blocks, self.layout.delimiter))
+    }
+}
+
 impl Content for Csv {
     /// Shows every row in order.
     ///
@@ -177,36 +184,42 @@ impl Content for Csv {
         _columns: &[usize],
         show: &mut dyn FnMut(Row<'_>) -> Result<()>,
     ) -> Result<u64> {
-        let mut rows: Vec<(u64, u64)> = Vec::new();
-        let first = self.header.end.max(self.text.body());
-        let mut records = Records::new(self.text.bytes(), first, self.delimiter);
-        while let Some((span, record)) = records.next() {
-            let number = rows.len() as u64 + 1;
-            let origin = Origin::Text(&self.text, span.start);
+        let (mut records, width) = (self.records(true)?, self.layout.columns.len());
+        let (mut number, mut read) = (0, 0);
+        while let Some(Found { offset, line, is_last, record }) = records.next()? {
+            number += 1;
+            let origin = Origin::Text { text: &self.text, offset, read };
             let row = Row { number, origin, fields: Fields::Record(record) };
             // Only the last row can be open, and an open field is why its fields are too few.
-            if span.end == self.text.bytes().len() && self.ends_in_quotes(span.clone()) {
-                return Err(self.text.fault(InputFault::UnclosedQuote { place: row.place() }));
+            if is_last && self.layout.ends_in_quotes(line) {
+                return Err(row.fault(InputFault::UnclosedQuote { place: row.place() }));
             }
-            if record.len() != self.columns.len() {
-                return Err(self.text.fault(InputFault::Ragged {
-                    place: row.place(),
-                    fields: record.len(),
-                    expected: self.columns.len(),
-                }));
+            if record.len() != width {
+                let (place, fields) = (row.place(), record.len());
+                return Err(row.fault(InputFault::Ragged { place, fields, expected: width }));
             }
             if number > MAX_ROWS {
-                return Err(self.text.fault(InputFault::TooManyRows { max: MAX_ROWS }));
+                return Err(row.fault(InputFault::TooManyRows { max: MAX_ROWS }));
             }
             show(row)?;
-            rows.push((span.start as u64, span.end as u64));
+            if number.is_multiple_of(LOOK_EVERY) {
+                read = records.text().read();
+            }
         }
-        self.rows = rows;
-        Ok(self.rows.len() as u64)
+        self.facts = Some(records.into_blocks().finish()?);
+        Ok(number)
     }
 
     fn place(&self, row: u64) -> Place {
-        self.text.place(row + 1, self.rows[row as usize].0 as usize)
+        let offset = || {
+            let mut records = self.records(false).ok()?;
+            for _ in 0..row {
+                records.next().ok()??;
+            }
+            Some(records.next().ok()??.offset)
+        };
+        let unknown = Place { row: row + 1, line: None };
+        offset().map_or(unknown, |offset| self.text.place(row + 1, offset))
     }
 
     fn write(
@@ -215,42 +228,49 @@ impl Content for Csv {
         out: &mut (dyn Write + Send),
         done: &mut dyn FnMut(u64),
     ) -> std::result::Result<(), Unwritten> {
-        if self.header.is_empty() {
+        let layout = &self.layout;
+        let Some(facts) = self.facts.as_ref().filter(|_| !layout.columns.is_empty()) else {
             return Ok(());
-        }
+        };
         let (is_plain, select) = (what.is_plain(), what.select);
-        let names = what.names(&self.columns.names());
+        let names = what.names(&layout.columns.names());
         match &names.id {
-            None => self.write_record(
-                &self.written_header(select),
+            None => layout.write_record(
+                &layout.written_header(select),
                 names.received.iter().map(|name| Some(name.as_str())),
                 out,
             )?,
             Some(id) => {
-                let all: Vec<_> = (0..self.columns.len()).collect();
-                let header = self.written_header(Some(select.unwrap_or(&all)));
-                let (mark, header) = header.split_at(self.text.body());
+                let all: Vec<_> = (0..layout.columns.len()).collect();
+                let header = layout.written_header(Some(select.unwrap_or(&all)));
+                let (mark, header) = header.split_at(layout.mark);
                 out.write_all(mark)?;
-                write!(out, "{id}{}", char::from(self.delimiter))?;
+                write!(out, "{id}{}", char::from(layout.delimiter))?;
                 let received = names.received.iter().map(|name| Some(name.as_str()));
-                self.write_record(header, received, out)?;
+                layout.write_record(header, received, out)?;
             }
         }
-        for (nth, row) in what.rows().iter().enumerate() {
+        show_rows(self.records(false)?, what.rows(), facts, |nth, line| {
             if nth % SHOW_EVERY == 0 {
                 done(nth as u64);
             }
-            let record = self.written_row(*row, select);
+            let record = layout.written_row(line, select);
             if is_plain {
-                out.write_all(&record)?;
-                continue;
+                return Ok(out.write_all(&record)?);
             }
             if let Some(id) = what.id(nth) {
-                write!(out, "{id}{}", char::from(self.delimiter))?;
+                write!(out, "{id}{}", char::from(layout.delimiter))?;
             }
-            self.write_record(&record, what.received(nth).into_iter(), out)?;
-        }
-        Ok(())
+            Ok(layout.write_record(&record, what.received(nth).into_iter(), out)?)
+        })
+    }
+
+    fn digest(&self) -> Option<&InputDigest> {
+        self.facts.as_ref()?.digest.as_ref()
+    }
+
+    fn is_utf8(&self) -> bool {
+        self.facts.as_ref().is_none_or(|facts| facts.is_utf8)
     }
 
     fn text(&self) -> Option<&Text> {
@@ -258,7 +278,7 @@ impl Content for Csv {
     }
 
     fn delimiter(&self) -> Option<&'static str> {
-        Some(Self::delimiter(self).name())
+        Some(self.layout.delimiter().name())
     }
 }
 
@@ -292,9 +312,10 @@ mod tests {
 
     /// Every field of every row, and the table.
     fn table(bytes: impl AsRef<[u8]>) -> Result<(Vec<Vec<String>>, Csv)> {
-        let text = Text::new("t.csv".into(), bytes.as_ref().to_vec())?;
-        let mut table = Csv::new(text, Delimiter::Comma)?;
-        let width = table.header().len();
+        let layout = Layout::new(Head::new("t.csv", bytes.as_ref())?, Delimiter::Comma)?;
+        let stored = Stored::memory("t.csv", bytes.as_ref().to_vec());
+        let mut table = Csv::new(Text::new(stored, None, 1 << 30), layout);
+        let width = table.layout.columns.len();
         let mut rows = Vec::new();
         table.read(&[], &mut |row| {
             let field = |c| String::from_utf8_lossy(row.field(c)).into_owned();
@@ -338,10 +359,16 @@ mod tests {
         table(bytes).err().unwrap().to_string()
     }
 
+    fn lines(table: &Csv) -> Vec<Vec<u8>> {
+        let (mut records, mut lines) = (table.records(false).unwrap(), Vec::new());
+        while let Some(line) = records.next_line().unwrap() {
+            lines.push(line.to_vec());
+        }
+        lines
+    }
+
     fn copied(table: &Csv) -> Vec<u8> {
-        let mut copy = table.header_bytes().to_vec();
-        (0..table.rows.len()).for_each(|row| copy.extend_from_slice(table.row(row)));
-        copy
+        [table.layout.header.clone(), lines(table).concat()].concat()
     }
 
     #[test]
@@ -375,7 +402,7 @@ mod tests {
         let text = "\n\r\na\n\n1\n\n\n2\r\n\r\n3\n\n";
         let (rows, table) = table(text).unwrap();
         assert_eq!(rows, [["1"], ["2"], ["3"]]);
-        assert_eq!([table.row(0), table.row(1), table.row(2)], [&b"1\n"[..], b"2\r\n", b"3\n"]);
+        assert_eq!(lines(&table), [&b"1\n"[..], b"2\r\n", b"3\n"]);
         assert_eq!(Content::place(&table, 2).line, Some(10));
         let (rows, _) = self::table("a\n\"\"\n1\n").unwrap();
         assert_eq!(rows, [[""], ["1"]]);
@@ -384,11 +411,11 @@ mod tests {
     #[test]
     fn a_table_may_be_empty() {
         let (rows, blank) = table("").unwrap();
-        assert!(rows.is_empty() && blank.header_bytes().is_empty());
-        assert!(table("\u{feff}").unwrap().1.header_bytes().is_empty());
+        assert!(rows.is_empty() && blank.layout.header.is_empty());
+        assert!(table("\u{feff}").unwrap().1.layout.header.is_empty());
         let (rows, table) = table("a,b\r\n").unwrap();
-        assert!(rows.is_empty() && !table.header_bytes().is_empty());
-        assert_eq!(table.line_end(), b"\r\n");
+        assert!(rows.is_empty() && !table.layout.header.is_empty());
+        assert_eq!(table.layout.line_end(), b"\r\n");
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use std::{
     io::{self, Read},
+    ops::Range,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
@@ -11,47 +12,65 @@ use sha2::{Digest as _, Sha256};
 /// Bytes that are read and hashed at a time: few enough to be still in the cache for the second.
 const CHUNK: usize = 1 << 18;
 
-/// The digest of an input. `sha256sum` computes the same of the file.
+/// The digest of an input. Where it covers everything, `sha256sum` computes the same of the file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct InputDigest {
     /// Bytes of the input.
     pub bytes: u64,
     /// The name of the hash: `sha256`.
     pub algorithm: &'static str,
-    /// The hash of all bytes, as hexadecimal digits.
+    /// The hash, as hexadecimal digits.
     pub digest: String,
+    /// `everything`; or `columns` where only the metadata of a Parquet file was hashed, and after it the columns that were
+    /// read for the run, in the order of the file. Others may then have any number of bytes at no cost.
+    pub covers: &'static str,
 }
 
 impl InputDigest {
-    fn new(len: usize, hash: Sha256) -> Self {
-        let hash: String = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
-        Self { bytes: len as u64, algorithm: "sha256", digest: hash }
+    fn new(bytes: u64, hash: Sha256) -> Self {
+        let digest = hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect();
+        Self { bytes, algorithm: "sha256", digest, covers: "everything" }
     }
-}
 
-/// Appends all that comes to what has been read already, and hashes both on the way.
-pub(super) fn read(from: &mut dyn Read, bytes: &mut Vec<u8>) -> io::Result<InputDigest> {
-    let mut hash = Sha256::new_with_prefix(&*bytes);
-    loop {
-        let before = bytes.len();
-        let read = from.take(CHUNK as u64).read_to_end(bytes)?;
-        hash.update(&bytes[before..]);
-        // What has come to its end is not asked again.
-        if read < CHUNK {
-            return Ok(InputDigest::new(bytes.len(), hash));
+    /// Of these parts of an input of so many bytes, one after the other.
+    ///
+    /// # Errors
+    /// What a reader returns, and [`io::ErrorKind::UnexpectedEof`] where there is less.
+    pub(super) fn of_parts<R: Read>(
+        bytes: u64,
+        parts: &[Range<u64>],
+        reader: impl Fn(u64) -> R,
+    ) -> io::Result<Self> {
+        let mut hash = Sha256::new();
+        for part in parts {
+            let len = part.end.saturating_sub(part.start);
+            if update(&mut hash, &mut reader(part.start).take(len))? < len {
+                return Err(io::ErrorKind::UnexpectedEof.into());
+            }
         }
+        Ok(Self { covers: "columns", ..Self::new(bytes, hash) })
+    }
+
+    /// Of all that comes.
+    ///
+    /// # Errors
+    /// What the reader returns.
+    pub(super) fn of(from: &mut dyn Read) -> io::Result<Self> {
+        let mut hash = Sha256::new();
+        let bytes = update(&mut hash, from)?;
+        Ok(Self::new(bytes, hash))
     }
 }
 
-/// Hashes all that comes, and keeps none of it.
-pub(super) fn of(from: &mut dyn Read) -> io::Result<InputDigest> {
-    let (mut hash, mut chunk, mut len) = (Sha256::new(), vec![0; CHUNK], 0);
+/// Hashes all that comes, keeps none of it, and returns how much that was.
+fn update(hash: &mut Sha256, from: &mut dyn Read) -> io::Result<u64> {
+    let (mut chunk, mut len) = (vec![0; CHUNK], 0);
     loop {
         match from.read(&mut chunk) {
-            Ok(0) => return Ok(InputDigest::new(len, hash)),
+            Ok(0) => return Ok(len),
             Ok(read) => {
                 hash.update(&chunk[..read]);
-                len += read;
+                len += read as u64;
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => return Err(error),
@@ -59,32 +78,51 @@ pub(super) fn of(from: &mut dyn Read) -> io::Result<InputDigest> {
     }
 }
 
-/// The hash of what has come through a [`Hashing`] reader.
-#[derive(Clone, Default)]
-pub(super) struct Seen(Arc<Mutex<(Sha256, usize)>>);
+/// What has come through a [`Hashing`] reader.
+#[derive(Clone)]
+pub(super) struct Seen(Arc<Mutex<State>>);
+
+struct State {
+    /// Its hash, if that is wanted.
+    hash: Option<Sha256>,
+    bytes: u64,
+}
 
 impl Seen {
-    fn state(&self) -> MutexGuard<'_, (Sha256, usize)> {
+    /// Nothing so far. Its hash is taken if it is `digested`.
+    pub(super) fn new(digested: bool) -> Self {
+        let hash = digested.then(Sha256::new);
+        Self(Arc::new(Mutex::new(State { hash, bytes: 0 })))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
         // Each change is one call that does not panic.
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The digest of all that has come so far.
-    pub(super) fn digest(&self) -> InputDigest {
+    /// How many bytes have come so far.
+    pub(super) fn bytes(&self) -> u64 {
+        self.state().bytes
+    }
+
+    /// The digest of all that has come so far, where the hash is taken.
+    pub(super) fn digest(&self) -> Option<InputDigest> {
         let state = self.state();
-        InputDigest::new(state.1, state.0.clone())
+        Some(InputDigest::new(state.bytes, state.hash.clone()?))
     }
 }
 
-/// Hashes what is read through it.
+/// Hashes and counts what is read through it.
 pub(super) struct Hashing<R>(pub(super) R, pub(super) Seen);
 
 impl<R: Read> Read for Hashing<R> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         let read = self.0.read(to)?;
         let mut state = self.1.state();
-        state.0.update(&to[..read]);
-        state.1 += read;
+        if let Some(hash) = &mut state.hash {
+            hash.update(&to[..read]);
+        }
+        state.bytes += read as u64;
         Ok(read)
     }
 }
@@ -93,25 +131,33 @@ impl<R: Read> Read for Hashing<R> {
 mod tests {
     use super::*;
 
-    /// FIPS 180-4's example, and lengths around a chunk, of which some bytes were read before.
+    #[test]
+    fn parts_are_hashed_one_after_the_other() {
+        let bytes = b"xxabxxc";
+        let of = |parts: &[Range<u64>]| InputDigest::of_parts(7, parts, |at| &bytes[at as usize..]);
+        let found = of(&[2..4, 6..7]).unwrap();
+        assert_eq!((found.covers, found.bytes), ("columns", 7));
+        assert_eq!(found.digest, InputDigest::of(&mut &b"abc"[..]).unwrap().digest);
+        assert!(of(&[6..8]).is_err());
+    }
+
+    /// FIPS 180-4's example, and lengths around a chunk.
     #[test]
     fn the_digest_is_that_of_all_bytes() {
         let abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        let of = |bytes: &[u8]| InputDigest::new(bytes.len(), Sha256::new_with_prefix(bytes));
+        let of =
+            |bytes: &[u8]| InputDigest::new(bytes.len() as u64, Sha256::new_with_prefix(bytes));
         assert_eq!(of(b"abc").digest, abc);
         for len in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK + 7] {
             let all: Vec<u8> = (0..len).map(|i| (i * i % 251) as u8).collect();
-            for head in [0, len / 3, len] {
-                let mut bytes = all[..head].to_vec();
-                let digest = read(&mut &all[head..], &mut bytes).unwrap();
-                assert!(bytes == all, "{len}");
-                assert_eq!(digest, of(&all), "{len}");
-                assert_eq!(digest.bytes, len as u64);
-                assert_eq!(super::of(&mut &all[..]).unwrap(), digest);
-                let seen = Seen::default();
+            let digest = InputDigest::of(&mut &all[..]).unwrap();
+            assert_eq!((&digest, digest.bytes), (&of(&all), len as u64));
+            for digested in [false, true] {
+                let seen = Seen::new(digested);
                 let mut through = Vec::new();
                 Hashing(&all[..], seen.clone()).read_to_end(&mut through).unwrap();
-                assert_eq!((seen.digest(), through.len()), (digest, len));
+                assert!(through == all);
+                assert_eq!((seen.bytes(), seen.digest()), (len as u64, digested.then(|| of(&all))));
             }
         }
     }

@@ -5,7 +5,7 @@
 
 use std::{
     fs::File,
-    io::{self, Cursor, Read},
+    io::{self, Read},
 };
 
 use crate::{
@@ -14,16 +14,16 @@ use crate::{
     table::{
         arrow::Arrow,
         compression::Compression,
-        csv::Csv,
-        digest::{self, Hashing, InputDigest, Seen},
+        csv::{Csv, Layout},
         format::{self, Format, SAMPLE},
         header::Header,
         ndjson::{self, Ndjson},
         parquet::Parquet,
-        remote,
         rows::{Content, Scan},
-        source::{Delimiter, Dialect, SNIFFED_ROWS, Source, Text},
-        stored::{self, Stored},
+        source::{Delimiter, Dialect, Head, SNIFFED_ROWS, Source},
+        spool::Spool,
+        stored::Stored,
+        text::{Text, unreadable},
     },
 };
 
@@ -34,7 +34,6 @@ const CHUNK: usize = 1 << 16;
 pub struct Input {
     name: String,
     format: Format,
-    compression: Option<Compression>,
     header: Header,
     /// Whether it is known to hold no row.
     is_empty: bool,
@@ -43,19 +42,17 @@ pub struct Input {
 
 /// What is read later on.
 enum Body {
-    Text(TextBody),
+    /// A text, whose header is known.
+    Text { raw: Raw, packing: Option<Compression>, layout: TextLayout, most_bytes: u64 },
     /// A table of which the rest is found where its metadata says.
-    Stored(Stored, Box<dyn Content>),
+    Stored(Box<dyn Content>),
 }
 
-struct TextBody {
-    /// What has been read.
-    head: Vec<u8>,
-    /// What has not; `None` where that is nothing.
-    rest: Option<Box<dyn Read + Send>>,
-    delimiter: Delimiter,
-    /// Where it is unpacked on the way: the digest of what was there before, and the most bytes that there may be after.
-    packed: Option<(Seen, u64)>,
+/// What the beginning of a text says of the rest.
+enum TextLayout {
+    Csv(Layout),
+    /// The columns of the first object, and where the first line begins.
+    Ndjson(Header, usize),
 }
 
 /// The columns that a run reads.
@@ -85,47 +82,51 @@ impl Source {
             Self::Object(address) => Format::of_name(address.as_ref()),
             _ => None,
         };
+        let stored = |file| Stored::file(&name, file).map(Raw::Stored);
         // A file never keeps its reader waiting, and so its beginning is read whole.
-        let (rest, at_least): (From, _) = match self {
+        let (raw, at_least): (Raw, _) = match self {
             Self::File(path) => {
                 let file = File::open(path).map_err(|error| fault(InputFault::Io(error)))?;
                 match file.metadata().is_ok_and(|found| found.is_file()) {
-                    true => (From::File(file), CHUNK),
-                    false => (From::Stream(Box::new(file)), 0),
+                    true => (stored(file)?, CHUNK),
+                    false => (Raw::Stream(Spool::new(Box::new(file))), 0),
                 }
             }
-            Self::Object(address) => (From::Object(Stored::object(&address)?.reader(0)), CHUNK),
-            Self::Stdin => (From::Stream(Box::new(io::stdin())), 0),
-            Self::Memory { bytes, .. } => (From::Stream(Box::new(Cursor::new(bytes))), CHUNK),
+            Self::Object(address) => (Raw::Stored(Stored::object(&address)?), CHUNK),
+            Self::Stdin => (Raw::Stream(Spool::new(Box::new(io::stdin()))), 0),
+            Self::Memory { bytes, .. } => (Raw::Stored(Stored::memory(&name, bytes)), CHUNK),
         };
-        Opening { name: name.clone(), dialect, promised, at_least }.open(rest)
+        Opening { name: name.clone(), dialect, promised, at_least }.open(raw)
     }
 }
 
 /// Where the bytes come from.
-enum From {
-    /// A file, which can be read from any place.
-    File(File),
-    /// An object in a store, likewise.
-    Object(stored::Reader),
+enum Raw {
+    /// What can be read from any place.
+    Stored(Stored),
     /// What comes once.
-    Stream(Box<dyn Read + Send>),
+    Stream(Spool),
 }
 
-impl From {
-    fn reader(&mut self) -> &mut dyn Read {
+impl Raw {
+    /// Reads from the beginning.
+    fn reader(&self) -> Box<dyn Read + Send> {
         match self {
-            Self::File(file) => file,
-            Self::Object(object) => object,
-            Self::Stream(stream) => stream,
+            Self::Stored(stored) => Box::new(stored.reader(0)),
+            Self::Stream(spool) => Box::new(spool.reader()),
         }
     }
 
-    fn into_stream(self) -> Box<dyn Read + Send> {
+    /// With the rest of it, if it comes once: as much as `most` bytes in all.
+    fn into_stored(self, name: &str, most: u64) -> Result<Stored> {
+        let fault = |fault| Error::Input { file: name.to_owned(), fault };
         match self {
-            Self::File(file) => Box::new(file),
-            Self::Object(object) => Box::new(object),
-            Self::Stream(stream) => stream,
+            Self::Stored(stored) => Ok(stored),
+            Self::Stream(spool) => {
+                let bytes = spool.finish(most).map_err(|error| fault(InputFault::Io(error)))?;
+                let bytes = bytes.ok_or_else(|| fault(InputFault::TooLarge { max: most }))?;
+                Ok(Stored::memory(name, bytes))
+            }
         }
     }
 }
@@ -141,28 +142,27 @@ struct Opening {
 }
 
 impl Opening {
-    fn open(self, mut from: From) -> Result<Input> {
-        let (mut head, mut ended) = (Vec::new(), false);
+    fn open(self, raw: Raw) -> Result<Input> {
+        let (mut head, mut reader, mut ended) = (Vec::new(), raw.reader(), false);
         let undecided =
             |head: &[u8]| format::binary(head).is_err() || Compression::of_beginning(head).is_err();
         while !ended && (undecided(&head) || head.len() < self.at_least.min(CHUNK)) {
-            ended = self.read_some(from.reader(), &mut head)? == 0;
+            let read = read_some(&mut *reader, &mut head);
+            ended = read.map_err(|error| self.fault(InputFault::Io(error)))? == 0;
         }
         let binary = format::binary(&head).unwrap_or_default();
         let packing = Compression::of_beginning(&head).unwrap_or_default();
         let promised = self.promised.filter(|_| packing.is_none());
         let wanted = self.dialect.format.or(binary).or(promised);
         if let Some(format) = wanted.filter(|format| !format.is_text()) {
-            return self.open_stored(format, head, from);
+            return self.open_stored(format, raw);
         }
-        let Some(packing) = packing else {
-            return self.read_header((head, ended), from.into_stream(), None);
-        };
-        let seen = Seen::default();
-        let packed = Hashing(Cursor::new(head).chain(from.into_stream()), seen.clone());
-        let unpacked = packing.unpack(packed).map_err(|error| self.fault(InputFault::Io(error)))?;
-        let packed = Some((packing, seen));
-        self.read_header((Vec::new(), false), unpacked, packed)
+        if let Some(packing) = packing {
+            let unpacked = packing.unpack(raw.reader());
+            reader = unpacked.map_err(|error| self.fault(InputFault::Io(error)))?;
+            (head, ended) = (Vec::new(), false);
+        }
+        self.read_header((head, ended), reader, raw, packing)
     }
 
     fn fault(&self, fault: InputFault) -> Error {
@@ -174,48 +174,33 @@ impl Opening {
         self.dialect.most_bytes.unwrap_or_else(host::budget)
     }
 
-    fn read_some(&self, from: &mut dyn Read, head: &mut Vec<u8>) -> Result<usize> {
-        read_some(from, head).map_err(|error| self.fault(InputFault::Io(error)))
-    }
-
     /// A table that is read from any place: from its file, or else from memory.
-    fn open_stored(self, format: Format, mut head: Vec<u8>, from: From) -> Result<Input> {
+    fn open_stored(self, format: Format, raw: Raw) -> Result<Input> {
         let most = self.most_bytes();
-        let stored = match from {
-            From::File(file) => Stored::file(&self.name, file)?,
-            From::Object(object) => object.into_stored(),
-            From::Stream(mut stream) => {
-                while self.read_some(&mut *stream, &mut head)? > 0 {
-                    if head.len() as u64 > most {
-                        return Err(self.fault(InputFault::TooLarge { max: most }));
-                    }
-                }
-                Stored::memory(&self.name, head)
-            }
-        };
+        let stored = raw.into_stored(&self.name, most)?;
         let (header, rows, content): (_, _, Box<dyn Content>) = match format {
             Format::Parquet => {
-                let table = Parquet::open(stored.clone())?;
+                let table = Parquet::open(stored)?;
                 (table.header(), table.rows(), Box::new(table))
             }
             _ => {
-                let table = Arrow::open(stored.clone(), format == Format::ArrowStream, most)?;
+                let table = Arrow::open(stored, format == Format::ArrowStream, most)?;
                 (table.header(), table.rows(), Box::new(table))
             }
         };
-        let body = Body::Stored(stored, content);
         let (name, is_empty) = (self.name, rows == 0);
-        Ok(Input { name, format, compression: None, header, is_empty, body })
+        Ok(Input { name, format, header, is_empty, body: Body::Stored(content) })
     }
 
-    /// A text, of which the beginning and whether that is all are known.
+    /// A text, of which the beginning and whether that is all are known, and what reads the rest.
     fn read_header(
         self,
         (mut head, mut ended): (Vec<u8>, bool),
         mut rest: Box<dyn Read + Send>,
-        packed: Option<(Compression, Seen)>,
+        raw: Raw,
+        packing: Option<Compression>,
     ) -> Result<Input> {
-        let (mut looked_at, packing) = (0, packed.as_ref().map(|(packing, _)| *packing));
+        let mut looked_at = 0;
         let delimiter = self.dialect.delimiter;
         loop {
             // A long header is looked at again only when it has doubled.
@@ -233,33 +218,30 @@ impl Opening {
             let read = read.map_err(|error| self.fault(unreadable(packing, error)))?;
             ended = read == 0;
         }
-        let text = Text::new(self.name.clone(), head)?;
-        let format = self.text_format(&text, ended);
-        let (delimiter, header, has_rows, head) = match format {
+        let head = Head::new(&self.name, &head)?;
+        let format = self.text_format(head, ended);
+        let (header, has_rows, layout) = match format {
             Format::Ndjson => {
-                let header = Ndjson::header_of(&text)?;
-                let has_rows = !header.is_empty();
-                (delimiter, header, has_rows, text.into_bytes())
+                let header = Ndjson::header_of(head)?;
+                let layout = TextLayout::Ndjson(header.clone(), head.body());
+                (header.clone(), !header.is_empty(), layout)
             }
             _ => {
-                let csv = Csv::new(text, delimiter)?;
-                (csv.delimiter(), csv.header().clone(), csv.has_rows(), csv.into_bytes())
+                let layout = Layout::new(head, delimiter)?;
+                (layout.columns().clone(), layout.has_rows(head), TextLayout::Csv(layout))
             }
         };
-        let is_empty = ended && !has_rows;
-        let rest = (!ended || packed.is_some()).then_some(rest);
-        let most = self.most_bytes();
-        let packed = packed.map(|(_, seen)| (seen, most));
-        let body = Body::Text(TextBody { head, rest, delimiter, packed });
-        Ok(Input { name: self.name, format, compression: packing, header, is_empty, body })
+        let (is_empty, most_bytes) = (ended && !has_rows, self.most_bytes());
+        let body = Body::Text { raw, packing, layout, most_bytes };
+        Ok(Input { name: self.name, format, header, is_empty, body })
     }
 
     /// What a text is: by what it was said to be, by its first line, or by its name.
-    fn text_format(&self, text: &Text, ended: bool) -> Format {
+    fn text_format(&self, head: Head<'_>, ended: bool) -> Format {
         if let Some(format) = self.dialect.format {
             return format;
         }
-        let body = text.bytes()[text.body()..].trim_ascii_start();
+        let body = head.bytes()[head.body()..].trim_ascii_start();
         let line = body.split(|byte| *byte == b'\n').next().unwrap_or_default();
         let is_whole = ended || line.len() < body.len();
         if line.starts_with(b"{") && is_whole && ndjson::is_object(line) {
@@ -280,30 +262,16 @@ impl Opening {
         if format::foreign(head).is_some() {
             return true;
         }
-        let Ok(text) = Text::new(self.name.clone(), head.to_vec()) else { return true };
-        if self.text_format(&text, false) == Format::Ndjson {
-            return text.bytes()[text.body()..].trim_ascii_start().contains(&b'\n');
+        let Ok(text) = Head::new(&self.name, head) else { return true };
+        if self.text_format(text, false) == Format::Ndjson {
+            return head[text.body()..].trim_ascii_start().contains(&b'\n');
         }
         let rows = head.iter().filter(|byte| matches!(byte, b'\n' | b'\r')).count();
         let delimiter = self.dialect.delimiter;
         if delimiter == Delimiter::Auto && rows <= 2 * SNIFFED_ROWS && head.len() < SAMPLE {
             return false;
         }
-        Csv::new(text, delimiter).is_ok_and(|csv| csv.header_is_whole())
-    }
-}
-
-/// Why a text could not be read, which may be because it was not packed whole.
-fn unreadable(packing: Option<Compression>, error: io::Error) -> InputFault {
-    match packing {
-        // An error of the system has a number.
-        Some(packing) if error.raw_os_error().is_none() && !remote::is_fault(&error) => {
-            InputFault::Damaged {
-                format: packing.name(),
-                part: "what it holds, from some place on,".to_owned(),
-            }
-        }
-        _ => InputFault::Io(error),
+        Layout::new(text, delimiter).is_ok_and(|layout| layout.is_whole())
     }
 }
 
@@ -378,7 +346,7 @@ impl Input {
         self.scan(Columns { keys: &names, ..Columns::default() }, all)
     }
 
-    /// Makes ready to read these columns, of which no others are decoded. A text is read whole, into memory.
+    /// Makes ready to read these columns, of which no others are decoded. What comes once is read whole, into memory.
     ///
     /// # Errors
     /// As [`Source::open`], and as [`Input::require`].
@@ -388,59 +356,32 @@ impl Input {
 
     /// As [`Input::read_columns`]; where `all` are named, they are decoded whatever they are.
     fn scan(self, columns: Columns<'_>, all: Vec<usize>) -> Result<Scan> {
-        let Self { name, format, compression, header, body, .. } = self;
-        let (header, content, digest): (_, Box<dyn Content>, Option<InputDigest>) = match body {
-            Body::Stored(stored, content) => (header, content, stored.digest()?),
-            Body::Text(body) => {
-                let (bytes, digest) = body
-                    .read(compression)
-                    .map_err(|fault| Error::Input { file: name.clone(), fault })?;
-                let text = Text::new(name.clone(), bytes.0)?;
-                match format {
-                    Format::Ndjson => {
+        let Self { name, format, header, body, .. } = self;
+        let (header, content, packing): (_, Box<dyn Content>, _) = match body {
+            Body::Stored(content) => (header, content, None),
+            Body::Text { raw, packing, layout, most_bytes } => {
+                let stored = raw.into_stored(&name, most_bytes)?;
+                let text = Text::new(stored, packing, most_bytes);
+                match layout {
+                    TextLayout::Ndjson(first, body) => {
                         let others: Vec<_> =
                             columns.values.iter().chain(columns.sent).copied().collect();
-                        let table = Ndjson::new(text, columns.keys, &others, columns.select)?;
-                        (table.header().clone(), Box::new(table), Some(digest))
+                        let read = (columns.keys, &others[..]);
+                        let table = Ndjson::new((text, body), first, read, columns.select);
+                        (table.header().clone(), Box::new(table), packing)
                     }
-                    _ => {
-                        let table = Csv::new(text, bytes.1)?;
-                        (table.header().clone(), Box::new(table), Some(digest))
-                    }
+                    TextLayout::Csv(layout) => (header, Box::new(Csv::new(text, layout)), packing),
                 }
             }
         };
-        let compression = compression.map(Compression::name);
-        let mut scan = Scan { name, format, compression, header, content, wanted: all, digest };
+        let compression = packing.map(Compression::name);
+        let mut scan = Scan { name, format, compression, header, content, wanted: all };
         if scan.wanted.is_empty() && !scan.header.is_empty() {
             let names: Vec<_> = columns.keys.iter().copied().chain(columns.values).collect();
             scan.wanted = scan.find(&names)?;
             scan.wanted.extend(scan.find_sent(columns.sent)?);
         }
         Ok(scan)
-    }
-}
-
-impl TextBody {
-    /// The rest, the delimiter, and the digest of the input as it came.
-    fn read(
-        self,
-        packing: Option<Compression>,
-    ) -> std::result::Result<((Vec<u8>, Delimiter), InputDigest), InputFault> {
-        let Self { head: mut bytes, rest, delimiter, packed } = self;
-        let mut rest = rest.unwrap_or_else(|| Box::new(io::empty()));
-        let Some((seen, most)) = packed else {
-            let digest = digest::read(&mut *rest, &mut bytes).map_err(InputFault::Io)?;
-            return Ok(((bytes, delimiter), digest));
-        };
-        let left = most.saturating_sub(bytes.len() as u64);
-        rest.take(left.saturating_add(1))
-            .read_to_end(&mut bytes)
-            .map_err(|error| unreadable(packing, error))?;
-        if bytes.len() as u64 > most {
-            return Err(InputFault::TooLarge { max: most });
-        }
-        Ok(((bytes, delimiter), seen.digest()))
     }
 }
 
@@ -477,7 +418,7 @@ mod tests {
     fn open(pieces: &[&'static [u8]]) -> Result<Input> {
         let dialect = Delimiter::Comma.into();
         let opening = Opening { name: "t".into(), dialect, promised: None, at_least: 0 };
-        opening.open(From::Stream(Box::new(Slow(pieces.to_vec()))))
+        opening.open(Raw::Stream(Spool::new(Box::new(Slow(pieces.to_vec())))))
     }
 
     #[test]
@@ -494,9 +435,14 @@ mod tests {
         }
         let input = open(&[b"k\nx\n", b"y\n", b""]).unwrap();
         assert!(!input.is_empty());
+        let mut rows = Vec::new();
+        let table = input.read().unwrap().rows(|row| {
+            rows.push(row.field(0).to_vec());
+            Ok(())
+        });
         assert_eq!(
-            input.read().unwrap().rows(|_| Ok(())).unwrap().text().unwrap().bytes(),
-            b"k\nx\ny\n"
+            (table.unwrap().digest().unwrap().bytes, rows),
+            (6, vec![b"x".into(), b"y".into()])
         );
     }
 

@@ -4,15 +4,18 @@
 
 use std::{collections::BTreeSet, fmt, io::Write};
 
+use memchr::memchr;
 use serde::de::{DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use crate::{
     error::{Error, InputFault, Place, Result},
     table::{
+        digest::InputDigest,
         header::Header,
         rows::{Content, Fields, MAX_ROWS, Origin, Row, Unwritten},
-        source::{Text, terminated, without_line_end},
+        source::{Head, terminated, without_line_end},
+        text::{Blocks, Facts, Lines, Text, show_rows},
         written::{AddedNames, Written},
     },
 };
@@ -20,21 +23,29 @@ use crate::{
 /// How many rows are written before that is said.
 const SHOW_EVERY: usize = 1 << 14;
 
+/// How many rows are shown before it is looked how much of the text has been read.
+const LOOK_EVERY: u64 = 1 << 10;
+
 const NESTED: &str = "a key is a single value; take the part that identifies the row out of it";
 const NESTED_VALUE: &str =
     "such a value is a single text or number; take the part that is wanted out of it";
 const FRACTION: &str =
     "a number with a fraction or an exponent has many written forms; write an integer or a string";
 
-/// A text of objects, and where the rows lie that have been shown.
+/// A text of objects.
 pub(crate) struct Ndjson {
     text: Text,
+    /// Where the first line begins.
+    body: usize,
     header: Header,
     /// Names of columns that make up the key: their numbers have to be integers.
     keys: Vec<Vec<u8>>,
     /// Selected columns that the first object lacks.
     unseen: Vec<usize>,
-    rows: Vec<(u64, u64)>,
+    /// Whether the first line ends with a carriage return and a line feed.
+    has_returns: bool,
+    /// What the first reading found out.
+    facts: Option<Facts>,
 }
 
 /// Whether a line is a JSON object.
@@ -53,12 +64,14 @@ fn names(line: &[u8]) -> serde_json::Result<Vec<Vec<u8>>> {
 }
 
 impl Ndjson {
-    /// A table of the columns that the first object has, of those that are read and of those that are selected.
-    ///
-    /// # Errors
-    /// [`InputFault::BrokenLine`].
-    pub(crate) fn new(text: Text, keys: &[&str], others: &[&str], select: &[&str]) -> Result<Self> {
-        let mut header = Self::header_of(&text)?;
+    /// A table of the columns that the first object has, which are `header`, of those that are read and of those that are
+    /// selected. The first line of the text begins at `body`.
+    pub(crate) fn new(
+        (text, body): (Text, usize),
+        mut header: Header,
+        (keys, others): (&[&str], &[&str]),
+        select: &[&str],
+    ) -> Self {
         let mut unseen = Vec::new();
         if !header.is_empty() {
             header = keys.iter().chain(others).copied().fold(header, Header::with);
@@ -67,20 +80,24 @@ impl Ndjson {
             unseen.extend(read..header.len());
         }
         let keys = keys.iter().map(|key| key.as_bytes().to_vec()).collect();
-        Ok(Self { text, header, keys, unseen, rows: Vec::new() })
+        Self { text, body, header, keys, unseen, has_returns: false, facts: None }
     }
 
-    /// The columns of the first object; none in a table without a row.
+    /// The columns of the first object of a text with this beginning, which has the first line; none in a table without a
+    /// row.
     ///
     /// # Errors
     /// [`InputFault::BrokenLine`].
-    pub(crate) fn header_of(text: &Text) -> Result<Header> {
-        let Some((start, end)) = next_line(text, text.body()) else {
-            return Ok(Header::default());
-        };
-        let names = names(&text.bytes()[start..end])
-            .map_err(|error| text.fault(broken(text.place(1, start), &error)))?;
-        Ok(Header::of_names(names))
+    pub(crate) fn header_of(head: Head<'_>) -> Result<Header> {
+        let body = &head.bytes()[head.body()..];
+        let mut number = 0;
+        let line = body.split_inclusive(|byte| *byte == b'\n').find(|line| {
+            number += 1;
+            !line.trim_ascii().is_empty()
+        });
+        let Some(line) = line else { return Ok(Header::default()) };
+        let place = Place { row: 1, line: Some(number) };
+        Ok(Header::of_names(names(line).map_err(|error| head.fault(broken(place, &error)))?))
     }
 
     /// The columns.
@@ -88,29 +105,36 @@ impl Ndjson {
         &self.header
     }
 
-    fn line(&self, row: u32) -> &[u8] {
-        let (start, end) = self.rows[row as usize];
-        &self.text.bytes()[start as usize..end as usize]
+    fn lines(&self, digested: bool) -> Result<ObjectLines> {
+        let mut blocks = self.text.blocks(digested)?;
+        blocks.skip_to(self.body as u64)?;
+        Ok(ObjectLines(blocks))
     }
 
     fn line_end(&self) -> &'static [u8] {
-        let first = self.rows.first().map_or(&b""[..], |_| self.line(0));
-        if first.ends_with(b"\r\n") { b"\r\n" } else { b"\n" }
+        if self.has_returns { b"\r\n" } else { b"\n" }
     }
 
     /// All names that a line which is written may have: any line may have members that the first one lacks.
-    fn names_of(&self, what: &Written<'_>, header: Vec<String>) -> Vec<String> {
-        let mut names: BTreeSet<String> = header.into_iter().collect();
-        for row in what.rows() {
+    fn names_of(
+        &self,
+        what: &Written<'_>,
+        facts: &Facts,
+    ) -> std::result::Result<Vec<String>, Unwritten> {
+        let mut names: BTreeSet<String> = self.header.names().into_iter().collect();
+        let mut rows = what.rows().to_vec();
+        rows.sort_unstable();
+        show_rows(self.lines(false)?, &rows, facts, |_, line| {
             // A line that was read can be read again.
-            let _ = members(self.line(*row), |name, _| {
+            let _ = members(line, |name, _| {
                 if !names.contains(name) {
                     names.insert(name.to_owned());
                 }
                 false
             });
-        }
-        names.into_iter().collect()
+            Ok(())
+        })?;
+        Ok(names.into_iter().collect())
     }
 
     /// An object with the selected members alone, in the order asked for. One that is not there stays away.
@@ -139,6 +163,46 @@ impl Ndjson {
     }
 }
 
+/// The lines of a text that are not blank.
+struct ObjectLines(Blocks);
+
+impl ObjectLines {
+    /// Where the next of them begins, and how long it is, its line end included.
+    fn find(&mut self) -> Result<Option<(u64, usize)>> {
+        let Self(blocks) = self;
+        // What is known to have no line end.
+        let mut searched = 0;
+        loop {
+            let (rest, is_all) = (blocks.unread(), blocks.has_ended());
+            let end = match memchr(b'\n', &rest[searched..]) {
+                Some(end) => searched + end + 1,
+                None if is_all && rest.is_empty() => return Ok(None),
+                None if is_all => rest.len(),
+                None => {
+                    searched = rest.len();
+                    blocks.fill()?;
+                    continue;
+                }
+            };
+            searched = 0;
+            if !rest[..end].trim_ascii().is_empty() {
+                return Ok(Some((blocks.offset(), end)));
+            }
+            blocks.skip(end);
+        }
+    }
+}
+
+impl Lines for ObjectLines {
+    fn next_line(&mut self) -> Result<Option<&[u8]>> {
+        Ok(self.find()?.map(|(_, len)| self.0.pass(len)))
+    }
+
+    fn into_blocks(self) -> Blocks {
+        self.0
+    }
+}
+
 impl Content for Ndjson {
     fn read(
         &mut self,
@@ -148,35 +212,48 @@ impl Content for Ndjson {
         let names = self.header.names();
         let mut reader = Members::new(&names, columns, &self.keys);
         reader.unseen.clone_from(&self.unseen);
-        let mut rows = Vec::new();
-        let mut at = self.text.body();
-        while let Some((start, end)) = next_line(&self.text, at) {
-            at = end;
-            let number = rows.len() as u64 + 1;
+        let mut lines = self.lines(true)?;
+        let (mut number, mut read) = (0, 0);
+        let mut has_returns = false;
+        while let Some((offset, len)) = lines.find()? {
+            let line = lines.0.pass(len);
+            number += 1;
             if number > MAX_ROWS {
                 return Err(self.text.fault(InputFault::TooManyRows { max: MAX_ROWS }));
             }
+            if number == 1 {
+                has_returns = line.ends_with(b"\r\n");
+            }
             // Finding the place takes as long as the text before it.
-            let place = || self.text.place(number, start);
-            reader
-                .read(&self.text.bytes()[start..end], place)
-                .map_err(|fault| self.text.fault(fault))?;
-            let origin = Origin::Text(&self.text, start);
+            let place = || self.text.place(number, offset);
+            reader.read(line, place).map_err(|fault| self.text.fault(fault))?;
+            let origin = Origin::Text { text: &self.text, offset, read };
             show(Row { number, origin, fields: Fields::Values(&reader.values) })?;
-            rows.push((start as u64, end as u64));
+            if number.is_multiple_of(LOOK_EVERY) {
+                read = lines.0.read();
+            }
         }
-        if !rows.is_empty()
+        if number > 0
             && let Some(missing) = reader.never_seen()
         {
             let hint = "no line has such a member".to_owned();
             return Err(self.text.fault(InputFault::NoColumn { column: missing.to_owned(), hint }));
         }
-        self.rows = rows;
-        Ok(self.rows.len() as u64)
+        self.has_returns = has_returns;
+        self.facts = Some(lines.0.finish()?);
+        Ok(number)
     }
 
     fn place(&self, row: u64) -> Place {
-        self.text.place(row + 1, self.rows[row as usize].0 as usize)
+        let offset = || {
+            let mut lines = self.lines(false).ok()?;
+            for _ in 0..row {
+                lines.next_line().ok()??;
+            }
+            Some(lines.find().ok()??.0)
+        };
+        let unknown = Place { row: row + 1, line: None };
+        offset().map_or(unknown, |offset| self.text.place(row + 1, offset))
     }
 
     fn write(
@@ -185,15 +262,18 @@ impl Content for Ndjson {
         out: &mut (dyn Write + Send),
         done: &mut dyn FnMut(u64),
     ) -> std::result::Result<(), Unwritten> {
+        let Some(facts) = &self.facts else { return Ok(()) };
         let names = self.header.names();
         let select: Option<Vec<String>> =
             what.select.map(|select| select.iter().map(|column| names[*column].clone()).collect());
-        let added = (!what.is_plain()).then(|| Added::new(what, &self.names_of(what, names)));
-        for (nth, row) in what.rows().iter().enumerate() {
+        let added = match what.is_plain() {
+            true => None,
+            false => Some(Added::new(what, &self.names_of(what, facts)?)),
+        };
+        show_rows(self.lines(false)?, what.rows(), facts, |nth, line| {
             if nth % SHOW_EVERY == 0 {
                 done(nth as u64);
             }
-            let line = self.line(*row);
             let object = match &select {
                 Some(names) => {
                     let mut object = self.selected(line, names)?;
@@ -206,8 +286,16 @@ impl Content for Ndjson {
                 Some(added) => out.write_all(&added.to(&object, what, nth))?,
                 None => out.write_all(&object)?,
             }
-        }
-        Ok(())
+            Ok(())
+        })
+    }
+
+    fn digest(&self) -> Option<&InputDigest> {
+        self.facts.as_ref()?.digest.as_ref()
+    }
+
+    fn is_utf8(&self) -> bool {
+        self.facts.as_ref().is_none_or(|facts| facts.is_utf8)
     }
 
     fn text(&self) -> Option<&Text> {
@@ -248,21 +336,6 @@ impl Added {
 /// A string as JSON has it.
 fn json(text: &str) -> String {
     serde_json::Value::from(text).to_string()
-}
-
-/// The next line that is not blank, its line end included.
-fn next_line(text: &Text, mut from: usize) -> Option<(usize, usize)> {
-    let bytes = text.bytes();
-    while from < bytes.len() {
-        let rest = &bytes[from..];
-        let end =
-            from + rest.iter().position(|byte| *byte == b'\n').map_or(rest.len(), |at| at + 1);
-        if !bytes[from..end].trim_ascii().is_empty() {
-            return Some((from, end));
-        }
-        from = end;
-    }
-    None
 }
 
 fn broken(place: Place, error: &serde_json::Error) -> InputFault {
@@ -460,8 +533,14 @@ mod tests {
     use super::*;
     use crate::table::written::Matched;
 
+    fn open_selecting(text: &str, others: &[&str], select: &[&str]) -> Result<Ndjson> {
+        let head = Head::new("t", text.as_bytes())?;
+        let header = Ndjson::header_of(head)?;
+        Ok(Ndjson::new((Text::of(text), head.body()), header, (&["k"], others), select))
+    }
+
     fn open(text: &str) -> Result<Ndjson> {
-        Ndjson::new(Text::new("t".into(), text.into())?, &["k"], &["v"], &[])
+        open_selecting(text, &["v"], &[])
     }
 
     /// Keys and values of all rows.
@@ -560,8 +639,7 @@ mod tests {
     fn a_selected_member_may_be_missing_from_some_objects_but_not_from_all() {
         let text = "{\"k\":1}\n{\"k\":2,\"late\":[3]}\n{\"k\":4,\"late\":null}\n";
         let table = |select: &[&str]| {
-            let text = Text::new("t".into(), text.into()).unwrap();
-            let mut table = Ndjson::new(text, &["k"], &[], select).unwrap();
+            let mut table = open_selecting(text, &[], select).unwrap();
             table.read(&[0], &mut |_| Ok(())).map(|_| table)
         };
         let mut out = Vec::new();

@@ -39,6 +39,7 @@ use crate::{
     error::{Error, InputFault, Place, Result},
     table::{
         batches::{Batches, in_order},
+        digest::InputDigest,
         guard::guarded,
         header::Header,
         rows::{Content, MAX_ROWS, Row, Unwritten},
@@ -60,6 +61,8 @@ pub(crate) struct Parquet {
     metadata: ArrowReaderMetadata,
     /// Which columns hold UUIDs.
     uuids: Vec<bool>,
+    /// Of what was read.
+    digest: Option<InputDigest>,
 }
 
 /// What cannot be read, and whose fault it is not.
@@ -103,7 +106,7 @@ impl Parquet {
             |root: &TypePtr| root.get_basic_info().logical_type_ref() == Some(&LogicalType::Uuid);
         let uuids = metadata.schema().fields().iter().zip(roots);
         let uuids = uuids.map(|(field, root)| is_uuid(root) || typed::is_uuid(field)).collect();
-        Ok(Self { stored, metadata, uuids })
+        Ok(Self { stored, metadata, uuids, digest: None })
     }
 
     /// The columns.
@@ -135,6 +138,22 @@ impl Parquet {
             .build()
         };
         guarded(build)?.ok()
+    }
+
+    /// Where the metadata is, and after it these columns, in the order of the file.
+    fn parts(&self, columns: &[usize]) -> Vec<Range<u64>> {
+        let schema = self.metadata.parquet_schema();
+        let leaves = 0..schema.num_columns();
+        let read: Vec<_> =
+            leaves.filter(|leaf| columns.contains(&schema.get_column_root_idx(*leaf))).collect();
+        let chunks = self.file().row_groups().iter().flat_map(|group| {
+            read.iter().filter_map(|leaf| {
+                // Nonsense would have been noticed when it was read.
+                let (start, len) = guarded(|| group.column(*leaf).byte_range())?;
+                Some(start..start.saturating_add(len))
+            })
+        });
+        footer::range(&self.stored).into_iter().chain(chunks).collect()
     }
 
     /// The groups of rows of the output. Where rows keep their order, a group ends where one of the input ends, unless it
@@ -335,8 +354,13 @@ impl Content for Parquet {
             damaged: &|part| damaged(&self.stored, part),
         };
         let shown = shown.show(batches, show);
+        self.digest = self.stored.digest(Some(&self.parts(&wanted)))?;
         self.stored.assert_unchanged()?;
         shown.map(|()| self.rows())
+    }
+
+    fn digest(&self) -> Option<&InputDigest> {
+        self.digest.as_ref()
     }
 
     fn place(&self, row: u64) -> Place {

@@ -3,21 +3,32 @@
 //! Most lines have no quotation mark. Such a line is cut at its delimiters and nothing is copied; the csv crate's core
 //! reads the others.
 
-use std::ops::Range;
-
 use csv_core::ReadRecordResult;
 use memchr::{memchr2, memchr2_iter};
 
+use crate::{
+    error::Result,
+    table::text::{Blocks, Lines},
+};
+
 /// Reads a text record by record.
-pub(crate) struct Records<'a> {
-    text: &'a [u8],
-    at: usize,
+pub(crate) struct Records {
+    text: Blocks,
     delimiter: u8,
-    quoted: csv_core::Reader,
-    /// The fields of a record that is not as it stands in the text.
-    unquoted: Vec<u8>,
+    quoted: Quoted,
     /// Where each field of the last record ends.
     ends: Vec<usize>,
+}
+
+/// A record in a text.
+pub(crate) struct Found<'a> {
+    /// Where in the text it begins.
+    pub(crate) offset: u64,
+    /// The bytes that it has there, its line end included.
+    pub(crate) line: &'a [u8],
+    /// Whether nothing follows.
+    pub(crate) is_last: bool,
+    pub(crate) record: Record<'a>,
 }
 
 /// A record's fields.
@@ -29,65 +40,152 @@ pub(crate) struct Record<'a> {
     gap: usize,
 }
 
-impl<'a> Records<'a> {
-    /// From this offset on.
-    pub(crate) fn new(text: &'a [u8], from: usize, delimiter: u8) -> Self {
-        let mut quoted = csv_core::ReaderBuilder::new().delimiter(delimiter).build();
-        // The beginning of a record is not that of a text: there is no byte-order mark to skip.
-        quoted.read_record(b"\n", &mut [], &mut []);
-        Self { text, at: from, delimiter, quoted, unquoted: Vec::new(), ends: Vec::new() }
+/// What reads records with quotation marks.
+struct Quoted {
+    /// Between two records. A copy of one would not work.
+    reader: csv_core::Reader,
+    /// The fields of the last record.
+    unquoted: Vec<u8>,
+}
+
+/// How long a record is, its line end included, and how many bytes its fields have, as they stand or unquoted.
+struct Extent {
+    line: usize,
+    fields: usize,
+    is_quoted: bool,
+}
+
+impl Records {
+    /// From the next byte of this text on.
+    pub(crate) fn new(text: Blocks, delimiter: u8) -> Self {
+        let reader = csv_core::ReaderBuilder::new().delimiter(delimiter).build();
+        let mut quoted = Quoted { reader, unquoted: Vec::new() };
+        quoted.restart();
+        Self { text, delimiter, quoted, ends: Vec::new() }
     }
 
-    /// The next record and the range of its bytes in the text, its line end included. Blank lines are no records.
-    pub(crate) fn next(&mut self) -> Option<(Range<usize>, Record<'_>)> {
-        let blank = |byte: &&u8| matches!(byte, b'\r' | b'\n');
-        self.at += self.text[self.at..].iter().take_while(blank).count();
-        let rest = &self.text[self.at..];
-        if rest.is_empty() {
-            return None;
-        }
-        let line = &rest[..memchr2(b'\n', b'\r', rest).unwrap_or(rest.len())];
-        self.ends.clear();
-        for place in memchr2_iter(self.delimiter, b'"', line) {
-            if line[place] == b'"' {
-                return Some(self.next_quoted());
+    /// The text.
+    pub(crate) fn text(&self) -> &Blocks {
+        &self.text
+    }
+
+    /// The next record. Blank lines are no records.
+    ///
+    /// # Errors
+    /// As [`Blocks::fill`].
+    pub(crate) fn next(&mut self) -> Result<Option<Found<'_>>> {
+        let Some(Extent { line, fields, is_quoted }) = self.find()? else { return Ok(None) };
+        let offset = self.text.offset();
+        let is_last = self.text.has_ended() && line == self.text.unread().len();
+        let line = self.text.pass(line);
+        let (bytes, gap) = match is_quoted {
+            true => (&self.quoted.unquoted[..fields], 0),
+            false => (&line[..fields], 1),
+        };
+        let record = Record { bytes, ends: &self.ends, gap };
+        Ok(Some(Found { offset, line, is_last, record }))
+    }
+
+    /// Reads until all of the next record is there.
+    fn find(&mut self) -> Result<Option<Extent>> {
+        let Self { text, delimiter, quoted, ends } = self;
+        loop {
+            let blank = |byte: &&u8| matches!(byte, b'\r' | b'\n');
+            let blanks = text.unread().iter().take_while(blank).count();
+            text.skip(blanks);
+            let (rest, is_all) = (text.unread(), text.has_ended());
+            if let Some(found) = find_in(rest, is_all, *delimiter, quoted, ends) {
+                return Ok(Some(found));
             }
-            self.ends.push(place);
+            if is_all {
+                return Ok(None);
+            }
+            text.fill()?;
         }
-        self.ends.push(line.len());
-        let span = self.pass(line.len() + 1);
-        Some((span, Record { bytes: line, ends: &self.ends, gap: 1 }))
+    }
+}
+
+impl Lines for Records {
+    fn next_line(&mut self) -> Result<Option<&[u8]>> {
+        Ok(self.next()?.map(|found| found.line))
     }
 
-    fn next_quoted(&mut self) -> (Range<usize>, Record<'_>) {
+    fn into_blocks(self) -> Blocks {
+        self.text
+    }
+}
+
+/// The record that these bytes begin with, if the whole of it is there for sure.
+fn find_in(
+    rest: &[u8],
+    is_all: bool,
+    delimiter: u8,
+    quoted: &mut Quoted,
+    ends: &mut Vec<usize>,
+) -> Option<Extent> {
+    let end = match memchr2(b'\n', b'\r', rest) {
+        Some(end) => end,
+        None if is_all && !rest.is_empty() => rest.len(),
+        None => return None,
+    };
+    ends.clear();
+    for place in memchr2_iter(delimiter, b'"', &rest[..end]) {
+        if rest[place] == b'"' {
+            return quoted.find_in(rest, is_all, ends);
+        }
+        ends.push(place);
+    }
+    ends.push(end);
+    Some(Extent { line: with_line_end(rest, end + 1, is_all)?, fields: end, is_quoted: false })
+}
+
+impl Quoted {
+    /// Makes ready for a record, after one that was not there to its end.
+    fn restart(&mut self) {
+        self.reader.reset();
+        // The beginning of a record is not that of a text: there is no byte-order mark to skip.
+        self.reader.read_record(b"\n", &mut [], &mut []);
+    }
+
+    fn find_in(&mut self, rest: &[u8], is_all: bool, ends: &mut Vec<usize>) -> Option<Extent> {
         let (mut read, mut copied, mut fields) = (0, 0, 0);
         loop {
-            let (result, nin, nout, nend) = self.quoted.read_record(
-                &self.text[self.at + read..],
+            ends.resize(ends.capacity(), 0);
+            let (result, nin, nout, nend) = self.reader.read_record(
+                &rest[read..],
                 &mut self.unquoted[copied..],
-                &mut self.ends[fields..],
+                &mut ends[fields..],
             );
             (read, copied, fields) = (read + nin, copied + nout, fields + nend);
             match result {
                 ReadRecordResult::OutputFull => double(&mut self.unquoted),
-                ReadRecordResult::OutputEndsFull => double(&mut self.ends),
+                ReadRecordResult::OutputEndsFull => double(ends),
                 // The next call is given nothing, which says that this is the end.
-                ReadRecordResult::InputEmpty => {}
+                ReadRecordResult::InputEmpty if is_all => {}
+                ReadRecordResult::InputEmpty => {
+                    self.restart();
+                    return None;
+                }
                 ReadRecordResult::Record | ReadRecordResult::End => break,
             }
         }
-        let span = self.pass(read);
-        let record = Record { bytes: &self.unquoted[..copied], ends: &self.ends[..fields], gap: 0 };
-        (span, record)
+        ends.truncate(fields);
+        let line = with_line_end(rest, read, is_all);
+        if line.is_none() {
+            self.restart();
+        }
+        Some(Extent { line: line?, fields: copied, is_quoted: true })
     }
+}
 
-    /// Goes past so many bytes, which end with the first byte of a line end if there is one, and past the rest of it.
-    fn pass(&mut self, bytes: usize) -> Range<usize> {
-        let start = self.at;
-        let end = (start + bytes).min(self.text.len());
-        let half = self.text[end - 1] == b'\r' && self.text.get(end) == Some(&b'\n');
-        self.at = end + usize::from(half);
-        start..self.at
+/// The length of a line of so many bytes, which end with the first byte of its line end if it has one; `None` where its
+/// second byte may still come.
+fn with_line_end(rest: &[u8], bytes: usize, is_all: bool) -> Option<usize> {
+    let end = bytes.min(rest.len());
+    match (rest[end - 1], rest.get(end)) {
+        (b'\r', Some(b'\n')) => Some(end + 1),
+        (b'\r', None) if !is_all => None,
+        _ => Some(end),
     }
 }
 
@@ -119,6 +217,7 @@ mod tests {
     use rand::{RngExt, SeedableRng, rngs::StdRng};
 
     use super::*;
+    use crate::table::text::Text;
 
     /// Every record as the csv crate reads it.
     fn expected(text: &[u8]) -> Vec<Vec<Vec<u8>>> {
@@ -126,12 +225,12 @@ mod tests {
         let text = [b"\n", text].concat();
         let mut reader =
             csv::ReaderBuilder::new().has_headers(false).flexible(true).from_reader(&text[..]);
-        let records = reader.byte_records().map(Result::unwrap);
+        let records = reader.byte_records().map(std::result::Result::unwrap);
         records.map(|record| record.iter().map(<[u8]>::to_vec).collect()).collect()
     }
 
     #[test]
-    fn records_are_those_of_the_csv_crate() {
+    fn records_are_those_of_the_csv_crate_wherever_blocks_end() {
         let mut rng = StdRng::seed_from_u64(1);
         let pieces: [&[u8]; 12] = [
             b",",
@@ -153,15 +252,16 @@ mod tests {
                 .flat_map(|_| pieces[rng.random_range(0..pieces.len())])
                 .copied()
                 .collect();
-            let mut records = Records::new(&text, 0, b',');
+            let blocks = Text::of(&*text).small_blocks(rng.random_range(1..40));
+            let mut records = Records::new(blocks, b',');
             let (mut found, mut end) = (Vec::new(), 0);
-            while let Some((span, record)) = records.next() {
-                assert!(
-                    text[end..span.start].iter().all(|byte| b"\r\n".contains(byte)),
-                    "{text:?}"
-                );
-                assert!(span.end > span.start && span.end <= text.len());
-                end = span.end;
+            while let Some(Found { offset, line, is_last, record }) = records.next().unwrap() {
+                let start = offset as usize;
+                let between = &text[end..start];
+                assert!(between.iter().all(|byte| b"\r\n".contains(byte)), "{text:?}");
+                end = start + line.len();
+                assert!(!line.is_empty() && line == &text[start..end], "{text:?}");
+                assert!(!is_last || end == text.len());
                 found.push(record.iter().map(<[u8]>::to_vec).collect::<Vec<_>>());
             }
             assert_eq!(found, expected(&text), "{:?}", String::from_utf8_lossy(&text));
@@ -173,12 +273,28 @@ mod tests {
     fn a_record_may_be_longer_than_any_buffer() {
         let long = "x".repeat(1000);
         let text = format!("{long},\"{long}\"\"\"\n{}\"1\"\n", ",".repeat(300));
-        let mut records = Records::new(text.as_bytes(), 0, b',');
-        let (_, record) = records.next().unwrap();
-        assert_eq!(record.get(1), Some(format!("{long}\"").as_bytes()));
-        let (span, record) = records.next().unwrap();
-        assert_eq!((record.len(), record.get(300), record.get(301)), (301, Some(&b"1"[..]), None));
-        assert_eq!(span.end, text.len());
-        assert!(records.next().is_none());
+        for block in [1, 64, 5000] {
+            let mut records = Records::new(Text::of(&*text).small_blocks(block), b',');
+            let found = records.next().unwrap().unwrap();
+            assert_eq!(found.record.get(1), Some(format!("{long}\"").as_bytes()));
+            let found = records.next().unwrap().unwrap();
+            let record = found.record;
+            assert_eq!(
+                (record.len(), record.get(300), record.get(301)),
+                (301, Some(&b"1"[..]), None)
+            );
+            assert_eq!(found.offset as usize + found.line.len(), text.len());
+            assert!(records.next().unwrap().is_none());
+        }
+    }
+
+    /// The end of a text is known once somebody has asked for more.
+    #[test]
+    fn the_last_record_is_known_as_such_where_no_line_end_closes_it() {
+        for (text, block) in [("a\n\"b", 3), ("a\n\"b", 100), ("a\nb", 1)] {
+            let mut records = Records::new(Text::of(text).small_blocks(block), b',');
+            assert!(!records.next().unwrap().unwrap().is_last);
+            assert!(records.next().unwrap().unwrap().is_last);
+        }
     }
 }

@@ -12,7 +12,7 @@ use crate::{
         format::Format,
         header::Header,
         records::Record,
-        source::Text,
+        text::{LineEnds, Text},
         typed::TextColumn,
         written::{Matched, Written},
     },
@@ -47,6 +47,14 @@ pub(crate) trait Content: Send {
         out: &mut (dyn Write + Send),
         done: &mut dyn FnMut(u64),
     ) -> std::result::Result<(), Unwritten>;
+
+    /// The digest of the input that was read.
+    fn digest(&self) -> Option<&InputDigest>;
+
+    /// Whether what was read is valid UTF-8, as far as it is text.
+    fn is_utf8(&self) -> bool {
+        true
+    }
 
     /// The text, where the table is one.
     fn text(&self) -> Option<&Text> {
@@ -90,8 +98,8 @@ pub struct Row<'a> {
 
 /// Where a row comes from.
 pub(crate) enum Origin<'a> {
-    /// A text, in which the row begins at this offset.
-    Text(&'a Text, usize),
+    /// A text, in which the row begins at this offset. So many stored bytes had been read a little earlier.
+    Text { text: &'a Text, offset: u64, read: u64 },
     /// The table of this name, with so many rows as far as is known.
     Typed(&'a str, u64),
 }
@@ -110,18 +118,17 @@ impl<'a> Row<'a> {
     /// Where it is.
     pub fn place(&self) -> Place {
         match self.origin {
-            Origin::Text(text, start) => text.place(self.number, start),
+            Origin::Text { text, offset, .. } => text.place(self.number, offset),
             Origin::Typed(..) => Place { row: self.number, line: None },
         }
     }
 
     /// How much of the table is before it, from 0 to 1.
     pub fn fraction(&self) -> f64 {
-        let (before, all) = match self.origin {
-            Origin::Text(text, start) => (start as f64, text.bytes().len() as f64),
-            Origin::Typed(_, rows) => (self.number as f64 - 1.0, rows as f64),
-        };
-        (before / all.max(1.0)).min(1.0)
+        match self.origin {
+            Origin::Text { text, read, .. } => text.fraction(read),
+            Origin::Typed(_, rows) => ((self.number - 1) as f64 / rows.max(1) as f64).min(1.0),
+        }
     }
 
     /// The value in a column as text: what a CSV file would have there, unquoted. Empty where there is none.
@@ -144,7 +151,7 @@ impl<'a> Row<'a> {
     /// An [`Error::Input`] of its table.
     pub(crate) fn fault(&self, fault: InputFault) -> Error {
         match self.origin {
-            Origin::Text(text, _) => text.fault(fault),
+            Origin::Text { text, .. } => text.fault(fault),
             Origin::Typed(name, _) => Error::Input { file: name.to_owned(), fault },
         }
     }
@@ -159,19 +166,12 @@ pub struct Scan {
     pub(crate) content: Box<dyn Content>,
     /// The columns to be decoded.
     pub(crate) wanted: Vec<usize>,
-    /// The digest of the input as it came.
-    pub(crate) digest: Option<InputDigest>,
 }
 
 impl Scan {
     /// The names of the columns; empty where there is not even a first line.
     pub fn header(&self) -> &Header {
         &self.header
-    }
-
-    /// The digest of all bytes of the input, before they were unpacked.
-    pub fn digest(&self) -> Option<&InputDigest> {
-        self.digest.as_ref()
     }
 
     /// What the table is.
@@ -248,14 +248,24 @@ impl Table {
         self.content.place(row as u64)
     }
 
-    /// Whether all of it is valid UTF-8, as far as it is text.
-    pub(crate) fn is_utf8(&self) -> bool {
-        self.content.text().is_none_or(Text::is_utf8)
+    /// The digest of the input as it came, before it was unpacked.
+    pub(crate) fn digest(&self) -> Option<&InputDigest> {
+        self.content.digest()
     }
 
-    /// The text, where the table is one.
-    pub(crate) fn text(&self) -> Option<&Text> {
-        self.content.text()
+    /// Whether all of it is valid UTF-8, as far as it is text.
+    pub(crate) fn is_utf8(&self) -> bool {
+        self.content.is_utf8()
+    }
+
+    /// Whether it begins with a byte-order mark, if it is text.
+    pub(crate) fn has_byte_order_mark(&self) -> Option<bool> {
+        self.content.text().map(Text::has_byte_order_mark)
+    }
+
+    /// How its lines end, if it is text.
+    pub(crate) fn line_ends(&self) -> Option<LineEnds> {
+        self.content.text().and_then(Text::line_ends)
     }
 
     /// An [`Error::Input`] of this table.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    error::{Error, InputFault, Place, Result},
+    error::{Error, InputFault, Result},
     table::{
         format::{self, BOM, Format, SAMPLE},
         remote,
@@ -53,80 +53,41 @@ impl Source {
     }
 }
 
-/// A source, read.
-pub struct Text {
-    name: String,
-    bytes: Vec<u8>,
+/// The beginning of a text, or all of it.
+#[derive(Clone, Copy)]
+pub(crate) struct Head<'a> {
+    name: &'a str,
+    bytes: &'a [u8],
     /// Where the text begins, after a byte-order mark if there is one.
     body: usize,
 }
 
-impl Text {
-    /// These bytes, if they may be text.
+impl<'a> Head<'a> {
+    /// These bytes of the input of this name, if they may be text.
     ///
     /// # Errors
     /// [`InputFault::NotText`] for what is plainly another format.
-    pub(crate) fn new(name: String, bytes: Vec<u8>) -> Result<Self> {
-        if let Some((format, advice)) = format::foreign(&bytes) {
-            return Err(Error::Input { file: name, fault: InputFault::NotText { format, advice } });
+    pub(crate) fn new(name: &'a str, bytes: &'a [u8]) -> Result<Self> {
+        let head = Self { name, bytes, body: if bytes.starts_with(BOM) { BOM.len() } else { 0 } };
+        match format::foreign(bytes) {
+            Some((format, advice)) => Err(head.fault(InputFault::NotText { format, advice })),
+            None => Ok(head),
         }
-        let body = if bytes.starts_with(BOM) { BOM.len() } else { 0 };
-        Ok(Self { name, bytes, body })
-    }
-
-    pub(crate) fn into_bytes(self) -> Vec<u8> {
-        self.bytes
     }
 
     /// Every byte, a byte-order mark included.
-    pub fn bytes(&self) -> &[u8] {
-        &self.bytes
+    pub(crate) fn bytes(&self) -> &'a [u8] {
+        self.bytes
     }
 
     /// The offset of the first byte after a byte-order mark.
-    pub fn body(&self) -> usize {
+    pub(crate) fn body(&self) -> usize {
         self.body
-    }
-
-    /// Whether it begins with a byte-order mark.
-    pub fn has_bom(&self) -> bool {
-        self.body > 0
-    }
-
-    /// Whether the whole of it is valid UTF-8.
-    pub fn is_utf8(&self) -> bool {
-        std::str::from_utf8(&self.bytes).is_ok()
-    }
-
-    /// How its lines end.
-    pub fn line_ends(&self) -> LineEnds {
-        let feeds = self.bytes.iter().filter(|b| **b == b'\n').count();
-        let returns = self.bytes.iter().filter(|b| **b == b'\r').count();
-        let pairs = self.bytes.windows(2).filter(|w| w == b"\r\n").count();
-        match (feeds - pairs > 0, returns - pairs > 0, pairs > 0) {
-            (false, false, true) => LineEnds::CrLf,
-            (_, false, false) => LineEnds::Lf,
-            (false, true, false) => LineEnds::Cr,
-            _ => LineEnds::Mixed,
-        }
-    }
-
-    /// The place of a row that begins at this offset.
-    pub(crate) fn place(&self, row: u64, offset: usize) -> Place {
-        let before = &self.bytes[..offset.min(self.bytes.len())];
-        // A lone carriage return ends a line too; one before a line feed does not end another.
-        let feeds = before.iter().filter(|b| **b == b'\n').count();
-        let lone = before
-            .iter()
-            .enumerate()
-            .filter(|(i, b)| **b == b'\r' && self.bytes.get(i + 1) != Some(&b'\n'))
-            .count();
-        Place { row, line: Some((feeds + lone) as u64 + 1) }
     }
 
     /// An [`Error::Input`] of this text.
     pub(crate) fn fault(&self, fault: InputFault) -> Error {
-        Error::Input { file: self.name.clone(), fault }
+        Error::Input { file: self.name.to_owned(), fault }
     }
 }
 
@@ -143,31 +104,6 @@ pub(crate) fn terminated<'a>(line: &'a [u8], end: &[u8]) -> Cow<'a, [u8]> {
 pub(crate) fn without_line_end(line: &[u8]) -> &[u8] {
     let line = line.strip_suffix(b"\n").unwrap_or(line);
     line.strip_suffix(b"\r").unwrap_or(line)
-}
-
-/// How the lines of a text end.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LineEnds {
-    /// A line feed.
-    Lf,
-    /// A carriage return and a line feed.
-    CrLf,
-    /// A carriage return.
-    Cr,
-    /// More than one kind.
-    Mixed,
-}
-
-impl LineEnds {
-    /// The usual abbreviation.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Lf => "LF",
-            Self::CrLf => "CRLF",
-            Self::Cr => "CR",
-            Self::Mixed => "mixed",
-        }
-    }
 }
 
 /// How an input is to be understood, where it does not say so itself.
@@ -220,13 +156,13 @@ impl Delimiter {
     }
 
     /// The byte, after looking at the text where that is asked for.
-    pub(crate) fn byte(self, text: &Text) -> u8 {
+    pub(crate) fn byte(self, head: Head<'_>) -> u8 {
         match self {
             Self::Comma => b',',
             Self::Semicolon => b';',
             Self::Tab => b'\t',
             Self::Bar => b'|',
-            Self::Auto => sniff(text).byte(text),
+            Self::Auto => sniff(head).byte(head),
         }
     }
 
@@ -245,13 +181,13 @@ impl Delimiter {
 pub(crate) const SNIFFED_ROWS: usize = 20;
 
 /// The delimiter that cuts the header and the first rows into equally many fields, the most of them.
-fn sniff(text: &Text) -> Delimiter {
-    let sample = &text.bytes[text.body..text.bytes.len().min(text.body + SAMPLE)];
+fn sniff(head: Head<'_>) -> Delimiter {
+    let sample = &head.bytes[head.body..head.bytes.len().min(head.body + SAMPLE)];
     let fields = |delimiter: Delimiter| {
         let mut reader = csv::ReaderBuilder::new()
             .has_headers(false)
             .flexible(true)
-            .delimiter(delimiter.byte(text))
+            .delimiter(delimiter.byte(head))
             .from_reader(sample);
         let counts: Vec<usize> = reader
             .byte_records()
@@ -278,36 +214,19 @@ fn sniff(text: &Text) -> Delimiter {
 mod tests {
     use super::*;
 
-    fn text(bytes: &[u8]) -> Text {
-        Text::new("t".into(), bytes.to_vec()).unwrap()
+    fn head(bytes: &[u8]) -> Head<'_> {
+        Head::new("t", bytes).unwrap()
     }
 
     #[test]
     fn a_mark_is_no_part_of_the_body() {
-        let marked = text(b"\xef\xbb\xbfid\n");
-        assert!(marked.has_bom() && marked.body() == 3);
-        assert!(!text(b"id\n").has_bom());
-    }
-
-    #[test]
-    fn line_ends() {
-        assert_eq!(text(b"a\nb\n").line_ends(), LineEnds::Lf);
-        assert_eq!(text(b"a\r\nb\r\n").line_ends(), LineEnds::CrLf);
-        assert_eq!(text(b"a\rb\r").line_ends(), LineEnds::Cr);
-        assert_eq!(text(b"a\r\nb\n").line_ends(), LineEnds::Mixed);
-        assert_eq!(text(b"").line_ends(), LineEnds::Lf);
-    }
-
-    #[test]
-    fn lines_are_counted_whatever_they_end_with() {
-        assert_eq!(text(b"a\r\nb\r\nc").place(2, 6).line, Some(3));
-        assert_eq!(text(b"a\rb\rc").place(2, 4).line, Some(3));
-        assert_eq!(text(b"a\nb\nc").place(2, 4).line, Some(3));
+        assert_eq!(head(b"\xef\xbb\xbfid\n").body(), 3);
+        assert_eq!(head(b"id\n").body(), 0);
     }
 
     #[test]
     fn the_sniffer_knows_four_delimiters() {
-        let sniffed = |s: &str| sniff(&text(s.as_bytes()));
+        let sniffed = |s: &str| sniff(head(s.as_bytes()));
         assert_eq!(sniffed("a;b\n\"1;2\";3,5\n"), Delimiter::Semicolon);
         assert_eq!(sniffed("a\tb\n1,2\t3\n"), Delimiter::Tab);
         assert_eq!(sniffed("a|b|c\n1|2|3\n"), Delimiter::Bar);

@@ -3,6 +3,7 @@
 use std::{
     fs::File,
     io::{self, Read, Seek, SeekFrom},
+    ops::Range,
     sync::{Arc, Mutex},
     time::SystemTime,
 };
@@ -14,10 +15,7 @@ use parquet::{
 
 use crate::{
     error::{Error, InputFault, Result},
-    table::{
-        digest::{self, InputDigest},
-        remote::Object,
-    },
+    table::{digest::InputDigest, remote::Object},
 };
 
 /// A file, an object in a store, or bytes in memory.
@@ -79,18 +77,20 @@ impl Stored {
         Error::Input { file: self.name.to_string(), fault }
     }
 
-    /// The digest of all bytes; `None` of an object, of which no more than the wanted columns is fetched.
+    /// The digest of these parts, or of everything; `None` of an object, of which no more than the wanted columns is
+    /// fetched, and that once.
     ///
     /// # Errors
-    /// [`InputFault::Io`] and [`InputFault::Changed`].
-    pub(crate) fn digest(&self) -> Result<Option<InputDigest>> {
+    /// [`InputFault::Io`].
+    pub(crate) fn digest(&self, parts: Option<&[Range<u64>]>) -> Result<Option<InputDigest>> {
         if matches!(self.place, Place::Object(_)) {
             return Ok(None);
         }
-        let digest =
-            digest::of(&mut self.reader(0)).map_err(|error| unreadable(&self.name, error))?;
-        self.assert_unchanged()?;
-        Ok(Some(digest))
+        let digest = match parts {
+            Some(parts) => InputDigest::of_parts(self.len, parts, |at| self.reader(at)),
+            None => InputDigest::of(&mut self.reader(0)),
+        };
+        digest.map(Some).map_err(|error| unreadable(&self.name, error))
     }
 
     /// Makes sure that nobody wrote to the file since it was opened, as far as the system says.
@@ -146,13 +146,6 @@ fn unreadable(name: &str, error: io::Error) -> Error {
 pub(crate) struct Reader {
     stored: Stored,
     at: u64,
-}
-
-impl Reader {
-    /// What it reads.
-    pub(crate) fn into_stored(self) -> Stored {
-        self.stored
-    }
 }
 
 impl Read for Reader {
@@ -224,10 +217,12 @@ mod tests {
             reader.read_to_string(&mut rest).unwrap();
             assert_eq!(rest, "789");
             assert!(reader.seek(SeekFrom::Current(-11)).is_err());
-            assert_eq!(stored.digest().unwrap().unwrap().bytes, 10);
+            assert_eq!(stored.digest(None).unwrap().unwrap().bytes, 10);
+            stored.assert_unchanged().unwrap();
         }
         file.write_all(b"x").unwrap();
         file.flush().unwrap();
-        assert!(stored.digest().unwrap_err().to_string().contains("changed while it was read"));
+        let error = stored.assert_unchanged().unwrap_err().to_string();
+        assert!(error.contains("changed while it was read"), "{error}");
     }
 }

@@ -246,7 +246,7 @@ fn the_report_has_exactly_its_fields() {
     );
     assert_eq!(fields(&report["phases"][0]), "bytes_received bytes_sent name seconds");
     assert_eq!(fields(&report["learned"]), "assuming me peer");
-    assert_eq!(fields(&report["input"]), "algorithm bytes digest");
+    assert_eq!(fields(&report["input"]), "algorithm bytes covers digest");
     assert_eq!(
         report["fingerprints"],
         serde_json::json!({"me": "print of a", "peer": "print of b"})

@@ -4,6 +4,8 @@
 //! the schema by recursion. So both are looked at first, in the encoding of the metadata, Thrift's compact protocol,
 //! whatever the metadata means but for the number of children of each part of the schema.
 
+use std::ops::Range;
+
 use parquet::file::reader::{ChunkReader, Length};
 
 use crate::table::stored::Stored;
@@ -22,11 +24,16 @@ const CHILDREN: i64 = 5;
 
 /// `None` where the metadata is cut short, nested too deeply, or has a list that is longer than the metadata.
 pub(super) fn within_bounds(stored: &Stored) -> Option<()> {
-    let len = Length::len(stored);
-    let end = stored.get_bytes(len.checked_sub(END)?, END as usize).ok()?;
-    let size = u64::from(u32::from_le_bytes(end[..4].try_into().ok()?));
-    let start = (len - END).checked_sub(size)?;
-    Walk { rest: &stored.get_bytes(start, size as usize).ok()? }.file()
+    let Range { start, end } = range(stored)?;
+    Walk { rest: &stored.get_bytes(start, (end - start) as usize).ok()? }.file()
+}
+
+/// Where the metadata is, without the end of the file.
+pub(super) fn range(stored: &Stored) -> Option<Range<u64>> {
+    let end = Length::len(stored).checked_sub(END)?;
+    let size = stored.get_bytes(end, END as usize).ok()?;
+    let size = u64::from(u32::from_le_bytes(size[..4].try_into().ok()?));
+    Some(end.checked_sub(size)?..end)
 }
 
 /// A walk through encoded values.

@@ -5,7 +5,7 @@
 
 use crate::{
     Failure,
-    programs::{Built, Program},
+    programs::Built,
     repository::Repository,
     step::{self, Step, Work, ended},
     tally::Tally,
@@ -66,12 +66,12 @@ pub fn portable(
                 "`{name}` has no test program; is this still the form of cargo's messages?"
             ));
         }
-        for Program { folder, executable, .. } in of_crate {
-            println!("     Running {executable}");
-            let mut command = std::process::Command::new(executable);
-            command.current_dir(folder).env("VESICA_PORTABLE", "1");
+        for program in of_crate {
+            println!("     Running {}", program.executable);
+            let mut command = program.command();
+            command.env("VESICA_PORTABLE", "1");
             // What failed first is what is told; the others run all the same.
-            let ran = ended(executable, tally.count(&mut command));
+            let ran = ended(program.executable, tally.count(&mut command));
             done = done.and(ran);
         }
     }

@@ -9,6 +9,7 @@ mod documents;
 mod programs;
 mod repository;
 mod security;
+mod side_by_side;
 mod step;
 mod tally;
 mod test;

@@ -3,7 +3,7 @@
 //! All steps use these. A build of fewer packages or targets would ask for other features of what they share, and
 //! so compile most of the workspace again.
 
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use crate::{Failure, repository::Repository, step::ended};
 
@@ -44,8 +44,8 @@ impl Built {
 /// A program that cargo built.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Program<'a> {
-    /// The folder of its crate, where cargo would run it.
-    pub folder: &'a str,
+    /// The folder of its crate.
+    folder: &'a str,
     pub executable: &'a str,
     is_test: bool,
 }
@@ -62,6 +62,13 @@ impl<'a> Program<'a> {
         let (profile, _) = profile.split_once('}')?;
         let executable = field("executable")?;
         Some(Self { folder, executable, is_test: profile.contains("\"test\":true") })
+    }
+
+    /// Runs it as cargo would.
+    pub fn command(&self) -> Command {
+        let mut command = Command::new(self.executable);
+        command.current_dir(self.folder).env("CARGO_MANIFEST_DIR", self.folder);
+        command
     }
 
     /// The last part of the crate's folder.

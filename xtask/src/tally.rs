@@ -36,6 +36,11 @@ impl Tally {
         child.wait()
     }
 
+    /// Counts every line of a text that has come already.
+    pub fn add_all(&mut self, text: &[u8]) {
+        String::from_utf8_lossy(text).lines().for_each(|line| self.add(line));
+    }
+
     /// Counts a line such as `test result: ok. 3 passed; 0 failed; 0 ignored; ...`.
     fn add(&mut self, line: &str) {
         let Some((_, result)) = line.split_once("test result: ") else { return };

@@ -2,8 +2,10 @@
 
 use crate::{
     Failure, assure, documents,
+    programs::Built,
     repository::Repository,
-    step::{self, Step, Work, ended},
+    side_by_side::{self, Job},
+    step::{self, Step, Work},
     tally::Tally,
     tidy,
 };
@@ -38,9 +40,15 @@ pub fn run(repository: &Repository) -> Result<(), Failure> {
 
 /// Unit tests, conformance suites, documentation's examples, and two processes end to end.
 fn everything(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
-    let args = ["test", "--workspace", "--locked", "--no-fail-fast"];
-    let status = tally.count(&mut repository.cargo(&args));
-    ended(&format!("cargo {}", args.join(" ")), status)
+    let built = Built::here(repository, &[])?;
+    let args = ["test", "--workspace", "--locked", "--no-fail-fast", "--doc"];
+    let examples =
+        Job { name: format!("cargo {}", args.join(" ")), command: repository.cargo(&args) };
+    let programs = built
+        .tests()
+        .map(|program| Job { name: program.executable.to_owned(), command: program.command() });
+    let jobs = [examples].into_iter().chain(programs).collect();
+    side_by_side::run(jobs, tally, &mut std::io::stdout())
 }
 
 /// The tests of the kernels' crate, repeated without the processor's vector instructions. For the crates above, the

@@ -54,7 +54,7 @@ fn right(setting: Setting, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Bo
 
 static LOSES_ONE_OF_MANY: Protocol = naive_with(|setting, channel, rng| {
     let spoil = |mut matches: Vec<u32>| {
-        (matches.len() > 8_000).then(|| matches.pop());
+        (matches.len() > 2_000).then(|| matches.pop());
         matches
     };
     Ok(Box::new(Spoilt { right: right(setting, channel, rng), spoil }))

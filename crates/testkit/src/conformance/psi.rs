@@ -30,7 +30,7 @@ pub enum Budget {
 impl Budget {
     /// Numbers of items of both parties: edges, primes, around powers of two.
     fn sizes(self) -> Vec<usize> {
-        let sizes = [0, 1, 2, 3, 30, 100, 1000, assurance::trials(17_011, 65_537)];
+        let sizes = [0, 1, 2, 3, 30, 100, 1000, assurance::trials(5_003, 65_537)];
         let affordable = match self {
             Self::Symmetric => 8,
             Self::GroupOperations => 7,
@@ -43,8 +43,8 @@ impl Budget {
     /// Number of items of the larger party in uneven pairs.
     fn many(self) -> usize {
         match self {
-            Self::Symmetric => assurance::trials(20_000, 100_000),
-            Self::GroupOperations => 2_049,
+            Self::Symmetric => assurance::trials(7_000, 100_000),
+            Self::GroupOperations => assurance::trials(1_025, 2_049),
             Self::Circuits => 513,
             Self::BigIntegers => assurance::trials(17, 65),
         }

@@ -6,8 +6,9 @@ use crate::{
     error::{InputFault, Result},
     host,
     keys::{
+        collector::Collector,
         counts::{NO_KEY, RowCounts},
-        digest::{Digest, Digester},
+        digest::Digest,
         findings::{Findings, Tally},
         key::{Duplicates, Key, Nulls},
         numbers::Numbers,
@@ -40,61 +41,6 @@ pub struct KeySet {
     profile: Option<Profile>,
     /// What the normalisation makes of each key column, where that was asked for.
     survey: Vec<ColumnFindings>,
-}
-
-/// The keys of rows as they come, distinct or not.
-pub struct Collector {
-    identifiers: usize,
-    /// One for each identifier of a row.
-    digests: Vec<Digest>,
-    digester: Digester,
-    /// [`NO_KEY`] where there is no key, anything else where there is one.
-    keys_of_rows: Vec<u32>,
-}
-
-impl Default for Collector {
-    fn default() -> Self {
-        Self::new(1)
-    }
-}
-
-impl Collector {
-    /// For rows with so many identifiers.
-    pub fn new(identifiers: usize) -> Self {
-        let (digests, digester, keys_of_rows) = Default::default();
-        Self { identifiers, digests, digester, keys_of_rows }
-    }
-
-    /// Takes the encoding of the key of the next identifier, or of the next row's first one.
-    pub fn push(&mut self, key: Option<&[u8]>) {
-        match key {
-            Some(key) => self.digester.push(key, &mut self.digests),
-            None => self.digests.push(Digest::BLANK),
-        }
-        self.keys_of_rows.push(if key.is_some() { 0 } else { NO_KEY });
-    }
-
-    /// How many rows there were so far.
-    pub fn rows(&self) -> usize {
-        self.digests.len() / self.identifiers
-    }
-
-    /// How much memory the set of the keys so far takes, at least.
-    fn bytes(&self) -> u64 {
-        const OF_A_KEY: usize = size_of::<Digest>() + 2 * size_of::<u32>();
-        (self.digests.len() * OF_A_KEY) as u64
-    }
-
-    /// The place of the next key.
-    fn next(&self) -> u32 {
-        self.digests.len() as u32
-    }
-
-    /// The set of these keys.
-    pub fn finish(mut self) -> KeySet {
-        self.digester.settle(&mut self.digests);
-        KeySet::distinct(self.digests, self.keys_of_rows, self.identifiers)
-    }
 }
 
 impl KeySet {
@@ -171,7 +117,7 @@ impl KeySet {
             Ok(())
         })?;
         show(keys.rows() as u64, 1.0);
-        let mut set = keys.finish();
+        let mut set = Self::of(keys);
         if let Some(sent) = &reading.sends {
             set.payload_len = sent.payload_len();
             let gathered = set.gather(payloads, sent, reading.duplicates);
@@ -208,6 +154,12 @@ impl KeySet {
             rows: self.counts.duplicate,
         };
         Err(table.fault(fault))
+    }
+
+    /// The set of these keys.
+    fn of(keys: Collector) -> Self {
+        let (digests, keys_of_rows, identifiers) = keys.finish();
+        Self::distinct(digests, keys_of_rows, identifiers)
     }
 
     /// Numbers the distinct keys. `digests` has one for each identifier of a row, `keys_of_rows` is [`NO_KEY`] where

@@ -1,5 +1,6 @@
 //! From the key columns of a row to the distinct keys of a table.
 
+mod collector;
 pub mod counts;
 pub mod digest;
 pub mod findings;

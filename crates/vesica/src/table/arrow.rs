@@ -24,10 +24,10 @@ use crate::{
         format::Format,
         guard::guarded,
         header::Header,
-        rows::{Content, MAX_ROWS, Row, Unwritten},
+        rows::{Content, MAX_ROWS, Row},
         stored::Stored,
         typed,
-        written::{Written, ascending},
+        written::{Unwritten, Written, ascending},
     },
 };
 

@@ -14,11 +14,11 @@ use crate::{
         digest::InputDigest,
         header::Header,
         records::{Found, Records},
-        rows::{Content, Fields, MAX_ROWS, Origin, Row, Unwritten},
+        rows::{Content, Fields, MAX_ROWS, Origin, Row},
         source::{Delimiter, Head, terminated, without_line_end},
         stored::Stored,
         text::{Facts, Lines, Text, show_rows},
-        written::Written,
+        written::{Unwritten, Written},
     },
 };
 

@@ -42,10 +42,10 @@ use crate::{
         digest::InputDigest,
         guard::guarded,
         header::Header,
-        rows::{Content, MAX_ROWS, Row, Unwritten},
+        rows::{Content, MAX_ROWS, Row},
         stored::Stored,
         typed,
-        written::{AddedNames, Written, ascending},
+        written::{AddedNames, Unwritten, Written, ascending},
     },
 };
 

@@ -3,7 +3,7 @@
 //! Each format implements `Content`. A table is read as often as somebody asks: once for its keys, of which only the
 //! columns that are wanted are decoded, and once more to write the rows that matched.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use crate::{
     error::{Error, InputFault, Place, Result},
@@ -14,7 +14,7 @@ use crate::{
         records::Record,
         text::{LineEnds, Text},
         typed::TextColumn,
-        written::{Matched, Written},
+        written::{Matched, Unwritten, Written},
     },
 };
 
@@ -64,27 +64,6 @@ pub(crate) trait Content: Send {
     /// What separates the fields of a row, where something does.
     fn delimiter(&self) -> Option<&'static str> {
         None
-    }
-}
-
-/// Why rows were not written.
-#[derive(Debug)]
-pub(crate) enum Unwritten {
-    /// They could not be read.
-    Input(Error),
-    /// They could not be written.
-    Output(io::Error),
-}
-
-impl From<io::Error> for Unwritten {
-    fn from(error: io::Error) -> Self {
-        Self::Output(error)
-    }
-}
-
-impl From<Error> for Unwritten {
-    fn from(error: Error) -> Self {
-        Self::Input(error)
     }
 }
 

@@ -18,9 +18,8 @@ use crate::{
         digest::{Hashing, InputDigest, Seen},
         format::BOM,
         remote,
-        rows::Unwritten,
         stored::Stored,
-        written::ascending,
+        written::{Unwritten, ascending},
     },
 };
 
@@ -381,12 +380,15 @@ pub(crate) fn show_rows(
     Ok(())
 }
 
+/// Is shown a line, and the number of its row in the order asked for.
+type Show<'a> = dyn FnMut(usize, &[u8]) -> std::result::Result<(), Unwritten> + 'a;
+
 /// As [`show_rows`], of rows that are in order. One may come several times.
 fn show_ascending(
     mut lines: impl Lines,
     rows: &[u32],
     facts: &Facts,
-    show: &mut dyn FnMut(usize, &[u8]) -> std::result::Result<(), Unwritten>,
+    show: &mut Show<'_>,
 ) -> std::result::Result<(), Unwritten> {
     let (mut nth, mut row) = (0, 0);
     while nth < rows.len() {

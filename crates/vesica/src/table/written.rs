@@ -1,11 +1,11 @@
 //! What is written of a table: which rows, in which order, and columns beside the table's own.
 
-use std::{ops::Range, sync::Arc};
+use std::{io, ops::Range, sync::Arc};
 
 use arrow_array::{ArrayRef, Int64Array, StringArray};
 use arrow_schema::{DataType, Field, FieldRef, Schema};
 
-use crate::table::append;
+use crate::{error::Error, table::append};
 
 /// The name of the column that numbers matches.
 const MATCH_ID: &str = "match_id";
@@ -35,6 +35,27 @@ pub(crate) struct Written<'a> {
     pub(crate) matched: &'a Matched,
     /// The table's own columns that are written, by their positions; `None` for all.
     pub(crate) select: Option<&'a [usize]>,
+}
+
+/// Why rows were not written.
+#[derive(Debug)]
+pub(crate) enum Unwritten {
+    /// They could not be read.
+    Input(Error),
+    /// They could not be written.
+    Output(io::Error),
+}
+
+impl From<io::Error> for Unwritten {
+    fn from(error: io::Error) -> Self {
+        Self::Output(error)
+    }
+}
+
+impl From<Error> for Unwritten {
+    fn from(error: Error) -> Self {
+        Self::Input(error)
+    }
 }
 
 /// The names of columns that are added to a table's own.

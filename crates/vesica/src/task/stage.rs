@@ -8,8 +8,8 @@ use crate::{
         compression::Compression,
         format::Format,
         output::{Output, Staged},
-        rows::{Table, Unwritten},
-        written::Matched,
+        rows::Table,
+        written::{Matched, Unwritten},
     },
 };
 

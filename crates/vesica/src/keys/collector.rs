@@ -1,0 +1,62 @@
+//! The keys of rows as they come.
+
+use crate::keys::{
+    counts::NO_KEY,
+    digest::{Digest, Digester},
+};
+
+/// The keys of rows as they come, distinct or not.
+pub struct Collector {
+    identifiers: usize,
+    /// One for each identifier of a row.
+    digests: Vec<Digest>,
+    digester: Digester,
+    /// [`NO_KEY`] where there is no key, anything else where there is one.
+    keys_of_rows: Vec<u32>,
+}
+
+impl Default for Collector {
+    fn default() -> Self {
+        Self::new(1)
+    }
+}
+
+impl Collector {
+    /// For rows with so many identifiers.
+    pub fn new(identifiers: usize) -> Self {
+        let (digests, digester, keys_of_rows) = Default::default();
+        Self { identifiers, digests, digester, keys_of_rows }
+    }
+
+    /// Takes the encoding of the key of the next identifier, or of the next row's first one.
+    pub fn push(&mut self, key: Option<&[u8]>) {
+        match key {
+            Some(key) => self.digester.push(key, &mut self.digests),
+            None => self.digests.push(Digest::BLANK),
+        }
+        self.keys_of_rows.push(if key.is_some() { 0 } else { NO_KEY });
+    }
+
+    /// How many rows there were so far.
+    pub fn rows(&self) -> usize {
+        self.digests.len() / self.identifiers
+    }
+
+    /// How much memory the set of the keys so far takes, at least.
+    pub(super) fn bytes(&self) -> u64 {
+        const OF_A_KEY: usize = size_of::<Digest>() + 2 * size_of::<u32>();
+        (self.digests.len() * OF_A_KEY) as u64
+    }
+
+    /// The place of the next key.
+    pub(super) fn next(&self) -> u32 {
+        self.digests.len() as u32
+    }
+
+    /// The digests, one for each identifier of a row; which of them are of a key, as [`NO_KEY`] or anything else; and how
+    /// many identifiers a row has.
+    pub(super) fn finish(mut self) -> (Vec<Digest>, Vec<u32>, usize) {
+        self.digester.settle(&mut self.digests);
+        (self.digests, self.keys_of_rows, self.identifiers)
+    }
+}

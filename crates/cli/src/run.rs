@@ -152,6 +152,10 @@ pub struct Args {
     /// would use more [default: three quarters of what the machine, its control group or ulimit allow]
     #[arg(long, value_name = "SIZE", value_parser = memory::amount)]
     memory: Option<u64>,
+    /// Put what comes through a pipe and is more than 64 MiB into this directory while the run lasts, encrypted and
+    /// under no name [default: the directory of the output, or else that of temporary files]
+    #[arg(long, value_name = "DIR")]
+    spill: Option<PathBuf>,
     /// Threads to compute with [default: one per processor]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     threads: usize,
@@ -392,6 +396,7 @@ impl Args {
             input: Source::from_path(&self.input),
             format: self.format,
             delimiter: self.delimiter,
+            spill: self.spill.clone(),
             columns: keys.into_iter().map(|key| key.name).collect(),
             values: self.answer.column.clone(),
             nulls: match self.nulls {

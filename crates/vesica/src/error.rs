@@ -180,8 +180,8 @@ pub enum InputFault {
     Changed,
     /// What has to be in memory at once takes more than there may be.
     #[error(
-        "holds more than {} where all of it has to be in memory: the keys of all rows, one row, one batch of Arrow, \
-         or what comes through a pipe; raise --memory, or split it",
+        "holds more than {} where all of it has to be in memory: the keys of all rows, one row, or one batch of \
+         Arrow; raise --memory, or split it",
         bytes(*max as f64)
     )]
     TooLarge {

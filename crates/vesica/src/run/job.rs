@@ -40,6 +40,9 @@ pub struct Job {
     pub format: Option<Format>,
     /// The separator of its fields, in delimited text.
     pub delimiter: Delimiter,
+    /// The directory for what comes through a pipe and does not fit into memory; `None` for that of the output, or of
+    /// temporary files.
+    pub spill: Option<PathBuf>,
     /// The names of the key columns, in the order of [`Offer::keys`].
     pub columns: Vec<String>,
     /// The name of this side's column of values, if it brings one.
@@ -107,6 +110,7 @@ impl Job {
             input,
             format: None,
             delimiter: Delimiter::Comma,
+            spill: None,
             columns: columns.into_iter().map(Into::into).collect(),
             values: None,
             nulls: Nulls::default(),
@@ -200,7 +204,8 @@ impl Job {
     pub fn prepare(self) -> Result<Ready> {
         self.check()?;
         let most_bytes = self.planner.memory;
-        let dialect = Dialect { format: self.format, delimiter: self.delimiter, most_bytes };
+        let spill = self.spill.clone().or_else(|| target::directory(self.output.as_deref()?));
+        let dialect = Dialect { format: self.format, delimiter: self.delimiter, most_bytes, spill };
         let input = self.input.clone().open(dialect)?;
         if input.is_empty() && !self.allow_empty {
             return Err(input.fault(InputFault::Empty { header: !input.header().is_empty() }));

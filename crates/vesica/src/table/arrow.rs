@@ -251,9 +251,10 @@ impl Content for Arrow {
             damaged: &|part| self.damaged(part),
         };
         let shown = shown.show(batches, show);
-        self.digest = self.stored.digest(None)?;
         self.stored.assert_unchanged()?;
-        shown.map(|()| self.rows())
+        shown?;
+        self.digest = self.stored.digest(None)?;
+        Ok(self.rows())
     }
 
     fn digest(&self) -> Option<&InputDigest> {

@@ -4,13 +4,13 @@
 //! the input is a pipe, of which what was read is kept.
 
 use std::{
+    env,
     fs::File,
     io::{self, Read},
 };
 
 use crate::{
     error::{Error, InputFault, Result},
-    host,
     table::{
         arrow::Arrow,
         compression::Compression,
@@ -43,7 +43,7 @@ pub struct Input {
 /// What is read later on.
 enum Body {
     /// A text, whose header is known.
-    Text { raw: Raw, packing: Option<Compression>, layout: TextLayout, most_bytes: u64 },
+    Text { raw: Raw, packing: Option<Compression>, layout: TextLayout, dialect: Dialect },
     /// A table of which the rest is found where its metadata says.
     Stored(Box<dyn Content>),
 }
@@ -117,15 +117,13 @@ impl Raw {
         }
     }
 
-    /// With the rest of it, if it comes once: as much as `most` bytes in all.
-    fn into_stored(self, name: &str, most: u64) -> Result<Stored> {
-        let fault = |fault| Error::Input { file: name.to_owned(), fault };
+    /// With the rest of it, if it comes once.
+    fn into_stored(self, name: &str, dialect: &Dialect) -> Result<Stored> {
         match self {
             Self::Stored(stored) => Ok(stored),
             Self::Stream(spool) => {
-                let bytes = spool.finish(most).map_err(|error| fault(InputFault::Io(error)))?;
-                let bytes = bytes.ok_or_else(|| fault(InputFault::TooLarge { max: most }))?;
-                Ok(Stored::memory(name, bytes))
+                let spill = dialect.spill.clone();
+                spool.finish(name, &spill.unwrap_or_else(env::temp_dir))
             }
         }
     }
@@ -169,15 +167,10 @@ impl Opening {
         Error::Input { file: self.name.clone(), fault }
     }
 
-    /// The most bytes that may be held of it at once.
-    fn most_bytes(&self) -> u64 {
-        self.dialect.most_bytes.unwrap_or_else(host::budget)
-    }
-
     /// A table that is read from any place: from its file, or else from memory.
     fn open_stored(self, format: Format, raw: Raw) -> Result<Input> {
-        let most = self.most_bytes();
-        let stored = raw.into_stored(&self.name, most)?;
+        let most = self.dialect.most_bytes();
+        let stored = raw.into_stored(&self.name, &self.dialect)?;
         let (header, rows, content): (_, _, Box<dyn Content>) = match format {
             Format::Parquet => {
                 let table = Parquet::open(stored)?;
@@ -231,8 +224,8 @@ impl Opening {
                 (layout.columns().clone(), layout.has_rows(head), TextLayout::Csv(layout))
             }
         };
-        let (is_empty, most_bytes) = (ended && !has_rows, self.most_bytes());
-        let body = Body::Text { raw, packing, layout, most_bytes };
+        let is_empty = ended && !has_rows;
+        let body = Body::Text { raw, packing, layout, dialect: self.dialect };
         Ok(Input { name: self.name, format, header, is_empty, body })
     }
 
@@ -346,7 +339,7 @@ impl Input {
         self.scan(Columns { keys: &names, ..Columns::default() }, all)
     }
 
-    /// Makes ready to read these columns, of which no others are decoded. What comes once is read whole, into memory.
+    /// Makes ready to read these columns, of which no others are decoded. What comes once is read whole, into memory or to disk.
     ///
     /// # Errors
     /// As [`Source::open`], and as [`Input::require`].
@@ -359,9 +352,9 @@ impl Input {
         let Self { name, format, header, body, .. } = self;
         let (header, content, packing): (_, Box<dyn Content>, _) = match body {
             Body::Stored(content) => (header, content, None),
-            Body::Text { raw, packing, layout, most_bytes } => {
-                let stored = raw.into_stored(&name, most_bytes)?;
-                let text = Text::new(stored, packing, most_bytes);
+            Body::Text { raw, packing, layout, dialect } => {
+                let stored = raw.into_stored(&name, &dialect)?;
+                let text = Text::new(stored, packing, dialect.most_bytes());
                 match layout {
                     TextLayout::Ndjson(first, body) => {
                         let others: Vec<_> =

@@ -18,6 +18,7 @@ mod remote;
 pub mod rows;
 pub mod sent_columns;
 pub mod source;
+mod spill;
 mod spool;
 mod stored;
 pub mod target;

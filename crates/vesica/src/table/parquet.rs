@@ -27,7 +27,7 @@ use parquet::{
     file::{
         metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData},
         properties::WriterProperties,
-        reader::FileReader,
+        reader::{FileReader, Length},
         serialized_reader::SerializedFileReader,
         writer::{SerializedColumnWriter, SerializedFileWriter, SerializedRowGroupWriter},
     },
@@ -354,9 +354,14 @@ impl Content for Parquet {
             damaged: &|part| damaged(&self.stored, part),
         };
         let shown = shown.show(batches, show);
-        self.digest = self.stored.digest(Some(&self.parts(&wanted)))?;
         self.stored.assert_unchanged()?;
-        shown.map(|()| self.rows())
+        shown?;
+        let parts = self.parts(&wanted);
+        if parts.iter().any(|part| part.end > Length::len(&self.stored)) {
+            return Err(damaged(&self.stored, "where its columns are"));
+        }
+        self.digest = self.stored.digest(Some(&parts))?;
+        Ok(self.rows())
     }
 
     fn digest(&self) -> Option<&InputDigest> {

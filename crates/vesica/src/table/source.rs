@@ -7,6 +7,7 @@ use std::{
 
 use crate::{
     error::{Error, InputFault, Result},
+    host,
     table::{
         format::{self, BOM, Format, SAMPLE},
         remote,
@@ -107,15 +108,24 @@ pub(crate) fn without_line_end(line: &[u8]) -> &[u8] {
 }
 
 /// How an input is to be understood, where it does not say so itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Dialect {
     /// Its format; `None` to tell it by its content, or else by its name.
     pub format: Option<Format>,
     /// What separates the fields of a row, in delimited text.
     pub delimiter: Delimiter,
-    /// The most bytes that it may have when it is unpacked or read to its end at once; `None` for the budget of a user who
-    /// names none.
+    /// The most bytes that a part of it may have that has to be in memory whole; `None` for the budget of a user who names
+    /// none.
     pub most_bytes: Option<u64>,
+    /// The directory for what comes through a pipe and does not fit into memory; `None` for that of temporary files.
+    pub spill: Option<PathBuf>,
+}
+
+impl Dialect {
+    /// The most bytes that a part may have that has to be in memory whole.
+    pub(crate) fn most_bytes(&self) -> u64 {
+        self.most_bytes.unwrap_or_else(host::budget)
+    }
 }
 
 impl From<Delimiter> for Dialect {

@@ -15,10 +15,10 @@ use parquet::{
 
 use crate::{
     error::{Error, InputFault, Result},
-    table::{digest::InputDigest, remote::Object},
+    table::{digest::InputDigest, remote::Object, spill::Spilled},
 };
 
-/// A file, an object in a store, or bytes in memory.
+/// A file, an object in a store, bytes in memory, or those that were put on disk for want of it.
 #[derive(Clone)]
 pub(crate) struct Stored {
     name: Arc<str>,
@@ -31,6 +31,7 @@ enum Place {
     File { file: Arc<Mutex<File>>, modified: Option<SystemTime> },
     Object(Object),
     Memory(Bytes),
+    Spilled(Spilled),
 }
 
 /// Bytes that are shared.
@@ -60,6 +61,11 @@ impl Stored {
     /// Bytes that have been read.
     pub(crate) fn memory(name: &str, bytes: Vec<u8>) -> Self {
         Self { name: name.into(), len: bytes.len() as u64, place: Place::Memory(bytes.into()) }
+    }
+
+    /// Bytes that have been read and put on disk.
+    pub(crate) fn spilled(name: &str, spilled: Spilled) -> Self {
+        Self { name: name.into(), len: spilled.len(), place: Place::Spilled(spilled) }
     }
 
     /// The name used in messages.
@@ -103,7 +109,7 @@ impl Stored {
                 .metadata()
                 .map(|found| found.len() == self.len && found.modified().ok() == *modified),
             Place::Object(object) => object.is_unchanged(),
-            Place::Memory(_) => Ok(true),
+            Place::Memory(_) | Place::Spilled(_) => Ok(true),
         };
         match is_unchanged {
             Ok(true) => Ok(()),
@@ -125,6 +131,7 @@ impl Stored {
                 file.read(to)
             }
             Place::Object(object) => object.read_at(at, to),
+            Place::Spilled(spilled) => spilled.read_at(at, to),
             Place::Memory(bytes) => {
                 let start = usize::try_from(at).unwrap_or(usize::MAX).min(bytes.len());
                 (&bytes[start..]).read(to)

@@ -56,6 +56,14 @@ pub fn check(results: &[Protected], protected: &[Protected], input: Option<&Sour
     Ok(())
 }
 
+/// The directory of a result, where it is a file.
+pub(crate) fn directory(path: &Path) -> Option<PathBuf> {
+    match Target::of(path).ok()? {
+        Target::File { directory, .. } => Some(directory),
+        _ => None,
+    }
+}
+
 /// What a path for a result leads to.
 #[derive(Debug, Clone)]
 pub(crate) enum Target {

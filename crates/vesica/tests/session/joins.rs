@@ -186,6 +186,30 @@ fn all_rows_of_a_key_are_sent() {
     }
 }
 
+/// What is seen on the line depends on the sizes of the sets and on the terms, and not on which rows match, how many of
+/// them bear a key, or what they hold.
+#[test]
+fn lengths_tell_nothing_of_rows() {
+    let here = "k,v\na,1\nb,2\nc,3\nd,4\n";
+    let lengths = |there: &str| {
+        let bench = Bench::new();
+        let (sent, _) =
+            ok(both(sending_all(&bench, there, &["c"], 3), receiving(&bench, "r", here)));
+        let phases = sent.phases.iter().filter(|phase| phase.name != "terms");
+        let lengths = phases.map(|phase| (phase.name, phase.bytes_sent, phase.bytes_received));
+        lengths.collect::<Vec<_>>()
+    };
+    let none = lengths("k,c\nv,\nw,\nx,\ny,\nz,\n");
+    assert!(none.iter().any(|(_, sent, _)| *sent > 5 * 36), "payloads are on the line: {none:?}");
+    for there in [
+        "k,c\na,\nb,\nc,\nd,\nz,\n",
+        "k,c\na,ten bytes!\nb,ten bytes!\nx,ten bytes!\ny,ten bytes!\nz,ten bytes!\n",
+        "k,c\na,p\na,q\na,r\nb,s\nc,t\nx,u\nz,v\nz,w\n",
+    ] {
+        assert_eq!(lengths(there), none, "{there}");
+    }
+}
+
 #[test]
 fn a_key_with_too_many_rows_ends_the_run() {
     let bench = Bench::new();

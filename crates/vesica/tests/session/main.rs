@@ -46,6 +46,7 @@ impl Bench {
             input: Source::File(input),
             format: None,
             delimiter: Delimiter::Comma,
+            spill: None,
             columns: vec!["k".into()],
             values: None,
             nulls: Nulls::Skip,

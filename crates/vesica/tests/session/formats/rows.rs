@@ -1,5 +1,7 @@
 //! Matched rows in the format of the input: with all columns or some, types and metadata as they were.
 
+use std::fs;
+
 use arrow_array::{Float64Array, Int32Array, ListArray, StructArray};
 use arrow_ipc::reader::{FileReader, StreamReader};
 use arrow_select::{concat::concat_batches, take::take_record_batch};
@@ -63,7 +65,7 @@ fn output(input: &[u8], rows: usize, name: &str, select: Option<&[&str]>) -> (Ve
     job.select = select.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
     let (report, _) = ok(both(job, bench.job("b", partner(rows), Learns::Peer)));
     assert_eq!(report.outcome.rows_written, Some(rows.div_ceil(3) as u64));
-    (std::fs::read(bench.path(name)).unwrap(), report)
+    (fs::read(bench.path(name)).unwrap(), report)
 }
 
 /// What has to come out: every third row, of these columns.
@@ -147,7 +149,7 @@ fn row_groups_that_match_whole_stay_apart() {
     // All rows of the first group, none of the second, some of the third.
     let keys: String = (0..30).chain(70..75).map(|row| format!("key {row}\n")).collect();
     ok(both(job, bench.job("b", format!("k\n{keys}"), Learns::Peer)));
-    let bytes = std::fs::read(bench.path("out.parquet")).unwrap();
+    let bytes = fs::read(bench.path("out.parquet")).unwrap();
     let after = SerializedFileReader::new(Bytes::from(bytes.clone())).unwrap();
     let groups: Vec<_> =
         after.metadata().row_groups().iter().map(|group| group.num_rows()).collect();
@@ -286,5 +288,39 @@ fn sums_are_of_decimals_and_integers_in_any_format() {
             let answer = serde_json::to_string(&report.outcome.answer).unwrap();
             assert!(answer.contains("13.50"), "{answer}");
         }
+    }
+}
+
+/// More than is kept in memory: some rows of a megabyte.
+#[cfg(unix)]
+#[test]
+fn a_pipe_that_is_larger_than_memory_is_put_on_disk() {
+    let row = |i: usize| format!("{i},{}\n", "x".repeat((1 << 20) + i));
+    let text = (0..80).fold("k,v\n".to_owned(), |text, i| text + &row(i));
+    for (spill, is_there) in [(None, true), (Some("spill"), true), (Some("nowhere"), false)] {
+        let bench = Bench::new();
+        let fifo = bench.path("fifo.csv");
+        assert!(std::process::Command::new("mkfifo").arg(&fifo).status().unwrap().success());
+        fs::create_dir(bench.path("spill")).unwrap();
+        let mut job = bench.job("a", "", Learns::Me);
+        job.input = Source::File(fifo.clone());
+        job.spill = spill.map(|name| bench.path(name));
+        let other = bench.job("b", "k\n79\n3\n80\n", Learns::Peer);
+        let writer = std::thread::spawn({
+            let text = text.clone();
+            // The reader may have gone away.
+            move || fs::write(fifo, text).is_ok()
+        });
+        let ended = both(job, other);
+        if is_there {
+            assert!(writer.join().unwrap());
+            ok(ended);
+            assert!(bench.output("a").unwrap() == format!("k,v\n{}{}", row(3), row(79)));
+        } else {
+            let error = ended.0.err().unwrap().to_string();
+            assert!(error.contains("nowhere: cannot be written"), "{error}");
+            assert_eq!(bench.output("a"), None);
+        }
+        assert_eq!(fs::read_dir(bench.path("spill")).unwrap().count(), 0);
     }
 }

@@ -1,0 +1,192 @@
+//! Bytes that are put on disk for a while, and that only this process can read.
+//!
+//! The file has no name where the system allows it, and otherwise mode 0600 and a name that is removed at once. What
+//! it holds is encrypted with AES-256-GCM under a key that exists in memory alone, chunk by chunk; a chunk that comes
+//! back changed, or at another place, is an error.
+
+use std::{
+    fs::File,
+    io::{self, Read, Seek, SeekFrom, Write},
+    path::Path,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use ring::{
+    aead::{AES_256_GCM, Aad, LessSafeKey, MAX_TAG_LEN, NONCE_LEN, Nonce, UnboundKey},
+    rand::{SecureRandom, SystemRandom},
+};
+use zeroize::Zeroizing;
+
+/// Bytes of a chunk before it is encrypted.
+const CHUNK: usize = 1 << 16;
+
+/// Bytes of a chunk on disk.
+const SEALED: usize = CHUNK + MAX_TAG_LEN;
+
+/// A file that is being written.
+pub(crate) struct Spill {
+    file: File,
+    key: LessSafeKey,
+    /// What is not yet a chunk.
+    chunk: Vec<u8>,
+    chunks: u64,
+}
+
+/// A file that is complete, and is read from any place.
+#[derive(Clone)]
+pub(crate) struct Spilled(Arc<Shared>);
+
+struct Shared {
+    key: LessSafeKey,
+    len: u64,
+    state: Mutex<State>,
+}
+
+struct State {
+    file: File,
+    /// The chunk that was read last, by its number.
+    chunk: Option<(u64, Zeroizing<Vec<u8>>)>,
+}
+
+impl Spill {
+    /// An empty file in this directory.
+    pub(crate) fn create(directory: &Path) -> io::Result<Self> {
+        let mut key = Zeroizing::new([0; 32]);
+        let no_key = |_| io::Error::other("the system has no randomness");
+        SystemRandom::new().fill(&mut *key).map_err(no_key)?;
+        let key = LessSafeKey::new(UnboundKey::new(&AES_256_GCM, &*key).map_err(no_key)?);
+        let file = tempfile::tempfile_in(directory)?;
+        Ok(Self { file, key, chunk: Vec::with_capacity(SEALED), chunks: 0 })
+    }
+
+    fn seal(&mut self) -> io::Result<()> {
+        let sealed =
+            self.key.seal_in_place_append_tag(nonce(self.chunks), Aad::empty(), &mut self.chunk);
+        sealed.map_err(|_| io::Error::other("a chunk cannot be encrypted"))?;
+        self.file.write_all(&self.chunk)?;
+        self.chunk.clear();
+        self.chunks += 1;
+        Ok(())
+    }
+
+    /// Writes what is left.
+    pub(crate) fn finish(mut self) -> io::Result<Spilled> {
+        let len = self.chunks * CHUNK as u64 + self.chunk.len() as u64;
+        if !self.chunk.is_empty() {
+            self.seal()?;
+        }
+        let state = Mutex::new(State { file: self.file, chunk: None });
+        Ok(Spilled(Arc::new(Shared { key: self.key, len, state })))
+    }
+}
+
+impl Write for Spill {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let taken = bytes.len().min(CHUNK - self.chunk.len());
+        self.chunk.extend_from_slice(&bytes[..taken]);
+        if self.chunk.len() == CHUNK {
+            self.seal()?;
+        }
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Each chunk of a key has its own.
+fn nonce(chunk: u64) -> Nonce {
+    let mut nonce = [0; NONCE_LEN];
+    nonce[..8].copy_from_slice(&chunk.to_le_bytes());
+    Nonce::assume_unique_for_key(nonce)
+}
+
+impl Spilled {
+    pub(crate) fn len(&self) -> u64 {
+        self.0.len
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Each read seeks first, and a chunk is put down when it is whole.
+        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Reads as much as the chunk at this offset has.
+    pub(crate) fn read_at(&self, at: u64, to: &mut [u8]) -> io::Result<usize> {
+        if at >= self.0.len {
+            return Ok(0);
+        }
+        let (number, start) = (at / CHUNK as u64, (at % CHUNK as u64) as usize);
+        let mut state = self.state();
+        if state.chunk.as_ref().is_none_or(|(held, _)| *held != number) {
+            state.chunk = None;
+            state.chunk = Some((number, self.open(number, &mut state.file)?));
+        }
+        let Some((_, chunk)) = &state.chunk else { return Ok(0) };
+        (&chunk[start..]).read(to)
+    }
+
+    fn open(&self, number: u64, file: &mut File) -> io::Result<Zeroizing<Vec<u8>>> {
+        let len = (self.0.len - number * CHUNK as u64).min(CHUNK as u64) as usize;
+        let mut chunk = Zeroizing::new(vec![0; len + MAX_TAG_LEN]);
+        file.seek(SeekFrom::Start(number * SEALED as u64))?;
+        file.read_exact(&mut chunk)?;
+        let opened = self.0.key.open_in_place(nonce(number), Aad::empty(), &mut chunk);
+        let changed =
+            |_| io::Error::new(io::ErrorKind::InvalidData, "the spilled bytes have changed");
+        opened.map_err(changed)?;
+        chunk.truncate(len);
+        Ok(chunk)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spilled(bytes: &[u8], piece: usize) -> Spilled {
+        let mut spill = Spill::create(&std::env::temp_dir()).unwrap();
+        bytes.chunks(piece).for_each(|piece| spill.write_all(piece).unwrap());
+        spill.finish().unwrap()
+    }
+
+    #[test]
+    fn what_was_written_is_read_from_any_place() {
+        for len in [0, 1, CHUNK - 1, CHUNK, CHUNK + 1, 3 * CHUNK + 5] {
+            let bytes: Vec<u8> = (0..len).map(|i| (i * i % 251) as u8).collect();
+            let spilled = spilled(&bytes, 1000);
+            assert_eq!(spilled.len(), len as u64);
+            for at in [0, 1, CHUNK - 1, CHUNK, 2 * CHUNK + 3, len.saturating_sub(1), len, len + 1] {
+                let mut found = Vec::new();
+                let mut piece = [0; 7000];
+                loop {
+                    match spilled.read_at((at + found.len()) as u64, &mut piece).unwrap() {
+                        0 => break,
+                        read => found.extend_from_slice(&piece[..read]),
+                    }
+                }
+                assert!(found == bytes[at.min(len)..], "{at} of {len}");
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_readable_on_disk_and_changes_are_noticed() {
+        let bytes = b"secret ".repeat(CHUNK / 2);
+        let spilled = spilled(&bytes, CHUNK);
+        let mut state = spilled.state();
+        let mut stored = Vec::new();
+        state.file.seek(SeekFrom::Start(0)).unwrap();
+        state.file.read_to_end(&mut stored).unwrap();
+        assert!(!stored.windows(6).any(|window| window == b"secret"));
+        // The first chunk in the place of the second.
+        state.file.seek(SeekFrom::Start(SEALED as u64)).unwrap();
+        state.file.write_all(&stored[..SEALED]).unwrap();
+        drop(state);
+        let mut byte = [0];
+        assert_eq!(spilled.read_at(0, &mut byte).unwrap(), 1);
+        assert!(spilled.read_at(CHUNK as u64, &mut byte).is_err());
+        assert_eq!(spilled.read_at(2 * CHUNK as u64, &mut byte).unwrap(), 1);
+    }
+}

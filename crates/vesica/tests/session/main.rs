@@ -206,13 +206,13 @@ fn only_the_one_who_may_learn_does() {
                 range.fold("k\n".to_owned(), |text, i| text + &format!("{i}\n"))
             };
             let [mut a, mut b] =
-                [bench.job("a", rows(0..300), a_learns), bench.job("b", rows(290..1000), b_learns)];
+                [bench.job("a", rows(0..50), a_learns), bench.job("b", rows(40..120), b_learns)];
             for job in [&mut a, &mut b] {
                 job.offer.protocol = Some(protocol.key.to_owned());
                 job.offer.allow_research = true;
             }
             let (a, b) = ok(both(a, b));
-            let learned = Some(rows(290..300));
+            let learned = Some(rows(40..50));
             let (winner, loser, names) = match a_learns {
                 Learns::Me => (a, b, ["a", "b"]),
                 _ => (b, a, ["b", "a"]),

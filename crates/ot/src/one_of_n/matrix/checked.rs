@@ -184,7 +184,7 @@ mod tests {
 
     /// The number of attempts of a malicious receiver.
     fn attempts() -> usize {
-        vesica_testkit::assurance::trials(250, 1000)
+        vesica_testkit::assurance::trials(150, 1000)
     }
 
     const WIDTH: usize = <Concatenated as LinearCode>::WIDTH;

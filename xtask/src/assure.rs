@@ -26,7 +26,7 @@ pub fn run(repository: &Repository) -> Result<(), Failure> {
 }
 
 /// What only a build that is asked for it has.
-const OPTIONAL: &str = "vesica-cli/stores";
+const OPTIONAL: &str = "vesica-cli/databases,vesica-cli/stores";
 
 /// All tests, those that are ignored otherwise too, and those of [`OPTIONAL`] features.
 fn everything(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use vesica::{
-    Normalize, Source,
+    Normalize,
     files::{Delimiter, Dialect, Format, NullValues},
     report::{Check, ColumnFindings, grouped},
 };
@@ -11,13 +11,15 @@ use vesica::{
 use crate::{
     columns::{self, Names},
     exit::Failure,
-    run,
+    query, run,
 };
 
 #[derive(clap::Args)]
 pub struct Args {
     /// The table; `-` is standard input
     file: PathBuf,
+    #[command(flatten)]
+    rows: query::Args,
     /// The key columns, by name and with commas between them; a name that holds a comma stands in quotes
     /// [more than once: several identifiers, as in `run`]
     #[arg(long, value_name = "COLS", value_parser = columns::key, required_unless_present = "columns")]
@@ -44,7 +46,7 @@ pub struct Args {
 }
 
 pub fn run(args: Args) -> Result<(), Failure> {
-    let input = Source::from_path(&args.file);
+    let input = args.rows.source(&args.file)?;
     let dialect = Dialect { format: args.format, delimiter: args.delimiter, ..Dialect::default() };
     if args.key.is_empty() {
         let opened = input.open(dialect)?;

@@ -18,6 +18,7 @@ mod numbers;
 mod plan;
 mod progress;
 mod protocols;
+mod query;
 mod reference;
 mod run;
 

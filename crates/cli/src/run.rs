@@ -14,7 +14,7 @@ use rand::{
     rngs::{StdRng, SysRng},
 };
 use vesica::{
-    Class, Job, Learns, Normalize, Offer, Parties, Query, Ready, Report, Role, Security, Source,
+    Class, Job, Learns, Normalize, Offer, Parties, Query, Ready, Report, Role, Security,
     files::{
         DEFAULT_BYTES, Delimiter, Duplicates, Format, KeyColumn, NullValues, Nulls, PlannerInputs,
         Protected, SentColumns,
@@ -35,6 +35,7 @@ use crate::{
     meet::Teller,
     memory, numbers,
     progress::Show,
+    query,
 };
 
 #[derive(clap::Args)]
@@ -51,9 +52,12 @@ pub struct Args {
     /// The other party's fingerprint, as it told you
     #[arg(long, value_name = "FINGERPRINT")]
     peer: Fingerprint,
-    /// This party's table: CSV with a header row, NDJSON, Parquet, or Arrow IPC; `-` is standard input
+    /// This party's table: CSV with a header row, NDJSON, Parquet, or Arrow IPC; `-` is standard input, and
+    /// adbc:DRIVER or adbc:DRIVER#TABLE a database
     #[arg(long, value_name = "FILE")]
     input: PathBuf,
+    #[command(flatten)]
+    rows: query::Args,
     /// The table's format: csv, ndjson, parquet, arrow or arrow-stream [default: told from its content, or else its name]
     #[arg(long, value_name = "FORMAT", value_parser = format)]
     format: Option<Format>,
@@ -102,8 +106,8 @@ pub struct Args {
     /// For numbers: if fewer keys than this are shared, tell nothing else; the larger minimum of the two sides applies
     #[arg(long, default_value = "0", value_name = "N", hide_default_value = true, value_parser = numbers::number)]
     minimum: u64,
-    /// The file for this side's matched rows, its number or its shares; `-` is standard output. Rows have the format of
-    /// the input; CSV and NDJSON are packed where the name ends in .gz or .zst [default for a number: standard output]
+    /// The file for this side's matched rows, its number or its shares; `-` is standard output, and adbc:DRIVER#TABLE a
+    /// new table of a database. Rows have the format of the input; CSV and NDJSON are packed where the name ends in .gz or .zst [default for a number: standard output]
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
     /// The columns of the matched rows to write, in this order, with commas between them [default: all]
@@ -393,7 +397,7 @@ impl Args {
             offer.null_values = NullValues::new(values)?;
         }
         Ok(Job {
-            input: Source::from_path(&self.input),
+            input: self.rows.source(&self.input)?,
             format: self.format,
             delimiter: self.delimiter,
             spill: self.spill.clone(),

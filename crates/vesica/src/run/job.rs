@@ -21,6 +21,7 @@ use crate::{
         session::{Computed, Session},
     },
     table::{
+        database,
         format::Format,
         input::{Columns, Input},
         output::{Access, Output, Staged},
@@ -186,6 +187,13 @@ impl Job {
             .into_iter()
             .filter_map(|(what, path)| Some(Protected::new(what, path.as_ref()?)))
             .collect();
+        let is_table = |path: &Option<PathBuf>| {
+            path.as_deref().is_some_and(|path| database::address(path).is_some())
+        };
+        if is_table(&self.report) || is_table(&self.output) && !self.offer.query.kind.keeps_rows {
+            let message = "a table of a database takes matched rows: name a file for anything else";
+            return Err(Error::Usage(message.to_owned()));
+        }
         target::check(&results, &self.protected, Some(&self.input))?;
         if let Some(path) = &self.output {
             Output::prepare(path, self.offer.query.kind.access)?;

@@ -15,6 +15,7 @@ use crate::{
         arrow::Arrow,
         compression::Compression,
         csv::{Csv, Layout},
+        database::{Place, Rows},
         format::{self, Format, SAMPLE},
         header::Header,
         ndjson::{self, Ndjson},
@@ -75,7 +76,7 @@ impl Source {
     /// [`InputFault::Io`], [`InputFault::NotText`] for what is plainly another format, [`InputFault::UnclosedHeader`],
     /// [`InputFault::BrokenLine`], [`InputFault::Damaged`] and [`InputFault::TooLarge`].
     pub fn open(self, dialect: impl Into<Dialect>) -> Result<Input> {
-        let (name, dialect) = (self.name(), dialect.into());
+        let (name, mut dialect) = (self.name(), dialect.into());
         let fault = |fault| Error::Input { file: name.clone(), fault };
         let promised = match &self {
             Self::File(path) => Format::of_name(path),
@@ -93,6 +94,17 @@ impl Source {
                 }
             }
             Self::Object(address) => (Raw::Stored(Stored::object(&address)?), CHUNK),
+            Self::Database { address, query } => {
+                let place = Place::parse(&address)?;
+                let query = place.query(query.as_deref())?;
+                if *dialect.format.get_or_insert(Format::ArrowStream) != Format::ArrowStream {
+                    let message = "the rows of a database have their types: leave out --format";
+                    return Err(Error::Usage(message.to_owned()));
+                }
+                let rows = Rows::of(&place, &query, dialect.most_bytes());
+                let rows = rows.map_err(|error| fault(InputFault::Io(error)))?;
+                (Raw::Stream(Spool::new(Box::new(rows))), 0)
+            }
             Self::Stdin => (Raw::Stream(Spool::new(Box::new(io::stdin()))), 0),
             Self::Memory { bytes, .. } => (Raw::Stored(Stored::memory(&name, bytes)), CHUNK),
         };

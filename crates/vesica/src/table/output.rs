@@ -8,6 +8,8 @@
 //!
 //! An object in a store is uploaded in parts, which the store shows when it is told that they are all, and discards
 //! when it is told that they are not wanted.
+//!
+//! A table of a database is written in a transaction. What it is made of is in memory for that.
 
 use std::{
     fs::{self, File},
@@ -19,7 +21,13 @@ use tempfile::NamedTempFile;
 
 use crate::{
     error::{Error, Result},
-    table::{remote::Upload, target::Target},
+    table::{
+        database::{self, Place, Transaction},
+        ingest,
+        remote::Upload,
+        source::Dialect,
+        target::Target,
+    },
 };
 
 /// A file to be written, or a stream.
@@ -28,6 +36,8 @@ pub struct Output {
     named: PathBuf,
     target: Target,
     access: Access,
+    /// What is written, where that is known.
+    content: Dialect,
 }
 
 /// Who may read a file that is new. One that takes the place of another has that one's owner and permissions.
@@ -46,6 +56,9 @@ impl Output {
     /// # Errors
     /// [`Error::Output`].
     pub fn prepare(path: &Path, access: Access) -> Result<Self> {
+        if let Some(address) = database::address(path) {
+            Place::parse(address)?.table()?;
+        }
         let located = Target::of(path).and_then(|target| {
             target.spare_keys()?;
             if let Target::File { path, directory } = &target {
@@ -54,12 +67,25 @@ impl Output {
             if let Target::Object(address) = &target {
                 Upload::probe(address)?;
             }
+            if let Target::Table(address) = &target
+                && let Ok(place) = Place::parse(address)
+                && let Ok(table) = place.table()
+            {
+                Transaction::probe(&place, table)?;
+            }
             Ok(target)
         });
         match located {
-            Ok(target) => Ok(Self { named: path.to_owned(), target, access }),
+            Ok(target) => {
+                Ok(Self { named: path.to_owned(), target, access, content: Dialect::default() })
+            }
             Err(source) => Err(Error::Output { path: path.to_owned(), source }),
         }
+    }
+
+    /// With the form in which the content will be written, which a database has to know.
+    pub(crate) fn of(self, content: Dialect) -> Self {
+        Self { content, ..self }
     }
 
     /// Writes the content without showing it yet.
@@ -85,6 +111,16 @@ impl Output {
                 upload.finish()?;
                 Ok(Content::Upload(upload))
             }),
+            Target::Table(address) => {
+                let mut bytes = Vec::new();
+                return match write(&mut bytes) {
+                    Ok(()) => {
+                        let transaction = self.insert(address, bytes)?;
+                        Ok(Staged { output: self, content: Content::Table(transaction) })
+                    }
+                    Err(source) => Err(self.failed(source)),
+                };
+            }
             Target::Sink(_) | Target::Stdout => {
                 let mut bytes = Vec::new();
                 write(&mut bytes).map(|()| Content::Bytes(bytes))
@@ -94,6 +130,14 @@ impl Output {
             Ok(content) => Ok(Staged { output: self, content }),
             Err(source) => Err(self.failed(source)),
         }
+    }
+
+    /// Creates the table of this address with what has been written, where nobody sees it yet.
+    fn insert(&self, address: &str, bytes: Vec<u8>) -> Result<Transaction> {
+        let place = Place::parse(address)?;
+        let batches = ingest::batches(bytes, &self.content)?;
+        let written = Transaction::write(&place, place.table()?, batches);
+        written.map_err(|source| self.failed(source))
     }
 
     fn failed(&self, source: io::Error) -> Error {
@@ -110,6 +154,7 @@ pub struct Staged {
 enum Content {
     Draft(Draft),
     Upload(Upload),
+    Table(Transaction),
     Bytes(Vec<u8>),
 }
 
@@ -121,7 +166,9 @@ impl Staged {
     /// [`Error::Output`].
     pub fn write_stream(self) -> Result<Option<Self>> {
         let written = match (&self.content, &self.output.target) {
-            (Content::Draft(_) | Content::Upload(_), _) => return Ok(Some(self)),
+            (Content::Draft(_) | Content::Upload(_) | Content::Table(_), _) => {
+                return Ok(Some(self));
+            }
             (Content::Bytes(bytes), Target::Sink(path)) => {
                 File::options().append(true).open(path).and_then(|mut file| file.write_all(bytes))
             }
@@ -144,6 +191,7 @@ impl Staged {
                 draft.publish(path, directory).and_then(|()| keep_names(directory))
             }
             (Content::Upload(upload), _) => upload.complete(),
+            (Content::Table(transaction), _) => transaction.commit(),
             _ => Err(io::ErrorKind::Unsupported.into()),
         };
         shown.map_err(|source| output.failed(source))

@@ -232,6 +232,11 @@ impl Table {
         self.content.digest()
     }
 
+    /// What separates the fields of a row, where something does.
+    pub(crate) fn delimiter(&self) -> Option<&'static str> {
+        self.content.delimiter()
+    }
+
     /// Whether all of it is valid UTF-8, as far as it is text.
     pub(crate) fn is_utf8(&self) -> bool {
         self.content.is_utf8()

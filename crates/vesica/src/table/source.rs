@@ -9,18 +9,26 @@ use crate::{
     error::{Error, InputFault, Result},
     host,
     table::{
+        database,
         format::{self, BOM, Format, SAMPLE},
         remote,
     },
 };
 
-/// A file, an object in a store, standard input, or bytes at hand.
+/// A file, an object in a store, rows of a database, standard input, or bytes at hand.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     /// A file.
     File(PathBuf),
     /// An object in a store, by its address, such as `s3://bucket/table.parquet`.
     Object(String),
+    /// Rows of a database.
+    Database {
+        /// What names the driver, and the table if there is no query: `adbc:DRIVER` or `adbc:DRIVER#TABLE`.
+        address: String,
+        /// The query for the rows.
+        query: Option<String>,
+    },
     /// Standard input.
     Stdin,
     /// Bytes that are in memory already, under a name for messages.
@@ -33,9 +41,13 @@ pub enum Source {
 }
 
 impl Source {
-    /// The file of that path; `-` is standard input, and what begins with `s3://`, `gs://` or `az://` an object.
+    /// The file of that path; `-` is standard input, and what begins with `s3://`, `gs://` or `az://` an object, and what begins
+    /// with `adbc:` a table of a database.
     pub fn from_path(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
+        if let Some(address) = database::address(&path) {
+            return Self::Database { address: address.to_owned(), query: None };
+        }
         match remote::address(&path) {
             Some(address) => Self::Object(address.to_owned()),
             None if path == Path::new("-") => Self::Stdin,
@@ -43,11 +55,30 @@ impl Source {
         }
     }
 
+    /// With this query, if there is one, for the rows of a database.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where the input is something else.
+    pub fn with_query(mut self, wanted: Option<String>) -> Result<Self> {
+        match &mut self {
+            Self::Database { query, .. } => *query = wanted,
+            _ if wanted.is_none() => {}
+            _ => {
+                let message = "a query needs a database as the input, as in adbc:DRIVER";
+                return Err(Error::Usage(message.to_owned()));
+            }
+        }
+        Ok(self)
+    }
+
     /// The name used in messages.
     pub fn name(&self) -> String {
         match self {
             Self::File(path) => path.display().to_string(),
             Self::Object(address) => address.clone(),
+            Self::Database { address, .. } => {
+                database::shown(address.as_ref()).display().to_string()
+            }
             Self::Stdin => "standard input".to_owned(),
             Self::Memory { name, .. } => name.clone(),
         }

@@ -13,7 +13,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::{
     error::{Error, Result},
-    table::{remote, source::Source},
+    table::{database, remote, source::Source},
 };
 
 /// A file that no result may replace.
@@ -43,7 +43,7 @@ pub fn check(results: &[Protected], protected: &[Protected], input: Option<&Sour
     }
     taken.extend(input.and_then(Slot::of_input).map(|slot| ("the input", slot)));
     for Protected { what, path } in results {
-        let failed = |source| Error::Output { path: path.clone(), source };
+        let failed = |source| Error::Output { path: database::shown(path), source };
         let Some(slot) = Target::of(path).and_then(|target| target.slot()).map_err(failed)? else {
             continue;
         };
@@ -73,6 +73,8 @@ pub(crate) enum Target {
     Sink(PathBuf),
     /// An object in a store, by its address.
     Object(String),
+    /// A table of a database, by its address.
+    Table(String),
     /// Standard output.
     Stdout,
 }
@@ -86,6 +88,9 @@ impl Target {
         }
         if let Some(address) = remote::address(path) {
             return Ok(Self::Object(address.to_owned()));
+        }
+        if let Some(address) = database::address(path) {
+            return Ok(Self::Table(address.to_owned()));
         }
         // What is open under a number is appended to, also where it is a file.
         let open_already = path == Path::new("/dev/stderr")
@@ -126,7 +131,7 @@ impl Target {
     fn slot(&self) -> io::Result<Option<Slot>> {
         match self {
             Self::File { path, .. } => Ok(Slot::of_file(path)),
-            Self::Object(address) => Ok(Some(Slot::Object(address.clone()))),
+            Self::Object(address) | Self::Table(address) => Ok(Some(Slot::Object(address.clone()))),
             Self::Sink(path) => {
                 let found = fs::metadata(path)?;
                 Ok((!is_device(&found)).then(|| Slot::existing(path, &found)))
@@ -189,7 +194,7 @@ enum Slot {
     Existing(FileId),
     /// A name that is free, in the form that every file system takes for the same.
     Free { directory: FileId, name: String },
-    /// An object in a store.
+    /// An object in a store, or a table of a database.
     Object(String),
     /// Standard output that is neither a file nor a pipe.
     Stdout,
@@ -212,7 +217,8 @@ impl Slot {
             Source::File(path) => Self::of_file(path),
             Source::Object(address) => Some(Slot::Object(address.clone())),
             Source::Stdin => standard_stream(io::stdin()),
-            Source::Memory { .. } => None,
+            // A result is a table that was not there before.
+            Source::Database { .. } | Source::Memory { .. } => None,
         }
     }
 

@@ -6,9 +6,11 @@ use crate::{
     error::{Error, Result},
     table::{
         compression::Compression,
+        database,
         format::Format,
         output::{Output, Staged},
         rows::Table,
+        source::{Delimiter, Dialect},
         written::{Matched, Unwritten},
     },
 };
@@ -24,6 +26,9 @@ pub(crate) fn check_name(path: &Path, format: Format) -> Result<()> {
             "the output {path} is named like {what}, and the rows are {have} like the input; name it otherwise"
         )))
     };
+    if database::address(path).is_some() {
+        return Ok(());
+    }
     match Format::of_name(path) {
         Some(promised) if promised != format => refused(promised.title()),
         _ if !format.is_text() && Compression::of_name(path).is_some() => refused("packed text"),
@@ -43,8 +48,12 @@ pub(crate) fn rows(
     mut done: impl FnMut(u64),
 ) -> Result<Staged> {
     let mut fault = None;
-    let packing = Compression::of_name(path).filter(|_| table.format().is_text());
-    let staged = output.stage(|out| {
+    let is_packed = table.format().is_text() && database::address(path).is_none();
+    let packing = Compression::of_name(path).filter(|_| is_packed);
+    let named = |delimiter: &Delimiter| Some(delimiter.name()) == table.delimiter();
+    let delimiter = Delimiter::ALL.into_iter().find(named).unwrap_or_default();
+    let form = Dialect { format: Some(table.format()), delimiter, ..Dialect::default() };
+    let staged = output.of(form).stage(|out| {
         let written = match packing {
             Some(packing) => packing.pack(out, |out| table.write(rows, select, out, &mut done)),
             None => table.write(rows, select, out, &mut done),

@@ -18,7 +18,8 @@ use std::{
 
 use harness::{Connecting, Ended, Lab, Listening, Running};
 
-const PACKAGES: [&str; 3] = ["adbc-driver-sqlite", "adbc-driver-postgresql", "duckdb"];
+const PACKAGES: [&str; 3] =
+    ["adbc-driver-sqlite==1.13.0", "adbc-driver-postgresql==1.13.0", "duckdb==2.0.0"];
 
 const SECRET: &str = "Zq7SECRET";
 
@@ -336,6 +337,16 @@ fn staged(lab: &Lab, base: &Base, then: impl FnOnce(&Running)) -> [Ended; 2] {
     [x.end(), y.end()]
 }
 
+/// Waits for what happens in its own time, for a minute at most.
+#[track_caller]
+fn wait_until(happened: impl Fn() -> bool) {
+    let seen = (0..600).any(|_| {
+        thread::sleep(Duration::from_millis(100));
+        happened()
+    });
+    assert!(seen, "it did not happen");
+}
+
 #[test]
 #[ignore = "assure: needs Python packages and a server"]
 fn a_killed_run_leaves_no_table() {
@@ -347,9 +358,7 @@ fn a_killed_run_leaves_no_table() {
             // The server notices in its own time that nobody is there, and then rolls back.
             let open =
                 "SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in transaction%'";
-            while base.sql(open) != "0" {
-                thread::sleep(Duration::from_millis(100));
-            }
+            wait_until(|| base.sql(open) == "0");
         }
         base.assert_tables("people");
     }
@@ -362,11 +371,8 @@ fn a_server_that_goes_away_is_named() {
     let query = base.query();
     let slow = "SELECT k, pg_sleep(0.01)::text AS v FROM generate_series(1, 1000000) AS k";
     let reading = base.listener(&lab, &["--input", &query, "--query", slow]);
-    while base.sql("SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(0.01)%'")
-        != "2"
-    {
-        thread::sleep(Duration::from_millis(100));
-    }
+    let asked = "SELECT count(*) FROM pg_stat_activity WHERE query LIKE '%pg_sleep(0.01)%'";
+    wait_until(|| base.sql(asked) == "2");
     base.stop();
     let ended = reading.end();
     ended.assert(3, &["adbc:", "query"]);

@@ -44,9 +44,16 @@ pub struct Input {
 /// What is read later on.
 enum Body {
     /// A text, whose header is known.
-    Text { raw: Raw, packing: Option<Compression>, layout: TextLayout, dialect: Dialect },
+    Text(Box<TextBody>),
     /// A table of which the rest is found where its metadata says.
     Stored(Box<dyn Content>),
+}
+
+struct TextBody {
+    raw: Raw,
+    packing: Option<Compression>,
+    layout: TextLayout,
+    dialect: Dialect,
 }
 
 /// What the beginning of a text says of the rest.
@@ -237,7 +244,8 @@ impl Opening {
             }
         };
         let is_empty = ended && !has_rows;
-        let body = Body::Text { raw, packing, layout, dialect: self.dialect };
+        let body = TextBody { raw, packing, layout, dialect: self.dialect };
+        let body = Body::Text(Box::new(body));
         Ok(Input { name: self.name, format, header, is_empty, body })
     }
 
@@ -364,7 +372,8 @@ impl Input {
         let Self { name, format, header, body, .. } = self;
         let (header, content, packing): (_, Box<dyn Content>, _) = match body {
             Body::Stored(content) => (header, content, None),
-            Body::Text { raw, packing, layout, dialect } => {
+            Body::Text(body) => {
+                let TextBody { raw, packing, layout, dialect } = *body;
                 let stored = raw.into_stored(&name, &dialect)?;
                 let text = Text::new(stored, packing, dialect.most_bytes());
                 match layout {

@@ -25,9 +25,6 @@ use crate::{
 /// How many rows are written before that is said.
 const SHOW_EVERY: usize = 1 << 14;
 
-/// How many rows are shown before it is looked how much of the text has been read.
-const LOOK_EVERY: u64 = 1 << 10;
-
 /// The header of a delimited text.
 pub(crate) struct Layout {
     delimiter: u8,
@@ -185,8 +182,8 @@ impl Content for Csv {
         show: &mut dyn FnMut(Row<'_>) -> Result<()>,
     ) -> Result<u64> {
         let (mut records, width) = (self.records(true)?, self.layout.columns.len());
-        let (mut number, mut read) = (0, 0);
-        while let Some(Found { offset, line, is_last, record }) = records.next()? {
+        let mut number = 0;
+        while let Some(Found { offset, read, line, is_last, record }) = records.next()? {
             number += 1;
             let origin = Origin::Text { text: &self.text, offset, read };
             let row = Row { number, origin, fields: Fields::Record(record) };
@@ -202,9 +199,6 @@ impl Content for Csv {
                 return Err(row.fault(InputFault::TooManyRows { max: MAX_ROWS }));
             }
             show(row)?;
-            if number.is_multiple_of(LOOK_EVERY) {
-                read = records.text().read();
-            }
         }
         self.facts = Some(records.into_blocks().finish()?);
         Ok(number)

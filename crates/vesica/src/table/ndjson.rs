@@ -25,9 +25,6 @@ use crate::{
 /// How many rows are written before that is said.
 const SHOW_EVERY: usize = 1 << 14;
 
-/// How many rows are shown before it is looked how much of the text has been read.
-const LOOK_EVERY: u64 = 1 << 10;
-
 /// A text of objects.
 pub(crate) struct Ndjson {
     text: Text,
@@ -209,9 +206,10 @@ impl Content for Ndjson {
         let mut reader = Members::new(&names, columns, &self.keys);
         reader.unseen.clone_from(&self.unseen);
         let mut lines = self.lines(true)?;
-        let (mut number, mut read) = (0, 0);
+        let mut number = 0;
         let mut has_returns = false;
         while let Some((offset, len)) = lines.find()? {
+            let read = lines.0.read();
             let line = lines.0.pass(len);
             number += 1;
             if number > MAX_ROWS {
@@ -225,9 +223,6 @@ impl Content for Ndjson {
             reader.read(line, place).map_err(|fault| self.text.fault(fault))?;
             let origin = Origin::Text { text: &self.text, offset, read };
             show(Row { number, origin, fields: Fields::Values(&reader.values) })?;
-            if number.is_multiple_of(LOOK_EVERY) {
-                read = lines.0.read();
-            }
         }
         if number > 0
             && let Some(missing) = reader.never_seen()

@@ -24,6 +24,8 @@ pub(crate) struct Records {
 pub(crate) struct Found<'a> {
     /// Where in the text it begins.
     pub(crate) offset: u64,
+    /// How many stored bytes have been read.
+    pub(crate) read: u64,
     /// The bytes that it has there, its line end included.
     pub(crate) line: &'a [u8],
     /// Whether nothing follows.
@@ -64,18 +66,13 @@ impl Records {
         Self { text, delimiter, quoted, ends: Vec::new() }
     }
 
-    /// The text.
-    pub(crate) fn text(&self) -> &Blocks {
-        &self.text
-    }
-
     /// The next record. Blank lines are no records.
     ///
     /// # Errors
     /// As [`Blocks::fill`].
     pub(crate) fn next(&mut self) -> Result<Option<Found<'_>>> {
         let Some(Extent { line, fields, is_quoted }) = self.find()? else { return Ok(None) };
-        let offset = self.text.offset();
+        let (offset, read) = (self.text.offset(), self.text.read());
         let is_last = self.text.has_ended() && line == self.text.unread().len();
         let line = self.text.pass(line);
         let (bytes, gap) = match is_quoted {
@@ -83,7 +80,7 @@ impl Records {
             false => (&line[..fields], 1),
         };
         let record = Record { bytes, ends: &self.ends, gap };
-        Ok(Some(Found { offset, line, is_last, record }))
+        Ok(Some(Found { offset, read, line, is_last, record }))
     }
 
     /// Reads until all of the next record is there.
@@ -255,7 +252,7 @@ mod tests {
             let blocks = Text::of(&*text).small_blocks(rng.random_range(1..40));
             let mut records = Records::new(blocks, b',');
             let (mut found, mut end) = (Vec::new(), 0);
-            while let Some(Found { offset, line, is_last, record }) = records.next().unwrap() {
+            while let Some(Found { offset, line, is_last, record, .. }) = records.next().unwrap() {
                 let start = offset as usize;
                 let between = &text[end..start];
                 assert!(between.iter().all(|byte| b"\r\n".contains(byte)), "{text:?}");

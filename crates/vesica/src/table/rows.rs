@@ -77,7 +77,7 @@ pub struct Row<'a> {
 
 /// Where a row comes from.
 pub(crate) enum Origin<'a> {
-    /// A text, in which the row begins at this offset. So many stored bytes had been read a little earlier.
+    /// A text, in which the row begins at this offset. So many stored bytes have been read.
     Text { text: &'a Text, offset: u64, read: u64 },
     /// The table of this name, with so many rows as far as is known.
     Typed(&'a str, u64),

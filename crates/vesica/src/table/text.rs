@@ -82,6 +82,7 @@ impl Text {
             end: 0,
             offset: 0,
             has_ended: false,
+            read: 0,
             sum: XxHash3_64::new(),
             valid: Some(0),
         })
@@ -208,6 +209,8 @@ pub(crate) struct Blocks {
     /// Where in the text the next byte is.
     offset: u64,
     has_ended: bool,
+    /// How many stored bytes have been read.
+    read: u64,
     sum: XxHash3_64,
     /// Where in the buffer begins what has not been found to be UTF-8; `None` once something was found not to be.
     valid: Option<usize>,
@@ -231,7 +234,7 @@ impl Blocks {
 
     /// How many stored bytes have been read.
     pub(crate) fn read(&self) -> u64 {
-        self.seen.bytes()
+        self.read
     }
 
     /// Passes unread bytes.
@@ -290,6 +293,7 @@ impl Blocks {
             }
         };
         self.has_ended = read == 0;
+        self.read = self.seen.bytes();
         self.sum.write(&self.buffer[self.end..self.end + read]);
         self.end += read;
         if let Some(valid) = self.valid {

@@ -49,7 +49,7 @@ fn protocols(repository: &Repository) -> Result<String, Failure> {
 /// What the program prints for these arguments.
 fn printed(repository: &Repository, args: &[&str]) -> Result<String, Failure> {
     // The tests of the program's commands need the program.
-    let built = Built::here(repository, &["--test", "commands"])?;
+    let built = Built::here(repository, &["--test", "program"])?;
     let printed = Command::new(built.binary("vesica")?)
         .args(args)
         .stderr(Stdio::inherit())

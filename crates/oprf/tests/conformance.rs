@@ -7,7 +7,10 @@ use vesica_oprf::{
     opprf::Dimensions,
     psz14,
 };
-use vesica_ot::vole::Subspace;
+use vesica_ot::{
+    one_of_n::{Receiver as _, Sender as _},
+    vole::Subspace,
+};
 use vesica_params::{lpn::UNIFORM, okvs};
 use vesica_primitives::Block;
 use vesica_structures::okvs::{ByteStrings, Codec, paxos::Paxos, rr22::Rr22};
@@ -20,9 +23,11 @@ const WIDTH: usize = 424;
 fn kkrt16() {
     oprf::batched(
         |starts, points, channel, rng| {
-            Sender::setup(WIDTH, channel, rng)?.evaluate(starts, |i| points[i], channel, rng)
+            Sender::setup(WIDTH, channel, rng)?.send_random_at(starts, |i| points[i], channel, rng)
         },
-        |words, channel, rng| Receiver::setup(WIDTH, channel, rng)?.evaluate(words, channel),
+        |words, channel, rng| {
+            Receiver::setup(WIDTH, channel, rng)?.receive_random(words, channel, rng)
+        },
     );
 }
 

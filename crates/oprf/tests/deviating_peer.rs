@@ -5,6 +5,7 @@ mod parties;
 use rand::rngs::StdRng;
 use vesica_net::{Channel, Result};
 use vesica_oprf::{Error, kkrt16, opprf::Dimensions, psz14, rs21::malicious::Digests};
+use vesica_ot::one_of_n::{Receiver as _, Sender as _};
 use vesica_params::{
     lpn::{self, Lpn},
     okvs::{self, Shape},
@@ -38,12 +39,12 @@ fn of_channel<T>(outcome: std::result::Result<T, Error>) -> Result<()> {
 
 fn send_kkrt16(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
     let starts: Vec<u32> = (0..=POINTS).collect();
-    let sender = kkrt16::Sender::setup(424, channel, rng)?;
-    sender.evaluate(&starts, |i| Block(i as u128), channel, rng).map(drop)
+    let mut sender = kkrt16::Sender::setup(424, channel, rng)?;
+    sender.send_random_at(&starts, |i| Block(i as u128), channel, rng).map(drop)
 }
 
 fn receive_kkrt16(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {
-    kkrt16::Receiver::setup(424, channel, rng)?.evaluate(&points(), channel).map(drop)
+    kkrt16::Receiver::setup(424, channel, rng)?.receive_random(&points(), channel, rng).map(drop)
 }
 
 fn send_psz14(channel: &mut Channel, rng: &mut StdRng) -> Result<()> {

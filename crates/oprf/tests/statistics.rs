@@ -6,6 +6,7 @@ use vesica_oprf::{
     kkrt16::{Receiver, Sender},
     rs21::{Values, malicious::Digests},
 };
+use vesica_ot::one_of_n::{Receiver as _, Sender as _};
 use vesica_params::{lpn::UNIFORM, okvs};
 use vesica_primitives::Block;
 use vesica_testkit::two_party::{self, Link};
@@ -27,8 +28,10 @@ fn truncated_values_agree_as_often_as_random_ones() {
     let point = |i: usize| words[i / POINTS] ^ Block((i % POINTS) as u128 + 1);
     let (values, received) = two_party::run(
         Link::Memory,
-        |channel, rng| Sender::setup(440, channel, rng)?.evaluate(&starts, point, channel, rng),
-        |channel, rng| Receiver::setup(440, channel, rng)?.evaluate(&words, channel),
+        |channel, rng| {
+            Sender::setup(440, channel, rng)?.send_random_at(&starts, point, channel, rng)
+        },
+        |channel, rng| Receiver::setup(440, channel, rng)?.receive_random(&words, channel, rng),
     );
     let agree = |(i, value): &(usize, &Block)| tag(value) == tag(&received[i / POINTS]);
     let agreeing = values.iter().enumerate().filter(agree).count() as f64;

@@ -4,6 +4,7 @@ mod parties;
 
 use vesica_net::Error;
 use vesica_oprf::{kkrt16, opprf::Dimensions, psz14, rs21::malicious::Digests};
+use vesica_ot::one_of_n::{Receiver as _, Sender as _};
 use vesica_params::{
     lpn::UNIFORM,
     okvs::{self, Shape},
@@ -21,11 +22,11 @@ fn kkrt16(words: &[Block]) -> Transcripts {
     let starts: Vec<u32> = (0..=words.len() as u32).collect();
     transcript::of(
         |channel, rng| {
-            let sender = kkrt16::Sender::setup(432, channel, rng)?;
-            sender.evaluate(&starts, |i| words[i], channel, rng)
+            let mut sender = kkrt16::Sender::setup(432, channel, rng)?;
+            sender.send_random_at(&starts, |i| words[i], channel, rng)
         },
         |channel, rng| {
-            kkrt16::Receiver::setup(432, channel, rng)?.evaluate(words, channel)?;
+            kkrt16::Receiver::setup(432, channel, rng)?.receive_random(words, channel, rng)?;
             Ok::<_, Error>(())
         },
     )

@@ -131,27 +131,6 @@ impl Receiver {
         assert!(width <= MAX_ROW_BITS, "a row and its number fit one compression");
         Ok(Self { columns: columns::Receiver::setup::<Base>(width, channel, rng)?, width, next: 0 })
     }
-
-    /// Steps 2 to 4, which take no randomness: fills `keys` with the key of each OT at the word chosen for it.
-    ///
-    /// # Panics
-    /// If the number of keys is not that of the words.
-    pub fn receive_random_into(
-        &mut self,
-        words: &[Block],
-        keys: &mut [Block],
-        channel: &mut Channel,
-    ) -> Result<()> {
-        // 2.
-        let mut key = [Block::ZERO];
-        channel.recv_slice(CODE_KEY, &mut key)?;
-        let code = PseudoRandomCode::new(&Seed::new(key[0]), self.width);
-        // 3 and 4.
-        let rows = (&code, &mut self.columns, &RowHash::new(key[0]));
-        rows::receive_keys(rows, self.next, words, keys, channel)?;
-        self.next += words.len() as u64;
-        Ok(())
-    }
 }
 
 impl super::Receiver for Receiver {
@@ -166,6 +145,14 @@ impl super::Receiver for Receiver {
         channel: &mut Channel,
         _: &mut dyn CryptoRng,
     ) -> Result<()> {
-        self.receive_random_into(words, keys, channel)
+        // 2.
+        let mut key = [Block::ZERO];
+        channel.recv_slice(CODE_KEY, &mut key)?;
+        let code = PseudoRandomCode::new(&Seed::new(key[0]), self.width);
+        // 3 and 4.
+        let rows = (&code, &mut self.columns, &RowHash::new(key[0]));
+        rows::receive_keys(rows, self.next, words, keys, channel)?;
+        self.next += words.len() as u64;
+        Ok(())
     }
 }

@@ -113,6 +113,28 @@ pub trait Sender {
         show: impl FnMut(&Self::Keys),
     ) -> Result<()>;
 
+    /// Random OT: the keys of each OT at the words of that OT alone. `starts` gives for each OT where its words
+    /// start among all words, followed by their number; `word(i)` is the i-th. Returns the key of each word.
+    ///
+    /// This is a batched OPRF: OT j is its instance j, and the key of a word is the value F_j at that point.
+    fn send_random_at(
+        &mut self,
+        starts: &[u32],
+        word: impl Fn(usize) -> Block + Sync,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Vec<Block>> {
+        let ots = starts.len() - 1;
+        let mut values = vec![Block::ZERO; starts[ots] as usize];
+        let mut done = 0;
+        self.send_random_pieces(ots, channel, rng, |keys| {
+            let start = |ot: usize| starts[done + ot] as usize;
+            keys.evaluate(start, &word, &mut values[start(0)..start(keys.len())]);
+            done += keys.len();
+        })?;
+        Ok(values)
+    }
+
     /// OT of chosen messages: `messages` holds the `n` messages of each OT one after another, all of `len`
     /// bytes. Costs n·len bytes per OT in addition to the random OT.
     ///

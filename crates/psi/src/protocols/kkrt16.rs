@@ -19,7 +19,7 @@
 use rand::CryptoRng;
 use vesica_net::Channel;
 use vesica_oprf::kkrt16 as oprf;
-use vesica_ot::one_of_n;
+use vesica_ot::one_of_n::{self, Receiver as _, Sender as _};
 use vesica_params::{
     LAMBDA,
     bins::cuckoo::{self, HASHES},
@@ -105,7 +105,7 @@ impl Sender {
 
     /// Steps 1 to 3: the items in their bins, and the value of each entry.
     fn evaluate(
-        self,
+        mut self,
         items: Items<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
@@ -121,7 +121,7 @@ impl Sender {
             let entry: Entry = table.entries()[i];
             word(permuted[entry.position()], entry.hash())
         };
-        let values = self.oprf.evaluate(table.starts(), entry_word, channel, rng)?;
+        let values = self.oprf.send_random_at(table.starts(), entry_word, channel, rng)?;
         channel.phase("lists");
         Ok((table, values))
     }
@@ -172,7 +172,7 @@ impl Receiver {
 
     /// Steps 1 to 3: the items in their bins, and the value of each bin.
     fn evaluate(
-        self,
+        mut self,
         items: Items<'_>,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
@@ -191,7 +191,7 @@ impl Receiver {
                 None => Block::random(rng),
             })
             .collect();
-        let values = self.oprf.evaluate(&words, channel)?;
+        let values = self.oprf.receive_random(&words, channel, rng)?;
         channel.phase("lists");
         Ok((table, values))
     }

@@ -3,11 +3,6 @@
 //! The server, and the Parquet library that judges what comes out, are Python packages in an environment that the tests
 //! make.
 
-#![cfg(feature = "stores")]
-#![allow(clippy::unwrap_used)]
-
-mod harness;
-
 use std::{
     io::{BufRead, BufReader, Write},
     path::PathBuf,
@@ -16,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use harness::{Connecting, Ended, Lab, Listening, Running};
+use crate::harness::{Connecting, Ended, Lab, Listening, Running};
 
 const PACKAGES: [&str; 3] = ["moto[server]==5.2.5", "boto3==1.44.5", "pyarrow==26.0.1"];
 

@@ -1,12 +1,8 @@
 //! `plan` and `calibrate`, and a run that chooses its protocol.
 
-#![allow(clippy::unwrap_used)]
-
-mod harness;
-
 use std::fs;
 
-use harness::{Ended, vesica};
+use crate::harness::{Ended, vesica};
 
 /// Runs the program in surroundings where this file, if any, has the figures.
 fn with_figures(figures: &str, arguments: &[&str]) -> Ended {

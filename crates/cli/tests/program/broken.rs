@@ -1,16 +1,13 @@
 //! Damaged tables of every format: the program ends with code 3, says what is wrong with which file, shows no value, and
 //! writes nothing.
 
-#![allow(clippy::unwrap_used)]
-#![cfg(unix)]
-
-mod harness;
-mod tables;
-
 use std::{fs, path::PathBuf, process::Command};
 
+use crate::{
+    harness::{Connecting, Ended, Lab, Listening, Running},
+    tables,
+};
 use arrow_ipc::CompressionType;
-use harness::{Connecting, Ended, Lab, Listening, Running};
 use parquet::file::metadata::{
     ColumnChunkMetaDataBuilder as Column, ParquetMetaData, ParquetMetaDataReader,
     ParquetMetaDataWriter, RowGroupMetaData,

@@ -2,13 +2,9 @@
 //!
 //! Every test that reads a report holds it against `docs/report.schema.json`, as the harness does.
 
-#![allow(clippy::unwrap_used)]
-
-mod harness;
-
 use std::fs;
 
-use harness::{Connecting, Ended, Lab, Listening, Running, read_report, schema};
+use crate::harness::{Connecting, Ended, Lab, Listening, Running, read_report, schema};
 use serde_json::{Value, json};
 
 fn lab() -> Lab {

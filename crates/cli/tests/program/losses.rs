@@ -1,12 +1,7 @@
 //! A side that is killed, stopped or silenced in some phase: the other ends in time, says which
 //! phase it was in, and nothing is left behind.
 
-#![allow(clippy::unwrap_used)]
-#![cfg(unix)]
-
-mod harness;
-
-use harness::{Connecting, Ended, Lab, Listening, Party, Running, feed};
+use crate::harness::{Connecting, Ended, Lab, Listening, Party, Running, feed};
 
 /// Many enough that Diffie–Hellman takes seconds.
 fn slow_table() -> String {

@@ -2,11 +2,6 @@
 //!
 //! The drivers are Python packages in an environment that the tests make; PostgreSQL's server is the machine's.
 
-#![cfg(all(feature = "databases", unix))]
-#![allow(clippy::unwrap_used)]
-
-mod harness;
-
 use std::{
     io::Read,
     path::PathBuf,
@@ -16,7 +11,7 @@ use std::{
     time::Duration,
 };
 
-use harness::{Connecting, Ended, Lab, Listening, Running};
+use crate::harness::{Connecting, Ended, Lab, Listening, Running, ended};
 
 const PACKAGES: [&str; 3] =
     ["adbc-driver-sqlite==1.13.0", "adbc-driver-postgresql==1.13.0", "duckdb==2.0.0"];
@@ -248,7 +243,7 @@ fn tables_become_files_and_files_tables() {
         let flags = ["--input", &input, "--output", file.to_str().unwrap()];
         let [_, y] = base.run(&lab, &[], &flags);
         y.assert(0, &["10 of 1,000 keys match"]);
-        let listed = harness::ended(&["check", "--columns", file.to_str().unwrap()]);
+        let listed = ended(&["check", "--columns", file.to_str().unwrap()]);
         assert!(listed.out.to_lowercase().contains("int"), "{kind:?} {listed:?}");
         lab.write(Listening, "k;a b;c\n999;x;\n1000;\"y;z\";3\n0;0;0\n");
         let out = base.table("from_text");

@@ -1,7 +1,5 @@
 //! Small tables in every format, written by the libraries for them.
 
-#![allow(dead_code)]
-
 use std::{io::Write, sync::Arc};
 
 use arrow_array::{ArrayRef, Float64Array, Int64Array, RecordBatch, StringArray};

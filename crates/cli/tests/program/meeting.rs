@@ -1,10 +1,6 @@
 //! How two processes find each other: in spite of others who call, of forwarders in between, and of a
 //! second process of the same party.
 
-#![allow(clippy::unwrap_used)]
-
-mod harness;
-
 use std::{
     io,
     net::{Shutdown, TcpListener, TcpStream},
@@ -12,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use harness::{Connecting, Lab, Listening, Running, feed};
+use crate::harness::{Connecting, Lab, Listening, Party, Running, feed};
 
 const HEADER: &str = "k\n";
 const ROWS: &str = "x\ny\n";
@@ -119,7 +115,7 @@ fn a_side_that_waits_says_for_what() {
     second.end().assert(0, &[]);
 }
 
-fn exchange(lab: &Lab, party: harness::Party, directory: &str, flags: &[&str]) -> Running {
+fn exchange(lab: &Lab, party: Party, directory: &str, flags: &[&str]) -> Running {
     Running::start(lab.command(party, &["--exchange-dir", directory], flags))
 }
 

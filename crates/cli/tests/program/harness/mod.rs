@@ -1,7 +1,5 @@
 //! Two real processes in a directory with a hard name, and what came of them.
 
-#![allow(dead_code)]
-
 pub mod schema;
 
 use std::{

@@ -1,12 +1,8 @@
 //! Two processes find exactly what a plain intersection finds.
 
-#![allow(clippy::unwrap_used)]
-
-mod harness;
-
 use std::collections::HashSet;
 
-use harness::{Connecting, Lab, Listening, Party, Running, ended, feed};
+use crate::harness::{Connecting, Lab, Listening, Party, Running, ended, feed};
 use vesica_testkit::assurance;
 
 /// The keys of every protocol, from the program itself.

@@ -1,12 +1,8 @@
 //! The subcommands that need no peer, and the demo.
 
-#![allow(clippy::unwrap_used)]
-
-mod harness;
-
 use std::{fs, process::Command};
 
-use harness::{Running, ended, vesica};
+use crate::harness::{Running, ended, vesica};
 
 fn scratch() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()

@@ -1,14 +1,9 @@
 //! A partner that names any protocol and claims the largest set there may be. This side, with 2 GB, refuses in order
 //! before it prepares anything: exit 5, with what is in the way.
 
-#![cfg(target_os = "linux")]
-#![allow(clippy::unwrap_used)]
-
-mod harness;
-
 use std::{fs, process::Command, time::Duration};
 
-use harness::{Lab, Listening, Running};
+use crate::harness::{Lab, Listening, Running};
 use vesica_net::{
     CancelToken, Channel, Fingerprint, Identity,
     transport::{tcp, tls},

@@ -1,18 +1,16 @@
 //! Tables with types: two processes find the rows, and `check`, `--diagnose` and the warnings see the same keys as in text.
 
-#![allow(clippy::unwrap_used)]
-
-mod harness;
-mod tables;
-
 use std::{fs, sync::Arc};
 
+use crate::{
+    harness::{Connecting, Lab, Listening, ended},
+    tables,
+};
 use arrow_array::{
     Array, ArrayRef, Date32Array, DictionaryArray, Int64Array, RecordBatch, StringArray,
     cast::AsArray, types::Int8Type,
 };
 use arrow_ipc::reader::FileReader;
-use harness::{Connecting, Lab, Listening, ended};
 use parquet::arrow::arrow_reader::ParquetRecordBatchReader;
 use serde_json::json;
 

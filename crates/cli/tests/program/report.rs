@@ -1,14 +1,10 @@
 //! `vesica bench`: tables of papers, files of results, and the page made of them.
 
-#![allow(clippy::unwrap_used)]
-
-mod harness;
-
 use std::{fs, path::Path};
 
-use harness::ended;
+use crate::harness::{Ended, ended};
 
-fn bench(arguments: &[&str]) -> harness::Ended {
+fn bench(arguments: &[&str]) -> Ended {
     ended(&[&["bench"], arguments].concat())
 }
 

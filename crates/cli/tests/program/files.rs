@@ -1,17 +1,12 @@
 //! What results may take the place of, and who may read them.
 
-#![allow(clippy::unwrap_used)]
-#![cfg(unix)]
-
-mod harness;
-
 use std::{
     fs,
     os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink},
     path::Path,
 };
 
-use harness::{Connecting, Ended, Lab, Listening, Running, ended};
+use crate::harness::{Connecting, Ended, Lab, Listening, Running, ended};
 
 /// The connecting side alone, with nobody to connect to.
 fn alone(lab: &Lab, flags: &[&str]) -> Ended {

@@ -1,10 +1,6 @@
 //! Two processes join their tables, or write their matches in one order.
 
-#![allow(clippy::unwrap_used)]
-
-mod harness;
-
-use harness::{Connecting, Ended, Lab, Listening, Running};
+use crate::harness::{Connecting, Ended, Lab, Listening, Running};
 
 /// The connecting side alone, with nobody to connect to.
 fn alone(lab: &Lab, flags: &[&str]) -> Ended {

@@ -1,13 +1,9 @@
 //! Inputs, terms and peers that are not as they should be: the exit code and the message on both
 //! sides.
 
-#![allow(clippy::unwrap_used)]
-
-mod harness;
-
 use std::{fs, net::TcpListener, time::Instant};
 
-use harness::{Connecting, Ended, Lab, Listening, Running, ended, feed};
+use crate::harness::{Connecting, Ended, Lab, Listening, Running, ended, feed};
 
 const PEER_INPUT: &str =
     "the other side stopped during phase `read`: its own input could not be used";

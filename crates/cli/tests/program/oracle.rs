@@ -1,10 +1,6 @@
 //! Every pair of formats, every type of key and every profile, as two processes, against a join that DuckDB makes of
 //! tables that others have written.
 
-#![allow(clippy::unwrap_used)]
-
-mod harness;
-
 use std::{
     fs,
     path::{Path, PathBuf},
@@ -13,7 +9,7 @@ use std::{
     thread,
 };
 
-use harness::Lab;
+use crate::harness::Lab;
 use serde_json::Value;
 
 /// What Python needs, in the versions with which the expectations were written.
@@ -39,7 +35,7 @@ impl Python {
 
     /// Runs one half of the oracle.
     fn oracle(&self, half: &str, directory: &Path) {
-        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/oracle/oracle.py");
+        let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/program/oracle/oracle.py");
         run(self.command().args([script, half]).arg(directory));
     }
 }

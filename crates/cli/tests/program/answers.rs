@@ -1,10 +1,6 @@
 //! Two processes find a number, and nothing else.
 
-#![allow(clippy::unwrap_used)]
-
-mod harness;
-
-use harness::{Connecting, Lab, Listening, Party};
+use crate::harness::{Connecting, Lab, Listening, Party, Running};
 
 /// Keys from the first number to the one before the last, each with its number as value.
 fn table(from: u32, to: u32) -> String {
@@ -77,11 +73,11 @@ fn what_cannot_be_asked_is_refused_at_once() {
         ("products", "possible values"),
     ] {
         let command = lab.command(Connecting, &["--connect", "localhost:1"], &["--answer", answer]);
-        harness::Running::start(command).end().assert(2, &[said]);
+        Running::start(command).end().assert(2, &[said]);
     }
     let minimum = ["--minimum", "3", "--learns", "me"];
     let command = lab.command(Connecting, &["--connect", "localhost:1"], &minimum);
-    harness::Running::start(command).end().assert(2, &["rows cannot be held back"]);
+    Running::start(command).end().assert(2, &["rows cannot be held back"]);
 }
 
 /// Both sides' flags for a question, and the answer's name and value.
@@ -361,12 +357,12 @@ fn shares_are_for_nobody_to_see() {
         (["--answer", "count", "--learns", "nobody"], 2, "of all else somebody does"),
     ] {
         let command = lab.command(Connecting, &["--connect", "localhost:1"], &flags);
-        harness::Running::start(command).end().assert(code, &[said]);
+        Running::start(command).end().assert(code, &[said]);
     }
     let shares = ["--answer", "shares", "--learns", "nobody"];
     let held_back = [&shares[..], &["--minimum", "3"]].concat();
     let command = lab.command(Connecting, &["--connect", "localhost:1"], &held_back);
-    harness::Running::start(command).end().assert(2, &["shares cannot be held back"]);
+    Running::start(command).end().assert(2, &["shares cannot be held back"]);
     let count = ["--answer", "count", "--learns", "me"];
     let [x, y] = lab.run(&shares, &count);
     x.assert(5, &["what is to be found out (here: shares; there: count)"]);

@@ -1,14 +1,9 @@
 //! The end of a run: a side that says 0 says that the results of both are in place, whatever is in the way
 //! of one of them.
 
-#![allow(clippy::unwrap_used)]
-#![cfg(unix)]
-
-mod harness;
-
 use std::process::Command;
 
-use harness::{Connecting, Ended, Lab, Listening, Party, Running};
+use crate::harness::{Connecting, Ended, Lab, Listening, Party, Running};
 
 const NO_RESULT: &str =
     "the other side stopped during phase `finish`: it could not write its result";

@@ -1,10 +1,6 @@
 //! Peers that do not speak as they should: a clear error, never a panic, a hang or an allocation
 //! beyond what was agreed.
 
-#![allow(clippy::unwrap_used)]
-
-mod harness;
-
 use std::{
     fs,
     io::{Read, Write},
@@ -12,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use harness::{Connecting, Ended, Lab, Listening, Running};
+use crate::harness::{Connecting, Ended, Lab, Listening, Running};
 use vesica_net::{
     CancelToken, Channel, Fingerprint, Identity,
     transport::{tcp, tls},

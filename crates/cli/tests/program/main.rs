@@ -1,0 +1,34 @@
+//! Runs the real program, as two processes with real files and sockets. One test program, because linking many takes as
+//! long as running them.
+
+#![allow(clippy::unwrap_used)]
+
+mod answers;
+#[cfg(unix)]
+mod broken;
+#[cfg(target_os = "linux")]
+mod claims;
+mod commands;
+#[cfg(all(feature = "databases", unix))]
+mod databases;
+#[cfg(unix)]
+mod endings;
+mod faults;
+#[cfg(unix)]
+mod files;
+mod harness;
+mod hostile;
+mod joins;
+#[cfg(unix)]
+mod losses;
+mod meeting;
+mod oracle;
+mod plan;
+mod report;
+mod results;
+mod run_report;
+#[cfg(feature = "stores")]
+mod stores;
+#[cfg(unix)]
+mod tables;
+mod typed;

@@ -156,8 +156,13 @@ pub struct Args {
     /// would use more [default: three quarters of what the machine, its control group or ulimit allow]
     #[arg(long, value_name = "SIZE", value_parser = memory::amount)]
     memory: Option<u64>,
-    /// Put what comes through a pipe and is more than 64 MiB into this directory while the run lasts, encrypted and
-    /// under no name [default: the directory of the output, or else that of temporary files]
+    /// Compare the sets in at least so many partitions, one after the other, rounded up to a power of two; more are
+    /// taken by itself where memory requires it [default: 1]
+    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true)]
+    partitions: u32,
+    /// Put what does not fit into memory into this directory while the run lasts, encrypted and under no name: what
+    /// comes through a pipe and is more than 64 MiB, and keys that take more than an eighth of the memory [default:
+    /// the directory of the output, or else that of temporary files]
     #[arg(long, value_name = "DIR")]
     spill: Option<PathBuf>,
     /// Threads to compute with [default: one per processor]
@@ -420,6 +425,7 @@ impl Args {
                 figures: figures::load()?,
                 bits_per_second: self.bandwidth,
                 memory: self.memory,
+                partitions: self.partitions,
             },
         })
     }

@@ -195,7 +195,7 @@ impl Carrying {
     }
 
     fn setting(&self, sizes: Sizes) -> Setting {
-        Setting { sizes, list: self.protocol.list }
+        Setting { list: self.protocol.list, ..sizes.into() }
     }
 }
 

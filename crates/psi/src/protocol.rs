@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use rand::CryptoRng;
 use vesica_net::Channel;
-use vesica_params::Adversary;
+use vesica_params::{Adversary, LAMBDA};
 
 use crate::{DigestLength, Items, MAX_ITEMS, Memory, Result, payload::Carrier};
 
@@ -53,11 +53,25 @@ pub struct Setting {
     pub sizes: Sizes,
     /// The form in which the sender sends its final values.
     pub list: List,
+    /// The number of runs, this one among them, that together have a wrong result with probability at most 2^-λ.
+    pub runs: usize,
 }
 
 impl From<Sizes> for Setting {
     fn from(sizes: Sizes) -> Self {
-        Self { sizes, list: List::Sorted }
+        Self { sizes, list: List::Sorted, runs: 1 }
+    }
+}
+
+impl Setting {
+    /// One of so many runs, at least 1, that together have a wrong result with probability at most 2^-λ.
+    pub fn one_of(self, runs: usize) -> Self {
+        Self { runs, ..self }
+    }
+
+    /// −log2 of the probability with which this run may have a wrong result.
+    pub(crate) fn lambda(self) -> u32 {
+        LAMBDA + self.runs.next_power_of_two().ilog2()
     }
 }
 
@@ -255,11 +269,11 @@ impl Protocol {
 
     /// Predicted cost for sets of these sizes.
     pub fn cost(&self, sizes: Sizes) -> Cost {
-        (self.cost)(Setting { sizes, list: self.list })
+        (self.cost)(Setting { list: self.list, ..sizes.into() })
     }
 
     /// The predicted peak memory of each party, for sets of these sizes.
     pub fn memory(&self, sizes: Sizes) -> Memory {
-        (self.memory)(Setting { sizes, list: self.list })
+        (self.memory)(Setting { list: self.list, ..sizes.into() })
     }
 }

@@ -9,7 +9,7 @@ use rand::CryptoRng;
 use vesica_net::Channel;
 use vesica_primitives::{Block, hash::truncate};
 
-use crate::{Items, Result, Sizes, parts::tags::Tags};
+use crate::{Items, Result, Setting, parts::tags::Tags};
 
 const KEY: &str = "reveal/key";
 const COUNT: &str = "reveal/count";
@@ -18,7 +18,7 @@ const LIST: &str = "reveal/list";
 /// The receiver's side: tells the sender which items they share.
 pub fn tell(
     shared: Items<'_>,
-    sizes: Sizes,
+    setting: impl Into<Setting>,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<()> {
@@ -27,7 +27,7 @@ pub fn tell(
     rng.fill_bytes(&mut key);
     channel.send(KEY, &key)?;
     channel.send(COUNT, &(shared.len() as u64).to_le_bytes())?;
-    let tags = Tags::new(sizes);
+    let tags = Tags::new(setting);
     let hashes = hash_all(&key, shared).map(|hash| tags.of(hash)).collect();
     // The items come from a set, so there are no equal ones to look for.
     tags.send_list(LIST, hashes, Items::from(&[][..]), channel)?;
@@ -38,17 +38,22 @@ pub fn tell(
 ///
 /// # Errors
 /// A deviation if the receiver names more items than either has, or one that is not in `items`.
-pub fn learn(items: Items<'_>, sizes: Sizes, channel: &mut Channel) -> Result<Vec<u32>> {
+pub fn learn(
+    items: Items<'_>,
+    setting: impl Into<Setting>,
+    channel: &mut Channel,
+) -> Result<Vec<u32>> {
+    let setting = setting.into();
     channel.phase("reveal");
     let (mut key, mut count) = ([0; 32], [0; 8]);
     channel.recv_into(KEY, &mut key)?;
     channel.recv_into(COUNT, &mut count)?;
-    let most = sizes.sender.min(sizes.receiver);
+    let most = setting.sizes.sender.min(setting.sizes.receiver);
     let count = usize::try_from(u64::from_le_bytes(count))
         .ok()
         .filter(|count| *count <= most)
         .ok_or_else(|| channel.malformed(COUNT, "more shared items than a set has"))?;
-    let tags = Tags::new(sizes);
+    let tags = Tags::new(setting);
     let mine = hash_all(&key, items)
         .enumerate()
         .map(|(position, hash)| tags.tagged(hash, position))

@@ -75,13 +75,13 @@ pub fn prepare_sender(
 /// [`Error::Limit`], and any error of the connection or the peer.
 pub fn sender_for(
     protocol: &Protocol,
-    sizes: Sizes,
+    setting: impl Into<Setting>,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Box<dyn Sender>> {
-    let sizes = supported(protocol, sizes)?;
-    bind_sizes(protocol, sizes, channel);
-    (protocol.sender)(Setting { sizes, list: protocol.list }, channel, rng)
+    let setting = Setting { list: protocol.list, ..setting.into() };
+    bind_sizes(protocol, supported(protocol, setting.sizes)?, channel);
+    (protocol.sender)(setting, channel, rng)
 }
 
 /// The sender's part of the agreement on sizes.
@@ -116,13 +116,13 @@ pub fn prepare_receiver(
 /// Same as [`sender_for`].
 pub fn receiver_for(
     protocol: &Protocol,
-    sizes: Sizes,
+    setting: impl Into<Setting>,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Box<dyn Receiver>> {
-    let sizes = supported(protocol, sizes)?;
-    bind_sizes(protocol, sizes, channel);
-    (protocol.receiver)(Setting { sizes, list: protocol.list }, channel, rng)
+    let setting = Setting { list: protocol.list, ..setting.into() };
+    bind_sizes(protocol, supported(protocol, setting.sizes)?, channel);
+    (protocol.receiver)(setting, channel, rng)
 }
 
 /// The sizes, if the protocol supports them. Both parties come to the same result.

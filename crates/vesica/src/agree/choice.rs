@@ -32,6 +32,9 @@ pub struct PlannerInputs {
     /// The most memory that a run may use on this side, in bytes; by default three quarters of what this process may
     /// use.
     pub memory: Option<u64>,
+    /// The least number of partitions in which the sets are compared; more are taken if memory requires it. 0 is the same as
+    /// 1: as a whole.
+    pub partitions: u32,
     /// The link's bandwidth; by default it is guessed from the round trip.
     pub bits_per_second: Option<u64>,
 }

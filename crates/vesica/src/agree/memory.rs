@@ -2,7 +2,8 @@
 //!
 //! Each entry of the catalogue predicts what its parties take. Once the sizes of both sets are known, each side compares
 //! that with its budget, less what it holds already (its table and keys among it), and tells the other for which
-//! candidates it has enough. What does not fit on both sides is not prepared.
+//! candidates it has enough: on which [`Rung`], where sets can be compared in partitions. What does not fit on both sides is
+//! not prepared.
 
 use vesica_net::Channel;
 use vesica_planner::Candidate;
@@ -56,39 +57,83 @@ pub fn default() -> u64 {
     host::memory() / 4 * 3
 }
 
-/// Those of the candidates, which are the same on both sides, that fit into both sides' budgets: at least one.
+/// A way to run: in so many partitions, with any of these candidates, each for a single partition.
+#[derive(Debug, Clone)]
+pub(crate) struct Rung {
+    /// How many partitions there are.
+    pub(crate) partitions: usize,
+    /// What can run.
+    pub(crate) candidates: Vec<Candidate>,
+    /// Bytes that this side takes besides the candidate's party.
+    pub(crate) beside: f64,
+}
+
+/// Stands for a candidate that does not fit at all.
+const NOWHERE: u8 = u8::MAX;
+
+/// The first of the rungs, with fewer partitions first and the same on both sides, on which a candidate fits into both sides'
+/// budgets, with all that do. `least` is the first that this side accepts.
 ///
 /// # Errors
-/// [`Error::Terms`] where none does, and what any exchange can meet.
+/// [`Error::Terms`] where nothing fits, and what any exchange can meet.
 pub(crate) fn agree(
-    candidates: &[Candidate],
+    rungs: &[Rung],
+    least: usize,
     receives: bool,
     budget: Budget,
     channel: &mut Channel,
-) -> Result<Vec<Candidate>> {
-    let needed = |candidate: &Candidate| candidate.memory.of(receives);
-    let fit: Vec<u8> = candidates.iter().map(|c| budget.allows(needed(c)).into()).collect();
-    let mut theirs = vec![0; fit.len()];
-    channel.exchange(ROOM, &fit, &mut theirs)?;
-    if theirs.iter().any(|answer| *answer > 1) {
-        return Err(channel.malformed(ROOM, "neither yes nor no").into());
+) -> Result<Rung> {
+    let needed = |rung: &Rung, candidate: &Candidate| rung.beside + candidate.memory.of(receives);
+    let mut keys: Vec<&'static str> = Vec::new();
+    for candidate in rungs.iter().flat_map(|rung| &rung.candidates) {
+        if !keys.contains(&candidate.key) {
+            keys.push(candidate.key);
+        }
     }
-    let answers = || candidates.iter().zip(fit.iter().zip(&theirs));
-    let both: Vec<_> = answers().filter(|(_, fits)| *fits == (&1, &1)).map(|(c, _)| *c).collect();
-    if !both.is_empty() {
-        return Ok(both);
-    }
-    let least = answers().min_by(|(x, _), (y, _)| x.memory.most().total_cmp(&y.memory.most()));
-    let (least, (here, there)) = least.ok_or(Error::Bug("there is nothing to choose from"))?;
-    let key = least.key;
-    let enough = format!("enough for `{key}`");
-    let here = match here {
-        0 => budget.refusal(key, needed(least)),
-        _ => enough.clone(),
+    let named = |rung: &Rung, key: &str| {
+        rung.candidates.iter().find(|candidate| candidate.key == key).copied()
     };
-    let there = match there {
-        0 => format!("not enough for `{key}` with sets of these sizes"),
-        _ => enough,
+    let fits = |rung: &Rung, key: &str| {
+        named(rung, key).is_some_and(|candidate| budget.allows(needed(rung, &candidate)))
+    };
+    let least = least.min(rungs.len().saturating_sub(1));
+    let place = |key: &&str| {
+        let found = rungs.iter().enumerate().skip(least).find(|(_, rung)| fits(rung, key));
+        found.map_or(NOWHERE, |(place, _)| place as u8)
+    };
+    let ours: Vec<u8> = keys.iter().map(place).collect();
+    let mut theirs = vec![0; ours.len()];
+    channel.exchange(ROOM, &ours, &mut theirs)?;
+    if theirs.iter().any(|place| *place != NOWHERE && usize::from(*place) >= rungs.len()) {
+        return Err(channel.malformed(ROOM, "not a number of partitions").into());
+    }
+    let both = || ours.iter().zip(&theirs).map(|(ours, theirs)| (*ours).max(*theirs));
+    if let Some(place) = both().filter(|place| *place != NOWHERE).min() {
+        let rung = &rungs[usize::from(place)];
+        let fit = keys.iter().zip(both()).filter(|(_, least)| *least <= place);
+        let candidates: Vec<_> = fit.filter_map(|(key, _)| named(rung, key)).collect();
+        if !candidates.is_empty() {
+            return Ok(Rung { candidates, ..*rung });
+        }
+    }
+    // What takes least takes it on the last rung.
+    let last = rungs.iter().rev().find(|rung| !rung.candidates.is_empty());
+    let last = last.ok_or(Error::Bug("there is nothing to choose from"))?;
+    let least = last.candidates.iter().min_by(|x, y| x.memory.most().total_cmp(&y.memory.most()));
+    let least = least.ok_or(Error::Bug("there is nothing to choose from"))?;
+    let key = least.key;
+    let of_key = |places: &[u8]| {
+        let place = keys.iter().zip(places).find(|(named, _)| **named == key);
+        place.is_some_and(|(_, place)| *place != NOWHERE)
+    };
+    let enough = format!("enough for `{key}`");
+    let here = match of_key(&ours) {
+        false => budget.refusal(key, needed(last, least)),
+        true => enough.clone(),
+    };
+    let there = match of_key(&theirs) {
+        false => format!("not enough for `{key}` with sets of these sizes"),
+        true => enough,
     };
     Err(Error::Terms(vec![Difference { what: "memory", here, there }]))
 }
@@ -121,8 +166,9 @@ mod tests {
         let side = move |receives, gibibytes: u64, end| {
             let mut channel = Channel::new(end).with_stall_timeout(Duration::from_secs(20));
             let budget = Budget { total: gibibytes << 30, left: gibibytes << 30 };
-            let agreed = agree(candidates, receives, budget, &mut channel);
-            agreed.map(|agreed| agreed.iter().map(|candidate| candidate.key).collect())
+            let rung = Rung { partitions: 1, candidates: candidates.clone(), beside: 0.0 };
+            let agreed = agree(&[rung], 0, receives, budget, &mut channel)?;
+            Ok(agreed.candidates.iter().map(|candidate| candidate.key).collect())
         };
         thread::scope(|scope| {
             let there = scope.spawn(move || side(true, receiver, b));
@@ -138,6 +184,50 @@ mod tests {
                 assert_eq!(side.unwrap(), fit.iter().map(|i| keys[*i]).collect::<Vec<_>>());
             }
         }
+    }
+
+    /// Each side says from which number of partitions on a candidate fits, and the larger counts.
+    #[test]
+    fn sets_are_divided_until_something_fits_both_sides() {
+        let rungs: Vec<_> = (0..4)
+            .map(|halvings| {
+                let mut candidates = candidates();
+                for candidate in &mut candidates {
+                    let Memory { sender, receiver } = candidate.memory;
+                    let part = f64::from(1 << halvings);
+                    candidate.memory = Memory { sender: sender / part, receiver: receiver / part };
+                }
+                Rung { partitions: 1 << halvings, candidates, beside: 0.0 }
+            })
+            .collect();
+        let agreed = |least: usize, sender: u64, receiver: u64| {
+            let (rungs, (a, b)) = (&rungs, memory::pair());
+            let side = move |receives, mebibytes: u64, least, end| {
+                let mut channel = Channel::new(end).with_stall_timeout(Duration::from_secs(20));
+                let budget = Budget { total: mebibytes << 20, left: mebibytes << 20 };
+                let rung = agree(rungs, least, receives, budget, &mut channel)?;
+                let keys = rung.candidates.iter().map(|candidate| candidate.key);
+                Ok::<_, Error>((rung.partitions, keys.collect::<Vec<_>>()))
+            };
+            thread::scope(|scope| {
+                let there = scope.spawn(move || side(true, receiver, 0, b));
+                let here = side(false, sender, least, a);
+                let there = there.join().unwrap();
+                assert_eq!(here.as_ref().ok(), there.as_ref().ok());
+                here.ok()
+            })
+        };
+        let keys: Vec<_> = candidates().iter().map(|candidate| candidate.key).collect();
+        let fit = |partitions, fit: &[usize]| {
+            Some((partitions, fit.iter().map(|i| keys[*i]).collect::<Vec<_>>()))
+        };
+        // They take 8, 2 and 4 GiB on the sender's side and half of that on the receiver's.
+        assert_eq!(agreed(0, 8192, 8192), fit(1, &[0, 1, 2]));
+        assert_eq!(agreed(0, 1024, 8192), fit(2, &[1]));
+        assert_eq!(agreed(0, 8192, 256), fit(4, &[1]));
+        assert_eq!(agreed(2, 8192, 1024), fit(4, &[0, 1, 2]));
+        assert_eq!(agreed(9, 8192, 8192), fit(8, &[0, 1, 2]));
+        assert_eq!(agreed(0, 100, 8192), None);
     }
 
     #[test]

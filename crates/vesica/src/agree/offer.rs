@@ -211,6 +211,7 @@ impl Offer {
             _ => (receiver, sender),
         };
         let request = Request {
+            partitions: 1,
             sizes: Sizes { sender: sender.0, receiver: receiver.0 },
             number: self.query.number,
             minimum: self.minimum,

@@ -12,7 +12,7 @@ use vesica_primitives::{
     Block,
     hash::{ShortHash, ShortInput},
 };
-use vesica_psi::Set;
+use vesica_psi::{DigestLength, Set};
 
 use crate::{error::Result, keys::digest::Digest, parties::Role};
 
@@ -56,33 +56,49 @@ impl Seed {
     /// The items: of each digest's image as much as the protocol takes. Two different keys of one run
     /// have the same 128 bits with a probability below 2^-128 times the number of pairs, unless a
     /// side looks for such keys now that it knows the seed; with all 256 bits that is of no use.
-    pub fn items(&self, digests: &[Digest], taken: vesica_psi::DigestLength) -> Set {
+    pub fn items(&self, digests: &[Digest], taken: DigestLength) -> Set {
         let mut low_halves = vec![Block::ZERO; digests.len()];
-        if taken == vesica_psi::DigestLength::Short {
+        if taken == DigestLength::Short {
             let chunks = digests.par_chunks(CHUNK).zip(low_halves.par_chunks_mut(CHUNK));
             chunks.for_each(|(digests, low_halves)| {
-                self.images(digests, |i, [low, _]| low_halves[i] = low);
+                self.images(digests, |i, image| low_halves[i] = split(image)[0]);
             });
             return Set::short(low_halves);
         }
         let mut high_halves = low_halves.clone();
         let halves = low_halves.par_chunks_mut(CHUNK).zip(high_halves.par_chunks_mut(CHUNK));
         digests.par_chunks(CHUNK).zip(halves).for_each(|(digests, (low_halves, high_halves))| {
-            self.images(digests, |i, image| [low_halves[i], high_halves[i]] = image);
+            self.images(digests, |i, image| [low_halves[i], high_halves[i]] = split(image));
         });
         Set::long(low_halves, high_halves)
     }
 
     /// Gives each digest's position and image to `show`.
-    fn images(&self, digests: &[Digest], mut show: impl FnMut(usize, [Block; 2])) {
+    pub(crate) fn images(&self, digests: &[Digest], mut show: impl FnMut(usize, &[u8; 32])) {
         let inputs = digests.iter().filter_map(|digest| ShortInput::new(digest.as_bytes()));
         let mut position = 0;
         ShortHash::keyed(&self.0).hash(inputs, |image| {
-            let (halves, _) = image.as_chunks();
-            show(position, [Block::from_bytes(halves[0]), Block::from_bytes(halves[1])]);
+            show(position, &image);
             position += 1;
         });
     }
+
+    /// The items of these images.
+    pub(crate) fn items_of(images: &[Digest], taken: DigestLength) -> Set {
+        let halves = images.iter().map(|image| split(image.as_bytes()));
+        match taken {
+            DigestLength::Short => Set::short(halves.map(|[low, _]| low).collect()),
+            DigestLength::Long => {
+                let (low_halves, high_halves) = halves.map(|[low, high]| (low, high)).unzip();
+                Set::long(low_halves, high_halves)
+            }
+        }
+    }
+}
+
+fn split(image: &[u8; 32]) -> [Block; 2] {
+    let (halves, _) = image.as_chunks();
+    [Block::from_bytes(halves[0]), Block::from_bytes(halves[1])]
 }
 
 /// A hiding commitment, for the bytes are uniform. The role keeps a side from handing the other's
@@ -114,7 +130,7 @@ mod tests {
         let ours = Seed::agree(Role::A, &mut Channel::new(a), &mut rng(1)).unwrap();
         let theirs = other.join().unwrap();
         let digests: Vec<_> = (0..9001u32).map(|i| Digest::of(&i.to_le_bytes())).collect();
-        let [short, long] = [vesica_psi::DigestLength::Short, vesica_psi::DigestLength::Long];
+        let [short, long] = [DigestLength::Short, DigestLength::Long];
         let (set, again) = (ours.items(&digests, long), theirs.items(&digests, long));
         assert_eq!(set.items().low_halves(), again.items().low_halves());
         assert_eq!(set.items().high_halves(), again.items().high_halves());

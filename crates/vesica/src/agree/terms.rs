@@ -191,6 +191,7 @@ impl Terms {
         let receiver = self.receiver();
         Request {
             sizes,
+            partitions: 1,
             number: self.query.number,
             minimum: self.minimum,
             scale: self.scale,
@@ -228,7 +229,10 @@ impl Terms {
     /// [`Error::Terms`] where the catalogue has nothing of that security, or the protocol named cannot do what is
     /// requested.
     pub(crate) fn candidates(&self, request: &Request) -> Result<Vec<Candidate>> {
-        let methods = self.query.kind.task.methods();
+        let mut methods = self.query.kind.task.methods();
+        if request.partitions > 1 {
+            methods.retain(|method| method.splits() && self.identifiers() == 1);
+        }
         let candidates: Vec<_> = match &self.protocol {
             Some(name) => {
                 let named = methods.iter().find(|method| method.key() == name);

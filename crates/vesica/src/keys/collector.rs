@@ -1,8 +1,11 @@
 //! The keys of rows as they come.
 
-use crate::keys::{
-    counts::NO_KEY,
-    digest::{Digest, Digester},
+use crate::{
+    error::Result,
+    keys::{
+        counts::NO_KEY,
+        digest::{Digest, Digester},
+    },
 };
 
 /// The keys of rows as they come, distinct or not.
@@ -37,11 +40,6 @@ impl Collector {
         self.keys_of_rows.push(if key.is_some() { 0 } else { NO_KEY });
     }
 
-    /// How many rows there were so far.
-    pub fn rows(&self) -> usize {
-        self.digests.len() / self.identifiers
-    }
-
     /// How much memory the set of the keys so far takes, at least.
     pub(super) fn bytes(&self) -> u64 {
         const OF_A_KEY: usize = size_of::<Digest>() + 2 * size_of::<u32>();
@@ -51,6 +49,20 @@ impl Collector {
     /// The place of the next key.
     pub(super) fn next(&self) -> u32 {
         self.digests.len() as u32
+    }
+
+    /// Shows the digest of each key so far, or that there is none, and forgets them all.
+    ///
+    /// # Errors
+    /// What `show` returns.
+    pub(super) fn drain(
+        &mut self,
+        mut show: impl FnMut(u32, Option<&Digest>) -> Result<()>,
+    ) -> Result<()> {
+        self.digester.settle(&mut self.digests);
+        let keys = std::mem::take(&mut self.digests).into_iter();
+        let mut keys = keys.zip(std::mem::take(&mut self.keys_of_rows)).zip(0..);
+        keys.try_for_each(|((digest, key), place)| show(place, (key != NO_KEY).then_some(&digest)))
     }
 
     /// The digests, one for each identifier of a row; which of them are of a key, as [`NO_KEY`] or anything else; and how

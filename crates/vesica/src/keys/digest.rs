@@ -23,6 +23,11 @@ impl Digest {
         Self(bytes)
     }
 
+    /// The digest of these bytes, which [`Digest::as_bytes`] gave; or 256 bits that are as good as random.
+    pub(crate) fn from_bytes(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
     /// All of it.
     pub(crate) fn as_bytes(&self) -> &[u8; 32] {
         &self.0

@@ -96,7 +96,20 @@ pub(crate) struct Tally {
     null_values: u64,
     spaced: u64,
     capitals: u64,
+    keys_merged: u64,
+    /// Keys that at least [`LEAST`] rows bear, which may turn out to be frequent: the first row, counted from 0, and how
+    /// many there are.
+    repeated: Vec<(u64, u32)>,
 }
+
+/// Fewer rows than these with one key are no pattern.
+const LEAST: u32 = 3;
+
+/// A key is frequent if more than one in so many rows bears it.
+const ONE_IN: u64 = 100;
+
+/// Keys that at least [`LEAST`] rows bear are looked through when there are so many.
+const MANY: usize = 1 << 16;
 
 /// The keys of an identifier, as far as they are made of digits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -117,6 +130,8 @@ impl Tally {
             null_values: 0,
             spaced: 0,
             capitals: 0,
+            keys_merged: 0,
+            repeated: Vec::new(),
         }
     }
 
@@ -151,37 +166,68 @@ impl Tally {
         self.null_values += 1;
     }
 
-    /// What was found, with the numbers of the keys that each row bears.
-    pub(crate) fn finish(
-        mut self,
-        columns: usize,
-        rows: RowCounts,
-        keys_of_rows: &[u32],
-        table: &Table,
-    ) -> Findings {
-        let mut rows_of_key = vec![0u32; rows.used as usize];
-        keys_of_rows
-            .iter()
-            .filter(|key| **key != NO_KEY)
-            .for_each(|key| rows_of_key[*key as usize] += 1);
+    /// The places of keys that the normalisation changes, ascending, with a hash of the key as it was. They are then
+    /// forgotten.
+    pub(crate) fn take_changed(&mut self) -> Vec<(u32, u32)> {
+        std::mem::take(&mut self.changed)
+    }
+
+    /// Takes keys that no others are equal to: of those at `places` the numbers, and the first of the rows that bear a
+    /// number. `changed` is of these places.
+    pub(crate) fn group(
+        &mut self,
+        keys: &[u32],
+        used: u64,
+        mut changed: Vec<(u32, u32)>,
+        row: impl Fn(usize) -> u64,
+    ) {
+        let mut rows_of_key = vec![0u32; used as usize];
+        keys.iter().filter(|key| **key != NO_KEY).for_each(|key| rows_of_key[*key as usize] += 1);
+        let mut left = rows_of_key.iter().filter(|count| **count >= LEAST).count();
+        // Keys are numbered in the order of the rows that first bear them.
+        let mut next = 0;
+        for (place, key) in keys.iter().enumerate() {
+            if left == 0 {
+                break;
+            }
+            if *key != next || *key == NO_KEY {
+                continue;
+            }
+            next += 1;
+            let count = rows_of_key[*key as usize];
+            if count >= LEAST {
+                self.repeated.push((row(place), count));
+                left -= 1;
+            }
+        }
+        if self.repeated.len() > MANY {
+            // More than so many cannot be frequent, and those with the most rows are.
+            self.repeated
+                .select_nth_unstable_by_key(ONE_IN as usize, |(_, rows)| std::cmp::Reverse(*rows));
+            self.repeated.truncate(ONE_IN as usize);
+        }
+        changed.iter_mut().for_each(|(place, _)| *place = keys[*place as usize]);
+        self.keys_merged += merged(changed, &rows_of_key);
+    }
+
+    /// What was found, after all keys were taken.
+    pub(crate) fn finish(self, columns: usize, rows: RowCounts, table: &Table) -> Findings {
         let mut findings = Findings {
             columns,
             rows,
             utf8: table.is_utf8(),
             keys_changed: self.changed.len() as u64,
-            keys_merged: 0,
+            keys_merged: self.keys_merged,
             digit_keys: self.digits.iter().map(|digits| digits.digit_keys).sum(),
             most_digits: self.digits.iter().map(|digits| digits.most).max().unwrap_or(0),
             null_values: self.null_values,
-            frequent_keys: frequent(rows.read, &rows_of_key, keys_of_rows, table),
+            frequent_keys: frequent(rows.read, self.repeated, table),
             keyed: self.digits.iter().map(|digits| digits.keys).sum(),
             digits: self.digits,
             spaced: self.spaced,
             capitals: self.capitals,
             warnings: Vec::new(),
         };
-        self.changed.iter_mut().for_each(|(row, _)| *row = keys_of_rows[*row as usize]);
-        findings.keys_merged = merged(self.changed, &rows_of_key);
         findings.warnings = findings.list_warnings();
         findings
     }
@@ -200,38 +246,15 @@ fn merged(mut changed: Vec<(u32, u32)>, rows_of_key: &[u32]) -> u64 {
     extra.sum::<usize>() as u64
 }
 
-/// The keys that more than 1 % of the rows bear.
-fn frequent(
-    rows: u64,
-    rows_of_key: &[u32],
-    keys_of_rows: &[u32],
-    table: &Table,
-) -> Vec<FrequentKey> {
-    let identifiers = keys_of_rows.len().checked_div(rows as usize).unwrap_or(1);
-    /// Fewer rows than these are no pattern.
-    const LEAST: u32 = 3;
-    let is_frequent = |count: &u32| *count >= LEAST && u64::from(*count) * 100 > rows;
-    let mut left = rows_of_key.iter().filter(|count| is_frequent(count)).count();
-    let mut found = Vec::with_capacity(left);
-    // Keys are numbered in the order of the rows that first bear them.
-    let mut next = 0;
-    for (at, key) in keys_of_rows.iter().enumerate() {
-        if left == 0 {
-            break;
-        }
-        if *key != next || *key == NO_KEY {
-            continue;
-        }
-        next += 1;
-        let count = rows_of_key[*key as usize];
-        if is_frequent(&count) {
-            let Place { row, line } = table.place(at / identifiers);
-            found.push(FrequentKey { first_row: row, line, rows: count.into() });
-            left -= 1;
-        }
-    }
-    found.sort_by_key(|key| std::cmp::Reverse(key.rows));
-    found
+/// The keys that more than 1 % of the rows bear, the most frequent first.
+fn frequent(rows: u64, mut repeated: Vec<(u64, u32)>, table: &Table) -> Vec<FrequentKey> {
+    repeated.retain(|(_, count)| u64::from(*count) * ONE_IN > rows);
+    repeated.sort_unstable_by_key(|(first, count)| (std::cmp::Reverse(*count), *first));
+    let found = repeated.into_iter().map(|(first, count)| {
+        let Place { row, line } = table.place(first as usize);
+        FrequentKey { first_row: row, line, rows: count.into() }
+    });
+    found.collect()
 }
 
 /// How many digits a value has that is a number, such as an id, a date or a telephone number;

@@ -3,23 +3,22 @@
 use vesica_psi::payload::Payloads;
 
 use crate::{
-    error::{InputFault, Result},
-    host,
+    error::{Error, InputFault, Result},
     keys::{
         collector::Collector,
         counts::{NO_KEY, RowCounts},
         digest::Digest,
-        findings::{Findings, Tally},
-        key::{Duplicates, Key, Nulls},
-        numbers::Numbers,
+        findings::Findings,
+        key::Duplicates,
         places::Places,
         profile::Profile,
         reading::Reading,
-        survey::{ColumnFindings, Survey},
+        survey::ColumnFindings,
+        table_keys::TableKeys,
     },
     table::{
         rows::{Scan, Table},
-        sent_columns::{Packer, SentColumns},
+        sent_columns::SentColumns,
     },
 };
 
@@ -31,6 +30,8 @@ pub struct KeySet {
     /// For each row, the number of the key of each of its identifiers.
     keys_of_rows: Vec<u32>,
     counts: RowCounts,
+    /// How many keys there are, with those that no row bears.
+    all: usize,
     /// What the values of each key's rows add up to; empty where there is no column of values.
     values: Vec<i64>,
     /// What is sent with each key, where columns are sent.
@@ -44,109 +45,77 @@ pub struct KeySet {
 }
 
 impl KeySet {
-    /// Reads every row, and shows now and then how many are done and which part of the table that is. Where there is
-    /// a column of values, a key's value is the sum over the rows that bear it.
+    /// As [`TableKeys::read`], for a set that has to be in memory.
     ///
     /// # Errors
-    /// Whatever is wrong with the table, and what the policies refuse.
+    /// As [`TableKeys::read`].
     pub fn read(
         scan: Scan,
         reading: &Reading,
-        mut show: impl FnMut(u64, f64),
+        show: impl FnMut(u64, f64),
     ) -> Result<(Table, Self, Findings)> {
-        const SHOW_EVERY: usize = 1 << 14;
-        let (width, nulls) = (scan.header().len(), reading.nulls);
-        let most_bytes = reading.memory.unwrap_or_else(host::budget);
-        let mut extractors = reading.extractors(&scan)?;
-        let (mut keys, mut tally) =
-            (Collector::new(extractors.len()), Tally::new(extractors.len()));
-        let numbers = |(column, scale): &(String, u8)| Numbers::new(&scan, column, *scale, nulls);
-        let numbers = reading.values.as_ref().map(numbers).transpose()?.flatten();
-        let (mut of_rows, mut kinds) = (Vec::new(), Vec::new());
-        let packer = reading.sends.as_ref().map(|sent| Packer::new(&scan, sent));
-        let packer = packer.transpose()?.flatten();
-        let mut payloads = Vec::new();
-        let survey = || Survey::new(&scan, &reading.keys, &reading.null_values);
-        let mut survey = reading.survey.then(survey).transpose()?;
-        let table = scan.rows(|row| {
-            if let Some(survey) = &mut survey {
-                survey.see(|position| row.field(position));
-            }
-            if let Some(numbers) = &numbers {
-                of_rows.push(numbers.of(&row)?);
-            }
-            let (mut is_keyed, mut has_null_value) = (false, false);
-            for (identifier, extractor) in extractors.iter_mut().enumerate() {
-                let is_last = identifier + 1 == reading.number_of_identifiers();
-                match extractor.key(&row)? {
-                    Key::Present(key) => {
-                        let place = keys.next();
-                        keys.push(Some(key));
-                        is_keyed = true;
-                        // Columns are sent with rows of one identifier alone.
-                        if let Some(packer) = &packer {
-                            packer.pack(&row, &mut payloads)?;
-                        }
-                        tally.see(identifier, place, extractor.look(), extractor.raw(&row));
-                        kinds.extend_from_slice(extractor.kinds().unwrap_or_default());
-                    }
-                    Key::Missing { column, null_value } => {
-                        has_null_value |= null_value;
-                        if nulls == Nulls::Error && is_last && !is_keyed {
-                            let column = column.to_owned();
-                            let place = row.place();
-                            let fault = InputFault::NullKey { place, column, null_value };
-                            return Err(row.fault(fault));
-                        }
-                        keys.push(None);
-                        if reading.profile {
-                            kinds.resize(kinds.len() + reading.keys.len(), 0);
-                        }
-                    }
-                }
-            }
-            if !is_keyed && has_null_value {
-                tally.see_null_value();
-            }
-            if keys.rows().is_multiple_of(SHOW_EVERY) {
-                if keys.bytes() + payloads.len() as u64 > most_bytes {
-                    return Err(row.fault(InputFault::TooLarge { max: most_bytes }));
-                }
-                show(keys.rows() as u64, row.fraction());
-            }
-            Ok(())
-        })?;
-        show(keys.rows() as u64, 1.0);
-        let mut set = Self::of(keys);
+        let in_memory = Reading { spill: None, ..reading.clone() };
+        match TableKeys::read(scan, &in_memory, show)? {
+            (table, TableKeys::Held(set), findings) => Ok((table, set, findings)),
+            (_, TableKeys::Spilled(_), _) => Err(Error::Bug("keys went to the disk")),
+        }
+    }
+
+    /// Takes what comes with the keys: what is sent of each row with a key, and each row's value.
+    ///
+    /// # Errors
+    /// [`InputFault::TooManyRowsToSend`] and [`InputFault::SumTooLarge`].
+    pub(super) fn bring(
+        &mut self,
+        table: &Table,
+        reading: &Reading,
+        payloads: Vec<u8>,
+        of_rows: &[i64],
+    ) -> Result<()> {
         if let Some(sent) = &reading.sends {
-            set.payload_len = sent.payload_len();
-            let gathered = set.gather(payloads, sent, reading.duplicates);
-            set.payloads = gathered.map_err(|row| {
-                let (first, rows) = (table.place(set.first_row_like(row)), sent.rows);
+            self.payload_len = sent.payload_len();
+            let gathered = self.gather(payloads, sent, reading.duplicates);
+            self.payloads = gathered.map_err(|row| {
+                let (first, rows) = (table.place(self.first_row_like(row)), sent.rows);
                 table.fault(InputFault::TooManyRowsToSend { place: table.place(row), first, rows })
             })?;
         }
         if let Some((column, _)) = &reading.values {
-            set.add_up(&of_rows).map_err(|row| {
+            self.add_up(of_rows).map_err(|row| {
                 let (place, column) = (table.place(row), column.to_owned());
                 table.fault(InputFault::SumTooLarge { place, column })
             })?;
         }
-        if reading.duplicates == Duplicates::Error {
-            set.refuse_duplicates(&table)?;
-        }
-        if reading.profile {
-            let columns = reading.keys.len();
-            let of_row = |row: u32| kinds.iter().skip(row as usize * columns).take(columns);
-            let of_keys = set.first_rows().into_iter().flat_map(of_row).copied();
-            set.profile = Some(Profile::of(columns, of_keys));
-        }
-        set.survey = survey.map(Survey::finish).unwrap_or_default();
-        let findings = tally.finish(width, set.counts, &set.keys_of_rows, &table);
-        Ok((table, set, findings))
+        Ok(())
     }
 
-    fn refuse_duplicates(&self, table: &Table) -> Result<()> {
+    /// Finds out what the keys look like, of which each row has so many entries of `kinds`.
+    pub(super) fn look_at(&mut self, columns: usize, kinds: &[u16]) {
+        let of_row = |row: u32| kinds.iter().skip(row as usize * columns).take(columns);
+        let of_keys = self.first_rows().into_iter().flat_map(of_row).copied();
+        self.profile = Some(Profile::of(columns, of_keys));
+    }
+
+    /// Keeps what the normalisation makes of each key column.
+    pub(super) fn keep(&mut self, survey: Vec<ColumnFindings>) {
+        self.survey = survey;
+    }
+
+    /// Adds keys that no row bears, up to so many in all. Returns whether there are no more than that already.
+    #[must_use]
+    pub(super) fn pad(&mut self, keys: usize, mut draw: impl FnMut() -> Digest) -> bool {
+        let fits = self.digests.len() <= keys;
+        self.digests.resize_with(keys, &mut draw);
+        self.all = self.digests.len();
+        fits
+    }
+
+    /// The digest of each distinct key, and then those that were added.
+    pub(super) fn digests(&self) -> &[Digest] {
+        &self.digests
+    }
+
+    pub(super) fn refuse_duplicates(&self, table: &Table) -> Result<()> {
         let Some((first, second)) = self.first_repetition() else { return Ok(()) };
         let fault = InputFault::DuplicateKey {
             first: table.place(first),
@@ -157,14 +126,23 @@ impl KeySet {
     }
 
     /// The set of these keys.
-    fn of(keys: Collector) -> Self {
+    pub(super) fn of(keys: Collector) -> Self {
         let (digests, keys_of_rows, identifiers) = keys.finish();
         Self::distinct(digests, keys_of_rows, identifiers)
     }
 
+    /// The number of the key of each identifier of each row.
+    pub(super) fn numbers(&self) -> &[u32] {
+        &self.keys_of_rows
+    }
+
     /// Numbers the distinct keys. `digests` has one for each identifier of a row, `keys_of_rows` is [`NO_KEY`] where
     /// there is no key and anything else where there is one.
-    fn distinct(mut digests: Vec<Digest>, mut keys_of_rows: Vec<u32>, identifiers: usize) -> Self {
+    pub(super) fn distinct(
+        mut digests: Vec<Digest>,
+        mut keys_of_rows: Vec<u32>,
+        identifiers: usize,
+    ) -> Self {
         let rows = digests.len() / identifiers;
         let mut counts = RowCounts { read: rows as u64, ..RowCounts::default() };
         let mut places = Places::new(digests.len());
@@ -197,6 +175,7 @@ impl KeySet {
             identifiers,
             keys_of_rows,
             counts,
+            all: used,
             values: Vec::new(),
             payloads: Vec::new(),
             payload_len: 0,
@@ -249,7 +228,7 @@ impl KeySet {
     }
 
     /// The first row that bears the key of this row.
-    fn first_row_like(&self, row: usize) -> usize {
+    pub(super) fn first_row_like(&self, row: usize) -> usize {
         let key = self.keys_of_rows[row];
         self.keys_of_rows.iter().position(|other| *other == key).unwrap_or(row)
     }
@@ -314,7 +293,7 @@ impl KeySet {
     }
 
     fn wanted(&self, keys: &[u32]) -> Vec<bool> {
-        let mut wanted = vec![false; self.counts.used as usize];
+        let mut wanted = vec![false; self.all];
         keys.iter().for_each(|key| wanted[*key as usize] = true);
         wanted
     }
@@ -338,7 +317,7 @@ impl KeySet {
     }
 
     /// The first row whose key an earlier row bears, after that earlier row.
-    fn first_repetition(&self) -> Option<(usize, usize)> {
+    pub(super) fn first_repetition(&self) -> Option<(usize, usize)> {
         // Keys are numbered in order, so a row that brings a new key brings the next number.
         let mut next = 0;
         for (at, key) in self.keys_of_rows.iter().enumerate() {
@@ -359,7 +338,11 @@ impl KeySet {
 mod tests {
     use super::*;
     use crate::{
-        keys::{findings::FrequentKey, key::KeyColumn, normalize::Normalize},
+        keys::{
+            findings::FrequentKey,
+            key::{KeyColumn, Nulls},
+            normalize::Normalize,
+        },
         table::source::{Delimiter, Source},
     };
 

@@ -1,5 +1,6 @@
 //! From the key columns of a row to the distinct keys of a table.
 
+mod buckets;
 mod collector;
 pub mod counts;
 pub mod digest;
@@ -9,7 +10,10 @@ pub mod keyset;
 pub mod normalize;
 pub mod null_values;
 pub mod numbers;
+pub(crate) mod partitions;
 mod places;
 pub mod profile;
 pub mod reading;
+mod spilled;
 pub mod survey;
+pub(crate) mod table_keys;

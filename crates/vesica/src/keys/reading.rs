@@ -1,5 +1,7 @@
 //! What a run or a check reads of a table.
 
+use std::path::PathBuf;
+
 use crate::{
     error::{Error, Result},
     keys::{
@@ -28,6 +30,8 @@ pub struct Reading {
     pub duplicates: Duplicates,
     /// The most bytes that the keys of all rows may take; `None` for the budget of a user who names none.
     pub memory: Option<u64>,
+    /// The directory for keys that are too many to be in memory; `None` to refuse them.
+    pub spill: Option<PathBuf>,
     /// Whether to find out what the keys look like.
     pub(crate) profile: bool,
     /// Whether to find out what the normalisation makes of each key column.
@@ -37,6 +41,12 @@ pub struct Reading {
 impl Reading {
     pub(crate) fn number_of_identifiers(&self) -> usize {
         self.identifiers.len().max(1)
+    }
+
+    /// Whether keys may go to the disk: rows have one each, and nothing comes with it.
+    pub(crate) fn may_spill(&self) -> bool {
+        let alone = self.values.is_none() && self.sends.is_none() && !self.profile && !self.survey;
+        alone && self.number_of_identifiers() == 1
     }
 
     /// What makes a row's keys, one for each identifier.

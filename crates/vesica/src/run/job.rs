@@ -10,8 +10,8 @@ use crate::{
     error::{Error, InputFault, Result},
     keys::{
         key::{Duplicates, KeyColumn, Nulls},
-        keyset::KeySet,
         reading::Reading,
+        table_keys::TableKeys,
     },
     parties::Parties,
     run::{
@@ -212,7 +212,7 @@ impl Job {
     pub fn prepare(self) -> Result<Ready> {
         self.check()?;
         let most_bytes = self.planner.memory;
-        let spill = self.spill.clone().or_else(|| target::directory(self.output.as_deref()?));
+        let spill = Some(self.directory());
         let dialect = Dialect { format: self.format, delimiter: self.delimiter, most_bytes, spill };
         let input = self.input.clone().open(dialect)?;
         if input.is_empty() && !self.allow_empty {
@@ -246,9 +246,16 @@ impl Job {
             nulls: self.nulls,
             duplicates: self.duplicates,
             memory: self.planner.memory,
+            spill: Some(self.directory()),
             profile,
             survey: false,
         }
+    }
+
+    /// The directory for what does not fit into memory.
+    fn directory(&self) -> PathBuf {
+        let beside_output = || target::directory(self.output.as_deref()?);
+        self.spill.clone().or_else(beside_output).unwrap_or_else(std::env::temp_dir)
     }
 
     fn key_columns(&self) -> Vec<KeyColumn> {
@@ -303,17 +310,19 @@ fn attempt(
     let mut session =
         Session::open(&job.offer, parties, &planner, job.threads, channel, observer.clone())?;
     report.set_terms(session.terms());
-    let (table, mut set, diagnosis) = read(&mut session, input, &job, observer.clone(), report)?;
+    let (table, keys, diagnosis) = read(&mut session, input, &job, observer.clone(), report)?;
     // A side that copies no rows has no further use for its table.
     let table = (session.learns() && job.offer.query.kind.keeps_rows).then_some(table);
-    let Computed { method, peer_items, found } = session.compute(&mut set, job.unmatched, rng)?;
+    let spill = job.directory();
+    let Computed { method, peer_items, partitions, found } =
+        session.compute(keys, job.unmatched, &spill, rng)?;
+    report.partitions = Some(partitions);
     report.set_protocol(method.key(), method.adversary());
     report.peer_items = Some(peer_items);
     report.outcome = found.outcome;
     report.learned = Some(found.learned);
 
     session.phase("finish");
-    drop(set);
     let staged = match found.content {
         Some(content) => stage(&mut session, &job, table, content, observer)?,
         None => None,
@@ -353,7 +362,7 @@ fn read(
     job: &Job,
     observer: Arc<dyn Observer>,
     report: &mut Report,
-) -> Result<(Table, KeySet, Diagnosis)> {
+) -> Result<(Table, TableKeys, Diagnosis)> {
     session.phase("read");
     let (keys, values) = (job.columns.clone(), job.values.clone());
     let sent = job.offer.sends.as_ref().map(|sent| sent.columns.clone()).unwrap_or_default();
@@ -366,23 +375,23 @@ fn read(
     })?;
     // A profile is made whenever this side asks for one, so that it can say why none was compared.
     let (reading, allow_empty) = (job.reading(job.offer.diagnose), job.allow_empty);
-    let (table, set, diagnosis) = session.meanwhile(move || {
+    let (table, keys, diagnosis) = session.meanwhile(move || {
         let header = !scan.header().is_empty();
         let show = |done, fraction| {
             let fraction = Some(fraction);
             observer.progress(Progress { done, unit: Unit::Rows, total: None, fraction });
         };
-        let (table, mut set, findings) = KeySet::read(scan, &reading, show)?;
+        let (table, mut keys, findings) = TableKeys::read(scan, &reading, show)?;
         if table.is_empty() && !allow_empty {
             return Err(table.fault(InputFault::Empty { header }));
         }
         findings.warnings.iter().for_each(|warning| observer.warning(warning));
-        let diagnosis = Diagnosis::new(&findings, reading.keys.len(), set.take_profile());
-        Ok((table, set, diagnosis))
+        let diagnosis = Diagnosis::new(&findings, reading.keys.len(), keys.take_profile());
+        Ok((table, keys, diagnosis))
     })?;
     report.input = table.digest().cloned();
-    report.rows = Some(set.counts());
-    Ok((table, set, diagnosis))
+    report.rows = Some(keys.counts());
+    Ok((table, keys, diagnosis))
 }
 
 /// Writes the result to where it cannot be seen yet.

@@ -3,6 +3,7 @@
 //! An error in a step ends the session; [`crate::run()`] then tells the other side why.
 
 use std::{
+    path::Path,
     sync::{
         Arc,
         mpsc::{self, RecvTimeoutError},
@@ -11,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use rand::CryptoRng;
+use rand::{CryptoRng, SeedableRng, rngs::StdRng};
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use vesica_net::{Channel, Deviation, Meter};
 use vesica_planner::Candidate;
@@ -20,21 +21,26 @@ use vesica_psi::{Cost, Sizes};
 use crate::{
     agree::{
         choice::{self, PlannerInputs},
-        memory::{self, Budget},
+        memory::{self, Budget, Rung},
         offer::Offer,
         seed::Seed,
         terms::Terms,
     },
     error::{Error, Result},
-    keys::keyset::KeySet,
+    keys::{
+        keyset::KeySet,
+        partitions::{self, Partition},
+        table_keys::TableKeys,
+    },
     parties::Parties,
     run::{
         diagnosis::Diagnosis,
         observe::{Observer, Progress, Unit},
         report::Report,
     },
+    table::rows::MAX_ROWS,
     task::{
-        interface::{Call, Found, Method},
+        interface::{Call, Found, Method, Request},
         learned::{Side, Sides},
     },
 };
@@ -60,6 +66,8 @@ pub struct Computed {
     pub(crate) method: Box<dyn Method>,
     /// The size of the other side's set.
     pub(crate) peer_items: u64,
+    /// In how many partitions the sets were compared.
+    pub(crate) partitions: u64,
     /// What it found.
     pub(crate) found: Found,
 }
@@ -133,34 +141,39 @@ impl<'a> Session<'a> {
     }
 
     /// Runs the query of the terms on this side's keys. The set is fixed from here on. In a join, rows that match nothing
-    /// may be kept as `unmatched`.
+    /// may be kept as `unmatched`. What does not fit into memory goes to the directory `spill`.
     ///
     /// # Errors
     /// Sets that are larger than agreed, and whatever the connection or the other side makes go wrong.
     pub fn compute(
         &mut self,
-        set: &mut KeySet,
+        keys: TableKeys,
         unmatched: bool,
+        spill: &Path,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Computed> {
-        let (sizes, peer_items) = self.sizes(set.counts().used)?;
-        let request = self.terms.request(sizes);
-        let candidates = self.pool.install(|| self.terms.candidates(&request))?;
-        let Candidate { key, cost, .. } = self.choose(&candidates)?;
+        let my_items = keys.counts().used;
+        let (sizes, peer_items) = self.sizes(my_items)?;
+        let are_held = matches!(keys, TableKeys::Held(_));
+        let (terms, receives) = (&self.terms, self.receives());
+        let rungs = self.pool.install(|| rungs(terms, sizes, receives, are_held))?;
+        let (partitions, Candidate { key, cost, sizes, .. }) = self.choose(&rungs)?;
         let mut methods = self.terms.query().kind.task.methods().into_iter();
         let method = methods.find(|method| method.key() == key);
         let method = method.ok_or(Error::Bug("the choice is in no catalogue"))?;
-        let sides = self.sides(set.counts().used, peer_items);
         let call = Call {
-            request,
+            request: Request { partitions, ..self.terms.request(sizes) },
             role: self.parties.role,
-            sides,
+            sides: self.sides(my_items, peer_items),
             sent: self.terms.sent_columns().cloned(),
             aligned: self.terms.aligns(),
             unmatched,
         };
-        let found = self.run(&*method, cost, call, set, rng)?;
-        Ok(Computed { method, peer_items, found })
+        let found = match keys {
+            TableKeys::Held(set) if partitions == 1 => self.run(&*method, cost, call, set, rng)?,
+            keys => self.run_partitions(&*method, cost, call, keys, spill, rng)?,
+        };
+        Ok(Computed { method, peer_items, partitions: partitions as u64, found })
     }
 
     /// Draws the seed, lets a party prepare while items are made of the digests, and runs it on them.
@@ -169,11 +182,10 @@ impl<'a> Session<'a> {
         method: &dyn Method,
         cost: Cost,
         call: Call,
-        set: &mut KeySet,
+        mut set: KeySet,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Found> {
-        self.phase("seed");
-        let seed = Seed::agree(self.parties.role, self.channel, rng)?;
+        let seed = self.draw(rng)?;
         self.phase(method.key());
         watch(self.channel, &self.observer, Some(cost));
         let channel = &mut *self.channel;
@@ -187,11 +199,61 @@ impl<'a> Session<'a> {
                 },
                 || method.prepare(call, channel, rng),
             );
-            party.and_then(|party| party.run(items.items(), set, channel, rng))
+            party.and_then(|party| party.run(items.items(), &set, channel, rng))
         });
         let found = found.map_err(|error| blame(error, self.channel));
         watch(self.channel, &self.observer, None);
         found
+    }
+
+    /// Draws the seed, sorts the keys into partitions, and runs a party on one after the other. The next one is read
+    /// while a party prepares.
+    fn run_partitions(
+        &mut self,
+        method: &dyn Method,
+        cost: Cost,
+        call: Call,
+        keys: TableKeys,
+        spill: &Path,
+        rng: &mut (dyn CryptoRng + Send),
+    ) -> Result<Found> {
+        let mut gathered = method.gather(&call).ok_or(Error::Bug("it takes no partitions"))?;
+        let seed = self.draw(rng)?;
+        self.phase("partitions");
+        let (count, directory) = (call.request.partitions, spill.to_owned());
+        let partitions = self.meanwhile(move || keys.partition(&seed, count, &directory))?;
+        self.phase(method.key());
+        let all = Cost {
+            bytes_to_sender: cost.bytes_to_sender * count as f64,
+            bytes_to_receiver: cost.bytes_to_receiver * count as f64,
+            ..cost
+        };
+        watch(self.channel, &self.observer, Some(all));
+        let length = method.item_length();
+        let mut padding = StdRng::from_rng(rng);
+        for partition in 0..count {
+            let (channel, call) = (&mut *self.channel, call.clone());
+            let found = self.pool.install(|| {
+                let (partition, party) = rayon::join(
+                    || partitions.load(partition, length, &mut padding),
+                    || method.prepare(call, channel, rng),
+                );
+                let Partition { set, items, rows } = partition?;
+                let found = party.and_then(|party| party.run(items.items(), &set, channel, rng));
+                let found = found.map_err(|error| blame(error, channel))?;
+                gathered.add(found, &rows);
+                Ok::<_, Error>(())
+            });
+            found?;
+        }
+        watch(self.channel, &self.observer, None);
+        Ok(gathered.finish())
+    }
+
+    /// Draws the seed together with the other side.
+    fn draw(&mut self, rng: &mut (dyn CryptoRng + Send)) -> Result<Seed> {
+        self.phase("seed");
+        Seed::agree(self.parties.role, self.channel, rng)
     }
 
     /// What sentences on this run say of both sides.
@@ -213,18 +275,19 @@ impl<'a> Session<'a> {
         self.terms.receiver() == self.parties.role
     }
 
-    /// The candidate that both sides agree on, among those for which both have the memory.
-    fn choose(&mut self, candidates: &[Candidate]) -> Result<Candidate> {
+    /// The candidate that both sides agree on, among those for which both have the memory, and the number of partitions.
+    fn choose(&mut self, rungs: &[Rung]) -> Result<(usize, Candidate)> {
         self.phase("choice");
         let budget = Budget::new(self.inputs.memory);
-        let fitting = memory::agree(candidates, self.receives(), budget, self.channel)?;
-        if let [only] = &fitting[..] {
-            return Ok(*only);
+        let least = self.inputs.partitions.next_power_of_two().ilog2() as usize;
+        let rung = memory::agree(rungs, least, self.receives(), budget, self.channel)?;
+        if let [only] = &rung.candidates[..] {
+            return Ok((rung.partitions, *only));
         }
         let role = self.parties.role;
-        let key = choice::agree(role, &fitting, self.inputs, self.channel)?;
-        let chosen = fitting.into_iter().find(|candidate| candidate.key == key);
-        chosen.ok_or(Error::Bug("the choice is no candidate"))
+        let key = choice::agree(role, &rung.candidates, self.inputs, self.channel)?;
+        let chosen = rung.candidates.into_iter().find(|candidate| candidate.key == key);
+        Ok((rung.partitions, chosen.ok_or(Error::Bug("the choice is no candidate"))?))
     }
 
     /// The sizes of both sets, checked against the terms, and the other side's alone.
@@ -242,7 +305,7 @@ impl<'a> Session<'a> {
         let mut peers = [0; 8];
         self.channel.recv_into(READY, &mut peers)?;
         let peers = u64::from_le_bytes(peers);
-        if peers > vesica_psi::MAX_ITEMS as u64 {
+        if peers > MAX_ROWS {
             return Err(self.channel.malformed(READY, "more items than a set may have").into());
         }
         Ok(peers)
@@ -276,6 +339,43 @@ impl<'a> Session<'a> {
     pub fn close(self) -> (Meter, Option<vesica_net::Error>) {
         let unconfirmed = self.channel.finish().err();
         (self.channel.meter().clone(), unconfirmed)
+    }
+}
+
+/// The ways in which sets of these sizes can be compared: as a whole, and in more and more partitions. The same on both
+/// sides, but for what this one takes `beside`; it holds its keys in memory already or not.
+fn rungs(terms: &Terms, sizes: Sizes, receives: bool, are_held: bool) -> Result<Vec<Rung>> {
+    /// More would be too small to be of use.
+    const SMALLEST: usize = 1 << 10;
+    const MOST: usize = 1 << 12;
+    let most = |sizes: Sizes| sizes.sender.max(sizes.receiver);
+    let mut rungs = Vec::new();
+    let mut partitions = 1;
+    loop {
+        let of = |keys| partitions::capacity(keys, partitions);
+        let part = Sizes { sender: of(sizes.sender), receiver: of(sizes.receiver) };
+        let request = Request { partitions, ..terms.request(part) };
+        let mine = if receives { part.receiver } else { part.sender };
+        let beside = match partitions {
+            1 if are_held => 0.0,
+            _ => partitions::memory(mine),
+        };
+        let candidates = match terms.candidates(&request) {
+            Ok(candidates) => candidates,
+            Err(error) if partitions == 1 && most(sizes) <= vesica_psi::MAX_ITEMS => {
+                return Err(error);
+            }
+            Err(_) => Vec::new(),
+        };
+        let none = candidates.is_empty();
+        rungs.push(Rung { partitions, candidates, beside });
+        if none && most(part) <= vesica_psi::MAX_ITEMS
+            || most(part) <= SMALLEST
+            || partitions == MOST
+        {
+            return Ok(rungs);
+        }
+        partitions *= 2;
     }
 }
 

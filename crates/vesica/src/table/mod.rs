@@ -20,7 +20,7 @@ mod remote;
 pub mod rows;
 pub mod sent_columns;
 pub mod source;
-mod spill;
+pub(crate) mod spill;
 mod spool;
 mod stored;
 pub mod target;

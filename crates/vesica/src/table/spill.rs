@@ -18,7 +18,7 @@ use ring::{
 use zeroize::Zeroizing;
 
 /// Bytes of a chunk before it is encrypted.
-const CHUNK: usize = 1 << 16;
+pub(crate) const CHUNK: usize = 1 << 16;
 
 /// Bytes of a chunk on disk.
 const SEALED: usize = CHUNK + MAX_TAG_LEN;
@@ -125,6 +125,11 @@ impl Spilled {
         }
         let Some((_, chunk)) = &state.chunk else { return Ok(0) };
         (&chunk[start..]).read(to)
+    }
+
+    /// The chunk with this number, counted from 0.
+    pub(crate) fn chunk(&self, number: u64) -> io::Result<Zeroizing<Vec<u8>>> {
+        self.open(number, &mut self.state().file)
     }
 
     fn open(&self, number: u64, file: &mut File) -> io::Result<Zeroizing<Vec<u8>>> {

@@ -12,7 +12,7 @@ use std::{
 use rand::CryptoRng;
 use vesica_net::Channel;
 use vesica_planner::Candidate;
-use vesica_psi::{Adversary, DigestLength, Items, Sizes, Status};
+use vesica_psi::{Adversary, DigestLength, Items, Setting, Sizes, Status};
 
 use crate::{
     difference::Difference,
@@ -69,8 +69,10 @@ pub(crate) struct Part {
 /// A query about two sets, as both sides know it before a method runs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Request {
-    /// The sizes of the two sets.
+    /// The sizes of the two sets; where they are compared in partitions, those of a partition.
     pub(crate) sizes: Sizes,
+    /// How many partitions there are.
+    pub(crate) partitions: usize,
     /// The number that is part of the query, if it takes one; otherwise 0.
     pub(crate) number: u64,
     /// The least number of shared keys of which anything is told.
@@ -83,6 +85,13 @@ pub(crate) struct Request {
     pub(crate) receiver_brings: bool,
     /// Bytes of a payload, which holds the columns that the sender sends.
     pub(crate) payload_len: usize,
+}
+
+impl Request {
+    /// What the parties of a protocol know of a run.
+    pub(crate) fn setting(&self) -> Setting {
+        Setting::from(self.sizes).one_of(self.partitions)
+    }
 }
 
 /// One side's view of a run whose method is chosen.
@@ -138,6 +147,16 @@ pub(crate) trait Method: Send + Sync {
     /// Its predicted cost; or why it cannot do what is requested.
     fn candidate(&self, request: &Request) -> std::result::Result<Candidate, Difference>;
 
+    /// Whether it can be run on one partition of the sets after the other.
+    fn splits(&self) -> bool {
+        false
+    }
+
+    /// Puts together what it finds in partitions, where it can be run on them; `call` is of a partition.
+    fn gather(&self, _call: &Call) -> Option<Box<dyn Gather>> {
+        None
+    }
+
     /// Prepares this side's party: every step that needs no items.
     ///
     /// # Errors
@@ -165,6 +184,15 @@ impl dyn Method + '_ {
     pub(crate) fn meets(&self, security: Security) -> bool {
         security.is_met_by(self.adversary(), self.status())
     }
+}
+
+/// What was found in partitions of two sets.
+pub(crate) trait Gather: Send {
+    /// Takes what was found in the next partition, whose rows are these of the table.
+    fn add(&mut self, found: Found, rows: &[u32]);
+
+    /// What was found in all.
+    fn finish(self: Box<Self>) -> Found;
 }
 
 /// A prepared party, which is used once.

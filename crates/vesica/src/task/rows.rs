@@ -12,7 +12,7 @@ use crate::{
     table::{output::Access, written::Matched},
     task::{
         aligned::aligned,
-        interface::{Call, Content, Context, Found, Method, Part, Party, Request, Task},
+        interface::{Call, Content, Context, Found, Gather, Method, Part, Party, Request, Task},
         learned::{FOLLOWING, Learned, Side, Sides},
         outcome::Outcome,
         query::{Form, Query, QueryKind, ResultForm, Values},
@@ -102,6 +102,22 @@ impl Method for &'static Protocol {
         self.digest
     }
 
+    /// Whether the length of tags is all that its results depend on.
+    fn splits(&self) -> bool {
+        self.status == Status::Recommended
+    }
+
+    fn gather(&self, call: &Call) -> Option<Box<dyn Gather>> {
+        let gathered = Gathered {
+            protocol: self,
+            sides: call.sides,
+            matches: None,
+            rows: Vec::new(),
+            ids: call.aligned.then(Vec::new),
+        };
+        self.splits().then(|| Box::new(gathered) as Box<dyn Gather>)
+    }
+
     fn candidate(&self, request: &Request) -> std::result::Result<Candidate, Difference> {
         (self.limits)(request.sizes).map_err(|limit| {
             Difference::of_both("sizes of the sets", format!("`{}` takes {limit}", self.key))
@@ -115,10 +131,10 @@ impl Method for &'static Protocol {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Box<dyn Party>> {
-        let (protocol, sizes) = (*self, call.request.sizes);
+        let (protocol, setting) = (*self, call.request.setting());
         let end = match call.receives() {
-            true => End::Receiver(vesica_psi::receiver_for(protocol, sizes, channel, rng)?),
-            false => End::Sender(vesica_psi::sender_for(protocol, sizes, channel, rng)?),
+            true => End::Receiver(vesica_psi::receiver_for(protocol, setting, channel, rng)?),
+            false => End::Sender(vesica_psi::sender_for(protocol, setting, channel, rng)?),
         };
         Ok(Box::new(Intersecting { protocol, call, end }))
     }
@@ -174,21 +190,58 @@ impl End {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Option<Vec<u32>>> {
-        let (sizes, both) = (call.request.sizes, call.sides.both_learn());
+        let (setting, both) = (call.request.setting(), call.sides.both_learn());
         match self {
             Self::Sender(party) => {
                 party.send(items, channel, rng)?;
                 channel.flush()?;
-                both.then(|| reveal::learn(items, sizes, channel)).transpose()
+                both.then(|| reveal::learn(items, setting, channel)).transpose()
             }
             Self::Receiver(party) => {
                 let matches = party.receive(items, channel, rng)?;
                 if both {
-                    reveal::tell(items.at(&matches).items(), sizes, channel, rng)?;
+                    reveal::tell(items.at(&matches).items(), setting, channel, rng)?;
                 }
                 Ok(Some(matches))
             }
         }
+    }
+}
+
+/// What was found in the partitions so far.
+struct Gathered {
+    protocol: &'static Protocol,
+    sides: Sides,
+    matches: Option<u64>,
+    rows: Vec<u32>,
+    /// Where matches are numbered, the number of each row.
+    ids: Option<Vec<u32>>,
+}
+
+impl Gather for Gathered {
+    fn add(&mut self, found: Found, rows: &[u32]) {
+        let before = self.matches.unwrap_or_default();
+        if let Some(Content::Rows(matched)) = found.content {
+            self.rows.extend(matched.rows.into_iter().map(|row| rows[row as usize]));
+            if let Some((ids, of_partition)) = self.ids.as_mut().zip(matched.ids) {
+                ids.extend(of_partition.into_iter().map(|id| id + before as u32));
+            }
+        }
+        self.matches = found.outcome.matches.map(|matches| before + matches);
+    }
+
+    fn finish(self: Box<Self>) -> Found {
+        let Self { protocol, sides, matches, mut rows, ids } = *self;
+        if ids.is_none() {
+            rows.sort_unstable();
+        }
+        let outcome = Outcome {
+            matches,
+            rows_written: matches.map(|_| rows.len() as u64),
+            ..Outcome::default()
+        };
+        let content = matches.map(|_| Content::Rows(Matched { rows, ids, received: None }));
+        Found { outcome, learned: learned(sides, protocol, matches), content }
     }
 }
 

@@ -6,7 +6,7 @@ mod filter;
 use bytemuck::Zeroable;
 use vesica_net::Channel;
 use vesica_oprf::Values;
-use vesica_params::{KAPPA, LAMBDA};
+use vesica_params::KAPPA;
 use vesica_primitives::Block;
 use vesica_structures::{sort, tag_list};
 
@@ -61,9 +61,12 @@ impl Tags {
     ///
     /// A filter takes whole blocks, and is wrong on any of the receiver's with that probability.
     pub(crate) fn new(setting: impl Into<Setting>) -> Self {
-        let Setting { sizes, list } = setting.into();
+        let setting = setting.into();
+        let Setting { sizes, list, .. } = setting;
         let bits = match list {
-            List::Sorted => vesica_params::tag::bits(sizes.receiver, sizes.sender, LAMBDA),
+            List::Sorted => {
+                vesica_params::tag::bits(sizes.receiver, sizes.sender, setting.lambda())
+            }
             _ => 128,
         };
         Self { bits, list, queries: sizes.receiver }

@@ -61,6 +61,8 @@ pub struct Report {
     pub rows: Option<RowCounts>,
     /// Distinct keys of the other side.
     pub peer_items: Option<u64>,
+    /// In how many partitions the sets were compared; 1 if as a whole.
+    pub partitions: Option<u64>,
     /// The key of the protocol that ran.
     pub protocol: Option<&'static str>,
     /// The security that was required, and that of the protocol that ran.
@@ -171,6 +173,7 @@ impl Report {
             input: None,
             rows: None,
             peer_items: None,
+            partitions: None,
             protocol: None,
             security: None,
             outcome: Outcome::default(),

@@ -1,0 +1,161 @@
+//! The keys of a table in partitions, for sets that are compared part by part.
+//!
+//! The partition of a key is determined by its image under the seed that both sides draw once their sets are fixed. So
+//! neither can have its keys, or the other's, crowd in one. Each partition is filled up to a size that both sides know, with
+//! random items that match nothing: sizes tell nothing but those of the whole sets.
+
+use std::path::Path;
+
+use rand::CryptoRng;
+use vesica_params::{LAMBDA, bins::simple};
+use vesica_psi::{DigestLength, Set};
+
+use crate::{
+    agree::seed::Seed,
+    error::{Error, Result},
+    keys::{
+        buckets::{Buckets, Filling},
+        counts::NO_KEY,
+        digest::Digest,
+        keyset::KeySet,
+        table_keys::TableKeys,
+    },
+};
+
+/// A record: the image of a key, and the row.
+const RECORD: usize = 32 + 8;
+
+/// Digests of which images are made at a time.
+const CHUNK: usize = 1 << 12;
+
+/// The number of items to which each of so many partitions of so many keys is filled up: the least such that some partition
+/// has more keys with a probability of at most 2^-λ.
+pub(crate) fn capacity(keys: usize, partitions: usize) -> usize {
+    simple::max_load(keys, partitions, LAMBDA)
+}
+
+/// Bytes of memory that a partition of so many items takes besides what the protocol does.
+pub(crate) fn memory(capacity: usize) -> f64 {
+    // The image and the row of each key, its number, and the table that finds equal ones.
+    const OF_AN_ITEM: usize = 32 + 8 + 4 + 32;
+    /// Chunks of buckets that are being filled or read.
+    const FIXED: f64 = (48 << 20) as f64;
+    FIXED + (OF_AN_ITEM * capacity) as f64
+}
+
+/// All partitions of a table's keys.
+pub(crate) struct Partitions {
+    buckets: Buckets,
+    /// Items of each.
+    capacity: usize,
+}
+
+/// A partition, filled up.
+pub(crate) struct Partition {
+    /// Its keys, on rows of its own.
+    pub(crate) set: KeySet,
+    /// Its items.
+    pub(crate) items: Set,
+    /// For each of its rows that of the table, counted from 0.
+    pub(crate) rows: Vec<u32>,
+}
+
+/// Puts images into partitions.
+struct Sorter<'a> {
+    seed: &'a Seed,
+    filling: Filling,
+    digests: Vec<Digest>,
+    rows: Vec<u64>,
+}
+
+impl Sorter<'_> {
+    fn push(&mut self, digest: Digest, row: u64) -> Result<()> {
+        self.digests.push(digest);
+        self.rows.push(row);
+        if self.digests.len() == CHUNK { self.settle() } else { Ok(()) }
+    }
+
+    fn settle(&mut self) -> Result<()> {
+        let Self { seed, filling, digests, rows } = self;
+        let mut done = Ok(());
+        let mut record = [0; RECORD];
+        seed.images(digests, |i, image| {
+            record[..32].copy_from_slice(image);
+            record[32..].copy_from_slice(&rows[i].to_le_bytes());
+            if done.is_ok() {
+                done = filling.push(partition_of(image, filling.len()), &record);
+            }
+        });
+        digests.clear();
+        rows.clear();
+        done
+    }
+}
+
+/// The partition of an image. It takes the last bits, which short items do not have.
+fn partition_of(image: &[u8; 32], partitions: usize) -> usize {
+    let mut bits = [0; 8];
+    bits.copy_from_slice(&image[24..]);
+    ((u128::from(u64::from_le_bytes(bits)) * partitions as u128) >> 64) as usize
+}
+
+impl TableKeys {
+    /// The keys in so many partitions, in a file in this directory.
+    ///
+    /// # Errors
+    /// [`Error::Output`] of the directory.
+    pub(crate) fn partition(
+        self,
+        seed: &Seed,
+        partitions: usize,
+        directory: &Path,
+    ) -> Result<Partitions> {
+        let capacity = capacity(self.counts().used as usize, partitions);
+        let filling = Filling::create(directory, partitions, RECORD)?;
+        let mut sorter = Sorter { seed, filling, digests: Vec::new(), rows: Vec::new() };
+        match self {
+            Self::Held(set) => {
+                let rows = set.numbers().iter().zip(0..).filter(|(key, _)| **key != NO_KEY);
+                for (key, row) in rows {
+                    sorter.push(set.digests()[*key as usize], row)?;
+                }
+            }
+            Self::Spilled(keys) => keys.read(|digest, row| sorter.push(digest, row))?,
+        }
+        sorter.settle()?;
+        Ok(Partitions { buckets: sorter.filling.finish()?, capacity })
+    }
+}
+
+impl Partitions {
+    /// A partition, counted from 0, with items of this length.
+    ///
+    /// # Errors
+    /// [`Error::StatisticalFailure`] where it has more keys than it was to have, and [`Error::Output`] of the directory.
+    pub(crate) fn load(
+        &self,
+        partition: usize,
+        length: DigestLength,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Partition> {
+        let records = self.buckets.records(partition);
+        let (mut images, mut rows) = (Vec::with_capacity(records), Vec::with_capacity(records));
+        self.buckets.read(partition, |record| {
+            let (image, row) = record.split_at(32);
+            images.push(Digest::from_bytes(image.try_into().unwrap_or_default()));
+            rows.push(u64::from_le_bytes(row.try_into().unwrap_or_default()) as u32);
+            Ok(())
+        })?;
+        let mut set = KeySet::distinct(images, vec![0; records], 1);
+        let fits = set.pad(self.capacity, || {
+            let mut random = [0; 32];
+            rng.fill_bytes(&mut random);
+            Digest::from_bytes(random)
+        });
+        if !fits {
+            return Err(Error::StatisticalFailure(vesica_psi::Error::HashingFailure));
+        }
+        let items = Seed::items_of(set.digests(), length);
+        Ok(Partition { set, items, rows })
+    }
+}

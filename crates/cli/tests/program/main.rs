@@ -23,6 +23,8 @@ mod joins;
 mod losses;
 mod meeting;
 mod oracle;
+#[cfg(unix)]
+mod partitions;
 mod plan;
 mod report;
 mod results;

@@ -68,11 +68,26 @@ pub(crate) struct Rung {
     pub(crate) beside: f64,
 }
 
+/// Sets of up to so many items are compared as a whole if memory allows it.
+const WHOLE: usize = 1 << 23;
+
+/// A partition has up to so many items: what a protocol reads at random then mostly stays in a processor's cache.
+const PART: usize = 1 << 21;
+
+impl Rung {
+    /// Whether it could do with more partitions, although memory does not require them.
+    fn is_large(&self) -> bool {
+        let most = if self.partitions == 1 { WHOLE } else { PART };
+        let sizes = self.candidates.iter().map(|candidate| candidate.sizes);
+        sizes.into_iter().any(|sizes| sizes.sender.max(sizes.receiver) > most)
+    }
+}
+
 /// Stands for a candidate that does not fit at all.
 const NOWHERE: u8 = u8::MAX;
 
-/// The first of the rungs, with fewer partitions first and the same on both sides, on which a candidate fits into both sides'
-/// budgets, with all that do. `least` is the first that this side accepts.
+/// Of the rungs, which are the same on both sides and begin with the fewest partitions, the first that is not too large and
+/// on which a candidate fits into both sides' budgets, with all that do. `least` is the first that this side accepts.
 ///
 /// # Errors
 /// [`Error::Terms`] where nothing fits, and what any exchange can meet.
@@ -109,7 +124,10 @@ pub(crate) fn agree(
     }
     let both = || ours.iter().zip(&theirs).map(|(ours, theirs)| (*ours).max(*theirs));
     if let Some(place) = both().filter(|place| *place != NOWHERE).min() {
-        let rung = &rungs[usize::from(place)];
+        let not_large = (place..)
+            .zip(&rungs[usize::from(place)..])
+            .find(|(_, rung)| !rung.is_large() && !rung.candidates.is_empty());
+        let (place, rung) = not_large.unwrap_or((place, &rungs[usize::from(place)]));
         let fit = keys.iter().zip(both()).filter(|(_, least)| *least <= place);
         let candidates: Vec<_> = fit.filter_map(|(key, _)| named(rung, key)).collect();
         if !candidates.is_empty() {

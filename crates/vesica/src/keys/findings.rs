@@ -96,6 +96,7 @@ pub(crate) struct Tally {
     null_values: u64,
     spaced: u64,
     capitals: u64,
+    keys_changed: u64,
     keys_merged: u64,
     /// Keys that at least [`LEAST`] rows bear, which may turn out to be frequent: the first row, counted from 0, and how
     /// many there are.
@@ -130,6 +131,7 @@ impl Tally {
             null_values: 0,
             spaced: 0,
             capitals: 0,
+            keys_changed: 0,
             keys_merged: 0,
             repeated: Vec::new(),
         }
@@ -150,6 +152,7 @@ impl Tally {
                 hasher.write(value);
             });
             self.changed.push((place, hasher.finish() as u32));
+            self.keys_changed += 1;
         }
         self.spaced += u64::from(look.spaced);
         self.capitals += u64::from(look.capitals);
@@ -216,7 +219,7 @@ impl Tally {
             columns,
             rows,
             utf8: table.is_utf8(),
-            keys_changed: self.changed.len() as u64,
+            keys_changed: self.keys_changed,
             keys_merged: self.keys_merged,
             digit_keys: self.digits.iter().map(|digits| digits.digit_keys).sum(),
             most_digits: self.digits.iter().map(|digits| digits.most).max().unwrap_or(0),

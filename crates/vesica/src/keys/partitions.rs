@@ -22,8 +22,8 @@ use crate::{
     },
 };
 
-/// A record: the image of a key, and the row.
-const RECORD: usize = 32 + 8;
+/// Bytes of a row's number.
+const ROW: usize = size_of::<u32>();
 
 /// Digests of which images are made at a time.
 const CHUNK: usize = 1 << 12;
@@ -48,6 +48,15 @@ pub(crate) struct Partitions {
     buckets: Buckets,
     /// Items of each.
     capacity: usize,
+    length: DigestLength,
+}
+
+/// Bytes of an item.
+fn item_bytes(length: DigestLength) -> usize {
+    match length {
+        DigestLength::Short => 16,
+        DigestLength::Long => 32,
+    }
 }
 
 /// A partition, filled up.
@@ -64,26 +73,27 @@ pub(crate) struct Partition {
 struct Sorter<'a> {
     seed: &'a Seed,
     filling: Filling,
+    length: DigestLength,
     digests: Vec<Digest>,
-    rows: Vec<u64>,
+    rows: Vec<u32>,
 }
 
 impl Sorter<'_> {
-    fn push(&mut self, digest: Digest, row: u64) -> Result<()> {
+    fn push(&mut self, digest: Digest, row: u32) -> Result<()> {
         self.digests.push(digest);
         self.rows.push(row);
         if self.digests.len() == CHUNK { self.settle() } else { Ok(()) }
     }
 
     fn settle(&mut self) -> Result<()> {
-        let Self { seed, filling, digests, rows } = self;
+        let Self { seed, filling, length, digests, rows } = self;
         let mut done = Ok(());
-        let mut record = [0; RECORD];
+        let (mut record, item) = ([0; 32 + ROW], item_bytes(*length));
         seed.images(digests, |i, image| {
-            record[..32].copy_from_slice(image);
-            record[32..].copy_from_slice(&rows[i].to_le_bytes());
+            record[..item].copy_from_slice(&image[..item]);
+            record[item..item + ROW].copy_from_slice(&rows[i].to_le_bytes());
             if done.is_ok() {
-                done = filling.push(partition_of(image, filling.len()), &record);
+                done = filling.push(partition_of(image, filling.len()), &record[..item + ROW]);
             }
         });
         digests.clear();
@@ -100,7 +110,7 @@ fn partition_of(image: &[u8; 32], partitions: usize) -> usize {
 }
 
 impl TableKeys {
-    /// The keys in so many partitions, in a file in this directory.
+    /// The keys in so many partitions, as items of this length, in a file in this directory.
     ///
     /// # Errors
     /// [`Error::Output`] of the directory.
@@ -108,11 +118,12 @@ impl TableKeys {
         self,
         seed: &Seed,
         partitions: usize,
+        length: DigestLength,
         directory: &Path,
     ) -> Result<Partitions> {
         let capacity = capacity(self.counts().used as usize, partitions);
-        let filling = Filling::create(directory, partitions, RECORD)?;
-        let mut sorter = Sorter { seed, filling, digests: Vec::new(), rows: Vec::new() };
+        let filling = Filling::create(directory, partitions, item_bytes(length) + ROW)?;
+        let mut sorter = Sorter { seed, filling, length, digests: Vec::new(), rows: Vec::new() };
         match self {
             Self::Held(set) => {
                 let rows = set.numbers().iter().zip(0..).filter(|(key, _)| **key != NO_KEY);
@@ -120,30 +131,33 @@ impl TableKeys {
                     sorter.push(set.digests()[*key as usize], row)?;
                 }
             }
-            Self::Spilled(keys) => keys.read(|digest, row| sorter.push(digest, row))?,
+            Self::Spilled(keys) => keys.read(|digest, row| sorter.push(digest, row as u32))?,
         }
         sorter.settle()?;
-        Ok(Partitions { buckets: sorter.filling.finish()?, capacity })
+        Ok(Partitions { buckets: sorter.filling.finish()?, capacity, length })
     }
 }
 
 impl Partitions {
-    /// A partition, counted from 0, with items of this length.
+    /// For another number of items, which may be too few.
+    #[cfg(test)]
+    pub(crate) fn with_capacity(self, capacity: usize) -> Self {
+        Self { capacity, ..self }
+    }
+
+    /// A partition, counted from 0.
     ///
     /// # Errors
     /// [`Error::StatisticalFailure`] where it has more keys than it was to have, and [`Error::Output`] of the directory.
-    pub(crate) fn load(
-        &self,
-        partition: usize,
-        length: DigestLength,
-        rng: &mut dyn CryptoRng,
-    ) -> Result<Partition> {
+    pub(crate) fn load(&self, partition: usize, rng: &mut dyn CryptoRng) -> Result<Partition> {
         let records = self.buckets.records(partition);
         let (mut images, mut rows) = (Vec::with_capacity(records), Vec::with_capacity(records));
         self.buckets.read(partition, |record| {
-            let (image, row) = record.split_at(32);
-            images.push(Digest::from_bytes(image.try_into().unwrap_or_default()));
-            rows.push(u64::from_le_bytes(row.try_into().unwrap_or_default()) as u32);
+            let (item, row) = record.split_at(item_bytes(self.length));
+            let mut image = [0; 32];
+            image[..item.len()].copy_from_slice(item);
+            images.push(Digest::from_bytes(image));
+            rows.push(u32::from_le_bytes(row.try_into().unwrap_or_default()));
             Ok(())
         })?;
         let mut set = KeySet::distinct(images, vec![0; records], 1);
@@ -155,7 +169,7 @@ impl Partitions {
         if !fits {
             return Err(Error::StatisticalFailure(vesica_psi::Error::HashingFailure));
         }
-        let items = Seed::items_of(set.digests(), length);
+        let items = Seed::items_of(set.digests(), self.length);
         Ok(Partition { set, items, rows })
     }
 }

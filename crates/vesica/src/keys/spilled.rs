@@ -23,10 +23,13 @@ use crate::{
 const BUCKETS: usize = 256;
 
 /// A record: the digest, the row, and a hash of the key before normalisation where that changed it.
-const RECORD: usize = 32 + 8 + 4;
+const RECORD: usize = 32 + ROW + 4;
 
-/// The bit of a row's number that says that the normalisation changed its key.
-const CHANGED: u64 = 1 << 63;
+/// Bytes of a row's number with the bit that says that the normalisation changed its key.
+const ROW: usize = 5;
+
+/// That bit.
+const CHANGED: u64 = 1 << 39;
 
 /// Keys on their way to the disk.
 pub(super) struct Spilling {
@@ -70,8 +73,8 @@ impl Spilling {
             let row = if form.is_some() { row | CHANGED } else { row };
             let mut record = [0; RECORD];
             record[..32].copy_from_slice(digest.as_bytes());
-            record[32..40].copy_from_slice(&row.to_le_bytes());
-            record[40..].copy_from_slice(&form.unwrap_or_default().to_le_bytes());
+            record[32..32 + ROW].copy_from_slice(&row.to_le_bytes()[..ROW]);
+            record[32 + ROW..].copy_from_slice(&form.unwrap_or_default().to_le_bytes());
             let bucket = digest.prefix().wrapping_mul(self.factor) >> (64 - BUCKETS.ilog2());
             self.filling.push(bucket as usize, &record)
         })
@@ -116,8 +119,8 @@ impl Spilling {
 fn parts(record: &[u8]) -> (Digest, u64, u32) {
     let (mut digest, mut row, mut form) = ([0; 32], [0; 8], [0; 4]);
     digest.copy_from_slice(&record[..32]);
-    row.copy_from_slice(&record[32..40]);
-    form.copy_from_slice(&record[40..]);
+    row[..ROW].copy_from_slice(&record[32..32 + ROW]);
+    form.copy_from_slice(&record[32 + ROW..]);
     (Digest::from_bytes(digest), u64::from_le_bytes(row), u32::from_le_bytes(form))
 }
 

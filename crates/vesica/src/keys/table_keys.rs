@@ -181,3 +181,140 @@ fn get_or_try_insert<T>(place: &mut Option<T>, make: impl FnOnce() -> Result<T>)
     };
     Ok(place.insert(made))
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeMap, path::PathBuf};
+
+    use rand::{SeedableRng, rngs::StdRng};
+    use vesica_net::{Channel, transport::memory};
+    use vesica_psi::DigestLength;
+
+    use super::*;
+    use crate::{
+        Class, Error,
+        agree::seed::Seed,
+        keys::{
+            key::KeyColumn,
+            normalize::Normalize,
+            partitions::{self, Partitions},
+        },
+        parties::Role,
+        table::source::{Delimiter, Source},
+    };
+
+    /// Rows of which some have no key, some one that the normalisation changes, and some that of another row.
+    fn text() -> String {
+        (0..50_000).fold("k,n\n".to_owned(), |text, row: u32| {
+            let key = match row % 10 {
+                0 => String::new(),
+                1 => "  Frequent".to_owned(),
+                2 => format!("KEY{}", row / 20),
+                _ => format!("key{row}"),
+            };
+            text + &format!("{key},{row}\n")
+        })
+    }
+
+    fn read(memory: Option<u64>, reading: Reading) -> Result<(TableKeys, Findings)> {
+        let source = Source::Memory { name: "t".into(), bytes: text().into() };
+        let scan = source.open(Delimiter::Comma)?.read()?;
+        let keys = vec![KeyColumn { name: "k".into(), normalize: Normalize::Lower }];
+        let spill = Some(std::env::temp_dir());
+        let reading = Reading { keys, memory, spill, ..reading };
+        let (_, keys, findings) = TableKeys::read(scan, &reading, |_, _| {})?;
+        Ok((keys, findings))
+    }
+
+    /// In memory, and on disk.
+    fn both() -> [(TableKeys, Findings); 2] {
+        let both = [None, Some(1 << 20)].map(|memory| read(memory, Reading::default()).unwrap());
+        assert!(matches!(both[0].0, TableKeys::Held(_)));
+        assert!(matches!(both[1].0, TableKeys::Spilled(_)));
+        both
+    }
+
+    #[test]
+    fn the_same_is_found_in_keys_on_disk() {
+        let [(held, held_findings), (spilled, spilled_findings)] = both();
+        assert_eq!(held.counts(), spilled.counts());
+        assert_eq!(held_findings, spilled_findings);
+        assert!(held_findings.keys_merged > 0 && held_findings.frequent_keys.len() == 1);
+    }
+
+    #[test]
+    fn policies_hold_for_keys_on_disk() {
+        let refused = |memory, nulls, duplicates| {
+            let reading = Reading { nulls, duplicates, ..Reading::default() };
+            read(memory, reading).err().unwrap().to_string()
+        };
+        for (nulls, duplicates) in
+            [(Nulls::Error, Duplicates::First), (Nulls::Skip, Duplicates::Error)]
+        {
+            let spilled = refused(Some(1 << 20), nulls, duplicates);
+            assert_eq!(spilled, refused(None, nulls, duplicates));
+        }
+        let nowhere = Some(PathBuf::from("/nowhere/at/all"));
+        let source = Source::Memory { name: "t".into(), bytes: text().into() };
+        let scan = source.open(Delimiter::Comma).unwrap().read().unwrap();
+        let keys = vec![KeyColumn { name: "k".into(), normalize: Normalize::Lower }];
+        let reading = Reading { keys, memory: Some(1 << 20), spill: nowhere, ..Reading::default() };
+        let error = TableKeys::read(scan, &reading, |_, _| {}).err().unwrap();
+        assert_eq!(error.class(), Class::Input);
+        assert!(error.to_string().starts_with("/nowhere/at/all: "), "{error}");
+    }
+
+    fn seed() -> Seed {
+        let (a, b) = memory::pair();
+        let agree = |role, end, seed| {
+            Seed::agree(role, &mut Channel::new(end), &mut StdRng::seed_from_u64(seed)).unwrap()
+        };
+        std::thread::scope(|scope| {
+            let there = scope.spawn(move || agree(Role::B, b, 2));
+            let here = agree(Role::A, a, 1);
+            there.join().unwrap();
+            here
+        })
+    }
+
+    /// The rows that bear each item, and the partition that it is in.
+    fn loaded(parts: &Partitions, count: usize) -> BTreeMap<[u8; 16], (usize, Vec<u32>)> {
+        let mut all = BTreeMap::new();
+        for part in 0..count {
+            let loaded = parts.load(part, &mut StdRng::seed_from_u64(9)).unwrap();
+            assert_eq!(loaded.items.len(), partitions::capacity(35_751, count));
+            for key in 0..loaded.set.counts().used as u32 {
+                let item = loaded.items.items().low_halves()[key as usize].to_bytes();
+                let rows = loaded.set.rows_of(&[key]);
+                let rows = rows.into_iter().map(|row| loaded.rows[row as usize]).collect();
+                assert!(all.insert(item, (part, rows)).is_none());
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn a_key_is_in_the_same_partition_wherever_it_comes_from() {
+        for (count, length) in [(5, DigestLength::Short), (8, DigestLength::Long)] {
+            let [held, spilled] = both().map(|(keys, _)| {
+                assert_eq!(keys.counts().used, 35_751);
+                let parts = keys.partition(&seed(), count, length, &std::env::temp_dir()).unwrap();
+                loaded(&parts, count)
+            });
+            assert!(held == spilled);
+            assert_eq!(held.len(), 35_751);
+            assert_eq!(held.values().map(|(_, rows)| rows.len()).sum::<usize>(), 45_000);
+        }
+    }
+
+    #[test]
+    fn a_partition_that_overflows_is_refused_without_a_word_on_its_keys() {
+        let [(keys, _), _] = both();
+        let length = DigestLength::Short;
+        let parts = keys.partition(&seed(), 4, length, &std::env::temp_dir()).unwrap();
+        let parts = parts.with_capacity(8_500);
+        let error = parts.load(0, &mut StdRng::seed_from_u64(9)).err().unwrap();
+        assert!(matches!(error, Error::StatisticalFailure(_)), "{error}");
+        assert!(!error.to_string().contains("key"), "{error}");
+    }
+}

@@ -72,6 +72,7 @@ pub fn described(phase: &str) -> String {
         "read" => "reading the table".to_owned(),
         "choice" => "choosing a protocol".to_owned(),
         "seed" => "both sides are ready".to_owned(),
+        "partitions" => "sorting keys into partitions".to_owned(),
         "finish" => "writing the result".to_owned(),
         other => match task::activity(other) {
             Some(activity) => format!("{activity} ({other})"),
@@ -85,6 +86,7 @@ pub fn waited_for(phase: &str) -> &'static str {
     match phase {
         "terms" => "waiting for the other side's terms",
         "read" => "waiting for the other side to read its table",
+        "partitions" => "waiting for the other side to sort its keys",
         "finish" => "waiting for the other side to write its result",
         _ => "waiting for the other side to do its part",
     }
@@ -109,7 +111,7 @@ mod tests {
     fn every_phase_of_a_run_has_words() {
         let keys = vesica_psi::CATALOGUE.iter().map(|entry| entry.key);
         let methods = vesica_psi::aggregate::METHODS.iter().map(|entry| entry.key);
-        let own = ["terms", "read", "choice", "seed", "finish"];
+        let own = ["terms", "read", "choice", "seed", "partitions", "finish"];
         for phase in keys.chain(methods).chain(own) {
             assert!(described(phase).contains(' '), "{phase}");
         }

@@ -221,7 +221,9 @@ impl<'a> Session<'a> {
         let seed = self.draw(rng)?;
         self.phase("partitions");
         let (count, directory) = (call.request.partitions, spill.to_owned());
-        let partitions = self.meanwhile(move || keys.partition(&seed, count, &directory))?;
+        let length = method.item_length();
+        let partitions =
+            self.meanwhile(move || keys.partition(&seed, count, length, &directory))?;
         self.phase(method.key());
         let all = Cost {
             bytes_to_sender: cost.bytes_to_sender * count as f64,
@@ -229,13 +231,12 @@ impl<'a> Session<'a> {
             ..cost
         };
         watch(self.channel, &self.observer, Some(all));
-        let length = method.item_length();
         let mut padding = StdRng::from_rng(rng);
         for partition in 0..count {
             let (channel, call) = (&mut *self.channel, call.clone());
             let found = self.pool.install(|| {
                 let (partition, party) = rayon::join(
-                    || partitions.load(partition, length, &mut padding),
+                    || partitions.load(partition, &mut padding),
                     || method.prepare(call, channel, rng),
                 );
                 let Partition { set, items, rows } = partition?;

@@ -242,8 +242,8 @@ fn the_report_has_exactly_its_fields() {
     assert_eq!(
         fields(&report),
         "answer bins_written bytes_received bytes_sent ended failure fingerprints hints input learned matches \
-         matches_of_identifiers peak_memory_bytes peer_items phases program protocol report_version role rounds rows \
-         rows_written seconds security started status terms terms_hash unconfirmed unreadable"
+         matches_of_identifiers partitions peak_memory_bytes peer_items phases program protocol report_version role \
+         rounds rows rows_written seconds security started status terms terms_hash unconfirmed unreadable"
     );
     assert_eq!(fields(&report["phases"][0]), "bytes_received bytes_sent name seconds");
     assert_eq!(fields(&report["learned"]), "assuming me peer");

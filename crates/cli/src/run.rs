@@ -16,8 +16,8 @@ use rand::{
 use vesica::{
     Class, Job, Learns, Normalize, Offer, Parties, Query, Ready, Report, Role, Security,
     files::{
-        DEFAULT_BYTES, Delimiter, Duplicates, Format, KeyColumn, NullValues, Nulls, PlannerInputs,
-        Protected, SentColumns,
+        DEFAULT_BYTES, Delimiter, Duplicates, Format, JournalSecret, KeyColumn, NullValues, Nulls,
+        PlannerInputs, Protected, Resume, SentColumns,
     },
     report::ResultForm,
 };
@@ -165,6 +165,10 @@ pub struct Args {
     /// the directory of the output, or else that of temporary files]
     #[arg(long, value_name = "DIR")]
     spill: Option<PathBuf>,
+    /// Note in this file how far the run is, encrypted for this identity, so that the same command goes on there if either
+    /// side is interrupted; both sides must name one. The file is removed when both have their results
+    #[arg(long, value_name = "FILE")]
+    resume: Option<PathBuf>,
     /// Threads to compute with [default: one per processor]
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     threads: usize,
@@ -297,11 +301,16 @@ impl Args {
         report_file: &mut Option<&'a Path>,
     ) -> Result<(), Failure> {
         let cancel = cancel::on_signal()?;
-        let job = self.job()?;
+        let mut job = self.job()?;
         job.check_files()?;
         *report_file = self.report.as_deref();
         job.check()?;
         let me = keygen::load(&self.identity)?;
+        job.resume = self.resume.clone().map(|journal| {
+            let secret = JournalSecret::new(*me.derive("vesica 1 secret of journals"));
+            Resume { journal, secret }
+        });
+        job.check_files()?;
         let (my_print, peer) = (me.fingerprint().to_string(), self.peer.to_string());
         report.fingerprints.me = Some(my_print.clone());
         report.fingerprints.peer = Some(peer.clone());
@@ -406,6 +415,7 @@ impl Args {
             format: self.format,
             delimiter: self.delimiter,
             spill: self.spill.clone(),
+            resume: None,
             columns: keys.into_iter().map(|key| key.name).collect(),
             values: self.answer.column.clone(),
             nulls: match self.nulls {

@@ -98,6 +98,16 @@ impl Identity {
         Ok(identity)
     }
 
+    /// 256 secret bits for a purpose of this party alone, which is named in full. They are the same whenever they are asked
+    /// for, and say nothing of the key.
+    pub fn derive(&self, purpose: &'static str) -> Zeroizing<[u8; 32]> {
+        let mut hasher = Sha256::new_with_prefix(b"vesica 1 derived secret");
+        hasher.update((purpose.len() as u64).to_le_bytes());
+        hasher.update(purpose);
+        hasher.update(&*self.key);
+        Zeroizing::new(hasher.finalize().into())
+    }
+
     /// The fingerprint by which the other party knows this one.
     pub fn fingerprint(&self) -> Fingerprint {
         Fingerprint::of(&self.certificate)

@@ -7,6 +7,7 @@ use vesica_net::{Channel, Error, Result};
 /// change on the wire is noticed.
 const TERMS: &str = "vesica/terms";
 const READY: &str = "vesica/ready";
+const RESUME: &str = "vesica/resume";
 const ROOM: &str = "vesica/room";
 
 /// The longest message that the other side may send before a protocol begins.
@@ -20,8 +21,9 @@ pub fn claim(terms: &str, items: u64, channel: &mut Channel) -> Option<Error> {
         channel.recv_len(TERMS, MOST)?;
         channel.send(READY, &items.to_le_bytes())?;
         channel.recv_into(READY, &mut [0; 8])?;
-        // One answer, for the only candidate.
-        channel.send(ROOM, &[1])?;
+        channel.exchange(RESUME, &[0; 41], &mut [0; 41])?;
+        // One answer, for the only candidate: it fits as a whole.
+        channel.send(ROOM, &[0])?;
         channel.recv_into(ROOM, &mut [0])?;
         // The other side may now only stop, or send the first message of the run.
         channel.recv_len(ROOM, MOST).map(drop)

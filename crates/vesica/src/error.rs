@@ -57,6 +57,14 @@ pub enum Error {
         /// What the operating system said.
         source: io::Error,
     },
+    /// The journal of a run that can be resumed cannot be used.
+    #[error("{}: {fault}", path.display())]
+    Journal {
+        /// The journal.
+        path: PathBuf,
+        /// What is wrong with it.
+        fault: String,
+    },
     /// The two sides do not agree. Both get this error.
     #[error("the two sides do not agree: {}", listed(.0))]
     Terms(Vec<Difference>),
@@ -87,7 +95,7 @@ impl Error {
     pub fn class(&self) -> Class {
         match self {
             Self::Usage(_) => Class::Usage,
-            Self::Input { .. } | Self::Output { .. } => Class::Input,
+            Self::Input { .. } | Self::Output { .. } | Self::Journal { .. } => Class::Input,
             Self::Terms(_) | Self::Version { .. } => Class::Terms,
             Self::Net(error) => match error {
                 vesica_net::Error::Cancelled { .. } => Class::Cancelled,

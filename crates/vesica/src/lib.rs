@@ -75,6 +75,7 @@ pub mod files {
             key::{Duplicates, KeyColumn, Nulls},
             null_values::NullValues,
         },
+        run::journal::{JournalSecret, Resume},
         table::{
             format::Format,
             guard::is_guarded,

@@ -161,7 +161,8 @@ fn peer_speaks(protocol: &str, table: &str, speak: impl FnOnce(&mut Channel)) ->
 fn ready(channel: &mut Channel, items: u64) {
     channel.send("vesica/ready", &items.to_le_bytes()).unwrap();
     channel.recv_into("vesica/ready", &mut [0; 8]).unwrap();
-    channel.exchange("vesica/room", &[1], &mut [0]).unwrap();
+    channel.exchange("vesica/resume", &[0; 41], &mut [0; 41]).unwrap();
+    channel.exchange("vesica/room", &[0], &mut [0]).unwrap();
 }
 
 /// Comes to a seed after that.

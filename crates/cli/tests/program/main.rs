@@ -28,6 +28,8 @@ mod partitions;
 mod plan;
 mod report;
 mod results;
+#[cfg(unix)]
+mod resume;
 mod run_report;
 #[cfg(feature = "stores")]
 mod stores;

@@ -1,8 +1,10 @@
 //! What the two sides agree on before any data moves: [offers](offer) and the [terms] to which they merge, the
-//! [choice] of a method for which both have the [memory], and the [seed] of the run.
+//! [choice] of a method for which both have the [memory], and the [seed] of the run; or where an
+//! interrupted one [goes on](resume).
 
 pub mod choice;
 pub mod memory;
 pub mod offer;
+pub mod resume;
 pub mod seed;
 pub mod terms;

@@ -53,6 +53,17 @@ impl Seed {
         Ok(seed)
     }
 
+    /// The seed of a run that is resumed.
+    pub(crate) fn again(bytes: [u8; 32], channel: &mut Channel) -> Self {
+        channel.bind(OPEN, &bytes);
+        Self(bytes)
+    }
+
+    /// The seed, for the journal of a run that can be resumed.
+    pub(crate) fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+
     /// The items: of each digest's image as much as the protocol takes. Two different keys of one run
     /// have the same 128 bits with a probability below 2^-128 times the number of pairs, unless a
     /// side looks for such keys now that it knows the seed; with all 256 bits that is of no use.

@@ -3,23 +3,18 @@
 use vesica_psi::payload::Payloads;
 
 use crate::{
-    error::{Error, InputFault, Result},
+    error::{InputFault, Result},
     keys::{
         collector::Collector,
         counts::{NO_KEY, RowCounts},
         digest::Digest,
-        findings::Findings,
         key::Duplicates,
         places::Places,
         profile::Profile,
         reading::Reading,
         survey::ColumnFindings,
-        table_keys::TableKeys,
     },
-    table::{
-        rows::{Scan, Table},
-        sent_columns::SentColumns,
-    },
+    table::{rows::Table, sent_columns::SentColumns},
 };
 
 /// The distinct keys of a table, in the order of the rows that first bear them.
@@ -45,22 +40,6 @@ pub struct KeySet {
 }
 
 impl KeySet {
-    /// As [`TableKeys::read`], for a set that has to be in memory.
-    ///
-    /// # Errors
-    /// As [`TableKeys::read`].
-    pub fn read(
-        scan: Scan,
-        reading: &Reading,
-        show: impl FnMut(u64, f64),
-    ) -> Result<(Table, Self, Findings)> {
-        let in_memory = Reading { spill: None, ..reading.clone() };
-        match TableKeys::read(scan, &in_memory, show)? {
-            (table, TableKeys::Held(set), findings) => Ok((table, set, findings)),
-            (_, TableKeys::Spilled(_), _) => Err(Error::Bug("keys went to the disk")),
-        }
-    }
-
     /// Takes what comes with the keys: what is sent of each row with a key, and each row's value.
     ///
     /// # Errors
@@ -339,7 +318,7 @@ mod tests {
     use super::*;
     use crate::{
         keys::{
-            findings::FrequentKey,
+            findings::{Findings, FrequentKey},
             key::{KeyColumn, Nulls},
             normalize::Normalize,
         },

@@ -1,7 +1,7 @@
 //! The keys of a table, in memory or, where they are too many, on disk.
 
 use crate::{
-    error::{InputFault, Result},
+    error::{Error, InputFault, Result},
     host,
     keys::{
         collector::Collector,
@@ -170,6 +170,24 @@ impl TableKeys {
         match self {
             Self::Held(set) => set.take_profile(),
             Self::Spilled(_) => None,
+        }
+    }
+}
+
+impl KeySet {
+    /// As [`TableKeys::read`], for a set that has to be in memory.
+    ///
+    /// # Errors
+    /// As [`TableKeys::read`].
+    pub fn read(
+        scan: Scan,
+        reading: &Reading,
+        show: impl FnMut(u64, f64),
+    ) -> Result<(Table, Self, Findings)> {
+        let in_memory = Reading { spill: None, ..reading.clone() };
+        match TableKeys::read(scan, &in_memory, show)? {
+            (table, TableKeys::Held(set), findings) => Ok((table, set, findings)),
+            (_, TableKeys::Spilled(_), _) => Err(Error::Bug("keys went to the disk")),
         }
     }
 }

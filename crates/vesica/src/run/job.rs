@@ -16,6 +16,7 @@ use crate::{
     parties::Parties,
     run::{
         diagnosis::Diagnosis,
+        journal::{Journal, Resume, Run},
         observe::{Observer, Progress, Unit},
         report::Report,
         session::{Computed, Session},
@@ -44,6 +45,8 @@ pub struct Job {
     /// The directory for what comes through a pipe and does not fit into memory; `None` for that of the output, or of
     /// temporary files.
     pub spill: Option<PathBuf>,
+    /// Where the run is noted, so that it can go on if it is interrupted; `None` to begin anew in that case.
+    pub resume: Option<Resume>,
     /// The names of the key columns, in the order of [`Offer::keys`].
     pub columns: Vec<String>,
     /// The name of this side's column of values, if it brings one.
@@ -112,6 +115,7 @@ impl Job {
             format: None,
             delimiter: Delimiter::Comma,
             spill: None,
+            resume: None,
             columns: columns.into_iter().map(Into::into).collect(),
             values: None,
             nulls: Nulls::default(),
@@ -140,6 +144,12 @@ impl Job {
         }
         if self.values.is_some() != self.offer.brings_values {
             return Err(Error::Usage("values are brought where a column is named".to_owned()));
+        }
+        if self.resume.is_some()
+            && (!self.offer.query.kind.takes_order || !self.offer.identifiers.is_empty())
+        {
+            let message = "runs for rows with one identifier can be resumed, and no others";
+            return Err(Error::Usage(message.to_owned()));
         }
         let mut rest = &self.columns[..];
         for columns in &self.offer.identifiers {
@@ -182,7 +192,9 @@ impl Job {
     /// # Errors
     /// As [`Job::check`].
     pub fn check_files(&self) -> Result<()> {
-        let results = [("the output", &self.output), ("the report", &self.report)];
+        let journal = self.resume.as_ref().map(|resume| resume.journal.clone());
+        let results =
+            [("the output", &self.output), ("the report", &self.report), ("the journal", &journal)];
         let results: Vec<_> = results
             .into_iter()
             .filter_map(|(what, path)| Some(Protected::new(what, path.as_ref()?)))
@@ -310,12 +322,22 @@ fn attempt(
     let mut session =
         Session::open(&job.offer, parties, &planner, job.threads, channel, observer.clone())?;
     report.set_terms(session.terms());
+    let mut journal = job.resume.as_ref().map(Journal::open).transpose()?;
     let (table, keys, diagnosis) = read(&mut session, input, &job, observer.clone(), report)?;
     // A side that copies no rows has no further use for its table.
     let table = (session.learns() && job.offer.query.kind.keeps_rows).then_some(table);
     let spill = job.directory();
+    let run = Run {
+        program: env!("CARGO_PKG_VERSION").to_owned(),
+        terms: session.terms().hash(),
+        input: report.input.as_ref().map(|input| input.digest.clone()),
+        rows: keys.counts().read,
+        keys: keys.counts().used,
+    };
+    let noted = journal.as_mut().map(|journal| (journal, run));
     let Computed { method, peer_items, partitions, found } =
-        session.compute(keys, job.unmatched, &spill, rng)?;
+        session.compute(keys, job.unmatched, &spill, noted, rng)?;
+    report.attempts = journal.as_ref().map(Journal::attempts);
     report.partitions = Some(partitions);
     report.set_protocol(method.key(), method.adversary());
     report.peer_items = Some(peer_items);
@@ -327,7 +349,7 @@ fn attempt(
         Some(content) => stage(&mut session, &job, table, content, observer)?,
         None => None,
     };
-    finish(session, job.report, report, diagnosis, staged)
+    finish(session, job.report, report, diagnosis, (staged, journal))
 }
 
 /// Ends the run together with the other side. No result appears on either side before both sides' results are on their
@@ -338,7 +360,7 @@ fn finish(
     report_to: Option<PathBuf>,
     report: &mut Report,
     diagnosis: Diagnosis,
-    result: Option<Staged>,
+    (result, journal): (Option<Staged>, Option<Journal>),
 ) -> Result<Vec<Shortfall>> {
     report.hints = session.diagnose(diagnosis, report)?;
     session.together(STAGED)?;
@@ -346,6 +368,10 @@ fn finish(
     session.together(WRITTEN)?;
     file.map_or(Ok(()), Staged::commit)?;
     let (meter, unconfirmed) = session.close();
+    // If the other side did not confirm, it may need this side once more.
+    if let Some(journal) = journal.filter(|_| unconfirmed.is_none()) {
+        journal.remove();
+    }
     report.set_costs(&meter);
     report.succeed();
     let unconfirmed = unconfirmed.map(Shortfall::Unconfirmed);

@@ -2,6 +2,7 @@
 
 mod diagnosis;
 pub mod job;
+pub mod journal;
 pub mod observe;
 pub mod report;
 pub mod session;

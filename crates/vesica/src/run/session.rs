@@ -23,6 +23,7 @@ use crate::{
         choice::{self, PlannerInputs},
         memory::{self, Budget, Rung},
         offer::Offer,
+        resume::{self, Begun},
         seed::Seed,
         terms::Terms,
     },
@@ -35,6 +36,7 @@ use crate::{
     parties::Parties,
     run::{
         diagnosis::Diagnosis,
+        journal::{Journal, Run},
         observe::{Observer, Progress, Unit},
         report::Report,
     },
@@ -141,7 +143,8 @@ impl<'a> Session<'a> {
     }
 
     /// Runs the query of the terms on this side's keys. The set is fixed from here on. In a join, rows that match nothing
-    /// may be kept as `unmatched`. What does not fit into memory goes to the directory `spill`.
+    /// may be kept as `unmatched`. What does not fit into memory goes to the directory `spill`. Where there is a journal, the
+    /// run goes on where it says.
     ///
     /// # Errors
     /// Sets that are larger than agreed, and whatever the connection or the other side makes go wrong.
@@ -150,14 +153,31 @@ impl<'a> Session<'a> {
         keys: TableKeys,
         unmatched: bool,
         spill: &Path,
+        journal: Option<(&mut Journal, Run)>,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Computed> {
         let my_items = keys.counts().used;
-        let (sizes, peer_items) = self.sizes(my_items)?;
-        let are_held = matches!(keys, TableKeys::Held(_));
-        let (terms, receives) = (&self.terms, self.receives());
-        let rungs = self.pool.install(|| rungs(terms, sizes, receives, are_held))?;
-        let (partitions, Candidate { key, cost, sizes, .. }) = self.choose(&rungs)?;
+        let (whole, peer_items) = self.sizes(my_items)?;
+        let begun = journal.as_ref().map(|(journal, run)| journal.begun(run)).transpose()?;
+        let done = journal.as_ref().map_or(0, |(journal, _)| journal.done());
+        let done = resume::agree(begun.as_ref(), done, self.channel)?;
+        let begun = begun.flatten();
+        let (partitions, key, sizes) = match &begun {
+            Some(begun) if begun.peer_keys == peer_items => {
+                let partitions = begun.partitions as usize;
+                let part = |keys| partitions::capacity(keys, partitions);
+                let sizes = Sizes { sender: part(whole.sender), receiver: part(whole.receiver) };
+                (partitions, begun.method.clone(), sizes)
+            }
+            Some(_) => return Err(self.channel.malformed(READY, "not the set of this run").into()),
+            None => {
+                let are_held = matches!(keys, TableKeys::Held(_));
+                let (terms, receives) = (&self.terms, self.receives());
+                let rungs = self.pool.install(|| rungs(terms, whole, receives, are_held))?;
+                let (partitions, Candidate { key, sizes, .. }) = self.choose(&rungs)?;
+                (partitions, key.to_owned(), sizes)
+            }
+        };
         let mut methods = self.terms.query().kind.task.methods().into_iter();
         let method = methods.find(|method| method.key() == key);
         let method = method.ok_or(Error::Bug("the choice is in no catalogue"))?;
@@ -170,8 +190,13 @@ impl<'a> Session<'a> {
             unmatched,
         };
         let found = match keys {
-            TableKeys::Held(set) if partitions == 1 => self.run(&*method, cost, call, set, rng)?,
-            keys => self.run_partitions(&*method, cost, call, keys, spill, rng)?,
+            TableKeys::Held(set) if partitions == 1 && journal.is_none() => {
+                self.run(&*method, call, set, rng)?
+            }
+            keys => {
+                let resumed = journal.map(|(journal, run)| Resumed { journal, run, begun, done });
+                self.run_partitions(&*method, call, keys, spill, resumed, rng)?
+            }
         };
         Ok(Computed { method, peer_items, partitions: partitions as u64, found })
     }
@@ -180,14 +205,13 @@ impl<'a> Session<'a> {
     fn run(
         &mut self,
         method: &dyn Method,
-        cost: Cost,
         call: Call,
         mut set: KeySet,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Found> {
         let seed = self.draw(rng)?;
         self.phase(method.key());
-        watch(self.channel, &self.observer, Some(cost));
+        watch(self.channel, &self.observer, cost(method, &call));
         let channel = &mut *self.channel;
         let digests = set.take_digests();
         let found = self.pool.install(|| {
@@ -206,33 +230,55 @@ impl<'a> Session<'a> {
         found
     }
 
-    /// Draws the seed, sorts the keys into partitions, and runs a party on one after the other. The next one is read
-    /// while a party prepares.
+    /// Draws the seed, sorts the keys into partitions, and runs a party on one after the other, from the first that is not
+    /// done. The next one is read while a party prepares.
     fn run_partitions(
         &mut self,
         method: &dyn Method,
-        cost: Cost,
         call: Call,
         keys: TableKeys,
         spill: &Path,
+        mut resumed: Option<Resumed<'_>>,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Found> {
-        let mut gathered = method.gather(&call).ok_or(Error::Bug("it takes no partitions"))?;
-        let seed = self.draw(rng)?;
-        self.phase("partitions");
+        let gathered = method.gather(&call).ok_or_else(|| {
+            let message = format!("runs of `{}` cannot be resumed", method.key());
+            Error::Usage(message)
+        });
+        let mut gathered = gathered?;
+        let seed = match resumed.as_ref().and_then(|resumed| resumed.begun.as_ref()) {
+            Some(begun) => Seed::again(begun.seed, self.channel),
+            None => self.draw(rng)?,
+        };
         let (count, directory) = (call.request.partitions, spill.to_owned());
+        let done = match &mut resumed {
+            Some(resumed) => {
+                let begun = Begun {
+                    peer_keys: call.sides.keys(Side::Peer),
+                    method: method.key().to_owned(),
+                    partitions: count as u64,
+                    seed: *seed.as_bytes(),
+                };
+                for piece in resumed.journal.begin(resumed.run.clone(), begun, resumed.done)? {
+                    gathered.add(&piece).ok_or(Error::Bug("a journal of another form"))?;
+                }
+                resumed.done as usize
+            }
+            None => 0,
+        };
+        self.phase("partitions");
         let length = method.item_length();
         let partitions =
             self.meanwhile(move || keys.partition(&seed, count, length, &directory))?;
         self.phase(method.key());
-        let all = Cost {
-            bytes_to_sender: cost.bytes_to_sender * count as f64,
-            bytes_to_receiver: cost.bytes_to_receiver * count as f64,
+        let cost = cost(method, &call).map(|cost| Cost {
+            bytes_to_sender: cost.bytes_to_sender * (count - done) as f64,
+            bytes_to_receiver: cost.bytes_to_receiver * (count - done) as f64,
             ..cost
-        };
-        watch(self.channel, &self.observer, Some(all));
+        });
+        watch(self.channel, &self.observer, cost);
         let mut padding = StdRng::from_rng(rng);
-        for partition in 0..count {
+        for partition in done..count {
             let (channel, call) = (&mut *self.channel, call.clone());
             let found = self.pool.install(|| {
                 let (partition, party) = rayon::join(
@@ -242,10 +288,13 @@ impl<'a> Session<'a> {
                 let Partition { set, items, rows } = partition?;
                 let found = party.and_then(|party| party.run(items.items(), &set, channel, rng));
                 let found = found.map_err(|error| blame(error, channel))?;
-                gathered.add(found, &rows);
-                Ok::<_, Error>(())
+                Ok::<_, Error>(gathered.piece(found, &rows))
             });
-            found?;
+            let piece = found?;
+            if let Some(resumed) = &mut resumed {
+                resumed.journal.add(&piece)?;
+            }
+            gathered.add(&piece).ok_or(Error::Bug("a piece of another form"))?;
         }
         watch(self.channel, &self.observer, None);
         Ok(gathered.finish())
@@ -341,6 +390,21 @@ impl<'a> Session<'a> {
         let unconfirmed = self.channel.finish().err();
         (self.channel.meter().clone(), unconfirmed)
     }
+}
+
+/// A run that can be resumed.
+struct Resumed<'a> {
+    journal: &'a mut Journal,
+    run: Run,
+    /// What was agreed on in an earlier attempt.
+    begun: Option<Begun>,
+    /// How many partitions both sides have done.
+    done: u64,
+}
+
+/// The predicted cost of a call.
+fn cost(method: &dyn Method, call: &Call) -> Option<Cost> {
+    Some(method.candidate(&call.request).ok()?.cost)
 }
 
 /// The ways in which sets of these sizes can be compared: as a whole, and in more and more partitions. The same on both

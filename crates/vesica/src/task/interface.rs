@@ -187,9 +187,12 @@ impl dyn Method + '_ {
 }
 
 /// What was found in partitions of two sets.
-pub(crate) trait Gather: Send {
-    /// Takes what was found in the next partition, whose rows are these of the table.
-    fn add(&mut self, found: Found, rows: &[u32]);
+pub(crate) trait Gather: Send + Sync {
+    /// What was found in a partition, whose rows are these of the table, as bytes.
+    fn piece(&self, found: Found, rows: &[u32]) -> Vec<u8>;
+
+    /// Takes what was found in the next partition; `None` for bytes that say nothing.
+    fn add(&mut self, piece: &[u8]) -> Option<()>;
 
     /// What was found in all.
     fn finish(self: Box<Self>) -> Found;

@@ -219,15 +219,34 @@ struct Gathered {
 }
 
 impl Gather for Gathered {
-    fn add(&mut self, found: Found, rows: &[u32]) {
+    /// The number of matches, the rows and the numbers of their matches, or nothing.
+    fn piece(&self, found: Found, rows: &[u32]) -> Vec<u8> {
+        let (Some(matches), Some(Content::Rows(matched))) = (found.outcome.matches, found.content)
+        else {
+            return Vec::new();
+        };
+        let rows = matched.rows.iter().map(|row| rows[*row as usize]);
+        let ids = matched.ids.into_iter().flatten();
+        let numbers = rows.chain(ids).flat_map(u32::to_le_bytes);
+        matches.to_le_bytes().into_iter().chain(numbers).collect()
+    }
+
+    fn add(&mut self, piece: &[u8]) -> Option<()> {
+        let Some((matches, numbers)) = piece.split_first_chunk() else {
+            return piece.is_empty().then_some(());
+        };
+        let (numbers, rest) = numbers.as_chunks();
+        let mut numbers = numbers.iter().map(|number| u32::from_le_bytes(*number));
         let before = self.matches.unwrap_or_default();
-        if let Some(Content::Rows(matched)) = found.content {
-            self.rows.extend(matched.rows.into_iter().map(|row| rows[row as usize]));
-            if let Some((ids, of_partition)) = self.ids.as_mut().zip(matched.ids) {
-                ids.extend(of_partition.into_iter().map(|id| id + before as u32));
-            }
-        }
-        self.matches = found.outcome.matches.map(|matches| before + matches);
+        self.matches = Some(before + u64::from_le_bytes(*matches));
+        let Some(ids) = &mut self.ids else {
+            self.rows.extend(numbers);
+            return rest.is_empty().then_some(());
+        };
+        let rows = numbers.len() / 2;
+        self.rows.extend(numbers.by_ref().take(rows));
+        ids.extend(numbers.map(|id| id + before as u32));
+        (rest.is_empty() && ids.len() == self.rows.len()).then_some(())
     }
 
     fn finish(self: Box<Self>) -> Found {

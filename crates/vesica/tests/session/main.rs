@@ -47,6 +47,7 @@ impl Bench {
             format: None,
             delimiter: Delimiter::Comma,
             spill: None,
+            resume: None,
             columns: vec!["k".into()],
             values: None,
             nulls: Nulls::Skip,
@@ -241,7 +242,7 @@ fn the_report_has_exactly_its_fields() {
     };
     assert_eq!(
         fields(&report),
-        "answer bins_written bytes_received bytes_sent ended failure fingerprints hints input learned matches \
+        "answer attempts bins_written bytes_received bytes_sent ended failure fingerprints hints input learned matches \
          matches_of_identifiers partitions peak_memory_bytes peer_items phases program protocol report_version role \
          rounds rows rows_written seconds security started status terms terms_hash unconfirmed unreadable"
     );

@@ -61,6 +61,8 @@ pub struct Report {
     pub rows: Option<RowCounts>,
     /// Distinct keys of the other side.
     pub peer_items: Option<u64>,
+    /// How often the run was started, this time included, where it can be resumed.
+    pub attempts: Option<u32>,
     /// In how many partitions the sets were compared; 1 if as a whole.
     pub partitions: Option<u64>,
     /// The key of the protocol that ran.
@@ -174,6 +176,7 @@ impl Report {
             rows: None,
             peer_items: None,
             partitions: None,
+            attempts: None,
             protocol: None,
             security: None,
             outcome: Outcome::default(),

@@ -1,0 +1,190 @@
+//! Runs that are killed and go on.
+
+use std::{
+    fs, thread,
+    time::{Duration, Instant},
+};
+
+use crate::harness::{Connecting, Ended, Lab, Listening, Party, Running};
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+use vesica_testkit::assurance;
+
+fn table(rows: std::ops::Range<u32>) -> String {
+    rows.fold("n,k\n".to_owned(), |text, n| text + &format!("{n},key {n}\n"))
+}
+
+/// A pair of tables, and what either side is to get.
+fn lab() -> (Lab, [String; 2]) {
+    let lab = Lab::new();
+    lab.write(Connecting, table(0..9_000));
+    lab.write(Listening, table(5_000..15_000));
+    (lab, [table(5_000..9_000), table(5_000..9_000)])
+}
+
+/// The flags of both sides, which keep journals.
+fn flags(lab: &Lab) -> [Vec<String>; 2] {
+    [Connecting, Listening].map(|party| {
+        let journal = lab.file(party, "journal");
+        let journal = journal.to_str().unwrap();
+        let flags = ["--partitions", "8", "--wait", "3", "--spill", ".", "--resume", journal];
+        flags.map(str::to_owned).to_vec()
+    })
+}
+
+fn start(lab: &Lab) -> [Running; 2] {
+    let flags = flags(lab);
+    let [a, b] = [0, 1].map(|i| flags[i].iter().map(String::as_str).collect::<Vec<_>>());
+    lab.start(&a, &b)
+}
+
+fn run(lab: &Lab) -> [Ended; 2] {
+    let [a, b] = start(lab);
+    [a.end(), b.end()]
+}
+
+fn attempts(lab: &Lab, party: Party) -> u64 {
+    lab.report(party)["attempts"].as_u64().unwrap()
+}
+
+fn has_journal(lab: &Lab, party: Party) -> bool {
+    lab.file(party, "journal").exists()
+}
+
+/// Either side or both are killed at any moment, again and again; the run goes on each time, and in the end gives what an
+/// undisturbed one gives.
+#[test]
+fn a_run_goes_on_after_it_was_killed() {
+    let rng = &mut StdRng::seed_from_u64(7);
+    let mut kills = 0;
+    let mut resumed = 0;
+    while kills < assurance::trials(8, 200) {
+        let (lab, expected) = lab();
+        for attempt in 0.. {
+            let [a, b] = start(&lab);
+            if attempt < 4 {
+                thread::sleep(Duration::from_millis(rng.random_range(0..600)));
+                let victims = rng.random_range(1..=3);
+                if victims & 1 != 0 {
+                    a.signal("KILL");
+                }
+                if victims & 2 != 0 {
+                    b.signal("KILL");
+                }
+                kills += 1;
+            }
+            let ended = [a.end(), b.end()];
+            let done = ended.each_ref().map(|ended| ended.code == Some(0));
+            if done == [true; 2] {
+                resumed += u64::from(attempts(&lab, Connecting) > 1);
+                break;
+            }
+            // A side that was killed after it had its result and before it could say so leaves a journal that the other side
+            // no longer has.
+            let has = [Connecting, Listening].map(|party| has_journal(&lab, party));
+            let outputs = [Connecting, Listening].map(|party| lab.output(party).is_some());
+            if has != [true; 2] && outputs == [true; 2] {
+                break;
+            }
+            assert!(attempt < 20, "{ended:#?}");
+        }
+        for (party, expected) in [Connecting, Listening].into_iter().zip(&expected) {
+            assert_eq!(lab.output(party).as_ref(), Some(expected));
+        }
+    }
+    assert!(resumed > 0, "nothing was ever resumed");
+}
+
+/// Interrupts a run when some of its partitions are done.
+fn interrupted() -> (Lab, [String; 2]) {
+    let (lab, expected) = lab();
+    let [a, b] = start(&lab);
+    let size = || fs::metadata(lab.file(Listening, "journal")).map_or(0, |found| found.len());
+    let started = Instant::now();
+    // A partition takes some 2,000 bytes.
+    while size() < 5_000 {
+        assert!(started.elapsed() < Duration::from_secs(60), "{} bytes of a journal", size());
+        thread::sleep(Duration::from_millis(1));
+    }
+    a.signal("KILL");
+    b.signal("KILL");
+    // The second may have noticed that the first is gone.
+    assert_ne!(a.end().code, Some(0));
+    assert_ne!(b.end().code, Some(0));
+    (lab, expected)
+}
+
+#[test]
+fn a_journal_is_of_one_run_alone() {
+    let (lab, expected) = interrupted();
+    // Nothing of the table can be read in it.
+    let journal = fs::read(lab.file(Listening, "journal")).unwrap();
+    assert!(!journal.windows(8).any(|bytes| bytes == b"peer_key"));
+    // Another input.
+    let table = fs::read_to_string(lab.file(Listening, "in.csv")).unwrap();
+    lab.write(Listening, table.replacen("key 7777\n", "key 7778x\n", 1));
+    let [a, b] = run(&lab);
+    b.assert(3, &["journal: it cannot be resumed, because the input changed"]);
+    a.assert(4, &[]);
+    lab.write(Listening, &table);
+    // Other terms.
+    let flags = flags(&lab);
+    let [x, y] = [0, 1].map(|i| {
+        let mut flags: Vec<_> = flags[i].iter().map(String::as_str).collect();
+        flags.extend(["--learns", if i == 0 { "me" } else { "peer" }]);
+        flags
+    });
+    let [a, b] = lab.run(&x, &y);
+    let changed = "because the terms or the other side changed";
+    assert!(a.err.contains(changed) || b.err.contains(changed), "{a:?} {b:?}");
+    // A side that has lost its journal.
+    let kept = fs::read(lab.file(Connecting, "journal")).unwrap();
+    fs::remove_file(lab.file(Connecting, "journal")).unwrap();
+    let [a, b] = run(&lab);
+    a.assert(5, &["what is to be resumed (here: a run that begins; there: a run that has begun"]);
+    b.assert(5, &["here: a run that has begun; remove its journal to begin anew"]);
+    // A side that names none.
+    let listening: Vec<_> = flags[1].iter().map(String::as_str).collect();
+    let [a, _] = lab.run(&["--partitions", "8"], &listening);
+    a.assert(5, &["here: nothing; name a journal with --resume on both sides or on neither"]);
+    fs::write(lab.file(Connecting, "journal"), kept).unwrap();
+    // And then it goes on.
+    let [a, b] = run(&lab);
+    a.assert(0, &["4,000 of 9,000 keys match"]);
+    b.assert(0, &[]);
+    assert_eq!(attempts(&lab, Connecting), 2);
+    for (party, expected) in [Connecting, Listening].into_iter().zip(&expected) {
+        assert_eq!(lab.output(party).as_ref(), Some(expected));
+        assert!(!has_journal(&lab, party));
+    }
+}
+
+#[test]
+fn two_runs_do_not_share_a_journal() {
+    let (lab, _) = interrupted();
+    let journal = lab.file(Listening, "journal");
+    let held = fs::File::open(&journal).unwrap();
+    held.lock().unwrap();
+    let [a, b] = run(&lab);
+    b.assert(3, &["another run uses it at the moment"]);
+    a.assert(4, &[]);
+    drop(held);
+    let [a, b] = run(&lab);
+    a.assert(0, &[]);
+    b.assert(0, &[]);
+}
+
+#[test]
+fn what_cannot_be_resumed_says_so() {
+    let lab = Lab::new();
+    lab.write(Connecting, table(0..10));
+    let journal = lab.file(Connecting, "journal");
+    let journal = journal.to_str().unwrap();
+    let refused = |flags: &[&str]| {
+        let way = ["--connect", "127.0.0.1:1"];
+        let flags = [flags, &["--resume", journal]].concat();
+        Running::start(lab.command(Connecting, &way, &flags)).end()
+    };
+    refused(&["--answer", "count"]).assert(2, &["runs for rows with one identifier"]);
+    refused(&["--key", "k", "--key", "n"]).assert(2, &["runs for rows with one identifier"]);
+    refused(&["--output", journal]).assert(2, &["the journal"]);
+}

@@ -1,0 +1,159 @@
+//! Where a run goes on that was interrupted.
+//!
+//! Both sides always say whether they keep a journal, and of which run: by a hash of what they agreed on when it began, and
+//! the number of partitions that are done. A run goes on after those that both have done. The messages come over a
+//! connection on which each side has proven who it is.
+
+use serde::{Deserialize, Serialize};
+use vesica_net::Channel;
+
+use crate::{
+    difference::Difference,
+    error::{Error, Result},
+};
+
+/// What both sides agreed on when the run began.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Begun {
+    /// Distinct keys of the other side.
+    pub(crate) peer_keys: u64,
+    /// The method's name.
+    pub(crate) method: String,
+    /// How many partitions there are.
+    pub(crate) partitions: u64,
+    /// The seed of the run.
+    pub(crate) seed: [u8; 32],
+}
+
+const RESUME: &str = "vesica/resume";
+
+/// Bytes of a side's word, of the hash, and of the number.
+const LEN: usize = 1 + 32 + 8;
+
+/// This side keeps no journal.
+const NONE: u8 = 0;
+
+/// It begins one.
+const NEW: u8 = 1;
+
+/// It has one.
+const BEGUN: u8 = 2;
+
+/// Agrees on the number of partitions that both sides have done. `begun` is what the journal says, if there is one and it says
+/// anything; `done` is how many partitions this side has done.
+///
+/// # Errors
+/// [`Error::Terms`] where the sides keep journals of different runs, or one keeps none; and what any exchange can meet.
+pub(crate) fn agree(
+    begun: Option<&Option<Begun>>,
+    done: u64,
+    channel: &mut Channel,
+) -> Result<u64> {
+    let (word, run) = match begun {
+        None => (NONE, [0; 32]),
+        Some(None) => (NEW, [0; 32]),
+        Some(Some(begun)) => (BEGUN, hash(begun)),
+    };
+    let mut ours = [0; LEN];
+    ours[0] = word;
+    ours[1..33].copy_from_slice(&run);
+    ours[33..].copy_from_slice(&done.to_le_bytes());
+    let mut theirs = [0; LEN];
+    channel.exchange(RESUME, &ours, &mut theirs)?;
+    let their_done = theirs[33..].try_into().map(u64::from_le_bytes).unwrap_or_default();
+    if theirs[0] > BEGUN || theirs[0] != BEGUN && (theirs[1..33] != [0; 32] || their_done != 0) {
+        return Err(channel.malformed(RESUME, "not where a run is to go on").into());
+    }
+    if theirs[..33] == ours[..33] {
+        return Ok(done.min(their_done));
+    }
+    let said = |word, other| {
+        let said = match word {
+            NONE => "nothing; name a journal with --resume on both sides or on neither",
+            NEW => "a run that begins",
+            _ if other == BEGUN => "another run; remove the journals on both sides to begin anew",
+            _ => "a run that has begun; remove its journal to begin anew",
+        };
+        said.to_owned()
+    };
+    let (here, there) = (said(word, theirs[0]), said(theirs[0], word));
+    Err(Error::Terms(vec![Difference { what: "what is to be resumed", here, there }]))
+}
+
+/// The same on both sides of a run, and different for any other run: the seed is.
+fn hash(begun: &Begun) -> [u8; 32] {
+    let mut hasher = blake3::Hasher::new_derive_key("vesica 1 resumed run");
+    hasher.update(&begun.seed).update(&begun.partitions.to_le_bytes());
+    *hasher.update(begun.method.as_bytes()).finalize().as_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{thread, time::Duration};
+
+    use vesica_net::transport::memory;
+
+    use super::*;
+    use crate::Class;
+
+    fn begun(seed: u8) -> Option<Begun> {
+        let method = "rr22".to_owned();
+        Some(Begun { peer_keys: u64::from(seed), method, partitions: 8, seed: [seed; 32] })
+    }
+
+    type Side = (Option<Option<Begun>>, u64);
+
+    fn agreed(here: Side, there: Side) -> [Result<u64>; 2] {
+        let (a, b) = memory::pair();
+        let side = |(begun, done): Side, end| {
+            let mut channel = Channel::new(end).with_stall_timeout(Duration::from_secs(20));
+            agree(begun.as_ref(), done, &mut channel)
+        };
+        thread::scope(|scope| {
+            let there = scope.spawn(move || side(there, b));
+            [side(here, a), there.join().unwrap()]
+        })
+    }
+
+    #[test]
+    fn a_run_goes_on_where_both_are() {
+        for (here, there, done) in [
+            ((None, 0), (None, 0), 0),
+            ((Some(None), 0), (Some(None), 0), 0),
+            ((Some(begun(1)), 5), (Some(begun(1)), 4), 4),
+        ] {
+            for outcome in agreed(here, there) {
+                assert_eq!(outcome.unwrap(), done);
+            }
+        }
+    }
+
+    #[test]
+    fn sides_that_would_go_on_elsewhere_both_say_so() {
+        for (here, there) in [
+            ((None, 0), (Some(None), 0)),
+            ((None, 0), (Some(begun(1)), 3)),
+            ((Some(None), 0), (Some(begun(1)), 3)),
+            ((Some(begun(1)), 3), (Some(begun(2)), 3)),
+        ] {
+            for outcome in agreed(here, there) {
+                assert_eq!(outcome.unwrap_err().class(), Class::Terms);
+            }
+        }
+    }
+
+    #[test]
+    fn words_that_are_none_are_refused() {
+        for (word, hash, done) in [(3, 0, 0), (NEW, 1, 0), (NONE, 0, 1)] {
+            let (a, b) = memory::pair();
+            let mut peer = Channel::new(b);
+            let message = [&[word][..], &[hash; 32], &[done; 8]].concat();
+            peer.send(RESUME, &message).unwrap();
+            peer.flush().unwrap();
+            let mut channel = Channel::new(a).with_stall_timeout(Duration::from_secs(20));
+            let error = agree(Some(&None), 0, &mut channel).unwrap_err();
+            assert_eq!(error.class(), Class::Peer);
+        }
+    }
+}

@@ -90,8 +90,8 @@ fn whatever_is_claimed_is_refused_in_order() {
             drop(channel);
             let ended = process.end();
             if asked.splits() {
-                // It compares the sets in partitions, for which there is memory, until the other side is gone.
-                ended.assert(4, &["intersecting ("]);
+                // There is memory for partitions of them, so it goes on until the other side is gone.
+                ended.assert(4, &["phase `seed`"]);
                 lab.assert_clean();
                 continue;
             }

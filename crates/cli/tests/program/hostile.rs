@@ -9,6 +9,7 @@ use std::{
 };
 
 use crate::harness::{Connecting, Ended, Lab, Listening, Running};
+use vesica::WIRE_VERSION;
 use vesica_net::{
     CancelToken, Channel, Fingerprint, Identity,
     transport::{tcp, tls},
@@ -133,7 +134,7 @@ fn bytes_that_are_no_messages() {
 fn agreed(lab: &Lab, address: &str, protocol: &str) -> Channel {
     let mut channel = Channel::new(tls_to(lab, address));
     let offer = format!(
-        "{{\"version\":4,\"protocol\":\"{protocol}\",\"security\":\"semi-honest\",\
+        "{{\"version\":{WIRE_VERSION},\"protocol\":\"{protocol}\",\"security\":\"semi-honest\",\
          \"keys\":[\"none@1\"],\"identifiers\":[],\"a_learns\":true,\"b_learns\":true,\"max_peer_rows\":100000000,\
          \"allow_research\":true,\"wanted\":\"rows\",\"brings_values\":false,\"minimum\":0,\
          \"null_values\":[],\"scale\":0,\"diagnose\":false,\"align\":false}}"

@@ -5,6 +5,8 @@
 //! candidates it has enough: on which [`Rung`], where sets can be compared in partitions. What does not fit on both sides is
 //! not prepared.
 
+use std::cell::OnceCell;
+
 use vesica_net::Channel;
 use vesica_planner::Candidate;
 
@@ -68,6 +70,35 @@ pub(crate) struct Rung {
     pub(crate) beside: f64,
 }
 
+/// The rungs from the fewest partitions to the most, the same on both sides. A rung is made when it is looked at: the size of
+/// a partition takes milliseconds to find.
+pub(crate) struct Ladder<'a> {
+    rungs: Vec<OnceCell<Rung>>,
+    make: Box<dyn Fn(usize) -> Rung + 'a>,
+}
+
+impl<'a> Ladder<'a> {
+    /// This rung, and so many more, of which `make` makes each.
+    pub(crate) fn new(first: Rung, more: usize, make: impl Fn(usize) -> Rung + 'a) -> Self {
+        let mut rungs = vec![OnceCell::from(first)];
+        rungs.resize_with(1 + more, OnceCell::new);
+        Self { rungs, make: Box::new(make) }
+    }
+
+    fn len(&self) -> usize {
+        self.rungs.len()
+    }
+
+    fn get(&self, place: usize) -> &Rung {
+        self.rungs[place].get_or_init(|| (self.make)(place))
+    }
+
+    /// The rungs from this place on.
+    fn from(&self, place: usize) -> impl Iterator<Item = (usize, &Rung)> {
+        (place..self.len()).map(|place| (place, self.get(place)))
+    }
+}
+
 /// Sets of up to so many items are compared as a whole if memory allows it.
 const WHOLE: usize = 1 << 23;
 
@@ -86,57 +117,54 @@ impl Rung {
 /// Stands for a candidate that does not fit at all.
 const NOWHERE: u8 = u8::MAX;
 
-/// Of the rungs, which are the same on both sides and begin with the fewest partitions, the first that is not too large and
-/// on which a candidate fits into both sides' budgets, with all that do. `least` is the first that this side accepts.
+/// Of the rungs, the first that is not too large and on which a candidate fits into both sides' budgets, with all that do.
+/// `least` is the first that this side accepts.
 ///
 /// # Errors
 /// [`Error::Terms`] where nothing fits, and what any exchange can meet.
 pub(crate) fn agree(
-    rungs: &[Rung],
+    ladder: &Ladder<'_>,
     least: usize,
     receives: bool,
     budget: Budget,
     channel: &mut Channel,
 ) -> Result<Rung> {
     let needed = |rung: &Rung, candidate: &Candidate| rung.beside + candidate.memory.of(receives);
-    let mut keys: Vec<&'static str> = Vec::new();
-    for candidate in rungs.iter().flat_map(|rung| &rung.candidates) {
-        if !keys.contains(&candidate.key) {
-            keys.push(candidate.key);
-        }
-    }
+    let begun = ladder.from(0).find(|(_, rung)| !rung.candidates.is_empty());
+    let (_, first) = begun.ok_or(Error::Bug("there is nothing to choose from"))?;
+    let keys: Vec<_> = first.candidates.iter().map(|candidate| candidate.key).collect();
     let named = |rung: &Rung, key: &str| {
         rung.candidates.iter().find(|candidate| candidate.key == key).copied()
     };
     let fits = |rung: &Rung, key: &str| {
         named(rung, key).is_some_and(|candidate| budget.allows(needed(rung, &candidate)))
     };
-    let least = least.min(rungs.len().saturating_sub(1));
-    let place = |key: &&str| {
-        let found = rungs.iter().enumerate().skip(least).find(|(_, rung)| fits(rung, key));
+    let least = least.min(ladder.len() - 1);
+    let place = |key: &&'static str| {
+        let found = ladder.from(least).find(|(_, rung)| fits(rung, key));
         found.map_or(NOWHERE, |(place, _)| place as u8)
     };
     let ours: Vec<u8> = keys.iter().map(place).collect();
     let mut theirs = vec![0; ours.len()];
     channel.exchange(ROOM, &ours, &mut theirs)?;
-    if theirs.iter().any(|place| *place != NOWHERE && usize::from(*place) >= rungs.len()) {
+    if theirs.iter().any(|place| *place != NOWHERE && usize::from(*place) >= ladder.len()) {
         return Err(channel.malformed(ROOM, "not a number of partitions").into());
     }
     let both = || ours.iter().zip(&theirs).map(|(ours, theirs)| (*ours).max(*theirs));
     if let Some(place) = both().filter(|place| *place != NOWHERE).min() {
-        let not_large = (place..)
-            .zip(&rungs[usize::from(place)..])
-            .find(|(_, rung)| !rung.is_large() && !rung.candidates.is_empty());
-        let (place, rung) = not_large.unwrap_or((place, &rungs[usize::from(place)]));
-        let fit = keys.iter().zip(both()).filter(|(_, least)| *least <= place);
+        let place = usize::from(place);
+        let small =
+            ladder.from(place).find(|(_, rung)| !rung.is_large() && !rung.candidates.is_empty());
+        let (place, rung) = small.unwrap_or((place, ladder.get(place)));
+        let fit = keys.iter().zip(both()).filter(|(_, least)| usize::from(*least) <= place);
         let candidates: Vec<_> = fit.filter_map(|(key, _)| named(rung, key)).collect();
         if !candidates.is_empty() {
             return Ok(Rung { candidates, ..*rung });
         }
     }
     // What takes least takes it on the last rung.
-    let last = rungs.iter().rev().find(|rung| !rung.candidates.is_empty());
-    let last = last.ok_or(Error::Bug("there is nothing to choose from"))?;
+    let last = ladder.from(0).filter(|(_, rung)| !rung.candidates.is_empty()).last();
+    let (_, last) = last.ok_or(Error::Bug("there is nothing to choose from"))?;
     let least = last.candidates.iter().min_by(|x, y| x.memory.most().total_cmp(&y.memory.most()));
     let least = least.ok_or(Error::Bug("there is nothing to choose from"))?;
     let key = least.key;
@@ -185,7 +213,8 @@ mod tests {
             let mut channel = Channel::new(end).with_stall_timeout(Duration::from_secs(20));
             let budget = Budget { total: gibibytes << 30, left: gibibytes << 30 };
             let rung = Rung { partitions: 1, candidates: candidates.clone(), beside: 0.0 };
-            let agreed = agree(&[rung], 0, receives, budget, &mut channel)?;
+            let ladder = Ladder::new(rung.clone(), 0, |_| rung.clone());
+            let agreed = agree(&ladder, 0, receives, budget, &mut channel)?;
             Ok(agreed.candidates.iter().map(|candidate| candidate.key).collect())
         };
         thread::scope(|scope| {
@@ -223,7 +252,8 @@ mod tests {
             let side = move |receives, mebibytes: u64, least, end| {
                 let mut channel = Channel::new(end).with_stall_timeout(Duration::from_secs(20));
                 let budget = Budget { total: mebibytes << 20, left: mebibytes << 20 };
-                let rung = agree(rungs, least, receives, budget, &mut channel)?;
+                let ladder = Ladder::new(rungs[0].clone(), 3, |place| rungs[place].clone());
+                let rung = agree(&ladder, least, receives, budget, &mut channel)?;
                 let keys = rung.candidates.iter().map(|candidate| candidate.key);
                 Ok::<_, Error>((rung.partitions, keys.collect::<Vec<_>>()))
             };

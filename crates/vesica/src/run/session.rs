@@ -21,7 +21,7 @@ use vesica_psi::{Cost, Sizes};
 use crate::{
     agree::{
         choice::{self, PlannerInputs},
-        memory::{self, Budget, Rung},
+        memory::{self, Budget, Ladder, Rung},
         offer::Offer,
         resume::{self, Begun},
         seed::Seed,
@@ -162,20 +162,20 @@ impl<'a> Session<'a> {
         let done = journal.as_ref().map_or(0, |(journal, _)| journal.done());
         let done = resume::agree(begun.as_ref(), done, self.channel)?;
         let begun = begun.flatten();
-        let (partitions, key, sizes) = match &begun {
+        let (partitions, key, sizes, cost) = match &begun {
             Some(begun) if begun.peer_keys == peer_items => {
                 let partitions = begun.partitions as usize;
                 let part = |keys| partitions::capacity(keys, partitions);
                 let sizes = Sizes { sender: part(whole.sender), receiver: part(whole.receiver) };
-                (partitions, begun.method.clone(), sizes)
+                (partitions, begun.method.clone(), sizes, None)
             }
             Some(_) => return Err(self.channel.malformed(READY, "not the set of this run").into()),
             None => {
                 let are_held = matches!(keys, TableKeys::Held(_));
-                let (terms, receives) = (&self.terms, self.receives());
-                let rungs = self.pool.install(|| rungs(terms, whole, receives, are_held))?;
-                let (partitions, Candidate { key, sizes, .. }) = self.choose(&rungs)?;
-                (partitions, key.to_owned(), sizes)
+                let terms = self.terms.clone();
+                let ladder = ladder(&terms, whole, self.receives(), are_held)?;
+                let (partitions, Candidate { key, sizes, cost, .. }) = self.choose(&ladder)?;
+                (partitions, key.to_owned(), sizes, Some(cost))
             }
         };
         let mut methods = self.terms.query().kind.task.methods().into_iter();
@@ -191,11 +191,11 @@ impl<'a> Session<'a> {
         };
         let found = match keys {
             TableKeys::Held(set) if partitions == 1 && journal.is_none() => {
-                self.run(&*method, call, set, rng)?
+                self.run((&*method, cost), call, set, rng)?
             }
             keys => {
                 let resumed = journal.map(|(journal, run)| Resumed { journal, run, begun, done });
-                self.run_partitions(&*method, call, keys, spill, resumed, rng)?
+                self.run_partitions((&*method, cost), call, keys, spill, resumed, rng)?
             }
         };
         Ok(Computed { method, peer_items, partitions: partitions as u64, found })
@@ -204,14 +204,14 @@ impl<'a> Session<'a> {
     /// Draws the seed, lets a party prepare while items are made of the digests, and runs it on them.
     fn run(
         &mut self,
-        method: &dyn Method,
+        (method, cost): (&dyn Method, Option<Cost>),
         call: Call,
         mut set: KeySet,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Found> {
         let seed = self.draw(rng)?;
         self.phase(method.key());
-        watch(self.channel, &self.observer, cost(method, &call));
+        watch(self.channel, &self.observer, cost);
         let channel = &mut *self.channel;
         let digests = set.take_digests();
         let found = self.pool.install(|| {
@@ -234,7 +234,7 @@ impl<'a> Session<'a> {
     /// done. The next one is read while a party prepares.
     fn run_partitions(
         &mut self,
-        method: &dyn Method,
+        (method, cost): (&dyn Method, Option<Cost>),
         call: Call,
         keys: TableKeys,
         spill: &Path,
@@ -271,7 +271,7 @@ impl<'a> Session<'a> {
         let partitions =
             self.meanwhile(move || keys.partition(&seed, count, length, &directory))?;
         self.phase(method.key());
-        let cost = cost(method, &call).map(|cost| Cost {
+        let cost = cost.map(|cost| Cost {
             bytes_to_sender: cost.bytes_to_sender * (count - done) as f64,
             bytes_to_receiver: cost.bytes_to_receiver * (count - done) as f64,
             ..cost
@@ -326,11 +326,11 @@ impl<'a> Session<'a> {
     }
 
     /// The candidate that both sides agree on, among those for which both have the memory, and the number of partitions.
-    fn choose(&mut self, rungs: &[Rung]) -> Result<(usize, Candidate)> {
+    fn choose(&mut self, ladder: &Ladder<'_>) -> Result<(usize, Candidate)> {
         self.phase("choice");
         let budget = Budget::new(self.inputs.memory);
         let least = self.inputs.partitions.next_power_of_two().ilog2() as usize;
-        let rung = memory::agree(rungs, least, self.receives(), budget, self.channel)?;
+        let rung = memory::agree(ladder, least, self.receives(), budget, self.channel)?;
         if let [only] = &rung.candidates[..] {
             return Ok((rung.partitions, *only));
         }
@@ -402,21 +402,15 @@ struct Resumed<'a> {
     done: u64,
 }
 
-/// The predicted cost of a call.
-fn cost(method: &dyn Method, call: &Call) -> Option<Cost> {
-    Some(method.candidate(&call.request).ok()?.cost)
-}
-
 /// The ways in which sets of these sizes can be compared: as a whole, and in more and more partitions. The same on both
 /// sides, but for what this one takes `beside`; it holds its keys in memory already or not.
-fn rungs(terms: &Terms, sizes: Sizes, receives: bool, are_held: bool) -> Result<Vec<Rung>> {
-    /// More would be too small to be of use.
+fn ladder(terms: &Terms, sizes: Sizes, receives: bool, are_held: bool) -> Result<Ladder<'_>> {
+    /// Smaller partitions are of no use.
     const SMALLEST: usize = 1 << 10;
-    const MOST: usize = 1 << 12;
-    let most = |sizes: Sizes| sizes.sender.max(sizes.receiver);
-    let mut rungs = Vec::new();
-    let mut partitions = 1;
-    loop {
+    const MOST: u32 = 12;
+    let most = sizes.sender.max(sizes.receiver);
+    let make = move |halvings: usize| {
+        let partitions = 1 << halvings;
         let of = |keys| partitions::capacity(keys, partitions);
         let part = Sizes { sender: of(sizes.sender), receiver: of(sizes.receiver) };
         let request = Request { partitions, ..terms.request(part) };
@@ -425,23 +419,18 @@ fn rungs(terms: &Terms, sizes: Sizes, receives: bool, are_held: bool) -> Result<
             1 if are_held => 0.0,
             _ => partitions::memory(mine),
         };
-        let candidates = match terms.candidates(&request) {
-            Ok(candidates) => candidates,
-            Err(error) if partitions == 1 && most(sizes) <= vesica_psi::MAX_ITEMS => {
-                return Err(error);
-            }
-            Err(_) => Vec::new(),
-        };
-        let none = candidates.is_empty();
-        rungs.push(Rung { partitions, candidates, beside });
-        if none && most(part) <= vesica_psi::MAX_ITEMS
-            || most(part) <= SMALLEST
-            || partitions == MOST
-        {
-            return Ok(rungs);
-        }
-        partitions *= 2;
-    }
+        terms.candidates(&request).map(|candidates| Rung { partitions, candidates, beside })
+    };
+    let first = match make(0) {
+        Ok(first) => first,
+        Err(error) if most <= vesica_psi::MAX_ITEMS => return Err(error),
+        Err(_) => Rung { partitions: 1, candidates: Vec::new(), beside: 0.0 },
+    };
+    let none =
+        |halvings: usize| Rung { partitions: 1 << halvings, candidates: Vec::new(), beside: 0.0 };
+    let make = move |halvings| make(halvings).unwrap_or_else(|_| none(halvings));
+    let more = (most / SMALLEST).max(1).ilog2().min(MOST);
+    Ok(Ladder::new(first, more as usize, make))
 }
 
 /// Shows the observer what the channel does: the bytes of a protocol, as part of those predicted, and waits that a

@@ -152,8 +152,9 @@ pub struct Args {
     /// Allow protocols that are not for real data; both sides must
     #[arg(long)]
     allow_research: bool,
-    /// The most memory that the run may use on this side, as in 2G or 512M: it is refused before it begins if it
-    /// would use more [default: three quarters of what the machine, its control group or ulimit allow]
+    /// The most memory that the run may use on this side, as in 2G or 512M: sets that would use more are compared in
+    /// partitions, or refused before the run begins where that is not possible [default: three quarters of what the
+    /// machine, its control group or ulimit allow]
     #[arg(long, value_name = "SIZE", value_parser = memory::amount)]
     memory: Option<u64>,
     /// Compare the sets in at least so many partitions, one after the other, rounded up to a power of two; more are

@@ -145,6 +145,7 @@ impl Job {
         if self.values.is_some() != self.offer.brings_values {
             return Err(Error::Usage("values are brought where a column is named".to_owned()));
         }
+        // Rows are all that partitions are compared for.
         if self.resume.is_some()
             && (!self.offer.query.kind.takes_order || !self.offer.identifiers.is_empty())
         {

@@ -4,8 +4,8 @@
 //! reads its table again, makes sure that it is the same, and goes on at the first partition that not both sides have done.
 //! What was prepared for a partition is never used twice: an unfinished one begins anew.
 //!
-//! The file is a random salt and then records, each with its length, a nonce, and what it holds under AES-256-GCM. The key is
-//! derived from the salt and the identity of this side, so that nobody else can read or write a journal. A record knows its
+//! The file is a name and a random salt, and then records, each with its length and kind, a nonce, and what it holds under AES-256-GCM. The
+//! key is derived from the salt and the identity of this side, so that nobody else can read or write a journal. A record knows its
 //! place, and so records cannot be exchanged; the last one may be cut, if the process was killed while it was written.
 
 use std::{
@@ -29,10 +29,19 @@ use crate::{
 /// How often a run may be started; more often is a sign that something else is wrong.
 const MOST_ATTEMPTS: u32 = 100;
 
+/// How a journal begins; a random salt follows.
+const MAGIC: &[u8; 16] = b"vesica journal 1";
+
 const SALT: usize = 32;
 
-/// Bytes of a record besides what it holds: its length, its nonce, and the tag.
-const FRAME: usize = size_of::<u32>() + NONCE_LEN + MAX_TAG_LEN;
+/// Bytes before the first record.
+const START: usize = MAGIC.len() + SALT;
+
+/// Bytes of a record's length and kind.
+const HEAD: usize = size_of::<u32>() + 1;
+
+/// Bytes of a record besides what it holds: these, its nonce, and the tag.
+const FRAME: usize = HEAD + NONCE_LEN + MAX_TAG_LEN;
 
 /// Where a journal is, and the secret under which it is encrypted.
 #[derive(Debug, Clone)]
@@ -76,22 +85,42 @@ pub(crate) struct Run {
     pub(crate) keys: u64,
 }
 
-/// A record of the file.
-#[derive(Serialize, Deserialize)]
-enum Header {
-    Begun { run: Run, begun: Begun, attempts: u32 },
+/// What a record is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// The first one: [`Run`] and [`Begun`].
+    Header,
+    /// An attempt begins: how many there were, this one included.
+    Attempt,
+    /// What was found in a partition.
+    Piece,
 }
 
-/// An open journal, which no other process can open.
+impl Kind {
+    fn of(byte: u8) -> Option<Self> {
+        [Self::Header, Self::Attempt, Self::Piece].into_iter().find(|kind| *kind as u8 == byte)
+    }
+}
+
+/// A record of the file.
+struct Record {
+    kind: Kind,
+    start: u64,
+    /// Bytes of what it holds.
+    len: u32,
+}
+
+/// An open journal, which no other process can open. Records are only ever added at the end, after those that are not needed
+/// were cut off: so a kill in the middle leaves whole records and the beginning of one.
 pub(crate) struct Journal {
     path: PathBuf,
     file: File,
     key: LessSafeKey,
-    /// Whether the file was there and has a complete beginning.
     found: Option<(Run, Begun)>,
     attempts: u32,
-    /// Where each record begins, and where the next one will.
-    places: Vec<u64>,
+    records: Vec<Record>,
+    /// Where the next record begins.
+    end: u64,
 }
 
 impl Journal {
@@ -111,88 +140,113 @@ impl Journal {
             return Err(fault(&path, "it is no regular file"));
         }
         file.try_lock().map_err(|_| fault(&path, "another run uses it at the moment"))?;
-        let mut salt = [0; SALT];
         let len = file.metadata().map_err(failed)?.len();
-        if len < SALT as u64 {
-            let random = SystemRandom::new().fill(&mut salt);
+        let mut start = Vec::with_capacity(START);
+        (&file).take(START as u64).read_to_end(&mut start).map_err(failed)?;
+        let known = start.len().min(MAGIC.len());
+        if start[..known] != MAGIC[..known] {
+            return Err(fault(&path, "it is no journal"));
+        }
+        if start.len() < START {
+            start = [&MAGIC[..], &[0; SALT]].concat();
+            let random = SystemRandom::new().fill(&mut start[MAGIC.len()..]);
             random.map_err(|_| fault(&path, "the system has no randomness"))?;
-            file.set_len(0).and_then(|()| file.write_all(&salt)).map_err(failed)?;
-        } else {
-            file.read_exact(&mut salt).map_err(failed)?;
+            let begun = file.set_len(0).and_then(|()| file.seek(SeekFrom::Start(0)));
+            begun.and_then(|_| file.write_all(&start)).map_err(failed)?;
         }
         let mut hasher = blake3::Hasher::new_derive_key("vesica 1 journal");
-        hasher.update(&resume.secret.0).update(&salt);
+        hasher.update(&resume.secret.0).update(&start[MAGIC.len()..]);
         let key = Zeroizing::new(*hasher.finalize().as_bytes());
         let key =
             UnboundKey::new(&AES_256_GCM, &*key).map_err(|_| Error::Bug("a key of 32 bytes"))?;
         let key = LessSafeKey::new(key);
-        let mut journal = Self { path, file, key, found: None, attempts: 0, places: Vec::new() };
-        journal.places = journal.scan(len.max(SALT as u64))?;
-        if journal.places.len() > 1 {
-            let header = journal.record(0)?;
-            let header = serde_json::from_slice(&header);
-            let damaged = |_| fault(&journal.path, "it is of another version of the program");
-            let Header::Begun { run, begun, attempts } = header.map_err(damaged)?;
-            journal.found = Some((run, begun));
-            journal.attempts = attempts;
-        }
+        let (found, records) = (None, Vec::new());
+        let mut journal = Self { path, file, key, found, attempts: 0, records, end: START as u64 };
+        journal.scan(len)?;
+        journal.look()?;
         Ok(journal)
     }
 
-    /// Where the complete records begin, and where the last of them ends.
-    fn scan(&mut self, len: u64) -> Result<Vec<u64>> {
-        let failed = |error: io::Error| fault(&self.path, &error.to_string());
-        let mut places = vec![SALT as u64];
-        let mut at = SALT as u64;
-        while at + FRAME as u64 <= len {
-            let mut bytes = [0; 4];
-            self.file.seek(SeekFrom::Start(at)).map_err(failed)?;
-            self.file.read_exact(&mut bytes).map_err(failed)?;
-            let next = at + FRAME as u64 + u64::from(u32::from_le_bytes(bytes));
-            if next > len {
-                break;
-            }
-            places.push(next);
-            at = next;
+    /// Finds the records that are whole.
+    fn scan(&mut self, len: u64) -> Result<()> {
+        while self.end + FRAME as u64 <= len {
+            let mut head = [0; HEAD];
+            let start = self.end;
+            let read = self.file.seek(SeekFrom::Start(start));
+            read.and_then(|_| self.file.read_exact(&mut head)).map_err(|e| self.failed(e))?;
+            let [a, b, c, d, kind] = head;
+            let bytes = u32::from_le_bytes([a, b, c, d]);
+            let end = start + FRAME as u64 + u64::from(bytes);
+            let Some(kind) = Kind::of(kind).filter(|_| end <= len) else { break };
+            self.records.push(Record { kind, start, len: bytes });
+            self.end = end;
         }
-        Ok(places)
+        Ok(())
+    }
+
+    /// Reads what run it is of, and the number of attempts.
+    fn look(&mut self) -> Result<()> {
+        if !self.records.first().is_some_and(|record| record.kind == Kind::Header) {
+            return Ok(());
+        }
+        let header = serde_json::from_slice(&self.record(0)?);
+        let other = |_| fault(&self.path, "it is of another version of the program");
+        self.found = Some(header.map_err(other)?);
+        if let Some(last) = self.records.iter().rposition(|record| record.kind == Kind::Attempt) {
+            let attempts = self.record(last)?;
+            self.attempts = u32::from_le_bytes(attempts[..].try_into().unwrap_or_default());
+        }
+        Ok(())
     }
 
     /// What a record holds.
     fn record(&mut self, number: usize) -> Result<Zeroizing<Vec<u8>>> {
-        let failed = |error: io::Error| fault(&self.path, &error.to_string());
-        let (start, end) = (self.places[number], self.places[number + 1]);
-        let mut bytes = Zeroizing::new(vec![0; (end - start) as usize]);
-        self.file.seek(SeekFrom::Start(start)).map_err(failed)?;
-        self.file.read_exact(&mut bytes).map_err(failed)?;
-        let (nonce, sealed) = bytes[4..].split_at_mut(NONCE_LEN);
+        let Record { kind, start, len } = self.records[number];
+        let mut bytes = Zeroizing::new(vec![0; FRAME - HEAD + len as usize]);
+        let read = self.file.seek(SeekFrom::Start(start + HEAD as u64));
+        read.and_then(|_| self.file.read_exact(&mut bytes)).map_err(|e| self.failed(e))?;
+        let (nonce, sealed) = bytes.split_at_mut(NONCE_LEN);
         let changed = |_| fault(&self.path, "it was changed, or belongs to another identity");
         let nonce = Nonce::try_assume_unique_for_key(nonce).map_err(changed)?;
-        let aad = Aad::from((number as u64).to_le_bytes());
-        let opened = self.key.open_in_place(nonce, aad, sealed).map_err(changed)?;
+        let opened = self.key.open_in_place(nonce, place(number, kind), sealed).map_err(changed)?;
         Ok(Zeroizing::new(opened.to_vec()))
     }
 
-    /// Writes a record to its place, where it is the last one, and to the disk.
-    fn write(&mut self, number: usize, content: &[u8]) -> Result<()> {
-        let failed = |error: io::Error| fault(&self.path, &error.to_string());
+    /// Adds a record, and waits until it is on the disk.
+    fn write(&mut self, kind: Kind, content: &[u8]) -> Result<()> {
         let mut nonce = [0; NONCE_LEN];
         let unsealed = |_| fault(&self.path, "it cannot be encrypted");
         SystemRandom::new().fill(&mut nonce).map_err(unsealed)?;
         let mut sealed = Zeroizing::new(Vec::with_capacity(content.len() + MAX_TAG_LEN));
         sealed.extend_from_slice(content);
-        let aad = Aad::from((number as u64).to_le_bytes());
+        let aad = place(self.records.len(), kind);
         let unique = Nonce::assume_unique_for_key(nonce);
         self.key.seal_in_place_append_tag(unique, aad, &mut *sealed).map_err(unsealed)?;
         let len = u32::try_from(content.len()).map_err(|_| fault(&self.path, "it is too large"))?;
-        let start = self.places[number];
-        self.places.truncate(number + 1);
-        self.file.set_len(start).map_err(failed)?;
-        self.file.seek(SeekFrom::Start(start)).map_err(failed)?;
-        let record = [&len.to_le_bytes()[..], &nonce, &sealed].concat();
-        self.file.write_all(&record).and_then(|()| self.file.sync_data()).map_err(failed)?;
-        self.places.push(start + record.len() as u64);
+        let record = [&len.to_le_bytes()[..], &[kind as u8], &nonce, &sealed].concat();
+        let written = self.file.seek(SeekFrom::Start(self.end));
+        let written = written.and_then(|_| self.file.write_all(&record));
+        written.and_then(|()| self.file.sync_data()).map_err(|e| self.failed(e))?;
+        self.records.push(Record { kind, start: self.end, len });
+        self.end += record.len() as u64;
         Ok(())
+    }
+
+    /// Cuts off all but so many records.
+    fn cut(&mut self, records: usize) -> Result<()> {
+        self.end = self.records.get(records).map_or(self.end, |record| record.start);
+        self.records.truncate(records);
+        self.file.set_len(self.end).map_err(|e| self.failed(e))
+    }
+
+    fn failed(&self, error: io::Error) -> Error {
+        fault(&self.path, &error.to_string())
+    }
+
+    /// The records that hold what was found in partitions.
+    fn pieces(&self) -> impl Iterator<Item = usize> {
+        let records = self.records.iter().enumerate();
+        records.filter(|(_, record)| record.kind == Kind::Piece).map(|(number, _)| number)
     }
 
     /// What was agreed on in an earlier attempt at this run, if there was one.
@@ -223,7 +277,7 @@ impl Journal {
 
     /// How many partitions are done.
     pub(crate) fn done(&self) -> u64 {
-        self.places.len().saturating_sub(2) as u64
+        self.pieces().count() as u64
     }
 
     /// How often the run was started, this time included.
@@ -241,33 +295,18 @@ impl Journal {
         begun: Begun,
         done: u64,
     ) -> Result<Vec<Zeroizing<Vec<u8>>>> {
-        let pieces = (1..=done as usize).map(|number| self.record(number));
-        let pieces = pieces.collect::<Result<Vec<_>>>()?;
-        self.attempts += 1;
-        let header =
-            Header::Begun { run: run.clone(), begun: begun.clone(), attempts: self.attempts };
-        let header = serde_json::to_vec(&header).map_err(|_| Error::Bug("a header has JSON"))?;
-        self.found = Some((run, begun));
-        // A new file takes the place of the old one, which a kill in the middle leaves as it was.
-        let path = self.path.clone();
-        let failed = |error: io::Error| fault(&path, &error.to_string());
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
-        let folder = folder.unwrap_or(Path::new("."));
-        let mut salt = [0; SALT];
-        self.file.seek(SeekFrom::Start(0)).map_err(failed)?;
-        self.file.read_exact(&mut salt).map_err(failed)?;
-        let new = tempfile::NamedTempFile::new_in(folder).map_err(failed)?;
-        new.as_file().try_lock().map_err(|_| fault(&path, "it cannot be locked"))?;
-        let mut file = new.as_file().try_clone().map_err(failed)?;
-        file.write_all(&salt).map_err(failed)?;
-        let old = std::mem::replace(&mut self.file, file);
-        self.places = vec![SALT as u64];
-        self.write(0, &header)?;
-        for (number, piece) in (1..).zip(&pieces) {
-            self.write(number, piece)?;
+        let kept: Vec<_> = self.pieces().take(done as usize).collect();
+        let pieces = kept.iter().map(|number| self.record(*number)).collect::<Result<Vec<_>>>()?;
+        if self.found.is_none() {
+            self.cut(0)?;
+            let header = serde_json::to_vec(&(&run, &begun));
+            self.write(Kind::Header, &header.map_err(|_| Error::Bug("a header has JSON"))?)?;
+            self.found = Some((run, begun));
+        } else {
+            self.cut(kept.last().map_or(1, |last| last + 1))?;
         }
-        new.persist(&path).map_err(|error| failed(error.error))?;
-        drop(old);
+        self.attempts += 1;
+        self.write(Kind::Attempt, &self.attempts.to_le_bytes())?;
         Ok(pieces)
     }
 
@@ -276,7 +315,7 @@ impl Journal {
     /// # Errors
     /// [`Error::Journal`].
     pub(crate) fn add(&mut self, piece: &[u8]) -> Result<()> {
-        self.write(self.places.len() - 1, piece)
+        self.write(Kind::Piece, piece)
     }
 
     /// Ends the journal of a run that is complete on both sides.
@@ -284,6 +323,13 @@ impl Journal {
         // If that fails, it is in the way of the next run, which says so.
         let _ = std::fs::remove_file(&self.path);
     }
+}
+
+/// What binds a record to its place.
+fn place(number: usize, kind: Kind) -> Aad<[u8; 9]> {
+    let mut place = [kind as u8; 9];
+    place[..8].copy_from_slice(&(number as u64).to_le_bytes());
+    Aad::from(place)
 }
 
 fn fault(path: &Path, what: &str) -> Error {
@@ -340,6 +386,17 @@ mod tests {
         assert_eq!((journal.done(), journal.attempts()), (3, 2));
         journal.remove();
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_file_that_is_no_journal_stays_as_it_is() {
+        let folder = tempfile::tempdir().unwrap();
+        let resume = resume(&folder);
+        for text in [&b"k,n\na,1\n"[..], &[b'x'; 500]] {
+            std::fs::write(&resume.journal, text).unwrap();
+            assert!(refused(Journal::open(&resume)).contains("it is no journal"));
+            assert_eq!(std::fs::read(&resume.journal).unwrap(), text);
+        }
     }
 
     #[test]

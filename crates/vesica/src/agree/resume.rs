@@ -40,8 +40,11 @@ const NEW: u8 = 1;
 /// It has one.
 const BEGUN: u8 = 2;
 
-/// Agrees on the number of partitions that both sides have done. `begun` is what the journal says, if there is one and it says
-/// anything; `done` is how many partitions this side has done.
+/// Agrees on the number of partitions that both sides have done, or that the run begins: `None`. `begun` is what the journal
+/// says, if there is one and it says anything; `done` is how many partitions this side has done.
+///
+/// If neither has done a partition, one may have been interrupted before its journal said which run it is. Such a run begins
+/// again.
 ///
 /// # Errors
 /// [`Error::Terms`] where the sides keep journals of different runs, or one keeps none; and what any exchange can meet.
@@ -49,7 +52,7 @@ pub(crate) fn agree(
     begun: Option<&Option<Begun>>,
     done: u64,
     channel: &mut Channel,
-) -> Result<u64> {
+) -> Result<Option<u64>> {
     let (word, run) = match begun {
         None => (NONE, [0; 32]),
         Some(None) => (NEW, [0; 32]),
@@ -65,8 +68,11 @@ pub(crate) fn agree(
     if theirs[0] > BEGUN || theirs[0] != BEGUN && (theirs[1..33] != [0; 32] || their_done != 0) {
         return Err(channel.malformed(RESUME, "not where a run is to go on").into());
     }
+    let is_new = done == 0 && their_done == 0 && word != NONE && theirs[0] != NONE;
     if theirs[..33] == ours[..33] {
-        return Ok(done.min(their_done));
+        return Ok((word == BEGUN).then(|| done.min(their_done)));
+    } else if is_new {
+        return Ok(None);
     }
     let said = |word, other| {
         let said = match word {
@@ -104,7 +110,7 @@ mod tests {
 
     type Side = (Option<Option<Begun>>, u64);
 
-    fn agreed(here: Side, there: Side) -> [Result<u64>; 2] {
+    fn agreed(here: Side, there: Side) -> [Result<Option<u64>>; 2] {
         let (a, b) = memory::pair();
         let side = |(begun, done): Side, end| {
             let mut channel = Channel::new(end).with_stall_timeout(Duration::from_secs(20));
@@ -119,9 +125,12 @@ mod tests {
     #[test]
     fn a_run_goes_on_where_both_are() {
         for (here, there, done) in [
-            ((None, 0), (None, 0), 0),
-            ((Some(None), 0), (Some(None), 0), 0),
-            ((Some(begun(1)), 5), (Some(begun(1)), 4), 4),
+            ((None, 0), (None, 0), None),
+            ((Some(None), 0), (Some(None), 0), None),
+            ((Some(begun(1)), 5), (Some(begun(1)), 4), Some(4)),
+            ((Some(begun(1)), 0), (Some(begun(1)), 0), Some(0)),
+            ((Some(None), 0), (Some(begun(1)), 0), None),
+            ((Some(begun(2)), 0), (Some(begun(1)), 0), None),
         ] {
             for outcome in agreed(here, there) {
                 assert_eq!(outcome.unwrap(), done);
@@ -136,6 +145,7 @@ mod tests {
             ((None, 0), (Some(begun(1)), 3)),
             ((Some(None), 0), (Some(begun(1)), 3)),
             ((Some(begun(1)), 3), (Some(begun(2)), 3)),
+            ((Some(begun(1)), 0), (Some(begun(2)), 1)),
         ] {
             for outcome in agreed(here, there) {
                 assert_eq!(outcome.unwrap_err().class(), Class::Terms);

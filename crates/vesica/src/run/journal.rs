@@ -297,7 +297,7 @@ impl Journal {
     ) -> Result<Vec<Zeroizing<Vec<u8>>>> {
         let kept: Vec<_> = self.pieces().take(done as usize).collect();
         let pieces = kept.iter().map(|number| self.record(*number)).collect::<Result<Vec<_>>>()?;
-        if self.found.is_none() {
+        if self.found.as_ref().is_none_or(|(_, found)| *found != begun) {
             self.cut(0)?;
             let header = serde_json::to_vec(&(&run, &begun));
             self.write(Kind::Header, &header.map_err(|_| Error::Bug("a header has JSON"))?)?;
@@ -384,6 +384,13 @@ mod tests {
         drop(journal);
         let journal = Journal::open(&resume).unwrap();
         assert_eq!((journal.done(), journal.attempts()), (3, 2));
+        drop(journal);
+        // The run begins again, since the other side never knew of it.
+        let again = Begun { seed: [4; 32], ..begun() };
+        Journal::open(&resume).unwrap().begin(run(), again.clone(), 0).unwrap();
+        let journal = Journal::open(&resume).unwrap();
+        assert_eq!(journal.begun(&run()).unwrap(), Some(again));
+        assert_eq!((journal.done(), journal.attempts()), (0, 3));
         journal.remove();
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
     }

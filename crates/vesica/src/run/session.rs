@@ -161,7 +161,8 @@ impl<'a> Session<'a> {
         let begun = journal.as_ref().map(|(journal, run)| journal.begun(run)).transpose()?;
         let done = journal.as_ref().map_or(0, |(journal, _)| journal.done());
         let done = resume::agree(begun.as_ref(), done, self.channel)?;
-        let begun = begun.flatten();
+        let begun = begun.flatten().filter(|_| done.is_some());
+        let done = done.unwrap_or_default();
         let (partitions, key, sizes, cost) = match &begun {
             Some(begun) if begun.peer_keys == peer_items => {
                 let partitions = begun.partitions as usize;

@@ -219,7 +219,7 @@ mod tests {
                         true => Aggregate::Count,
                         false => Aggregate::SumOfSender,
                     };
-                    (method.memory)(Query { sizes, aggregate, minimum: 0 })
+                    (method.memory)(Query { sizes, aggregate, minimum: 0, partitions: 1 })
                 }
                 (None, None) => panic!("{name} is in the catalogue"),
             };

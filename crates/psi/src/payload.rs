@@ -57,7 +57,7 @@ impl<'a> Payloads<'a> {
     }
 
     /// The payload of the item at this position.
-    pub(crate) fn of(self, position: usize) -> &'a [u8] {
+    pub fn of(self, position: usize) -> &'a [u8] {
         &self.bytes[position * self.len..][..self.len]
     }
 }
@@ -194,8 +194,8 @@ impl Carrying {
         name.update(self.protocol.name().as_bytes()).finalize()
     }
 
-    fn setting(&self, sizes: Sizes) -> Setting {
-        Setting { list: self.protocol.list, ..sizes.into() }
+    fn setting(&self, setting: Setting) -> Setting {
+        Setting { list: self.protocol.list, ..setting }
     }
 }
 
@@ -244,13 +244,14 @@ pub fn receive(
 /// Same as [`sender_for`](crate::sender_for).
 pub fn sender_for(
     carrying: &Carrying,
-    sizes: Sizes,
+    setting: impl Into<Setting>,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Box<dyn Sender>> {
-    let sizes = supported(&carrying.protocol, sizes)?;
+    let setting = carrying.setting(setting.into());
+    let sizes = supported(&carrying.protocol, setting.sizes)?;
     bind(&carrying.name(), sizes, channel);
-    (carrying.carrier.sender)(carrying.setting(sizes), channel, rng)
+    (carrying.carrier.sender)(Setting { sizes, ..setting }, channel, rng)
 }
 
 /// Prepares a receiver, as [`sender_for`] a sender.
@@ -259,11 +260,12 @@ pub fn sender_for(
 /// Same as [`sender_for`](crate::sender_for).
 pub fn receiver_for(
     carrying: &Carrying,
-    sizes: Sizes,
+    setting: impl Into<Setting>,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Box<dyn Receiver>> {
-    let sizes = supported(&carrying.protocol, sizes)?;
+    let setting = carrying.setting(setting.into());
+    let sizes = supported(&carrying.protocol, setting.sizes)?;
     bind(&carrying.name(), sizes, channel);
-    (carrying.carrier.receiver)(carrying.setting(sizes), channel, rng)
+    (carrying.carrier.receiver)(Setting { sizes, ..setting }, channel, rng)
 }

@@ -10,7 +10,7 @@ use vesica_primitives::paillier::Key;
 use vesica_psi::{
     Error, Sizes,
     aggregate::{
-        Aggregate, METHODS, Method, Output, Query,
+        Aggregate, METHODS, Method, Output, Query, Share, adder_for,
         circuit::RS21,
         dh::COUNT,
         dh_sum::{Owner, SUM},
@@ -170,7 +170,7 @@ fn check(
         if takes_long(method, sizes) {
             continue;
         }
-        let query = Query { sizes, aggregate, minimum };
+        let query = Query { sizes, aggregate, minimum, partitions: 1 };
         let input = Input::random(sizes, shared, aggregate, 1 + sizes.receiver as u64);
         let answer = input.run(method, query, link).unwrap();
         assert_eq!(answer, input.expected(query), "{} on {query:?}", method.key);
@@ -215,7 +215,7 @@ fn over_sockets() {
 fn lengths_say_nothing() {
     let sizes = Sizes { sender: 20, receiver: 30 };
     for (case, (method, aggregate, minimum)) in cases(10).enumerate() {
-        let query = Query { sizes, aggregate, minimum };
+        let query = Query { sizes, aggregate, minimum, partitions: 1 };
         let transcripts =
             |shared, seed| Input::random(sizes, shared, aggregate, seed).transcripts(method, query);
         // Exactly as many as a minimum or a threshold, too few, and all.
@@ -237,7 +237,7 @@ fn costs() {
             if takes_long(method, sizes) {
                 continue;
             }
-            let query = Query { sizes, aggregate, minimum };
+            let query = Query { sizes, aggregate, minimum, partitions: 1 };
             let sent = Input::random(sizes, 10, aggregate, 5).transcripts(method, query);
             let cost = (method.cost)(query);
             for (who, sent, predicted) in [
@@ -268,7 +268,7 @@ fn rounds() {
     let all = cases(10).map(|case| ((9, 10), case)).chain(uneven);
     for ((sender, receiver), (method, aggregate, minimum)) in all {
         let sizes = Sizes { sender, receiver };
-        let query = Query { sizes, aggregate, minimum };
+        let query = Query { sizes, aggregate, minimum, partitions: 1 };
         let input = Input::random(sizes, 1, aggregate, 9);
         let (helped, asked) = between(
             Link::Memory.connect(),
@@ -294,7 +294,7 @@ fn rounds() {
 fn an_item_that_comes_twice_is_refused() {
     let sizes = Sizes { sender: 20, receiver: 20 };
     for (method, aggregate, minimum) in few_cases(5) {
-        let query = Query { sizes, aggregate, minimum };
+        let query = Query { sizes, aggregate, minimum, partitions: 1 };
         let mut input = Input::random(sizes, 5, aggregate, 6);
         let positions: Vec<u32> = (0..19).chain([3]).collect();
         input.sets.receiver = input.sets.receiver.items().at(&positions);
@@ -313,13 +313,14 @@ fn an_item_that_comes_twice_is_refused() {
 fn another_question_is_another_run() {
     let sizes = Sizes { sender: 10, receiver: 10 };
     for (method, aggregate, minimum) in cases(5) {
-        let query = Query { sizes, aggregate, minimum };
+        let query = Query { sizes, aggregate, minimum, partitions: 1 };
         let input = Input::random(sizes, 5, aggregate, 7);
         let others = cases(5).filter(|(other, asked, least)| {
             (other.key, *asked, *least) != (method.key, aggregate, minimum)
         });
         for (other_method, other_aggregate, other_minimum) in others.take(3) {
-            let other = Query { sizes, aggregate: other_aggregate, minimum: other_minimum };
+            let other =
+                Query { sizes, aggregate: other_aggregate, minimum: other_minimum, partitions: 1 };
             let values = Input::random(sizes, 5, other_aggregate, 7).sender;
             let (helped, answer) = between(
                 Link::Memory.connect(),
@@ -346,7 +347,7 @@ fn against_a_peer_that_deviates(
     steps: impl Fn(&str) -> bool,
 ) {
     let sizes = Sizes { sender: 4, receiver: 3 };
-    let query = Query { sizes, aggregate, minimum };
+    let query = Query { sizes, aggregate, minimum, partitions: 1 };
     let input = Input::random(sizes, 2, aggregate, 11);
     let blame = |error| match error {
         Error::Channel(error) => error,
@@ -415,7 +416,7 @@ fn sums_of_the_largest_values() {
             if !(method.supports)(aggregate, 0) {
                 continue;
             }
-            let query = Query { sizes, aggregate, minimum: 0 };
+            let query = Query { sizes, aggregate, minimum: 0, partitions: 1 };
             let mut input = Input::random(sizes, 3, aggregate, 12);
             for values in [[i64::MAX, 0, 0], [-i64::MAX, 0, 0], [i64::MAX - 2, 1, -1], [-1; 3]] {
                 let own =
@@ -447,7 +448,7 @@ fn products_of_the_largest_values() {
             let kinds = [(3, 0), (3, 3), (1, 0)].into_iter().enumerate();
             for (_, (shared, minimum)) in kinds.filter(|(kind, _)| assurance::tries(pair, *kind, 5))
             {
-                let query = Query { sizes, aggregate: Aggregate::Products, minimum };
+                let query = Query { sizes, aggregate: Aggregate::Products, minimum, partitions: 1 };
                 let mut input = Input::random(sizes, shared, Aggregate::Products, 13);
                 (input.sender, input.receiver) = (vec![0; 3], vec![0; 3]);
                 for ((s, r), (x, y)) in input.pairs().into_iter().zip(one.iter().zip(other)) {
@@ -469,7 +470,7 @@ fn sums_that_could_wrap_are_refused() {
     let able = |method: &&Method, aggregate| (method.supports)(aggregate, 0);
     for (aggregate, values) in asked.into_iter().flat_map(|q| wrap.map(|values| (q, values))) {
         for method in methods().filter(|method| able(method, aggregate)) {
-            let query = Query { sizes, aggregate, minimum: 0 };
+            let query = Query { sizes, aggregate, minimum: 0, partitions: 1 };
             let fits = Input::random(sizes, 1, aggregate, 8);
             let of_sender = Input { sender: values.into(), ..fits };
             let fits = Input::random(sizes, 1, aggregate, 8);
@@ -484,6 +485,86 @@ fn sums_that_could_wrap_are_refused() {
                     assert!(refused, "{}: {error}", method.key);
                 }
             }
+        }
+    }
+}
+
+/// The sets of three partitions, of the sizes of the query, and what is expected of all together.
+fn partitions(query: Query, shared: [usize; 3]) -> (Vec<Input>, Output) {
+    let input = |(seed, shared)| {
+        let input = Input::random(query.sizes, shared, query.aggregate, seed);
+        // The values of all partitions together are as large as those of one set may be.
+        let thirds = |values: Vec<i64>| values.into_iter().map(|value| value / 3).collect();
+        Input { sender: thirds(input.sender), receiver: thirds(input.receiver), ..input }
+    };
+    let inputs: Vec<_> = (1..).zip(shared).map(input).collect();
+    let all = shared.iter().sum::<usize>() as u64;
+    let alone = Query { minimum: 0, ..query };
+    let expected = match query.aggregate {
+        _ if all < query.minimum => Output::TooFew,
+        Aggregate::Count => Output::Count(all),
+        Aggregate::AtLeast(least) => Output::AtLeast(all >= least),
+        _ => {
+            let sums = inputs.iter().map(|input| match input.expected(alone) {
+                Output::Sum(sum) => sum,
+                other => panic!("{other:?} is no sum"),
+            });
+            Output::Sum(sums.sum())
+        }
+    };
+    (inputs, expected)
+}
+
+/// A party's shares of all partitions, and what the total is opened to.
+fn over_partitions(
+    query: Query,
+    receives: bool,
+    inputs: &[Input],
+    channel: &mut Channel,
+    rng: &mut StdRng,
+) -> Result<(Vec<Share>, Option<Output>), Error> {
+    let mut shares = Vec::new();
+    let mut total = Share::default();
+    for Input { sets, sender, receiver } in inputs {
+        let (set, values) =
+            if receives { (&sets.receiver, receiver) } else { (&sets.sender, sender) };
+        let adder = adder_for(&RS21, query, receives, channel, rng)?;
+        let share = adder.add_up(set.items(), values, channel, rng)?;
+        total.add(&share);
+        shares.push(share);
+    }
+    let open = RS21.partitions.unwrap().open;
+    Ok((shares, open(query, receives, &total, channel, rng)?))
+}
+
+/// Only the total over all partitions is opened, to the receiver alone.
+#[test]
+fn totals_over_partitions_are_those_of_the_whole() {
+    let sizes = Sizes { sender: 60, receiver: 40 };
+    let shared = [0, 7, 40];
+    let cases = [
+        (Aggregate::Count, &[0, 47, 48][..]),
+        (Aggregate::SumOfSender, &[0]),
+        (Aggregate::SumOfReceiver, &[47]),
+        (Aggregate::Products, &[0]),
+        (Aggregate::AtLeast(48), &[0]),
+    ];
+    for (aggregate, minima) in cases {
+        for minimum in minima.iter().copied() {
+            let query = Query { sizes, aggregate, minimum, partitions: 3 };
+            let (inputs, expected) = partitions(query, shared);
+            let (sent, received) = between(
+                Link::Memory.connect(),
+                PATIENCE,
+                |channel, rng| over_partitions(query, false, &inputs, channel, rng),
+                |channel, rng| over_partitions(query, true, &inputs, channel, rng),
+            );
+            let ((sent, nothing), (received, answer)) = (sent.unwrap(), received.unwrap());
+            assert_eq!(nothing, None);
+            assert_eq!(answer, Some(expected), "{query:?}");
+            // Shares are random: neither party's, which has 64 bits at least, is a number of items.
+            let is_open = |share: &Share| share.count < 1 << 32 && share.sum < 1 << 32;
+            assert!(!sent.iter().chain(&received).any(is_open));
         }
     }
 }

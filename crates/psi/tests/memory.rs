@@ -89,10 +89,10 @@ impl Work {
             Self::Protocol(protocol) => protocol.memory(sizes),
             Self::Payloads(protocol) => carrying(protocol).memory(sizes),
             Self::Method(method, aggregate, minimum) => {
-                (method.memory)(Query { sizes, aggregate, minimum })
+                (method.memory)(Query { sizes, aggregate, minimum, partitions: 1 })
             }
             Self::Shares { of_sender, of_receiver } => {
-                Outline { sizes, of_sender, of_receiver }.memory()
+                Outline { sizes, partitions: 1, of_sender, of_receiver }.memory()
             }
         }
     }
@@ -146,7 +146,7 @@ impl Work {
                 payload::receive(&carrying(p), items, 0..=most, channel, rng).map(drop)
             }
             Self::Method(method, aggregate, minimum) => {
-                let query = Query { sizes, aggregate, minimum };
+                let query = Query { sizes, aggregate, minimum, partitions: 1 };
                 if sends {
                     let values = values(aggregate.takes_senders_values());
                     aggregate::send(method, query, items, &values, channel, rng)
@@ -156,7 +156,7 @@ impl Work {
                 }
             }
             Self::Shares { of_sender, of_receiver } => {
-                let outline = Outline { sizes, of_sender, of_receiver };
+                let outline = Outline { sizes, partitions: 1, of_sender, of_receiver };
                 if sends {
                     let party = shares::Sender::prepare(outline, channel, rng)?;
                     party.share(items, &values(of_sender), channel, rng).map(drop)

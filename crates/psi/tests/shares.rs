@@ -83,7 +83,12 @@ impl Input {
 
 fn outlines(sizes: Sizes) -> impl Iterator<Item = Outline> {
     let kinds = [(false, false), (true, false), (false, true), (true, true)];
-    kinds.into_iter().map(move |(of_sender, of_receiver)| Outline { sizes, of_sender, of_receiver })
+    kinds.into_iter().map(move |(of_sender, of_receiver)| Outline {
+        sizes,
+        partitions: 1,
+        of_sender,
+        of_receiver,
+    })
 }
 
 /// The shares of values, or zeros if there are none.
@@ -161,7 +166,7 @@ fn look_uniform(kinds: &[Bits]) -> bool {
 fn a_share_by_itself_is_uniform() {
     const RUNS: u64 = 40;
     let sizes = Sizes { sender: 90, receiver: 100 };
-    let outline = Outline { sizes, of_sender: true, of_receiver: true };
+    let outline = Outline { sizes, partitions: 1, of_sender: true, of_receiver: true };
     let mut input = Input::random(outline, 40, 1);
     // Values that are far from uniform.
     input.of_sender.fill(-1);
@@ -286,8 +291,12 @@ fn another_outline_is_another_run() {
 
 #[test]
 fn an_item_that_comes_twice_is_refused() {
-    let outline =
-        Outline { sizes: Sizes { sender: 20, receiver: 20 }, of_sender: true, of_receiver: true };
+    let outline = Outline {
+        sizes: Sizes { sender: 20, receiver: 20 },
+        partitions: 1,
+        of_sender: true,
+        of_receiver: true,
+    };
     let mut input = Input::random(outline, 5, 6);
     let positions: Vec<u32> = (0..19).chain([3]).collect();
     input.sets.receiver = input.sets.receiver.items().at(&positions);

@@ -4,7 +4,7 @@
 
 use std::{fmt, io, path::PathBuf};
 
-use vesica_net::AbortReason;
+use vesica_net::{AbortReason, Channel, Deviation};
 
 use crate::{
     difference::Difference,
@@ -91,6 +91,18 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whose fault a protocol's error is, given that this side brought distinct items, no more of them than agreed.
+    pub(crate) fn of_protocol(error: vesica_psi::Error, channel: &Channel) -> Self {
+        match error {
+            vesica_psi::Error::Channel(error) => error.into(),
+            vesica_psi::Error::TooManyItems { .. } => {
+                channel.deviation(Deviation::CheckFailed { check: "size of the set" }).into()
+            }
+            vesica_psi::Error::DuplicateItem { .. } => Self::Bug("two keys have the same item"),
+            error => Self::StatisticalFailure(error),
+        }
+    }
+
     /// Whose fault it is.
     pub fn class(&self) -> Class {
         match self {

@@ -88,6 +88,138 @@ fn rows_of_partitions_are_aligned() {
     assert!(ours.iter().map(|(id, _)| *id).eq(1..=ours.len() as u64));
 }
 
+/// What a side has at the end: its output, and what its report says of the result.
+fn result(lab: &Lab, party: Party) -> (Option<String>, Vec<serde_json::Value>) {
+    let report = lab.report(party);
+    let facts = ["matches", "matches_of_identifiers", "rows_written", "answer", "learned", "hints"];
+    (lab.output(party), facts.map(|fact| report[fact].clone()).to_vec())
+}
+
+/// Rows with two identifiers and two columns of numbers. Some identifiers are missing, and some are of several rows.
+fn people(rows: std::ops::Range<i64>) -> String {
+    rows.fold("email,phone,v,w\n".to_owned(), |text, n| {
+        let email = if n % 5 == 0 { String::new() } else { format!("p{}@mail.example", n / 2) };
+        let phone = if n % 7 == 0 { String::new() } else { format!("n{}", n / 3 * 11) };
+        text + &format!("{email},{phone},{},{}\n", n - 700, n % 13)
+    })
+}
+
+/// Whatever the sides want to know, they learn the same as from whole sets.
+#[test]
+fn every_query_can_be_run_in_partitions() {
+    let email = ["--key", "email"];
+    let both = ["--key", "email", "--key", "phone"];
+    let sent = ["--send", "w,v", "--duplicates", "all:3", "--learns", "peer"];
+    let queries: &[(&[&str], [&[&str]; 2])] = &[
+        (&email, [&["--answer", "count", "--learns", "both"]; 2]),
+        (&email, [&["--answer", "count", "--minimum", "5000", "--learns", "both"]; 2]),
+        (
+            &email,
+            [&["--answer", "sum:v", "--learns", "me"], &["--answer", "sum", "--learns", "peer"]],
+        ),
+        (
+            &email,
+            [&["--answer", "sum:v", "--learns", "peer"], &["--answer", "sum", "--learns", "me"]],
+        ),
+        (&email, [&["--answer", "products:v", "--learns", "both", "--minimum", "2"]; 2]),
+        (&email, [&["--answer", "threshold:100", "--learns", "both"]; 2]),
+        (&both, [&["--learns", "both"]; 2]),
+        (&email, [&["--learns", "both", "--diagnose"]; 2]),
+        (&email, [&["--receive", "--learns", "me"], &sent]),
+        (&email, [&["--receive", "--join", "left", "--learns", "me"], &sent]),
+        (&email, [&["--receive", "--learns", "me"], &["--send", "w", "--learns", "peer"]]),
+    ];
+    for (keys, [here, there]) in queries {
+        let results = [&[][..], &["--partitions", "2"]].map(|partitions| {
+            let lab = Lab::new();
+            lab.write(Connecting, people(0..4_500));
+            lab.write(Listening, people(1_500..6_000));
+            let flags = |own: &&[&'static str]| [&keys[..], own, partitions].concat();
+            let ended = lab.run(&flags(here), &flags(there));
+            ended.iter().for_each(|ended| _ = ended.assert(0, &[]));
+            let count = lab.report(Connecting)["partitions"].clone();
+            assert_eq!(count, if partitions.is_empty() { 1 } else { 2 });
+            [Connecting, Listening].map(|party| result(&lab, party))
+        });
+        assert_eq!(results[0], results[1], "{here:?} {there:?}");
+    }
+}
+
+/// Shares of bins of all partitions are in one file, with one numbering.
+#[test]
+fn shares_of_partitions_are_the_intersection() {
+    let lab = Lab::new();
+    lab.write(Connecting, people(0..4_500));
+    lab.write(Listening, people(1_500..6_000));
+    let flags = ["--key", "email", "--answer", "shares:v", "--learns", "nobody"];
+    let [x, y] = lab.run(&[&flags[..], &["--partitions", "2"]].concat(), &flags);
+    x.assert(0, &["bins written to"]);
+    y.assert(0, &["bins written to"]);
+    let lines = |party| -> Vec<Vec<String>> {
+        let text = lab.output(party).unwrap();
+        let fields = |line: &str| line.split(',').map(str::to_owned).collect();
+        text.lines().map(fields).collect()
+    };
+    let [mine, theirs] = [Connecting, Listening].map(lines);
+    let [with_rows, without] = if mine[0].len() == 5 { [&mine, &theirs] } else { [&theirs, &mine] };
+    assert_eq!(with_rows[0], ["bin", "row", "member", "value_a", "value_b"]);
+    assert_eq!(without[0], ["bin", "member", "value_a", "value_b"]);
+    let number = |cell: &str| u64::from_str_radix(cell, 16).unwrap();
+    let mut found = BTreeSet::new();
+    for (bin, (x, y)) in with_rows[1..].iter().zip(&without[1..]).enumerate() {
+        assert!(x[0] == bin.to_string() && y[0] == x[0]);
+        let [member, a, b] = [2, 3, 4].map(|column| number(&x[column]) ^ number(&y[column - 1]));
+        assert!(member == 1 || (a, b) == (0, 0));
+        if member == 1 {
+            found.insert((x[1].parse::<u64>().unwrap(), a as i64, b as i64));
+        }
+    }
+    assert_eq!(with_rows.len(), without.len());
+    // By key: the first row, and the sum of the values.
+    let by_key = |text: &str| {
+        let mut sums = std::collections::BTreeMap::<String, (u64, i64)>::new();
+        for (row, line) in (1..).zip(text.lines().skip(1)) {
+            let fields: Vec<_> = line.split(',').collect();
+            if !fields[0].is_empty() {
+                sums.entry(fields[0].to_owned()).or_insert((row, 0)).1 +=
+                    fields[2].parse::<i64>().unwrap();
+            }
+        }
+        sums
+    };
+    let (a, b) = (by_key(&people(0..4_500)), by_key(&people(1_500..6_000)));
+    let shared = a.iter().filter_map(|(key, a)| Some((a, b.get(key)?)));
+    let expected: BTreeSet<_> = match mine[0].len() {
+        5 => shared.map(|(a, b)| (a.0, a.1, b.1)).collect(),
+        _ => shared.map(|(a, b)| (b.0, a.1, b.1)).collect(),
+    };
+    assert_eq!(found, expected);
+}
+
+/// What the rows of a join bring goes to the disk with their keys.
+#[test]
+fn a_join_larger_than_memory() {
+    let rows = |rows: std::ops::Range<u32>, note: &str| {
+        rows.fold("k,v\n".to_owned(), |text, n| text + &format!("key{n},{note}{n}\n"))
+    };
+    let lab = Lab::new();
+    lab.write(Connecting, rows(0..400_000, "x"));
+    lab.write(Listening, rows(150_000..600_000, "y"));
+    let spill = lab.path("spill");
+    fs::create_dir(&spill).unwrap();
+    let flags = ["--memory", "110M", "--spill", spill.to_str().unwrap()];
+    let here = [&flags[..], &["--receive", "--learns", "me"]].concat();
+    let there = ["--send", "v", "--send-bytes", "16", "--learns", "peer"];
+    let [x, y] = lab.run(&here, &[&flags[..], &there].concat());
+    x.assert(0, &["250,000 of 400,000 keys match; 250,000 rows written"]);
+    y.assert(0, &[]);
+    let expected = (150_000..400_000)
+        .fold("k,v,peer_v\n".to_owned(), |text, n| text + &format!("key{n},x{n},y{n}\n"));
+    assert!(lab.output(Connecting).unwrap() == expected);
+    assert!(lab.report(Connecting)["partitions"].as_u64().unwrap() > 1);
+    assert_eq!(fs::read_dir(&spill).unwrap().count(), 0);
+}
+
 /// More keys than the memory that each side is allowed would hold as a whole.
 #[test]
 fn sets_larger_than_memory_are_compared_in_partitions() {

@@ -158,6 +158,43 @@ fn a_journal_is_of_one_run_alone() {
     }
 }
 
+/// Shares of partitions that are done are kept, and only the total is opened.
+#[test]
+fn a_sum_goes_on() {
+    let lab = Lab::new();
+    let table = |rows: std::ops::Range<i64>| {
+        rows.fold("k,v\n".to_owned(), |text, n| text + &format!("key {n},{n}\n"))
+    };
+    lab.write(Connecting, table(0..9_000));
+    lab.write(Listening, table(6_000..12_000));
+    let flags = [Connecting, Listening].map(|party| {
+        let journal = lab.file(party, "journal").display().to_string();
+        let flags = ["--partitions", "8", "--wait", "3", "--resume", &journal];
+        let (answer, learns) = if party == Connecting { ("sum:v", "me") } else { ("sum", "peer") };
+        let flags = [&flags[..], &["--answer", answer, "--learns", learns]].concat();
+        flags.into_iter().map(str::to_owned).collect::<Vec<_>>()
+    });
+    let flags = flags.each_ref().map(|flags| flags.iter().map(String::as_str).collect::<Vec<_>>());
+    let [a, b] = lab.start(&flags[0], &flags[1]);
+    let size = || fs::metadata(lab.file(Listening, "journal")).map_or(0, |found| found.len());
+    // The header, and a share or two.
+    let started = Instant::now();
+    while size() < 600 {
+        assert!(started.elapsed() < Duration::from_secs(60), "{} bytes of a journal", size());
+        thread::sleep(Duration::from_millis(1));
+    }
+    b.signal("KILL");
+    assert_eq!(b.end().code, None);
+    a.end().assert(4, &[]);
+    let [a, b] = lab.run(&flags[0], &flags[1]);
+    let sum: i64 = (6_000..9_000).sum();
+    a.assert(0, &["sum of the values over the shared keys"]);
+    b.assert(0, &[]);
+    assert_eq!(lab.output(Connecting), Some(format!("{sum}\n")));
+    assert_eq!(attempts(&lab, Connecting), 2);
+    assert!(!has_journal(&lab, Connecting) && !has_journal(&lab, Listening));
+}
+
 #[test]
 fn two_runs_do_not_share_a_journal() {
     let (lab, _) = interrupted();
@@ -184,7 +221,8 @@ fn what_cannot_be_resumed_says_so() {
         let flags = [flags, &["--resume", journal]].concat();
         Running::start(lab.command(Connecting, &way, &flags)).end()
     };
-    refused(&["--answer", "count"]).assert(2, &["runs for rows with one identifier"]);
-    refused(&["--key", "k", "--key", "n"]).assert(2, &["runs for rows with one identifier"]);
+    refused(&["--protocol", "kkrt16"]).assert(2, &["runs of `kkrt16` cannot be resumed"]);
+    let telling = ["--answer", "count", "--protocol", "dh-count"];
+    refused(&telling).assert(2, &["runs of `dh-count` cannot be resumed"]);
     refused(&["--output", journal]).assert(2, &["the journal"]);
 }

@@ -16,6 +16,9 @@
 //!
 //! R learns the answer and the size of S's set; S learns the size of R's set.
 //!
+//! Of two sets in partitions, steps 1 to 4 are run on each partition. The parties add up their shares over all partitions, and
+//! step 5 is run once, on the totals: neither learns anything of a single partition.
+//!
 //! Shares are taken modulo 2^64, and for sums of products modulo 2^128. No sum wraps: neither party's
 //! magnitudes add up to 2^63 ([`check_values`](super::check_values)), so a sum of values is below 2^63, and a
 //! sum of products below 2^126. The width depends on the aggregate alone, and not on the values.
@@ -41,9 +44,9 @@ use vesica_params::lpn::{self, Lpn};
 use vesica_primitives::{Bits, Block};
 use zeroize::Zeroizing;
 
-use super::{Aggregate, Method, Output, Query, Receiver, Sender};
+use super::{Adder, Aggregate, ByPartitions, Method, Output, Query, Receiver, Sender, Share};
 use crate::{
-    Adversary, Cost, Items, Leakage, Result, Status,
+    Adversary, Cost, Items, Leakage, Result, Setting, Status,
     circuit_psi::{
         Construction, Masking, Opprf, Plan, ReceiverBins, Receiving, SenderBins, Sending, memory,
         offline_bytes,
@@ -82,6 +85,27 @@ pub static RS21: Method = Method {
         }
         _ => Ok(Box::new(SumReceiver::<Silent, u64>::prepare(query, channel, rng)?)),
     },
+    partitions: Some(&ByPartitions {
+        sender: |query, channel, rng| match query.aggregate {
+            Aggregate::Products => {
+                Ok(Box::new(SumSender::<Silent, u128>::prepare(query, channel, rng)?))
+            }
+            _ => Ok(Box::new(SumSender::<Silent, u64>::prepare(query, channel, rng)?)),
+        },
+        receiver: |query, channel, rng| match query.aggregate {
+            Aggregate::Products => {
+                Ok(Box::new(SumReceiver::<Silent, u128>::prepare(query, channel, rng)?))
+            }
+            _ => Ok(Box::new(SumReceiver::<Silent, u64>::prepare(query, channel, rng)?)),
+        },
+        open: |query, receives, total, channel, rng| {
+            let role = if receives { Party::Second } else { Party::First };
+            match query.aggregate {
+                Aggregate::Products => open::<u128>(query, role, total, channel, rng),
+                _ => open::<u64>(query, role, total, channel, rng),
+            }
+        },
+    }),
 };
 
 const SHARE: &str = "answer/share";
@@ -92,8 +116,8 @@ const MULTIPLIED_AT_ONCE: usize = 1 << 18;
 /// Bits of a value.
 const VALUE_BITS: usize = 64;
 
-/// Bits of a count: a set has at most 2^28 items.
-const COUNT_BITS: usize = 32;
+/// Bits of a count: a set has fewer than 2^48 items.
+const COUNT_BITS: usize = 48;
 
 const FIELD: SmallField = SmallField::new(8);
 
@@ -117,7 +141,7 @@ impl<N: Number> Program<N> {
             Aggregate::SumOfSender => Some(Masking::Sum),
             _ => None,
         };
-        let plan = Plan::new(query.sizes, values);
+        let plan = Plan::new(Setting::from(query.sizes).one_of(query.partitions), values);
         Self { plan, query, number: PhantomData }
     }
 
@@ -219,10 +243,15 @@ impl<N: Number> Program<N> {
         }
     }
 
-    /// All triples.
+    /// The triples of step 5.
+    fn last_demand(&self) -> Demand {
+        self.circuit().map(|circuit| Demand::of_ands(&circuit, 1)).unwrap_or_default()
+    }
+
+    /// All triples of a run; over partitions, step 5 has its own.
     fn demand(&self) -> Demand {
-        let last = self.circuit().map(|circuit| Demand::of_ands(&circuit, 1));
-        self.plan.demand::<Silent>() + last.unwrap_or_default()
+        let last = if self.query.partitions == 1 { self.last_demand() } else { Demand::default() };
+        self.plan.demand::<Silent>() + last
     }
 }
 
@@ -344,14 +373,16 @@ fn repeat(matches: &WireBits, times: usize) -> Bits {
     WireBits::stack(&vec![matches; times]).to_bits()
 }
 
-/// Step 5: `shares` are this party's shares of the count and of the sum, if they exist.
+/// Step 5, from this party's share of the result.
 fn conclude<N: Number>(
     program: &Program<N>,
     role: Party,
-    [count, total]: [Option<N>; 2],
+    share: &Share,
     triples: Triples,
     channel: &mut Channel,
 ) -> Result<Option<Output>> {
+    let count = program.counts().then(|| N::of_block(Block(share.count)));
+    let total = program.sums().then(|| N::of_block(Block(share.sum)));
     channel.phase("answer");
     let Some(circuit) = program.circuit() else {
         let mine = total.or(count).unwrap_or(N::ZERO);
@@ -404,7 +435,34 @@ impl<M: Construction, N: Number> Sender for SumSender<M, N> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
-        let Self { program, party, mut ots } = *self;
+        let (program, share, triples) = self.share(items, values, channel, rng)?;
+        conclude(&program, Party::First, &share, triples, channel).map(drop)
+    }
+}
+
+impl<M: Construction, N: Number> Adder for SumSender<M, N> {
+    fn add_up(
+        self: Box<Self>,
+        items: Items<'_>,
+        values: &[i64],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Share> {
+        let (_, share, _) = self.share(items, values, channel, rng)?;
+        Ok(channel.flush().map(|()| share)?)
+    }
+}
+
+impl<M: Construction, N: Number> SumSender<M, N> {
+    /// Steps 1 to 4.
+    fn share(
+        self,
+        items: Items<'_>,
+        values: &[i64],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(Program<N>, Share, Triples)> {
+        let Self { program, party, mut ots } = self;
         let SenderBins { matches, masks, triples } = party.run(items, values, channel, rng)?;
         // 4.
         channel.phase("sums");
@@ -440,10 +498,8 @@ impl<M: Construction, N: Number> Sender for SumSender<M, N> {
         if program.sums() {
             total = total.plus(sum(&ots.hidden(&bits, channel)?));
         }
-        let counted = program.counts().then(|| sum(counted));
-        let total = program.sums().then_some(total);
-        // 5.
-        conclude(&program, Party::First, [counted, total], triples, channel).map(drop)
+        let share = Share { count: sum(counted).bits(), sum: total.bits() };
+        Ok((program, share, triples))
     }
 }
 
@@ -471,7 +527,35 @@ impl<M: Construction, N: Number> Receiver for SumReceiver<M, N> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Output> {
-        let Self { program, party, mut ots } = *self;
+        let (program, share, triples) = self.share(items, values, channel, rng)?;
+        let answer = conclude(&program, Party::Second, &share, triples, channel)?;
+        Ok(answer.expect("shown to the receiver"))
+    }
+}
+
+impl<M: Construction, N: Number> Adder for SumReceiver<M, N> {
+    fn add_up(
+        self: Box<Self>,
+        items: Items<'_>,
+        values: &[i64],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Share> {
+        let (_, share, _) = self.share(items, values, channel, rng)?;
+        Ok(channel.flush().map(|()| share)?)
+    }
+}
+
+impl<M: Construction, N: Number> SumReceiver<M, N> {
+    /// Steps 1 to 4.
+    fn share(
+        self,
+        items: Items<'_>,
+        values: &[i64],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<(Program<N>, Share, Triples)> {
+        let Self { program, party, mut ots } = self;
         let ReceiverBins { matches, values: theirs, items, triples } =
             party.run(items, channel, rng)?;
         // 4.
@@ -509,12 +593,25 @@ impl<M: Construction, N: Number> Receiver for SumReceiver<M, N> {
         if program.sums() {
             total = total.plus(sum(&ots.known(&bits, &known, channel)?));
         }
-        let counted = program.counts().then(|| sum(counted));
-        let total = program.sums().then_some(total);
-        // 5.
-        let answer = conclude(&program, Party::Second, [counted, total], triples, channel)?;
-        Ok(answer.expect("shown to the receiver"))
+        let share = Share { count: sum(counted).bits(), sum: total.bits() };
+        Ok((program, share, triples))
     }
+}
+
+/// Step 5 for sets in partitions, over all of which the shares have been added up.
+fn open<N: Number>(
+    query: Query,
+    role: Party,
+    total: &Share,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Option<Output>> {
+    let program = Program::<N>::new(query);
+    let triples = match program.circuit() {
+        Some(_) => Silent::TRIPLES.make(role, &program.last_demand(), channel, rng)?,
+        None => Triples::default(),
+    };
+    conclude(&program, role, total, triples, channel)
 }
 
 fn add_to<N: Number>(sums: &mut [N], shares: &[N]) {

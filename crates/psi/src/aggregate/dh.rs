@@ -49,6 +49,7 @@ pub static COUNT: Method = Method {
     },
     sender: |query, _, _| Ok(Box::new(Party(query))),
     receiver: |query, _, _| Ok(Box::new(Party(query))),
+    partitions: None,
 };
 
 const BLINDED: &str = "dh-count/blinded";

@@ -77,6 +77,7 @@ pub static SUM: Method = Method {
         Aggregate::SumOfReceiver => Ok(Box::new(Owner::prepare(query, channel, rng)?)),
         _ => Ok(Box::new(Matcher::prepare(query, channel)?)),
     },
+    partitions: None,
 };
 
 const KEY: &str = "dh-sum/key";

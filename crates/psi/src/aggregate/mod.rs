@@ -23,6 +23,7 @@ pub mod shares;
 
 use rand::CryptoRng;
 use vesica_net::Channel;
+use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::{
     Adversary, Cost, Error, Items, Leakage, Memory, Result, Sizes, Status,
@@ -79,6 +80,8 @@ pub struct Query {
     pub aggregate: Aggregate,
     /// If the intersection has fewer items than this, nothing else is revealed.
     pub minimum: u64,
+    /// In how many partitions the sets are compared, of which `sizes` are those of one; 1 for whole sets.
+    pub partitions: usize,
 }
 
 impl Query {
@@ -137,6 +140,56 @@ pub trait Receiver: Send {
     ) -> Result<Output>;
 }
 
+/// A party's share of a result: the other party's added to it, modulo 2^128, or modulo 2^64 except for a sum of products, is
+/// the result.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Zeroize, ZeroizeOnDrop)]
+pub struct Share {
+    /// Of the number of shared items, where that is computed.
+    pub count: u128,
+    /// Of the sum, where there is one.
+    pub sum: u128,
+}
+
+impl Share {
+    /// Adds the share of another partition's result.
+    pub fn add(&mut self, other: &Self) {
+        self.count = self.count.wrapping_add(other.count);
+        self.sum = self.sum.wrapping_add(other.sum);
+    }
+}
+
+/// A party, ready for its input from one partition.
+pub trait Adder: Send {
+    /// The part that needs the items of the partition, and their values if the aggregate takes this party's; otherwise
+    /// `values` is empty. Neither party learns anything from it.
+    ///
+    /// # Errors
+    /// Same as [`Sender::send`](crate::Sender::send).
+    fn add_up(
+        self: Box<Self>,
+        items: Items<'_>,
+        values: &[i64],
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Share>;
+}
+
+/// How a method computes an aggregate of two sets in partitions. Each partition gives both parties shares, which they add
+/// up; only the total is opened.
+#[derive(Debug, Clone, Copy)]
+pub struct ByPartitions {
+    /// Prepares the sender for a partition.
+    pub sender: Prepare<dyn Adder>,
+    /// Prepares the receiver for a partition.
+    pub receiver: Prepare<dyn Adder>,
+    /// Opens the total to the receiver, from this party's share of it; says whether this party is the receiver.
+    pub open: Open,
+}
+
+/// Opens a total; the receiver gets the output.
+pub type Open =
+    fn(Query, receives: bool, &Share, &mut Channel, &mut dyn CryptoRng) -> Result<Option<Output>>;
+
 /// The part of a method that needs no input but the query; it makes a party that is ready for its input.
 pub type Prepare<Party> = fn(Query, &mut Channel, &mut dyn CryptoRng) -> Result<Box<Party>>;
 
@@ -168,6 +221,8 @@ pub struct Method {
     pub sender: Prepare<dyn Sender>,
     /// Prepares a receiver.
     pub receiver: Prepare<dyn Receiver>,
+    /// For sets in partitions, where it can.
+    pub partitions: Option<&'static ByPartitions>,
 }
 
 const TOLD: &str = "answer/told";
@@ -248,6 +303,26 @@ pub fn receiver_for(
 ) -> Result<Box<dyn Receiver>> {
     bind(&query.name(method), query.sizes, channel);
     (method.receiver)(query, channel, rng)
+}
+
+/// Prepares a party for one partition of the sets, after the parties have agreed on the method and the query.
+///
+/// # Errors
+/// Any error of the method's preparation.
+///
+/// # Panics
+/// Same as [`prepare_sender`], or if the method takes no sets in partitions.
+pub fn adder_for(
+    method: &Method,
+    query: Query,
+    receives: bool,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Box<dyn Adder>> {
+    let partitions = method.partitions.expect("a method for sets in partitions");
+    bind(&query.name(method), query.sizes, channel);
+    let prepare = if receives { partitions.receiver } else { partitions.sender };
+    prepare(query, channel, rng)
 }
 
 /// Runs the sender's side on a set of distinct items.

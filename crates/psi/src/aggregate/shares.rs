@@ -22,7 +22,7 @@ use zeroize::Zeroizing;
 
 use super::circuit::RS21;
 use crate::{
-    Adversary, Cost, Items, Leakage, Memory, Result, Sizes, Status,
+    Adversary, Cost, Items, Leakage, Memory, Result, Setting, Sizes, Status,
     circuit_psi::{
         Construction, Masking, Plan, ReceiverBins, Receiving, SenderBins, Sending, memory,
         offline_bytes,
@@ -34,8 +34,10 @@ use crate::{
 /// What is to be shared, with the parameters that both parties know beforehand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outline {
-    /// The sizes of the two sets.
+    /// The sizes of the two sets, or of one partition of each.
     pub sizes: Sizes,
+    /// In how many partitions the sets are compared; 1 for whole sets.
+    pub partitions: usize,
     /// Whether the sender's items have values.
     pub of_sender: bool,
     /// Whether the receiver's items have values.
@@ -84,7 +86,8 @@ const VALUE_BITS: usize = 64;
 
 impl Outline {
     fn plan(&self) -> Plan {
-        Plan::new(self.sizes, self.of_sender.then_some(Masking::Xor))
+        let setting = Setting::from(self.sizes).one_of(self.partitions);
+        Plan::new(setting, self.of_sender.then_some(Masking::Xor))
     }
 
     /// Step 4 for one bin: from m, R's value and S's value, if they exist.

@@ -31,10 +31,7 @@ use vesica_circuit::{
 };
 use vesica_net::Channel;
 use vesica_ot::Bytes;
-use vesica_params::{
-    LAMBDA,
-    bins::cuckoo::{self, HASHES},
-};
+use vesica_params::bins::cuckoo::{self, HASHES};
 use vesica_primitives::Block;
 use vesica_structures::bins::{BinMap, Entry, cuckoo::CuckooTable};
 use zeroize::Zeroizing;
@@ -176,9 +173,10 @@ impl Masking {
 }
 
 impl Plan {
-    pub(crate) fn new(sizes: Sizes, values: Option<Masking>) -> Self {
-        let shape = cuckoo::sound(sizes.receiver, LAMBDA);
-        let bits = LAMBDA as usize + shape.bins.max(1).next_power_of_two().ilog2() as usize;
+    pub(crate) fn new(setting: Setting, values: Option<Masking>) -> Self {
+        let (sizes, lambda) = (setting.sizes, setting.lambda());
+        let shape = cuckoo::sound(sizes.receiver, lambda);
+        let bits = lambda as usize + shape.bins.max(1).next_power_of_two().ilog2() as usize;
         Self { sizes, shape, bits, values }
     }
 
@@ -454,15 +452,15 @@ pub(crate) const fn protocol<M: Construction>(about: About) -> Protocol {
         list: List::Sorted,
         carrier: None,
         cost: cost::<M>,
-        memory: |setting| memory::<M>(&Plan::new(setting.sizes, None)),
+        memory: |setting| memory::<M>(&Plan::new(setting, None)),
         limits: any_sizes,
         sender: |setting, channel, rng| {
-            let plan = Plan::new(setting.sizes, None);
+            let plan = Plan::new(setting, None);
             let demand = plan.demand::<M>();
             Ok(Box::new(Sending::<M>::prepare(plan, &demand, channel, rng)?))
         },
         receiver: |setting, channel, rng| {
-            let plan = Plan::new(setting.sizes, None);
+            let plan = Plan::new(setting, None);
             let demand = plan.demand::<M>();
             Ok(Box::new(Receiving::<M>::prepare(plan, &demand, channel, rng)?))
         },
@@ -488,7 +486,7 @@ pub(crate) fn memory<M: Construction>(plan: &Plan) -> Memory {
 }
 
 fn cost<M: Construction>(setting: Setting) -> Cost {
-    let plan = Plan::new(setting.sizes, None);
+    let plan = Plan::new(setting, None);
     let bytes = plan.bytes::<M>() + offline_bytes::<M>(&plan.demand::<M>());
     Cost {
         bytes_to_sender: bytes.to_sender as f64,
@@ -549,7 +547,7 @@ mod tests {
     fn targets_are_long_enough_for_all_bins_together() {
         let sizes = (0..70).chain([1000, 1 << 12, (1 << 16) + 1, 1 << 20, 1 << 24, 1 << 28]);
         for receiver in sizes {
-            let plan = Plan::new(Sizes { sender: 3, receiver }, None);
+            let plan = Plan::new(Sizes { sender: 3, receiver }.into(), None);
             let beyond = plan.bits - LAMBDA as usize;
             assert!(plan.bins() <= 1 << beyond, "{receiver} items, {plan:?}");
             assert!(plan.bins() <= 1 || plan.bins() > 1 << (beyond - 1), "no more than needed");

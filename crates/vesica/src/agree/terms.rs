@@ -231,7 +231,7 @@ impl Terms {
     pub(crate) fn candidates(&self, request: &Request) -> Result<Vec<Candidate>> {
         let mut methods = self.query.kind.task.methods();
         if request.partitions > 1 {
-            methods.retain(|method| method.splits() && self.identifiers() == 1);
+            methods.retain(|method| method.splits());
         }
         let candidates: Vec<_> = match &self.protocol {
             Some(name) => {

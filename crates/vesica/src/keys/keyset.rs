@@ -5,13 +5,13 @@ use vesica_psi::payload::Payloads;
 use crate::{
     error::{InputFault, Result},
     keys::{
+        brought::Brought,
         collector::Collector,
         counts::{NO_KEY, RowCounts},
         digest::Digest,
         key::Duplicates,
         places::Places,
-        profile::Profile,
-        reading::Reading,
+        profile::{Profile, Profiling},
         survey::ColumnFindings,
     },
     table::{rows::Table, sent_columns::SentColumns},
@@ -33,6 +33,8 @@ pub struct KeySet {
     payloads: Vec<u8>,
     /// Bytes of each.
     payload_len: usize,
+    /// What the rows brought.
+    brought: Brought,
     /// What the keys look like, where that was asked for.
     profile: Option<Profile>,
     /// What the normalisation makes of each key column, where that was asked for.
@@ -40,44 +42,70 @@ pub struct KeySet {
 }
 
 impl KeySet {
-    /// Takes what comes with the keys: what is sent of each row with a key, and each row's value.
-    ///
-    /// # Errors
-    /// [`InputFault::TooManyRowsToSend`] and [`InputFault::SumTooLarge`].
-    pub(super) fn bring(
-        &mut self,
-        table: &Table,
-        reading: &Reading,
-        payloads: Vec<u8>,
-        of_rows: &[i64],
-    ) -> Result<()> {
-        if let Some(sent) = &reading.sends {
-            self.payload_len = sent.payload_len();
-            let gathered = self.gather(payloads, sent, reading.duplicates);
-            self.payloads = gathered.map_err(|row| {
-                let (first, rows) = (table.place(self.first_row_like(row)), sent.rows);
-                table.fault(InputFault::TooManyRowsToSend { place: table.place(row), first, rows })
-            })?;
-        }
-        if let Some((column, _)) = &reading.values {
-            self.add_up(of_rows).map_err(|row| {
-                let (place, column) = (table.place(row), column.to_owned());
-                table.fault(InputFault::SumTooLarge { place, column })
-            })?;
-        }
-        Ok(())
+    /// Adds what the keys look like to a profile. Each row has so many entries of `kinds`.
+    pub(super) fn profile(&self, profiling: &mut Profiling, kinds: &[u16]) {
+        let columns = profiling.columns();
+        let of_row = |row: u32| kinds.iter().skip(row as usize * columns).take(columns);
+        self.first_rows().into_iter().for_each(|row| profiling.add(of_row(row).copied()));
     }
 
-    /// Finds out what the keys look like, of which each row has so many entries of `kinds`.
-    pub(super) fn look_at(&mut self, columns: usize, kinds: &[u16]) {
-        let of_row = |row: u32| kinds.iter().skip(row as usize * columns).take(columns);
-        let of_keys = self.first_rows().into_iter().flat_map(of_row).copied();
-        self.profile = Some(Profile::of(columns, of_keys));
+    /// Keeps what the keys look like.
+    pub(super) fn keep_profile(&mut self, profile: Profile) {
+        self.profile = Some(profile);
     }
 
     /// Keeps what the normalisation makes of each key column.
     pub(super) fn keep(&mut self, survey: Vec<ColumnFindings>) {
         self.survey = survey;
+    }
+
+    /// Takes what the rows with a key bring, in their order. Where more rows of a key are to be sent than there may be, says
+    /// which row is one too many.
+    pub(super) fn bring(
+        &mut self,
+        brought: &Brought,
+        of_rows: Vec<u8>,
+    ) -> std::result::Result<(), usize> {
+        match brought {
+            Brought::Nothing => {}
+            Brought::Number => {
+                let numbers = of_rows.as_chunks().0.iter();
+                self.add_up(numbers.map(|number| i64::from_le_bytes(*number)));
+            }
+            Brought::Columns(sent, duplicates) => self.gather(of_rows, sent, *duplicates)?,
+        }
+        self.brought = brought.clone();
+        Ok(())
+    }
+
+    /// Shows the number of the key of each row that has one, its place among the keys of all rows, and something that the row
+    /// may bring for all rows of the key to bring what they do.
+    ///
+    /// # Errors
+    /// What `show` returns.
+    pub(super) fn rows_with_keys(
+        &self,
+        mut show: impl FnMut(u32, u64, &[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let len = self.brought.len();
+        let nothing = vec![0; len];
+        let mut rows = vec![0; if len > 0 { self.all } else { 0 }];
+        let keyed = self.keys_of_rows.iter().zip(0..).filter(|(key, _)| **key != NO_KEY);
+        for (key, place) in keyed {
+            let at = *key as usize;
+            let nth = rows.get_mut(at).map_or(0, |rows| std::mem::replace(rows, *rows + 1));
+            let number = self.values.get(at).filter(|_| nth == 0).map(|value| value.to_le_bytes());
+            let brings = match (&self.brought, &number) {
+                (Brought::Number, Some(number)) => number,
+                (Brought::Columns(..), _) => {
+                    let payload = &self.payloads[at * self.payload_len..][..self.payload_len];
+                    payload.chunks_exact(len).nth(nth).unwrap_or(&nothing)
+                }
+                _ => &nothing[..],
+            };
+            show(*key, place, brings)?;
+        }
+        Ok(())
     }
 
     /// Adds keys that no row bears, up to so many in all. Returns whether there are no more than that already.
@@ -108,6 +136,16 @@ impl KeySet {
     pub(super) fn of(keys: Collector) -> Self {
         let (digests, keys_of_rows, identifiers) = keys.finish();
         Self::distinct(digests, keys_of_rows, identifiers)
+    }
+
+    /// How many identifiers a row has.
+    pub(super) fn identifiers(&self) -> usize {
+        self.identifiers
+    }
+
+    /// What its rows bring.
+    pub(super) fn brought(&self) -> &Brought {
+        &self.brought
     }
 
     /// The number of the key of each identifier of each row.
@@ -158,52 +196,47 @@ impl KeySet {
             values: Vec::new(),
             payloads: Vec::new(),
             payload_len: 0,
+            brought: Brought::Nothing,
             profile: None,
             survey: Vec::new(),
         }
     }
 
-    /// Gives each key the sum of the values of its rows, of which there is one a row with one identifier; or else says with which
-    /// row the magnitudes add up to more than 2^63 − 1.
-    fn add_up(&mut self, of_rows: &[i64]) -> std::result::Result<(), usize> {
-        self.values = vec![0; self.counts.used as usize];
-        let mut magnitudes: u64 = 0;
-        for (row, (value, key)) in of_rows.iter().zip(&self.keys_of_rows).enumerate() {
-            if let Some(sum) = self.values.get_mut(*key as usize) {
-                let total = magnitudes.checked_add(value.unsigned_abs());
-                magnitudes = total.filter(|total| *total <= i64::MAX as u64).ok_or(row)?;
-                *sum += value;
-            }
-        }
-        Ok(())
+    /// Gives each key the sum of the numbers of its rows, of which there is one for each row with a key.
+    fn add_up(&mut self, numbers: impl Iterator<Item = i64>) {
+        self.values = vec![0; self.all];
+        let keyed = self.keys_of_rows.iter().filter(|key| **key != NO_KEY);
+        keyed.zip(numbers).for_each(|(key, number)| self.values[*key as usize] += number);
     }
 
-    /// The payload of each key, from the places of all rows with a key; or else says which row is one too many.
+    /// Gives each key a payload, from the places of all rows with a key; or else says which row is one too many.
     fn gather(
-        &self,
-        places: Vec<u8>,
+        &mut self,
+        mut places: Vec<u8>,
         sent: &SentColumns,
         duplicates: Duplicates,
-    ) -> std::result::Result<Vec<u8>, usize> {
-        let (len, bytes, all) =
-            (sent.payload_len(), sent.bytes as usize, self.counts.used as usize);
+    ) -> std::result::Result<(), usize> {
+        let (len, bytes) = (sent.payload_len(), sent.bytes as usize);
+        self.payload_len = len;
         if sent.rows == 1 && self.counts.duplicate == 0 {
-            return Ok(places);
+            places.resize(self.all * len, 0);
+            self.payloads = places;
+            return Ok(());
         }
-        let mut payloads = vec![0; all * len];
-        let mut rows = vec![0u32; all];
+        self.payloads = vec![0; self.all * len];
+        let mut rows = vec![0u32; self.all];
         let keyed = self.keys_of_rows.iter().enumerate().filter(|(_, key)| **key != NO_KEY);
         for ((row, key), place) in keyed.zip(places.chunks_exact(bytes)) {
             let rows = &mut rows[*key as usize];
             if *rows < sent.rows {
                 let at = *key as usize * len + *rows as usize * bytes;
-                payloads[at..at + bytes].copy_from_slice(place);
+                self.payloads[at..at + bytes].copy_from_slice(place);
                 *rows += 1;
             } else if duplicates == Duplicates::All {
                 return Err(row);
             }
         }
-        Ok(payloads)
+        Ok(())
     }
 
     /// The first row that bears the key of this row.
@@ -221,7 +254,7 @@ impl KeySet {
     }
 
     /// The number of the key that a row bears, counted from 0; `None` where it has none.
-    pub(crate) fn key_of(&self, row: u32) -> Option<u32> {
+    pub(crate) fn key_of(&self, row: u64) -> Option<u32> {
         Some(self.keys_of_rows[row as usize]).filter(|key| *key != NO_KEY)
     }
 
@@ -254,10 +287,10 @@ impl KeySet {
 
     /// The rows, counted from 0 and in order, that bear one of these keys, which are given by their
     /// positions among the digests.
-    pub fn rows_of(&self, keys: &[u32]) -> Vec<u32> {
+    pub fn rows_of(&self, keys: &[u32]) -> Vec<u64> {
         let wanted = self.wanted(keys);
         let matches = |key: &u32| *key != NO_KEY && wanted[*key as usize];
-        let rows = (0u32..).zip(self.keys_of_rows.chunks_exact(self.identifiers));
+        let rows = (0u64..).zip(self.keys_of_rows.chunks_exact(self.identifiers));
         rows.filter(|(_, keys)| keys.iter().any(matches)).map(|(row, _)| row).collect()
     }
 
@@ -321,6 +354,7 @@ mod tests {
             findings::{Findings, FrequentKey},
             key::{KeyColumn, Nulls},
             normalize::Normalize,
+            reading::Reading,
         },
         table::source::{Delimiter, Source},
     };

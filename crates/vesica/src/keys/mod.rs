@@ -1,6 +1,7 @@
 //! From the key columns of a row to the distinct keys of a table.
 
-mod buckets;
+pub(crate) mod brought;
+pub(crate) mod buckets;
 mod collector;
 pub mod counts;
 pub mod digest;

@@ -14,16 +14,14 @@ use crate::{
     agree::seed::Seed,
     error::{Error, Result},
     keys::{
+        brought::Brought,
         buckets::{Buckets, Filling},
-        counts::NO_KEY,
         digest::Digest,
         keyset::KeySet,
+        spilled::PLACE,
         table_keys::TableKeys,
     },
 };
-
-/// Bytes of a row's number.
-const ROW: usize = size_of::<u32>();
 
 /// Digests of which images are made at a time.
 const CHUNK: usize = 1 << 12;
@@ -34,18 +32,23 @@ pub(crate) fn capacity(keys: usize, partitions: usize) -> usize {
     simple::max_load(keys, partitions, LAMBDA)
 }
 
-/// Bytes of memory that a partition of so many items takes besides what the protocol does.
-pub(crate) fn memory(capacity: usize) -> f64 {
+/// Bytes of memory that a partition of so many items takes besides what the protocol does, where each row brings so many
+/// bytes.
+pub(crate) fn memory(capacity: usize, brought: usize) -> f64 {
     // The image and the row of each key, its number, and the table that finds equal ones.
     const OF_AN_ITEM: usize = 32 + 8 + 4 + 32;
     /// Chunks of buckets that are being filled or read.
     const FIXED: f64 = (48 << 20) as f64;
-    FIXED + (OF_AN_ITEM * capacity) as f64
+    FIXED + ((OF_AN_ITEM + brought) * capacity) as f64
 }
 
 /// All partitions of a table's keys.
 pub(crate) struct Partitions {
     buckets: Buckets,
+    /// How many identifiers a row has.
+    identifiers: usize,
+    /// What each row brings.
+    brought: Brought,
     /// Items of each.
     capacity: usize,
     length: DigestLength,
@@ -65,8 +68,33 @@ pub(crate) struct Partition {
     pub(crate) set: KeySet,
     /// Its items.
     pub(crate) items: Set,
-    /// For each of its rows that of the table, counted from 0.
-    pub(crate) rows: Vec<u32>,
+    /// Which rows of the table its rows are.
+    pub(crate) rows: PartitionRows,
+}
+
+/// The rows of a partition: each is one identifier of a row of the table.
+pub(crate) struct PartitionRows {
+    /// The places among the keys of all rows.
+    places: Vec<u64>,
+    /// How many identifiers a row has.
+    identifiers: usize,
+}
+
+impl PartitionRows {
+    /// The row of the table, counted from 0.
+    pub(crate) fn row(&self, row: u64) -> u64 {
+        self.places[row as usize] / self.identifiers as u64
+    }
+
+    /// The identifier of each of these keys.
+    pub(crate) fn identifiers_of(&self, set: &KeySet, keys: &[u32]) -> Vec<usize> {
+        if self.identifiers == 1 {
+            return vec![0; keys.len()];
+        }
+        let first_rows = set.first_rows();
+        let place = |key: &u32| self.places[first_rows[*key as usize] as usize];
+        keys.iter().map(|key| place(key) as usize % self.identifiers).collect()
+    }
 }
 
 /// Puts images into partitions.
@@ -74,30 +102,37 @@ struct Sorter<'a> {
     seed: &'a Seed,
     filling: Filling,
     length: DigestLength,
+    brought: usize,
     digests: Vec<Digest>,
-    rows: Vec<u32>,
+    places: Vec<u64>,
+    of_rows: Vec<u8>,
+    record: Vec<u8>,
 }
 
 impl Sorter<'_> {
-    fn push(&mut self, digest: Digest, row: u32) -> Result<()> {
+    fn push(&mut self, digest: Digest, place: u64, brought: &[u8]) -> Result<()> {
         self.digests.push(digest);
-        self.rows.push(row);
+        self.places.push(place);
+        self.of_rows.extend_from_slice(brought);
         if self.digests.len() == CHUNK { self.settle() } else { Ok(()) }
     }
 
     fn settle(&mut self) -> Result<()> {
-        let Self { seed, filling, length, digests, rows } = self;
+        let Self { seed, filling, length, brought, digests, places, of_rows, record } = self;
         let mut done = Ok(());
-        let (mut record, item) = ([0; 32 + ROW], item_bytes(*length));
+        let item = item_bytes(*length);
         seed.images(digests, |i, image| {
-            record[..item].copy_from_slice(&image[..item]);
-            record[item..item + ROW].copy_from_slice(&rows[i].to_le_bytes());
+            record.clear();
+            record.extend_from_slice(&image[..item]);
+            record.extend_from_slice(&places[i].to_le_bytes()[..PLACE]);
+            record.extend_from_slice(&of_rows[i * *brought..][..*brought]);
             if done.is_ok() {
-                done = filling.push(partition_of(image, filling.len()), &record[..item + ROW]);
+                done = filling.push(partition_of(image, filling.len()), record);
             }
         });
         digests.clear();
-        rows.clear();
+        places.clear();
+        of_rows.clear();
         done
     }
 }
@@ -122,19 +157,32 @@ impl TableKeys {
         directory: &Path,
     ) -> Result<Partitions> {
         let capacity = capacity(self.counts().used as usize, partitions);
-        let filling = Filling::create(directory, partitions, item_bytes(length) + ROW)?;
-        let mut sorter = Sorter { seed, filling, length, digests: Vec::new(), rows: Vec::new() };
+        let (identifiers, brought) = match &self {
+            Self::Held(set) => (set.identifiers(), set.brought().clone()),
+            Self::Spilled(keys) => (keys.identifiers(), keys.brought().clone()),
+        };
+        let record = item_bytes(length) + PLACE + brought.len();
+        let mut sorter = Sorter {
+            seed,
+            filling: Filling::create(directory, partitions, record)?,
+            length,
+            brought: brought.len(),
+            digests: Vec::new(),
+            places: Vec::new(),
+            of_rows: Vec::new(),
+            record: Vec::new(),
+        };
         match self {
-            Self::Held(set) => {
-                let rows = set.numbers().iter().zip(0..).filter(|(key, _)| **key != NO_KEY);
-                for (key, row) in rows {
-                    sorter.push(set.digests()[*key as usize], row)?;
-                }
+            Self::Held(set) => set.rows_with_keys(|key, place, brought| {
+                sorter.push(set.digests()[key as usize], place, brought)
+            })?,
+            Self::Spilled(keys) => {
+                keys.read(|digest, place, brought| sorter.push(digest, place, brought))?;
             }
-            Self::Spilled(keys) => keys.read(|digest, row| sorter.push(digest, row as u32))?,
         }
         sorter.settle()?;
-        Ok(Partitions { buckets: sorter.filling.finish()?, capacity, length })
+        let buckets = sorter.filling.finish()?;
+        Ok(Partitions { buckets, identifiers, brought, capacity, length })
     }
 }
 
@@ -151,13 +199,16 @@ impl Partitions {
     /// [`Error::StatisticalFailure`] where it has more keys than it was to have, and [`Error::Output`] of the directory.
     pub(crate) fn load(&self, partition: usize, rng: &mut dyn CryptoRng) -> Result<Partition> {
         let records = self.buckets.records(partition);
-        let (mut images, mut rows) = (Vec::with_capacity(records), Vec::with_capacity(records));
+        let (mut images, mut places) = (Vec::with_capacity(records), Vec::with_capacity(records));
+        let mut of_rows = Vec::with_capacity(records * self.brought.len());
         self.buckets.read(partition, |record| {
-            let (item, row) = record.split_at(item_bytes(self.length));
-            let mut image = [0; 32];
+            let (item, rest) = record.split_at(item_bytes(self.length));
+            let (mut image, mut place) = ([0; 32], [0; 8]);
             image[..item.len()].copy_from_slice(item);
+            place[..PLACE].copy_from_slice(&rest[..PLACE]);
             images.push(Digest::from_bytes(image));
-            rows.push(u32::from_le_bytes(row.try_into().unwrap_or_default()));
+            places.push(u64::from_le_bytes(place));
+            of_rows.extend_from_slice(&rest[PLACE..]);
             Ok(())
         })?;
         let mut set = KeySet::distinct(images, vec![0; records], 1);
@@ -169,7 +220,10 @@ impl Partitions {
         if !fits {
             return Err(Error::StatisticalFailure(vesica_psi::Error::HashingFailure));
         }
+        // How many rows of a key are sent has been checked already.
+        let _ = set.bring(&self.brought, of_rows);
         let items = Seed::items_of(set.digests(), self.length);
+        let rows = PartitionRows { places, identifiers: self.identifiers };
         Ok(Partition { set, items, rows })
     }
 }

@@ -11,10 +11,10 @@ use std::iter;
 const COUNT: usize = 13;
 
 /// A profile of fewer keys would tell of single ones.
-pub const LEAST_KEYS: usize = 100;
+pub const LEAST_KEYS: u64 = 100;
 
 /// Shares are told in tenths.
-const STEPS: usize = 10;
+const STEPS: u64 = 10;
 
 /// Shares that differ by so many steps are worth a word.
 const FAR: u8 = 3;
@@ -67,23 +67,40 @@ pub(crate) struct Profile {
     shares: Option<Vec<[u8; COUNT]>>,
 }
 
-impl Profile {
-    /// The profile of keys of which each has as many entries of `kinds` as there are columns.
-    pub(crate) fn of(columns: usize, kinds: impl Iterator<Item = u16>) -> Self {
-        let mut counts = vec![[0usize; COUNT]; columns];
-        let mut entries = 0;
-        for (kinds, column) in kinds.zip(iter::successors(Some(0), |c| Some((c + 1) % columns))) {
-            entries += 1;
-            for (kind, count) in counts[column].iter_mut().enumerate() {
-                *count += usize::from(kinds >> kind & 1);
-            }
-        }
-        let keys = entries / columns.max(1);
-        let tenths = |count: usize| ((STEPS * count + keys / 2) / keys) as u8;
-        let shares = || counts.iter().map(|counts| counts.map(tenths)).collect();
-        Self { columns, shares: (keys >= LEAST_KEYS).then(shares) }
+/// A profile of the keys so far.
+pub(crate) struct Profiling {
+    counts: Vec<[u64; COUNT]>,
+    keys: u64,
+}
+
+impl Profiling {
+    /// Of no keys.
+    pub(crate) fn new(columns: usize) -> Self {
+        Self { counts: vec![[0; COUNT]; columns], keys: 0 }
     }
 
+    pub(crate) fn columns(&self) -> usize {
+        self.counts.len()
+    }
+
+    /// Takes the kinds of the next key, one for each column.
+    pub(crate) fn add(&mut self, kinds: impl Iterator<Item = u16>) {
+        self.keys += 1;
+        for (counts, kinds) in self.counts.iter_mut().zip(kinds) {
+            let bits = counts.iter_mut().enumerate();
+            bits.for_each(|(kind, count)| *count += u64::from(kinds >> kind & 1));
+        }
+    }
+
+    pub(crate) fn finish(self) -> Profile {
+        let Self { counts, keys } = self;
+        let tenths = |count: u64| ((STEPS * count + keys / 2) / keys) as u8;
+        let shares = || counts.iter().map(|counts| counts.map(tenths)).collect();
+        Profile { columns: counts.len(), shares: (keys >= LEAST_KEYS).then(shares) }
+    }
+}
+
+impl Profile {
     /// How many bytes it takes on the wire; the same for all profiles of so many columns.
     pub(crate) fn encoded_len(columns: usize) -> usize {
         1 + columns * COUNT
@@ -102,7 +119,7 @@ impl Profile {
         let well_formed = *told <= 1
             && left.is_empty()
             && shares.len() == columns
-            && shares.iter().flatten().all(|share| usize::from(*share) <= STEPS);
+            && shares.iter().flatten().all(|share| u64::from(*share) <= STEPS);
         let shares = (*told == 1).then(|| shares.to_vec());
         well_formed.then_some(Self { columns, shares })
     }
@@ -148,7 +165,9 @@ mod tests {
     }
 
     fn profile(values: &[String]) -> Profile {
-        Profile::of(1, values.iter().map(|value| kinds(value)))
+        let mut profiling = Profiling::new(1);
+        values.iter().for_each(|value| profiling.add(iter::once(kinds(value))));
+        profiling.finish()
     }
 
     #[test]
@@ -174,7 +193,7 @@ mod tests {
         other[0] = " A STRANGER ".into();
         assert_eq!(before, profile(&other), "one key in a hundred makes no difference");
         assert!(before.is_told() && !profile(&mails[1..]).is_told());
-        assert!(!Profile::of(1, iter::empty()).is_told());
+        assert!(!profile(&[]).is_told());
         for shown in [&before, &profile(&mails[1..])] {
             let bytes = shown.encode();
             assert_eq!(bytes.len(), Profile::encoded_len(1));

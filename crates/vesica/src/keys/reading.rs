@@ -43,12 +43,6 @@ impl Reading {
         self.identifiers.len().max(1)
     }
 
-    /// Whether keys may go to the disk: rows have one each, and nothing comes with it.
-    pub(crate) fn may_spill(&self) -> bool {
-        let alone = self.values.is_none() && self.sends.is_none() && !self.profile && !self.survey;
-        alone && self.number_of_identifiers() == 1
-    }
-
     /// What makes a row's keys, one for each identifier.
     pub(crate) fn extractors(&self, scan: &Scan) -> Result<Vec<Extractor>> {
         let extractor = |keys: &[KeyColumn]| -> Result<Extractor> {

@@ -8,28 +8,31 @@ use std::{
 };
 
 use crate::{
-    error::Result,
+    error::{Error, Result},
     keys::{
+        brought::Brought,
         buckets::{Buckets, Filling},
         collector::Collector,
         counts::RowCounts,
         digest::Digest,
         findings::Tally,
         keyset::KeySet,
+        profile::{Profile, Profiling},
     },
 };
 
 /// Buckets, so many that each of a table that can be processed at all fits into memory.
 const BUCKETS: usize = 256;
 
-/// A record: the digest, the row, and a hash of the key before normalisation where that changed it.
-const RECORD: usize = 32 + ROW + 4;
+/// Bytes of a place among the keys of all rows.
+pub(super) const PLACE: usize = 5;
 
-/// Bytes of a row's number with the bit that says that the normalisation changed its key.
-const ROW: usize = 5;
+/// The most places.
+pub(super) const MAX_PLACES: u64 = 1 << (8 * PLACE);
 
-/// That bit.
-const CHANGED: u64 = 1 << 39;
+/// Bytes of a record before what the row brings: the digest, the place, and a hash of the key before normalisation, or 0
+/// where that did not change it.
+const HEAD: usize = 32 + PLACE + size_of::<u32>();
 
 /// Keys on their way to the disk.
 pub(super) struct Spilling {
@@ -37,91 +40,195 @@ pub(super) struct Spilling {
     /// Random, so that whoever chose the keys cannot have them crowd in one bucket.
     factor: u64,
     counts: RowCounts,
+    identifiers: usize,
+    brought: Brought,
+    /// Columns of which each key has its kinds.
+    columns: usize,
+    /// Keys of all identifiers of all rows so far.
+    places: u64,
+    record: Vec<u8>,
 }
 
 /// The keys of a table, on disk.
 pub struct SpilledKeys {
     buckets: Buckets,
     counts: RowCounts,
+    identifiers: usize,
+    brought: Brought,
+    profile: Option<Profile>,
+}
+
+/// What was found wrong with the rows of a table: for each, the first such row, after an earlier one that bears the same key.
+/// Rows are counted from 0.
+#[derive(Default)]
+pub(super) struct Repetitions {
+    /// The first row whose key an earlier row bears.
+    pub(super) any: Option<(u64, u64)>,
+    /// The first row that is one too many to be sent.
+    pub(super) too_many: Option<(u64, u64)>,
+}
+
+/// A record of a bucket.
+struct Record<'a> {
+    digest: Digest,
+    place: u64,
+    /// A hash of the key before normalisation, where that changed it.
+    form: Option<u32>,
+    brought: &'a [u8],
+}
+
+impl<'a> Record<'a> {
+    fn read(record: &'a [u8], brought: usize) -> Self {
+        let (mut digest, mut place, mut form) = ([0; 32], [0; 8], [0; 4]);
+        digest.copy_from_slice(&record[..32]);
+        place[..PLACE].copy_from_slice(&record[32..32 + PLACE]);
+        form.copy_from_slice(&record[32 + PLACE..HEAD]);
+        Self {
+            digest: Digest::from_bytes(digest),
+            place: u64::from_le_bytes(place),
+            form: Some(u32::from_le_bytes(form)).filter(|form| *form != 0),
+            brought: &record[HEAD..HEAD + brought],
+        }
+    }
+}
+
+/// One bit for each of many rows.
+#[derive(Default)]
+struct RowBits(Vec<u64>);
+
+impl RowBits {
+    fn set(&mut self, row: u64) {
+        let (word, bit) = ((row / 64) as usize, row % 64);
+        if word >= self.0.len() {
+            self.0.resize(word + 1, 0);
+        }
+        self.0[word] |= 1 << bit;
+    }
+
+    fn count(&self) -> u64 {
+        self.0.iter().map(|word| u64::from(word.count_ones())).sum()
+    }
 }
 
 impl Spilling {
-    /// Into a file in this directory.
+    /// Into a file in this directory. Rows have so many identifiers, and each key has so many kinds.
     ///
     /// # Errors
     /// [`Error::Output`](crate::Error::Output).
-    pub(super) fn begin(directory: &Path) -> Result<Self> {
-        let filling = Filling::create(directory, BUCKETS, RECORD)?;
+    pub(super) fn begin(
+        directory: &Path,
+        identifiers: usize,
+        brought: Brought,
+        columns: usize,
+    ) -> Result<Self> {
+        let len = HEAD + brought.len() + columns * size_of::<u16>();
+        let filling = Filling::create(directory, BUCKETS, len)?;
         let factor = RandomState::new().hash_one(0) | 1;
-        Ok(Self { filling, factor, counts: RowCounts::default() })
+        let counts = RowCounts::default();
+        let record = Vec::with_capacity(len);
+        Ok(Self { filling, factor, counts, identifiers, brought, columns, places: 0, record })
     }
 
-    /// Moves the keys of all rows so far to the disk.
+    /// Moves the keys of all rows so far to the disk, with what rows with a key bring and the kinds of all keys.
     ///
     /// # Errors
-    /// As [`Spilling::begin`].
-    pub(super) fn take(&mut self, keys: &mut Collector, tally: &mut Tally) -> Result<()> {
+    /// As [`Spilling::begin`], and [`Error::Bug`](crate::Error::Bug) if there is not as much of these as there are keys.
+    pub(super) fn take(
+        &mut self,
+        keys: &mut Collector,
+        tally: &mut Tally,
+        brought: &mut Vec<u8>,
+        kinds: &mut Vec<u16>,
+    ) -> Result<()> {
         let mut changed = tally.take_changed().into_iter().peekable();
-        keys.drain(|place, digest| {
-            let row = self.counts.read;
-            self.counts.read += 1;
-            let Some(digest) = digest else {
-                self.counts.null += 1;
-                return Ok(());
-            };
-            let form = changed.next_if(|(at, _)| *at == place).map(|(_, form)| form);
-            let row = if form.is_some() { row | CHANGED } else { row };
-            let mut record = [0; RECORD];
-            record[..32].copy_from_slice(digest.as_bytes());
-            record[32..32 + ROW].copy_from_slice(&row.to_le_bytes()[..ROW]);
-            record[32 + ROW..].copy_from_slice(&form.unwrap_or_default().to_le_bytes());
+        let mut bring = brought.chunks_exact(self.brought.len().max(1));
+        let mut is_keyed = false;
+        keys.drain(|at, digest| {
+            let identifier = at as usize % self.identifiers;
+            is_keyed = digest.is_some() || identifier > 0 && is_keyed;
+            if identifier + 1 == self.identifiers {
+                self.counts.read += 1;
+                self.counts.null += u64::from(!is_keyed);
+            }
+            let place = self.places;
+            self.places += 1;
+            let Some(digest) = digest else { return Ok(()) };
+            let form = changed.next_if(|(changed, _)| *changed == at).map(|(_, form)| form.max(1));
+            self.record.clear();
+            self.record.extend_from_slice(digest.as_bytes());
+            self.record.extend_from_slice(&place.to_le_bytes()[..PLACE]);
+            self.record.extend_from_slice(&form.unwrap_or_default().to_le_bytes());
+            if self.brought.len() > 0 {
+                let lacking = Error::Bug("a row brings too little");
+                self.record.extend_from_slice(bring.next().ok_or(lacking)?);
+            }
+            let kinds = kinds.iter().skip(at as usize * self.columns).take(self.columns);
+            self.record.extend(kinds.flat_map(|kinds| kinds.to_le_bytes()));
             let bucket = digest.prefix().wrapping_mul(self.factor) >> (64 - BUCKETS.ilog2());
-            self.filling.push(bucket as usize, &record)
-        })
+            self.filling.push(bucket as usize, &self.record)
+        })?;
+        brought.clear();
+        kinds.clear();
+        Ok(())
     }
 
-    /// Counts the distinct keys, bucket by bucket. Also returns the first row whose key an earlier row bears, after that
-    /// earlier row; rows are counted from 0.
+    /// Counts the distinct keys, bucket by bucket. Also returns which rows bear the key of earlier ones.
     ///
     /// # Errors
     /// As [`Spilling::begin`].
-    pub(super) fn finish(self, tally: &mut Tally) -> Result<(SpilledKeys, Option<(u64, u64)>)> {
-        let Self { filling, mut counts, .. } = self;
+    pub(super) fn finish(self, tally: &mut Tally) -> Result<(SpilledKeys, Repetitions)> {
+        let Self { filling, mut counts, identifiers, brought, columns, .. } = self;
+        let row = |place: u64| place / identifiers as u64;
         let buckets = filling.finish()?;
-        let mut repetition: Option<(u64, u64)> = None;
+        let mut repetitions = Repetitions::default();
+        let mut profiling = (columns > 0).then(|| Profiling::new(columns));
+        let mut with_new_key = RowBits::default();
         for bucket in 0..buckets.len() {
             let records = buckets.records(bucket);
-            let (mut digests, mut rows) =
+            let (mut digests, mut places) =
                 (Vec::with_capacity(records), Vec::with_capacity(records));
-            let mut changed = Vec::new();
-            buckets.read(bucket, |record| {
-                let (digest, row, form) = parts(record);
-                if row & CHANGED != 0 {
-                    changed.push((digests.len() as u32, form));
-                }
-                digests.push(digest);
-                rows.push(row & !CHANGED);
+            let (mut changed, mut of_rows, mut kinds) = (Vec::new(), Vec::new(), Vec::new());
+            buckets.read(bucket, |bytes| {
+                let record = Record::read(bytes, brought.len());
+                let at = digests.len() as u32;
+                changed.extend(record.form.map(|form| (at, form)));
+                digests.push(record.digest);
+                places.push(record.place);
+                of_rows.extend_from_slice(record.brought);
+                let entries = bytes[HEAD + brought.len()..].as_chunks().0.iter();
+                kinds.extend(entries.map(|kinds| u16::from_le_bytes(*kinds)));
                 Ok(())
             })?;
-            let set = KeySet::distinct(digests, vec![0; records], 1);
+            let mut set = KeySet::distinct(digests, vec![0; records], 1);
             counts.used += set.counts().used;
             counts.duplicate += set.counts().duplicate;
+            let least = |found: &mut Option<(u64, u64)>, (first, second): (usize, usize)| {
+                let new = (row(places[first]), row(places[second]));
+                *found = found.filter(|(_, second)| *second < new.1).or(Some(new));
+            };
             if let Some(found) = set.first_repetition() {
-                let found = (rows[found.0], rows[found.1]);
-                repetition = repetition.filter(|(_, second)| *second < found.1).or(Some(found));
+                least(&mut repetitions.any, found);
             }
-            tally.group(set.numbers(), set.counts().used, changed, |place| rows[place]);
+            if let Brought::Columns(..) = brought
+                && let Err(at) = set.bring(&brought, of_rows)
+            {
+                least(&mut repetitions.too_many, (set.first_row_like(at), at));
+            }
+            if let Some(profiling) = &mut profiling {
+                set.profile(profiling, &kinds);
+            }
+            if identifiers > 1 {
+                let first = set.first_rows().into_iter();
+                first.for_each(|at| with_new_key.set(row(places[at as usize])));
+            }
+            tally.group(set.numbers(), set.counts().used, changed, |at| row(places[at]));
         }
-        Ok((SpilledKeys { buckets, counts }, repetition))
+        if identifiers > 1 {
+            counts.duplicate = counts.read - counts.null - with_new_key.count();
+        }
+        let profile = profiling.map(Profiling::finish);
+        Ok((SpilledKeys { buckets, counts, identifiers, brought, profile }, repetitions))
     }
-}
-
-fn parts(record: &[u8]) -> (Digest, u64, u32) {
-    let (mut digest, mut row, mut form) = ([0; 32], [0; 8], [0; 4]);
-    digest.copy_from_slice(&record[..32]);
-    row[..ROW].copy_from_slice(&record[32..32 + ROW]);
-    form.copy_from_slice(&record[32 + ROW..]);
-    (Digest::from_bytes(digest), u64::from_le_bytes(row), u32::from_le_bytes(form))
 }
 
 impl SpilledKeys {
@@ -130,15 +237,33 @@ impl SpilledKeys {
         self.counts
     }
 
-    /// Shows the digest of each row that has a key, and the row, counted from 0.
+    /// How many identifiers a row has.
+    pub(super) fn identifiers(&self) -> usize {
+        self.identifiers
+    }
+
+    /// What each row brings.
+    pub(super) fn brought(&self) -> &Brought {
+        &self.brought
+    }
+
+    /// What the keys look like, where that was asked for.
+    pub(super) fn take_profile(&mut self) -> Option<Profile> {
+        self.profile.take()
+    }
+
+    /// Shows the digest of each key, its place among the keys of all rows, and what its row brings.
     ///
     /// # Errors
     /// [`Error::Output`](crate::Error::Output), and what `show` returns.
-    pub(super) fn read(&self, mut show: impl FnMut(Digest, u64) -> Result<()>) -> Result<()> {
+    pub(super) fn read(
+        &self,
+        mut show: impl FnMut(Digest, u64, &[u8]) -> Result<()>,
+    ) -> Result<()> {
         (0..self.buckets.len()).try_for_each(|bucket| {
             self.buckets.read(bucket, |record| {
-                let (digest, row, _) = parts(record);
-                show(digest, row & !CHANGED)
+                let record = Record::read(record, self.brought.len());
+                show(record.digest, record.place, record.brought)
             })
         })
     }

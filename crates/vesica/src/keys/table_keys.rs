@@ -4,15 +4,16 @@ use crate::{
     error::{Error, InputFault, Result},
     host,
     keys::{
+        brought::{Brought, Magnitudes},
         collector::Collector,
         counts::RowCounts,
         findings::{Findings, Tally},
         key::{Duplicates, Key, Nulls},
         keyset::KeySet,
         numbers::Numbers,
-        profile::Profile,
+        profile::{Profile, Profiling},
         reading::Reading,
-        spilled::{SpilledKeys, Spilling},
+        spilled::{MAX_PLACES, SpilledKeys, Spilling},
         survey::Survey,
     },
     table::{
@@ -27,6 +28,9 @@ const PART: u64 = 8;
 
 /// After that they go there in pieces of so many bytes.
 const LITTLE: u64 = 1 << 22;
+
+/// In memory, the places of keys have 32 bits. From here on there may not be enough for the rows until it is looked again.
+const MANY: u32 = u32::MAX - (1 << 24);
 
 /// The keys of a table.
 pub enum TableKeys {
@@ -50,7 +54,7 @@ impl TableKeys {
         const SHOW_EVERY: u64 = 1 << 14;
         let (width, nulls) = (scan.header().len(), reading.nulls);
         let most_bytes = reading.memory.unwrap_or_else(host::budget);
-        let directory = reading.spill.as_deref().filter(|_| reading.may_spill());
+        let directory = reading.spill.as_deref().filter(|_| !reading.survey);
         let mut spilling = None;
         let mut most_held = directory.map_or(most_bytes, |_| most_bytes / PART);
         let mut extractors = reading.extractors(&scan)?;
@@ -58,10 +62,13 @@ impl TableKeys {
             (Collector::new(extractors.len()), Tally::new(extractors.len()));
         let numbers = |(column, scale): &(String, u8)| Numbers::new(&scan, column, *scale, nulls);
         let numbers = reading.values.as_ref().map(numbers).transpose()?.flatten();
+        let column = reading.values.as_ref().map(|(column, _)| &column[..]);
+        let (brought, mut magnitudes) =
+            (Brought::of(reading), Magnitudes::new(column.unwrap_or_default()));
         let (mut of_rows, mut kinds) = (Vec::new(), Vec::new());
+        let columns = if reading.profile { reading.keys.len() } else { 0 };
         let packer = reading.sends.as_ref().map(|sent| Packer::new(&scan, sent));
         let packer = packer.transpose()?.flatten();
-        let mut payloads = Vec::new();
         let survey = || Survey::new(&scan, &reading.keys, &reading.null_values);
         let mut survey = reading.survey.then(survey).transpose()?;
         let mut rows = 0;
@@ -69,9 +76,7 @@ impl TableKeys {
             if let Some(survey) = &mut survey {
                 survey.see(|position| row.field(position));
             }
-            if let Some(numbers) = &numbers {
-                of_rows.push(numbers.of(&row)?);
-            }
+            let number = numbers.as_ref().map(|numbers| numbers.of(&row)).transpose()?;
             let (mut is_keyed, mut has_null_value) = (false, false);
             for (identifier, extractor) in extractors.iter_mut().enumerate() {
                 let is_last = identifier + 1 == reading.number_of_identifiers();
@@ -80,9 +85,13 @@ impl TableKeys {
                         let place = keys.next();
                         keys.push(Some(key));
                         is_keyed = true;
-                        // Columns are sent with rows of one identifier alone.
+                        // Rows of one identifier alone bring anything.
                         if let Some(packer) = &packer {
-                            packer.pack(&row, &mut payloads)?;
+                            packer.pack(&row, &mut of_rows)?;
+                        }
+                        if let Some(number) = number {
+                            magnitudes.add(number, &row)?;
+                            of_rows.extend_from_slice(&number.to_le_bytes());
                         }
                         tally.see(identifier, place, extractor.look(), extractor.raw(&row));
                         kinds.extend_from_slice(extractor.kinds().unwrap_or_default());
@@ -107,12 +116,21 @@ impl TableKeys {
             }
             rows += 1;
             if u64::is_multiple_of(rows, SHOW_EVERY) {
-                let held = keys.bytes() + payloads.len() as u64;
+                let most_rows = MAX_PLACES / extractors.len() as u64;
+                if rows > most_rows {
+                    return Err(row.fault(InputFault::TooManyRows { max: most_rows }));
+                }
+                let held = match keys.next() {
+                    MANY.. => u64::MAX,
+                    _ => keys.bytes() + of_rows.len() as u64,
+                };
                 match directory {
                     Some(directory) if held > most_held => {
-                        let first = || Spilling::begin(directory);
+                        let identifiers = extractors.len();
+                        let first =
+                            || Spilling::begin(directory, identifiers, brought.clone(), columns);
                         let spilling = get_or_try_insert(&mut spilling, first)?;
-                        spilling.take(&mut keys, &mut tally)?;
+                        spilling.take(&mut keys, &mut tally, &mut of_rows, &mut kinds)?;
                         most_held = LITTLE;
                     }
                     None if held > most_held => {
@@ -126,26 +144,35 @@ impl TableKeys {
         })?;
         show(rows, 1.0);
         if let Some(mut spilling) = spilling {
-            spilling.take(&mut keys, &mut tally)?;
-            let (keys, repetition) = spilling.finish(&mut tally)?;
+            spilling.take(&mut keys, &mut tally, &mut of_rows, &mut kinds)?;
+            let (keys, repetitions) = spilling.finish(&mut tally)?;
             let counts = keys.counts();
-            if let Some((first, second)) =
-                repetition.filter(|_| reading.duplicates == Duplicates::Error)
+            let places = |(first, second)| [first, second].map(|row| table.place(row as usize));
+            if let (Some(rows), Some(sent)) = (repetitions.too_many, &reading.sends) {
+                let ([first, place], rows) = (places(rows), sent.rows);
+                return Err(table.fault(InputFault::TooManyRowsToSend { place, first, rows }));
+            }
+            if let Some(rows) = repetitions.any.filter(|_| reading.duplicates == Duplicates::Error)
             {
-                let [first, second] = [first, second].map(|row| table.place(row as usize));
-                let fault = InputFault::DuplicateKey { first, second, rows: counts.duplicate };
-                return Err(table.fault(fault));
+                let ([first, second], rows) = (places(rows), counts.duplicate);
+                return Err(table.fault(InputFault::DuplicateKey { first, second, rows }));
             }
             let findings = tally.finish(width, counts, &table);
             return Ok((table, Self::Spilled(keys), findings));
         }
         let mut set = KeySet::of(keys);
-        set.bring(&table, reading, payloads, &of_rows)?;
+        set.bring(&brought, of_rows).map_err(|row| {
+            let first = table.place(set.first_row_like(row));
+            let rows = reading.sends.as_ref().map_or(0, |sent| sent.rows);
+            table.fault(InputFault::TooManyRowsToSend { place: table.place(row), first, rows })
+        })?;
         if reading.duplicates == Duplicates::Error {
             set.refuse_duplicates(&table)?;
         }
         if reading.profile {
-            set.look_at(reading.keys.len(), &kinds);
+            let mut profiling = Profiling::new(columns);
+            set.profile(&mut profiling, &kinds);
+            set.keep_profile(profiling.finish());
         }
         if let Some(survey) = survey {
             set.keep(survey.finish());
@@ -169,7 +196,7 @@ impl TableKeys {
     pub(crate) fn take_profile(&mut self) -> Option<Profile> {
         match self {
             Self::Held(set) => set.take_profile(),
-            Self::Spilled(_) => None,
+            Self::Spilled(keys) => keys.take_profile(),
         }
     }
 }
@@ -218,7 +245,10 @@ mod tests {
             partitions::{self, Partitions},
         },
         parties::Role,
-        table::source::{Delimiter, Source},
+        table::{
+            sent_columns::SentColumns,
+            source::{Delimiter, Source},
+        },
     };
 
     /// Rows of which some have no key, some one that the normalisation changes, and some that of another row.
@@ -260,6 +290,98 @@ mod tests {
         assert!(held_findings.keys_merged > 0 && held_findings.frequent_keys.len() == 1);
     }
 
+    fn columns(names: &[&str]) -> Vec<KeyColumn> {
+        let column = |name: &&str| KeyColumn { name: (*name).into(), normalize: Normalize::Lower };
+        names.iter().map(column).collect()
+    }
+
+    fn read_keys(text: &str, memory: u64, reading: Reading) -> Result<(TableKeys, Findings)> {
+        let source = Source::Memory { name: "t".into(), bytes: text.into() };
+        let scan = source.open(Delimiter::Comma)?.read()?;
+        let spill = Some(std::env::temp_dir());
+        let reading = Reading { memory: Some(memory), spill, ..reading };
+        let (_, keys, findings) = TableKeys::read(scan, &reading, |_, _| {})?;
+        Ok((keys, findings))
+    }
+
+    /// Every item with what it brings and the identifiers of its rows, whatever partition it is in.
+    fn brought(keys: TableKeys) -> BTreeMap<[u8; 16], (Option<i64>, Vec<u8>, Vec<u64>, usize)> {
+        let parts = keys.partition(&seed(), 4, DigestLength::Short, &std::env::temp_dir()).unwrap();
+        let mut all = BTreeMap::new();
+        for part in 0..4 {
+            let loaded = parts.load(part, &mut StdRng::seed_from_u64(9)).unwrap();
+            let (set, rows) = (&loaded.set, &loaded.rows);
+            let identifiers: Vec<u32> = (0..set.counts().used as u32).collect();
+            let identifiers = rows.identifiers_of(set, &identifiers);
+            for row in 0..set.counts().read {
+                let key = set.key_of(row).unwrap() as usize;
+                let item = loaded.items.items().low_halves()[key].to_bytes();
+                let brought = all.entry(item).or_insert_with(|| {
+                    let payload = match set.brought().len() {
+                        9 => set.payloads().of(key).to_vec(),
+                        _ => Vec::new(),
+                    };
+                    (set.values().get(key).copied(), payload, Vec::new(), identifiers[key])
+                });
+                brought.2.push(rows.row(row));
+            }
+        }
+        all
+    }
+
+    #[test]
+    fn rows_bring_the_same_from_the_disk() {
+        let text = (0..60_000).fold("k,l,n\n".to_owned(), |text, row: u32| {
+            let key = if row % 10 == 0 { String::new() } else { format!("key{}", row / 2) };
+            text + &format!("{key},l{},{}\n", row / 3 * 2, row % 1000)
+        });
+        let sends = |rows| Some(SentColumns { columns: vec!["n".to_owned()], bytes: 9, rows });
+        let keys = || columns(&["k"]);
+        for reading in [
+            Reading { keys: keys(), values: Some(("n".to_owned(), 0)), ..Reading::default() },
+            Reading { keys: keys(), sends: sends(1), ..Reading::default() },
+            Reading {
+                keys: keys(),
+                sends: sends(2),
+                duplicates: Duplicates::All,
+                ..Reading::default()
+            },
+            Reading { keys: keys(), profile: true, ..Reading::default() },
+            Reading { keys: columns(&["k", "l"]), identifiers: vec![1, 1], ..Reading::default() },
+        ] {
+            let [held, spilled] = [1 << 30, 1 << 20].map(|memory| {
+                let (mut keys, findings) = read_keys(&text, memory, reading.clone()).unwrap();
+                let profile = keys.take_profile();
+                assert_eq!(matches!(keys, TableKeys::Spilled(_)), memory == 1 << 20);
+                (keys.counts(), findings, profile, brought(keys))
+            });
+            assert_eq!((held.0, &held.1), (spilled.0, &spilled.1));
+            assert!(held.2 == spilled.2 && held.3 == spilled.3);
+            assert_eq!(held.2.is_some(), reading.profile);
+            assert_eq!(held.3.len() as u64, held.0.used);
+        }
+    }
+
+    #[test]
+    fn too_much_of_a_key_is_refused_wherever_it_is() {
+        let text = (0..60_000).fold("k,n\n".to_owned(), |text, row: u32| {
+            text + &format!("key{},{}\n", if row == 50_001 { 7 } else { row }, u64::MAX / 4)
+        });
+        let sends = Some(SentColumns { columns: vec!["k".to_owned()], bytes: 16, rows: 1 });
+        let keys = || columns(&["k"]);
+        let sends =
+            Reading { keys: keys(), sends, duplicates: Duplicates::All, ..Reading::default() };
+        let sums =
+            Reading { keys: keys(), values: Some(("n".to_owned(), 0)), ..Reading::default() };
+        for (reading, said) in [(sends, "row 50002 (line 50003) bears"), (sums, "row 3 (line 4), ")]
+        {
+            let [held, spilled] = [1 << 30, 1 << 20]
+                .map(|memory| read_keys(&text, memory, reading.clone()).err().unwrap().to_string());
+            assert_eq!(held, spilled);
+            assert!(held.contains(said), "{held}");
+        }
+    }
+
     #[test]
     fn policies_hold_for_keys_on_disk() {
         let refused = |memory, nulls, duplicates| {
@@ -296,7 +418,7 @@ mod tests {
     }
 
     /// The rows that bear each item, and the partition that it is in.
-    fn loaded(parts: &Partitions, count: usize) -> BTreeMap<[u8; 16], (usize, Vec<u32>)> {
+    fn loaded(parts: &Partitions, count: usize) -> BTreeMap<[u8; 16], (usize, Vec<u64>)> {
         let mut all = BTreeMap::new();
         for part in 0..count {
             let loaded = parts.load(part, &mut StdRng::seed_from_u64(9)).unwrap();
@@ -304,7 +426,7 @@ mod tests {
             for key in 0..loaded.set.counts().used as u32 {
                 let item = loaded.items.items().low_halves()[key as usize].to_bytes();
                 let rows = loaded.set.rows_of(&[key]);
-                let rows = rows.into_iter().map(|row| loaded.rows[row as usize]).collect();
+                let rows = rows.into_iter().map(|row| loaded.rows.row(row)).collect();
                 assert!(all.insert(item, (part, rows)).is_none());
             }
         }

@@ -145,12 +145,12 @@ impl Job {
         if self.values.is_some() != self.offer.brings_values {
             return Err(Error::Usage("values are brought where a column is named".to_owned()));
         }
-        // Rows are all that partitions are compared for.
         if self.resume.is_some()
-            && (!self.offer.query.kind.takes_order || !self.offer.identifiers.is_empty())
+            && let Some(name) = &self.offer.protocol
+            && let methods = self.offer.query.kind.task.methods()
+            && methods.iter().any(|method| method.key() == name && !method.splits())
         {
-            let message = "runs for rows with one identifier can be resumed, and no others";
-            return Err(Error::Usage(message.to_owned()));
+            return Err(Error::Usage(format!("runs of `{name}` cannot be resumed")));
         }
         let mut rest = &self.columns[..];
         for columns in &self.offer.identifiers {

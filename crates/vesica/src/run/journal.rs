@@ -285,18 +285,19 @@ impl Journal {
         self.attempts
     }
 
-    /// Begins the run, or goes on with it after so many partitions; what was found in them is returned.
+    /// Begins the run, or goes on with it after so many partitions, of which each piece is shown.
     ///
     /// # Errors
-    /// [`Error::Journal`].
+    /// [`Error::Journal`], and what `show` returns.
     pub(crate) fn begin(
         &mut self,
         run: Run,
         begun: Begun,
         done: u64,
-    ) -> Result<Vec<Zeroizing<Vec<u8>>>> {
+        mut show: impl FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
         let kept: Vec<_> = self.pieces().take(done as usize).collect();
-        let pieces = kept.iter().map(|number| self.record(*number)).collect::<Result<Vec<_>>>()?;
+        kept.iter().try_for_each(|number| show(&self.record(*number)?))?;
         if self.found.as_ref().is_none_or(|(_, found)| *found != begun) {
             self.cut(0)?;
             let header = serde_json::to_vec(&(&run, &begun));
@@ -306,8 +307,7 @@ impl Journal {
             self.cut(kept.last().map_or(1, |last| last + 1))?;
         }
         self.attempts += 1;
-        self.write(Kind::Attempt, &self.attempts.to_le_bytes())?;
-        Ok(pieces)
+        self.write(Kind::Attempt, &self.attempts.to_le_bytes())
     }
 
     /// Notes what was found in the next partition.
@@ -361,13 +361,22 @@ mod tests {
         error.to_string()
     }
 
+    fn begin(journal: &mut Journal, begun: Begun, done: u64) -> Result<Vec<Vec<u8>>> {
+        let mut pieces = Vec::new();
+        journal.begin(run(), begun, done, |piece| {
+            pieces.push(piece.to_vec());
+            Ok(())
+        })?;
+        Ok(pieces)
+    }
+
     #[test]
     fn what_was_found_is_found_again() {
         let folder = tempfile::tempdir().unwrap();
         let resume = resume(&folder);
         let mut journal = Journal::open(&resume).unwrap();
         assert!(journal.begun(&run()).unwrap().is_none());
-        assert!(journal.begin(run(), begun(), 0).unwrap().is_empty());
+        assert!(begin(&mut journal, begun(), 0).unwrap().is_empty());
         for piece in [&b"first"[..], b"", b"third"] {
             journal.add(piece).unwrap();
         }
@@ -377,7 +386,7 @@ mod tests {
         assert_eq!(journal.begun(&run()).unwrap(), Some(begun()));
         assert_eq!((journal.done(), journal.attempts()), (3, 1));
         // The other side has done two.
-        let pieces = journal.begin(run(), begun(), 2).unwrap();
+        let pieces = begin(&mut journal, begun(), 2).unwrap();
         assert_eq!(pieces.iter().map(|piece| &piece[..]).collect::<Vec<_>>(), [&b"first"[..], b""]);
         assert_eq!((journal.done(), journal.attempts()), (2, 2));
         journal.add(b"third again").unwrap();
@@ -387,7 +396,7 @@ mod tests {
         drop(journal);
         // The run begins again, since the other side never knew of it.
         let again = Begun { seed: [4; 32], ..begun() };
-        Journal::open(&resume).unwrap().begin(run(), again.clone(), 0).unwrap();
+        begin(&mut Journal::open(&resume).unwrap(), again.clone(), 0).unwrap();
         let journal = Journal::open(&resume).unwrap();
         assert_eq!(journal.begun(&run()).unwrap(), Some(again));
         assert_eq!((journal.done(), journal.attempts()), (0, 3));
@@ -410,7 +419,7 @@ mod tests {
     fn another_run_is_refused() {
         let folder = tempfile::tempdir().unwrap();
         let resume = resume(&folder);
-        Journal::open(&resume).unwrap().begin(run(), begun(), 0).unwrap();
+        begin(&mut Journal::open(&resume).unwrap(), begun(), 0).unwrap();
         let journal = Journal::open(&resume).unwrap();
         for (other, said) in [
             (Run { program: "2".to_owned(), ..run() }, "the version of the program changed"),
@@ -432,7 +441,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let resume = resume(&folder);
         let mut journal = Journal::open(&resume).unwrap();
-        journal.begin(run(), begun(), 0).unwrap();
+        begin(&mut journal, begun(), 0).unwrap();
         journal.add(b"first").unwrap();
         journal.add(b"second").unwrap();
         drop(journal);
@@ -443,7 +452,7 @@ mod tests {
             let done = journal.done();
             assert!(done < 2);
             if journal.begun(&run()).unwrap().is_some() {
-                assert_eq!(journal.begin(run(), begun(), done).unwrap().len() as u64, done);
+                assert_eq!(begin(&mut journal, begun(), done).unwrap().len() as u64, done);
             }
         }
         for at in 0..whole.len() {
@@ -453,7 +462,7 @@ mod tests {
             let Ok(mut journal) = Journal::open(&resume) else { continue };
             let done = journal.done();
             let Ok(Some(_)) = journal.begun(&run()) else { continue };
-            if let Ok(pieces) = journal.begin(run(), begun(), done) {
+            if let Ok(pieces) = begin(&mut journal, begun(), done) {
                 let expected = [&b"first"[..], b"second"];
                 assert!(
                     pieces.iter().zip(expected).all(|(piece, expected)| piece[..] == *expected)
@@ -469,7 +478,7 @@ mod tests {
         for _ in 0..MOST_ATTEMPTS {
             let mut journal = Journal::open(&resume).unwrap();
             journal.begun(&run()).unwrap();
-            journal.begin(run(), begun(), 0).unwrap();
+            begin(&mut journal, begun(), 0).unwrap();
         }
         let journal = Journal::open(&resume).unwrap();
         assert!(refused(journal.begun(&run())).contains("attempted 100 times"));

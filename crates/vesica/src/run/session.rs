@@ -14,7 +14,7 @@ use std::{
 
 use rand::{CryptoRng, SeedableRng, rngs::StdRng};
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use vesica_net::{Channel, Deviation, Meter};
+use vesica_net::{Channel, Meter};
 use vesica_planner::Candidate;
 use vesica_psi::{Cost, Sizes};
 
@@ -28,11 +28,7 @@ use crate::{
         terms::Terms,
     },
     error::{Error, Result},
-    keys::{
-        keyset::KeySet,
-        partitions::{self, Partition},
-        table_keys::TableKeys,
-    },
+    keys::{keyset::KeySet, partitions, table_keys::TableKeys},
     parties::Parties,
     run::{
         diagnosis::Diagnosis,
@@ -40,7 +36,7 @@ use crate::{
         observe::{Observer, Progress, Unit},
         report::Report,
     },
-    table::rows::MAX_ROWS,
+    table::{pieces, rows::MAX_ROWS},
     task::{
         interface::{Call, Found, Method, Request},
         learned::{Side, Sides},
@@ -189,6 +185,7 @@ impl<'a> Session<'a> {
             sent: self.terms.sent_columns().cloned(),
             aligned: self.terms.aligns(),
             unmatched,
+            rows: keys.counts().read,
         };
         let found = match keys {
             TableKeys::Held(set) if partitions == 1 && journal.is_none() => {
@@ -226,7 +223,7 @@ impl<'a> Session<'a> {
             );
             party.and_then(|party| party.run(items.items(), &set, channel, rng))
         });
-        let found = found.map_err(|error| blame(error, self.channel));
+        let found = found.map_err(|error| Error::of_protocol(error, self.channel));
         watch(self.channel, &self.observer, None);
         found
     }
@@ -246,7 +243,8 @@ impl<'a> Session<'a> {
             let message = format!("runs of `{}` cannot be resumed", method.key());
             Error::Usage(message)
         });
-        let mut gathered = gathered?;
+        let gathered = gathered?;
+        let mut pieces = pieces::Adding::create(spill)?;
         let seed = match resumed.as_ref().and_then(|resumed| resumed.begun.as_ref()) {
             Some(begun) => Seed::again(begun.seed, self.channel),
             None => self.draw(rng)?,
@@ -260,9 +258,8 @@ impl<'a> Session<'a> {
                     partitions: count as u64,
                     seed: *seed.as_bytes(),
                 };
-                for piece in resumed.journal.begin(resumed.run.clone(), begun, resumed.done)? {
-                    gathered.add(&piece).ok_or(Error::Bug("a journal of another form"))?;
-                }
+                let add = |piece: &[u8]| pieces.push(piece);
+                resumed.journal.begin(resumed.run.clone(), begun, resumed.done, add)?;
                 resumed.done as usize
             }
             None => 0,
@@ -278,27 +275,26 @@ impl<'a> Session<'a> {
             ..cost
         });
         watch(self.channel, &self.observer, cost);
-        let mut padding = StdRng::from_rng(rng);
+        let mut padding = StdRng::from_rng(&mut *rng);
         for partition in done..count {
-            let (channel, call) = (&mut *self.channel, call.clone());
+            let channel = &mut *self.channel;
             let found = self.pool.install(|| {
                 let (partition, party) = rayon::join(
                     || partitions.load(partition, &mut padding),
-                    || method.prepare(call, channel, rng),
+                    || gathered.prepare(channel, rng),
                 );
-                let Partition { set, items, rows } = partition?;
-                let found = party.and_then(|party| party.run(items.items(), &set, channel, rng));
-                let found = found.map_err(|error| blame(error, channel))?;
-                Ok::<_, Error>(gathered.piece(found, &rows))
+                let partition = partition?;
+                let piece = party.and_then(|party| party.run(&partition, channel, rng));
+                piece.map_err(|error| Error::of_protocol(error, channel))
             });
             let piece = found?;
             if let Some(resumed) = &mut resumed {
                 resumed.journal.add(&piece)?;
             }
-            gathered.add(&piece).ok_or(Error::Bug("a piece of another form"))?;
+            pieces.push(&piece)?;
         }
         watch(self.channel, &self.observer, None);
-        Ok(gathered.finish())
+        gathered.finish(pieces.finish()?, self.channel, rng)
     }
 
     /// Draws the seed together with the other side.
@@ -418,7 +414,7 @@ fn ladder(terms: &Terms, sizes: Sizes, receives: bool, are_held: bool) -> Result
         let mine = if receives { part.receiver } else { part.sender };
         let beside = match partitions {
             1 if are_held => 0.0,
-            _ => partitions::memory(mine),
+            _ => partitions::memory(mine, request.brought(receives)),
         };
         terms.candidates(&request).map(|candidates| Rung { partitions, candidates, beside })
     };
@@ -449,17 +445,4 @@ fn watch(channel: &mut Channel, observer: &Arc<dyn Observer>, predicted: Option<
             observer.progress(Progress::of(done, cost.bytes() as u64, Unit::Bytes));
         }
     });
-}
-
-/// Whose fault a protocol's error is, given that this side brought distinct items, no more of them
-/// than agreed.
-fn blame(error: vesica_psi::Error, channel: &Channel) -> Error {
-    match error {
-        vesica_psi::Error::Channel(error) => error.into(),
-        vesica_psi::Error::TooManyItems { .. } => {
-            channel.deviation(Deviation::CheckFailed { check: "size of the set" }).into()
-        }
-        vesica_psi::Error::DuplicateItem { .. } => Error::Bug("two keys have the same item"),
-        error => Error::StatisticalFailure(error),
-    }
 }

@@ -106,7 +106,7 @@ impl Arrow {
     }
 
     /// Gives `to` these rows of the selected columns, ascending, batch by batch.
-    fn copy(&self, rows: &[u32], select: &[usize], to: &mut Take<'_>) -> Done {
+    fn copy(&self, rows: &[u64], select: &[usize], to: &mut Take<'_>) -> Done {
         let wanted = in_order(select);
         // The reader gives the columns in the order of the schema.
         let order: Vec<usize> = select
@@ -119,9 +119,9 @@ impl Arrow {
             let after = || self.damaged(format!("what comes after row {first}"));
             let batch = batch.map_err(|_| after())?;
             let end = first + batch.num_rows() as u64;
-            let (here, later) = rest.split_at(rest.partition_point(|row| u64::from(*row) < end));
+            let (here, later) = rest.split_at(rest.partition_point(|row| *row < end));
             if !here.is_empty() {
-                let places = here.iter().map(|row| (u64::from(*row) - first) as u32);
+                let places = here.iter().map(|row| (row - first) as u32);
                 let places = UInt32Array::from_iter_values(places);
                 let taken = batch
                     .project(&order)
@@ -135,7 +135,7 @@ impl Arrow {
     }
 
     /// As [`Arrow::copy`], of rows in any order. The table is read once for every so many of them.
-    fn copy_in_any_order(&self, rows: &[u32], select: &[usize], to: &mut Take<'_>) -> Done {
+    fn copy_in_any_order(&self, rows: &[u64], select: &[usize], to: &mut Take<'_>) -> Done {
         const GATHERED: usize = 1 << 20;
         const BATCH: usize = 1 << 16;
         for rows in rows.chunks(GATHERED) {
@@ -222,7 +222,7 @@ fn add(
         return to(own).map_err(unwritten);
     }
     let rows = own.num_rows();
-    match what.columns(first..first + rows, own.columns()) {
+    match what.columns(first..first + rows, own.columns())? {
         Some(columns) => {
             let batch = RecordBatch::try_new(schema.clone(), columns).map_err(unwritten)?;
             to(&batch).map_err(unwritten)

@@ -255,7 +255,9 @@ impl Content for Csv {
             if let Some(id) = what.id(nth) {
                 write!(out, "{id}{}", char::from(layout.delimiter))?;
             }
-            Ok(layout.write_record(&record, what.received(nth).into_iter(), out)?)
+            let received = what.received(nth)?;
+            let received = received.iter().map(|value| value.as_deref());
+            Ok(layout.write_record(&record, received, out)?)
         })
     }
 
@@ -319,7 +321,7 @@ mod tests {
         Ok((rows, table))
     }
 
-    fn written(table: &Csv, rows: &[u32], select: Option<&[usize]>) -> String {
+    fn written(table: &Csv, rows: &[u64], select: Option<&[usize]>) -> String {
         let mut out = Vec::new();
         let matched = Matched { rows: rows.to_vec(), ..Matched::default() };
         table.write(&Written { matched: &matched, select }, &mut out, &mut |_| {}).unwrap();

@@ -15,6 +15,7 @@ pub mod input;
 mod ndjson;
 pub mod output;
 mod parquet;
+pub(crate) mod pieces;
 pub(crate) mod records;
 mod remote;
 pub mod rows;

@@ -274,7 +274,7 @@ impl Content for Ndjson {
                 None => terminated(line, self.line_end()),
             };
             match &added {
-                Some(added) => out.write_all(&added.to(&object, what, nth))?,
+                Some(added) => out.write_all(&added.to(&object, what, nth)?)?,
                 None => out.write_all(&object)?,
             }
             Ok(())
@@ -306,21 +306,21 @@ impl Added {
     }
 
     /// The object of a row with the members that are added to it. Its own stay as they are.
-    fn to(&self, object: &[u8], what: &Written<'_>, nth: usize) -> Vec<u8> {
+    fn to(&self, object: &[u8], what: &Written<'_>, nth: usize) -> Result<Vec<u8>> {
         let start = object.iter().position(|byte| *byte == b'{').map_or(0, |at| at + 1);
         let end = object.iter().rposition(|byte| *byte == b'}').unwrap_or(object.len());
         let own = object[start..end].trim_ascii_end();
         let id = self.0.id.as_ref().zip(what.id(nth)).map(|(name, id)| format!("{name}:{id}"));
-        let received = self.0.received.iter().zip(what.received(nth));
+        let received = self.0.received.iter().zip(what.received(nth)?);
         let received = received.map(|(name, value)| match value {
-            Some(value) => format!("{name}:{}", json(value)),
+            Some(value) => format!("{name}:{}", json(&value)),
             None => format!("{name}:null"),
         });
         let own = (!own.trim_ascii().is_empty()).then(|| own.to_vec());
         let before = id.map(String::into_bytes);
         let members = before.into_iter().chain(own).chain(received.map(String::into_bytes));
         let members = members.collect::<Vec<_>>().join(&b',');
-        [&object[..start], &members, &object[end..]].concat()
+        Ok([&object[..start], &members, &object[end..]].concat())
     }
 }
 
@@ -378,7 +378,7 @@ mod tests {
             ]
         );
         assert_eq!(table.place(1), Place { row: 2, line: Some(3) });
-        let written = |rows: &[u32], select: Option<&[usize]>| {
+        let written = |rows: &[u64], select: Option<&[usize]>| {
             let mut out = Vec::new();
             let matched = Matched { rows: rows.to_vec(), ..Matched::default() };
             table.write(&Written { matched: &matched, select }, &mut out, &mut |_| {}).unwrap();

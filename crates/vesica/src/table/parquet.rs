@@ -7,11 +7,13 @@ mod footer;
 mod gathered;
 
 use std::{
+    borrow::Cow,
     io::{self, Write},
     ops::Range,
     sync::Arc,
 };
 
+use bytes::Bytes;
 use parquet::{
     arrow::{
         ProjectionMask, add_encoded_arrow_schema_to_metadata,
@@ -21,18 +23,22 @@ use parquet::{
         },
     },
     basic::{LogicalType, Repetition, Type as PhysicalType},
-    column::writer::{ColumnWriter, ColumnWriterImpl},
-    data_type::{ByteArray, ByteArrayType, DataType, Int64Type},
+    column::writer::{ColumnCloseResult, ColumnWriter, ColumnWriterImpl, get_column_writer},
+    data_type::{ByteArrayType, DataType, Int64Type},
     errors::ParquetError,
     file::{
         metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData},
-        properties::WriterProperties,
+        properties::{WriterProperties, WriterPropertiesPtr},
         reader::{FileReader, Length},
         serialized_reader::SerializedFileReader,
-        writer::{SerializedColumnWriter, SerializedFileWriter, SerializedRowGroupWriter},
+        writer::{
+            SerializedColumnWriter, SerializedFileWriter, SerializedPageWriter,
+            SerializedRowGroupWriter, TrackedWrite,
+        },
     },
     schema::types::{Type, TypePtr},
 };
+use rayon::prelude::*;
 
 use self::gathered::{Gathered, Piece, Stopped};
 use crate::{
@@ -171,9 +177,9 @@ impl Parquet {
         for metadata in self.file().row_groups() {
             let len = metadata.num_rows() as u64;
             first += len;
-            let end = rows.partition_point(|row| u64::from(*row) < first);
+            let end = rows.partition_point(|row| *row < first);
             // Only one that takes rows from this group of the input ends with it.
-            let is_ended = end > start && u64::from(rows[end - 1]) >= first - len;
+            let is_ended = end > start && rows[end - 1] >= first - len;
             if is_ended && end - start >= FEW.min(len as usize) {
                 groups.push(start..end);
                 start = end;
@@ -184,11 +190,11 @@ impl Parquet {
     }
 
     /// Which of these rows, ascending and each once, are in which group of the input.
-    fn pieces<'a>(&self, rows: &'a [u32]) -> Vec<Piece<'a>> {
+    fn pieces<'a>(&self, rows: &'a [u64]) -> Vec<Piece<'a>> {
         let (mut pieces, mut first, mut rest) = (Vec::new(), 0u64, rows);
         for (group, metadata) in self.file().row_groups().iter().enumerate() {
             let len = metadata.num_rows() as u64;
-            let here = rest.partition_point(|row| u64::from(*row) < first + len);
+            let here = rest.partition_point(|row| *row < first + len);
             let (wanted, after) = rest.split_at(here);
             if !wanted.is_empty() {
                 pieces.push(Piece { group, first, len, wanted });
@@ -265,7 +271,8 @@ impl Parquet {
     ) -> std::result::Result<(), Unwritten> {
         let (root, leaves) = self.selected(what).map_err(unwritten)?;
         let properties = Arc::new(self.properties(&leaves, what));
-        let mut writer = SerializedFileWriter::new(out, root, properties).map_err(unwritten)?;
+        let mut writer =
+            SerializedFileWriter::new(out, root, properties.clone()).map_err(unwritten)?;
         let input = SerializedFileReader::new(self.stored.clone())
             .map_err(|_| damaged(&self.stored, "its metadata, at its end,"))?;
         for span in self.groups(what) {
@@ -278,16 +285,21 @@ impl Parquet {
             };
             let mut group = writer.next_row_group().map_err(unwritten)?;
             if let Some(ids) = &what.matched.ids {
-                let ids: Vec<_> = ids[span.clone()].iter().map(|id| i64::from(*id)).collect();
+                let ids: Vec<_> = ids[span.clone()].iter().map(|id| *id as i64).collect();
                 write_added::<Int64Type, _>(&mut group, &ids, None)?;
             }
-            for leaf in &leaves {
-                self.copy_column(&input, *leaf, &source, &mut group)?;
+            for leaves in leaves.chunks(rayon::current_num_threads()) {
+                let encode = |leaf: &usize| self.encoded(&input, *leaf, &source, &properties);
+                for column in leaves.par_iter().map(encode).collect::<Vec<_>>() {
+                    let (bytes, closed) = column?;
+                    group.append_column(&bytes, closed).map_err(unwritten)?;
+                }
             }
-            for values in what.received_columns(span.clone()) {
+            for values in what.received_columns(span.clone())? {
                 let levels: Vec<_> =
                     values.iter().map(|value| i16::from(value.is_some())).collect();
-                let values: Vec<_> = values.into_iter().flatten().map(ByteArray::from).collect();
+                let values = values.into_iter().flatten().map(Cow::into_owned);
+                let values: Vec<_> = values.map(|value| value.into_bytes().into()).collect();
                 write_added::<ByteArrayType, _>(&mut group, &values, Some(&levels))?;
             }
             group.close().map_err(unwritten)?;
@@ -297,16 +309,20 @@ impl Parquet {
         Ok(self.stored.assert_unchanged()?)
     }
 
-    fn copy_column<W: Write + Send>(
+    /// The wanted values of a column, as a column of the output.
+    fn encoded(
         &self,
         input: &SerializedFileReader<Stored>,
         leaf: usize,
         source: &Gathered<'_>,
-        group: &mut SerializedRowGroupWriter<'_, W>,
-    ) -> std::result::Result<(), Unwritten> {
-        let mut to = next_column(group)?;
+        properties: &WriterPropertiesPtr,
+    ) -> std::result::Result<(Bytes, ColumnCloseResult), Unwritten> {
+        let mut bytes = TrackedWrite::new(Vec::new());
+        let column = self.file().file_metadata().schema_descr().column(leaf);
+        let pages = Box::new(SerializedPageWriter::new(&mut bytes));
+        let mut to = get_column_writer(column, properties.clone(), pages);
         let from = (input, leaf);
-        match to.untyped() {
+        let copied = guarded(|| match &mut to {
             ColumnWriter::BoolColumnWriter(to) => self.copy_values(from, source, to),
             ColumnWriter::Int32ColumnWriter(to) => self.copy_values(from, source, to),
             ColumnWriter::Int64ColumnWriter(to) => self.copy_values(from, source, to),
@@ -315,8 +331,10 @@ impl Parquet {
             ColumnWriter::DoubleColumnWriter(to) => self.copy_values(from, source, to),
             ColumnWriter::ByteArrayColumnWriter(to) => self.copy_values(from, source, to),
             ColumnWriter::FixedLenByteArrayColumnWriter(to) => self.copy_values(from, source, to),
-        }?;
-        to.close().map_err(unwritten)
+        });
+        copied.unwrap_or_else(|| Err(damaged(&self.stored, "a column").into()))?;
+        let closed = to.close().map_err(unwritten)?;
+        Ok((bytes.into_inner().map_err(unwritten)?.into(), closed))
     }
 
     fn copy_values<T: DataType>(

@@ -18,8 +18,8 @@ use crate::{
     },
 };
 
-/// The most rows of a table: positions are 32 bits wide, and one value stands for "no key".
-pub const MAX_ROWS: u64 = u32::MAX as u64 - 1;
+/// The most rows of a table: on disk, their numbers have 40 bits.
+pub const MAX_ROWS: u64 = 1 << 40;
 
 /// What a format can do.
 pub(crate) trait Content: Send {

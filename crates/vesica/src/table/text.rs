@@ -363,7 +363,7 @@ pub(crate) trait Lines {
 /// As [`Blocks::finish_again`], and whatever `show` returns.
 pub(crate) fn show_rows(
     lines: impl Lines,
-    rows: &[u32],
+    rows: &[u64],
     facts: &Facts,
     mut show: impl FnMut(usize, &[u8]) -> std::result::Result<(), Unwritten>,
 ) -> std::result::Result<(), Unwritten> {
@@ -390,7 +390,7 @@ type Show<'a> = dyn FnMut(usize, &[u8]) -> std::result::Result<(), Unwritten> + 
 /// As [`show_rows`], of rows that are in order. One may come several times.
 fn show_ascending(
     mut lines: impl Lines,
-    rows: &[u32],
+    rows: &[u64],
     facts: &Facts,
     show: &mut Show<'_>,
 ) -> std::result::Result<(), Unwritten> {

@@ -1,11 +1,14 @@
 //! What is written of a table: which rows, in which order, and columns beside the table's own.
 
-use std::{io, ops::Range, sync::Arc};
+use std::{borrow::Cow, io, ops::Range, sync::Arc};
 
 use arrow_array::{ArrayRef, Int64Array, StringArray};
 use arrow_schema::{DataType, Field, FieldRef, Schema};
 
-use crate::{error::Error, table::append};
+use crate::{
+    error::{Error, Result},
+    table::append,
+};
 
 /// The name of the column that numbers matches.
 const MATCH_ID: &str = "match_id";
@@ -16,16 +19,19 @@ pub(crate) trait Received: Send {
     fn names(&self) -> &[String];
 
     /// The values for a row, counted from 0 in the order in which rows are written; `None` for each that is missing.
-    fn values(&self, nth: usize) -> Vec<Option<&str>>;
+    ///
+    /// # Errors
+    /// [`Error::Output`] where they are on disk and cannot be read.
+    fn values(&self, nth: usize) -> Result<Vec<Option<Cow<'_, str>>>>;
 }
 
 /// Rows of a table that go to the output, with what is added to them.
 #[derive(Default)]
 pub(crate) struct Matched {
     /// The rows, counted from 0, in the order in which they are written. One may come several times.
-    pub(crate) rows: Vec<u32>,
+    pub(crate) rows: Vec<u64>,
     /// For each of them the number of its match, for a first column.
-    pub(crate) ids: Option<Vec<u32>>,
+    pub(crate) ids: Option<Vec<u64>>,
     /// Columns for the end.
     pub(crate) received: Option<Box<dyn Received>>,
 }
@@ -68,18 +74,22 @@ pub(crate) struct AddedNames {
 
 impl<'a> Written<'a> {
     /// The rows, counted from 0, in the order in which they are written.
-    pub(crate) fn rows(&self) -> &'a [u32] {
+    pub(crate) fn rows(&self) -> &'a [u64] {
         &self.matched.rows
     }
 
     /// The number of the match of a row.
-    pub(crate) fn id(&self, nth: usize) -> Option<u32> {
+    pub(crate) fn id(&self, nth: usize) -> Option<u64> {
         self.matched.ids.as_ref().map(|ids| ids[nth])
     }
 
     /// The received values of a row; none where no columns are received.
-    pub(crate) fn received(&self, nth: usize) -> Vec<Option<&'a str>> {
-        self.matched.received.as_ref().map(|received| received.values(nth)).unwrap_or_default()
+    ///
+    /// # Errors
+    /// As [`Received::values`].
+    pub(crate) fn received(&self, nth: usize) -> Result<Vec<Option<Cow<'a, str>>>> {
+        let received = self.matched.received.as_ref();
+        received.map_or(Ok(Vec::new()), |received| received.values(nth))
     }
 
     /// Whether nothing is added to the table's own columns.
@@ -107,15 +117,21 @@ impl<'a> Written<'a> {
     }
 
     /// The received values of these rows, column by column.
-    pub(crate) fn received_columns(&self, rows: Range<usize>) -> Vec<Vec<Option<&'a str>>> {
+    ///
+    /// # Errors
+    /// As [`Received::values`].
+    pub(crate) fn received_columns(
+        &self,
+        rows: Range<usize>,
+    ) -> Result<Vec<Vec<Option<Cow<'a, str>>>>> {
         let columns = self.matched.received.as_ref().map_or(0, |received| received.names().len());
         let mut values = vec![Vec::with_capacity(rows.len()); columns];
         for nth in rows {
-            for (column, value) in values.iter_mut().zip(self.received(nth)) {
+            for (column, value) in values.iter_mut().zip(self.received(nth)?) {
                 column.push(value);
             }
         }
-        values
+        Ok(values)
     }
 
     /// The schema of what is written of a table with this one.
@@ -133,30 +149,37 @@ impl<'a> Written<'a> {
 
     /// The columns of these rows: the table's own with what is added to them. `None` where the received values of a column
     /// are more than an array of them can hold.
-    pub(crate) fn columns(&self, rows: Range<usize>, own: &[ArrayRef]) -> Option<Vec<ArrayRef>> {
-        let received = self.received_columns(rows.clone());
-        let fits = |values: &Vec<Option<&str>>| {
+    ///
+    /// # Errors
+    /// As [`Received::values`].
+    pub(crate) fn columns(
+        &self,
+        rows: Range<usize>,
+        own: &[ArrayRef],
+    ) -> Result<Option<Vec<ArrayRef>>> {
+        let received = self.received_columns(rows.clone())?;
+        let fits = |values: &Vec<Option<Cow<'_, str>>>| {
             values.iter().flatten().map(|value| value.len()).sum::<usize>() <= i32::MAX as usize
         };
         if !received.iter().all(fits) {
-            return None;
+            return Ok(None);
         }
         let ids = self.matched.ids.as_ref().map(|ids| {
-            let ids = ids[rows].iter().map(|id| i64::from(*id));
+            let ids = ids[rows].iter().map(|id| *id as i64);
             Arc::new(Int64Array::from_iter_values(ids)) as ArrayRef
         });
         let received =
-            received.into_iter().map(|values| Arc::new(StringArray::from(values)) as ArrayRef);
-        Some(ids.into_iter().chain(own.iter().cloned()).chain(received).collect())
+            received.into_iter().map(|values| Arc::new(StringArray::from_iter(values)) as ArrayRef);
+        Ok(Some(ids.into_iter().chain(own.iter().cloned()).chain(received).collect()))
     }
 }
 
 /// These rows ascending, each once, and for each of them as it was where it is now.
-pub(crate) fn ascending(rows: &[u32]) -> (Vec<u32>, Vec<u32>) {
+pub(crate) fn ascending(rows: &[u64]) -> (Vec<u64>, Vec<u32>) {
     let mut sorted = rows.to_vec();
     sorted.sort_unstable();
     sorted.dedup();
-    let place = |row: &u32| sorted.partition_point(|other| other < row) as u32;
+    let place = |row: &u64| sorted.partition_point(|other| other < row) as u32;
     let places = rows.iter().map(place).collect();
     (sorted, places)
 }
@@ -177,8 +200,8 @@ mod tests {
             &self.0
         }
 
-        fn values(&self, nth: usize) -> Vec<Option<&str>> {
-            vec![[Some("gold"), None, Some("")][nth]; self.0.len()]
+        fn values(&self, nth: usize) -> Result<Vec<Option<Cow<'_, str>>>> {
+            Ok(vec![[Some("gold"), None, Some("")][nth].map(Cow::Borrowed); self.0.len()])
         }
     }
 
@@ -203,8 +226,11 @@ mod tests {
         assert_eq!(names.received, ["peer_tier", "peer_match_id", "peer_k"]);
         let names = written.names(&["match_id".to_owned()]);
         assert_eq!(names.id.unwrap(), "vesica_match_id");
-        let column = vec![None, Some("")];
-        assert_eq!(written.received_columns(1..3), [column.clone(), column.clone(), column]);
+        let column = vec![None, Some("".into())];
+        assert_eq!(
+            written.received_columns(1..3).unwrap(),
+            [column.clone(), column.clone(), column]
+        );
     }
 
     /// More rows than are put in order at a time, from the last to the first.
@@ -228,8 +254,8 @@ mod tests {
         writer.finish().unwrap();
         drop(writer);
         let matched = Matched {
-            rows: (0..ROWS as u32).rev().collect(),
-            ids: Some((1..=ROWS as u32).collect()),
+            rows: (0..ROWS as u64).rev().collect(),
+            ids: Some((1..=ROWS as u64).collect()),
             received: None,
         };
         for input in [parquet, arrow] {

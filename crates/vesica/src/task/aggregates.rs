@@ -5,16 +5,20 @@ use vesica_net::Channel;
 use vesica_planner::Candidate;
 use vesica_psi::{
     Adversary, Items, Status,
-    aggregate::{self, Aggregate, METHODS, Output},
+    aggregate::{self, Aggregate, ByPartitions, METHODS, Output, Share},
 };
+use zeroize::Zeroizing;
 
 use crate::{
     difference::Difference,
     error::{Error, Result},
-    keys::keyset::KeySet,
-    table::output::Access,
+    keys::{keyset::KeySet, partitions::Partition},
+    table::{output::Access, pieces::Pieces},
     task::{
-        interface::{Call, Content, Context, Found, Method, Part, Party, Request, Task},
+        interface::{
+            Call, Content, Context, Found, Gather, Method, Part, PartitionParty, Party, Request,
+            Task,
+        },
         learned::{FOLLOWING, Learned, Side, Sides},
         outcome::{Decimal, Outcome, QueryResult},
         query::{Form, Query, QueryKind, ResultForm, Values},
@@ -121,7 +125,8 @@ impl Number {
             Self::Products => Aggregate::Products,
             Self::AtLeast => Aggregate::AtLeast(request.number),
         };
-        aggregate::Query { sizes: request.sizes, aggregate, minimum: request.minimum }
+        let Request { sizes, partitions, minimum, .. } = *request;
+        aggregate::Query { sizes, aggregate, minimum, partitions }
     }
 
     /// What the receiver of a method got, where values have so many decimal places. Places of both factors of a
@@ -223,6 +228,17 @@ impl Method for Computing {
         }
     }
 
+    fn splits(&self) -> bool {
+        self.method.partitions.is_some()
+    }
+
+    fn gather(&self, call: &Call) -> Option<Box<dyn Gather>> {
+        let Self { number, method } = *self;
+        let by_partitions = method.partitions?;
+        let query = number.query(&call.request);
+        Some(Box::new(Adding { number, method, by_partitions, query, call: call.clone() }))
+    }
+
     fn prepare(
         &self,
         call: Call,
@@ -277,12 +293,93 @@ impl Party for Prepared {
                 Some(answer)
             }
         };
-        let learned = learned(call.sides, method, query, answer);
-        let result = answer.map(|answer| number.result(answer, call.request.scale));
-        let content =
-            result.map(|result| Content::Text(Box::new(move |out| writeln!(out, "{result}"))));
-        let outcome = Outcome { answer: result, ..Outcome::default() };
-        Ok(Found { outcome, learned, content })
+        Ok(found(number, method, query, &call, answer))
+    }
+}
+
+/// What a method found. `answer` is what this side was told, if anything.
+fn found(
+    number: Number,
+    method: &aggregate::Method,
+    query: aggregate::Query,
+    call: &Call,
+    answer: Option<Output>,
+) -> Found {
+    let learned = learned(call.sides, method, query, answer);
+    let result = answer.map(|answer| number.result(answer, call.request.scale));
+    let content =
+        result.map(|result| Content::Text(Box::new(move |out| writeln!(out, "{result}"))));
+    let outcome = Outcome { answer: result, ..Outcome::default() };
+    Found { outcome, learned, content }
+}
+
+/// A method on sets in partitions.
+struct Adding {
+    number: Number,
+    method: &'static aggregate::Method,
+    by_partitions: &'static ByPartitions,
+    query: aggregate::Query,
+    call: Call,
+}
+
+/// A party of a method for one partition.
+struct Adder(Box<dyn aggregate::Adder>);
+
+impl PartitionParty for Adder {
+    fn run(
+        self: Box<Self>,
+        partition: &Partition,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Zeroizing<Vec<u8>>> {
+        let Partition { set, items, .. } = partition;
+        let share = self.0.add_up(items.items(), set.values(), channel, rng)?;
+        Ok(Zeroizing::new([share.count, share.sum].map(u128::to_le_bytes).concat()))
+    }
+}
+
+impl Gather for Adding {
+    fn prepare(
+        &self,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Box<dyn PartitionParty>> {
+        let Self { method, query, call, .. } = self;
+        let party = aggregate::adder_for(method, *query, call.receives(), channel, rng)?;
+        Ok(Box::new(Adder(party)))
+    }
+
+    fn finish(
+        self: Box<Self>,
+        pieces: Pieces,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Found> {
+        let Self { number, method, by_partitions, query, call } = *self;
+        let mut total = Share::default();
+        for piece in pieces.iter() {
+            let piece = piece?;
+            let ([count, sum], []) = piece.as_chunks() else {
+                return Err(Error::Bug("a piece that is no share"));
+            };
+            let [count, sum] = [count, sum].map(|number| u128::from_le_bytes(*number));
+            total.add(&Share { count, sum });
+        }
+        let opened = (by_partitions.open)(query, call.receives(), &total, channel, rng);
+        let mut answer = opened.map_err(|error| Error::of_protocol(error, channel))?;
+        if call.sides.both_learn() {
+            match answer {
+                Some(answer) => {
+                    let told = aggregate::tell(answer, channel);
+                    told.map_err(|error| Error::of_protocol(error, channel))?;
+                }
+                None => {
+                    let learned = aggregate::learn(query.aggregate, channel);
+                    answer = Some(learned.map_err(|error| Error::of_protocol(error, channel))?);
+                }
+            }
+        }
+        Ok(found(number, method, query, &call, answer))
     }
 }
 

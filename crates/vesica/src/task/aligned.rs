@@ -17,9 +17,9 @@ pub(crate) fn aligned(matches: &[u32], items: Items<'_>, set: &KeySet) -> Matche
     for (id, key) in (1..).zip(keys) {
         ids[key as usize] = id;
     }
-    let id = |row: u32| set.key_of(row).map_or(0, |key| ids[key as usize]);
+    let id = |row: u64| set.key_of(row).map_or(0, |key| ids[key as usize]);
     let mut rows: Vec<_> = set.rows_of(matches).into_iter().map(|row| (id(row), row)).collect();
     rows.sort_unstable();
-    let (ids, rows): (Vec<u32>, _) = rows.into_iter().unzip();
+    let (ids, rows): (Vec<u64>, _) = rows.into_iter().unzip();
     Matched { rows, ids: Some(ids), received: None }
 }

@@ -13,13 +13,14 @@ use rand::CryptoRng;
 use vesica_net::Channel;
 use vesica_planner::Candidate;
 use vesica_psi::{Adversary, DigestLength, Items, Setting, Sizes, Status};
+use zeroize::Zeroizing;
 
 use crate::{
     difference::Difference,
     error::Result,
-    keys::keyset::KeySet,
+    keys::{keyset::KeySet, partitions::Partition},
     parties::{Role, Security},
-    table::{sent_columns::SentColumns, written::Matched},
+    table::{pieces::Pieces, sent_columns::SentColumns, written::Matched},
     task::{
         learned::{Learned, Side, Sides},
         outcome::Outcome,
@@ -88,6 +89,16 @@ pub(crate) struct Request {
 }
 
 impl Request {
+    /// Bytes that each row of a side brings besides its key.
+    pub(crate) fn brought(&self, receives: bool) -> usize {
+        match receives {
+            true if self.receiver_brings => size_of::<i64>(),
+            false if self.sender_brings => size_of::<i64>(),
+            true => 0,
+            false => self.payload_len,
+        }
+    }
+
     /// What the parties of a protocol know of a run.
     pub(crate) fn setting(&self) -> Setting {
         Setting::from(self.sizes).one_of(self.partitions)
@@ -109,6 +120,8 @@ pub(crate) struct Call {
     pub(crate) aligned: bool,
     /// Whether this side's rows that match nothing are written too.
     pub(crate) unmatched: bool,
+    /// Rows of this side's table.
+    pub(crate) rows: u64,
 }
 
 impl Call {
@@ -152,7 +165,7 @@ pub(crate) trait Method: Send + Sync {
         false
     }
 
-    /// Puts together what it finds in partitions, where it can be run on them; `call` is of a partition.
+    /// Runs it on one partition of the sets after the other, where it can be; `call` is of a partition.
     fn gather(&self, _call: &Call) -> Option<Box<dyn Gather>> {
         None
     }
@@ -186,16 +199,42 @@ impl dyn Method + '_ {
     }
 }
 
-/// What was found in partitions of two sets.
+/// A method on partitions of two sets.
 pub(crate) trait Gather: Send + Sync {
-    /// What was found in a partition, whose rows are these of the table, as bytes.
-    fn piece(&self, found: Found, rows: &[u32]) -> Vec<u8>;
+    /// Prepares this side's party for a partition.
+    ///
+    /// # Errors
+    /// As [`Method::prepare`].
+    fn prepare(
+        &self,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Box<dyn PartitionParty>>;
 
-    /// Takes what was found in the next partition; `None` for bytes that say nothing.
-    fn add(&mut self, piece: &[u8]) -> Option<()>;
+    /// What was found in all, from what was found in each. Both sides end together.
+    ///
+    /// # Errors
+    /// As [`Party::run`], and [`Error::Output`](crate::Error::Output).
+    fn finish(
+        self: Box<Self>,
+        pieces: Pieces,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Found>;
+}
 
-    /// What was found in all.
-    fn finish(self: Box<Self>) -> Found;
+/// A party prepared for a partition.
+pub(crate) trait PartitionParty: Send {
+    /// Runs the method, and the step by which both sides learn. Returns what was found, as a piece for [`Gather::finish`].
+    ///
+    /// # Errors
+    /// As [`Party::run`].
+    fn run(
+        self: Box<Self>,
+        partition: &Partition,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Zeroizing<Vec<u8>>>;
 }
 
 /// A prepared party, which is used once.

@@ -1,8 +1,11 @@
 //! Rows of a join before they are written.
 
+use std::borrow::Cow;
+
 use vesica_psi::payload::Opened;
 
 use crate::{
+    error::Result,
     keys::keyset::KeySet,
     table::{
         sent_columns::SentColumns,
@@ -37,7 +40,7 @@ pub(crate) fn joined(
         payloads[*key as usize] = Some((nth as u32, rows));
     }
     let (mut rows, mut of_rows) = (Vec::new(), Vec::new());
-    for row in 0..set.counts().read as u32 {
+    for row in 0..set.counts().read {
         match set.key_of(row).and_then(|key| payloads[key as usize]) {
             Some((payload, Some(senders))) => {
                 rows.extend(std::iter::repeat_n(row, senders));
@@ -63,11 +66,15 @@ impl Received for Joined {
         &self.sent.columns
     }
 
-    fn values(&self, nth: usize) -> Vec<Option<&str>> {
+    fn values(&self, nth: usize) -> Result<Vec<Option<Cow<'_, str>>>> {
         let values = match self.of_rows[nth] {
             NOTHING => None,
             (payload, row) => self.sent.row(self.opened.payload(payload as usize), row as usize),
         };
-        values.unwrap_or_else(|| vec![None; self.sent.columns.len()])
+        let borrowed = |value: Option<_>| value.map(Cow::Borrowed);
+        Ok(match values {
+            Some(values) => values.into_iter().map(borrowed).collect(),
+            None => vec![None; self.sent.columns.len()],
+        })
     }
 }

@@ -14,15 +14,19 @@ use vesica_psi::{
     Adversary, CATALOGUE, DigestLength, Items, Protocol, Status,
     payload::{self, Carrying},
 };
+use zeroize::Zeroizing;
 
 use crate::{
     difference::Difference,
     error::{Error, Result},
-    keys::keyset::KeySet,
-    table::{output::Access, sent_columns::SentColumns},
+    keys::{keyset::KeySet, partitions::Partition},
+    table::{output::Access, pieces::Pieces, sent_columns::SentColumns},
     task::{
-        interface::{Call, Content, Context, Found, Method, Part, Party, Request, Task},
-        joined,
+        interface::{
+            Call, Content, Context, Found, Gather, Method, Part, PartitionParty, Party, Request,
+            Task,
+        },
+        join_pieces, joined,
         learned::{Learned, Sides},
         outcome::Outcome,
         query::{Query, QueryKind, ResultForm, Values},
@@ -126,8 +130,18 @@ impl Method for Carrier {
         self.0.digest
     }
 
+    /// As of the protocol without payloads.
+    fn splits(&self) -> bool {
+        self.0.splits()
+    }
+
+    fn gather(&self, call: &Call) -> Option<Box<dyn Gather>> {
+        let by_partitions = ByPartitions { protocol: self.0, call: call.clone() };
+        self.splits().then(|| Box::new(by_partitions) as Box<dyn Gather>)
+    }
+
     fn candidate(&self, request: &Request) -> std::result::Result<Candidate, Difference> {
-        self.0.candidate(request)?;
+        (&self.0).candidate(request)?;
         let carrying = self.carrying(request).ok_or_else(|| {
             let none = format!("`{}` sends no {} bytes a row", self.0.key, request.payload_len);
             Difference::of_both("columns that are sent", none)
@@ -141,13 +155,7 @@ impl Method for Carrier {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Box<dyn Party>> {
-        let (protocol, sizes) = (self.0, call.request.sizes);
-        let carrying = self.carrying(&call.request).expect("a candidate carries payloads");
-        let end = match call.receives() {
-            true => End::Receiver(payload::receiver_for(&carrying, sizes, channel, rng)?),
-            false => End::Sender(payload::sender_for(&carrying, sizes, channel, rng)?),
-        };
-        Ok(Box::new(Joining { protocol, call, end }))
+        Ok(Box::new(Joining::prepare(self.0, call, channel, rng)?))
     }
 }
 
@@ -161,6 +169,89 @@ struct Joining {
 enum End {
     Sender(Box<dyn payload::Sender>),
     Receiver(Box<dyn payload::Receiver>),
+}
+
+impl Joining {
+    fn prepare(
+        protocol: &'static Protocol,
+        call: Call,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Self> {
+        let (setting, carrying) =
+            (call.request.setting(), protocol.carrying(call.request.payload_len));
+        let carrying = carrying.expect("a candidate carries payloads");
+        let end = match call.receives() {
+            true => End::Receiver(payload::receiver_for(&carrying, setting, channel, rng)?),
+            false => End::Sender(payload::sender_for(&carrying, setting, channel, rng)?),
+        };
+        Ok(Self { protocol, call, end })
+    }
+}
+
+impl PartitionParty for Joining {
+    fn run(
+        self: Box<Self>,
+        partition: &Partition,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Zeroizing<Vec<u8>>> {
+        let Self { call: Call { request, sent, .. }, end, .. } = *self;
+        let Partition { set, items, .. } = partition;
+        match end {
+            End::Sender(party) => {
+                party.send_with(items.items(), set.payloads(), channel, rng)?;
+                channel.flush()?;
+                Ok(Zeroizing::default())
+            }
+            End::Receiver(party) => {
+                let opened =
+                    party.receive_with(items.items(), request.payload_len, channel, rng)?;
+                let sent = sent.expect("in a join columns are sent");
+                Ok(join_pieces::piece(&opened, &sent, partition))
+            }
+        }
+    }
+}
+
+/// A join of sets in partitions.
+struct ByPartitions {
+    protocol: &'static Protocol,
+    call: Call,
+}
+
+impl Gather for ByPartitions {
+    fn prepare(
+        &self,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Box<dyn PartitionParty>> {
+        Ok(Box::new(Joining::prepare(self.protocol, self.call.clone(), channel, rng)?))
+    }
+
+    fn finish(
+        self: Box<Self>,
+        pieces: Pieces,
+        _: &mut Channel,
+        _: &mut dyn CryptoRng,
+    ) -> Result<Found> {
+        let Self { protocol, call } = *self;
+        let sent = call.sent.clone().ok_or(Error::Bug("in a join columns are sent"))?;
+        let learned = |matches| learned(call.sides, protocol, &sent, matches);
+        if !call.receives() {
+            let learned = learned(None);
+            return Ok(Found { outcome: Outcome::default(), learned, content: None });
+        }
+        let found = join_pieces::found(pieces, sent.clone(), call.rows, call.unmatched)?;
+        let learned = learned(Some(found.matches));
+        let outcome = Outcome {
+            matches: Some(found.matches),
+            rows_written: Some(found.rows.rows.len() as u64),
+            unreadable: Some(found.unreadable),
+            ..Outcome::default()
+        };
+        Ok(Found { outcome, learned, content: Some(Content::Rows(found.rows)) })
+    }
 }
 
 impl Party for Joining {

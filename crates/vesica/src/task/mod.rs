@@ -7,6 +7,7 @@
 pub(crate) mod aggregates;
 mod aligned;
 pub(crate) mod interface;
+mod join_pieces;
 mod joined;
 pub(crate) mod joins;
 pub(crate) mod learned;

@@ -4,15 +4,19 @@ use rand::CryptoRng;
 use vesica_net::Channel;
 use vesica_planner::Candidate;
 use vesica_psi::{Adversary, CATALOGUE, DigestLength, Items, Protocol, Status, reveal};
+use zeroize::Zeroizing;
 
 use crate::{
     difference::Difference,
     error::{Error, Result},
-    keys::keyset::KeySet,
-    table::{output::Access, written::Matched},
+    keys::{keyset::KeySet, partitions::Partition},
+    table::{output::Access, pieces::Pieces, written::Matched},
     task::{
         aligned::aligned,
-        interface::{Call, Content, Context, Found, Gather, Method, Part, Party, Request, Task},
+        interface::{
+            Call, Content, Context, Found, Gather, Method, Part, PartitionParty, Party, Request,
+            Task,
+        },
         learned::{FOLLOWING, Learned, Side, Sides},
         outcome::Outcome,
         query::{Form, Query, QueryKind, ResultForm, Values},
@@ -102,20 +106,14 @@ impl Method for &'static Protocol {
         self.digest
     }
 
-    /// Whether the length of tags is all that its results depend on.
+    /// Of the recommended protocols the length of tags is all that results depend on.
     fn splits(&self) -> bool {
         self.status == Status::Recommended
     }
 
     fn gather(&self, call: &Call) -> Option<Box<dyn Gather>> {
-        let gathered = Gathered {
-            protocol: self,
-            sides: call.sides,
-            matches: None,
-            rows: Vec::new(),
-            ids: call.aligned.then(Vec::new),
-        };
-        self.splits().then(|| Box::new(gathered) as Box<dyn Gather>)
+        let by_partitions = ByPartitions { protocol: self, call: call.clone() };
+        self.splits().then(|| Box::new(by_partitions) as Box<dyn Gather>)
     }
 
     fn candidate(&self, request: &Request) -> std::result::Result<Candidate, Difference> {
@@ -131,12 +129,7 @@ impl Method for &'static Protocol {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Box<dyn Party>> {
-        let (protocol, setting) = (*self, call.request.setting());
-        let end = match call.receives() {
-            true => End::Receiver(vesica_psi::receiver_for(protocol, setting, channel, rng)?),
-            false => End::Sender(vesica_psi::sender_for(protocol, setting, channel, rng)?),
-        };
-        Ok(Box::new(Intersecting { protocol, call, end }))
+        Ok(Box::new(Intersecting::prepare(self, call, channel, rng)?))
     }
 }
 
@@ -150,6 +143,22 @@ struct Intersecting {
 enum End {
     Sender(Box<dyn vesica_psi::Sender>),
     Receiver(Box<dyn vesica_psi::Receiver>),
+}
+
+impl Intersecting {
+    fn prepare(
+        protocol: &'static Protocol,
+        call: Call,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Self> {
+        let setting = call.request.setting();
+        let end = match call.receives() {
+            true => End::Receiver(vesica_psi::receiver_for(protocol, setting, channel, rng)?),
+            false => End::Sender(vesica_psi::sender_for(protocol, setting, channel, rng)?),
+        };
+        Ok(Self { protocol, call, end })
+    }
 }
 
 impl Party for Intersecting {
@@ -208,59 +217,115 @@ impl End {
     }
 }
 
-/// What was found in the partitions so far.
-struct Gathered {
-    protocol: &'static Protocol,
-    sides: Sides,
-    matches: Option<u64>,
-    rows: Vec<u32>,
-    /// Where matches are numbered, the number of each row.
-    ids: Option<Vec<u32>>,
+impl PartitionParty for Intersecting {
+    /// The number of matches, how many of them are of each identifier, the rows, and the numbers of their matches; or nothing
+    /// where this side does not learn them.
+    fn run(
+        self: Box<Self>,
+        partition: &Partition,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Zeroizing<Vec<u8>>> {
+        let Self { call, end, .. } = *self;
+        let Partition { set, items, rows } = partition;
+        let items = items.items();
+        let Some(matches) = end.matches(&call, items, channel, rng)? else {
+            return Ok(Zeroizing::default());
+        };
+        let mut of_identifiers = vec![0u64; call.sides.identifiers];
+        let identifiers = rows.identifiers_of(set, &matches);
+        identifiers.into_iter().for_each(|identifier| of_identifiers[identifier] += 1);
+        let matched = match call.aligned {
+            true => aligned(&matches, items, set),
+            false => Matched { rows: set.rows_of(&matches), ..Matched::default() },
+        };
+        let matched_rows = matched.rows.iter().map(|row| rows.row(*row));
+        let numbers = [matches.len() as u64].into_iter().chain(of_identifiers);
+        let numbers = numbers.chain(matched_rows).chain(matched.ids.into_iter().flatten());
+        Ok(Zeroizing::new(numbers.flat_map(u64::to_le_bytes).collect()))
+    }
 }
 
-impl Gather for Gathered {
-    /// The number of matches, the rows and the numbers of their matches, or nothing.
-    fn piece(&self, found: Found, rows: &[u32]) -> Vec<u8> {
-        let (Some(matches), Some(Content::Rows(matched))) = (found.outcome.matches, found.content)
-        else {
-            return Vec::new();
-        };
-        let rows = matched.rows.iter().map(|row| rows[*row as usize]);
-        let ids = matched.ids.into_iter().flatten();
-        let numbers = rows.chain(ids).flat_map(u32::to_le_bytes);
-        matches.to_le_bytes().into_iter().chain(numbers).collect()
+/// A protocol on sets in partitions.
+struct ByPartitions {
+    protocol: &'static Protocol,
+    call: Call,
+}
+
+impl Gather for ByPartitions {
+    fn prepare(
+        &self,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Box<dyn PartitionParty>> {
+        Ok(Box::new(Intersecting::prepare(self.protocol, self.call.clone(), channel, rng)?))
     }
 
-    fn add(&mut self, piece: &[u8]) -> Option<()> {
-        let Some((matches, numbers)) = piece.split_first_chunk() else {
-            return piece.is_empty().then_some(());
-        };
-        let (numbers, rest) = numbers.as_chunks();
-        let mut numbers = numbers.iter().map(|number| u32::from_le_bytes(*number));
-        let before = self.matches.unwrap_or_default();
-        self.matches = Some(before + u64::from_le_bytes(*matches));
-        let Some(ids) = &mut self.ids else {
-            self.rows.extend(numbers);
-            return rest.is_empty().then_some(());
-        };
-        let rows = numbers.len() / 2;
-        self.rows.extend(numbers.by_ref().take(rows));
-        ids.extend(numbers.map(|id| id + before as u32));
-        (rest.is_empty() && ids.len() == self.rows.len()).then_some(())
-    }
-
-    fn finish(self: Box<Self>) -> Found {
-        let Self { protocol, sides, matches, mut rows, ids } = *self;
+    fn finish(
+        self: Box<Self>,
+        pieces: Pieces,
+        _: &mut Channel,
+        _: &mut dyn CryptoRng,
+    ) -> Result<Found> {
+        let Self { protocol, call: Call { sides, aligned, .. } } = *self;
+        let mut all = Gathered::new(sides.identifiers, aligned);
+        for piece in pieces.iter() {
+            all.add(&piece?).ok_or(Error::Bug("a piece that is not of rows"))?;
+        }
+        let Gathered { matches, of_identifiers, mut rows, ids } = all;
         if ids.is_none() {
             rows.sort_unstable();
+            // A row may match by several of its identifiers.
+            rows.dedup();
         }
+        let several = matches.filter(|_| sides.identifiers > 1);
         let outcome = Outcome {
             matches,
+            matches_of_identifiers: several.map(|_| of_identifiers),
             rows_written: matches.map(|_| rows.len() as u64),
             ..Outcome::default()
         };
         let content = matches.map(|_| Content::Rows(Matched { rows, ids, received: None }));
-        Found { outcome, learned: learned(sides, protocol, matches), content }
+        Ok(Found { outcome, learned: learned(sides, protocol, matches), content })
+    }
+}
+
+/// What was found in the partitions so far.
+struct Gathered {
+    matches: Option<u64>,
+    /// How many of them are of each identifier.
+    of_identifiers: Vec<u64>,
+    rows: Vec<u64>,
+    /// Where matches are numbered, the number of each row.
+    ids: Option<Vec<u64>>,
+}
+
+impl Gathered {
+    fn new(identifiers: usize, aligned: bool) -> Self {
+        let of_identifiers = vec![0; identifiers];
+        Self { matches: None, of_identifiers, rows: Vec::new(), ids: aligned.then(Vec::new) }
+    }
+
+    /// Takes what was found in the next partition; `None` for bytes that say nothing.
+    fn add(&mut self, piece: &[u8]) -> Option<()> {
+        let (numbers, rest) = piece.as_chunks();
+        if piece.is_empty() || !rest.is_empty() {
+            return piece.is_empty().then_some(());
+        }
+        let mut numbers = numbers.iter().map(|number| u64::from_le_bytes(*number));
+        let before = self.matches.unwrap_or_default();
+        self.matches = Some(before + numbers.next()?);
+        for of_identifier in &mut self.of_identifiers {
+            *of_identifier += numbers.next()?;
+        }
+        let Some(ids) = &mut self.ids else {
+            self.rows.extend(numbers);
+            return Some(());
+        };
+        let rows = numbers.len() / 2;
+        self.rows.extend(numbers.by_ref().take(rows));
+        ids.extend(numbers.map(|id| id + before));
+        (ids.len() == self.rows.len()).then_some(())
     }
 }
 

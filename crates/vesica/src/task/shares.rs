@@ -12,15 +12,19 @@ use vesica_psi::{
     Adversary, Items, Status,
     aggregate::shares::{self, Outline, SHARING, Shares, Sharing},
 };
+use zeroize::Zeroizing;
 
 use crate::{
     difference::Difference,
     error::{Error, Result},
-    keys::keyset::KeySet,
+    keys::{keyset::KeySet, partitions::Partition},
     parties::Role,
-    table::output::Access,
+    table::{output::Access, pieces::Pieces},
     task::{
-        interface::{Call, Content, Context, Found, Method, Part, Party, Request, Task},
+        interface::{
+            Call, Content, Context, Found, Gather, Method, Part, PartitionParty, Party, Request,
+            Task, WriteText,
+        },
         learned::{FOLLOWING, Learned, Sides},
         outcome::Outcome,
         query::{Form, Query, QueryKind, ResultForm, Values},
@@ -85,8 +89,8 @@ impl Task for SecretShares {
 
 /// What is to be shared.
 fn outline(request: &Request) -> Outline {
-    let Request { sizes, sender_brings, receiver_brings, .. } = *request;
-    Outline { sizes, of_sender: sender_brings, of_receiver: receiver_brings }
+    let Request { sizes, partitions, sender_brings, receiver_brings, .. } = *request;
+    Outline { sizes, partitions, of_sender: sender_brings, of_receiver: receiver_brings }
 }
 
 impl Method for &'static Sharing {
@@ -106,18 +110,21 @@ impl Method for &'static Sharing {
         Ok(Candidate::sharing(outline(request)))
     }
 
+    fn splits(&self) -> bool {
+        true
+    }
+
+    fn gather(&self, call: &Call) -> Option<Box<dyn Gather>> {
+        Some(Box::new(ByPartitions { call: call.clone() }))
+    }
+
     fn prepare(
         &self,
         call: Call,
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Box<dyn Party>> {
-        let outline = outline(&call.request);
-        let end = match call.receives() {
-            true => End::Receiver(shares::Receiver::agreed(outline, channel, rng)?),
-            false => End::Sender(shares::Sender::agreed(outline, channel, rng)?),
-        };
-        Ok(Box::new(Prepared { call, end }))
+        Ok(Box::new(Prepared::new(call, channel, rng)?))
     }
 }
 
@@ -125,6 +132,30 @@ impl Method for &'static Sharing {
 struct Prepared {
     call: Call,
     end: End,
+}
+
+impl Prepared {
+    fn new(call: Call, channel: &mut Channel, rng: &mut dyn CryptoRng) -> vesica_psi::Result<Self> {
+        let outline = outline(&call.request);
+        let end = match call.receives() {
+            true => End::Receiver(shares::Receiver::agreed(outline, channel, rng)?),
+            false => End::Sender(shares::Sender::agreed(outline, channel, rng)?),
+        };
+        Ok(Self { call, end })
+    }
+
+    fn share(
+        self,
+        items: Items<'_>,
+        set: &KeySet,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Shares> {
+        match self.end {
+            End::Sender(party) => party.share(items, set.values(), channel, rng),
+            End::Receiver(party) => party.share(items, set.values(), channel, rng),
+        }
+    }
 }
 
 enum End {
@@ -140,19 +171,82 @@ impl Party for Prepared {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Found> {
-        let Self { call, end } = *self;
-        let shares = match end {
-            End::Sender(party) => party.share(items, set.values(), channel, rng)?,
-            End::Receiver(party) => party.share(items, set.values(), channel, rng)?,
-        };
-        let bins_written = Some(shares.members.len() as u64);
+        let call = self.call.clone();
+        let shares = self.share(items, set, channel, rng)?;
+        let bins = shares.members.len() as u64;
         // Only the receiver knows which of its keys is in which bin.
         let rows = if shares.items.is_some() { set.first_rows() } else { Vec::new() };
-        let receiver = call.receiver();
-        let content = Content::Text(Box::new(move |out| write(&shares, receiver, &rows, out)));
-        let outcome = Outcome { bins_written, ..Outcome::default() };
-        Ok(Found { outcome, learned: learned(call.sides), content: Some(content) })
+        let (sides, receiver) = (call.sides, call.receiver());
+        Ok(found(sides, bins, Box::new(move |out| write(&shares, receiver, &rows, out))))
     }
+}
+
+impl PartitionParty for Prepared {
+    /// The lines of the bins, without the number that each begins with.
+    fn run(
+        self: Box<Self>,
+        partition: &Partition,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Zeroizing<Vec<u8>>> {
+        let Partition { set, items, rows } = partition;
+        let receiver = self.call.receiver();
+        let shares = self.share(items.items(), set, channel, rng)?;
+        let first_rows = if shares.items.is_some() { set.first_rows() } else { Vec::new() };
+        // Items that fill up the partition are of no row.
+        let row = |item: u32| Some(rows.row((*first_rows.get(item as usize)?).into()));
+        let mut lines = Zeroizing::new(Vec::new());
+        // A vector takes whatever is written.
+        let _ = (0..shares.members.len())
+            .try_for_each(|bin| write_rest(&shares, receiver, bin, row, &mut *lines));
+        Ok(lines)
+    }
+}
+
+/// Shares of sets in partitions.
+struct ByPartitions {
+    call: Call,
+}
+
+impl Gather for ByPartitions {
+    fn prepare(
+        &self,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> vesica_psi::Result<Box<dyn PartitionParty>> {
+        Ok(Box::new(Prepared::new(self.call.clone(), channel, rng)?))
+    }
+
+    fn finish(
+        self: Box<Self>,
+        pieces: Pieces,
+        _: &mut Channel,
+        _: &mut dyn CryptoRng,
+    ) -> Result<Found> {
+        let Call { request, sides, .. } = self.call;
+        let outline = outline(&request);
+        let bins = (outline.bins() * request.partitions) as u64;
+        let (receives, receiver) = (self.call.receives(), self.call.receiver());
+        let write = move |out: &mut dyn Write| {
+            write_header(receives, receiver, (outline.of_receiver, outline.of_sender), out)?;
+            let mut bin = 0u64;
+            for piece in pieces.iter() {
+                let piece = piece.map_err(io::Error::other)?;
+                for line in piece.split_inclusive(|byte| *byte == b'\n') {
+                    write!(out, "{bin}")?;
+                    out.write_all(line)?;
+                    bin += 1;
+                }
+            }
+            Ok(())
+        };
+        Ok(found(sides, bins, Box::new(write)))
+    }
+}
+
+fn found(sides: Sides, bins: u64, write: WriteText) -> Found {
+    let outcome = Outcome { bins_written: Some(bins), ..Outcome::default() };
+    Found { outcome, learned: learned(sides), content: Some(Content::Text(write)) }
 }
 
 /// What both sides learned.
@@ -164,28 +258,57 @@ pub(crate) fn learned(sides: Sides) -> Learned {
 /// Writes shares of a run in which `receiver` was the protocol's receiver. `rows` has the first row that bears
 /// each of this side's keys, counted from 0; it is needed by the receiver alone.
 fn write(shares: &Shares, receiver: Role, rows: &[u32], out: &mut dyn Write) -> io::Result<()> {
-    let (of_a, of_b) = match receiver {
-        Role::A => (&shares.of_receiver, &shares.of_sender),
-        Role::B => (&shares.of_sender, &shares.of_receiver),
-    };
-    let row = if shares.items.is_some() { ",row" } else { "" };
-    let a = if of_a.is_some() { ",value_a" } else { "" };
-    let b = if of_b.is_some() { ",value_b" } else { "" };
-    writeln!(out, "bin{row},member{a}{b}")?;
-    for (bin, member) in shares.members.iter().enumerate() {
+    let are_there = (shares.of_receiver.is_some(), shares.of_sender.is_some());
+    write_header(shares.items.is_some(), receiver, are_there, out)?;
+    let row = |item: u32| Some(rows[item as usize].into());
+    (0..shares.members.len()).try_for_each(|bin| {
         write!(out, "{bin}")?;
-        match shares.items.as_ref().map(|items| items[bin]) {
-            Some(Some(item)) => write!(out, ",{}", u64::from(rows[item as usize]) + 1)?,
-            Some(None) => write!(out, ",")?,
-            None => {}
-        }
-        write!(out, ",{}", u8::from(*member))?;
-        for values in [of_a, of_b].into_iter().flatten() {
-            write!(out, ",{:016x}", values[bin])?;
-        }
-        writeln!(out)?;
+        write_rest(shares, receiver, bin, row, out)
+    })
+}
+
+/// What the receiver's and the sender's side have, as sides A and B.
+fn as_sides<T>(receiver: Role, (of_receiver, of_sender): (T, T)) -> [T; 2] {
+    match receiver {
+        Role::A => [of_receiver, of_sender],
+        Role::B => [of_sender, of_receiver],
     }
-    Ok(())
+}
+
+/// The names of the columns. Says whether this side is the receiver, and whose values there are.
+fn write_header(
+    receives: bool,
+    receiver: Role,
+    values: (bool, bool),
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let [of_a, of_b] = as_sides(receiver, values);
+    let row = if receives { ",row" } else { "" };
+    let a = if of_a { ",value_a" } else { "" };
+    let b = if of_b { ",value_b" } else { "" };
+    writeln!(out, "bin{row},member{a}{b}")
+}
+
+/// What follows the number of a bin.
+fn write_rest(
+    shares: &Shares,
+    receiver: Role,
+    bin: usize,
+    row: impl Fn(u32) -> Option<u64>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    if let Some(items) = &shares.items {
+        match items[bin].and_then(row) {
+            Some(row) => write!(out, ",{}", row + 1)?,
+            None => write!(out, ",")?,
+        }
+    }
+    write!(out, ",{}", u8::from(shares.members[bin]))?;
+    let values = as_sides(receiver, (&shares.of_receiver, &shares.of_sender));
+    for values in values.into_iter().flatten() {
+        write!(out, ",{:016x}", values[bin])?;
+    }
+    writeln!(out)
 }
 
 #[cfg(test)]

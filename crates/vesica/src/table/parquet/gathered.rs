@@ -19,7 +19,7 @@ pub(super) struct Piece<'a> {
     /// Rows of the group.
     pub(super) len: u64,
     /// Ascending, and each once.
-    pub(super) wanted: &'a [u32],
+    pub(super) wanted: &'a [u64],
 }
 
 /// The rows of one group of the output.
@@ -83,7 +83,7 @@ impl Piece<'_> {
         let mut at = 0;
         while !rest.is_empty() {
             let span = at..(at + BATCH as u64).min(self.len);
-            let here = rest.partition_point(|row| u64::from(*row) - self.first < span.end);
+            let here = rest.partition_point(|row| row - self.first < span.end);
             let (wanted, after) = rest.split_at(here);
             let records = (span.end - span.start) as usize;
             if wanted.is_empty() {
@@ -93,7 +93,7 @@ impl Piece<'_> {
                 }
             } else {
                 chunk.read(&mut from, records).ok_or_else(|| self.unreadable())?;
-                chunk.keep(wanted.iter().map(|row| u64::from(*row) - self.first - span.start));
+                chunk.keep(wanted.iter().map(|row| row - self.first - span.start));
                 to(&mut chunk)?;
             }
             (rest, at) = (after, span.end);

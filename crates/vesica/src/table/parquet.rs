@@ -22,13 +22,13 @@ use parquet::{
             ParquetRecordBatchReaderBuilder,
         },
     },
-    basic::{LogicalType, Repetition, Type as PhysicalType},
+    basic::{Encoding, EncodingMask, LogicalType, Repetition, Type as PhysicalType},
     column::writer::{ColumnCloseResult, ColumnWriter, ColumnWriterImpl, get_column_writer},
     data_type::{ByteArrayType, DataType, Int64Type},
     errors::ParquetError,
     file::{
         metadata::{ColumnChunkMetaData, ParquetMetaData, RowGroupMetaData},
-        properties::{WriterProperties, WriterPropertiesPtr},
+        properties::{EnabledStatistics, WriterProperties, WriterPropertiesPtr},
         reader::{FileReader, Length},
         serialized_reader::SerializedFileReader,
         writer::{
@@ -57,6 +57,9 @@ use crate::{
 
 /// How many rows are decoded at a time.
 const BATCH: usize = 1 << 13;
+
+/// Columns of the output that are held, encoded, for each thread: enough for threads with short ones to take more of them.
+const COLUMNS_OF_A_THREAD: usize = 4;
 
 /// What Arrow names its own schema in the metadata of a file.
 const ARROW_SCHEMA: &str = "ARROW:schema";
@@ -224,7 +227,8 @@ impl Parquet {
                 let path = column.column_path().clone();
                 properties = properties
                     .set_column_compression(path.clone(), column.compression())
-                    .set_column_dictionary_enabled(path, column.dictionary_page_offset().is_some());
+                    .set_column_dictionary_enabled(path.clone(), has_dictionary(column))
+                    .set_column_statistics_enabled(path, statistics(column));
             }
         }
         let mut properties = properties.build();
@@ -288,7 +292,7 @@ impl Parquet {
                 let ids: Vec<_> = ids[span.clone()].iter().map(|id| *id as i64).collect();
                 write_added::<Int64Type, _>(&mut group, &ids, None)?;
             }
-            for leaves in leaves.chunks(rayon::current_num_threads()) {
+            for leaves in leaves.chunks(COLUMNS_OF_A_THREAD * rayon::current_num_threads()) {
                 let encode = |leaf: &usize| self.encoded(&input, *leaf, &source, &properties);
                 for column in leaves.par_iter().map(encode).collect::<Vec<_>>() {
                     let (bytes, closed) = column?;
@@ -398,6 +402,25 @@ impl Content for Parquet {
     ) -> std::result::Result<(), Unwritten> {
         let copied = guarded(|| self.copy(what, out, done));
         copied.unwrap_or_else(|| Err(damaged(&self.stored, "a column").into()))
+    }
+}
+
+/// Whether all values of a column are in a dictionary, as far as is known: not where the writer gave up because there were
+/// too many.
+fn has_dictionary(column: &ColumnChunkMetaData) -> bool {
+    let are_numbers =
+        |encoding| matches!(encoding, Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY);
+    let is_whole = |mask: &EncodingMask| mask.encodings().all(are_numbers);
+    column.dictionary_page_offset().is_some()
+        && column.page_encoding_stats_mask().is_none_or(is_whole)
+}
+
+/// Of what a column has statistics.
+fn statistics(column: &ColumnChunkMetaData) -> EnabledStatistics {
+    match (column.column_index_offset(), column.statistics()) {
+        (Some(_), _) => EnabledStatistics::Page,
+        (None, Some(_)) => EnabledStatistics::Chunk,
+        (None, None) => EnabledStatistics::None,
     }
 }
 

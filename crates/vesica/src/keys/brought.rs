@@ -47,6 +47,18 @@ impl Magnitudes {
         Self { column: column.to_owned(), total: 0 }
     }
 
+    /// Of no rows, in the same column.
+    pub(super) fn like(&self) -> Self {
+        Self::new(&self.column)
+    }
+
+    /// Takes the numbers of other rows, unless they add up to too much with these.
+    pub(super) fn append(&mut self, other: &Self) -> std::result::Result<(), ()> {
+        let total = self.total.checked_add(other.total);
+        self.total = total.filter(|total| *total <= i64::MAX as u64).ok_or(())?;
+        Ok(())
+    }
+
     /// Takes the number of a row that has a key.
     ///
     /// # Errors

@@ -51,6 +51,18 @@ impl Collector {
         self.digests.len() as u32
     }
 
+    /// How many identifiers a row has.
+    pub(super) fn identifiers(&self) -> usize {
+        self.identifiers
+    }
+
+    /// Takes the keys of the rows that follow.
+    pub(super) fn append(&mut self, mut other: Self) {
+        other.digester.settle(&mut other.digests);
+        self.digests.append(&mut other.digests);
+        self.keys_of_rows.append(&mut other.keys_of_rows);
+    }
+
     /// Shows the digest of each key so far, or that there is none, and forgets them all.
     ///
     /// # Errors

@@ -137,6 +137,26 @@ impl Tally {
         }
     }
 
+    /// Of no rows, to be appended to this.
+    pub(crate) fn like(&self) -> Self {
+        Self { hasher: self.hasher.clone(), ..Self::new(self.digits.len()) }
+    }
+
+    /// Takes what was counted of the rows that follow, whose first key is at that place.
+    pub(crate) fn append(&mut self, other: &Self, place: u32) {
+        self.changed.extend(other.changed.iter().map(|(at, form)| (at + place, *form)));
+        for (all, more) in self.digits.iter_mut().zip(&other.digits) {
+            all.keys += more.keys;
+            all.digit_keys += more.digit_keys;
+            all.most = all.most.max(more.most);
+        }
+        self.null_values += other.null_values;
+        self.take_groups(&other);
+        self.spaced += other.spaced;
+        self.capitals += other.capitals;
+        self.keys_changed += other.keys_changed;
+    }
+
     /// A key of that identifier at that place, of which the columns are these before normalisation.
     pub(crate) fn see<'a>(
         &mut self,
@@ -161,6 +181,22 @@ impl Tally {
         if let Some(digits) = look.digits {
             of_identifier.digit_keys += 1;
             of_identifier.most = of_identifier.most.max(digits);
+        }
+    }
+
+    /// Takes keys that another has [grouped](Self::group), and that no others are equal to.
+    pub(crate) fn take_groups(&mut self, other: &Self) {
+        self.repeated.extend_from_slice(&other.repeated);
+        self.drop_infrequent();
+        self.keys_merged += other.keys_merged;
+    }
+
+    /// More than so many cannot be frequent, and those with the most rows are.
+    fn drop_infrequent(&mut self) {
+        if self.repeated.len() > MANY {
+            self.repeated
+                .select_nth_unstable_by_key(ONE_IN as usize, |(_, rows)| std::cmp::Reverse(*rows));
+            self.repeated.truncate(ONE_IN as usize);
         }
     }
 
@@ -203,12 +239,7 @@ impl Tally {
                 left -= 1;
             }
         }
-        if self.repeated.len() > MANY {
-            // More than so many cannot be frequent, and those with the most rows are.
-            self.repeated
-                .select_nth_unstable_by_key(ONE_IN as usize, |(_, rows)| std::cmp::Reverse(*rows));
-            self.repeated.truncate(ONE_IN as usize);
-        }
+        self.drop_infrequent();
         changed.iter_mut().for_each(|(place, _)| *place = keys[*place as usize]);
         self.keys_merged += merged(changed, &rows_of_key);
     }

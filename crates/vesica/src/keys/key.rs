@@ -57,6 +57,7 @@ pub enum Key<'a> {
 }
 
 /// The key columns of a table, found in its header.
+#[derive(Clone)]
 pub struct Extractor {
     columns: Vec<(usize, KeyColumn)>,
     null_values: NullValues,

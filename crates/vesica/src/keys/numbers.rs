@@ -13,6 +13,7 @@ use crate::{
 pub const MAX_SCALE: u8 = 18;
 
 /// A column of numbers, found in a table's header.
+#[derive(Clone)]
 pub struct Numbers {
     position: usize,
     column: String,

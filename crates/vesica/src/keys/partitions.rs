@@ -7,6 +7,7 @@
 use std::path::Path;
 
 use rand::CryptoRng;
+use rayon::prelude::*;
 use vesica_params::{LAMBDA, bins::simple};
 use vesica_psi::{DigestLength, Set};
 
@@ -23,8 +24,11 @@ use crate::{
     },
 };
 
-/// Digests of which images are made at a time.
-const CHUNK: usize = 1 << 12;
+/// Digests of which images are made at a time, on all threads.
+const CHUNK: usize = 1 << 16;
+
+/// Those of one thread.
+const IMAGES: usize = 1 << 11;
 
 /// The number of items to which each of so many partitions of so many keys is filled up: the least such that some partition
 /// has more keys with a probability of at most 2^-λ.
@@ -119,21 +123,24 @@ impl Sorter<'_> {
 
     fn settle(&mut self) -> Result<()> {
         let Self { seed, filling, length, brought, digests, places, of_rows, record } = self;
-        let mut done = Ok(());
         let item = item_bytes(*length);
-        seed.images(digests, |i, image| {
+        let images = digests.par_chunks(IMAGES).flat_map_iter(|digests| {
+            let mut images = Vec::with_capacity(digests.len());
+            seed.images(digests, |_, image| images.push(*image));
+            images
+        });
+        let images: Vec<[u8; 32]> = images.collect();
+        for (i, image) in images.iter().enumerate() {
             record.clear();
             record.extend_from_slice(&image[..item]);
             record.extend_from_slice(&places[i].to_le_bytes()[..PLACE]);
             record.extend_from_slice(&of_rows[i * *brought..][..*brought]);
-            if done.is_ok() {
-                done = filling.push(partition_of(image, filling.len()), record);
-            }
-        });
+            filling.push(partition_of(image, filling.len()), record)?;
+        }
         digests.clear();
         places.clear();
         of_rows.clear();
-        done
+        Ok(())
     }
 }
 

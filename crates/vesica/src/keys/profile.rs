@@ -92,6 +92,14 @@ impl Profiling {
         }
     }
 
+    /// Takes what was found of other keys.
+    pub(crate) fn append(&mut self, other: &Self) {
+        self.keys += other.keys;
+        for (all, more) in self.counts.iter_mut().flatten().zip(other.counts.iter().flatten()) {
+            *all += more;
+        }
+    }
+
     pub(crate) fn finish(self) -> Profile {
         let Self { counts, keys } = self;
         let tenths = |count: u64| ((STEPS * count + keys / 2) / keys) as u8;

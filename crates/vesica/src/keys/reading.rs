@@ -1,6 +1,6 @@
 //! What a run or a check reads of a table.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::{
     error::{Error, Result},
@@ -41,6 +41,11 @@ pub struct Reading {
 impl Reading {
     pub(crate) fn number_of_identifiers(&self) -> usize {
         self.identifiers.len().max(1)
+    }
+
+    /// The directory for keys that are too many; a survey takes them in memory alone.
+    pub(crate) fn spill_directory(&self) -> Option<&Path> {
+        self.spill.as_deref().filter(|_| !self.survey)
     }
 
     /// What makes a row's keys, one for each identifier.

@@ -7,6 +7,8 @@ use std::{
     path::Path,
 };
 
+use rayon::prelude::*;
+
 use crate::{
     error::{Error, Result},
     keys::{
@@ -172,62 +174,111 @@ impl Spilling {
         Ok(())
     }
 
-    /// Counts the distinct keys, bucket by bucket. Also returns which rows bear the key of earlier ones.
+    /// Counts the distinct keys, some buckets at a time in about so many bytes of memory. Also returns which rows bear the key
+    /// of earlier ones.
     ///
     /// # Errors
     /// As [`Spilling::begin`].
-    pub(super) fn finish(self, tally: &mut Tally) -> Result<(SpilledKeys, Repetitions)> {
+    pub(super) fn finish(
+        self,
+        tally: &mut Tally,
+        memory: u64,
+    ) -> Result<(SpilledKeys, Repetitions)> {
         let Self { filling, mut counts, identifiers, brought, columns, .. } = self;
-        let row = |place: u64| place / identifiers as u64;
         let buckets = filling.finish()?;
+        let of_key = (2 * (HEAD + brought.len()) + 64) as u64;
+        let largest = (0..buckets.len()).map(|bucket| buckets.records(bucket)).max().unwrap_or(0);
+        let fit = memory / (of_key * largest as u64).max(1);
+        let at_a_time = (rayon::current_num_threads() as u64).clamp(1, fit.max(1)) as usize;
+        let keys = SpilledKeys {
+            buckets,
+            counts: RowCounts::default(),
+            identifiers,
+            brought,
+            profile: None,
+        };
         let mut repetitions = Repetitions::default();
-        let mut profiling = (columns > 0).then(|| Profiling::new(columns));
+        let mut profiling = Profiling::new(columns);
         let mut with_new_key = RowBits::default();
-        for bucket in 0..buckets.len() {
-            let records = buckets.records(bucket);
-            let (mut digests, mut places) =
-                (Vec::with_capacity(records), Vec::with_capacity(records));
-            let (mut changed, mut of_rows, mut kinds) = (Vec::new(), Vec::new(), Vec::new());
-            buckets.read(bucket, |bytes| {
-                let record = Record::read(bytes, brought.len());
-                let at = digests.len() as u32;
-                changed.extend(record.form.map(|form| (at, form)));
-                digests.push(record.digest);
-                places.push(record.place);
-                of_rows.extend_from_slice(record.brought);
-                let entries = bytes[HEAD + brought.len()..].as_chunks().0.iter();
-                kinds.extend(entries.map(|kinds| u16::from_le_bytes(*kinds)));
-                Ok(())
-            })?;
-            let mut set = KeySet::distinct(digests, vec![0; records], 1);
-            counts.used += set.counts().used;
-            counts.duplicate += set.counts().duplicate;
-            let least = |found: &mut Option<(u64, u64)>, (first, second): (usize, usize)| {
-                let new = (row(places[first]), row(places[second]));
-                *found = found.filter(|(_, second)| *second < new.1).or(Some(new));
-            };
-            if let Some(found) = set.first_repetition() {
-                least(&mut repetitions.any, found);
+        let all: Vec<usize> = (0..keys.buckets.len()).collect();
+        for some in all.chunks(at_a_time) {
+            let counted = some.par_iter().map(|bucket| keys.count(*bucket, columns, tally.like()));
+            for counted in counted.collect::<Result<Vec<_>>>()? {
+                counts.used += counted.used;
+                counts.duplicate += counted.duplicate;
+                repetitions.take(counted.repetitions);
+                profiling.append(&counted.profiling);
+                counted.with_new_key.into_iter().for_each(|row| with_new_key.set(row));
+                tally.take_groups(&counted.tally);
             }
-            if let Brought::Columns(..) = brought
-                && let Err(at) = set.bring(&brought, of_rows)
-            {
-                least(&mut repetitions.too_many, (set.first_row_like(at), at));
-            }
-            if let Some(profiling) = &mut profiling {
-                set.profile(profiling, &kinds);
-            }
-            if identifiers > 1 {
-                let first = set.first_rows().into_iter();
-                first.for_each(|at| with_new_key.set(row(places[at as usize])));
-            }
-            tally.group(set.numbers(), set.counts().used, changed, |at| row(places[at]));
         }
         if identifiers > 1 {
             counts.duplicate = counts.read - counts.null - with_new_key.count();
         }
-        let profile = profiling.map(Profiling::finish);
-        Ok((SpilledKeys { buckets, counts, identifiers, brought, profile }, repetitions))
+        let profile = (columns > 0).then(|| profiling.finish());
+        Ok((SpilledKeys { counts, profile, ..keys }, repetitions))
+    }
+}
+
+/// What was found in a bucket.
+struct Counted {
+    used: u64,
+    duplicate: u64,
+    repetitions: Repetitions,
+    profiling: Profiling,
+    /// Rows with a key that no earlier one bears, where a row has several.
+    with_new_key: Vec<u64>,
+    tally: Tally,
+}
+
+impl Repetitions {
+    fn take(&mut self, other: Self) {
+        let first = |one: Option<(u64, u64)>, other| {
+            one.into_iter().chain(other).min_by_key(|(_, second)| *second)
+        };
+        self.any = first(self.any, other.any);
+        self.too_many = first(self.too_many, other.too_many);
+    }
+}
+
+impl SpilledKeys {
+    /// Counts the distinct keys of a bucket.
+    fn count(&self, bucket: usize, columns: usize, mut tally: Tally) -> Result<Counted> {
+        let Self { buckets, identifiers, brought, .. } = self;
+        let row = |place: u64| place / *identifiers as u64;
+        let records = buckets.records(bucket);
+        let (mut digests, mut places) = (Vec::with_capacity(records), Vec::with_capacity(records));
+        let (mut changed, mut of_rows, mut kinds) = (Vec::new(), Vec::new(), Vec::new());
+        buckets.read(bucket, |bytes| {
+            let record = Record::read(bytes, brought.len());
+            let at = digests.len() as u32;
+            changed.extend(record.form.map(|form| (at, form)));
+            digests.push(record.digest);
+            places.push(record.place);
+            of_rows.extend_from_slice(record.brought);
+            let entries = bytes[HEAD + brought.len()..].as_chunks().0.iter();
+            kinds.extend(entries.map(|kinds| u16::from_le_bytes(*kinds)));
+            Ok(())
+        })?;
+        let mut set = KeySet::distinct(digests, vec![0; records], 1);
+        let rows = |(first, second): (usize, usize)| (row(places[first]), row(places[second]));
+        let mut repetitions = Repetitions { any: set.first_repetition().map(rows), too_many: None };
+        if let Brought::Columns(..) = brought
+            && let Err(at) = set.bring(brought, of_rows)
+        {
+            repetitions.too_many = Some(rows((set.first_row_like(at), at)));
+        }
+        let mut profiling = Profiling::new(columns);
+        if columns > 0 {
+            set.profile(&mut profiling, &kinds);
+        }
+        let with_new_key = match identifiers {
+            1 => Vec::new(),
+            _ => set.first_rows().into_iter().map(|at| row(places[at as usize])).collect(),
+        };
+        tally.group(set.numbers(), set.counts().used, changed, |at| row(places[at]));
+        let RowCounts { used, duplicate, .. } = set.counts();
+        Ok(Counted { used, duplicate, repetitions, profiling, with_new_key, tally })
     }
 }
 

@@ -4,22 +4,19 @@ use crate::{
     error::{Error, InputFault, Result},
     host,
     keys::{
-        brought::{Brought, Magnitudes},
-        collector::Collector,
+        brought::Brought,
         counts::RowCounts,
-        findings::{Findings, Tally},
-        key::{Duplicates, Key, Nulls},
+        findings::Findings,
+        key::Duplicates,
         keyset::KeySet,
-        numbers::Numbers,
+        maker::{Made, Maker},
         profile::{Profile, Profiling},
         reading::Reading,
+        side_by_side::SideBySide,
         spilled::{MAX_PLACES, SpilledKeys, Spilling},
         survey::Survey,
     },
-    table::{
-        rows::{Scan, Table},
-        sent_columns::Packer,
-    },
+    table::rows::{Row, Scan, Table},
 };
 
 /// Keys go to the disk when they take more than this part of the memory that there is for the run: a protocol takes several
@@ -51,101 +48,24 @@ impl TableKeys {
         reading: &Reading,
         mut show: impl FnMut(u64, f64),
     ) -> Result<(Table, Self, Findings)> {
-        const SHOW_EVERY: u64 = 1 << 14;
-        let (width, nulls) = (scan.header().len(), reading.nulls);
-        let most_bytes = reading.memory.unwrap_or_else(host::budget);
-        let directory = reading.spill.as_deref().filter(|_| !reading.survey);
-        let mut spilling = None;
-        let mut most_held = directory.map_or(most_bytes, |_| most_bytes / PART);
-        let mut extractors = reading.extractors(&scan)?;
-        let (mut keys, mut tally) =
-            (Collector::new(extractors.len()), Tally::new(extractors.len()));
-        let numbers = |(column, scale): &(String, u8)| Numbers::new(&scan, column, *scale, nulls);
-        let numbers = reading.values.as_ref().map(numbers).transpose()?.flatten();
-        let column = reading.values.as_ref().map(|(column, _)| &column[..]);
-        let (brought, mut magnitudes) =
-            (Brought::of(reading), Magnitudes::new(column.unwrap_or_default()));
-        let (mut of_rows, mut kinds) = (Vec::new(), Vec::new());
-        let columns = if reading.profile { reading.keys.len() } else { 0 };
-        let packer = reading.sends.as_ref().map(|sent| Packer::new(&scan, sent));
-        let packer = packer.transpose()?.flatten();
+        let width = scan.header().len();
+        let maker = Maker::new(&scan, reading)?;
         let survey = || Survey::new(&scan, &reading.keys, &reading.null_values);
         let mut survey = reading.survey.then(survey).transpose()?;
-        let mut rows = 0;
-        let table = scan.rows(|row| {
-            if let Some(survey) = &mut survey {
-                survey.see(|position| row.field(position));
+        let mut held = Holding::new(&maker, reading);
+        let table = match &mut survey {
+            Some(survey) => alone(scan, maker, &mut held, Some(survey), &mut show)?,
+            None if rayon::current_num_threads() == 1 => {
+                alone(scan, maker, &mut held, None, &mut show)?
             }
-            let number = numbers.as_ref().map(|numbers| numbers.of(&row)).transpose()?;
-            let (mut is_keyed, mut has_null_value) = (false, false);
-            for (identifier, extractor) in extractors.iter_mut().enumerate() {
-                let is_last = identifier + 1 == reading.number_of_identifiers();
-                match extractor.key(&row)? {
-                    Key::Present(key) => {
-                        let place = keys.next();
-                        keys.push(Some(key));
-                        is_keyed = true;
-                        // Rows of one identifier alone bring anything.
-                        if let Some(packer) = &packer {
-                            packer.pack(&row, &mut of_rows)?;
-                        }
-                        if let Some(number) = number {
-                            magnitudes.add(number, &row)?;
-                            of_rows.extend_from_slice(&number.to_le_bytes());
-                        }
-                        tally.see(identifier, place, extractor.look(), extractor.raw(&row));
-                        kinds.extend_from_slice(extractor.kinds().unwrap_or_default());
-                    }
-                    Key::Missing { column, null_value } => {
-                        has_null_value |= null_value;
-                        if nulls == Nulls::Error && is_last && !is_keyed {
-                            let column = column.to_owned();
-                            let place = row.place();
-                            let fault = InputFault::NullKey { place, column, null_value };
-                            return Err(row.fault(fault));
-                        }
-                        keys.push(None);
-                        if reading.profile {
-                            kinds.resize(kinds.len() + reading.keys.len(), 0);
-                        }
-                    }
-                }
-            }
-            if !is_keyed && has_null_value {
-                tally.see_null_value();
-            }
-            rows += 1;
-            if u64::is_multiple_of(rows, SHOW_EVERY) {
-                let most_rows = MAX_PLACES / extractors.len() as u64;
-                if rows > most_rows {
-                    return Err(row.fault(InputFault::TooManyRows { max: most_rows }));
-                }
-                let held = match keys.next() {
-                    MANY.. => u64::MAX,
-                    _ => keys.bytes() + of_rows.len() as u64,
-                };
-                match directory {
-                    Some(directory) if held > most_held => {
-                        let identifiers = extractors.len();
-                        let first =
-                            || Spilling::begin(directory, identifiers, brought.clone(), columns);
-                        let spilling = get_or_try_insert(&mut spilling, first)?;
-                        spilling.take(&mut keys, &mut tally, &mut of_rows, &mut kinds)?;
-                        most_held = LITTLE;
-                    }
-                    None if held > most_held => {
-                        return Err(row.fault(InputFault::TooLarge { max: most_bytes }));
-                    }
-                    _ => {}
-                }
-                show(rows, row.fraction());
-            }
-            Ok(())
-        })?;
-        show(rows, 1.0);
+            None => side_by_side(scan, maker, &mut held, &mut show)?,
+        };
+        show(held.rows(), 1.0);
+        let Holding { made, brought, spilling, most, .. } = held;
+        let Made { mut keys, mut tally, mut of_rows, mut kinds, .. } = made;
         if let Some(mut spilling) = spilling {
             spilling.take(&mut keys, &mut tally, &mut of_rows, &mut kinds)?;
-            let (keys, repetitions) = spilling.finish(&mut tally)?;
+            let (keys, repetitions) = spilling.finish(&mut tally, most / PART)?;
             let counts = keys.counts();
             let places = |(first, second)| [first, second].map(|row| table.place(row as usize));
             if let (Some(rows), Some(sent)) = (repetitions.too_many, &reading.sends) {
@@ -170,7 +90,7 @@ impl TableKeys {
             set.refuse_duplicates(&table)?;
         }
         if reading.profile {
-            let mut profiling = Profiling::new(columns);
+            let mut profiling = Profiling::new(reading.keys.len());
             set.profile(&mut profiling, &kinds);
             set.keep_profile(profiling.finish());
         }
@@ -201,6 +121,124 @@ impl TableKeys {
     }
 }
 
+/// What was made of the rows so far, in memory and, where that is too much, on disk.
+struct Holding<'a> {
+    made: Made,
+    reading: &'a Reading,
+    brought: Brought,
+    columns: usize,
+    spilling: Option<Spilling>,
+    /// Rows whose keys are on disk.
+    spilled: u64,
+    /// Bytes that the user allows.
+    most: u64,
+    /// Bytes after which keys go to the disk, or are refused.
+    limit: u64,
+    /// Rows at which it was looked last.
+    looked: u64,
+}
+
+impl<'a> Holding<'a> {
+    fn new(maker: &Maker, reading: &'a Reading) -> Self {
+        let most = reading.memory.unwrap_or_else(host::budget);
+        let limit = if reading.spill_directory().is_some() { most / PART } else { most };
+        Self {
+            made: Made::new(maker, reading),
+            reading,
+            brought: Brought::of(reading),
+            columns: maker.columns(),
+            spilling: None,
+            spilled: 0,
+            most,
+            limit,
+            looked: 0,
+        }
+    }
+
+    fn rows(&self) -> u64 {
+        self.spilled + self.made.rows
+    }
+
+    /// Now and then has a look at what is held, and says that it did. `row` is the last one.
+    ///
+    /// # Errors
+    /// [`InputFault::TooManyRows`], [`InputFault::TooLarge`] and [`Error::Output`].
+    fn look(&mut self, row: &Row<'_>) -> Result<bool> {
+        const EVERY: u64 = 1 << 14;
+        if self.rows() - self.looked < EVERY {
+            return Ok(false);
+        }
+        self.looked = self.rows();
+        let identifiers = self.made.keys.identifiers();
+        let most_rows = MAX_PLACES / identifiers as u64;
+        if self.rows() > most_rows {
+            return Err(row.fault(InputFault::TooManyRows { max: most_rows }));
+        }
+        let held = match self.made.keys.next() {
+            MANY.. => u64::MAX,
+            _ => self.made.bytes(),
+        };
+        if held <= self.limit {
+            return Ok(true);
+        }
+        let Some(directory) = self.reading.spill_directory() else {
+            return Err(row.fault(InputFault::TooLarge { max: self.most }));
+        };
+        let spilling = match self.spilling.take() {
+            Some(spilling) => spilling,
+            None => Spilling::begin(directory, identifiers, self.brought.clone(), self.columns)?,
+        };
+        let Made { keys, tally, of_rows, kinds, rows, .. } = &mut self.made;
+        self.spilling.insert(spilling).take(keys, tally, of_rows, kinds)?;
+        self.spilled += std::mem::take(rows);
+        self.limit = LITTLE;
+        Ok(true)
+    }
+}
+
+/// Is told how many rows are done, and which part of the table that is.
+type Show<'a> = dyn FnMut(u64, f64) + 'a;
+
+/// Reads all rows and makes keys of them on this thread.
+fn alone(
+    scan: Scan,
+    mut maker: Maker,
+    held: &mut Holding<'_>,
+    mut survey: Option<&mut Survey>,
+    show: &mut Show<'_>,
+) -> Result<Table> {
+    scan.rows(|row| {
+        if let Some(survey) = &mut survey {
+            survey.see(|position| row.field(position));
+        }
+        maker.take(&row, &mut held.made)?;
+        if held.look(&row)? {
+            show(held.rows(), row.fraction());
+        }
+        Ok(())
+    })
+}
+
+/// Reads all rows, while other threads make keys of them too.
+fn side_by_side(
+    scan: Scan,
+    maker: Maker,
+    held: &mut Holding<'_>,
+    show: &mut Show<'_>,
+) -> Result<Table> {
+    rayon::in_place_scope(|scope| {
+        let mut makers = SideBySide::new(scope, maker, scan.wanted());
+        let table = scan.rows(|row| {
+            if makers.take(&row, &mut held.made)? && held.look(&row)? {
+                show(held.rows(), row.fraction());
+            }
+            Ok(())
+        })?;
+        makers.finish(&mut held.made, &table.origin())?;
+        Ok(table)
+    })
+}
+
 impl KeySet {
     /// As [`TableKeys::read`], for a set that has to be in memory.
     ///
@@ -219,14 +257,6 @@ impl KeySet {
     }
 }
 
-fn get_or_try_insert<T>(place: &mut Option<T>, make: impl FnOnce() -> Result<T>) -> Result<&mut T> {
-    let made = match place.take() {
-        Some(there) => there,
-        None => make()?,
-    };
-    Ok(place.insert(made))
-}
-
 #[cfg(test)]
 mod tests {
     use std::{collections::BTreeMap, path::PathBuf};
@@ -240,7 +270,7 @@ mod tests {
         Class, Error,
         agree::seed::Seed,
         keys::{
-            key::KeyColumn,
+            key::{KeyColumn, Nulls},
             normalize::Normalize,
             partitions::{self, Partitions},
         },
@@ -379,6 +409,40 @@ mod tests {
                 .map(|memory| read_keys(&text, memory, reading.clone()).err().unwrap().to_string());
             assert_eq!(held, spilled);
             assert!(held.contains(said), "{held}");
+        }
+    }
+
+    /// With any number of threads the same is found, and of several faults the first.
+    #[test]
+    fn threads_change_nothing() {
+        let text = |faults: &[u32]| {
+            (0..40_000).fold("k,n\n".to_owned(), |text, row: u32| {
+                let number = if faults.contains(&row) { "x".to_owned() } else { row.to_string() };
+                text + &format!("{}key{},{number}\n", if row % 5 == 0 { " " } else { "" }, row / 2)
+            })
+        };
+        let pools = [1, 2, 5]
+            .map(|threads| rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap());
+        let reading = Reading {
+            keys: columns(&["k"]),
+            values: Some(("n".to_owned(), 0)),
+            ..Reading::default()
+        };
+        let read = |faults: &[u32], memory| {
+            let text = text(faults);
+            let read = || read_keys(&text, memory, reading.clone());
+            pools.each_ref().map(|pool| pool.install(read))
+        };
+        for memory in [1 << 30, 1 << 20] {
+            let [one, two, five] = read(&[], memory).map(|read| {
+                let (keys, findings) = read.unwrap();
+                (keys.counts(), findings, brought(keys))
+            });
+            assert!(one == two && one == five);
+            for fault in read(&[39_999, 8_001, 8_000], memory) {
+                let said = "t: row 8001 (line 8002), column `n`: ";
+                assert!(fault.err().unwrap().to_string().starts_with(said));
+            }
         }
     }
 

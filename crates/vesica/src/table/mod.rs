@@ -4,6 +4,7 @@ pub(crate) mod append;
 mod arrow;
 mod batches;
 pub mod compression;
+pub(crate) mod copied;
 pub mod csv;
 pub(crate) mod database;
 pub mod digest;

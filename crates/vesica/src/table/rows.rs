@@ -8,6 +8,7 @@ use std::io::Write;
 use crate::{
     error::{Error, InputFault, Place, Result},
     table::{
+        copied::CopiedRows,
         digest::InputDigest,
         format::Format,
         header::Header,
@@ -91,6 +92,8 @@ pub(crate) enum Fields<'a> {
     Values(&'a [(Vec<u8>, bool)]),
     /// A row of decoded columns; the others are not there.
     Batch(&'a [Option<TextColumn>], usize),
+    /// The row at this place among copies; columns that were not copied are not there.
+    Copied(&'a CopiedRows, usize),
 }
 
 impl<'a> Row<'a> {
@@ -124,6 +127,7 @@ impl<'a> Row<'a> {
                 is_there.then_some(value)
             }
             Fields::Batch(columns, row) => columns.get(column)?.as_ref()?.value(row),
+            Fields::Copied(rows, row) => rows.value(row, column),
         }
     }
 
@@ -166,6 +170,11 @@ impl Scan {
     /// What separates the fields of a row, where something does.
     pub(crate) fn delimiter(&self) -> Option<&'static str> {
         self.content.delimiter()
+    }
+
+    /// The positions of the columns that are decoded.
+    pub(crate) fn wanted(&self) -> &[usize] {
+        &self.wanted
     }
 
     /// The positions of the columns with these names.
@@ -220,6 +229,14 @@ impl Table {
     /// What the table is.
     pub fn format(&self) -> Format {
         self.format
+    }
+
+    /// Where its rows come from, whichever row it is.
+    pub(crate) fn origin(&self) -> Origin<'_> {
+        match self.content.text() {
+            Some(text) => Origin::Text { text, offset: 0, read: 0 },
+            None => Origin::Typed(&self.name, self.rows),
+        }
     }
 
     /// Where a row, counted from 0, is.

@@ -120,6 +120,7 @@ impl SentColumns {
 }
 
 /// Makes the payloads of a table's rows.
+#[derive(Clone)]
 pub(crate) struct Packer {
     sent: SentColumns,
     positions: Vec<usize>,

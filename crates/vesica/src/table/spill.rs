@@ -121,7 +121,8 @@ impl Spilled {
         let mut state = self.state();
         if state.chunk.as_ref().is_none_or(|(held, _)| *held != number) {
             state.chunk = None;
-            state.chunk = Some((number, self.open(number, &mut state.file)?));
+            let sealed = self.sealed(number, &mut state.file)?;
+            state.chunk = Some((number, self.open(number, sealed)?));
         }
         let Some((_, chunk)) = &state.chunk else { return Ok(0) };
         (&chunk[start..]).read(to)
@@ -129,18 +130,25 @@ impl Spilled {
 
     /// The chunk with this number, counted from 0.
     pub(crate) fn chunk(&self, number: u64) -> io::Result<Zeroizing<Vec<u8>>> {
-        self.open(number, &mut self.state().file)
+        let sealed = self.sealed(number, &mut self.state().file)?;
+        // Several threads may decrypt at a time.
+        self.open(number, sealed)
     }
 
-    fn open(&self, number: u64, file: &mut File) -> io::Result<Zeroizing<Vec<u8>>> {
+    fn sealed(&self, number: u64, file: &mut File) -> io::Result<Zeroizing<Vec<u8>>> {
         let len = (self.0.len - number * CHUNK as u64).min(CHUNK as u64) as usize;
         let mut chunk = Zeroizing::new(vec![0; len + MAX_TAG_LEN]);
         file.seek(SeekFrom::Start(number * SEALED as u64))?;
         file.read_exact(&mut chunk)?;
+        Ok(chunk)
+    }
+
+    fn open(&self, number: u64, mut chunk: Zeroizing<Vec<u8>>) -> io::Result<Zeroizing<Vec<u8>>> {
         let opened = self.0.key.open_in_place(nonce(number), Aad::empty(), &mut chunk);
         let changed =
             |_| io::Error::new(io::ErrorKind::InvalidData, "the spilled bytes have changed");
         opened.map_err(changed)?;
+        let len = chunk.len() - MAX_TAG_LEN;
         chunk.truncate(len);
         Ok(chunk)
     }

@@ -1,0 +1,138 @@
+//! Keys that several threads make of rows which one of them reads.
+//!
+//! The reading thread copies the wanted fields into batches, others make keys of them, and what was made is put together in
+//! the order of the rows. A batch in which something is wrong is gone through again in its turn, so the error is that of the
+//! first such row.
+
+use std::{
+    collections::VecDeque,
+    sync::mpsc::{self, Receiver, RecvTimeoutError},
+    time::Duration,
+};
+
+use rayon::{Scope, Yield};
+
+use crate::{
+    error::{Error, Result},
+    keys::maker::{Made, Maker},
+    table::{
+        copied::CopiedRows,
+        rows::{Origin, Row},
+    },
+};
+
+/// Rows of a batch.
+const BATCH: usize = 1 << 12;
+
+/// Bytes of a batch, after which it is as good as full.
+const BYTES: usize = 1 << 18;
+
+/// Batches that are waited for at a time, for each thread.
+const AHEAD: usize = 2;
+
+/// How long a thread waits for others before it looks for work again.
+const PAUSE: Duration = Duration::from_millis(1);
+
+/// Makes keys of rows, within the scope of a thread pool.
+pub(super) struct SideBySide<'scope, 'a> {
+    scope: &'a Scope<'scope>,
+    maker: Maker,
+    columns: Vec<usize>,
+    /// Copies of rows that wait for more.
+    filling: CopiedRows,
+    /// Batches that are being worked on, in order.
+    working: VecDeque<Receiver<Batch>>,
+    threads: usize,
+}
+
+/// A batch, with what was made of it unless something is wrong with a row.
+struct Batch {
+    rows: CopiedRows,
+    made: Option<Made>,
+}
+
+impl<'scope, 'a> SideBySide<'scope, 'a> {
+    /// For the columns at these positions, which are those that the maker takes.
+    pub(super) fn new(scope: &'a Scope<'scope>, maker: Maker, columns: &[usize]) -> Self {
+        Self {
+            scope,
+            maker,
+            columns: columns.to_vec(),
+            filling: CopiedRows::default(),
+            working: VecDeque::new(),
+            threads: rayon::current_num_threads(),
+        }
+    }
+
+    /// Takes the next row, and puts into `made` what is finished. Returns whether anything was.
+    ///
+    /// # Errors
+    /// As [`Maker::take`], of this row or earlier ones.
+    pub(super) fn take(&mut self, row: &Row<'_>, made: &mut Made) -> Result<bool> {
+        self.filling.push(row, &self.columns);
+        if self.filling.len() < BATCH && self.filling.bytes() < BYTES {
+            return Ok(false);
+        }
+        self.submit(made);
+        let mut is_more = false;
+        while self.working.len() > AHEAD * self.threads {
+            self.receive(made, &row.origin)?;
+            is_more = true;
+        }
+        Ok(is_more)
+    }
+
+    /// Puts into `made` all that is not yet there. `origin` says where rows come from.
+    ///
+    /// # Errors
+    /// As [`SideBySide::take`].
+    pub(super) fn finish(mut self, made: &mut Made, origin: &Origin<'_>) -> Result<()> {
+        self.submit(made);
+        while !self.working.is_empty() {
+            self.receive(made, origin)?;
+        }
+        Ok(())
+    }
+
+    fn submit(&mut self, made: &Made) {
+        let (done, working) = mpsc::sync_channel(1);
+        let (rows, mut maker) = (std::mem::take(&mut self.filling), self.maker.clone());
+        let mut of_batch = made.like();
+        self.scope.spawn(move |_| {
+            // Where a row comes from matters for an error alone, and that is made again.
+            let origin = Origin::Typed("", 0);
+            let taken = rows.iter(&origin).try_for_each(|row| maker.take(&row, &mut of_batch));
+            let made = taken.is_ok().then_some(of_batch);
+            // Nobody waits for it after an error in an earlier batch.
+            let _ = done.send(Batch { rows, made });
+        });
+        self.working.push_back(working);
+    }
+
+    fn receive(&mut self, made: &mut Made, origin: &Origin<'_>) -> Result<()> {
+        let Some(working) = self.working.pop_front() else { return Ok(()) };
+        let batch = loop {
+            match working.try_recv() {
+                Ok(batch) => break batch,
+                Err(mpsc::TryRecvError::Disconnected) => {
+                    return Err(Error::Bug("a worker thread panicked"));
+                }
+                Err(mpsc::TryRecvError::Empty) => {}
+            }
+            if rayon::yield_now() == Some(Yield::Executed) {
+                continue;
+            }
+            match working.recv_timeout(PAUSE) {
+                Ok(batch) => break batch,
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Error::Bug("a worker thread panicked"));
+                }
+            }
+        };
+        match batch.made.map(|of_batch| made.append(of_batch)) {
+            Some(Ok(())) => Ok(()),
+            _ => batch.rows.iter(origin).try_for_each(|row| self.maker.take(&row, made)),
+        }
+    }
+}

@@ -15,6 +15,7 @@ use bytemuck::Pod;
 
 use crate::{
     AbortReason, CancelToken, Clock, Deviation, Error, Meter, Result, SessionId, Transport,
+    connect::parallel::Parallel,
     meter::Flight,
     patience::{Ends, KEEP_ALIVE_MESSAGES, LAST_WORDS, Wait},
     watch::Watch,
@@ -67,6 +68,8 @@ pub struct Channel {
     ends: Ends,
     /// Whether the peer is known to be gone, so that it cannot be told anything.
     alone: bool,
+    /// How to get more connections to the peer.
+    pub(crate) parallel: Option<Parallel>,
 }
 
 impl Channel {
@@ -90,6 +93,7 @@ impl Channel {
             arrival: None,
             ends: Ends::default(),
             alone: false,
+            parallel: None,
         }
     }
 
@@ -116,6 +120,23 @@ impl Channel {
     pub fn with_cancel_token(mut self, cancel: CancelToken) -> Self {
         self.cancel = cancel;
         self
+    }
+
+    /// The stall timeout.
+    pub(crate) fn stall(&self) -> Duration {
+        self.stall
+    }
+
+    /// Takes over the session, the phase and the limits of another channel of this party.
+    pub(crate) fn inherit(&mut self, other: &Self) {
+        (self.stall, self.clock, self.ends) = (other.stall, other.clock.clone(), other.ends);
+        self.session.bind("parallel", other.session.as_bytes());
+        self.phase(other.meter.phase());
+    }
+
+    /// Adds to the cost of this run that of another channel of this party.
+    pub fn add_cost(&mut self, other: &Meter) {
+        self.meter.add(other);
     }
 
     /// A handle that stops this channel from another thread.

@@ -64,7 +64,7 @@ impl Wait {
 }
 
 /// The moments after which a channel no longer waits for anything.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Ends {
     /// The end of the whole run, and the time it was given.
     run: Option<(Instant, Duration)>,

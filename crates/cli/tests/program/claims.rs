@@ -40,7 +40,8 @@ impl Asked {
 
     /// Whether sets of any size are compared in partitions.
     fn splits(&self) -> bool {
-        self.answer[0] == "rows" && ["dh", "rr22", "rr22-malicious"].contains(&self.protocol)
+        let of_rows = ["dh", "rr22", "rr22-malicious"].contains(&self.protocol);
+        if self.answer[0] == "rows" { of_rows } else { self.protocol == "rs21-circuit" }
     }
 
     /// Whether this side learns the result, who the claimant is not.

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Connection, Event, Meeting};
+use super::{Connection, Event, Meeting, parallel::Parallel};
 use crate::{
     Error, Result,
     meter::CONNECT,
@@ -58,7 +58,9 @@ fn attempt(
 ) -> Result<Connection> {
     let tcp = tcp::attempt(address, left, meeting.cancel)?;
     let patience = meeting.stall.min(left.max(LAST_CHANCE));
-    Ok(credentials.client(tcp)?.complete(patience, meeting.cancel)?.into())
+    let tls = credentials.client(tcp)?.complete(patience, meeting.cancel)?;
+    let (address, credentials) = (address.to_owned(), Box::new(credentials.clone()));
+    Ok(Connection { tls, parallel: Some(Parallel::Dialling { address, credentials }) })
 }
 
 /// Whether another attempt may succeed.

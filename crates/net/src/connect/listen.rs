@@ -14,13 +14,14 @@ use std::{
     net::{IpAddr, Ipv6Addr, SocketAddr},
     sync::{
         Arc,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+        mpsc,
     },
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
-use super::{Connection, Event, Meeting};
+use super::{Connection, Event, Meeting, parallel::Parallel};
 use crate::{
     Error, Result, Tls,
     meter::CONNECT,
@@ -76,31 +77,47 @@ pub fn listen(address: &str, meeting: &Meeting<'_>) -> Result<Connection> {
             }
         });
         if let Some(tls) = admitted {
-            return Ok(Connection { tls, _porter: Porter::start(reception) });
+            return Ok(Connection { tls, parallel: Porter::start(reception) });
         }
         thread::sleep(PAUSE);
     }
 }
 
 /// Answers callers during a run, until it is dropped.
-pub(super) struct Porter {
+pub(crate) struct Porter {
     stop: Arc<AtomicBool>,
+    /// How many more connections are expected.
+    expected: Arc<AtomicUsize>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl Porter {
     /// `None` if no thread can be started: callers then find the port closed.
-    fn start(mut reception: Reception) -> Option<Self> {
-        let stop = Arc::new(AtomicBool::new(false));
-        let stopped = stop.clone();
+    fn start(mut reception: Reception) -> Option<Parallel> {
+        let (stop, expected) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        let (stopped, more) = (stop.clone(), expected.clone());
+        let (admit, admitted) = mpsc::channel();
         let answer = move || {
             while !stopped.load(Ordering::Relaxed) {
-                reception.turn(true, &mut drop);
-                thread::park_timeout(if reception.is_empty() { PAUSE_IN_A_RUN } else { PAUSE });
+                reception.parallel = more.load(Ordering::Relaxed);
+                if let Some(tls) = reception.turn(true, &mut drop) {
+                    more.fetch_sub(1, Ordering::Relaxed);
+                    // Nobody waits for it in a run that has ended.
+                    let _ = admit.send(tls);
+                }
+                let idle = reception.is_empty() && reception.parallel == 0;
+                thread::park_timeout(if idle { PAUSE_IN_A_RUN } else { PAUSE });
             }
         };
         let thread = thread::Builder::new().name("vesica-porter".to_owned()).spawn(answer).ok()?;
-        Some(Self { stop, thread: Some(thread) })
+        let porter = Self { stop, expected, thread: Some(thread) };
+        Some(Parallel::Listening { porter, admitted })
+    }
+
+    /// Admits the other side once more.
+    pub(super) fn expect_parallel(&self) {
+        self.expected.fetch_add(1, Ordering::Relaxed);
+        self.thread.iter().for_each(|thread| thread.thread().unpark());
     }
 }
 
@@ -123,12 +140,14 @@ struct Reception {
     patience: Duration,
     /// Whether the other side has been admitted.
     in_a_run: bool,
+    /// How many more connections of the run are expected.
+    parallel: usize,
     callers: Vec<Caller>,
 }
 
 impl Reception {
     fn new(listener: Listener, credentials: Credentials, patience: Duration) -> Self {
-        Self { listener, credentials, patience, in_a_run: false, callers: Vec::new() }
+        Self { listener, credentials, patience, in_a_run: false, parallel: 0, callers: Vec::new() }
     }
 
     fn is_empty(&self) -> bool {
@@ -136,7 +155,7 @@ impl Reception {
     }
 
     /// Reads from every caller once and, unless the listener is closed, accepts new ones. Returns the other side
-    /// once, when it has authenticated.
+    /// once, when it has authenticated, and during a run a further connection that is expected.
     fn turn(&mut self, open: bool, turned_away: &mut dyn FnMut(Error)) -> Option<Tls> {
         let mut admitted = None;
         for caller in std::mem::take(&mut self.callers) {
@@ -156,8 +175,14 @@ impl Reception {
         admitted: &mut Option<Tls>,
         turned_away: &mut dyn FnMut(Error),
     ) {
-        let in_a_run = self.in_a_run || admitted.is_some();
-        match caller.turn(&self.credentials, in_a_run, self.patience) {
+        // One at a time.
+        let expects = match (self.in_a_run, &admitted) {
+            (_, Some(_)) => Expects::Nobody,
+            (false, None) => Expects::Run,
+            (true, None) if self.parallel > 0 => Expects::Parallel,
+            (true, None) => Expects::Nobody,
+        };
+        match caller.turn(&self.credentials, expects, self.patience) {
             Turn::Stays => self.callers.push(caller),
             Turn::Gone => {}
             Turn::TurnedAway(why) => {
@@ -234,6 +259,17 @@ enum Stage {
     Leaving(Box<Tls>, Instant),
 }
 
+/// Whom the other side may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Expects {
+    /// The one who begins a run.
+    Run,
+    /// One more connection of the run.
+    Parallel,
+    /// None, for the time being.
+    Nobody,
+}
+
 /// The outcome of reading from a caller once.
 enum Turn {
     Stays,
@@ -247,12 +283,12 @@ impl Caller {
         Self { network: network(from.ip()), since: Instant::now(), tcp, stage: Stage::Silent }
     }
 
-    fn turn(&mut self, credentials: &Credentials, in_a_run: bool, patience: Duration) -> Turn {
+    fn turn(&mut self, credentials: &Credentials, expects: Expects, patience: Duration) -> Turn {
         let failed = match &mut self.stage {
             Stage::Silent => match self.tcp.peek() {
                 Ok(()) => {
                     return match self.speak(credentials) {
-                        Ok(()) => self.turn(credentials, in_a_run, patience),
+                        Ok(()) => self.turn(credentials, expects, patience),
                         Err(error) => Turn::TurnedAway(error),
                     };
                 }
@@ -261,13 +297,17 @@ impl Caller {
             },
             Stage::Speaking(handshake) => {
                 let mut step = handshake.advance();
+                let fits = match handshake.is_parallel() {
+                    true => expects == Expects::Parallel,
+                    false => expects == Expects::Run,
+                };
                 if step.is_ok() && handshake.is_known() {
-                    handshake.answer(if in_a_run { Greeting::InARun } else { Greeting::Welcome });
+                    handshake.answer(if fits { Greeting::Welcome } else { Greeting::InARun });
                     step = handshake.advance();
                 }
                 match step {
                     Ok(()) => match handshake.verdict() {
-                        Ok(()) if handshake.welcomed() && !in_a_run => return Turn::Admitted,
+                        Ok(()) if handshake.welcomed() && fits => return Turn::Admitted,
                         verdict => verdict.err().unwrap_or(Error::InARun),
                     },
                     Err(error) if !is_blocked(&error) => handshake.classify(error),

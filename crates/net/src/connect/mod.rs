@@ -7,6 +7,7 @@
 mod dial;
 mod exchange;
 mod listen;
+pub(crate) mod parallel;
 
 use std::{
     io::{self, Read, Write},
@@ -16,7 +17,7 @@ use std::{
 
 pub use self::{dial::dial, exchange::exchange, listen::listen};
 
-use self::listen::Porter;
+use self::parallel::Parallel;
 use crate::{CancelToken, Channel, Error, Fingerprint, Identity, Result, Tls};
 
 /// Who meets whom, and how long to try.
@@ -64,8 +65,8 @@ pub enum Event<'a> {
 /// The connection of two parties who have met.
 pub struct Connection {
     tls: Tls,
-    /// Tells callers that this party is in a run.
-    _porter: Option<Porter>,
+    /// How to get more of them.
+    parallel: Option<Parallel>,
 }
 
 impl Connection {
@@ -75,7 +76,8 @@ impl Connection {
     /// Same as [`Tls::exporter`].
     pub fn into_channel(self) -> Result<Channel> {
         let exporter = self.tls.exporter()?;
-        let mut channel = Channel::new(self);
+        let mut channel = Channel::new(self.tls);
+        channel.parallel = self.parallel;
         channel.bind("tls exporter", &exporter);
         Ok(channel)
     }
@@ -83,7 +85,7 @@ impl Connection {
 
 impl From<Tls> for Connection {
     fn from(tls: Tls) -> Self {
-        Self { tls, _porter: None }
+        Self { tls, parallel: None }
     }
 }
 

@@ -13,7 +13,10 @@ use std::{
 use super::{listen::PLACES, *};
 use crate::{
     Result,
-    transport::{is_blocked, tls::NO_PLACE},
+    transport::{
+        is_blocked,
+        tls::{Credentials, NO_PLACE},
+    },
 };
 
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -284,4 +287,61 @@ fn a_listener_without_a_place_is_tried_again_and_one_that_is_somebody_else_is_no
         error
     });
     assert!(matches!(error, Error::WrongPeer { .. }), "{error}");
+}
+
+#[test]
+fn a_run_has_more_connections_to_the_same_party_alone() {
+    let parties = Parties::new();
+    let (listened, (address, dialled)) = parties
+        .listen(&ignore, |address| (address.to_owned(), parties.dial(address, PATIENCE, &ignore)));
+    let [mut one, mut other] =
+        [listened, dialled].map(|connection| connection.unwrap().into_channel().unwrap());
+    assert!(one.has_parallel() && other.has_parallel());
+    // A connection that nobody expects is told so.
+    let credentials =
+        Credentials::new(&parties.dialling, &parties.listening.fingerprint()).unwrap();
+    let unexpected = || {
+        let tcp = crate::transport::tcp::connect(&address, PATIENCE, &parties.cancel).unwrap();
+        credentials.parallel(tcp).unwrap().complete(PATIENCE, &parties.cancel)
+    };
+    assert!(matches!(unexpected(), Err(Error::InARun)));
+    // Both sides are bound to different exporters; the session must be the same.
+    for channel in [&mut one, &mut other] {
+        channel.bind("test", b"the same run");
+    }
+    let session = one.session();
+    assert_eq!(session, other.session());
+    let (ours, theirs) = thread::scope(|scope| {
+        let theirs = scope.spawn(|| [1, 2].map(|number| other.parallel(number).unwrap()));
+        ([1, 2].map(|number| one.parallel(number).unwrap()), theirs.join().unwrap())
+    });
+    assert!(matches!(unexpected(), Err(Error::InARun)));
+    let mut sessions = vec![session];
+    for (mut one, mut other) in ours.into_iter().zip(theirs) {
+        one.send("test", &[7]).unwrap();
+        one.flush().unwrap();
+        let mut byte = [0];
+        other.recv_into("test", &mut byte).unwrap();
+        assert_eq!(byte, [7]);
+        assert_eq!(one.session(), other.session());
+        sessions.push(one.session());
+    }
+    assert!(sessions[0] != sessions[1] && sessions[1] != sessions[2] && sessions[0] != sessions[2]);
+}
+
+#[test]
+fn a_connection_of_another_run_is_refused() {
+    let parties = Parties::new();
+    let (listened, dialled) =
+        parties.listen(&ignore, |address| parties.dial(address, PATIENCE, &ignore));
+    let [mut one, mut other] =
+        [listened, dialled].map(|connection| connection.unwrap().into_channel().unwrap());
+    one.bind("test", b"a run");
+    other.bind("test", b"another");
+    thread::scope(|scope| {
+        let theirs = scope.spawn(move || other.parallel(1).map(drop));
+        let refused = one.parallel(1).err().unwrap();
+        assert!(refused.to_string().contains("a connection of another run"), "{refused}");
+        theirs.join().unwrap().unwrap();
+    });
 }

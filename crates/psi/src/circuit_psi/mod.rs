@@ -548,7 +548,7 @@ mod tests {
         let sizes = (0..70).chain([1000, 1 << 12, (1 << 16) + 1, 1 << 20, 1 << 24, 1 << 28]);
         for receiver in sizes {
             let plan = Plan::new(Sizes { sender: 3, receiver }.into(), None);
-            let beyond = plan.bits - LAMBDA as usize;
+            let beyond = plan.bits - vesica_params::LAMBDA as usize;
             assert!(plan.bins() <= 1 << beyond, "{receiver} items, {plan:?}");
             assert!(plan.bins() <= 1 || plan.bins() > 1 << (beyond - 1), "no more than needed");
             assert!(plan.bits <= 8 * plan.target_len() && plan.target_len() <= 16);

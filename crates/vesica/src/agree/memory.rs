@@ -41,6 +41,11 @@ impl Budget {
         needed <= self.left as f64 && Vec::<u8>::new().try_reserve_exact(needed as usize).is_ok()
     }
 
+    /// How often this many bytes fit.
+    pub(crate) fn times(self, needed: f64) -> usize {
+        (self.left as f64 / needed) as usize
+    }
+
     /// What the user is told of something that does not fit.
     fn refusal(self, key: &str, needed: f64) -> String {
         let Self { total, left } = self;

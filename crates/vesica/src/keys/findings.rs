@@ -151,7 +151,7 @@ impl Tally {
             all.most = all.most.max(more.most);
         }
         self.null_values += other.null_values;
-        self.take_groups(&other);
+        self.take_groups(other);
         self.spaced += other.spaced;
         self.capitals += other.capitals;
         self.keys_changed += other.keys_changed;

@@ -334,8 +334,11 @@ mod tests {
         Ok((keys, findings))
     }
 
-    /// Every item with what it brings and the identifiers of its rows, whatever partition it is in.
-    fn brought(keys: TableKeys) -> BTreeMap<[u8; 16], (Option<i64>, Vec<u8>, Vec<u64>, usize)> {
+    /// A key's value, payload, rows and identifier.
+    type OfKey = (Option<i64>, Vec<u8>, Vec<u64>, usize);
+
+    /// What there is of every item, whatever partition it is in.
+    fn brought(keys: TableKeys) -> BTreeMap<[u8; 16], OfKey> {
         let parts = keys.partition(&seed(), 4, DigestLength::Short, &std::env::temp_dir()).unwrap();
         let mut all = BTreeMap::new();
         for part in 0..4 {
@@ -362,7 +365,8 @@ mod tests {
     #[test]
     fn rows_bring_the_same_from_the_disk() {
         let text = (0..60_000).fold("k,l,n\n".to_owned(), |text, row: u32| {
-            let key = if row % 10 == 0 { String::new() } else { format!("key{}", row / 2) };
+            let key =
+                if row.is_multiple_of(10) { String::new() } else { format!("key{}", row / 2) };
             text + &format!("{key},l{},{}\n", row / 3 * 2, row % 1000)
         });
         let sends = |rows| Some(SentColumns { columns: vec!["n".to_owned()], bytes: 9, rows });
@@ -418,7 +422,11 @@ mod tests {
         let text = |faults: &[u32]| {
             (0..40_000).fold("k,n\n".to_owned(), |text, row: u32| {
                 let number = if faults.contains(&row) { "x".to_owned() } else { row.to_string() };
-                text + &format!("{}key{},{number}\n", if row % 5 == 0 { " " } else { "" }, row / 2)
+                text + &format!(
+                    "{}key{},{number}\n",
+                    if row.is_multiple_of(5) { " " } else { "" },
+                    row / 2
+                )
             })
         };
         let pools = [1, 2, 5]

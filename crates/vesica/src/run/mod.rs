@@ -4,5 +4,6 @@ mod diagnosis;
 pub mod job;
 pub mod journal;
 pub mod observe;
+mod partitions;
 pub mod report;
 pub mod session;

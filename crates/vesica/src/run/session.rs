@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use rand::{CryptoRng, SeedableRng, rngs::StdRng};
+use rand::CryptoRng;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use vesica_net::{Channel, Meter};
 use vesica_planner::Candidate;
@@ -34,6 +34,7 @@ use crate::{
         diagnosis::Diagnosis,
         journal::{Journal, Run},
         observe::{Observer, Progress, Unit},
+        partitions::{self as work, Work},
         report::Report,
     },
     table::{pieces, rows::MAX_ROWS},
@@ -46,7 +47,7 @@ use crate::{
 const READY: &str = "vesica/ready";
 
 /// How often a side that is at work checks whether to say so, or to stop.
-const POLL: Duration = Duration::from_millis(50);
+pub(super) const POLL: Duration = Duration::from_millis(50);
 
 /// A session whose terms are agreed.
 pub struct Session<'a> {
@@ -274,27 +275,34 @@ impl<'a> Session<'a> {
             bytes_to_receiver: cost.bytes_to_receiver * (count - done) as f64,
             ..cost
         });
+        let mine = match self.channel.has_parallel() {
+            true => self.pool.current_num_threads().min(count - done).min(self.fit(method, &call)),
+            false => 1,
+        };
+        let connections = work::agree(mine, self.channel)?;
+        // Each connection takes its part.
+        let cost = cost.map(|cost| Cost {
+            bytes_to_sender: cost.bytes_to_sender / connections as f64,
+            bytes_to_receiver: cost.bytes_to_receiver / connections as f64,
+            ..cost
+        });
         watch(self.channel, &self.observer, cost);
-        let mut padding = StdRng::from_rng(&mut *rng);
-        for partition in done..count {
-            let channel = &mut *self.channel;
-            let found = self.pool.install(|| {
-                let (partition, party) = rayon::join(
-                    || partitions.load(partition, &mut padding),
-                    || gathered.prepare(channel, rng),
-                );
-                let partition = partition?;
-                let piece = party.and_then(|party| party.run(&partition, channel, rng));
-                piece.map_err(|error| Error::of_protocol(error, channel))
-            });
-            let piece = found?;
-            if let Some(resumed) = &mut resumed {
-                resumed.journal.add(&piece)?;
-            }
-            pieces.push(&piece)?;
-        }
+        let (pool, journal) = (self.pool.clone(), resumed.map(|resumed| resumed.journal));
+        let work = Work::new(&*gathered, &partitions, &pool, done..count, pieces, journal);
+        let pieces = work.run(connections, self.channel, rng)?;
         watch(self.channel, &self.observer, None);
-        gathered.finish(pieces.finish()?, self.channel, rng)
+        gathered.finish(pieces, self.channel, rng)
+    }
+
+    /// How many partitions fit into this side's memory at a time.
+    fn fit(&self, method: &dyn Method, call: &Call) -> usize {
+        let Call { request, .. } = call;
+        let (sizes, receives) = (request.sizes, call.receives());
+        let mine = if receives { sizes.receiver } else { sizes.sender };
+        let beside = partitions::memory(mine, request.brought(receives));
+        let of_party = |candidate: Candidate| candidate.memory.of(receives);
+        let needed = method.candidate(request).map_or(f64::INFINITY, of_party) + beside;
+        Budget::new(self.inputs.memory).times(needed)
     }
 
     /// Draws the seed together with the other side.

@@ -42,6 +42,8 @@ pub(crate) enum Greeting {
     /// The other side is expected, but another of its processes came first. ASCII's negative
     /// acknowledgement.
     InARun = 21,
+    /// This is another connection of the run that has begun. ASCII's "synchronous idle".
+    Parallel = 22,
 }
 
 /// Who this party is and whom it expects, ready for any number of handshakes.
@@ -67,6 +69,13 @@ impl Credentials {
         let pin = self.pin();
         let config = client_config(&pin, self.key.clone()).map_err(unexpected)?;
         Handshake::client(config, transport, self.me, pin)
+    }
+
+    /// As [`Credentials::client`], for another connection of a run.
+    pub(crate) fn parallel(&self, transport: impl Transport + 'static) -> Result<Handshake> {
+        let mut handshake = self.client(transport)?;
+        handshake.to_say = Some(Greeting::Parallel);
+        Ok(handshake)
     }
 
     /// A handshake with a [`Credentials::client`], over this transport.
@@ -165,7 +174,13 @@ impl Handshake {
 
     /// Whether the other side has authenticated, and waits for [`Handshake::answer`].
     pub(crate) fn is_known(&self) -> bool {
-        self.heard == Some(Greeting::Welcome as u8) && self.decided.is_none()
+        let is_greeting = self.heard == Some(Greeting::Welcome as u8) || self.is_parallel();
+        is_greeting && self.decided.is_none()
+    }
+
+    /// Whether the other side says that this is another connection of a run.
+    pub(crate) fn is_parallel(&self) -> bool {
+        self.heard == Some(Greeting::Parallel as u8)
     }
 
     /// Whether this side welcomes the other one.
@@ -234,7 +249,9 @@ impl Handshake {
     /// The reason it gives instead.
     pub(crate) fn verdict(&self) -> Result<()> {
         match self.heard {
-            Some(byte) if byte == Greeting::Welcome as u8 => Ok(()),
+            Some(byte) if byte == Greeting::Welcome as u8 || byte == Greeting::Parallel as u8 => {
+                Ok(())
+            }
             Some(byte) if byte == Greeting::InARun as u8 => Err(Error::InARun),
             _ => Err(Error::Handshake { what: "it does not greet as we do".to_owned() }),
         }

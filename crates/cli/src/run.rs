@@ -157,7 +157,7 @@ pub struct Args {
     /// machine, its control group or ulimit allow]
     #[arg(long, value_name = "SIZE", value_parser = memory::amount)]
     memory: Option<u64>,
-    /// Compare the sets in at least so many partitions, one after the other, rounded up to a power of two; more are
+    /// Compare the sets in at least so many partitions, rounded up to a power of two; more are
     /// taken by itself where memory requires it [default: 1]
     #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true)]
     partitions: u32,

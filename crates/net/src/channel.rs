@@ -45,11 +45,11 @@ const ABORT: u8 = 255;
 /// One party's end of the conversation.
 pub struct Channel {
     transport: Box<dyn Transport>,
-    stall: Duration,
-    clock: Clock,
+    pub(crate) stall: Duration,
+    pub(crate) clock: Clock,
     cancel: CancelToken,
     pub(crate) meter: Meter,
-    session: SessionId,
+    pub(crate) session: SessionId,
     pub(crate) watch: Watch,
     /// Complete headers and segments that the transport has not taken yet.
     out: Vec<u8>,
@@ -65,7 +65,7 @@ pub struct Channel {
     /// The wait for the current message, from its first byte or the first keep-alive before it.
     pub(crate) arrival: Option<Wait>,
     /// The moments at which to stop waiting altogether.
-    ends: Ends,
+    pub(crate) ends: Ends,
     /// Whether the peer is known to be gone, so that it cannot be told anything.
     alone: bool,
     /// How to get more connections to the peer.
@@ -122,23 +122,6 @@ impl Channel {
         self
     }
 
-    /// The stall timeout.
-    pub(crate) fn stall(&self) -> Duration {
-        self.stall
-    }
-
-    /// Takes over the session, the phase and the limits of another channel of this party.
-    pub(crate) fn inherit(&mut self, other: &Self) {
-        (self.stall, self.clock, self.ends) = (other.stall, other.clock.clone(), other.ends);
-        self.session.bind("parallel", other.session.as_bytes());
-        self.phase(other.meter.phase());
-    }
-
-    /// Adds to the cost of this run that of another channel of this party.
-    pub fn add_cost(&mut self, other: &Meter) {
-        self.meter.add(other);
-    }
-
     /// A handle that stops this channel from another thread.
     pub fn cancel_token(&self) -> CancelToken {
         self.cancel.clone()
@@ -147,18 +130,6 @@ impl Channel {
     /// Enters a phase: what follows is metered under this name, and errors name it.
     pub fn phase(&mut self, name: &'static str) {
         self.meter.enter(name);
-    }
-
-    /// The identifier of this session, derived from everything that both parties have [bound](Self::bind) to
-    /// it.
-    pub fn session(&self) -> SessionId {
-        self.session
-    }
-
-    /// Binds the session to a fact that both parties agree on. Both must bind the same facts in the same order, or
-    /// checks fail and seeds differ from here on.
-    pub fn bind(&mut self, label: &'static str, fact: &[u8]) {
-        self.session.bind(label, fact);
     }
 
     /// The cost of this party's run so far.

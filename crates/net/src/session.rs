@@ -2,6 +2,8 @@
 
 use sha2::{Digest, Sha256};
 
+use crate::Channel;
+
 /// The identifier of one session: a hash chain over everything on which both parties have agreed in it, in
 /// order.
 ///
@@ -26,6 +28,20 @@ impl SessionId {
         hasher.update(label);
         hasher.update(fact);
         self.0 = hasher.finalize().into();
+    }
+}
+
+impl Channel {
+    /// The identifier of this session, derived from everything that both parties have [bound](Self::bind) to
+    /// it.
+    pub fn session(&self) -> SessionId {
+        self.session
+    }
+
+    /// Binds the session to a fact that both parties agree on. Both must bind the same facts in the same order, or
+    /// checks fail and seeds differ from here on.
+    pub fn bind(&mut self, label: &'static str, fact: &[u8]) {
+        self.session.bind(label, fact);
     }
 }
 

@@ -11,7 +11,7 @@ use std::{
 
 use super::{Connection, listen::Porter};
 use crate::{
-    CancelToken, Channel, Error, Result, Tls,
+    CancelToken, Channel, Error, Meter, Result, Tls,
     transport::{POLL_INTERVAL, tcp, tls::Credentials},
 };
 
@@ -87,7 +87,7 @@ impl Channel {
     pub fn parallel(&mut self, number: u8) -> Result<Channel> {
         let mut more = self.parallel.take().expect("a channel that can have more");
         let calls = matches!(more, Parallel::Dialling { .. });
-        let next = more.next(self.stall(), &self.cancel_token());
+        let next = more.next(self.stall, &self.cancel_token());
         self.parallel = Some(more);
         let mut channel = Connection::from(next?).into_channel()?;
         channel.inherit(self);
@@ -104,5 +104,17 @@ impl Channel {
         }
         channel.bind("parallel", &expected);
         Ok(channel)
+    }
+
+    /// Takes over the session, the phase and the limits of another channel of this party.
+    fn inherit(&mut self, other: &Self) {
+        (self.stall, self.clock, self.ends) = (other.stall, other.clock.clone(), other.ends);
+        self.session.bind(PARALLEL, other.session.as_bytes());
+        self.phase(other.meter().phase());
+    }
+
+    /// Adds to the cost of this run that of another channel of this party.
+    pub fn add_cost(&mut self, other: &Meter) {
+        self.meter.add(other);
     }
 }

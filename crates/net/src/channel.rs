@@ -68,6 +68,8 @@ pub struct Channel {
     pub(crate) ends: Ends,
     /// Whether the peer is known to be gone, so that it cannot be told anything.
     alone: bool,
+    /// What protocols keep for later ones.
+    pub(crate) kept: Option<Box<dyn std::any::Any + Send>>,
     /// How to get more connections to the peer.
     pub(crate) parallel: Option<Parallel>,
 }
@@ -93,6 +95,7 @@ impl Channel {
             arrival: None,
             ends: Ends::default(),
             alone: false,
+            kept: None,
             parallel: None,
         }
     }

@@ -32,6 +32,16 @@ impl SessionId {
 }
 
 impl Channel {
+    /// What an earlier protocol [kept](Self::keep) in this session for later ones, if it is a `T`.
+    pub fn take_kept<T: Send + 'static>(&mut self) -> Option<T> {
+        self.kept.take()?.downcast().ok().map(|kept| *kept)
+    }
+
+    /// Keeps this for later protocols of this session. Both parties keep their parts of the same, at the same time.
+    pub fn keep<T: Send + 'static>(&mut self, part: T) {
+        self.kept = Some(Box::new(part));
+    }
+
     /// The identifier of this session, derived from everything that both parties have [bound](Self::bind) to
     /// it.
     pub fn session(&self) -> SessionId {

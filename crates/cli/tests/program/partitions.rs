@@ -1,8 +1,8 @@
 //! Sets that are compared in partitions, and keys that go to the disk.
 
-use std::{collections::BTreeSet, fs};
+use std::{collections::BTreeSet, fs, process::Command};
 
-use crate::harness::{Connecting, Ended, Lab, Listening, Party};
+use crate::harness::{Connecting, Ended, Lab, Listening, Party, Running};
 
 /// Rows of which some have no key, and some that of another row.
 fn table(rows: std::ops::Range<u32>) -> String {
@@ -41,11 +41,14 @@ fn run(lab: &Lab, connecting: &[&str], listening: &[&str]) -> [Ended; 2] {
 fn partitions_change_nothing_in_the_result() {
     let (a, b) = (table(0..9_000), table(5_000..20_000));
     let expected = [oracle(&a, &b), oracle(&b, &a)];
-    for (protocol, partitions) in [("rr22", "7"), ("rr22-malicious", "4"), ("dh", "2")] {
+    for (protocol, partitions, threads) in
+        [("rr22", "7", "1"), ("rr22", "7", "3"), ("rr22-malicious", "4", "2"), ("dh", "2", "2")]
+    {
         let lab = Lab::new();
         lab.write(Connecting, &a);
         lab.write(Listening, &b);
-        let flags = ["--protocol", protocol, "--learns", "both", "--partitions"];
+        let flags =
+            ["--protocol", protocol, "--threads", threads, "--learns", "both", "--partitions"];
         // The side that wants more of them has its way.
         let [x, y] =
             run(&lab, &[&flags[..], &[partitions]].concat(), &[&flags[..], &["1"]].concat());
@@ -134,7 +137,9 @@ fn every_query_can_be_run_in_partitions() {
             let lab = Lab::new();
             lab.write(Connecting, people(0..4_500));
             lab.write(Listening, people(1_500..6_000));
-            let flags = |own: &&[&'static str]| [&keys[..], own, partitions].concat();
+            // Of those in partitions, two at a time.
+            let threads = ["--threads", if partitions.is_empty() { "1" } else { "2" }];
+            let flags = |own: &&[&'static str]| [&keys[..], own, partitions, &threads].concat();
             let ended = lab.run(&flags(here), &flags(there));
             ended.iter().for_each(|ended| _ = ended.assert(0, &[]));
             let count = lab.report(Connecting)["partitions"].clone();
@@ -254,7 +259,8 @@ fn a_killed_run_leaves_nothing_on_disk() {
         lab.write(Listening, &b);
         let spill = lab.path("spill");
         fs::create_dir(&spill).unwrap();
-        let flags = ["--memory", "100M", "--partitions", "64", "--spill", spill.to_str().unwrap()];
+        let spill_here = ["--spill", spill.to_str().unwrap(), "--threads", "3"];
+        let flags = [&["--memory", "100M", "--partitions", "64"], &spill_here[..]].concat();
         let flags = [&KEY, &flags[..]].concat();
         let [x, mut y] = lab.start(&flags, &flags);
         y.until(phase);
@@ -263,6 +269,35 @@ fn a_killed_run_leaves_nothing_on_disk() {
         x.end().assert(4, &[]);
         assert_eq!(fs::read_dir(&spill).unwrap().count(), 0);
         assert_eq!(lab.output(Connecting), None);
+    }
+}
+
+/// A limit to the size of files stands for a full disk.
+#[test]
+fn a_full_disk_is_named() {
+    let (a, b) = (table(0..400_000), table(300_000..400_000));
+    for blocks in ["100", "20000"] {
+        let lab = Lab::new();
+        lab.write(Connecting, &a);
+        lab.write(Listening, &b);
+        let spill = lab.path("spill");
+        fs::create_dir(&spill).unwrap();
+        let flags = ["--memory", "100M", "--partitions", "4", "--threads", "2"];
+        let flags = [&KEY, &flags[..], &["--spill", spill.to_str().unwrap()]].concat();
+        let mut listening =
+            Running::start(lab.command(Listening, &["--listen", "127.0.0.1:0"], &flags));
+        let address = listening.until("listening on ");
+        let address = address.trim_start_matches("listening on ");
+        let command = lab.command(Connecting, &["--connect", address], &flags);
+        // The signal of the limit is ignored, so that writing fails.
+        let mut limited = Command::new("sh");
+        limited.args(["-c", "trap '' XFSZ; ulimit -f \"$0\" && exec \"$@\"", blocks]);
+        limited.arg(command.get_program()).args(command.get_args());
+        let said = format!("{}: ", spill.display());
+        Running::start(limited).end().assert(3, &[&said]);
+        listening.end().assert(4, &[]);
+        assert_eq!(fs::read_dir(&spill).unwrap().count(), 0);
+        assert!([Connecting, Listening].map(|party| lab.output(party)) == [None, None]);
     }
 }
 

@@ -48,12 +48,14 @@ fn every_protocol_finds_the_plain_intersection_for_whoever_may_learn_it() {
     let many = (names(0, a), names(a / 3 * 2, b));
     // An operation on integers of thousands of bits takes milliseconds.
     let few = (names(0, 41), names(20, 51));
-    for protocol in protocols() {
+    for (place, protocol) in protocols().into_iter().enumerate() {
         let slow = ["blind-rsa", "dh-ffc", "hl08-ffc"].contains(&protocol.as_str());
         let (a, b) = if slow { &few } else { &many };
         let expected = [oracle(a, b), oracle(b, a)];
         assert!(expected.iter().all(|text| text.lines().count() > b.len() / 4));
-        for (a_learns, b_learns) in [("me", "peer"), ("peer", "me"), ("both", "both")] {
+        let learners = [("me", "peer"), ("peer", "me"), ("both", "both")].into_iter().enumerate();
+        let learners = learners.filter(|(way, _)| assurance::tries(place, *way, 3));
+        for (_, (a_learns, b_learns)) in learners {
             let lab = Lab::new();
             lab.write(Connecting, csv(a));
             lab.write(Listening, csv(b));

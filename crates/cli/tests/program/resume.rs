@@ -32,8 +32,16 @@ fn flags(lab: &Lab) -> [Vec<String>; 2] {
 }
 
 fn start(lab: &Lab) -> [Running; 2] {
+    start_with(lab, "1")
+}
+
+/// With so many threads a side, and so many connections.
+fn start_with(lab: &Lab, threads: &str) -> [Running; 2] {
     let flags = flags(lab);
-    let [a, b] = [0, 1].map(|i| flags[i].iter().map(String::as_str).collect::<Vec<_>>());
+    let [a, b] = flags.each_ref().map(|flags| {
+        let flags = flags.iter().map(String::as_str);
+        flags.chain(["--threads", threads]).collect::<Vec<_>>()
+    });
     lab.start(&a, &b)
 }
 
@@ -60,7 +68,7 @@ fn a_run_goes_on_after_it_was_killed() {
     while kills < assurance::trials(8, 200) {
         let (lab, expected) = lab();
         for attempt in 0.. {
-            let [a, b] = start(&lab);
+            let [a, b] = start_with(&lab, ["1", "3"][rng.random_range(0..2)]);
             if attempt < 4 {
                 thread::sleep(Duration::from_millis(rng.random_range(0..600)));
                 let victims = rng.random_range(1..=3);

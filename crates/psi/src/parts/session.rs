@@ -16,6 +16,33 @@ const SIZE: &str = "psi/size";
 /// A party's first message: the size of its set and a digest of its protocol's name.
 const HELLO_LEN: usize = 16;
 
+/// An OT session for one of several runs, which the first run on a connection sets up and all others go on with; for a
+/// single run one of its own. `uses` is what a run does with it.
+///
+/// # Errors
+/// Those of `setup` and `uses`.
+pub(crate) fn with_ots<S: Send + 'static, T>(
+    runs: usize,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+    setup: impl FnOnce(&mut Channel, &mut dyn CryptoRng) -> vesica_net::Result<S>,
+    uses: impl FnOnce(&mut S, &mut Channel, &mut dyn CryptoRng) -> Result<T>,
+) -> Result<T> {
+    let kept = if runs > 1 { channel.take_kept() } else { None };
+    let mut session = match kept {
+        Some(session) => session,
+        None => {
+            channel.phase("base-ot");
+            setup(channel, rng)?
+        }
+    };
+    let used = uses(&mut session, channel, rng)?;
+    if runs > 1 {
+        channel.keep(session);
+    }
+    Ok(used)
+}
+
 /// Runs the sender's side of `protocol` on a set of distinct items. Both parties learn the size of the other's
 /// set; the sender learns nothing more. If a size was agreed beforehand, pass it as `peer_items`, because a
 /// protocol takes as many inputs from the peer as it announces here.

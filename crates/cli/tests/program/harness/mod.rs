@@ -210,12 +210,13 @@ impl Lab {
             .args(way)
             .arg("--identity")
             .arg(self.path(&format!("{}.identity", party.name())))
-            .args(["--progress", "plain", "--threads", "1"]);
+            .args(["--progress", "plain"]);
         let default = |flag: &str, value: &std::ffi::OsStr, command: &mut Command| {
             if !flags.contains(&flag) {
                 command.arg(flag).arg(value);
             }
         };
+        default("--threads", "1".as_ref(), &mut command);
         default("--wait", "60".as_ref(), &mut command);
         default("--peer", print.as_ref(), &mut command);
         default("--report", path("report.json").as_ref(), &mut command);

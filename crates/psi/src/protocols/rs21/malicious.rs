@@ -16,7 +16,7 @@ use crate::{
     Adversary, Cost, DigestLength, Items, Leakage, List, Protocol, Receiver, Result, Sender,
     Setting, Sizes,
     memory::PerItem,
-    parts::{sealed, tags::Tags},
+    parts::{sealed, session::with_ots, tags::Tags},
     payload::{self, Carrier, Opened, Payloads},
     protocol::any_sizes,
 };
@@ -43,24 +43,24 @@ pub(crate) const fn protocol<V: Variant>(about: About) -> Protocol {
 }
 
 fn sender<V: Variant>(
-    Setting { sizes, .. }: Setting,
+    setting: Setting,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Box<dyn payload::Sender>> {
-    match sizes.receiver {
-        ..=FEW => Ok(Box::new(Sending::<Few>::prepare(sizes, channel, rng)?)),
-        _ => Ok(Box::new(Sending::<V>::prepare(sizes, channel, rng)?)),
+    match setting.sizes.receiver {
+        ..=FEW => Ok(Box::new(Sending::<Few>::prepare(setting, channel, rng)?)),
+        _ => Ok(Box::new(Sending::<V>::prepare(setting, channel, rng)?)),
     }
 }
 
 fn receiver<V: Variant>(
-    Setting { sizes, .. }: Setting,
+    setting: Setting,
     channel: &mut Channel,
     rng: &mut dyn CryptoRng,
 ) -> Result<Box<dyn payload::Receiver>> {
-    match sizes.receiver {
-        ..=FEW => Ok(Box::new(Receiving::<Few>::prepare(sizes, channel, rng)?)),
-        _ => Ok(Box::new(Receiving::<V>::prepare(sizes, channel, rng)?)),
+    match setting.sizes.receiver {
+        ..=FEW => Ok(Box::new(Receiving::<Few>::prepare(setting, channel, rng)?)),
+        _ => Ok(Box::new(Receiving::<V>::prepare(setting, channel, rng)?)),
     }
 }
 
@@ -107,12 +107,19 @@ struct Sending<V: Variant> {
 }
 
 impl<V: Variant> Sending<V> {
-    fn prepare(sizes: Sizes, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
-        channel.phase("base-ot");
-        let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
-        channel.phase("vole");
-        let shape = V::shape(sizes.receiver);
-        let oprf = oprf::Sender::setup(shape, V::LPN, &mut cot, channel, rng)?;
+    fn prepare(
+        Setting { sizes, runs, .. }: Setting,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self> {
+        let setup = |channel: &mut Channel, rng: &mut dyn CryptoRng| {
+            extension::Sender::setup(FIELD, channel, rng)
+        };
+        let oprf = with_ots(runs, channel, rng, setup, |cot, channel, rng| {
+            channel.phase("vole");
+            let shape = V::shape(sizes.receiver);
+            Ok(oprf::Sender::setup(shape, V::LPN, cot, channel, rng)?)
+        })?;
         Ok(Self { oprf })
     }
 
@@ -159,12 +166,19 @@ struct Receiving<V: Variant> {
 }
 
 impl<V: Variant> Receiving<V> {
-    fn prepare(sizes: Sizes, channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Self> {
-        channel.phase("base-ot");
-        let mut cot = extension::Receiver::setup(FIELD, channel, rng)?;
-        channel.phase("vole");
-        let shape = V::shape(sizes.receiver);
-        let oprf = oprf::Receiver::setup(shape, V::LPN, &mut cot, channel, rng)?;
+    fn prepare(
+        Setting { sizes, runs, .. }: Setting,
+        channel: &mut Channel,
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self> {
+        let setup = |channel: &mut Channel, rng: &mut dyn CryptoRng| {
+            extension::Receiver::setup(FIELD, channel, rng)
+        };
+        let oprf = with_ots(runs, channel, rng, setup, |cot, channel, rng| {
+            channel.phase("vole");
+            let shape = V::shape(sizes.receiver);
+            Ok(oprf::Receiver::setup(shape, V::LPN, cot, channel, rng)?)
+        })?;
         Ok(Self { sizes, oprf })
     }
 

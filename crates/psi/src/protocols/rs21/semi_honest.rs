@@ -14,7 +14,7 @@ use super::{About, FIELD, LIST, ShortVariant, Variant, blame_duplicates};
 use crate::{
     Adversary, Cost, DigestLength, Items, Leakage, List, Memory, Prepare, Protocol, Receiver,
     Result, Sender, Setting,
-    parts::{sealed, tags::Tags},
+    parts::{sealed, session::with_ots, tags::Tags},
     payload::{self, Carrier, Opened, Payloads},
     protocol::any_sizes,
 };
@@ -137,11 +137,14 @@ impl<V: Variant, A: Subspace> Sending<V, A> {
         channel: &mut Channel,
         rng: &mut dyn CryptoRng,
     ) -> Result<Self> {
-        channel.phase("base-ot");
-        let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
-        channel.phase("vole");
-        let shape = V::shape(setting.sizes.receiver);
-        let oprf = oprf::Sender::setup(shape, bits, V::LPN, &mut cot, channel, rng)?;
+        let setup = |channel: &mut Channel, rng: &mut dyn CryptoRng| {
+            extension::Sender::setup(FIELD, channel, rng)
+        };
+        let oprf = with_ots(setting.runs, channel, rng, setup, |cot, channel, rng| {
+            channel.phase("vole");
+            let shape = V::shape(setting.sizes.receiver);
+            Ok(oprf::Sender::setup(shape, bits, V::LPN, cot, channel, rng)?)
+        })?;
         Ok(Self { setting, oprf })
     }
 
@@ -199,11 +202,14 @@ impl<V: Variant, A: Subspace> Receiving<V, A> {
     where
         V::Store: Codec<A>,
     {
-        channel.phase("base-ot");
-        let mut cot = extension::Receiver::setup(FIELD, channel, rng)?;
-        channel.phase("vole");
-        let shape = V::shape(setting.sizes.receiver);
-        let oprf = oprf::Receiver::setup(shape, bits, V::LPN, &mut cot, channel, rng)?;
+        let setup = |channel: &mut Channel, rng: &mut dyn CryptoRng| {
+            extension::Receiver::setup(FIELD, channel, rng)
+        };
+        let oprf = with_ots(setting.runs, channel, rng, setup, |cot, channel, rng| {
+            channel.phase("vole");
+            let shape = V::shape(setting.sizes.receiver);
+            Ok(oprf::Receiver::setup(shape, bits, V::LPN, cot, channel, rng)?)
+        })?;
         Ok(Self { setting, oprf })
     }
 

@@ -275,14 +275,14 @@ fn a_killed_run_leaves_nothing_on_disk() {
 /// A limit to the size of files stands for a full disk.
 #[test]
 fn a_full_disk_is_named() {
-    let (a, b) = (table(0..400_000), table(300_000..400_000));
-    for blocks in ["100", "20000"] {
+    let (a, b) = (table(0..450_000), table(300_000..400_000));
+    for blocks in ["100", "8000"] {
         let lab = Lab::new();
         lab.write(Connecting, &a);
         lab.write(Listening, &b);
         let spill = lab.path("spill");
         fs::create_dir(&spill).unwrap();
-        let flags = ["--memory", "100M", "--partitions", "4", "--threads", "2"];
+        let flags = ["--memory", "120M", "--partitions", "4", "--threads", "2"];
         let flags = [&KEY, &flags[..], &["--spill", spill.to_str().unwrap()]].concat();
         let mut listening =
             Running::start(lab.command(Listening, &["--listen", "127.0.0.1:0"], &flags));

@@ -15,7 +15,7 @@ use std::{
 };
 
 use rand::{CryptoRng, SeedableRng, rngs::StdRng};
-use rayon::ThreadPool;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use vesica_net::Channel;
 use zeroize::Zeroizing;
 
@@ -37,7 +37,8 @@ const MOST: usize = 64;
 pub(super) struct Work<'a> {
     gather: &'a dyn Gather,
     partitions: &'a Partitions,
-    pool: &'a ThreadPool,
+    /// Threads of this side.
+    threads: usize,
     range: Range<usize>,
     recorded: Mutex<Recorded<'a>>,
     /// Whether a connection has failed.
@@ -86,7 +87,7 @@ impl<'a> Work<'a> {
     pub(super) fn new(
         gather: &'a dyn Gather,
         partitions: &'a Partitions,
-        pool: &'a ThreadPool,
+        threads: usize,
         range: Range<usize>,
         pieces: pieces::Adding,
         journal: Option<&'a mut Journal>,
@@ -94,7 +95,7 @@ impl<'a> Work<'a> {
         let waiting = BTreeMap::new();
         let recorded = Mutex::new(Recorded { next: range.start, waiting, pieces, journal });
         let (failed, error) = (AtomicBool::new(false), Mutex::new(None));
-        Self { gather, partitions, pool, range, recorded, failed, error }
+        Self { gather, partitions, threads, range, recorded, failed, error }
     }
 
     /// Compares them over so many connections, and returns what was found in all.
@@ -172,9 +173,15 @@ impl<'a> Work<'a> {
         is_own: bool,
     ) {
         let mut mine = self.range.clone().skip(number).step_by(connections);
-        let done = mine.try_for_each(|partition| match self.has_failed() {
-            true => Ok(()),
-            false => self.compare(partition, channel, rng),
+        // Threads of its own: one that waits for another may take up any work of its pool, and if that waits for the other
+        // side, which waits for what lies beneath, neither goes on.
+        let pool = ThreadPoolBuilder::new().num_threads((self.threads / connections).max(1));
+        let pool = pool.build().map_err(|_| Error::Bug("no thread could be started"));
+        let done = pool.and_then(|pool| {
+            mine.try_for_each(|partition| match self.has_failed() {
+                true => Ok(()),
+                false => self.compare(partition, &pool, channel, rng),
+            })
         });
         let ended = done.and_then(|()| match is_own && !self.has_failed() {
             true => Ok(channel.finish()?),
@@ -193,11 +200,12 @@ impl<'a> Work<'a> {
     fn compare(
         &self,
         partition: usize,
+        pool: &ThreadPool,
         channel: &mut Channel,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<()> {
         let mut padding = StdRng::from_rng(&mut *rng);
-        let piece = self.pool.install(|| {
+        let piece = pool.install(|| {
             let (loaded, party) = rayon::join(
                 || self.partitions.load(partition, &mut padding),
                 || self.gather.prepare(channel, rng),

@@ -287,8 +287,9 @@ impl<'a> Session<'a> {
             ..cost
         });
         watch(self.channel, &self.observer, cost);
-        let (pool, journal) = (self.pool.clone(), resumed.map(|resumed| resumed.journal));
-        let work = Work::new(&*gathered, &partitions, &pool, done..count, pieces, journal);
+        let (threads, journal) =
+            (self.pool.current_num_threads(), resumed.map(|resumed| resumed.journal));
+        let work = Work::new(&*gathered, &partitions, threads, done..count, pieces, journal);
         let pieces = work.run(connections, self.channel, rng)?;
         watch(self.channel, &self.observer, None);
         gathered.finish(pieces, self.channel, rng)

@@ -233,7 +233,7 @@ fn lengths_say_nothing() {
 /// Payload bytes each way are within 5 % of the formula.
 #[test]
 fn costs() {
-    for n in [1 << 6, 1 << 8, assurance::trials(1 << 11, 1 << 12)] {
+    for n in [1 << 6, 1 << 8, assurance::trials(1 << 9, 1 << 12)] {
         let sizes = Sizes { sender: n, receiver: n };
         for (method, aggregate, minimum) in few_cases(10) {
             if takes_long(method, sizes) {

@@ -4,14 +4,14 @@ use std::path::PathBuf;
 
 use vesica::{
     Normalize,
-    files::{Delimiter, Dialect, Format, NullValues},
+    files::{Delimiter, Dialect, Format, KeyColumn, NullValues},
     report::{Check, ColumnFindings, grouped},
 };
 
 use crate::{
     columns::{self, Names},
     exit::Failure,
-    query, run,
+    query, run, terms,
 };
 
 #[derive(clap::Args)]
@@ -32,7 +32,7 @@ pub struct Args {
     #[arg(long, value_name = "VALUES", allow_hyphen_values = true)]
     null_values: Option<Names>,
     /// How keys are made comparable, as in `run`: one for all columns, or one a column
-    #[arg(long, value_name = "HOW", value_delimiter = ',', default_value = "none", value_parser = run::normalize)]
+    #[arg(long, value_name = "HOW", value_delimiter = ',', default_value = "none", value_parser = terms::normalize)]
     normalize: Vec<Normalize>,
     /// The table's format, as in `run` [default: told from its content, or else its name]
     #[arg(long, value_name = "FORMAT", value_parser = run::format)]
@@ -59,7 +59,9 @@ pub fn run(args: Args) -> Result<(), Failure> {
         return crate::print(&lines);
     }
     let (names, identifiers) = columns::identifiers(&args.key);
-    let keys = run::key_columns(&names, &args.normalize)?;
+    let profiles = terms::profiles(names.len(), &args.normalize)?;
+    let column = |(name, normalize)| KeyColumn { name, normalize };
+    let keys: Vec<_> = names.into_iter().zip(profiles).map(column).collect();
     let null_values = match &args.null_values {
         Some(Names(values)) => NullValues::new(values)?,
         None => NullValues::default(),

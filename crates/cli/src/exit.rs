@@ -13,6 +13,7 @@ Exit codes:
     6  peer: the other side broke the protocol
     7  unconfirmed: the result of this side is complete and in place, but its report could not be
        written, or the other side did not confirm that its own result is in place
+    8  policy: a policy of either side refuses the run or its result
    70  bug: a defect of this program
   130  stopped on request, by Ctrl-C or SIGTERM; the other side was told
 With any code but 0 and 7, no output file was written and no existing one was changed; the file of --report
@@ -24,6 +25,7 @@ pub const NETWORK: u8 = 4;
 pub const TERMS: u8 = 5;
 pub const PEER: u8 = 6;
 pub const UNCONFIRMED: u8 = 7;
+pub const POLICY: u8 = 8;
 pub const BUG: u8 = 70;
 pub const CANCELLED: u8 = 130;
 
@@ -60,6 +62,7 @@ impl Failure {
             NETWORK => Class::Network,
             TERMS => Class::Terms,
             PEER => Class::Peer,
+            POLICY => Class::Policy,
             CANCELLED => Class::Cancelled,
             _ => Class::Bug,
         }
@@ -78,6 +81,7 @@ impl From<vesica::Error> for Failure {
             Class::Network => NETWORK,
             Class::Terms => TERMS,
             Class::Peer => PEER,
+            Class::Policy => POLICY,
             Class::Cancelled => CANCELLED,
             Class::Bug => BUG,
         };

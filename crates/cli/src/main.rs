@@ -12,15 +12,20 @@ mod demo;
 mod exit;
 mod figures;
 mod keygen;
+mod ledger;
 mod meet;
 mod memory;
 mod numbers;
+mod partner;
 mod plan;
+mod policy;
 mod progress;
+mod project;
 mod protocols;
 mod query;
 mod reference;
 mod run;
+mod terms;
 
 use std::{
     io::{self, Write},
@@ -59,11 +64,27 @@ enum Command {
     Keygen(keygen::KeygenArgs),
     /// Print the fingerprint of an identity
     Fingerprint(keygen::FingerprintArgs),
+    /// Create a project: an identity, and a file vesica.toml for jobs
+    Init(partner::InitArgs),
+    /// Invite a partner to an agreement, and print the text to send
+    Invite(Box<partner::InviteArgs>),
+    /// Accept an invitation, and print the reply to send back
+    Accept(Box<partner::AcceptArgs>),
+    /// Confirm the reply to an invitation
+    Confirm(partner::ConfirmArgs),
+    /// Show an agreement
+    Agreement(partner::ShowArgs),
     /// Check a table before a run: count rows, empty and repeated keys, and warn of weaknesses
     Check(check::Args),
     /// Intersect this party's table with the other party's
     #[command(after_long_help = exit::CODES)]
     Run(Box<run::Args>),
+    /// Check, list or export the ledger of all runs under agreements
+    Ledger(ledger::LedgerArgs),
+    /// Check the record of a run, which both sides signed
+    Verify(ledger::VerifyArgs),
+    /// Make a page for people of the record of a run
+    Report(ledger::ReportArgs),
     /// Estimate the cost of each protocol for given sizes and a link, and recommend one
     Plan(plan::Args),
     /// Measure the speed of this machine, for `plan` and for runs that choose their protocol
@@ -83,11 +104,23 @@ enum Command {
 
 fn main() -> ExitCode {
     exit::hide_panics();
-    let cli = Cli::parse();
+    let arguments = match project::expand(std::env::args_os().collect(), &Cli::command()) {
+        Ok(arguments) => arguments,
+        Err(failure) => return failed(&failure),
+    };
+    let cli = Cli::parse_from(arguments);
     let ended = std::panic::catch_unwind(|| match cli.command {
         Command::Demo(args) => demo::run(args),
         Command::Keygen(args) => keygen::keygen(&args),
         Command::Fingerprint(args) => keygen::fingerprint(&args),
+        Command::Init(args) => partner::init(&args),
+        Command::Invite(args) => partner::invite(&args),
+        Command::Accept(args) => partner::accept(&args),
+        Command::Confirm(args) => partner::confirm(&args),
+        Command::Agreement(args) => partner::show(&args),
+        Command::Ledger(args) => ledger::run(&args),
+        Command::Verify(args) => ledger::verify(&args),
+        Command::Report(args) => ledger::report(&args),
         Command::Check(args) => check::run(args),
         Command::Run(args) => run::run(*args),
         Command::Plan(args) => plan::run(&args),
@@ -100,13 +133,16 @@ fn main() -> ExitCode {
     });
     match ended {
         Ok(Ok(())) => ExitCode::SUCCESS,
-        Ok(Err(failure)) => {
-            say(&format!("vesica: {}", failure.message));
-            ExitCode::from(failure.code)
-        }
+        Ok(Err(failure)) => failed(&failure),
         // The hook has said where.
         Err(_) => ExitCode::from(exit::BUG),
     }
+}
+
+/// Says why the program ends.
+fn failed(failure: &Failure) -> ExitCode {
+    say(&format!("vesica: {}", failure.message));
+    ExitCode::from(failure.code)
 }
 
 /// Prints a line on the terminal. A terminal that is gone is no reason to stop.

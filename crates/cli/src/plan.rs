@@ -23,7 +23,7 @@ use crate::{
     bench::count,
     exit::Failure,
     figures, memory, numbers,
-    run::{self, QueryArg, Who},
+    terms::{self, QueryArg, Who},
 };
 
 #[derive(clap::Args)]
@@ -42,13 +42,13 @@ pub struct Args {
     #[arg(long, value_name = "MS", default_value = "20", value_parser = not_negative)]
     rtt: f64,
     /// The least security accepted
-    #[arg(long, default_value = "semi-honest", value_parser = run::security, value_name = "LEVEL")]
+    #[arg(long, default_value = "semi-honest", value_parser = terms::security, value_name = "LEVEL")]
     security: Security,
     /// Who learns the result
     #[arg(long, value_enum, default_value = "me")]
     learns: Who,
     /// What to find out, as in `run`
-    #[arg(long, default_value = "rows", value_name = "WHAT", value_parser = run::query)]
+    #[arg(long, default_value = "rows", value_name = "WHAT", value_parser = terms::query)]
     answer: QueryArg,
     /// The minimum of a number, as in `run`
     #[arg(long, default_value = "0", value_name = "N", hide_default_value = true, value_parser = numbers::number)]

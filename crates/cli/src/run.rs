@@ -3,7 +3,10 @@
 use std::{
     panic::{self, AssertUnwindSafe},
     path::{Path, PathBuf},
-    sync::mpsc::{self, RecvTimeoutError},
+    sync::{
+        Arc,
+        mpsc::{self, RecvTimeoutError},
+    },
     thread,
     time::Duration,
 };
@@ -14,11 +17,11 @@ use rand::{
     rngs::{StdRng, SysRng},
 };
 use vesica::{
-    Class, Job, Learns, Normalize, Offer, Parties, Query, Ready, Report, Role, Security,
+    Class, Job, Learns, Offer, Parties, Query, Ready, Report, Role,
     files::{
-        DEFAULT_BYTES, Delimiter, Duplicates, Format, JournalSecret, KeyColumn, NullValues, Nulls,
-        PlannerInputs, Protected, Resume, SentColumns,
+        Delimiter, Duplicates, Format, JournalSecret, Nulls, PlannerInputs, Protected, Resume,
     },
+    partnership::{Agreement, Partnership, Policy},
     report::ResultForm,
 };
 use vesica_net::{
@@ -33,13 +36,21 @@ use crate::{
     exit::{self, Failure},
     figures, keygen,
     meet::Teller,
-    memory, numbers,
+    memory, numbers, partner,
+    policy::PolicyArgs,
     progress::Show,
     query,
+    terms::{self, QueryArg, TermsArgs},
 };
 
 #[derive(clap::Args)]
 pub struct Args {
+    /// The job of vesica.toml to run; flags given here come before what is written there
+    #[arg(value_name = "JOB")]
+    job: Option<String>,
+    /// The project file that has the job [default: vesica.toml]
+    #[arg(long, value_name = "FILE", requires = "job")]
+    project: Option<PathBuf>,
     #[command(flatten)]
     endpoint: Endpoint,
     /// With --exchange-dir: this side's role; the other side has the other one [default: derived from the two
@@ -51,7 +62,19 @@ pub struct Args {
     identity: PathBuf,
     /// The other party's fingerprint, as it told you
     #[arg(long, value_name = "FINGERPRINT")]
-    peer: Fingerprint,
+    peer: Option<Fingerprint>,
+    /// The agreement with the other party, made by `vesica invite` and `vesica accept`: it says who the other party is, and
+    /// settles the terms, so that no flag does
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["peer", "TermsArgs"])]
+    agreement: Option<PathBuf>,
+    /// With --agreement: the ledger of all runs [default: vesica.ledger beside the agreement]
+    #[arg(long, value_name = "FILE")]
+    ledger: Option<PathBuf>,
+    /// With --agreement: the file for the record that both sides sign
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    #[command(flatten)]
+    policy: PolicyArgs,
     /// This party's table: CSV with a header row, NDJSON, Parquet, or Arrow IPC; `-` is standard input, and
     /// adbc:DRIVER or adbc:DRIVER#TABLE a database
     #[arg(long, value_name = "FILE")]
@@ -67,45 +90,14 @@ pub struct Args {
     /// the same place: --key email --key last,phone
     #[arg(long, value_name = "COLS", value_parser = columns::key, required = true)]
     key: Vec<Names>,
-    /// How keys are made comparable: one profile for all columns, or one a column with commas between them; both sides
-    /// must agree. none: bytes as they are; trim: Unicode NFC, no white space around; lower: and lower case; text: and
-    /// single spaces, full case folding; email, email:plain (without the rules of gmail.com); phone:CC, by the
-    /// country CC where a number does not begin with +; date:%d.%m.%Y, or date for ISO dates; number; name;
-    /// postcode:CC; sha256:PROFILE where the other side has digests and says hashed:PROFILE. See docs/keys.md
-    #[arg(long, value_name = "HOW", value_delimiter = ',', default_value = "none", value_parser = normalize)]
-    normalize: Vec<Normalize>,
-    /// Values that count as empty in key columns that are normalised, whatever their case, with commas between them; the
-    /// same on both sides. '' for none [default: NULL, NA, N/A, none, unknown, - and others like them]
-    #[arg(long, value_name = "VALUES", allow_hyphen_values = true)]
-    null_values: Option<Names>,
-    #[arg(long, default_value = "rows", value_name = "WHAT", value_parser = query, help = query_help())]
+    #[command(flatten)]
+    terms: TermsArgs,
+    #[arg(long, default_value = "rows", value_name = "WHAT", value_parser = terms::query, help = terms::query_help())]
     answer: QueryArg,
-    /// Join: send these columns of matching rows to the other side, which says --receive and learns. Of several rows
-    /// with one key the first is sent, unless --duplicates says otherwise. docs/joins.md says what each side learns
-    #[arg(long, value_name = "COLS", value_parser = columns::key, conflicts_with_all = ["receive", "answer"])]
-    send: Option<Names>,
-    /// With --send: bytes that a row's values are padded to, two more for each value than it is long. The other side
-    /// receives so many for each key
-    #[arg(long, value_name = "N", default_value_t = DEFAULT_BYTES, requires = "send")]
-    send_bytes: u32,
-    /// Join: add the columns that the other side sends to this side's matched rows
-    #[arg(long, conflicts_with = "answer")]
-    receive: bool,
     /// With --receive: write the matched rows alone (inner), or all rows of this side, of which those that match nothing
     /// have no values in the columns that are added (left)
     #[arg(long, value_enum, default_value = "inner", requires = "receive")]
     join: Join,
-    /// Write the matched rows of both sides in one order, with the number of the match in a first column `match_id`, so
-    /// that the two outputs fit together. Both sides must ask for it and learn; see docs/joins.md
-    #[arg(long, conflicts_with_all = ["send", "receive"])]
-    align: bool,
-    /// Decimal places of the values for sums, products and shares, the same on both sides: with 2, a value may be
-    /// 12.50. A sum has as many, a sum of products twice as many
-    #[arg(long, default_value_t = 0, value_name = "PLACES", value_parser = clap::value_parser!(u8).range(0..=18))]
-    scale: u8,
-    /// For numbers: if fewer keys than this are shared, tell nothing else; the larger minimum of the two sides applies
-    #[arg(long, default_value = "0", value_name = "N", hide_default_value = true, value_parser = numbers::number)]
-    minimum: u64,
     /// The file for this side's matched rows, its number or its shares; `-` is standard output, and adbc:DRIVER#TABLE a
     /// new table of a database. Rows have the format of the input; CSV and NDJSON are packed where the name ends in .gz or .zst [default for a number: standard output]
     #[arg(long, value_name = "FILE")]
@@ -113,28 +105,17 @@ pub struct Args {
     /// The columns of the matched rows to write, in this order, with commas between them [default: all]
     #[arg(long, value_name = "COLS", value_parser = columns::key)]
     select: Option<Names>,
-    /// Who learns the result
-    #[arg(long, value_enum)]
-    learns: Who,
-    /// A protocol of `vesica protocols`, or auto: the recommended one that the other side names, or the one that
-    /// `vesica plan` would choose for the sizes and the round trip. One that is not recommended must be named on both
-    /// sides
-    #[arg(long, default_value = "auto", value_name = "NAME")]
-    protocol: String,
     /// The bandwidth of the link in Mbit/s, for choosing a protocol; the connecting side's value applies
     /// [default: 1000 where the round trip is below 2 ms, else 100]
     #[arg(long, value_name = "MBIT", value_parser = numbers::rate)]
     bandwidth: Option<u64>,
-    /// The least security accepted; the stricter of the two sides applies
-    #[arg(long, default_value = "semi-honest", value_parser = security, value_name = "LEVEL")]
-    security: Security,
     /// Rows without a key: skip them, or treat them as an error
     #[arg(long, value_enum, default_value = "skip")]
     nulls: NullRows,
     /// Rows that repeat a key: let the key take part once and output every row that bears it if it matches (first), or
     /// treat them as an error (error). With --send, of such rows the first is sent; all:N sends all, and treats more than
     /// N rows of a key as an error. The other side receives N times --send-bytes for each key
-    #[arg(long, default_value = "first", value_name = "HOW", value_parser = duplicates)]
+    #[arg(long, default_value = "first", value_name = "HOW", value_parser = terms::duplicates)]
     duplicates: (Duplicates, u32),
     /// What separates the fields: comma, semicolon, tab, bar or auto
     #[arg(long, default_value = "comma", value_parser = delimiter)]
@@ -142,16 +123,6 @@ pub struct Args {
     /// Accept a table without rows, which is otherwise an error
     #[arg(long)]
     allow_empty: bool,
-    /// If the other side passes this too, compare what the keys look like, in coarse shares (white space, case, length),
-    /// to learn why nothing matches; docs/diagnose.md says exactly what this reveals
-    #[arg(long)]
-    diagnose: bool,
-    /// The most distinct keys the other side may bring
-    #[arg(long, default_value = "100,000,000", value_name = "N", value_parser = numbers::number)]
-    max_peer_rows: u64,
-    /// Allow protocols that are not for real data; both sides must
-    #[arg(long)]
-    allow_research: bool,
     /// The most memory that the run may use on this side, as in 2G or 512M: sets that would use more are compared in
     /// partitions, or refused before the run begins where that is not possible [default: three quarters of what the
     /// machine, its control group or ulimit allow]
@@ -199,7 +170,7 @@ pub struct Args {
 
 /// How the two sides reach each other.
 #[derive(clap::Args)]
-#[group(required = true, multiple = false, id = "endpoint")]
+#[group(multiple = false, id = "endpoint")]
 struct Endpoint {
     /// Listen for the other side at this address, as in 0.0.0.0:7788; port 0 takes a free port and prints it
     #[arg(long, value_name = "ADDR", group = "endpoint")]
@@ -216,30 +187,6 @@ struct Endpoint {
 enum Side {
     A,
     B,
-}
-
-/// Who learns the result.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum Who {
-    /// This side alone
-    Me,
-    /// The other side alone
-    Peer,
-    /// Both sides
-    Both,
-    /// Neither: with shares
-    Nobody,
-}
-
-impl From<Who> for Learns {
-    fn from(who: Who) -> Self {
-        match who {
-            Who::Me => Self::Me,
-            Who::Peer => Self::Peer,
-            Who::Both => Self::Both,
-            Who::Nobody => Self::Nobody,
-        }
-    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -305,21 +252,31 @@ impl Args {
         let mut job = self.job()?;
         job.check_files()?;
         *report_file = self.report.as_deref();
-        job.check()?;
-        let me = keygen::load(&self.identity)?;
+        if job.partnership.is_none() {
+            job.check()?;
+        }
+        let me = Arc::new(keygen::load(&self.identity)?);
         job.resume = self.resume.clone().map(|journal| {
             let secret = JournalSecret::new(*me.derive("vesica 1 secret of journals"));
             Resume { journal, secret }
         });
         job.check_files()?;
-        let (my_print, peer) = (me.fingerprint().to_string(), self.peer.to_string());
+        let (peer, way) = self.other_side(&me, job.partnership.as_ref())?;
+        let (my_print, its_print) = (me.fingerprint().to_string(), peer.to_string());
         report.fingerprints.me = Some(my_print.clone());
-        report.fingerprints.peer = Some(peer.clone());
+        report.fingerprints.peer = Some(its_print.clone());
+        let partnership = job.partnership.clone();
         let job = prepare(job, &cancel)?;
         let rng = &mut StdRng::try_from_rng(&mut SysRng)
             .map_err(|_| Failure::bug("the operating system gives no randomness"))?;
-        let (role, connection) = self.reach(&me, &cancel)?;
-        let parties = Parties { role, me: my_print, peer };
+        let (role, connection) = self.reach(&me, &peer, way, &cancel).inspect_err(|failure| {
+            let noted = partnership
+                .map(|partnership| partnership.note_failure(failure.class(), &failure.message));
+            if let Some(Err(error)) = noted {
+                crate::say(&format!("vesica: warning: {error}"));
+            }
+        })?;
+        let parties = Parties { role, me: my_print, peer: its_print };
         let mut channel = connection
             .into_channel()?
             .with_stall_timeout(self.stall_timeout)
@@ -356,16 +313,29 @@ impl Args {
     }
 
     fn job(&self) -> Result<Job, Failure> {
-        let (names, identifiers) = columns::identifiers(&self.key);
-        let keys = key_columns(&names, &self.normalize)?;
+        let (names, _) = columns::identifiers(&self.key);
         let stdout = Some(Path::new("-"));
         if self.json && [self.output.as_deref(), self.report.as_deref()].contains(&stdout) {
             let message = "--json takes standard output for itself: name another file than -";
             return Err(Failure::usage(message));
         }
+        let (duplicates, rows) = self.duplicates;
+        let partnership = self.partnership()?;
+        let offer = match &partnership {
+            Some(partnership) => self.agreed(partnership)?,
+            None => {
+                let is_alone = self.ledger.is_none() && self.record.is_none();
+                if !is_alone || self.policy.policy() != Policy::default() {
+                    let message = "a policy, a ledger and a record are for runs under an agreement: name one with \
+                                   --agreement";
+                    return Err(Failure::usage(message));
+                }
+                self.terms.offer(&self.key, &self.answer, rows)?
+            }
+        };
         let mut output = self.output.clone();
-        if output.is_none() && self.learns != Who::Peer {
-            match self.query().result_form() {
+        if output.is_none() && offer.learns != Learns::Peer {
+            match offer.query.result_form() {
                 ResultForm::Rows => {
                     let message = "this side learns the matches: say where with --output";
                     return Err(Failure::usage(message));
@@ -373,7 +343,7 @@ impl Args {
                 ResultForm::File => {
                     let message = format!(
                         "this side gets {}: say where with --output",
-                        self.query().describe()
+                        offer.query.describe()
                     );
                     return Err(Failure::usage(message));
                 }
@@ -382,34 +352,11 @@ impl Args {
                 ResultForm::Line => output = Some(PathBuf::from("-")),
             }
         }
-        if self.select.is_some() && self.query().result_form() != ResultForm::Rows {
+        if self.select.is_some() && offer.query.result_form() != ResultForm::Rows {
             return Err(Failure::usage("--select is for rows, and this run is for something else"));
         }
-        if self.learns == Who::Peer && output.take().is_some() && !self.quiet {
+        if offer.learns == Learns::Peer && output.take().is_some() && !self.quiet {
             crate::say("vesica: note: this side does not learn the result; --output is not used");
-        }
-        let mut offer =
-            Offer::new(keys.iter().map(|key| key.normalize.clone()).collect(), self.learns.into());
-        offer.protocol = Some(self.protocol.clone()).filter(|name| name != "auto");
-        offer.security = self.security;
-        offer.identifiers = identifiers;
-        offer.max_peer_rows = self.max_peer_rows;
-        offer.allow_research = self.allow_research;
-        offer.query = self.query();
-        let (duplicates, rows) = self.duplicates;
-        let sent = |Names(columns): &Names| SentColumns {
-            columns: columns.clone(),
-            bytes: self.send_bytes,
-            rows,
-        };
-        offer.sends = self.send.as_ref().map(sent);
-        offer.align = self.align;
-        offer.brings_values = self.answer.column.is_some();
-        offer.minimum = self.minimum;
-        offer.scale = self.scale;
-        offer.diagnose = self.diagnose;
-        if let Some(Names(values)) = &self.null_values {
-            offer.null_values = NullValues::new(values)?;
         }
         Ok(Job {
             input: self.rows.source(&self.input)?,
@@ -417,7 +364,7 @@ impl Args {
             delimiter: self.delimiter,
             spill: self.spill.clone(),
             resume: None,
-            columns: keys.into_iter().map(|key| key.name).collect(),
+            columns: names,
             values: self.answer.column.clone(),
             nulls: match self.nulls {
                 NullRows::Skip => Nulls::Skip,
@@ -438,13 +385,75 @@ impl Args {
                 memory: self.memory,
                 partitions: self.partitions,
             },
+            partnership,
         })
     }
 
-    /// What is to be found out.
-    fn query(&self) -> Query {
-        let joins = self.send.is_some() || self.receive;
-        if joins { Query::JOIN } else { self.answer.query }
+    /// The agreement under which the run takes place, if there is one.
+    fn partnership(&self) -> Result<Option<Partnership>, Failure> {
+        let Some(file) = &self.agreement else { return Ok(None) };
+        let agreement = partner::agreement(file)?;
+        let beside = || file.with_file_name("vesica.ledger");
+        let ledger = self.ledger.clone().unwrap_or_else(beside);
+        let me = Arc::new(keygen::load(&self.identity)?);
+        let mut partnership = Partnership::new(me, agreement, ledger, self.policy.policy())?;
+        partnership.file = Some(file.clone());
+        partnership.record = self.record.clone();
+        Ok(Some(partnership))
+    }
+
+    /// What this side offers under an agreement.
+    fn agreed(&self, partnership: &Partnership) -> Result<Offer, Failure> {
+        let offer = partnership.offer()?;
+        let (names, identifiers) = columns::identifiers(&self.key);
+        if names.len() != offer.keys.len() || identifiers != offer.identifiers {
+            return Err(Failure::usage(format!(
+                "the agreement compares keys of {} columns, and --key names {}",
+                offer.keys.len(),
+                names.len()
+            )));
+        }
+        let QueryArg { query, column } = &self.answer;
+        let is_named = *query != Query::ROWS || column.is_some();
+        if is_named && *query != offer.query || offer.brings_values != column.is_some() {
+            let brings = if offer.brings_values { "a column of values" } else { "no values" };
+            return Err(Failure::usage(format!(
+                "under the agreement the answer is {}, and this side brings {brings}",
+                offer.query.describe()
+            )));
+        }
+        Ok(offer)
+    }
+
+    /// Who the other side is, and how to reach it.
+    fn other_side(
+        &self,
+        me: &Identity,
+        partnership: Option<&Partnership>,
+    ) -> Result<(Fingerprint, Way), Failure> {
+        let peer = partnership.map(|partnership| partnership.peer().fingerprint()).or(self.peer);
+        let peer = peer.ok_or_else(|| Failure::usage("say who the other side is with --peer"))?;
+        let Endpoint { listen, connect, exchange_dir } = &self.endpoint;
+        let agreement = partnership.map(|partnership| partnership.agreement().document());
+        let print = me.fingerprint();
+        let agreed = |find: fn(&Agreement, Fingerprint) -> Option<&str>| {
+            agreement.and_then(|agreement| find(agreement, print))
+        };
+        let way = if let Some(address) = connect {
+            Way::Connect(address.clone())
+        } else if let Some(address) = listen {
+            Way::Listen(address.clone())
+        } else if let Some(directory) = exchange_dir {
+            Way::Exchange(directory.clone())
+        } else if let Some(address) = agreed(Agreement::connects) {
+            Way::Connect(address.to_owned())
+        } else if let Some(address) = agreed(Agreement::listens) {
+            Way::Listen(partner::to_bind(address))
+        } else {
+            let message = "say how to reach the other side: --listen, --connect or --exchange-dir";
+            return Err(Failure::usage(message));
+        };
+        Ok((peer, way))
     }
 
     /// The files of this side that a result must not replace.
@@ -454,32 +463,33 @@ impl Args {
     }
 
     /// An authenticated connection to the other side.
-    fn reach(&self, me: &Identity, cancel: &CancelToken) -> Result<(Role, Connection), Failure> {
-        let chosen_port =
-            self.endpoint.listen.as_ref().is_some_and(|address| address.ends_with(":0"));
+    fn reach(
+        &self,
+        me: &Identity,
+        peer: &Fingerprint,
+        way: Way,
+        cancel: &CancelToken,
+    ) -> Result<(Role, Connection), Failure> {
+        let chosen_port = matches!(&way, Way::Listen(address) if address.ends_with(":0"));
         let teller = Teller::new(self.quiet, chosen_port);
         let meeting = Meeting {
             me,
-            peer: &self.peer,
+            peer,
             wait: self.wait,
             stall: self.stall_timeout,
             cancel,
             observer: &|event| teller.tell(event),
         };
-        if let Some(address) = &self.endpoint.connect {
-            return Ok((Role::A, connect::dial(address, &meeting)?));
-        }
-        if let Some(address) = &self.endpoint.listen {
-            return Ok((Role::B, connect::listen(address, &meeting)?));
-        }
-        let Some(directory) = &self.endpoint.exchange_dir else {
-            return Err(Failure::usage("say how to reach the other side"));
+        let directory = match way {
+            Way::Connect(address) => return Ok((Role::A, connect::dial(&address, &meeting)?)),
+            Way::Listen(address) => return Ok((Role::B, connect::listen(&address, &meeting)?)),
+            Way::Exchange(directory) => directory,
         };
         let side = self.side.map(|side| match side {
             Side::A => files::Side::A,
             Side::B => files::Side::B,
         });
-        let (side, connection) = connect::exchange(directory, side, &meeting)?;
+        let (side, connection) = connect::exchange(&directory, side, &meeting)?;
         let role = match side {
             files::Side::A => Role::A,
             files::Side::B => Role::B,
@@ -488,80 +498,19 @@ impl Args {
     }
 }
 
-/// The key columns with their normalisation, of which there is one for all or one each.
-pub fn key_columns(names: &[String], normalize: &[Normalize]) -> Result<Vec<KeyColumn>, Failure> {
-    if normalize.len() != 1 && normalize.len() != names.len() {
-        return Err(Failure::usage(format!(
-            "--normalize names {} normalisations for {} key columns; name one for all, or one each",
-            normalize.len(),
-            names.len()
-        )));
-    }
-    let cycled = normalize.iter().cycle();
-    Ok(names
-        .iter()
-        .zip(cycled)
-        .map(|(name, normalize)| KeyColumn { name: name.clone(), normalize: normalize.clone() })
-        .collect())
-}
-
-pub fn normalize(name: &str) -> Result<Normalize, String> {
-    name.parse()
-}
-
-/// What to find out, and this side's part in it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct QueryArg {
-    /// The query, the same on both sides.
-    pub query: Query,
-    /// This side's column of values.
-    pub column: Option<String>,
-}
-
-/// Reads `rows`, `sum:COL`, `threshold:K` and so on.
-pub fn query(text: &str) -> Result<QueryArg, String> {
-    let (query, column) = Query::parse(text, numbers::whole)?;
-    Ok(QueryArg { query, column })
-}
-
-/// What becomes of rows that repeat a key, and how many of them are sent.
-fn duplicates(text: &str) -> Result<(Duplicates, u32), String> {
-    let most = |text: &str| text.parse().ok().filter(|rows| *rows > 0);
-    match (text, text.strip_prefix("all:").map(most)) {
-        ("first", _) => Ok((Duplicates::First, 1)),
-        ("error", _) => Ok((Duplicates::Error, 1)),
-        (_, Some(Some(rows))) => Ok((Duplicates::All, rows)),
-        (_, Some(None)) => Err("all:N takes a whole number of rows, at least 1".to_owned()),
-        ("all", _) => Err("say how many rows of one key are sent at most, as in all:3".to_owned()),
-        _ => Err("possible values: first, error, all:N".to_owned()),
-    }
-}
-
-fn query_help() -> String {
-    format!("What to find out, the same on both sides. {}", Query::help())
+/// How to reach the other side.
+enum Way {
+    Connect(String),
+    Listen(String),
+    Exchange(PathBuf),
 }
 
 pub fn delimiter(name: &str) -> Result<Delimiter, String> {
-    choice(name, Delimiter::ALL, Delimiter::name)
+    terms::choice(name, Delimiter::ALL, Delimiter::name)
 }
 
 pub fn format(name: &str) -> Result<Format, String> {
-    choice(name, Format::ALL, Format::name)
-}
-
-pub fn security(name: &str) -> Result<Security, String> {
-    choice(name, [Security::SemiHonest, Security::Malicious], Security::name)
-}
-
-/// The one of `all` that has this name.
-fn choice<T: Copy, const N: usize>(
-    wanted: &str,
-    all: [T; N],
-    name: fn(T) -> &'static str,
-) -> Result<T, String> {
-    all.into_iter()
-        .find(|one| name(*one) == wanted)
-        .ok_or_else(|| format!("possible values: {}", all.map(name).join(", ")))
+    terms::choice(name, Format::ALL, Format::name)
 }
 
 /// A time for which a person might wait.

@@ -328,6 +328,8 @@ pub enum AbortReason {
     Internal = 5,
     /// It could not write its result.
     Output = 6,
+    /// Its policy refuses the run.
+    Policy = 7,
 }
 
 impl AbortReason {
@@ -338,7 +340,7 @@ impl AbortReason {
 
     /// The reason with this code; an unknown code counts as [`AbortReason::Internal`].
     pub(crate) fn from_code(code: u8) -> Self {
-        [Self::Input, Self::Terms, Self::Cancelled, Self::Misbehaviour, Self::Output]
+        [Self::Input, Self::Terms, Self::Cancelled, Self::Misbehaviour, Self::Output, Self::Policy]
             .into_iter()
             .find(|reason| reason.code() == code)
             .unwrap_or(Self::Internal)
@@ -353,6 +355,7 @@ impl std::fmt::Display for AbortReason {
             Self::Cancelled => "somebody asked it to stop",
             Self::Misbehaviour => "it says that we broke the protocol",
             Self::Output => "it could not write its result",
+            Self::Policy => "its policy refuses the run",
             Self::Internal => "it failed for a reason of its own",
         })
     }
@@ -360,11 +363,13 @@ impl std::fmt::Display for AbortReason {
 
 #[cfg(test)]
 mod tests {
-    use super::AbortReason::{self, Cancelled, Input, Internal, Misbehaviour, Output, Terms};
+    use super::AbortReason::{
+        self, Cancelled, Input, Internal, Misbehaviour, Output, Policy, Terms,
+    };
 
     #[test]
     fn every_reason_survives_the_wire_and_an_unknown_code_is_an_internal_failure() {
-        for reason in [Input, Terms, Cancelled, Misbehaviour, Internal, Output] {
+        for reason in [Input, Terms, Cancelled, Misbehaviour, Internal, Output, Policy] {
             assert_eq!(AbortReason::from_code(reason.code()), reason);
         }
         assert_eq!(AbortReason::from_code(0), Internal);

@@ -48,6 +48,13 @@ pub enum IdentityError {
     NoRandomness,
 }
 
+/// Shows the fingerprint alone.
+impl fmt::Debug for Identity {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Identity({})", self.fingerprint())
+    }
+}
+
 impl Identity {
     /// A new identity, from the operating system's randomness.
     ///
@@ -106,6 +113,11 @@ impl Identity {
         hasher.update(purpose);
         hasher.update(&*self.key);
         Zeroizing::new(hasher.finalize().into())
+    }
+
+    /// The certificate.
+    pub(crate) fn der(&self) -> CertificateDer<'static> {
+        self.certificate.clone()
     }
 
     /// The fingerprint by which the other party knows this one.

@@ -20,6 +20,7 @@
 //! knows nothing about the meaning of messages.
 
 pub mod cancel;
+mod certificate;
 pub mod channel;
 pub mod clock;
 pub mod connect;
@@ -33,6 +34,7 @@ pub mod transport;
 mod watch;
 
 pub use cancel::CancelToken;
+pub use certificate::Certificate;
 pub use channel::Channel;
 pub use clock::Clock;
 pub use error::{AbortReason, Deviation, Error, Result};

@@ -8,6 +8,7 @@ use vesica_net::{AbortReason, Channel, Deviation};
 
 use crate::{
     difference::Difference,
+    partner::policy::Refusal,
     words::{bytes, counted},
 };
 
@@ -15,7 +16,7 @@ use crate::{
 pub type Result<T> = std::result::Result<T, Error>;
 
 /// Whose fault an error is. The command line's exit codes come from it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Class {
     /// What was asked for makes no sense.
@@ -26,6 +27,8 @@ pub enum Class {
     Network,
     /// The two sides do not agree on what to run.
     Terms,
+    /// A policy of either side refuses the run.
+    Policy,
     /// The other side broke the protocol.
     Peer,
     /// Somebody asked this side to stop.
@@ -65,6 +68,17 @@ pub enum Error {
         /// What is wrong with it.
         fault: String,
     },
+    /// The ledger of this side cannot be used.
+    #[error("{}: {fault}", path.display())]
+    Ledger {
+        /// The ledger.
+        path: PathBuf,
+        /// What is wrong with it.
+        fault: String,
+    },
+    /// A policy refuses the run.
+    #[error("the policy refuses this run: {0}")]
+    Policy(#[from] Refusal),
     /// The two sides do not agree. Both get this error.
     #[error("the two sides do not agree: {}", listed(.0))]
     Terms(Vec<Difference>),
@@ -107,12 +121,17 @@ impl Error {
     pub fn class(&self) -> Class {
         match self {
             Self::Usage(_) => Class::Usage,
-            Self::Input { .. } | Self::Output { .. } | Self::Journal { .. } => Class::Input,
+            Self::Input { .. }
+            | Self::Output { .. }
+            | Self::Journal { .. }
+            | Self::Ledger { .. } => Class::Input,
+            Self::Policy(_) => Class::Policy,
             Self::Terms(_) | Self::Version { .. } => Class::Terms,
             Self::Net(error) => match error {
                 vesica_net::Error::Cancelled { .. } => Class::Cancelled,
                 vesica_net::Error::Aborted { reason: AbortReason::Terms, .. }
                 | vesica_net::Error::SameSide { .. } => Class::Terms,
+                vesica_net::Error::Aborted { reason: AbortReason::Policy, .. } => Class::Policy,
                 error if error.is_peer_fault() => Class::Peer,
                 _ => Class::Network,
             },
@@ -132,6 +151,8 @@ impl Error {
             // Mostly both sides find this out at once, but a later release may know more.
             Class::Terms => Some(AbortReason::Terms),
             Class::Network => None,
+            // Where the other side's policy refused, it knows.
+            Class::Policy => matches!(self, Self::Policy(_)).then_some(AbortReason::Policy),
             Class::Peer => Some(AbortReason::Misbehaviour),
             Class::Cancelled => Some(AbortReason::Cancelled),
             Class::Usage | Class::Bug => Some(AbortReason::Internal),

@@ -47,6 +47,7 @@ mod error;
 mod host;
 mod keys;
 mod parties;
+mod partner;
 mod run;
 mod table;
 mod task;
@@ -93,6 +94,21 @@ pub mod internal {
     pub use crate::{
         keys::{digest::Digest, keyset::KeySet, reading::Reading},
         table::input::Columns,
+    };
+}
+
+/// Agreements with partners: invitations, policies, ledgers and records.
+pub mod partnership {
+    pub use crate::partner::{
+        agreement::{Agreement, Invitation, Proposal},
+        ledger::{Entry, Event, Head, Ledger},
+        moment::{Day, Hours, Moment},
+        page::of as page,
+        partnership::Partnership,
+        party::Party,
+        policy::{Policy, Refusal},
+        record::{Record, Statement},
+        signed::{Document, Signed, SignedError},
     };
 }
 

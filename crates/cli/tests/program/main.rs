@@ -25,6 +25,7 @@ mod meeting;
 mod oracle;
 #[cfg(unix)]
 mod partitions;
+mod partners;
 mod plan;
 mod report;
 mod results;

@@ -4,6 +4,7 @@
 
 pub mod choice;
 pub mod memory;
+mod mirror;
 pub mod offer;
 pub mod resume;
 pub mod seed;

@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// The version of everything that travels. Sides of different versions do not run.
-pub const WIRE_VERSION: u32 = 5;
+pub const WIRE_VERSION: u32 = 6;
 
 /// The most columns a key may have.
 pub const MAX_KEY_COLUMNS: usize = 16;
@@ -72,6 +72,8 @@ pub struct Offer {
     pub diagnose: bool,
     /// Whether both sides, which then both learn, write matches in one order, with a number in a first column.
     pub align: bool,
+    /// The hash of the agreement under which the run takes place, if there is one.
+    pub agreement: Option<String>,
 }
 
 impl Offer {
@@ -94,6 +96,7 @@ impl Offer {
             scale: 0,
             diagnose: false,
             align: false,
+            agreement: None,
         }
     }
 
@@ -263,6 +266,7 @@ pub(crate) struct WireOffer {
     pub(crate) scale: u8,
     pub(crate) diagnose: bool,
     pub(crate) align: bool,
+    pub(crate) agreement: Option<String>,
 }
 
 /// Reads a query: its word, or an object with the word and a number.
@@ -318,6 +322,7 @@ impl WireOffer {
             scale: offer.scale,
             diagnose: offer.diagnose,
             align: offer.align,
+            agreement: offer.agreement.clone(),
         }
     }
 
@@ -353,44 +358,55 @@ impl WireOffer {
         }
         let offer: Self =
             serde_json::from_slice(bytes).map_err(|_| malformed("not an offer of this version"))?;
-        let named = offer.protocol.as_deref().unwrap_or("auto");
+        match offer.fault() {
+            None => Ok(offer),
+            Some(fault) => Err(malformed(fault).into()),
+        }
+    }
+
+    /// Says what is wrong with an offer that was received, if anything is.
+    pub(crate) fn fault(&self) -> Option<&'static str> {
+        let named = self.protocol.as_deref().unwrap_or("auto");
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
-        if named.len() > 32 || !named.chars().all(plain) {
-            return Err(malformed("the protocol's name is no name").into());
-        }
-        if offer.keys.is_empty() || offer.keys.len() > MAX_KEY_COLUMNS {
-            return Err(malformed("the number of key columns is out of bounds").into());
-        }
-        if !are_identifiers(&offer.identifiers, offer.keys.len()) {
-            return Err(malformed("the identifiers are not made of the key columns").into());
-        }
-        if offer.scale > MAX_SCALE {
-            return Err(malformed("the scale is out of bounds").into());
-        }
-        // This form can be compared and is safe to show.
-        if NullValues::new(&offer.null_values).ok().as_ref().map(NullValues::values)
-            != Some(&offer.null_values)
-        {
-            return Err(malformed("the null values are not in order or too many").into());
-        }
-        if offer.sends.as_ref().is_some_and(|sent| sent.fault().is_some()) {
-            return Err(malformed("the columns that are sent are out of bounds").into());
-        }
-        if offer.sends.is_some() && !offer.query.kind.takes_columns {
-            return Err(malformed("columns are sent where none are taken").into());
-        }
-        if offer.query.kind.takes_columns && offer.a_learns == offer.b_learns {
-            return Err(malformed("not one side alone learns from a join").into());
-        }
-        let both_learn = offer.a_learns && offer.b_learns;
-        let one_order = both_learn && offer.query.kind.takes_order && offer.identifiers.is_empty();
-        if offer.align && !one_order {
-            return Err(malformed("a common order of what has none").into());
-        }
-        if !(offer.a_learns || offer.b_learns) && offer.query.kind.is_told {
-            return Err(malformed("nobody learns anything").into());
-        }
-        Ok(offer)
+        let null_values = NullValues::new(&self.null_values).ok();
+        let both_learn = self.a_learns && self.b_learns;
+        let one_order = both_learn && self.query.kind.takes_order && self.identifiers.is_empty();
+        let is_hash =
+            |text: &String| text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit());
+        let takes_columns = self.query.kind.takes_columns;
+        let faults = [
+            (named.len() > 32 || !named.chars().all(plain), "the protocol's name is no name"),
+            (
+                self.keys.is_empty() || self.keys.len() > MAX_KEY_COLUMNS,
+                "the number of key columns is out of bounds",
+            ),
+            (
+                !are_identifiers(&self.identifiers, self.keys.len()),
+                "the identifiers are not made of the key columns",
+            ),
+            (self.scale > MAX_SCALE, "the scale is out of bounds"),
+            (
+                // This form can be compared and is safe to show.
+                null_values.as_ref().map(NullValues::values) != Some(&self.null_values),
+                "the null values are not in order or too many",
+            ),
+            (
+                self.sends.as_ref().is_some_and(|sent| sent.fault().is_some()),
+                "the columns that are sent are out of bounds",
+            ),
+            (self.sends.is_some() && !takes_columns, "columns are sent where none are taken"),
+            (
+                takes_columns && self.a_learns == self.b_learns,
+                "not one side alone learns from a join",
+            ),
+            (self.align && !one_order, "a common order of what has none"),
+            (
+                !(self.a_learns || self.b_learns) && self.query.kind.is_told,
+                "nobody learns anything",
+            ),
+            (!self.agreement.iter().all(is_hash), "the hash of an agreement is none"),
+        ];
+        faults.into_iter().find(|(is_one, _)| *is_one).map(|(_, fault)| fault)
     }
 }
 

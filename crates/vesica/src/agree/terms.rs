@@ -45,6 +45,7 @@ pub struct Terms {
     scale: u8,
     diagnose: bool,
     align: bool,
+    agreement: Option<String>,
     max_rows_of_a: u64,
     max_rows_of_b: u64,
     fingerprint_of_a: String,
@@ -94,6 +95,7 @@ impl Terms {
             scale: a.scale,
             diagnose: a.diagnose && b.diagnose,
             align: a.align,
+            agreement: a.agreement.clone(),
             max_rows_of_a: b.max_peer_rows,
             max_rows_of_b: a.max_peer_rows,
             fingerprint_of_a: a_print.clone(),
@@ -293,6 +295,8 @@ fn differences(ours: &WireOffer, theirs: &WireOffer, role: Role) -> Vec<Differen
         let columns = |keys: &[TravellingName], names| format!("{} ({names})", keys.len());
         note("number of key columns", columns(&ours.keys, here), columns(&theirs.keys, there));
     }
+    let under = |offer: &WireOffer| offer.agreement.clone().unwrap_or_else(|| "none".to_owned());
+    note("agreement under which the run takes place", under(ours), under(theirs));
     let learner = |offer: &WireOffer| {
         let (here, there) = match role {
             Role::A => (offer.a_learns, offer.b_learns),

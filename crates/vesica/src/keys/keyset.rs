@@ -14,6 +14,7 @@ use crate::{
         profile::{Profile, Profiling},
         survey::ColumnFindings,
     },
+    partner::sketch::{Sketch, SketchSecret},
     table::{rows::Table, sent_columns::SentColumns},
 };
 
@@ -37,6 +38,7 @@ pub struct KeySet {
     brought: Brought,
     /// What the keys look like, where that was asked for.
     profile: Option<Profile>,
+    sketch: Option<Sketch>,
     /// What the normalisation makes of each key column, where that was asked for.
     survey: Vec<ColumnFindings>,
 }
@@ -198,6 +200,7 @@ impl KeySet {
             payload_len: 0,
             brought: Brought::Nothing,
             profile: None,
+            sketch: None,
             survey: Vec::new(),
         }
     }
@@ -268,6 +271,16 @@ impl KeySet {
     /// when they have served.
     pub fn take_digests(&mut self) -> Vec<Digest> {
         std::mem::take(&mut self.digests)
+    }
+
+    /// Sketches the set under this secret.
+    pub(super) fn make_sketch(&mut self, secret: &SketchSecret) {
+        self.sketch = Some(Sketch::of(secret, &self.digests));
+    }
+
+    /// What is kept of the set, where that was asked for.
+    pub(super) fn take_sketch(&mut self) -> Option<Sketch> {
+        self.sketch.take()
     }
 
     /// What the keys look like, where that was asked for.

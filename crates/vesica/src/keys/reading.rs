@@ -8,6 +8,7 @@ use crate::{
         key::{Duplicates, Extractor, KeyColumn, Nulls},
         null_values::NullValues,
     },
+    partner::sketch::SketchSecret,
     table::{rows::Scan, sent_columns::SentColumns},
 };
 
@@ -36,6 +37,8 @@ pub struct Reading {
     pub(crate) profile: bool,
     /// Whether to find out what the normalisation makes of each key column.
     pub(crate) survey: bool,
+    /// The secret under which the set is sketched, if it is to be.
+    pub(crate) sketch: Option<SketchSecret>,
 }
 
 impl Reading {

@@ -21,6 +21,7 @@ use crate::{
         keyset::KeySet,
         profile::{Profile, Profiling},
     },
+    partner::sketch::{Sketch, SketchSecret},
 };
 
 /// Buckets, so many that each of a table that can be processed at all fits into memory.
@@ -58,6 +59,7 @@ pub struct SpilledKeys {
     identifiers: usize,
     brought: Brought,
     profile: Option<Profile>,
+    sketch: Option<Sketch>,
 }
 
 /// What was found wrong with the rows of a table: for each, the first such row, after an earlier one that bears the same key.
@@ -174,8 +176,8 @@ impl Spilling {
         Ok(())
     }
 
-    /// Counts the distinct keys, some buckets at a time in about so many bytes of memory. Also returns which rows bear the key
-    /// of earlier ones.
+    /// Counts the distinct keys, some buckets at a time in about so many bytes of memory, and sketches them under a secret.
+    /// Also returns which rows bear the key of earlier ones.
     ///
     /// # Errors
     /// As [`Spilling::begin`].
@@ -183,6 +185,7 @@ impl Spilling {
         self,
         tally: &mut Tally,
         memory: u64,
+        sketch: Option<&SketchSecret>,
     ) -> Result<(SpilledKeys, Repetitions)> {
         let Self { filling, mut counts, identifiers, brought, columns, .. } = self;
         let buckets = filling.finish()?;
@@ -190,20 +193,25 @@ impl Spilling {
         let largest = (0..buckets.len()).map(|bucket| buckets.records(bucket)).max().unwrap_or(0);
         let fit = memory / (of_key * largest as u64).max(1);
         let at_a_time = (rayon::current_num_threads() as u64).clamp(1, fit.max(1)) as usize;
-        let keys = SpilledKeys {
+        let mut keys = SpilledKeys {
             buckets,
             counts: RowCounts::default(),
             identifiers,
             brought,
             profile: None,
+            sketch: sketch.map(|_| Sketch::default()),
         };
         let mut repetitions = Repetitions::default();
         let mut profiling = Profiling::new(columns);
         let mut with_new_key = RowBits::default();
         let all: Vec<usize> = (0..keys.buckets.len()).collect();
         for some in all.chunks(at_a_time) {
-            let counted = some.par_iter().map(|bucket| keys.count(*bucket, columns, tally.like()));
-            for counted in counted.collect::<Result<Vec<_>>>()? {
+            let counted = some
+                .par_iter()
+                .map(|bucket| keys.count(*bucket, columns, tally.like(), sketch))
+                .collect::<Result<Vec<_>>>()?;
+            for counted in counted {
+                keys.sketch.iter_mut().for_each(|sketch| sketch.append(&counted.sketch));
                 counts.used += counted.used;
                 counts.duplicate += counted.duplicate;
                 repetitions.take(counted.repetitions);
@@ -228,6 +236,7 @@ struct Counted {
     profiling: Profiling,
     /// Rows with a key that no earlier one bears, where a row has several.
     with_new_key: Vec<u64>,
+    sketch: Sketch,
     tally: Tally,
 }
 
@@ -243,7 +252,13 @@ impl Repetitions {
 
 impl SpilledKeys {
     /// Counts the distinct keys of a bucket.
-    fn count(&self, bucket: usize, columns: usize, mut tally: Tally) -> Result<Counted> {
+    fn count(
+        &self,
+        bucket: usize,
+        columns: usize,
+        mut tally: Tally,
+        secret: Option<&SketchSecret>,
+    ) -> Result<Counted> {
         let Self { buckets, identifiers, brought, .. } = self;
         let row = |place: u64| place / *identifiers as u64;
         let records = buckets.records(bucket);
@@ -278,7 +293,9 @@ impl SpilledKeys {
         };
         tally.group(set.numbers(), set.counts().used, changed, |at| row(places[at]));
         let RowCounts { used, duplicate, .. } = set.counts();
-        Ok(Counted { used, duplicate, repetitions, profiling, with_new_key, tally })
+        let sketch =
+            secret.map_or_else(Sketch::default, |secret| Sketch::of(secret, &set.take_digests()));
+        Ok(Counted { sketch, used, duplicate, repetitions, profiling, with_new_key, tally })
     }
 }
 
@@ -296,6 +313,11 @@ impl SpilledKeys {
     /// What each row brings.
     pub(super) fn brought(&self) -> &Brought {
         &self.brought
+    }
+
+    /// What is kept of the set, where that was asked for.
+    pub(super) fn take_sketch(&mut self) -> Option<Sketch> {
+        self.sketch.take()
     }
 
     /// What the keys look like, where that was asked for.

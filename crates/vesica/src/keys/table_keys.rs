@@ -16,6 +16,7 @@ use crate::{
         spilled::{MAX_PLACES, SpilledKeys, Spilling},
         survey::Survey,
     },
+    partner::sketch::Sketch,
     table::rows::{Row, Scan, Table},
 };
 
@@ -65,7 +66,8 @@ impl TableKeys {
         let Made { mut keys, mut tally, mut of_rows, mut kinds, .. } = made;
         if let Some(mut spilling) = spilling {
             spilling.take(&mut keys, &mut tally, &mut of_rows, &mut kinds)?;
-            let (keys, repetitions) = spilling.finish(&mut tally, most / PART)?;
+            let (keys, repetitions) =
+                spilling.finish(&mut tally, most / PART, reading.sketch.as_ref())?;
             let counts = keys.counts();
             let places = |(first, second)| [first, second].map(|row| table.place(row as usize));
             if let (Some(rows), Some(sent)) = (repetitions.too_many, &reading.sends) {
@@ -94,6 +96,9 @@ impl TableKeys {
             set.profile(&mut profiling, &kinds);
             set.keep_profile(profiling.finish());
         }
+        if let Some(secret) = &reading.sketch {
+            set.make_sketch(secret);
+        }
         if let Some(survey) = survey {
             set.keep(survey.finish());
         }
@@ -109,6 +114,14 @@ impl TableKeys {
         match self {
             Self::Held(set) => set.counts(),
             Self::Spilled(keys) => keys.counts(),
+        }
+    }
+
+    /// What is kept of the set, where that was asked for.
+    pub(crate) fn take_sketch(&mut self) -> Option<Sketch> {
+        match self {
+            Self::Held(set) => set.take_sketch(),
+            Self::Spilled(keys) => keys.take_sketch(),
         }
     }
 

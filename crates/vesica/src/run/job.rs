@@ -14,6 +14,7 @@ use crate::{
         table_keys::TableKeys,
     },
     parties::Parties,
+    partner::partnership::{Partnership, Standing},
     run::{
         diagnosis::Diagnosis,
         journal::{Journal, Resume, Run},
@@ -75,6 +76,8 @@ pub struct Job {
     pub threads: usize,
     /// What the planner knows of this side's machine and link, to choose a protocol by.
     pub planner: PlannerInputs,
+    /// The agreement under which the run takes place, if there is one; [`Offer::agreement`] names it too.
+    pub partnership: Option<Partnership>,
 }
 
 /// A job that is ready to run: its input is open and has the columns that the job names.
@@ -93,6 +96,9 @@ pub enum Shortfall {
          own is: {0}"
     )]
     Unconfirmed(vesica_net::Error),
+    /// The record was not written, or the ledger has no line of it.
+    #[error("the result is complete and in place, but there is no record: {0}")]
+    Record(Error),
     /// The report was not written.
     #[error("the result is complete and in place, but there is no report: {0}")]
     Report(Error),
@@ -129,6 +135,7 @@ impl Job {
             protected: Vec::new(),
             threads: 0,
             planner: PlannerInputs::default(),
+            partnership: None,
         }
     }
 
@@ -160,6 +167,11 @@ impl Job {
             rest = others;
         }
         not_twice("key", rest)?;
+        let under = self.partnership.as_ref().map(|partnership| partnership.agreement().hash());
+        if self.offer.agreement != under {
+            let message = "the offer and the job name the same agreement, or none";
+            return Err(Error::Usage(message.to_owned()));
+        }
         not_twice("selected", self.select.as_deref().unwrap_or_default())?;
         self.check_join()?;
         let query = self.offer.query;
@@ -194,8 +206,13 @@ impl Job {
     /// As [`Job::check`].
     pub fn check_files(&self) -> Result<()> {
         let journal = self.resume.as_ref().map(|resume| resume.journal.clone());
-        let results =
-            [("the output", &self.output), ("the report", &self.report), ("the journal", &journal)];
+        let record = self.partnership.as_ref().and_then(|partnership| partnership.record.clone());
+        let results = [
+            ("the output", &self.output),
+            ("the report", &self.report),
+            ("the journal", &journal),
+            ("the record", &record),
+        ];
         let results: Vec<_> = results
             .into_iter()
             .filter_map(|(what, path)| Some(Protected::new(what, path.as_ref()?)))
@@ -207,7 +224,9 @@ impl Job {
             let message = "a table of a database takes matched rows: name a file for anything else";
             return Err(Error::Usage(message.to_owned()));
         }
-        target::check(&results, &self.protected, Some(&self.input))?;
+        let mut protected = self.protected.clone();
+        protected.extend(self.partnership.iter().flat_map(Partnership::files));
+        target::check(&results, &protected, Some(&self.input))?;
         if let Some(path) = &self.output {
             Output::prepare(path, self.offer.query.kind.access)?;
         }
@@ -223,7 +242,17 @@ impl Job {
     /// # Errors
     /// As [`Job::check`], and [`Error::Input`].
     pub fn prepare(self) -> Result<Ready> {
+        let partnership = self.partnership.clone();
+        let ready = self.open();
+        if let (Err(error), Some(partnership)) = (&ready, partnership) {
+            partnership.failed(None, error)?;
+        }
+        ready
+    }
+
+    fn open(self) -> Result<Ready> {
         self.check()?;
+        self.partnership.as_ref().map_or(Ok(()), Partnership::check)?;
         let most_bytes = self.planner.memory;
         let spill = Some(self.directory());
         let dialect = Dialect { format: self.format, delimiter: self.delimiter, most_bytes, spill };
@@ -262,6 +291,7 @@ impl Job {
             spill: Some(self.directory()),
             profile,
             survey: false,
+            sketch: self.partnership.as_ref().map(Partnership::sketch_secret),
         }
     }
 
@@ -300,7 +330,13 @@ pub fn run(
     report: &mut Report,
 ) -> Result<Vec<Shortfall>> {
     report.set_parties(parties);
-    let ended = attempt(job, parties, channel, observer, rng, report);
+    let mut standing = job.job.partnership.clone().map(Standing::new);
+    let ended = attempt(job, parties, channel, observer.clone(), rng, (report, &mut standing));
+    if let (Err(error), Some(standing)) = (&ended, &standing)
+        && let Err(unnoted) = standing.failed(error)
+    {
+        observer.warning(&unnoted.to_string());
+    }
     if let Err(error) = &ended {
         if let Some(reason) = error.abort_reason() {
             channel.abort(reason);
@@ -317,14 +353,17 @@ fn attempt(
     channel: &mut Channel,
     observer: Arc<dyn Observer>,
     rng: &mut (dyn CryptoRng + Send),
-    report: &mut Report,
+    (report, standing): (&mut Report, &mut Option<Standing>),
 ) -> Result<Vec<Shortfall>> {
     let planner = job.planner.clone();
     let mut session =
         Session::open(&job.offer, parties, &planner, job.threads, channel, observer.clone())?;
     report.set_terms(session.terms());
+    if let Some(standing) = standing {
+        report.agreement = Some(standing.exchange_signatures(session.channel())?);
+    }
     let mut journal = job.resume.as_ref().map(Journal::open).transpose()?;
-    let (table, keys, diagnosis) = read(&mut session, input, &job, observer.clone(), report)?;
+    let (table, mut keys, diagnosis) = read(&mut session, input, &job, observer.clone(), report)?;
     // A side that copies no rows has no further use for its table.
     let table = (session.learns() && job.offer.query.kind.keeps_rows).then_some(table);
     let spill = job.directory();
@@ -336,8 +375,16 @@ fn attempt(
         keys: keys.counts().used,
     };
     let noted = journal.as_mut().map(|journal| (journal, run));
+    let mut sketch = keys.take_sketch();
+    let mut admit = |mine, peers, goes_on| match (&mut *standing, sketch.take()) {
+        (Some(standing), Some(sketch)) => standing.begin((mine, peers), sketch, goes_on),
+        _ => Ok(()),
+    };
     let Computed { method, peer_items, partitions, found } =
-        session.compute(keys, job.unmatched, &spill, noted, rng)?;
+        session.compute(keys, &mut admit, (job.unmatched, &spill), noted, rng)?;
+    if let Some(standing) = standing {
+        standing.check_result(found.outcome.shared())?;
+    }
     report.attempts = journal.as_ref().map(Journal::attempts);
     report.partitions = Some(partitions);
     report.set_protocol(method.key(), method.adversary());
@@ -350,7 +397,7 @@ fn attempt(
         Some(content) => stage(&mut session, &job, table, content, observer)?,
         None => None,
     };
-    finish(session, job.report, report, diagnosis, (staged, journal))
+    finish(session, job.report, report, diagnosis, (staged, journal, standing.as_ref()))
 }
 
 /// Ends the run together with the other side. No result appears on either side before both sides' results are on their
@@ -361,10 +408,17 @@ fn finish(
     report_to: Option<PathBuf>,
     report: &mut Report,
     diagnosis: Diagnosis,
-    (result, journal): (Option<Staged>, Option<Journal>),
+    (result, journal, standing): (Option<Staged>, Option<Journal>, Option<&Standing>),
 ) -> Result<Vec<Shortfall>> {
     report.hints = session.diagnose(diagnosis, report)?;
     session.together(STAGED)?;
+    let record = match standing {
+        Some(standing) => {
+            let (terms, channel) = session.parts();
+            Some(standing.sign(report, terms, channel)?)
+        }
+        None => None,
+    };
     let file = session.meanwhile(move || result.map_or(Ok(None), Staged::write_stream))?;
     session.together(WRITTEN)?;
     file.map_or(Ok(()), Staged::commit)?;
@@ -377,9 +431,11 @@ fn finish(
     report.succeed();
     let unconfirmed = unconfirmed.map(Shortfall::Unconfirmed);
     report.unconfirmed = unconfirmed.as_ref().map(ToString::to_string);
+    let recorded = standing.zip(record).map_or(Ok(()), |(standing, record)| standing.keep(&record));
+    let unrecorded = recorded.err().map(Shortfall::Record);
     let written = report_to.map_or(Ok(()), |path| report.stage(&path)?.commit());
     let unreported = written.err().map(Shortfall::Report);
-    Ok(unconfirmed.into_iter().chain(unreported).collect())
+    Ok(unconfirmed.into_iter().chain(unrecorded).chain(unreported).collect())
 }
 
 /// Reads the table while the other side reads its own, and warns of anything its owner should know.

@@ -98,6 +98,16 @@ impl<'a> Session<'a> {
         &self.terms
     }
 
+    /// The connection.
+    pub fn channel(&mut self) -> &mut Channel {
+        self.channel
+    }
+
+    /// The terms and the connection.
+    pub fn parts(&mut self) -> (&Terms, &mut Channel) {
+        (&self.terms, self.channel)
+    }
+
     /// Whether this side learns the result.
     pub fn learns(&self) -> bool {
         self.terms.learns(self.parties.role)
@@ -141,15 +151,15 @@ impl<'a> Session<'a> {
 
     /// Runs the query of the terms on this side's keys. The set is fixed from here on. In a join, rows that match nothing
     /// may be kept as `unmatched`. What does not fit into memory goes to the directory `spill`. Where there is a journal, the
-    /// run goes on where it says.
+    /// run goes on where it says. `admit` is asked before anything of the keys leaves this side.
     ///
     /// # Errors
     /// Sets that are larger than agreed, and whatever the connection or the other side makes go wrong.
     pub fn compute(
         &mut self,
         keys: TableKeys,
-        unmatched: bool,
-        spill: &Path,
+        admit: Admit<'_>,
+        (unmatched, spill): (bool, &Path),
         journal: Option<(&mut Journal, Run)>,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Computed> {
@@ -159,6 +169,7 @@ impl<'a> Session<'a> {
         let done = journal.as_ref().map_or(0, |(journal, _)| journal.done());
         let done = resume::agree(begun.as_ref(), done, self.channel)?;
         let begun = begun.flatten().filter(|_| done.is_some());
+        admit(my_items, peer_items, begun.is_some())?;
         let done = done.unwrap_or_default();
         let (partitions, key, sizes, cost) = match &begun {
             Some(begun) if begun.peer_keys == peer_items => {
@@ -397,6 +408,9 @@ impl<'a> Session<'a> {
         (self.channel.meter().clone(), unconfirmed)
     }
 }
+
+/// Refuses a run on so many keys of this side and of the other, which goes on where it was interrupted or begins.
+pub type Admit<'a> = &'a mut dyn FnMut(u64, u64, bool) -> Result<()>;
 
 /// A run that can be resumed.
 struct Resumed<'a> {

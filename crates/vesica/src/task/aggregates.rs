@@ -153,6 +153,10 @@ impl Task for Number {
         Ok(())
     }
 
+    fn takes_minimum(&self) -> bool {
+        true
+    }
+
     /// The values of a sum come from one side.
     fn conflict(&self, ours: &Part, theirs: &Part) -> Option<Difference> {
         let wrong = *self == Self::Sum && ours.brings_values == theirs.brings_values;

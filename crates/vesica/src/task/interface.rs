@@ -35,6 +35,11 @@ pub(crate) trait Task: Sync + RefUnwindSafe {
     /// [`Error::Usage`](crate::Error::Usage).
     fn check(&self, part: &Part) -> Result<()>;
 
+    /// Whether the protocol itself tells nothing where fewer keys are shared than a minimum.
+    fn takes_minimum(&self) -> bool {
+        false
+    }
+
     /// What keeps the parts of both sides from being run together.
     fn conflict(&self, _ours: &Part, _theirs: &Part) -> Option<Difference> {
         None

@@ -25,6 +25,14 @@ pub struct Outcome {
 }
 
 impl Outcome {
+    /// How many keys are shared, where this side learned it.
+    pub(crate) fn shared(&self) -> Option<u64> {
+        match self.answer {
+            Some(QueryResult::Count(count)) => Some(count),
+            _ => self.matches,
+        }
+    }
+
     /// Whether this side knows that no key matched.
     pub(crate) fn is_nothing(&self) -> bool {
         self.matches == Some(0) || self.answer == Some(QueryResult::Count(0))

@@ -93,6 +93,11 @@ impl Query {
         }
     }
 
+    /// Its name as a user writes it, without its number or column.
+    pub fn name(self) -> &'static str {
+        self.kind.name
+    }
+
     /// The form of its result.
     pub fn result_form(self) -> ResultForm {
         self.kind.result

@@ -61,6 +61,7 @@ impl Bench {
             protected: Vec::new(),
             threads: 1,
             planner: PlannerInputs::default(),
+            partnership: None,
         }
     }
 

@@ -35,7 +35,7 @@ impl TravellingName {
     }
 
     /// The profile of this release, if it has one of this name and version.
-    fn known(&self) -> Option<Normalize> {
+    pub(crate) fn known(&self) -> Option<Normalize> {
         let (name, _) = self.0.rsplit_once('@')?;
         name.parse().ok().filter(|profile: &Normalize| profile.versioned() == self.0)
     }

@@ -55,6 +55,8 @@ pub struct Report {
     pub terms: Option<Terms>,
     /// The hash of the terms, the same in both sides' reports.
     pub terms_hash: Option<String>,
+    /// The hash of the agreement under which the run took place.
+    pub agreement: Option<String>,
     /// What was read.
     pub input: Option<InputDigest>,
     /// This side's rows.
@@ -172,6 +174,7 @@ impl Report {
             fingerprints: Fingerprints::default(),
             terms: None,
             terms_hash: None,
+            agreement: None,
             input: None,
             rows: None,
             peer_items: None,

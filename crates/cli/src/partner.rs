@@ -1,0 +1,327 @@
+//! `init`, `invite`, `accept`, `confirm` and `agreement`: from two empty directories to an agreement.
+
+use std::{
+    fs,
+    io::{self, BufRead, Write},
+    path::{Path, PathBuf},
+};
+
+use vesica::{
+    Learns, Offer,
+    files::{Access, Output},
+    partnership::{Agreement, Invitation, Signed, SignedError},
+};
+
+use crate::{
+    columns::{self, Names},
+    exit::Failure,
+    keygen,
+    policy::PolicyArgs,
+    project::{self, JobEntry, Project},
+    terms::{self, QueryArg, TermsArgs},
+};
+
+#[derive(clap::Args)]
+pub struct InitArgs {
+    /// The directory of the project, which is created if there is none
+    #[arg(default_value = ".", value_name = "DIR")]
+    directory: PathBuf,
+}
+
+#[derive(clap::Args)]
+pub struct InviteArgs {
+    /// The name of the agreement, and of the job in vesica.toml: letters, digits, hyphens and underscores
+    name: String,
+    #[command(flatten)]
+    job: JobArgs,
+    /// Where this side listens, as the other side reaches it: partner.example.org:7788. Without it, the other side listens
+    #[arg(long, value_name = "ADDR")]
+    address: Option<String>,
+    #[arg(long, default_value = "rows", value_name = "WHAT", value_parser = terms::query, help = terms::query_help())]
+    answer: QueryArg,
+    #[command(flatten)]
+    terms: TermsArgs,
+    #[command(flatten)]
+    policy: PolicyArgs,
+}
+
+#[derive(clap::Args)]
+pub struct AcceptArgs {
+    /// The file with the invitation; `-` is standard input
+    invitation: PathBuf,
+    #[command(flatten)]
+    job: JobArgs,
+    /// Where this side listens, as the other side reaches it, if the inviting side does not
+    #[arg(long, value_name = "ADDR")]
+    address: Option<String>,
+    /// How this side's keys are made comparable, where its columns differ from those of the inviting side, as in `run`
+    #[arg(long, value_name = "HOW", value_delimiter = ',', value_parser = terms::normalize)]
+    normalize: Vec<vesica::Normalize>,
+    /// In a join in which this side sends: the columns
+    #[arg(long, value_name = "COLS", value_parser = columns::key)]
+    send: Option<Names>,
+    /// With --send: bytes that a row's values are padded to, as in `run`
+    #[arg(long, value_name = "N", default_value_t = vesica::files::DEFAULT_BYTES, requires = "send")]
+    send_bytes: u32,
+    /// This side's column of values, where it brings one
+    #[arg(long, value_name = "COL")]
+    values: Option<String>,
+    /// Accept without asking
+    #[arg(long, short)]
+    yes: bool,
+}
+
+#[derive(clap::Args)]
+pub struct ConfirmArgs {
+    /// The file with the reply; `-` is standard input
+    reply: PathBuf,
+    /// The project file [default: vesica.toml]
+    #[arg(long, value_name = "FILE")]
+    project: Option<PathBuf>,
+    /// Confirm without asking
+    #[arg(long, short)]
+    yes: bool,
+}
+
+#[derive(clap::Args)]
+pub struct ShowArgs {
+    /// The agreement
+    file: PathBuf,
+}
+
+/// What this side writes into its own project.
+#[derive(clap::Args)]
+struct JobArgs {
+    /// The project file [default: vesica.toml]
+    #[arg(long, value_name = "FILE")]
+    project: Option<PathBuf>,
+    /// This side's table
+    #[arg(long, value_name = "FILE")]
+    input: Option<PathBuf>,
+    /// This side's key columns, as in `run`
+    #[arg(long, value_name = "COLS", value_parser = columns::key, required = true)]
+    key: Vec<Names>,
+    /// The file for this side's result, if it gets one [default: named like the agreement, in the format of the input]
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// Makes a project: an identity and a file with comments.
+pub fn init(args: &InitArgs) -> Result<(), Failure> {
+    let directory = &args.directory;
+    let failed = |path: &Path, error: io::Error| {
+        Failure::input(format!("{}: cannot be created: {error}", path.display()))
+    };
+    fs::create_dir_all(directory).map_err(|error| failed(directory, error))?;
+    let (file, identity) = (directory.join(project::FILE), directory.join(project::IDENTITY));
+    if file.exists() {
+        let message = format!("{}: exists already; nothing was changed", file.display());
+        return Err(Failure::input(message));
+    }
+    let me = match identity.exists() {
+        true => keygen::load(&identity)?,
+        false => keygen::generate(&identity)?,
+    };
+    put(&file, project::TEMPLATE)?;
+    crate::print(&format!("{}\n", me.fingerprint()))?;
+    crate::say(&format!(
+        "{} is ready. The line above is this side's fingerprint; {} is its secret key. Next: `vesica invite NAME --key \
+         COLUMN …`, or `vesica accept FILE --key COLUMN …` with an invitation.",
+        file.display(),
+        identity.display()
+    ));
+    Ok(())
+}
+
+/// Makes an invitation.
+pub fn invite(args: &InviteArgs) -> Result<(), Failure> {
+    let project = Project::open(args.job.project.as_deref())?;
+    let me = keygen::load(&project.identity())?;
+    let offer = args.terms.offer(&args.job.key, &args.answer, 1)?;
+    let invitation =
+        Invitation::new(&me, &args.name, &offer, args.address.clone(), args.policy.policy())?;
+    let file = project.path(&format!("{}.invite", args.name));
+    if file.exists() {
+        return Err(Failure::input(format!(
+            "{}: exists already: remove it to invite anew, or choose another name",
+            file.display()
+        )));
+    }
+    project.check_new(&args.name)?;
+    let text = invitation.to_text();
+    put(&file, &text)?;
+    project.add(&args.job.entry(&args.name, &offer, args.answer.column.as_deref()))?;
+    crate::print(&text)?;
+    crate::say(&format!(
+        "The invitation is above and in {0}: send it to the other side, by mail or chat. It says nothing secret, but \
+         whoever receives it can answer. With the reply: `vesica confirm REPLY`.",
+        file.display()
+    ));
+    Ok(())
+}
+
+/// Accepts an invitation.
+pub fn accept(args: &AcceptArgs) -> Result<(), Failure> {
+    let project = Project::open(args.job.project.as_deref())?;
+    let me = keygen::load(&project.identity())?;
+    let text = read(&args.invitation)?;
+    let invitation = Invitation::from_text(&text).map_err(|e| of_file(&args.invitation, &e))?;
+    let proposal = invitation.proposal();
+    let (name, inviter) = (&proposal.name, proposal.inviter.fingerprint());
+    crate::say(&format!("{inviter} proposes the agreement `{name}`:"));
+    proposal.sentences().iter().for_each(|sentence| crate::say(&format!("  - {sentence}")));
+    project.check_new(name)?;
+    let mut offer = invitation.answer()?;
+    let (columns, identifiers) = columns::identifiers(&args.job.key);
+    if columns.len() != offer.keys.len() || identifiers != offer.identifiers {
+        return Err(Failure::usage(format!(
+            "the invitation compares keys of {} columns, and --key names {}",
+            offer.keys.len(),
+            columns.len()
+        )));
+    }
+    if !args.normalize.is_empty() {
+        offer.keys = terms::profiles(columns.len(), &args.normalize)?;
+    }
+    if let Some(Names(columns)) = &args.send {
+        let (columns, bytes) = (columns.clone(), args.send_bytes);
+        offer.sends = Some(vesica::files::SentColumns { columns, bytes, rows: 1 });
+    }
+    // Of shares, each side may bring values or not.
+    offer.brings_values |= args.values.is_some();
+    if offer.brings_values != args.values.is_some() {
+        return Err(Failure::usage("this side brings values: name the column with --values"));
+    }
+    let agreement = invitation.accept(&me, &offer, args.address.clone())?;
+    if !args.yes && !asked("Accept?")? {
+        return Err(Failure::cancelled());
+    }
+    let reply = project.path(&format!("{name}.reply"));
+    put(&project.path(&format!("{name}.agreement")), &agreement.to_json())?;
+    let text = agreement.to_text();
+    put(&reply, &text)?;
+    project.add(&args.job.entry(name, &offer, args.values.as_deref()))?;
+    crate::print(&text)?;
+    crate::say(&format!(
+        "The reply is above and in {}: send it back. Then compare these words on the phone, which are the same on both \
+         sides:\n  {}\nRuns: `vesica run {name}`.",
+        reply.display(),
+        agreement.check_phrase()
+    ));
+    Ok(())
+}
+
+/// Confirms a reply.
+pub fn confirm(args: &ConfirmArgs) -> Result<(), Failure> {
+    let project = Project::open(args.project.as_deref())?;
+    let me = keygen::load(&project.identity())?;
+    let reply = Signed::<Agreement>::from_text(&read(&args.reply)?)
+        .map_err(|error| of_file(&args.reply, &error))?;
+    let name = reply.document().proposal.name.clone();
+    let file = project.path(&format!("{name}.invite"));
+    let invitation = read(&file)?;
+    let invitation = Invitation::from_text(&invitation).map_err(|error| of_file(&file, &error))?;
+    let agreement = reply.confirm(&me, &invitation)?;
+    crate::say(&format!(
+        "{} accepted `{name}`. Compare these words on the phone, which are the same on both sides:\n  {}",
+        agreement.document().accepter.fingerprint(),
+        agreement.check_phrase()
+    ));
+    if !args.yes && !asked("Are they?")? {
+        return Err(Failure::cancelled());
+    }
+    put(&project.path(&format!("{name}.agreement")), &agreement.to_json())?;
+    crate::say(&format!("The agreement is in {name}.agreement. Runs: `vesica run {name}`."));
+    Ok(())
+}
+
+/// Shows an agreement.
+pub fn show(args: &ShowArgs) -> Result<(), Failure> {
+    let signed = agreement(&args.file)?;
+    let agreement = signed.document();
+    let proposal = &agreement.proposal;
+    let mut text = format!(
+        "agreement  {}\nhash       {}\nwords      {}\ninviter    {}{}\naccepter   {}{}\nmade       {}\naccepted   {}\n",
+        proposal.name,
+        signed.hash(),
+        signed.check_phrase(),
+        proposal.inviter.fingerprint(),
+        has_signed(&signed, proposal.inviter.fingerprint()),
+        agreement.accepter.fingerprint(),
+        has_signed(&signed, agreement.accepter.fingerprint()),
+        proposal.made,
+        agreement.accepted,
+    );
+    for sentence in proposal.sentences() {
+        text += &format!("  - {sentence}\n");
+    }
+    crate::print(&text)
+}
+
+fn has_signed(agreement: &Signed<Agreement>, party: vesica_net::Fingerprint) -> &'static str {
+    if agreement.is_signed_by(party) { "" } else { " (has not signed yet)" }
+}
+
+/// The agreement in a file.
+pub fn agreement(file: &Path) -> Result<Signed<Agreement>, Failure> {
+    if !file.exists() {
+        return Err(Failure::input(format!(
+            "{}: there is no agreement yet; the other side's reply makes it: `vesica confirm REPLY`",
+            file.display()
+        )));
+    }
+    Signed::from_file(&read(file)?).map_err(|error| of_file(file, &error))
+}
+
+/// Where to listen, for an address at which others reach this side.
+pub fn to_bind(address: &str) -> String {
+    let (host, port) = address.rsplit_once(':').unwrap_or(("", address));
+    let is_here = host == "localhost" || host.starts_with("127.") || host == "[::1]";
+    if is_here { address.to_owned() } else { format!("0.0.0.0:{port}") }
+}
+
+impl JobArgs {
+    fn entry(&self, name: &str, offer: &Offer, values: Option<&str>) -> JobEntry {
+        let learns = offer.learns != Learns::Peer;
+        let input = self.input.clone();
+        let output = self.output.clone().or_else(|| {
+            let extension = input.as_ref().and_then(|input| input.extension());
+            let extension = extension.and_then(|e| e.to_str()).unwrap_or("csv");
+            Some(PathBuf::from(format!("{name}.{extension}")))
+        });
+        JobEntry {
+            name: name.to_owned(),
+            input,
+            key: self.key.iter().map(|Names(names)| names.clone()).collect(),
+            answer: values.map(|column| format!("{}:{column}", offer.query.name())),
+            output: output.filter(|_| learns),
+        }
+    }
+}
+
+/// Asks a question, of which no answer means no.
+fn asked(question: &str) -> Result<bool, Failure> {
+    let _ = write!(io::stderr().lock(), "{question} [y/N] ");
+    let mut answer = String::new();
+    io::stdin().lock().read_line(&mut answer).map_err(|e| Failure::input(e.to_string()))?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    let text = match path == Path::new("-") {
+        true => io::read_to_string(io::stdin().lock()),
+        false => fs::read_to_string(path),
+    };
+    text.map_err(|e| Failure::input(format!("{}: cannot be read: {e}", path.display())))
+}
+
+/// Writes a file that appears whole or not at all.
+pub fn put(path: &Path, text: &str) -> Result<(), Failure> {
+    let staged =
+        Output::prepare(path, Access::Usual)?.stage(|out| out.write_all(text.as_bytes()))?;
+    Ok(staged.commit()?)
+}
+
+pub fn of_file(path: &Path, error: &SignedError) -> Failure {
+    Failure::input(format!("{}: {error}", path.display()))
+}

@@ -1,0 +1,389 @@
+//! From two empty directories to both results, and everything that a policy, a ledger or a record refuses.
+
+use std::{
+    fs,
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::harness::{Ended, Running, vesica};
+
+/// Two projects, each in its directory.
+struct Projects {
+    scratch: tempfile::TempDir,
+}
+
+/// The inviting side, which listens, and the accepting one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Inviter,
+    Accepter,
+}
+
+use Side::{Accepter, Inviter};
+
+impl Projects {
+    /// Two empty directories with tables of so many keys, of which half are shared.
+    fn new(keys: usize) -> Self {
+        let projects = Self { scratch: tempfile::tempdir().unwrap() };
+        for side in [Inviter, Accepter] {
+            fs::create_dir(projects.directory(side)).unwrap();
+        }
+        projects.table(Inviter, "customers.csv", "email", 0..keys);
+        projects.table(Accepter, "members.csv", "mail", keys / 2..keys / 2 + keys);
+        projects
+    }
+
+    fn table(&self, side: Side, name: &str, column: &str, keys: std::ops::Range<usize>) {
+        let rows: String = keys.map(|key| format!("u{key}@example.org,{key}\n")).collect();
+        fs::write(self.path(side, name), format!("{column},n\n{rows}")).unwrap();
+    }
+
+    fn directory(&self, side: Side) -> PathBuf {
+        self.scratch.path().join(if side == Inviter { "inviter" } else { "accepter" })
+    }
+
+    fn path(&self, side: Side, name: &str) -> PathBuf {
+        self.directory(side).join(name)
+    }
+
+    fn read(&self, side: Side, name: &str) -> String {
+        fs::read_to_string(self.path(side, name)).unwrap()
+    }
+
+    fn command(&self, side: Side, arguments: &[&str]) -> Command {
+        let mut command = vesica();
+        command.current_dir(self.directory(side)).args(arguments);
+        command
+    }
+
+    fn ended(&self, side: Side, arguments: &[&str]) -> Ended {
+        Running::start(self.command(side, arguments)).end()
+    }
+
+    #[track_caller]
+    fn succeeds(&self, side: Side, arguments: &[&str]) -> Ended {
+        let ended = self.ended(side, arguments);
+        ended.assert(0, &[]);
+        ended
+    }
+
+    /// Carries a file to the other side.
+    fn send(&self, from: Side, name: &str) {
+        let to = if from == Inviter { Accepter } else { Inviter };
+        fs::copy(self.path(from, name), self.path(to, name)).unwrap();
+    }
+
+    /// Makes the agreement `acme`, with these flags of the invitation and of the acceptance.
+    fn agree(&self, invite: &[&str], accept: &[&str]) -> String {
+        let port = free_port();
+        let address = format!("127.0.0.1:{port}");
+        for side in [Inviter, Accepter] {
+            self.succeeds(side, &["init"]);
+        }
+        let input = ["--input", "customers.csv", "--key", "email", "--address", &address];
+        let learns: &[&str] =
+            if invite.contains(&"--learns") { &[] } else { &["--learns", "both"] };
+        let terms: &[&str] =
+            if invite.contains(&"--normalize") { &[] } else { &["--normalize", "email"] };
+        self.succeeds(Inviter, &[&["invite", "acme"], &input[..], learns, terms, invite].concat());
+        self.send(Inviter, "acme.invite");
+        let input = ["accept", "acme.invite", "--yes", "--input", "members.csv", "--key", "mail"];
+        let said = self.succeeds(Accepter, &[&input, accept].concat()).err;
+        let is_phrase = |line: &&str| {
+            line.split(' ').count() == 6 && line.chars().all(|c| c == ' ' || c.is_ascii_lowercase())
+        };
+        let words = said.lines().map(str::trim).find(is_phrase);
+        let words = words.unwrap().to_owned();
+        self.send(Accepter, "acme.reply");
+        self.succeeds(Inviter, &["confirm", "acme.reply", "--yes"]).assert(0, &[&words]);
+        words
+    }
+
+    /// Runs the job on both sides, with these flags.
+    fn run(&self, inviter: &[&str], accepter: &[&str]) -> [Ended; 2] {
+        let start = |side, flags: &[&str]| {
+            let wait: &[&str] = if flags.contains(&"--wait") { &[] } else { &["--wait", "30"] };
+            let all = [&["run", "acme", "--threads", "1"], wait, flags].concat();
+            Running::start(self.command(side, &all))
+        };
+        let both = [start(Inviter, inviter), start(Accepter, accepter)];
+        both.map(Running::end)
+    }
+
+    #[track_caller]
+    fn run_well(&self) {
+        for ended in self.run(&[], &[]) {
+            ended.assert(0, &[]);
+        }
+    }
+
+    /// What the ledger has, one line an entry.
+    fn ledger(&self, side: Side) -> String {
+        self.succeeds(side, &["ledger", "show"]).out
+    }
+}
+
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+/// The fingerprint in an identity.
+fn print_of(identity: &Path) -> String {
+    let identity = identity.to_str().unwrap();
+    crate::harness::ended(&["fingerprint", identity]).out.trim().to_owned()
+}
+
+#[test]
+fn four_commands_a_side_lead_to_both_results_and_a_record_that_both_signed() {
+    let projects = Projects::new(200);
+    projects.agree(&[], &[]);
+    projects.run_well();
+    for (side, column) in [(Inviter, "email"), (Accepter, "mail")] {
+        let rows: String = (100..200).map(|key| format!("u{key}@example.org,{key}\n")).collect();
+        assert_eq!(projects.read(side, "acme.csv"), format!("{column},n\n{rows}"));
+        let ledger = projects.ledger(side);
+        assert!(ledger.contains("began      200 keys here, 200 there"), "{ledger}");
+        assert!(ledger.contains("succeeded  100 shared keys"), "{ledger}");
+        projects.succeeds(side, &["ledger", "verify", "--record", "acme.record"]);
+        // Both have all signatures after the first run.
+        let shown = projects.succeeds(side, &["agreement", "acme.agreement"]).out;
+        assert!(!shown.contains("has not signed"), "{shown}");
+    }
+    assert_eq!(projects.read(Inviter, "acme.record"), projects.read(Accepter, "acme.record"));
+    let prints = [Inviter, Accepter].map(|side| print_of(&projects.path(side, "vesica.identity")));
+    let [a, b] = &prints;
+    let verify = ["verify", "acme.record", "--with", a, "--with"];
+    projects.succeeds(Inviter, &[&verify[..], &[b]].concat());
+    projects.ended(Inviter, &verify[..4]).assert(3, &["is a party of it, too"]);
+    let page = projects.succeeds(Inviter, &["report", "acme.record", "--html", "-"]).out;
+    for text in ["Side A compared 200 keys with 200 keys", "They share 100.", a, b] {
+        assert!(page.contains(text), "{text}");
+    }
+}
+
+#[test]
+fn an_invitation_survives_mail_and_nothing_that_changed_it() {
+    let projects = Projects::new(10);
+    projects.succeeds(Inviter, &["init"]);
+    projects.succeeds(Accepter, &["init"]);
+    let invite =
+        ["invite", "acme", "--key", "email", "--learns", "both", "--address", "a.example:7788"];
+    let text = projects.succeeds(Inviter, &invite).out;
+    let accept = ["accept", "mail.txt", "--key", "mail", "--yes"];
+    // Every character of the text that carries something.
+    let start = text.find('\n').unwrap() + 1;
+    let end = text.find("-----END").unwrap();
+    for at in (start..end).step_by(97).filter(|at| text.as_bytes()[*at].is_ascii_alphanumeric()) {
+        let mut changed = text.clone().into_bytes();
+        changed[at] = if changed[at] == b'A' { b'B' } else { b'A' };
+        fs::write(projects.path(Accepter, "mail.txt"), changed).unwrap();
+        projects.ended(Accepter, &accept).assert(3, &["mail.txt"]);
+    }
+    let quoted: String = text.lines().map(|line| format!("> {line}\r\n")).collect();
+    fs::write(projects.path(Accepter, "mail.txt"), format!("Hello,\r\n\r\n{quoted}\r\nBye\r\n"))
+        .unwrap();
+    projects.succeeds(Accepter, &accept);
+    // What was accepted once is not accepted again in the same project.
+    projects.ended(Accepter, &accept).assert(3, &["has a job `acme` already"]);
+    // A reply to another invitation is no reply to this one.
+    projects.send(Accepter, "acme.reply");
+    fs::remove_file(projects.path(Inviter, "acme.invite")).unwrap();
+    fs::write(projects.path(Inviter, "vesica.toml"), "").unwrap();
+    projects.succeeds(Inviter, &invite);
+    projects.ended(Inviter, &["confirm", "acme.reply", "--yes"]).assert(2, &["another invitation"]);
+}
+
+#[test]
+fn what_does_not_fit_together_is_found_when_it_is_accepted() {
+    let projects = Projects::new(10);
+    projects.succeeds(Inviter, &["init"]);
+    projects.succeeds(Accepter, &["init"]);
+    let invite = ["invite", "acme", "--key", "email", "--normalize", "email", "--learns", "peer"];
+    projects.succeeds(Inviter, &invite);
+    projects.send(Inviter, "acme.invite");
+    let accept = ["accept", "acme.invite", "--yes", "--key"];
+    let with = |more: &[&str]| projects.ended(Accepter, &[&accept[..], more].concat());
+    with(&["mail"]).assert(2, &["say where this side does"]);
+    let address = ["--address", "127.0.0.1:7788"];
+    with(&[&["mail,n"], &address[..]].concat()).assert(2, &["compares keys of 1 columns"]);
+    let other = ["mail", "--normalize", "lower"];
+    with(&[&other, &address[..]].concat()).assert(5, &["normalisation of the key"]);
+    with(&[&["mail"], &address[..]].concat()).assert(0, &["this side alone learns it"]);
+}
+
+/// Each rule, broken by a side's own policy and by that of the agreement.
+#[test]
+fn every_rule_refuses_on_each_side_and_leaves_a_line() {
+    let rules = [
+        ("--min-set", "201", "a set must have at least 201"),
+        ("--min-result", "101", "fewer than 101 keys are shared"),
+        ("--max-result", "99", "more than 99 keys are shared"),
+        ("--max-result-total", "99", "all runs together may tell 99 shared keys"),
+        ("--hours", &never(), "runs may begin at"),
+        ("--expires", "2020-01-01", "the last day for runs was 2020-01-01"),
+    ];
+    for (number, (flag, value, words)) in rules.into_iter().enumerate() {
+        let projects = Projects::new(200);
+        projects.agree(&[], &[]);
+        // One side's own rule is enough, and the other side hears of it.
+        let strict = if number % 2 == 0 { Inviter } else { Accepter };
+        let own = [flag, value];
+        let flags = |side| if side == strict { &own[..] } else { &["--wait", "3"][..] };
+        let ended = projects.run(flags(Inviter), flags(Accepter));
+        let (mine, theirs) = (strict as usize, 1 - strict as usize);
+        ended[mine].assert(8, &["the policy refuses this run", words]);
+        let before_contact = ["--hours", "--expires"].contains(&flag);
+        assert_ne!(ended[theirs].code, Some(0));
+        if !before_contact {
+            ended[theirs].assert(8, &["its policy refuses the run"]);
+        }
+        let ledger = projects.ledger(strict);
+        assert!(ledger.contains("refused") && ledger.contains(&flag[2..]), "{ledger}");
+        for side in [Inviter, Accepter] {
+            assert!(!projects.path(side, "acme.csv").exists());
+            assert!(!projects.path(side, "acme.record").exists());
+        }
+        // A rule of the agreement is enforced by both.
+        if !before_contact {
+            let projects = Projects::new(200);
+            projects.agree(&own, &[]);
+            for ended in projects.run(&[], &[]) {
+                ended.assert(8, &["policy refuses"]);
+            }
+        }
+    }
+}
+
+/// The hour half a day from now.
+fn never() -> String {
+    let seconds =
+        std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+    let hour = (seconds / 3600 + 12) % 24;
+    format!("{hour:02}:00-{hour:02}:59")
+}
+
+#[test]
+fn runs_are_counted_and_sets_that_differ_by_few_keys_are_refused() {
+    let projects = Projects::new(200);
+    projects.agree(&["--max-runs", "3", "--max-result-total", "250", "--min-change", "20"], &[]);
+    projects.run_well();
+    // The same set says nothing new.
+    projects.run_well();
+    projects.table(Inviter, "customers.csv", "email", 0..201);
+    let [inviter, accepter] = projects.run(&[], &[]);
+    inviter.assert(8, &["differs by about 1 key", "min-change"]);
+    accepter.assert(8, &["its policy refuses the run"]);
+    // The accepting side had begun: for it, that was the third run.
+    projects.table(Inviter, "customers.csv", "email", 0..300);
+    let [_, accepter] = projects.run(&["--wait", "3"], &["--wait", "3"]);
+    accepter.assert(8, &["3 runs in all were agreed", "max-runs"]);
+}
+
+#[test]
+fn a_ledger_or_record_that_was_changed_anywhere_is_found() {
+    let projects = Projects::new(40);
+    projects.agree(&[], &[]);
+    projects.run_well();
+    projects.run_well();
+    let ledger = projects.path(Inviter, "vesica.ledger");
+    let good = fs::read(&ledger).unwrap();
+    let verify = ["ledger", "verify", "--record", "acme.record"];
+    let lines: Vec<_> = good.split_inclusive(|byte| *byte == b'\n').collect();
+    assert_eq!(lines.len(), 4);
+    for at in (0..good.len()).step_by(good.len() / 40) {
+        let mut changed = good.clone();
+        changed[at] ^= 1;
+        fs::write(&ledger, changed).unwrap();
+        projects.ended(Inviter, &verify).assert(3, &["vesica.ledger"]);
+    }
+    for (wrong, said) in [
+        (lines[1..].concat(), "does not follow on"),
+        ([lines[0], lines[2], lines[1], lines[3]].concat(), "does not follow on"),
+        ([lines[0], lines[0]].concat(), "does not follow on"),
+        (lines[..3].concat(), "lines are missing at the end"),
+        (good[..good.len() - 1].to_vec(), "is not complete"),
+    ] {
+        fs::write(&ledger, wrong).unwrap();
+        projects.ended(Inviter, &verify).assert(3, &[said]);
+    }
+    // A run does not go on with such a ledger.
+    projects.ended(Inviter, &["run", "acme", "--wait", "1"]).assert(3, &["is not complete"]);
+    fs::write(&ledger, &good).unwrap();
+    projects.succeeds(Inviter, &verify);
+
+    for name in ["acme.record", "acme.agreement"] {
+        let file = projects.path(Inviter, name);
+        let good = fs::read(&file).unwrap();
+        for at in (0..good.len()).step_by(good.len() / 60) {
+            let mut changed = good.clone();
+            changed[at] ^= 1;
+            fs::write(&file, changed).unwrap();
+            let arguments: &[&str] = match name {
+                "acme.record" => &["report", "acme.record", "--html", "page.html"],
+                _ => &["agreement", "acme.agreement"],
+            };
+            projects.ended(Inviter, arguments).assert(3, &[name]);
+        }
+        fs::write(&file, &good).unwrap();
+    }
+}
+
+/// Numbers have their minimum inside the protocol, and a join its columns in the agreement.
+#[test]
+fn agreements_are_for_every_query() {
+    let projects = Projects::new(60);
+    projects.agree(&["--answer", "count", "--min-result", "10"], &[]);
+    for ended in projects.run(&["--output", "-"], &["--output", "-"]) {
+        ended.assert(0, &[]);
+        assert_eq!(ended.out, "30\n");
+    }
+    let projects = Projects::new(60);
+    let ended = projects.agree(&["--answer", "sum:n", "--learns", "peer"], &[]);
+    assert_eq!(ended.split(' ').count(), 6);
+    let [inviter, accepter] = projects.run(&[], &["--output", "-"]);
+    inviter.assert(0, &[]);
+    accepter.assert(0, &[]);
+    assert_eq!(accepter.out, format!("{}\n", (30..60).sum::<usize>()));
+    assert!(projects.ledger(Inviter).contains("the other side learned the result"));
+
+    let projects = Projects::new(60);
+    projects.agree(&["--receive", "--learns", "me"], &["--send", "n"]);
+    projects.run_well();
+    assert!(projects.read(Inviter, "acme.csv").contains("u45@example.org,45,45\n"));
+    let record = projects.succeeds(Accepter, &["report", "acme.record", "--html", "-"]).out;
+    assert!(record.contains("for these the columns n"), "{record}");
+}
+
+#[test]
+fn a_project_file_that_is_wrong_is_named_with_the_place() {
+    let projects = Projects::new(10);
+    projects.agree(&[], &[]);
+    let good = projects.read(Inviter, "vesica.toml");
+    for (from, to, said) in [
+        (
+            "\nkey = \"email\"",
+            "\nkeys = \"email\"",
+            "job `acme`, key `keys`: there is no such flag",
+        ),
+        ("\nkey = \"email\"", "\nkey = 1.5.2", "vesica.toml: line"),
+        ("\nkey = \"email\"", "\nkey = \"email\"\nquiet = 3", "key `quiet`: it is true or false"),
+        ("[jobs.acme]", "[jobs.other]", "there is no job `acme`; there are other"),
+        ("identity =", "identities =", "there is no key `identities`"),
+    ] {
+        fs::write(projects.path(Inviter, "vesica.toml"), good.replace(from, to)).unwrap();
+        projects.ended(Inviter, &["run", "acme"]).assert(3, &[said]);
+    }
+    fs::write(projects.path(Inviter, "vesica.toml"), &good).unwrap();
+    // What an agreement settles, no flag changes.
+    projects.ended(Inviter, &["run", "acme", "--learns", "me"]).assert(2, &["cannot be used with"]);
+    projects
+        .ended(Inviter, &["run", "acme", "--answer", "count"])
+        .assert(2, &["the answer is rows"]);
+    // Flags come before what the file says.
+    let elsewhere = ["--key", "n,email"];
+    projects
+        .ended(Inviter, &[&["run", "acme"], &elsewhere[..]].concat())
+        .assert(2, &["--key names 2"]);
+}

@@ -1,0 +1,407 @@
+//! What two sides agreed on before their first run.
+//!
+//! The inviting side signs a [`Proposal`], the accepting side adds its own offer and signs the [`Agreement`], and the
+//! inviting side confirms it with its signature. An offer is the one that also travels at the beginning of a run, so what
+//! does not fit together is found when the invitation is accepted, and not in the run.
+
+use rand::{TryRng, rngs::SysRng};
+use serde::{Deserialize, Serialize};
+use vesica_net::{Fingerprint, Identity};
+
+use super::{
+    armour,
+    moment::Moment,
+    party::Party,
+    phrase,
+    policy::Policy,
+    signed::{Document, Signed, SignedError, hex},
+};
+use crate::{
+    agree::{
+        offer::{Offer, WireOffer},
+        terms::Terms,
+    },
+    error::{Error, Result},
+    parties::{Parties, Role},
+};
+
+/// The first and last lines of texts that are sent.
+const INVITATION: &str = "VESICA INVITATION";
+const REPLY: &str = "VESICA REPLY";
+
+/// The longest name of an agreement, in bytes.
+const LONGEST_NAME: usize = 64;
+
+/// The longest address, in bytes.
+const LONGEST_ADDRESS: usize = 256;
+
+/// What the inviting side proposes.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Proposal {
+    version: u32,
+    /// The name of the agreement.
+    pub name: String,
+    /// When it was made.
+    pub made: Moment,
+    /// Who proposes it.
+    pub inviter: Party,
+    /// Where the inviting side listens; `None` where it connects to the other.
+    pub address: Option<String>,
+    /// What runs may reveal, and how often.
+    pub policy: Policy,
+    /// The inviting side's part.
+    offer: WireOffer,
+    nonce: String,
+}
+
+/// What both sides agreed on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Agreement {
+    version: u32,
+    /// What was proposed.
+    pub proposal: Proposal,
+    /// When it was accepted.
+    pub accepted: Moment,
+    /// Who accepted it.
+    pub accepter: Party,
+    /// Where the accepting side listens, if the inviting one does not.
+    pub address: Option<String>,
+    /// The accepting side's part.
+    offer: WireOffer,
+    nonce: String,
+}
+
+/// A proposal that the inviting side signed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Invitation(Signed<Proposal>);
+
+impl Document for Proposal {
+    const TYPE: &'static str = "application/vnd.vesica.proposal+json";
+    const NAME: &'static str = "an invitation";
+
+    fn signers(&self) -> Vec<&Party> {
+        vec![&self.inviter]
+    }
+}
+
+impl Document for Agreement {
+    const TYPE: &'static str = "application/vnd.vesica.agreement+json";
+    const NAME: &'static str = "an agreement";
+
+    fn signers(&self) -> Vec<&Party> {
+        vec![&self.proposal.inviter, &self.accepter]
+    }
+}
+
+/// The inviting side has the role of the connecting one in the offers of an agreement, whoever connects in a run.
+const INVITER: Role = Role::A;
+
+impl Invitation {
+    /// Invites the party to whom the text is given. `address` says where this side listens, or that the other does.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for an offer that could not run, or a policy that does not suit it.
+    pub fn new(
+        me: &Identity,
+        name: &str,
+        offer: &Offer,
+        address: Option<String>,
+        policy: Policy,
+    ) -> Result<Self> {
+        let offer = limited(offer, &policy)?;
+        offer.check()?;
+        check_name(name)?;
+        address.as_deref().map_or(Ok(()), check_address)?;
+        let mut proposal = Signed::new(Proposal {
+            version: 1,
+            name: name.to_owned(),
+            made: Moment::now(),
+            inviter: me.into(),
+            address,
+            policy,
+            offer: WireOffer::new(&offer, INVITER),
+            nonce: nonce()?,
+        });
+        proposal.sign(me).map_err(|_| Error::Bug("this side invites"))?;
+        Ok(Self(proposal))
+    }
+
+    /// What is proposed.
+    pub fn proposal(&self) -> &Proposal {
+        self.0.document()
+    }
+
+    /// The text to send.
+    pub fn to_text(&self) -> String {
+        armour::wrap(INVITATION, &self.0)
+    }
+
+    /// The invitation in a text that was sent.
+    ///
+    /// # Errors
+    /// [`SignedError`].
+    pub fn from_text(text: &str) -> std::result::Result<Self, SignedError> {
+        let signed: Signed<Proposal> = armour::unwrap(INVITATION, text)?;
+        signed.require_all()?;
+        match signed.document().fault() {
+            None => Ok(Self(signed)),
+            Some(_) => Err(SignedError::Malformed(Proposal::NAME)),
+        }
+    }
+
+    /// What this side offers if it accepts and has nothing to add: the mirror image of what is proposed.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] for a proposal that this release cannot meet.
+    pub fn answer(&self) -> Result<Offer> {
+        self.proposal().offer.mirrored(INVITER.other())
+    }
+
+    /// Accepts the invitation with this offer. `address` says where this side listens, which is needed where the
+    /// inviting one does not.
+    ///
+    /// # Errors
+    /// [`Error::Terms`] with every difference, [`Error::Usage`] for an offer that could not run or an address too many or
+    /// too few, and [`Error::Policy`] for an invitation that is over.
+    pub fn accept(
+        &self,
+        me: &Identity,
+        offer: &Offer,
+        address: Option<String>,
+    ) -> Result<Signed<Agreement>> {
+        let proposal = self.proposal().clone();
+        if proposal.inviter.fingerprint() == me.fingerprint() {
+            return Err(Error::Usage("this invitation is this side's own".to_owned()));
+        }
+        proposal.policy.check_time(Moment::now(), &Default::default())?;
+        let message = match (&proposal.address, &address) {
+            (Some(_), None) => None,
+            (None, Some(address)) => {
+                check_address(address)?;
+                None
+            }
+            (Some(_), Some(_)) => Some("the inviting side listens; this side needs no address"),
+            (None, None) => Some("the inviting side does not listen: say where this side does"),
+        };
+        if let Some(message) = message {
+            return Err(Error::Usage(message.to_owned()));
+        }
+        let offer = limited(offer, &proposal.policy)?;
+        offer.check()?;
+        let mut agreement = Signed::new(Agreement {
+            version: 1,
+            proposal,
+            accepted: Moment::now(),
+            accepter: me.into(),
+            address,
+            offer: WireOffer::new(&offer, INVITER.other()),
+            nonce: nonce()?,
+        });
+        agreement.document().merge(me.fingerprint())?;
+        agreement.sign(me).map_err(|_| Error::Bug("this side accepts"))?;
+        Ok(agreement)
+    }
+}
+
+impl Proposal {
+    fn fault(&self) -> Option<&'static str> {
+        let is_named = check_name(&self.name).is_ok();
+        let is_reached =
+            self.address.as_deref().is_none_or(|address| check_address(address).is_ok());
+        if self.version != 1 || !is_named || !is_reached {
+            return Some("not a proposal of this version");
+        }
+        self.offer.fault()
+    }
+
+    /// What is proposed, in plain words, for the side that is invited.
+    pub fn sentences(&self) -> Vec<String> {
+        let mut said = self.offer.sentences();
+        said.push(match &self.address {
+            Some(address) => format!("the inviting side listens at {address}"),
+            None => "the inviting side connects to this one".to_owned(),
+        });
+        said.extend(self.policy.sentences());
+        said
+    }
+}
+
+impl Signed<Agreement> {
+    /// The reply to send to the inviting side.
+    pub fn to_text(&self) -> String {
+        armour::wrap(REPLY, self)
+    }
+
+    /// The agreement in a reply that was sent.
+    ///
+    /// # Errors
+    /// [`SignedError`].
+    pub fn from_text(text: &str) -> std::result::Result<Self, SignedError> {
+        let signed: Self = armour::unwrap(REPLY, text)?;
+        signed.checked()
+    }
+
+    /// The agreement in a file.
+    ///
+    /// # Errors
+    /// [`SignedError`].
+    pub fn from_file(text: &str) -> std::result::Result<Self, SignedError> {
+        Self::from_json(text)?.checked()
+    }
+
+    fn checked(self) -> std::result::Result<Self, SignedError> {
+        let agreement = self.document();
+        let accepter = agreement.accepter.fingerprint();
+        let is_one = agreement.version == 1
+            && agreement.proposal.fault().is_none()
+            && agreement.offer.fault().is_none()
+            && agreement.address.as_deref().is_none_or(|address| check_address(address).is_ok())
+            && agreement.proposal.address.is_some() != agreement.address.is_some()
+            && agreement.proposal.inviter != agreement.accepter;
+        if !is_one {
+            return Err(SignedError::Malformed(Agreement::NAME));
+        }
+        match self.is_signed_by(accepter) {
+            true => Ok(self),
+            false => Err(SignedError::Unsigned(accepter)),
+        }
+    }
+
+    /// Confirms a reply to this invitation of this side.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where it answers another invitation, or changed it.
+    pub fn confirm(mut self, me: &Identity, invitation: &Invitation) -> Result<Self> {
+        if self.document().proposal != *invitation.proposal() {
+            let message = "the reply is to another invitation, or changed what was proposed";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        self.document().merge(me.fingerprint())?;
+        let stranger =
+            |_| Error::Usage("another identity of this side made the invitation".to_owned());
+        self.sign(me).map_err(stranger)?;
+        Ok(self)
+    }
+
+    /// Six words, the same on both sides, to compare on the phone.
+    pub fn check_phrase(&self) -> String {
+        phrase::of(&self.hash())
+    }
+}
+
+impl Agreement {
+    /// The other party than this one.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where this one is none of the two.
+    pub fn peer_of(&self, me: Fingerprint) -> Result<&Party> {
+        let (inviter, accepter) = (&self.proposal.inviter, &self.accepter);
+        if inviter.fingerprint() == me {
+            Ok(accepter)
+        } else if accepter.fingerprint() == me {
+            Ok(inviter)
+        } else {
+            Err(Error::Usage(format!("{me} is no party of the agreement `{}`", self.proposal.name)))
+        }
+    }
+
+    /// What this party offers in a run.
+    ///
+    /// # Errors
+    /// As [`Agreement::peer_of`], and for an offer that this release cannot make.
+    pub fn offer_of(&self, me: Fingerprint) -> Result<Offer> {
+        self.peer_of(me)?;
+        match self.is_inviter(me) {
+            true => self.proposal.offer.offer(INVITER),
+            false => self.offer.offer(INVITER.other()),
+        }
+    }
+
+    /// Where this party listens; `None` where it connects.
+    pub fn listens(&self, me: Fingerprint) -> Option<&str> {
+        let address = if self.is_inviter(me) { &self.proposal.address } else { &self.address };
+        address.as_deref()
+    }
+
+    /// Where this party connects to; `None` where it listens.
+    pub fn connects(&self, me: Fingerprint) -> Option<&str> {
+        let address = if self.is_inviter(me) { &self.address } else { &self.proposal.address };
+        address.as_deref()
+    }
+
+    fn is_inviter(&self, party: Fingerprint) -> bool {
+        self.proposal.inviter.fingerprint() == party
+    }
+
+    /// Finds what the two offers do not have in common, from the point of view of this party.
+    fn merge(&self, me: Fingerprint) -> Result<Terms> {
+        let (inviter, accepter) = (&self.proposal.inviter, &self.accepter);
+        let [inviter, accepter] = [inviter, accepter].map(|party| party.fingerprint().to_string());
+        let (mine, theirs) = (&self.proposal.offer, &self.offer);
+        match self.is_inviter(me) {
+            true => {
+                let parties = Parties { role: INVITER, me: inviter, peer: accepter };
+                Terms::merge(mine, theirs, &parties)
+            }
+            false => {
+                let parties = Parties { role: INVITER.other(), me: accepter, peer: inviter };
+                Terms::merge(theirs, mine, &parties)
+            }
+        }
+    }
+}
+
+/// The offer with the policy's minimum, where the query has one of its own.
+pub(crate) fn limited(offer: &Offer, policy: &Policy) -> Result<Offer> {
+    let mut offer = offer.clone();
+    let task = offer.query.kind.task;
+    if let Some(least) = policy.min_result.filter(|_| task.takes_minimum()) {
+        offer.minimum = offer.minimum.max(least);
+    }
+    let counts_matches = offer.query.kind.keeps_rows || offer.query == crate::Query::COUNT;
+    let rules = [
+        (policy.min_result.is_some() && !counts_matches && !task.takes_minimum(), "min-result"),
+        (policy.max_result.is_some() && !counts_matches, "max-result"),
+        (policy.max_result_total.is_some() && !counts_matches, "max-result-total"),
+    ];
+    match rules.iter().find(|(is_broken, _)| *is_broken) {
+        None => Ok(offer),
+        Some((_, rule)) => Err(Error::Usage(format!(
+            "{rule} is for queries that tell how many keys are shared, which {} does not",
+            offer.query.describe()
+        ))),
+    }
+}
+
+/// 128 random bits, as hexadecimal digits.
+fn nonce() -> Result<String> {
+    let mut nonce = [0; 16];
+    SysRng.try_fill_bytes(&mut nonce).map_err(|_| Error::Bug("the system has no randomness"))?;
+    Ok(hex(&nonce))
+}
+
+/// Names are names of files too.
+fn check_name(name: &str) -> Result<()> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
+    match !name.is_empty() && name.len() <= LONGEST_NAME && name.chars().all(is_plain) {
+        true => Ok(()),
+        false => Err(Error::Usage(format!(
+            "a name has 1 to {LONGEST_NAME} letters, digits, hyphens and underscores"
+        ))),
+    }
+}
+
+fn check_address(address: &str) -> Result<()> {
+    let is_plain =
+        address.len() <= LONGEST_ADDRESS && address.bytes().all(|b| b.is_ascii_graphic());
+    let port = address.rsplit_once(':').filter(|(host, _)| !host.is_empty());
+    match is_plain && port.is_some_and(|(_, port)| port.parse::<u16>().is_ok_and(|port| port > 0)) {
+        true => Ok(()),
+        false => {
+            let message = "an address is a host and a port, as in partner.example.org:7788";
+            Err(Error::Usage(message.to_owned()))
+        }
+    }
+}

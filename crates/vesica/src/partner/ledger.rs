@@ -1,0 +1,278 @@
+//! What this side did with its partners: a file to which lines are only ever added.
+//!
+//! A line is JSON. It holds its number, the SHA-256 of the line before it, and what happened, and it is signed by this
+//! side's identity: so no line can be changed, moved, added or taken out by anybody else without being found. Lines cut
+//! off at the end are found where a [record](super::record::Record) is at hand, which names the newest line of both sides'
+//! ledgers; the other side has a copy of each.
+
+use std::{
+    fs::{File, OpenOptions},
+    io::{self, Read, Seek, SeekFrom, Write},
+    path::{Path, PathBuf},
+};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use vesica_net::{Certificate, Fingerprint, Identity};
+
+use super::{moment::Moment, policy::Past, signed::hex, sketch::Sketch};
+use crate::error::{Class, Error, Result};
+
+/// What comes before a line in what is signed.
+const CONTEXT: &[u8] = b"vesica 1 line of a ledger\n";
+
+/// The longest line, in bytes; one with a sketch has about 6,000.
+const LONGEST_LINE: usize = 1 << 16;
+
+/// A line without its signature.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// Lines before this one.
+    pub number: u64,
+    /// SHA-256 of the line before it, as hexadecimal digits; of nothing, for the first.
+    pub previous: String,
+    /// When it was added.
+    pub time: Moment,
+    /// The hash of the agreement.
+    pub agreement: String,
+    /// The name of the agreement.
+    pub name: String,
+    /// The other side.
+    pub peer: String,
+    /// What happened.
+    pub event: Event,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Event {
+    /// A run began: sizes are known, and nothing is told yet.
+    Began {
+        /// Distinct keys of this side.
+        keys: u64,
+        /// Distinct keys of the other side.
+        peer_keys: u64,
+        /// What is kept of this side's set.
+        sketch: Box<Sketch>,
+    },
+    /// A policy refused a run, or its result.
+    Refused {
+        /// The number of the line where the run began, if it had.
+        run: Option<u64>,
+        /// The rule.
+        rule: String,
+        /// The reason.
+        reason: String,
+    },
+    /// A run failed for another reason.
+    Failed {
+        /// The number of the line where the run began, if it had.
+        run: Option<u64>,
+        /// Whose fault it was.
+        class: Class,
+        /// The reason.
+        reason: String,
+    },
+    /// A run ended with a result.
+    Succeeded {
+        /// The number of the line where the run began.
+        run: u64,
+        /// Shared keys, where this side knows them.
+        matches: Option<u64>,
+        /// SHA-256 of the record that both sides signed.
+        record: String,
+    },
+}
+
+impl Event {
+    /// What happened, in a word.
+    pub fn word(&self) -> &'static str {
+        match self {
+            Self::Began { .. } => "began",
+            Self::Refused { .. } => "refused",
+            Self::Failed { .. } => "failed",
+            Self::Succeeded { .. } => "succeeded",
+        }
+    }
+}
+
+/// A line as it stands in the file.
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    entry: Entry,
+    signature: String,
+}
+
+/// The newest line of a ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Head {
+    /// How many lines there are.
+    pub lines: u64,
+    /// SHA-256 of the newest, as hexadecimal digits; of nothing, where there is none.
+    pub hash: String,
+}
+
+impl Default for Head {
+    fn default() -> Self {
+        Self { lines: 0, hash: hex(&Sha256::digest(b"")) }
+    }
+}
+
+/// The ledger of this side. It is locked while it is read or added to, and never for longer.
+#[derive(Debug)]
+pub struct Ledger {
+    path: PathBuf,
+}
+
+impl Ledger {
+    /// The ledger in this file, which is created when the first line is added.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self { path: path.into() }
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Reads all lines, and checks that they are those that this party added, in order.
+    ///
+    /// # Errors
+    /// [`Error::Ledger`], with the first line that is not.
+    pub fn read(&self, of: &Certificate) -> Result<(Vec<Entry>, Head)> {
+        let failed = |error: io::Error| self.fault(error.to_string());
+        match File::open(&self.path) {
+            Ok(mut file) => {
+                file.lock_shared().map_err(failed)?;
+                self.verify(&mut file, of)
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Default::default()),
+            Err(error) => Err(failed(error)),
+        }
+    }
+
+    fn verify(&self, file: &mut File, of: &Certificate) -> Result<(Vec<Entry>, Head)> {
+        let mut text = String::new();
+        file.read_to_string(&mut text).map_err(|error| match error.kind() {
+            io::ErrorKind::InvalidData => {
+                self.fault("it is not text, so it is no ledger or a damaged one")
+            }
+            _ => self.fault(error.to_string()),
+        })?;
+        let (mut entries, mut head) = (Vec::new(), Head::default());
+        for line in text.split_inclusive('\n') {
+            let number = head.lines + 1;
+            let changed = |what: &str| self.fault(format!("line {number} {what}"));
+            let line = line.strip_suffix('\n').ok_or_else(|| {
+                changed("is not complete, as after a crash or a full disk; remove that line")
+            })?;
+            let entry = check_line(line, of).map_err(changed)?;
+            if entry.number != head.lines || entry.previous != head.hash {
+                return Err(changed(
+                    "does not follow on the line before it: lines were taken out, added or moved",
+                ));
+            }
+            head = Head { lines: number, hash: hex(&Sha256::digest(line)) };
+            entries.push(entry);
+        }
+        Ok((entries, head))
+    }
+
+    /// Adds a line, if `decide` does not refuse when it sees what there is. Nobody else adds any in the meantime. Returns
+    /// the number of the line.
+    ///
+    /// # Errors
+    /// [`Error::Ledger`], and what `decide` returns.
+    pub(crate) fn add(
+        &self,
+        me: &Identity,
+        about: &Subject,
+        decide: impl FnOnce(&[Entry]) -> Result<Event>,
+    ) -> Result<u64> {
+        let failed = |error: io::Error| self.fault(error.to_string());
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create(true);
+        #[cfg(unix)]
+        std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+        let mut file = options.open(&self.path).map_err(failed)?;
+        file.lock().map_err(failed)?;
+        let (entries, head) = self.verify(&mut file, &me.certificate())?;
+        let event = decide(&entries)?;
+        let number = head.lines;
+        let entry = Entry {
+            number,
+            previous: head.hash,
+            time: Moment::now(),
+            agreement: about.agreement.clone(),
+            name: about.name.clone(),
+            peer: about.peer.to_string(),
+            event,
+        };
+        let unsigned = |_| self.fault("a line cannot be signed");
+        let signature = me.sign(&message(&entry)).map_err(unsigned)?;
+        let line = Line { entry, signature: STANDARD.encode(signature) };
+        let text = serde_json::to_string(&line).map_err(|_| Error::Bug("a line has JSON"))? + "\n";
+        let end = file.seek(SeekFrom::End(0)).map_err(failed)?;
+        let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_data());
+        if written.is_err() {
+            // What is left of the line is in the way of the next one; reading says so if this fails too.
+            let _ = file.set_len(end);
+        }
+        written.map_err(failed)?;
+        Ok(number)
+    }
+
+    fn fault(&self, fault: impl Into<String>) -> Error {
+        Error::Ledger { path: self.path.clone(), fault: fault.into() }
+    }
+}
+
+/// What a line is about.
+#[derive(Debug, Clone)]
+pub(crate) struct Subject {
+    /// The hash of the agreement, and its name.
+    pub(crate) agreement: String,
+    pub(crate) name: String,
+    pub(crate) peer: Fingerprint,
+}
+
+/// What was done under an agreement.
+pub(crate) fn past(entries: &[Entry], agreement: &str) -> Past {
+    let mut past = Past::default();
+    for entry in entries.iter().filter(|entry| entry.agreement == agreement) {
+        match &entry.event {
+            Event::Began { sketch, .. } => {
+                past.begun.push(entry.time);
+                past.sketches.push((**sketch).clone());
+            }
+            Event::Succeeded { matches, .. } => past.told += matches.unwrap_or_default(),
+            Event::Refused { .. } | Event::Failed { .. } => {}
+        }
+    }
+    past
+}
+
+/// The entry in a line that this party signed.
+fn check_line(line: &str, of: &Certificate) -> std::result::Result<Entry, &'static str> {
+    const CHANGED: &str = "was changed, or is none of this identity";
+    if line.len() > LONGEST_LINE {
+        return Err(CHANGED);
+    }
+    let parsed: Line = serde_json::from_str(line).map_err(|_| CHANGED)?;
+    let signature = STANDARD.decode(&parsed.signature).map_err(|_| CHANGED)?;
+    // One line has one form.
+    let is_as_written = serde_json::to_string(&parsed).is_ok_and(|written| written == line);
+    match is_as_written && of.has_signed(&message(&parsed.entry), &signature) {
+        true => Ok(parsed.entry),
+        false => Err(CHANGED),
+    }
+}
+
+fn message(entry: &Entry) -> Vec<u8> {
+    [CONTEXT, &serde_json::to_vec(entry).unwrap_or_default()].concat()
+}

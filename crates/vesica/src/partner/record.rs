@@ -1,0 +1,162 @@
+//! What both sides sign when a run has ended: who compared what with whom, under which agreement, and who learned what.
+//!
+//! Everything in a record is known to both sides, so that none tells the other anything. A third party checks it with the two
+//! fingerprints alone.
+
+use serde::{Deserialize, Serialize};
+use vesica_net::{Channel, Identity};
+
+use super::{
+    ledger::Head,
+    moment::Moment,
+    party::Party,
+    signed::{Document, Signed},
+};
+use crate::{
+    agree::{offer::WIRE_VERSION, terms::Terms},
+    error::{Error, Result},
+    parties::Role,
+};
+
+const STATEMENT: &str = "vesica/statement";
+const SIGNATURE: &str = "vesica/signature";
+
+/// The longest statement on the wire, in bytes.
+const MAX_STATEMENT: usize = 1 << 13;
+
+/// The longest signature, in bytes; one of Ed25519 has 64.
+const MAX_SIGNATURE: usize = 64;
+
+/// The record of a run that succeeded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Record {
+    version: u32,
+    /// The name of the agreement.
+    pub name: String,
+    /// The hash of the agreement.
+    pub agreement: String,
+    /// The side that connected.
+    pub a: Statement,
+    /// The side that listened.
+    pub b: Statement,
+    /// What was to be found out.
+    pub query: serde_json::Value,
+    /// Whether the side that connected learned the result.
+    pub a_learned: bool,
+    /// Whether the side that listened did.
+    pub b_learned: bool,
+    /// The columns that one side sent the other with matching rows.
+    pub columns_sent: Vec<String>,
+    /// Shared keys, where both sides learned how many there are.
+    pub matches: Option<u64>,
+    /// The protocol that ran.
+    pub protocol: String,
+    /// The behaviour against which it is secure.
+    pub security: String,
+    /// In how many partitions the sets were compared.
+    pub partitions: u64,
+    /// The version of what travelled.
+    pub wire_version: u32,
+    /// The hash of the terms.
+    pub terms: String,
+    /// The identifier of the session: a hash of all that the two sides agreed on in it, and of the keys of the connection.
+    pub session: String,
+}
+
+/// What a side says of itself.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Statement {
+    /// Who it is.
+    pub party: Party,
+    /// The version of its program.
+    pub program: String,
+    /// Distinct keys of its set.
+    pub keys: u64,
+    /// When the run began for it.
+    pub started: Moment,
+    /// When it had its result.
+    pub ended: Moment,
+    /// The newest line of its ledger.
+    pub ledger: Head,
+}
+
+impl Document for Record {
+    const TYPE: &'static str = "application/vnd.vesica.record+json";
+    const NAME: &'static str = "a record";
+
+    fn signers(&self) -> Vec<&Party> {
+        vec![&self.a.party, &self.b.party]
+    }
+}
+
+/// What both sides know of the run.
+pub(crate) struct Facts<'a> {
+    pub(crate) name: String,
+    pub(crate) agreement: String,
+    pub(crate) terms: &'a Terms,
+    pub(crate) matches: Option<u64>,
+    pub(crate) protocol: &'static str,
+    pub(crate) security: &'static str,
+    pub(crate) partitions: u64,
+    pub(crate) peer_keys: u64,
+}
+
+/// Makes the record together with the other side, which is `peer`.
+///
+/// # Errors
+/// What any exchange can meet, and a statement or signature that is not what it should be.
+pub(crate) fn agree(
+    facts: Facts<'_>,
+    mine: Statement,
+    (me, peer): (&Identity, &Party),
+    role: Role,
+    channel: &mut Channel,
+) -> Result<Signed<Record>> {
+    let encoded = serde_json::to_vec(&mine).map_err(|_| Error::Bug("a statement has JSON"))?;
+    channel.send(STATEMENT, &encoded)?;
+    let received = channel.recv_len(STATEMENT, MAX_STATEMENT)?;
+    let theirs: Statement = serde_json::from_slice(&received)
+        .map_err(|_| channel.malformed(STATEMENT, "not a statement of this version"))?;
+    let is_plain =
+        |text: &str| text.len() <= 64 && text.bytes().all(|byte| byte.is_ascii_graphic());
+    let is_true = theirs.party == *peer
+        && theirs.keys == facts.peer_keys
+        && is_plain(&theirs.program)
+        && is_plain(&theirs.ledger.hash);
+    if !is_true {
+        return Err(channel.malformed(STATEMENT, "it is not of this side or this run").into());
+    }
+    let (a, b) = match role {
+        Role::A => (mine, theirs),
+        Role::B => (theirs, mine),
+    };
+    let Facts { terms, .. } = facts;
+    let mut record = Signed::new(Record {
+        version: 1,
+        name: facts.name,
+        agreement: facts.agreement,
+        a,
+        b,
+        query: serde_json::to_value(terms.query()).map_err(|_| Error::Bug("a query has JSON"))?,
+        a_learned: terms.learns(Role::A),
+        b_learned: terms.learns(Role::B),
+        columns_sent: terms.sent_columns().map_or_else(Vec::new, |sent| sent.columns.clone()),
+        matches: facts.matches,
+        protocol: facts.protocol.to_owned(),
+        security: facts.security.to_owned(),
+        partitions: facts.partitions,
+        wire_version: WIRE_VERSION,
+        terms: terms.hash(),
+        session: super::signed::hex(channel.session().as_bytes()),
+    });
+    record.sign(me).map_err(|_| Error::Bug("this side is a party of its record"))?;
+    let signature = record.signature_of(me.fingerprint()).unwrap_or_default();
+    channel.send(SIGNATURE, &signature)?;
+    let received = channel.recv_len(SIGNATURE, MAX_SIGNATURE)?;
+    record
+        .add(peer.fingerprint(), &received)
+        .map_err(|_| channel.malformed(SIGNATURE, "the other side signed another record"))?;
+    Ok(record)
+}

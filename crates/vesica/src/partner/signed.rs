@@ -1,0 +1,209 @@
+//! Documents that parties sign, in the envelope of DSSE (Dead Simple Signing Envelope, version 1.0.2) with Ed25519.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use sha2::{Digest, Sha256};
+use vesica_net::{Fingerprint, Identity};
+
+use super::party::Party;
+
+/// The longest document that is read, in bytes.
+pub const LONGEST: usize = 1 << 16;
+
+/// What can be signed.
+pub trait Document: Serialize + DeserializeOwned {
+    /// The media type of its payload.
+    const TYPE: &'static str;
+
+    /// What it is, in words: `an agreement`.
+    const NAME: &'static str;
+
+    /// The parties who may sign it.
+    fn signers(&self) -> Vec<&Party>;
+}
+
+/// A document and the signatures under it, each of which holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Signed<D> {
+    document: D,
+    payload: Vec<u8>,
+    signatures: Vec<Signature>,
+}
+
+/// A signature.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Signature {
+    keyid: String,
+    sig: String,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Envelope {
+    payload_type: String,
+    payload: String,
+    signatures: Vec<Signature>,
+}
+
+/// Why a text is not a signed document.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum SignedError {
+    /// It is not an envelope with such a document.
+    #[error("it is not {0}, or a damaged one")]
+    Malformed(&'static str),
+    /// It is a document of another version of the program.
+    #[error("it is {0} of another version of the program; install the same release on both sides")]
+    Version(&'static str),
+    /// Somebody signed it who is none of its parties, or twice.
+    #[error("it bears the signature of {0}, who is not to sign it")]
+    Stranger(String),
+    /// A signature does not hold.
+    #[error("the signature of {0} does not hold: it was changed after it was signed")]
+    Signature(String),
+    /// A party has not signed it.
+    #[error("{0} has not signed it")]
+    Unsigned(Fingerprint),
+}
+
+impl<D: Document> Signed<D> {
+    /// The document, with no signature.
+    pub(crate) fn new(document: D) -> Self {
+        // What is signed is made of numbers, words, lists and maps of words, and always has a JSON form.
+        let payload = serde_json::to_vec(&document).unwrap_or_default();
+        Self { document, payload, signatures: Vec::new() }
+    }
+
+    /// The document.
+    pub fn document(&self) -> &D {
+        &self.document
+    }
+
+    /// SHA-256 of the document as it was signed, as hexadecimal digits.
+    pub fn hash(&self) -> String {
+        hex(&Sha256::digest(&self.payload))
+    }
+
+    /// Adds the signature of this identity.
+    ///
+    /// # Errors
+    /// [`SignedError::Stranger`] where it is none of the document's parties.
+    pub(crate) fn sign(&mut self, me: &Identity) -> Result<(), SignedError> {
+        let stranger = || SignedError::Stranger(me.fingerprint().to_string());
+        let signature = me.sign(&self.message()).map_err(|_| stranger())?;
+        self.add(me.fingerprint(), &signature)
+    }
+
+    /// Adds a signature that was made elsewhere.
+    ///
+    /// # Errors
+    /// [`SignedError::Stranger`] and [`SignedError::Signature`].
+    pub(crate) fn add(&mut self, by: Fingerprint, signature: &[u8]) -> Result<(), SignedError> {
+        self.check(by, signature)?;
+        if !self.is_signed_by(by) {
+            let keyid = by.to_string();
+            self.signatures.push(Signature { keyid, sig: STANDARD.encode(signature) });
+            self.signatures.sort_by(|a, b| a.keyid.cmp(&b.keyid));
+        }
+        Ok(())
+    }
+
+    fn check(&self, by: Fingerprint, signature: &[u8]) -> Result<(), SignedError> {
+        let signers = self.document.signers();
+        let signer = signers.iter().find(|party| party.fingerprint() == by);
+        let signer = signer.ok_or_else(|| SignedError::Stranger(by.to_string()))?;
+        match signer.certificate().has_signed(&self.message(), signature) {
+            true => Ok(()),
+            false => Err(SignedError::Signature(by.to_string())),
+        }
+    }
+
+    /// Whether this party has signed it.
+    pub fn is_signed_by(&self, party: Fingerprint) -> bool {
+        self.signatures.iter().any(|signature| signature.keyid == party.to_string())
+    }
+
+    /// This party's signature, if there is one.
+    pub(crate) fn signature_of(&self, party: Fingerprint) -> Option<Vec<u8>> {
+        let keyid = party.to_string();
+        let found = self.signatures.iter().find(|signature| signature.keyid == keyid)?;
+        STANDARD.decode(&found.sig).ok()
+    }
+
+    /// Requires the signatures of all parties.
+    ///
+    /// # Errors
+    /// [`SignedError::Unsigned`].
+    pub fn require_all(&self) -> Result<(), SignedError> {
+        let signers = self.document.signers();
+        let missing = signers.iter().map(|party| party.fingerprint());
+        match missing.into_iter().find(|party| !self.is_signed_by(*party)) {
+            None => Ok(()),
+            Some(party) => Err(SignedError::Unsigned(party)),
+        }
+    }
+
+    /// The bytes that are signed: the pre-authentication encoding of DSSE.
+    fn message(&self) -> Vec<u8> {
+        let head = format!("DSSEv1 {} {} {} ", D::TYPE.len(), D::TYPE, self.payload.len());
+        [head.as_bytes(), &self.payload].concat()
+    }
+
+    /// The envelope as JSON, with a line end after it.
+    pub fn to_json(&self) -> String {
+        let envelope = Envelope {
+            payload_type: D::TYPE.to_owned(),
+            payload: STANDARD.encode(&self.payload),
+            signatures: self.signatures.clone(),
+        };
+        serde_json::to_string_pretty(&envelope).unwrap_or_default() + "\n"
+    }
+
+    /// Reads an envelope, and checks every signature. No byte of it can be changed without this finding it.
+    ///
+    /// # Errors
+    /// Any [`SignedError`] except [`SignedError::Unsigned`].
+    pub fn from_json(text: &str) -> Result<Self, SignedError> {
+        let malformed = || SignedError::Malformed(D::NAME);
+        if text.len() > LONGEST {
+            return Err(malformed());
+        }
+        let envelope: Envelope = serde_json::from_str(text).map_err(|_| malformed())?;
+        if envelope.payload_type != D::TYPE {
+            return Err(malformed());
+        }
+        let payload = STANDARD.decode(&envelope.payload).map_err(|_| malformed())?;
+        let document: D =
+            serde_json::from_slice(&payload).map_err(|_| match of_version_1(&payload) {
+                true => malformed(),
+                false => SignedError::Version(D::NAME),
+            })?;
+        let mut signed = Self { document, payload, signatures: Vec::new() };
+        for signature in &envelope.signatures {
+            let stranger = || SignedError::Stranger("somebody".to_owned());
+            let by = signature.keyid.parse().map_err(|_| stranger())?;
+            let bytes = STANDARD.decode(&signature.sig).map_err(|_| malformed())?;
+            signed.add(by, &bytes)?;
+        }
+        // One document has one form.
+        if signed.to_json() != text {
+            return Err(malformed());
+        }
+        Ok(signed)
+    }
+}
+
+/// Whether a document that cannot be read is of the only version there is.
+fn of_version_1(payload: &[u8]) -> bool {
+    #[derive(Deserialize)]
+    struct Any {
+        version: u64,
+    }
+    serde_json::from_slice(payload).is_ok_and(|any: Any| any.version == 1)
+}
+
+/// Bytes as hexadecimal digits.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}

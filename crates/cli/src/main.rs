@@ -25,6 +25,7 @@ mod protocols;
 mod query;
 mod reference;
 mod run;
+mod serve;
 mod terms;
 
 use std::{
@@ -79,6 +80,8 @@ enum Command {
     /// Intersect this party's table with the other party's
     #[command(after_long_help = exit::CODES)]
     Run(Box<run::Args>),
+    /// Serve the jobs of a project to many partners, until asked to stop
+    Serve(serve::Args),
     /// Check, list or export the ledger of all runs under agreements
     Ledger(ledger::LedgerArgs),
     /// Check the record of a run, which both sides signed
@@ -118,6 +121,7 @@ fn main() -> ExitCode {
         Command::Accept(args) => partner::accept(&args),
         Command::Confirm(args) => partner::confirm(&args),
         Command::Agreement(args) => partner::show(&args),
+        Command::Serve(args) => serve::serve(&args),
         Command::Ledger(args) => ledger::run(&args),
         Command::Verify(args) => ledger::verify(&args),
         Command::Report(args) => ledger::report(&args),

@@ -7,6 +7,7 @@ use std::{
     ffi::OsString,
     fs,
     path::{Path, PathBuf},
+    time::SystemTime,
 };
 
 use clap::{ArgAction, ArgMatches, Command, parser::ValueSource};
@@ -88,6 +89,17 @@ impl Project {
         self.file.with_file_name(name)
     }
 
+    /// The names of all jobs.
+    pub fn jobs(&self) -> Vec<String> {
+        let jobs = self.table.get("jobs").and_then(Value::as_table);
+        jobs.map(|jobs| jobs.keys().cloned().collect()).unwrap_or_default()
+    }
+
+    /// When the file was written last.
+    pub fn changed(&self) -> Option<SystemTime> {
+        fs::metadata(&self.file).and_then(|found| found.modified()).ok()
+    }
+
     /// The file of the identity.
     pub fn identity(&self) -> PathBuf {
         let named = self.table.get("identity").and_then(Value::as_str);
@@ -145,7 +157,12 @@ impl Project {
     }
 
     /// The job as flags, without those that are `given` already.
-    fn flags(&self, name: &str, run: &Command, given: &[String]) -> Result<Vec<OsString>, Failure> {
+    pub fn flags(
+        &self,
+        name: &str,
+        run: &Command,
+        given: &[String],
+    ) -> Result<Vec<OsString>, Failure> {
         let mut flags = Vec::new();
         let mut job = self.job(name)?.clone();
         if let (Some(identity), false) = (self.table.get("identity"), job.contains_key("identity"))

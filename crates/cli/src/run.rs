@@ -21,11 +21,11 @@ use vesica::{
     files::{
         Delimiter, Duplicates, Format, JournalSecret, Nulls, PlannerInputs, Protected, Resume,
     },
-    partnership::{Agreement, Partnership, Policy},
+    partnership::{Moment, Partnership, Policy},
     report::ResultForm,
 };
 use vesica_net::{
-    CancelToken, Fingerprint, Identity,
+    CancelToken, Channel, Fingerprint, Identity,
     connect::{self, Connection, Meeting},
     files,
 };
@@ -202,21 +202,23 @@ enum Join {
 }
 
 pub fn run(args: Args) -> Result<(), Failure> {
-    let mut report = Report::begin();
-    let mut report_file = None;
-    let attempt = || args.attempt(&mut report, &mut report_file);
-    let ended = panic::catch_unwind(AssertUnwindSafe(attempt));
-    match &ended {
-        // With the result in place the report is that of a run that succeeded.
-        Ok(Err(failure)) if failure.code != exit::UNCONFIRMED => {
-            report.fail(failure.class(), failure.message.clone());
-        }
-        Ok(_) => {}
-        Err(_) => report.fail(Class::Bug, "internal error".to_owned()),
-    }
-    args.show(&report, report_file);
+    let cancel = cancel::on_signal()?;
+    let mut meet = |met: &Met<'_>| args.meet(met, &cancel);
+    let (report, ended) = args.carried_out(&cancel, &mut meet);
+    args.show(&report);
     ended.unwrap_or_else(|panicked| panic::resume_unwind(panicked))
 }
+
+/// What is known of both sides before they meet.
+pub struct Met<'a> {
+    me: &'a Identity,
+    peer: Fingerprint,
+    way: Option<Way>,
+    partnership: Option<&'a Partnership>,
+}
+
+/// How to come by a channel to the other side.
+pub type Meet<'a> = &'a mut dyn FnMut(&Met<'_>) -> Result<(Role, Channel), Failure>;
 
 /// Opens the input and reads its header. If the input is a pipe, that takes as long as its writer does, and can be
 /// cancelled.
@@ -242,46 +244,83 @@ fn prepare(job: Job, cancel: &CancelToken) -> Result<Ready, Failure> {
 }
 
 impl Args {
+    /// The file of the agreement, if the run is under one.
+    pub fn agreement(&self) -> Option<&Path> {
+        self.agreement.as_deref()
+    }
+
+    /// Uses no more memory, and as many threads, where the flags do not say otherwise.
+    pub fn within(&mut self, memory: u64, threads: usize) {
+        self.memory = Some(self.memory.unwrap_or(memory).min(memory));
+        self.threads = if self.threads == 0 { threads } else { self.threads };
+        self.quiet = true;
+    }
+
+    /// Carries out the run and makes its report, which is written to its file, if it has one. A panic is the defect of one
+    /// run.
+    pub fn carried_out(
+        &self,
+        cancel: &CancelToken,
+        meet: Meet<'_>,
+    ) -> (Report, thread::Result<Result<(), Failure>>) {
+        let mut report = Report::begin();
+        let mut report_file = None;
+        let attempt = || self.attempt(cancel, meet, &mut report, &mut report_file);
+        let ended = panic::catch_unwind(AssertUnwindSafe(attempt));
+        match &ended {
+            // With the result in place the report is that of a run that succeeded.
+            Ok(Err(failure)) if failure.code != exit::UNCONFIRMED => {
+                report.fail(failure.class(), failure.message.clone());
+            }
+            Ok(_) => {}
+            Err(_) => report.fail(Class::Bug, "internal error".to_owned()),
+        }
+        // A run that succeeds has written it already.
+        if let (Some(_), Some(path)) = (&report.failure, report_file)
+            && let Err(error) = report.stage(&path).and_then(|staged| staged.commit())
+        {
+            crate::say(&format!("vesica: warning: the report cannot be written: {error}"));
+        }
+        (report, ended)
+    }
+
     /// Carries out the run. `report_file` is set once a report may be written there.
-    fn attempt<'a>(
-        &'a self,
+    fn attempt(
+        &self,
+        cancel: &CancelToken,
+        meet: Meet<'_>,
         report: &mut Report,
-        report_file: &mut Option<&'a Path>,
+        report_file: &mut Option<PathBuf>,
     ) -> Result<(), Failure> {
-        let cancel = cancel::on_signal()?;
         let mut job = self.job()?;
         job.check_files()?;
-        *report_file = self.report.as_deref();
+        report_file.clone_from(&job.report);
         if job.partnership.is_none() {
             job.check()?;
         }
-        let me = Arc::new(keygen::load(&self.identity)?);
+        let me = keygen::load(&self.identity)?;
         job.resume = self.resume.clone().map(|journal| {
             let secret = JournalSecret::new(*me.derive("vesica 1 secret of journals"));
             Resume { journal, secret }
         });
         job.check_files()?;
-        let (peer, way) = self.other_side(&me, job.partnership.as_ref())?;
+        let partnership = job.partnership.clone();
+        let partnership = partnership.as_ref();
+        let peer = partnership.map(|partnership| partnership.peer().fingerprint()).or(self.peer);
+        let peer = peer.ok_or_else(|| Failure::usage("say who the other side is with --peer"))?;
+        let met = Met { me: &me, peer, way: self.way(&me, partnership), partnership };
         let (my_print, its_print) = (me.fingerprint().to_string(), peer.to_string());
         report.fingerprints.me = Some(my_print.clone());
         report.fingerprints.peer = Some(its_print.clone());
-        let partnership = job.partnership.clone();
-        let job = prepare(job, &cancel)?;
+        let job = prepare(job, cancel)?;
         let rng = &mut StdRng::try_from_rng(&mut SysRng)
             .map_err(|_| Failure::bug("the operating system gives no randomness"))?;
-        let (role, connection) = self.reach(&me, &peer, way, &cancel).inspect_err(|failure| {
-            let noted = partnership
-                .map(|partnership| partnership.note_failure(failure.class(), &failure.message));
-            if let Some(Err(error)) = noted {
-                crate::say(&format!("vesica: warning: {error}"));
-            }
-        })?;
+        let (role, channel) = meet(&met)?;
         let parties = Parties { role, me: my_print, peer: its_print };
-        let mut channel = connection
-            .into_channel()?
+        let mut channel = channel
             .with_stall_timeout(self.stall_timeout)
             .with_deadline(self.deadline)
-            .with_cancel_token(cancel);
+            .with_cancel_token(cancel.clone());
         let progress = if self.quiet { Show::Off } else { self.progress };
         let shortfalls =
             vesica::run(job, &parties, &mut channel, progress.observer(), rng, report)?;
@@ -291,21 +330,29 @@ impl Args {
         }
     }
 
-    /// Prints the outcome, in words or as JSON. If the run failed, writes the report's file too; a run that succeeds has
-    /// written it already.
-    fn show(&self, report: &Report, report_file: Option<&Path>) {
-        let warn = |error: String| {
-            crate::say(&format!("vesica: warning: the report cannot be shown: {error}"));
-        };
-        if let (Some(_), Some(path)) = (&report.failure, report_file)
-            && let Err(error) = report.stage(path).and_then(|staged| staged.commit())
-        {
-            warn(error.to_string());
-        }
+    /// A channel to the other side, by the way that the flags or the agreement name.
+    fn meet(&self, met: &Met<'_>, cancel: &CancelToken) -> Result<(Role, Channel), Failure> {
+        let reached = self.reach(met, cancel).and_then(|(role, connection)| {
+            let channel = connection.into_channel()?;
+            Ok((role, channel))
+        });
+        reached.inspect_err(|failure| {
+            let note = |partnership: &Partnership| {
+                partnership.note_failure(failure.class(), &failure.message)
+            };
+            if let Some(Err(error)) = met.partnership.map(note) {
+                crate::say(&format!("vesica: warning: {error}"));
+            }
+        })
+    }
+
+    /// Prints the outcome, in words or as JSON.
+    fn show(&self, report: &Report) {
         if self.json {
             let text = report.to_json().map_err(Failure::from);
             if let Err(failure) = text.and_then(|text| crate::print(&text)) {
-                warn(failure.message);
+                let message = failure.message;
+                crate::say(&format!("vesica: warning: the report cannot be shown: {message}"));
             }
         } else if report.failure.is_none() && !self.quiet {
             report.summary(self.output.as_deref()).iter().for_each(|line| crate::say(line));
@@ -333,7 +380,7 @@ impl Args {
                 self.terms.offer(&self.key, &self.answer, rows)?
             }
         };
-        let mut output = self.output.clone();
+        let mut output = self.output.as_deref().map(stamped);
         if output.is_none() && offer.learns != Learns::Peer {
             match offer.query.result_form() {
                 ResultForm::Rows => {
@@ -376,7 +423,7 @@ impl Args {
             output,
             select: self.select.as_ref().map(|names| names.0.clone()),
             unmatched: self.join == Join::Left,
-            report: self.report.clone(),
+            report: self.report.as_deref().map(stamped),
             protected: self.protected(),
             threads: self.threads,
             planner: PlannerInputs {
@@ -398,7 +445,7 @@ impl Args {
         let me = Arc::new(keygen::load(&self.identity)?);
         let mut partnership = Partnership::new(me, agreement, ledger, self.policy.policy())?;
         partnership.file = Some(file.clone());
-        partnership.record = self.record.clone();
+        partnership.record = self.record.as_deref().map(stamped);
         Ok(Some(partnership))
     }
 
@@ -425,35 +472,20 @@ impl Args {
         Ok(offer)
     }
 
-    /// Who the other side is, and how to reach it.
-    fn other_side(
-        &self,
-        me: &Identity,
-        partnership: Option<&Partnership>,
-    ) -> Result<(Fingerprint, Way), Failure> {
-        let peer = partnership.map(|partnership| partnership.peer().fingerprint()).or(self.peer);
-        let peer = peer.ok_or_else(|| Failure::usage("say who the other side is with --peer"))?;
+    /// How to reach the other side, by the flags or else by the agreement.
+    fn way(&self, me: &Identity, partnership: Option<&Partnership>) -> Option<Way> {
         let Endpoint { listen, connect, exchange_dir } = &self.endpoint;
         let agreement = partnership.map(|partnership| partnership.agreement().document());
         let print = me.fingerprint();
-        let agreed = |find: fn(&Agreement, Fingerprint) -> Option<&str>| {
-            agreement.and_then(|agreement| find(agreement, print))
-        };
-        let way = if let Some(address) = connect {
-            Way::Connect(address.clone())
-        } else if let Some(address) = listen {
-            Way::Listen(address.clone())
-        } else if let Some(directory) = exchange_dir {
-            Way::Exchange(directory.clone())
-        } else if let Some(address) = agreed(Agreement::connects) {
-            Way::Connect(address.to_owned())
-        } else if let Some(address) = agreed(Agreement::listens) {
-            Way::Listen(partner::to_bind(address))
-        } else {
-            let message = "say how to reach the other side: --listen, --connect or --exchange-dir";
-            return Err(Failure::usage(message));
-        };
-        Ok((peer, way))
+        let connects = agreement.and_then(|agreement| agreement.connects(print));
+        let listens = agreement.and_then(|agreement| agreement.listens(print));
+        let (connect, listen) =
+            (connect.clone().map(Way::Connect), listen.clone().map(Way::Listen));
+        connect
+            .or(listen)
+            .or_else(|| exchange_dir.clone().map(Way::Exchange))
+            .or_else(|| connects.map(|address| Way::Connect(address.to_owned())))
+            .or_else(|| listens.map(|address| Way::Listen(partner::to_bind(address))))
     }
 
     /// The files of this side that a result must not replace.
@@ -463,33 +495,34 @@ impl Args {
     }
 
     /// An authenticated connection to the other side.
-    fn reach(
-        &self,
-        me: &Identity,
-        peer: &Fingerprint,
-        way: Way,
-        cancel: &CancelToken,
-    ) -> Result<(Role, Connection), Failure> {
-        let chosen_port = matches!(&way, Way::Listen(address) if address.ends_with(":0"));
+    fn reach(&self, met: &Met<'_>, cancel: &CancelToken) -> Result<(Role, Connection), Failure> {
+        let chosen_port = matches!(&met.way, Some(Way::Listen(address)) if address.ends_with(":0"));
         let teller = Teller::new(self.quiet, chosen_port);
         let meeting = Meeting {
-            me,
-            peer,
+            me: met.me,
+            peer: &met.peer,
             wait: self.wait,
             stall: self.stall_timeout,
             cancel,
             observer: &|event| teller.tell(event),
         };
-        let directory = match way {
-            Way::Connect(address) => return Ok((Role::A, connect::dial(&address, &meeting)?)),
-            Way::Listen(address) => return Ok((Role::B, connect::listen(&address, &meeting)?)),
-            Way::Exchange(directory) => directory,
+        let directory = match &met.way {
+            Some(Way::Connect(address)) => return Ok((Role::A, connect::dial(address, &meeting)?)),
+            Some(Way::Listen(address)) => {
+                return Ok((Role::B, connect::listen(address, &meeting)?));
+            }
+            Some(Way::Exchange(directory)) => directory,
+            None => {
+                let message =
+                    "say how to reach the other side: --listen, --connect or --exchange-dir";
+                return Err(Failure::usage(message));
+            }
         };
         let side = self.side.map(|side| match side {
             Side::A => files::Side::A,
             Side::B => files::Side::B,
         });
-        let (side, connection) = connect::exchange(&directory, side, &meeting)?;
+        let (side, connection) = connect::exchange(directory, side, &meeting)?;
         let role = match side {
             files::Side::A => Role::A,
             files::Side::B => Role::B,
@@ -498,7 +531,17 @@ impl Args {
     }
 }
 
+/// A path with the moment in place of `{time}`, as in `results/{time}.csv`.
+fn stamped(path: &Path) -> PathBuf {
+    let Some(text) = path.to_str().filter(|text| text.contains("{time}")) else {
+        return path.to_owned();
+    };
+    let now: String = Moment::now().to_string().chars().filter(|c| !"-:".contains(*c)).collect();
+    PathBuf::from(text.replace("{time}", &now))
+}
+
 /// How to reach the other side.
+#[derive(Clone)]
 enum Way {
     Connect(String),
     Listen(String),
@@ -514,7 +557,7 @@ pub fn format(name: &str) -> Result<Format, String> {
 }
 
 /// A time for which a person might wait.
-fn seconds(text: &str) -> Result<Duration, String> {
+pub fn seconds(text: &str) -> Result<Duration, String> {
     const LONGEST: f64 = 30.0 * 86400.0;
     match text.parse::<f64>() {
         Ok(seconds) if (0.1..=LONGEST).contains(&seconds) => Ok(Duration::from_secs_f64(seconds)),

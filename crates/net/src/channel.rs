@@ -72,6 +72,8 @@ pub struct Channel {
     pub(crate) kept: Option<Box<dyn std::any::Any + Send>>,
     /// How to get more connections to the peer.
     pub(crate) parallel: Option<Parallel>,
+    /// A message that was [awaited](Channel::await_message) and not received yet.
+    pub(crate) early: Option<(&'static str, Vec<u8>)>,
 }
 
 impl Channel {
@@ -97,6 +99,7 @@ impl Channel {
             alone: false,
             kept: None,
             parallel: None,
+            early: None,
         }
     }
 
@@ -212,6 +215,9 @@ impl Channel {
     /// # Errors
     /// [`Deviation::TooLong`] before anything is allocated, and the errors of [`Channel::recv_into`].
     pub fn recv_len(&mut self, label: &'static str, max: usize) -> Result<Vec<u8>> {
+        if let Some((_, early)) = self.early.take_if(|(early, _)| *early == label) {
+            return Ok(early);
+        }
         self.turn_to_receive()?;
         let received = self.await_header(label)?;
         let max = max as u64;

@@ -62,6 +62,12 @@ pub enum Error {
         /// The fingerprint of the certificate that the other side presented.
         presented: Fingerprint,
     },
+    /// The party at the other end is none of those that are expected.
+    #[error("{presented} is none of the parties that are expected; no data was sent")]
+    Stranger {
+        /// The fingerprint of the certificate that it presented.
+        presented: Fingerprint,
+    },
     /// The party at the other end does not accept this party's identity.
     #[error(
         "the other side does not accept this party's identity, {presented}; it was started with \

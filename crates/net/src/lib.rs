@@ -24,6 +24,7 @@ mod certificate;
 pub mod channel;
 pub mod clock;
 pub mod connect;
+mod early;
 pub mod error;
 mod exchange;
 pub mod identity;

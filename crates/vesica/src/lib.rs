@@ -72,6 +72,7 @@ pub use self::{
 pub mod files {
     pub use crate::{
         agree::choice::PlannerInputs,
+        host::budget as memory_budget,
         keys::{
             key::{Duplicates, KeyColumn, Nulls},
             null_values::NullValues,

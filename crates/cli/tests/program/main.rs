@@ -32,6 +32,7 @@ mod results;
 #[cfg(unix)]
 mod resume;
 mod run_report;
+mod serving;
 #[cfg(feature = "stores")]
 mod stores;
 #[cfg(unix)]

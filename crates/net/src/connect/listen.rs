@@ -21,7 +21,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Connection, Event, Meeting, parallel::Parallel};
+use super::{
+    Connection, Event, Meeting,
+    parallel::Parallel,
+    serve::{Guest, Guests},
+};
 use crate::{
     Error, Result, Tls,
     meter::CONNECT,
@@ -76,7 +80,7 @@ pub fn listen(address: &str, meeting: &Meeting<'_>) -> Result<Connection> {
                 impostor = Some(why);
             }
         });
-        if let Some(tls) = admitted {
+        if let Some(Admitted { tls, .. }) = admitted {
             return Ok(Connection { tls, parallel: Porter::start(reception) });
         }
         thread::sleep(PAUSE);
@@ -100,7 +104,7 @@ impl Porter {
         let answer = move || {
             while !stopped.load(Ordering::Relaxed) {
                 reception.parallel = more.load(Ordering::Relaxed);
-                if let Some(tls) = reception.turn(true, &mut drop) {
+                if let Some(Admitted { tls, .. }) = reception.turn(true, &mut drop) {
                     more.fetch_sub(1, Ordering::Relaxed);
                     // Nobody waits for it in a run that has ended.
                     let _ = admit.send(tls);
@@ -133,21 +137,48 @@ impl Drop for Porter {
 }
 
 /// The callers that have not authenticated yet.
-struct Reception {
+pub(super) struct Reception {
     listener: Listener,
-    credentials: Credentials,
+    pub(super) credentials: Credentials,
     /// The time that a caller may take.
     patience: Duration,
     /// Whether the other side has been admitted.
     in_a_run: bool,
     /// How many more connections of the run are expected.
     parallel: usize,
+    /// Those who are in a run, where there may be several at a time.
+    guests: Option<Guests>,
     callers: Vec<Caller>,
+}
+
+/// A caller who has authenticated.
+pub(super) struct Admitted {
+    pub(super) tls: Tls,
+    /// Its place among the guests, where there are several.
+    pub(super) guest: Option<Guest>,
 }
 
 impl Reception {
     fn new(listener: Listener, credentials: Credentials, patience: Duration) -> Self {
-        Self { listener, credentials, patience, in_a_run: false, parallel: 0, callers: Vec::new() }
+        Self {
+            listener,
+            credentials,
+            patience,
+            in_a_run: false,
+            parallel: 0,
+            guests: None,
+            callers: Vec::new(),
+        }
+    }
+
+    /// For any number of parties, each of which is in one run at a time.
+    pub(super) fn of_many(
+        listener: Listener,
+        credentials: Credentials,
+        patience: Duration,
+    ) -> Self {
+        let patience = patience.min(HANDSHAKE_TIME);
+        Self { guests: Some(Guests::default()), ..Self::new(listener, credentials, patience) }
     }
 
     fn is_empty(&self) -> bool {
@@ -156,7 +187,11 @@ impl Reception {
 
     /// Reads from every caller once and, unless the listener is closed, accepts new ones. Returns the other side
     /// once, when it has authenticated, and during a run a further connection that is expected.
-    fn turn(&mut self, open: bool, turned_away: &mut dyn FnMut(Error)) -> Option<Tls> {
+    pub(super) fn turn(
+        &mut self,
+        open: bool,
+        turned_away: &mut dyn FnMut(Error),
+    ) -> Option<Admitted> {
         let mut admitted = None;
         for caller in std::mem::take(&mut self.callers) {
             self.hear(caller, &mut admitted, turned_away);
@@ -164,7 +199,7 @@ impl Reception {
         if open {
             self.let_in(&mut admitted, turned_away);
         }
-        self.in_a_run |= admitted.is_some();
+        self.in_a_run |= admitted.is_some() && self.guests.is_none();
         admitted
     }
 
@@ -172,17 +207,20 @@ impl Reception {
     fn hear(
         &mut self,
         mut caller: Caller,
-        admitted: &mut Option<Tls>,
+        admitted: &mut Option<Admitted>,
         turned_away: &mut dyn FnMut(Error),
     ) {
-        // One at a time.
+        // One at a time; where there may be several, the others wait for the next turn.
+        if admitted.is_some() && self.guests.is_some() {
+            return self.callers.push(caller);
+        }
         let expects = match (self.in_a_run, &admitted) {
             (_, Some(_)) => Expects::Nobody,
             (false, None) => Expects::Run,
             (true, None) if self.parallel > 0 => Expects::Parallel,
             (true, None) => Expects::Nobody,
         };
-        match caller.turn(&self.credentials, expects, self.patience) {
+        match caller.turn(&self.credentials, (expects, self.guests.as_ref()), self.patience) {
             Turn::Stays => self.callers.push(caller),
             Turn::Gone => {}
             Turn::TurnedAway(why) => {
@@ -190,7 +228,7 @@ impl Reception {
                 self.callers.extend(caller.leave());
             }
             Turn::Admitted => match caller.admit() {
-                Ok(tls) => *admitted = Some(tls),
+                Ok(found) => *admitted = Some(found),
                 Err(error) => turned_away(Error::from_io(error, HANDSHAKE)),
             },
         }
@@ -198,7 +236,7 @@ impl Reception {
 
     /// Accepts all waiting callers, making room if there is no place. Each is read at once: its first message
     /// has often arrived already, and protects it from later callers.
-    fn let_in(&mut self, admitted: &mut Option<Tls>, turned_away: &mut dyn FnMut(Error)) {
+    fn let_in(&mut self, admitted: &mut Option<Admitted>, turned_away: &mut dyn FnMut(Error)) {
         for _ in 0..PLACES {
             match self.listener.next() {
                 Ok(Some((tcp, from))) => {
@@ -248,6 +286,7 @@ struct Caller {
     since: Instant,
     tcp: Tcp,
     stage: Stage,
+    guest: Option<Guest>,
 }
 
 enum Stage {
@@ -280,15 +319,26 @@ enum Turn {
 
 impl Caller {
     fn new(tcp: Tcp, from: SocketAddr) -> Self {
-        Self { network: network(from.ip()), since: Instant::now(), tcp, stage: Stage::Silent }
+        Self {
+            network: network(from.ip()),
+            since: Instant::now(),
+            tcp,
+            stage: Stage::Silent,
+            guest: None,
+        }
     }
 
-    fn turn(&mut self, credentials: &Credentials, expects: Expects, patience: Duration) -> Turn {
+    fn turn(
+        &mut self,
+        credentials: &Credentials,
+        (expects, guests): (Expects, Option<&Guests>),
+        patience: Duration,
+    ) -> Turn {
         let failed = match &mut self.stage {
             Stage::Silent => match self.tcp.peek() {
                 Ok(()) => {
                     return match self.speak(credentials) {
-                        Ok(()) => self.turn(credentials, expects, patience),
+                        Ok(()) => self.turn(credentials, (expects, guests), patience),
                         Err(error) => Turn::TurnedAway(error),
                     };
                 }
@@ -297,17 +347,26 @@ impl Caller {
             },
             Stage::Speaking(handshake) => {
                 let mut step = handshake.advance();
-                let fits = match handshake.is_parallel() {
-                    true => expects == Expects::Parallel,
-                    false => expects == Expects::Run,
+                let place = &mut self.guest;
+                let mut fits = |handshake: &Handshake| match (handshake.is_parallel(), guests) {
+                    (true, _) => expects == Expects::Parallel,
+                    (false, None) => expects == Expects::Run,
+                    (false, Some(guests)) => {
+                        if place.is_none() {
+                            *place = handshake.peer().and_then(|peer| guests.enter(peer));
+                        }
+                        place.is_some()
+                    }
                 };
                 if step.is_ok() && handshake.is_known() {
-                    handshake.answer(if fits { Greeting::Welcome } else { Greeting::InARun });
+                    let greeting =
+                        if fits(handshake) { Greeting::Welcome } else { Greeting::InARun };
+                    handshake.answer(greeting);
                     step = handshake.advance();
                 }
                 match step {
                     Ok(()) => match handshake.verdict() {
-                        Ok(()) if handshake.welcomed() && fits => return Turn::Admitted,
+                        Ok(()) if handshake.welcomed() && fits(handshake) => return Turn::Admitted,
                         verdict => verdict.err().unwrap_or(Error::InARun),
                     },
                     Err(error) if !is_blocked(&error) => handshake.classify(error),
@@ -333,10 +392,12 @@ impl Caller {
     }
 
     /// The tunnel to the other side, which this caller is.
-    fn admit(self) -> io::Result<Tls> {
+    fn admit(self) -> io::Result<Admitted> {
         self.tcp.set_waiting(true)?;
         match self.stage {
-            Stage::Speaking(handshake) => Ok(handshake.into_tls()),
+            Stage::Speaking(handshake) => {
+                Ok(Admitted { tls: handshake.into_tls(), guest: self.guest })
+            }
             _ => Err(io::ErrorKind::NotConnected.into()),
         }
     }
@@ -347,7 +408,8 @@ impl Caller {
             Stage::Speaking(handshake) => {
                 let mut tls = handshake.into_tls();
                 tls.close();
-                Some(Self { stage: Stage::Leaving(Box::new(tls), Instant::now()), ..self })
+                let stage = Stage::Leaving(Box::new(tls), Instant::now());
+                Some(Self { stage, guest: None, ..self })
             }
             _ => None,
         }

@@ -1,13 +1,16 @@
 //! Connecting to the other side: one party [dials](dial()), the other [listens](listen()); or both use a
 //! [directory](exchange()).
 //!
-//! Each of the three returns when the two sides have authenticated each other, or with the reason why they
+//! A [`Server`] answers any number of parties, one after the other or at the same time.
+//!
+//! Each of the first three returns when the two sides have authenticated each other, or with the reason why they
 //! could not. Events until then are reported to an observer as they happen.
 
 mod dial;
 mod exchange;
 mod listen;
 pub(crate) mod parallel;
+mod serve;
 
 use std::{
     io::{self, Read, Write},
@@ -15,7 +18,12 @@ use std::{
     time::Duration,
 };
 
-pub use self::{dial::dial, exchange::exchange, listen::listen};
+pub use self::{
+    dial::dial,
+    exchange::exchange,
+    listen::listen,
+    serve::{Server, Visit},
+};
 
 use self::parallel::Parallel;
 use crate::{CancelToken, Channel, Error, Fingerprint, Identity, Result, Tls};

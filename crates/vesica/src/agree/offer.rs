@@ -349,6 +349,15 @@ impl WireOffer {
         Self::decode(&received, channel)
     }
 
+    /// Which agreement the other side names, before this side says anything.
+    ///
+    /// # Errors
+    /// As [`WireOffer::exchange`].
+    pub(crate) fn await_agreement(channel: &mut Channel) -> Result<Option<String>> {
+        let received = channel.await_message(TERMS, MAX_OFFER)?.to_vec();
+        Ok(Self::decode(&received, channel)?.agreement)
+    }
+
     fn decode(bytes: &[u8], channel: &Channel) -> Result<Self> {
         let malformed = |what| channel.malformed(TERMS, what);
         let any: AnyOffer =

@@ -11,7 +11,7 @@ pub struct Moment(i64);
 
 impl Moment {
     /// This one.
-    pub(crate) fn now() -> Self {
+    pub fn now() -> Self {
         Self(OffsetDateTime::now_utc().unix_timestamp())
     }
 

@@ -15,7 +15,10 @@ use super::{
     sketch::{Sketch, SketchSecret},
 };
 use crate::{
-    agree::{offer::Offer, terms::Terms},
+    agree::{
+        offer::{Offer, WireOffer},
+        terms::Terms,
+    },
     error::{Class, Error, Result},
     parties::Role,
     run::report::Report,
@@ -144,6 +147,15 @@ impl Partnership {
             error => Event::Failed { run, class: error.class(), reason: error.to_string() },
         };
         self.ledger().add(&self.me, &self.subject(), |_| Ok(event)).map(drop)
+    }
+
+    /// The hash of the agreement that the other side names, before this side has said anything: so one side can serve many
+    /// agreements.
+    ///
+    /// # Errors
+    /// What any exchange can meet, [`Error::Version`], and an offer that is none.
+    pub fn asked_for(channel: &mut Channel) -> Result<Option<String>> {
+        WireOffer::await_agreement(channel)
     }
 
     /// Notes that a run failed before the two sides had met.

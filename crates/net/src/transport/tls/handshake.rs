@@ -1,6 +1,7 @@
 //! A TLS handshake in steps, so that one thread can conduct many.
 
 use std::{
+    collections::BTreeSet,
     io::{self, Read, Write},
     net::Ipv4Addr,
     sync::Arc,
@@ -50,18 +51,28 @@ pub(crate) enum Greeting {
 #[derive(Clone)]
 pub(crate) struct Credentials {
     me: Fingerprint,
-    peer: Fingerprint,
+    peers: Arc<BTreeSet<Fingerprint>>,
     key: Arc<SingleCertAndKey>,
 }
 
 impl Credentials {
     pub(crate) fn new(me: &Identity, peer: &Fingerprint) -> Result<Self> {
+        Self::for_any(me, BTreeSet::from([*peer]))
+    }
+
+    /// For any of these parties.
+    pub(crate) fn for_any(me: &Identity, peers: BTreeSet<Fingerprint>) -> Result<Self> {
         let key = me.certified_key(&provider()).map_err(unexpected)?;
-        Ok(Self { me: me.fingerprint(), peer: *peer, key: Arc::new(key.into()) })
+        Ok(Self { me: me.fingerprint(), peers: Arc::new(peers), key: Arc::new(key.into()) })
+    }
+
+    /// Expects these parties from now on.
+    pub(crate) fn expect(&mut self, peers: BTreeSet<Fingerprint>) {
+        self.peers = Arc::new(peers);
     }
 
     fn pin(&self) -> Arc<Pin> {
-        Arc::new(Pin::new(self.peer, Arc::new(provider())))
+        Arc::new(Pin::new(self.peers.clone(), Arc::new(provider())))
     }
 
     /// A handshake with a [`Credentials::server`], over this transport.
@@ -178,6 +189,11 @@ impl Handshake {
         is_greeting && self.decided.is_none()
     }
 
+    /// Who the other side is, once it is [known](Handshake::is_known).
+    pub(crate) fn peer(&self) -> Option<Fingerprint> {
+        self.pin.presented().map(|(presented, _)| presented)
+    }
+
     /// Whether the other side says that this is another connection of a run.
     pub(crate) fn is_parallel(&self) -> bool {
         self.heard == Some(Greeting::Parallel as u8)
@@ -229,8 +245,11 @@ impl Handshake {
 
     /// The error for a failed step, by whose fault it is.
     pub(crate) fn classify(&self, error: io::Error) -> Error {
-        if let Some(presented) = self.pin.refused() {
-            return Error::WrongPeer { expected: self.pin.expected(), presented };
+        if let Some((presented, false)) = self.pin.presented() {
+            return match self.pin.only() {
+                Some(expected) => Error::WrongPeer { expected, presented },
+                None => Error::Stranger { presented },
+            };
         }
         let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>());
         match tls {

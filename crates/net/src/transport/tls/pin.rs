@@ -1,6 +1,9 @@
 //! The check of the other side's certificate: its fingerprint, and that the other side signs with its key.
 
-use std::sync::{Arc, OnceLock};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, OnceLock},
+};
 
 use rustls::{
     CertificateError, DigitallySignedStruct, DistinguishedName, Error, PeerIncompatible,
@@ -13,39 +16,41 @@ use rustls::{
 
 use crate::Fingerprint;
 
-/// Accepts one certificate.
+/// Accepts the certificates of some parties, mostly of one.
 #[derive(Debug)]
 pub(super) struct Pin {
-    expected: Fingerprint,
-    /// The fingerprint that was presented instead.
-    refused: OnceLock<Fingerprint>,
+    expected: Arc<BTreeSet<Fingerprint>>,
+    /// The fingerprint that was presented.
+    presented: OnceLock<Fingerprint>,
     provider: Arc<CryptoProvider>,
 }
 
 impl Pin {
-    pub(super) fn new(expected: Fingerprint, provider: Arc<CryptoProvider>) -> Self {
-        Self { expected, refused: OnceLock::new(), provider }
+    pub(super) fn new(expected: Arc<BTreeSet<Fingerprint>>, provider: Arc<CryptoProvider>) -> Self {
+        Self { expected, presented: OnceLock::new(), provider }
     }
 
     pub(super) fn provider(&self) -> Arc<CryptoProvider> {
         self.provider.clone()
     }
 
-    pub(super) fn expected(&self) -> Fingerprint {
-        self.expected
+    /// The only party that is expected, if there is one.
+    pub(super) fn only(&self) -> Option<Fingerprint> {
+        self.expected.first().copied().filter(|_| self.expected.len() == 1)
     }
 
-    /// The fingerprint of the certificate that was refused, if one was.
-    pub(super) fn refused(&self) -> Option<Fingerprint> {
-        self.refused.get().copied()
+    /// The fingerprint of the certificate that was presented, and whether it was accepted.
+    pub(super) fn presented(&self) -> Option<(Fingerprint, bool)> {
+        let presented = self.presented.get().copied()?;
+        Some((presented, self.expected.contains(&presented)))
     }
 
     fn check_fingerprint(&self, certificate: &CertificateDer<'_>) -> Result<(), Error> {
         let presented = Fingerprint::of(certificate);
-        if presented == self.expected {
+        self.presented.get_or_init(|| presented);
+        if self.expected.contains(&presented) {
             return Ok(());
         }
-        self.refused.get_or_init(|| presented);
         // The one alert that the other side understands as "I expected somebody else".
         Err(Error::InvalidCertificate(CertificateError::ApplicationVerificationFailure))
     }

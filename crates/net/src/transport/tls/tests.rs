@@ -218,14 +218,14 @@ impl ResolvesServerCert for Rogue {
 }
 
 fn rogue_client(rogue: Arc<Rogue>, end: Memory, me: &Identity, peer: Fingerprint) -> Result<Tls> {
-    let pin = Arc::new(Pin::new(peer, Arc::new(provider())));
+    let pin = Arc::new(Pin::new(Arc::new([peer].into()), Arc::new(provider())));
     let config = client_config(&pin, rogue).unwrap();
     let handshake = Handshake::client(config, end, me.fingerprint(), pin).unwrap();
     handshake.complete(PATIENCE, &CancelToken::default())
 }
 
 fn rogue_server(rogue: Arc<Rogue>, end: Memory, me: &Identity, peer: Fingerprint) -> Result<Tls> {
-    let pin = Arc::new(Pin::new(peer, Arc::new(provider())));
+    let pin = Arc::new(Pin::new(Arc::new([peer].into()), Arc::new(provider())));
     let config = server_config(&pin, rogue).unwrap();
     let handshake = Handshake::server(config, end, me.fingerprint(), pin).unwrap();
     handshake.complete(PATIENCE, &CancelToken::default())

@@ -1,0 +1,328 @@
+//! `serve`: the jobs of a project, for many partners at one address.
+//!
+//! Each partner is known by its key, and the agreement that it names says which job it wants. Runs wait for their turn, the
+//! first come first; a run that waits, reads or fails does not concern the others.
+
+mod log;
+mod metrics;
+mod turns;
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    thread,
+    time::{Duration, Instant, SystemTime},
+};
+
+use clap::{Args as _, FromArgMatches as _};
+use vesica::{Class, Report, Role, partnership::Partnership};
+use vesica_net::{
+    AbortReason, CancelToken, Channel, Fingerprint,
+    connect::{Server, Visit},
+};
+
+use self::{
+    log::{Form, Log},
+    metrics::Metrics,
+    turns::Turns,
+};
+use crate::{
+    cancel,
+    exit::Failure,
+    keygen, memory, numbers,
+    partner::{self, to_bind},
+    project::Project,
+    run,
+};
+
+/// How long a partner may take from its handshake to saying which agreement it means.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// The interval between two looks at callers.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// The interval between two looks at the project file.
+const RELOAD: Duration = Duration::from_secs(1);
+
+/// Partners that are connected at a time; others wait until one leaves.
+const CONNECTIONS: usize = 64;
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// The project file, which is read again when it changes [default: vesica.toml]
+    #[arg(long, value_name = "FILE")]
+    project: Option<PathBuf>,
+    /// Listen at this address [default: where the agreements say that this side listens]
+    #[arg(long, value_name = "ADDR")]
+    listen: Option<String>,
+    /// The most runs at a time; others wait for their turn, the first come first [default: one per processor]
+    #[arg(long, value_name = "N", value_parser = numbers::number)]
+    runs: Option<u64>,
+    /// The most memory that all runs together may use, of which each has an equal part, as in 2G [default: three quarters of
+    /// what the machine, its control group or ulimit allow]
+    #[arg(long, value_name = "SIZE", value_parser = memory::amount)]
+    memory: Option<u64>,
+    /// Answer health checks and show metrics (OpenMetrics) at this address of this machine, as in 127.0.0.1:9788, or at
+    /// this path as a Unix socket
+    #[arg(long, value_name = "PLACE")]
+    metrics: Option<String>,
+    /// How to write what happens to standard error: text or json, a line for each event
+    #[arg(long, value_enum, default_value = "text")]
+    log: Form,
+    /// When asked to stop, wait this long for runs to end
+    #[arg(long, default_value = "60", value_name = "SECONDS", value_parser = run::seconds)]
+    grace: Duration,
+}
+
+/// What is known of a job.
+struct Job {
+    name: String,
+    args: run::Args,
+}
+
+/// All jobs under agreements in which this side listens, by the hash of the agreement.
+#[derive(Default)]
+struct Jobs {
+    jobs: BTreeMap<String, Arc<Job>>,
+    partners: BTreeSet<Fingerprint>,
+    addresses: BTreeSet<String>,
+}
+
+/// What all runs have in common.
+struct Service {
+    log: Log,
+    metrics: Metrics,
+    turns: Turns,
+    /// Asks waiting partners to leave, and runs to end.
+    leave: CancelToken,
+    stop: CancelToken,
+    connected: AtomicUsize,
+}
+
+pub fn serve(args: &Args) -> Result<(), Failure> {
+    let asked_to_stop = cancel::on_signal()?;
+    let project = Project::open(args.project.as_deref())?;
+    let me = keygen::load(&project.identity())?;
+    let processors = thread::available_parallelism().map_or(1, usize::from);
+    let runs = args.runs.map_or(processors, |runs| runs.clamp(1, CONNECTIONS as u64) as usize);
+    let share = Share {
+        memory: args.memory.unwrap_or_else(vesica::files::memory_budget) / runs as u64,
+        threads: (processors / runs).max(1),
+    };
+    let mut jobs = Jobs::read(&project, me.fingerprint(), share)?;
+    let address = match (&args.listen, jobs.addresses.len()) {
+        (Some(address), _) => address.clone(),
+        (None, 1) => jobs.addresses.first().cloned().unwrap_or_default(),
+        (None, 0) => {
+            return Err(Failure::usage("no job has an agreement in which this side listens"));
+        }
+        (None, _) => {
+            let all: Vec<_> = jobs.addresses.iter().map(String::as_str).collect();
+            return Err(Failure::usage(format!(
+                "the agreements name several addresses ({}): say with --listen where to listen",
+                all.join(", ")
+            )));
+        }
+    };
+    let mut server = Server::bind(&address, &me, jobs.partners.clone(), PATIENCE)?;
+    let service = Arc::new(Service {
+        log: Log::new(args.log),
+        metrics: Metrics::default(),
+        turns: Turns::new(runs),
+        leave: CancelToken::default(),
+        stop: CancelToken::default(),
+        connected: AtomicUsize::new(0),
+    });
+    let _metrics = args
+        .metrics
+        .as_deref()
+        .map(|place| metrics::publish(place, service.clone()))
+        .transpose()?;
+    let listening = server.address().to_string();
+    service
+        .log
+        .event("listening", &[("address", &listening), ("jobs", &jobs.jobs.len().to_string())]);
+    let (mut looked, mut changed) = (Instant::now(), project.changed());
+    let mut threads = Vec::new();
+    while !asked_to_stop.is_cancelled() {
+        if looked.elapsed() >= RELOAD {
+            looked = Instant::now();
+            reload(
+                args,
+                &mut changed,
+                &mut jobs,
+                &mut server,
+                (me.fingerprint(), share),
+                &service.log,
+            );
+            threads.retain(|thread: &thread::JoinHandle<()>| !thread.is_finished());
+        }
+        let turned_away = &mut |why: vesica_net::Error| {
+            service.metrics.turned_away();
+            service.log.event("turned away", &[("why", &why.to_string())]);
+        };
+        let has_room = service.connected.load(Ordering::Relaxed) < CONNECTIONS;
+        match has_room.then(|| server.turn(turned_away)).flatten() {
+            Some(visit) => {
+                service.connected.fetch_add(1, Ordering::Relaxed);
+                let (service, jobs) = (service.clone(), jobs.jobs.clone());
+                threads.push(thread::spawn(move || {
+                    service.receive(visit, &jobs);
+                    service.connected.fetch_sub(1, Ordering::Relaxed);
+                }));
+            }
+            None => thread::sleep(PAUSE),
+        }
+    }
+    service.log.event("stopping", &[("runs", &service.turns.running().to_string())]);
+    drop(server);
+    service.leave.cancel();
+    let asked = Instant::now();
+    while threads.iter().any(|thread| !thread.is_finished()) {
+        if asked.elapsed() > args.grace {
+            service.stop.cancel();
+        }
+        thread::sleep(PAUSE);
+    }
+    service.log.event("stopped", &[]);
+    Ok(())
+}
+
+/// The part of the machine that each run has.
+#[derive(Debug, Clone, Copy)]
+struct Share {
+    memory: u64,
+    threads: usize,
+}
+
+/// Reads the project file again if it changed. A file that cannot be used changes nothing.
+fn reload(
+    args: &Args,
+    changed: &mut Option<SystemTime>,
+    jobs: &mut Jobs,
+    server: &mut Server,
+    (me, share): (Fingerprint, Share),
+    log: &Log,
+) {
+    let Ok(project) = Project::open(args.project.as_deref()) else { return };
+    if project.changed() == *changed {
+        return;
+    }
+    *changed = project.changed();
+    match Jobs::read(&project, me, share) {
+        Ok(found) => {
+            server.expect(found.partners.clone());
+            log.event("reloaded", &[("jobs", &found.jobs.len().to_string())]);
+            *jobs = found;
+        }
+        Err(failure) => log.event("not reloaded", &[("why", &failure.message)]),
+    }
+}
+
+impl Jobs {
+    fn read(project: &Project, me: Fingerprint, share: Share) -> Result<Self, Failure> {
+        let mut all = Self::default();
+        for name in project.jobs() {
+            let command = run::Args::augment_args(clap::Command::new("vesica run"));
+            let flags = project.flags(&name, &command, &[])?;
+            let flags = std::iter::once("vesica run".into()).chain(flags);
+            let failed = |error: clap::Error| {
+                let message = error.to_string();
+                let line = message.lines().next().unwrap_or_default();
+                let line = line.trim_start_matches("error: ").to_owned();
+                Failure::usage(format!("job `{name}`: {line}"))
+            };
+            let matches = command.try_get_matches_from(flags).map_err(failed)?;
+            let mut args = run::Args::from_arg_matches(&matches).map_err(failed)?;
+            let Some(file) = args.agreement().filter(|file| file.exists()) else { continue };
+            let agreement = partner::agreement(file)?;
+            let Some(address) = agreement.document().listens(me) else { continue };
+            all.addresses.insert(to_bind(address));
+            all.partners.insert(agreement.document().peer_of(me)?.fingerprint());
+            args.within(share.memory, share.threads);
+            all.jobs.insert(agreement.hash(), Arc::new(Job { name, args }));
+        }
+        Ok(all)
+    }
+}
+
+impl Service {
+    /// Answers a partner who has called.
+    fn receive(&self, visit: Visit, jobs: &BTreeMap<String, Arc<Job>>) {
+        let partner = visit.peer().to_string();
+        let (connection, place) = visit.into_parts();
+        let Ok(channel) = connection.into_channel() else { return };
+        let stop = self.leave.clone();
+        let mut channel = channel.with_stall_timeout(PATIENCE).with_cancel_token(stop);
+        channel.phase("terms");
+        let asked = Partnership::asked_for(&mut channel);
+        let job = match &asked {
+            Ok(Some(hash)) => {
+                jobs.get(hash).cloned().ok_or("there is no job of the agreement that it names")
+            }
+            Ok(None) => Err("it names no agreement"),
+            Err(_) => Err("it does not say what it wants"),
+        };
+        let job = match job {
+            Ok(job) => job,
+            Err(why) => {
+                let why = asked.err().map_or(why.to_owned(), |error| error.to_string());
+                self.metrics.turned_away();
+                self.log.event("turned away", &[("partner", &partner), ("why", &why)]);
+                return channel.abort(AbortReason::Terms);
+            }
+        };
+        let waiting = Instant::now();
+        let Some(turn) = self.turns.wait(&mut channel) else {
+            self.log.event("left while waiting", &[("job", &job.name), ("partner", &partner)]);
+            return channel.abort(AbortReason::Cancelled);
+        };
+        let waited = waiting.elapsed();
+        self.log.event("began", &[("job", &job.name), ("partner", &partner)]);
+        let mut channel = Some(channel);
+        let mut meet = |_: &run::Met<'_>| {
+            let channel = channel.take().ok_or(Failure::bug("a channel is used once"))?;
+            Ok((Role::B, channel))
+        };
+        let (report, _) = job.args.carried_out(&self.stop, &mut meet);
+        if let Some(mut channel) = channel {
+            channel.abort(reason(&report));
+        }
+        drop((turn, place));
+        self.ended(&job.name, &partner, &report, waited);
+    }
+
+    fn ended(&self, job: &str, partner: &str, report: &Report, waited: Duration) {
+        let failure = report.failure.as_ref();
+        self.metrics.ended(job, failure.map(|failure| failure.class), report);
+        let number = |number: Option<u64>| number.map(|number| number.to_string());
+        let keys = number(report.rows.map(|rows| rows.used));
+        let peer_keys = number(report.peer_items);
+        let (seconds, waited) =
+            (format!("{:.3}", report.seconds), format!("{:.3}", waited.as_secs_f64()));
+        let mut facts = vec![("job", job), ("partner", partner)];
+        facts.extend(keys.as_deref().map(|keys| ("keys", keys)));
+        facts.extend(peer_keys.as_deref().map(|keys| ("peer keys", keys)));
+        facts.extend([("seconds", &seconds[..]), ("waited", &waited)]);
+        facts.extend(failure.map(|failure| ("why", failure.reason.as_str())));
+        self.log.event(if failure.is_none() { "succeeded" } else { "failed" }, &facts);
+    }
+}
+
+/// What a partner is told of a run that failed before it began.
+fn reason(report: &Report) -> AbortReason {
+    match report.failure.as_ref().map(|failure| failure.class) {
+        Some(Class::Policy) => AbortReason::Policy,
+        Some(Class::Input) => AbortReason::Input,
+        _ => AbortReason::Internal,
+    }
+}
+
+/// Keeps a partner from giving up, and hears whether it left.
+fn stays(channel: &mut Channel) -> bool {
+    channel.keep_alive().is_ok()
+}

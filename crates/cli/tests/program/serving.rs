@@ -1,0 +1,246 @@
+//! One service and many partners, a third of them hostile.
+
+use std::{
+    fs,
+    io::{Read, Write},
+    net::{TcpListener, TcpStream},
+    path::PathBuf,
+    process::Command,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::{Duration, Instant},
+};
+
+use vesica_testkit::assurance;
+
+use crate::harness::{Ended, Running, vesica};
+
+/// A service's project and those of its partners.
+struct Town {
+    scratch: tempfile::TempDir,
+    address: String,
+}
+
+const KEYS: usize = 300;
+
+impl Town {
+    /// So many partners, each with an agreement of its own: partner `i` shares `i + 1` keys with the service.
+    fn new(partners: usize, invite: &[&str]) -> Self {
+        let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+        let town =
+            Self { scratch: tempfile::tempdir().unwrap(), address: format!("127.0.0.1:{port}") };
+        let rows: String = (0..KEYS).map(|key| format!("u{key}@example.org\n")).collect();
+        fs::create_dir(town.path("service", "")).unwrap();
+        fs::write(town.path("service", "in.csv"), format!("email\n{rows}")).unwrap();
+        town.succeeds("service", &["init"]);
+        for number in 0..partners {
+            town.settle(number, invite);
+        }
+        town
+    }
+
+    /// A new partner with an agreement.
+    fn settle(&self, number: usize, invite: &[&str]) {
+        let partner = &format!("p{number}");
+        fs::create_dir(self.path(partner, "")).unwrap();
+        let keys = KEYS - 1 - number..KEYS - 1 - number + KEYS;
+        let rows: String = keys.map(|key| format!("u{key}@example.org\n")).collect();
+        fs::write(self.path(partner, "in.csv"), format!("email\n{rows}")).unwrap();
+        self.succeeds(partner, &["init"]);
+        let flags = ["--input", "in.csv", "--key", "email"];
+        let terms = ["--normalize", "email", "--learns", "both", "--address", &self.address];
+        self.succeeds("service", &[&["invite", partner], &flags[..], &terms, invite].concat());
+        let carry = |name: &str, from: &str, to: &str| {
+            fs::copy(self.path(from, name), self.path(to, name)).unwrap();
+        };
+        let (invitation, reply) = (&format!("{partner}.invite"), &format!("{partner}.reply"));
+        carry(invitation, "service", partner);
+        self.succeeds(partner, &[&["accept", invitation, "--yes"], &flags[..]].concat());
+        carry(reply, partner, "service");
+        self.succeeds("service", &["confirm", reply, "--yes"]);
+    }
+
+    fn path(&self, who: &str, name: &str) -> PathBuf {
+        self.scratch.path().join(who).join(name)
+    }
+
+    fn command(&self, who: &str, arguments: &[&str]) -> Command {
+        let mut command = vesica();
+        command.current_dir(self.path(who, "")).args(arguments);
+        command
+    }
+
+    #[track_caller]
+    fn succeeds(&self, who: &str, arguments: &[&str]) -> Ended {
+        let ended = Running::start(self.command(who, arguments)).end();
+        ended.assert(0, &[]);
+        ended
+    }
+
+    fn serve(&self, flags: &[&str]) -> Running {
+        let all = [&["serve", "--log", "json", "--metrics", "metrics.socket"], flags].concat();
+        // A path has a slash in it.
+        let all: Vec<_> = all
+            .into_iter()
+            .map(|flag| if flag == "metrics.socket" { "./metrics.socket" } else { flag })
+            .collect();
+        let mut service = Running::start(self.command("service", &all));
+        service.until("\"event\":\"listening\"");
+        service
+    }
+
+    fn run(&self, partner: usize, flags: &[&str]) -> Running {
+        let name = &format!("p{partner}");
+        let wait: &[&str] = if flags.contains(&"--wait") { &[] } else { &["--wait", "60"] };
+        let all = [&["run", name, "--threads", "1"], wait, flags].concat();
+        Running::start(self.command(name, &all))
+    }
+
+    /// The keys that a partner shares, on this side.
+    #[track_caller]
+    fn assert_right(&self, partner: usize) {
+        let rows: String =
+            (KEYS - 1 - partner..KEYS).map(|key| format!("u{key}@example.org\n")).collect();
+        let name = format!("p{partner}");
+        for who in [&name, "service"] {
+            let output = fs::read_to_string(self.path(who, &format!("{name}.csv"))).unwrap();
+            assert_eq!(output, format!("email\n{rows}"), "{who}");
+        }
+    }
+
+    /// What the service publishes.
+    #[cfg(unix)]
+    fn metrics(&self, url: &str) -> String {
+        let socket = self.path("service", "metrics.socket");
+        let mut stream = std::os::unix::net::UnixStream::connect(socket).unwrap();
+        write!(stream, "GET {url} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").unwrap();
+        let mut text = String::new();
+        stream.read_to_string(&mut text).unwrap();
+        text
+    }
+}
+
+/// Somebody who means no good, until the others are done.
+fn hostile(address: &str, kind: usize, done: &AtomicBool) {
+    while !done.load(Ordering::Relaxed) {
+        let Ok(mut stream) = TcpStream::connect(address) else { return };
+        let _ = stream.set_read_timeout(Some(Duration::from_millis(200)));
+        match kind % 4 {
+            // Says nothing.
+            0 => thread::sleep(Duration::from_millis(300)),
+            // Says too little, slowly.
+            1 => {
+                for byte in [22, 3, 1, 2, 0, 1] {
+                    let _ = stream.write_all(&[byte]);
+                    thread::sleep(Duration::from_millis(50));
+                }
+            }
+            // Says something else.
+            2 => {
+                let _ = stream.write_all(b"GET / HTTP/1.1\r\n\r\n");
+                let _ = stream.read(&mut [0; 64]);
+            }
+            // Floods.
+            _ => {
+                let more: Vec<_> =
+                    (0..20).filter_map(|_| TcpStream::connect(address).ok()).collect();
+                thread::sleep(Duration::from_millis(100));
+                drop(more);
+            }
+        }
+    }
+}
+
+/// Says that all is done, even if something failed.
+struct Done<'a>(&'a AtomicBool);
+
+impl Drop for Done<'_> {
+    fn drop(&mut self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
+/// With every change a few partners, in full 64 callers at a time.
+#[test]
+#[cfg(unix)]
+fn every_honest_partner_is_served_whatever_others_do() {
+    let callers = assurance::trials(9, 64);
+    let honest = callers - callers / 3;
+    // Two of the partners are cut off in the middle, and one names an agreement that there is not.
+    let town = Town::new(honest + 3, &[]);
+    let toml = fs::read_to_string(town.path("service", "vesica.toml")).unwrap();
+    let gone = format!("[jobs.p{}]", honest + 2);
+    let at = toml.find(&gone).unwrap();
+    fs::write(town.path("service", "vesica.toml"), &toml[..at]).unwrap();
+
+    let mut service = town.serve(&["--runs", "2", "--memory", "256M"]);
+    let (began, done) = (Instant::now(), AtomicBool::new(false));
+    let times = thread::scope(|scope| {
+        for kind in 0..callers / 3 {
+            let (address, done) = (&town.address, &done);
+            scope.spawn(move || hostile(address, kind, done));
+        }
+        let done = Done(&done);
+        let stranger = Town::new(0, &[]);
+        stranger.settle(0, &[]);
+        let connect = ["--connect", &town.address, "--wait", "3"];
+        let stranger_run = ["run", "p0", "--threads", "1"];
+        let stranger_run =
+            Running::start(stranger.command("p0", &[&stranger_run[..], &connect].concat()));
+        let cut: Vec<_> = [honest, honest + 1].map(|number| town.run(number, &[])).into();
+        let runs: Vec<_> = (0..honest).map(|number| town.run(number, &[])).collect();
+        let wrong = town.run(honest + 2, &["--wait", "3"]);
+        for run in cut {
+            run.signal("KILL");
+        }
+        // A partner of another service, which expects somebody else.
+        stranger_run.end().assert(4, &[]);
+        let ended = wrong.end();
+        assert!(matches!(ended.code, Some(4 | 5)), "{ended:?}");
+        let end = |run: Running| {
+            run.end().assert(0, &[]);
+            began.elapsed()
+        };
+        let times = runs.into_iter().map(end).collect::<Vec<_>>();
+        drop(done);
+        times
+    });
+    (0..honest).for_each(|partner| town.assert_right(partner));
+    eprintln!("{honest} honest partners of {callers} served in {:?}", times.last().unwrap());
+    let metrics = town.metrics("/metrics");
+    assert!(metrics.contains("vesica_running 0\n") && metrics.ends_with("# EOF\n"), "{metrics}");
+    let succeeded = metrics.lines().filter(|line| line.contains("outcome=\"succeeded\"} 1"));
+    assert!(succeeded.count() >= honest, "{metrics}");
+    assert!(!metrics.contains("turned_away_total 0"), "{metrics}");
+    assert!(town.metrics("/health").contains("ok"));
+    assert!(town.metrics("/else").starts_with("HTTP/1.1 404"));
+    service.until("\"event\":\"turned away\"");
+    service.signal("TERM");
+    let ended = service.end();
+    ended.assert(0, &["\"event\":\"stopping\"", "\"event\":\"stopped\""]);
+    assert!(!ended.err.contains("@example.org"));
+    town.succeeds("service", &["ledger", "verify"]);
+}
+
+#[test]
+#[cfg(unix)]
+fn a_service_takes_up_new_partners_and_ends_in_order() {
+    let town = Town::new(1, &["--max-runs", "2"]);
+    let mut service = town.serve(&["--runs", "1"]);
+    town.run(0, &[]).end().assert(0, &[]);
+    town.settle(1, &[]);
+    service.until("\"event\":\"reloaded\"");
+    town.run(1, &[]).end().assert(0, &[]);
+    town.run(0, &[]).end().assert(0, &[]);
+    // The agreement is used up; each side finds out by itself.
+    town.run(0, &[]).end().assert(8, &["2 runs in all were agreed"]);
+    // A project that cannot be used changes nothing.
+    let toml = town.path("service", "vesica.toml");
+    let good = fs::read_to_string(&toml).unwrap();
+    fs::write(&toml, good.replace("[jobs.p1]", "[jobs.p1]\nnonsense = 1")).unwrap();
+    let said = service.until("\"event\":\"not reloaded\"");
+    assert!(said.contains("nonsense"), "{said}");
+    town.run(1, &[]).end().assert(0, &[]);
+    service.signal("TERM");
+    service.end().assert(0, &[]);
+}

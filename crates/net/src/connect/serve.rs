@@ -1,0 +1,102 @@
+//! Listening for many parties at one address.
+
+use std::{
+    collections::BTreeSet,
+    net::SocketAddr,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use super::{
+    Connection,
+    listen::{Admitted, Reception},
+};
+use crate::{
+    Error, Fingerprint, Identity, Result,
+    transport::{tcp::Listener, tls::Credentials},
+};
+
+/// Parties who are in a run.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Guests(Arc<Mutex<BTreeSet<Fingerprint>>>);
+
+/// The place of a party among the guests, which it leaves when this is dropped.
+#[derive(Debug)]
+pub(super) struct Guest {
+    pub(super) peer: Fingerprint,
+    guests: Guests,
+}
+
+impl Guests {
+    /// A place for this party, unless it has one.
+    pub(super) fn enter(&self, peer: Fingerprint) -> Option<Guest> {
+        let mut there = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        there.insert(peer).then(|| Guest { peer, guests: self.clone() })
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        self.guests.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.peer);
+    }
+}
+
+/// Listens for many parties. Until they have proved who they are, callers cost as little as with
+/// [`listen`](super::listen()); each party can be in one run at a time.
+pub struct Server {
+    reception: Reception,
+    address: SocketAddr,
+}
+
+/// A party that has called and authenticated.
+pub struct Visit {
+    connection: Connection,
+    guest: Guest,
+}
+
+impl Server {
+    /// Listens at `host:port`. A caller may take so long to authenticate, and no longer than ten seconds.
+    ///
+    /// # Errors
+    /// [`Error::Resolve`] and [`Error::Bind`].
+    pub fn bind(
+        address: &str,
+        me: &Identity,
+        peers: BTreeSet<Fingerprint>,
+        patience: Duration,
+    ) -> Result<Self> {
+        let listener = Listener::bind(address)?;
+        let address = listener.local_addr();
+        let credentials = Credentials::for_any(me, peers)?;
+        Ok(Self { reception: Reception::of_many(listener, credentials, patience), address })
+    }
+
+    /// Where it listens.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Expects these parties from now on.
+    pub fn expect(&mut self, peers: BTreeSet<Fingerprint>) {
+        self.reception.credentials.expect(peers);
+    }
+
+    /// Hears every caller once, and returns one that has authenticated, if there is one. It does not wait: call it every few
+    /// milliseconds, and at once after it returned somebody.
+    pub fn turn(&mut self, turned_away: &mut dyn FnMut(Error)) -> Option<Visit> {
+        let Admitted { tls, guest } = self.reception.turn(true, turned_away)?;
+        Some(Visit { connection: tls.into(), guest: guest? })
+    }
+}
+
+impl Visit {
+    /// Who it is.
+    pub fn peer(&self) -> Fingerprint {
+        self.guest.peer
+    }
+
+    /// The connection, and what holds the party's place until it is dropped.
+    pub fn into_parts(self) -> (Connection, impl Send + use<>) {
+        (self.connection, self.guest)
+    }
+}

@@ -47,7 +47,7 @@ pub struct Channel {
     transport: Box<dyn Transport>,
     pub(crate) stall: Duration,
     pub(crate) clock: Clock,
-    cancel: CancelToken,
+    pub(crate) cancel: CancelToken,
     pub(crate) meter: Meter,
     pub(crate) session: SessionId,
     pub(crate) watch: Watch,
@@ -120,17 +120,6 @@ impl Channel {
     pub fn with_deadline(mut self, after: Duration) -> Self {
         self.ends.run_after(after, self.clock.now());
         self
-    }
-
-    /// Uses this token for cancellation instead of one of its own.
-    pub fn with_cancel_token(mut self, cancel: CancelToken) -> Self {
-        self.cancel = cancel;
-        self
-    }
-
-    /// A handle that stops this channel from another thread.
-    pub fn cancel_token(&self) -> CancelToken {
-        self.cancel.clone()
     }
 
     /// Enters a phase: what follows is metered under this name, and errors name it.

@@ -19,7 +19,7 @@ struct Part {
 }
 
 /// Documents that need the program come last, because it has to be built.
-const PARTS: [Part; 7] = [
+const PARTS: [Part; 8] = [
     Part {
         path: "docs/assurance.md",
         marker: None,
@@ -32,6 +32,11 @@ const PARTS: [Part; 7] = [
         path: "docs/cli.md",
         marker: None,
         generate: |repository| printed(repository, &["reference"]),
+    },
+    Part {
+        path: "docs/project.schema.json",
+        marker: None,
+        generate: |repository| printed(repository, &["reference", "--project-schema"]),
     },
     Part { path: "docs/protocols/README.md", marker: Some("protocols"), generate: protocols },
     Part {

@@ -24,6 +24,7 @@ mod project;
 mod protocols;
 mod query;
 mod reference;
+mod relay;
 mod run;
 mod serve;
 mod terms;
@@ -82,6 +83,8 @@ enum Command {
     Run(Box<run::Args>),
     /// Serve the jobs of a project to many partners, until asked to stop
     Serve(serve::Args),
+    /// Relay between parties who can both only dial out, until asked to stop
+    Relay(relay::Args),
     /// Check, list or export the ledger of all runs under agreements
     Ledger(ledger::LedgerArgs),
     /// Check the record of a run, which both sides signed
@@ -102,7 +105,7 @@ enum Command {
     Man(reference::ManArgs),
     /// Print all commands and options as Markdown
     #[command(hide = true)]
-    Reference,
+    Reference(reference::ReferenceArgs),
 }
 
 fn main() -> ExitCode {
@@ -122,6 +125,7 @@ fn main() -> ExitCode {
         Command::Confirm(args) => partner::confirm(&args),
         Command::Agreement(args) => partner::show(&args),
         Command::Serve(args) => serve::serve(&args),
+        Command::Relay(args) => relay::relay(&args),
         Command::Ledger(args) => ledger::run(&args),
         Command::Verify(args) => ledger::verify(&args),
         Command::Report(args) => ledger::report(&args),
@@ -133,7 +137,7 @@ fn main() -> ExitCode {
         Command::Bench(bench) => bench.run(),
         Command::Completions(args) => reference::completions(&args, Cli::command()),
         Command::Man(args) => reference::man(&args, Cli::command()),
-        Command::Reference => reference::reference(Cli::command()),
+        Command::Reference(args) => reference::reference(&args, Cli::command()),
     });
     match ended {
         Ok(Ok(())) => ExitCode::SUCCESS,

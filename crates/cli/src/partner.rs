@@ -9,7 +9,7 @@ use std::{
 use vesica::{
     Learns, Offer,
     files::{Access, Output},
-    partnership::{Agreement, Invitation, Signed, SignedError},
+    partnership::{Agreement, Invitation, Place, Signed, SignedError},
 };
 
 use crate::{
@@ -35,8 +35,11 @@ pub struct InviteArgs {
     #[command(flatten)]
     job: JobArgs,
     /// Where this side listens, as the other side reaches it: partner.example.org:7788. Without it, the other side listens
-    #[arg(long, value_name = "ADDR")]
+    #[arg(long, value_name = "ADDR", conflicts_with = "relay")]
     address: Option<String>,
+    /// The relay to which both sides connect, if neither can listen
+    #[arg(long, value_name = "ADDR")]
+    relay: Option<String>,
     #[arg(long, default_value = "rows", value_name = "WHAT", value_parser = terms::query, help = terms::query_help())]
     answer: QueryArg,
     #[command(flatten)]
@@ -138,8 +141,12 @@ pub fn invite(args: &InviteArgs) -> Result<(), Failure> {
     let project = Project::open(args.job.project.as_deref())?;
     let me = keygen::load(&project.identity())?;
     let offer = args.terms.offer(&args.job.key, &args.answer, 1)?;
-    let invitation =
-        Invitation::new(&me, &args.name, &offer, args.address.clone(), args.policy.policy())?;
+    let place = match (&args.address, &args.relay) {
+        (Some(address), _) => Place::Here(address.clone()),
+        (None, Some(relay)) => Place::Relay(relay.clone()),
+        (None, None) => Place::There,
+    };
+    let invitation = Invitation::new(&me, &args.name, &offer, place, args.policy.policy())?;
     let file = project.path(&format!("{}.invite", args.name));
     if file.exists() {
         return Err(Failure::input(format!(

@@ -40,7 +40,7 @@ const PATHS: [&str; 11] = [
 ];
 
 /// Flags that say how to reach the other side: one of them is enough.
-const WAYS: [&str; 3] = ["listen", "connect", "exchange-dir"];
+const WAYS: [&str; 4] = ["listen", "connect", "relay", "exchange-dir"];
 
 /// A project file that was read.
 pub struct Project {

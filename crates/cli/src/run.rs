@@ -21,11 +21,11 @@ use vesica::{
     files::{
         Delimiter, Duplicates, Format, JournalSecret, Nulls, PlannerInputs, Protected, Resume,
     },
-    partnership::{Moment, Partnership, Policy},
+    partnership::{Agreement, Moment, Partnership, Policy},
     report::ResultForm,
 };
 use vesica_net::{
-    CancelToken, Channel, Fingerprint, Identity,
+    CancelToken, Channel, Fingerprint, Identity, Proxy,
     connect::{self, Connection, Meeting},
     files,
 };
@@ -154,6 +154,10 @@ pub struct Args {
     /// Wait this long for the other side to appear
     #[arg(long, default_value = "300", value_name = "SECONDS", value_parser = seconds)]
     wait: Duration,
+    /// Dial out through this proxy: http://HOST:PORT (CONNECT) or socks5://HOST:PORT, with NAME:PASSWORD@ before the host if
+    /// it asks for them
+    #[arg(long, value_name = "URL", env = "VESICA_PROXY", hide_env_values = true)]
+    proxy: Option<Proxy>,
     /// Give up on the other side after this long without a sign of life
     #[arg(long, default_value = "60", value_name = "SECONDS", value_parser = seconds)]
     stall_timeout: Duration,
@@ -178,6 +182,9 @@ struct Endpoint {
     /// Connect to the other side, as in partner.example.org:7788
     #[arg(long, value_name = "ADDR", group = "endpoint")]
     connect: Option<String>,
+    /// Meet the other side at the relay of this address instead, to which both sides connect; docs/partners.md describes it
+    #[arg(long, value_name = "ADDR", group = "endpoint")]
+    relay: Option<String>,
     /// Exchange files in this directory instead, which must exist and which both sides can read and write
     #[arg(long, value_name = "DIR", group = "endpoint")]
     exchange_dir: Option<PathBuf>,
@@ -474,16 +481,19 @@ impl Args {
 
     /// How to reach the other side, by the flags or else by the agreement.
     fn way(&self, me: &Identity, partnership: Option<&Partnership>) -> Option<Way> {
-        let Endpoint { listen, connect, exchange_dir } = &self.endpoint;
+        let Endpoint { listen, connect, relay, exchange_dir } = &self.endpoint;
         let agreement = partnership.map(|partnership| partnership.agreement().document());
         let print = me.fingerprint();
         let connects = agreement.and_then(|agreement| agreement.connects(print));
+        let relays = agreement.and_then(Agreement::relay);
         let listens = agreement.and_then(|agreement| agreement.listens(print));
         let (connect, listen) =
             (connect.clone().map(Way::Connect), listen.clone().map(Way::Listen));
         connect
             .or(listen)
+            .or_else(|| relay.clone().map(Way::Relay))
             .or_else(|| exchange_dir.clone().map(Way::Exchange))
+            .or_else(|| relays.map(|address| Way::Relay(address.to_owned())))
             .or_else(|| connects.map(|address| Way::Connect(address.to_owned())))
             .or_else(|| listens.map(|address| Way::Listen(partner::to_bind(address))))
     }
@@ -503,6 +513,7 @@ impl Args {
             peer: &met.peer,
             wait: self.wait,
             stall: self.stall_timeout,
+            proxy: self.proxy.as_ref(),
             cancel,
             observer: &|event| teller.tell(event),
         };
@@ -511,10 +522,14 @@ impl Args {
             Some(Way::Listen(address)) => {
                 return Ok((Role::B, connect::listen(address, &meeting)?));
             }
+            Some(Way::Relay(address)) => {
+                let (side, connection) = connect::relayed(address, &meeting)?;
+                return Ok((role_of(side), connection));
+            }
             Some(Way::Exchange(directory)) => directory,
             None => {
-                let message =
-                    "say how to reach the other side: --listen, --connect or --exchange-dir";
+                let message = "say how to reach the other side: --listen, --connect, --relay or \
+                     --exchange-dir";
                 return Err(Failure::usage(message));
             }
         };
@@ -523,11 +538,15 @@ impl Args {
             Side::B => files::Side::B,
         });
         let (side, connection) = connect::exchange(directory, side, &meeting)?;
-        let role = match side {
-            files::Side::A => Role::A,
-            files::Side::B => Role::B,
-        };
-        Ok((role, connection))
+        Ok((role_of(side), connection))
+    }
+}
+
+/// A side's role.
+fn role_of(side: files::Side) -> Role {
+    match side {
+        files::Side::A => Role::A,
+        files::Side::B => Role::B,
     }
 }
 
@@ -545,6 +564,7 @@ fn stamped(path: &Path) -> PathBuf {
 enum Way {
     Connect(String),
     Listen(String),
+    Relay(String),
     Exchange(PathBuf),
 }
 

@@ -25,11 +25,9 @@ use vesica_net::{
     connect::{Server, Visit},
 };
 
-use self::{
-    log::{Form, Log},
-    metrics::Metrics,
-    turns::Turns,
-};
+pub use self::log::{Form, Log};
+
+use self::{metrics::Metrics, turns::Turns};
 use crate::{
     cancel,
     exit::Failure,

@@ -62,6 +62,24 @@ pub enum Error {
         /// The fingerprint of the certificate that the other side presented.
         presented: Fingerprint,
     },
+    /// A proxy did not connect.
+    #[error("the proxy at {address} did not connect: {why}")]
+    Proxy {
+        /// Where the proxy is.
+        address: String,
+        /// What it said.
+        why: String,
+    },
+    /// A relay does not admit this party.
+    #[error(
+        "the relay at {address} does not admit this side; give its operator this side's fingerprint, {presented}"
+    )]
+    NotAdmitted {
+        /// Where the relay is.
+        address: String,
+        /// The fingerprint of this party.
+        presented: Fingerprint,
+    },
     /// The party at the other end is none of those that are expected.
     #[error("{presented} is none of the parties that are expected; no data was sent")]
     Stranger {

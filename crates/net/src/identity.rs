@@ -157,6 +157,16 @@ pub(crate) fn provider() -> CryptoProvider {
     rustls::crypto::ring::default_provider()
 }
 
+/// 256 random bits of the operating system.
+///
+/// # Errors
+/// [`IdentityError::NoRandomness`].
+pub(crate) fn random() -> Result<[u8; 32], IdentityError> {
+    let mut random = [0; 32];
+    let filled = provider().secure_random.fill(&mut random);
+    filled.map(|()| random).map_err(|_| IdentityError::NoRandomness)
+}
+
 /// The fingerprint of a party: the first 160 bits of the SHA-256 of its certificate.
 ///
 /// Printed as `vesica1-` and nine groups of four characters from an alphabet without `i`, `l`, `o` and `u`: 32
@@ -193,7 +203,7 @@ pub enum FingerprintError {
 }
 
 impl Fingerprint {
-    const BYTES: usize = 20;
+    pub(crate) const BYTES: usize = 20;
     const PREFIX: &str = "vesica1-";
 
     /// Characters after the prefix, without hyphens: 160 bits and a checksum of 20, five each.
@@ -207,6 +217,16 @@ impl Fingerprint {
         let mut fingerprint = [0; Self::BYTES];
         fingerprint.copy_from_slice(&Sha256::digest(certificate)[..Self::BYTES]);
         Self(fingerprint)
+    }
+
+    /// The hash.
+    pub(crate) fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// The fingerprint with this hash, if it has as many bytes.
+    pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        bytes.try_into().ok().map(Self)
     }
 
     /// 23 bytes whose first 36 groups of five bits are the fingerprint and its checksum.

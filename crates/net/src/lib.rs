@@ -30,6 +30,7 @@ mod exchange;
 pub mod identity;
 pub mod meter;
 mod patience;
+pub mod relay;
 mod session;
 pub mod transport;
 mod watch;
@@ -46,6 +47,7 @@ pub use transport::{
     Transport,
     files::{self, Files},
     memory,
+    proxy::Proxy,
     shaper::{self, Link, Shaped},
     tcp::{self, Tcp},
     tls::{self, Tls},

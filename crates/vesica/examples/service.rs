@@ -27,8 +27,15 @@ fn main() -> Result<(), Box<dyn Error>> {
     let observer = |event: &connect::Event<'_>| eprintln!("{event:?}");
     for number in 1.. {
         let (wait, stall) = (Duration::from_secs(86_400), Duration::from_secs(60));
-        let meeting =
-            Meeting { me: &me, peer: &peer, wait, stall, cancel: &cancel, observer: &observer };
+        let meeting = Meeting {
+            me: &me,
+            peer: &peer,
+            wait,
+            stall,
+            proxy: None,
+            cancel: &cancel,
+            observer: &observer,
+        };
         let mut channel = connect::listen(address, &meeting)?.into_channel()?;
         let query = Query::COUNT;
         let offer =

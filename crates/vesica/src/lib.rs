@@ -101,7 +101,7 @@ pub mod internal {
 /// Agreements with partners: invitations, policies, ledgers and records.
 pub mod partnership {
     pub use crate::partner::{
-        agreement::{Agreement, Invitation, Proposal},
+        agreement::{Agreement, Invitation, Place, Proposal},
         ledger::{Entry, Event, Head, Ledger},
         moment::{Day, Hours, Moment},
         page::of as page,

@@ -163,6 +163,56 @@ fn four_commands_a_side_lead_to_both_results_and_a_record_that_both_signed() {
     }
 }
 
+/// Neither side listens; a stranger to the relay is not admitted, and one whom nobody wants to meet waits in vain.
+#[test]
+fn two_sides_that_cannot_listen_meet_at_a_relay() {
+    let projects = Projects::new(200);
+    for side in [Inviter, Accepter] {
+        projects.succeeds(side, &["init"]);
+    }
+    let prints = [Inviter, Accepter].map(|side| print_of(&projects.path(side, "vesica.identity")));
+    let port = free_port();
+    let address = format!("127.0.0.1:{port}");
+    let terms = ["--normalize", "email", "--learns", "both", "--input", "customers.csv"];
+    let invite = ["invite", "acme", "--key", "email", "--relay", &address];
+    projects.succeeds(Inviter, &[&invite[..], &terms].concat());
+    projects.send(Inviter, "acme.invite");
+    let accept = ["accept", "acme.invite", "--yes", "--key", "mail", "--input", "members.csv"];
+    let said = projects.succeeds(Accepter, &accept);
+    assert!(said.err.contains("both sides connect to the relay"), "{said:?}");
+    projects.send(Accepter, "acme.reply");
+    projects.succeeds(Inviter, &["confirm", "acme.reply", "--yes"]);
+
+    let relay = |admitted: &[&str]| {
+        let flags = ["relay", "--listen", &address, "--log", "json", "--admit"];
+        let mut relay = Running::start(projects.command(Inviter, &[&flags[..], admitted].concat()));
+        relay.until("listening");
+        relay
+    };
+    let [inviter, accepter] = &prints;
+    let strict = relay(&[inviter]);
+    let [one, other] = projects.run(&["--wait", "2"], &["--wait", "2"]);
+    one.assert(4, &["nobody connected"]);
+    other.assert(4, &["does not admit this side", accepter]);
+    strict.signal("TERM");
+    strict.end().assert(0, &["turned away"]);
+
+    let mut relay = relay(&[inviter, accepter]);
+    projects.run_well();
+    let rows: String = (100..200).map(|key| format!("u{key}@example.org,{key}\n")).collect();
+    assert_eq!(projects.read(Inviter, "acme.csv"), format!("email,n\n{rows}"));
+    assert_eq!(projects.read(Accepter, "acme.csv"), format!("mail,n\n{rows}"));
+    relay.until("\"event\":\"parted\"");
+    // Whoever speaks otherwise is turned away.
+    let mut stranger = std::net::TcpStream::connect(&address).unwrap();
+    std::io::Write::write_all(&mut stranger, &[0xff; 200]).unwrap();
+    relay.until("\"event\":\"turned away\"");
+    relay.signal("TERM");
+    let said = relay.end();
+    said.assert(0, &["stopped"]);
+    assert!(!said.err.contains("example.org"), "{said:?}");
+}
+
 #[test]
 fn an_invitation_survives_mail_and_nothing_that_changed_it() {
     let projects = Projects::new(10);
@@ -265,18 +315,29 @@ fn never() -> String {
 }
 
 #[test]
+fn a_set_that_differs_by_few_keys_is_warned_of() {
+    let projects = Projects::new(200);
+    projects.agree(&[], &[]);
+    projects.run_well();
+    projects.table(Inviter, "customers.csv", "email", 0..203);
+    let [inviter, accepter] = projects.run(&[], &[]);
+    inviter.assert(0, &["this side's set differs by about 3 keys", "--min-change"]);
+    assert!(!accepter.assert(0, &[]).err.contains("differs"));
+}
+
+#[test]
 fn runs_are_counted_and_sets_that_differ_by_few_keys_are_refused() {
     let projects = Projects::new(200);
-    projects.agree(&["--max-runs", "3", "--max-result-total", "250", "--min-change", "20"], &[]);
+    projects.agree(&["--max-runs", "3", "--max-result-total", "250"], &[]);
+    let strict = ["--min-change", "20"];
     projects.run_well();
     // The same set says nothing new.
     projects.run_well();
     projects.table(Inviter, "customers.csv", "email", 0..201);
-    let [inviter, accepter] = projects.run(&[], &[]);
+    let [inviter, accepter] = projects.run(&strict, &[]);
     inviter.assert(8, &["differs by about 1 key", "min-change"]);
     accepter.assert(8, &["its policy refuses the run"]);
     // The accepting side had begun: for it, that was the third run.
-    projects.table(Inviter, "customers.csv", "email", 0..300);
     let [_, accepter] = projects.run(&["--wait", "3"], &["--wait", "3"]);
     accepter.assert(8, &["3 runs in all were agreed", "max-runs"]);
 }

@@ -6,19 +6,16 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Connection, Event, Meeting, parallel::Parallel};
+use super::{Connection, Event, LAST_CHANCE, Meeting, open, parallel::Parallel};
 use crate::{
     Error, Result,
     meter::CONNECT,
-    transport::{POLL_INTERVAL, tcp, tls::Credentials},
+    transport::{POLL_INTERVAL, tls::Credentials},
 };
 
 /// The pause after the first failed attempt; it doubles up to the longest.
 const FIRST_PAUSE: Duration = Duration::from_millis(20);
 const LONGEST_PAUSE: Duration = Duration::from_secs(1);
-
-/// A handshake may take this long even if it begins when the time is nearly over.
-const LAST_CHANCE: Duration = Duration::from_secs(5);
 
 /// Connects to a party that [listens](super::listen()) at `host:port`, or will listen in time. Retries until
 /// the two have authenticated each other: a forwarder or a proxy in between may accept connections before the
@@ -26,7 +23,7 @@ const LAST_CHANCE: Duration = Duration::from_secs(5);
 ///
 /// # Errors
 /// At once: [`Error::WrongPeer`], [`Error::Refused`], [`Error::Handshake`] if something else answers,
-/// [`Error::Resolve`] and [`Error::Cancelled`]. When time is up: [`Error::Unreachable`], [`Error::NotThrough`],
+/// [`Error::Resolve`] and [`Error::Cancelled`]. When time is up: [`Error::Unreachable`], [`Error::Proxy`], [`Error::NotThrough`],
 /// [`Error::InARun`] or [`Error::NoPlace`], depending on the last attempt.
 pub fn dial(address: &str, meeting: &Meeting<'_>) -> Result<Connection> {
     let credentials = Credentials::new(meeting.me, meeting.peer)?;
@@ -56,11 +53,12 @@ fn attempt(
     left: Duration,
     meeting: &Meeting<'_>,
 ) -> Result<Connection> {
-    let tcp = tcp::attempt(address, left, meeting.cancel)?;
+    let tcp = open(address, meeting.proxy, left, meeting.cancel)?;
     let patience = meeting.stall.min(left.max(LAST_CHANCE));
     let tls = credentials.client(tcp)?.complete(patience, meeting.cancel)?;
     let (address, credentials) = (address.to_owned(), Box::new(credentials.clone()));
-    Ok(Connection { tls, parallel: Some(Parallel::Dialling { address, credentials }) })
+    let proxy = meeting.proxy.cloned();
+    Ok(Connection { tls, parallel: Some(Parallel::Dialling { address, proxy, credentials }) })
 }
 
 /// Whether another attempt may succeed.
@@ -68,6 +66,7 @@ fn may_pass(error: &Error) -> bool {
     matches!(
         error,
         Error::Unreachable { .. }
+            | Error::Proxy { .. }
             | Error::Closed { .. }
             | Error::Stalled { .. }
             | Error::Io { .. }
@@ -81,7 +80,7 @@ fn given_up(last: Error, address: &str, after: Duration) -> Error {
     let address = address.to_owned();
     match last {
         Error::Unreachable { source, .. } => Error::Unreachable { address, after, source },
-        Error::InARun | Error::NoPlace => last,
+        Error::InARun | Error::NoPlace | Error::Proxy { .. } => last,
         last => Error::NotThrough { address, after, last: Box::new(last) },
     }
 }

@@ -1,15 +1,16 @@
 //! Connecting to the other side: one party [dials](dial()), the other [listens](listen()); or both use a
-//! [directory](exchange()).
+//! [directory](exchange()), or a [relay](relayed()) to which both dial.
 //!
 //! A [`Server`] answers any number of parties, one after the other or at the same time.
 //!
-//! Each of the first three returns when the two sides have authenticated each other, or with the reason why they
+//! Each of the first four returns when the two sides have authenticated each other, or with the reason why they
 //! could not. Events until then are reported to an observer as they happen.
 
 mod dial;
 mod exchange;
 mod listen;
 pub(crate) mod parallel;
+mod relayed;
 mod serve;
 
 use std::{
@@ -22,11 +23,15 @@ pub use self::{
     dial::dial,
     exchange::exchange,
     listen::listen,
+    relayed::relayed,
     serve::{Server, Visit},
 };
 
 use self::parallel::Parallel;
-use crate::{CancelToken, Channel, Error, Fingerprint, Identity, Result, Tls};
+use crate::{
+    CancelToken, Channel, Error, Fingerprint, Identity, Proxy, Result, Tls,
+    transport::tcp::{self, Tcp},
+};
 
 /// Who meets whom, and how long to try.
 pub struct Meeting<'a> {
@@ -38,11 +43,24 @@ pub struct Meeting<'a> {
     pub wait: Duration,
     /// How long to wait without a sign of life once it has appeared.
     pub stall: Duration,
+    /// The proxy through which this party dials, if it needs one.
+    pub proxy: Option<&'a Proxy>,
     /// Cancels the wait.
     pub cancel: &'a CancelToken,
     /// Receives events.
     pub observer: &'a dyn Fn(&Event<'_>),
 }
+
+/// A connection to `host:port`, through a proxy where there is one.
+fn open(address: &str, proxy: Option<&Proxy>, left: Duration, cancel: &CancelToken) -> Result<Tcp> {
+    let Some(proxy) = proxy else { return tcp::attempt(address, left, cancel) };
+    let mut tcp = tcp::attempt(proxy.address(), left, cancel)?;
+    proxy.ask(&mut tcp, address, left.max(LAST_CHANCE), cancel)?;
+    Ok(tcp)
+}
+
+/// A step may take this long even if it begins when the time is nearly over.
+const LAST_CHANCE: Duration = Duration::from_secs(5);
 
 /// What happens until two parties have met.
 #[derive(Debug)]

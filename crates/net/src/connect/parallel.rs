@@ -9,10 +9,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Connection, listen::Porter};
+use super::{Connection, listen::Porter, open};
 use crate::{
-    CancelToken, Channel, Error, Meter, Result, Tls,
-    transport::{POLL_INTERVAL, tcp, tls::Credentials},
+    CancelToken, Channel, Error, Meter, Proxy, Result, Tls,
+    transport::{POLL_INTERVAL, tls::Credentials},
 };
 
 const PARALLEL: &str = "parallel";
@@ -26,6 +26,8 @@ pub(crate) enum Parallel {
     Dialling {
         /// Where the other side listens.
         address: String,
+        /// Through which proxy.
+        proxy: Option<Proxy>,
         /// Who calls whom.
         credentials: Box<Credentials>,
     },
@@ -42,10 +44,10 @@ impl Parallel {
     /// Another connection, for which to wait so long.
     fn next(&mut self, patience: Duration, cancel: &CancelToken) -> Result<Tls> {
         match self {
-            Self::Dialling { address, credentials } => {
+            Self::Dialling { address, proxy, credentials } => {
                 let started = Instant::now();
                 loop {
-                    let tcp = tcp::attempt(address, patience, cancel)?;
+                    let tcp = open(address, proxy.as_ref(), patience, cancel)?;
                     match credentials.parallel(tcp)?.complete(patience, cancel) {
                         // The other side does not expect it yet.
                         Err(Error::InARun) if started.elapsed() < patience => thread::sleep(PAUSE),

@@ -45,7 +45,7 @@ impl Parties {
     ) -> Result<Connection> {
         let (me, peer) = (&self.dialling, &self.listening.fingerprint());
         let cancel = &self.cancel;
-        dial(address, &Meeting { me, peer, wait, stall: PATIENCE, cancel, observer })
+        dial(address, &Meeting { me, peer, wait, stall: PATIENCE, proxy: None, cancel, observer })
     }
 
     /// Listens, and calls `meanwhile` with the address.
@@ -63,7 +63,15 @@ impl Parties {
             };
             let (me, peer) = (&self.listening, &self.dialling.fingerprint());
             let (cancel, observer) = (&self.cancel, &watch);
-            let meeting = Meeting { me, peer, wait: PATIENCE, stall: PATIENCE, cancel, observer };
+            let meeting = Meeting {
+                me,
+                peer,
+                wait: PATIENCE,
+                stall: PATIENCE,
+                proxy: None,
+                cancel,
+                observer,
+            };
             let listened = listen("127.0.0.1:0", &meeting);
             (listened, meanwhile.join().unwrap())
         })
@@ -281,7 +289,7 @@ fn a_listener_without_a_place_is_tried_again_and_one_that_is_somebody_else_is_no
     let (_, error) = parties.listen(&ignore, |address| {
         let absent = Identity::generate().unwrap().fingerprint();
         let (me, peer, wait, stall) = (&parties.dialling, &absent, PATIENCE, PATIENCE);
-        let wrong = Meeting { me, peer, wait, stall, cancel, observer: &ignore };
+        let wrong = Meeting { me, peer, wait, stall, proxy: None, cancel, observer: &ignore };
         let error = dial(address, &wrong).err().unwrap();
         cancel.cancel();
         error
@@ -301,7 +309,7 @@ fn a_run_has_more_connections_to_the_same_party_alone() {
     let credentials =
         Credentials::new(&parties.dialling, &parties.listening.fingerprint()).unwrap();
     let unexpected = || {
-        let tcp = crate::transport::tcp::connect(&address, PATIENCE, &parties.cancel).unwrap();
+        let tcp = tcp::connect(&address, PATIENCE, &parties.cancel).unwrap();
         credentials.parallel(tcp).unwrap().complete(PATIENCE, &parties.cancel)
     };
     assert!(matches!(unexpected(), Err(Error::InARun)));

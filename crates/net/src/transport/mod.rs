@@ -2,6 +2,7 @@
 
 pub mod files;
 pub mod memory;
+pub mod proxy;
 pub mod shaper;
 pub mod tcp;
 pub mod tls;

@@ -46,8 +46,10 @@ pub struct Proposal {
     pub made: Moment,
     /// Who proposes it.
     pub inviter: Party,
-    /// Where the inviting side listens; `None` where it connects to the other.
+    /// Where the inviting side listens; `None` where it connects to the other, or both to a relay.
     pub address: Option<String>,
+    /// The relay where the two sides meet, if neither listens.
+    pub relay: Option<String>,
     /// What runs may reveal, and how often.
     pub policy: Policy,
     /// The inviting side's part.
@@ -71,6 +73,17 @@ pub struct Agreement {
     /// The accepting side's part.
     offer: WireOffer,
     nonce: String,
+}
+
+/// Where two sides meet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// Where the inviting side listens.
+    Here(String),
+    /// Where the accepting side listens, as it says.
+    There,
+    /// At a relay.
+    Relay(String),
 }
 
 /// A proposal that the inviting side signed.
@@ -99,7 +112,7 @@ impl Document for Agreement {
 const INVITER: Role = Role::A;
 
 impl Invitation {
-    /// Invites the party to whom the text is given. `address` says where this side listens, or that the other does.
+    /// Invites the party to whom the text is given, and says where the two sides meet.
     ///
     /// # Errors
     /// [`Error::Usage`] for an offer that could not run, or a policy that does not suit it.
@@ -107,19 +120,25 @@ impl Invitation {
         me: &Identity,
         name: &str,
         offer: &Offer,
-        address: Option<String>,
+        place: Place,
         policy: Policy,
     ) -> Result<Self> {
         let offer = limited(offer, &policy)?;
         offer.check()?;
         check_name(name)?;
-        address.as_deref().map_or(Ok(()), check_address)?;
+        let (address, relay) = match place {
+            Place::Here(address) => (Some(address), None),
+            Place::Relay(relay) => (None, Some(relay)),
+            Place::There => (None, None),
+        };
+        address.iter().chain(&relay).try_for_each(|address| check_address(address))?;
         let mut proposal = Signed::new(Proposal {
             version: 1,
             name: name.to_owned(),
             made: Moment::now(),
             inviter: me.into(),
             address,
+            relay,
             policy,
             offer: WireOffer::new(&offer, INVITER),
             nonce: nonce()?,
@@ -176,13 +195,16 @@ impl Invitation {
             return Err(Error::Usage("this invitation is this side's own".to_owned()));
         }
         proposal.policy.check_time(Moment::now(), &Default::default())?;
-        let message = match (&proposal.address, &address) {
+        let listens = proposal.address.as_ref().or(proposal.relay.as_ref());
+        let message = match (listens, &address) {
             (Some(_), None) => None,
             (None, Some(address)) => {
                 check_address(address)?;
                 None
             }
-            (Some(_), Some(_)) => Some("the inviting side listens; this side needs no address"),
+            (Some(_), Some(_)) => {
+                Some("the invitation says where the two sides meet; this side needs no address")
+            }
             (None, None) => Some("the inviting side does not listen: say where this side does"),
         };
         if let Some(message) = message {
@@ -208,8 +230,9 @@ impl Invitation {
 impl Proposal {
     fn fault(&self) -> Option<&'static str> {
         let is_named = check_name(&self.name).is_ok();
-        let is_reached =
-            self.address.as_deref().is_none_or(|address| check_address(address).is_ok());
+        let mut places = self.address.iter().chain(&self.relay);
+        let is_reached = places.all(|address| check_address(address).is_ok())
+            && (self.address.is_none() || self.relay.is_none());
         if self.version != 1 || !is_named || !is_reached {
             return Some("not a proposal of this version");
         }
@@ -219,9 +242,10 @@ impl Proposal {
     /// What is proposed, in plain words, for the side that is invited.
     pub fn sentences(&self) -> Vec<String> {
         let mut said = self.offer.sentences();
-        said.push(match &self.address {
-            Some(address) => format!("the inviting side listens at {address}"),
-            None => "the inviting side connects to this one".to_owned(),
+        said.push(match (&self.address, &self.relay) {
+            (Some(address), _) => format!("the inviting side listens at {address}"),
+            (None, Some(relay)) => format!("both sides connect to the relay at {relay}"),
+            (None, None) => "the inviting side connects to this one".to_owned(),
         });
         said.extend(self.policy.sentences());
         said
@@ -258,7 +282,11 @@ impl Signed<Agreement> {
             && agreement.proposal.fault().is_none()
             && agreement.offer.fault().is_none()
             && agreement.address.as_deref().is_none_or(|address| check_address(address).is_ok())
-            && agreement.proposal.address.is_some() != agreement.address.is_some()
+            && [&agreement.proposal.address, &agreement.proposal.relay, &agreement.address]
+                .into_iter()
+                .flatten()
+                .count()
+                == 1
             && agreement.proposal.inviter != agreement.accepter;
         if !is_one {
             return Err(SignedError::Malformed(Agreement::NAME));
@@ -317,6 +345,11 @@ impl Agreement {
             true => self.proposal.offer.offer(INVITER),
             false => self.offer.offer(INVITER.other()),
         }
+    }
+
+    /// The relay where the two sides meet, if they do.
+    pub fn relay(&self) -> Option<&str> {
+        self.proposal.relay.as_deref()
     }
 
     /// Where this party listens; `None` where it connects.

@@ -215,8 +215,8 @@ impl Standing {
         Ok(agreement.hash())
     }
 
-    /// Notes that a run on so many keys of this side and of the other begins, if the policy allows it. A run that `goes_on`
-    /// was noted before.
+    /// Notes that a run on so many keys of this side and of the other begins, if the policy allows it, and returns what this
+    /// side should be warned of. A run that `goes_on` was noted before.
     ///
     /// # Errors
     /// [`Error::Policy`] and [`Error::Ledger`].
@@ -225,7 +225,8 @@ impl Standing {
         (keys, peer_keys): (u64, u64),
         sketch: Sketch,
         goes_on: bool,
-    ) -> Result<()> {
+    ) -> Result<Option<String>> {
+        let mut warning = None;
         let Partnership { me, policies, .. } = &self.partnership;
         let agreement = self.partnership.agreement.hash();
         let earlier = match goes_on {
@@ -245,11 +246,12 @@ impl Standing {
                 let intent =
                     Intent { now: Moment::now(), keys: [keys, peer_keys], sketch: &sketch };
                 policies.iter().try_for_each(|policy| policy.check_sets(&intent, &past))?;
+                warning = past.warning(&sketch, policies);
                 Ok(Event::Began { keys, peer_keys, sketch: Box::new(sketch) })
             })?,
         };
         self.begun = Some(Begun { run, keys, peer_keys });
-        Ok(())
+        Ok(warning)
     }
 
     /// Refuses a result of so many shared keys, where this side knows how many there are.

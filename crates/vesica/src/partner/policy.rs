@@ -75,6 +75,28 @@ pub(crate) struct Past {
     pub(crate) told: u64,
 }
 
+/// A set that differs by fewer keys than this from an earlier one is warned of where no rule says how few are too few.
+const FEW: u64 = 20;
+
+impl Past {
+    /// By how many keys a set differs from the earlier one that is most like it, of those that it differs from.
+    fn least_change(&self, sketch: &Sketch) -> Option<u64> {
+        let changes = self.sketches.iter().map(|earlier| earlier.difference(sketch));
+        changes.filter(|change| *change > 0).min()
+    }
+
+    /// What a side should know that compares this set, and has no rule for it.
+    pub(crate) fn warning(&self, sketch: &Sketch, policies: &[Policy]) -> Option<String> {
+        let has_rule = policies.iter().any(|policy| policy.min_change.is_some());
+        let change = self.least_change(sketch).filter(|change| *change < FEW && !has_rule)?;
+        Some(format!(
+            "this side's set differs by about {} from that of an earlier run: the two results together may tell \
+             whether the other side has these; --min-change refuses such runs",
+            counted(change, "key")
+        ))
+    }
+}
+
 impl Policy {
     /// Refuses a run that may not begin at this moment, before the other side is contacted.
     pub(crate) fn check_time(&self, now: Moment, past: &Past) -> Result<(), Refusal> {
@@ -118,8 +140,7 @@ impl Policy {
             }
         }
         let Some(least) = self.min_change else { return Ok(()) };
-        let changes = past.sketches.iter().map(|earlier| earlier.difference(intent.sketch));
-        match changes.filter(|change| *change > 0).min().filter(|change| *change < least) {
+        match past.least_change(intent.sketch).filter(|change| *change < least) {
             None => Ok(()),
             Some(change) => {
                 let reason = format!(

@@ -377,7 +377,11 @@ fn attempt(
     let noted = journal.as_mut().map(|journal| (journal, run));
     let mut sketch = keys.take_sketch();
     let mut admit = |mine, peers, goes_on| match (&mut *standing, sketch.take()) {
-        (Some(standing), Some(sketch)) => standing.begin((mine, peers), sketch, goes_on),
+        (Some(standing), Some(sketch)) => {
+            let warning = standing.begin((mine, peers), sketch, goes_on)?;
+            warning.iter().for_each(|warning| observer.warning(warning));
+            Ok(())
+        }
         _ => Ok(()),
     };
     let Computed { method, peer_items, partitions, found } =

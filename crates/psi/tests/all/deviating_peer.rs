@@ -2,8 +2,7 @@
 //! that names what happened, or with an output that contains no item that the other side does not have (except
 //! for circuit PSI, which promises nothing in this case).
 
-mod key;
-
+use crate::key;
 use rand::rngs::StdRng;
 use vesica_net::{Channel, Deviation, Error};
 use vesica_psi::{Protocol, Sizes, receive, reveal, send};

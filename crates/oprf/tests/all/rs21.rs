@@ -1,7 +1,5 @@
 //! The multi-point OPRF: both parties get the same function, and only where they should.
 
-mod parties;
-
 use std::collections::HashMap;
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};

@@ -1,7 +1,6 @@
 //! False positives, at a tag length at which they occur.
 
-mod parties;
-
+use crate::parties;
 use vesica_oprf::{
     kkrt16::{Receiver, Sender},
     rs21::{Values, malicious::Digests},

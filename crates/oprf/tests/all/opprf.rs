@@ -1,7 +1,5 @@
 //! The programmable OPRF: the bytes sent, and that they reveal nothing.
 
-mod parties;
-
 use rand::{RngExt, SeedableRng, rngs::StdRng};
 use vesica_oprf::{
     Error,

@@ -1,7 +1,6 @@
 //! An honest party against a peer that deviates at each message in each possible way.
 
-mod parties;
-
+use crate::parties;
 use rand::rngs::StdRng;
 use vesica_net::{Channel, Result};
 use vesica_oprf::{Error, kkrt16, opprf::Dimensions, psz14, rs21::malicious::Digests};

@@ -1,7 +1,6 @@
 //! Runs the conformance suites on every OPRF.
 
-mod parties;
-
+use crate::parties;
 use vesica_oprf::{
     kkrt16::{Receiver, Sender},
     opprf::Dimensions,

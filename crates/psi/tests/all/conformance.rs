@@ -1,7 +1,5 @@
 //! Every protocol of the catalogue runs the same suite.
 
-mod key;
-
 use vesica_testkit::{conformance::psi::large, psi_conformance};
 
 psi_conformance!(blind_rsa, &crate::key::BLIND_RSA, Budget::BigIntegers);

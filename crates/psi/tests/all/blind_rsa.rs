@@ -1,7 +1,6 @@
 //! Tests that only blind RSA needs: a key that serves many receivers, and messages that a peer may not send.
 
-mod key;
-
+use crate::key;
 use std::sync::LazyLock;
 
 use rand::{SeedableRng, rngs::StdRng};

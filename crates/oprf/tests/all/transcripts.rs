@@ -1,7 +1,6 @@
 //! What each OPRF sends does not change, and is the same with every set of kernels.
 
-mod parties;
-
+use crate::parties;
 use vesica_net::Error;
 use vesica_oprf::{kkrt16, opprf::Dimensions, psz14, rs21::malicious::Digests};
 use vesica_ot::one_of_n::{Receiver as _, Sender as _};

@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
 
+use crate::parties;
 use std::collections::HashSet;
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
@@ -26,8 +27,6 @@ use vesica_testkit::{
     transcript::{self, Transcripts},
     two_party::{self, Link},
 };
-
-mod parties;
 
 use parties::FIELD;
 

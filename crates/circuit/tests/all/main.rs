@@ -1,0 +1,4 @@
+//! One test program, because compiling and linking many takes as long as running them.
+
+mod garbling;
+mod gmw;

@@ -1,0 +1,17 @@
+//! One test program, because compiling and linking many takes as long as running them.
+
+mod answers;
+mod blind_rsa;
+mod conformance;
+mod confused_peer;
+mod deviating_peer;
+mod key;
+mod mutations;
+mod payloads;
+mod prty20_malicious;
+mod reveal;
+mod rr17;
+mod rs21;
+mod runs;
+mod shares;
+mod transcripts;

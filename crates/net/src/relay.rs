@@ -4,9 +4,9 @@
 //! the relay says so to both and from then on copies bytes both ways. The two set up TLS with each other through it, so the
 //! relay, and whoever pretends to be it, sees who meets whom, when and how much, and nothing else.
 //!
-//! The relay begins with [`MAGIC`] and a random challenge. A party answers with the length of its certificate in two bytes
+//! The relay begins with a fixed text of 16 bytes and a random challenge of 32. A party answers with the length of its certificate in two bytes
 //! (little endian), the certificate in DER, the fingerprint of the party that it wants to meet, and its signature of the challenge
-//! and that fingerprint. The relay answers with bytes that are a [`Word`] each, until one ends the wait.
+//! and that fingerprint. The relay answers with bytes, each of which is a word, until one ends the wait.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -24,6 +24,8 @@ mod losses;
 mod meeting;
 mod oracle;
 #[cfg(unix)]
+mod page;
+#[cfg(unix)]
 mod partitions;
 mod partners;
 mod plan;

@@ -7,16 +7,18 @@ use std::{
     process::Command,
 };
 
+use vesica_testkit::assurance;
+
 use crate::harness::{Ended, Running, vesica};
 
 /// Two projects, each in its directory.
-struct Projects {
+pub struct Projects {
     scratch: tempfile::TempDir,
 }
 
 /// The inviting side, which listens, and the accepting one.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+pub enum Side {
     Inviter,
     Accepter,
 }
@@ -25,7 +27,7 @@ use Side::{Accepter, Inviter};
 
 impl Projects {
     /// Two empty directories with tables of so many keys, of which half are shared.
-    fn new(keys: usize) -> Self {
+    pub fn new(keys: usize) -> Self {
         let projects = Self { scratch: tempfile::tempdir().unwrap() };
         for side in [Inviter, Accepter] {
             fs::create_dir(projects.directory(side)).unwrap();
@@ -48,7 +50,7 @@ impl Projects {
         self.directory(side).join(name)
     }
 
-    fn read(&self, side: Side, name: &str) -> String {
+    pub fn read(&self, side: Side, name: &str) -> String {
         fs::read_to_string(self.path(side, name)).unwrap()
     }
 
@@ -63,7 +65,7 @@ impl Projects {
     }
 
     #[track_caller]
-    fn succeeds(&self, side: Side, arguments: &[&str]) -> Ended {
+    pub fn succeeds(&self, side: Side, arguments: &[&str]) -> Ended {
         let ended = self.ended(side, arguments);
         ended.assert(0, &[]);
         ended
@@ -76,7 +78,7 @@ impl Projects {
     }
 
     /// Makes the agreement `acme`, with these flags of the invitation and of the acceptance.
-    fn agree(&self, invite: &[&str], accept: &[&str]) -> String {
+    pub fn agree(&self, invite: &[&str], accept: &[&str]) -> String {
         let port = free_port();
         let address = format!("127.0.0.1:{port}");
         for side in [Inviter, Accepter] {
@@ -113,7 +115,7 @@ impl Projects {
     }
 
     #[track_caller]
-    fn run_well(&self) {
+    pub fn run_well(&self) {
         for ended in self.run(&[], &[]) {
             ended.assert(0, &[]);
         }
@@ -263,7 +265,7 @@ fn what_does_not_fit_together_is_found_when_it_is_accepted() {
     with(&[&["mail"], &address[..]].concat()).assert(0, &["this side alone learns it"]);
 }
 
-/// Each rule, broken by a side's own policy and by that of the agreement.
+/// Each rule, broken on each side by its own policy; with every change, on one of the two.
 #[test]
 fn every_rule_refuses_on_each_side_and_leaves_a_line() {
     let rules = [
@@ -273,35 +275,61 @@ fn every_rule_refuses_on_each_side_and_leaves_a_line() {
         ("--max-result-total", "99", "all runs together may tell 99 shared keys"),
         ("--hours", &never(), "runs may begin at"),
         ("--expires", "2020-01-01", "the last day for runs was 2020-01-01"),
+        // These refuse a second run.
+        ("--max-runs", "1", "the limit of 1 run in all is reached"),
+        ("--max-runs-per-day", "1", "the limit of 1 run within 24 hours is reached"),
+        ("--min-change", "20", "differs by about 1 key"),
     ];
     for (number, (flag, value, words)) in rules.into_iter().enumerate() {
-        let projects = Projects::new(200);
-        projects.agree(&[], &[]);
-        // One side's own rule is enough, and the other side hears of it.
-        let strict = if number % 2 == 0 { Inviter } else { Accepter };
-        let own = [flag, value];
-        let flags = |side| if side == strict { &own[..] } else { &["--wait", "3"][..] };
-        let ended = projects.run(flags(Inviter), flags(Accepter));
-        let (mine, theirs) = (strict as usize, 1 - strict as usize);
-        ended[mine].assert(8, &["the policy refuses this run", words]);
-        let before_contact = ["--hours", "--expires"].contains(&flag);
-        assert_ne!(ended[theirs].code, Some(0));
-        if !before_contact {
-            ended[theirs].assert(8, &["its policy refuses the run"]);
-        }
-        let ledger = projects.ledger(strict);
-        assert!(ledger.contains("refused") && ledger.contains(&flag[2..]), "{ledger}");
-        for side in [Inviter, Accepter] {
-            assert!(!projects.path(side, "acme.csv").exists());
-            assert!(!projects.path(side, "acme.record").exists());
-        }
-        // A rule of the agreement is enforced by both.
-        if !before_contact {
+        for strict in
+            [Inviter, Accepter].into_iter().filter(|s| assurance::tries(number, *s as usize, 2))
+        {
             let projects = Projects::new(200);
-            projects.agree(&own, &[]);
-            for ended in projects.run(&[], &[]) {
-                ended.assert(8, &["policy refuses"]);
+            projects.agree(&[], &[]);
+            if ["--max-runs", "--max-runs-per-day", "--min-change"].contains(&flag) {
+                projects.run_well();
+                projects.table(Inviter, "customers.csv", "email", 0..201);
+                projects.table(Accepter, "members.csv", "mail", 100..301);
+                for side in [Inviter, Accepter] {
+                    fs::remove_file(projects.path(side, "acme.csv")).unwrap();
+                    fs::remove_file(projects.path(side, "acme.record")).unwrap();
+                }
             }
+            let own = [flag, value];
+            let early =
+                ["--hours", "--expires", "--max-runs", "--max-runs-per-day"].contains(&flag);
+            let wait = if early { "1" } else { "30" };
+            let patient = ["--wait", wait];
+            let flags = |side| if side == strict { &own[..] } else { &patient[..] };
+            let ended = projects.run(flags(Inviter), flags(Accepter));
+            let (mine, theirs) = (strict as usize, 1 - strict as usize);
+            ended[mine].assert(8, &["the policy refuses this run", words, &flag[2..]]);
+            // The other side hears of it, unless it was not called at all.
+            match early {
+                true => ended[theirs].assert(4, &[]),
+                false => ended[theirs].assert(8, &["its policy refuses the run"]),
+            };
+            let ledger = projects.ledger(strict);
+            assert!(ledger.contains("refused") && ledger.contains(&flag[2..]), "{ledger}");
+            for side in [Inviter, Accepter] {
+                assert!(!projects.path(side, "acme.csv").exists());
+                assert!(!projects.path(side, "acme.record").exists());
+            }
+        }
+    }
+}
+
+#[test]
+fn a_rule_of_the_agreement_is_enforced_by_both_sides() {
+    for (rule, value) in [("--min-set", "201"), ("--min-result", "101"), ("--max-result", "99")] {
+        let projects = Projects::new(200);
+        projects.agree(&[rule, value], &[]);
+        for ended in projects.run(&[], &[]) {
+            ended.assert(8, &["policy refuses"]);
+        }
+        for side in [Inviter, Accepter] {
+            let ledger = projects.ledger(side);
+            assert!(!ledger.contains("succeeded"), "{ledger}");
         }
     }
 }
@@ -339,7 +367,7 @@ fn runs_are_counted_and_sets_that_differ_by_few_keys_are_refused() {
     accepter.assert(8, &["its policy refuses the run"]);
     // The accepting side had begun: for it, that was the third run.
     let [_, accepter] = projects.run(&["--wait", "3"], &["--wait", "3"]);
-    accepter.assert(8, &["3 runs in all were agreed", "max-runs"]);
+    accepter.assert(8, &["the limit of 3 runs in all is reached", "max-runs"]);
 }
 
 #[test]

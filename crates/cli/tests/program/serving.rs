@@ -233,7 +233,7 @@ fn a_service_takes_up_new_partners_and_ends_in_order() {
     town.run(1, &[]).end().assert(0, &[]);
     town.run(0, &[]).end().assert(0, &[]);
     // The agreement is used up; each side finds out by itself.
-    town.run(0, &[]).end().assert(8, &["2 runs in all were agreed"]);
+    town.run(0, &[]).end().assert(8, &["the limit of 2 runs in all is reached"]);
     // A project that cannot be used changes nothing.
     let toml = town.path("service", "vesica.toml");
     let good = fs::read_to_string(&toml).unwrap();

@@ -140,23 +140,41 @@ impl Ledger {
         &self.path
     }
 
-    /// Reads all lines, and checks that they are those that this party added, in order.
+    /// Reads all lines, and checks that they are those that this party added, in order, with every signature.
     ///
     /// # Errors
     /// [`Error::Ledger`], with the first line that is not.
     pub fn read(&self, of: &Certificate) -> Result<(Vec<Entry>, Head)> {
-        let failed = |error: io::Error| self.fault(error.to_string());
-        match File::open(&self.path) {
-            Ok(mut file) => {
-                file.lock_shared().map_err(failed)?;
-                self.verify(&mut file, of)
-            }
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Default::default()),
-            Err(error) => Err(failed(error)),
+        let (entries, head) = self.look(of)?;
+        // With the chain in order, the first line that is not this party's is the one to name.
+        let text = if entries.is_empty() { String::new() } else { self.text()? };
+        for (number, line) in text.lines().enumerate() {
+            check_line(line, of)
+                .map_err(|what| self.fault(format!("line {} {what}", number + 1)))?;
+        }
+        Ok((entries, head))
+    }
+
+    /// Reads all lines, and checks the chain of hashes and the signature of the last line, which is of the whole chain.
+    ///
+    /// # Errors
+    /// As [`Ledger::read`].
+    pub(crate) fn look(&self, of: &Certificate) -> Result<(Vec<Entry>, Head)> {
+        match self.text() {
+            Ok(text) => self.check(&text, of),
+            Err(Error::Ledger { .. }) if !self.path.exists() => Ok(Default::default()),
+            Err(error) => Err(error),
         }
     }
 
-    fn verify(&self, file: &mut File, of: &Certificate) -> Result<(Vec<Entry>, Head)> {
+    fn text(&self) -> Result<String> {
+        let failed = |error: io::Error| self.fault(error.to_string());
+        let mut file = File::open(&self.path).map_err(failed)?;
+        file.lock_shared().map_err(failed)?;
+        self.text_of(&mut file)
+    }
+
+    fn text_of(&self, file: &mut File) -> Result<String> {
         let mut text = String::new();
         file.read_to_string(&mut text).map_err(|error| match error.kind() {
             io::ErrorKind::InvalidData => {
@@ -164,6 +182,10 @@ impl Ledger {
             }
             _ => self.fault(error.to_string()),
         })?;
+        Ok(text)
+    }
+
+    fn check(&self, text: &str, of: &Certificate) -> Result<(Vec<Entry>, Head)> {
         let (mut entries, mut head) = (Vec::new(), Head::default());
         for line in text.split_inclusive('\n') {
             let number = head.lines + 1;
@@ -171,14 +193,25 @@ impl Ledger {
             let line = line.strip_suffix('\n').ok_or_else(|| {
                 changed("is not complete, as after a crash or a full disk; remove that line")
             })?;
-            let entry = check_line(line, of).map_err(changed)?;
+            let entry = read_line(line).map_err(changed)?.entry;
             if entry.number != head.lines || entry.previous != head.hash {
-                return Err(changed(
-                    "does not follow on the line before it: lines were taken out, added or moved",
-                ));
+                // A line that was changed breaks the chain after it.
+                let before = entries.len();
+                let changed_before =
+                    text.lines().take(before).position(|l| check_line(l, of).is_err());
+                return Err(match changed_before {
+                    Some(line) => self.fault(format!("line {} {CHANGED}", line + 1)),
+                    None => changed(
+                        "does not follow on the line before it: lines were taken out, added or moved",
+                    ),
+                });
             }
             head = Head { lines: number, hash: hex(&Sha256::digest(line)) };
             entries.push(entry);
+        }
+        if let Some(last) = text.lines().last() {
+            let failed = |what: &str| self.fault(format!("line {} {what}", head.lines));
+            check_line(last, of).map_err(failed)?;
         }
         Ok((entries, head))
     }
@@ -201,7 +234,7 @@ impl Ledger {
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut file = options.open(&self.path).map_err(failed)?;
         file.lock().map_err(failed)?;
-        let (entries, head) = self.verify(&mut file, &me.certificate())?;
+        let (entries, head) = self.check(&self.text_of(&mut file)?, &me.certificate())?;
         let event = decide(&entries)?;
         let number = head.lines;
         let entry = Entry {
@@ -257,18 +290,24 @@ pub(crate) fn past(entries: &[Entry], agreement: &str) -> Past {
     past
 }
 
-/// The entry in a line that this party signed.
-fn check_line(line: &str, of: &Certificate) -> std::result::Result<Entry, &'static str> {
-    const CHANGED: &str = "was changed, or is none of this identity";
+const CHANGED: &str = "was changed, or is none of this identity";
+
+/// A line, whoever signed it.
+fn read_line(line: &str) -> std::result::Result<Line, &'static str> {
     if line.len() > LONGEST_LINE {
         return Err(CHANGED);
     }
-    let parsed: Line = serde_json::from_str(line).map_err(|_| CHANGED)?;
+    serde_json::from_str(line).map_err(|_| CHANGED)
+}
+
+/// Makes sure that this party signed a line.
+fn check_line(line: &str, of: &Certificate) -> std::result::Result<(), &'static str> {
+    let parsed = read_line(line)?;
     let signature = STANDARD.decode(&parsed.signature).map_err(|_| CHANGED)?;
     // One line has one form.
     let is_as_written = serde_json::to_string(&parsed).is_ok_and(|written| written == line);
     match is_as_written && of.has_signed(&message(&parsed.entry), &signature) {
-        true => Ok(parsed.entry),
+        true => Ok(()),
         false => Err(CHANGED),
     }
 }

@@ -124,7 +124,7 @@ impl Partnership {
     /// # Errors
     /// [`Error::Policy`] and [`Error::Ledger`].
     pub fn check(&self) -> Result<()> {
-        let (entries, _) = self.ledger().read(&self.me.certificate())?;
+        let (entries, _) = self.ledger().look(&self.me.certificate())?;
         let past = ledger::past(&entries, &self.agreement.hash());
         let now = Moment::now();
         self.policies.iter().try_for_each(|policy| Ok(policy.check_time(now, &past)?))
@@ -231,7 +231,7 @@ impl Standing {
         let agreement = self.partnership.agreement.hash();
         let earlier = match goes_on {
             true => {
-                let (entries, _) = self.partnership.ledger().read(&me.certificate())?;
+                let (entries, _) = self.partnership.ledger().look(&me.certificate())?;
                 let is_it = |entry: &&Entry| {
                     entry.agreement == agreement && matches!(entry.event, Event::Began { .. })
                 };
@@ -261,7 +261,7 @@ impl Standing {
     pub(crate) fn check_result(&self, shared: Option<u64>) -> Result<()> {
         let Some(shared) = shared else { return Ok(()) };
         let Partnership { me, agreement, policies, .. } = &self.partnership;
-        let (entries, _) = self.partnership.ledger().read(&me.certificate())?;
+        let (entries, _) = self.partnership.ledger().look(&me.certificate())?;
         let past = ledger::past(&entries, &agreement.hash());
         policies.iter().try_for_each(|policy| Ok(policy.check_result(shared, &past)?))
     }
@@ -279,7 +279,7 @@ impl Standing {
     ) -> Result<Signed<Record>> {
         let Partnership { me, peer, .. } = &self.partnership;
         let begun = self.begun.ok_or(Error::Bug("a run that ends has begun"))?;
-        let (_, head) = self.partnership.ledger().read(&me.certificate())?;
+        let (_, head) = self.partnership.ledger().look(&me.certificate())?;
         let mine = Statement {
             party: (&**me).into(),
             program: env!("CARGO_PKG_VERSION").to_owned(),

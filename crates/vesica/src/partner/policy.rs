@@ -116,7 +116,7 @@ impl Policy {
             ("max-runs", self.max_runs, all, "in all"),
         ] {
             if let Some(most) = most.filter(|most| count >= *most) {
-                let reason = format!("{} {when} were agreed, and have been", counted(most, "run"));
+                let reason = format!("the limit of {} {when} is reached", counted(most, "run"));
                 return Err(refusal(rule, reason));
             }
         }

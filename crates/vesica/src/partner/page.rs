@@ -7,7 +7,7 @@ use super::{
     record::{Record, Statement},
     signed::Signed,
 };
-use crate::words::grouped;
+use crate::words::{counted, grouped};
 
 /// The page's style. Colours have a contrast of at least 4.5 : 1 on their ground, light and dark.
 const STYLE: &str = "\
@@ -102,14 +102,14 @@ fn name(side: &Statement) -> String {
 
 fn side(side: &Statement) -> String {
     format!(
-        "<code>{}</code><br>{} distinct keys; program version {}; from {} to {}; its ledger had {} lines, the newest \
+        "<code>{}</code><br>{} distinct keys; program version {}; from {} to {}; its ledger had {}, the newest \
          <code>{}</code>",
         name(side),
         grouped(side.keys),
         escaped(&side.program),
         side.started,
         side.ended,
-        grouped(side.ledger.lines),
+        counted(side.ledger.lines, "line"),
         escaped(&side.ledger.hash),
     )
 }

@@ -112,7 +112,8 @@ impl Write for Recording {
     }
 }
 
-/// Runs the calling test binary again, only this test of it, with the portable kernels.
+/// Runs the calling test program again, only this test of it (named with its modules), with the portable
+/// kernels.
 ///
 /// # Panics
 /// If the test fails with them.

@@ -88,5 +88,5 @@ fn equal_the_baseline() {
 
 #[test]
 fn portable_kernels_send_the_same() {
-    again_with_portable_kernels("equal_the_baseline");
+    again_with_portable_kernels("transcripts::equal_the_baseline");
 }

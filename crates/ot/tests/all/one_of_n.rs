@@ -131,7 +131,7 @@ fn equal_the_baseline() {
 
 #[test]
 fn portable_kernels_send_the_same() {
-    again_with_portable_kernels("equal_the_baseline");
+    again_with_portable_kernels("one_of_n::equal_the_baseline");
 }
 
 #[test]

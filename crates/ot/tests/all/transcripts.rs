@@ -161,7 +161,7 @@ fn equal_the_baseline() {
 
 #[test]
 fn portable_kernels_send_the_same() {
-    again_with_portable_kernels("equal_the_baseline");
+    again_with_portable_kernels("transcripts::equal_the_baseline");
 }
 
 /// Like [`lengths_do_not_depend_on_inputs`]; the lengths also add up to [`BaseOt::bytes`].

@@ -42,6 +42,6 @@ fn with_payloads_equal_the_baseline() {
 
 #[test]
 fn portable_kernels_send_the_same() {
-    again_with_portable_kernels("equal_the_baseline");
-    again_with_portable_kernels("with_payloads_equal_the_baseline");
+    again_with_portable_kernels("transcripts::equal_the_baseline");
+    again_with_portable_kernels("transcripts::with_payloads_equal_the_baseline");
 }

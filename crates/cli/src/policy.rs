@@ -14,6 +14,10 @@ pub struct PolicyArgs {
     /// If fewer keys than this are shared, nothing is told to anybody
     #[arg(long, value_name = "N", value_parser = numbers::number)]
     min_result: Option<u64>,
+    /// In an invitation, for rows, with --min-result: both sides compute first, by circuit PSI, whether so many keys are
+    /// shared, and compare rows only if they are
+    #[arg(long)]
+    threshold_first: bool,
     /// The most shared keys that a run may tell; with more, nothing is told
     #[arg(long, value_name = "N", value_parser = numbers::number)]
     max_result: Option<u64>,
@@ -43,6 +47,7 @@ impl PolicyArgs {
         Policy {
             min_set: self.min_set,
             min_result: self.min_result,
+            threshold_first: self.threshold_first,
             max_result: self.max_result,
             max_result_total: self.max_result_total,
             max_runs_per_day: self.max_runs_per_day,

@@ -334,6 +334,41 @@ fn a_rule_of_the_agreement_is_enforced_by_both_sides() {
     }
 }
 
+/// Rows are compared only if a computation beforehand says that enough keys are shared.
+#[test]
+fn a_threshold_comes_before_rows() {
+    for (least, keys) in [(100, 200), (101, 200)] {
+        let flags = &["--report", "report.json"];
+        let projects = Projects::new(keys);
+        projects.agree(&["--min-result", &least.to_string(), "--threshold-first"], &[]);
+        let ended = projects.run(flags, flags);
+        let enough = least <= keys / 2;
+        for (side, ended) in [Inviter, Accepter].into_iter().zip(&ended) {
+            let report: serde_json::Value =
+                serde_json::from_str(&projects.read(side, "report.json")).unwrap();
+            let phases: Vec<_> = report["phases"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|phase| phase["name"].clone())
+                .collect();
+            assert!(phases.contains(&"rs21-circuit".into()), "{phases:?}");
+            assert_eq!(phases.contains(&"finish".into()), enough, "{phases:?}");
+            assert_eq!(projects.path(side, "acme.csv").exists(), enough);
+            match enough {
+                true => ended.assert(0, &[]),
+                false => ended.assert(8, &["fewer than", "min-result"]),
+            };
+        }
+    }
+    let projects = Projects::new(10);
+    projects.succeeds(Inviter, &["init"]);
+    let invite = ["invite", "acme", "--key", "email", "--learns", "both", "--threshold-first"];
+    projects.ended(Inviter, &invite).assert(2, &["threshold-first is for rows, with min-result"]);
+    let strict = [&invite[..], &["--min-result", "5", "--security", "malicious"]].concat();
+    projects.ended(Inviter, &strict).assert(2, &["semi-honest parties alone"]);
+}
+
 /// The hour half a day from now.
 fn never() -> String {
     let seconds =

@@ -254,6 +254,22 @@ impl Terms {
     }
 }
 
+impl Terms {
+    /// The recommended protocols of the security agreed on that may run another query for these sizes.
+    ///
+    /// # Errors
+    /// As [`Terms::candidates`].
+    pub(crate) fn candidates_of(&self, query: Query, request: &Request) -> Result<Vec<Candidate>> {
+        let methods = query.kind.task.methods();
+        let open = methods.iter().filter(|method| is_open(&***method, self.security));
+        let candidates: Vec<_> = open.filter_map(|method| method.candidate(request).ok()).collect();
+        match candidates.is_empty() {
+            false => Ok(candidates),
+            true => Err(Error::Terms(vec![unmet(query, self.security)])),
+        }
+    }
+}
+
 /// Whether a method may be taken where none is named.
 fn is_open(method: &dyn Method, security: Security) -> bool {
     method.is_recommended() && method.meets(security)

@@ -119,8 +119,9 @@ impl KeySet {
         fits
     }
 
-    /// The digest of each distinct key, and then those that were added.
-    pub(super) fn digests(&self) -> &[Digest] {
+    /// The digest of each distinct key, and then those that were added, until they are
+    /// [taken](KeySet::take_digests).
+    pub(crate) fn digests(&self) -> &[Digest] {
         &self.digests
     }
 

@@ -399,6 +399,18 @@ pub(crate) fn limited(offer: &Offer, policy: &Policy) -> Result<Offer> {
         (policy.max_result.is_some() && !counts_matches, "max-result"),
         (policy.max_result_total.is_some() && !counts_matches, "max-result-total"),
     ];
+    if policy.threshold_first {
+        let message = if !offer.query.kind.keeps_rows || policy.min_result.is_none() {
+            "threshold-first is for rows, with min-result"
+        } else if offer.security > crate::Security::SemiHonest {
+            "threshold-first is computed by circuit PSI, which is secure against semi-honest parties alone"
+        } else {
+            ""
+        };
+        if !message.is_empty() {
+            return Err(Error::Usage(message.to_owned()));
+        }
+    }
     match rules.iter().find(|(is_broken, _)| *is_broken) {
         None => Ok(offer),
         Some((_, rule)) => Err(Error::Usage(format!(

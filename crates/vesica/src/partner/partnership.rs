@@ -61,6 +61,11 @@ impl Partnership {
         own: Policy,
     ) -> Result<Self> {
         let peer = agreement.document().peer_of(me.fingerprint())?.clone();
+        if own.threshold_first {
+            let message =
+                "both sides compute a threshold: --threshold-first belongs in the invitation";
+            return Err(Error::Usage(message.to_owned()));
+        }
         if !agreement.is_signed_by(me.fingerprint()) {
             let message = "this side has not signed the agreement; confirm the reply first";
             return Err(Error::Usage(message.to_owned()));
@@ -252,6 +257,12 @@ impl Standing {
         };
         self.begun = Some(Begun { run, keys, peer_keys });
         Ok(warning)
+    }
+
+    /// The least number of shared keys of which the agreement has both sides make sure before they compare rows.
+    pub(crate) fn threshold(&self) -> Option<u64> {
+        let [agreed, _] = &self.partnership.policies;
+        agreed.min_result.filter(|_| agreed.threshold_first)
     }
 
     /// Refuses a result of so many shared keys, where this side knows how many there are.

@@ -23,6 +23,9 @@ pub struct Policy {
     /// The fewest shared keys of which anything is told.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub min_result: Option<u64>,
+    /// For rows: whether both sides compute first whether so many keys are shared, and go on only if they are.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub threshold_first: bool,
     /// The most shared keys that a run may tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_result: Option<u64>,
@@ -54,6 +57,14 @@ pub struct Refusal {
     pub rule: &'static str,
     /// The reason, without a word on the data but for sizes.
     pub reason: String,
+}
+
+impl Refusal {
+    /// Fewer keys are shared than so many.
+    pub(crate) fn too_few(least: u64) -> Self {
+        let reason = format!("fewer than {} are shared, so nothing is told", counted(least, "key"));
+        refusal("min-result", reason)
+    }
 }
 
 /// What a run is about to do.
@@ -158,9 +169,7 @@ impl Policy {
     pub(crate) fn check_result(&self, matches: u64, past: &Past) -> Result<(), Refusal> {
         // How many there are is not to be told either.
         if let Some(least) = self.min_result.filter(|least| matches < *least) {
-            let reason =
-                format!("fewer than {} are shared, so nothing is told", counted(least, "key"));
-            return Err(refusal("min-result", reason));
+            return Err(Refusal::too_few(least));
         }
         if let Some(most) = self.max_result.filter(|most| matches > *most) {
             let reason =
@@ -180,6 +189,9 @@ impl Policy {
         say(self.min_set.map(|n| format!("each side brings at least {}", counted(n, "key"))));
         say(self.min_result.map(|n| {
             format!("if fewer than {} are shared, nothing is told to anybody", counted(n, "key"))
+        }));
+        say(self.threshold_first.then(|| {
+            "both sides compute beforehand whether so many are shared, and compare rows only if they are".to_owned()
         }));
         say(self.max_result.map(|n| format!("a run tells at most {}", counted(n, "shared key"))));
         say(self

@@ -375,6 +375,7 @@ fn attempt(
         keys: keys.counts().used,
     };
     let noted = journal.as_mut().map(|journal| (journal, run));
+    let threshold = standing.as_ref().and_then(Standing::threshold);
     let mut sketch = keys.take_sketch();
     let mut admit = |mine, peers, goes_on| match (&mut *standing, sketch.take()) {
         (Some(standing), Some(sketch)) => {
@@ -385,7 +386,7 @@ fn attempt(
         _ => Ok(()),
     };
     let Computed { method, peer_items, partitions, found } =
-        session.compute(keys, &mut admit, (job.unmatched, &spill), noted, rng)?;
+        session.compute(keys, (&mut admit, threshold), (job.unmatched, &spill), noted, rng)?;
     if let Some(standing) = standing {
         standing.check_result(found.outcome.shared())?;
     }

@@ -7,3 +7,4 @@ pub mod observe;
 mod partitions;
 pub mod report;
 pub mod session;
+mod threshold;

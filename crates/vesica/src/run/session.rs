@@ -108,6 +108,16 @@ impl<'a> Session<'a> {
         (&self.terms, self.channel)
     }
 
+    /// The threads that compute.
+    pub(super) fn pool(&self) -> Arc<ThreadPool> {
+        self.pool.clone()
+    }
+
+    /// What the planner knows of this side's machine and link.
+    pub(super) fn inputs(&self) -> &PlannerInputs {
+        self.inputs
+    }
+
     /// Whether this side learns the result.
     pub fn learns(&self) -> bool {
         self.terms.learns(self.parties.role)
@@ -151,14 +161,15 @@ impl<'a> Session<'a> {
 
     /// Runs the query of the terms on this side's keys. The set is fixed from here on. In a join, rows that match nothing
     /// may be kept as `unmatched`. What does not fit into memory goes to the directory `spill`. Where there is a journal, the
-    /// run goes on where it says. `admit` is asked before anything of the keys leaves this side.
+    /// run goes on where it says. `admit` is asked before anything of the keys leaves this side; if there is a threshold, the run
+    /// goes on only if so many keys are shared.
     ///
     /// # Errors
     /// Sets that are larger than agreed, and whatever the connection or the other side makes go wrong.
     pub fn compute(
         &mut self,
         keys: TableKeys,
-        admit: Admit<'_>,
+        (admit, threshold): (Admit<'_>, Option<u64>),
         (unmatched, spill): (bool, &Path),
         journal: Option<(&mut Journal, Run)>,
         rng: &mut (dyn CryptoRng + Send),
@@ -170,6 +181,19 @@ impl<'a> Session<'a> {
         let done = resume::agree(begun.as_ref(), done, self.channel)?;
         let begun = begun.flatten().filter(|_| done.is_some());
         admit(my_items, peer_items, begun.is_some())?;
+        let mut call = Call {
+            request: self.terms.request(whole),
+            role: self.parties.role,
+            sides: self.sides(my_items, peer_items),
+            sent: self.terms.sent_columns().cloned(),
+            aligned: self.terms.aligns(),
+            unmatched,
+            rows: keys.counts().read,
+        };
+        // A run that goes on has passed it.
+        if let Some(least) = threshold.filter(|_| begun.is_none()) {
+            self.require(least, &keys, &call, rng)?;
+        }
         let done = done.unwrap_or_default();
         let (partitions, key, sizes, cost) = match &begun {
             Some(begun) if begun.peer_keys == peer_items => {
@@ -190,15 +214,7 @@ impl<'a> Session<'a> {
         let mut methods = self.terms.query().kind.task.methods().into_iter();
         let method = methods.find(|method| method.key() == key);
         let method = method.ok_or(Error::Bug("the choice is in no catalogue"))?;
-        let call = Call {
-            request: Request { partitions, ..self.terms.request(sizes) },
-            role: self.parties.role,
-            sides: self.sides(my_items, peer_items),
-            sent: self.terms.sent_columns().cloned(),
-            aligned: self.terms.aligns(),
-            unmatched,
-            rows: keys.counts().read,
-        };
+        call.request = Request { partitions, ..self.terms.request(sizes) };
         let found = match keys {
             TableKeys::Held(set) if partitions == 1 && journal.is_none() => {
                 self.run((&*method, cost), call, set, rng)?
@@ -318,7 +334,7 @@ impl<'a> Session<'a> {
     }
 
     /// Draws the seed together with the other side.
-    fn draw(&mut self, rng: &mut (dyn CryptoRng + Send)) -> Result<Seed> {
+    pub(super) fn draw(&mut self, rng: &mut (dyn CryptoRng + Send)) -> Result<Seed> {
         self.phase("seed");
         Seed::agree(self.parties.role, self.channel, rng)
     }

@@ -1,6 +1,9 @@
 //! Limits on what runs under an agreement may reveal.
 
-use vesica::partnership::{Day, Hours, Policy};
+use vesica::{
+    Epsilon,
+    partnership::{Day, Hours, Policy},
+};
 
 use crate::numbers;
 
@@ -24,6 +27,9 @@ pub struct PolicyArgs {
     /// The most shared keys that all runs together may tell
     #[arg(long, value_name = "N", value_parser = numbers::number)]
     max_result_total: Option<u64>,
+    /// For numbers with noise: the ε of all runs together, as in 10. Each run that begins spends the ε of --epsilon
+    #[arg(long, value_name = "E")]
+    epsilon_total: Option<Epsilon>,
     /// The most runs within 24 hours
     #[arg(long, value_name = "N", value_parser = numbers::number)]
     max_runs_per_day: Option<u64>,
@@ -50,6 +56,7 @@ impl PolicyArgs {
             threshold_first: self.threshold_first,
             max_result: self.max_result,
             max_result_total: self.max_result_total,
+            epsilon_total: self.epsilon_total,
             max_runs_per_day: self.max_runs_per_day,
             max_runs: self.max_runs,
             min_change: self.min_change,

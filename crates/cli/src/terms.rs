@@ -1,7 +1,7 @@
 //! The terms that this side offers.
 
 use vesica::{
-    Learns, Normalize, Offer, Query, Security,
+    Epsilon, Learns, Noise, Normalize, Offer, Query, Security,
     files::{DEFAULT_BYTES, Duplicates, NullValues, SentColumns},
 };
 
@@ -49,6 +49,13 @@ pub struct TermsArgs {
     /// For numbers: if fewer keys than this are shared, tell nothing else; the larger minimum of the two sides applies
     #[arg(long, default_value = "0", value_name = "N", hide_default_value = true, value_parser = numbers::number)]
     minimum: u64,
+    /// For counts and sums, the same on both sides: add noise that hides any single key, as differential privacy with this
+    /// ε, for example 0.5. Nobody learns the number without it; see docs/noise.md
+    #[arg(long, value_name = "E", conflicts_with = "minimum")]
+    epsilon: Option<Epsilon>,
+    /// With --epsilon, for sums: the largest magnitude with which the value of a key counts, a whole number
+    #[arg(long, value_name = "N", requires = "epsilon", value_parser = numbers::number)]
+    clamp: Option<u64>,
     /// Who learns the result
     #[arg(long, value_enum)]
     pub learns: Option<Who>,
@@ -116,6 +123,7 @@ impl TermsArgs {
         offer.align = self.align;
         offer.brings_values = answer.column.is_some();
         offer.minimum = self.minimum;
+        offer.noise = self.epsilon.map(|epsilon| Noise { epsilon, clamp: self.clamp });
         offer.scale = self.scale;
         offer.diagnose = self.diagnose;
         if let Some(Names(values)) = &self.null_values {

@@ -14,6 +14,7 @@ pub mod cut_and_choose;
 pub mod document;
 mod effective;
 pub mod filter;
+pub mod laplace;
 pub mod lpn;
 pub mod matrix;
 pub mod okvs;
@@ -25,6 +26,7 @@ pub mod tag;
 pub use adversary::Adversary;
 pub use document::markdown;
 pub use effective::{effective_inputs, entry_bits};
+pub use laplace::Laplace;
 
 /// Computational security in bits: key, label and digest-half length.
 pub const KAPPA: u32 = 128;

@@ -219,7 +219,13 @@ mod tests {
                         true => Aggregate::Count,
                         false => Aggregate::SumOfSender,
                     };
-                    (method.memory)(Query { sizes, aggregate, minimum: 0, partitions: 1 })
+                    (method.memory)(Query {
+                        sizes,
+                        aggregate,
+                        minimum: 0,
+                        noise: None,
+                        partitions: 1,
+                    })
                 }
                 (None, None) => panic!("{name} is in the catalogue"),
             };

@@ -89,7 +89,7 @@ impl Work {
             Self::Protocol(protocol) => protocol.memory(sizes),
             Self::Payloads(protocol) => carrying(protocol).memory(sizes),
             Self::Method(method, aggregate, minimum) => {
-                (method.memory)(Query { sizes, aggregate, minimum, partitions: 1 })
+                (method.memory)(Query { sizes, aggregate, minimum, noise: None, partitions: 1 })
             }
             Self::Shares { of_sender, of_receiver } => {
                 Outline { sizes, partitions: 1, of_sender, of_receiver }.memory()
@@ -146,7 +146,7 @@ impl Work {
                 payload::receive(&carrying(p), items, 0..=most, channel, rng).map(drop)
             }
             Self::Method(method, aggregate, minimum) => {
-                let query = Query { sizes, aggregate, minimum, partitions: 1 };
+                let query = Query { sizes, aggregate, minimum, noise: None, partitions: 1 };
                 if sends {
                     let values = values(aggregate.takes_senders_values());
                     aggregate::send(method, query, items, &values, channel, rng)

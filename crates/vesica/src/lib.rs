@@ -65,7 +65,10 @@ pub use self::{
         report::Report,
     },
     table::source::Source,
-    task::query::Query,
+    task::{
+        noise::{Epsilon, Noise},
+        query::Query,
+    },
 };
 
 /// How a job reads its table, what it plans with, and files that appear whole or not at all.

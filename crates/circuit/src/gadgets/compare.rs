@@ -125,6 +125,41 @@ pub fn at_least(builder: &mut Builder, number: &[Wire], bound: u128) -> Option<W
     more
 }
 
+/// Whether an unsigned number is below a public bound, by recursive halving. AND gates: at most 2σ − 2; depth at most
+/// ⌈log σ⌉.
+///
+/// # Panics
+/// If the number of bits decides it: for 0, and for 2^σ and above.
+pub fn below(builder: &mut Builder, number: &[Wire], bound: u128) -> Wire {
+    struct Part {
+        /// `None` if it cannot be.
+        less: Option<Wire>,
+        equal: Wire,
+    }
+    assert!(bound > 0 && (number.len() >= 128 || bound >> number.len() == 0), "no public answer");
+    let leaf = |(i, &bit): (usize, &Wire)| {
+        let opposite = builder.not(bit);
+        match i < 128 && bound >> i & 1 == 1 {
+            true => Part { less: Some(opposite), equal: bit },
+            false => Part { less: None, equal: opposite },
+        }
+    };
+    let mut parts: Vec<Part> = number.iter().enumerate().map(leaf).collect();
+    while parts.len() > 1 {
+        let join = |pair: &[Part]| {
+            let [low, high] = pair else { return Part { ..pair[0] } };
+            let below = low.less.map(|less| builder.and(high.equal, less));
+            let less = match (high.less, below) {
+                (Some(less), Some(below)) => Some(builder.xor(less, below)),
+                (less, below) => less.or(below),
+            };
+            Part { less, equal: builder.and(high.equal, low.equal) }
+        };
+        parts = parts.chunks(2).map(join).collect();
+    }
+    parts[0].less.expect("the bound has a 1")
+}
+
 /// Two numbers of `width` bits; whether they are equal.
 pub fn equality(width: usize) -> Circuit {
     let mut builder = Builder::new(2 * width);
@@ -183,8 +218,15 @@ mod tests {
                 let circuit = builder.finish(vec![found]);
                 assert!(circuit.ands() < width);
                 let items: Vec<u64> = (0..1 << width).collect();
-                let out = crate::plain::run(&circuit, &crate::WireBits::from_items(&items, width));
+                let numbers = crate::WireBits::from_items(&items, width);
+                let out = crate::plain::run(&circuit, &numbers);
                 assert!(items.iter().all(|&i| (u128::from(i) >= bound) == out.get(0, i as usize)));
+                let mut builder = Builder::new(width);
+                let found = below(&mut builder, &wires(0, width), bound);
+                let circuit = builder.finish(vec![found]);
+                assert!(circuit.ands() <= 2 * width - 2 && circuit.depth() <= log2(width));
+                let out = crate::plain::run(&circuit, &numbers);
+                assert!(items.iter().all(|&i| (u128::from(i) < bound) == out.get(0, i as usize)));
             }
         }
     }

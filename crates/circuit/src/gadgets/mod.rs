@@ -10,14 +10,17 @@
 //! | [`compare::less`], few gates | σ | σ |
 //! | [`compare::less`], shallow | 3σ − ⌈log σ⌉ − 2 | ⌈log σ⌉ + 1 |
 //! | [`compare::at_least`] a public number | ≤ σ − 1 | ≤ σ − 1 |
+//! | [`compare::below`] a public number | ≤ 2σ − 2 | ≤ ⌈log σ⌉ |
 //! | [`add::add`], without and with the carry | σ − 1, σ | the same |
 //! | [`add::subtract`], [`add::negate`] | σ − 1, σ − 2 | the same |
 //! | [`add::popcount`] of m bits | m − (ones of m in binary) | O(log² m) |
+//! | [`laplace::add_noise`] of n digits, each from ρ bits, to σ bits | ≤ 4n(ρ − 1) + 2σ − 2 | ≤ ⌈log ρ⌉ + σ |
 //! | [`select::choose`], [`select::swap`], [`select::keep`] | σ, as one vector | 1 |
 //! | [`select::sort`], few gates; shallow | 2σ; 4σ − ⌈log σ⌉ − 2 | one more than comparing |
 
 pub mod add;
 pub mod compare;
+pub mod laplace;
 pub mod select;
 
 pub use compare::Comparison;

@@ -42,6 +42,65 @@ fn a_count() {
     }
 }
 
+/// With the largest ε, the noise is larger than 8 with a probability below 2^-100.
+#[test]
+fn numbers_with_noise() {
+    let near = |value: &serde_json::Value, right: f64| {
+        let number: f64 = value.as_str().unwrap().parse().unwrap();
+        assert!((number - right).abs() <= 8.0, "{number}, without noise {right}");
+    };
+    let lab = lab();
+    let flags = ["--answer", "count", "--learns", "both", "--epsilon", "10"];
+    let [x, y] = lab.run(&flags, &flags);
+    x.assert(0, &["shared keys, with noise (ε = 10): ", "with noise that hides any single key"]);
+    y.assert(0, &["shared keys, with noise (ε = 10): "]);
+    for party in [Connecting, Listening] {
+        near(&answered(&lab, party, "noisy"), 100.0);
+        let report = lab.report(party);
+        assert_eq!(report["terms"]["noise"], serde_json::json!({"epsilon": "10", "clamp": null}));
+        assert!(report["matches"].is_null());
+        assert_eq!(lab.output(party).unwrap().trim(), report["answer"]["value"].as_str().unwrap());
+    }
+    assert_eq!(answered(&lab, Connecting, "noisy"), answered(&lab, Listening, "noisy"));
+    // Shared are 200 to 299, of which those above 250 count with 250: 10,000 in all and 50 times 250, with a last decimal
+    // place of which a key changes at most 25,000.
+    let clamped = ["--epsilon", "10", "--clamp", "250", "--scale", "2"];
+    let mine = [&["--answer", "sum:v", "--learns", "me"], &clamped[..]].concat();
+    let theirs = [&["--answer", "sum", "--learns", "peer"], &clamped[..]].concat();
+    let [x, _] = lab.run(&mine, &theirs);
+    x.assert(
+        0,
+        &["(ε = 10, values clamped to 250)", "the values of 49 keys of this side were clamped"],
+    );
+    let sum = answered(&lab, Connecting, "noisy");
+    let number: f64 = sum.as_str().unwrap().parse().unwrap();
+    let right = f64::from((200..300).map(|v: u32| v.min(250)).sum::<u32>());
+    assert!((number - right).abs() <= 250.0 * 8.0, "{number}, without noise {right}");
+    assert_eq!(lab.report(Connecting)["clamped"], 49);
+}
+
+#[test]
+fn noise_that_is_none_is_refused() {
+    let lab = lab();
+    let count = |epsilon| ["--answer", "count", "--learns", "both", "--epsilon", epsilon];
+    let [x, y] = lab.run(&count("1"), &count("0.5"));
+    x.assert(5, &["noise of the number (--epsilon, --clamp) (here: ε = 1; there: ε = 0.5)"]);
+    y.assert(5, &["here: ε = 0.5; there: ε = 1"]);
+    for (flags, words) in [
+        (&["--epsilon", "1"][..], "noise is for counts and sums"),
+        (&["--answer", "threshold:3", "--epsilon", "1"], "noise is for counts and sums"),
+        (&["--answer", "count", "--epsilon", "0"], "a decimal number above 0"),
+        (&["--answer", "count", "--epsilon", "11"], "hides nothing"),
+        (&["--answer", "count", "--clamp", "1", "--epsilon", "1"], "no values to clamp"),
+        (&["--answer", "sum:v", "--epsilon", "1"], "add --clamp"),
+        (&["--answer", "count", "--epsilon", "1", "--minimum", "3"], "cannot be used with"),
+    ] {
+        let all = [flags, &["--learns", "both"]].concat();
+        let command = lab.command(Connecting, &["--connect", "localhost:1"], &all);
+        Running::start(command).end().assert(2, &[words]);
+    }
+}
+
 #[test]
 fn sides_that_want_different_things_do_not_run() {
     let lab = lab();

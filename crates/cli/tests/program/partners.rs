@@ -369,6 +369,40 @@ fn a_threshold_comes_before_rows() {
     projects.ended(Inviter, &strict).assert(2, &["semi-honest parties alone"]);
 }
 
+/// The ledger keeps account of what noise was spent, of runs that failed too.
+#[test]
+fn a_budget_of_noise_is_kept() {
+    let projects = Projects::new(200);
+    let terms = ["--answer", "count", "--epsilon", "0.4", "--epsilon-total", "1"];
+    projects.agree(&terms, &[]);
+    for run in 0..2 {
+        for ended in projects.run(&[], &[]) {
+            ended.assert(0, &["shared keys, with noise (ε = 0.4)"]);
+        }
+        for side in [Inviter, Accepter] {
+            fs::rename(projects.path(side, "acme.csv"), projects.path(side, &format!("{run}.txt")))
+                .unwrap();
+            fs::remove_file(projects.path(side, "acme.record")).unwrap();
+        }
+    }
+    for ended in projects.run(&["--wait", "1"], &["--wait", "1"]) {
+        ended.assert(
+            8,
+            &["all runs together may have an ε of 1; one has 0.4, and 2 have begun before"],
+        );
+    }
+    let fresh = Projects::new(10);
+    fresh.succeeds(Inviter, &["init"]);
+    let invite = ["invite", "acme", "--key", "email", "--learns", "both", "--answer", "count"];
+    for (flags, words) in [
+        (&["--epsilon-total", "1"][..], "epsilon-total is for numbers with noise"),
+        (&["--epsilon", "1", "--min-result", "5"], "which noise is to hide"),
+        (&["--epsilon", "1", "--max-result", "5"], "max-result is for queries that tell"),
+    ] {
+        fresh.ended(Inviter, &[&invite[..], flags].concat()).assert(2, &[words]);
+    }
+}
+
 /// The hour half a day from now.
 fn never() -> String {
     let seconds =

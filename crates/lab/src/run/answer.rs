@@ -21,7 +21,7 @@ use crate::{
 pub fn query(method: &Method, sizes: Sizes) -> Query {
     let counts = (method.supports)(Aggregate::Count, 0);
     let aggregate = if counts { Aggregate::Count } else { Aggregate::SumOfSender };
-    Query { sizes, aggregate, minimum: 0, partitions: 1 }
+    Query { sizes, aggregate, minimum: 0, noise: None, partitions: 1 }
 }
 
 /// Runs a method once. All values are 1.

@@ -10,9 +10,11 @@
 //!      knows w_j; or
 //!    - Σ m_j·x_j·y_j, after x_j·y_j was made from R's x_j·v'_j and from x_j·w_j, a product of each bit of
 //!      x_j with w_j.
-//! 5. Without a minimum and a threshold, S sends its share and R adds the two. Otherwise a small circuit adds
+//! 5. Without a minimum, a threshold and noise, S sends its share and R adds the two. Otherwise a small circuit adds
 //!    the shares of the count, compares it with the minimum and the threshold, and reveals to R only the
-//!    answer, or that there are too few.
+//!    answer, or that there are too few; or it adds the shares of the number and noise, which it makes from random
+//!    bits. Each of these bits is the sum of one of S's choice and one of R's, so that neither party knows the noise, nor
+//!    can change its distribution by its choice.
 //!
 //! R learns the answer and the size of S's set; S learns the size of R's set.
 //!
@@ -24,6 +26,7 @@
 //! sum of products below 2^126. The width depends on the aggregate alone, and not on the values.
 
 mod cost;
+mod noise;
 
 use std::{marker::PhantomData, ops::Range};
 
@@ -65,6 +68,7 @@ pub static RS21: Method = Method {
     ]),
     tells_size: false,
     supports: |_, _| true,
+    adds_noise: true,
     learns: |_| Leakage {
         receiver: "the answer and the size of the sender's set",
         sender: "the size of the receiver's set",
@@ -180,7 +184,10 @@ impl<N: Number> Program<N> {
     /// then those of the sum if there is one. Outputs: whether there are enough items, and then the answer if
     /// so, otherwise 0.
     fn circuit(&self) -> Option<Circuit> {
-        let Query { aggregate, minimum, .. } = self.query;
+        let Query { aggregate, minimum, noise, .. } = self.query;
+        if let Some(noise) = noise {
+            return Some(noise::circuit(N::BITS, noise));
+        }
         if minimum == 0 && !matches!(aggregate, Aggregate::AtLeast(_)) {
             return None;
         }
@@ -218,7 +225,10 @@ impl<N: Number> Program<N> {
 
     /// The answer from the circuit's outputs.
     fn read(&self, shown: &WireBits) -> Output {
-        let Query { aggregate, minimum, .. } = self.query;
+        let Query { aggregate, minimum, noise, .. } = self.query;
+        if noise.is_some() {
+            return Output::Noisy(noise::read(shown, 0));
+        }
         let bits: Vec<bool> = (0..shown.wires()).map(|wire| shown.get(wire, 0)).collect();
         let answer = match (minimum, &bits[..]) {
             (0, all) => all,
@@ -313,9 +323,9 @@ fn repeat(matches: &WireBits, times: usize) -> Bits {
 fn conclude<N: Number>(
     program: &Program<N>,
     role: Party,
-    share: &Share,
-    triples: Triples,
+    (share, triples): (&Share, Triples),
     channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
 ) -> Result<Option<Output>> {
     let count = program.counts().then(|| N::of_block(Block(share.count)));
     let total = program.sums().then(|| N::of_block(Block(share.sum)));
@@ -333,12 +343,18 @@ fn conclude<N: Number>(
     };
     let mut inputs = WireBits::zeros(circuit.inputs(), 1);
     let mut next = 0;
-    for (share, bits) in [(count, COUNT_BITS), (total, N::BITS)] {
+    let noise = program.query.noise;
+    let count_bits = if noise.is_some() { N::BITS } else { COUNT_BITS };
+    for (share, bits) in [(count, count_bits), (total, N::BITS)] {
         let Some(share) = share else { continue };
         // An additive share is an input of its owner: its XOR shares are itself and 0.
         let mine = next + if role == Party::First { 0 } else { bits };
         (0..bits).for_each(|bit| inputs.set(mine + bit, 0, share.bits() >> bit & 1 == 1));
         next += 2 * bits;
+    }
+    if let Some(noise) = noise {
+        let random = WireBits::random(noise::random_bits(noise), 1, rng);
+        (0..random.wires()).for_each(|bit| inputs.set(next + bit, 0, random.get(bit, 0)));
     }
     let mut engine = Gmw::new(role, triples, channel);
     let outputs = engine.run(&circuit, &inputs)?;
@@ -372,7 +388,7 @@ impl<M: Construction, N: Number> Sender for SumSender<M, N> {
         rng: &mut dyn CryptoRng,
     ) -> Result<()> {
         let (program, share, triples) = self.share(items, values, channel, rng)?;
-        conclude(&program, Party::First, &share, triples, channel).map(drop)
+        conclude(&program, Party::First, (&share, triples), channel, rng).map(drop)
     }
 }
 
@@ -464,7 +480,7 @@ impl<M: Construction, N: Number> Receiver for SumReceiver<M, N> {
         rng: &mut dyn CryptoRng,
     ) -> Result<Output> {
         let (program, share, triples) = self.share(items, values, channel, rng)?;
-        let answer = conclude(&program, Party::Second, &share, triples, channel)?;
+        let answer = conclude(&program, Party::Second, (&share, triples), channel, rng)?;
         Ok(answer.expect("shown to the receiver"))
     }
 }
@@ -547,7 +563,7 @@ fn open<N: Number>(
         Some(_) => Silent::TRIPLES.make(role, &program.last_demand(), channel, rng)?,
         None => Triples::default(),
     };
-    conclude(&program, role, total, triples, channel)
+    conclude(&program, role, (total, triples), channel, rng)
 }
 
 fn add_to<N: Number>(sums: &mut [N], shares: &[N]) {

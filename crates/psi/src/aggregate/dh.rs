@@ -34,6 +34,7 @@ pub static COUNT: Method = Method {
     status: Status::Recommended,
     adversary: Adversary::SemiHonest,
     tells_size: false,
+    adds_noise: false,
     supports: |aggregate, minimum| aggregate == Aggregate::Count && minimum == 0,
     learns: |_| Leakage {
         receiver: "the size of the intersection and of the sender's set",

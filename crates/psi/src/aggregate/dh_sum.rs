@@ -49,6 +49,7 @@ pub static SUM: Method = Method {
     status: Status::Sound,
     adversary: Adversary::SemiHonest,
     tells_size: true,
+    adds_noise: false,
     supports: |aggregate, minimum| match aggregate {
         Aggregate::SumOfReceiver => true,
         // R sees the size, which a minimum would have to hide from it.

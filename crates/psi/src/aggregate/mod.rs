@@ -9,6 +9,9 @@
 //! therefore have a *minimum*: if the intersection has fewer items, only that fact is revealed. Methods that
 //! show the receiver the size itself cannot withhold it, and do not take a minimum.
 //!
+//! A query may have *noise* instead ([`Laplace`]), which both parties draw together in the computation, and of which neither
+//! knows more than the number tells. The number is then differentially private for the items of both sets.
+//!
 //! To compute something else, use [`shares`]: it reveals no number to anybody, but provides the input of
 //! another two-party computation.
 //!
@@ -23,6 +26,7 @@ pub mod shares;
 
 use rand::CryptoRng;
 use vesica_net::Channel;
+use vesica_params::Laplace;
 use zeroize::{Zeroize, ZeroizeOnDrop};
 
 use crate::{
@@ -80,18 +84,26 @@ pub struct Query {
     pub aggregate: Aggregate,
     /// If the intersection has fewer items than this, nothing else is revealed.
     pub minimum: u64,
+    /// The noise that is added to a count or a sum, which then has no minimum. Values must be so small that an item
+    /// changes the number by no more than the noise hides.
+    pub noise: Option<Laplace>,
     /// In how many partitions the sets are compared, of which `sizes` are those of one; 1 for whole sets.
     pub partitions: usize,
 }
 
 impl Query {
-    /// A hash that names the aggregate, its minimum and the method that computes it.
+    /// A hash that names the aggregate, its minimum, the method that computes it, and the noise.
     fn name(&self, method: &Method) -> blake3::Hash {
-        let Self { aggregate, minimum, .. } = *self;
-        assert!((method.supports)(aggregate, minimum), "{} does not support this", method.key);
+        let Self { aggregate, minimum, noise, .. } = *self;
+        assert!(method.answers(self), "{} does not support this", method.key);
         let mut name = blake3::Hasher::new_derive_key("vesica psi inquiry v1");
         name.update(&aggregate.to_bytes()).update(&minimum.to_le_bytes());
-        name.update(method.key.as_bytes()).finalize()
+        name.update(method.key.as_bytes());
+        if let Some(noise) = noise {
+            name.update(b"+noise").update(&noise.epsilon().to_le_bytes());
+            name.update(&noise.sensitivity().to_le_bytes());
+        }
+        name.finalize()
     }
 }
 
@@ -106,6 +118,8 @@ pub enum Output {
     AtLeast(bool),
     /// There are fewer items than the minimum.
     TooFew,
+    /// A count or a sum, with noise.
+    Noisy(i128),
 }
 
 /// The sender, ready for its input.
@@ -211,6 +225,8 @@ pub struct Method {
     pub tells_size: bool,
     /// Whether it computes an aggregate with this minimum.
     pub supports: fn(Aggregate, minimum: u64) -> bool,
+    /// Whether it can add noise to a count or a sum.
+    pub adds_noise: bool,
     /// Who learns what.
     pub learns: fn(Aggregate) -> Leakage,
     /// Predicted cost.
@@ -223,6 +239,15 @@ pub struct Method {
     pub receiver: Prepare<dyn Receiver>,
     /// For sets in partitions, where it can.
     pub partitions: Option<&'static ByPartitions>,
+}
+
+impl Method {
+    /// Whether it computes what the query asks for.
+    pub fn answers(&self, query: &Query) -> bool {
+        let is_number = !matches!(query.aggregate, Aggregate::AtLeast(_)) && query.minimum == 0;
+        (self.supports)(query.aggregate, query.minimum)
+            && (query.noise.is_none() || self.adds_noise && is_number)
+    }
 }
 
 const TOLD: &str = "answer/told";
@@ -376,6 +401,7 @@ pub fn tell(answer: Output, channel: &mut Channel) -> Result<()> {
         Output::Sum(sum) => (1, sum as u128),
         Output::AtLeast(is) => (2, is.into()),
         Output::TooFew => (3, 0),
+        Output::Noisy(number) => (4, number as u128),
     };
     let mut bytes = [kind; 17];
     bytes[1..].copy_from_slice(&number.to_le_bytes());
@@ -386,14 +412,16 @@ pub fn tell(answer: Output, channel: &mut Channel) -> Result<()> {
 /// The sender's side of [`tell`]. A malicious receiver may send any output.
 ///
 /// # Errors
-/// A deviation if the message is not an output of the aggregate.
-pub fn learn(aggregate: Aggregate, channel: &mut Channel) -> Result<Output> {
+/// A deviation if the message is not an answer to the query.
+pub fn learn(query: &Query, channel: &mut Channel) -> Result<Output> {
     channel.phase("reveal");
     let mut bytes = [0; 17];
     channel.recv_into(TOLD, &mut bytes)?;
     let (kind, number) = bytes.split_first_chunk::<1>().expect("seventeen bytes");
     let number = u128::from_le_bytes(number.try_into().expect("sixteen bytes"));
-    let answer = match (kind[0], aggregate) {
+    let answer = match (kind[0], query.aggregate) {
+        (4, _) if query.noise.is_some() => Some(Output::Noisy(number as i128)),
+        _ if query.noise.is_some() => None,
         (0, Aggregate::Count) => u64::try_from(number).ok().map(Output::Count),
         (1, Aggregate::SumOfSender | Aggregate::SumOfReceiver | Aggregate::Products) => {
             Some(Output::Sum(number as i128))

@@ -170,7 +170,7 @@ fn check(
         if takes_long(method, sizes) {
             continue;
         }
-        let query = Query { sizes, aggregate, minimum, partitions: 1 };
+        let query = Query { sizes, aggregate, minimum, noise: None, partitions: 1 };
         let input = Input::random(sizes, shared, aggregate, 1 + sizes.receiver as u64);
         let answer = input.run(method, query, link).unwrap();
         assert_eq!(answer, input.expected(query), "{} on {query:?}", method.key);
@@ -216,7 +216,7 @@ fn lengths_say_nothing() {
     let sizes = Sizes { sender: 20, receiver: 30 };
     let cases = cases(10).enumerate().filter(|(case, _)| assurance::tries(*case, 0, 2));
     for (case, (method, aggregate, minimum)) in cases {
-        let query = Query { sizes, aggregate, minimum, partitions: 1 };
+        let query = Query { sizes, aggregate, minimum, noise: None, partitions: 1 };
         let transcripts =
             |shared, seed| Input::random(sizes, shared, aggregate, seed).transcripts(method, query);
         // Exactly as many as a minimum or a threshold, too few, and all.
@@ -239,7 +239,7 @@ fn costs() {
             if takes_long(method, sizes) {
                 continue;
             }
-            let query = Query { sizes, aggregate, minimum, partitions: 1 };
+            let query = Query { sizes, aggregate, minimum, noise: None, partitions: 1 };
             let sent = Input::random(sizes, 10, aggregate, 5).transcripts(method, query);
             let cost = (method.cost)(query);
             for (who, sent, predicted) in [
@@ -271,7 +271,7 @@ fn rounds() {
     let all = even.map(|(_, case)| ((9, 10), case)).chain(uneven);
     for ((sender, receiver), (method, aggregate, minimum)) in all {
         let sizes = Sizes { sender, receiver };
-        let query = Query { sizes, aggregate, minimum, partitions: 1 };
+        let query = Query { sizes, aggregate, minimum, noise: None, partitions: 1 };
         let input = Input::random(sizes, 1, aggregate, 9);
         let (helped, asked) = between(
             Link::Memory.connect(),
@@ -297,7 +297,7 @@ fn rounds() {
 fn an_item_that_comes_twice_is_refused() {
     let sizes = Sizes { sender: 20, receiver: 20 };
     for (method, aggregate, minimum) in few_cases(5) {
-        let query = Query { sizes, aggregate, minimum, partitions: 1 };
+        let query = Query { sizes, aggregate, minimum, noise: None, partitions: 1 };
         let mut input = Input::random(sizes, 5, aggregate, 6);
         let positions: Vec<u32> = (0..19).chain([3]).collect();
         input.sets.receiver = input.sets.receiver.items().at(&positions);
@@ -316,14 +316,19 @@ fn an_item_that_comes_twice_is_refused() {
 fn another_question_is_another_run() {
     let sizes = Sizes { sender: 10, receiver: 10 };
     for (method, aggregate, minimum) in cases(5) {
-        let query = Query { sizes, aggregate, minimum, partitions: 1 };
+        let query = Query { sizes, aggregate, minimum, noise: None, partitions: 1 };
         let input = Input::random(sizes, 5, aggregate, 7);
         let others = cases(5).filter(|(other, asked, least)| {
             (other.key, *asked, *least) != (method.key, aggregate, minimum)
         });
         for (other_method, other_aggregate, other_minimum) in others.take(3) {
-            let other =
-                Query { sizes, aggregate: other_aggregate, minimum: other_minimum, partitions: 1 };
+            let other = Query {
+                sizes,
+                aggregate: other_aggregate,
+                minimum: other_minimum,
+                noise: None,
+                partitions: 1,
+            };
             let values = Input::random(sizes, 5, other_aggregate, 7).sender;
             let (helped, answer) = between(
                 Link::Memory.connect(),
@@ -350,7 +355,7 @@ fn against_a_peer_that_deviates(
     steps: impl Fn(&str) -> bool,
 ) {
     let sizes = Sizes { sender: 4, receiver: 3 };
-    let query = Query { sizes, aggregate, minimum, partitions: 1 };
+    let query = Query { sizes, aggregate, minimum, noise: None, partitions: 1 };
     let input = Input::random(sizes, 2, aggregate, 11);
     let blame = |error| match error {
         Error::Channel(error) => error,
@@ -419,7 +424,7 @@ fn sums_of_the_largest_values() {
             if !(method.supports)(aggregate, 0) {
                 continue;
             }
-            let query = Query { sizes, aggregate, minimum: 0, partitions: 1 };
+            let query = Query { sizes, aggregate, minimum: 0, noise: None, partitions: 1 };
             let mut input = Input::random(sizes, 3, aggregate, 12);
             for values in [[i64::MAX, 0, 0], [-i64::MAX, 0, 0], [i64::MAX - 2, 1, -1], [-1; 3]] {
                 let own =
@@ -451,7 +456,13 @@ fn products_of_the_largest_values() {
             let kinds = [(3, 0), (3, 3), (1, 0)].into_iter().enumerate();
             for (_, (shared, minimum)) in kinds.filter(|(kind, _)| assurance::tries(pair, *kind, 5))
             {
-                let query = Query { sizes, aggregate: Aggregate::Products, minimum, partitions: 1 };
+                let query = Query {
+                    sizes,
+                    aggregate: Aggregate::Products,
+                    minimum,
+                    noise: None,
+                    partitions: 1,
+                };
                 let mut input = Input::random(sizes, shared, Aggregate::Products, 13);
                 (input.sender, input.receiver) = (vec![0; 3], vec![0; 3]);
                 for ((s, r), (x, y)) in input.pairs().into_iter().zip(one.iter().zip(other)) {
@@ -473,7 +484,7 @@ fn sums_that_could_wrap_are_refused() {
     let able = |method: &&Method, aggregate| (method.supports)(aggregate, 0);
     for (aggregate, values) in asked.into_iter().flat_map(|q| wrap.map(|values| (q, values))) {
         for method in methods().filter(|method| able(method, aggregate)) {
-            let query = Query { sizes, aggregate, minimum: 0, partitions: 1 };
+            let query = Query { sizes, aggregate, minimum: 0, noise: None, partitions: 1 };
             let fits = Input::random(sizes, 1, aggregate, 8);
             let of_sender = Input { sender: values.into(), ..fits };
             let fits = Input::random(sizes, 1, aggregate, 8);
@@ -554,7 +565,7 @@ fn totals_over_partitions_are_those_of_the_whole() {
     ];
     for (aggregate, minima) in cases {
         for minimum in minima.iter().copied() {
-            let query = Query { sizes, aggregate, minimum, partitions: 3 };
+            let query = Query { sizes, aggregate, minimum, noise: None, partitions: 3 };
             let (inputs, expected) = partitions(query, shared);
             let (sent, received) = between(
                 Link::Memory.connect(),

@@ -7,6 +7,7 @@ mod confused_peer;
 mod deviating_peer;
 mod key;
 mod mutations;
+mod noise;
 mod payloads;
 mod prty20_malicious;
 mod reveal;

@@ -36,6 +36,7 @@ impl WireOffer {
             brings_values: self.brings_values,
             sends: self.sends.clone(),
             minimum: self.minimum,
+            noise: self.noise,
             null_values: null_values(&self.null_values, &keys)?,
             scale: self.scale,
             diagnose: self.diagnose,
@@ -97,6 +98,10 @@ impl WireOffer {
         if self.minimum > 0 {
             let least = counted(self.minimum, "key");
             said.push(format!("if fewer than {least} are shared, nothing else is told"));
+        }
+        if let Some(noise) = self.noise {
+            let noise = noise.describe();
+            said.push(format!("the number gets noise that hides any single key: {noise}"));
         }
         said.push(match self.security {
             Security::SemiHonest => "secure if both sides follow the protocol".to_owned(),

@@ -19,12 +19,13 @@ use crate::{
     task::{
         self,
         interface::{Method, Part, Request},
+        noise::Noise,
         query::Query,
     },
 };
 
 /// The version of everything that travels. Sides of different versions do not run.
-pub const WIRE_VERSION: u32 = 6;
+pub const WIRE_VERSION: u32 = 7;
 
 /// The most columns a key may have.
 pub const MAX_KEY_COLUMNS: usize = 16;
@@ -64,6 +65,9 @@ pub struct Offer {
     /// For queries that take one: if fewer keys than this are shared, nothing else is told. The larger minimum of the
     /// two sides applies.
     pub minimum: u64,
+    /// For counts and sums: the noise that hides a single key in the number, the same on both sides. There is no minimum
+    /// then.
+    pub noise: Option<Noise>,
     /// Values of normalised key columns that count as empty.
     pub null_values: NullValues,
     /// The number of decimal places of the values of both sides, at most 18.
@@ -92,6 +96,7 @@ impl Offer {
             brings_values: false,
             sends: None,
             minimum: 0,
+            noise: None,
             null_values: NullValues::default(),
             scale: 0,
             diagnose: false,
@@ -200,6 +205,7 @@ impl Offer {
             brings_values: self.brings_values,
             scale: self.scale,
             minimum: self.minimum,
+            noise: self.noise,
             is_told: self.learns != Learns::Nobody,
         }
     }
@@ -218,6 +224,7 @@ impl Offer {
             sizes: Sizes { sender: sender.0, receiver: receiver.0 },
             number: self.query.number,
             minimum: self.minimum,
+            noise: self.noise,
             scale: self.scale,
             sender_brings: sender.1,
             receiver_brings: receiver.1,
@@ -262,6 +269,7 @@ pub(crate) struct WireOffer {
     pub(crate) brings_values: bool,
     pub(crate) sends: Option<SentColumns>,
     pub(crate) minimum: u64,
+    pub(crate) noise: Option<Noise>,
     pub(crate) null_values: Vec<String>,
     pub(crate) scale: u8,
     pub(crate) diagnose: bool,
@@ -318,6 +326,7 @@ impl WireOffer {
             brings_values: offer.brings_values,
             sends: offer.sends.clone(),
             minimum: offer.minimum,
+            noise: offer.noise,
             null_values: offer.null_values.applied_to(&offer.keys).values().to_vec(),
             scale: offer.scale,
             diagnose: offer.diagnose,
@@ -334,6 +343,7 @@ impl WireOffer {
             brings_values: self.brings_values,
             scale: self.scale,
             minimum: self.minimum,
+            noise: self.noise,
             is_told: self.a_learns || self.b_learns,
         }
     }
@@ -413,6 +423,10 @@ impl WireOffer {
                 !(self.a_learns || self.b_learns) && self.query.kind.is_told,
                 "nobody learns anything",
             ),
+            (
+                self.noise.is_some() && self.query.check(&self.part()).is_err(),
+                "noise in what takes none, or of no use",
+            ),
             (!self.agreement.iter().all(is_hash), "the hash of an agreement is none"),
         ];
         faults.into_iter().find(|(is_one, _)| *is_one).map(|(_, fault)| fault)
@@ -462,6 +476,8 @@ mod tests {
             ("true,\"b_learns\":true", "false,\"b_learns\":false"),
             ("\"identifiers\":[]", "\"identifiers\":[],\"align\":true"),
             ("\"scale\":0", "\"scale\":19"),
+            ("\"noise\":null", "\"noise\":{\"epsilon\":\"1\",\"clamp\":null}"),
+            ("\"noise\":null", "\"noise\":{\"epsilon\":1,\"clamp\":null}"),
             ("\"null\"", "\"NULL\""),
             ("\"null\"", "\"null\",\"null\""),
             ("\"null\"", "\"nu\\u001bll\""),
@@ -501,10 +517,10 @@ mod tests {
 
     #[test]
     fn another_version_is_named_whatever_else_it_says() {
-        let error = answer(b"{\"version\":7,\"sets\":[1,2]}");
+        let error = answer(b"{\"version\":8,\"sets\":[1,2]}");
         assert_eq!(error.class(), Class::Terms);
         let message = error.to_string();
-        let said = format!("here wire version {WIRE_VERSION}, there 7");
+        let said = format!("here wire version {WIRE_VERSION}, there 8");
         assert!(message.contains(&said), "{message}");
     }
 

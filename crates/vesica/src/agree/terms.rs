@@ -18,6 +18,7 @@ use crate::{
     table::sent_columns::SentColumns,
     task::{
         interface::{Method, Request},
+        noise::Noise,
         query::Query,
     },
 };
@@ -41,6 +42,7 @@ pub struct Terms {
     a_sends: Option<SentColumns>,
     b_sends: Option<SentColumns>,
     minimum: u64,
+    noise: Option<Noise>,
     null_values: Vec<String>,
     scale: u8,
     diagnose: bool,
@@ -91,6 +93,7 @@ impl Terms {
             a_sends: a.sends.clone(),
             b_sends: b.sends.clone(),
             minimum: a.minimum.max(b.minimum),
+            noise: a.noise,
             null_values: a.null_values.clone(),
             scale: a.scale,
             diagnose: a.diagnose && b.diagnose,
@@ -167,6 +170,11 @@ impl Terms {
         self.minimum
     }
 
+    /// The noise that hides a single key in the number.
+    pub fn noise(&self) -> Option<Noise> {
+        self.noise
+    }
+
     /// Whether a side brings values.
     fn brings_values(&self, role: Role) -> bool {
         match role {
@@ -196,6 +204,7 @@ impl Terms {
             partitions: 1,
             number: self.query.number,
             minimum: self.minimum,
+            noise: self.noise,
             scale: self.scale,
             sender_brings: self.brings_values(receiver.other()),
             receiver_brings: self.brings_values(receiver),
@@ -329,6 +338,8 @@ fn differences(ours: &WireOffer, theirs: &WireOffer, role: Role) -> Vec<Differen
     note("who learns the result", learner(ours), learner(theirs));
     note("what is to be found out", ours.query.describe(), theirs.query.describe());
     note("decimal places of values (scale)", ours.scale.to_string(), theirs.scale.to_string());
+    let noise = |offer: &WireOffer| offer.noise.map_or_else(|| "none".to_owned(), Noise::describe);
+    note("noise of the number (--epsilon, --clamp)", noise(ours), noise(theirs));
     let order = |offer: &WireOffer| if offer.align { "in one order" } else { "as they came" };
     note("order of the matched rows (--align)", order(ours).to_owned(), order(theirs).to_owned());
     if ours.query == theirs.query {

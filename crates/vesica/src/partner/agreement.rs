@@ -23,6 +23,7 @@ use crate::{
     },
     error::{Error, Result},
     parties::{Parties, Role},
+    task::noise::Noise,
 };
 
 /// The first and last lines of texts that are sent.
@@ -347,6 +348,11 @@ impl Agreement {
         }
     }
 
+    /// The noise that a number gets, which hides any single key.
+    pub(crate) fn noise(&self) -> Option<Noise> {
+        self.proposal.offer.noise
+    }
+
     /// The relay where the two sides meet, if they do.
     pub fn relay(&self) -> Option<&str> {
         self.proposal.relay.as_deref()
@@ -393,7 +399,13 @@ pub(crate) fn limited(offer: &Offer, policy: &Policy) -> Result<Offer> {
     if let Some(least) = policy.min_result.filter(|_| task.takes_minimum()) {
         offer.minimum = offer.minimum.max(least);
     }
-    let counts_matches = offer.query.kind.keeps_rows || offer.query == crate::Query::COUNT;
+    let is_exact = offer.noise.is_none();
+    let counts_matches =
+        offer.query.kind.keeps_rows || offer.query == crate::Query::COUNT && is_exact;
+    if policy.epsilon_total.is_some() && is_exact {
+        let message = "epsilon-total is for numbers with noise; say how much with --epsilon";
+        return Err(Error::Usage(message.to_owned()));
+    }
     let rules = [
         (policy.min_result.is_some() && !counts_matches && !task.takes_minimum(), "min-result"),
         (policy.max_result.is_some() && !counts_matches, "max-result"),

@@ -17,7 +17,10 @@ use sha2::{Digest, Sha256};
 use vesica_net::{Certificate, Fingerprint, Identity};
 
 use super::{moment::Moment, policy::Past, signed::hex, sketch::Sketch};
-use crate::error::{Class, Error, Result};
+use crate::{
+    error::{Class, Error, Result},
+    task::noise::Epsilon,
+};
 
 /// What comes before a line in what is signed.
 const CONTEXT: &[u8] = b"vesica 1 line of a ledger\n";
@@ -274,9 +277,9 @@ pub(crate) struct Subject {
     pub(crate) peer: Fingerprint,
 }
 
-/// What was done under an agreement.
-pub(crate) fn past(entries: &[Entry], agreement: &str) -> Past {
-    let mut past = Past::default();
+/// What was done under an agreement, of which each run has this ε.
+pub(crate) fn past(entries: &[Entry], agreement: &str, epsilon: Option<Epsilon>) -> Past {
+    let mut past = Past { epsilon, ..Past::default() };
     for entry in entries.iter().filter(|entry| entry.agreement == agreement) {
         match &entry.event {
             Event::Began { sketch, .. } => {

@@ -9,7 +9,7 @@ use super::{
     ledger::{self, Entry, Event, Ledger, Subject},
     moment::Moment,
     party::Party,
-    policy::{Intent, Policy, Refusal},
+    policy::{Intent, Past, Policy, Refusal},
     record::{self, Facts, Record, Statement},
     signed::Signed,
     sketch::{Sketch, SketchSecret},
@@ -116,6 +116,12 @@ impl Partnership {
         Ok(offer)
     }
 
+    /// What was done under the agreement.
+    fn past(&self, entries: &[Entry]) -> Past {
+        let noise = self.agreement.document().noise();
+        ledger::past(entries, &self.agreement.hash(), noise.map(|noise| noise.epsilon))
+    }
+
     fn subject(&self) -> Subject {
         Subject {
             agreement: self.agreement.hash(),
@@ -130,7 +136,7 @@ impl Partnership {
     /// [`Error::Policy`] and [`Error::Ledger`].
     pub fn check(&self) -> Result<()> {
         let (entries, _) = self.ledger().look(&self.me.certificate())?;
-        let past = ledger::past(&entries, &self.agreement.hash());
+        let past = self.past(&entries);
         let now = Moment::now();
         self.policies.iter().try_for_each(|policy| Ok(policy.check_time(now, &past)?))
     }
@@ -247,7 +253,7 @@ impl Standing {
         let run = match earlier {
             Some(run) => run,
             None => self.partnership.ledger().add(me, &self.partnership.subject(), |entries| {
-                let past = ledger::past(entries, &agreement);
+                let past = self.partnership.past(entries);
                 let intent =
                     Intent { now: Moment::now(), keys: [keys, peer_keys], sketch: &sketch };
                 policies.iter().try_for_each(|policy| policy.check_sets(&intent, &past))?;
@@ -271,9 +277,9 @@ impl Standing {
     /// [`Error::Policy`] and [`Error::Ledger`].
     pub(crate) fn check_result(&self, shared: Option<u64>) -> Result<()> {
         let Some(shared) = shared else { return Ok(()) };
-        let Partnership { me, agreement, policies, .. } = &self.partnership;
+        let Partnership { me, policies, .. } = &self.partnership;
         let (entries, _) = self.partnership.ledger().look(&me.certificate())?;
-        let past = ledger::past(&entries, &agreement.hash());
+        let past = self.partnership.past(&entries);
         policies.iter().try_for_each(|policy| Ok(policy.check_result(shared, &past)?))
     }
 

@@ -11,7 +11,10 @@ use super::{
     moment::{Day, Hours, Moment},
     sketch::Sketch,
 };
-use crate::words::{counted, grouped};
+use crate::{
+    task::noise::Epsilon,
+    words::{counted, grouped},
+};
 
 /// Limits on runs; what is `None` is not limited.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +35,9 @@ pub struct Policy {
     /// The most shared keys that all runs together may tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_result_total: Option<u64>,
+    /// The ε of all runs together, for numbers with noise.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub epsilon_total: Option<Epsilon>,
     /// The most runs within 24 hours.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub max_runs_per_day: Option<u64>,
@@ -84,6 +90,8 @@ pub(crate) struct Past {
     pub(crate) sketches: Vec<Sketch>,
     /// Shared keys that were told, as far as this side knows.
     pub(crate) told: u64,
+    /// The ε of each run, where the number gets noise.
+    pub(crate) epsilon: Option<Epsilon>,
 }
 
 /// A set that differs by fewer keys than this from an earlier one is warned of where no rule says how few are too few.
@@ -130,6 +138,18 @@ impl Policy {
                 let reason = format!("the limit of {} {when} is reached", counted(most, "run"));
                 return Err(refusal(rule, reason));
             }
+        }
+        if let (Some(total), Some(each)) = (self.epsilon_total, past.epsilon)
+            && each.times(all + 1) > total
+        {
+            let reason = format!(
+                "all runs together may have an ε of {total}; one has {each}, and {} begun before",
+                match all {
+                    1 => "1 has".to_owned(),
+                    all => format!("{} have", grouped(all)),
+                }
+            );
+            return Err(refusal("epsilon-total", reason));
         }
         if let Some(most) = self.max_result_total.filter(|most| past.told >= *most) {
             return Err(told_in_all(most, past.told));
@@ -197,6 +217,9 @@ impl Policy {
         say(self
             .max_result_total
             .map(|n| format!("all runs together tell at most {}", counted(n, "shared key"))));
+        say(self
+            .epsilon_total
+            .map(|total| format!("the noise of all runs together has an ε of at most {total}")));
         say(self
             .max_runs_per_day
             .map(|n| format!("at most {} within 24 hours", counted(n, "run"))));

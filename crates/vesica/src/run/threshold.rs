@@ -39,6 +39,7 @@ impl Session<'_> {
         let request = Request {
             number: least,
             minimum: 0,
+            noise: None,
             scale: 0,
             sender_brings: false,
             receiver_brings: false,

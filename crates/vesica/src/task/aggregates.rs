@@ -1,5 +1,7 @@
 //! Numbers about the shared keys: how many there are, sums of their values, and whether they reach a threshold.
 
+use std::borrow::Cow;
+
 use rand::CryptoRng;
 use vesica_net::Channel;
 use vesica_planner::Candidate;
@@ -20,8 +22,9 @@ use crate::{
             Task,
         },
         learned::{FOLLOWING, Learned, Side, Sides},
+        noise::Noise,
         outcome::{Decimal, Outcome, QueryResult},
-        query::{Form, Query, QueryKind, ResultForm, Values},
+        query::{self, Form, Query, QueryKind, ResultForm},
     },
     words::{counted, grouped},
 };
@@ -47,7 +50,7 @@ static COUNT: QueryKind = QueryKind {
     name: "count",
     word: "count",
     form: Some(Form { names: "count", help: "count: how many keys are shared" }),
-    values: Values::None,
+    values: query::Values::None,
     task: &Number::Count,
     ..NUMBER
 };
@@ -59,7 +62,7 @@ static SUM: QueryKind = QueryKind {
         names: "sum, sum:COL",
         help: "sum:COL: the sum of this side's column COL over the shared keys, while the other side says sum",
     }),
-    values: Values::OfOne,
+    values: query::Values::OfOne,
     task: &Number::Sum,
     ..NUMBER
 };
@@ -71,7 +74,7 @@ static PRODUCTS: QueryKind = QueryKind {
         names: "products:COL",
         help: "products:COL: the sum of the products of both sides' columns over the shared keys",
     }),
-    values: Values::OfBoth,
+    values: query::Values::OfBoth,
     task: &Number::Products,
     ..NUMBER
 };
@@ -83,7 +86,7 @@ static THRESHOLD: QueryKind = QueryKind {
         names: "threshold:K",
         help: "threshold:K: whether at least K keys are shared",
     }),
-    values: Values::None,
+    values: query::Values::None,
     takes_number: true,
     task: &Number::AtLeast,
     ..NUMBER
@@ -94,7 +97,7 @@ const NUMBER: QueryKind = QueryKind {
     name: "",
     word: "",
     form: None,
-    values: Values::None,
+    values: query::Values::None,
     takes_number: false,
     takes_columns: false,
     takes_identifiers: false,
@@ -116,6 +119,15 @@ pub(crate) enum Number {
 }
 
 impl Number {
+    /// How many values are multiplied in what a key adds to the number.
+    fn power(self) -> u32 {
+        match self {
+            Self::Count | Self::AtLeast => 0,
+            Self::Sum => 1,
+            Self::Products => 2,
+        }
+    }
+
     /// The query as the methods take it.
     pub(crate) fn query(self, request: &Request) -> aggregate::Query {
         let aggregate = match self {
@@ -125,8 +137,10 @@ impl Number {
             Self::Products => Aggregate::Products,
             Self::AtLeast => Aggregate::AtLeast(request.number),
         };
-        let Request { sizes, partitions, minimum, .. } = *request;
-        aggregate::Query { sizes, aggregate, minimum, partitions }
+        let Request { sizes, partitions, minimum, scale, .. } = *request;
+        // Offers have noise that there is.
+        let noise = request.noise.and_then(|noise| noise.laplace(self.power(), scale).ok());
+        aggregate::Query { sizes, aggregate, minimum, noise, partitions }
     }
 
     /// What the receiver of a method got, where values have so many decimal places. Places of both factors of a
@@ -138,6 +152,9 @@ impl Number {
                 QueryResult::SumOfProducts(Decimal { number: sum, scale: 2 * scale })
             }
             Output::Sum(sum) => QueryResult::Sum(Decimal { number: sum, scale }),
+            Output::Noisy(number) => {
+                QueryResult::Noisy(Decimal { number, scale: self.power() as u8 * scale })
+            }
             Output::AtLeast(is) => QueryResult::AtLeast(is),
             Output::TooFew => QueryResult::TooFew,
         }
@@ -150,11 +167,20 @@ impl Task for Number {
             let message = "a sum of products takes a column of values from each side";
             return Err(Error::Usage(message.to_owned()));
         }
-        Ok(())
+        let Some(noise) = part.noise else { return Ok(()) };
+        if part.minimum > 0 {
+            let message = "a minimum tells for certain whether so many keys are shared, which noise is to hide; take one";
+            return Err(Error::Usage(message.to_owned()));
+        }
+        noise.laplace(self.power(), part.scale).map(drop)
     }
 
     fn takes_minimum(&self) -> bool {
         true
+    }
+
+    fn takes_noise(&self) -> bool {
+        *self != Self::AtLeast
     }
 
     /// The values of a sum come from one side.
@@ -190,6 +216,21 @@ impl Task for Number {
             reached @ QueryResult::AtLeast(_) => {
                 format!("at least {} shared: {reached}", counted(context.number, "key"))
             }
+            QueryResult::Noisy(number) => {
+                let what = match self {
+                    Self::Count => "shared keys",
+                    Self::Products => {
+                        "sum of the products of both sides' values over the shared keys"
+                    }
+                    _ => "sum of the values over the shared keys",
+                };
+                let noise = context.noise.map(Noise::describe).unwrap_or_default();
+                let clamped = outcome.clamped.filter(|clamped| *clamped > 0);
+                let clamped = clamped.map(|keys| {
+                    format!("; the values of {} of this side were clamped", counted(keys, "key"))
+                });
+                format!("{what}, with noise ({noise}): {number}{}", clamped.unwrap_or_default())
+            }
             QueryResult::TooFew => {
                 let minimum = grouped(context.minimum);
                 format!("no answer: fewer shared keys than the minimum, {minimum}")
@@ -223,11 +264,11 @@ impl Method for Computing {
 
     fn candidate(&self, request: &Request) -> std::result::Result<Candidate, Difference> {
         let query = self.number.query(request);
-        match (self.method.supports)(query.aggregate, query.minimum) {
+        match self.method.answers(&query) {
             true => Ok(Candidate::method(self.method, query)),
             false => Err(Difference::of_both(
                 "answer",
-                format!("`{}` does not answer this with this minimum", self.method.key),
+                format!("`{}` does not answer this with this minimum or noise", self.method.key),
             )),
         }
     }
@@ -283,37 +324,60 @@ impl Party for Prepared {
     ) -> vesica_psi::Result<Found> {
         let Self { number, method, query, call, end } = *self;
         let both = call.sides.both_learn();
+        let values = Values::of(set, &call.request);
         let answer = match end {
             End::Sender(party) => {
-                party.send(items, set.values(), channel, rng)?;
+                party.send(items, &values.values, channel, rng)?;
                 channel.flush()?;
-                both.then(|| aggregate::learn(query.aggregate, channel)).transpose()?
+                both.then(|| aggregate::learn(&query, channel)).transpose()?
             }
             End::Receiver(party) => {
-                let answer = party.receive(items, set.values(), channel, rng)?;
+                let answer = party.receive(items, &values.values, channel, rng)?;
                 if both {
                     aggregate::tell(answer, channel)?;
                 }
                 Some(answer)
             }
         };
-        Ok(found(number, method, query, &call, answer))
+        Ok(found((number, method), query, &call, answer, values.clamped))
     }
 }
 
-/// What a method found. `answer` is what this side was told, if anything.
+/// The values of this side's keys.
+struct Values<'a> {
+    values: Cow<'a, [i64]>,
+    /// How many are larger than the noise can hide, and count with the largest magnitude that it can.
+    clamped: u64,
+}
+
+impl<'a> Values<'a> {
+    fn of(set: &'a KeySet, request: &Request) -> Self {
+        let all = set.values();
+        let bound = request.noise.and_then(|noise| noise.bound(request.scale));
+        let Some(bound) = bound.and_then(|bound| i64::try_from(bound).ok()) else {
+            return Self { values: Cow::Borrowed(all), clamped: 0 };
+        };
+        let clamped =
+            all.iter().filter(|value| value.unsigned_abs() > bound.unsigned_abs()).count();
+        let values = all.iter().map(|value| *value.max(&-bound).min(&bound)).collect();
+        Self { values, clamped: clamped as u64 }
+    }
+}
+
+/// What a method found. `answer` is what this side was told, if anything; so many of its keys have clamped values.
 fn found(
-    number: Number,
-    method: &aggregate::Method,
+    (number, method): (Number, &aggregate::Method),
     query: aggregate::Query,
     call: &Call,
     answer: Option<Output>,
+    clamped: u64,
 ) -> Found {
     let learned = learned(call.sides, method, query, answer);
     let result = answer.map(|answer| number.result(answer, call.request.scale));
     let content =
         result.map(|result| Content::Text(Box::new(move |out| writeln!(out, "{result}"))));
-    let outcome = Outcome { answer: result, ..Outcome::default() };
+    let clamped = query.noise.map(|_| clamped);
+    let outcome = Outcome { answer: result, clamped, ..Outcome::default() };
     Found { outcome, learned, content }
 }
 
@@ -327,7 +391,10 @@ struct Adding {
 }
 
 /// A party of a method for one partition.
-struct Adder(Box<dyn aggregate::Adder>);
+struct Adder {
+    adder: Box<dyn aggregate::Adder>,
+    request: Request,
+}
 
 impl PartitionParty for Adder {
     fn run(
@@ -337,8 +404,9 @@ impl PartitionParty for Adder {
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Zeroizing<Vec<u8>>> {
         let Partition { set, items, .. } = partition;
-        let share = self.0.add_up(items.items(), set.values(), channel, rng)?;
-        Ok(Zeroizing::new([share.count, share.sum].map(u128::to_le_bytes).concat()))
+        let Values { values, clamped } = Values::of(set, &self.request);
+        let share = self.adder.add_up(items.items(), &values, channel, rng)?;
+        Ok(Zeroizing::new([share.count, share.sum, clamped.into()].map(u128::to_le_bytes).concat()))
     }
 }
 
@@ -349,8 +417,8 @@ impl Gather for Adding {
         rng: &mut dyn CryptoRng,
     ) -> vesica_psi::Result<Box<dyn PartitionParty>> {
         let Self { method, query, call, .. } = self;
-        let party = aggregate::adder_for(method, *query, call.receives(), channel, rng)?;
-        Ok(Box::new(Adder(party)))
+        let adder = aggregate::adder_for(method, *query, call.receives(), channel, rng)?;
+        Ok(Box::new(Adder { adder, request: call.request }))
     }
 
     fn finish(
@@ -360,14 +428,16 @@ impl Gather for Adding {
         rng: &mut dyn CryptoRng,
     ) -> Result<Found> {
         let Self { number, method, by_partitions, query, call } = *self;
-        let mut total = Share::default();
+        let (mut total, mut all_clamped) = (Share::default(), 0);
         for piece in pieces.iter() {
             let piece = piece?;
-            let ([count, sum], []) = piece.as_chunks() else {
+            let ([count, sum, clamped], []) = piece.as_chunks() else {
                 return Err(Error::Bug("a piece that is no share"));
             };
-            let [count, sum] = [count, sum].map(|number| u128::from_le_bytes(*number));
+            let [count, sum, clamped] =
+                [count, sum, clamped].map(|number| u128::from_le_bytes(*number));
             total.add(&Share { count, sum });
+            all_clamped += clamped as u64;
         }
         let opened = (by_partitions.open)(query, call.receives(), &total, channel, rng);
         let mut answer = opened.map_err(|error| Error::of_protocol(error, channel))?;
@@ -378,12 +448,12 @@ impl Gather for Adding {
                     told.map_err(|error| Error::of_protocol(error, channel))?;
                 }
                 None => {
-                    let learned = aggregate::learn(query.aggregate, channel);
+                    let learned = aggregate::learn(&query, channel);
                     answer = Some(learned.map_err(|error| Error::of_protocol(error, channel))?);
                 }
             }
         }
-        Ok(found(number, method, query, &call, answer))
+        Ok(found((number, method), query, &call, answer, all_clamped))
     }
 }
 
@@ -420,6 +490,15 @@ fn told(sides: &Sides, side: Side, query: aggregate::Query, answer: Option<Outpu
         true => sum("its own values"),
         false => sum(&format!("{}'s values", owner.name())),
     };
+    if query.noise.is_some() {
+        let what = match aggregate {
+            Aggregate::SumOfSender => sum_of(sides.receiver.other()),
+            Aggregate::SumOfReceiver => sum_of(sides.receiver),
+            Aggregate::Products => sum("the products of both sides' values"),
+            _ => "how many keys the two sides share".to_owned(),
+        };
+        return vec![format!("{what}, with noise that hides any single key")];
+    }
     let fact = match (aggregate, answer) {
         (_, Some(Output::TooFew)) => return vec![share("fewer than", minimum)],
         (Aggregate::Count, Some(Output::Count(n))) => {

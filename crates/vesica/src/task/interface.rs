@@ -23,6 +23,7 @@ use crate::{
     table::{pieces::Pieces, sent_columns::SentColumns, written::Matched},
     task::{
         learned::{Learned, Side, Sides},
+        noise::Noise,
         outcome::Outcome,
     },
 };
@@ -37,6 +38,11 @@ pub(crate) trait Task: Sync + RefUnwindSafe {
 
     /// Whether the protocol itself tells nothing where fewer keys are shared than a minimum.
     fn takes_minimum(&self) -> bool {
+        false
+    }
+
+    /// Whether its number can be told with noise.
+    fn takes_noise(&self) -> bool {
         false
     }
 
@@ -64,6 +70,8 @@ pub(crate) struct Part {
     pub(crate) scale: u8,
     /// The least number of shared keys of which anything is told.
     pub(crate) minimum: u64,
+    /// The noise that hides a single key.
+    pub(crate) noise: Option<Noise>,
     /// Whether the side sends columns.
     pub(crate) sends: bool,
     /// Whether the side wants matches in an order that both sides share.
@@ -83,6 +91,8 @@ pub(crate) struct Request {
     pub(crate) number: u64,
     /// The least number of shared keys of which anything is told.
     pub(crate) minimum: u64,
+    /// The noise that hides a single key.
+    pub(crate) noise: Option<Noise>,
     /// The number of decimal places of values.
     pub(crate) scale: u8,
     /// Whether the sender brings values.
@@ -286,6 +296,8 @@ pub(crate) struct Context<'a> {
     pub(crate) number: u64,
     /// The least number of shared keys of which anything is told.
     pub(crate) minimum: u64,
+    /// The noise that hides a single key.
+    pub(crate) noise: Option<Noise>,
     /// Says of a thing where it was written to.
     pub(crate) written: &'a dyn Fn(String) -> String,
 }

@@ -11,6 +11,7 @@ mod join_pieces;
 mod joined;
 pub(crate) mod joins;
 pub(crate) mod learned;
+pub(crate) mod noise;
 pub(crate) mod outcome;
 pub(crate) mod query;
 pub(crate) mod rows;

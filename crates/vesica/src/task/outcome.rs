@@ -20,6 +20,8 @@ pub struct Outcome {
     pub rows_written: Option<u64>,
     /// Matching keys of which the columns that came with them cannot be read.
     pub unreadable: Option<u64>,
+    /// Keys of this side whose values were clamped, where a sum gets noise.
+    pub clamped: Option<u64>,
     /// Bins whose shares were written to the output.
     pub bins_written: Option<u64>,
 }
@@ -53,13 +55,15 @@ pub enum QueryResult {
     AtLeast(bool),
     /// Fewer keys are shared than the minimum, and nothing else is told.
     TooFew,
+    /// A count or a sum, with noise.
+    Noisy(Decimal),
 }
 
 impl fmt::Display for QueryResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Count(count) => write!(f, "{count}"),
-            Self::Sum(sum) | Self::SumOfProducts(sum) => write!(f, "{sum}"),
+            Self::Sum(sum) | Self::SumOfProducts(sum) | Self::Noisy(sum) => write!(f, "{sum}"),
             Self::AtLeast(reached) => f.write_str(if *reached { "yes" } else { "no" }),
             Self::TooFew => f.write_str("too few"),
         }

@@ -135,6 +135,10 @@ impl Query {
             let message = "only rows are written in a common order; the query is another one";
             return Err(Error::Usage(message.to_owned()));
         }
+        if part.noise.is_some() && !self.kind.task.takes_noise() {
+            let message = "noise is for counts and sums; the query is another one";
+            return Err(Error::Usage(message.to_owned()));
+        }
         self.kind.task.check(part)?;
         if part.is_told != self.kind.is_told {
             let message = "of shares nobody learns anything, of all else somebody does";

@@ -243,7 +243,7 @@ fn the_report_has_exactly_its_fields() {
     };
     assert_eq!(
         fields(&report),
-        "agreement answer attempts bins_written bytes_received bytes_sent ended failure fingerprints hints input learned matches \
+        "agreement answer attempts bins_written bytes_received bytes_sent clamped ended failure fingerprints hints input learned matches \
          matches_of_identifiers partitions peak_memory_bytes peer_items phases program protocol report_version role \
          rounds rows rows_written seconds security started status terms terms_hash unconfirmed unreadable"
     );

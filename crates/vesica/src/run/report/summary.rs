@@ -35,6 +35,7 @@ impl Report {
             keys: self.rows.map_or(0, |rows| rows.used),
             number: terms.query().number,
             minimum: terms.minimum(),
+            noise: terms.noise(),
             written: &written,
         };
         terms.query().kind.task.headline(&self.outcome, &context)

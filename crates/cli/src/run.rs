@@ -20,6 +20,7 @@ use vesica::{
     Class, Job, Learns, Offer, Parties, Query, Ready, Report, Role,
     files::{
         Delimiter, Duplicates, Format, JournalSecret, Nulls, PlannerInputs, Protected, Resume,
+        exchange_folder,
     },
     partnership::{Agreement, Moment, Partnership, Policy},
     report::ResultForm,
@@ -185,8 +186,9 @@ struct Endpoint {
     /// Meet the other side at the relay of this address instead, to which both sides connect; docs/partners.md describes it
     #[arg(long, value_name = "ADDR", group = "endpoint")]
     relay: Option<String>,
-    /// Exchange files in this directory instead, which must exist and which both sides can read and write
-    #[arg(long, value_name = "DIR", group = "endpoint")]
+    /// Exchange files in this directory instead, which must exist and which both sides can read and write; or objects of a
+    /// store, as in s3://BUCKET/PREFIX
+    #[arg(long, visible_alias = "exchange", value_name = "DIR", group = "endpoint")]
     exchange_dir: Option<PathBuf>,
 }
 
@@ -537,7 +539,7 @@ impl Args {
             Side::A => files::Side::A,
             Side::B => files::Side::B,
         });
-        let (side, connection) = connect::exchange(directory, side, &meeting)?;
+        let (side, connection) = connect::exchange(exchange_folder(directory)?, side, &meeting)?;
         Ok((role_of(side), connection))
     }
 }

@@ -85,6 +85,7 @@ pub mod files {
             format::Format,
             guard::is_guarded,
             output::{Access, Output, Staged},
+            remote::exchange_folder,
             sent_columns::{DEFAULT_BYTES, SentColumns},
             source::{Delimiter, Dialect},
             target::{Protected, check as check_results},

@@ -275,3 +275,38 @@ fn what_cannot_be_opened_is_said_before_the_other_side_is_troubled() {
     refused(&["--input", "s3://bucket/in.csv"], &["s3://bucket/in.csv", "credentials"]);
     refused(&["--output", "s3://bucket/out.csv"], &["s3://bucket/out.csv", "credentials"]);
 }
+
+/// As through a directory: either side first, nothing left behind, and one that was killed does not hinder the next.
+#[test]
+#[ignore = "assure: needs Python packages and a server"]
+fn two_sides_meet_in_a_bucket() {
+    let (lab, store) = (Lab::new(), Store::start());
+    lab.write(Connecting, keys(0..1000));
+    lab.write(Listening, keys(990..2000));
+    let side = |party| {
+        let mut command = lab.command(party, &["--exchange", "s3://bucket/with/acme"], &[]);
+        command.envs(store.environment());
+        Running::start(command)
+    };
+    for first in [Connecting, Listening] {
+        let mut waiting = side(first);
+        waiting.until("for the other side in s3://bucket/with/acme");
+        let both = [waiting, side(first.other())];
+        for side in both {
+            side.end().assert(0, &["10 of "]);
+        }
+        store.assert_holds(&[]);
+    }
+    let mut killed = side(Connecting);
+    killed.until("for the other side in ");
+    killed.signal("KILL");
+    drop(killed.end());
+    let both = [side(Connecting), side(Listening)];
+    for side in both {
+        side.end().assert(0, &["10 of "]);
+    }
+    store.assert_holds(&[]);
+    let mut none = lab.command(Connecting, &["--exchange", "s3://none/at/all"], &[]);
+    none.envs(store.environment());
+    Running::start(none).end().assert(4, &["s3://none/at/all cannot be used"]);
+}

@@ -1,6 +1,6 @@
-//! Connecting through a shared directory.
+//! Connecting through a directory, or another place for files, that both sides share.
 
-use std::{path::Path, thread, time::Instant};
+use std::{thread, time::Instant};
 
 use super::{Connection, Event, Meeting};
 use crate::{
@@ -8,12 +8,12 @@ use crate::{
     meter::CONNECT,
     transport::{
         POLL_INTERVAL,
-        files::{Files, Names, Side},
+        files::{Files, Folder, Names, Side},
         tls::Credentials,
     },
 };
 
-/// Meets the other side in a directory that both can read and write. If no side is named, the two fingerprints
+/// Meets the other side in a place for files that both can read and write. If no side is named, the two fingerprints
 /// determine which party is which side.
 ///
 /// # Errors
@@ -21,7 +21,7 @@ use crate::{
 /// [`Error::NobodyJoined`] when time is up; the errors of a handshake, as for [`dial`](super::dial()); and
 /// [`Error::Cancelled`].
 pub fn exchange(
-    directory: &Path,
+    folder: Box<dyn Folder>,
     side: Option<Side>,
     meeting: &Meeting<'_>,
 ) -> Result<(Side, Connection)> {
@@ -29,8 +29,8 @@ pub fn exchange(
     let side = side.unwrap_or(if me < peer { Side::A } else { Side::B });
     let credentials = Credentials::new(meeting.me, meeting.peer)?;
     let names = Names { me: me.to_string(), peer: peer.to_string() };
-    let mut files = Files::open_as(directory, side, names)?;
-    join(&mut files, directory, meeting)?;
+    let mut files = Files::open_as(folder, side, names)?;
+    join(&mut files, meeting)?;
     let handshake = match side {
         Side::A => credentials.client(files)?,
         Side::B => credentials.server(files)?,
@@ -39,7 +39,7 @@ pub fn exchange(
 }
 
 /// Waits for the other side to appear.
-fn join(files: &mut Files, directory: &Path, meeting: &Meeting<'_>) -> Result<()> {
+fn join(files: &mut Files, meeting: &Meeting<'_>) -> Result<()> {
     let started = Instant::now();
     let mut told = false;
     while !files.try_join()? {
@@ -48,14 +48,14 @@ fn join(files: &mut Files, directory: &Path, meeting: &Meeting<'_>) -> Result<()
         }
         let left = meeting.wait.saturating_sub(started.elapsed());
         if left.is_zero() {
-            let directory = directory.to_owned();
+            let directory = files.folder().name().to_owned();
             return Err(Error::NobodyJoined { directory, after: meeting.wait });
         }
         if !std::mem::replace(&mut told, true) {
-            let place = &directory.display().to_string();
+            let place = &files.folder().name().display().to_string();
             (meeting.observer)(&Event::Waiting { place, left, why: None });
         }
-        thread::sleep(POLL_INTERVAL.min(left));
+        thread::sleep(POLL_INTERVAL.max(files.folder().poll()).min(left));
     }
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! A directory that both parties can reach: a shared drive, a synchronised folder, or a USB stick that is
-//! carried back and forth.
+//! A directory that both parties can reach: a shared drive, a synchronised folder, a USB stick that is
+//! carried back and forth, or whatever else is a [`Folder`], such as a bucket of an object store.
 //!
 //! Each flush becomes one numbered file, `a-0000000001.vesica` and so on from side A and `b-…` from side B. The
 //! reader takes them in order and removes each after reading it. A file is written under a temporary name and
@@ -11,31 +11,30 @@
 //! A party that ends writes `a-end.vesica`. The one that ends last removes whatever is left; what a killed
 //! run leaves behind is removed by the next run of the same side.
 
+mod folder;
 mod join;
 mod part;
 
 use std::{
-    fs, io,
+    io,
     io::{Read, Write},
     path::{Path, PathBuf},
     thread,
     time::{Duration, Instant},
 };
 
+pub use self::folder::{Directory, Folder};
 pub(crate) use self::join::Names;
 use self::{
-    join::Claim,
+    folder::TEMPORARY,
+    join::{Claim, unusable},
     part::{Kind, MAX_PAYLOAD, Part, RunId, UNKNOWN},
 };
 use super::POLL_INTERVAL;
 use crate::{Error, Result, identity::provider};
 
-/// The extension of a complete file, and that of one being written.
+/// The extension of a complete file.
 const WHOLE: &str = "vesica";
-const TEMPORARY: &str = "vesica-part";
-
-/// How often to look for the other side's next file.
-const POLL: Duration = Duration::from_millis(10);
 
 /// How long to wait for a file that is incomplete, or missing although its successor is there.
 const GRACE: Duration = Duration::from_secs(30);
@@ -72,40 +71,31 @@ impl Side {
         ours && Path::new(name).extension().is_some_and(|e| e == WHOLE || e == TEMPORARY)
     }
 
-    /// The file of this side with this name.
-    fn named(self, directory: &Path, name: &str) -> PathBuf {
-        directory.join(format!("{}-{name}.{WHOLE}", self.letter()))
+    /// The name of a file of this side.
+    fn named(self, name: &str) -> String {
+        format!("{}-{name}.{WHOLE}", self.letter())
     }
 
-    /// The file of this side with this number.
-    fn path(self, directory: &Path, number: u64) -> PathBuf {
-        self.named(directory, &format!("{number:010}"))
+    /// The name of this side's file with this number.
+    fn numbered(self, number: u64) -> String {
+        self.named(&format!("{number:010}"))
     }
 
     /// The names of this side's files.
-    fn files(self, directory: &Path) -> io::Result<Vec<String>> {
-        let mut files = Vec::new();
-        for entry in fs::read_dir(directory)? {
-            files.extend(entry?.file_name().into_string().ok().filter(|name| self.owns(name)));
-        }
-        Ok(files)
+    fn files(self, folder: &dyn Folder) -> io::Result<Vec<String>> {
+        let mut names = folder.names(&format!("{}-", self.letter()))?;
+        names.retain(|name| self.owns(name));
+        Ok(names)
     }
 
-    fn remove_files(self, directory: &Path) -> io::Result<()> {
-        for name in self.files(directory)? {
-            match fs::remove_file(directory.join(name)) {
-                // The other side may be removing it too.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
-                removed => removed?,
-            }
-        }
-        Ok(())
+    fn remove_files(self, folder: &dyn Folder) -> io::Result<()> {
+        self.files(folder)?.iter().try_for_each(|name| folder.remove(name))
     }
 }
 
 /// One end of a connection through files.
 pub struct Files {
-    directory: PathBuf,
+    folder: Box<dyn Folder>,
     side: Side,
     names: Names,
     claim: Claim,
@@ -133,24 +123,23 @@ impl Files {
     /// another party's run; [`Error::Directory`].
     pub fn open(directory: impl Into<PathBuf>, side: Side) -> Result<Self> {
         let [me, peer] = [side, side.other()].map(|side| side.letter().to_string());
-        Self::open_as(directory, side, Names { me, peer })
+        Self::open_as(Box::new(Directory::new(directory)), side, Names { me, peer })
     }
 
     /// Like [`Files::open`], for parties that know each other by name.
     ///
     /// # Errors
     /// Also [`Error::SameSide`], if the other party is already this side.
-    pub(crate) fn open_as(directory: impl Into<PathBuf>, side: Side, names: Names) -> Result<Self> {
-        let directory = directory.into();
-        let failed = |source| Error::Directory { directory: directory.clone(), source };
+    pub(crate) fn open_as(folder: Box<dyn Folder>, side: Side, names: Names) -> Result<Self> {
         let mut me = UNKNOWN;
         provider()
             .secure_random
             .fill(&mut me)
-            .map_err(|_| failed(io::Error::other("the operating system gave no randomness")))?;
-        let claim = Claim::make(&directory, side, &names)?;
+            .map_err(|_| io::Error::other("the operating system gave no randomness"))
+            .map_err(|source| unusable(&*folder, source))?;
+        let claim = Claim::make(&*folder, side, &names)?;
         let files = Self {
-            directory: directory.clone(),
+            folder,
             side,
             names,
             claim,
@@ -165,7 +154,7 @@ impl Files {
             next_in: 1,
             overdue: None,
         };
-        files.write_hello().map_err(failed)?;
+        files.write_hello().map_err(|source| unusable(&*files.folder, source))?;
         Ok(files)
     }
 
@@ -176,12 +165,14 @@ impl Files {
         self
     }
 
-    fn path(&self, side: Side, number: u64) -> PathBuf {
-        side.path(&self.directory, number)
+    /// Where the files are.
+    pub(crate) fn folder(&self) -> &dyn Folder {
+        &*self.folder
     }
 
-    fn end_path(&self, side: Side) -> PathBuf {
-        side.named(&self.directory, "end")
+    /// What the other side says at its end.
+    fn peers_end(&self) -> io::Result<Option<Part>> {
+        Part::read(&*self.folder, &self.side.other().named("end"))
     }
 
     /// Blocked as long as the two runs have not met.
@@ -197,7 +188,7 @@ impl Files {
         let payload = std::mem::take(&mut self.out);
         let number = self.next_out;
         let part = Part { from: self.me, to: self.peer, number, kind: Kind::Data, payload };
-        let written = part.write(&self.path(self.side, number));
+        let written = part.write(&*self.folder, &self.side.numbered(number));
         match written {
             Ok(()) => self.next_out += 1,
             Err(_) => self.out = part.payload,
@@ -214,7 +205,7 @@ impl Files {
                 return Err(io::ErrorKind::BrokenPipe.into());
             }
             while self.oldest_unread < self.next_out
-                && !self.path(self.side, self.oldest_unread).exists()
+                && !self.folder.has(&self.side.numbered(self.oldest_unread))?
             {
                 self.oldest_unread += 1;
             }
@@ -224,30 +215,30 @@ impl Files {
             if started.elapsed() >= POLL_INTERVAL {
                 return Err(io::ErrorKind::WouldBlock.into());
             }
-            thread::sleep(POLL);
+            thread::sleep(self.folder.poll());
         }
     }
 
     /// Takes the other side's next file if it is there. Returns false at the end.
     fn read_part(&mut self) -> io::Result<bool> {
         self.joined()?;
-        let path = self.path(self.side.other(), self.next_in);
-        match Part::read(&path) {
-            Ok(Some(part)) => self.take(part, &path).map(|()| true),
-            Ok(None) => self.look_further(&path),
+        let name = self.side.other().numbered(self.next_in);
+        match Part::read(&*self.folder, &name) {
+            Ok(Some(part)) => self.take(part, &name).map(|()| true),
+            Ok(None) => self.look_further(&name),
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                Err(self.not_yet(&path, &error.to_string()))
+                Err(self.not_yet(&name, &error.to_string()))
             }
             Err(error) => Err(error),
         }
     }
 
-    fn take(&mut self, part: Part, path: &Path) -> io::Result<()> {
+    fn take(&mut self, part: Part, name: &str) -> io::Result<()> {
         if part.number != self.next_in || part.kind != Kind::Data || !self.is_of_this_run(&part) {
             // A file of an earlier run will be removed soon.
-            return Err(self.not_yet(path, "belongs to another run"));
+            return Err(self.not_yet(name, "belongs to another run"));
         }
-        fs::remove_file(path)?;
+        self.folder.remove(name)?;
         self.into = io::Cursor::new(part.payload);
         self.next_in += 1;
         self.overdue = None;
@@ -259,66 +250,65 @@ impl Files {
     }
 
     /// The next file is not there: the other side has ended, or is slow, or a file is missing.
-    fn look_further(&mut self, path: &Path) -> io::Result<bool> {
-        let end = self.end_path(self.side.other());
-        match Part::read(&end) {
+    fn look_further(&mut self, name: &str) -> io::Result<bool> {
+        let peer = self.side.other();
+        match self.peers_end() {
             Ok(Some(part)) if part.kind == Kind::End && self.is_of_this_run(&part) => {
                 if part.number == self.next_in {
                     return Ok(false);
                 }
             }
-            Ok(Some(_)) => return Err(self.not_yet(&end, "belongs to another run")),
-            Ok(None) if self.path(self.side.other(), self.next_in + 1).exists() => {}
+            Ok(Some(_)) => return Err(self.not_yet(&peer.named("end"), "belongs to another run")),
+            Ok(None) if self.folder.has(&peer.numbered(self.next_in + 1))? => {}
             Ok(None) if self.is_forsaken() => {
-                let hello = self.path(self.side.other(), 0);
-                return Err(broken(&hello, "says that the other side has begun another run"));
+                return Err(self
+                    .broken(&peer.numbered(0), "says that the other side has begun another run"));
             }
             Ok(None) => {
                 self.overdue = None;
                 return Err(io::ErrorKind::WouldBlock.into());
             }
-            Err(error) => return Err(self.not_yet(&end, &error.to_string())),
+            Err(error) => return Err(self.not_yet(&peer.named("end"), &error.to_string())),
         }
-        Err(self.not_yet(path, "is missing, though later files are there"))
+        Err(self.not_yet(name, "is missing, though later files are there"))
     }
 
     /// A file may look wrong because it is still being delivered; it becomes an error only after the grace
     /// period.
-    fn not_yet(&mut self, path: &Path, what: &str) -> io::Error {
+    fn not_yet(&mut self, name: &str, what: &str) -> io::Error {
         match self.overdue.get_or_insert_with(Instant::now).elapsed() {
             waited if waited < self.grace => io::ErrorKind::WouldBlock.into(),
-            _ => broken(path, what),
+            _ => self.broken(name, what),
         }
+    }
+
+    fn broken(&self, name: &str, what: &str) -> io::Error {
+        let path = self.folder.name().join(name);
+        io::Error::new(io::ErrorKind::InvalidData, format!("{} {what}", path.display()))
     }
 
     /// Whether the other side has ended this run.
     fn has_ended(&self) -> bool {
-        let end = Part::read(&self.end_path(self.side.other()));
-        end.is_ok_and(|end| end.is_some_and(|end| self.is_of_this_run(&end)))
+        self.peers_end().is_ok_and(|end| end.is_some_and(|end| self.is_of_this_run(&end)))
     }
 
     /// Removes every file of this run, of both sides.
     fn clear(&self) -> io::Result<()> {
         let peer = self.side.other();
-        for name in peer.files(&self.directory)? {
-            let path = self.directory.join(name);
+        for name in peer.files(&*self.folder)? {
             let of_peer = |part: &Part| part.from == self.peer;
-            if Part::read(&path).is_ok_and(|part| part.as_ref().is_some_and(of_peer)) {
-                // The other side may be removing it too.
-                drop(fs::remove_file(path));
+            let part = Part::read(&*self.folder, &name);
+            if part.is_ok_and(|part| part.as_ref().is_some_and(of_peer)) {
+                self.folder.remove(&name)?;
             }
         }
-        self.side.remove_files(&self.directory)
+        self.side.remove_files(&*self.folder)
     }
 }
 
 /// A reason not to go on, as an error of a stream.
 fn refused(error: Error) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, error.to_string())
-}
-
-fn broken(path: &Path, what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, format!("{} {what}", path.display()))
 }
 
 impl Read for Files {
@@ -333,7 +323,7 @@ impl Read for Files {
                 Ok(true) => {}
                 Ok(false) => return Ok(0),
                 Err(error) if super::is_blocked(&error) && started.elapsed() < POLL_INTERVAL => {
-                    thread::sleep(POLL);
+                    thread::sleep(self.folder.poll());
                 }
                 Err(error) => return Err(error),
             }
@@ -367,15 +357,15 @@ impl Drop for Files {
             let (number, payload) = (self.next_out, Vec::new());
             let end = Part { from: self.me, to: self.peer, number, kind: Kind::End, payload };
             // If the directory is gone, the other side sees nothing more in any case.
-            drop(end.write(&self.end_path(self.side)));
+            drop(end.write(&*self.folder, &self.side.named("end")));
         }
         // Checked again, because the two sides may have ended at the same time.
         if !self.joined {
-            drop(self.side.remove_files(&self.directory));
+            drop(self.side.remove_files(&*self.folder));
         } else if self.has_ended() {
             drop(self.clear());
         }
-        self.claim.release(&self.directory, self.side);
+        self.claim.release(&*self.folder, self.side);
     }
 }
 

@@ -18,7 +18,7 @@ pub mod output;
 mod parquet;
 pub(crate) mod pieces;
 pub(crate) mod records;
-mod remote;
+pub mod remote;
 pub mod rows;
 pub mod sent_columns;
 pub mod source;

@@ -2,13 +2,21 @@
 
 use std::path::Path;
 
+use vesica_net::files::{Directory, Folder};
+
+use crate::error::{Error, Result};
+
 #[cfg(not(feature = "stores"))]
 mod absent;
+#[cfg(feature = "stores")]
+mod folder;
 #[cfg(feature = "stores")]
 mod store;
 
 #[cfg(not(feature = "stores"))]
-pub(crate) use absent::{Object, Upload, is_fault};
+pub(crate) use absent::{Object, Upload, folder, is_fault};
+#[cfg(feature = "stores")]
+pub(crate) use folder::folder;
 #[cfg(feature = "stores")]
 pub(crate) use store::{Object, Upload, is_fault};
 
@@ -18,6 +26,20 @@ const SCHEMES: [&str; 3] = ["s3://", "gs://", "az://"];
 /// The address of an object, if this is one and no path of a file.
 pub(crate) fn address(path: &Path) -> Option<&str> {
     path.to_str().filter(|path| SCHEMES.iter().any(|scheme| path.starts_with(scheme)))
+}
+
+/// Where two sides that share it leave files for each other: a directory, or the objects of a store whose addresses begin like
+/// this.
+///
+/// # Errors
+/// [`Error::Usage`] for an address that is none, or a store that this build cannot reach.
+pub fn exchange_folder(path: &Path) -> Result<Box<dyn Folder>> {
+    match address(path) {
+        None => Ok(Box::new(Directory::new(path))),
+        Some(address) => {
+            folder(address).map_err(|error| Error::Usage(format!("{address}: {error}")))
+        }
+    }
 }
 
 #[cfg(test)]

@@ -5,16 +5,13 @@
 //! seen the other. Files from a side's earlier run, which nobody answers, are therefore harmless to the other
 //! side, and are removed by their owner when it starts again.
 
-use std::{
-    fs::{self, File},
-    io,
-    path::Path,
-};
+use std::{fs::File, io};
 
 use sha2::{Digest, Sha256};
 
 use super::{
     Files, Side,
+    folder::Folder,
     part::{Kind, Part, RunId, UNKNOWN},
 };
 use crate::{Error, Result};
@@ -57,30 +54,31 @@ impl Names {
 /// The guarantee that no other process is this side in this directory.
 #[derive(Debug)]
 pub(super) struct Claim {
-    /// `None` if the file system does not support locks.
+    /// `None` where there are no locks.
     lock: Option<File>,
 }
 
 impl Claim {
     /// Claims a side of a directory, and removes what its earlier runs have left.
-    pub(super) fn make(directory: &Path, side: Side, names: &Names) -> Result<Self> {
-        let failed = |source| Error::Directory { directory: directory.to_owned(), source };
-        let hello = Part::read(&side.path(directory, 0)).ok().flatten();
+    pub(super) fn make(folder: &dyn Folder, side: Side, names: &Names) -> Result<Self> {
+        let failed = |source| unusable(folder, source);
+        let hello = Part::read(folder, &side.numbered(0)).ok().flatten();
         let whose = hello.as_ref().map(|hello| names.whose(hello));
         if let (Some(hello), Some(Whose::Peers)) = (&hello, whose) {
             // Tells the other process too.
-            drop(clash(hello).write(&clash_path(directory, side)));
-            return Err(same_side(directory, side));
+            drop(clash(hello).write(folder, &side.named("clash")));
+            return Err(same_side(folder, side));
         }
-        Self::clear_other(directory, side.other(), names).map_err(failed)?;
-        let Some(claim) = Self::lock(directory, side).map_err(failed)? else {
-            return Err(Error::SideInUse { directory: directory.to_owned(), side: side.letter() });
+        Self::clear_other(folder, side.other(), names).map_err(failed)?;
+        let Some(claim) = Self::lock(folder, side).map_err(failed)? else {
+            let directory = folder.name().to_owned();
+            return Err(Error::SideInUse { directory, side: side.letter() });
         };
-        let left = side.files(directory).map_err(failed)?;
+        let left = side.files(folder).map_err(failed)?;
         match (left.first(), whose) {
-            (Some(_), Some(Whose::Mine)) => side.remove_files(directory).map_err(failed)?,
+            (Some(_), Some(Whose::Mine)) => side.remove_files(folder).map_err(failed)?,
             (Some(file), _) => {
-                let (directory, file) = (directory.to_owned(), file.clone());
+                let (directory, file) = (folder.name().to_owned(), file.clone());
                 return Err(Error::LeftOver { directory, file });
             }
             (None, _) => {}
@@ -89,36 +87,29 @@ impl Claim {
     }
 
     /// Removes what this party has left of a run in which it was the other side.
-    fn clear_other(directory: &Path, other: Side, names: &Names) -> io::Result<()> {
-        let hello = Part::read(&other.path(directory, 0)).ok().flatten();
+    fn clear_other(folder: &dyn Folder, other: Side, names: &Names) -> io::Result<()> {
+        let hello = Part::read(folder, &other.numbered(0)).ok().flatten();
         if hello.is_none_or(|hello| names.whose(&hello) != Whose::Mine) {
             return Ok(());
         }
-        if let Some(mut claim) = Self::lock(directory, other)? {
-            other.remove_files(directory)?;
-            claim.release(directory, other);
+        if let Some(mut claim) = Self::lock(folder, other)? {
+            other.remove_files(folder)?;
+            claim.release(folder, other);
         }
         Ok(())
     }
 
     /// `None` if another process holds the lock.
-    fn lock(directory: &Path, side: Side) -> io::Result<Option<Self>> {
-        let path = lock_path(directory, side);
-        loop {
-            let file = File::options().create(true).truncate(false).write(true).open(&path)?;
-            match file.try_lock() {
-                // Its last holder may have removed it in the meantime.
-                Ok(()) if !is_still(&file, &path) => {}
-                Ok(()) => return Ok(Some(Self { lock: Some(file) })),
-                Err(fs::TryLockError::WouldBlock) => return Ok(None),
-                Err(fs::TryLockError::Error(_)) => return Ok(Some(Self { lock: None })),
-            }
+    fn lock(folder: &dyn Folder, side: Side) -> io::Result<Option<Self>> {
+        match folder.lock(&lock_name(side)) {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(None),
+            lock => Ok(Some(Self { lock: lock? })),
         }
     }
 
     /// Releases the side.
-    pub(super) fn release(&mut self, directory: &Path, side: Side) {
-        drop(fs::remove_file(lock_path(directory, side)));
+    pub(super) fn release(&mut self, folder: &dyn Folder, side: Side) {
+        folder.unlock(&lock_name(side));
         self.lock = None;
     }
 
@@ -129,25 +120,8 @@ impl Claim {
     }
 }
 
-#[cfg(unix)]
-fn is_still(file: &File, path: &Path) -> bool {
-    use std::os::unix::fs::MetadataExt;
-    let id = |found: &fs::Metadata| (found.dev(), found.ino());
-    matches!((file.metadata(), fs::metadata(path)), (Ok(a), Ok(b)) if id(&a) == id(&b))
-}
-
-/// On these systems an open file cannot be removed.
-#[cfg(not(unix))]
-fn is_still(_file: &File, _path: &Path) -> bool {
-    true
-}
-
-fn lock_path(directory: &Path, side: Side) -> std::path::PathBuf {
-    directory.join(format!("{}.{LOCK}", side.letter()))
-}
-
-fn clash_path(directory: &Path, side: Side) -> std::path::PathBuf {
-    side.named(directory, "clash")
+fn lock_name(side: Side) -> String {
+    format!("{}.{LOCK}", side.letter())
 }
 
 /// Tells a run that the other side uses its letter too.
@@ -155,8 +129,12 @@ fn clash(hello: &Part) -> Part {
     Part { from: UNKNOWN, to: hello.from, number: 0, kind: Kind::End, payload: Vec::new() }
 }
 
-fn same_side(directory: &Path, side: Side) -> Error {
-    Error::SameSide { directory: directory.to_owned(), side: side.letter() }
+fn same_side(folder: &dyn Folder, side: Side) -> Error {
+    Error::SameSide { directory: folder.name().to_owned(), side: side.letter() }
+}
+
+pub(super) fn unusable(folder: &dyn Folder, source: io::Error) -> Error {
+    Error::Directory { directory: folder.name().to_owned(), source }
 }
 
 impl Files {
@@ -164,7 +142,7 @@ impl Files {
     pub(super) fn write_hello(&self) -> io::Result<()> {
         let payload = mark(&self.me, &self.names.me);
         let part = Part { from: self.me, to: self.peer, number: 0, kind: Kind::Data, payload };
-        part.write(&self.path(self.side, 0))
+        part.write(&*self.folder, &self.side.numbered(0))
     }
 
     /// Whether the two runs have met by now.
@@ -176,19 +154,16 @@ impl Files {
         if self.joined {
             return Ok(true);
         }
-        let directory = self.directory.clone();
-        let failed = |source| Error::Directory { directory: directory.clone(), source };
         self.check_own_hello()?;
-        let path = self.path(self.side.other(), 0);
+        let file = self.side.other().numbered(0);
         // Wait for a hello that is incomplete.
-        let Some(hello) = Part::read(&path).ok().flatten() else { return Ok(false) };
+        let Some(hello) = Part::read(&*self.folder, &file).ok().flatten() else { return Ok(false) };
         if self.names.whose(&hello) != Whose::Peers {
-            let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            return Err(Error::LeftOver { directory, file });
+            return Err(Error::LeftOver { directory: self.folder.name().to_owned(), file });
         }
         if self.peer != hello.from {
             self.peer = hello.from;
-            self.write_hello().map_err(failed)?;
+            self.write_hello().map_err(|source| unusable(&*self.folder, source))?;
         }
         self.joined = hello.to == self.me;
         Ok(self.joined)
@@ -196,24 +171,24 @@ impl Files {
 
     /// Nobody else may write as this side.
     fn check_own_hello(&self) -> Result<()> {
-        let (directory, side) = (self.directory.clone(), self.side);
-        let told = Part::read(&clash_path(&directory, side)).ok().flatten();
+        let (folder, side) = (&*self.folder, self.side);
+        let told = Part::read(folder, &side.named("clash")).ok().flatten();
         if told.is_some_and(|told| told.to == self.me) {
-            return Err(same_side(&directory, side));
+            return Err(same_side(folder, side));
         }
-        match Part::read(&self.path(side, 0)).ok().flatten() {
+        match Part::read(folder, &side.numbered(0)).ok().flatten() {
             Some(hello) if hello.from == self.me => Ok(()),
-            Some(hello) if self.names.whose(&hello) == Whose::Peers => {
-                Err(same_side(&directory, side))
+            Some(hello) if self.names.whose(&hello) == Whose::Peers => Err(same_side(folder, side)),
+            Some(_) => {
+                Err(Error::SideInUse { directory: folder.name().to_owned(), side: side.letter() })
             }
-            Some(_) => Err(Error::SideInUse { directory, side: side.letter() }),
-            None => self.write_hello().map_err(|source| Error::Directory { directory, source }),
+            None => self.write_hello().map_err(|source| unusable(folder, source)),
         }
     }
 
     /// Whether the other side has begun another run since the two have met.
     pub(super) fn is_forsaken(&self) -> bool {
-        let hello = Part::read(&self.path(self.side.other(), 0)).ok().flatten();
+        let hello = Part::read(&*self.folder, &self.side.other().numbered(0)).ok().flatten();
         hello.is_some_and(|hello| hello.from != self.peer)
     }
 }

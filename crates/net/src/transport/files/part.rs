@@ -4,13 +4,11 @@
 //! from one that a synchroniser is still writing, and from files of others. It does not protect against
 //! attackers, which is the task of TLS above.
 
-use std::{
-    fs::{self, OpenOptions},
-    io::{self, Read, Write},
-    path::Path,
-};
+use std::io;
 
 use sha2::{Digest, Sha256};
+
+use super::folder::Folder;
 
 /// The mark of one process's part in one run: random, so that files of different runs can be distinguished.
 pub(super) type RunId = [u8; 16];
@@ -49,8 +47,8 @@ pub(super) struct Part {
 }
 
 impl Part {
-    /// Writes the file under a temporary name, syncs it to the disk, and renames it.
-    pub(super) fn write(&self, path: &Path) -> io::Result<()> {
+    /// Writes the file.
+    pub(super) fn write(&self, folder: &dyn Folder, name: &str) -> io::Result<()> {
         let mut header = Vec::with_capacity(HEADER);
         header.extend_from_slice(MAGIC);
         header.extend_from_slice(&self.from);
@@ -58,39 +56,14 @@ impl Part {
         header.extend_from_slice(&self.number.to_le_bytes());
         header.push(self.kind as u8);
         let digest = Sha256::new().chain_update(&header).chain_update(&self.payload).finalize();
-
-        let temporary = path.with_extension(super::TEMPORARY);
-        let written = OpenOptions::new().write(true).create_new(true).open(&temporary).and_then(
-            |mut file| {
-                file.write_all(&header)?;
-                file.write_all(&self.payload)?;
-                file.write_all(&digest)?;
-                file.sync_all()
-            },
-        );
-        let renamed = written.and_then(|()| fs::rename(&temporary, path));
-        if renamed.is_err() {
-            // The first error is the one to report.
-            drop(fs::remove_file(&temporary));
-        }
-        renamed
+        folder.write(name, &[&header, &self.payload, &digest])
     }
 
     /// Reads a file; `None` if there is none. A file that is not a complete file of ours gives
     /// [`InvalidData`](io::ErrorKind::InvalidData).
-    pub(super) fn read(path: &Path) -> io::Result<Option<Self>> {
-        // Checked before it is opened: opening a pipe would wait for its writer.
-        let metadata = match fs::symlink_metadata(path) {
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            metadata => metadata?,
-        };
-        let longest = HEADER + MAX_PAYLOAD + DIGEST;
-        if !metadata.is_file() || metadata.len() > longest as u64 {
-            return Err(invalid("is no file that this program writes"));
-        }
-        let mut bytes = Vec::with_capacity(metadata.len() as usize);
-        fs::File::open(path)?.take(longest as u64 + 1).read_to_end(&mut bytes)?;
-        Self::parse(bytes).map(Some)
+    pub(super) fn read(folder: &dyn Folder, name: &str) -> io::Result<Option<Self>> {
+        let bytes = folder.read(name, HEADER + MAX_PAYLOAD + DIGEST)?;
+        bytes.map(Self::parse).transpose()
     }
 
     fn parse(mut bytes: Vec<u8>) -> io::Result<Self> {
@@ -119,13 +92,17 @@ impl Part {
     }
 }
 
-fn invalid(what: &str) -> io::Error {
+pub(super) fn invalid(what: &str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use std::fs;
+
+    use super::{super::folder::Directory, *};
+
+    const NAME: &str = "a.vesica";
 
     fn part() -> Part {
         let payload = b"a payload".to_vec();
@@ -135,25 +112,27 @@ mod tests {
     #[test]
     fn a_part_survives_the_disk_and_leaves_no_temporary_file() {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a.vesica");
-        assert_eq!(Part::read(&path).unwrap(), None);
-        part().write(&path).unwrap();
-        assert_eq!(Part::read(&path).unwrap(), Some(part()));
+        let folder = Directory::new(dir.path());
+        assert_eq!(Part::read(&folder, NAME).unwrap(), None);
+        part().write(&folder, NAME).unwrap();
+        assert_eq!(Part::read(&folder, NAME).unwrap(), Some(part()));
         assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
     }
 
     #[test]
     fn every_flipped_byte_and_every_cut_is_noticed() {
         let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a.vesica");
-        part().write(&path).unwrap();
+        let folder = Directory::new(dir.path());
+        let path = dir.path().join(NAME);
+        part().write(&folder, NAME).unwrap();
         let whole = fs::read(&path).unwrap();
         for i in 0..whole.len() {
             let mut flipped = whole.clone();
             flipped[i] ^= 1;
             for bytes in [flipped, whole[..i].to_vec()] {
                 fs::write(&path, bytes).unwrap();
-                assert_eq!(Part::read(&path).unwrap_err().kind(), io::ErrorKind::InvalidData);
+                let error = Part::read(&folder, NAME).unwrap_err();
+                assert_eq!(error.kind(), io::ErrorKind::InvalidData);
             }
         }
     }
@@ -161,9 +140,12 @@ mod tests {
     #[test]
     fn a_directory_and_a_huge_file_are_not_read() {
         let dir = tempfile::tempdir().unwrap();
-        assert_eq!(Part::read(dir.path()).unwrap_err().kind(), io::ErrorKind::InvalidData);
-        let path = dir.path().join("a.vesica");
-        fs::File::create(&path).unwrap().set_len(1 << 40).unwrap();
-        assert_eq!(Part::read(&path).unwrap_err().kind(), io::ErrorKind::InvalidData);
+        let folder = Directory::new(dir.path());
+        fs::create_dir(dir.path().join("directory")).unwrap();
+        fs::File::create(dir.path().join(NAME)).unwrap().set_len(1 << 40).unwrap();
+        for name in ["directory", NAME] {
+            let error = Part::read(&folder, name).unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+        }
     }
 }

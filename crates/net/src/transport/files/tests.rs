@@ -1,9 +1,15 @@
+use std::fs;
+
 use tempfile::TempDir;
 
 use super::*;
 use crate::transport::is_blocked;
 
 const GRACE: Duration = Duration::from_millis(150);
+
+fn folder(directory: &TempDir) -> Box<dyn Folder> {
+    Box::new(Directory::new(directory.path()))
+}
 
 fn pair() -> (TempDir, Files, Files) {
     let directory = tempfile::tempdir().unwrap();
@@ -141,7 +147,7 @@ fn two_processes_of_one_party_are_told_from_two_parties_on_one_side() {
     let directory = tempfile::tempdir().unwrap();
     let open = |side, me: &str, peer: &str| {
         let names = Names { me: me.to_owned(), peer: peer.to_owned() };
-        Files::open_as(directory.path(), side, names)
+        Files::open_as(folder(&directory), side, names)
     };
     let mut ann = open(Side::A, "ann", "bob").unwrap();
     let again = open(Side::A, "ann", "bob").err().unwrap();
@@ -168,7 +174,7 @@ fn a_party_that_changes_sides_removes_what_it_left_on_the_other() {
     let directory = tempfile::tempdir().unwrap();
     let open = |side, me: &str, peer: &str| {
         let names = Names { me: me.to_owned(), peer: peer.to_owned() };
-        Files::open_as(directory.path(), side, names).unwrap()
+        Files::open_as(folder(&directory), side, names).unwrap()
     };
     kill(open(Side::A, "ann", "bob"));
     let mut ann = open(Side::B, "ann", "bob");
@@ -184,8 +190,8 @@ fn files_of_somebody_else_are_left_alone_and_named() {
     assert!(error.to_string().contains("a-0000000007.vesica"), "{error}");
     let names = |me: &str| Names { me: me.to_owned(), peer: "bob".to_owned() };
     let directory = tempfile::tempdir().unwrap();
-    let _eve = Files::open_as(directory.path(), Side::A, names("eve")).unwrap();
-    let mut ann = Files::open_as(directory.path(), Side::B, names("ann")).unwrap();
+    let _eve = Files::open_as(folder(&directory), Side::A, names("eve")).unwrap();
+    let mut ann = Files::open_as(folder(&directory), Side::B, names("ann")).unwrap();
     assert!(matches!(ann.try_join(), Err(Error::LeftOver { .. })));
 }
 

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use vesica_net::files::Folder;
+
 #[derive(Clone)]
 pub(crate) enum Object {}
 
@@ -55,6 +57,10 @@ impl Write for Upload {
     fn flush(&mut self) -> io::Result<()> {
         match *self {}
     }
+}
+
+pub(crate) fn folder(_address: &str) -> io::Result<Box<dyn Folder>> {
+    Err(refused())
 }
 
 /// Whether a store is to blame for an error.

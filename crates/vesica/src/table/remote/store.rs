@@ -33,7 +33,7 @@ const PART: usize = 1 << 24;
 
 /// What went wrong at a store.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fault {
+pub(super) enum Fault {
     Missing,
     Denied,
     Unauthenticated,
@@ -111,15 +111,15 @@ pub(crate) fn is_fault(error: &io::Error) -> bool {
 }
 
 /// An object's place in its store.
-struct Place {
-    store: Box<dyn ObjectStore>,
-    path: Path,
+pub(super) struct Place {
+    pub(super) store: Box<dyn ObjectStore>,
+    pub(super) path: Path,
     /// What waits for the store, on the thread that asks.
-    waiting: Runtime,
+    pub(super) waiting: Runtime,
 }
 
 impl Place {
-    fn of(address: &str) -> Result<Self, Fault> {
+    pub(super) fn of(address: &str) -> Result<Self, Fault> {
         let (scheme, rest) = address.split_once("://").ok_or(Fault::Address)?;
         let (bucket, key) = rest.split_once('/').ok_or(Fault::Address)?;
         let path = Path::parse(key).map_err(|_| Fault::Address)?;

@@ -1,0 +1,168 @@
+//! The place where two parties leave files for each other.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Read, Write},
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use super::part::invalid;
+
+/// The extension of a file that is being written.
+pub(super) const TEMPORARY: &str = "vesica-part";
+
+/// A place for files, which both parties can read and write: a directory, or the objects of a store that begin with the same
+/// words.
+pub trait Folder: Send {
+    /// Its name in messages.
+    fn name(&self) -> &Path;
+
+    /// How often to look for a file that is not there yet.
+    fn poll(&self) -> Duration {
+        Duration::from_millis(10)
+    }
+
+    /// The names of files that begin with this.
+    ///
+    /// # Errors
+    /// What the place cannot do.
+    fn names(&self, prefix: &str) -> io::Result<Vec<String>>;
+
+    /// Whether there is such a file.
+    ///
+    /// # Errors
+    /// What the place cannot do.
+    fn has(&self, name: &str) -> io::Result<bool>;
+
+    /// A file; `None` if there is none.
+    ///
+    /// # Errors
+    /// What the place cannot do, and [`InvalidData`](io::ErrorKind::InvalidData) for what is longer than this many bytes, or no
+    /// file.
+    fn read(&self, name: &str, longest: usize) -> io::Result<Option<Vec<u8>>>;
+
+    /// Writes a file of these pieces, in the place of one of this name. It appears whole or not at all.
+    ///
+    /// # Errors
+    /// What the place cannot do.
+    fn write(&self, name: &str, pieces: &[&[u8]]) -> io::Result<()>;
+
+    /// Removes a file, if it is there: the other side may be removing it too.
+    ///
+    /// # Errors
+    /// What the place cannot do.
+    fn remove(&self, name: &str) -> io::Result<()>;
+
+    /// Locks a file of this name, which holds until [`Folder::unlock`] or the end of the process. `None` where there are no locks.
+    ///
+    /// # Errors
+    /// [`WouldBlock`](io::ErrorKind::WouldBlock) if another process holds it, and what the place cannot do.
+    fn lock(&self, _name: &str) -> io::Result<Option<File>> {
+        Ok(None)
+    }
+
+    /// Removes the file of a lock that this process holds, before the lock is dropped.
+    fn unlock(&self, _name: &str) {}
+}
+
+/// A directory of a file system.
+pub struct Directory(PathBuf);
+
+impl Directory {
+    /// The directory at this path, which must exist.
+    pub fn new(path: impl Into<PathBuf>) -> Self {
+        Self(path.into())
+    }
+}
+
+impl Folder for Directory {
+    fn name(&self) -> &Path {
+        &self.0
+    }
+
+    fn names(&self, prefix: &str) -> io::Result<Vec<String>> {
+        let mut names = Vec::new();
+        for entry in fs::read_dir(&self.0)? {
+            let name = entry?.file_name().into_string().ok();
+            names.extend(name.filter(|name| name.starts_with(prefix)));
+        }
+        Ok(names)
+    }
+
+    fn has(&self, name: &str) -> io::Result<bool> {
+        Ok(self.0.join(name).exists())
+    }
+
+    fn read(&self, name: &str, longest: usize) -> io::Result<Option<Vec<u8>>> {
+        let path = self.0.join(name);
+        // Checked before it is opened: opening a pipe would wait for its writer.
+        let metadata = match fs::symlink_metadata(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            metadata => metadata?,
+        };
+        if !metadata.is_file() || metadata.len() > longest as u64 {
+            return Err(invalid("is no file that this program writes"));
+        }
+        let mut bytes = Vec::with_capacity(metadata.len() as usize);
+        File::open(path)?.take(longest as u64 + 1).read_to_end(&mut bytes)?;
+        Ok(Some(bytes))
+    }
+
+    /// Under a temporary name, synced to the disk, and renamed.
+    fn write(&self, name: &str, pieces: &[&[u8]]) -> io::Result<()> {
+        let path = self.0.join(name);
+        let temporary = path.with_extension(TEMPORARY);
+        let written = OpenOptions::new().write(true).create_new(true).open(&temporary).and_then(
+            |mut file| {
+                pieces.iter().try_for_each(|piece| file.write_all(piece))?;
+                file.sync_all()
+            },
+        );
+        let renamed = written.and_then(|()| fs::rename(&temporary, path));
+        if renamed.is_err() {
+            // The first error is the one to report.
+            drop(fs::remove_file(&temporary));
+        }
+        renamed
+    }
+
+    fn remove(&self, name: &str) -> io::Result<()> {
+        match fs::remove_file(self.0.join(name)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+            removed => removed,
+        }
+    }
+
+    fn lock(&self, name: &str) -> io::Result<Option<File>> {
+        let path = self.0.join(name);
+        loop {
+            let file = File::options().create(true).truncate(false).write(true).open(&path)?;
+            match file.try_lock() {
+                // Its last holder may have removed it in the meantime.
+                Ok(()) if !is_still(&file, &path) => {}
+                Ok(()) => return Ok(Some(file)),
+                Err(fs::TryLockError::WouldBlock) => return Err(io::ErrorKind::WouldBlock.into()),
+                // The file system has no locks.
+                Err(fs::TryLockError::Error(_)) => return Ok(None),
+            }
+        }
+    }
+
+    fn unlock(&self, name: &str) {
+        drop(fs::remove_file(self.0.join(name)));
+    }
+}
+
+#[cfg(unix)]
+fn is_still(file: &File, path: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let id = |found: &fs::Metadata| (found.dev(), found.ino());
+    matches!((file.metadata(), fs::metadata(path)), (Ok(a), Ok(b)) if id(&a) == id(&b))
+}
+
+/// On these systems an open file cannot be removed.
+#[cfg(not(unix))]
+fn is_still(_file: &File, _path: &Path) -> bool {
+    true
+}

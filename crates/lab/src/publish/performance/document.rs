@@ -66,6 +66,9 @@ tables with other figures.
 - Links are emulated within the process: {lines}.
 - `≈` is a prediction: the run was skipped because it would take more than {at_most} s, and more than twice as long as
   the best protocol there.
+
+Figures of whole runs of the program, files included, are with what they are of: sets of 10^7 to 2^28 keys in
+[scale.md](scale.md), 64 partners at one service in [service.md](service.md).
 ",
         up_to = typed_power(plan.bounds.up_to),
         at_most = number(plan.bounds.at_most),

@@ -12,7 +12,7 @@ use vesica_lab::{
 };
 use vesica_planner::Figures;
 
-use crate::{bench, exit::Failure, figures};
+use crate::{bench, exit::Failure};
 
 #[derive(clap::Args)]
 pub struct Args {
@@ -42,7 +42,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<(), Failure> {
     let to = match &args.output {
         Some(path) => path.clone(),
-        None => figures::stored().ok_or_else(|| {
+        None => files::figures_file().ok_or_else(|| {
             Failure::usage("this user has no home: say where the figures go with --output")
         })?,
     };

@@ -280,13 +280,6 @@ pub fn agreement(file: &Path) -> Result<Signed<Agreement>, Failure> {
     Signed::from_file(&read(file)?).map_err(|error| of_file(file, &error))
 }
 
-/// Where to listen, for an address at which others reach this side.
-pub fn to_bind(address: &str) -> String {
-    let (host, port) = address.rsplit_once(':').unwrap_or(("", address));
-    let is_here = host == "localhost" || host.starts_with("127.") || host == "[::1]";
-    if is_here { address.to_owned() } else { format!("0.0.0.0:{port}") }
-}
-
 impl JobArgs {
     fn entry(&self, name: &str, offer: &Offer, values: Option<&str>) -> JobEntry {
         let learns = offer.learns != Learns::Peer;

@@ -2,27 +2,26 @@
 
 use std::{path::PathBuf, time::Duration};
 
-use serde::Serialize;
 use vesica::{
     Offer, Security,
     files::PlannerInputs,
-    report::{bytes, grouped},
+    planning::{Plan, Prospect, money},
+    report::grouped,
 };
 use vesica_lab::{
-    record::{
-        results::Measured,
-        unit::{Unit, percent},
-    },
+    record::results::Measured,
     run::accuracy::{self, Case},
 };
-use vesica_planner::prices::{self, Paid, Region};
-use vesica_planner::{Figures, Planner, Prediction, Prices, assumed_link};
-use vesica_psi::Status;
+use vesica_planner::{
+    Figures, Prices,
+    prices::{self, Paid, Region},
+    unit::{Unit, percent},
+};
 
 use crate::{
     bench::count,
     exit::Failure,
-    figures, memory, numbers,
+    memory, numbers,
     terms::{self, QueryArg, Who},
 };
 
@@ -81,43 +80,8 @@ pub struct Args {
 #[derive(Debug, Clone, Copy)]
 struct Hired(&'static Region, Option<&'static Region>);
 
-/// A plan, as printed with `--json`.
-#[derive(Serialize)]
-struct Plan {
-    receiver_items: usize,
-    sender_items: usize,
-    bits_per_second: u64,
-    round_trip_seconds: f64,
-    /// Whether somebody has calibrated this machine.
-    calibrated: bool,
-    /// Whose prices they are, if of a region.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    prices: Option<String>,
-    protocol: &'static str,
-    why: String,
-    /// The chosen one first, then as they rank.
-    predictions: Vec<Row>,
-}
-
-/// The estimated cost of one protocol.
-#[derive(Serialize)]
-struct Row {
-    protocol: &'static str,
-    status: &'static str,
-    secure_against: &'static str,
-    seconds: f64,
-    work_seconds: f64,
-    bytes_to_receiver: u64,
-    bytes_to_sender: u64,
-    rounds: u32,
-    /// Of the party that takes more.
-    memory_bytes: u64,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    price: Option<f64>,
-}
-
 pub fn run(args: &Args) -> Result<(), Failure> {
-    let figures = figures::load()?;
+    let figures = vesica::files::figures()?;
     if !args.check.is_empty() {
         return check(&args.check, &figures);
     }
@@ -126,52 +90,26 @@ pub fn run(args: &Args) -> Result<(), Failure> {
         let text = serde_json::to_string_pretty(&plan);
         return crate::print(&(text.map_err(|_| Failure::bug("a plan has no JSON"))? + "\n"));
     }
-    crate::print(&plan.to_string())
+    crate::print(&Table(plan).to_string())
 }
 
 impl Args {
     fn plan(&self, figures: Figures) -> Result<Plan, Failure> {
-        let (mine, theirs) = (self.mine.unwrap_or_default(), self.theirs.unwrap_or_default());
-        let (receiver, sender) = match self.learns {
-            Who::Peer => (theirs, mine),
-            Who::Me | Who::Both | Who::Nobody => (mine, theirs),
+        let prospect = Prospect {
+            offer: self.offer(),
+            mine: self.mine.unwrap_or_default(),
+            theirs: self.theirs.unwrap_or_default(),
+            round_trip: Duration::from_secs_f64(self.rtt / 1e3),
+            prices: self.prices(),
+            planner: PlannerInputs {
+                figures,
+                bits_per_second: self.bandwidth,
+                memory: self.memory,
+                ..PlannerInputs::default()
+            },
         };
-        let round_trip = Duration::from_secs_f64(self.rtt / 1e3);
-        let link = assumed_link(round_trip, self.bandwidth);
-        let prices = self.prices();
-        let calibrated = figures != Figures::default();
-        let planner = Planner { figures, link: Some(link), prices };
-
-        let mut candidates = self.offer().candidates(mine, theirs);
-        if candidates.is_empty() {
-            let security = self.security.name();
-            return Err(Failure::usage(format!(
-                "nothing of this release does that and is secure against {security} parties"
-            )));
-        }
-        let budget = self.memory.unwrap_or_else(PlannerInputs::default_memory);
-        let least = candidates.iter().map(|c| c.memory.most()).fold(f64::INFINITY, f64::min);
-        candidates.retain(|candidate| candidate.memory.most() <= budget as f64);
-        let ranked = planner.rank(&candidates);
-        let Some(first) = ranked.first() else {
-            return Err(Failure::usage(format!(
-                "nothing that does this fits into {}: it takes {} at least. Raise --memory, or plan for smaller sets",
-                bytes(budget as f64),
-                bytes(least)
-            )));
-        };
-        let priced = prices != Prices::default();
-        Ok(Plan {
-            receiver_items: receiver,
-            sender_items: sender,
-            bits_per_second: link.bits_per_second,
-            round_trip_seconds: round_trip.as_secs_f64(),
-            calibrated,
-            prices: self.prices.map(|hired| hired.to_string()),
-            protocol: first.candidate.key,
-            why: why(&ranked, priced),
-            predictions: ranked.iter().map(|p| Row::new(p, priced)).collect(),
-        })
+        let prices = self.prices.map(|hired| hired.to_string());
+        Ok(Plan { prices, ..vesica::plan(&prospect)? })
     }
 
     /// The prices of the regions, except where a number is given.
@@ -202,43 +140,6 @@ impl Args {
     }
 }
 
-/// The choice in a sentence.
-fn why(ranked: &[Prediction], priced: bool) -> String {
-    let (first, rest) = match ranked {
-        [] => return String::new(),
-        [first, rest @ ..] => (first, rest),
-    };
-    let takes = |p: &Prediction| {
-        format!(
-            "{} and {}",
-            Unit::Seconds.text(p.seconds),
-            Unit::Bytes.text(p.candidate.cost.bytes())
-        )
-    };
-    let paid =
-        |p: &Prediction| if priced { format!(", {}", money(p.price)) } else { String::new() };
-    let best = if priced { "cheapest" } else { "fastest" };
-    let of = rest.len() + 1;
-    let Some(second) = rest.first() else {
-        return format!("{}: {}; nothing else fits", first.candidate.key, takes(first));
-    };
-    let better = if priced { second.price < first.price } else { second.seconds < first.seconds };
-    let is_recommended = first.candidate.status == Status::Recommended;
-    let how = match better && is_recommended {
-        true => format!("the {best} recommended one of {of} that fit"),
-        false => format!("the {best} of {of} that fit"),
-    };
-    format!(
-        "{} is {how}: {}{}; next is {} with {}{}",
-        first.candidate.key,
-        takes(first),
-        paid(first),
-        second.candidate.key,
-        takes(second),
-        paid(second)
-    )
-}
-
 impl std::fmt::Display for Hired {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Self(mine, theirs) = self;
@@ -251,42 +152,29 @@ impl std::fmt::Display for Hired {
     }
 }
 
-impl Row {
-    fn new(p: &Prediction, priced: bool) -> Self {
-        Self {
-            protocol: p.candidate.key,
-            status: p.candidate.status.name(),
-            secure_against: p.candidate.adversary.name(),
-            seconds: p.seconds,
-            work_seconds: p.work_seconds,
-            bytes_to_receiver: p.candidate.cost.bytes_to_receiver as u64,
-            bytes_to_sender: p.candidate.cost.bytes_to_sender as u64,
-            rounds: p.candidate.cost.rounds,
-            memory_bytes: p.candidate.memory.most() as u64,
-            price: priced.then_some(p.price),
-        }
-    }
-}
+/// A plan as a table.
+struct Table(Plan);
 
-impl std::fmt::Display for Plan {
+impl std::fmt::Display for Table {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self(plan) = self;
         writeln!(
             f,
             "{} keys of the receiver, {} of the sender; {} Mbit/s, {} ms there and back{}\n",
-            grouped(self.receiver_items as u64),
-            grouped(self.sender_items as u64),
-            self.bits_per_second as f64 / 1e6,
-            self.round_trip_seconds * 1e3,
-            if self.calibrated {
+            grouped(plan.receiver_items as u64),
+            grouped(plan.sender_items as u64),
+            plan.bits_per_second as f64 / 1e6,
+            plan.round_trip_seconds * 1e3,
+            if plan.calibrated {
                 ""
             } else {
                 "; this machine is not calibrated (vesica calibrate)"
             }
         )?;
-        if let Some(prices) = &self.prices {
+        if let Some(prices) = &plan.prices {
             writeln!(f, "prices: {prices}\n")?;
         }
-        let priced = self.predictions.iter().any(|row| row.price.is_some());
+        let priced = plan.predictions.iter().any(|row| row.price.is_some());
         writeln!(
             f,
             "{:<22} {:<12} {:<17} {:>9} {:>11} {:>11} {:>7} {:>9}{}",
@@ -300,7 +188,7 @@ impl std::fmt::Display for Plan {
             "MEMORY",
             if priced { "      PRICE" } else { "" }
         )?;
-        for row in &self.predictions {
+        for row in &plan.predictions {
             writeln!(
                 f,
                 "{:<22} {:<12} {:<17} {:>9} {:>11} {:>11} {:>7} {:>9}{}",
@@ -315,7 +203,7 @@ impl std::fmt::Display for Plan {
                 row.price.map_or(String::new(), |price| format!(" {:>10}", money(price)))
             )?;
         }
-        writeln!(f, "\n{}", self.why)
+        writeln!(f, "\n{}", plan.why)
     }
 }
 
@@ -374,12 +262,6 @@ fn check(files: &[PathBuf], figures: &Figures) -> Result<(), Failure> {
         );
     }
     crate::print(&text)
-}
-
-/// An amount with three significant digits.
-fn money(amount: f64) -> String {
-    let decimals = 2.0 - amount.max(1e-9).log10().floor();
-    format!("{amount:.*}", decimals.clamp(2.0, 9.0) as usize)
 }
 
 /// Reads one region or two.

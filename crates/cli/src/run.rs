@@ -3,10 +3,7 @@
 use std::{
     panic::{self, AssertUnwindSafe},
     path::{Path, PathBuf},
-    sync::{
-        Arc,
-        mpsc::{self, RecvTimeoutError},
-    },
+    sync::Arc,
     thread,
     time::Duration,
 };
@@ -17,25 +14,21 @@ use rand::{
     rngs::{StdRng, SysRng},
 };
 use vesica::{
-    Class, Job, Learns, Offer, Parties, Query, Ready, Report, Role,
+    Class, Job, Learns, Offer, Parties, Query, Report, Role, Way,
     files::{
-        Delimiter, Duplicates, Format, JournalSecret, Nulls, PlannerInputs, Protected, Resume,
-        exchange_folder,
+        Delimiter, Destination, Duplicates, Format, JournalSecret, Nulls, PlannerInputs, Protected,
+        Resume,
     },
-    partnership::{Agreement, Moment, Partnership, Policy},
+    partnership::{Moment, Partnership, Policy},
     report::ResultForm,
 };
-use vesica_net::{
-    CancelToken, Channel, Fingerprint, Identity, Proxy,
-    connect::{self, Connection, Meeting},
-    files,
-};
+use vesica_net::{CancelToken, Channel, Fingerprint, Identity, Proxy, connect::Meeting};
 
 use crate::{
     cancel,
     columns::{self, Names},
     exit::{self, Failure},
-    figures, keygen,
+    keygen,
     meet::Teller,
     memory, numbers, partner,
     policy::PolicyArgs,
@@ -174,7 +167,7 @@ pub struct Args {
 }
 
 /// How the two sides reach each other.
-#[derive(clap::Args)]
+#[derive(Clone, clap::Args)]
 #[group(multiple = false, id = "endpoint")]
 struct Endpoint {
     /// Listen for the other side at this address, as in 0.0.0.0:7788; port 0 takes a free port and prints it
@@ -228,29 +221,6 @@ pub struct Met<'a> {
 
 /// How to come by a channel to the other side.
 pub type Meet<'a> = &'a mut dyn FnMut(&Met<'_>) -> Result<(Role, Channel), Failure>;
-
-/// Opens the input and reads its header. If the input is a pipe, that takes as long as its writer does, and can be
-/// cancelled.
-fn prepare(job: Job, cancel: &CancelToken) -> Result<Ready, Failure> {
-    const POLL: Duration = Duration::from_millis(20);
-    let (done, waiting) = mpsc::sync_channel(1);
-    thread::spawn(move || {
-        // Nobody receives this if the program was stopped first.
-        let _ = done.send(job.prepare());
-    });
-    loop {
-        match waiting.recv_timeout(POLL) {
-            Ok(ready) => return Ok(ready?),
-            Err(RecvTimeoutError::Timeout) if cancel.is_cancelled() => {
-                return Err(Failure::cancelled());
-            }
-            Err(RecvTimeoutError::Timeout) => {}
-            Err(RecvTimeoutError::Disconnected) => {
-                return Err(Failure::bug("the input could not be opened"));
-            }
-        }
-    }
-}
 
 impl Args {
     /// The file of the agreement, if the run is under one.
@@ -309,7 +279,7 @@ impl Args {
         }
         let me = keygen::load(&self.identity)?;
         job.resume = self.resume.clone().map(|journal| {
-            let secret = JournalSecret::new(*me.derive("vesica 1 secret of journals"));
+            let secret = JournalSecret::of(&me);
             Resume { journal, secret }
         });
         job.check_files()?;
@@ -321,7 +291,7 @@ impl Args {
         let (my_print, its_print) = (me.fingerprint().to_string(), peer.to_string());
         report.fingerprints.me = Some(my_print.clone());
         report.fingerprints.peer = Some(its_print.clone());
-        let job = prepare(job, cancel)?;
+        let job = job.prepare_unless(cancel)?;
         let rng = &mut StdRng::try_from_rng(&mut SysRng)
             .map_err(|_| Failure::bug("the operating system gives no randomness"))?;
         let (role, channel) = meet(&met)?;
@@ -341,18 +311,23 @@ impl Args {
 
     /// A channel to the other side, by the way that the flags or the agreement name.
     fn meet(&self, met: &Met<'_>, cancel: &CancelToken) -> Result<(Role, Channel), Failure> {
-        let reached = self.reach(met, cancel).and_then(|(role, connection)| {
-            let channel = connection.into_channel()?;
-            Ok((role, channel))
-        });
-        reached.inspect_err(|failure| {
-            let note = |partnership: &Partnership| {
-                partnership.note_failure(failure.class(), &failure.message)
-            };
-            if let Some(Err(error)) = met.partnership.map(note) {
-                crate::say(&format!("vesica: warning: {error}"));
-            }
-        })
+        let way = met.way.as_ref().ok_or_else(|| {
+            let message = "say how to reach the other side: --listen, --connect, --relay or \
+                     --exchange-dir";
+            Failure::usage(message)
+        })?;
+        let chosen_port = matches!(way, Way::Listen(address) if address.ends_with(":0"));
+        let teller = Teller::new(self.quiet, chosen_port);
+        let meeting = Meeting {
+            me: met.me,
+            peer: &met.peer,
+            wait: self.wait,
+            stall: self.stall_timeout,
+            proxy: self.proxy.as_ref(),
+            cancel,
+            observer: &|event| teller.tell(event),
+        };
+        Ok(way.meet(&meeting, met.partnership)?)
     }
 
     /// Prints the outcome, in words or as JSON.
@@ -429,14 +404,14 @@ impl Args {
             duplicates,
             allow_empty: self.allow_empty,
             offer,
-            output,
+            output: output.map(Destination::Path),
             select: self.select.as_ref().map(|names| names.0.clone()),
             unmatched: self.join == Join::Left,
             report: self.report.as_deref().map(stamped),
             protected: self.protected(),
             threads: self.threads,
             planner: PlannerInputs {
-                figures: figures::load()?,
+                figures: vesica::files::figures()?,
                 bits_per_second: self.bandwidth,
                 memory: self.memory,
                 partitions: self.partitions,
@@ -483,72 +458,26 @@ impl Args {
 
     /// How to reach the other side, by the flags or else by the agreement.
     fn way(&self, me: &Identity, partnership: Option<&Partnership>) -> Option<Way> {
-        let Endpoint { listen, connect, relay, exchange_dir } = &self.endpoint;
+        let Endpoint { listen, connect, relay, exchange_dir } = self.endpoint.clone();
+        let role = self.side.map(|side| match side {
+            Side::A => Role::A,
+            Side::B => Role::B,
+        });
+        let exchange = exchange_dir.map(|folder| Way::Exchange { folder, role });
         let agreement = partnership.map(|partnership| partnership.agreement().document());
-        let print = me.fingerprint();
-        let connects = agreement.and_then(|agreement| agreement.connects(print));
-        let relays = agreement.and_then(Agreement::relay);
-        let listens = agreement.and_then(|agreement| agreement.listens(print));
-        let (connect, listen) =
-            (connect.clone().map(Way::Connect), listen.clone().map(Way::Listen));
         connect
-            .or(listen)
-            .or_else(|| relay.clone().map(Way::Relay))
-            .or_else(|| exchange_dir.clone().map(Way::Exchange))
-            .or_else(|| relays.map(|address| Way::Relay(address.to_owned())))
-            .or_else(|| connects.map(|address| Way::Connect(address.to_owned())))
-            .or_else(|| listens.map(|address| Way::Listen(partner::to_bind(address))))
+            .map(Way::Connect)
+            .or(listen.map(Way::Listen))
+            .or(relay.map(Way::Relay))
+            .or(exchange)
+            .or_else(|| Way::agreed(agreement?, me.fingerprint()))
     }
 
     /// The files of this side that a result must not replace.
     fn protected(&self) -> Vec<Protected> {
-        let figures = figures::stored().map(|path| Protected::new("the calibration", path));
+        let figures =
+            vesica::files::figures_file().map(|path| Protected::new("the calibration", path));
         [Protected::new("the identity", &self.identity)].into_iter().chain(figures).collect()
-    }
-
-    /// An authenticated connection to the other side.
-    fn reach(&self, met: &Met<'_>, cancel: &CancelToken) -> Result<(Role, Connection), Failure> {
-        let chosen_port = matches!(&met.way, Some(Way::Listen(address)) if address.ends_with(":0"));
-        let teller = Teller::new(self.quiet, chosen_port);
-        let meeting = Meeting {
-            me: met.me,
-            peer: &met.peer,
-            wait: self.wait,
-            stall: self.stall_timeout,
-            proxy: self.proxy.as_ref(),
-            cancel,
-            observer: &|event| teller.tell(event),
-        };
-        let directory = match &met.way {
-            Some(Way::Connect(address)) => return Ok((Role::A, connect::dial(address, &meeting)?)),
-            Some(Way::Listen(address)) => {
-                return Ok((Role::B, connect::listen(address, &meeting)?));
-            }
-            Some(Way::Relay(address)) => {
-                let (side, connection) = connect::relayed(address, &meeting)?;
-                return Ok((role_of(side), connection));
-            }
-            Some(Way::Exchange(directory)) => directory,
-            None => {
-                let message = "say how to reach the other side: --listen, --connect, --relay or \
-                     --exchange-dir";
-                return Err(Failure::usage(message));
-            }
-        };
-        let side = self.side.map(|side| match side {
-            Side::A => files::Side::A,
-            Side::B => files::Side::B,
-        });
-        let (side, connection) = connect::exchange(exchange_folder(directory)?, side, &meeting)?;
-        Ok((role_of(side), connection))
-    }
-}
-
-/// A side's role.
-fn role_of(side: files::Side) -> Role {
-    match side {
-        files::Side::A => Role::A,
-        files::Side::B => Role::B,
     }
 }
 
@@ -559,15 +488,6 @@ fn stamped(path: &Path) -> PathBuf {
     };
     let now: String = Moment::now().to_string().chars().filter(|c| !"-:".contains(*c)).collect();
     PathBuf::from(text.replace("{time}", &now))
-}
-
-/// How to reach the other side.
-#[derive(Clone)]
-enum Way {
-    Connect(String),
-    Listen(String),
-    Relay(String),
-    Exchange(PathBuf),
 }
 
 pub fn delimiter(name: &str) -> Result<Delimiter, String> {

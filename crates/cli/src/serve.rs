@@ -19,7 +19,7 @@ use std::{
 };
 
 use clap::{Args as _, FromArgMatches as _};
-use vesica::{Class, Report, Role, partnership::Partnership};
+use vesica::{Class, Report, Role, partnership::Partnership, to_bind};
 use vesica_net::{
     AbortReason, CancelToken, Channel, Fingerprint,
     connect::{Server, Visit},
@@ -28,14 +28,7 @@ use vesica_net::{
 pub use self::log::{Form, Log};
 
 use self::{metrics::Metrics, turns::Turns};
-use crate::{
-    cancel,
-    exit::Failure,
-    keygen, memory, numbers,
-    partner::{self, to_bind},
-    project::Project,
-    run,
-};
+use crate::{cancel, exit::Failure, keygen, memory, numbers, partner, project::Project, run};
 
 /// How long a partner may take from its handshake to saying which agreement it means.
 const PATIENCE: Duration = Duration::from_secs(10);

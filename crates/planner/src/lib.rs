@@ -16,6 +16,7 @@
 
 mod figures;
 pub mod prices;
+pub mod unit;
 
 use std::time::Duration;
 

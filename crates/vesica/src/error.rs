@@ -76,6 +76,14 @@ pub enum Error {
         /// What is wrong with it.
         fault: String,
     },
+    /// The figures of this machine cannot be used.
+    #[error("{}: {fault}", path.display())]
+    Figures {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        fault: String,
+    },
     /// A policy refuses the run.
     #[error("the policy refuses this run: {0}")]
     Policy(#[from] Refusal),
@@ -124,7 +132,8 @@ impl Error {
             Self::Input { .. }
             | Self::Output { .. }
             | Self::Journal { .. }
-            | Self::Ledger { .. } => Class::Input,
+            | Self::Ledger { .. }
+            | Self::Figures { .. } => Class::Input,
             Self::Policy(_) => Class::Policy,
             Self::Terms(_) | Self::Version { .. } => Class::Terms,
             Self::Net(error) => match error {

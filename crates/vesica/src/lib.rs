@@ -44,10 +44,12 @@ mod agree;
 mod check;
 mod difference;
 mod error;
+mod figures;
 mod host;
 mod keys;
 mod parties;
 mod partner;
+mod plan;
 mod run;
 mod table;
 mod task;
@@ -59,8 +61,10 @@ pub use self::{
     error::{Class, Error, Result},
     keys::normalize::Normalize,
     parties::{Learns, Parties, Role, Security},
+    plan::plan,
     run::{
         job::{Job, Ready, Shortfall, run},
+        meet::{Way, to_bind},
         observe::{NoObserver, Observer},
         report::Report,
     },
@@ -75,6 +79,7 @@ pub use self::{
 pub mod files {
     pub use crate::{
         agree::choice::PlannerInputs,
+        figures::{figures, figures_file},
         host::budget as memory_budget,
         keys::{
             key::{Duplicates, KeyColumn, Nulls},
@@ -82,10 +87,11 @@ pub mod files {
         },
         run::journal::{JournalSecret, Resume},
         table::{
+            arrow::memory::ArrowTable,
+            destination::{Destination, MatchedTable},
             format::Format,
             guard::is_guarded,
             output::{Access, Output, Staged},
-            remote::exchange_folder,
             sent_columns::{DEFAULT_BYTES, SentColumns},
             source::{Delimiter, Dialect},
             target::{Protected, check as check_results},
@@ -100,6 +106,11 @@ pub mod internal {
         keys::{digest::Digest, keyset::KeySet, reading::Reading},
         table::input::Columns,
     };
+}
+
+/// The parts of a plan, made by [`plan()`].
+pub mod planning {
+    pub use crate::plan::{Plan, PredictedCost, Prospect, money};
 }
 
 /// Agreements with partners: invitations, policies, ledgers and records.

@@ -18,7 +18,7 @@ use vesica_lab::{
 };
 use vesica_psi::{MAX_ITEMS, Sizes};
 
-use crate::{exit::Failure, figures};
+use crate::exit::Failure;
 
 pub use separate::runner;
 
@@ -155,7 +155,7 @@ impl Bench {
             return self.report.run(out).map_err(input);
         }
         if let Some(folder) = self.performance.folder() {
-            let figures = figures::load()?;
+            let figures = vesica::files::figures()?;
             let results = self.results.as_deref();
             return performance::run(folder, results, self.bounded, &figures).map_err(input);
         }

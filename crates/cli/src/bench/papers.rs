@@ -7,9 +7,9 @@ use serde::Serialize;
 use vesica_lab::{
     Bench, Job, Outcome, Record, median,
     publish::performance::Bounds,
-    record::unit::typed_power,
     reference::{Cell, PAPERS, Paper, Quantity},
 };
+use vesica_planner::unit::typed_power;
 
 #[derive(Args)]
 #[group(skip)]

@@ -14,12 +14,9 @@ use vesica_lab::{
         performance::{self, Bounds, Plan, Planned},
         report,
     },
-    record::{
-        results::{Measured, Results},
-        unit::Unit,
-    },
+    record::results::{Measured, Results},
 };
-use vesica_planner::Figures;
+use vesica_planner::{Figures, unit::Unit};
 
 use super::separate;
 

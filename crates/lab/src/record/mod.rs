@@ -2,4 +2,3 @@
 
 pub mod host;
 pub mod results;
-pub mod unit;

@@ -4,7 +4,9 @@
 //! is no counterpart; the note then says why), items of each set or OTs, threads, link, quantity, the figure as
 //! printed in seconds, bytes or USD, the intended figure if the printed one is a misprint, and a note.
 
-use crate::{Job, Line, Record, Work, record::unit::Unit};
+use vesica_planner::unit::Unit;
+
+use crate::{Job, Line, Record, Work};
 
 use vesica_psi::Sizes;
 

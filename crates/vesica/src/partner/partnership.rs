@@ -19,7 +19,7 @@ use crate::{
         offer::{Offer, WireOffer},
         terms::Terms,
     },
-    error::{Class, Error, Result},
+    error::{Error, Result},
     parties::Role,
     run::report::Report,
     table::{
@@ -167,15 +167,6 @@ impl Partnership {
     /// What any exchange can meet, [`Error::Version`], and an offer that is none.
     pub fn asked_for(channel: &mut Channel) -> Result<Option<String>> {
         WireOffer::await_agreement(channel)
-    }
-
-    /// Notes that a run failed before the two sides had met.
-    ///
-    /// # Errors
-    /// [`Error::Ledger`].
-    pub fn note_failure(&self, class: Class, reason: &str) -> Result<()> {
-        let event = Event::Failed { run: None, class, reason: reason.to_owned() };
-        self.ledger().add(&self.me, &self.subject(), |_| Ok(event)).map(drop)
     }
 }
 

@@ -1,9 +1,17 @@
 //! The whole job: a table in, an agreed run with the other side, a table out.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{
+    path::{Path, PathBuf},
+    sync::{
+        Arc,
+        mpsc::{self, RecvTimeoutError},
+    },
+    thread,
+    time::Duration,
+};
 
 use rand::CryptoRng;
-use vesica_net::Channel;
+use vesica_net::{CancelToken, Channel};
 
 use crate::{
     agree::{choice::PlannerInputs, offer::Offer},
@@ -24,6 +32,7 @@ use crate::{
     },
     table::{
         database,
+        destination::Destination,
         format::Format,
         input::{Columns, Input},
         output::{Access, Output, Staged},
@@ -60,8 +69,8 @@ pub struct Job {
     pub allow_empty: bool,
     /// The offer to the other side.
     pub offer: Offer,
-    /// The file for this side's result, if it gets one.
-    pub output: Option<PathBuf>,
+    /// Where this side's result goes, if it gets one.
+    pub output: Option<Destination>,
     /// The columns of matched rows that are written, in this order; `None` for all, as they are.
     pub select: Option<Vec<String>>,
     /// In a join, on the side that receives: whether its rows that match nothing are written too, without values in the
@@ -159,6 +168,10 @@ impl Job {
         {
             return Err(Error::Usage(format!("runs of `{name}` cannot be resumed")));
         }
+        if self.resume.is_some() && matches!(self.input, Source::Arrow { .. }) {
+            let message = "a run that can be resumed reads its table from a file, not from memory";
+            return Err(Error::Usage(message.to_owned()));
+        }
         let mut rest = &self.columns[..];
         for columns in &self.offer.identifiers {
             // The offer has as many columns as its identifiers together.
@@ -208,27 +221,28 @@ impl Job {
         let journal = self.resume.as_ref().map(|resume| resume.journal.clone());
         let record = self.partnership.as_ref().and_then(|partnership| partnership.record.clone());
         let results = [
-            ("the output", &self.output),
-            ("the report", &self.report),
-            ("the journal", &journal),
-            ("the record", &record),
+            ("the output", self.output.as_ref().and_then(Destination::path)),
+            ("the report", self.report.as_deref()),
+            ("the journal", journal.as_deref()),
+            ("the record", record.as_deref()),
         ];
         let results: Vec<_> = results
             .into_iter()
-            .filter_map(|(what, path)| Some(Protected::new(what, path.as_ref()?)))
+            .filter_map(|(what, path)| Some(Protected::new(what, path?)))
             .collect();
-        let is_table = |path: &Option<PathBuf>| {
-            path.as_deref().is_some_and(|path| database::address(path).is_some())
-        };
-        if is_table(&self.report) || is_table(&self.output) && !self.offer.query.kind.keeps_rows {
-            let message = "a table of a database takes matched rows: name a file for anything else";
+        let is_address = |path: &Path| database::address(path).is_some();
+        let is_table = self.output.as_ref().is_some_and(|to| to.path().is_none_or(is_address));
+        if self.report.as_deref().is_some_and(is_address)
+            || is_table && !self.offer.query.kind.keeps_rows
+        {
+            let message = "a table of a database or in memory takes matched rows: name a file for anything else";
             return Err(Error::Usage(message.to_owned()));
         }
         let mut protected = self.protected.clone();
         protected.extend(self.partnership.iter().flat_map(Partnership::files));
         target::check(&results, &protected, Some(&self.input))?;
-        if let Some(path) = &self.output {
-            Output::prepare(path, self.offer.query.kind.access)?;
+        if let Some(to) = &self.output {
+            Output::to(to, self.offer.query.kind.access)?;
         }
         if let Some(path) = &self.report {
             Output::prepare(path, Access::Usual)?;
@@ -248,6 +262,31 @@ impl Job {
             partnership.failed(None, error)?;
         }
         ready
+    }
+
+    /// As [`Job::prepare`]; gives up when the token is cancelled, also while the writer of a pipe keeps this side waiting.
+    ///
+    /// # Errors
+    /// As [`Job::prepare`], and [`vesica_net::Error::Cancelled`].
+    pub fn prepare_unless(self, cancel: &CancelToken) -> Result<Ready> {
+        const POLL: Duration = Duration::from_millis(20);
+        let (done, waiting) = mpsc::sync_channel(1);
+        thread::spawn(move || {
+            // Nobody receives this if the run was cancelled first.
+            let _ = done.send(self.prepare());
+        });
+        loop {
+            match waiting.recv_timeout(POLL) {
+                Ok(ready) => return ready,
+                Err(RecvTimeoutError::Timeout) if cancel.is_cancelled() => {
+                    return Err(vesica_net::Error::Cancelled { phase: "read" }.into());
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err(Error::Bug("the input could not be opened"));
+                }
+            }
+        }
     }
 
     fn open(self) -> Result<Ready> {
@@ -271,7 +310,8 @@ impl Job {
             let columns = self.columns.iter().chain(select).map(String::as_str);
             input.require_to_select(&columns.collect::<Vec<_>>())?;
         }
-        if let Some(path) = self.output.as_ref().filter(|_| self.offer.query.kind.keeps_rows) {
+        let path = self.output.as_ref().and_then(Destination::path);
+        if let Some(path) = path.filter(|_| self.offer.query.kind.keeps_rows) {
             stage::check_name(path, input.format())?;
         }
         Ok(Ready { job: self, input })
@@ -297,7 +337,7 @@ impl Job {
 
     /// The directory for what does not fit into memory.
     fn directory(&self) -> PathBuf {
-        let beside_output = || target::directory(self.output.as_deref()?);
+        let beside_output = || target::directory(self.output.as_ref()?.path()?);
         self.spill.clone().or_else(beside_output).unwrap_or_else(std::env::temp_dir)
     }
 
@@ -490,15 +530,15 @@ fn stage(
     content: Content,
     observer: Arc<dyn Observer>,
 ) -> Result<Option<Staged>> {
-    let Some(path) = job.output.clone() else { return Ok(None) };
+    let Some(to) = job.output.clone() else { return Ok(None) };
     let (access, select) = (job.offer.query.kind.access, job.select.clone());
     session.meanwhile(move || {
-        let output = Output::prepare(&path, access)?;
+        let output = Output::to(&to, access)?;
         let staged = match (content, table) {
             (Content::Rows(rows), Some(table)) => {
                 let all = rows.rows.len() as u64;
                 let done = |done| observer.progress(Progress::of(done, all, Unit::Rows));
-                stage::rows(&path, output, &table, (&rows, select.as_deref()), done)
+                stage::rows(&to, output, &table, (&rows, select.as_deref()), done)
             }
             (Content::Rows(_), None) => Err(Error::Bug("the table was not kept")),
             (Content::Text(write), _) => output.stage(|out| write(out)),

@@ -19,6 +19,7 @@ use ring::{
     rand::{SecureRandom, SystemRandom},
 };
 use serde::{Deserialize, Serialize};
+use vesica_net::Identity;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
 use crate::{
@@ -57,9 +58,9 @@ pub struct Resume {
 pub struct JournalSecret([u8; 32]);
 
 impl JournalSecret {
-    /// These bits.
-    pub fn new(secret: [u8; 32]) -> Self {
-        Self(secret)
+    /// The secret of this identity's journals.
+    pub fn of(me: &Identity) -> Self {
+        Self(*me.derive("vesica 1 secret of journals"))
     }
 }
 
@@ -352,7 +353,7 @@ mod tests {
 
     fn resume(folder: &tempfile::TempDir) -> Resume {
         let journal = folder.path().join("journal");
-        Resume { journal, secret: JournalSecret::new([1; 32]) }
+        Resume { journal, secret: JournalSecret([1; 32]) }
     }
 
     fn refused(result: Result<impl Sized>) -> String {
@@ -431,7 +432,7 @@ mod tests {
             assert!(refused(journal.begun(&other)).contains(said));
         }
         drop(journal);
-        let other = Resume { secret: JournalSecret::new([2; 32]), ..resume };
+        let other = Resume { secret: JournalSecret([2; 32]), ..resume };
         assert!(refused(Journal::open(&other)).contains("belongs to another identity"));
     }
 

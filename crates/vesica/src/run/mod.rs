@@ -3,6 +3,7 @@
 mod diagnosis;
 pub mod job;
 pub mod journal;
+pub mod meet;
 pub mod observe;
 mod partitions;
 pub mod report;

@@ -1,5 +1,6 @@
-//! Arrow IPC: files and streams.
+//! Arrow: IPC files and streams, and batches in memory.
 
+pub mod memory;
 mod survey;
 
 use std::{
@@ -15,7 +16,7 @@ use arrow_ipc::{
 use arrow_schema::{ArrowError, SchemaRef};
 use arrow_select::{interleave::interleave_record_batch, take::take_record_batch};
 
-use self::survey::Survey;
+use self::{memory::ArrowTable, survey::Survey};
 use crate::{
     error::{Error, InputFault, Place, Result},
     table::{
@@ -31,15 +32,76 @@ use crate::{
     },
 };
 
-/// A file or stream of which the schema has been read and the messages have been looked at.
+/// A table of which the schema has been read, and the messages have been looked at where there are any.
 pub(crate) struct Arrow {
-    stored: Stored,
-    is_stream: bool,
+    kept: Kept,
     schema: SchemaRef,
     uuids: Vec<bool>,
     survey: Survey,
     /// Of what was read.
     digest: Option<InputDigest>,
+}
+
+/// Where the batches are.
+enum Kept {
+    File(Stored),
+    Stream(Stored),
+    /// In memory, under a name for messages.
+    Memory(String, ArrowTable),
+}
+
+impl Kept {
+    fn name(&self) -> &str {
+        match self {
+            Self::File(stored) | Self::Stream(stored) => stored.name(),
+            Self::Memory(name, _) => name,
+        }
+    }
+
+    fn fault(&self, fault: InputFault) -> Error {
+        Error::Input { file: self.name().to_owned(), fault }
+    }
+
+    fn damaged(&self, part: impl Into<String>) -> Error {
+        let format = match self {
+            Self::File(_) => Format::Arrow,
+            Self::Stream(_) | Self::Memory(..) => Format::ArrowStream,
+        };
+        self.fault(InputFault::Damaged { format: format.title(), part: part.into() })
+    }
+
+    /// The stored bytes, where there are any.
+    fn stored(&self) -> Option<&Stored> {
+        match self {
+            Self::File(stored) | Self::Stream(stored) => Some(stored),
+            Self::Memory(..) => None,
+        }
+    }
+
+    fn assert_unchanged(&self) -> Result<()> {
+        self.stored().map_or(Ok(()), Stored::assert_unchanged)
+    }
+
+    fn schema(&self) -> Option<SchemaRef> {
+        let from = |stored: &Stored| BufReader::new(stored.reader(0));
+        Some(match self {
+            Self::File(stored) => FileReader::try_new(from(stored), None).ok()?.schema(),
+            Self::Stream(stored) => StreamReader::try_new(from(stored), None).ok()?.schema(),
+            Self::Memory(_, table) => table.schema(),
+        })
+    }
+
+    /// The batches, with these columns, which are ascending.
+    fn batches(&self, columns: Vec<usize>) -> Option<Decoded> {
+        let from = |stored: &Stored| BufReader::with_capacity(1 << 16, stored.reader(0));
+        Some(match self {
+            Self::File(stored) => Box::new(FileReader::try_new(from(stored), Some(columns)).ok()?),
+            Self::Stream(stored) => {
+                Box::new(StreamReader::try_new(from(stored), Some(columns)).ok()?)
+            }
+            Self::Memory(_, table) => Box::new(table.project(columns)),
+        })
+    }
 }
 
 type Decoded = Box<dyn Iterator<Item = std::result::Result<RecordBatch, ArrowError>>>;
@@ -51,29 +113,39 @@ impl Arrow {
     /// # Errors
     /// [`InputFault::Damaged`], [`InputFault::TooManyRows`] and [`InputFault::TooLarge`].
     pub(crate) fn open(stored: Stored, is_stream: bool, most_bytes: u64) -> Result<Self> {
-        let damaged = |part: &str| fault(&stored, is_stream, part);
         let survey = guarded(|| Survey::of(&stored, is_stream)).flatten();
-        let survey = survey.ok_or_else(|| damaged("its structure"))?;
+        let kept = if is_stream { Kept::Stream(stored) } else { Kept::File(stored) };
+        let survey = survey.ok_or_else(|| kept.damaged("its structure"))?;
         if survey.rows > MAX_ROWS {
-            return Err(stored.fault(InputFault::TooManyRows { max: MAX_ROWS }));
+            return Err(kept.fault(InputFault::TooManyRows { max: MAX_ROWS }));
         }
         if survey.largest > most_bytes {
-            return Err(stored.fault(InputFault::TooLarge { max: most_bytes }));
+            return Err(kept.fault(InputFault::TooLarge { max: most_bytes }));
         }
         if survey.overstates {
-            return Err(damaged("its structure"));
+            return Err(kept.damaged("its structure"));
         }
-        let schema = || match is_stream {
-            true => {
-                Some(StreamReader::try_new(BufReader::new(stored.reader(0)), None).ok()?.schema())
-            }
-            false => {
-                Some(FileReader::try_new(BufReader::new(stored.reader(0)), None).ok()?.schema())
-            }
-        };
-        let schema = guarded(schema).flatten().ok_or_else(|| damaged("its schema"))?;
+        Self::of(kept, survey)
+    }
+
+    /// A table in memory, which has this name in messages.
+    ///
+    /// # Errors
+    /// [`InputFault::TooManyRows`].
+    pub(crate) fn in_memory(name: String, table: ArrowTable) -> Result<Self> {
+        let survey = Survey { rows: table.rows(), ..Survey::default() };
+        let kept = Kept::Memory(name, table);
+        if survey.rows > MAX_ROWS {
+            return Err(kept.fault(InputFault::TooManyRows { max: MAX_ROWS }));
+        }
+        Self::of(kept, survey)
+    }
+
+    fn of(kept: Kept, survey: Survey) -> Result<Self> {
+        let schema = guarded(|| kept.schema()).flatten();
+        let schema = schema.ok_or_else(|| kept.damaged("its schema"))?;
         let uuids = schema.fields().iter().map(|field| typed::is_uuid(field)).collect();
-        Ok(Self { stored, is_stream, schema, uuids, survey, digest: None })
+        Ok(Self { kept, schema, uuids, survey, digest: None })
     }
 
     /// The columns.
@@ -90,19 +162,12 @@ impl Arrow {
     }
 
     fn damaged(&self, part: impl Into<String>) -> Error {
-        fault(&self.stored, self.is_stream, part)
+        self.kept.damaged(part)
     }
 
     /// The batches, with these columns, which are ascending.
     fn batches(&self, columns: Vec<usize>) -> Option<Decoded> {
-        let from = BufReader::with_capacity(1 << 16, self.stored.reader(0));
-        let is_stream = self.is_stream;
-        guarded(move || -> Option<Decoded> {
-            Some(match is_stream {
-                true => Box::new(StreamReader::try_new(from, Some(columns)).ok()?),
-                false => Box::new(FileReader::try_new(from, Some(columns)).ok()?),
-            })
-        })?
+        guarded(|| self.kept.batches(columns))?
     }
 
     /// Gives `to` these rows of the selected columns, ascending, batch by batch.
@@ -131,7 +196,7 @@ impl Arrow {
             }
             (first, rest) = (end, later);
         }
-        Ok(self.stored.assert_unchanged()?)
+        Ok(self.kept.assert_unchanged()?)
     }
 
     /// As [`Arrow::copy`], of rows in any order. The table is read once for every so many of them.
@@ -164,7 +229,7 @@ impl Arrow {
         let schema = Arc::new(what.schema(&self.schema));
         let options = IpcWriteOptions::default().try_with_compression(self.survey.codec);
         let options = options.map_err(unwritten)?;
-        if self.is_stream {
+        if !matches!(self.kept, Kept::File(_)) {
             let mut writer =
                 StreamWriter::try_new_with_options(out, &schema, options).map_err(unwritten)?;
             self.write_batches(what, &schema, &mut |batch| writer.write(batch), done)?;
@@ -244,16 +309,19 @@ impl Content for Arrow {
         let wanted = in_order(columns);
         let batches = self.batches(wanted.clone()).ok_or_else(|| self.damaged("its schema"))?;
         let shown = Batches {
-            name: self.stored.name(),
+            name: self.kept.name(),
             rows: self.rows(),
             columns: &wanted,
             uuids: &self.uuids,
             damaged: &|part| self.damaged(part),
         };
         let shown = shown.show(batches, show);
-        self.stored.assert_unchanged()?;
+        self.kept.assert_unchanged()?;
         shown?;
-        self.digest = self.stored.digest(None)?;
+        self.digest = match self.kept.stored() {
+            Some(stored) => stored.digest(None)?,
+            None => None,
+        };
         Ok(self.rows())
     }
 
@@ -274,11 +342,6 @@ impl Content for Arrow {
         let written = guarded(|| self.write_all(what, out, done));
         written.unwrap_or_else(|| Err(self.damaged("a column").into()))
     }
-}
-
-fn fault(stored: &Stored, is_stream: bool, part: impl Into<String>) -> Error {
-    let format = if is_stream { Format::ArrowStream } else { Format::Arrow };
-    stored.fault(InputFault::Damaged { format: format.title(), part: part.into() })
 }
 
 fn unwritten(error: ArrowError) -> Unwritten {

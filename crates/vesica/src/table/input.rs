@@ -113,6 +113,16 @@ impl Source {
                 (Raw::Stream(Spool::new(Box::new(rows))), 0)
             }
             Self::Stdin => (Raw::Stream(Spool::new(Box::new(io::stdin()))), 0),
+            Self::Arrow { name, table } => {
+                if dialect.format.is_some() {
+                    let message = "a table in memory has its types: leave out the format";
+                    return Err(Error::Usage(message.to_owned()));
+                }
+                let table = Arrow::in_memory(name.clone(), table)?;
+                let (header, is_empty) = (table.header(), table.rows() == 0);
+                let body = Body::Stored(Box::new(table));
+                return Ok(Input { name, format: Format::ArrowStream, header, is_empty, body });
+            }
             Self::Memory { bytes, .. } => (Raw::Stored(Stored::memory(&name, bytes)), CHUNK),
         };
         Opening { name: name.clone(), dialect, promised, at_least }.open(raw)

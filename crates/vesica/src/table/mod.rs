@@ -1,12 +1,13 @@
 //! Tables on disk: what is read, and results that appear whole or not at all.
 
 pub(crate) mod append;
-mod arrow;
+pub(crate) mod arrow;
 mod batches;
 pub mod compression;
 pub(crate) mod copied;
 pub mod csv;
 pub(crate) mod database;
+pub mod destination;
 pub mod digest;
 pub mod format;
 pub(crate) mod guard;

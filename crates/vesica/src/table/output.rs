@@ -9,7 +9,8 @@
 //! An object in a store is uploaded in parts, which the store shows when it is told that they are all, and discards
 //! when it is told that they are not wanted.
 //!
-//! A table of a database is written in a transaction. What it is made of is in memory for that.
+//! A table of a database is written in a transaction. What it is made of is in memory for that. A table in memory is
+//! handed over when it is complete.
 
 use std::{
     fs::{self, File},
@@ -22,7 +23,9 @@ use tempfile::NamedTempFile;
 use crate::{
     error::{Error, Result},
     table::{
+        arrow::memory::ArrowTable,
         database::{self, Place, Transaction},
+        destination::Destination,
         ingest,
         remote::Upload,
         source::Dialect,
@@ -51,6 +54,21 @@ pub enum Access {
 }
 
 impl Output {
+    /// As [`Output::prepare`], wherever the result goes.
+    ///
+    /// # Errors
+    /// [`Error::Output`].
+    pub(crate) fn to(destination: &Destination, access: Access) -> Result<Self> {
+        match destination {
+            Destination::Path(path) => Self::prepare(path, access),
+            Destination::Memory(matched) => {
+                let target = Target::Memory(matched.clone());
+                let (named, content) = (PathBuf::from("the matched rows"), Dialect::default());
+                Ok(Self { named, target, access, content })
+            }
+        }
+    }
+
     /// Makes sure, by trying, that a file can be made where it is to be.
     ///
     /// # Errors
@@ -121,6 +139,17 @@ impl Output {
                     Err(source) => Err(self.failed(source)),
                 };
             }
+            Target::Memory(_) => {
+                let mut bytes = Vec::new();
+                return match write(&mut bytes) {
+                    Ok(()) => {
+                        let table = ArrowTable::read(ingest::batches(bytes, &self.content)?)
+                            .map_err(|_| Error::Bug("the written rows cannot be read"))?;
+                        Ok(Staged { output: self, content: Content::Rows(table) })
+                    }
+                    Err(source) => Err(self.failed(source)),
+                };
+            }
             Target::Sink(_) | Target::Stdout => {
                 let mut bytes = Vec::new();
                 write(&mut bytes).map(|()| Content::Bytes(bytes))
@@ -155,6 +184,7 @@ enum Content {
     Draft(Draft),
     Upload(Upload),
     Table(Transaction),
+    Rows(ArrowTable),
     Bytes(Vec<u8>),
 }
 
@@ -166,7 +196,7 @@ impl Staged {
     /// [`Error::Output`].
     pub fn write_stream(self) -> Result<Option<Self>> {
         let written = match (&self.content, &self.output.target) {
-            (Content::Draft(_) | Content::Upload(_) | Content::Table(_), _) => {
+            (Content::Draft(_) | Content::Upload(_) | Content::Table(_) | Content::Rows(_), _) => {
                 return Ok(Some(self));
             }
             (Content::Bytes(bytes), Target::Sink(path)) => {
@@ -192,6 +222,10 @@ impl Staged {
             }
             (Content::Upload(upload), _) => upload.complete(),
             (Content::Table(transaction), _) => transaction.commit(),
+            (Content::Rows(table), Target::Memory(matched)) => {
+                matched.put(table);
+                Ok(())
+            }
             _ => Err(io::ErrorKind::Unsupported.into()),
         };
         shown.map_err(|source| output.failed(source))

@@ -9,14 +9,15 @@ use crate::{
     error::{Error, InputFault, Result},
     host,
     table::{
+        arrow::memory::ArrowTable,
         database,
         format::{self, BOM, Format, SAMPLE},
         remote,
     },
 };
 
-/// A file, an object in a store, rows of a database, standard input, or bytes at hand.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A file, an object in a store, rows of a database, standard input, or what is in memory.
+#[derive(Debug, Clone)]
 pub enum Source {
     /// A file.
     File(PathBuf),
@@ -37,6 +38,13 @@ pub enum Source {
         name: String,
         /// The bytes.
         bytes: Vec<u8>,
+    },
+    /// Batches of Arrow that are in memory already, under a name for messages.
+    Arrow {
+        /// The name.
+        name: String,
+        /// The batches.
+        table: ArrowTable,
     },
 }
 
@@ -80,7 +88,7 @@ impl Source {
                 database::shown(address.as_ref()).display().to_string()
             }
             Self::Stdin => "standard input".to_owned(),
-            Self::Memory { name, .. } => name.clone(),
+            Self::Memory { name, .. } | Self::Arrow { name, .. } => name.clone(),
         }
     }
 }

@@ -13,7 +13,7 @@ use unicode_normalization::UnicodeNormalization;
 
 use crate::{
     error::{Error, Result},
-    table::{database, remote, source::Source},
+    table::{database, destination::MatchedTable, remote, source::Source},
 };
 
 /// A file that no result may replace.
@@ -75,6 +75,8 @@ pub(crate) enum Target {
     Object(String),
     /// A table of a database, by its address.
     Table(String),
+    /// A place in memory.
+    Memory(MatchedTable),
     /// Standard output.
     Stdout,
 }
@@ -136,6 +138,7 @@ impl Target {
                 let found = fs::metadata(path)?;
                 Ok((!is_device(&found)).then(|| Slot::existing(path, &found)))
             }
+            Self::Memory(_) => Ok(None),
             Self::Stdout => Ok(Some(standard_stream(io::stdout()).unwrap_or(Slot::Stdout))),
         }
     }
@@ -218,7 +221,7 @@ impl Slot {
             Source::Object(address) => Some(Slot::Object(address.clone())),
             Source::Stdin => standard_stream(io::stdin()),
             // A result is a table that was not there before.
-            Source::Database { .. } | Source::Memory { .. } => None,
+            Source::Database { .. } | Source::Memory { .. } | Source::Arrow { .. } => None,
         }
     }
 

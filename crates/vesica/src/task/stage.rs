@@ -7,6 +7,7 @@ use crate::{
     table::{
         compression::Compression,
         database,
+        destination::Destination,
         format::Format,
         output::{Output, Staged},
         rows::Table,
@@ -36,20 +37,21 @@ pub(crate) fn check_name(path: &Path, format: Format) -> Result<()> {
     }
 }
 
-/// Writes these rows of a table, with the columns of these names or else all, where they cannot be seen yet. Text is packed if the output's name, `path`, says so.
+/// Writes these rows of a table, with the columns of these names or else all, where they cannot be seen yet. Text is packed if the
+/// name of the file says so.
 ///
 /// # Errors
 /// [`Error::Output`], and [`Error::Input`] where the rows cannot be read again.
 pub(crate) fn rows(
-    path: &Path,
+    to: &Destination,
     output: Output,
     table: &Table,
     (rows, select): (&Matched, Option<&[String]>),
     mut done: impl FnMut(u64),
 ) -> Result<Staged> {
     let mut fault = None;
-    let is_packed = table.format().is_text() && database::address(path).is_none();
-    let packing = Compression::of_name(path).filter(|_| is_packed);
+    let is_file = |path: &&Path| table.format().is_text() && database::address(path).is_none();
+    let packing = to.path().filter(is_file).and_then(Compression::of_name);
     let named = |delimiter: &Delimiter| Some(delimiter.name()) == table.delimiter();
     let delimiter = Delimiter::ALL.into_iter().find(named).unwrap_or_default();
     let form = Dialect { format: Some(table.format()), delimiter, ..Dialect::default() };

@@ -54,7 +54,7 @@ impl Bench {
             duplicates: Duplicates::First,
             allow_empty: false,
             offer: Offer::new(vec![Normalize::None], learns),
-            output: Some(self.path(&format!("{name} out.csv"))),
+            output: Some(self.path(&format!("{name} out.csv")).into()),
             select: None,
             unmatched: false,
             report: Some(self.path(&format!("{name} report.json"))),
@@ -434,8 +434,8 @@ fn a_job_that_cannot_succeed_does_not_start() {
     assert!(good.check().is_ok());
     assert_eq!(class(&|job| job.output = Some("/no/such/place/x".into())), Class::Input);
     assert_eq!(class(&|job| job.report = Some("/no/such/place/x".into())), Class::Input);
-    assert_eq!(class(&|job| job.report = job.output.clone()), Class::Usage);
-    assert_eq!(class(&|job| job.output = Some(bench.path("a in.csv"))), Class::Usage);
+    assert_eq!(class(&|job| job.report = Some(bench.path("a out.csv"))), Class::Usage);
+    assert_eq!(class(&|job| job.output = Some(bench.path("a in.csv").into())), Class::Usage);
     assert_eq!(class(&|job| job.offer.protocol = Some("rr99".into())), Class::Usage);
     assert_eq!(class(&|job| job.columns = vec!["k".into(); 2]), Class::Usage);
     assert_eq!(

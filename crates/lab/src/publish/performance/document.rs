@@ -2,15 +2,15 @@
 
 use std::{collections::BTreeMap, fmt::Write};
 
-use vesica_planner::Figures;
+use vesica_planner::{
+    Figures,
+    unit::{number, percent, three_digits, typed_power},
+};
 
 use crate::{
     Job, Line, Record, Result, Work, median,
     publish::report::line_title,
-    record::{
-        results::Measured,
-        unit::{number, percent, three_digits, typed_power},
-    },
+    record::results::Measured,
     run::{accuracy, calibrate, protocol},
 };
 

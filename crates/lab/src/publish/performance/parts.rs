@@ -2,11 +2,12 @@
 
 use std::fmt::Write;
 
+use vesica_planner::unit::{Unit, percent, three_digits, typed_power};
+
 use crate::{
     Line, Record, Work,
     catalogue::primitives::{self, Kind},
     median,
-    record::unit::{Unit, percent, three_digits, typed_power},
     reference::{Cell, PAPERS, Paper, Quantity},
     run::ot,
 };

@@ -3,7 +3,7 @@
 
 use std::fmt::Write;
 
-use crate::record::unit::Unit;
+use vesica_planner::unit::Unit;
 
 use super::escaped::Escaped;
 

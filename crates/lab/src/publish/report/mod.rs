@@ -13,14 +13,11 @@ use std::fmt::Write;
 
 use vesica_psi::Sizes;
 
-use crate::{
-    Host,
-    record::{
-        results::Measured,
-        unit::{self, Unit},
-    },
+use crate::{Host, record::results::Measured};
+use vesica_planner::{
+    prices,
+    unit::{self, Unit},
 };
-use vesica_planner::prices;
 
 use chart::{Bar, Row, Scale, Series};
 use escaped::Escaped;

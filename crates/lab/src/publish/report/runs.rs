@@ -2,13 +2,10 @@
 
 use std::time::Duration;
 
+use vesica_planner::unit;
 use vesica_psi::Sizes;
 
-use crate::{
-    Line, Record,
-    record::{results::Measured, unit},
-    run::protocol,
-};
+use crate::{Line, Record, record::results::Measured, run::protocol};
 
 use super::{chart::Series, hosts, sizes};
 

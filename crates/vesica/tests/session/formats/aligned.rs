@@ -17,7 +17,7 @@ use crate::{Bench, Class, Learns, both, ok};
 fn aligned(bench: &Bench, side: &str, input: impl AsRef<[u8]>, output: &str) -> Job {
     let mut job = bench.job(side, input, Learns::Both);
     job.offer.align = true;
-    job.output = Some(bench.path(output));
+    job.output = Some(bench.path(output).into());
     job
 }
 

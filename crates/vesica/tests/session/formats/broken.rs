@@ -100,7 +100,8 @@ fn a_run_ends_in_order_whatever_is_wrong_with_the_input() {
     let on = |column: &'static str| {
         move |job: &mut vesica::Job| {
             job.columns = vec![column.to_owned()];
-            job.output = job.output.take().map(|path| path.with_extension("parquet"));
+            let path = job.output.take().and_then(|to| Some(to.path()?.with_extension("parquet")));
+            job.output = path.map(Into::into);
         }
     };
     let cut = not_ready(&parquet[..parquet.len() / 2], on("utf8"));
@@ -118,7 +119,8 @@ fn a_run_ends_in_order_whatever_is_wrong_with_the_input() {
     let cut = bad_input(&packed[..packed.len() - 5], |_| {});
     assert!(cut.contains("cannot be read as gzip: what it holds"), "{cut}");
     let ndjson = |job: &mut vesica::Job| {
-        job.output = job.output.take().map(|path| path.with_extension("ndjson"));
+        let path = job.output.take().and_then(|to| Some(to.path()?.with_extension("ndjson")));
+        job.output = path.map(Into::into);
     };
     let broken = bad_input("{\"k\":\"x\"}\n{\"k\":\"secret\n", ndjson);
     assert!(broken.contains("row 2 (line 2): the line") && !broken.contains("secret"), "{broken}");
@@ -141,7 +143,7 @@ fn an_output_that_is_named_for_another_format_is_refused() {
         (b"{\"k\":1}\n", "out.csv.zst"),
     ] {
         let mut job = bench.job("a", input, Learns::Both);
-        job.output = Some(bench.path(name));
+        job.output = Some(bench.path(name).into());
         if input == parquet {
             job.columns = vec!["utf8".into()];
         }

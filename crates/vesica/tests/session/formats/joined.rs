@@ -74,7 +74,7 @@ fn joined(input: &[u8], name: &str, sent: &[Sent], (all, left): (bool, bool)) ->
     let bench = Bench::new();
     let mut receiver = bench.job("r", input, Learns::Me);
     receiver.offer.query = Query::JOIN;
-    receiver.output = Some(bench.path(name));
+    receiver.output = Some(bench.path(name).into());
     receiver.unmatched = left;
     let mut sender = sending(&bench, as_ndjson(sent), &["tier", "float"], 40);
     if all {
@@ -248,7 +248,7 @@ fn columns_of_every_type_are_sent() {
         );
         let mut receiver = bench.job("r", here, Learns::Me);
         receiver.offer.query = Query::JOIN;
-        receiver.output = Some(bench.path("out.arrow"));
+        receiver.output = Some(bench.path("out.arrow").into());
         let sent: Vec<_> = names.iter().map(String::as_str).collect();
         let schema = source(input.clone()).open(Dialect::default()).unwrap();
         let has = |name: &&str| schema.header().positions(&[name]).is_ok();

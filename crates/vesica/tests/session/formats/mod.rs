@@ -2,6 +2,7 @@
 
 mod aligned;
 mod broken;
+mod in_memory;
 mod joined;
 mod rows;
 

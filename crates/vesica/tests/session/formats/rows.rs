@@ -61,7 +61,7 @@ fn partner(rows: usize) -> String {
 fn output(input: &[u8], rows: usize, name: &str, select: Option<&[&str]>) -> (Vec<u8>, Report) {
     let bench = Bench::new();
     let mut job = bench.job("a", input, Learns::Me);
-    job.output = Some(bench.path(name));
+    job.output = Some(bench.path(name).into());
     job.select = select.map(|names| names.iter().map(|name| (*name).to_owned()).collect());
     let (report, _) = ok(both(job, bench.job("b", partner(rows), Learns::Peer)));
     assert_eq!(report.outcome.rows_written, Some(rows.div_ceil(3) as u64));
@@ -145,7 +145,7 @@ fn row_groups_that_match_whole_stay_apart() {
     let table = parquet_back(input.clone());
     let bench = Bench::new();
     let mut job = bench.job("a", input, Learns::Me);
-    job.output = Some(bench.path("out.parquet"));
+    job.output = Some(bench.path("out.parquet").into());
     // All rows of the first group, none of the second, some of the third.
     let keys: String = (0..30).chain(70..75).map(|row| format!("key {row}\n")).collect();
     ok(both(job, bench.job("b", format!("k\n{keys}"), Learns::Peer)));

@@ -1,0 +1,181 @@
+//! The command line: flags, progress and messages on a terminal.
+//!
+//! One file per subcommand. **Must never hold** cryptography or knowledge of tables: the work is done by `vesica`, and
+//! this crate only starts it and shows the outcome.
+//!
+//! It is a library so that other packages can carry the program: the one for Python does.
+
+mod bench;
+mod calibrate;
+mod cancel;
+mod check;
+mod columns;
+mod demo;
+mod exit;
+mod keygen;
+mod ledger;
+mod meet;
+mod memory;
+mod numbers;
+mod partner;
+mod plan;
+mod policy;
+mod progress;
+mod project;
+mod protocols;
+mod query;
+mod reference;
+mod relay;
+mod run;
+mod serve;
+mod terms;
+
+use std::{
+    ffi::OsString,
+    io::{self, Write},
+    sync::LazyLock,
+};
+
+use clap::{CommandFactory, Parser, Subcommand};
+use vesica::WIRE_VERSION;
+
+pub use self::exit::hide_panics;
+
+use self::exit::Failure;
+
+/// Find the rows that two tables have in common, without showing the other side any other row.
+///
+/// Two parties run this program, one with --listen and one with --connect, over a connection that is
+/// encrypted and authenticated on both sides. Try it on one machine with `vesica demo`.
+#[derive(Parser)]
+#[command(name = "vesica", version = version(), after_long_help = exit::CODES, arg_required_else_help = true)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// The program's version, and the wire version, which must be the same on both sides of a run.
+fn version() -> &'static str {
+    static VERSION: LazyLock<String> =
+        LazyLock::new(|| format!("{} (wire version {WIRE_VERSION})", env!("CARGO_PKG_VERSION")));
+    &VERSION
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run both parties on this machine, with made-up customers
+    Demo(demo::Args),
+    /// Create this party's identity, and print the fingerprint to tell the other party
+    Keygen(keygen::KeygenArgs),
+    /// Print the fingerprint of an identity
+    Fingerprint(keygen::FingerprintArgs),
+    /// Create a project: an identity, and a file vesica.toml for jobs
+    Init(partner::InitArgs),
+    /// Invite a partner to an agreement, and print the text to send
+    Invite(Box<partner::InviteArgs>),
+    /// Accept an invitation, and print the reply to send back
+    Accept(Box<partner::AcceptArgs>),
+    /// Confirm the reply to an invitation
+    Confirm(partner::ConfirmArgs),
+    /// Show an agreement
+    Agreement(partner::ShowArgs),
+    /// Check a table before a run: count rows, empty and repeated keys, and warn of weaknesses
+    Check(check::Args),
+    /// Intersect this party's table with the other party's
+    #[command(after_long_help = exit::CODES)]
+    Run(Box<run::Args>),
+    /// Serve the jobs of a project to many partners, until asked to stop
+    Serve(serve::Args),
+    /// Relay between parties who can both only dial out, until asked to stop
+    Relay(relay::Args),
+    /// Check, list or export the ledger of all runs under agreements
+    Ledger(ledger::LedgerArgs),
+    /// Check the record of a run, which both sides signed
+    Verify(ledger::VerifyArgs),
+    /// Make a page for people of the record of a run
+    Report(ledger::ReportArgs),
+    /// Estimate the cost of each protocol for given sizes and a link, and recommend one
+    Plan(plan::Args),
+    /// Measure the speed of this machine, for `plan` and for runs that choose their protocol
+    Calibrate(calibrate::Args),
+    /// List all protocols
+    Protocols(protocols::Args),
+    /// Measure protocols, with both parties in one process
+    Bench(bench::Bench),
+    /// Print a script that completes commands and options in a shell
+    Completions(reference::CompletionsArgs),
+    /// Write manual pages into a directory
+    Man(reference::ManArgs),
+    /// Print all commands and options as Markdown
+    #[command(hide = true)]
+    Reference(reference::ReferenceArgs),
+}
+
+/// The program: carries out what these arguments ask for, of which the first is the program's name, and returns the exit
+/// code.
+pub fn main(arguments: Vec<OsString>) -> u8 {
+    hide_panics();
+    let arguments = match project::expand(arguments, &Cli::command()) {
+        Ok(arguments) => arguments,
+        Err(failure) => return failed(&failure),
+    };
+    let cli = match Cli::try_parse_from(arguments) {
+        Ok(cli) => cli,
+        // Help is no error, and has the code of success.
+        Err(said) => {
+            let _ = said.print();
+            return said.exit_code() as u8;
+        }
+    };
+    let ended = std::panic::catch_unwind(|| match cli.command {
+        Command::Demo(args) => demo::run(args),
+        Command::Keygen(args) => keygen::keygen(&args),
+        Command::Fingerprint(args) => keygen::fingerprint(&args),
+        Command::Init(args) => partner::init(&args),
+        Command::Invite(args) => partner::invite(&args),
+        Command::Accept(args) => partner::accept(&args),
+        Command::Confirm(args) => partner::confirm(&args),
+        Command::Agreement(args) => partner::show(&args),
+        Command::Serve(args) => serve::serve(&args),
+        Command::Relay(args) => relay::relay(&args),
+        Command::Ledger(args) => ledger::run(&args),
+        Command::Verify(args) => ledger::verify(&args),
+        Command::Report(args) => ledger::report(&args),
+        Command::Check(args) => check::run(args),
+        Command::Run(args) => run::run(*args),
+        Command::Plan(args) => plan::run(&args),
+        Command::Calibrate(args) => calibrate::run(&args),
+        Command::Protocols(args) => protocols::run(&args),
+        Command::Bench(bench) => bench.run(),
+        Command::Completions(args) => reference::completions(&args, Cli::command()),
+        Command::Man(args) => reference::man(&args, Cli::command()),
+        Command::Reference(args) => reference::reference(&args, Cli::command()),
+    });
+    match ended {
+        Ok(Ok(())) => 0,
+        Ok(Err(failure)) => failed(&failure),
+        // The hook has said where.
+        Err(_) => exit::BUG,
+    }
+}
+
+/// Says why the program ends.
+fn failed(failure: &Failure) -> u8 {
+    say(&format!("vesica: {}", failure.message));
+    failure.code
+}
+
+/// Prints a line on the terminal. A terminal that is gone is no reason to stop.
+fn say(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{line}");
+}
+
+/// Prints the requested output.
+fn print(text: &str) -> Result<(), Failure> {
+    let mut out = io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        // A reader such as `head` may close the pipe once it has seen enough.
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written.map_err(|e| Failure::input(format!("standard output: {e}"))),
+    }
+}

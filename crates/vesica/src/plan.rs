@@ -1,0 +1,186 @@
+//! What a run is predicted to take, and which protocol it would choose.
+
+use std::time::Duration;
+
+use serde::Serialize;
+use vesica_planner::{Figures, Planner, Prediction, Prices, assumed_link, unit::Unit};
+use vesica_psi::Status;
+
+use crate::{
+    agree::{choice::PlannerInputs, offer::Offer},
+    error::{Error, Result},
+    parties::Learns,
+    words::bytes,
+};
+
+/// A run that somebody thinks of.
+#[derive(Debug, Clone)]
+pub struct Prospect {
+    /// What this side would offer. Its keys do not matter, nor does a protocol that it names.
+    pub offer: Offer,
+    /// Distinct keys of this side.
+    pub mine: usize,
+    /// Distinct keys of the other side.
+    pub theirs: usize,
+    /// The round-trip time between the two sides.
+    pub round_trip: Duration,
+    /// The prices of machines and of traffic; with any, the cheapest protocol is chosen and not the fastest.
+    pub prices: Prices,
+    /// Figures of this machine, bandwidth, and the most memory that either side may use.
+    pub planner: PlannerInputs,
+}
+
+/// The predicted cost of each protocol that fits, and the choice among them.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Plan {
+    /// Keys of the side that learns.
+    pub receiver_items: usize,
+    /// Keys of the other side.
+    pub sender_items: usize,
+    /// The bandwidth of the link in each direction.
+    pub bits_per_second: u64,
+    /// The round-trip time.
+    pub round_trip_seconds: f64,
+    /// Whether somebody has calibrated this machine.
+    pub calibrated: bool,
+    /// Whose prices they are, if of a region.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub prices: Option<String>,
+    /// The name of the protocol that would be chosen.
+    pub protocol: &'static str,
+    /// Why, in a sentence.
+    pub why: String,
+    /// The chosen one first, then as they rank.
+    pub predictions: Vec<PredictedCost>,
+}
+
+/// The predicted cost of one protocol.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct PredictedCost {
+    /// Its name.
+    pub protocol: &'static str,
+    /// What it may be used for.
+    pub status: &'static str,
+    /// The adversary against which it is secure.
+    pub secure_against: &'static str,
+    /// From the first message to the last.
+    pub seconds: f64,
+    /// Of that, what both sides compute.
+    pub work_seconds: f64,
+    /// Bytes to the side that learns.
+    pub bytes_to_receiver: u64,
+    /// Bytes to the other.
+    pub bytes_to_sender: u64,
+    /// Flights of messages.
+    pub rounds: u32,
+    /// Of the party that takes more.
+    pub memory_bytes: u64,
+    /// The price, where there are prices.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub price: Option<f64>,
+}
+
+/// Predicts what a run takes with each protocol that fits, and chooses one as a run would.
+///
+/// # Errors
+/// [`Error::Usage`] where nothing does what is asked for, or nothing fits into memory.
+pub fn plan(prospect: &Prospect) -> Result<Plan> {
+    let Prospect { offer, mine, theirs, round_trip, prices, planner } = prospect;
+    let (receiver, sender) = match offer.learns {
+        Learns::Peer => (*theirs, *mine),
+        Learns::Me | Learns::Both | Learns::Nobody => (*mine, *theirs),
+    };
+    let link = assumed_link(*round_trip, planner.bits_per_second);
+    let calibrated = planner.figures != Figures::default();
+    let ranking = Planner { figures: planner.figures.clone(), link: Some(link), prices: *prices };
+    let mut candidates = offer.candidates(*mine, *theirs);
+    if candidates.is_empty() {
+        let security = offer.security.name();
+        return Err(Error::Usage(format!(
+            "nothing of this release does that and is secure against {security} parties"
+        )));
+    }
+    let budget = planner.memory.unwrap_or_else(PlannerInputs::default_memory);
+    let least = candidates.iter().map(|c| c.memory.most()).fold(f64::INFINITY, f64::min);
+    candidates.retain(|candidate| candidate.memory.most() <= budget as f64);
+    let ranked = ranking.rank(&candidates);
+    let Some(first) = ranked.first() else {
+        return Err(Error::Usage(format!(
+            "nothing that does this fits into {}: it takes {} at least. Raise --memory, or plan for smaller sets",
+            bytes(budget as f64),
+            bytes(least)
+        )));
+    };
+    let priced = *prices != Prices::default();
+    Ok(Plan {
+        receiver_items: receiver,
+        sender_items: sender,
+        bits_per_second: link.bits_per_second,
+        round_trip_seconds: round_trip.as_secs_f64(),
+        calibrated,
+        prices: None,
+        protocol: first.candidate.key,
+        why: why(&ranked, priced),
+        predictions: ranked.iter().map(|p| PredictedCost::new(p, priced)).collect(),
+    })
+}
+
+/// The choice in a sentence.
+fn why(ranked: &[Prediction], priced: bool) -> String {
+    let (first, rest) = match ranked {
+        [] => return String::new(),
+        [first, rest @ ..] => (first, rest),
+    };
+    let takes = |p: &Prediction| {
+        format!(
+            "{} and {}",
+            Unit::Seconds.text(p.seconds),
+            Unit::Bytes.text(p.candidate.cost.bytes())
+        )
+    };
+    let paid =
+        |p: &Prediction| if priced { format!(", {}", money(p.price)) } else { String::new() };
+    let best = if priced { "cheapest" } else { "fastest" };
+    let of = rest.len() + 1;
+    let Some(second) = rest.first() else {
+        return format!("{}: {}; nothing else fits", first.candidate.key, takes(first));
+    };
+    let better = if priced { second.price < first.price } else { second.seconds < first.seconds };
+    let is_recommended = first.candidate.status == Status::Recommended;
+    let how = match better && is_recommended {
+        true => format!("the {best} recommended one of {of} that fit"),
+        false => format!("the {best} of {of} that fit"),
+    };
+    format!(
+        "{} is {how}: {}{}; next is {} with {}{}",
+        first.candidate.key,
+        takes(first),
+        paid(first),
+        second.candidate.key,
+        takes(second),
+        paid(second)
+    )
+}
+
+impl PredictedCost {
+    fn new(p: &Prediction, priced: bool) -> Self {
+        Self {
+            protocol: p.candidate.key,
+            status: p.candidate.status.name(),
+            secure_against: p.candidate.adversary.name(),
+            seconds: p.seconds,
+            work_seconds: p.work_seconds,
+            bytes_to_receiver: p.candidate.cost.bytes_to_receiver as u64,
+            bytes_to_sender: p.candidate.cost.bytes_to_sender as u64,
+            rounds: p.candidate.cost.rounds,
+            memory_bytes: p.candidate.memory.most() as u64,
+            price: priced.then_some(p.price),
+        }
+    }
+}
+
+/// An amount with three significant digits.
+pub fn money(amount: f64) -> String {
+    let decimals = 2.0 - amount.max(1e-9).log10().floor();
+    format!("{amount:.*}", decimals.clamp(2.0, 9.0) as usize)
+}

@@ -6,7 +6,9 @@
 mod assure;
 mod compression;
 mod documents;
+mod licences;
 mod programs;
+mod python;
 mod repository;
 mod security;
 mod side_by_side;
@@ -26,6 +28,7 @@ usage: cargo xtask TASK
 tasks:
   test           every check, and the tests of every change, in the order of cost
   assure         every test in full, for a release: takes hours
+  wheel          the package for Python: a wheel for this system and a source distribution
   tidy           the rules of the code base: layers, unsafe code, names, sizes, manifests
   docs           write the generated parts of the documents again
   docs --check   fail where a generated part of a document is stale";
@@ -39,6 +42,7 @@ fn main() -> ExitCode {
     let task = match args[..] {
         ["test"] => test::run,
         ["assure"] => assure::run,
+        ["wheel"] => python::wheel,
         ["tidy"] => tidy::run,
         ["docs"] => documents::write,
         ["docs", "--check"] => documents::check,

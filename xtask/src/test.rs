@@ -3,6 +3,7 @@
 use crate::{
     Failure, assure, documents,
     programs::Built,
+    python,
     repository::Repository,
     side_by_side::{self, Job},
     step::{self, Step, Work},
@@ -11,7 +12,7 @@ use crate::{
 };
 
 /// Cheap steps first, so that most mistakes are found soon.
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 8] = [
     Step { name: "format", work: Work::Cargo(&["fmt", "--all", "--check"], &[]) },
     Step { name: "tidy", work: Work::Check(tidy::run) },
     Step {
@@ -30,6 +31,7 @@ const STEPS: [Step; 7] = [
     },
     Step { name: "tests", work: Work::Tests(everything) },
     Step { name: "tests on the portable backends", work: Work::Tests(portable) },
+    Step { name: "the package for Python", work: Work::Tests(python::test) },
     Step { name: "generated documents", work: Work::Check(documents::check) },
 ];
 

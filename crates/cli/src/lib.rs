@@ -1,7 +1,7 @@
 //! The command line: flags, progress and messages on a terminal.
 //!
-//! One file per subcommand. **Must never hold** cryptography or knowledge of tables: the work is done by `vesica`, and
-//! this crate only starts it and shows the outcome.
+//! One file per subcommand. **Must never import** what reads tables, and never hold cryptography: the work is done by
+//! `vesica`, and this crate only starts it and shows the outcome.
 //!
 //! It is a library so that other packages can carry the program: the one for Python does.
 

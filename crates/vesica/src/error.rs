@@ -76,6 +76,14 @@ pub enum Error {
         /// What is wrong with it.
         fault: String,
     },
+    /// An identity cannot be read or written.
+    #[error("{}: {fault}", path.display())]
+    Identity {
+        /// Its file.
+        path: PathBuf,
+        /// What is wrong with it.
+        fault: String,
+    },
     /// The figures of this machine cannot be used.
     #[error("{}: {fault}", path.display())]
     Figures {
@@ -133,6 +141,7 @@ impl Error {
             | Self::Output { .. }
             | Self::Journal { .. }
             | Self::Ledger { .. }
+            | Self::Identity { .. }
             | Self::Figures { .. } => Class::Input,
             Self::Policy(_) => Class::Policy,
             Self::Terms(_) | Self::Version { .. } => Class::Terms,

@@ -46,6 +46,7 @@ mod difference;
 mod error;
 mod figures;
 mod host;
+mod identity;
 mod keys;
 mod parties;
 mod partner;
@@ -81,6 +82,7 @@ pub mod files {
         agree::choice::PlannerInputs,
         figures::{figures, figures_file},
         host::budget as memory_budget,
+        identity::{create_identity, is_shared, load_identity},
         keys::{
             key::{Duplicates, KeyColumn, Nulls},
             null_values::NullValues,

@@ -126,6 +126,12 @@ const LAYERS: &[Layer] = &[
         never: "cryptography, knowledge of tables",
     },
     Layer {
+        name: "python",
+        purpose: "the package for Python, in bindings/python",
+        below: &["net", "vesica", "cli"],
+        never: "protocols; what the façade does not show",
+    },
+    Layer {
         name: TESTKIT,
         purpose: "two-party harness, conformance suites, cheating parties",
         below: &["params", "primitives", "structures", "net", "ot", "oprf", "circuit", "psi"],

@@ -1,4 +1,4 @@
-//! Lints, and the one place where `unsafe` may stand.
+//! Lints, and the two places where `unsafe` may stand.
 
 use super::{
     Finding, code,
@@ -9,11 +9,10 @@ use crate::repository::Tree;
 /// The workspace's own manifest.
 const ROOT: &str = "Cargo.toml";
 
-/// The crate with lints of its own, under which `unsafe` is denied where it is not expressly allowed.
-const FENCED_CRATE: &str = "primitives";
-
-/// The folder in it where `unsafe` may stand.
-const FENCED_FOLDER: &str = "crates/primitives/src/arch/";
+/// The crates with lints of their own, under which `unsafe` is denied where it is not expressly allowed, and where in each
+/// it may stand: kernels for a processor's instructions, and the capsules in which Python passes tables.
+const FENCES: [(&str, &str); 2] =
+    [("primitives", "crates/primitives/src/arch/"), ("python", "bindings/python/src/capsule.rs")];
 
 /// Every crate takes the workspace's lints, which forbid `unsafe`.
 pub(super) fn crates_inherit_lints(tree: &Tree) -> Vec<Finding> {
@@ -28,7 +27,7 @@ pub(super) fn crates_inherit_lints(tree: &Tree) -> Vec<Finding> {
     let root = tree.text(ROOT).unwrap_or_default();
     demand(ROOT, root, "workspace.lints.rust", "unsafe_code", "\"forbid\"");
     for (name, path, text) in tree.manifests() {
-        if name == FENCED_CRATE {
+        if FENCES.iter().any(|(fenced, _)| *fenced == name) {
             demand(path, text, "lints.rust", "unsafe_code", "\"deny\"");
         } else {
             demand(path, text, "lints", "workspace", "true");
@@ -37,16 +36,17 @@ pub(super) fn crates_inherit_lints(tree: &Tree) -> Vec<Finding> {
     findings
 }
 
-/// No `unsafe` outside the folder of the kernels.
+/// No `unsafe` outside its fences.
 pub(super) fn unsafe_stays_in_its_place(tree: &Tree) -> Vec<Finding> {
     let mut findings = Vec::new();
     for (path, text) in tree.sources() {
-        if path.starts_with(FENCED_FOLDER) {
+        if FENCES.iter().any(|(_, place)| path.starts_with(place)) {
             continue;
         }
         for (line, code) in (1..).zip(code::without_words(text).lines()) {
             if code::words(code).any(|(word, _)| word == "unsafe") {
-                let what = format!("`unsafe` may stand only under {FENCED_FOLDER}");
+                let places = FENCES.map(|(_, place)| place).join(" and ");
+                let what = format!("`unsafe` may stand only in {places}");
                 findings.push(Finding::new(path, line, what));
             }
         }
@@ -94,8 +94,8 @@ mod tests {
         for path in ["crates/primitives/src/aes.rs", "crates/ot/src/arch/x.rs", "xtask/src/main.rs"]
         {
             let said = says(unsafe_stays_in_its_place, [(path, code)]);
-            let wanted =
-                format!("{path}:3: `unsafe` may stand only under crates/primitives/src/arch/");
+            let places = "crates/primitives/src/arch/ and bindings/python/src/capsule.rs";
+            let wanted = format!("{path}:3: `unsafe` may stand only in {places}");
             assert_eq!(said, [wanted]);
         }
     }

@@ -6,20 +6,32 @@ use crate::{repository::Tree, tiers};
 /// How a manifest keeps a target's tests from running.
 const SWITCHES: [&str; 4] = ["autotests", "required-features", "test", "doctest"];
 
-/// No test is ignored without a word on who runs it, and no manifest switches tests off.
+/// Packages for other languages, whose tests are in these languages: cargo cannot run theirs.
+const BINDINGS: &str = "bindings/";
+
+/// No test is ignored without a word on who runs it, and no manifest switches tests off, but for bindings, which have none
+/// in Rust.
 pub(super) fn every_test_is_in_a_tier(tree: &Tree) -> Vec<Finding> {
     let ignored = tiers::ignored(tree).filter_map(|test| {
         let fault = test.fault(tree)?;
         Some(Finding::new(test.path, test.line, fault))
     });
-    let switches = tree.manifests().flat_map(|(_, path, text)| {
+    let lost =
+        tree.sources().filter(|(path, _)| path.starts_with(BINDINGS)).flat_map(|(path, text)| {
+            (1..).zip(text.lines()).filter_map(move |(line, text)| {
+                let what = "cargo runs no tests of bindings: write it in their language";
+                text.contains("#[test]").then(|| Finding::new(path, line, what))
+            })
+        });
+    let manifests = tree.manifests().filter(|(_, path, _)| !path.starts_with(BINDINGS));
+    let switches = manifests.flat_map(|(_, path, text)| {
         (1..).zip(text.lines()).filter_map(move |(line, text)| {
             let (key, _) = text.split_once('=')?;
             let what = format!("`{}` keeps tests from running", key.trim());
             SWITCHES.contains(&key.trim()).then(|| Finding::new(path, line, what))
         })
     });
-    ignored.chain(switches).collect()
+    ignored.chain(lost).chain(switches).collect()
 }
 
 #[cfg(test)]
@@ -46,5 +58,10 @@ mod tests {
         let manifest = "[package]\nname = \"a\"\nautotests = false\n";
         let said = says(every_test_is_in_a_tier, [("crates/a/Cargo.toml", manifest)]);
         assert_eq!(said, ["crates/a/Cargo.toml:3: `autotests` keeps tests from running"]);
+        let of_bindings = |text| says(every_test_is_in_a_tier, [("bindings/x/Cargo.toml", text)]);
+        assert!(of_bindings("[lib]\ntest = false\n").is_empty());
+        let test = format!("#[te{}st]\nfn lost() {{}}\n", "");
+        let said = says(every_test_is_in_a_tier, [("bindings/x/src/lib.rs", &test)]);
+        assert!(said[0].contains("write it in their language"), "{said:?}");
     }
 }

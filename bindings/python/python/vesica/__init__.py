@@ -1,0 +1,49 @@
+"""Find what two tables have in common, and show the other side nothing else.
+
+    me = vesica.Identity.load("me.identity")      # from Identity.create
+    partner = vesica.Partner("vesica1-…", connect="partner.example.org:7788")
+    run = vesica.intersect(frame, key="email", normalize="email",
+                           learns="both", identity=me, partner=partner)
+    run.rows                                      # what matches, as a frame
+
+Both sides call the same function, or run the command `vesica run`.
+
+    intersect    the rows whose keys the other side has too; also joins
+    count, sum   how many keys match; one side's values over them
+    products     products of both sides' values, added up
+    threshold    whether at least so many keys match
+    check, plan  a table alone, before a run; what a run would take
+    aio          all of these as coroutines
+    local_pair   two partners in one process, to try things out
+
+A table is a frame of Polars or pandas, a table of PyArrow, a relation of
+DuckDB, anything with Arrow's PyCapsule interface, a path or an address. What
+fails raises vesica.Error or one of its kinds, such as vesica.InputError. Runs
+tell the logger "vesica" what they do, and never a value of a table.
+"""
+
+from vesica import aio as aio
+from vesica._api import check as check
+from vesica._api import count as count
+from vesica._api import intersect as intersect
+from vesica._api import plan as plan
+from vesica._api import products as products
+from vesica._api import sum as sum
+from vesica._api import threshold as threshold
+from vesica._errors import BugError as BugError
+from vesica._errors import CancelledError as CancelledError
+from vesica._errors import Error as Error
+from vesica._errors import InputError as InputError
+from vesica._errors import NetworkError as NetworkError
+from vesica._errors import PeerError as PeerError
+from vesica._errors import PolicyError as PolicyError
+from vesica._errors import TermsError as TermsError
+from vesica._errors import UsageError as UsageError
+from vesica._native import Identity as Identity
+from vesica._native import Table as Table
+from vesica._native import __version__ as __version__
+from vesica._partner import Partner as Partner
+from vesica._partner import local_pair as local_pair
+from vesica._run import Run as Run
+from vesica._types import NumberOptions as NumberOptions
+from vesica._types import Options as Options

@@ -1,0 +1,72 @@
+from collections.abc import Callable, Mapping
+from os import PathLike
+from typing import Any, final
+
+from vesica._types import ArrowStream
+
+__version__: str
+WIRE_VERSION: int
+
+Observer = Callable[[str, str, int | None, int | None, str | None], None]
+
+@final
+class Identity:
+    """Who this party is: a secret key, and the fingerprint by which others know it."""
+
+    @staticmethod
+    def create(path: str | PathLike[str]) -> Identity:
+        """Make a new identity in a new file that only its owner can read."""
+    @staticmethod
+    def load(path: str | PathLike[str]) -> Identity:
+        """Read an identity from its file."""
+    @property
+    def fingerprint(self) -> str:
+        """What to tell the other party, over a channel that both trust."""
+
+@final
+class LocalEnd:
+    @property
+    def name(self) -> str: ...
+
+def local_pair() -> tuple[LocalEnd, LocalEnd]: ...
+
+@final
+class Table:
+    """Rows in Arrow's form, for any package that reads Arrow's PyCapsule interface."""
+
+    @property
+    def column_names(self) -> list[str]:
+        """The names of the columns."""
+    def __len__(self) -> int: ...
+    def __arrow_c_stream__(self, requested_schema: object | None = None) -> object: ...
+    def __arrow_c_schema__(self) -> object: ...
+
+@final
+class Cancel:
+    def __init__(self) -> None: ...
+    def cancel(self) -> None: ...
+
+@final
+class Ended:
+    @property
+    def report(self) -> str: ...
+    @property
+    def rows(self) -> Table | None: ...
+    @property
+    def shortfalls(self) -> list[str]: ...
+
+def run(
+    table: str | PathLike[str] | ArrowStream,
+    keys: Mapping[str, Any],
+    terms: tuple[Mapping[str, Any], Mapping[str, Any]],
+    partner: Mapping[str, Any],
+    observer: Observer,
+    cancel: Cancel,
+) -> Ended: ...
+def check(table: str | PathLike[str] | ArrowStream, keys: Mapping[str, Any]) -> str: ...
+def plan(
+    sizes: tuple[int, int],
+    asked: Mapping[str, Any],
+    limits: tuple[int | None, float, int | None],
+) -> str: ...
+def main(arguments: list[str]) -> int: ...

@@ -1,0 +1,49 @@
+"""The functions of `vesica` as coroutines: ``await vesica.aio.intersect(...)``.
+
+Each runs on a thread of its own. A task that is cancelled stops its run in order: the other side is
+told, and nothing is written.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import contextvars
+import functools
+from collections.abc import Callable, Coroutine
+from typing import Any, ParamSpec, TypeVar
+
+from vesica import _api, _native
+from vesica._errors import Error
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def _coroutine(function: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
+    @functools.wraps(function)
+    async def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        cancel = _native.Cancel()
+        context = contextvars.copy_context()
+        context.run(_api.canceller.set, cancel)
+        call = functools.partial(context.run, functools.partial(function, *args, **kwargs))
+        running = asyncio.get_running_loop().run_in_executor(None, call)
+        try:
+            return await asyncio.shield(running)
+        except asyncio.CancelledError:
+            cancel.cancel()
+            # The run ends in order before the task does.
+            with contextlib.suppress(Error):
+                await running
+            raise
+
+    return run
+
+
+intersect = _coroutine(_api.intersect)
+count = _coroutine(_api.count)
+sum = _coroutine(_api.sum)
+products = _coroutine(_api.products)
+threshold = _coroutine(_api.threshold)
+check = _coroutine(_api.check)
+plan = _coroutine(_api.plan)

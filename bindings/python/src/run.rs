@@ -1,0 +1,263 @@
+//! A run on a thread of its own, while Python's thread hands on what it says and looks for signals.
+
+use std::{
+    panic::{self, AssertUnwindSafe},
+    sync::{
+        Arc,
+        mpsc::{self, Receiver, RecvTimeoutError, Sender},
+    },
+    thread,
+    time::Duration,
+};
+
+use pyo3::prelude::*;
+use rand::{
+    SeedableRng,
+    rngs::{StdRng, SysRng},
+};
+use vesica::{
+    Class, Error, Observer, Parties, Report, Role,
+    report::{Progress, Unit, described, waited_for},
+};
+use vesica_net::{
+    CancelToken, Channel,
+    connect::{Event, Meeting},
+};
+
+use crate::{
+    errors, local,
+    request::{self, Asked, Keys, Other, Partner, Rest, Run},
+    table::{self, Table},
+};
+
+/// Stops a run from another thread.
+#[pyclass(frozen, module = "vesica._native")]
+#[derive(Default)]
+pub struct Cancel(CancelToken);
+
+#[pymethods]
+impl Cancel {
+    #[new]
+    fn new() -> Self {
+        Self::default()
+    }
+
+    fn cancel(&self) {
+        self.0.cancel();
+    }
+}
+
+/// What a run that succeeded leaves.
+#[pyclass(frozen, module = "vesica._native", get_all)]
+pub struct Ended {
+    /// The report, as JSON.
+    report: String,
+    /// The matched rows, if this side has them in memory.
+    rows: Option<Py<Table>>,
+    /// What went wrong after this side's result was complete.
+    shortfalls: Vec<String>,
+}
+
+/// Something that a run says.
+enum Said {
+    Phase(&'static str),
+    Progress(Progress),
+    Waiting(String),
+    Warning(String),
+    /// How the two sides meet.
+    Meeting(String),
+}
+
+/// Runs, and says meanwhile to `observer` what happens: a kind, a text, and for progress how much is done, of how much,
+/// and of what.
+///
+/// # Errors
+/// The package's exceptions, and what `observer` or a signal's handler raises; then the run has ended in order.
+#[pyfunction]
+pub fn run(
+    table: &Bound<'_, PyAny>,
+    keys: Keys,
+    terms: (Asked, Rest),
+    partner: Partner,
+    observer: &Bound<'_, PyAny>,
+    cancel: &Cancel,
+) -> PyResult<Ended> {
+    let (py, (asked, rest)) = (table.py(), terms);
+    let source = table::source(table)?;
+    let ready = request::run(source, (&keys, &asked, rest), &partner);
+    let ready = ready.map_err(|error| errors::of(py, &error))?;
+    let rows = ready.rows.clone();
+    let report_file = ready.job.report.clone();
+    let (said, hear) = mpsc::channel();
+    let token = cancel.0.clone();
+    let running = thread::spawn(move || {
+        let mut report = Report::begin();
+        let attempt = || attempt(ready, &said, &token, &mut report);
+        let ended = panic::catch_unwind(AssertUnwindSafe(attempt))
+            .unwrap_or(Err(Error::Bug("the place is in the line before")));
+        if let Err(error) = &ended {
+            report.fail(error.class(), error.to_string());
+            // The fault that ended the run is what is told.
+            if let Some(path) = &report_file {
+                let _ = report.stage(path).and_then(|staged| staged.commit());
+            }
+        }
+        (ended, report.to_json().unwrap_or_default())
+    });
+    let interrupted = listen(observer, hear, cancel);
+    let ended = py.detach(|| running.join());
+    interrupted?;
+    let Ok((ended, report)) = ended else {
+        return Err(errors::exception(py, Class::Bug, "internal error", None));
+    };
+    match ended {
+        Ok(shortfalls) => Ok(Ended {
+            report,
+            rows: rows.take().map(|rows| Py::new(py, Table(rows))).transpose()?,
+            shortfalls,
+        }),
+        Err(error) => Err(errors::exception(py, error.class(), &error.to_string(), Some(report))),
+    }
+}
+
+/// Hands on what the run says until it has ended. What is raised meanwhile stops the run.
+fn listen(observer: &Bound<'_, PyAny>, mut hear: Receiver<Said>, cancel: &Cancel) -> PyResult<()> {
+    let py = observer.py();
+    let mut raised = Ok(());
+    loop {
+        let (back, next) = py.detach(move || {
+            let next = next(&hear);
+            (hear, next)
+        });
+        hear = back;
+        let done = match next {
+            Err(RecvTimeoutError::Disconnected) => return raised,
+            Err(RecvTimeoutError::Timeout) => Ok(()),
+            Ok(_) if raised.is_err() => Ok(()),
+            Ok(said) => said.iter().try_for_each(|said| tell(observer, said)),
+        };
+        if let Err(error) = done.and_then(|()| py.check_signals()) {
+            cancel.0.cancel();
+            raised = raised.and(Err(error));
+        }
+    }
+}
+
+/// What the run has said since, without progress that is out of date.
+fn next(hear: &Receiver<Said>) -> Result<Vec<Said>, RecvTimeoutError> {
+    const POLL: Duration = Duration::from_millis(50);
+    let mut all = vec![hear.recv_timeout(POLL)?];
+    for said in hear.try_iter() {
+        if let (Some(Said::Progress(before)), Said::Progress(now)) = (all.last_mut(), &said) {
+            *before = *now;
+        } else {
+            all.push(said);
+        }
+    }
+    Ok(all)
+}
+
+fn tell(observer: &Bound<'_, PyAny>, said: &Said) -> PyResult<()> {
+    type Numbers = (Option<u64>, Option<u64>, Option<&'static str>);
+    let nothing: Numbers = (None, None, None);
+    let (kind, text, (done, total, unit)) = match said {
+        Said::Phase(phase) => ("phase", described(phase), nothing),
+        Said::Waiting(text) => ("waiting", text.clone(), nothing),
+        Said::Warning(text) => ("warning", text.clone(), nothing),
+        Said::Meeting(text) => ("meeting", text.clone(), nothing),
+        Said::Progress(progress) => {
+            let unit = match progress.unit {
+                Unit::Rows => "rows",
+                Unit::Bytes => "bytes",
+            };
+            let predicted = || {
+                let fraction = progress.fraction.filter(|fraction| *fraction > 0.0)?;
+                Some((progress.done as f64 / fraction) as u64)
+            };
+            let total = progress.total.or_else(predicted);
+            ("progress", String::new(), (Some(progress.done), total, Some(unit)))
+        }
+    };
+    observer.call1((kind, text, done, total, unit)).map(drop)
+}
+
+/// The run itself; returns what went wrong after the result was complete.
+fn attempt(
+    run: Run,
+    said: &Sender<Said>,
+    cancel: &CancelToken,
+    report: &mut Report,
+) -> vesica::Result<Vec<String>> {
+    let partnership = run.job.partnership.clone();
+    let (mine, its) = match &run.other {
+        Other::Local(end) => {
+            let role = end.get().role;
+            (local::name(role).to_owned(), local::name(role.other()).to_owned())
+        }
+        Other::Remote { me, peer, .. } => (me.fingerprint().to_string(), peer.to_string()),
+    };
+    report.fingerprints.me = Some(mine.clone());
+    report.fingerprints.peer = Some(its.clone());
+    let ready = run.job.prepare_unless(cancel)?;
+    let rng = &mut StdRng::try_from_rng(&mut SysRng)
+        .map_err(|_| Error::Bug("the operating system gives no randomness"))?;
+    let (role, channel): (Role, Channel) = match &run.other {
+        Other::Local(end) => (end.get().role, end.get().meet(run.wait, cancel)?),
+        Other::Remote { me, peer, way, proxy } => {
+            let meeting = Meeting {
+                me,
+                peer,
+                wait: run.wait,
+                stall: run.stall,
+                proxy: proxy.as_ref(),
+                cancel,
+                observer: &|event| met(event, said),
+            };
+            way.meet(&meeting, partnership.as_ref())?
+        }
+    };
+    let parties = Parties { role, me: mine, peer: its };
+    let mut channel = channel
+        .with_stall_timeout(run.stall)
+        .with_deadline(run.deadline)
+        .with_cancel_token(cancel.clone());
+    let observer = Arc::new(Speaker(said.clone()));
+    let shortfalls = vesica::run(ready, &parties, &mut channel, observer, rng, report)?;
+    Ok(shortfalls.iter().map(ToString::to_string).collect())
+}
+
+/// Says how the two sides meet.
+fn met(event: &Event<'_>, said: &Sender<Said>) {
+    let text = match event {
+        Event::Listening { address } => format!("listening on {address}"),
+        Event::Waiting { place, left, .. } => {
+            format!("waiting up to {:.0} s for the other side at {place}", left.as_secs_f64())
+        }
+        Event::TurnedAway { why } => format!("turned a caller away and still waiting: {why}"),
+        _ => return,
+    };
+    // Nobody hears this when the call has ended.
+    let _ = said.send(Said::Meeting(text));
+}
+
+/// Tells what a run does.
+struct Speaker(Sender<Said>);
+
+impl Observer for Speaker {
+    fn phase(&self, name: &'static str) {
+        let _ = self.0.send(Said::Phase(name));
+    }
+
+    fn progress(&self, progress: Progress) {
+        let _ = self.0.send(Said::Progress(progress));
+    }
+
+    fn waiting(&self, phase: &'static str, since: Duration) {
+        let text = format!("{} for {:.0} s", waited_for(phase), since.as_secs_f64());
+        let _ = self.0.send(Said::Waiting(text));
+    }
+
+    fn warning(&self, text: &str) {
+        let _ = self.0.send(Said::Warning(text.to_owned()));
+    }
+}

@@ -1,0 +1,237 @@
+"""Everything that can be asked for, and what it says of itself."""
+
+from __future__ import annotations
+
+import asyncio
+import doctest
+import logging
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+import vesica
+from conftest import SENTINEL, Both, emails
+
+A = pl.DataFrame({"k": ["x", "y", "z"], "n": [10, 20, 30], "p": ["1.50", "2.25", "0.01"]})
+B = pl.DataFrame({"k": ["z", "w", "x"], "m": [2, 3, 4], "tier": ["gold", "none", "silver"]})
+
+
+def test_counts_sums_and_thresholds(both: Both) -> None:
+    def ask(function: Callable[..., vesica.Run], mine: Any, its: Any, **given: Any) -> Any:
+        run, other = both(
+            lambda end: function(A, key="k", learns="both", partner=end, **mine, **given),
+            lambda end: function(B, key="k", learns="both", partner=end, **its, **given),
+        )
+        assert run.value == other.value and run.rows is None
+        return run
+
+    run = ask(vesica.count, {}, {})
+    assert (run.value, run.count) == (2, 2)
+    assert ask(vesica.count, {}, {}, minimum=3).value is None
+    assert ask(vesica.sum, {"values": "n"}, {}).value == 40
+    assert ask(vesica.sum, {"values": "p"}, {}, scale=2).value == Decimal("1.51")
+    assert ask(vesica.products, {"values": "n"}, {"values": "m"}).value == 100
+    assert ask(vesica.threshold, {"at_least": 2}, {"at_least": 2}).value is True
+    assert ask(vesica.threshold, {"at_least": 3}, {"at_least": 3}).value is False
+    noisy = ask(vesica.count, {}, {}, epsilon=0.5)
+    assert noisy.report["answer"]["kind"] == "noisy"
+
+
+def test_joins(both: Both) -> None:
+    def receive(end: vesica.Partner, **given: Any) -> vesica.Run:
+        return vesica.intersect(A, key="k", learns="me", receive=True, partner=end, **given)
+
+    def send(end: vesica.Partner) -> vesica.Run:
+        return vesica.intersect(B, key="k", learns="peer", send=["tier"], partner=end)
+
+    inner, sent = both(receive, send)
+    assert inner.rows.rows() == [("x", 10, "1.50", "silver"), ("z", 30, "0.01", "gold")]
+    assert sent.rows is None
+    left, _ = both(lambda end: receive(end, join="left", select=["k"]), send)
+    assert sorted(left.rows.rows()) == [("x", "silver"), ("y", None), ("z", "gold")]
+
+
+def test_rows_of_both_sides_in_one_order(both: Both) -> None:
+    one, other = both(
+        lambda end: vesica.intersect(A, key="k", learns="both", align=True, partner=end),
+        lambda end: vesica.intersect(B, key="k", learns="both", align=True, partner=end),
+    )
+    assert one.rows["k"].to_list() == other.rows["k"].to_list()
+    assert one.rows["match_id"].to_list() == [1, 2]
+
+
+def test_several_identifiers(both: Both) -> None:
+    one = pl.DataFrame(
+        {"mail": ["a@x.org", None, "c@x.org"], "first": ["A", "B", "C"], "last": ["1", "2", "3"]}
+    )
+    other = pl.DataFrame({"m": ["c@x.org", "b@x.org"], "f": ["X", "B"], "l": ["9", "2"]})
+    mine, _ = both(
+        lambda end: vesica.intersect(
+            one, key=["mail", ["first", "last"]], learns="both", partner=end
+        ),
+        lambda end: vesica.intersect(other, key=["m", ["f", "l"]], learns="both", partner=end),
+    )
+    assert mine.rows["first"].to_list() == ["B", "C"]
+
+
+def test_keys_of_several_columns_have_a_profile_each(both: Both) -> None:
+    mine, _ = both(
+        lambda end: vesica.intersect(
+            pl.DataFrame({"a": ["X "], "b": ["01.02.2020"]}),
+            key=["a", "b"],
+            normalize=["text", "date:%d.%m.%Y"],
+            learns="both",
+            partner=end,
+        ),
+        lambda end: vesica.intersect(
+            pl.DataFrame({"a": ["x"], "b": ["2020-02-01"]}),
+            key=["a", "b"],
+            normalize=["text", "date"],
+            learns="both",
+            partner=end,
+        ),
+    )
+    assert mine.count == 1
+
+
+def test_check_and_plan() -> None:
+    found = vesica.check(pl.DataFrame({"k": ["a", "A ", None]}), key="k", normalize="text")
+    assert found["rows"] == {"read": 3, "null": 1, "duplicate": 1, "used": 1}
+    planned = vesica.plan(2**20, 2**20, round_trip=0.001)
+    assert planned["protocol"] == planned["predictions"][0]["protocol"]
+    with pytest.raises(vesica.UsageError):
+        vesica.plan(2**20, 2**20, memory=1)
+
+
+def test_an_agreement_from_the_command_line(tmp_path: Path) -> None:
+    """Invited, accepted and confirmed there; run from here on both sides, with a record."""
+
+    def command(side: str, *arguments: str) -> str:
+        line = [sys.executable, "-m", "vesica", *arguments]
+        ended = subprocess.run(line, cwd=tmp_path / side, capture_output=True, text=True)
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout
+
+    for side in ("one", "other"):
+        (tmp_path / side).mkdir()
+        command(side, "init")
+    address = "127.0.0.1:17788"
+    terms = ["--key", "k", "--learns", "both", "--address", address]
+    command("one", "invite", "deal", *terms)
+    command("other", "accept", "../one/deal.invite", "--key", "k", "--yes")
+    command("one", "confirm", "../other/deal.reply", "--yes")
+
+    def run(side: str, table: pl.DataFrame) -> vesica.Run:
+        folder = tmp_path / side
+        identity = next(folder.glob("*.identity"), None) or next(folder.glob("*identity*"))
+        return vesica.intersect(
+            table, key="k", partner=folder / "deal.agreement", identity=identity
+        )
+
+    with ThreadPoolExecutor(2) as pool:
+        runs = [pool.submit(run, "one", A), pool.submit(run, "other", B)]
+        one, other = (run.result(60) for run in runs)
+    assert one.rows["k"].to_list() == ["x", "z"] and other.rows["k"].to_list() == ["z", "x"]
+    assert one.record is not None and one.record == other.record
+    assert one.report["agreement"] == other.report["agreement"]
+    command("one", "ledger", "verify")
+
+
+def test_coroutines() -> None:
+    async def main() -> tuple[vesica.Run, vesica.Run]:
+        one, other = vesica.local_pair()
+        return await asyncio.gather(
+            vesica.aio.count(A, key="k", learns="both", partner=one),
+            vesica.aio.count(B, key="k", learns="both", partner=other),
+        )
+
+    one, other = asyncio.run(main())
+    assert one.value == other.value == 2
+
+
+def test_the_log_has_phases_and_warnings_and_no_values(
+    both: Both, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    table = pl.DataFrame({"k": [*emails(range(3)), "", emails(range(1))[0].upper()]})
+    run, _ = both(
+        lambda end: vesica.intersect(table, key="k", normalize="email", learns="both", partner=end),
+        lambda end: vesica.intersect(table, key="k", normalize="email", learns="both", partner=end),
+    )
+    assert "reading the table" in caplog.text
+    assert any(record.levelno == logging.WARNING for record in caplog.records)
+    told = [caplog.text, repr(run), repr(run.rows.__class__), str(run.report)]
+    assert not any(SENTINEL in text.lower() for text in told)
+
+
+def test_progress_goes_to_tqdm(both: Both, monkeypatch: pytest.MonkeyPatch) -> None:
+    import tqdm.auto
+
+    bars: list[Any] = []
+
+    class Bar:
+        def __init__(self, **given: Any) -> None:
+            self.given, self.n, self.total, self.unit = given, 0, None, ""
+            bars.append(self)
+
+        def refresh(self) -> None: ...
+
+        def close(self) -> None: ...
+
+    monkeypatch.setattr(tqdm.auto, "tqdm", Bar)
+    both(
+        lambda end: vesica.intersect(A, key="k", learns="both", partner=end, progress=True),
+        lambda end: vesica.intersect(B, key="k", learns="both", partner=end, progress=False),
+    )
+    assert "reading the table" in [bar.given["desc"] for bar in bars]
+
+
+def test_the_examples_of_docstrings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each runs as it stands; where it needs a partner, another thread does the same."""
+    monkeypatch.chdir(tmp_path)
+    Path("a.csv").write_text("email,id\nann@example.org,1\nbob@example.org,2\nc@example.org,3\n")
+    Path("b.csv").write_text("mail\nbob@example.org\nc@example.org\n")
+    finder, failed, run = doctest.DocTestFinder(), 0, 0
+    names = ("intersect", "count", "check", "plan", "Partner", "local_pair")
+    with ThreadPoolExecutor(2) as pool:
+        for name in names:
+            for test in finder.find(getattr(vesica, name), name):
+                if not test.examples:
+                    continue
+                mine, its = vesica.local_pair()
+                answers: dict[str, Callable[..., vesica.Run]] = {
+                    "intersect": vesica.intersect,
+                    "count": vesica.count,
+                }
+                profile = "email" if name == "intersect" else "none"
+                other = None
+                if name in answers:
+                    table = Path("b.csv")
+                    if name == "intersect":
+                        table = Path("one.csv")
+                        table.write_text("mail\nbob@example.org\n")
+                    other = pool.submit(
+                        answers[name],
+                        table,
+                        key="mail",
+                        normalize=profile,
+                        learns="both",
+                        partner=its,
+                    )
+                test.globs = {
+                    "partner": mine,
+                    "me": None,
+                    "vesica": vesica,
+                    "Partner": vesica.Partner,
+                }
+                ended = doctest.DocTestRunner().run(test)
+                failed, run = failed + ended.failed, run + ended.attempted
+                if other is not None:
+                    other.result(30)
+    assert failed == 0 and run > 10

@@ -1,0 +1,181 @@
+"""Tables of every kind come in without a copy of their own and go out as what they were."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import vesica
+from conftest import Both, Sides, emails
+
+COLUMNS: dict[str, list[Any]] = {
+    "email": emails(range(100)),
+    "id": list(range(100)),
+    "day": [datetime.date(2020, 1, 1) + datetime.timedelta(days=day) for day in range(100)],
+    "score": [None if number % 7 == 0 else number / 3 for number in range(100)],
+}
+EXPECTED = [number for number in range(100) if number % 3 == 0]
+
+
+def other() -> pa.Table:
+    addresses = [address.upper() for address in emails(range(0, 200, 3))]
+    return pa.table({"mail": addresses})
+
+
+def arrow(table: pa.Table) -> Any:
+    class Foreign:
+        """What has the interface and nothing else."""
+
+        def __arrow_c_stream__(self, requested_schema: object | None = None) -> object:
+            return table.__arrow_c_stream__(requested_schema)
+
+    return Foreign()
+
+
+KINDS: dict[str, tuple[Callable[[pa.Table], Any], type]] = {
+    "polars": (pl.DataFrame, pl.DataFrame),
+    "pandas": (lambda table: table.to_pandas(), pd.DataFrame),
+    "pyarrow": (lambda table: table, pa.Table),
+    "duckdb": (duckdb.from_arrow, duckdb.DuckDBPyRelation),
+    "arrow": (arrow, vesica.Table),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("to", [None, *KINDS])
+def test_rows_come_back_as_what_they_were(both: Both, kind: str, to: Any) -> None:
+    make, _ = KINDS[kind]
+    table = make(pa.table(COLUMNS))
+    mine, its = both(
+        lambda end: vesica.intersect(
+            table, key="email", normalize="email", learns="me", partner=end, to=to
+        ),
+        lambda end: vesica.intersect(
+            other(), key="mail", normalize="email", learns="peer", partner=end
+        ),
+    )
+    assert isinstance(mine.rows, KINDS[to or kind][1])
+    rows = pa.table(mine.rows)
+    assert rows.column_names == list(COLUMNS)
+    for name, values in COLUMNS.items():
+        expected = [values[number] for number in EXPECTED]
+        found = rows[name].to_pylist()
+        if "pandas" in (kind, to):
+            # It has no missing numbers, but some that are none.
+            found = [None if value != value else value for value in found]
+        assert found == expected, name
+    assert mine.count == len(EXPECTED) and its.rows is None and its.count is None
+
+
+def test_an_index_of_pandas_comes_back(both: Both) -> None:
+    table = pd.DataFrame({"k": ["x", "y", "z"]}, index=pd.Index(["r", "s", "t"], name="row"))
+    mine, _ = both(
+        lambda end: vesica.intersect(table, key="k", learns="both", partner=end),
+        lambda end: vesica.intersect(
+            pa.table({"k": ["z", "x"]}), key="k", learns="both", partner=end
+        ),
+    )
+    assert mine.rows.index.tolist() == ["r", "t"] and mine.rows.index.name == "row"
+
+
+def test_pieces_and_strings_of_every_layout(both: Both) -> None:
+    """What Polars and DuckDB have in many pieces, and dictionaries."""
+    pieces = pa.chunked_array([["a", "b"], [], ["c"], ["d", "a"]])
+    layouts = [
+        pieces,
+        pieces.cast(pa.large_string()),
+        pieces.cast(pa.string_view()),
+        pieces.dictionary_encode(),
+    ]
+    for layout in layouts:
+        table = pa.table({"k": layout, "n": pa.chunked_array([[1, 2], [3, 4, 5]])})
+        mine, _ = both(
+            lambda end, table=table: vesica.intersect(table, key="k", learns="both", partner=end),
+            lambda end: vesica.intersect(
+                pl.DataFrame({"k": ["d", "a"]}), key="k", learns="both", partner=end
+            ),
+        )
+        assert mine.rows["n"].to_pylist() == [1, 4, 5]
+        assert mine.rows.schema == table.schema
+
+
+def test_frames_against_the_command_line(sides: Sides) -> None:
+    """Two processes over TLS."""
+    (sides.folder / "there.csv").write_text(
+        "mail,x\n" + "\n".join(f"{a},1" for a in emails(range(50, 150)))
+    )
+    flags = ["--input", "there.csv", "--key", "mail", "--normalize", "email"]
+    for make, kind in KINDS.values():
+        process = sides.command(*flags, "--learns", "both", "--output", "out.csv")
+        run = vesica.intersect(
+            make(pa.table(COLUMNS)),
+            key="email",
+            normalize="email",
+            learns="both",
+            identity=sides.me,
+            partner=sides.partner,
+        )
+        _, said = process.communicate(timeout=60)
+        assert process.returncode == 0, said
+        assert isinstance(run.rows, kind)
+        assert pa.table(run.rows)["id"].to_pylist() == list(range(50, 100))
+        assert len((sides.folder / "out.csv").read_text().splitlines()) == 51
+        (sides.folder / "out.csv").unlink()
+
+
+def test_paths_are_read_and_written_by_the_native_part(both: Both, tmp_path: Path) -> None:
+    file, out = tmp_path / "mine.parquet", tmp_path / "out.parquet"
+    pl.DataFrame(COLUMNS).write_parquet(file)
+
+    def peer(end: vesica.Partner) -> vesica.Run:
+        return vesica.intersect(other(), key="mail", normalize="email", learns="peer", partner=end)
+
+    def mine(end: vesica.Partner, **given: Any) -> vesica.Run:
+        return vesica.intersect(
+            file, key="email", normalize="email", learns="me", partner=end, **given
+        )
+
+    run, _ = both(mine, peer)
+    assert isinstance(run.rows, vesica.Table) and len(run.rows) == len(EXPECTED)
+    assert run.rows.column_names == list(COLUMNS)
+    run, _ = both(lambda end: mine(end, output=out, select=["id"]), peer)
+    assert run.rows is None and run.report["rows_written"] == len(EXPECTED)
+    assert pl.read_parquet(out)["id"].to_list() == EXPECTED
+    run, _ = both(lambda end: mine(end, to="polars"), peer)
+    assert run.rows["id"].to_list() == EXPECTED
+
+
+def test_text_and_its_dialect(both: Both, tmp_path: Path) -> None:
+    file = tmp_path / "t.txt"
+    file.write_text("k;v\nx;1\ny;2\n")
+    mine, _ = both(
+        lambda end: vesica.intersect(
+            file, key="k", learns="both", partner=end, format="csv", delimiter="semicolon"
+        ),
+        lambda end: vesica.intersect(
+            pl.DataFrame({"k": ["y"]}), key="k", learns="both", partner=end
+        ),
+    )
+    assert pa.table(mine.rows).to_pylist() == [{"k": "y", "v": "2"}]
+
+
+def test_a_table_is_left_as_it_is(both: Both) -> None:
+    """Whatever rows share with the table that they come from, it is the same afterwards."""
+    table = pl.DataFrame(COLUMNS)
+    before = table.clone()
+    both(
+        lambda end: vesica.intersect(
+            table, key="email", normalize="email", learns="me", partner=end
+        ),
+        lambda end: vesica.intersect(
+            other(), key="mail", normalize="email", learns="peer", partner=end
+        ),
+    )
+    assert table.equals(before)

@@ -1,0 +1,64 @@
+//! Identities in files.
+
+use std::{
+    fs::{self, OpenOptions},
+    io::{self, Write},
+    path::Path,
+};
+
+use vesica_net::Identity;
+
+use crate::error::{Error, Result};
+
+/// A new identity, in a new file that only its owner can read.
+///
+/// # Errors
+/// [`Error::Identity`], also where the file exists: an identity is never overwritten.
+pub fn create_identity(file: &Path) -> Result<Identity> {
+    let identity =
+        Identity::generate().map_err(|_| Error::Bug("the system gives no randomness"))?;
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let written = options.open(file).and_then(|mut out| {
+        out.write_all(identity.to_pem().as_bytes())?;
+        out.sync_all()
+    });
+    match written {
+        Ok(()) => Ok(identity),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(failed(
+            file,
+            "exists already, and an identity is never overwritten; choose another name, or show it with `vesica \
+             fingerprint`",
+        )),
+        Err(error) => Err(failed(file, format!("cannot be written: {error}"))),
+    }
+}
+
+/// The identity in a file.
+///
+/// # Errors
+/// [`Error::Identity`].
+pub fn load_identity(file: &Path) -> Result<Identity> {
+    let text = fs::read_to_string(file)
+        .map_err(|error| failed(file, format!("cannot be read: {error}")))?;
+    Identity::from_pem(&text).map_err(|error| failed(file, error.to_string()))
+}
+
+/// Whether other users can read a file, where the system tells.
+#[cfg(unix)]
+pub fn is_shared(file: &Path) -> bool {
+    use std::os::unix::fs::PermissionsExt;
+    fs::metadata(file).is_ok_and(|found| found.permissions().mode() & 0o077 != 0)
+}
+
+/// Whether other users can read a file, where the system tells.
+#[cfg(not(unix))]
+pub fn is_shared(_file: &Path) -> bool {
+    false
+}
+
+fn failed(file: &Path, fault: impl Into<String>) -> Error {
+    Error::Identity { path: file.to_owned(), fault: fault.into() }
+}

@@ -1,0 +1,134 @@
+//! The package for Python: built as a wheel and a source distribution, and tested where it was installed.
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::{Failure, licences, repository::Repository, step::ended, tally::Tally};
+
+/// The folder of the package.
+const PROJECT: &str = "bindings/python";
+
+/// What builds it.
+const BUILDER: &str = "maturin==1.16.0";
+
+/// What a released package has beside the default.
+const FEATURES: &str = "databases,stores";
+
+/// The licences of what it is built from, which go into it.
+const LICENCES: &str = "bindings/python/LICENSES-THIRD-PARTY.txt";
+
+/// `cargo xtask wheel`: a wheel for this system and a source distribution, into `target/wheels`.
+pub fn wheel(repository: &Repository) -> Result<(), Failure> {
+    write_licences(repository)?;
+    let tools = tools(repository)?;
+    let out = repository.path("target/wheels");
+    let args = ["build", "--release", "--locked", "--sdist"];
+    maturin(repository, &tools, &args, &out)?;
+    println!("the packages are in {}", out.display());
+    Ok(())
+}
+
+/// Builds the package as fast as can be, installs it where there is nothing else, and runs its tests there.
+pub fn test(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
+    write_licences(repository)?;
+    let tools = tools(repository)?;
+    let out = emptied(repository.path("target/python/wheel"))?;
+    // What a released package has beside it is tested in Rust, and takes as long again to build.
+    maturin(
+        repository,
+        &tools,
+        &["build", "--profile", "dev", "--locked", "--features", ""],
+        &out,
+    )?;
+    let wheel = only_file(&out)?;
+    let clean = Environment::new(emptied(repository.path("target/python/clean"))?)?;
+    clean.install(&[wheel.as_os_str().to_string_lossy().as_ref()])?;
+    let requirements = repository.path(PROJECT).join("tests/requirements.txt");
+    clean.install(&["--requirement", &requirements.to_string_lossy()])?;
+    let mut command = clean.command("python");
+    command.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]);
+    command.current_dir(repository.path(PROJECT));
+    ended("pytest", tally.count(&mut command))
+}
+
+fn write_licences(repository: &Repository) -> Result<(), Failure> {
+    let text = licences::text(repository, "vesica-python", FEATURES)?;
+    fs::write(repository.path(LICENCES), text).map_err(|error| format!("{LICENCES}: {error}"))
+}
+
+/// The environment with what builds packages.
+fn tools(repository: &Repository) -> Result<Environment, Failure> {
+    let tools = Environment::new(repository.path("target/python/tools"))?;
+    tools.install(&[BUILDER])?;
+    Ok(tools)
+}
+
+fn maturin(
+    repository: &Repository,
+    tools: &Environment,
+    args: &[&str],
+    out: &Path,
+) -> Result<(), Failure> {
+    let mut command = tools.command("maturin");
+    command.args(args).arg("--out").arg(out).current_dir(repository.path(PROJECT));
+    ended(&format!("maturin {}", args.join(" ")), command.status())
+}
+
+/// A folder without anything in it.
+fn emptied(folder: PathBuf) -> Result<PathBuf, Failure> {
+    let failed = |error| format!("{}: {error}", folder.display());
+    if folder.exists() {
+        fs::remove_dir_all(&folder).map_err(failed)?;
+    }
+    fs::create_dir_all(&folder).map_err(failed)?;
+    Ok(folder)
+}
+
+/// The one file in a folder.
+fn only_file(folder: &Path) -> Result<PathBuf, Failure> {
+    let failed = |error| format!("{}: {error}", folder.display());
+    let files: Result<Vec<_>, _> =
+        fs::read_dir(folder).map_err(failed)?.map(|entry| entry.map(|e| e.path())).collect();
+    match &files.map_err(failed)?[..] {
+        [file] => Ok(file.clone()),
+        files => Err(format!("{} has {} files, and not one", folder.display(), files.len())),
+    }
+}
+
+/// A virtual environment.
+struct Environment(PathBuf);
+
+impl Environment {
+    /// Makes one in this folder, if there is none.
+    fn new(folder: PathBuf) -> Result<Self, Failure> {
+        let made = Self(folder);
+        if !made.program("python").exists() {
+            let python = env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
+            let status = Command::new(python).args(["-m", "venv"]).arg(&made.0).status();
+            ended("python3 -m venv", status)?;
+        }
+        Ok(made)
+    }
+
+    fn program(&self, name: &str) -> PathBuf {
+        match cfg!(windows) {
+            true => self.0.join("Scripts").join(format!("{name}.exe")),
+            false => self.0.join("bin").join(name),
+        }
+    }
+
+    fn command(&self, name: &str) -> Command {
+        let mut command = Command::new(self.program(name));
+        command.env("VIRTUAL_ENV", &self.0).env_remove("PYTHONPATH").env_remove("PYTHONHOME");
+        command
+    }
+
+    fn install(&self, what: &[&str]) -> Result<(), Failure> {
+        let mut command = self.command("python");
+        command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(what);
+        ended(&format!("pip install {}", what.join(" ")), command.status())
+    }
+}

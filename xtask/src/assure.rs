@@ -6,6 +6,7 @@
 use crate::{
     Failure,
     programs::Built,
+    python,
     repository::Repository,
     step::{self, Step, Work, ended},
     tally::Tally,
@@ -13,11 +14,12 @@ use crate::{
 };
 
 /// Asks tests for everything in the place of a sample.
-const IN_FULL: (&str, &str) = ("VESICA_ASSURE", "1");
+pub const IN_FULL: (&str, &str) = ("VESICA_ASSURE", "1");
 
-const STEPS: [Step; 2] = [
+const STEPS: [Step; 3] = [
     Step { name: "every test in full", work: Work::Tests(everything) },
     Step { name: "tests on the portable backends", work: Work::Tests(computing) },
+    Step { name: "the package for Python", work: Work::Tests(python::test_in_full) },
 ];
 
 /// Runs every step, up to the first that fails.

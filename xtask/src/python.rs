@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-use crate::{Failure, licences, repository::Repository, step::ended, tally::Tally};
+use crate::{Failure, assure, licences, repository::Repository, step::ended, tally::Tally};
 
 /// The folder of the package.
 const PROJECT: &str = "bindings/python";
@@ -33,16 +33,26 @@ pub fn wheel(repository: &Repository) -> Result<(), Failure> {
 
 /// Builds the package as fast as can be, installs it where there is nothing else, and runs its tests there.
 pub fn test(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
+    // What a released package has beside the default takes as long again to build.
+    let args = ["build", "--profile", "dev", "--locked", "--features", ""];
+    installed(repository, tally, &args, &[])
+}
+
+/// Does the same with the package as it is released, and runs its tests in full.
+pub fn test_in_full(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
+    installed(repository, tally, &["build", "--release", "--locked"], &[assure::IN_FULL])
+}
+
+fn installed(
+    repository: &Repository,
+    tally: &mut Tally,
+    args: &[&str],
+    env: &[(&str, &str)],
+) -> Result<(), Failure> {
     write_licences(repository)?;
     let tools = tools(repository)?;
     let out = emptied(repository.path("target/python/wheel"))?;
-    // What a released package has beside it is tested in Rust, and takes as long again to build.
-    maturin(
-        repository,
-        &tools,
-        &["build", "--profile", "dev", "--locked", "--features", ""],
-        &out,
-    )?;
+    maturin(repository, &tools, args, &out)?;
     let wheel = only_file(&out)?;
     let clean = Environment::new(emptied(repository.path("target/python/clean"))?)?;
     clean.install(&[wheel.as_os_str().to_string_lossy().as_ref()])?;
@@ -50,7 +60,7 @@ pub fn test(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
     clean.install(&["--requirement", &requirements.to_string_lossy()])?;
     let mut command = clean.command("python");
     command.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]);
-    command.current_dir(repository.path(PROJECT));
+    command.current_dir(repository.path(PROJECT)).envs(env.iter().copied());
     ended("pytest", tally.count(&mut command))
 }
 

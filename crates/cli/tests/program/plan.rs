@@ -171,5 +171,5 @@ fn figures_of_this_machine_count() {
     assert_eq!(here["predictions"][1]["protocol"], "kkrt16");
 
     fs::write(&file, "nonsense\n").unwrap();
-    plan(path).assert(3, &["figures.tsv, line 1: not a file of figures", "vesica calibrate"]);
+    plan(path).assert(3, &["figures.tsv: line 1: not a file of figures", "vesica calibrate"]);
 }

@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-use crate::{Failure, assure, licences, repository::Repository, step::ended, tally::Tally};
+use crate::{Failure, licences, repository::Repository, step::ended, tally::Tally, tiers};
 
 /// The folder of the package.
 const PROJECT: &str = "bindings/python";
@@ -40,7 +40,7 @@ pub fn test(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
 
 /// Does the same with the package as it is released, and runs its tests in full.
 pub fn test_in_full(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
-    installed(repository, tally, &["build", "--release", "--locked"], &[assure::IN_FULL])
+    installed(repository, tally, &["build", "--release", "--locked"], &[tiers::IN_FULL])
 }
 
 fn installed(

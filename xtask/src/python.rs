@@ -8,7 +8,7 @@ use std::{
 
 use crate::{
     Failure, licences,
-    repository::Repository,
+    repository::{Repository, forget_this_package},
     step::{self, Step, Work, ended},
     tally::Tally,
     tiers,
@@ -147,6 +147,7 @@ impl Environment {
     fn command(&self, name: &str) -> Command {
         let mut command = Command::new(self.program(name));
         command.env("VIRTUAL_ENV", &self.0).env_remove("PYTHONPATH").env_remove("PYTHONHOME");
+        forget_this_package(&mut command);
         command
     }
 

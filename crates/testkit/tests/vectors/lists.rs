@@ -6,7 +6,8 @@ use vesica_testkit::vectors::{Draws, check, hex};
 
 #[test]
 fn vectors() {
-    let cases = [(0, 40), (1, 40), (1, 128), (2, 41), (3, 44), (5, 128), (17, 53), (100, 60), (257, 57)];
+    let cases =
+        [(0, 40), (1, 40), (1, 128), (2, 41), (3, 44), (5, 128), (17, 53), (100, 60), (257, 57)];
     let written: Vec<Value> = cases.map(written).into();
     check("lists", &json!({ "written": written, "refused": refused() }));
 }
@@ -44,15 +45,28 @@ fn refused() -> Value {
     let lowest = good[0] & good[0].wrapping_neg();
     let cases = [
         ("a word too many", with(&|w| w.push(0))),
-        ("a word too few", with(&|w| { w.pop(); })),
+        (
+            "a word too few",
+            with(&|w| {
+                w.pop();
+            }),
+        ),
         ("a tag too few", with(&|w| w[0] ^= lowest)),
         ("padding of the unary field", with(&|w| w[0] = w[0] ^ lowest ^ 1 << unary_bits)),
         ("padding of the low field", with(&|w| *w.last_mut().unwrap() |= 1 << 63)),
         // All high parts equal, the low parts descending.
-        ("tags that descend", with(&|w| { w[0] = 7; w[1] = u64::MAX; w[2] = 0; })),
+        (
+            "tags that descend",
+            with(&|w| {
+                w[0] = 7;
+                w[1] = u64::MAX;
+                w[2] = 0;
+            }),
+        ),
     ];
     let cases = cases.map(|(what, words)| {
-        let found = layout.decode(words.clone()).and_then(|tags| tags.collect::<Result<Vec<_>, _>>());
+        let found =
+            layout.decode(words.clone()).and_then(|tags| tags.collect::<Result<Vec<_>, _>>());
         let error = match found.expect_err(what) {
             Error::Length => "wrong length of a tag list",
             Error::Count => "wrong number of tags in a list",

@@ -20,11 +20,12 @@ fn vectors() {
         ("rr22-malicious", of_malicious, 100),
         ("rr22-malicious", of_malicious, 60_000),
     ];
-    let decoded: Vec<Value> = cases.map(|(protocol, of, items)| match of(items).dense_part {
-        DensePart::Binary => decode::<Rr22<Binary>>(protocol, items, of(items)),
-        DensePart::Field => decode::<Rr22<Field>>(protocol, items, of(items)),
-    })
-    .into();
+    let decoded: Vec<Value> = cases
+        .map(|(protocol, of, items)| match of(items).dense_part {
+            DensePart::Binary => decode::<Rr22<Binary>>(protocol, items, of(items)),
+            DensePart::Field => decode::<Rr22<Field>>(protocol, items, of(items)),
+        })
+        .into();
     let encoded = [
         encode::<Rr22<Binary>>("rr22", 3, of_rr22(3)),
         encode::<Rr22<Binary>>("rr22", 80, of_rr22(80)),

@@ -93,7 +93,10 @@ fn row_hash(draws: &mut Draws) -> Value {
 fn blake3_modes() -> Value {
     let message = b"abc";
     let mut extended = [0; 64];
-    blake3::Hasher::new_derive_key("vesica dh item v1").update(message).finalize_xof().fill(&mut extended);
+    blake3::Hasher::new_derive_key("vesica dh item v1")
+        .update(message)
+        .finalize_xof()
+        .fill(&mut extended);
     json!({
         "message": hex(message),
         "hash": hex(blake3::hash(message).as_bytes()),
@@ -116,8 +119,17 @@ fn group(draws: &mut Draws) -> Value {
     let refused = [
         ("the identity", [0; 32]),
         ("not canonical: above the prime", [255; 32]),
-        ("negative", { let mut one = [0; 32]; one[0] = 1; one }),
-        ("no point", { let mut bytes = [0; 32]; bytes[0] = 26; bytes[3] = 200; bytes }),
+        ("negative", {
+            let mut one = [0; 32];
+            one[0] = 1;
+            one
+        }),
+        ("no point", {
+            let mut bytes = [0; 32];
+            bytes[0] = 26;
+            bytes[3] = 200;
+            bytes
+        }),
     ];
     let refused = refused.map(|(why, bytes)| {
         assert!(Ristretto::decode(&bytes).is_none(), "{why}");

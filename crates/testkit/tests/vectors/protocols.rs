@@ -3,7 +3,9 @@
 use serde_json::{Value, json};
 use vesica_net::Channel;
 use vesica_primitives::Block;
-use vesica_psi::{DigestLength, Error, Set, Setting, Sizes, find, receiver_for, reveal, sender_for};
+use vesica_psi::{
+    DigestLength, Error, Set, Setting, Sizes, find, receiver_for, reveal, sender_for,
+};
 use vesica_testkit::vectors::{Draws, blocks, check, messages, run};
 
 #[test]
@@ -28,11 +30,11 @@ fn rr22_malicious() {
 /// A set whose first items are those of the other side too, in the opposite order.
 fn set(name: &str, count: usize, shared: usize) -> Set {
     let pick = |half: &str| -> Vec<Block> {
-        let mut items = Draws::new(&format!("{name}/shared/{half}")).blocks(shared);
-        if name.ends_with("/R") {
-            items = Draws::new(&format!("{}/S/shared/{half}", &name[..name.len() - 2])).blocks(shared);
-            items.reverse();
-        }
+        let of = |whose: &str| Draws::new(&format!("{whose}/shared/{half}")).blocks(shared);
+        let mut items = match name.strip_suffix("/R") {
+            Some(run) => of(&format!("{run}/S")).into_iter().rev().collect(),
+            None => of(name),
+        };
         items.extend(Draws::new(&format!("{name}/own/{half}")).blocks(count - shared));
         items
     };

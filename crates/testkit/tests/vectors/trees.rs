@@ -16,10 +16,12 @@ fn trees((count, leaves): (usize, usize)) -> Value {
     let name = format!("trees/{count}/{leaves}");
     let shape = Shape::new(count, leaves);
     let mut draws = Draws::new(&name);
-    let keys: Vec<[Block; 2]> = (0..shape.ots()).map(|_| [draws.blocks(1)[0], draws.blocks(1)[0]]).collect();
+    let keys: Vec<[Block; 2]> =
+        (0..shape.ots()).map(|_| [draws.blocks(1)[0], draws.blocks(1)[0]]).collect();
     let points: Vec<u32> = (0..count).map(|i| ((i * 7 + 3) % leaves) as u32).collect();
     let choices = shape.choices(&points);
-    let chosen: Vec<Block> = keys.iter().zip(choices.iter()).map(|(pair, c)| pair[usize::from(c)]).collect();
+    let chosen: Vec<Block> =
+        keys.iter().zip(choices.iter()).map(|(pair, c)| pair[usize::from(c)]).collect();
     let give = |channel: &mut Channel, rng: &mut Draws| -> Result<_> {
         let mut leaves = vec![Block::ZERO; shape.total()];
         pprf::send(shape, &keys, &mut leaves, channel, rng)?;

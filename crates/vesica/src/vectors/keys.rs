@@ -19,10 +19,49 @@ const PROFILES: &[(&str, &[&str])] = &[
     ("none", &[" A\u{308} ", "x"]),
     ("trim", &["\u{a0}\tA\u{308}\u{200b}\r\n", "A b", "\u{feff}"]),
     ("lower", &[" ÄB ", "STRASSE", "ΟΔΟΣ", "\u{212b}", "\u{130}x"]),
-    ("text", &[" A  b\t\u{3000}C ", "Straße", "\u{1e9e}", "\u{130}stanbul", "ΟΔΟΣ", "\u{fb01}x", "\u{1f80}", "Q\u{307}\u{323}"]),
-    ("email", &["USER@example.com ", "JaneDoe+home@Gmail.com", "jane.doe+x@example.com", "+x@gmail.com", "a@b@gmail.com", "@b", "a@", "none"]),
+    (
+        "text",
+        &[
+            " A  b\t\u{3000}C ",
+            "Straße",
+            "\u{1e9e}",
+            "\u{130}stanbul",
+            "ΟΔΟΣ",
+            "\u{fb01}x",
+            "\u{1f80}",
+            "Q\u{307}\u{323}",
+        ],
+    ),
+    (
+        "email",
+        &[
+            "USER@example.com ",
+            "JaneDoe+home@Gmail.com",
+            "jane.doe+x@example.com",
+            "+x@gmail.com",
+            "a@b@gmail.com",
+            "@b",
+            "a@",
+            "none",
+        ],
+    ),
     ("email:plain", &["Jane.Doe+home@Gmail.com", "x"]),
-    ("name", &["  José  María ", "O’Neill", "Straße", "Ørsted", "Nguyễn Thị", "Ǆon", "がぎ", "हिन्दी", "שָׁלוֹם", "葛\u{e0100}", "-'."]),
+    (
+        "name",
+        &[
+            "  José  María ",
+            "O’Neill",
+            "Straße",
+            "Ørsted",
+            "Nguyễn Thị",
+            "Ǆon",
+            "がぎ",
+            "हिन्दी",
+            "שָׁלוֹם",
+            "葛\u{e0100}",
+            "-'.",
+        ],
+    ),
     ("date", &[" 2024-02-29 ", "2023-02-29", "0000-01-01", "2024-1-02", "20240102"]),
     ("date:%d.%m.%Y", &["29.2.2024", "1.2.1999", "01.02.99", "01.02.19990"]),
     ("date:%Y%m%d", &["20010203", "2001023"]),
@@ -33,18 +72,31 @@ const PROFILES: &[(&str, &[&str])] = &[
     ("postcode:US", &["02134-1000", "2134"]),
     ("postcode:CA", &["k1a 0b1", "W1A 0B1"]),
     ("sha256:email", &["Ann@Example.org", "none"]),
-    ("hashed:email", &[
-        "9F86D081884C7D659A2FEAA0C55AD015A3BF4F1B2B0B822CD15D6C15B0F00A08",
-        "n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg=",
-        "n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg",
-        "9f86",
-    ]),
+    (
+        "hashed:email",
+        &[
+            "9F86D081884C7D659A2FEAA0C55AD015A3BF4F1B2B0B822CD15D6C15B0F00A08",
+            "n4bQgYhMfWWaL+qgxVrQFaO/TxsrC4Is0V1sFbDwCgg=",
+            "n4bQgYhMfWWaL-qgxVrQFaO_TxsrC4Is0V1sFbDwCgg",
+            "9f86",
+        ],
+    ),
 ];
 
 /// The same where the build has telephone numbers.
 #[cfg(feature = "phone")]
 const PHONES: &[(&str, &[&str])] = &[
-    ("phone:GB", &["020 7946 0018", "+44 (0)20 7946 0018", "0044 20 7946 0018", "+1 650-253-0000", "999", "020 7946 0018 x5"]),
+    (
+        "phone:GB",
+        &[
+            "020 7946 0018",
+            "+44 (0)20 7946 0018",
+            "0044 20 7946 0018",
+            "+1 650-253-0000",
+            "999",
+            "020 7946 0018 x5",
+        ],
+    ),
     ("phone:DE", &["030/123456", "0039 02 3661 8300", "12"]),
     ("phone", &["020 7946 0018", "+442079460018"]),
 ];
@@ -53,7 +105,10 @@ const PHONES: &[(&str, &[&str])] = &[
 #[test]
 fn vectors() {
     let profiles: Vec<Value> = PROFILES.iter().chain(PHONES).map(profile).collect();
-    check("keys", &json!({ "profiles": profiles, "rows": rows(), "null_values": NullValues::default().values() }));
+    check(
+        "keys",
+        &json!({ "profiles": profiles, "rows": rows(), "null_values": NullValues::default().values() }),
+    );
 }
 
 fn profile((name, values): &(&str, &[&str])) -> Value {
@@ -75,8 +130,16 @@ fn rows() -> Value {
         (&["email"], &[], "a\nAnn@Example.org\nNULL\n n/a\nnobody\n"),
         (&["none", "date:%d.%m.%Y"], &[], "a,b\nx,29.2.2024\n\"x,\",1.1.2000\n,1.1.2000\n"),
         (&["sha256:email"], &[], "a\nAnn@Example.org\n"),
-        (&["hashed:email"], &[], "a\n9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\n"),
-        (&["email", "name", "date"], &[1, 2], "a,b,c\nx@y,Ann,2000-01-01\n,Ann,2000-01-01\nx@y,Ann,\n"),
+        (
+            &["hashed:email"],
+            &[],
+            "a\n9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08\n",
+        ),
+        (
+            &["email", "name", "date"],
+            &[1, 2],
+            "a,b,c\nx@y,Ann,2000-01-01\n,Ann,2000-01-01\nx@y,Ann,\n",
+        ),
     ];
     cases.map(|(profiles, identifiers, text)| of_table(profiles, identifiers, text)).to_vec().into()
 }
@@ -84,7 +147,10 @@ fn rows() -> Value {
 fn of_table(profiles: &[&str], identifiers: &[u8], text: &str) -> Value {
     let source = Source::Memory { name: "t.csv".into(), bytes: text.as_bytes().to_vec() };
     let scan = source.open(Delimiter::Comma).unwrap().read().unwrap();
-    let column = |(name, profile): (char, &&str)| KeyColumn { name: name.into(), normalize: profile.parse().unwrap() };
+    let column = |(name, profile): (char, &&str)| KeyColumn {
+        name: name.into(),
+        normalize: profile.parse().unwrap(),
+    };
     let reading = Reading {
         keys: ('a'..).zip(profiles).map(column).collect(),
         identifiers: identifiers.to_vec(),
@@ -94,7 +160,8 @@ fn of_table(profiles: &[&str], identifiers: &[u8], text: &str) -> Value {
     let width = scan.header().len();
     let mut found = Vec::new();
     scan.rows(|row| {
-        let fields: Vec<_> = (0..width).map(|i| String::from_utf8(row.field(i).to_vec()).unwrap()).collect();
+        let fields: Vec<_> =
+            (0..width).map(|i| String::from_utf8(row.field(i).to_vec()).unwrap()).collect();
         let keys = extractors.iter_mut().map(|extractor| match extractor.key(&row).unwrap() {
             Key::Present(encoding) => {
                 json!({ "encoding": hex(encoding), "digest": hex(Digest::of(encoding).as_bytes()) })

@@ -11,7 +11,8 @@ use vesica_testkit::{
 };
 
 use crate::{
-    Job, Learns, NoObserver, Offer, Parties, Report, Role, Source, keys::normalize::Normalize, run::job::run,
+    Job, Learns, NoObserver, Offer, Parties, Report, Role, Source, keys::normalize::Normalize,
+    run::job::run,
 };
 
 const A: &str = "mail\nann@example.org\nBOB@example.org\ncarla+x@gmail.com\nnone\nann@example.org\neve@example.org\n";
@@ -19,12 +20,10 @@ const B: &str = "mail\ncarla@gmail.com\nbob@example.org\nzoe@example.org\n";
 
 #[test]
 fn vectors() {
-    let runs: Vec<Value> = [
-        ("dh", Learns::Both, Learns::Both),
-        ("rr22-malicious", Learns::Peer, Learns::Me),
-    ]
-    .map(|(protocol, a, b)| whole(protocol, [a, b]))
-    .into();
+    let runs: Vec<Value> =
+        [("dh", Learns::Both, Learns::Both), ("rr22-malicious", Learns::Peer, Learns::Me)]
+            .map(|(protocol, a, b)| whole(protocol, [a, b]))
+            .into();
     check("run", &runs.into());
 }
 
@@ -42,7 +41,8 @@ fn whole(protocol: &str, learns: [Learns; 2]) -> Value {
     let job = |side: &str, text: &str, learns| {
         let input = directory.path().join(format!("{side}.csv"));
         fs::write(&input, text).unwrap();
-        let offer = Offer { protocol: Some(protocol.into()), ..Offer::new(vec![Normalize::Email], learns) };
+        let offer =
+            Offer { protocol: Some(protocol.into()), ..Offer::new(vec![Normalize::Email], learns) };
         let mut job = Job::new(Source::File(input), ["mail"], offer);
         job.output = Some(directory.path().join(format!("{side} out.csv")).into());
         job.threads = 1;
@@ -54,7 +54,8 @@ fn whole(protocol: &str, learns: [Learns; 2]) -> Value {
         side(b, Role::B, protocol, right);
         other.join().unwrap();
     });
-    let written = |side: &str| fs::read_to_string(directory.path().join(format!("{side} out.csv"))).ok();
+    let written =
+        |side: &str| fs::read_to_string(directory.path().join(format!("{side} out.csv"))).ok();
     let sent = |sent: &Transcript| messages(sent, 2048, "rs21/columns");
     json!({
         "protocol": protocol, "exporter": "02".repeat(32),

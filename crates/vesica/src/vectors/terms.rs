@@ -20,7 +20,10 @@ use crate::{
 
 #[test]
 fn vectors() {
-    check("terms", &json!({ "offers": offers(), "terms": terms(), "seed": seed(), "partitions": partitions() }));
+    check(
+        "terms",
+        &json!({ "offers": offers(), "terms": terms(), "seed": seed(), "partitions": partitions() }),
+    );
 }
 
 fn parties(role: Role) -> Parties {
@@ -50,7 +53,8 @@ fn receive(offer: &[u8]) -> Result<WireOffer> {
 }
 
 fn offers() -> Value {
-    let good = serde_json::to_value(WireOffer::new(&offer(&["email"], Learns::Both), Role::B)).unwrap();
+    let good =
+        serde_json::to_value(WireOffer::new(&offer(&["email"], Learns::Both), Role::B)).unwrap();
     let with = |member: &str, value: Value| {
         let mut offer = good.clone();
         offer[member] = value;
@@ -87,7 +91,10 @@ fn offers() -> Value {
         }),
         ("a protocol's name with a space", with("protocol", json!("r r"))),
         ("an agreement that is no hash", with("agreement", json!("x"))),
-        ("columns in a query for rows", with("sends", json!({ "columns": ["x"], "bytes": 9, "rows": 1 }))),
+        (
+            "columns in a query for rows",
+            with("sends", json!({ "columns": ["x"], "bytes": 9, "rows": 1 })),
+        ),
     ];
     let cases = cases.map(|(what, text)| {
         let outcome = match receive(text.as_bytes()) {
@@ -104,16 +111,31 @@ fn terms() -> Value {
         ("defaults", offer(&["email"], Learns::Both), offer(&["email"], Learns::Both)),
         (
             "B learns; one names the protocol",
-            Offer { protocol: Some("dh".into()), max_peer_rows: 1000, ..offer(&["phone:GB", "date:%d.%m.%Y"], Learns::Peer) },
+            Offer {
+                protocol: Some("dh".into()),
+                max_peer_rows: 1000,
+                ..offer(&["phone:GB", "date:%d.%m.%Y"], Learns::Peer)
+            },
             Offer { max_peer_rows: 2000, ..offer(&["phone:DE", "date"], Learns::Me) },
         ),
         (
             "malicious by the wish of one, digests, several identifiers, null values",
-            Offer { security: Security::Malicious, identifiers: vec![1, 2], ..offer(&["sha256:email", "name", "date"], Learns::Me) },
-            Offer { identifiers: vec![1, 2], ..offer(&["hashed:email", "name", "date"], Learns::Peer) },
+            Offer {
+                security: Security::Malicious,
+                identifiers: vec![1, 2],
+                ..offer(&["sha256:email", "name", "date"], Learns::Me)
+            },
+            Offer {
+                identifiers: vec![1, 2],
+                ..offer(&["hashed:email", "name", "date"], Learns::Peer)
+            },
         ),
         ("verbatim keys", offer(&["none"], Learns::Me), offer(&["none"], Learns::Peer)),
-        ("another normalisation", offer(&["email"], Learns::Both), offer(&["email:plain"], Learns::Both)),
+        (
+            "another normalisation",
+            offer(&["email"], Learns::Both),
+            offer(&["email:plain"], Learns::Both),
+        ),
         ("both learn alone", offer(&["email"], Learns::Me), offer(&["email"], Learns::Me)),
         (
             "a protocol that is not secure enough",
@@ -162,13 +184,23 @@ fn seed() -> Value {
         b
     });
     let commit = |role: u8, r: &[u8]| {
-        hex(blake3::Hasher::new_derive_key("vesica 1 seed commitment").update(&[role]).update(r).finalize().as_bytes())
+        hex(blake3::Hasher::new_derive_key("vesica 1 seed commitment")
+            .update(&[role])
+            .update(r)
+            .finalize()
+            .as_bytes())
     };
     let [a, b] = ["seed/A", "seed/B"].map(|name| Draws::new(name).bytes(32));
     let digests: Vec<Digest> = ["x", "y"].map(|key| Digest::of(key.as_bytes())).to_vec();
-    let items = Seed::again(seed, &mut Channel::new(memory::pair().0)).items(&digests, DigestLength::Long);
+    let items =
+        Seed::again(seed, &mut Channel::new(memory::pair().0)).items(&digests, DigestLength::Long);
     let items = items.items();
-    let items: Vec<String> = items.low_halves().iter().zip(items.high_halves()).map(|(l, h)| blocks(&[*l, *h])).collect();
+    let items: Vec<String> = items
+        .low_halves()
+        .iter()
+        .zip(items.high_halves())
+        .map(|(l, h)| blocks(&[*l, *h]))
+        .collect();
     json!({
         "r_a": hex(&a), "r_b": hex(&b), "commitment_of_a": commit(0, &a), "commitment_of_b": commit(1, &b), "seed": hex(seed),
         "sid_bound_to_the_seed_alone": sid,

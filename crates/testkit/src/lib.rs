@@ -10,6 +10,7 @@
 //! - [`adversary`] contains malicious parties that cheat at one chosen step.
 //! - [`claimant`] is a peer that claims a set of any size.
 //! - [`ideal`] computes the result of a protocol as a trusted party would.
+//! - [`vectors`] keeps the test vectors of the specification.
 //! - [`conformance`] contains the suites.
 //!
 //! **Must never import** the product or the command line. Only tests may depend on it, as a `dev-dependency`.
@@ -26,3 +27,4 @@ pub mod pipe;
 pub mod tamper;
 pub mod transcript;
 pub mod two_party;
+pub mod vectors;

@@ -54,6 +54,8 @@ mod plan;
 mod run;
 mod table;
 mod task;
+#[cfg(test)]
+mod vectors;
 mod words;
 
 pub use self::{

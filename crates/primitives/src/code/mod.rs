@@ -8,7 +8,7 @@ mod bch;
 pub mod block_accumulate;
 mod concatenated;
 mod linear;
-mod permutation;
+pub mod permutation;
 mod pseudo_random;
 mod repetition;
 mod sums;

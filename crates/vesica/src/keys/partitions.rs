@@ -145,7 +145,7 @@ impl Sorter<'_> {
 }
 
 /// The partition of an image. It takes the last bits, which short items do not have.
-fn partition_of(image: &[u8; 32], partitions: usize) -> usize {
+pub(crate) fn partition_of(image: &[u8; 32], partitions: usize) -> usize {
     let mut bits = [0; 8];
     bits.copy_from_slice(&image[24..]);
     ((u128::from(u64::from_le_bytes(bits)) * partitions as u128) >> 64) as usize

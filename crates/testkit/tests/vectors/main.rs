@@ -1,0 +1,14 @@
+//! The test vectors of the specification are what the code makes.
+
+#![allow(clippy::unwrap_used)]
+
+mod code;
+mod connection;
+mod lists;
+mod okvs;
+mod ot;
+mod parameters;
+mod primitives;
+mod protocols;
+mod trees;
+mod vole;

@@ -80,8 +80,8 @@ pub fn listen(address: &str, meeting: &Meeting<'_>) -> Result<Connection> {
                 impostor = Some(why);
             }
         });
-        if let Some(Admitted { tls, .. }) = admitted {
-            return Ok(Connection { tls, parallel: Porter::start(reception) });
+        if let Some(Admitted { connection, .. }) = admitted {
+            return Ok(Connection { parallel: Porter::start(reception), ..connection });
         }
         thread::sleep(PAUSE);
     }
@@ -104,10 +104,10 @@ impl Porter {
         let answer = move || {
             while !stopped.load(Ordering::Relaxed) {
                 reception.parallel = more.load(Ordering::Relaxed);
-                if let Some(Admitted { tls, .. }) = reception.turn(true, &mut drop) {
+                if let Some(Admitted { connection, .. }) = reception.turn(true, &mut drop) {
                     more.fetch_sub(1, Ordering::Relaxed);
                     // Nobody waits for it in a run that has ended.
-                    let _ = admit.send(tls);
+                    let _ = admit.send(connection);
                 }
                 let idle = reception.is_empty() && reception.parallel == 0;
                 thread::park_timeout(if idle { PAUSE_IN_A_RUN } else { PAUSE });
@@ -147,13 +147,13 @@ pub(super) struct Reception {
     /// How many more connections of the run are expected.
     parallel: usize,
     /// Those who are in a run, where there may be several at a time.
-    guests: Option<Guests>,
+    pub(super) guests: Option<Guests>,
     callers: Vec<Caller>,
 }
 
 /// A caller who has authenticated.
 pub(super) struct Admitted {
-    pub(super) tls: Tls,
+    pub(super) connection: Connection,
     /// Its place among the guests, where there are several.
     pub(super) guest: Option<Guest>,
 }
@@ -396,7 +396,9 @@ impl Caller {
         self.tcp.set_waiting(true)?;
         match self.stage {
             Stage::Speaking(handshake) => {
-                Ok(Admitted { tls: handshake.into_tls(), guest: self.guest })
+                let tls = handshake.into_tls();
+                let connection = Connection { tls, parallel: None, socket: Some(self.tcp) };
+                Ok(Admitted { connection, guest: self.guest })
             }
             _ => Err(io::ErrorKind::NotConnected.into()),
         }

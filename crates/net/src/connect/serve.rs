@@ -18,7 +18,11 @@ use crate::{
 
 /// Parties who are in a run.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Guests(Arc<Mutex<BTreeSet<Fingerprint>>>);
+pub(super) struct Guests {
+    there: Arc<Mutex<BTreeSet<Fingerprint>>>,
+    /// Whether each of them may be there several times.
+    again: bool,
+}
 
 /// The place of a party among the guests, which it leaves when this is dropped.
 #[derive(Debug)]
@@ -28,16 +32,21 @@ pub(super) struct Guest {
 }
 
 impl Guests {
-    /// A place for this party, unless it has one.
+    /// Guests of whom each may be there several times.
+    pub(super) fn of_many_places() -> Self {
+        Self { again: true, ..Self::default() }
+    }
+
+    /// A place for this party, unless it has one and may have no other.
     pub(super) fn enter(&self, peer: Fingerprint) -> Option<Guest> {
-        let mut there = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        there.insert(peer).then(|| Guest { peer, guests: self.clone() })
+        let mut there = self.there.lock().unwrap_or_else(PoisonError::into_inner);
+        (there.insert(peer) || self.again).then(|| Guest { peer, guests: self.clone() })
     }
 }
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        self.guests.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.peer);
+        self.guests.there.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.peer);
     }
 }
 
@@ -71,6 +80,21 @@ impl Server {
         Ok(Self { reception: Reception::of_many(listener, credentials, patience), address })
     }
 
+    /// As [`Server::bind`], for parties of whom each may have any number of connections at a time.
+    ///
+    /// # Errors
+    /// As [`Server::bind`].
+    pub fn of_many_connections(
+        address: &str,
+        me: &Identity,
+        peers: BTreeSet<Fingerprint>,
+        patience: Duration,
+    ) -> Result<Self> {
+        let mut server = Self::bind(address, me, peers, patience)?;
+        server.reception.guests = Some(Guests::of_many_places());
+        Ok(server)
+    }
+
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -84,8 +108,8 @@ impl Server {
     /// Hears every caller once, and returns one that has authenticated, if there is one. It does not wait: call it every few
     /// milliseconds, and at once after it returned somebody.
     pub fn turn(&mut self, turned_away: &mut dyn FnMut(Error)) -> Option<Visit> {
-        let Admitted { tls, guest } = self.reception.turn(true, turned_away)?;
-        Some(Visit { connection: tls.into(), guest: guest? })
+        let Admitted { connection, guest } = self.reception.turn(true, turned_away)?;
+        Some(Visit { connection, guest: guest? })
     }
 }
 

@@ -173,3 +173,56 @@ pub(crate) fn may_pass(error: &Error) -> bool {
     let Error::Net(error) = error else { return false };
     matches!(error, Closed { .. } | Stalled { .. } | Io { .. } | Handshake { .. } | Aborted { .. })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::thread;
+
+    use vesica_net::transport::memory;
+
+    use super::*;
+    use crate::Class;
+
+    /// What a dispatch of the listening side says to a peer that sends this in each turn.
+    fn answer(turn: &str, patience: Duration) -> Error {
+        let (a, b) = memory::pair();
+        thread::scope(|scope| {
+            scope.spawn(move || {
+                let mut channel = Channel::new(a);
+                while channel.send(TURN, turn.as_bytes()).is_ok()
+                    && channel.recv_len(TURN, MAX_TURN).is_ok()
+                {}
+            });
+            let slots = Slots::new(0);
+            let mut channel = Channel::new(b).with_stall_timeout(Duration::from_secs(20));
+            let dispatch = Dispatch::new(Role::B, (4, 0), &slots, patience);
+            dispatch.run(&mut channel, |_, _| Ok(())).unwrap_err()
+        })
+    }
+
+    #[test]
+    fn turns_of_a_hostile_side_are_refused() {
+        let long = Duration::from_secs(60);
+        for turn in [
+            "",
+            "{}",
+            "[1]",
+            "{\"idle\":5000,\"changes\":[]}",
+            "{\"idle\":0,\"changes\":[{\"kept\":{\"partition\":0,\"attempt\":1}}]}",
+            "{\"idle\":0,\"changes\":[{\"kept\":{\"partition\":4,\"attempt\":0}}]}",
+            "{\"idle\":0,\"changes\":[],\"more\":1}",
+        ] {
+            let error = answer(turn, long);
+            assert_eq!(error.class(), Class::Peer, "{turn}: {error}");
+        }
+        let long_turn = format!("{{\"idle\":0,\"changes\":[]{}}}", " ".repeat(MAX_TURN));
+        assert_eq!(answer(&long_turn, long).class(), Class::Peer);
+    }
+
+    /// A side that never has a slot is given up.
+    #[test]
+    fn a_side_without_slots_is_given_up() {
+        let error = answer("{\"idle\":0,\"changes\":[]}", Duration::from_millis(300));
+        assert!(matches!(error, Error::Net(vesica_net::Error::Stalled { .. })), "{error}");
+    }
+}

@@ -188,4 +188,3 @@ pub fn cluster_partitions<'py>(
     let made = py.detach(|| Tasks::of_text(work)?.partitions_of(digests));
     made.map(|all| numbers(py, &all)).map_err(|error| errors::of(py, &error))
 }
-

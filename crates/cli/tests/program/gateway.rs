@@ -77,7 +77,8 @@ impl Sides {
         };
         let wanted = gateway.keys()?;
         let digests = digests(&wanted, column, keys);
-        let distinct: Vec<_> = digests.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
+        let distinct: Vec<_> =
+            digests.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
         let counts = [digests.len() as u64, 0, distinct.len() as u64];
         let tasks = gateway.work(counts, wanted.sketch(&distinct)?)?;
         let mut partitions = vec![Vec::new(); tasks.partitions() as usize];
@@ -85,9 +86,11 @@ impl Sides {
             partitions[partition as usize].push(digest);
         }
         let matched = Mutex::new(vec![BTreeSet::new(); partitions.len()]);
-        let serve = |slot| {
+        let serve = |slot| -> ClusterResult<()> {
             let mut again = None;
-            while let Some(partition) = again.take().map_or_else(|| gateway.next(slot), |p| Ok(Some(p)))? {
+            while let Some(partition) =
+                again.take().map_or_else(|| gateway.next(slot), |p| Ok(Some(p)))?
+            {
                 let keys = &partitions[partition as usize];
                 let found = self.compare(side, (&tasks, partition), keys, disturb)?;
                 let found = found.iter().map(|i| keys[*i as usize]).collect();
@@ -101,6 +104,9 @@ impl Sides {
         thread::scope(|scope| {
             let slots = (0..slots).map(|slot| scope.spawn(move || serve(slot)));
             let slots: Vec<_> = slots.collect();
+            while !slots.iter().all(thread::ScopedJoinHandle::is_finished) {
+                gateway.here(false)?;
+            }
             slots.into_iter().try_for_each(|slot| slot.join().unwrap())
         })?;
         let ended = loop {
@@ -155,7 +161,10 @@ impl Found {
         assert_eq!(self.matched.len(), KEYS / 2);
         assert!(self.matched == expected);
         let report: serde_json::Value = serde_json::from_str(&self.ended.report).unwrap();
-        assert_eq!((&report["status"], &report["matches"]), (&"succeeded".into(), &(KEYS / 2).into()));
+        assert_eq!(
+            (&report["status"], &report["matches"]),
+            (&"succeeded".into(), &(KEYS / 2).into())
+        );
         self
     }
 
@@ -193,9 +202,14 @@ fn two_clusters_find_what_both_have() {
     for slots in [[1, 1], [3, 2]] {
         let sides = Sides::new(&[]);
         let gateways = [Inviter, Accepter].map(|side| sides.gateway(side, &[]));
-        for (found, side) in both(&sides, slots, &undisturbed).into_iter().zip([Inviter, Accepter]) {
+        for (found, side) in both(&sides, slots, &undisturbed).into_iter().zip([Inviter, Accepter])
+        {
             assert_eq!(found.unwrap().assert(side).attempts(), 4);
-            assert!(sides.projects.ledger(side).contains("3000"), "{}", sides.projects.ledger(side));
+            assert!(
+                sides.projects.ledger(side).contains("3,000"),
+                "{}",
+                sides.projects.ledger(side)
+            );
             assert!(!sides.projects.path(side, "journal").exists());
         }
         gateways.map(|gateway| drop(gateway.end().assert(0, &["keys shared: 3000"])));
@@ -323,11 +337,13 @@ fn keys_that_change_between_attempts_end_the_run() {
     let sides = Sides::new(&[]);
     let gateways = [Inviter, Accepter].map(|side| sides.gateway(side, &[]));
     let ended = thread::scope(|scope| {
-        scope.spawn(|| drop(sides.cluster(Accepter, 1, &|_, cancel| {
-            // It keeps its partition, so that the other side has to begin again.
-            thread::sleep(Duration::from_millis(300));
-            cancel.cancel();
-        })));
+        scope.spawn(|| {
+            drop(sides.cluster(Accepter, 1, &|_, cancel| {
+                // It keeps its partition, so that the other side has to begin again.
+                thread::sleep(Duration::from_millis(300));
+                cancel.cancel();
+            }))
+        });
         let gateway = sides.client(Inviter, &CancelToken::default());
         let wanted = gateway.keys().unwrap();
         let keys = digests(&wanted, "email", 0..KEYS);
@@ -368,6 +384,6 @@ fn what_a_gateway_cannot_do_is_refused_at_once() {
     fs::write(sides.projects.path(Inviter, "token"), "anything").unwrap();
     let all = ["gateway", "--agreement", "acme.agreement", "--identity", "vesica.identity"];
     let own = ["--cluster", "127.0.0.1:0", "--token", "token", "--journal", "journal"];
-    let command = sides.projects.command(Inviter, &[all, own].concat());
+    let command = sides.projects.command(Inviter, &[&all[..], &own].concat());
     Running::start(command).end().assert(2, &["holds no token of a gateway"]);
 }

@@ -1,7 +1,7 @@
 //! What a cluster's driver and its tasks do: they ask their gateway, and compare partitions.
 
 use std::{
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
     time::{Duration, Instant},
 };
@@ -59,6 +59,8 @@ pub struct Gateway {
     /// How long to go on asking where nobody answers.
     wait: Duration,
     cancel: CancelToken,
+    /// What a driver counted, and the seed of its run.
+    counted: Arc<Mutex<Option<(Counted, Option<String>)>>>,
 }
 
 /// How a run ended.
@@ -96,7 +98,7 @@ pub type ClusterResult<T> = std::result::Result<T, Failed>;
 impl Gateway {
     /// The gateway at `host:port`, which is asked for so long although nobody answers.
     pub fn new(address: String, token: Arc<Token>, wait: Duration, cancel: CancelToken) -> Self {
-        Self { address, token, wait, cancel }
+        Self { address, token, wait, cancel, counted: Arc::default() }
     }
 
     fn connect(&self) -> Result<Connection> {
@@ -170,10 +172,27 @@ impl Gateway {
     /// As [`Gateway::keys`], and a run that fails meanwhile.
     pub fn work(&self, counts: [u64; 3], sketch: Sketched) -> ClusterResult<Tasks> {
         let [rows, null, keys] = counts;
+        let counted = Counted { rows, null, keys, sketch: sketch.0 };
+        *self.counted() = Some((counted.clone(), None));
+        self.work_again(counted)
+    }
+
+    fn counted(&self) -> MutexGuard<'_, Option<(Counted, Option<String>)>> {
+        self.counted.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn work_again(&self, counted: Counted) -> ClusterResult<Tasks> {
         loop {
-            let counted = Counted { rows, null, keys, sketch: sketch.0.clone() };
-            match self.ask(&Ask::Work(counted))? {
-                Answer::Work(work) => return Ok(Tasks { work: *work }),
+            match self.ask(&Ask::Work(counted.clone()))? {
+                Answer::Work(work) => {
+                    if let Some((_, seed)) = &mut *self.counted() {
+                        let seed = seed.get_or_insert_with(|| work.seed.clone());
+                        if *seed != work.seed {
+                            return Err(another());
+                        }
+                    }
+                    return Ok(Tasks { work: *work });
+                }
                 Answer::Wait => self.check()?,
                 // The run ended before this driver heard of it.
                 Answer::Ended { .. } => return Err(over()),
@@ -213,13 +232,18 @@ impl Gateway {
         }
     }
 
-    /// Says that the driver is there, and whether all is where it stays. Returns how the run ended, if it has.
+    /// Says that the driver is there, and whether all is where it stays. Returns how the run ended, if it has. A gateway that
+    /// was started again is told anew what [`Gateway::work`] told.
     ///
     /// # Errors
     /// As [`Gateway::work`].
     pub fn here(&self, is_staged: bool) -> ClusterResult<Option<Ended>> {
         match self.ask(&Ask::Here { is_staged })? {
             Answer::Wait => Ok(None),
+            Answer::Again => {
+                let counted = self.counted().as_ref().map(|(counted, _)| counted.clone());
+                self.work_again(counted.ok_or_else(unexpected)?).map(|_| None)
+            }
             Answer::Ended { report, record, shortfalls } => {
                 Ok(Some(Ended { report, record, shortfalls }))
             }
@@ -351,6 +375,12 @@ impl Gateway {
 fn unexpected() -> Failed {
     let message = "the gateway answers something else than this version expects".to_owned();
     Failed { class: Class::Usage, message, report: None }
+}
+
+fn another() -> Failed {
+    let message = "the gateway was started again and began another run, because its journal is gone; if it is gone \
+                   because the run ended, the record says so";
+    Failed { class: Class::Network, message: message.to_owned(), report: None }
 }
 
 fn over() -> Failed {

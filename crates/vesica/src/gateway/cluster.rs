@@ -38,7 +38,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 const CONNECTIONS: usize = 1 << 10;
 
 /// A task that has not asked for so long is gone.
-const GONE: Duration = Duration::from_secs(20);
+const GONE: Duration = Duration::from_secs(10);
 
 /// A driver that has not asked for so long is gone.
 const DRIVER_GONE: Duration = Duration::from_secs(120);
@@ -331,6 +331,9 @@ impl Cluster {
     }
 
     fn work(&self, counted: Counted) -> Answer {
+        if let Some(ended) = self.ended() {
+            return ended;
+        }
         {
             let mut state = self.state();
             if counted.null > counted.rows || counted.keys > counted.rows - counted.null {
@@ -512,6 +515,10 @@ impl Cluster {
         {
             let mut state = self.state();
             state.heard = Some(Instant::now());
+            if state.counted.is_none() && state.ended.is_none() {
+                // This gateway was started again.
+                return Answer::Again;
+            }
             if is_staged && state.compared {
                 state.staged = true;
                 self.changed.notify_all();

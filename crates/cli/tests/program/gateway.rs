@@ -212,7 +212,9 @@ fn two_clusters_find_what_both_have() {
             );
             assert!(!sides.projects.path(side, "journal").exists());
         }
-        gateways.map(|gateway| drop(gateway.end().assert(0, &["keys shared: 3000"])));
+        for gateway in gateways {
+            gateway.end().assert(0, &["keys shared: 3000"]);
+        }
     }
 }
 
@@ -250,7 +252,9 @@ fn tasks_that_end_are_replaced() {
         let attempts = found.unwrap().assert(side).attempts();
         assert!((4..4 + 4 * 3).contains(&attempts), "{attempts}");
     }
-    gateways.map(|gateway| drop(gateway.end().assert(0, &[])));
+    for gateway in gateways {
+        gateway.end().assert(0, &[]);
+    }
 }
 
 /// A gateway that is killed and started again goes on, and its cluster and the other side with it.

@@ -36,6 +36,10 @@ impl Way {
         self.start == self.end
     }
 
+    fn is_over(&self) -> bool {
+        self.ended && self.is_empty()
+    }
+
     /// Moves what can be moved, and returns how many bytes were read and whether anything moved.
     fn turn(&mut self, from: &mut Tls, to: &mut Tls) -> io::Result<(usize, bool)> {
         let (mut read, mut moved) = (0, false);
@@ -79,7 +83,7 @@ impl Connection {
         let (mut there, mut back) = (Way::new(), Way::new());
         let (mut bytes, mut pause, mut last) = (0, FIRST_PAUSE, Instant::now());
         let failed = |error| Error::from_io(error, JOIN);
-        while !(there.ended && there.is_empty()) && !(back.ended && back.is_empty()) {
+        while !there.is_over() && !back.is_over() {
             if cancel.is_cancelled() {
                 return Err(Error::Cancelled { phase: JOIN });
             }

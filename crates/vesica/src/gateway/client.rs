@@ -59,8 +59,15 @@ pub struct Gateway {
     /// How long to go on asking where nobody answers.
     wait: Duration,
     cancel: CancelToken,
-    /// What a driver counted, and the seed of its run.
-    counted: Arc<Mutex<Option<(Counted, Option<String>)>>>,
+    told: Arc<Mutex<Option<Told>>>,
+}
+
+/// What a driver told.
+#[derive(Debug)]
+struct Told {
+    counted: Counted,
+    /// The seed of the run that it then heard of.
+    seed: Option<String>,
 }
 
 /// How a run ended.
@@ -98,7 +105,7 @@ pub type ClusterResult<T> = std::result::Result<T, Failed>;
 impl Gateway {
     /// The gateway at `host:port`, which is asked for so long although nobody answers.
     pub fn new(address: String, token: Arc<Token>, wait: Duration, cancel: CancelToken) -> Self {
-        Self { address, token, wait, cancel, counted: Arc::default() }
+        Self { address, token, wait, cancel, told: Arc::default() }
     }
 
     fn connect(&self) -> Result<Connection> {
@@ -173,19 +180,19 @@ impl Gateway {
     pub fn work(&self, counts: [u64; 3], sketch: Sketched) -> ClusterResult<Tasks> {
         let [rows, null, keys] = counts;
         let counted = Counted { rows, null, keys, sketch: sketch.0 };
-        *self.counted() = Some((counted.clone(), None));
+        *self.told() = Some(Told { counted: counted.clone(), seed: None });
         self.work_again(counted)
     }
 
-    fn counted(&self) -> MutexGuard<'_, Option<(Counted, Option<String>)>> {
-        self.counted.lock().unwrap_or_else(PoisonError::into_inner)
+    fn told(&self) -> MutexGuard<'_, Option<Told>> {
+        self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn work_again(&self, counted: Counted) -> ClusterResult<Tasks> {
         loop {
             match self.ask(&Ask::Work(counted.clone()))? {
                 Answer::Work(work) => {
-                    if let Some((_, seed)) = &mut *self.counted() {
+                    if let Some(Told { seed, .. }) = &mut *self.told() {
                         let seed = seed.get_or_insert_with(|| work.seed.clone());
                         if *seed != work.seed {
                             return Err(another());
@@ -241,7 +248,7 @@ impl Gateway {
         match self.ask(&Ask::Here { is_staged })? {
             Answer::Wait => Ok(None),
             Answer::Again => {
-                let counted = self.counted().as_ref().map(|(counted, _)| counted.clone());
+                let counted = self.told().as_ref().map(|told| told.counted.clone());
                 self.work_again(counted.ok_or_else(unexpected)?).map(|_| None)
             }
             Answer::Ended { report, record, shortfalls } => {

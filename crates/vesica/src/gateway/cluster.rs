@@ -500,7 +500,7 @@ impl Cluster {
             return refused("not what an attempt finds");
         }
         let Some(task) = state.tasks.get_mut(&partition) else { return Answer::Again };
-        if !task.begun.is_some_and(|(begun, ..)| begun == attempt) {
+        if task.begun.is_none_or(|(begun, ..)| begun != attempt) {
             return Answer::Again;
         }
         (task.found, task.asked) = (true, Instant::now());

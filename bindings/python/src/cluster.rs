@@ -106,14 +106,20 @@ impl ClusterGateway {
         self.meanwhile(py, move |gateway| gateway.next(slot))
     }
 
-    /// Says that what was found in a partition is where it stays; False if it is to be compared again.
-    fn kept(&self, py: Python<'_>, slot: u32, partition: u32) -> PyResult<bool> {
+    /// Says that what was found in a partition is where it stays.
+    fn kept(&self, py: Python<'_>, slot: u32, partition: u32) -> PyResult<()> {
         self.meanwhile(py, move |gateway| gateway.kept(slot, partition))
     }
 
-    /// Says that the driver is there, and whether all is where it stays; returns how the run ended, if it has.
-    fn here(&self, py: Python<'_>, is_staged: bool) -> PyResult<Option<HowItEnded>> {
-        let ended = self.meanwhile(py, move |gateway| gateway.here(is_staged))?;
+    /// Says that the driver is there, whether all is where it stays, and which slots are busy with which partitions; returns how
+    /// the run ended, if it has.
+    fn here(
+        &self,
+        py: Python<'_>,
+        is_staged: bool,
+        busy: Vec<(u32, u32)>,
+    ) -> PyResult<Option<HowItEnded>> {
+        let ended = self.meanwhile(py, move |gateway| gateway.here(is_staged, &busy))?;
         Ok(ended.map(|Ended { report, record, shortfalls }| (report, record, shortfalls)))
     }
 

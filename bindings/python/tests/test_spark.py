@@ -22,7 +22,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyspark
 import pytest
-
 from conftest import SENTINEL
 
 ROWS = int(os.environ.get("VESICA_SPARK_ROWS", "20000"))
@@ -99,9 +98,7 @@ class Side:
 
     def vesica(self, *line: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "vesica", *line]
-        return subprocess.run(
-            command, cwd=self.folder, check=check, capture_output=True, text=True
-        )
+        return subprocess.run(command, cwd=self.folder, check=check, capture_output=True, text=True)
 
     def start(self, *line: str) -> subprocess.Popen[str]:
         log = (self.folder / f"{line[0]}.log").open("a")

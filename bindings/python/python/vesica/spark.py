@@ -79,7 +79,8 @@ def intersect(
     asked = link.open()
     wanted, columns, learns = asked.keys()
     if len(names) != columns:
-        raise UsageError(f"the agreement compares keys of {columns} columns, key names {len(names)}")
+        message = f"the agreement compares keys of {columns} columns, and key names {len(names)}"
+        raise UsageError(message)
     folder = f"{scratch.rstrip('/')}/vesica-{uuid.uuid4().hex}"
     try:
         run = _Job(spark, link, wanted, folder).run(frame, names, slots)
@@ -151,7 +152,7 @@ class _Job:
         self._sort(work, partitions, base)
         self._empty(f"{self._folder}/keys", "digest binary, rows long")
         count = max(1, min(slots or self._cores(), partitions))
-        ended = self._compare(work, base, count)
+        ended = self._compare(link, work, base, count)
         self._empty(f"{base}/partitions", "digest binary")
         matched = self._spark.read.schema("digest binary, partition int")
         return ended, matched.parquet(f"{base}/matched").select("digest")
@@ -183,19 +184,25 @@ class _Job:
         keys = keys.repartition(partitions, "partition").write.partitionBy("partition")
         keys.mode("overwrite").parquet(f"{base}/partitions")
 
-    def _compare(self, work: str, base: str, slots: int) -> _Ended:
+    def _compare(self, link: _native.ClusterGateway, work: str, base: str, slots: int) -> _Ended:
         """Serve slots until all partitions are done, and wait for both sides to have everything."""
-        link = self._link.open()
         stop = threading.Event()
+        context = self._context()
+        group = f"vesica-{uuid.uuid4().hex}"
+        busy: dict[int, int] = {}
 
         def serve(slot: int) -> None:
             try:
+                if context is not None:
+                    context.setJobGroup(group, "vesica: comparing partitions", True)
                 mine = self._link.open()
                 partition = mine.next(slot)
                 while partition is not None and not stop.is_set():
+                    busy[slot] = partition
                     self._task(work, base, partition)
-                    if mine.kept(slot, partition):
-                        partition = mine.next(slot)
+                    mine.kept(slot, partition)
+                    del busy[slot]
+                    partition = mine.next(slot)
             except BaseException:
                 stop.set()
                 raise
@@ -204,19 +211,20 @@ class _Job:
             serving = [pool.submit(serve, slot) for slot in range(slots)]
             try:
                 while not stop.is_set() and not all(future.done() for future in serving):
-                    link.here(False)
+                    link.here(False, list(busy.items()))
                 for future in serving:
                     if future.done():
                         future.result()
             except BaseException as error:
                 stop.set()
-                # Tasks and slots that ask hear of it, and end.
                 _stop(self._link, error)
+                if context is not None:
+                    context.cancelJobGroup(group)
                 raise
         for future in serving:
             future.result()
         while True:
-            ended = link.here(True)
+            ended = link.here(True, [])
             if ended is not None:
                 return _Ended(*ended)
 
@@ -228,11 +236,15 @@ class _Job:
         )
         found.write.mode("overwrite").parquet(f"{base}/matched/{place}")
 
-    def _cores(self) -> int:
+    def _context(self) -> Any:
         try:
-            return int(self._spark.sparkContext.defaultParallelism)
-        except Exception:  # Spark Connect has no context.
-            return 4
+            return self._spark.sparkContext
+        except Exception:  # Spark Connect has none.
+            return None
+
+    def _cores(self) -> int:
+        context = self._context()
+        return 4 if context is None else int(context.defaultParallelism)
 
     def _empty(self, path: str, schema: str) -> None:
         self._spark.createDataFrame([], schema).write.mode("overwrite").parquet(path)

@@ -181,16 +181,17 @@ impl Gateway {
         let [rows, null, keys] = counts;
         let counted = Counted { rows, null, keys, sketch: sketch.0 };
         *self.told() = Some(Told { counted: counted.clone(), seed: None });
-        self.work_again(counted)
+        self.work_again(counted, &[])
     }
 
     fn told(&self) -> MutexGuard<'_, Option<Told>> {
         self.told.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn work_again(&self, counted: Counted) -> ClusterResult<Tasks> {
+    fn work_again(&self, counted: Counted, busy: &[(u32, u32)]) -> ClusterResult<Tasks> {
+        let ask = Ask::Work { counted, busy: busy.to_vec() };
         loop {
-            match self.ask(&Ask::Work(counted.clone()))? {
+            match self.ask(&ask)? {
                 Answer::Work(work) => {
                     if let Some(Told { seed, .. }) = &mut *self.told() {
                         let seed = seed.get_or_insert_with(|| work.seed.clone());
@@ -223,16 +224,15 @@ impl Gateway {
         }
     }
 
-    /// Says that what was found in a slot's partition is where it stays. Returns whether it counts; otherwise the partition is
-    /// to be compared again.
+    /// Says that what was found in a slot's partition is where it stays. If it does not count, the partition is given out
+    /// again.
     ///
     /// # Errors
     /// As [`Gateway::work`].
-    pub fn kept(&self, slot: u32, partition: u32) -> ClusterResult<bool> {
+    pub fn kept(&self, slot: u32, partition: u32) -> ClusterResult<()> {
         loop {
             match self.ask(&Ask::Kept { slot, partition })? {
-                Answer::Good | Answer::Ended { .. } => return Ok(true),
-                Answer::Again => return Ok(false),
+                Answer::Good | Answer::Ended { .. } => return Ok(()),
                 Answer::Wait => self.check()?,
                 _ => return Err(unexpected()),
             }
@@ -240,16 +240,16 @@ impl Gateway {
     }
 
     /// Says that the driver is there, and whether all is where it stays. Returns how the run ended, if it has. A gateway that
-    /// was started again is told anew what [`Gateway::work`] told.
+    /// was started again is told anew what [`Gateway::work`] told, and which slots are busy with which partitions.
     ///
     /// # Errors
     /// As [`Gateway::work`].
-    pub fn here(&self, is_staged: bool) -> ClusterResult<Option<Ended>> {
+    pub fn here(&self, is_staged: bool, busy: &[(u32, u32)]) -> ClusterResult<Option<Ended>> {
         match self.ask(&Ask::Here { is_staged })? {
             Answer::Wait => Ok(None),
             Answer::Again => {
                 let counted = self.told().as_ref().map(|told| told.counted.clone());
-                self.work_again(counted.ok_or_else(unexpected)?).map(|_| None)
+                self.work_again(counted.ok_or_else(unexpected)?, busy).map(|_| None)
             }
             Answer::Ended { report, record, shortfalls } => {
                 Ok(Some(Ended { report, record, shortfalls }))

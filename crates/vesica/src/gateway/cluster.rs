@@ -200,10 +200,11 @@ impl Cluster {
         if let Some(reason) = &state.stopped {
             slots.fail(Error::Cluster { reason: reason.clone() });
         }
+        let assigned = state.assigned.values().filter(|p| **p < work.partitions);
+        assigned.for_each(|partition| slots.claim(*partition));
         (state.work, state.slots) = (Some(work), Some(slots));
         (state.compared, state.staged) = (false, false);
         state.heard = Some(Instant::now());
-        state.assigned.clear();
         state.tasks.clear();
         state.tickets.clear();
         self.changed.notify_all();
@@ -290,7 +291,7 @@ impl Cluster {
                 "the gateway and the package in the cluster are of different versions: install the same",
             ),
             Ask::Keys { .. } => self.ended().unwrap_or_else(|| Answer::Keys(self.wanted.clone())),
-            Ask::Work(counted) => self.work(counted),
+            Ask::Work { counted, busy } => self.work(counted, busy),
             Ask::Next { slot } => self.next(slot),
             Ask::Kept { slot, partition } => self.kept(slot, partition),
             Ask::Ready { partition, task } => self.ready(partition, task),
@@ -330,7 +331,7 @@ impl Cluster {
         self.state().work.as_ref().map_or(0, |work| work.partitions)
     }
 
-    fn work(&self, counted: Counted) -> Answer {
+    fn work(&self, counted: Counted, busy: Vec<(u32, u32)>) -> Answer {
         if let Some(ended) = self.ended() {
             return ended;
         }
@@ -345,7 +346,11 @@ impl Cluster {
                         "the driver counted something else before: start the gateway again",
                     );
                 }
-                _ => state.counted = Some(counted),
+                Some(_) => {}
+                None => {
+                    state.counted = Some(counted);
+                    state.assigned.extend(busy);
+                }
             }
             state.heard = Some(Instant::now());
             self.changed.notify_all();
@@ -409,18 +414,18 @@ impl Cluster {
         if let Some(ended) = self.ended() {
             return ended;
         }
-        if partition >= self.partitions() {
-            return refused("there is no such partition");
-        }
         let Some(slots) = self.slots() else {
             self.patiently(|state| state.slots.as_ref().map(drop));
             return Answer::Wait;
         };
-        if !slots.kept(partition) {
-            self.state().assigned.insert(slot, partition);
-            return Answer::Again;
+        if partition >= self.partitions() {
+            return refused("there is no such partition");
         }
-        self.state().assigned.remove(&slot);
+        let mut state = self.state();
+        if state.assigned.get(&slot) == Some(&partition) {
+            state.assigned.remove(&slot);
+            slots.kept(partition);
+        }
         Answer::Good
     }
 
@@ -428,13 +433,13 @@ impl Cluster {
         if let Some(ended) = self.ended() {
             return ended;
         }
-        if partition >= self.partitions() {
-            return refused("there is no such partition");
-        }
         let Some(slots) = self.slots() else {
             self.patiently(|state| state.slots.as_ref().map(drop));
             return Answer::Wait;
         };
+        if partition >= self.partitions() {
+            return refused("there is no such partition");
+        }
         if slots.is_done(partition) {
             return Answer::Over;
         }

@@ -41,8 +41,9 @@ pub(super) const JOINS: u8 = 2;
 pub(super) enum Ask {
     /// Which keys are made, and how.
     Keys { version: u32 },
-    /// The driver has counted its keys, and asks what to do.
-    Work(Counted),
+    /// The driver has counted its keys, and asks what to do. Where it has asked before the gateway was
+    /// started again, its slots are busy with partitions.
+    Work { counted: Counted, busy: Vec<(u32, u32)> },
     /// A slot asks for a partition.
     Next { slot: u32 },
     /// What was found in a slot's partition is where it stays.
@@ -81,7 +82,7 @@ pub(super) enum Answer {
     /// There is nothing more to do.
     Over,
     Good,
-    /// What was found does not count: the partition is to be compared again.
+    /// What was found does not count, or what was told is not known any more: once more.
     Again,
     Begin {
         attempt: u8,

@@ -46,6 +46,10 @@ pub(crate) mod text {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "lowercase")]
 pub(crate) enum Change {
+    /// A slot has this partition from an earlier session.
+    Held { partition: u32 },
+    /// The slot that had it has it no longer, and nothing that counts was found.
+    Dropped { partition: u32 },
     /// A task is ready for this partition. If there was an attempt already, it is lost.
     Ready { partition: u32, task: Prepared },
     /// What this attempt found is kept.
@@ -163,7 +167,10 @@ impl Board {
         change: &Change,
         permits: &mut Vec<Permit>,
     ) -> Result<(), Fault> {
-        let (Change::Ready { partition, .. } | Change::Kept { partition, .. }) = *change;
+        let (Change::Held { partition }
+        | Change::Dropped { partition }
+        | Change::Ready { partition, .. }
+        | Change::Kept { partition, .. }) = *change;
         let p = partition as usize;
         if p >= self.places.len() {
             return Err(Fault::Impossible { side });
@@ -173,6 +180,17 @@ impl Board {
             return Ok(());
         }
         match *change {
+            Change::Held { .. } => {
+                if self.places[p][side] == Place::Open {
+                    self.places[p][side] = Place::Held;
+                }
+            }
+            Change::Dropped { .. } => {
+                if matches!(self.places[p][side], Place::Compared | Place::Kept) {
+                    self.lose(p, side);
+                }
+                self.places[p][side] = Place::Open;
+            }
             Change::Ready { task, .. } => {
                 if matches!(self.places[p][side], Place::Compared | Place::Kept) {
                     self.lose(p, side);
@@ -187,9 +205,16 @@ impl Board {
                 return Err(Fault::Impossible { side });
             }
             Change::Kept { attempt, .. } => {
-                if attempt == self.attempts[p] && self.places[p][side] == Place::Compared {
-                    // The slot is free; if the other side lost the attempt, it begins anew in any slot.
-                    self.places[p][side] = if self.void[p] { Place::Open } else { Place::Kept };
+                let counts = attempt == self.attempts[p] && !self.void[p];
+                match self.places[p][side] {
+                    Place::Compared if counts => self.places[p][side] = Place::Kept,
+                    Place::Kept if counts => {}
+                    // The slot is free, and what it found does not count: the partition begins anew in any slot.
+                    Place::Compared => {
+                        self.void[p] = true;
+                        self.places[p][side] = Place::Open;
+                    }
+                    _ => self.places[p][side] = Place::Open,
                 }
                 if self.places[p] == [Place::Kept; 2] {
                     self.open.remove(&partition);
@@ -321,6 +346,24 @@ mod tests {
             assert!(board.is_done());
             assert_eq!(board.attempts(), 2);
         }
+    }
+
+    #[test]
+    fn what_a_slot_has_from_before_is_given_to_nobody_else_until_it_is_dropped() {
+        let mut board = Board::new(2, 0);
+        let held = [Change::Held { partition: 0 }];
+        let permits = board.turn(&[turn(1, &held), turn(2, &[])]).unwrap();
+        assert_eq!(self::held(&permits), [(1, 0), (0, 1), (1, 1)]);
+        let dropped = [Change::Dropped { partition: 0 }];
+        let permits = board.turn(&[turn(1, &dropped), turn(0, &[])]).unwrap();
+        assert_eq!(self::held(&permits), [(0, 0)]);
+        // Also in the middle of an attempt, and after the other side has kept its part.
+        board.turn(&[turn(0, &[ready(0)]), turn(0, &[ready(0)])]).unwrap();
+        let kept = [Change::Kept { partition: 0, attempt: 1 }];
+        let permits = board.turn(&[turn(0, &dropped), turn(0, &kept)]).unwrap();
+        assert_eq!(permits, []);
+        let permits = board.turn(&[turn(1, &[]), turn(1, &[])]).unwrap();
+        assert_eq!(self::held(&permits), [(0, 0), (1, 0)]);
     }
 
     /// A slot that is left from before a restart has a partition that the board does not know of.

@@ -186,16 +186,26 @@ impl Slots {
         self.state().found.insert(partition, (attempt, piece));
     }
 
-    /// What was found is where it stays. Returns whether anything was.
-    pub(crate) fn kept(&self, partition: u32) -> bool {
+    /// A slot has this partition from an earlier session.
+    pub(crate) fn claim(&self, partition: u32) {
+        self.change(partition, Change::Held { partition });
+    }
+
+    /// What a slot found in its partition is where it stays. If that was in an earlier session, it does not count.
+    pub(crate) fn kept(&self, partition: u32) {
+        let attempt = self.state().found.get(&partition).map(|(attempt, _)| *attempt);
+        let change = match attempt {
+            Some(attempt) => Change::Kept { partition, attempt },
+            None => Change::Dropped { partition },
+        };
+        self.change(partition, change);
+    }
+
+    fn change(&self, partition: u32, change: Change) {
         let mut state = self.state();
-        if state.done.contains(&partition) {
-            return true;
+        if !state.done.contains(&partition) {
+            state.changes.push_back(change);
+            self.changed.notify_all();
         }
-        let Some((attempt, _)) = state.found.get(&partition) else { return false };
-        let attempt = *attempt;
-        state.changes.push_back(Change::Kept { partition, attempt });
-        self.changed.notify_all();
-        true
     }
 }

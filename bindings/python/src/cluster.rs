@@ -7,7 +7,7 @@ use std::{sync::Arc, thread, time::Duration};
 use pyo3::{prelude::*, types::PyBytes};
 use vesica::{
     Error, Source,
-    cluster::{Ended, Failed, Gateway, Keys, Sketched, Tasks},
+    cluster::{Ended, Failed, Gateway, Here, Keys, Sketched, Tasks},
 };
 use vesica_net::CancelToken;
 
@@ -111,16 +111,21 @@ impl ClusterGateway {
         self.meanwhile(py, move |gateway| gateway.kept(slot, partition))
     }
 
-    /// Says that the driver is there, whether all is where it stays, and which slots are busy with which partitions; returns how
-    /// the run ended, if it has.
-    fn here(
-        &self,
-        py: Python<'_>,
-        is_staged: bool,
-        busy: Vec<(u32, u32)>,
-    ) -> PyResult<Option<HowItEnded>> {
-        let ended = self.meanwhile(py, move |gateway| gateway.here(is_staged, &busy))?;
-        Ok(ended.map(|Ended { report, record, shortfalls }| (report, record, shortfalls)))
+    /// Says that the driver is there, and whether all is where it stays; returns whether the gateway was started again, and
+    /// how the run ended, if it has.
+    fn here(&self, py: Python<'_>, is_staged: bool) -> PyResult<(bool, Option<HowItEnded>)> {
+        Ok(match self.meanwhile(py, move |gateway| gateway.here(is_staged))? {
+            Here::Waits => (false, None),
+            Here::Again => (true, None),
+            Here::Ended(Ended { report, record, shortfalls }) => {
+                (false, Some((report, record, shortfalls)))
+            }
+        })
+    }
+
+    /// Tells a gateway that was started again which slots are busy with which partitions.
+    fn again(&self, py: Python<'_>, busy: Vec<(u32, u32)>) -> PyResult<()> {
+        self.meanwhile(py, move |gateway| gateway.again(&busy))
     }
 
     /// Says that the cluster cannot go on.

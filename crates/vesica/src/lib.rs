@@ -119,7 +119,7 @@ pub mod planning {
 /// Runs whose partitions are compared by tasks of a cluster: the gateway, and what its driver and tasks do.
 pub mod cluster {
     pub use crate::gateway::{
-        ClusterResult, Ended, Event, Failed, Gateway, Keys, Serving, Sketched, Tasks, Token,
+        ClusterResult, Ended, Event, Failed, Gateway, Here, Keys, Serving, Sketched, Tasks, Token,
     };
 }
 

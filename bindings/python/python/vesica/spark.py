@@ -211,7 +211,9 @@ class _Job:
             serving = [pool.submit(serve, slot) for slot in range(slots)]
             try:
                 while not stop.is_set() and not all(future.done() for future in serving):
-                    link.here(False, list(busy.items()))
+                    was_started_again, _ = link.here(False)
+                    if was_started_again:
+                        link.again(list(busy.items()))
                 for future in serving:
                     if future.done():
                         future.result()
@@ -224,7 +226,9 @@ class _Job:
         for future in serving:
             future.result()
         while True:
-            ended = link.here(True, [])
+            was_started_again, ended = link.here(True)
+            if was_started_again:
+                link.again([])
             if ended is not None:
                 return _Ended(*ended)
 

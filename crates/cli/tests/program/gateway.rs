@@ -16,7 +16,7 @@ use std::{
 use arrow_array::{ArrayRef, RecordBatch, RecordBatchIterator, StringArray};
 use vesica::{
     Class,
-    cluster::{ClusterResult, Ended as RunEnded, Gateway, Keys, Tasks, Token},
+    cluster::{ClusterResult, Ended as RunEnded, Gateway, Here, Keys, Tasks, Token},
     files::ArrowTable,
 };
 use vesica_net::{CancelToken, Identity};
@@ -103,13 +103,15 @@ impl Sides {
             let slots = (0..slots).map(|slot| scope.spawn(move || serve(slot)));
             let slots: Vec<_> = slots.collect();
             while !slots.iter().all(thread::ScopedJoinHandle::is_finished) {
-                let busy: Vec<_> = busy.lock().unwrap().iter().map(|(s, p)| (*s, *p)).collect();
-                gateway.here(false, &busy)?;
+                if let Here::Again = gateway.here(false)? {
+                    let busy: Vec<_> = busy.lock().unwrap().iter().map(|(s, p)| (*s, *p)).collect();
+                    gateway.again(&busy)?;
+                }
             }
             slots.into_iter().try_for_each(|slot| slot.join().unwrap())
         })?;
         let ended = loop {
-            if let Some(ended) = gateway.here(true, &[])? {
+            if let Here::Ended(ended) = gateway.here(true)? {
                 break ended;
             }
         };

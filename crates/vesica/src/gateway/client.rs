@@ -81,6 +81,17 @@ pub struct Ended {
     pub shortfalls: Vec<String>,
 }
 
+/// What a driver hears.
+#[derive(Debug, Clone)]
+pub enum Here {
+    /// The run goes on.
+    Waits,
+    /// The gateway was started again, and is to be [told again](Gateway::again) what it was told.
+    Again,
+    /// The run has ended.
+    Ended(Ended),
+}
+
 /// What ended a job of the cluster: a fault and, where the gateway has made one, the report.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]
@@ -239,23 +250,29 @@ impl Gateway {
         }
     }
 
-    /// Says that the driver is there, and whether all is where it stays. Returns how the run ended, if it has. A gateway that
-    /// was started again is told anew what [`Gateway::work`] told, and which slots are busy with which partitions.
+    /// Says that the driver is there, and whether all is where it stays.
     ///
     /// # Errors
     /// As [`Gateway::work`].
-    pub fn here(&self, is_staged: bool, busy: &[(u32, u32)]) -> ClusterResult<Option<Ended>> {
+    pub fn here(&self, is_staged: bool) -> ClusterResult<Here> {
         match self.ask(&Ask::Here { is_staged })? {
-            Answer::Wait => Ok(None),
-            Answer::Again => {
-                let counted = self.told().as_ref().map(|told| told.counted.clone());
-                self.work_again(counted.ok_or_else(unexpected)?, busy).map(|_| None)
-            }
+            Answer::Wait => Ok(Here::Waits),
+            Answer::Again => Ok(Here::Again),
             Answer::Ended { report, record, shortfalls } => {
-                Ok(Some(Ended { report, record, shortfalls }))
+                Ok(Here::Ended(Ended { report, record, shortfalls }))
             }
             _ => Err(unexpected()),
         }
+    }
+
+    /// Tells a gateway that was started again what [`Gateway::work`] told, and which slots are busy with which partitions at
+    /// this moment.
+    ///
+    /// # Errors
+    /// As [`Gateway::work`].
+    pub fn again(&self, busy: &[(u32, u32)]) -> ClusterResult<()> {
+        let counted = self.told().as_ref().map(|told| told.counted.clone());
+        self.work_again(counted.ok_or_else(unexpected)?, busy).map(drop)
     }
 
     /// Says that the cluster cannot go on.

@@ -200,8 +200,10 @@ impl Cluster {
         if let Some(reason) = &state.stopped {
             slots.fail(Error::Cluster { reason: reason.clone() });
         }
-        let assigned = state.assigned.values().filter(|p| **p < work.partitions);
-        assigned.for_each(|partition| slots.claim(*partition));
+        // What is done was kept, although the slot may not have heard of that.
+        let is_open = |partition: u32| partition < work.partitions && !slots.is_done(partition);
+        state.assigned.retain(|_, partition| is_open(*partition));
+        state.assigned.values().for_each(|partition| slots.claim(*partition));
         (state.work, state.slots) = (Some(work), Some(slots));
         (state.compared, state.staged) = (false, false);
         state.heard = Some(Instant::now());

@@ -24,7 +24,7 @@ use rand::CryptoRng;
 use vesica_net::{CancelToken, Fingerprint, Identity, Proxy, connect};
 
 pub use self::{
-    client::{ClusterResult, Ended, Failed, Gateway, Keys, Sketched, Tasks},
+    client::{ClusterResult, Ended, Failed, Gateway, Here, Keys, Sketched, Tasks},
     message::Token,
 };
 

@@ -20,6 +20,12 @@ const PROJECT: &str = "bindings/python";
 /// What builds it.
 const BUILDER: &str = "maturin==1.16.0";
 
+/// What the tests of the package need.
+const REQUIREMENTS: &str = "tests/requirements.txt";
+
+/// What those need besides that run only in full.
+const REQUIREMENTS_IN_FULL: &str = "tests/requirements-spark.txt";
+
 /// What a released package has beside the default.
 const FEATURES: &str = "databases,stores";
 
@@ -49,18 +55,20 @@ pub const STEP: Step = Step { name: "the package for Python", work: Work::Tests(
 fn test(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
     // What a released package has beside the default takes as long again to build.
     let args = ["build", "--profile", "dev", "--locked", "--features", ""];
-    installed(repository, tally, &args, &[])
+    installed(repository, tally, &args, &[REQUIREMENTS], &[])
 }
 
 /// Does the same with the package as it is released, and runs its tests in full.
 pub fn test_in_full(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
-    installed(repository, tally, &["build", "--release", "--locked"], &[tiers::IN_FULL])
+    let args = ["build", "--release", "--locked"];
+    installed(repository, tally, &args, &[REQUIREMENTS, REQUIREMENTS_IN_FULL], &[tiers::IN_FULL])
 }
 
 fn installed(
     repository: &Repository,
     tally: &mut Tally,
     args: &[&str],
+    requirements: &[&str],
     env: &[(&str, &str)],
 ) -> Result<(), Failure> {
     write_licences(repository)?;
@@ -70,8 +78,10 @@ fn installed(
     let wheel = only_file(&out)?;
     let clean = Environment::new(emptied(repository.path("target/python/clean"))?)?;
     clean.install(&[wheel.as_os_str().to_string_lossy().as_ref()])?;
-    let requirements = repository.path(PROJECT).join("tests/requirements.txt");
-    clean.install(&["--requirement", &requirements.to_string_lossy()])?;
+    for name in requirements {
+        let file = repository.path(PROJECT).join(name);
+        clean.install(&["--requirement", &file.to_string_lossy()])?;
+    }
     let mut command = clean.command("python");
     command.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]);
     command.current_dir(repository.path(PROJECT)).envs(env.iter().copied());

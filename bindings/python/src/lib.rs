@@ -9,6 +9,7 @@
 
 mod asked;
 mod capsule;
+mod cluster;
 mod errors;
 mod identity;
 mod local;
@@ -29,6 +30,7 @@ mod native {
     #[pymodule_export]
     use super::{
         asked::{check, plan},
+        cluster::{ClusterGateway, cluster_digests, cluster_partitions, cluster_sketch},
         identity::Identity,
         local::{LocalEnd, local_pair},
         run::{Cancel, Ended, run},

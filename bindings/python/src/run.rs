@@ -169,6 +169,7 @@ fn tell(observer: &Bound<'_, PyAny>, said: &Said) -> PyResult<()> {
             let unit = match progress.unit {
                 Unit::Rows => "rows",
                 Unit::Bytes => "bytes",
+                Unit::Partitions => "partitions",
             };
             let predicted = || {
                 let fraction = progress.fraction.filter(|fraction| *fraction > 0.0)?;

@@ -13,6 +13,7 @@ mod columns;
 mod demo;
 mod document;
 mod exit;
+mod gateway;
 mod keygen;
 mod ledger;
 mod meet;
@@ -87,6 +88,9 @@ enum Command {
     Run(Box<run::Args>),
     /// Serve the jobs of a project to many partners, until asked to stop
     Serve(serve::Args),
+    /// Take this party's side of a run whose partitions are compared by tasks of a cluster, such as Spark
+    #[command(after_long_help = exit::CODES)]
+    Gateway(Box<gateway::Args>),
     /// Relay between parties who can both only dial out, until asked to stop
     Relay(relay::Args),
     /// Check, list or export the ledger of all runs under agreements
@@ -138,6 +142,7 @@ pub fn main(arguments: Vec<OsString>) -> u8 {
         Command::Confirm(args) => partner::confirm(&args),
         Command::Agreement(args) => partner::show(&args),
         Command::Serve(args) => serve::serve(&args),
+        Command::Gateway(args) => gateway::gateway(*args),
         Command::Relay(args) => relay::relay(&args),
         Command::Ledger(args) => ledger::run(&args),
         Command::Verify(args) => ledger::verify(&args),

@@ -67,6 +67,7 @@ impl Current {
             text += &match progress.unit {
                 Unit::Rows => format!(", {} a second", counted(rate, "row")),
                 Unit::Bytes => format!(", {} a second", DecimalBytes(rate)),
+                Unit::Partitions => format!(", {} a second", counted(rate, "partition")),
             };
             if let Some(left) = progress.time_left(elapsed).filter(|left| !left.is_zero()) {
                 text += &format!(", about {} left", roughly(left));
@@ -87,6 +88,7 @@ fn amount(progress: &Progress) -> String {
     let percent = percent.unwrap_or_default();
     match (progress.unit, progress.total) {
         (Unit::Rows, _) => format!("{}{percent}", counted(progress.done, "row")),
+        (Unit::Partitions, _) => format!("{}{percent}", counted(progress.done, "partition")),
         (Unit::Bytes, Some(total)) => {
             format!("{} of about {}{percent}", DecimalBytes(progress.done), DecimalBytes(total))
         }

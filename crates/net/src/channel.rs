@@ -109,6 +109,11 @@ impl Channel {
         self
     }
 
+    /// The time without a byte after which the peer is given up.
+    pub fn stall_timeout(&self) -> Duration {
+        self.stall
+    }
+
     /// Measures timeouts by this clock instead of the system's.
     pub fn with_clock(mut self, clock: Clock) -> Self {
         self.last_send = clock.now();

@@ -109,6 +109,29 @@ pub enum Error {
         /// The other side's.
         theirs: u64,
     },
+    /// A partition that is compared by tasks has other keys than before.
+    #[error(
+        "the keys of partition {partition} are others than in an earlier attempt; the rows of a run must not change \
+         while it lasts: read them from a place where they do not"
+    )]
+    KeysChanged {
+        /// The partition, counted from 0.
+        partition: u32,
+    },
+    /// A partition that is compared by tasks was begun too often.
+    #[error(
+        "partition {partition} was begun too often without coming to an end; the reasons are in the logs of the tasks"
+    )]
+    TooManyAttempts {
+        /// The partition, counted from 0.
+        partition: u32,
+    },
+    /// A task of this side's cluster, or its driver, cannot go on.
+    #[error("the cluster of this side stopped: {reason}")]
+    Cluster {
+        /// What it said.
+        reason: String,
+    },
     /// The connection or the other side failed.
     #[error(transparent)]
     Net(#[from] vesica_net::Error),
@@ -142,7 +165,10 @@ impl Error {
             | Self::Journal { .. }
             | Self::Ledger { .. }
             | Self::Identity { .. }
+            | Self::KeysChanged { .. }
+            | Self::Cluster { .. }
             | Self::Figures { .. } => Class::Input,
+            Self::TooManyAttempts { .. } => Class::Network,
             Self::Policy(_) => Class::Policy,
             Self::Terms(_) | Self::Version { .. } => Class::Terms,
             Self::Net(error) => match error {
@@ -168,6 +194,9 @@ impl Error {
             Class::Input => Some(AbortReason::Input),
             // Mostly both sides find this out at once, but a later release may know more.
             Class::Terms => Some(AbortReason::Terms),
+            Class::Network if matches!(self, Self::TooManyAttempts { .. }) => {
+                Some(AbortReason::Internal)
+            }
             Class::Network => None,
             // Where the other side's policy refused, it knows.
             Class::Policy => matches!(self, Self::Policy(_)).then_some(AbortReason::Policy),

@@ -45,6 +45,7 @@ mod check;
 mod difference;
 mod error;
 mod figures;
+mod gateway;
 mod host;
 mod identity;
 mod keys;
@@ -115,6 +116,13 @@ pub mod internal {
 /// The parts of a plan, made by [`plan()`].
 pub mod planning {
     pub use crate::plan::{Plan, PredictedCost, Prospect, money};
+}
+
+/// Runs whose partitions are compared by tasks of a cluster: the gateway, and what its driver and tasks do.
+pub mod cluster {
+    pub use crate::gateway::{
+        ClusterResult, Ended, Event, Failed, Gateway, Here, Keys, Serving, Sketched, Tasks, Token,
+    };
 }
 
 /// Agreements with partners: invitations, policies, ledgers and records.

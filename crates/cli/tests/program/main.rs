@@ -16,6 +16,8 @@ mod endings;
 mod faults;
 #[cfg(unix)]
 mod files;
+#[cfg(unix)]
+mod gateway;
 mod harness;
 mod hostile;
 mod joins;

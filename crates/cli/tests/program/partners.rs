@@ -46,7 +46,7 @@ impl Projects {
         self.scratch.path().join(if side == Inviter { "inviter" } else { "accepter" })
     }
 
-    fn path(&self, side: Side, name: &str) -> PathBuf {
+    pub fn path(&self, side: Side, name: &str) -> PathBuf {
         self.directory(side).join(name)
     }
 
@@ -54,7 +54,7 @@ impl Projects {
         fs::read_to_string(self.path(side, name)).unwrap()
     }
 
-    fn command(&self, side: Side, arguments: &[&str]) -> Command {
+    pub fn command(&self, side: Side, arguments: &[&str]) -> Command {
         let mut command = vesica();
         command.current_dir(self.directory(side)).args(arguments);
         command
@@ -122,12 +122,12 @@ impl Projects {
     }
 
     /// What the ledger has, one line an entry.
-    fn ledger(&self, side: Side) -> String {
+    pub fn ledger(&self, side: Side) -> String {
         self.succeeds(side, &["ledger", "show"]).out
     }
 }
 
-fn free_port() -> u16 {
+pub fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }
 

@@ -55,10 +55,12 @@ fn attempt(
 ) -> Result<Connection> {
     let tcp = open(address, meeting.proxy, left, meeting.cancel)?;
     let patience = meeting.stall.min(left.max(LAST_CHANCE));
+    let socket = tcp.handle().ok();
     let tls = credentials.client(tcp)?.complete(patience, meeting.cancel)?;
     let (address, credentials) = (address.to_owned(), Box::new(credentials.clone()));
     let proxy = meeting.proxy.cloned();
-    Ok(Connection { tls, parallel: Some(Parallel::Dialling { address, proxy, credentials }) })
+    let parallel = Some(Parallel::Dialling { address, proxy, credentials });
+    Ok(Connection { tls, parallel, socket })
 }
 
 /// Whether another attempt may succeed.

@@ -43,10 +43,10 @@ pub fn listen(address: &str, meeting: &Meeting<'_>) -> Result<Connection> {
                 impostor = Some(why);
             }
         });
-        if let Some(Admitted { tls, .. }) = admitted {
+        if let Some(Admitted { connection, .. }) = admitted {
             let parallel = Porter::start(reception)
                 .map(|(porter, admitted)| Parallel::Listening { porter, admitted });
-            return Ok(Connection { tls, parallel });
+            return Ok(Connection { parallel, ..connection });
         }
         thread::sleep(PAUSE);
     }

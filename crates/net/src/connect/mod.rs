@@ -8,6 +8,7 @@
 
 mod dial;
 mod exchange;
+mod join;
 mod listen;
 pub(crate) mod parallel;
 mod porter;
@@ -95,6 +96,8 @@ pub struct Connection {
     tls: Tls,
     /// How to get more of them.
     parallel: Option<Parallel>,
+    /// What it runs over, where that is a socket of its own.
+    socket: Option<Tcp>,
 }
 
 impl Connection {
@@ -113,7 +116,7 @@ impl Connection {
 
 impl From<Tls> for Connection {
     fn from(tls: Tls) -> Self {
-        Self { tls, parallel: None }
+        Self { tls, parallel: None, socket: None }
     }
 }
 

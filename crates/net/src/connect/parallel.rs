@@ -11,7 +11,7 @@ use std::{
 
 use super::{Connection, open, porter::Porter};
 use crate::{
-    CancelToken, Channel, Error, Meter, Proxy, Result, Tls,
+    CancelToken, Channel, Error, Meter, Proxy, Result,
     transport::{POLL_INTERVAL, tls::Credentials},
 };
 
@@ -36,22 +36,23 @@ pub(crate) enum Parallel {
         /// Answers callers; gone with this.
         porter: Porter,
         /// Those who were admitted.
-        admitted: Receiver<Tls>,
+        admitted: Receiver<Connection>,
     },
 }
 
 impl Parallel {
     /// Another connection, for which to wait so long.
-    fn next(&mut self, patience: Duration, cancel: &CancelToken) -> Result<Tls> {
+    fn next(&mut self, patience: Duration, cancel: &CancelToken) -> Result<Connection> {
         match self {
             Self::Dialling { address, proxy, credentials } => {
                 let started = Instant::now();
                 loop {
                     let tcp = open(address, proxy.as_ref(), patience, cancel)?;
+                    let socket = tcp.handle().ok();
                     match credentials.parallel(tcp)?.complete(patience, cancel) {
                         // The other side does not expect it yet.
                         Err(Error::InARun) if started.elapsed() < patience => thread::sleep(PAUSE),
-                        ended => return ended,
+                        ended => return Ok(Connection { tls: ended?, parallel: None, socket }),
                     }
                 }
             }
@@ -63,7 +64,7 @@ impl Parallel {
                         return Err(Error::Cancelled { phase: PARALLEL });
                     }
                     match admitted.recv_timeout(POLL_INTERVAL) {
-                        Ok(tls) => return Ok(tls),
+                        Ok(connection) => return Ok(connection),
                         Err(RecvTimeoutError::Timeout) if started.elapsed() < patience => {}
                         Err(_) => return Err(Error::Stalled { phase: PARALLEL, after: patience }),
                     }
@@ -87,11 +88,8 @@ impl Channel {
     /// # Panics
     /// If there [can be none](Self::has_parallel).
     pub fn parallel(&mut self, number: u8) -> Result<Channel> {
-        let mut more = self.parallel.take().expect("a channel that can have more");
-        let calls = matches!(more, Parallel::Dialling { .. });
-        let next = more.next(self.stall, &self.cancel_token());
-        self.parallel = Some(more);
-        let mut channel = Connection::from(next?).into_channel()?;
+        let (next, calls) = self.next();
+        let mut channel = next?.into_channel()?;
         channel.inherit(self);
         let expected = [&[number], &self.session().as_bytes()[..]].concat();
         if calls {
@@ -106,6 +104,39 @@ impl Channel {
         }
         channel.bind("parallel", &expected);
         Ok(channel)
+    }
+
+    /// Another connection, and whether this party called.
+    fn next(&mut self) -> (Result<Connection>, bool) {
+        let mut more = self.parallel.take().expect("a channel that can have more");
+        let calls = matches!(more, Parallel::Dialling { .. });
+        let next = more.next(self.stall, &self.cancel_token());
+        self.parallel = Some(more);
+        (next, calls)
+    }
+
+    /// As [`Channel::parallel`], for bytes that are not messages of this party. The connection begins with its number and the
+    /// session.
+    ///
+    /// # Errors
+    /// As [`Channel::parallel`].
+    ///
+    /// # Panics
+    /// If there [can be none](Self::has_parallel).
+    pub fn another(&mut self, number: u8) -> Result<Connection> {
+        let (next, calls) = self.next();
+        let (mut connection, cancel) = (next?, self.cancel_token());
+        let expected = [&[number], &self.session().as_bytes()[..]].concat();
+        if calls {
+            connection.put(&expected, self.stall, &cancel)?;
+        } else {
+            let mut named = [0; 33];
+            connection.get(&mut named, self.stall, &cancel)?;
+            if named[..] != expected {
+                return Err(self.malformed(PARALLEL, "a connection of another run"));
+            }
+        }
+        Ok(connection)
     }
 
     /// Takes over the session, the phase and the limits of another channel of this party.

@@ -11,8 +11,10 @@ use std::{
     time::Duration,
 };
 
-use super::reception::{Admitted, PAUSE, Reception};
-use crate::Tls;
+use super::{
+    Connection,
+    reception::{Admitted, PAUSE, Reception},
+};
 
 /// The interval between two polls of the listener during a run, if there are no callers.
 const PAUSE_IN_A_RUN: Duration = Duration::from_millis(100);
@@ -27,17 +29,17 @@ pub(crate) struct Porter {
 
 impl Porter {
     /// The porter, and the connections that it admits. `None` if no thread can be started: callers then find the port closed.
-    pub(super) fn start(mut reception: Reception) -> Option<(Self, Receiver<Tls>)> {
+    pub(super) fn start(mut reception: Reception) -> Option<(Self, Receiver<Connection>)> {
         let (stop, expected) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
         let (stopped, more) = (stop.clone(), expected.clone());
         let (admit, admitted) = mpsc::channel();
         let answer = move || {
             while !stopped.load(Ordering::Relaxed) {
                 reception.parallel = more.load(Ordering::Relaxed);
-                if let Some(Admitted { tls, .. }) = reception.turn(true, &mut drop) {
+                if let Some(Admitted { connection, .. }) = reception.turn(true, &mut drop) {
                     more.fetch_sub(1, Ordering::Relaxed);
                     // Nobody waits for it in a run that has ended.
-                    let _ = admit.send(tls);
+                    let _ = admit.send(connection);
                 }
                 let idle = reception.is_empty() && reception.parallel == 0;
                 thread::park_timeout(if idle { PAUSE_IN_A_RUN } else { PAUSE });

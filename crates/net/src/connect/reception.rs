@@ -14,6 +14,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use super::Connection;
 use crate::{
     Error, Fingerprint, Result, Tls,
     transport::{
@@ -46,20 +47,24 @@ pub(super) struct Reception {
     /// How many more connections of the run are expected.
     pub(super) parallel: usize,
     /// Those who are in a run, where there may be several at a time.
-    guests: Option<Guests>,
+    pub(super) guests: Option<Guests>,
     callers: Vec<Caller>,
 }
 
 /// A caller who has authenticated.
 pub(super) struct Admitted {
-    pub(super) tls: Tls,
+    pub(super) connection: Connection,
     /// Its place among the guests, where there are several.
     pub(super) guest: Option<Guest>,
 }
 
 /// Parties who are in a run.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Guests(Arc<Mutex<BTreeSet<Fingerprint>>>);
+pub(super) struct Guests {
+    there: Arc<Mutex<BTreeSet<Fingerprint>>>,
+    /// Whether each of them may be there several times.
+    again: bool,
+}
 
 /// The place of a party among the guests, which it leaves when this is dropped.
 #[derive(Debug)]
@@ -69,16 +74,21 @@ pub(super) struct Guest {
 }
 
 impl Guests {
-    /// A place for this party, unless it has one.
+    /// Guests of whom each may be there several times.
+    pub(super) fn of_many_places() -> Self {
+        Self { again: true, ..Self::default() }
+    }
+
+    /// A place for this party, unless it has one and may have no other.
     pub(super) fn enter(&self, peer: Fingerprint) -> Option<Guest> {
-        let mut there = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        there.insert(peer).then(|| Guest { peer, guests: self.clone() })
+        let mut there = self.there.lock().unwrap_or_else(PoisonError::into_inner);
+        (there.insert(peer) || self.again).then(|| Guest { peer, guests: self.clone() })
     }
 }
 
 impl Drop for Guest {
     fn drop(&mut self) {
-        self.guests.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.peer);
+        self.guests.there.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.peer);
     }
 }
 
@@ -320,7 +330,9 @@ impl Caller {
         self.tcp.set_waiting(true)?;
         match self.stage {
             Stage::Speaking(handshake) => {
-                Ok(Admitted { tls: handshake.into_tls(), guest: self.guest })
+                let tls = handshake.into_tls();
+                let connection = Connection { tls, parallel: None, socket: Some(self.tcp) };
+                Ok(Admitted { connection, guest: self.guest })
             }
             _ => Err(io::ErrorKind::NotConnected.into()),
         }

@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, net::SocketAddr, time::Duration};
 
 use super::{
     Connection,
-    reception::{Admitted, Guest, Reception},
+    reception::{Admitted, Guest, Guests, Reception},
 };
 use crate::{
     Error, Fingerprint, Identity, Result,
@@ -41,6 +41,21 @@ impl Server {
         Ok(Self { reception: Reception::of_many(listener, credentials, patience), address })
     }
 
+    /// As [`Server::bind`], for parties of whom each may have any number of connections at a time.
+    ///
+    /// # Errors
+    /// As [`Server::bind`].
+    pub fn of_many_connections(
+        address: &str,
+        me: &Identity,
+        peers: BTreeSet<Fingerprint>,
+        patience: Duration,
+    ) -> Result<Self> {
+        let mut server = Self::bind(address, me, peers, patience)?;
+        server.reception.guests = Some(Guests::of_many_places());
+        Ok(server)
+    }
+
     /// Where it listens.
     pub fn address(&self) -> SocketAddr {
         self.address
@@ -54,8 +69,8 @@ impl Server {
     /// Hears every caller once, and returns one that has authenticated, if there is one. It does not wait: call it every few
     /// milliseconds, and at once after it returned somebody.
     pub fn turn(&mut self, turned_away: &mut dyn FnMut(Error)) -> Option<Visit> {
-        let Admitted { tls, guest } = self.reception.turn(true, turned_away)?;
-        Some(Visit { connection: tls.into(), guest: guest? })
+        let Admitted { connection, guest } = self.reception.turn(true, turned_away)?;
+        Some(Visit { connection, guest: guest? })
     }
 }
 

@@ -1,5 +1,5 @@
 use std::{
-    collections::VecDeque,
+    collections::{BTreeSet, VecDeque},
     net::{Shutdown, TcpListener, TcpStream},
     sync::{
         Mutex,
@@ -352,4 +352,107 @@ fn a_connection_of_another_run_is_refused() {
         assert!(refused.to_string().contains("a connection of another run"), "{refused}");
         theirs.join().unwrap().unwrap();
     });
+}
+
+/// Two tasks speak with each other through connections of their parties, who pass on what they cannot read.
+#[test]
+fn what_is_inside_of_connections_is_passed_on() {
+    let parties = &Parties::new();
+    let (listened, dialled) =
+        parties.listen(&ignore, |address| parties.dial(address, PATIENCE, &ignore));
+    let mut one = dialled.unwrap().into_channel().unwrap();
+    let mut other = listened.unwrap().into_channel().unwrap();
+    let (ours, theirs) = thread::scope(|scope| {
+        let theirs = scope.spawn(|| other.another(0).unwrap());
+        (one.another(0).unwrap(), theirs.join().unwrap())
+    });
+    // Each party and its task have a connection of their own.
+    let pair = || {
+        let parties = Parties::new();
+        let (listened, dialled) =
+            parties.listen(&ignore, |address| parties.dial(address, PATIENCE, &ignore));
+        (listened.unwrap(), dialled.unwrap())
+    };
+    let ((near, task), (far, its_task)) = (pair(), pair());
+    let [me, it] = [(); 2].map(|()| Identity::generate().unwrap());
+    let cancel = &CancelToken::default();
+    let sent: Vec<u8> = (0..1_000_000u32).map(|i| (i % 251) as u8).collect();
+    thread::scope(|scope| {
+        let here = scope.spawn(move || near.join(ours, PATIENCE, cancel));
+        let there = scope.spawn(move || far.join(theirs, PATIENCE, cancel));
+        let (me_print, it_print) = (me.fingerprint(), it.fingerprint());
+        let end = scope.spawn(move || {
+            let inside = its_task.inside((&it, &me_print), false, PATIENCE, cancel).unwrap();
+            let mut channel = inside.into_channel().unwrap();
+            let received = channel.recv_len("all", 2_000_000).unwrap();
+            channel.finish().unwrap();
+            (received, channel.session())
+        });
+        let inside = task.inside((&me, &it_print), true, PATIENCE, cancel).unwrap();
+        let mut channel = inside.into_channel().unwrap();
+        channel.send("all", &sent).unwrap();
+        channel.finish().unwrap();
+        let session = channel.session();
+        drop(channel);
+        let (received, its_session) = end.join().unwrap();
+        assert!(received == sent && session == its_session);
+        assert!(here.join().unwrap().unwrap() > 1_000_000);
+        // The other end may see the connection end first.
+        let _ = there.join().unwrap();
+    });
+}
+
+#[test]
+fn silence_and_a_request_end_what_is_passed_on() {
+    let joined = |idle, cancelled| {
+        let parties = Parties::new();
+        let met = || {
+            let (listened, dialled) =
+                parties.listen(&ignore, |address| parties.dial(address, PATIENCE, &ignore));
+            (listened.unwrap(), dialled.unwrap())
+        };
+        let ((one, _first), (other, _second)) = (met(), met());
+        let cancel = CancelToken::default();
+        if cancelled {
+            cancel.cancel();
+        }
+        one.join(other, idle, &cancel).unwrap_err()
+    };
+    assert!(matches!(joined(SHORT, false), Error::Stalled { .. }));
+    assert!(matches!(joined(PATIENCE, true), Error::Cancelled { .. }));
+}
+
+#[test]
+fn a_party_may_have_many_connections_where_that_is_wanted() {
+    let (me, task) = (Identity::generate().unwrap(), Identity::generate().unwrap());
+    let peers = BTreeSet::from([task.fingerprint()]);
+    for (many, expected) in [(true, 3), (false, 1)] {
+        let bind = if many { Server::of_many_connections } else { Server::bind };
+        let mut server = bind("127.0.0.1:0", &me, peers.clone(), PATIENCE).unwrap();
+        let (address, cancel) = (server.address().to_string(), CancelToken::default());
+        let peer = me.fingerprint();
+        let dial = || {
+            let meeting = Meeting {
+                me: &task,
+                peer: &peer,
+                wait: SHORT,
+                stall: PATIENCE,
+                proxy: None,
+                cancel: &cancel,
+                observer: &ignore,
+            };
+            dial(&address, &meeting)
+        };
+        thread::scope(|scope| {
+            let callers: Vec<_> = (0..3).map(|_| scope.spawn(dial)).collect();
+            let (mut visits, until) = (Vec::new(), Instant::now() + 2 * SHORT);
+            while Instant::now() < until {
+                visits.extend(server.turn(&mut |_| ()));
+                thread::sleep(Duration::from_millis(5));
+            }
+            assert_eq!(visits.len(), expected);
+            let in_a_run = callers.into_iter().filter_map(|caller| caller.join().unwrap().err());
+            assert_eq!(in_a_run.count(), 3 - expected);
+        });
+    }
 }

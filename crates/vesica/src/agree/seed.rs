@@ -59,6 +59,11 @@ impl Seed {
         Self(bytes)
     }
 
+    /// The seed with these bytes, for those who compare partitions of a run whose session has it.
+    pub(crate) fn of_run(bytes: [u8; 32]) -> Self {
+        Self(bytes)
+    }
+
     /// The seed, for the journal of a run that can be resumed.
     pub(crate) fn as_bytes(&self) -> &[u8; 32] {
         &self.0

@@ -85,7 +85,7 @@ impl KeySet {
     ///
     /// # Errors
     /// What `show` returns.
-    pub(super) fn rows_with_keys(
+    pub(crate) fn rows_with_keys(
         &self,
         mut show: impl FnMut(u32, u64, &[u8]) -> Result<()>,
     ) -> Result<()> {

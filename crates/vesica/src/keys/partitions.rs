@@ -10,6 +10,7 @@ use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_params::{LAMBDA, bins::simple};
 use vesica_psi::{DigestLength, Set};
+use zeroize::Zeroizing;
 
 use crate::{
     agree::seed::Seed,
@@ -74,6 +75,73 @@ pub(crate) struct Partition {
     pub(crate) items: Set,
     /// Which rows of the table its rows are.
     pub(crate) rows: PartitionRows,
+}
+
+/// The set of these images, filled up.
+///
+/// # Errors
+/// [`Error::StatisticalFailure`] where there are more than it was to have.
+fn filled(images: Vec<Digest>, capacity: usize, rng: &mut dyn CryptoRng) -> Result<KeySet> {
+    let rows = images.len();
+    let mut set = KeySet::distinct(images, vec![0; rows], 1);
+    let fits = set.pad(capacity, || {
+        let mut random = [0; 32];
+        rng.fill_bytes(&mut random);
+        Digest::from_bytes(random)
+    });
+    match fits {
+        true => Ok(set),
+        false => Err(Error::StatisticalFailure(vesica_psi::Error::HashingFailure)),
+    }
+}
+
+impl Partition {
+    /// The partition of these keys, whose rows are numbered in their order.
+    ///
+    /// # Errors
+    /// [`Error::StatisticalFailure`] where it has more keys than it was to have.
+    pub(crate) fn of(
+        digests: &[Digest],
+        seed: &Seed,
+        (capacity, length): (usize, DigestLength),
+        rng: &mut dyn CryptoRng,
+    ) -> Result<Self> {
+        let item = item_bytes(length);
+        let mut images = Vec::with_capacity(digests.len());
+        seed.images(digests, |_, image| {
+            // As they come back from the disk.
+            let mut short = [0; 32];
+            short[..item].copy_from_slice(&image[..item]);
+            images.push(Digest::from_bytes(short));
+        });
+        let set = filled(images, capacity, rng)?;
+        let items = Seed::items_of(set.digests(), length);
+        let rows = PartitionRows { places: (0..digests.len() as u64).collect(), identifiers: 1 };
+        Ok(Self { set, items, rows })
+    }
+}
+
+/// Makes commitments to the keys of partitions, which hide them: the same for the same keys in any order.
+pub(crate) struct Commitments(Zeroizing<[u8; 32]>);
+
+impl Commitments {
+    /// Under a secret that this side has for the run.
+    pub(crate) fn new(secret: [u8; 32]) -> Self {
+        Self(Zeroizing::new(secret))
+    }
+
+    /// The commitment to the keys of a partition, without those that fill it up.
+    pub(crate) fn of(&self, number: u32, partition: &Partition) -> [u8; 32] {
+        let keys = partition.set.counts().used as usize;
+        let mut images: Vec<_> = partition.set.digests()[..keys].to_vec();
+        images.par_sort_unstable();
+        let mut hasher = blake3::Hasher::new_keyed(&self.0);
+        hasher.update(&number.to_le_bytes());
+        for image in &images {
+            hasher.update(image.as_bytes());
+        }
+        *hasher.finalize().as_bytes()
+    }
 }
 
 /// The rows of a partition: each is one identifier of a row of the table.
@@ -142,6 +210,13 @@ impl Sorter<'_> {
         of_rows.clear();
         Ok(())
     }
+}
+
+/// The partition of each of these keys.
+pub(crate) fn partitions_of(seed: &Seed, digests: &[Digest], partitions: usize) -> Vec<u32> {
+    let mut all = Vec::with_capacity(digests.len());
+    seed.images(digests, |_, image| all.push(partition_of(image, partitions) as u32));
+    all
 }
 
 /// The partition of an image. It takes the last bits, which short items do not have.
@@ -218,15 +293,7 @@ impl Partitions {
             of_rows.extend_from_slice(&rest[PLACE..]);
             Ok(())
         })?;
-        let mut set = KeySet::distinct(images, vec![0; records], 1);
-        let fits = set.pad(self.capacity, || {
-            let mut random = [0; 32];
-            rng.fill_bytes(&mut random);
-            Digest::from_bytes(random)
-        });
-        if !fits {
-            return Err(Error::StatisticalFailure(vesica_psi::Error::HashingFailure));
-        }
+        let mut set = filled(images, self.capacity, rng)?;
         // How many rows of a key are sent has been checked already.
         let _ = set.bring(&self.brought, of_rows);
         let items = Seed::items_of(set.digests(), self.length);

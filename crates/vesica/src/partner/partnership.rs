@@ -177,6 +177,8 @@ pub(crate) struct Standing {
     partnership: Partnership,
     started: Moment,
     begun: Option<Begun>,
+    /// How often partitions were begun, where tasks compared them.
+    attempts: Option<u64>,
 }
 
 /// A run of which the ledger has a line.
@@ -190,7 +192,12 @@ struct Begun {
 
 impl Standing {
     pub(crate) fn new(partnership: Partnership) -> Self {
-        Self { partnership, started: Moment::now(), begun: None }
+        Self { partnership, started: Moment::now(), begun: None, attempts: None }
+    }
+
+    /// Partitions were begun so often, where tasks compared them; the record says it.
+    pub(crate) fn compared_in(&mut self, attempts: Option<u64>) {
+        self.attempts = attempts;
     }
 
     /// Shows each other that both sides signed the agreement, and returns its hash. An accepting side keeps the other's
@@ -307,6 +314,7 @@ impl Standing {
             protocol: report.protocol.unwrap_or_default(),
             security: report.security.and_then(|security| security.provided).unwrap_or_default(),
             partitions: report.partitions.unwrap_or_default(),
+            attempts: self.attempts,
             peer_keys: begun.peer_keys,
         };
         let role = report.role.ok_or(Error::Bug("a run has two sides"))?;

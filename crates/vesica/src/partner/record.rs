@@ -56,6 +56,9 @@ pub struct Record {
     pub security: String,
     /// In how many partitions the sets were compared.
     pub partitions: u64,
+    /// How often partitions were begun in the last session, where tasks of a cluster compared them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attempts: Option<u64>,
     /// The version of what travelled.
     pub wire_version: u32,
     /// The hash of the terms.
@@ -100,6 +103,7 @@ pub(crate) struct Facts<'a> {
     pub(crate) protocol: &'static str,
     pub(crate) security: &'static str,
     pub(crate) partitions: u64,
+    pub(crate) attempts: Option<u64>,
     pub(crate) peer_keys: u64,
 }
 
@@ -147,6 +151,7 @@ pub(crate) fn agree(
         protocol: facts.protocol.to_owned(),
         security: facts.security.to_owned(),
         partitions: facts.partitions,
+        attempts: facts.attempts,
         wire_version: WIRE_VERSION,
         terms: terms.hash(),
         session: super::signed::hex(channel.session().as_bytes()),

@@ -37,6 +37,11 @@ impl Diagnosis {
         Self { profile, columns, own }
     }
 
+    /// Of a side that has seen no key.
+    pub(crate) fn none() -> Self {
+        Self { profile: None, columns: 0, own: Vec::new() }
+    }
+
     /// Exchanges profiles where both sides want that, adds to the report what was learned by it, and says what may be
     /// the matter. Both sides do the same whatever the result is, so that it tells nothing of that.
     ///

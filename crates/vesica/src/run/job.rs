@@ -425,9 +425,10 @@ fn attempt(
         }
         _ => Ok(()),
     };
-    let Computed { method, peer_items, partitions, found } =
+    let Computed { method, peer_items, partitions, attempts, found } =
         session.compute(keys, (&mut admit, threshold), (job.unmatched, &spill), noted, rng)?;
     if let Some(standing) = standing {
+        standing.compared_in(attempts);
         standing.check_result(found.outcome.shared())?;
     }
     report.attempts = journal.as_ref().map(Journal::attempts);
@@ -448,7 +449,7 @@ fn attempt(
 /// Ends the run together with the other side. No result appears on either side before both sides' results are on their
 /// disks. Then whatever goes to a stream is written, since that may fail and cannot be undone. Then files get their
 /// names; after a side has confirmed that, nothing but its report can fail.
-fn finish(
+pub(crate) fn finish(
     mut session: Session<'_>,
     report_to: Option<PathBuf>,
     report: &mut Report,

@@ -34,6 +34,8 @@ pub enum Unit {
     Rows,
     /// Bytes to and from the other side.
     Bytes,
+    /// Partitions that tasks compare.
+    Partitions,
 }
 
 /// How far a phase has come.

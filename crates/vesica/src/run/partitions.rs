@@ -52,7 +52,7 @@ pub(super) struct Work<'a> {
 }
 
 /// What was found so far.
-struct Recorded<'a> {
+pub(super) struct Recorded<'a> {
     /// The partition that is recorded next.
     next: usize,
     /// Later ones that are done.
@@ -61,8 +61,25 @@ struct Recorded<'a> {
     journal: Option<&'a mut Journal>,
 }
 
-impl Recorded<'_> {
-    fn put(&mut self, partition: usize, piece: Zeroizing<Vec<u8>>) -> Result<()> {
+impl<'a> Recorded<'a> {
+    /// What is to be recorded from this partition on; what was found in those before is in `pieces`.
+    pub(super) fn new(
+        next: usize,
+        pieces: pieces::Adding,
+        journal: Option<&'a mut Journal>,
+    ) -> Self {
+        Self { next, waiting: BTreeMap::new(), pieces, journal }
+    }
+
+    /// All that was found.
+    ///
+    /// # Errors
+    /// [`Error::Output`].
+    pub(super) fn finish(self) -> Result<pieces::Pieces> {
+        self.pieces.finish()
+    }
+
+    pub(super) fn put(&mut self, partition: usize, piece: Zeroizing<Vec<u8>>) -> Result<()> {
         self.waiting.insert(partition, piece);
         while let Some(piece) = self.waiting.remove(&self.next) {
             if let Some(journal) = &mut self.journal {
@@ -75,15 +92,30 @@ impl Recorded<'_> {
     }
 }
 
-/// The smaller of the numbers of connections that the sides can have.
-pub(super) fn agree(mine: usize, channel: &mut Channel) -> Result<usize> {
-    let mine = mine.clamp(1, MOST) as u8;
+/// Says that each partition has a connection of its own, in place of a number of connections.
+const PERMITS: u8 = 0;
+
+/// How the sides compare partitions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Lanes {
+    /// Over so many connections, the smaller of the numbers that the sides can have.
+    Connections(usize),
+    /// As [permits](super::permits) say: a side has tasks elsewhere.
+    Permits,
+}
+
+/// How the sides compare partitions; `mine` is how many connections this side can have, or `None` if it needs permits.
+pub(super) fn agree(mine: Option<usize>, channel: &mut Channel) -> Result<Lanes> {
+    let mine = mine.map_or(PERMITS, |mine| mine.clamp(1, MOST) as u8);
     let mut theirs = [0];
     channel.exchange(CONNECTIONS, &[mine], &mut theirs)?;
-    if theirs[0] == 0 || usize::from(theirs[0]) > MOST {
+    if usize::from(theirs[0]) > MOST {
         return Err(channel.malformed(CONNECTIONS, "not a number of connections").into());
     }
-    Ok(mine.min(theirs[0]).into())
+    Ok(match mine.min(theirs[0]) {
+        PERMITS => Lanes::Permits,
+        connections => Lanes::Connections(connections.into()),
+    })
 }
 
 impl<'a> Work<'a> {
@@ -96,8 +128,7 @@ impl<'a> Work<'a> {
         pieces: pieces::Adding,
         journal: Option<&'a mut Journal>,
     ) -> Self {
-        let waiting = BTreeMap::new();
-        let recorded = Mutex::new(Recorded { next: range.start, waiting, pieces, journal });
+        let recorded = Mutex::new(Recorded::new(range.start, pieces, journal));
         let (failed, error) = (AtomicBool::new(false), Mutex::new(None));
         Self { gather, partitions, threads, range, recorded, failed, error }
     }
@@ -149,7 +180,7 @@ impl<'a> Work<'a> {
             return Err(error);
         }
         let recorded = self.recorded.into_inner().unwrap_or_else(PoisonError::into_inner);
-        recorded.pieces.finish()
+        recorded.finish()
     }
 
     fn has_failed(&self) -> bool {

@@ -2,6 +2,8 @@
 //!
 //! An error in a step ends the session; [`crate::run()`] then tells the other side why.
 
+mod elsewhere;
+
 use std::{
     path::Path,
     sync::{
@@ -28,23 +30,25 @@ use crate::{
         terms::Terms,
     },
     error::{Error, Result},
-    keys::{keyset::KeySet, partitions, table_keys::TableKeys},
+    keys::{counts::RowCounts, keyset::KeySet, partitions, table_keys::TableKeys},
     parties::Parties,
     run::{
         diagnosis::Diagnosis,
         journal::{Journal, Run},
         observe::{Observer, Progress, Unit},
-        partitions::{self as work, POLL, Work},
+        partitions::{self as work, Lanes, POLL, Recorded, Work},
         report::Report,
     },
     table::{pieces, rows::MAX_ROWS},
     task::{
-        interface::{Call, Found, Method, Request},
+        interface::{Call, Found, Gather, Method, Request},
         learned::{Side, Sides},
     },
 };
 
 const READY: &str = "vesica/ready";
+
+pub(crate) use self::elsewhere::Elsewhere;
 
 /// A session whose terms are agreed.
 pub struct Session<'a> {
@@ -54,6 +58,8 @@ pub struct Session<'a> {
     channel: &'a mut Channel,
     pool: Arc<ThreadPool>,
     observer: Arc<dyn Observer>,
+    /// How often partitions were begun, where tasks of a side compared them.
+    attempts: Option<u64>,
 }
 
 /// What a run gave this side, and by which method.
@@ -64,6 +70,8 @@ pub struct Computed {
     pub(crate) peer_items: u64,
     /// In how many partitions the sets were compared.
     pub(crate) partitions: u64,
+    /// How often partitions were begun, where tasks of a side compared them.
+    pub(crate) attempts: Option<u64>,
     /// What it found.
     pub(crate) found: Found,
 }
@@ -87,7 +95,7 @@ impl<'a> Session<'a> {
         observer.phase("terms");
         watch(channel, &observer, None);
         let terms = Terms::agree(offer, parties, channel)?;
-        Ok(Self { terms, parties, inputs, channel, pool, observer })
+        Ok(Self { terms, parties, inputs, channel, pool, observer, attempts: None })
     }
 
     /// The terms.
@@ -171,29 +179,66 @@ impl<'a> Session<'a> {
         journal: Option<(&mut Journal, Run)>,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Computed> {
-        let my_items = keys.counts().used;
+        let noted = journal.as_ref().map(|(journal, run)| (&**journal, run));
+        let mut opening = self.open_sets(keys.counts(), unmatched, noted, admit)?;
+        // A run that goes on has passed it.
+        if let Some(least) = threshold.filter(|_| opening.begun.is_none()) {
+            self.require(least, &keys, &opening.call, rng)?;
+        }
+        let are_held = matches!(keys, TableKeys::Held(_));
+        let (method, cost) = self.pick(&mut opening, are_held)?;
+        let Opening { call, peer_items, begun, done, .. } = opening;
+        let partitions = call.request.partitions;
+        let found = match keys {
+            TableKeys::Held(set) if partitions == 1 && journal.is_none() => {
+                self.run((&*method, cost), call, set, rng)?
+            }
+            keys => {
+                let resumed = journal.map(|(journal, run)| Resumed { journal, run, begun, done });
+                self.run_partitions((&*method, cost), call, keys, spill, resumed, rng)?
+            }
+        };
+        let (partitions, attempts) = (partitions as u64, self.attempts);
+        Ok(Computed { method, peer_items, partitions, attempts, found })
+    }
+
+    /// Exchanges the sizes of the sets, and agrees on where a run goes on that was interrupted.
+    fn open_sets(
+        &mut self,
+        counts: RowCounts,
+        unmatched: bool,
+        noted: Option<(&Journal, &Run)>,
+        admit: Admit<'_>,
+    ) -> Result<Opening> {
+        let my_items = counts.used;
         let (whole, peer_items) = self.sizes(my_items)?;
-        let begun = journal.as_ref().map(|(journal, run)| journal.begun(run)).transpose()?;
-        let done = journal.as_ref().map_or(0, |(journal, _)| journal.done());
+        let begun = noted.map(|(journal, run)| journal.begun(run)).transpose()?;
+        let done = noted.map_or(0, |(journal, _)| journal.done());
         let done = resume::agree(begun.as_ref(), done, self.channel)?;
         let begun = begun.flatten().filter(|_| done.is_some());
         admit(my_items, peer_items, begun.is_some())?;
-        let mut call = Call {
+        let call = Call {
             request: self.terms.request(whole),
             role: self.parties.role,
             sides: self.sides(my_items, peer_items),
             sent: self.terms.sent_columns().cloned(),
             aligned: self.terms.aligns(),
             unmatched,
-            rows: keys.counts().read,
+            rows: counts.read,
         };
-        // A run that goes on has passed it.
-        if let Some(least) = threshold.filter(|_| begun.is_none()) {
-            self.require(least, &keys, &call, rng)?;
-        }
-        let done = done.unwrap_or_default();
-        let (partitions, key, sizes, cost) = match &begun {
-            Some(begun) if begun.peer_keys == peer_items => {
+        Ok(Opening { whole, peer_items, call, begun, done: done.unwrap_or_default() })
+    }
+
+    /// The method, the one of an earlier attempt or a new choice, and the number and sizes of partitions.
+    fn pick(
+        &mut self,
+        opening: &mut Opening,
+        are_held: bool,
+    ) -> Result<(Box<dyn Method>, Option<Cost>)> {
+        let Opening { whole, peer_items, call, begun, .. } = opening;
+        let whole = *whole;
+        let (partitions, key, sizes, cost) = match begun {
+            Some(begun) if begun.peer_keys == *peer_items => {
                 let partitions = begun.partitions as usize;
                 let part = |keys| partitions::capacity(keys, partitions);
                 let sizes = Sizes { sender: part(whole.sender), receiver: part(whole.receiver) };
@@ -201,7 +246,6 @@ impl<'a> Session<'a> {
             }
             Some(_) => return Err(self.channel.malformed(READY, "not the set of this run").into()),
             None => {
-                let are_held = matches!(keys, TableKeys::Held(_));
                 let terms = self.terms.clone();
                 let ladder = ladder(&terms, whole, self.receives(), are_held)?;
                 let (partitions, Candidate { key, sizes, cost, .. }) = self.choose(&ladder)?;
@@ -212,16 +256,7 @@ impl<'a> Session<'a> {
         let method = methods.find(|method| method.key() == key);
         let method = method.ok_or(Error::Bug("the choice is in no catalogue"))?;
         call.request = Request { partitions, ..self.terms.request(sizes) };
-        let found = match keys {
-            TableKeys::Held(set) if partitions == 1 && journal.is_none() => {
-                self.run((&*method, cost), call, set, rng)?
-            }
-            keys => {
-                let resumed = journal.map(|(journal, run)| Resumed { journal, run, begun, done });
-                self.run_partitions((&*method, cost), call, keys, spill, resumed, rng)?
-            }
-        };
-        Ok(Computed { method, peer_items, partitions: partitions as u64, found })
+        Ok((method, cost))
     }
 
     /// Draws the seed, lets a party prepare while items are made of the digests, and runs it on them.
@@ -264,18 +299,76 @@ impl<'a> Session<'a> {
         mut resumed: Option<Resumed<'_>>,
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<Found> {
-        let gathered = method.gather(&call).ok_or_else(|| {
+        let (gathered, pieces, seed, done) =
+            self.begin_partitions(method, &call, spill, &mut resumed, rng)?;
+        let (count, directory) = (call.request.partitions, spill.to_owned());
+        self.phase("partitions");
+        let length = method.item_length();
+        let partitions =
+            self.meanwhile(move || keys.partition(&seed, count, length, &directory))?;
+        self.phase(method.key());
+        let mine = match self.channel.has_parallel() {
+            true => self.pool.current_num_threads().min(count - done).min(self.fit(method, &call)),
+            false => 1,
+        };
+        let (threads, journal) =
+            (self.pool.current_num_threads(), resumed.map(|resumed| resumed.journal));
+        let lanes = work::agree(Some(mine), self.channel)?;
+        let parallel = match lanes {
+            Lanes::Connections(connections) => connections,
+            Lanes::Permits => count - done,
+        };
+        // Each connection takes its part.
+        let cost = cost.map(|cost| Cost {
+            bytes_to_sender: cost.bytes_to_sender * (count - done) as f64 / parallel.max(1) as f64,
+            bytes_to_receiver: cost.bytes_to_receiver * (count - done) as f64
+                / parallel.max(1) as f64,
+            ..cost
+        });
+        watch(self.channel, &self.observer, cost);
+        let pieces = match lanes {
+            Lanes::Connections(connections) => {
+                let work =
+                    Work::new(&*gathered, &partitions, threads, done..count, pieces, journal);
+                work.run(connections, self.channel, rng)?
+            }
+            Lanes::Permits => {
+                let recorded = Recorded::new(done, pieces, journal);
+                let slots = (mine.max(1), threads);
+                self.compare_by_permits(
+                    (&*gathered, &partitions),
+                    (count, done),
+                    slots,
+                    recorded,
+                    rng,
+                )?
+            }
+        };
+        watch(self.channel, &self.observer, None);
+        gathered.finish(pieces, self.channel, rng)
+    }
+
+    /// Draws the seed, or takes that of an earlier attempt, and begins the journal. Returns also how many partitions are done.
+    fn begin_partitions(
+        &mut self,
+        method: &dyn Method,
+        call: &Call,
+        spill: &Path,
+        resumed: &mut Option<Resumed<'_>>,
+        rng: &mut (dyn CryptoRng + Send),
+    ) -> Result<(Box<dyn Gather>, pieces::Adding, Seed, usize)> {
+        let gathered = method.gather(call).ok_or_else(|| {
             let message = format!("runs of `{}` cannot be resumed", method.key());
             Error::Usage(message)
         });
         let gathered = gathered?;
+        let count = call.request.partitions;
         let mut pieces = pieces::Adding::create(spill)?;
         let seed = match resumed.as_ref().and_then(|resumed| resumed.begun.as_ref()) {
             Some(begun) => Seed::again(begun.seed, self.channel),
             None => self.draw(rng)?,
         };
-        let (count, directory) = (call.request.partitions, spill.to_owned());
-        let done = match &mut resumed {
+        let done = match resumed {
             Some(resumed) => {
                 let begun = Begun {
                     peer_keys: call.sides.keys(Side::Peer),
@@ -289,34 +382,7 @@ impl<'a> Session<'a> {
             }
             None => 0,
         };
-        self.phase("partitions");
-        let length = method.item_length();
-        let partitions =
-            self.meanwhile(move || keys.partition(&seed, count, length, &directory))?;
-        self.phase(method.key());
-        let cost = cost.map(|cost| Cost {
-            bytes_to_sender: cost.bytes_to_sender * (count - done) as f64,
-            bytes_to_receiver: cost.bytes_to_receiver * (count - done) as f64,
-            ..cost
-        });
-        let mine = match self.channel.has_parallel() {
-            true => self.pool.current_num_threads().min(count - done).min(self.fit(method, &call)),
-            false => 1,
-        };
-        let connections = work::agree(mine, self.channel)?;
-        // Each connection takes its part.
-        let cost = cost.map(|cost| Cost {
-            bytes_to_sender: cost.bytes_to_sender / connections as f64,
-            bytes_to_receiver: cost.bytes_to_receiver / connections as f64,
-            ..cost
-        });
-        watch(self.channel, &self.observer, cost);
-        let (threads, journal) =
-            (self.pool.current_num_threads(), resumed.map(|resumed| resumed.journal));
-        let work = Work::new(&*gathered, &partitions, threads, done..count, pieces, journal);
-        let pieces = work.run(connections, self.channel, rng)?;
-        watch(self.channel, &self.observer, None);
-        gathered.finish(pieces, self.channel, rng)
+        Ok((gathered, pieces, seed, done))
     }
 
     /// How many partitions fit into this side's memory at a time.
@@ -424,6 +490,17 @@ impl<'a> Session<'a> {
 
 /// Refuses a run on so many keys of this side and of the other, which goes on where it was interrupted or begins.
 pub type Admit<'a> = &'a mut dyn FnMut(u64, u64, bool) -> Result<()>;
+
+/// What both sides know of the sets and of an earlier attempt.
+struct Opening {
+    whole: Sizes,
+    /// The size of the other side's set.
+    peer_items: u64,
+    call: Call,
+    begun: Option<Begun>,
+    /// Partitions that both sides have done.
+    done: u64,
+}
 
 /// A run that can be resumed.
 struct Resumed<'a> {

@@ -1,0 +1,201 @@
+//! What the driver and the tasks of a cluster do.
+//!
+//! Keys are handed over as bytes, 32 for each: that is how the columns of a record batch have them.
+
+use std::{sync::Arc, thread, time::Duration};
+
+use pyo3::{prelude::*, types::PyBytes};
+use vesica::{
+    Error, Source,
+    cluster::{Ended, Failed, Gateway, Here, Keys, Sketched, Tasks},
+};
+use vesica_net::CancelToken;
+
+use crate::{errors, table};
+
+/// A side's gateway, as its cluster sees it.
+#[pyclass(frozen, module = "vesica._native")]
+pub struct ClusterGateway {
+    gateway: Gateway,
+    cancel: CancelToken,
+}
+
+fn raised(py: Python<'_>, failed: Failed) -> PyErr {
+    errors::exception(py, failed.class, &failed.message, failed.report)
+}
+
+/// The keys in these bytes.
+fn keys_of<'a>(py: Python<'_>, bytes: &'a [u8]) -> PyResult<&'a [[u8; 32]]> {
+    match bytes.as_chunks() {
+        (keys, []) => Ok(keys),
+        _ => Err(errors::usage(py, "keys have 32 bytes each")),
+    }
+}
+
+impl ClusterGateway {
+    /// Works on a thread of its own, and stops when a signal's handler raises.
+    fn meanwhile<T: Send + 'static>(
+        &self,
+        py: Python<'_>,
+        work: impl FnOnce(&Gateway) -> Result<T, Failed> + Send + 'static,
+    ) -> PyResult<T> {
+        const POLL: Duration = Duration::from_millis(20);
+        let gateway = self.gateway.clone();
+        let running = thread::spawn(move || work(&gateway));
+        let mut interrupted = Ok(());
+        while !running.is_finished() {
+            py.detach(|| thread::sleep(POLL));
+            if interrupted.is_ok() {
+                interrupted = py.check_signals();
+                if interrupted.is_err() {
+                    self.cancel.cancel();
+                }
+            }
+        }
+        let ended = running.join();
+        interrupted?;
+        match ended {
+            Ok(ended) => ended.map_err(|failed| raised(py, failed)),
+            Err(_) => Err(errors::of(py, &Error::Bug("the place is in the line before"))),
+        }
+    }
+}
+
+/// How a run ended: its report, its record, and what went wrong after the result was complete.
+type HowItEnded = (String, Option<String>, Vec<String>);
+
+#[pymethods]
+impl ClusterGateway {
+    #[new]
+    fn new(py: Python<'_>, address: String, token: &str, wait: f64) -> PyResult<Self> {
+        let token = token.parse().map_err(|what: &str| errors::usage(py, what))?;
+        if !(0.1..=2_592_000.0).contains(&wait) {
+            return Err(errors::usage(py, "wait is a number of seconds from 0.1 to 2592000"));
+        }
+        let (cancel, wait) = (CancelToken::default(), Duration::from_secs_f64(wait));
+        let gateway = Gateway::new(address, Arc::new(token), wait, cancel.clone());
+        Ok(Self { gateway, cancel })
+    }
+
+    /// Ends what is being asked.
+    fn cancel(&self) {
+        self.cancel.cancel();
+    }
+
+    /// How keys are made, for tasks; the number of columns of a key; and whether this side learns the result.
+    fn keys(&self, py: Python<'_>) -> PyResult<(String, usize, bool)> {
+        let keys = self.meanwhile(py, Gateway::keys)?;
+        Ok((keys.text(), keys.columns(), keys.learns()))
+    }
+
+    /// Tells the numbers of rows, of rows without a key and of distinct keys, and the sketches of their parts. Returns what
+    /// there is to do, for tasks; the name of the run; the number of partitions; and how many of them are done.
+    fn work(
+        &self,
+        py: Python<'_>,
+        counts: [u64; 3],
+        sketches: Vec<String>,
+    ) -> PyResult<(String, String, u32, u32)> {
+        let sketch = Sketched::together(sketches).map_err(|error| errors::of(py, &error))?;
+        let tasks = self.meanwhile(py, move |gateway| gateway.work(counts, sketch))?;
+        Ok((tasks.text(), tasks.name(), tasks.partitions(), tasks.done()))
+    }
+
+    /// The next partition of a slot; None when there are no more.
+    fn next(&self, py: Python<'_>, slot: u32) -> PyResult<Option<u32>> {
+        self.meanwhile(py, move |gateway| gateway.next(slot))
+    }
+
+    /// Says that what was found in a partition is where it stays.
+    fn kept(&self, py: Python<'_>, slot: u32, partition: u32) -> PyResult<()> {
+        self.meanwhile(py, move |gateway| gateway.kept(slot, partition))
+    }
+
+    /// Says that the driver is there, and whether all is where it stays; returns whether the gateway was started again, and
+    /// how the run ended, if it has.
+    fn here(&self, py: Python<'_>, is_staged: bool) -> PyResult<(bool, Option<HowItEnded>)> {
+        Ok(match self.meanwhile(py, move |gateway| gateway.here(is_staged))? {
+            Here::Waits => (false, None),
+            Here::Again => (true, None),
+            Here::Ended(Ended { report, record, shortfalls }) => {
+                (false, Some((report, record, shortfalls)))
+            }
+        })
+    }
+
+    /// Tells a gateway that was started again which slots are busy with which partitions.
+    fn again(&self, py: Python<'_>, busy: Vec<(u32, u32)>) -> PyResult<()> {
+        self.meanwhile(py, move |gateway| gateway.again(&busy))
+    }
+
+    /// Says that the cluster cannot go on.
+    fn stop(&self, py: Python<'_>, reason: String) -> PyResult<()> {
+        self.meanwhile(py, move |gateway| gateway.stop(&reason))
+    }
+
+    /// Compares a partition; returns the positions of the keys that the other side has too, as 32-bit numbers.
+    fn compare<'py>(
+        &self,
+        py: Python<'py>,
+        work: &str,
+        partition: u32,
+        keys: &[u8],
+    ) -> PyResult<Bound<'py, PyBytes>> {
+        let tasks = Tasks::of_text(work).map_err(|error| errors::of(py, &error))?;
+        let keys = keys_of(py, keys)?.to_vec();
+        let found = self.meanwhile(py, move |gateway| gateway.compare(&tasks, partition, &keys))?;
+        Ok(numbers(py, &found))
+    }
+}
+
+fn numbers<'py>(py: Python<'py>, all: &[u32]) -> Bound<'py, PyBytes> {
+    let bytes: Vec<u8> = all.iter().flat_map(|number| number.to_le_bytes()).collect();
+    PyBytes::new(py, &bytes)
+}
+
+/// The digest of the key of each row, and which rows have one: a byte of 0 or 1 for each.
+///
+/// # Errors
+/// The package's exceptions.
+#[pyfunction]
+pub fn cluster_digests<'py>(
+    table: &Bound<'py, PyAny>,
+    keys: &str,
+    columns: Vec<String>,
+) -> PyResult<(Bound<'py, PyBytes>, Bound<'py, PyBytes>)> {
+    let py = table.py();
+    let Source::Arrow { table, .. } = table::source(table)? else {
+        return Err(errors::usage(py, "a table in memory"));
+    };
+    let made = py.detach(|| Keys::of_text(keys)?.digests(table, &columns));
+    let made = made.map_err(|error| errors::of(py, &error))?;
+    let has: Vec<u8> = made.iter().map(|digest| digest.is_some().into()).collect();
+    let digests: Vec<u8> = made.iter().flat_map(|digest| digest.unwrap_or([0; 32])).collect();
+    Ok((PyBytes::new(py, &digests), PyBytes::new(py, &has)))
+}
+
+/// What is kept of these distinct keys, as text.
+///
+/// # Errors
+/// The package's exceptions.
+#[pyfunction]
+pub fn cluster_sketch(py: Python<'_>, keys: &str, digests: &[u8]) -> PyResult<String> {
+    let digests = keys_of(py, digests)?;
+    let made = py.detach(|| Keys::of_text(keys)?.sketch(digests));
+    made.map(|sketch| sketch.text()).map_err(|error| errors::of(py, &error))
+}
+
+/// The partition of each of these keys, as 32-bit numbers.
+///
+/// # Errors
+/// The package's exceptions.
+#[pyfunction]
+pub fn cluster_partitions<'py>(
+    py: Python<'py>,
+    work: &str,
+    digests: &[u8],
+) -> PyResult<Bound<'py, PyBytes>> {
+    let digests = keys_of(py, digests)?;
+    let made = py.detach(|| Tasks::of_text(work)?.partitions_of(digests));
+    made.map(|all| numbers(py, &all)).map_err(|error| errors::of(py, &error))
+}

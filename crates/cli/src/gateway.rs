@@ -1,0 +1,194 @@
+//! `gateway`: this party's side of a run whose partitions are compared by tasks of a cluster.
+
+use std::{path::PathBuf, sync::Arc, time::Duration};
+
+use rand::{
+    SeedableRng,
+    rngs::{StdRng, SysRng},
+};
+use vesica::{
+    Observer, Report, Way,
+    cluster::{Event, Serving, Token},
+    files::PlannerInputs,
+    partnership::Partnership,
+    report::{Progress, Unit, described},
+};
+use vesica_net::{Proxy, connect};
+
+use crate::{
+    cancel,
+    exit::{self, Failure},
+    keygen, memory, numbers, partner,
+    policy::PolicyArgs,
+    run,
+    serve::{Form, Log},
+};
+
+#[derive(clap::Args)]
+pub struct Args {
+    /// The agreement with the other party: it says who the other party is, and settles the terms
+    #[arg(long, value_name = "FILE")]
+    agreement: PathBuf,
+    /// This party's identity
+    #[arg(long, value_name = "FILE")]
+    identity: PathBuf,
+    /// Listen for this side's cluster at this address, as in 0.0.0.0:7790
+    #[arg(long, value_name = "ADDR")]
+    cluster: String,
+    /// The file of the token that admits the cluster, which is created if it does not exist. Whoever has it can take part in
+    /// the run for this side
+    #[arg(long, value_name = "FILE")]
+    token: PathBuf,
+    /// Note in this file how far the run is, encrypted for this identity: after an interruption the same command goes on
+    /// there. The other side keeps a journal as well (`vesica run --resume`). The file is removed when both have their
+    /// results
+    #[arg(long, value_name = "FILE")]
+    journal: PathBuf,
+    /// Listen for the other side at this address [default: where the agreement says]
+    #[arg(long, value_name = "ADDR", conflicts_with = "connect")]
+    listen: Option<String>,
+    /// Connect to the other side at this address [default: where the agreement says]
+    #[arg(long, value_name = "ADDR")]
+    connect: Option<String>,
+    /// The ledger of all runs [default: vesica.ledger beside the agreement]
+    #[arg(long, value_name = "FILE")]
+    ledger: Option<PathBuf>,
+    /// The file for the record that both sides sign
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
+    /// Write a report in JSON, also of a run that fails
+    #[arg(long, value_name = "FILE")]
+    report: Option<PathBuf>,
+    #[command(flatten)]
+    policy: PolicyArgs,
+    /// The memory that a task of the cluster may use, as in 1G: the sets are compared in so many partitions that each fits
+    #[arg(long, value_name = "SIZE", default_value = "1G", value_parser = memory::amount)]
+    task_memory: u64,
+    /// Compare the sets in at least so many partitions, rounded up to a power of two: each is a task
+    #[arg(long, value_name = "N", default_value_t = 1, hide_default_value = true)]
+    partitions: u32,
+    /// The bandwidth of the link in Mbit/s, for choosing a protocol; the connecting side's value applies
+    #[arg(long, value_name = "MBIT", value_parser = numbers::rate)]
+    bandwidth: Option<u64>,
+    /// Accept a table without keys, which is otherwise an error
+    #[arg(long)]
+    allow_empty: bool,
+    /// Wait this long for the other side to appear, also after it was lost
+    #[arg(long, default_value = "3600", value_name = "SECONDS", value_parser = run::seconds)]
+    wait: Duration,
+    /// Give up on the other side after this long without a sign of life
+    #[arg(long, default_value = "60", value_name = "SECONDS", value_parser = run::seconds)]
+    stall_timeout: Duration,
+    /// Stop if the run lasts longer than this; the default is a day
+    #[arg(long, default_value = "86400", value_name = "SECONDS", value_parser = run::seconds)]
+    deadline: Duration,
+    /// Reach the other side through this proxy: http://HOST:PORT (CONNECT) or socks5://HOST:PORT
+    #[arg(long, value_name = "URL", env = "VESICA_PROXY", hide_env_values = true)]
+    proxy: Option<Proxy>,
+    /// How to write what happens to standard error: text or json, a line for each event
+    #[arg(long, value_enum, default_value = "text")]
+    log: Form,
+}
+
+/// Says what a run does, a line for each event.
+struct Teller(Form);
+
+impl Observer for Teller {
+    fn phase(&self, name: &'static str) {
+        Log::new(self.0).event("phase", &[("name", &described(name))]);
+    }
+
+    fn progress(&self, progress: Progress) {
+        if progress.unit == Unit::Partitions {
+            let (done, total) = (progress.done, progress.total.unwrap_or_default());
+            let facts = [("done", &done.to_string()[..]), ("of", &total.to_string())];
+            Log::new(self.0).event("partition", &facts);
+        }
+    }
+
+    fn warning(&self, text: &str) {
+        Log::new(self.0).event("warning", &[("text", text)]);
+    }
+}
+
+pub fn gateway(args: Args) -> Result<(), Failure> {
+    let cancel = cancel::on_signal()?;
+    let agreement = partner::agreement(&args.agreement)?;
+    let me = Arc::new(keygen::load(&args.identity)?);
+    let way = args
+        .connect
+        .map(Way::Connect)
+        .or(args.listen.map(Way::Listen))
+        .or_else(|| Way::agreed(agreement.document(), me.fingerprint()));
+    let way = way
+        .ok_or_else(|| Failure::usage("say how to reach the other side: --listen or --connect"))?;
+    let beside = || args.agreement.with_file_name("vesica.ledger");
+    let ledger = args.ledger.clone().unwrap_or_else(beside);
+    let mut partnership = Partnership::new(me.clone(), agreement, ledger, args.policy.policy())?;
+    partnership.file = Some(args.agreement.clone());
+    partnership.record = args.record;
+    let serving = Serving {
+        token: Token::in_file(&args.token, me.fingerprint())?,
+        me,
+        partnership,
+        way,
+        cluster: args.cluster,
+        journal: args.journal,
+        report: args.report.clone(),
+        planner: PlannerInputs {
+            figures: vesica::files::figures()?,
+            bits_per_second: args.bandwidth,
+            memory: Some(args.task_memory),
+            partitions: args.partitions,
+        },
+        allow_empty: args.allow_empty,
+        wait: args.wait,
+        stall: args.stall_timeout,
+        deadline: args.deadline,
+        proxy: args.proxy,
+    };
+    let rng = &mut StdRng::try_from_rng(&mut SysRng)
+        .map_err(|_| Failure::bug("the operating system gives no randomness"))?;
+    let (form, mut report) = (args.log, Report::begin());
+    let tell = move |event: &Event<'_>| tell(Log::new(form), event);
+    let ended = serving.run(Arc::new(Teller(form)), tell, &cancel, rng, &mut report);
+    match ended {
+        Ok(shortfalls) => {
+            let matches = report.outcome.matches.map(|matches| matches.to_string());
+            let facts = matches.iter().map(|matches| ("keys shared", &matches[..]));
+            Log::new(form).event("succeeded", &facts.collect::<Vec<_>>());
+            if shortfalls.is_empty() { Ok(()) } else { Err(Failure::unconfirmed(&shortfalls)) }
+        }
+        Err(error) => {
+            let failure = Failure::from(error);
+            if failure.code != exit::USAGE
+                && let Some(path) = &args.report
+                && let Err(error) = report.stage(path).and_then(|staged| staged.commit())
+            {
+                crate::say(&format!("vesica: warning: the report cannot be written: {error}"));
+            }
+            Err(failure)
+        }
+    }
+}
+
+fn tell(log: Log, event: &Event<'_>) {
+    match event {
+        Event::Serving { address } => log.event("serving", &[("cluster", &address.to_string())]),
+        Event::Meeting(connect::Event::Listening { address }) => {
+            log.event("listening", &[("address", &address.to_string())]);
+        }
+        Event::Meeting(connect::Event::Waiting { place, left, .. }) => {
+            let left = format!("{:.0}", left.as_secs_f64());
+            log.event("waiting for the other side", &[("at", place), ("seconds", &left)]);
+        }
+        Event::Meeting(connect::Event::TurnedAway { why }) => {
+            log.event("turned away", &[("why", &why.to_string())]);
+        }
+        Event::TurnedAway { why } => {
+            log.event("turned away", &[("from", "the cluster"), ("why", &why.to_string())]);
+        }
+        Event::Lost { why } => log.event("lost the other side", &[("why", &why.to_string())]),
+        _ => {}
+    }
+}

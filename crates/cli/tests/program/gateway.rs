@@ -1,0 +1,393 @@
+//! Gateways with clusters that are threads of the test: the same driver and tasks as those of Spark, without Spark.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    net::TcpStream,
+    ops::Range,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use arrow_array::{ArrayRef, RecordBatch, RecordBatchIterator, StringArray};
+use vesica::{
+    Class,
+    cluster::{ClusterResult, Ended as RunEnded, Gateway, Here, Keys, Tasks, Token},
+    files::ArrowTable,
+};
+use vesica_net::{CancelToken, Identity};
+
+use crate::{
+    harness::Running,
+    partners::{
+        Projects,
+        Side::{self, Accepter, Inviter},
+        free_port,
+    },
+};
+
+const KEYS: usize = 6_000;
+const WAIT: Duration = Duration::from_secs(30);
+
+/// Two sides with an agreement, and a place for the cluster of each.
+struct Sides {
+    projects: Projects,
+    clusters: [String; 2],
+}
+
+impl Sides {
+    fn new(invite: &[&str]) -> Self {
+        let projects = Projects::new(KEYS);
+        projects.agree(invite, &[]);
+        let clusters = [(); 2].map(|()| format!("127.0.0.1:{}", free_port()));
+        Self { projects, clusters }
+    }
+
+    fn gateway(&self, side: Side, flags: &[&str]) -> Running {
+        let cluster = &self.clusters[side as usize];
+        let all = ["gateway", "--agreement", "acme.agreement", "--identity", "vesica.identity"];
+        let own = ["--cluster", cluster, "--token", "token", "--journal", "journal"];
+        let rest = ["--record", "acme.record", "--wait", "30", "--partitions", "4"];
+        let all = [&all[..], &own, &rest, &["--report", "report.json"], flags].concat();
+        let mut gateway = Running::start(self.projects.command(side, &all));
+        gateway.until("serving");
+        gateway
+    }
+
+    fn token(&self, side: Side) -> Arc<Token> {
+        let text = self.projects.read(side, "token");
+        Arc::new(text.parse().unwrap())
+    }
+
+    fn client(&self, side: Side, cancel: &CancelToken) -> Gateway {
+        let address = self.clusters[side as usize].clone();
+        Gateway::new(address, self.token(side), WAIT, cancel.clone())
+    }
+
+    /// The cluster of a side, with so many slots. `disturb` may cancel a task of a partition.
+    fn cluster(&self, side: Side, slots: u32, disturb: &Disturb<'_>) -> ClusterResult<Found> {
+        let gateway = self.client(side, &CancelToken::default());
+        let (column, keys) = match side {
+            Inviter => ("email", 0..KEYS),
+            Accepter => ("mail", KEYS / 2..KEYS / 2 + KEYS),
+        };
+        let wanted = gateway.keys()?;
+        let digests = digests(&wanted, column, keys);
+        let distinct: Vec<_> =
+            digests.iter().copied().collect::<BTreeSet<_>>().into_iter().collect();
+        let counts = [digests.len() as u64, 0, distinct.len() as u64];
+        let tasks = gateway.work(counts, wanted.sketch(&distinct)?)?;
+        let mut partitions = vec![Vec::new(); tasks.partitions() as usize];
+        for (partition, digest) in tasks.partitions_of(&distinct)?.into_iter().zip(distinct) {
+            partitions[partition as usize].push(digest);
+        }
+        let matched = Mutex::new(vec![BTreeSet::new(); partitions.len()]);
+        let busy = Mutex::new(BTreeMap::new());
+        let serve = |slot| -> ClusterResult<()> {
+            while let Some(partition) = gateway.next(slot)? {
+                busy.lock().unwrap().insert(slot, partition);
+                let keys = &partitions[partition as usize];
+                let found = self.compare(side, (&tasks, partition), keys, disturb)?;
+                let found = found.iter().map(|i| keys[*i as usize]).collect();
+                matched.lock().unwrap()[partition as usize] = found;
+                gateway.kept(slot, partition)?;
+                busy.lock().unwrap().remove(&slot);
+            }
+            Ok(())
+        };
+        thread::scope(|scope| {
+            let slots = (0..slots).map(|slot| scope.spawn(move || serve(slot)));
+            let slots: Vec<_> = slots.collect();
+            while !slots.iter().all(thread::ScopedJoinHandle::is_finished) {
+                if let Here::Again = gateway.here(false)? {
+                    let busy: Vec<_> = busy.lock().unwrap().iter().map(|(s, p)| (*s, *p)).collect();
+                    gateway.again(&busy)?;
+                }
+            }
+            slots.into_iter().try_for_each(|slot| slot.join().unwrap())
+        })?;
+        let ended = loop {
+            if let Here::Ended(ended) = gateway.here(true)? {
+                break ended;
+            }
+        };
+        let matched = matched.into_inner().unwrap().into_iter().flatten().collect();
+        Ok(Found { matched, all: digests, ended })
+    }
+
+    /// Compares a partition, by one task after the other where `disturb` ends them.
+    fn compare(
+        &self,
+        side: Side,
+        (tasks, partition): (&Tasks, u32),
+        keys: &[[u8; 32]],
+        disturb: &Disturb<'_>,
+    ) -> ClusterResult<Vec<u32>> {
+        loop {
+            let cancel = CancelToken::default();
+            let task = self.client(side, &cancel);
+            let compared = thread::scope(|scope| {
+                let running = scope.spawn(|| task.compare(tasks, partition, keys));
+                disturb(partition, &cancel);
+                running.join().unwrap()
+            });
+            match compared {
+                Err(failed) if failed.class == Class::Cancelled => {}
+                compared => return compared,
+            }
+        }
+    }
+}
+
+type Disturb<'a> = dyn Fn(u32, &CancelToken) + Sync + 'a;
+
+fn undisturbed(_: u32, _: &CancelToken) {}
+
+struct Found {
+    matched: BTreeSet<[u8; 32]>,
+    all: Vec<[u8; 32]>,
+    ended: RunEnded,
+}
+
+impl Found {
+    /// The keys of this side that matched are those of the shared half.
+    #[track_caller]
+    fn assert(&self, side: Side) -> &Self {
+        let shared = if side == Inviter { KEYS / 2..KEYS } else { 0..KEYS / 2 };
+        let expected: BTreeSet<_> = self.all[shared].iter().copied().collect();
+        assert_eq!(self.matched.len(), KEYS / 2);
+        assert!(self.matched == expected);
+        let report: serde_json::Value = serde_json::from_str(&self.ended.report).unwrap();
+        assert_eq!(
+            (&report["status"], &report["matches"]),
+            (&"succeeded".into(), &(KEYS / 2).into())
+        );
+        self
+    }
+
+    /// How often partitions were begun, as the record says.
+    fn attempts(&self) -> u64 {
+        let record = self.ended.record.as_ref().unwrap();
+        let envelope: serde_json::Value = serde_json::from_str(record).unwrap();
+        let payload = envelope["payload"].as_str().unwrap();
+        use base64::{Engine as _, engine::general_purpose::STANDARD};
+        let record: serde_json::Value =
+            serde_json::from_slice(&STANDARD.decode(payload).unwrap()).unwrap();
+        record["attempts"].as_u64().unwrap()
+    }
+}
+
+fn digests(wanted: &Keys, column: &str, keys: Range<usize>) -> Vec<[u8; 32]> {
+    let values: StringArray = keys.map(|key| Some(format!("U{key}@example.org"))).collect();
+    let batch = RecordBatch::try_from_iter([(column, Arc::new(values) as ArrayRef)]).unwrap();
+    let schema = batch.schema();
+    let table = ArrowTable::read(RecordBatchIterator::new([Ok(batch)], schema)).unwrap();
+    let digests = wanted.digests(table, &[column.to_owned()]).unwrap();
+    digests.into_iter().map(Option::unwrap).collect()
+}
+
+fn both(sides: &Sides, slots: [u32; 2], disturb: &Disturb<'_>) -> [ClusterResult<Found>; 2] {
+    thread::scope(|scope| {
+        let there = scope.spawn(move || sides.cluster(Accepter, slots[1], disturb));
+        let here = sides.cluster(Inviter, slots[0], disturb);
+        [here, there.join().unwrap()]
+    })
+}
+
+#[test]
+fn two_clusters_find_what_both_have() {
+    for slots in [[1, 1], [3, 2]] {
+        let sides = Sides::new(&[]);
+        let gateways = [Inviter, Accepter].map(|side| sides.gateway(side, &[]));
+        for (found, side) in both(&sides, slots, &undisturbed).into_iter().zip([Inviter, Accepter])
+        {
+            assert_eq!(found.unwrap().assert(side).attempts(), 4);
+            assert!(
+                sides.projects.ledger(side).contains("3,000"),
+                "{}",
+                sides.projects.ledger(side)
+            );
+            assert!(!sides.projects.path(side, "journal").exists());
+        }
+        for gateway in gateways {
+            gateway.end().assert(0, &["keys shared: 3000"]);
+        }
+    }
+}
+
+/// The command line compares the same partitions with the tasks of a cluster.
+#[test]
+fn one_side_may_be_the_command_line() {
+    for cluster in [Inviter, Accepter] {
+        let sides = Sides::new(&[]);
+        let other = if cluster == Inviter { Accepter } else { Inviter };
+        let gateway = sides.gateway(cluster, &[]);
+        let run = ["run", "acme", "--threads", "2", "--resume", "journal", "--wait", "30"];
+        let run = Running::start(sides.projects.command(other, &run));
+        sides.cluster(cluster, 2, &undisturbed).unwrap().assert(cluster);
+        run.end().assert(0, &[]);
+        gateway.end().assert(0, &[]);
+        assert_eq!(sides.projects.read(other, "acme.csv").lines().count(), 1 + KEYS / 2);
+    }
+}
+
+/// A task of either side may end at any moment; another one takes its place, and both begin the partition anew.
+#[test]
+fn tasks_that_end_are_replaced() {
+    let sides = Sides::new(&[]);
+    let gateways = [Inviter, Accepter].map(|side| sides.gateway(side, &[]));
+    let left = Mutex::new(3u64);
+    let disturb = |partition: u32, cancel: &CancelToken| {
+        thread::sleep(Duration::from_millis(40 * u64::from(partition % 2)));
+        let mut left = left.lock().unwrap();
+        if *left > 0 {
+            *left -= 1;
+            cancel.cancel();
+        }
+    };
+    for (found, side) in both(&sides, [2, 2], &disturb).into_iter().zip([Inviter, Accepter]) {
+        let attempts = found.unwrap().assert(side).attempts();
+        assert!((4..4 + 4 * 3).contains(&attempts), "{attempts}");
+    }
+    for gateway in gateways {
+        gateway.end().assert(0, &[]);
+    }
+}
+
+/// A gateway that is killed and started again goes on, and its cluster and the other side with it.
+#[test]
+fn a_gateway_may_be_started_again() {
+    let sides = Sides::new(&[]);
+    let gateway = sides.gateway(Inviter, &[]);
+    let other = sides.gateway(Accepter, &["--stall-timeout", "5"]);
+    let was_killed = AtomicBool::new(false);
+    let again = Mutex::new(Some(gateway));
+    let kill = |partition: u32, _: &CancelToken| {
+        if partition >= 2 && !was_killed.swap(true, Ordering::SeqCst) {
+            let mut gateway = again.lock().unwrap();
+            gateway.take().unwrap().signal("KILL");
+            *gateway = Some(sides.gateway(Inviter, &[]));
+        }
+    };
+    for (found, side) in both(&sides, [2, 2], &kill).into_iter().zip([Inviter, Accepter]) {
+        found.unwrap().assert(side);
+    }
+    assert!(was_killed.into_inner());
+    again.into_inner().unwrap().unwrap().end().assert(0, &[]);
+    other.end().assert(0, &["lost the other side"]);
+    assert_eq!(sides.projects.ledger(Inviter).matches("began").count(), 1);
+}
+
+#[test]
+fn a_driver_that_stops_ends_the_run_on_both_sides() {
+    let sides = Sides::new(&[]);
+    let gateways = [Inviter, Accepter].map(|side| sides.gateway(side, &[]));
+    let there = thread::scope(|scope| {
+        let there = scope.spawn(|| sides.cluster(Accepter, 1, &undisturbed));
+        let here = sides.client(Inviter, &CancelToken::default());
+        here.stop("the cluster was switched off\nand more").unwrap();
+        there.join().unwrap()
+    });
+    assert!(there.err().unwrap().report.is_some());
+    let [here, there] = gateways.map(Running::end);
+    here.assert(3, &["the cluster of this side stopped: the cluster was switched off"]);
+    assert!(!here.err.contains("and more"));
+    there.assert(4, &[]);
+}
+
+/// Whoever has no token does not get in, and who has one cannot do more than end the run of its own side.
+#[test]
+fn hostile_tasks_get_nowhere() {
+    let sides = Sides::new(&[]);
+    let gateways = [Inviter, Accepter].map(|side| sides.gateway(side, &[]));
+    let text = sides.projects.read(Inviter, "token");
+    let (print, _) = text.split_once('\n').unwrap();
+    let stranger = format!("{print}\n{}", *Identity::generate().unwrap().to_pem());
+    let stranger = Arc::new(stranger.parse::<Token>().unwrap());
+    let address = &sides.clusters[Inviter as usize];
+    let short = Duration::from_secs(2);
+    let asked = Gateway::new(address.clone(), stranger, short, CancelToken::default()).keys();
+    assert_eq!(asked.unwrap_err().class, Class::Network);
+    // Silent, and gone.
+    let silent: Vec<_> = (0..80).map(|_| TcpStream::connect(address).unwrap()).collect();
+    let client = sides.client(Inviter, &CancelToken::default());
+    let wanted = client.keys().unwrap();
+    let refused = client.work([10, 5, 6], Default::default()).unwrap_err();
+    assert!(refused.message.contains("more keys than rows"), "{refused}");
+    assert!(wanted.digests(ArrowTable::read(no_rows()).unwrap(), &[]).is_err());
+    drop(silent);
+    for (found, side) in both(&sides, [1, 1], &undisturbed).into_iter().zip([Inviter, Accepter]) {
+        found.unwrap().assert(side);
+    }
+    let [here, there] = gateways.map(Running::end);
+    here.assert(0, &["turned away  from: the cluster"]);
+    there.assert(0, &[]);
+}
+
+fn no_rows() -> impl arrow_array::RecordBatchReader {
+    let none = Arc::new(StringArray::from(Vec::<&str>::new())) as ArrayRef;
+    let batch = RecordBatch::try_from_iter([("email", none)]).unwrap();
+    let schema = batch.schema();
+    RecordBatchIterator::new([Ok(batch)], schema)
+}
+
+/// A table whose rows change between attempts is refused: with another set, an attempt could tell the other side more.
+#[test]
+fn keys_that_change_between_attempts_end_the_run() {
+    let sides = Sides::new(&[]);
+    let gateways = [Inviter, Accepter].map(|side| sides.gateway(side, &[]));
+    let ended = thread::scope(|scope| {
+        scope.spawn(|| {
+            drop(sides.cluster(Accepter, 1, &|_, cancel| {
+                // It keeps its partition, so that the other side has to begin again.
+                thread::sleep(Duration::from_millis(300));
+                cancel.cancel();
+            }))
+        });
+        let gateway = sides.client(Inviter, &CancelToken::default());
+        let wanted = gateway.keys().unwrap();
+        let keys = digests(&wanted, "email", 0..KEYS);
+        let sketch = wanted.sketch(&keys).unwrap();
+        let tasks = gateway.work([KEYS as u64, 0, KEYS as u64], sketch).unwrap();
+        let partition = gateway.next(0).unwrap().unwrap();
+        let of = tasks.partitions_of(&keys).unwrap();
+        let mut mine: Vec<_> =
+            keys.iter().zip(of).filter(|(_, p)| *p == partition).map(|(key, _)| *key).collect();
+        let until = Instant::now() + WAIT;
+        loop {
+            assert!(Instant::now() < until, "a change is noticed");
+            match gateway.compare(&tasks, partition, &mine) {
+                Err(failed) => break failed,
+                Ok(_) => drop(mine.pop()),
+            }
+        }
+    });
+    assert!(ended.message.contains("are others than in an earlier attempt"), "{ended}");
+    let [here, there] = gateways.map(Running::end);
+    here.assert(3, &["are others than in an earlier attempt"]);
+    assert!([4, 6].contains(&there.code.unwrap()), "{there:?}");
+}
+
+#[test]
+fn what_a_gateway_cannot_do_is_refused_at_once() {
+    let refused = |invite: &[&str], flags: &[&str], why: &str| {
+        let sides = Sides::new(invite);
+        let cluster = &sides.clusters[0];
+        let all = ["gateway", "--agreement", "acme.agreement", "--identity", "vesica.identity"];
+        let own = ["--cluster", cluster, "--token", "token", "--journal", "journal"];
+        let command = sides.projects.command(Inviter, &[&all[..], &own, flags].concat());
+        Running::start(command).end().assert(2, &[why]);
+    };
+    refused(&["--align"], &[], "a gateway is for rows that match by one key");
+    refused(&["--min-result", "5", "--threshold-first"], &[], "computed on whole sets");
+    let sides = Sides::new(&[]);
+    fs::write(sides.projects.path(Inviter, "token"), "anything").unwrap();
+    let all = ["gateway", "--agreement", "acme.agreement", "--identity", "vesica.identity"];
+    let own = ["--cluster", "127.0.0.1:0", "--token", "token", "--journal", "journal"];
+    let command = sides.projects.command(Inviter, &[&all[..], &own].concat());
+    Running::start(command).end().assert(2, &["holds no token of a gateway"]);
+}

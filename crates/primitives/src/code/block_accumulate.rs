@@ -35,34 +35,9 @@ pub const BLOCK: usize = 24;
 /// Dimension of the block code.
 pub const DIMENSION: usize = BLOCK / 2;
 
-/// P of the extended Golay code (I ‖ P): bit j of row i. The first eleven rows are the complement of a
-/// circulant of the squares modulo 11, bordered by ones.
-pub(crate) const PARITY: [u16; DIMENSION] = parity();
-
-const fn parity() -> [u16; DIMENSION] {
-    let mut squares: u16 = 0;
-    let mut i = 1;
-    while i < 11 {
-        squares |= 1 << (i * i % 11);
-        i += 1;
-    }
-    // The last row, of eleven ones.
-    let mut rows = [(1 << 11) - 1; DIMENSION];
-    let mut i = 0;
-    while i < 11 {
-        let mut row = 1 << 11;
-        let mut j = 0;
-        while j < 11 {
-            if squares >> ((j + 11 - i) % 11) & 1 == 0 {
-                row |= 1 << j;
-            }
-            j += 1;
-        }
-        rows[i] = row;
-        i += 1;
-    }
-    rows
-}
+/// P of the extended Golay code (I ‖ P), by what it lacks: row i < 11 has ones except in the columns (i + s) mod 11
+/// for these s, the squares modulo 11; the last row has ones except in the last column.
+pub(crate) const LACKING: [usize; 5] = [1, 3, 4, 5, 9];
 
 /// A code of length N, determined by its parameters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -192,12 +167,26 @@ mod tests {
     use super::*;
     use crate::{Block, CacheLine};
 
+    /// P: bit j of row i. The first eleven rows are the complement of a circulant of the squares modulo 11,
+    /// bordered by ones.
+    fn parity() -> [u16; DIMENSION] {
+        let is_square = |x: usize| (1..11).any(|root| root * root % 11 == x);
+        std::array::from_fn(|i| {
+            let is_one = |j: usize| match (i, j) {
+                (11, _) | (_, 11) => i != j,
+                _ => !is_square((j + 11 - i) % 11),
+            };
+            (0..DIMENSION).map(|j| u16::from(is_one(j)) << j).sum()
+        })
+    }
+
     /// The extended Golay code is the only code with these parameters, and these are its weights.
     #[test]
     fn the_block_code_is_the_golay_code() {
         let mut weights = [0; BLOCK + 1];
         for word in 0u32..1 << DIMENSION {
-            let rows = PARITY.iter().enumerate().filter(|(i, _)| word >> i & 1 == 1);
+            let parity = parity();
+            let rows = parity.iter().enumerate().filter(|(i, _)| word >> i & 1 == 1);
             let parity = rows.fold(0, |sum, (_, row)| sum ^ row);
             weights[(word.count_ones() + parity.count_ones()) as usize] += 1;
         }
@@ -225,11 +214,12 @@ mod tests {
     /// in memory order.
     fn generator(code: BlockAccumulate, blocks: usize) -> Matrix {
         let n = code.length;
+        let parity = parity();
         let golay = matrix(n / 2, n, |i, j| {
             let (row, column) = (i % DIMENSION, j % BLOCK);
             i / DIMENSION == j / BLOCK
                 && (column == row
-                    || column >= DIMENSION && PARITY[row] >> (column - DIMENSION) & 1 == 1)
+                    || column >= DIMENSION && parity[row] >> (column - DIMENSION) & 1 == 1)
         });
         let accumulator = matrix(n, n, |i, j| j <= i);
         let stride = matrix(n, n, |place, entry| {
@@ -361,11 +351,12 @@ mod tests {
 
     /// Encodes 64 words at a time, word j in bit j of each number: from words to codewords, by the definition.
     fn encode(code: BlockAccumulate, words: &[u64]) -> Vec<u64> {
+        let parity = parity();
         let mut codewords: Vec<u64> = Vec::with_capacity(code.length);
         for words in words.chunks_exact(DIMENSION) {
             codewords.extend(words);
             codewords.extend((0..DIMENSION).map(|j| {
-                let rows = words.iter().zip(PARITY).filter(|(_, row)| row >> j & 1 == 1);
+                let rows = words.iter().zip(parity).filter(|(_, row)| row >> j & 1 == 1);
                 rows.fold(0, |sum, (word, _)| sum ^ word)
             }));
         }

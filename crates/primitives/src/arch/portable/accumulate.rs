@@ -6,7 +6,7 @@
 use crate::{
     Words,
     arch::prefetch,
-    code::block_accumulate::{BLOCK, DIMENSION, PARITY},
+    code::block_accumulate::{BLOCK, DIMENSION, LACKING},
 };
 
 /// Columns that are accumulated together: for as many rows as noise has blocks, these entries stay in the
@@ -62,46 +62,62 @@ pub fn accumulate_permuted<const W: usize>(from: &[Words<W>], places: &[u32], to
 #[inline(always)]
 pub fn golay<const W: usize>(from: &[Words<W>], places: &[u32], out: &mut [Words<W>]) {
     let groups = places.as_chunks::<BLOCK>().0;
-    for (number, (places, out)) in groups.iter().zip(out.chunks_mut(DIMENSION)).enumerate() {
+    let (whole, rest) = out.as_chunks_mut::<DIMENSION>();
+    for (number, out) in whole.iter_mut().enumerate() {
         for place in groups.get(number + AHEAD).into_iter().flatten() {
             let Words(entry) = &from[*place as usize];
             prefetch(&entry[0]);
             prefetch(&entry[W - 1]);
         }
-        let entries: [Words<W>; BLOCK] = std::array::from_fn(|i| from[places[i] as usize]);
-        let mut compressed = [Words::default(); DIMENSION];
-        // Compilers keep pairs of words in registers.
-        for first in (0..W).step_by(2) {
-            match W - first {
-                1 => golay_words::<1, W>(&entries, first, &mut compressed),
-                _ => golay_words::<2, W>(&entries, first, &mut compressed),
-            }
-        }
-        out.copy_from_slice(&compressed[..out.len()]);
+        golay_group(from, &groups[number], out);
+    }
+    if !rest.is_empty() {
+        let mut out = [Words::default(); DIMENSION];
+        golay_group(from, &groups[whole.len()], &mut out);
+        rest.copy_from_slice(&out[..rest.len()]);
     }
 }
 
-/// Like [`golay`], for one group and some words of its entries.
+/// Like [`golay`], for one group.
+#[inline(always)]
+fn golay_group<const W: usize>(
+    from: &[Words<W>],
+    places: &[u32; BLOCK],
+    out: &mut [Words<W>; DIMENSION],
+) {
+    // Compilers keep pairs of words in registers.
+    for first in (0..W).step_by(2) {
+        match W - first {
+            1 => golay_words::<1, W>(from, places, first, out),
+            _ => golay_words::<2, W>(from, places, first, out),
+        }
+    }
+}
+
+/// Like [`golay_group`], for some words of the entries.
+///
+/// A row of P lacks few of the y, so that subtracting these from the sum of all takes few additions. There are 79 in
+/// all; tables of the sums over four y would take 69, but go through memory, where these stay in registers.
 #[inline(always)]
 fn golay_words<const N: usize, const W: usize>(
-    entries: &[Words<W>; BLOCK],
+    from: &[Words<W>],
+    places: &[u32; BLOCK],
     first: usize,
     out: &mut [Words<W>; DIMENSION],
 ) {
-    let entry = |i: usize| Words::<N>(std::array::from_fn(|word| entries[i].0[first + word]));
-    // Three tables, each of all sums over four of the y.
-    let mut sums = [[Words::<N>::default(); 16]; 3];
-    for (group, sums) in sums.iter_mut().enumerate() {
-        for bit in 0..4 {
-            let y = entry(DIMENSION + 4 * group + bit);
-            for subset in 0..1 << bit {
-                sums[1 << bit | subset] = sums[subset] ^ y;
-            }
-        }
+    const LAST: usize = DIMENSION - 1;
+    let entry = |i: usize| {
+        let Words(entry) = &from[places[i] as usize];
+        Words::<N>(std::array::from_fn(|word| entry[first + word]))
+    };
+    let y: [Words<N>; DIMENSION] = std::array::from_fn(|j| entry(DIMENSION + j));
+    let all = y.into_iter().fold(Words::default(), |sum, y| sum ^ y);
+    let mut put = |i: usize, lacking: Words<N>| {
+        out[i].0[first..first + N].copy_from_slice(&(entry(i) ^ all ^ lacking).0);
+    };
+    for i in 0..LAST {
+        let lacking = LACKING.map(|ahead| y[(i + ahead) % LAST]);
+        put(i, lacking.into_iter().fold(Words::default(), |sum, y| sum ^ y));
     }
-    for ((i, row), out) in PARITY.into_iter().enumerate().zip(out) {
-        let [low, middle, high] = [0, 4, 8].map(|shift| usize::from(row >> shift) % 16);
-        let sum = entry(i) ^ sums[0][low] ^ sums[1][middle] ^ sums[2][high];
-        out.0[first..first + N].copy_from_slice(&sum.0);
-    }
+    put(LAST, y[LAST]);
 }

@@ -11,7 +11,7 @@ use std::{
 
 use super::{Connection, listen::Porter, open};
 use crate::{
-    CancelToken, Channel, Error, Meter, Proxy, Result, Tls,
+    CancelToken, Channel, Error, Meter, Proxy, Result, Tls, Transport,
     transport::{POLL_INTERVAL, tls::Credentials},
 };
 
@@ -38,12 +38,28 @@ pub(crate) enum Parallel {
         /// Those who were admitted.
         admitted: Receiver<Tls>,
     },
+    /// Over transports that are there already.
+    Ready {
+        /// Whether this party names the connection to the other.
+        calls: bool,
+        /// Each with the next call.
+        transports: Box<dyn Iterator<Item = Box<dyn Transport>> + Send>,
+    },
 }
 
 impl Parallel {
-    /// Another connection, for which to wait so long.
-    fn next(&mut self, patience: Duration, cancel: &CancelToken) -> Result<Tls> {
+    /// Whether this party names a connection to the other.
+    fn calls(&self) -> bool {
         match self {
+            Self::Dialling { .. } => true,
+            Self::Listening { .. } => false,
+            Self::Ready { calls, .. } => *calls,
+        }
+    }
+
+    /// A channel over another connection, for which to wait so long.
+    fn next(&mut self, patience: Duration, cancel: &CancelToken) -> Result<Channel> {
+        let tls = match self {
             Self::Dialling { address, proxy, credentials } => {
                 let started = Instant::now();
                 loop {
@@ -51,7 +67,7 @@ impl Parallel {
                     match credentials.parallel(tcp)?.complete(patience, cancel) {
                         // The other side does not expect it yet.
                         Err(Error::InARun) if started.elapsed() < patience => thread::sleep(PAUSE),
-                        ended => return ended,
+                        ended => break ended?,
                     }
                 }
             }
@@ -63,17 +79,33 @@ impl Parallel {
                         return Err(Error::Cancelled { phase: PARALLEL });
                     }
                     match admitted.recv_timeout(POLL_INTERVAL) {
-                        Ok(tls) => return Ok(tls),
+                        Ok(tls) => break tls,
                         Err(RecvTimeoutError::Timeout) if started.elapsed() < patience => {}
                         Err(_) => return Err(Error::Stalled { phase: PARALLEL, after: patience }),
                     }
                 }
             }
-        }
+            Self::Ready { transports, .. } => {
+                let next = transports.next().ok_or(Error::Closed { phase: PARALLEL })?;
+                return Ok(Channel::new(next));
+            }
+        };
+        Connection::from(tls).into_channel()
     }
 }
 
 impl Channel {
+    /// Can have as many [more](Self::parallel) as there are transports to the other party, of whom one `calls`.
+    pub fn with_parallel(
+        mut self,
+        calls: bool,
+        transports: impl IntoIterator<Item = Box<dyn Transport>, IntoIter: Send + 'static>,
+    ) -> Self {
+        let transports = Box::new(transports.into_iter());
+        self.parallel = Some(Parallel::Ready { calls, transports });
+        self
+    }
+
     /// Whether this party can have more [connections](Self::parallel) to the other.
     pub fn has_parallel(&self) -> bool {
         self.parallel.is_some()
@@ -88,10 +120,10 @@ impl Channel {
     /// If there [can be none](Self::has_parallel).
     pub fn parallel(&mut self, number: u8) -> Result<Channel> {
         let mut more = self.parallel.take().expect("a channel that can have more");
-        let calls = matches!(more, Parallel::Dialling { .. });
+        let calls = more.calls();
         let next = more.next(self.stall, &self.cancel_token());
         self.parallel = Some(more);
-        let mut channel = Connection::from(next?).into_channel()?;
+        let mut channel = next?;
         channel.inherit(self);
         let expected = [&[number], &self.session().as_bytes()[..]].concat();
         if calls {

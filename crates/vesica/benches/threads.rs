@@ -2,8 +2,8 @@
 //! `cargo bench -p vesica --bench threads -- [ROWS [PARTITIONS [REPEATS]]]`.
 //!
 //! Both sides run once, with randomness that can be repeated. Then each runs again and again by itself on what it received,
-//! with one thread and with two in turn. Shown are the seconds of each phase in the fastest of these runs, and how often two threads go into
-//! one. Files are on the disk of temporary files, and no more keys are in memory than in a run with little of it.
+//! with one thread and with two in turn. Shown are the seconds of each phase in the fastest of these runs, and how often two
+//! threads go into one. Files are in the directory of temporary files, and keys are on disk as in a run with little memory.
 
 #![allow(clippy::unwrap_used)]
 
@@ -111,7 +111,7 @@ impl Setting {
 fn main() {
     let numbers: Vec<u64> = env::args().filter_map(|argument| argument.parse().ok()).collect();
     let number = |place: usize, default| numbers.get(place).copied().unwrap_or(default);
-    let (rows, partitions, repeats) = (number(0, 1 << 22), number(1, 8), number(2, 5));
+    let (rows, partitions, repeats) = (number(0, 9_000_000), number(1, 8), number(2, 5));
     let folder = tempfile::tempdir().unwrap();
     let mut setting = Setting { folder, rows, partitions: partitions as u32, protocol: "" };
     setting.write_tables();

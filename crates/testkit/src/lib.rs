@@ -6,6 +6,7 @@
 //! - [`pipe`] is a link in memory, with a clock that is set forward when both parties wait.
 //! - [`transcript`] records what a party sends: for baselines, and to test that inputs of the same size give messages
 //!   of the same lengths.
+//! - [`replay`] plays to a party what it once received, so that it runs alone.
 //! - [`tamper`] is a peer that changes one message without understanding it.
 //! - [`adversary`] contains malicious parties that cheat at one chosen step.
 //! - [`claimant`] is a peer that claims a set of any size.
@@ -24,6 +25,7 @@ pub mod conformance;
 pub mod frame;
 pub mod ideal;
 pub mod pipe;
+pub mod replay;
 pub mod tamper;
 pub mod transcript;
 pub mod two_party;

@@ -11,7 +11,7 @@ use std::{
 
 use super::{Connection, open, porter::Porter};
 use crate::{
-    CancelToken, Channel, Error, Meter, Proxy, Result,
+    CancelToken, Channel, Error, Meter, Proxy, Result, Transport,
     transport::{POLL_INTERVAL, tls::Credentials},
 };
 
@@ -37,6 +37,13 @@ pub(crate) enum Parallel {
         porter: Porter,
         /// Those who were admitted.
         admitted: Receiver<Connection>,
+    },
+    /// Over transports that are there already. They are channels and no connections, so [`Channel::another`] has none.
+    Ready {
+        /// Whether this party names the connection to the other.
+        calls: bool,
+        /// Each with the next call.
+        transports: Box<dyn Iterator<Item = Box<dyn Transport>> + Send>,
     },
 }
 
@@ -70,11 +77,23 @@ impl Parallel {
                     }
                 }
             }
+            Self::Ready { .. } => Err(Error::Closed { phase: PARALLEL }),
         }
     }
 }
 
 impl Channel {
+    /// Can have as many [more](Self::parallel) as there are transports to the other party, of whom one `calls`.
+    pub fn with_parallel(
+        mut self,
+        calls: bool,
+        transports: impl IntoIterator<Item = Box<dyn Transport>, IntoIter: Send + 'static>,
+    ) -> Self {
+        let transports = Box::new(transports.into_iter());
+        self.parallel = Some(Parallel::Ready { calls, transports });
+        self
+    }
+
     /// Whether this party can have more [connections](Self::parallel) to the other.
     pub fn has_parallel(&self) -> bool {
         self.parallel.is_some()
@@ -88,8 +107,16 @@ impl Channel {
     /// # Panics
     /// If there [can be none](Self::has_parallel).
     pub fn parallel(&mut self, number: u8) -> Result<Channel> {
-        let (next, calls) = self.next();
-        let mut channel = next?.into_channel()?;
+        let (mut channel, calls) = match &mut self.parallel {
+            Some(Parallel::Ready { calls, transports }) => {
+                let next = transports.next().ok_or(Error::Closed { phase: PARALLEL })?;
+                (Channel::new(next), *calls)
+            }
+            _ => {
+                let (next, calls) = self.next();
+                (next?.into_channel()?, calls)
+            }
+        };
         channel.inherit(self);
         let expected = [&[number], &self.session().as_bytes()[..]].concat();
         if calls {

@@ -252,3 +252,119 @@ impl<'a> Work<'a> {
         self.recorded().put(partition, piece)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rand::SeedableRng;
+    use vesica_net::{Transport, transport::memory};
+    use vesica_psi::{DigestLength, Sizes};
+
+    use super::*;
+    use crate::{
+        agree::seed::Seed,
+        keys::{
+            key::KeyColumn, keyset::KeySet, normalize::Normalize, partitions, reading::Reading,
+            table_keys::TableKeys,
+        },
+        parties::Role,
+        table::source::{Delimiter, Source},
+        task::{
+            interface::{Call, Request},
+            learned::{Side, Sides},
+            query::Query,
+        },
+    };
+
+    const COUNT: usize = 4;
+
+    /// Runs one side, which has so many keys and room for so many in a partition.
+    fn side(
+        role: Role,
+        keys: usize,
+        sizes: Sizes,
+        ends: Vec<Box<dyn Transport>>,
+    ) -> Result<pieces::Pieces> {
+        let connections = ends.len();
+        let mut ends = ends.into_iter();
+        let mut channel = Channel::new(ends.next().unwrap());
+        let mut rng = StdRng::seed_from_u64(role as u64);
+        let text = (0..keys).fold("k\n".to_owned(), |text, key| text + &format!("secret{key}\n"));
+        let source = Source::Memory { name: "t".into(), bytes: text.into() };
+        let scan = source.open(Delimiter::Comma)?.read()?;
+        let column = KeyColumn { name: "k".into(), normalize: Normalize::None };
+        let reading = Reading { keys: vec![column], ..Reading::default() };
+        let (_, set, _) = KeySet::read(scan, &reading, |_, _| {})?;
+        let seed = Seed::agree(role, &mut channel, &mut rng)?;
+        let spill = std::env::temp_dir();
+        let keys = TableKeys::Held(set);
+        let all = keys.partition(&seed, COUNT, DigestLength::Short, &spill)?;
+        let receives = role == Role::B;
+        let all = all.with_capacity(if receives { sizes.receiver } else { sizes.sender });
+        let (me, peer) = (Side::Me, Side::Peer);
+        let sides = Sides {
+            my_keys: 0,
+            peer_keys: 0,
+            i_learn: true,
+            peer_learns: true,
+            receiver: if receives { me } else { peer },
+            identifiers: 1,
+            hold_digests: [false; 2],
+        };
+        let request = Request {
+            sizes,
+            partitions: COUNT,
+            number: 0,
+            minimum: 0,
+            noise: None,
+            scale: 0,
+            sender_brings: false,
+            receiver_brings: false,
+            payload_len: 0,
+        };
+        let call =
+            Call { request, role, sides, sent: None, aligned: false, unmatched: false, rows: 0 };
+        let methods = Query::ROWS.kind.task.methods();
+        let method = methods.iter().find(|method| method.key() == "rr22").unwrap();
+        let gather = method.gather(&call).unwrap();
+        let pieces = pieces::Adding::create(&spill)?;
+        let work = Work::new(&*gather, &all, connections, 0..COUNT, pieces, None);
+        let mut channel = channel.with_parallel(role == Role::A, ends);
+        let ended = work.run(connections, &mut channel, &mut rng);
+        // As `run` does.
+        if let Some(reason) = ended.as_ref().err().and_then(Error::abort_reason) {
+            channel.abort(reason);
+        }
+        ended
+    }
+
+    fn both(sizes: Sizes, connections: usize) -> [Result<pieces::Pieces>; 2] {
+        let pairs = (0..connections).map(|_| memory::pair());
+        let boxed = |end| Box::new(end) as Box<dyn Transport>;
+        let (a, b): (Vec<_>, Vec<_>) = pairs.map(|(a, b)| (boxed(a), boxed(b))).unzip();
+        thread::scope(|scope| {
+            let there = scope.spawn(|| side(Role::B, 1_000, sizes, b));
+            [side(Role::A, 4_000, sizes, a), there.join().unwrap()]
+        })
+    }
+
+    /// Whoever has too many keys for a partition says so without a word on them; the other side learns that it is over.
+    #[test]
+    fn a_partition_that_overflows_ends_both_sides_in_order() {
+        let [sender, receiver] = [4_000, 1_000].map(|keys| partitions::capacity(keys, COUNT));
+        for connections in [1, 3] {
+            for ended in both(Sizes { sender, receiver }, connections) {
+                assert_eq!(ended.unwrap().iter().count(), COUNT);
+            }
+            let [a, b] = both(Sizes { sender: 900, receiver }, connections)
+                .map(|ended| ended.err().unwrap());
+            assert!(matches!(a, Error::StatisticalFailure(_)), "{a}");
+            assert!(matches!(b, Error::Net(vesica_net::Error::Aborted { .. })), "{b}");
+            for said in [a.to_string(), b.to_string()] {
+                assert!(
+                    !["secret", "key", "1,0", "900"].iter().any(|word| said.contains(word)),
+                    "{said}"
+                );
+            }
+        }
+    }
+}

@@ -110,13 +110,19 @@ impl Running {
     }
 
     #[track_caller]
-    pub fn end(mut self) -> Ended {
+    pub fn end(self) -> Ended {
+        self.end_within(PATIENCE)
+    }
+
+    /// As [`Running::end`], for a process that may take longer than most.
+    #[track_caller]
+    pub fn end_within(mut self, patience: Duration) -> Ended {
         let started = Instant::now();
         let status = loop {
             if let Some(status) = self.child.try_wait().unwrap() {
                 break status;
             }
-            assert!(started.elapsed() < PATIENCE, "still running: {}", self.seen);
+            assert!(started.elapsed() < patience, "still running: {}", self.seen);
             thread::sleep(Duration::from_millis(5));
         };
         while let Ok(line) = self.lines.recv_timeout(Duration::from_secs(5)) {

@@ -13,9 +13,6 @@ use crate::{
     tiers,
 };
 
-/// Asks tests for everything in the place of a sample.
-pub const IN_FULL: (&str, &str) = ("VESICA_ASSURE", "1");
-
 const STEPS: [Step; 3] = [
     Step { name: "every test in full", work: Work::Tests(everything) },
     Step { name: "tests on the portable backends", work: Work::Tests(computing) },
@@ -41,7 +38,7 @@ fn everything(repository: &Repository, tally: &mut Tally) -> Result<(), Failure>
     for name in &started {
         args.extend(["--skip", name]);
     }
-    let status = tally.count(repository.cargo(&args).env(IN_FULL.0, IN_FULL.1));
+    let status = tally.count(repository.cargo(&args).env(tiers::IN_FULL.0, tiers::IN_FULL.1));
     ended(&format!("cargo {}", args.join(" ")), status)
 }
 

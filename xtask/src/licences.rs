@@ -29,7 +29,8 @@ pub fn text(repository: &Repository, package: &str, features: &str) -> Result<St
     let format = ["--prefix", "none", "--format", "{p}|{l}"];
     let tree = output(repository, &[&args[..], &format].concat())?;
     let packages = packages(&tree)?;
-    let metadata = output(repository, &["metadata", "--locked", "--format-version", "1"])?;
+    let metadata =
+        output(repository, &["metadata", "--locked", "--all-features", "--format-version", "1"])?;
     let mut texts: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for Package { name, version, .. } in &packages {
         let folder = folder(&metadata, name, version)

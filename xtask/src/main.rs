@@ -28,6 +28,7 @@ usage: cargo xtask TASK
 tasks:
   test           every check, and the tests of every change, in the order of cost
   assure         every test in full, for a release: takes hours
+  python         the tests of the package for Python, as `test` runs them
   wheel          the package for Python: a wheel for this system and a source distribution
   tidy           the rules of the code base: layers, unsafe code, names, sizes, manifests
   docs           write the generated parts of the documents again
@@ -42,6 +43,7 @@ fn main() -> ExitCode {
     let task = match args[..] {
         ["test"] => test::run,
         ["assure"] => assure::run,
+        ["python"] => python::run,
         ["wheel"] => python::wheel,
         ["tidy"] => tidy::run,
         ["docs"] => documents::write,

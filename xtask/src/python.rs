@@ -6,7 +6,13 @@ use std::{
     process::Command,
 };
 
-use crate::{Failure, assure, licences, repository::Repository, step::ended, tally::Tally};
+use crate::{
+    Failure, licences,
+    repository::{Repository, forget_this_package},
+    step::{self, Step, Work, ended},
+    tally::Tally,
+    tiers,
+};
 
 /// The folder of the package.
 const PROJECT: &str = "bindings/python";
@@ -31,8 +37,16 @@ pub fn wheel(repository: &Repository) -> Result<(), Failure> {
     Ok(())
 }
 
+/// `cargo xtask python`: the tests alone.
+pub fn run(repository: &Repository) -> Result<(), Failure> {
+    step::run(&[STEP], repository)
+}
+
+/// The package, built as fast as can be, and its tests.
+pub const STEP: Step = Step { name: "the package for Python", work: Work::Tests(test) };
+
 /// Builds the package as fast as can be, installs it where there is nothing else, and runs its tests there.
-pub fn test(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
+fn test(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
     // What a released package has beside the default takes as long again to build.
     let args = ["build", "--profile", "dev", "--locked", "--features", ""];
     installed(repository, tally, &args, &[])
@@ -40,7 +54,7 @@ pub fn test(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
 
 /// Does the same with the package as it is released, and runs its tests in full.
 pub fn test_in_full(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
-    installed(repository, tally, &["build", "--release", "--locked"], &[assure::IN_FULL])
+    installed(repository, tally, &["build", "--release", "--locked"], &[tiers::IN_FULL])
 }
 
 fn installed(
@@ -133,6 +147,7 @@ impl Environment {
     fn command(&self, name: &str) -> Command {
         let mut command = Command::new(self.program(name));
         command.env("VIRTUAL_ENV", &self.0).env_remove("PYTHONPATH").env_remove("PYTHONHOME");
+        forget_this_package(&mut command);
         command
     }
 

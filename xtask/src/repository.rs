@@ -32,6 +32,7 @@ impl Repository {
         let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
         let mut command = Command::new(cargo);
         command.args(args).current_dir(&self.root);
+        forget_this_package(&mut command);
         command
     }
 
@@ -56,6 +57,17 @@ impl Repository {
             }
         }
         Ok(Tree { files })
+    }
+}
+
+/// Takes from a command's environment what `cargo run` says of this package. Build scripts look at these variables, and where
+/// one differs from the last time, cargo builds their packages again, and all above them.
+pub fn forget_this_package(command: &mut Command) {
+    for (name, _) in env::vars_os() {
+        let text = name.to_string_lossy();
+        if ["CARGO_PKG_", "CARGO_MANIFEST_"].iter().any(|prefix| text.starts_with(prefix)) {
+            command.env_remove(name);
+        }
     }
 }
 

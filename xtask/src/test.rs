@@ -31,7 +31,7 @@ const STEPS: [Step; 8] = [
     },
     Step { name: "tests", work: Work::Tests(everything) },
     Step { name: "tests on the portable backends", work: Work::Tests(portable) },
-    Step { name: "the package for Python", work: Work::Tests(python::test) },
+    python::STEP,
     Step { name: "generated documents", work: Work::Check(documents::check) },
 ];
 

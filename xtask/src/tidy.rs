@@ -1,5 +1,6 @@
 //! The rules of this repository that no compiler checks. See CONTRIBUTING.md for their reasons.
 
+mod circles;
 mod citations;
 mod code;
 pub mod layers;
@@ -46,6 +47,7 @@ type Rule = fn(&Tree) -> Vec<Finding>;
 
 const RULES: &[Rule] = &[
     layers::imports_go_down,
+    circles::files_form_no_circle,
     lints::crates_inherit_lints,
     lints::unsafe_stays_in_its_place,
     manifests::dependencies_come_from_the_workspace,

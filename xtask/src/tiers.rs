@@ -8,6 +8,9 @@
 
 use crate::repository::Tree;
 
+/// Asks tests for everything in the place of a sample.
+pub const IN_FULL: (&str, &str) = ("VESICA_ASSURE", "1");
+
 /// How a test is marked that only `assure` runs.
 const ASSURE: &str = "assure: ";
 

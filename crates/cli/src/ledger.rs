@@ -1,9 +1,6 @@
 //! `ledger`, `verify` and `report`: what was done, and the proof of it.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 use vesica::{
     partnership::{self, Entry, Event, Ledger, Record, Signed},
@@ -12,9 +9,9 @@ use vesica::{
 use vesica_net::{Certificate, Fingerprint};
 
 use crate::{
+    document::{self, of_file},
     exit::Failure,
     keygen,
-    partner::{self, of_file},
     project::Project,
 };
 
@@ -217,9 +214,8 @@ fn party(who: &str) -> Result<Fingerprint, Failure> {
 
 /// The record in a file, with both signatures.
 fn record(path: &Path) -> Result<Signed<Record>, Failure> {
-    let text = fs::read_to_string(path)
-        .map_err(|e| Failure::input(format!("{}: cannot be read: {e}", path.display())))?;
-    let record = Signed::<Record>::from_json(&text).map_err(|error| of_file(path, &error))?;
+    let record = Signed::<Record>::from_json(&document::read(path)?)
+        .map_err(|error| of_file(path, &error))?;
     record.require_all().map_err(|error| of_file(path, &error))?;
     Ok(record)
 }
@@ -230,5 +226,5 @@ pub fn report(args: &ReportArgs) -> Result<(), Failure> {
     if args.html == Path::new("-") {
         return crate::print(&page);
     }
-    partner::put(&args.html, &page)
+    document::put(&args.html, &page)
 }

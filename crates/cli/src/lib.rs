@@ -11,6 +11,7 @@ mod cancel;
 mod check;
 mod columns;
 mod demo;
+mod document;
 mod exit;
 mod keygen;
 mod ledger;

@@ -8,12 +8,12 @@ use std::{
 
 use vesica::{
     Learns, Offer,
-    files::{Access, Output},
-    partnership::{Agreement, Invitation, Place, Signed, SignedError},
+    partnership::{Agreement, Invitation, Place, Signed},
 };
 
 use crate::{
     columns::{self, Names},
+    document::{of_file, put, read},
     exit::Failure,
     keygen,
     policy::PolicyArgs,
@@ -305,23 +305,4 @@ fn asked(question: &str) -> Result<bool, Failure> {
     let mut answer = String::new();
     io::stdin().lock().read_line(&mut answer).map_err(|e| Failure::input(e.to_string()))?;
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
-}
-
-fn read(path: &Path) -> Result<String, Failure> {
-    let text = match path == Path::new("-") {
-        true => io::read_to_string(io::stdin().lock()),
-        false => fs::read_to_string(path),
-    };
-    text.map_err(|e| Failure::input(format!("{}: cannot be read: {e}", path.display())))
-}
-
-/// Writes a file that appears whole or not at all.
-pub fn put(path: &Path, text: &str) -> Result<(), Failure> {
-    let staged =
-        Output::prepare(path, Access::Usual)?.stage(|out| out.write_all(text.as_bytes()))?;
-    Ok(staged.commit()?)
-}
-
-pub fn of_file(path: &Path, error: &SignedError) -> Failure {
-    Failure::input(format!("{}: {error}", path.display()))
 }

@@ -13,7 +13,7 @@ use std::{
 use clap::{ArgAction, ArgMatches, Command, parser::ValueSource};
 use toml::{Table, Value};
 
-use crate::{exit::Failure, partner};
+use crate::{document, exit::Failure};
 
 /// The name of the file.
 pub const FILE: &str = "vesica.toml";
@@ -153,7 +153,7 @@ impl Project {
         let job = toml::to_string(&job).map_err(|_| Failure::bug("a job has TOML"))?;
         let text = fs::read_to_string(&self.file).map_err(|e| self.failed(&e.to_string()))?;
         let text = format!("{}\n\n[jobs.{}]\n{job}", text.trim_end(), entry.name);
-        partner::put(&self.file, &text)
+        document::put(&self.file, &text)
     }
 
     /// The job as flags, without those that are `given` already.

@@ -8,7 +8,7 @@ use vesica_net::{AbortReason, Channel, Deviation};
 
 use crate::{
     difference::Difference,
-    partner::policy::Refusal,
+    partner::refusal::Refusal,
     words::{bytes, counted},
 };
 

@@ -126,8 +126,9 @@ pub mod partnership {
         page::of as page,
         partnership::Partnership,
         party::Party,
-        policy::{Policy, Refusal},
+        policy::Policy,
         record::{Record, Statement},
+        refusal::Refusal,
         signed::{Document, Signed, SignedError},
     };
 }

@@ -212,7 +212,7 @@ fn a_join_larger_than_memory() {
     lab.write(Listening, rows(150_000..600_000, "y"));
     let spill = lab.path("spill");
     fs::create_dir(&spill).unwrap();
-    let flags = ["--memory", "110M", "--spill", spill.to_str().unwrap()];
+    let flags = ["--memory", "130M", "--spill", spill.to_str().unwrap()];
     let here = [&flags[..], &["--receive", "--learns", "me"]].concat();
     let there = ["--send", "v", "--send-bytes", "16", "--learns", "peer"];
     let [x, y] = lab.run(&here, &[&flags[..], &there].concat());

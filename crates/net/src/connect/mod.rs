@@ -10,6 +10,8 @@ mod dial;
 mod exchange;
 mod listen;
 pub(crate) mod parallel;
+mod porter;
+mod reception;
 mod relayed;
 mod serve;
 

@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Connection, listen::Porter, open};
+use super::{Connection, open, porter::Porter};
 use crate::{
     CancelToken, Channel, Error, Meter, Proxy, Result, Tls,
     transport::{POLL_INTERVAL, tls::Credentials},

@@ -1,45 +1,15 @@
 //! Listening for many parties at one address.
 
-use std::{
-    collections::BTreeSet,
-    net::SocketAddr,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeSet, net::SocketAddr, time::Duration};
 
 use super::{
     Connection,
-    listen::{Admitted, Reception},
+    reception::{Admitted, Guest, Reception},
 };
 use crate::{
     Error, Fingerprint, Identity, Result,
     transport::{tcp::Listener, tls::Credentials},
 };
-
-/// Parties who are in a run.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Guests(Arc<Mutex<BTreeSet<Fingerprint>>>);
-
-/// The place of a party among the guests, which it leaves when this is dropped.
-#[derive(Debug)]
-pub(super) struct Guest {
-    pub(super) peer: Fingerprint,
-    guests: Guests,
-}
-
-impl Guests {
-    /// A place for this party, unless it has one.
-    pub(super) fn enter(&self, peer: Fingerprint) -> Option<Guest> {
-        let mut there = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        there.insert(peer).then(|| Guest { peer, guests: self.clone() })
-    }
-}
-
-impl Drop for Guest {
-    fn drop(&mut self) {
-        self.guests.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.peer);
-    }
-}
 
 /// Listens for many parties. Until they have proved who they are, callers cost as little as with
 /// [`listen`](super::listen()); each party can be in one run at a time.

@@ -10,7 +10,7 @@ use std::{
     time::Instant,
 };
 
-use super::{listen::PLACES, *};
+use super::{reception::PLACES, *};
 use crate::{
     Result,
     transport::{

@@ -3,7 +3,7 @@
 use crate::{
     error::{InputFault, Result},
     keys::{key::Duplicates, reading::Reading},
-    table::{rows::Row, sent_columns::SentColumns},
+    table::{row::Row, sent_columns::SentColumns},
 };
 
 /// What each row with a key brings, in as many bytes as any other.

@@ -8,7 +8,7 @@
 use crate::{
     error::{Error, InputFault, Result},
     keys::{findings::Look, normalize::Normalize, null_values::NullValues, profile::kinds},
-    table::rows::{Row, Scan},
+    table::{row::Row, rows::Scan},
 };
 
 /// One column of a key.

@@ -10,10 +10,7 @@ use crate::{
         numbers::Numbers,
         reading::Reading,
     },
-    table::{
-        rows::{Row, Scan},
-        sent_columns::Packer,
-    },
+    table::{row::Row, rows::Scan, sent_columns::Packer},
 };
 
 /// Makes keys of rows. A copy makes the same of the same rows.

@@ -6,7 +6,7 @@
 use crate::{
     error::{InputFault, Result},
     keys::key::Nulls,
-    table::rows::{Row, Scan},
+    table::{row::Row, rows::Scan},
 };
 
 /// The most decimal places that values may have: 10^18 is below 2^63.

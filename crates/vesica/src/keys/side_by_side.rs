@@ -15,10 +15,7 @@ use rayon::{Scope, Yield};
 use crate::{
     error::{Error, Result},
     keys::maker::{Made, Maker},
-    table::{
-        copied::CopiedRows,
-        rows::{Origin, Row},
-    },
+    table::row::{CopiedRows, Origin, Row},
 };
 
 /// Rows of a batch.

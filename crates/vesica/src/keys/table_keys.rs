@@ -17,7 +17,10 @@ use crate::{
         survey::Survey,
     },
     partner::sketch::Sketch,
-    table::rows::{Row, Scan, Table},
+    table::{
+        row::Row,
+        rows::{Scan, Table},
+    },
 };
 
 /// Keys go to the disk when they take more than this part of the memory that there is for the run: a protocol takes several

@@ -9,8 +9,9 @@ use super::{
     ledger::{self, Entry, Event, Ledger, Subject},
     moment::Moment,
     party::Party,
-    policy::{Intent, Past, Policy, Refusal},
+    policy::{Intent, Past, Policy},
     record::{self, Facts, Record, Statement},
+    refusal::Refusal,
     signed::Signed,
     sketch::{Sketch, SketchSecret},
 };

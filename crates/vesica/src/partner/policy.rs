@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     moment::{Day, Hours, Moment},
+    refusal::Refusal,
     sketch::Sketch,
 };
 use crate::{
@@ -53,24 +54,6 @@ pub struct Policy {
     /// The last day.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub expires: Option<Day>,
-}
-
-/// Which rule refuses a run, and why.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{reason} ({rule})")]
-pub struct Refusal {
-    /// The rule, as it is written: `min-set`.
-    pub rule: &'static str,
-    /// The reason, without a word on the data but for sizes.
-    pub reason: String,
-}
-
-impl Refusal {
-    /// Fewer keys are shared than so many.
-    pub(crate) fn too_few(least: u64) -> Self {
-        let reason = format!("fewer than {} are shared, so nothing is told", counted(least, "key"));
-        refusal("min-result", reason)
-    }
 }
 
 /// What a run is about to do.
@@ -120,11 +103,11 @@ impl Policy {
     /// Refuses a run that may not begin at this moment, before the other side is contacted.
     pub(crate) fn check_time(&self, now: Moment, past: &Past) -> Result<(), Refusal> {
         if let Some(last) = self.expires.filter(|last| last.is_over(now)) {
-            return Err(refusal("expires", format!("the last day for runs was {last}")));
+            return Err(Refusal::new("expires", format!("the last day for runs was {last}")));
         }
         if let Some(hours) = self.hours.filter(|hours| !hours.include(now)) {
             let reason = format!("runs may begin at {hours} UTC, and it is {now}");
-            return Err(refusal("hours", reason));
+            return Err(Refusal::new("hours", reason));
         }
         const DAY: i64 = 24 * 60 * 60;
         let within_a_day =
@@ -136,7 +119,7 @@ impl Policy {
         ] {
             if let Some(most) = most.filter(|most| count >= *most) {
                 let reason = format!("the limit of {} {when} is reached", counted(most, "run"));
-                return Err(refusal(rule, reason));
+                return Err(Refusal::new(rule, reason));
             }
         }
         if let (Some(total), Some(each)) = (self.epsilon_total, past.epsilon)
@@ -149,7 +132,7 @@ impl Policy {
                     all => format!("{} have", grouped(all)),
                 }
             );
-            return Err(refusal("epsilon-total", reason));
+            return Err(Refusal::new("epsilon-total", reason));
         }
         if let Some(most) = self.max_result_total.filter(|most| past.told >= *most) {
             return Err(told_in_all(most, past.told));
@@ -167,7 +150,7 @@ impl Policy {
                     counted(*keys, "key"),
                     grouped(least)
                 );
-                return Err(refusal("min-set", reason));
+                return Err(Refusal::new("min-set", reason));
             }
         }
         let Some(least) = self.min_change else { return Ok(()) };
@@ -180,7 +163,7 @@ impl Policy {
                     counted(change, "key"),
                     grouped(least)
                 );
-                Err(refusal("min-change", reason))
+                Err(Refusal::new("min-change", reason))
             }
         }
     }
@@ -194,7 +177,7 @@ impl Policy {
         if let Some(most) = self.max_result.filter(|most| matches > *most) {
             let reason =
                 format!("more than {} are shared, so nothing is told", counted(most, "key"));
-            return Err(refusal("max-result", reason));
+            return Err(Refusal::new("max-result", reason));
         }
         match self.max_result_total.filter(|most| past.told.saturating_add(matches) > *most) {
             None => Ok(()),
@@ -245,15 +228,11 @@ impl fmt::Display for Policy {
     }
 }
 
-fn refusal(rule: &'static str, reason: String) -> Refusal {
-    Refusal { rule, reason }
-}
-
 fn told_in_all(most: u64, told: u64) -> Refusal {
     let reason = format!(
         "all runs together may tell {}, and {} were told before",
         counted(most, "shared key"),
         grouped(told)
     );
-    refusal("max-result-total", reason)
+    Refusal::new("max-result-total", reason)
 }

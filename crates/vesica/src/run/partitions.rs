@@ -12,6 +12,7 @@ use std::{
         atomic::{AtomicBool, Ordering},
     },
     thread,
+    time::Duration,
 };
 
 use rand::{CryptoRng, SeedableRng, rngs::StdRng};
@@ -22,7 +23,7 @@ use zeroize::Zeroizing;
 use crate::{
     error::{Error, Result},
     keys::partitions::Partitions,
-    run::{journal::Journal, session::POLL},
+    run::journal::Journal,
     table::pieces,
     task::interface::Gather,
 };
@@ -32,6 +33,9 @@ const CONNECTIONS: &str = "vesica/connections";
 
 /// The most connections.
 const MOST: usize = 64;
+
+/// How often a side that is at work checks whether to say so, or to stop.
+pub(super) const POLL: Duration = Duration::from_millis(50);
 
 /// Partitions to be compared.
 pub(super) struct Work<'a> {

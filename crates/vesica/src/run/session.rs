@@ -34,7 +34,7 @@ use crate::{
         diagnosis::Diagnosis,
         journal::{Journal, Run},
         observe::{Observer, Progress, Unit},
-        partitions::{self as work, Work},
+        partitions::{self as work, POLL, Work},
         report::Report,
     },
     table::{pieces, rows::MAX_ROWS},
@@ -45,9 +45,6 @@ use crate::{
 };
 
 const READY: &str = "vesica/ready";
-
-/// How often a side that is at work checks whether to say so, or to stop.
-pub(super) const POLL: Duration = Duration::from_millis(50);
 
 /// A session whose terms are agreed.
 pub struct Session<'a> {

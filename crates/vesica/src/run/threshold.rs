@@ -12,7 +12,7 @@ use crate::{
     difference::Difference,
     error::{Error, Result},
     keys::table_keys::TableKeys,
-    partner::policy::Refusal,
+    partner::refusal::Refusal,
     task::{
         interface::{Call, Request},
         learned::Sides,

@@ -7,7 +7,7 @@ use crate::{
     error::{Error, Result},
     table::{
         guard::guarded,
-        rows::{Fields, Origin, Row},
+        row::{Fields, Origin, Row},
         typed::TextColumn,
     },
 };

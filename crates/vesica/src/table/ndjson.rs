@@ -15,7 +15,8 @@ use crate::{
     table::{
         digest::InputDigest,
         header::Header,
-        rows::{Content, Fields, MAX_ROWS, Origin, Row},
+        row::{Fields, Origin, Row},
+        rows::{Content, MAX_ROWS},
         source::{Head, terminated},
         text::{Blocks, Facts, Lines, Text, show_rows},
         written::{AddedNames, Unwritten, Written},

@@ -8,13 +8,11 @@ use std::io::Write;
 use crate::{
     error::{Error, InputFault, Place, Result},
     table::{
-        copied::CopiedRows,
         digest::InputDigest,
         format::Format,
         header::Header,
-        records::Record,
+        row::{Origin, Row},
         text::{LineEnds, Text},
-        typed::TextColumn,
         written::{Matched, Unwritten, Written},
     },
 };
@@ -65,78 +63,6 @@ pub(crate) trait Content: Send {
     /// What separates the fields of a row, where something does.
     fn delimiter(&self) -> Option<&'static str> {
         None
-    }
-}
-
-/// A row being shown.
-pub struct Row<'a> {
-    /// Counted from 1.
-    pub(crate) number: u64,
-    pub(crate) origin: Origin<'a>,
-    pub(crate) fields: Fields<'a>,
-}
-
-/// Where a row comes from.
-pub(crate) enum Origin<'a> {
-    /// A text, in which the row begins at this offset. So many stored bytes have been read.
-    Text { text: &'a Text, offset: u64, read: u64 },
-    /// The table of this name, with so many rows as far as is known.
-    Typed(&'a str, u64),
-}
-
-/// The values of a row.
-pub(crate) enum Fields<'a> {
-    /// A record of delimited text.
-    Record(Record<'a>),
-    /// For each column its value, which is empty where there is none, and whether there is one.
-    Values(&'a [(Vec<u8>, bool)]),
-    /// A row of decoded columns; the others are not there.
-    Batch(&'a [Option<TextColumn>], usize),
-    /// The row at this place among copies; columns that were not copied are not there.
-    Copied(&'a CopiedRows, usize),
-}
-
-impl<'a> Row<'a> {
-    /// Where it is.
-    pub fn place(&self) -> Place {
-        match self.origin {
-            Origin::Text { text, offset, .. } => text.place(self.number, offset),
-            Origin::Typed(..) => Place { row: self.number, line: None },
-        }
-    }
-
-    /// How much of the table is before it, from 0 to 1.
-    pub fn fraction(&self) -> f64 {
-        match self.origin {
-            Origin::Text { text, read, .. } => text.fraction(read),
-            Origin::Typed(_, rows) => ((self.number - 1) as f64 / rows.max(1) as f64).min(1.0),
-        }
-    }
-
-    /// The value in a column as text: what a CSV file would have there, unquoted. Empty where there is none.
-    pub fn field(&self, column: usize) -> &'a [u8] {
-        self.value(column).unwrap_or_default()
-    }
-
-    /// As [`Row::field`]; `None` where there is no value. In delimited text each field has one, which may be empty.
-    pub(crate) fn value(&self, column: usize) -> Option<&'a [u8]> {
-        match self.fields {
-            Fields::Record(record) => record.get(column),
-            Fields::Values(values) => {
-                let (value, is_there) = values.get(column)?;
-                is_there.then_some(value)
-            }
-            Fields::Batch(columns, row) => columns.get(column)?.as_ref()?.value(row),
-            Fields::Copied(rows, row) => rows.value(row, column),
-        }
-    }
-
-    /// An [`Error::Input`] of its table.
-    pub(crate) fn fault(&self, fault: InputFault) -> Error {
-        match self.origin {
-            Origin::Text { text, .. } => text.fault(fault),
-            Origin::Typed(name, _) => Error::Input { file: name.to_owned(), fault },
-        }
     }
 }
 

@@ -11,7 +11,7 @@ use vesica_psi::payload::MAX_LEN;
 
 use crate::{
     error::{Error, InputFault, Result},
-    table::rows::{Row, Scan},
+    table::{row::Row, rows::Scan},
 };
 
 /// The most columns that a side sends.

@@ -7,8 +7,6 @@ use std::{
     time::Duration,
 };
 
-use super::part::invalid;
-
 /// The extension of a file that is being written.
 pub(super) const TEMPORARY: &str = "vesica-part";
 
@@ -165,4 +163,9 @@ fn is_still(file: &File, path: &Path) -> bool {
 #[cfg(not(unix))]
 fn is_still(_file: &File, _path: &Path) -> bool {
     true
+}
+
+/// A file that is not what it should be.
+pub(super) fn invalid(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
 }

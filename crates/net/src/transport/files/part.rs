@@ -8,7 +8,7 @@ use std::io;
 
 use sha2::{Digest, Sha256};
 
-use super::folder::Folder;
+use super::folder::{Folder, invalid};
 
 /// The mark of one process's part in one run: random, so that files of different runs can be distinguished.
 pub(super) type RunId = [u8; 16];
@@ -90,10 +90,6 @@ impl Part {
         bytes.drain(..HEADER);
         Ok(Self { from, to, number: u64::from_le_bytes(number), kind, payload: bytes })
     }
-}
-
-pub(super) fn invalid(what: &str) -> io::Error {
-    io::Error::new(io::ErrorKind::InvalidData, what)
 }
 
 #[cfg(test)]

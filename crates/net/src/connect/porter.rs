@@ -1,0 +1,66 @@
+//! Answering callers while a run lasts: a second process of the other side is told that the run has begun, rather than
+//! finding the connection closed, and connections that the run asks for are admitted.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering},
+        mpsc::{self, Receiver},
+    },
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+use super::reception::{Admitted, PAUSE, Reception};
+use crate::Tls;
+
+/// The interval between two polls of the listener during a run, if there are no callers.
+const PAUSE_IN_A_RUN: Duration = Duration::from_millis(100);
+
+/// Answers callers during a run, until it is dropped.
+pub(crate) struct Porter {
+    stop: Arc<AtomicBool>,
+    /// How many more connections are expected.
+    expected: Arc<AtomicUsize>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Porter {
+    /// The porter, and the connections that it admits. `None` if no thread can be started: callers then find the port closed.
+    pub(super) fn start(mut reception: Reception) -> Option<(Self, Receiver<Tls>)> {
+        let (stop, expected) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicUsize::new(0)));
+        let (stopped, more) = (stop.clone(), expected.clone());
+        let (admit, admitted) = mpsc::channel();
+        let answer = move || {
+            while !stopped.load(Ordering::Relaxed) {
+                reception.parallel = more.load(Ordering::Relaxed);
+                if let Some(Admitted { tls, .. }) = reception.turn(true, &mut drop) {
+                    more.fetch_sub(1, Ordering::Relaxed);
+                    // Nobody waits for it in a run that has ended.
+                    let _ = admit.send(tls);
+                }
+                let idle = reception.is_empty() && reception.parallel == 0;
+                thread::park_timeout(if idle { PAUSE_IN_A_RUN } else { PAUSE });
+            }
+        };
+        let thread = thread::Builder::new().name("vesica-porter".to_owned()).spawn(answer).ok()?;
+        Some((Self { stop, expected, thread: Some(thread) }, admitted))
+    }
+
+    /// Admits the other side once more.
+    pub(super) fn expect_parallel(&self) {
+        self.expected.fetch_add(1, Ordering::Relaxed);
+        self.thread.iter().for_each(|thread| thread.thread().unpark());
+    }
+}
+
+impl Drop for Porter {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Relaxed);
+        if let Some(thread) = self.thread.take() {
+            thread.thread().unpark();
+            // A porter that panicked leaves nothing to repair.
+            drop(thread.join());
+        }
+    }
+}

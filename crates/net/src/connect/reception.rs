@@ -1,0 +1,375 @@
+//! Callers at an address that anyone may call.
+//!
+//! Callers are admitted by their identity, and until they have proved it they cost little: a silent caller
+//! occupies a socket, one that speaks occupies a TLS handshake in steps, and a single thread serves all of
+//! them. There are [`PLACES`]; a caller that comes when all are taken displaces another, so nobody can keep the
+//! other side out by calling often or by saying nothing.
+
+use std::{
+    collections::BTreeSet,
+    hash::{BuildHasher, RandomState},
+    io::{self, Write},
+    net::{IpAddr, Ipv6Addr, SocketAddr},
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+
+use crate::{
+    Error, Fingerprint, Result, Tls,
+    transport::{
+        is_blocked,
+        tcp::{Listener, Tcp},
+        tls::{Credentials, Greeting, HANDSHAKE, Handshake, NO_PLACE, REFUSAL},
+    },
+};
+
+/// The maximal number of callers that are authenticating. Each may hold two file descriptors and about 100 KiB.
+pub(super) const PLACES: usize = 64;
+
+/// The longest time that a caller may take to authenticate.
+const HANDSHAKE_TIME: Duration = Duration::from_secs(10);
+
+/// A caller whose first message has not arrived after this time is the first to lose its place.
+const SILENCE: Duration = Duration::from_secs(1);
+
+/// The interval between two polls of the listener and all callers.
+pub(super) const PAUSE: Duration = Duration::from_millis(10);
+
+/// The callers that have not authenticated yet.
+pub(super) struct Reception {
+    listener: Listener,
+    pub(super) credentials: Credentials,
+    /// The time that a caller may take.
+    patience: Duration,
+    /// Whether the other side has been admitted.
+    in_a_run: bool,
+    /// How many more connections of the run are expected.
+    pub(super) parallel: usize,
+    /// Those who are in a run, where there may be several at a time.
+    guests: Option<Guests>,
+    callers: Vec<Caller>,
+}
+
+/// A caller who has authenticated.
+pub(super) struct Admitted {
+    pub(super) tls: Tls,
+    /// Its place among the guests, where there are several.
+    pub(super) guest: Option<Guest>,
+}
+
+/// Parties who are in a run.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Guests(Arc<Mutex<BTreeSet<Fingerprint>>>);
+
+/// The place of a party among the guests, which it leaves when this is dropped.
+#[derive(Debug)]
+pub(super) struct Guest {
+    pub(super) peer: Fingerprint,
+    guests: Guests,
+}
+
+impl Guests {
+    /// A place for this party, unless it has one.
+    pub(super) fn enter(&self, peer: Fingerprint) -> Option<Guest> {
+        let mut there = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        there.insert(peer).then(|| Guest { peer, guests: self.clone() })
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        self.guests.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.peer);
+    }
+}
+
+impl Reception {
+    pub(super) fn new(listener: Listener, credentials: Credentials, patience: Duration) -> Self {
+        Self {
+            listener,
+            credentials,
+            patience: patience.min(HANDSHAKE_TIME),
+            in_a_run: false,
+            parallel: 0,
+            guests: None,
+            callers: Vec::new(),
+        }
+    }
+
+    /// For any number of parties, each of which is in one run at a time.
+    pub(super) fn of_many(
+        listener: Listener,
+        credentials: Credentials,
+        patience: Duration,
+    ) -> Self {
+        Self { guests: Some(Guests::default()), ..Self::new(listener, credentials, patience) }
+    }
+
+    /// Whether nobody is authenticating.
+    pub(super) fn is_empty(&self) -> bool {
+        self.callers.is_empty()
+    }
+
+    /// Reads from every caller once and, unless the listener is closed, accepts new ones. Returns the other side
+    /// once, when it has authenticated, and during a run a further connection that is expected.
+    pub(super) fn turn(
+        &mut self,
+        open: bool,
+        turned_away: &mut dyn FnMut(Error),
+    ) -> Option<Admitted> {
+        let mut admitted = None;
+        for caller in std::mem::take(&mut self.callers) {
+            self.hear(caller, &mut admitted, turned_away);
+        }
+        if open {
+            self.let_in(&mut admitted, turned_away);
+        }
+        self.in_a_run |= admitted.is_some() && self.guests.is_none();
+        admitted
+    }
+
+    /// Reads from a caller once.
+    fn hear(
+        &mut self,
+        mut caller: Caller,
+        admitted: &mut Option<Admitted>,
+        turned_away: &mut dyn FnMut(Error),
+    ) {
+        // One at a time; where there may be several, the others wait for the next turn.
+        if admitted.is_some() && self.guests.is_some() {
+            return self.callers.push(caller);
+        }
+        let expects = match (self.in_a_run, &admitted) {
+            (_, Some(_)) => Expects::Nobody,
+            (false, None) => Expects::Run,
+            (true, None) if self.parallel > 0 => Expects::Parallel,
+            (true, None) => Expects::Nobody,
+        };
+        match caller.turn(&self.credentials, (expects, self.guests.as_ref()), self.patience) {
+            Turn::Stays => self.callers.push(caller),
+            Turn::Gone => {}
+            Turn::TurnedAway(why) => {
+                turned_away(why);
+                self.callers.extend(caller.leave());
+            }
+            Turn::Admitted => match caller.admit() {
+                Ok(found) => *admitted = Some(found),
+                Err(error) => turned_away(Error::from_io(error, HANDSHAKE)),
+            },
+        }
+    }
+
+    /// Accepts all waiting callers, making room if there is no place. Each is read at once: its first message
+    /// has often arrived already, and protects it from later callers.
+    fn let_in(&mut self, admitted: &mut Option<Admitted>, turned_away: &mut dyn FnMut(Error)) {
+        for _ in 0..PLACES {
+            match self.listener.next() {
+                Ok(Some((tcp, from))) => {
+                    if self.callers.len() >= PLACES {
+                        self.make_room(turned_away);
+                    }
+                    self.hear(Caller::new(tcp, from), admitted, turned_away);
+                }
+                Ok(None) => return,
+                // Usually too many open files; a caller that leaves frees one.
+                Err(_) => return self.make_room(turned_away),
+            }
+        }
+    }
+
+    fn make_room(&mut self, turned_away: &mut dyn FnMut(Error)) {
+        if let Some(index) = least_deserving(&self.callers) {
+            self.callers.swap_remove(index).send_away();
+            turned_away(Error::Crowded { places: PLACES });
+        }
+    }
+}
+
+/// The caller that loses its place, among those from the network that holds the most places: one that has been silent for
+/// long, otherwise one whose first message is incomplete (in both cases the one that came first), otherwise any of
+/// them at random. If one kind were always spared, a flood of that kind could keep the other side out; chance
+/// lets it through after a few attempts.
+fn least_deserving(callers: &[Caller]) -> Option<usize> {
+    let from_there =
+        |caller: &Caller| callers.iter().filter(|c| c.network == caller.network).count();
+    let rank = |caller: &Caller| {
+        let age =
+            if caller.has_spoken() { chance() } else { caller.since.elapsed().as_nanos() as u64 };
+        (from_there(caller), caller.is_idle(), !caller.has_spoken(), age)
+    };
+    (0..callers.len()).max_by_key(|index| rank(&callers[*index]))
+}
+
+/// An unpredictable number.
+fn chance() -> u64 {
+    RandomState::new().hash_one(())
+}
+
+/// A caller.
+struct Caller {
+    network: IpAddr,
+    since: Instant,
+    tcp: Tcp,
+    stage: Stage,
+    guest: Option<Guest>,
+}
+
+enum Stage {
+    /// Nothing has been received yet.
+    Silent,
+    /// Is authenticating.
+    Speaking(Box<Handshake>),
+    /// Was refused, and is given time to receive the reason.
+    Leaving(Box<Tls>, Instant),
+}
+
+/// Whom the other side may be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Expects {
+    /// The one who begins a run.
+    Run,
+    /// One more connection of the run.
+    Parallel,
+    /// None, for the time being.
+    Nobody,
+}
+
+/// The outcome of reading from a caller once.
+enum Turn {
+    Stays,
+    Gone,
+    TurnedAway(Error),
+    Admitted,
+}
+
+impl Caller {
+    fn new(tcp: Tcp, from: SocketAddr) -> Self {
+        Self {
+            network: network(from.ip()),
+            since: Instant::now(),
+            tcp,
+            stage: Stage::Silent,
+            guest: None,
+        }
+    }
+
+    fn turn(
+        &mut self,
+        credentials: &Credentials,
+        (expects, guests): (Expects, Option<&Guests>),
+        patience: Duration,
+    ) -> Turn {
+        let failed = match &mut self.stage {
+            Stage::Silent => match self.tcp.peek() {
+                Ok(()) => {
+                    return match self.speak(credentials) {
+                        Ok(()) => self.turn(credentials, (expects, guests), patience),
+                        Err(error) => Turn::TurnedAway(error),
+                    };
+                }
+                Err(error) if !is_blocked(&error) => Error::from_io(error, HANDSHAKE),
+                Err(_) => Error::Stalled { phase: HANDSHAKE, after: patience },
+            },
+            Stage::Speaking(handshake) => {
+                let mut step = handshake.advance();
+                let place = &mut self.guest;
+                let mut fits = |handshake: &Handshake| match (handshake.is_parallel(), guests) {
+                    (true, _) => expects == Expects::Parallel,
+                    (false, None) => expects == Expects::Run,
+                    (false, Some(guests)) => {
+                        if place.is_none() {
+                            *place = handshake.peer().and_then(|peer| guests.enter(peer));
+                        }
+                        place.is_some()
+                    }
+                };
+                if step.is_ok() && handshake.is_known() {
+                    let greeting =
+                        if fits(handshake) { Greeting::Welcome } else { Greeting::InARun };
+                    handshake.answer(greeting);
+                    step = handshake.advance();
+                }
+                match step {
+                    Ok(()) => match handshake.verdict() {
+                        Ok(()) if handshake.welcomed() && fits(handshake) => return Turn::Admitted,
+                        verdict => verdict.err().unwrap_or(Error::InARun),
+                    },
+                    Err(error) if !is_blocked(&error) => handshake.classify(error),
+                    Err(_) => Error::Stalled { phase: HANDSHAKE, after: patience },
+                }
+            }
+            Stage::Leaving(tls, since) => {
+                let stays = tls.leave().is_err_and(|e| is_blocked(&e)) && since.elapsed() < REFUSAL;
+                return if stays { Turn::Stays } else { Turn::Gone };
+            }
+        };
+        match failed {
+            Error::Stalled { .. } if self.since.elapsed() < patience => Turn::Stays,
+            failed => Turn::TurnedAway(failed),
+        }
+    }
+
+    /// The first bytes have arrived: from now on the caller costs memory.
+    fn speak(&mut self, credentials: &Credentials) -> Result<()> {
+        let tcp = self.tcp.handle().map_err(|e| Error::from_io(e, HANDSHAKE))?;
+        self.stage = Stage::Speaking(Box::new(credentials.server(tcp)?));
+        Ok(())
+    }
+
+    /// The tunnel to the other side, which this caller is.
+    fn admit(self) -> io::Result<Admitted> {
+        self.tcp.set_waiting(true)?;
+        match self.stage {
+            Stage::Speaking(handshake) => {
+                Ok(Admitted { tls: handshake.into_tls(), guest: self.guest })
+            }
+            _ => Err(io::ErrorKind::NotConnected.into()),
+        }
+    }
+
+    /// The caller was refused. `None` if there is nothing for it to receive.
+    fn leave(self) -> Option<Self> {
+        match self.stage {
+            Stage::Speaking(handshake) => {
+                let mut tls = handshake.into_tls();
+                tls.close();
+                let stage = Stage::Leaving(Box::new(tls), Instant::now());
+                Some(Self { stage, guest: None, ..self })
+            }
+            _ => None,
+        }
+    }
+
+    /// Whether its first message is complete and is being answered.
+    fn has_spoken(&self) -> bool {
+        matches!(&self.stage, Stage::Speaking(handshake) if handshake.has_spoken())
+    }
+
+    /// Whether it can lose its place without harm: the first message of a genuine caller arrives at once.
+    fn is_idle(&self) -> bool {
+        match &self.stage {
+            Stage::Leaving(..) => true,
+            _ => !self.has_spoken() && self.since.elapsed() > SILENCE,
+        }
+    }
+
+    /// Takes its place away, and tells it so if that can still be said in clear.
+    fn send_away(mut self) {
+        let clear = match &self.stage {
+            Stage::Silent => true,
+            Stage::Speaking(handshake) => !handshake.has_spoken(),
+            Stage::Leaving(..) => false,
+        };
+        if clear {
+            // A courtesy: without it the caller finds a closed connection.
+            drop(self.tcp.write(&NO_PLACE));
+        }
+    }
+}
+
+/// The unit for counting callers: an IPv4 address, or the /64 that a single IPv6 host has to itself.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V6(v6) => Ipv6Addr::from_bits(v6.to_bits() >> 64 << 64).into(),
+        v4 => v4,
+    }
+}

@@ -1,0 +1,25 @@
+//! How a policy refuses a run.
+
+use crate::words::counted;
+
+/// Which rule refuses a run, and why.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{reason} ({rule})")]
+pub struct Refusal {
+    /// The rule, as it is written: `min-set`.
+    pub rule: &'static str,
+    /// The reason, without a word on the data but for sizes.
+    pub reason: String,
+}
+
+impl Refusal {
+    pub(super) fn new(rule: &'static str, reason: String) -> Self {
+        Self { rule, reason }
+    }
+
+    /// Fewer keys are shared than so many.
+    pub(crate) fn too_few(least: u64) -> Self {
+        let reason = format!("fewer than {} are shared, so nothing is told", counted(least, "key"));
+        Self::new("min-result", reason)
+    }
+}

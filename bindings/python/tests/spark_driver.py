@@ -22,6 +22,8 @@ def main(asked: dict[str, Any]) -> None:
         .config("spark.executor.memory", "512m")
         .config("spark.sql.shuffle.partitions", "4")
         .config("spark.ui.enabled", "false")
+        # Java's Snappy unpacks a library into a directory that all processes share.
+        .config("spark.sql.parquet.compression.codec", "zstd")
         .getOrCreate()
     )
     run = vesica.spark.intersect(

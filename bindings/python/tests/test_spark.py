@@ -168,7 +168,8 @@ def write(side: Side) -> list[int]:
         if key % 100 == 0:
             keys.append(None)
     table = pa.table({"n": range(len(keys)), side.column: keys, "rest": ["x"] * len(keys)})
-    pq.write_table(table, side.folder / "in.parquet", row_group_size=max(1, len(keys) // 4))
+    groups = max(1, len(keys) // 4)
+    pq.write_table(table, side.folder / "in.parquet", row_group_size=groups, compression="zstd")
     return matching
 
 

@@ -10,6 +10,7 @@
 
 mod client;
 mod cluster;
+mod keys;
 mod message;
 
 use std::{
@@ -24,7 +25,8 @@ use rand::CryptoRng;
 use vesica_net::{CancelToken, Fingerprint, Identity, Proxy, connect};
 
 pub use self::{
-    client::{ClusterResult, Ended, Failed, Gateway, Here, Keys, Sketched, Tasks},
+    client::{ClusterResult, Ended, Failed, Gateway, Here, Tasks},
+    keys::{Keys, Sketched},
     message::Token,
 };
 

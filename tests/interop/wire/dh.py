@@ -54,7 +54,8 @@ def receiver(channel, draw, items, n_s, security=40):
 def sender(channel, draw, items, n_r, security=40):
     """S: learns nothing."""
     t = tag_bits(n_r, len(items), security)
-    alpha = draw.scalar()
+    four_alpha = draw.scalar()
+    alpha = four_alpha * pow(4, -1, group.ORDER) % group.ORDER
     for first in range(0, n_r, BATCH):
         data = channel.receive("dh/blinded", 32 * min(BATCH, n_r - first))
         returned = []
@@ -64,7 +65,6 @@ def sender(channel, draw, items, n_r, security=40):
         channel.send("dh/returned", b"".join(returned))
         channel.flush()
     channel.send("dh/key", group.encode(group.OF_GENERATOR.times(alpha)))
-    four_alpha = 4 * alpha % group.ORDER
     values = []
     for item in items:
         values.append(t_of(group.encode(group.multiply(four_alpha, h(item)))))

@@ -4,7 +4,7 @@ import json
 import time
 from dataclasses import dataclass, field
 
-from . import dh, keys, lists
+from . import dh, keys, lists, rr22
 from .connection import fingerprint_text
 from .draws import SystemDraws
 from .errors import Refused
@@ -219,14 +219,10 @@ def run(channel, is_a, own_fingerprint, peer_fingerprint, offer, rows, staged=la
 
 
 def receiver(protocol):
-    from . import rr22
-
     return {"dh": dh.receiver, "rr22": rr22.receiver, "rr22-malicious": rr22.malicious_receiver}[protocol]
 
 
 def sender(protocol):
-    from . import rr22
-
     return {"dh": dh.sender, "rr22": rr22.sender, "rr22-malicious": rr22.malicious_sender}[protocol]
 
 

@@ -32,7 +32,7 @@ def take_part(identity, peer, values, profile="none", protocol="dh", learns="bot
     peer = connection.read_fingerprint(peer)
     channel = connection.connect(address, identity, peer) if is_a else connection.listen(listener, identity, peer)
     try:
-        found = run.run(channel, is_a, identity.fingerprint, peer, offer, rows)
+        found = run.run(channel, is_a, identity.text, connection.fingerprint_text(peer), offer, rows)
     except Refused as refusal:
         channel.abort(refusal.code)
         raise

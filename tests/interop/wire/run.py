@@ -5,7 +5,6 @@ import time
 from dataclasses import dataclass, field
 
 from . import dh, keys, lists, rr22
-from .connection import fingerprint_text
 from .draws import SystemDraws
 from .errors import Refused
 from .primitives import derive, hash_of, keyed, le64
@@ -107,7 +106,7 @@ def read_offer(data):
 
 
 def agree(a, b, fingerprint_a, fingerprint_b):
-    """Sections 1.2 and 1.3: the terms, from both offers."""
+    """Sections 1.2 and 1.3: the terms, from both offers and both fingerprints as text."""
     differ = [
         m
         for m in "identifiers wanted scale noise align agreement a_learns b_learns null_values".split()
@@ -156,21 +155,26 @@ def agree(a, b, fingerprint_a, fingerprint_b):
         "agreement": a["agreement"],
         "max_rows_of_a": b["max_peer_rows"],
         "max_rows_of_b": a["max_peer_rows"],
-        "fingerprint_of_a": fingerprint_text(fingerprint_a),
-        "fingerprint_of_b": fingerprint_text(fingerprint_b),
+        "fingerprint_of_a": fingerprint_a,
+        "fingerprint_of_b": fingerprint_b,
     }
 
 
+def canonical(terms):
+    """Section 1.4."""
+    return json.dumps(terms, ensure_ascii=False, separators=(",", ":"))
+
+
 def terms_hash(terms):
-    return derive("vesica 1 terms", json.dumps(terms, ensure_ascii=False, separators=(",", ":")).encode())
+    return derive("vesica 1 terms", canonical(terms).encode())
 
 
 def run(channel, is_a, own_fingerprint, peer_fingerprint, offer, rows, staged=lambda found: None, draw=None):
     """Runs to the end. `rows` maps digests to whatever the caller wants; returns the digests that are shared, or None if
-    this side does not learn them."""
+    this side does not learn them. Fingerprints are texts."""
     draw = draw or SystemDraws()
     own = offer.members()
-    channel.send("vesica/terms", json.dumps(own).encode())
+    channel.send("vesica/terms", canonical(own).encode())
     other = read_offer(channel.receive_at_most("vesica/terms", 4096))
     a, b = (own, other) if is_a else (other, own)
     prints = (own_fingerprint, peer_fingerprint) if is_a else (peer_fingerprint, own_fingerprint)
@@ -282,3 +286,8 @@ def commitment(role, r):
 
 def item_seed(r_a, r_b):
     return derive("vesica 1 item seed", r_a + r_b)
+
+
+def partition(image, count):
+    """Section 9.1."""
+    return int.from_bytes(image[24:32], "little") * count >> 64

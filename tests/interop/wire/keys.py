@@ -1,5 +1,4 @@
-"""keys.md: from the values of a row to a digest. The profile `phone` rests on the tables of libphonenumber, which this
-implementation does not have."""
+"""keys.md: from the values of a row to a digest."""
 
 import base64
 import datetime
@@ -7,6 +6,7 @@ import hashlib
 import re
 import unicodedata
 
+from .phone import phone
 from .primitives import hash_of, le32, le64
 
 WHITE = "".join(
@@ -164,6 +164,8 @@ def normalise(profile, value):
             return number(value, parameter or None)
         case "postcode":
             return postcode(value, parameter)
+        case "phone":
+            return phone(value.strip(WHITE), parameter)
         case "sha256":
             return normalise(parameter, value)
     raise ValueError(f"this implementation has no profile {profile}")

@@ -1,7 +1,7 @@
 """okvs.md: the oblivious key-value store."""
 
 from dataclasses import dataclass
-from math import exp, isqrt, lgamma, log, log1p
+from math import isqrt, lgamma, log, log1p
 
 import numpy as np
 
@@ -45,25 +45,25 @@ def sparse_columns(n, security):
 
 
 def tail(n, c, more):
-    """ln Pr[Bin(n, 1/c) > more]."""
-    p = -log(c)
-    q = log1p(-1 / c)
-    terms = []
-    for i in range(more + 1, n + 1):
-        term = lgamma(n + 1) - lgamma(i + 1) - lgamma(n - i + 1) + i * p + (n - i) * q
-        terms.append(term)
-        if term < terms[0] - 60:
-            break
-    if not terms:
+    """ln Pr[Bin(n, 1/c) > more], for `more` of at least the mean: terms that decrease, each from the one before."""
+    i = more + 1
+    if i > n:
         return float("-inf")
-    return max(terms) + log(sum(exp(term - max(terms)) for term in terms))
+    first = lgamma(n + 1) - lgamma(i + 1) - lgamma(n - i + 1) - i * log(c) + (n - i) * log1p(-1 / c)
+    total = term = 1.0
+    while i < n and term > 1e-17 * total:
+        term *= (n - i) / ((i + 1) * (c - 1))
+        total += term
+        i += 1
+    return first + log(total)
 
 
 def max_load(n, c, security):
     """Section 2."""
     if c == 1 or n == 0:
         return n
-    low, high = -(-n // c), n
+    mean = -(-n // c)
+    low, high = mean, min(n, mean + 20 * isqrt(mean) + 200)
     while low < high:
         middle = (low + high) // 2
         if log(c) + tail(n, c, middle) <= -security * log(2):

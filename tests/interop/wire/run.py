@@ -1,6 +1,7 @@
 """run.md: a run step by step, of whole sets (one partition)."""
 
 import json
+import re
 import time
 from dataclasses import dataclass, field
 
@@ -94,8 +95,25 @@ def read_offer(data):
     for name in offer["keys"]:
         if not isinstance(name, str) or not 1 <= len(name) <= 64 or not all(" " <= c <= "~" for c in name):
             raise Refused("a name of a profile is malformed")
+    if offer["protocol"] is not None and not re.fullmatch("[A-Za-z0-9_-]{1,32}", offer["protocol"]):
+        raise Refused("the protocol's name is no name")
+    if not is_query(offer["wanted"]):
+        raise Refused("an unknown query")
+    if any(not 0 <= offer[member] < 1 << 64 for member in ("max_peer_rows", "minimum", "scale")):
+        raise Refused("a number is out of bounds")
     if not 1 <= len(offer["keys"]) <= 16 or not (offer["a_learns"] or offer["b_learns"]):
         raise Refused("the terms mean nothing")
+    counts = offer["identifiers"]
+    if any(type(n) is not int or n < 1 for n in counts):
+        raise Refused("identifiers are no numbers of columns")
+    if counts and (not 2 <= len(counts) <= 8 or sum(counts) != len(offer["keys"])):
+        raise Refused("the identifiers are not made of the key columns")
+    if offer["align"] and (counts or not (offer["a_learns"] and offer["b_learns"])):
+        raise Refused("a common order of what has none")
+    if offer["wanted"] == "rows" and (offer["sends"] is not None or offer["noise"] is not None):
+        raise Refused("what a query for rows cannot have")
+    if offer["agreement"] is not None and not re.fullmatch("[0-9a-fA-F]{64}", offer["agreement"]):
+        raise Refused("an agreement is no hash")
     nulls = offer["null_values"]
     if any(not isinstance(v, str) or not v or keys.lower(v) != v for v in nulls):
         raise Refused("null_values are not normalised")
@@ -103,6 +121,11 @@ def read_offer(data):
     if sorted(set(coded)) != coded or sum(len(v) + 1 for v in coded) > 1024:
         raise Refused("null_values are not in order")
     return offer
+
+
+def is_query(wanted):
+    """Queries other than for rows are not specified: they are known by name alone, and refused later."""
+    return wanted == "rows" or isinstance(wanted, dict)
 
 
 def agree(a, b, fingerprint_a, fingerprint_b):

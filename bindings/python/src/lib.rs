@@ -45,9 +45,10 @@ mod native {
         module.add("WIRE_VERSION", vesica::WIRE_VERSION)
     }
 
-    /// The program `vesica`; returns its exit code.
+    /// The program `vesica`; returns its exit code. `python` is what starts it again, as the module that it is there.
     #[pyfunction]
-    fn main(py: Python<'_>, arguments: Vec<OsString>) -> u8 {
+    fn main(py: Python<'_>, arguments: Vec<OsString>, python: OsString) -> u8 {
+        vesica_cli::started_by(python, vec!["-m".into(), "vesica".into()]);
         py.detach(|| vesica_cli::main(arguments))
     }
 }

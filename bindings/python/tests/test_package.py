@@ -50,6 +50,13 @@ def test_the_command_comes_with_the_package() -> None:
     assert ended.returncode == 2 and "no-such-command" in ended.stderr
 
 
+def test_the_demo_starts_both_parties_by_the_same_package(tmp_path: Path) -> None:
+    for line in ([sys.executable, "-m", "vesica"], [Path(sys.executable).with_name("vesica")]):
+        ended = run(*line, "demo", "--rows", "1000", cwd=tmp_path)
+        assert ended.returncode == 0, ended.stderr
+        assert "300 of 1,000 keys match" in ended.stderr + ended.stdout
+
+
 def test_licences_are_inside() -> None:
     names = [str(file) for file in importlib.metadata.files("vesica") or []]
     for licence in ("LICENSE-MIT", "LICENSE-APACHE", "LICENSES-THIRD-PARTY"):

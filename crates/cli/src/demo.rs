@@ -9,7 +9,7 @@ use std::{
     fs,
     io::{BufRead, BufReader, Read},
     path::{Path, PathBuf},
-    process::{Child, Command, ExitStatus, Stdio},
+    process::{Child, ExitStatus, Stdio},
     sync::mpsc,
     thread,
     time::{Duration, Instant},
@@ -23,7 +23,7 @@ use self::customers::{CLUB, Files, SHOP};
 use crate::{
     cancel,
     exit::{self, Failure},
-    keygen,
+    itself, keygen,
 };
 
 #[derive(clap::Args)]
@@ -78,9 +78,8 @@ impl Side {
 
     /// Starts the process of this party.
     fn start(&self, way: [&str; 2], peer: &Self, directory: &Path) -> Result<Process, Failure> {
-        let program = std::env::current_exe()
-            .map_err(|e| Failure::bug(format!("this program cannot find itself: {e}")))?;
-        let child = Command::new(program)
+        let child = itself::again()
+            .map_err(|e| Failure::bug(format!("this program cannot find itself: {e}")))?
             .arg("run")
             .args(way)
             .arg("--identity")

@@ -13,7 +13,11 @@ mod columns;
 mod demo;
 mod document;
 mod exit;
+<<<<<<< HEAD
 mod gateway;
+=======
+mod itself;
+>>>>>>> bca0fb3 (Let the demo and the benchmarks start again by what started them, so that they work from the package for Python)
 mod keygen;
 mod ledger;
 mod meet;
@@ -41,7 +45,7 @@ use std::{
 use clap::{CommandFactory, Parser, Subcommand};
 use vesica::WIRE_VERSION;
 
-pub use self::exit::hide_panics;
+pub use self::{exit::hide_panics, itself::started_by};
 
 use self::exit::Failure;
 

@@ -7,7 +7,7 @@ from vesica import _native
 
 def main() -> int:
     """Run the command with the arguments of this process."""
-    return _native.main(["vesica", *sys.argv[1:]])
+    return _native.main(["vesica", *sys.argv[1:]], sys.executable)
 
 
 if __name__ == "__main__":

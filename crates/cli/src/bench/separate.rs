@@ -1,17 +1,17 @@
 //! Runs of two parties, each run in a separate process.
 
-use std::{env, process::Command};
-
 use vesica_lab::{Job, Record, Runner, Work};
+
+use crate::itself;
 
 /// Runs a job by starting this program again. In real use, a run has a fresh process too.
 ///
 /// # Errors
 /// If this program cannot be found.
 pub fn runner() -> vesica_lab::Result<Runner> {
-    let program = env::current_exe().map_err(|error| format!("this program: {error}"))?;
+    itself::again().map_err(|error| format!("this program: {error}"))?;
     Ok(Box::new(move |job| {
-        let ran = Command::new(&program).args(arguments(job)).output()?;
+        let ran = itself::again()?.args(arguments(job)).output()?;
         let failed = || {
             let said = String::from_utf8_lossy(&ran.stderr);
             format!("{}: {}", job.work, said.trim())

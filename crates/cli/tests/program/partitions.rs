@@ -225,6 +225,20 @@ fn a_join_larger_than_memory() {
     assert_eq!(fs::read_dir(&spill).unwrap().count(), 0);
 }
 
+/// Keys go to the disk by the number of their rows, although so few different ones would be compared as a whole.
+#[test]
+fn a_few_keys_of_many_rows_meet_a_small_set() {
+    let lab = Lab::new();
+    let many = (0..400_000).fold("k\n".to_owned(), |text, n| text + &format!("key{}\n", n % 1_000));
+    lab.write(Connecting, &many);
+    lab.write(Listening, (500..1_500).fold("k\n".to_owned(), |text, n| text + &format!("key{n}\n")));
+    let here = ["--memory", "100M", "--duplicates", "all", "--learns", "me"];
+    let [x, y] = lab.run(&here, &["--learns", "peer"]);
+    x.assert(0, &["500 of 1,000 keys match"]);
+    y.assert(0, &[]);
+    assert_eq!(lab.report(Connecting)["partitions"], 2);
+}
+
 /// More keys than the memory that each side is allowed would hold as a whole.
 #[test]
 fn sets_larger_than_memory_are_compared_in_partitions() {

@@ -157,7 +157,9 @@ fn ten_million_rows_go_on_after_they_were_killed() {
     let span = undisturbed(&lab);
     let mut toll = Toll::default();
     while toll.kills < 5 {
-        [Connecting, Listening].map(|party| fs::remove_file(lab.0.file(party, "out.csv")).unwrap());
+        for party in [Connecting, Listening] {
+            fs::remove_file(lab.0.file(party, "out.csv")).unwrap();
+        }
         let left = 5 - toll.kills;
         killed(&lab, left, span, rng, &mut toll);
     }

@@ -248,7 +248,8 @@ impl<'a> Session<'a> {
             None => {
                 let terms = self.terms.clone();
                 let ladder = ladder(&terms, whole, self.receives(), are_held)?;
-                let (partitions, Candidate { key, sizes, cost, .. }) = self.choose(&ladder)?;
+                let (partitions, Candidate { key, sizes, cost, .. }) =
+                    self.choose(&ladder, are_held)?;
                 (partitions, key.to_owned(), sizes, Some(cost))
             }
         };
@@ -422,10 +423,12 @@ impl<'a> Session<'a> {
     }
 
     /// The candidate that both sides agree on, among those for which both have the memory, and the number of partitions.
-    fn choose(&mut self, ladder: &Ladder<'_>) -> Result<(usize, Candidate)> {
+    fn choose(&mut self, ladder: &Ladder<'_>, are_held: bool) -> Result<(usize, Candidate)> {
         self.phase("choice");
         let budget = Budget::new(self.inputs.memory);
-        let least = self.inputs.partitions.next_power_of_two().ilog2() as usize;
+        // Keys on disk are compared in partitions, even where a repeated few of them would fit into memory.
+        let least = self.inputs.partitions.max(if are_held { 1 } else { 2 });
+        let least = least.next_power_of_two().ilog2() as usize;
         let rung = memory::agree(ladder, least, self.receives(), budget, self.channel)?;
         if let [only] = &rung.candidates[..] {
             return Ok((rung.partitions, *only));
@@ -515,7 +518,7 @@ struct Resumed<'a> {
 /// The ways in which sets of these sizes can be compared: as a whole, and in more and more partitions. The same on both
 /// sides, but for what this one takes `beside`; it holds its keys in memory already or not.
 fn ladder(terms: &Terms, sizes: Sizes, receives: bool, are_held: bool) -> Result<Ladder<'_>> {
-    /// Smaller partitions are of no use.
+    /// Smaller partitions are of no use. There are always two to choose, for a side whose keys are on disk.
     const SMALLEST: usize = 1 << 10;
     const MOST: u32 = 12;
     let most = sizes.sender.max(sizes.receiver);
@@ -539,7 +542,7 @@ fn ladder(terms: &Terms, sizes: Sizes, receives: bool, are_held: bool) -> Result
     let none =
         |halvings: usize| Rung { partitions: 1 << halvings, candidates: Vec::new(), beside: 0.0 };
     let make = move |halvings| make(halvings).unwrap_or_else(|_| none(halvings));
-    let more = (most / SMALLEST).max(1).ilog2().min(MOST);
+    let more = (most / SMALLEST).max(2).ilog2().min(MOST);
     Ok(Ladder::new(first, more as usize, make))
 }
 

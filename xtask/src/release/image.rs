@@ -81,7 +81,8 @@ fn write_layout(layout: &Path, layer: &[u8], version: &str) -> Result<(), Failur
     let manifest =
         json!({"schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": [layer]});
     let mut manifest = blob(MANIFEST, manifest.to_string().as_bytes())?;
-    manifest["annotations"] = json!({"org.opencontainers.image.ref.name": format!("localhost/vesica:{version}")});
+    manifest["annotations"] =
+        json!({"org.opencontainers.image.ref.name": format!("localhost/vesica:{version}")});
     let index = json!({"schemaVersion": 2, "mediaType": INDEX, "manifests": [manifest]});
     folder::write(&layout.join("index.json"), index.to_string())?;
     folder::write(&layout.join("oci-layout"), json!({"imageLayoutVersion": "1.0.0"}).to_string())

@@ -6,17 +6,18 @@
 use crate::{
     Failure,
     programs::Built,
-    python,
+    python, release,
     repository::Repository,
     step::{self, Step, Work, ended},
     tally::Tally,
     tiers,
 };
 
-const STEPS: [Step; 3] = [
+const STEPS: [Step; 4] = [
     Step { name: "every test in full", work: Work::Tests(everything) },
     Step { name: "tests on the portable backends", work: Work::Tests(computing) },
     Step { name: "the package for Python", work: Work::Tests(python::test_in_full) },
+    Step { name: "a rehearsal of a release", work: Work::Check(release::rehearse) },
 ];
 
 /// Runs every step, up to the first that fails.

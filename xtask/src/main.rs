@@ -1,7 +1,7 @@
 //! Tasks of this repository: `cargo xtask TASK`, from any of its folders.
 //!
-//! Nothing here becomes part of what is shipped. Beside the standard library this uses only
-//! `vesica-params`, to render its document and a figure.
+//! Nothing here becomes part of what is shipped. Beside the standard library this uses
+//! `vesica-params`, to render its document and a figure, and for releases what reads JSON and computes SHA-256.
 
 mod assure;
 mod compression;
@@ -9,6 +9,7 @@ mod documents;
 mod licences;
 mod programs;
 mod python;
+mod release;
 mod repository;
 mod security;
 mod side_by_side;
@@ -30,6 +31,9 @@ tasks:
   assure         every test in full, for a release: takes hours
   python         the tests of the package for Python, as `test` runs them
   wheel          the package for Python: a wheel for this system and a source distribution
+  release        every package of a version, from a clean tree that has the version's tag
+  release --dry-run
+                 every package of what is checked out, each installed in a clean root and tried
   tidy           the rules of the code base: layers, unsafe code, names, sizes, manifests
   docs           write the generated parts of the documents again
   docs --check   fail where a generated part of a document is stale";
@@ -45,6 +49,8 @@ fn main() -> ExitCode {
         ["assure"] => assure::run,
         ["python"] => python::run,
         ["wheel"] => python::wheel,
+        ["release"] => release::run,
+        ["release", "--dry-run"] => release::rehearse,
         ["tidy"] => tidy::run,
         ["docs"] => documents::write,
         ["docs", "--check"] => documents::check,

@@ -34,13 +34,26 @@ const LICENCES: &str = "bindings/python/LICENSES-THIRD-PARTY.txt";
 
 /// `cargo xtask wheel`: a wheel for this system and a source distribution, into `target/wheels`.
 pub fn wheel(repository: &Repository) -> Result<(), Failure> {
-    write_licences(repository)?;
-    let tools = tools(repository)?;
     let out = repository.path("target/wheels");
-    let args = ["build", "--release", "--locked", "--sdist"];
-    maturin(repository, &tools, &args, &out)?;
+    wheel_into(repository, &out)?;
     println!("the packages are in {}", out.display());
     Ok(())
+}
+
+/// The same into another folder.
+pub fn wheel_into(repository: &Repository, out: &Path) -> Result<(), Failure> {
+    write_licences(repository)?;
+    let tools = tools(repository)?;
+    maturin(repository, &tools, &["build", "--release", "--locked", "--sdist"], out)
+}
+
+/// Installs a wheel where there is nothing else, imports it, and runs the demo of the command that comes with it.
+pub fn try_wheel(repository: &Repository, wheel: &Path) -> Result<(), Failure> {
+    let clean = Environment::new(emptied(repository.path("target/python/clean"))?)?;
+    clean.install(&["--no-index", &wheel.to_string_lossy()])?;
+    let imports = clean.command("python").args(["-c", "import vesica"]).status();
+    ended("python -c 'import vesica'", imports)?;
+    ended("vesica demo", clean.command("vesica").args(["demo", "--rows", "10000"]).status())
 }
 
 /// `cargo xtask python`: the tests alone.

@@ -1,0 +1,182 @@
+//! `cargo xtask release`: every package of a version, in one folder, with their checksums.
+//!
+//! Nothing is published here. A rehearsal builds the same of what is checked out, whatever its state, then installs
+//! each package where there is nothing else and runs the demo of the program in it.
+
+mod archive;
+mod checksums;
+mod clean_root;
+mod contents;
+mod deb;
+mod folder;
+mod formula;
+mod image;
+mod program;
+mod sbom;
+mod tool;
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use self::{clean_root::CleanRoot, program::TARGET, tool::at};
+use crate::{Failure, python, repository::Repository};
+
+/// Builds every package of the version that is checked out.
+///
+/// # Errors
+/// The work tree has changes, or its commit has not the version's tag.
+pub fn run(repository: &Repository) -> Result<(), Failure> {
+    let version = version(repository)?;
+    let changed = git(repository, &["status", "--porcelain"])?;
+    let tags = git(repository, &["tag", "--points-at", "HEAD"])?;
+    released(&version, &changed, &tags)?;
+    let packages = Packages::build(repository, &version)?;
+    packages.tell()
+}
+
+/// Builds every package of what is checked out, and tries each where there is nothing else.
+pub fn rehearse(repository: &Repository) -> Result<(), Failure> {
+    let packages = Packages::build(repository, &version(repository)?)?;
+    packages.try_each(repository)?;
+    packages.tell()
+}
+
+/// Refuses what is no state that a version can be built of.
+fn released(version: &str, changed: &str, tags: &str) -> Result<(), Failure> {
+    if !changed.is_empty() {
+        return Err(format!("a release is of what is committed; these files differ:\n{changed}"));
+    }
+    match tags.lines().any(|tag| tag == format!("v{version}")) {
+        true => Ok(()),
+        false => Err(format!(
+            "this commit has no tag `v{version}`; `cargo xtask release --dry-run` needs none"
+        )),
+    }
+}
+
+/// What was built.
+struct Packages {
+    folder: PathBuf,
+    archive: PathBuf,
+    deb: PathBuf,
+    image: PathBuf,
+}
+
+impl Packages {
+    fn build(repository: &Repository, version: &str) -> Result<Self, Failure> {
+        let folder = repository.path(&format!("target/release-{version}"));
+        folder::empty(&folder)?;
+        println!("    the program for {TARGET}");
+        let program = program::build(repository)?;
+        println!("    the archive of the program");
+        let name = format!("vesica-{version}-{TARGET}");
+        let work = repository.path("target/release-work/archive");
+        folder::empty(&work)?;
+        let contents = work.join(&name);
+        contents::write(repository, &program, &contents)?;
+        folder::copy(&program, &contents.join("bin/vesica"))?;
+        let archive = folder.join(format!("{name}.tar.gz"));
+        archive::pack(&archive, &work, &name)?;
+        println!("    the package for Debian");
+        let deb = deb::build(repository, version, &program, &contents, &folder)?;
+        println!("    the image for containers");
+        let image = image::build(repository, version, &program, &contents, &folder)?;
+        println!("    the sources and the formula for Homebrew");
+        sources(repository, version, &folder)?;
+        println!("    the bill of materials");
+        sbom::write(repository, version, &folder)?;
+        println!("    the package for Python");
+        python::wheel_into(repository, &folder)?;
+        checksums::write_list(&folder)?;
+        Ok(Self { folder, archive, deb, image })
+    }
+
+    fn try_each(&self, repository: &Repository) -> Result<(), Failure> {
+        let root = |name: &str| {
+            CleanRoot::new(&repository.path(&format!("target/release-work/{name}-root")))
+        };
+        let clean = root("archive")?;
+        archive::unpack(&self.archive, clean.folder())?;
+        let [unpacked] = &inside(clean.folder(), "vesica-")?[..] else {
+            return Err("the archive of the program has not one folder".to_owned());
+        };
+        clean.demo(&format!("/{unpacked}/bin/vesica"))?;
+        println!("    tried: the archive, unpacked into an empty root: the demo ran");
+        let clean = root("deb")?;
+        deb::install(&self.deb, clean.folder())?;
+        clean.demo("/usr/bin/vesica")?;
+        println!("    tried: the package for Debian, unpacked into an empty root: the demo ran");
+        let clean = root("image")?;
+        image::install(repository, &self.image, clean.folder())?;
+        clean.demo(image::PROGRAM)?;
+        println!(
+            "    tried: the image, digests checked and its layer in an empty root: the demo ran"
+        );
+        let outcome = formula::check(&self.folder.join("vesica.rb"))?;
+        println!("    tried: the formula for Homebrew: {outcome}");
+        for wheel in inside(&self.folder, "vesica-")?.iter().filter(|name| name.ends_with(".whl")) {
+            python::try_wheel(repository, &self.folder.join(wheel))?;
+            println!("    tried: {wheel}, in an empty environment: imported, and the demo ran");
+        }
+        let mut check = Command::new("sha256sum");
+        check.args(["--check", "--strict", "--quiet", checksums::LIST]).current_dir(&self.folder);
+        tool::run(&mut check, "coreutils")?;
+        println!("    tried: {} by sha256sum: every file is right", checksums::LIST);
+        Ok(())
+    }
+
+    /// Says what there is.
+    fn tell(&self) -> Result<(), Failure> {
+        println!("in {}:", self.folder.display());
+        for name in folder::names(&self.folder)? {
+            let path = self.folder.join(&name);
+            let size = fs::metadata(&path).map_err(at(&path))?.len();
+            println!("    {:>10.1} KB  {name}", size as f64 / 1000.0);
+        }
+        Ok(())
+    }
+}
+
+/// The archive of the sources, and the formula that builds them.
+fn sources(repository: &Repository, version: &str, out: &Path) -> Result<(), Failure> {
+    let name = format!("vesica-{version}-source.tar.gz");
+    let prefix = format!("--prefix=vesica-{version}/");
+    let path = out.join(&name);
+    let output = format!("--output={}", path.display());
+    git(repository, &["archive", "--format=tar.gz", &prefix, &output, "HEAD"])?;
+    formula::write(version, &name, &checksums::of_file(&path)?, out)
+}
+
+/// What is called so at the beginning, in a folder.
+fn inside(folder: &Path, beginning: &str) -> Result<Vec<String>, Failure> {
+    let names = folder::names(folder)?;
+    Ok(names.into_iter().filter(|name| name.starts_with(beginning)).collect())
+}
+
+fn git(repository: &Repository, args: &[&str]) -> Result<String, Failure> {
+    tool::run(Command::new("git").args(args).current_dir(repository.path("")), "git")
+}
+
+/// The version of the workspace.
+fn version(repository: &Repository) -> Result<String, Failure> {
+    let manifest = repository.path("Cargo.toml");
+    let text = fs::read_to_string(&manifest).map_err(at(&manifest))?;
+    let version =
+        text.lines().find_map(|line| line.strip_prefix("version = \"")?.strip_suffix('"'));
+    version.map(str::to_owned).ok_or_else(|| "Cargo.toml names no version".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_release_is_of_a_clean_tree_with_the_tag_of_its_version() {
+        assert_eq!(released("1.2.3", "", "latest\nv1.2.3\n"), Ok(()));
+        assert!(released("1.2.3", " M README.md\n", "v1.2.3\n").unwrap_err().contains("README.md"));
+        assert!(released("1.2.3", "", "v1.2.30\n").unwrap_err().contains("no tag `v1.2.3`"));
+    }
+}

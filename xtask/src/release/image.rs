@@ -1,0 +1,164 @@
+//! The image for containers, in the form of the Open Container Initiative (image specification 1.1): one layer that
+//! has the program and `/tmp`.
+//!
+//! packaging/Containerfile makes the same of the same program; this needs no engine.
+
+use std::{
+    fs,
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
+
+use serde_json::{Value, json};
+
+use super::{archive, checksums, contents::LICENCES, folder, tool::at};
+use crate::{Failure, repository::Repository};
+
+/// The types of the documents and of the layer.
+const INDEX: &str = "application/vnd.oci.image.index.v1+json";
+const MANIFEST: &str = "application/vnd.oci.image.manifest.v1+json";
+const CONFIG: &str = "application/vnd.oci.image.config.v1+json";
+const LAYER: &str = "application/vnd.oci.image.layer.v1.tar";
+
+/// Nobody in particular, so that a volume need not belong to root.
+const USER: &str = "65532:65532";
+
+/// Where the program is in the image.
+pub const PROGRAM: &str = "/usr/bin/vesica";
+
+/// Writes the image, as an archive that `podman load` and `skopeo` read.
+pub fn build(
+    repository: &Repository,
+    version: &str,
+    program: &Path,
+    contents: &Path,
+    out: &Path,
+) -> Result<PathBuf, Failure> {
+    let root = repository.path("target/release-work/layer");
+    folder::empty(&root)?;
+    folder::copy(program, &root.join(PROGRAM.trim_start_matches('/')))?;
+    for name in ["LICENSE-MIT", "LICENSE-APACHE", LICENCES] {
+        folder::copy(&contents.join(name), &root.join("usr/share/doc/vesica").join(name))?;
+    }
+    let tmp = root.join("tmp");
+    folder::empty(&tmp)?;
+    fs::set_permissions(&tmp, fs::Permissions::from_mode(0o1777)).map_err(at(&tmp))?;
+    let layer = repository.path("target/release-work/layer.tar");
+    archive::pack(&layer, &root, ".")?;
+    let layout = repository.path("target/release-work/image");
+    let image = out.join(format!("vesica-{version}-image.tar"));
+    write_layout(&layout, &fs::read(&layer).map_err(at(&layer))?, version)?;
+    archive::pack(&image, &layout, ".")?;
+    Ok(image)
+}
+
+/// Writes the folder that an image is: `oci-layout`, `index.json` and blobs by their digest.
+fn write_layout(layout: &Path, layer: &[u8], version: &str) -> Result<(), Failure> {
+    folder::empty(layout)?;
+    let blob = |kind: &str, bytes: &[u8]| -> Result<Value, Failure> {
+        let digest = checksums::of(bytes);
+        folder::write(&layout.join("blobs/sha256").join(&digest), bytes)?;
+        Ok(json!({"mediaType": kind, "digest": format!("sha256:{digest}"), "size": bytes.len()}))
+    };
+    let layer = blob(LAYER, layer)?;
+    let config = json!({
+        "architecture": "amd64",
+        "os": "linux",
+        "config": {
+            "User": USER,
+            "Entrypoint": [PROGRAM],
+            "WorkingDir": "/tmp",
+            "Labels": {
+                "org.opencontainers.image.title": "vesica",
+                "org.opencontainers.image.version": version,
+                "org.opencontainers.image.licenses": "MIT OR Apache-2.0",
+            },
+        },
+        // Of a layer that is not compressed the digest is the same.
+        "rootfs": {"type": "layers", "diff_ids": [layer["digest"]]},
+    });
+    let config = blob(CONFIG, config.to_string().as_bytes())?;
+    let manifest =
+        json!({"schemaVersion": 2, "mediaType": MANIFEST, "config": config, "layers": [layer]});
+    let mut manifest = blob(MANIFEST, manifest.to_string().as_bytes())?;
+    manifest["annotations"] =
+        json!({"org.opencontainers.image.ref.name": format!("localhost/vesica:{version}")});
+    let index = json!({"schemaVersion": 2, "mediaType": INDEX, "manifests": [manifest]});
+    folder::write(&layout.join("index.json"), index.to_string())?;
+    folder::write(&layout.join("oci-layout"), json!({"imageLayoutVersion": "1.0.0"}).to_string())
+}
+
+/// Reads an image back, checks every digest and length in it, and unpacks its layers into `root`.
+///
+/// # Errors
+/// What in the image differs from what its documents say.
+pub fn install(repository: &Repository, image: &Path, root: &Path) -> Result<(), Failure> {
+    let layout = repository.path("target/release-work/image-read");
+    folder::empty(&layout)?;
+    archive::unpack(image, &layout)?;
+    for layer in layers(&layout)? {
+        archive::unpack(&layer, root)?;
+    }
+    Ok(())
+}
+
+/// The layers of an image from the lowest, after every digest was checked.
+fn layers(layout: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let index = layout.join("index.json");
+    let index = document(&fs::read(&index).map_err(at(&index))?)?;
+    let manifest = document(&blob(layout, &index["manifests"][0])?.1)?;
+    let config = document(&blob(layout, &manifest["config"])?.1)?;
+    let layers = manifest["layers"].as_array().ok_or("the image's manifest has no layers")?;
+    let unpacked: Vec<_> = layers.iter().map(|layer| layer["digest"].clone()).collect();
+    if config["rootfs"]["diff_ids"] != Value::Array(unpacked) {
+        return Err("the image's configuration has other layers than its manifest".to_owned());
+    }
+    layers.iter().map(|layer| blob(layout, layer).map(|(path, _)| path)).collect()
+}
+
+fn document(bytes: &[u8]) -> Result<Value, Failure> {
+    serde_json::from_slice(bytes).map_err(|error| format!("a document of the image: {error}"))
+}
+
+/// What a descriptor stands for.
+fn blob(layout: &Path, descriptor: &Value) -> Result<(PathBuf, Vec<u8>), Failure> {
+    let digest = descriptor["digest"].as_str().and_then(|text| text.strip_prefix("sha256:"));
+    let digest = digest.ok_or("a descriptor in the image has no digest")?;
+    let path = layout.join("blobs/sha256").join(digest);
+    let bytes = fs::read(&path).map_err(at(&path))?;
+    let length = descriptor["size"].as_u64();
+    if checksums::of(&bytes) != digest || length != Some(bytes.len() as u64) {
+        return Err(format!("{} is not what the image says of it", path.display()));
+    }
+    Ok((path, bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::release::folder::Scratch;
+
+    #[test]
+    fn an_image_is_read_back_and_a_changed_layer_is_noticed() {
+        let scratch = Scratch::new("image");
+        let layout = scratch.path("layout");
+        write_layout(&layout, b"a layer", "1.2.3").unwrap();
+        let found = layers(&layout).unwrap();
+        assert_eq!(found.len(), 1);
+        assert_eq!(fs::read(&found[0]).unwrap(), b"a layer");
+        fs::write(&found[0], b"A layer").unwrap();
+        assert!(layers(&layout).unwrap_err().contains("is not what the image says of it"));
+    }
+
+    #[test]
+    fn the_program_runs_as_nobody_in_particular() {
+        let scratch = Scratch::new("user");
+        write_layout(&scratch.path("layout"), b"", "1.2.3").unwrap();
+        let index = document(&fs::read(scratch.path("layout/index.json")).unwrap()).unwrap();
+        let layout = scratch.path("layout");
+        let manifest = document(&blob(&layout, &index["manifests"][0]).unwrap().1).unwrap();
+        let config = document(&blob(&layout, &manifest["config"]).unwrap().1).unwrap();
+        assert_eq!(config["config"]["User"], USER);
+        assert_eq!(config["config"]["Entrypoint"], json!([PROGRAM]));
+    }
+}

@@ -517,10 +517,10 @@ mod tests {
 
     #[test]
     fn another_version_is_named_whatever_else_it_says() {
-        let error = answer(b"{\"version\":8,\"sets\":[1,2]}");
+        let error = answer(b"{\"version\":9,\"sets\":[1,2]}");
         assert_eq!(error.class(), Class::Terms);
         let message = error.to_string();
-        let said = format!("here wire version {WIRE_VERSION}, there 8");
+        let said = format!("here wire version {WIRE_VERSION}, there 9");
         assert!(message.contains(&said), "{message}");
     }
 

@@ -13,11 +13,8 @@ mod columns;
 mod demo;
 mod document;
 mod exit;
-<<<<<<< HEAD
 mod gateway;
-=======
 mod itself;
->>>>>>> bca0fb3 (Let the demo and the benchmarks start again by what started them, so that they work from the package for Python)
 mod keygen;
 mod ledger;
 mod meet;

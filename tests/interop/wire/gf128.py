@@ -5,8 +5,6 @@ An element alone is a number of Python; many elements are blocks.
 
 import numpy as np
 
-from .primitives import from_numbers
-
 REDUCTION = 0x87
 MASK = (1 << 128) - 1
 
@@ -91,5 +89,3 @@ def horner(x, many):
     weights = powers(x, many.shape[-2])[::-1]
     return inner_product(many, np.broadcast_to(weights, many.shape))
 
-
-__all__ = ["from_numbers", "horner", "inner_product", "inverse", "power", "powers", "product", "products", "times", "times_x"]

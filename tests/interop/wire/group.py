@@ -40,8 +40,7 @@ def sqrt_ratio(u, v):
     return correct or flipped, absolute(r)
 
 
-SQRT_AD_MINUS_ONE = sqrt_ratio(-D - 1, 1)[1]
-# RFC 9496 names the odd root here.
+# RFC 9496 takes the odd root here.
 SQRT_AD_MINUS_ONE = 25063068953384623474111414158702152701244531502492656460079210482610430750235
 INVSQRT_A_MINUS_D = sqrt_ratio(1, (-1 - D) % P)[1]
 assert SQRT_AD_MINUS_ONE**2 % P == (-D - 1) % P

@@ -89,9 +89,8 @@ def date(text, form):
             pattern += re.escape(field)
             continue
         beside = (i > 1 and fields[i - 1] == "") or (i + 2 < len(fields) and fields[i + 1] == "")
+        # Two digits, or one if no second digit follows: the quantifier gives nothing back.
         width = "{4}" if field == "%Y" else "{2}" if beside or form is None else "{1,2}+"
-        # No possessive quantifiers before Python 3.11: a digit must not follow a field of one.
-        width = width.replace("{1,2}+", "(?:[0-9]|(?![0-9]))")
         pattern += f"(?P<{field[1]}>[0-9]{width})"
     match = re.fullmatch(pattern, text)
     if not match:

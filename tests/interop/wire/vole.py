@@ -7,7 +7,7 @@ import numpy as np
 from . import gf128, trees
 from .code import compress, pow2
 from .errors import Refused
-from .primitives import bits_of, blocks, derive, number, to_bytes, xor_sum
+from .primitives import bits_of, blocks, derive, from_numbers, number, to_bytes, xor_sum
 
 
 @dataclass
@@ -39,7 +39,8 @@ def dimensions(m, malicious):
     if malicious:
         if 4 * pow2(size) > 5 * size:
             beta = 1 << (size.bit_length() - 1)
-            t = max(768, -(-(-(-e // beta)) // 24) * 24)
+            whole = -(-e // beta)
+            t = max(768, -(-whole // 24) * 24)
         size = pow2(max(16, -(-e // t)))
     return Dimensions(p, entries, t, size, 1 if malicious else 0)
 
@@ -80,7 +81,7 @@ def sender(extension, draw, m, bits):
         chi, masked = data[:16], number(blocks(data[16:])[0])
         w = np.concatenate(vectors)
         weights = gf128.powers(int.from_bytes(chi, "little"), len(w))
-        z = gf128.inner_product(w, weights) ^ q[-1] ^ gf128.from_numbers([gf128.product(masked, delta)])[0]
+        z = gf128.inner_product(w, weights) ^ q[-1] ^ from_numbers([gf128.product(masked, delta)])[0]
         channel.send("noise/answer", answer_of(chi, z))
         channel.flush()
     return np.concatenate([compress(w, d.size)[: d.entries] for w in vectors])[:m]

@@ -11,6 +11,7 @@ mod deb;
 mod folder;
 mod formula;
 mod image;
+mod parts;
 mod program;
 mod sbom;
 mod tool;
@@ -21,7 +22,7 @@ use std::{
     process::Command,
 };
 
-use self::{clean_root::CleanRoot, program::TARGET, tool::at};
+use self::{clean_root::CleanRoot, parts::Parts, program::TARGET, tool::at};
 use crate::{Failure, python, repository::Repository};
 
 /// Builds every package of the version that is checked out.
@@ -80,10 +81,12 @@ impl Packages {
         folder::copy(&program, &contents.join("bin/vesica"))?;
         let archive = folder.join(format!("{name}.tar.gz"));
         archive::pack(&archive, &work, &name)?;
+        let parts =
+            Parts { repository, version, program: &program, contents: &contents, out: &folder };
         println!("    the package for Debian");
-        let deb = deb::build(repository, version, &program, &contents, &folder)?;
+        let deb = deb::build(&parts)?;
         println!("    the image for containers");
-        let image = image::build(repository, version, &program, &contents, &folder)?;
+        let image = image::build(&parts)?;
         println!("    the sources and the formula for Homebrew");
         sources(repository, version, &folder)?;
         println!("    the bill of materials");

@@ -7,20 +7,15 @@ use std::{
     process::Command,
 };
 
-use super::{contents::LICENCES, folder, tool};
-use crate::{Failure, repository::Repository};
+use super::{contents::LICENCES, folder, parts::Parts, tool};
+use crate::Failure;
 
 /// The architecture as Debian calls it.
 const ARCHITECTURE: &str = "amd64";
 
 /// Builds the package from the program and the folder of its contents.
-pub fn build(
-    repository: &Repository,
-    version: &str,
-    program: &Path,
-    contents: &Path,
-    out: &Path,
-) -> Result<PathBuf, Failure> {
+pub fn build(parts: &Parts<'_>) -> Result<PathBuf, Failure> {
+    let Parts { repository, version, program, contents, out } = *parts;
     let root = repository.path("target/release-work/deb");
     folder::empty(&root)?;
     folder::copy(program, &root.join("usr/bin/vesica"))?;

@@ -11,7 +11,7 @@ use std::{
 
 use serde_json::{Value, json};
 
-use super::{archive, checksums, contents::LICENCES, folder, tool::at};
+use super::{archive, checksums, contents::LICENCES, folder, parts::Parts, tool::at};
 use crate::{Failure, repository::Repository};
 
 /// The types of the documents and of the layer.
@@ -27,13 +27,8 @@ const USER: &str = "65532:65532";
 pub const PROGRAM: &str = "/usr/bin/vesica";
 
 /// Writes the image, as an archive that `podman load` and `skopeo` read.
-pub fn build(
-    repository: &Repository,
-    version: &str,
-    program: &Path,
-    contents: &Path,
-    out: &Path,
-) -> Result<PathBuf, Failure> {
+pub fn build(parts: &Parts<'_>) -> Result<PathBuf, Failure> {
+    let Parts { repository, version, program, contents, out } = *parts;
     let root = repository.path("target/release-work/layer");
     folder::empty(&root)?;
     folder::copy(program, &root.join(PROGRAM.trim_start_matches('/')))?;

@@ -4,7 +4,7 @@
 //! what a test takes a sample of (`vesica_testkit::assurance`). [`tiers`] lists both.
 
 use crate::{
-    Failure,
+    Failure, interop,
     programs::Built,
     python, release,
     repository::Repository,
@@ -13,10 +13,11 @@ use crate::{
     tiers,
 };
 
-const STEPS: [Step; 4] = [
+const STEPS: [Step; 5] = [
     Step { name: "every test in full", work: Work::Tests(everything) },
     Step { name: "tests on the portable backends", work: Work::Tests(computing) },
     Step { name: "the package for Python", work: Work::Tests(python::test_in_full) },
+    Step { name: "the second implementation", work: Work::Tests(interop::test) },
     Step { name: "a rehearsal of a release", work: Work::Check(release::rehearse) },
 ];
 

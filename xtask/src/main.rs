@@ -6,6 +6,8 @@
 mod assure;
 mod compression;
 mod documents;
+mod environment;
+mod interop;
 mod licences;
 mod programs;
 mod python;

@@ -1,14 +1,15 @@
 //! The package for Python: built as a wheel and a source distribution, and tested where it was installed.
 
 use std::{
-    env, fs,
+    fs,
     path::{Path, PathBuf},
-    process::Command,
 };
 
 use crate::{
-    Failure, licences,
-    repository::{Repository, forget_this_package},
+    Failure,
+    environment::Environment,
+    licences,
+    repository::Repository,
     step::{self, Step, Work, ended},
     tally::Tally,
     tiers,
@@ -142,41 +143,5 @@ fn only_file(folder: &Path) -> Result<PathBuf, Failure> {
     match &files.map_err(failed)?[..] {
         [file] => Ok(file.clone()),
         files => Err(format!("{} has {} files, and not one", folder.display(), files.len())),
-    }
-}
-
-/// A virtual environment.
-struct Environment(PathBuf);
-
-impl Environment {
-    /// Makes one in this folder, if there is none.
-    fn new(folder: PathBuf) -> Result<Self, Failure> {
-        let made = Self(folder);
-        if !made.program("python").exists() {
-            let python = env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
-            let status = Command::new(python).args(["-m", "venv"]).arg(&made.0).status();
-            ended("python3 -m venv", status)?;
-        }
-        Ok(made)
-    }
-
-    fn program(&self, name: &str) -> PathBuf {
-        match cfg!(windows) {
-            true => self.0.join("Scripts").join(format!("{name}.exe")),
-            false => self.0.join("bin").join(name),
-        }
-    }
-
-    fn command(&self, name: &str) -> Command {
-        let mut command = Command::new(self.program(name));
-        command.env("VIRTUAL_ENV", &self.0).env_remove("PYTHONPATH").env_remove("PYTHONHOME");
-        forget_this_package(&mut command);
-        command
-    }
-
-    fn install(&self, what: &[&str]) -> Result<(), Failure> {
-        let mut command = self.command("python");
-        command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check"]).args(what);
-        ended(&format!("pip install {}", what.join(" ")), command.status())
     }
 }

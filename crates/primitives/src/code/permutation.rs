@@ -29,7 +29,7 @@ struct Kept {
 /// The permutation of `length` places for a round: the numbers below `length` in an order that is a constant.
 ///
 /// Each length and each round has its own seed, which is AES of the two under a key that is a fixed name. From
-/// the generator of that seed, [`shuffle`] draws a permutation that would be exactly uniform if the generator's
+/// the generator of that seed, `shuffle` draws a permutation that would be exactly uniform if the generator's
 /// output were. Short permutations are cached for the life of the process; a long one is made anew, because its
 /// memory is worth more than the time.
 ///

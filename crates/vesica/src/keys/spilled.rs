@@ -63,12 +63,17 @@ pub(super) struct Layout {
     columns: usize,
 }
 
+/// How many rows there are, and how many of them have no key.
+#[derive(Default)]
+pub(super) struct Rows {
+    all: u64,
+    null: u64,
+}
+
 /// The keys of rows that follow each other, on their way to the disk.
 pub(super) struct Records {
     sorted: Vec<Sorted>,
-    /// Rows, and how many of them have no key.
-    rows: u64,
-    null: u64,
+    rows: Rows,
 }
 
 /// The keys of a table, on disk.
@@ -139,30 +144,31 @@ impl Layout {
         HEAD + self.brought + self.columns * size_of::<u16>()
     }
 
-    /// The keys of rows, of which the first has this place among those of all rows, with what rows with a key bring and
-    /// the kinds of all keys. Nothing is left there.
+    /// Shows the records of keys of rows, some at a time. The first key has this place among those of all rows; rows with a
+    /// key bring something, and all keys have kinds. Nothing is left of these.
     ///
     /// # Errors
-    /// [`Error::Bug`] if there is not as much of these as there are keys.
-    pub(super) fn records(
+    /// What `show` returns, and [`Error::Bug`] if there is not as much of these as there are keys.
+    fn sort(
         self,
         first: u64,
         keys: &mut Collector,
         tally: &mut Tally,
         brought: &mut Vec<u8>,
         kinds: &mut Vec<u16>,
-    ) -> Result<Records> {
+        mut show: impl FnMut(Sorted) -> Result<()>,
+    ) -> Result<Rows> {
         let mut changed = tally.take_changed().into_iter().peekable();
         let mut bring = brought.chunks_exact(self.brought.max(1));
-        let (mut of_rows, mut is_keyed) = (Records { sorted: Vec::new(), rows: 0, null: 0 }, false);
+        let (mut rows, mut is_keyed) = (Rows::default(), false);
         let mut unsorted = Unsorted::new(self.record(), BUCKETS, SORTED);
         let mut record = Vec::with_capacity(self.record());
         keys.drain(|at, digest| {
             let identifier = at as usize % self.identifiers;
             is_keyed = digest.is_some() || identifier > 0 && is_keyed;
             if identifier + 1 == self.identifiers {
-                of_rows.rows += 1;
-                of_rows.null += u64::from(!is_keyed);
+                rows.all += 1;
+                rows.null += u64::from(!is_keyed);
             }
             let Some(digest) = digest else { return Ok(()) };
             let form = changed.next_if(|(changed, _)| *changed == at).map(|(_, form)| form.max(1));
@@ -178,15 +184,32 @@ impl Layout {
             record.extend(kinds.flat_map(|kinds| kinds.to_le_bytes()));
             let bucket = digest.prefix().wrapping_mul(self.factor) >> (64 - BUCKETS.ilog2());
             unsorted.push(bucket as usize, &record);
-            if unsorted.len() == SORTED {
-                of_rows.sorted.push(unsorted.sort());
-            }
-            Ok(())
+            if unsorted.len() == SORTED { show(unsorted.sort()) } else { Ok(()) }
         })?;
-        of_rows.sorted.push(unsorted.sort());
+        show(unsorted.sort())?;
         brought.clear();
         kinds.clear();
-        Ok(of_rows)
+        Ok(rows)
+    }
+
+    /// The records of keys of rows, as [`Layout::sort`] shows them.
+    ///
+    /// # Errors
+    /// [`Error::Bug`] if there is not as much of what belongs to the keys as there are keys.
+    pub(super) fn records(
+        self,
+        first: u64,
+        keys: &mut Collector,
+        tally: &mut Tally,
+        brought: &mut Vec<u8>,
+        kinds: &mut Vec<u16>,
+    ) -> Result<Records> {
+        let mut sorted = Vec::new();
+        let rows = self.sort(first, keys, tally, brought, kinds, |some| {
+            sorted.push(some);
+            Ok(())
+        })?;
+        Ok(Records { sorted, rows })
     }
 }
 
@@ -215,7 +238,7 @@ impl Spilling {
     /// Moves the keys of the rows that follow to the disk, with what rows with a key bring and the kinds of all keys.
     ///
     /// # Errors
-    /// As [`Spilling::begin`] and [`Layout::records`].
+    /// As [`Spilling::begin`], and [`Error::Bug`] if there is not as much of these as there are keys.
     pub(super) fn take(
         &mut self,
         keys: &mut Collector,
@@ -223,8 +246,11 @@ impl Spilling {
         brought: &mut Vec<u8>,
         kinds: &mut Vec<u16>,
     ) -> Result<()> {
-        let records = self.layout.records(self.places, keys, tally, brought, kinds)?;
-        self.append(&records)
+        let Self { filling, layout, places, .. } = self;
+        let append = |sorted: Sorted| filling.append(&sorted);
+        let rows = layout.sort(*places, keys, tally, brought, kinds, append)?;
+        self.count(&rows);
+        Ok(())
     }
 
     /// Moves the keys of the rows that follow to the disk.
@@ -232,10 +258,14 @@ impl Spilling {
     /// # Errors
     /// As [`Spilling::begin`].
     pub(super) fn append(&mut self, records: &Records) -> Result<()> {
-        self.counts.read += records.rows;
-        self.counts.null += records.null;
-        self.places += records.rows * self.layout.identifiers as u64;
+        self.count(&records.rows);
         records.sorted.iter().try_for_each(|sorted| self.filling.append(sorted))
+    }
+
+    fn count(&mut self, rows: &Rows) {
+        self.counts.read += rows.all;
+        self.counts.null += rows.null;
+        self.places += rows.all * self.layout.identifiers as u64;
     }
 
     /// Counts the distinct keys, some buckets at a time in about so many bytes of memory, and sketches them under a secret.

@@ -61,8 +61,8 @@ impl Setting {
         };
         let output = self.folder.path().join(format!("{role:?} out.csv"));
         let planner = PlannerInputs {
-            // Keys of more rows than this have bytes go to the disk.
-            memory: Some((self.rows * 200).max(1 << 30)),
+            // Keys go to the disk, and there is room for as many connections as there may be, also with both sides in this process.
+            memory: Some((self.rows * 300).max(1 << 30)),
             partitions: self.partitions,
             ..PlannerInputs::default()
         };

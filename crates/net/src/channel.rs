@@ -18,6 +18,7 @@ use crate::{
     connect::parallel::Parallel,
     meter::Flight,
     patience::{Ends, KEEP_ALIVE_MESSAGES, LAST_WORDS, Wait},
+    turns::Turns,
     watch::Watch,
 };
 
@@ -51,6 +52,7 @@ pub struct Channel {
     pub(crate) meter: Meter,
     pub(crate) session: SessionId,
     pub(crate) watch: Watch,
+    pub(crate) turns: Turns,
     /// Complete headers and segments that the transport has not taken yet.
     out: Vec<u8>,
     /// Whether anything was sent since the transport was last flushed.
@@ -87,6 +89,7 @@ impl Channel {
             meter: Meter::default(),
             session: SessionId::default(),
             watch: Watch::default(),
+            turns: Turns::default(),
             out: Vec::with_capacity(BUFFER + SEGMENT),
             unflushed: false,
             last_send: Instant::now(),
@@ -578,7 +581,7 @@ impl Channel {
             return Err(Error::Cancelled { phase });
         }
         self.ends.check(self.clock.now(), phase)?;
-        let moved = match operation(self.transport.as_mut()) {
+        let moved = match self.turns.without(|| operation(self.transport.as_mut())) {
             Ok(0) => Err(Error::Closed { phase }),
             Ok(moved) => Ok(Some(moved)),
             Err(error) if crate::transport::is_blocked(&error) => Ok(None),

@@ -33,6 +33,7 @@ mod patience;
 pub mod relay;
 mod session;
 pub mod transport;
+mod turns;
 mod watch;
 
 pub use cancel::CancelToken;
@@ -52,4 +53,5 @@ pub use transport::{
     tcp::{self, Tcp},
     tls::{self, Tls},
 };
+pub use turns::{Turn, Turns};
 pub use watch::Activity;

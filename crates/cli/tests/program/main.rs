@@ -6,6 +6,8 @@
 mod answers;
 #[cfg(unix)]
 mod broken;
+#[cfg(unix)]
+mod changes;
 #[cfg(target_os = "linux")]
 mod claims;
 mod commands;

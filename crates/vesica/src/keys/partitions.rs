@@ -17,7 +17,7 @@ use crate::{
     error::{Error, Result},
     keys::{
         brought::Brought,
-        buckets::{Buckets, Filling},
+        buckets::{Buckets, Filling, Sorted, Unsorted},
         digest::Digest,
         keyset::KeySet,
         spilled::PLACE,
@@ -170,45 +170,62 @@ impl PartitionRows {
 }
 
 /// Puts images into partitions.
+#[derive(Clone, Copy)]
 struct Sorter<'a> {
     seed: &'a Seed,
-    filling: Filling,
+    partitions: usize,
     length: DigestLength,
     brought: usize,
+}
+
+/// Keys of which the images are made together.
+#[derive(Default)]
+struct Keys {
     digests: Vec<Digest>,
     places: Vec<u64>,
     of_rows: Vec<u8>,
-    record: Vec<u8>,
 }
 
-impl Sorter<'_> {
-    fn push(&mut self, digest: Digest, place: u64, brought: &[u8]) -> Result<()> {
+impl Keys {
+    fn push(&mut self, digest: Digest, place: u64, brought: &[u8]) {
         self.digests.push(digest);
         self.places.push(place);
         self.of_rows.extend_from_slice(brought);
-        if self.digests.len() == CHUNK { self.settle() } else { Ok(()) }
+    }
+}
+
+impl Sorter<'_> {
+    /// Bytes of a record.
+    fn record(self) -> usize {
+        item_bytes(self.length) + PLACE + self.brought
     }
 
-    fn settle(&mut self) -> Result<()> {
-        let Self { seed, filling, length, brought, digests, places, of_rows, record } = self;
-        let item = item_bytes(*length);
-        let images = digests.par_chunks(IMAGES).flat_map_iter(|digests| {
-            let mut images = Vec::with_capacity(digests.len());
-            seed.images(digests, |_, image| images.push(*image));
-            images
-        });
-        let images: Vec<[u8; 32]> = images.collect();
-        for (i, image) in images.iter().enumerate() {
+    /// The records of keys in their partitions.
+    fn sorted(self, digests: &[Digest], places: &[u64], of_rows: &[u8]) -> Sorted {
+        let item = item_bytes(self.length);
+        let mut unsorted = Unsorted::new(self.record(), self.partitions, digests.len());
+        let mut record = Vec::with_capacity(self.record());
+        self.seed.images(digests, |i, image| {
             record.clear();
             record.extend_from_slice(&image[..item]);
             record.extend_from_slice(&places[i].to_le_bytes()[..PLACE]);
-            record.extend_from_slice(&of_rows[i * *brought..][..*brought]);
-            filling.push(partition_of(image, filling.len()), record)?;
-        }
-        digests.clear();
-        places.clear();
-        of_rows.clear();
-        Ok(())
+            record.extend_from_slice(&of_rows[i * self.brought..][..self.brought]);
+            unsorted.push(partition_of(image, self.partitions), &record);
+        });
+        unsorted.sort()
+    }
+
+    /// Puts keys into their partitions, on all threads, and forgets them.
+    fn settle(self, keys: &mut Keys, filling: &mut Filling) -> Result<()> {
+        let parts = keys.digests.par_chunks(IMAGES).zip(keys.places.par_chunks(IMAGES)).enumerate();
+        let sorted: Vec<Sorted> = parts
+            .map(|(i, (digests, places))| {
+                let of_rows = &keys.of_rows[i * IMAGES * self.brought..];
+                self.sorted(digests, places, of_rows)
+            })
+            .collect();
+        *keys = Keys::default();
+        sorted.iter().try_for_each(|sorted| filling.append(sorted))
     }
 }
 
@@ -243,27 +260,30 @@ impl TableKeys {
             Self::Held(set) => (set.identifiers(), set.brought().clone()),
             Self::Spilled(keys) => (keys.identifiers(), keys.brought().clone()),
         };
-        let record = item_bytes(length) + PLACE + brought.len();
-        let mut sorter = Sorter {
-            seed,
-            filling: Filling::create(directory, partitions, record)?,
-            length,
-            brought: brought.len(),
-            digests: Vec::new(),
-            places: Vec::new(),
-            of_rows: Vec::new(),
-            record: Vec::new(),
-        };
+        let sorter = Sorter { seed, partitions, length, brought: brought.len() };
+        let mut filling = Filling::create(directory, partitions, sorter.record())?;
         match self {
-            Self::Held(set) => set.rows_with_keys(|key, place, brought| {
-                sorter.push(set.digests()[key as usize], place, brought)
-            })?,
-            Self::Spilled(keys) => {
-                keys.read(|digest, place, brought| sorter.push(digest, place, brought))?;
+            Self::Held(set) => {
+                let mut keys = Keys::default();
+                set.rows_with_keys(|key, place, brought| {
+                    keys.push(set.digests()[key as usize], place, brought);
+                    match keys.digests.len() {
+                        CHUNK => sorter.settle(&mut keys, &mut filling),
+                        _ => Ok(()),
+                    }
+                })?;
+                sorter.settle(&mut keys, &mut filling)?;
+            }
+            Self::Spilled(all) => {
+                let sorted = |some: &mut dyn Iterator<Item = (Digest, u64, &[u8])>| {
+                    let mut keys = Keys::default();
+                    some.for_each(|(digest, place, brought)| keys.push(digest, place, brought));
+                    sorter.sorted(&keys.digests, &keys.places, &keys.of_rows)
+                };
+                all.read_all(sorted, |sorted| filling.append(&sorted))?;
             }
         }
-        sorter.settle()?;
-        let buckets = sorter.filling.finish()?;
+        let buckets = filling.finish()?;
         Ok(Partitions { buckets, identifiers, brought, capacity, length })
     }
 }

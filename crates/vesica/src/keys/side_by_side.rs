@@ -14,7 +14,11 @@ use rayon::{Scope, Yield};
 
 use crate::{
     error::{Error, Result},
-    keys::maker::{Made, Maker},
+    keys::{
+        maker::{Made, Maker},
+        spilled::Records,
+        table_keys::Holding,
+    },
     table::row::{CopiedRows, Origin, Row},
 };
 
@@ -39,13 +43,15 @@ pub(super) struct SideBySide<'scope, 'a> {
     filling: CopiedRows,
     /// Batches that are being worked on, in order.
     working: VecDeque<Receiver<Batch>>,
+    /// Keys of all identifiers of the rows in earlier batches.
+    places: u64,
     threads: usize,
 }
 
 /// A batch, with what was made of it unless something is wrong with a row.
 struct Batch {
     rows: CopiedRows,
-    made: Option<Made>,
+    made: Option<(Made, Option<Records>)>,
 }
 
 impl<'scope, 'a> SideBySide<'scope, 'a> {
@@ -57,56 +63,62 @@ impl<'scope, 'a> SideBySide<'scope, 'a> {
             columns: columns.to_vec(),
             filling: CopiedRows::default(),
             working: VecDeque::new(),
+            places: 0,
             threads: rayon::current_num_threads(),
         }
     }
 
-    /// Takes the next row, and puts into `made` what is finished. Returns whether anything was.
+    /// Takes the next row, and puts into `held` what is finished. Returns whether anything was.
     ///
     /// # Errors
-    /// As [`Maker::take`], of this row or earlier ones.
-    pub(super) fn take(&mut self, row: &Row<'_>, made: &mut Made) -> Result<bool> {
+    /// As [`Maker::take`], of this row or earlier ones, and as [`Holding::append`].
+    pub(super) fn take(&mut self, row: &Row<'_>, held: &mut Holding<'_>) -> Result<bool> {
         self.filling.push(row, &self.columns);
         if self.filling.len() < BATCH && self.filling.bytes() < BYTES {
             return Ok(false);
         }
-        self.submit(made);
+        self.submit(held);
         let mut is_more = false;
         while self.working.len() > AHEAD * self.threads {
-            self.receive(made, &row.origin)?;
+            self.receive(held, &row.origin)?;
             is_more = true;
         }
         Ok(is_more)
     }
 
-    /// Puts into `made` all that is not yet there. `origin` says where rows come from.
+    /// Puts into `held` all that is not yet there. `origin` says where rows come from.
     ///
     /// # Errors
     /// As [`SideBySide::take`].
-    pub(super) fn finish(mut self, made: &mut Made, origin: &Origin<'_>) -> Result<()> {
-        self.submit(made);
+    pub(super) fn finish(mut self, held: &mut Holding<'_>, origin: &Origin<'_>) -> Result<()> {
+        self.submit(held);
         while !self.working.is_empty() {
-            self.receive(made, origin)?;
+            self.receive(held, origin)?;
         }
         Ok(())
     }
 
-    fn submit(&mut self, made: &Made) {
+    fn submit(&mut self, held: &Holding<'_>) {
         let (done, working) = mpsc::sync_channel(1);
         let (rows, mut maker) = (std::mem::take(&mut self.filling), self.maker.clone());
-        let mut of_batch = made.like();
+        let (mut made, layout, first) = (held.made.like(), held.layout(), self.places);
+        self.places += (rows.len() * maker.identifiers()) as u64;
         self.scope.spawn(move |_| {
             // Where a row comes from matters for an error alone, and that is made again.
             let origin = Origin::Typed("", 0);
-            let taken = rows.iter(&origin).try_for_each(|row| maker.take(&row, &mut of_batch));
-            let made = taken.is_ok().then_some(of_batch);
+            let taken = rows.iter(&origin).try_for_each(|row| maker.take(&row, &mut made));
+            let records = taken.and_then(|()| {
+                let Made { keys, tally, of_rows, kinds, .. } = &mut made;
+                layout.map(|layout| layout.records(first, keys, tally, of_rows, kinds)).transpose()
+            });
+            let made = records.ok().map(|records| (made, records));
             // Nobody waits for it after an error in an earlier batch.
             let _ = done.send(Batch { rows, made });
         });
         self.working.push_back(working);
     }
 
-    fn receive(&mut self, made: &mut Made, origin: &Origin<'_>) -> Result<()> {
+    fn receive(&mut self, held: &mut Holding<'_>, origin: &Origin<'_>) -> Result<()> {
         let Some(working) = self.working.pop_front() else { return Ok(()) };
         let batch = loop {
             match working.try_recv() {
@@ -127,9 +139,11 @@ impl<'scope, 'a> SideBySide<'scope, 'a> {
                 }
             }
         };
-        match batch.made.map(|of_batch| made.append(of_batch)) {
-            Some(Ok(())) => Ok(()),
-            _ => batch.rows.iter(origin).try_for_each(|row| self.maker.take(&row, made)),
+        if let Some((made, records)) = batch.made
+            && held.append(made, records.as_ref())?
+        {
+            return Ok(());
         }
+        batch.rows.iter(origin).try_for_each(|row| self.maker.take(&row, &mut held.made))
     }
 }

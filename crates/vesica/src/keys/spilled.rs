@@ -5,6 +5,7 @@
 use std::{
     hash::{BuildHasher, RandomState},
     path::Path,
+    slice::ChunksExact,
 };
 
 use rayon::prelude::*;
@@ -13,7 +14,7 @@ use crate::{
     error::{Error, Result},
     keys::{
         brought::Brought,
-        buckets::{Buckets, Filling},
+        buckets::{Buckets, Filling, Sorted, Unsorted},
         collector::Collector,
         counts::RowCounts,
         digest::Digest,
@@ -37,19 +38,42 @@ pub(super) const MAX_PLACES: u64 = 1 << (8 * PLACE);
 /// where that did not change it.
 const HEAD: usize = 32 + PLACE + size_of::<u32>();
 
+/// Keys that are sorted at a time: few enough for the second-level cache.
+const SORTED: usize = 1 << 12;
+
 /// Keys on their way to the disk.
 pub(super) struct Spilling {
     filling: Filling,
-    /// Random, so that whoever chose the keys cannot have them crowd in one bucket.
-    factor: u64,
+    layout: Layout,
     counts: RowCounts,
-    identifiers: usize,
     brought: Brought,
-    /// Columns of which each key has its kinds.
-    columns: usize,
     /// Keys of all identifiers of all rows so far.
     places: u64,
-    record: Vec<u8>,
+}
+
+/// How records are made of keys.
+#[derive(Clone, Copy)]
+pub(super) struct Layout {
+    /// Random, so that whoever chose the keys cannot have them crowd in one bucket.
+    factor: u64,
+    identifiers: usize,
+    /// Bytes that a row brings.
+    brought: usize,
+    /// Columns of which each key has its kinds.
+    columns: usize,
+}
+
+/// How many rows there are, and how many of them have no key.
+#[derive(Default)]
+pub(super) struct Rows {
+    all: u64,
+    null: u64,
+}
+
+/// The keys of rows that follow each other, on their way to the disk.
+pub(super) struct Records {
+    sorted: Vec<Sorted>,
+    rows: Rows,
 }
 
 /// The keys of a table, on disk.
@@ -114,6 +138,81 @@ impl RowBits {
     }
 }
 
+impl Layout {
+    /// Bytes of a record.
+    fn record(self) -> usize {
+        HEAD + self.brought + self.columns * size_of::<u16>()
+    }
+
+    /// Shows the records of keys of rows, some at a time. The first key has this place among those of all rows; rows with a
+    /// key bring something, and all keys have kinds. Nothing is left of these.
+    ///
+    /// # Errors
+    /// What `show` returns, and [`Error::Bug`] if there is not as much of these as there are keys.
+    fn sort(
+        self,
+        first: u64,
+        keys: &mut Collector,
+        tally: &mut Tally,
+        brought: &mut Vec<u8>,
+        kinds: &mut Vec<u16>,
+        mut show: impl FnMut(Sorted) -> Result<()>,
+    ) -> Result<Rows> {
+        let mut changed = tally.take_changed().into_iter().peekable();
+        let mut bring = brought.chunks_exact(self.brought.max(1));
+        let (mut rows, mut is_keyed) = (Rows::default(), false);
+        let mut unsorted = Unsorted::new(self.record(), BUCKETS, SORTED);
+        let mut record = Vec::with_capacity(self.record());
+        keys.drain(|at, digest| {
+            let identifier = at as usize % self.identifiers;
+            is_keyed = digest.is_some() || identifier > 0 && is_keyed;
+            if identifier + 1 == self.identifiers {
+                rows.all += 1;
+                rows.null += u64::from(!is_keyed);
+            }
+            let Some(digest) = digest else { return Ok(()) };
+            let form = changed.next_if(|(changed, _)| *changed == at).map(|(_, form)| form.max(1));
+            record.clear();
+            record.extend_from_slice(digest.as_bytes());
+            record.extend_from_slice(&(first + u64::from(at)).to_le_bytes()[..PLACE]);
+            record.extend_from_slice(&form.unwrap_or_default().to_le_bytes());
+            if self.brought > 0 {
+                record
+                    .extend_from_slice(bring.next().ok_or(Error::Bug("a row brings too little"))?);
+            }
+            let kinds = kinds.iter().skip(at as usize * self.columns).take(self.columns);
+            record.extend(kinds.flat_map(|kinds| kinds.to_le_bytes()));
+            let bucket = digest.prefix().wrapping_mul(self.factor) >> (64 - BUCKETS.ilog2());
+            unsorted.push(bucket as usize, &record);
+            if unsorted.len() == SORTED { show(unsorted.sort()) } else { Ok(()) }
+        })?;
+        show(unsorted.sort())?;
+        brought.clear();
+        kinds.clear();
+        Ok(rows)
+    }
+
+    /// The records of keys of rows, as [`Layout::sort`] shows them.
+    ///
+    /// # Errors
+    /// [`Error::Bug`] if there is not as much of what belongs to the keys as there are keys.
+    pub(super) fn records(
+        self,
+        first: u64,
+        keys: &mut Collector,
+        tally: &mut Tally,
+        brought: &mut Vec<u8>,
+        kinds: &mut Vec<u16>,
+    ) -> Result<Records> {
+        let mut sorted = Vec::new();
+        let rows = self.sort(first, keys, tally, brought, kinds, |some| {
+            sorted.push(some);
+            Ok(())
+        })?;
+        Ok(Records { sorted, rows })
+    }
+}
+
 impl Spilling {
     /// Into a file in this directory. Rows have so many identifiers, and each key has so many kinds.
     ///
@@ -125,18 +224,21 @@ impl Spilling {
         brought: Brought,
         columns: usize,
     ) -> Result<Self> {
-        let len = HEAD + brought.len() + columns * size_of::<u16>();
-        let filling = Filling::create(directory, BUCKETS, len)?;
         let factor = RandomState::new().hash_one(0) | 1;
-        let counts = RowCounts::default();
-        let record = Vec::with_capacity(len);
-        Ok(Self { filling, factor, counts, identifiers, brought, columns, places: 0, record })
+        let layout = Layout { factor, identifiers, brought: brought.len(), columns };
+        let filling = Filling::create(directory, BUCKETS, layout.record())?;
+        Ok(Self { filling, layout, counts: RowCounts::default(), brought, places: 0 })
     }
 
-    /// Moves the keys of all rows so far to the disk, with what rows with a key bring and the kinds of all keys.
+    /// How records are made for it.
+    pub(super) fn layout(&self) -> Layout {
+        self.layout
+    }
+
+    /// Moves the keys of the rows that follow to the disk, with what rows with a key bring and the kinds of all keys.
     ///
     /// # Errors
-    /// As [`Spilling::begin`], and [`Error::Bug`](crate::Error::Bug) if there is not as much of these as there are keys.
+    /// As [`Spilling::begin`], and [`Error::Bug`] if there is not as much of these as there are keys.
     pub(super) fn take(
         &mut self,
         keys: &mut Collector,
@@ -144,36 +246,26 @@ impl Spilling {
         brought: &mut Vec<u8>,
         kinds: &mut Vec<u16>,
     ) -> Result<()> {
-        let mut changed = tally.take_changed().into_iter().peekable();
-        let mut bring = brought.chunks_exact(self.brought.len().max(1));
-        let mut is_keyed = false;
-        keys.drain(|at, digest| {
-            let identifier = at as usize % self.identifiers;
-            is_keyed = digest.is_some() || identifier > 0 && is_keyed;
-            if identifier + 1 == self.identifiers {
-                self.counts.read += 1;
-                self.counts.null += u64::from(!is_keyed);
-            }
-            let place = self.places;
-            self.places += 1;
-            let Some(digest) = digest else { return Ok(()) };
-            let form = changed.next_if(|(changed, _)| *changed == at).map(|(_, form)| form.max(1));
-            self.record.clear();
-            self.record.extend_from_slice(digest.as_bytes());
-            self.record.extend_from_slice(&place.to_le_bytes()[..PLACE]);
-            self.record.extend_from_slice(&form.unwrap_or_default().to_le_bytes());
-            if self.brought.len() > 0 {
-                let lacking = Error::Bug("a row brings too little");
-                self.record.extend_from_slice(bring.next().ok_or(lacking)?);
-            }
-            let kinds = kinds.iter().skip(at as usize * self.columns).take(self.columns);
-            self.record.extend(kinds.flat_map(|kinds| kinds.to_le_bytes()));
-            let bucket = digest.prefix().wrapping_mul(self.factor) >> (64 - BUCKETS.ilog2());
-            self.filling.push(bucket as usize, &self.record)
-        })?;
-        brought.clear();
-        kinds.clear();
+        let Self { filling, layout, places, .. } = self;
+        let append = |sorted: Sorted| filling.append(&sorted);
+        let rows = layout.sort(*places, keys, tally, brought, kinds, append)?;
+        self.count(&rows);
         Ok(())
+    }
+
+    /// Moves the keys of the rows that follow to the disk.
+    ///
+    /// # Errors
+    /// As [`Spilling::begin`].
+    pub(super) fn append(&mut self, records: &Records) -> Result<()> {
+        self.count(&records.rows);
+        records.sorted.iter().try_for_each(|sorted| self.filling.append(sorted))
+    }
+
+    fn count(&mut self, rows: &Rows) {
+        self.counts.read += rows.all;
+        self.counts.null += rows.null;
+        self.places += rows.all * self.layout.identifiers as u64;
     }
 
     /// Counts the distinct keys, some buckets at a time in about so many bytes of memory, and sketches them under a secret.
@@ -187,7 +279,8 @@ impl Spilling {
         memory: u64,
         sketch: Option<&SketchSecret>,
     ) -> Result<(SpilledKeys, Repetitions)> {
-        let Self { filling, mut counts, identifiers, brought, columns, .. } = self;
+        let Self { filling, layout, mut counts, brought, .. } = self;
+        let Layout { identifiers, columns, .. } = layout;
         let buckets = filling.finish()?;
         let of_key = (2 * (HEAD + brought.len()) + 64) as u64;
         let largest = (0..buckets.len()).map(|bucket| buckets.records(bucket)).max().unwrap_or(0);
@@ -325,19 +418,24 @@ impl SpilledKeys {
         self.profile.take()
     }
 
-    /// Shows the digest of each key, its place among the keys of all rows, and what its row brings.
+    /// Makes something of all keys, some at a time and on all threads, and shows it in an order in which equal keys are in
+    /// the order of their rows. `make` is given the digest of each key, its place among the keys of all rows, and what its
+    /// row brings.
     ///
     /// # Errors
     /// [`Error::Output`](crate::Error::Output), and what `show` returns.
-    pub(super) fn read(
+    pub(super) fn read_all<T: Send>(
         &self,
-        mut show: impl FnMut(Digest, u64, &[u8]) -> Result<()>,
+        make: impl Fn(&mut dyn Iterator<Item = (Digest, u64, &[u8])>) -> T + Sync,
+        show: impl FnMut(T) -> Result<()>,
     ) -> Result<()> {
-        (0..self.buckets.len()).try_for_each(|bucket| {
-            self.buckets.read(bucket, |record| {
-                let record = Record::read(record, self.brought.len());
-                show(record.digest, record.place, record.brought)
-            })
-        })
+        let brought = self.brought.len();
+        let make = |records: ChunksExact<'_, u8>| {
+            make(&mut records.map(|record| {
+                let Record { digest, place, brought, .. } = Record::read(record, brought);
+                (digest, place, brought)
+            }))
+        };
+        self.buckets.read_all(make, show)
     }
 }

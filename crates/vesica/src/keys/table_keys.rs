@@ -13,7 +13,7 @@ use crate::{
         profile::{Profile, Profiling},
         reading::Reading,
         side_by_side::SideBySide,
-        spilled::{MAX_PLACES, SpilledKeys, Spilling},
+        spilled::{Layout, MAX_PLACES, Records, SpilledKeys, Spilling},
         survey::Survey,
     },
     partner::sketch::Sketch,
@@ -65,10 +65,10 @@ impl TableKeys {
             None => side_by_side(scan, maker, &mut held, &mut show)?,
         };
         show(held.rows(), 1.0);
+        held.spill()?;
         let Holding { made, brought, spilling, most, .. } = held;
-        let Made { mut keys, mut tally, mut of_rows, mut kinds, .. } = made;
-        if let Some(mut spilling) = spilling {
-            spilling.take(&mut keys, &mut tally, &mut of_rows, &mut kinds)?;
+        let Made { keys, mut tally, of_rows, kinds, .. } = made;
+        if let Some(spilling) = spilling {
             let (keys, repetitions) =
                 spilling.finish(&mut tally, most / PART, reading.sketch.as_ref())?;
             let counts = keys.counts();
@@ -138,8 +138,9 @@ impl TableKeys {
 }
 
 /// What was made of the rows so far, in memory and, where that is too much, on disk.
-struct Holding<'a> {
-    made: Made,
+pub(super) struct Holding<'a> {
+    /// What is in memory.
+    pub(super) made: Made,
     reading: &'a Reading,
     brought: Brought,
     columns: usize,
@@ -175,6 +176,37 @@ impl<'a> Holding<'a> {
         self.spilled + self.made.rows
     }
 
+    /// How keys go to the disk, once they do.
+    pub(super) fn layout(&self) -> Option<Layout> {
+        self.spilling.as_ref().map(Spilling::layout)
+    }
+
+    /// Takes what was made of the rows that follow, and the records of their keys if these are on their way to the disk.
+    /// Says whether it fits: numbers may add up to too much.
+    ///
+    /// # Errors
+    /// [`Error::Output`].
+    pub(super) fn append(&mut self, made: Made, records: Option<&Records>) -> Result<bool> {
+        let Some(records) = records else { return Ok(self.made.append(made).is_ok()) };
+        // Keys of earlier rows go first.
+        self.spill()?;
+        if self.made.append(made).is_err() {
+            return Ok(false);
+        }
+        self.spilled += std::mem::take(&mut self.made.rows);
+        self.spilling.iter_mut().try_for_each(|spilling| spilling.append(records))?;
+        Ok(true)
+    }
+
+    /// Moves the keys in memory to the disk, if keys go there.
+    fn spill(&mut self) -> Result<()> {
+        let Some(spilling) = &mut self.spilling else { return Ok(()) };
+        let Made { keys, tally, of_rows, kinds, rows, .. } = &mut self.made;
+        spilling.take(keys, tally, of_rows, kinds)?;
+        self.spilled += std::mem::take(rows);
+        Ok(())
+    }
+
     /// Now and then has a look at what is held, and says that it did. `row` is the last one.
     ///
     /// # Errors
@@ -200,13 +232,11 @@ impl<'a> Holding<'a> {
         let Some(directory) = self.reading.spill_directory() else {
             return Err(row.fault(InputFault::TooLarge { max: self.most }));
         };
-        let spilling = match self.spilling.take() {
-            Some(spilling) => spilling,
-            None => Spilling::begin(directory, identifiers, self.brought.clone(), self.columns)?,
-        };
-        let Made { keys, tally, of_rows, kinds, rows, .. } = &mut self.made;
-        self.spilling.insert(spilling).take(keys, tally, of_rows, kinds)?;
-        self.spilled += std::mem::take(rows);
+        if self.spilling.is_none() {
+            let brought = self.brought.clone();
+            self.spilling = Some(Spilling::begin(directory, identifiers, brought, self.columns)?);
+        }
+        self.spill()?;
         self.limit = LITTLE;
         Ok(true)
     }
@@ -245,12 +275,12 @@ fn side_by_side(
     rayon::in_place_scope(|scope| {
         let mut makers = SideBySide::new(scope, maker, scan.wanted());
         let table = scan.rows(|row| {
-            if makers.take(&row, &mut held.made)? && held.look(&row)? {
+            if makers.take(&row, held)? && held.look(&row)? {
                 show(held.rows(), row.fraction());
             }
             Ok(())
         })?;
-        makers.finish(&mut held.made, &table.origin())?;
+        makers.finish(held, &table.origin())?;
         Ok(table)
     })
 }

@@ -1,8 +1,11 @@
 //! Partitions, of which several are compared at a time.
 //!
-//! The two sides agree on a number of connections, as many as both have threads and memory for. The first is that of the
-//! session, the others are opened for the purpose; partition p goes over connection p modulo their number. What is found
-//! is recorded in the order of the partitions.
+//! The two sides agree on a number of connections: as many as both have threads for, and one more, if there is memory for
+//! them. The first is that of the session, the others are opened for the purpose; partition p goes over connection p modulo
+//! their number. What is found is recorded in the order of the partitions.
+//!
+//! Each connection has a thread, but only as many of these compute at a time as the user allows. One that waits for the other
+//! side gives its turn away, so that the next partition is read and prepared while this one is on the wire.
 
 use std::{
     collections::BTreeMap,
@@ -17,7 +20,7 @@ use std::{
 
 use rand::{CryptoRng, SeedableRng, rngs::StdRng};
 use rayon::{ThreadPool, ThreadPoolBuilder};
-use vesica_net::Channel;
+use vesica_net::{Channel, Turns};
 use zeroize::Zeroizing;
 
 use crate::{
@@ -43,6 +46,8 @@ pub(super) struct Work<'a> {
     partitions: &'a Partitions,
     /// Threads of this side.
     threads: usize,
+    /// As many as there are threads: where there are more connections than that, one of them always waits.
+    turns: Turns,
     range: Range<usize>,
     recorded: Mutex<Recorded<'a>>,
     /// Whether a connection has failed.
@@ -130,7 +135,8 @@ impl<'a> Work<'a> {
     ) -> Self {
         let recorded = Mutex::new(Recorded::new(range.start, pieces, journal));
         let (failed, error) = (AtomicBool::new(false), Mutex::new(None));
-        Self { gather, partitions, threads, range, recorded, failed, error }
+        let turns = Turns::new(threads);
+        Self { gather, partitions, threads, turns, range, recorded, failed, error }
     }
 
     /// Compares them over so many connections, and returns what was found in all.
@@ -212,12 +218,16 @@ impl<'a> Work<'a> {
         // side, which waits for what lies beneath, neither goes on.
         let pool = ThreadPoolBuilder::new().num_threads((self.threads / connections).max(1));
         let pool = pool.build().map_err(|_| Error::Bug("no thread could be started"));
+        channel.share(self.turns.clone());
+        let turn = self.turns.begin();
         let done = pool.and_then(|pool| {
             mine.try_for_each(|partition| match self.has_failed() {
                 true => Ok(()),
                 false => self.compare(partition, &pool, channel, rng),
             })
         });
+        drop(turn);
+        channel.share(Turns::default());
         let ended = done.and_then(|()| match is_own && !self.has_failed() {
             true => Ok(channel.finish()?),
             false => Ok(()),

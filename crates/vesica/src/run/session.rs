@@ -308,12 +308,12 @@ impl<'a> Session<'a> {
         let partitions =
             self.meanwhile(move || keys.partition(&seed, count, length, &directory))?;
         self.phase(method.key());
-        let mine = match self.channel.has_parallel() {
-            true => self.pool.current_num_threads().min(count - done).min(self.fit(method, &call)),
-            false => 1,
-        };
         let (threads, journal) =
             (self.pool.current_num_threads(), resumed.map(|resumed| resumed.journal));
+        let mine = match self.channel.has_parallel() {
+            true => (threads + 1).min(count - done).min(self.fit(method, &call)),
+            false => 1,
+        };
         let lanes = work::agree(Some(mine), self.channel)?;
         let parallel = match lanes {
             Lanes::Connections(connections) => connections,
@@ -335,7 +335,7 @@ impl<'a> Session<'a> {
             }
             Lanes::Permits => {
                 let recorded = Recorded::new(done, pieces, journal);
-                let slots = (mine.max(1), threads);
+                let slots = (mine.clamp(1, threads), threads);
                 self.compare_by_permits(
                     (&*gathered, &partitions),
                     (count, done),

@@ -197,7 +197,13 @@ impl Arrow {
             }
             (first, rest) = (end, later);
         }
-        Ok(self.kept.assert_unchanged()?)
+        Ok(self.assert_same()?)
+    }
+
+    /// Makes sure that what was read is still there.
+    fn assert_same(&self) -> Result<()> {
+        let stored = self.kept.stored();
+        stored.map_or(Ok(()), |stored| stored.assert_same(self.digest.as_ref(), None))
     }
 
     /// As [`Arrow::copy`], of rows in any order. The table is read once for every so many of them.
@@ -341,7 +347,12 @@ impl Content for Arrow {
         done: &mut dyn FnMut(u64),
     ) -> std::result::Result<(), Unwritten> {
         let written = guarded(|| self.write_all(what, out, done));
-        written.unwrap_or_else(|| Err(self.damaged("a column").into()))
+        let written = written.unwrap_or_else(|| Err(self.damaged("a column").into()));
+        // What seems damaged was not when it was read, so it has changed.
+        match written {
+            Err(Unwritten::Input(_)) => self.assert_same().map_err(Unwritten::Input).and(written),
+            written => written,
+        }
     }
 }
 

@@ -73,6 +73,8 @@ pub(crate) struct Parquet {
     uuids: Vec<bool>,
     /// Of what was read.
     digest: Option<InputDigest>,
+    /// What that is of: the metadata and the columns that were read.
+    read: Vec<Range<u64>>,
 }
 
 /// What cannot be read, and whose fault it is not.
@@ -116,7 +118,7 @@ impl Parquet {
             |root: &TypePtr| root.get_basic_info().logical_type_ref() == Some(&LogicalType::Uuid);
         let uuids = metadata.schema().fields().iter().zip(roots);
         let uuids = uuids.map(|(field, root)| is_uuid(root) || typed::is_uuid(field)).collect();
-        Ok(Self { stored, metadata, uuids, digest: None })
+        Ok(Self { stored, metadata, uuids, digest: None, read: Vec::new() })
     }
 
     /// The columns.
@@ -164,6 +166,11 @@ impl Parquet {
             })
         });
         footer::range(&self.stored).into_iter().chain(chunks).collect()
+    }
+
+    /// Makes sure that what was read is still there.
+    fn assert_same(&self) -> Result<()> {
+        self.stored.assert_same(self.digest.as_ref(), Some(&self.read))
     }
 
     /// The groups of rows of the output. Where rows keep their order, a group ends where one of the input ends, unless it
@@ -311,7 +318,7 @@ impl Parquet {
             done(span.end as u64);
         }
         writer.close().map_err(unwritten)?;
-        Ok(self.stored.assert_unchanged()?)
+        Ok(self.assert_same()?)
     }
 
     /// The wanted values of a column, as a column of the output.
@@ -384,6 +391,7 @@ impl Content for Parquet {
             return Err(damaged(&self.stored, "where its columns are"));
         }
         self.digest = self.stored.digest(Some(&parts))?;
+        self.read = parts;
         Ok(self.rows())
     }
 
@@ -402,7 +410,12 @@ impl Content for Parquet {
         done: &mut dyn FnMut(u64),
     ) -> std::result::Result<(), Unwritten> {
         let copied = guarded(|| self.copy(what, out, done));
-        copied.unwrap_or_else(|| Err(damaged(&self.stored, "a column").into()))
+        let copied = copied.unwrap_or_else(|| Err(damaged(&self.stored, "a column").into()));
+        // What seems damaged was not when it was read, so it has changed.
+        match copied {
+            Err(Unwritten::Input(_)) => self.assert_same().map_err(Unwritten::Input).and(copied),
+            copied => copied,
+        }
     }
 }
 

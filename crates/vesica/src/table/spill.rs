@@ -23,10 +23,15 @@ pub(crate) const CHUNK: usize = 1 << 16;
 /// Bytes of a chunk on disk.
 const SEALED: usize = CHUNK + MAX_TAG_LEN;
 
-/// A file that is being written.
-pub(crate) struct Spill {
-    file: File,
+/// A file of chunks, each encrypted under its number. Several threads may encrypt and decrypt at a time.
+pub(crate) struct Chunks {
     key: LessSafeKey,
+    file: Mutex<File>,
+}
+
+/// A file that is being written, from its beginning to its end.
+pub(crate) struct Spill {
+    file: Chunks,
     /// What is not yet a chunk.
     chunk: Vec<u8>,
     chunks: u64,
@@ -37,34 +42,73 @@ pub(crate) struct Spill {
 pub(crate) struct Spilled(Arc<Shared>);
 
 struct Shared {
-    key: LessSafeKey,
+    file: Chunks,
     len: u64,
-    state: Mutex<State>,
-}
-
-struct State {
-    file: File,
     /// The chunk that was read last, by its number.
-    chunk: Option<(u64, Zeroizing<Vec<u8>>)>,
+    last: Mutex<Option<(u64, Zeroizing<Vec<u8>>)>>,
 }
 
-impl Spill {
-    /// An empty file in this directory.
+impl Chunks {
+    /// No chunks, in a file in this directory.
     pub(crate) fn create(directory: &Path) -> io::Result<Self> {
         let mut key = Zeroizing::new([0; 32]);
         let no_key = |_| io::Error::other("the system has no randomness");
         SystemRandom::new().fill(&mut *key).map_err(no_key)?;
         let key = LessSafeKey::new(UnboundKey::new(&AES_256_GCM, &*key).map_err(no_key)?);
-        let file = tempfile::tempfile_in(directory)?;
-        Ok(Self { file, key, chunk: Vec::with_capacity(SEALED), chunks: 0 })
+        Ok(Self { key, file: Mutex::new(tempfile::tempfile_in(directory)?) })
+    }
+
+    /// The file, at the place of a chunk.
+    fn at(&self, number: u64) -> io::Result<MutexGuard<'_, File>> {
+        // Whoever takes it seeks first.
+        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
+        file.seek(SeekFrom::Start(number * SEALED as u64))?;
+        Ok(file)
+    }
+
+    /// Encrypts a chunk and writes it, and leaves it empty. Each number has one chunk, and all but the last one have
+    /// [`CHUNK`] bytes.
+    pub(crate) fn put(&self, number: u64, chunk: &mut Vec<u8>) -> io::Result<()> {
+        let sealed = self.key.seal_in_place_append_tag(nonce(number), Aad::empty(), chunk);
+        sealed.map_err(|_| io::Error::other("a chunk cannot be encrypted"))?;
+        self.at(number)?.write_all(chunk)?;
+        chunk.clear();
+        Ok(())
+    }
+
+    /// Reads a chunk of so many bytes and decrypts it.
+    pub(crate) fn get(&self, number: u64, len: usize) -> io::Result<Zeroizing<Vec<u8>>> {
+        let mut chunk = Zeroizing::new(vec![0; len + MAX_TAG_LEN]);
+        self.at(number)?.read_exact(&mut chunk)?;
+        let opened = self.key.open_in_place(nonce(number), Aad::empty(), &mut chunk);
+        let changed =
+            |_| io::Error::new(io::ErrorKind::InvalidData, "the spilled bytes have changed");
+        opened.map_err(changed)?;
+        chunk.truncate(len);
+        Ok(chunk)
+    }
+}
+
+/// An empty chunk with room for all that it will hold.
+pub(crate) fn empty_chunk() -> Vec<u8> {
+    Vec::with_capacity(SEALED)
+}
+
+/// Each chunk of a key has its own.
+fn nonce(chunk: u64) -> Nonce {
+    let mut nonce = [0; NONCE_LEN];
+    nonce[..8].copy_from_slice(&chunk.to_le_bytes());
+    Nonce::assume_unique_for_key(nonce)
+}
+
+impl Spill {
+    /// An empty file in this directory.
+    pub(crate) fn create(directory: &Path) -> io::Result<Self> {
+        Ok(Self { file: Chunks::create(directory)?, chunk: empty_chunk(), chunks: 0 })
     }
 
     fn seal(&mut self) -> io::Result<()> {
-        let sealed =
-            self.key.seal_in_place_append_tag(nonce(self.chunks), Aad::empty(), &mut self.chunk);
-        sealed.map_err(|_| io::Error::other("a chunk cannot be encrypted"))?;
-        self.file.write_all(&self.chunk)?;
-        self.chunk.clear();
+        self.file.put(self.chunks, &mut self.chunk)?;
         self.chunks += 1;
         Ok(())
     }
@@ -75,8 +119,7 @@ impl Spill {
         if !self.chunk.is_empty() {
             self.seal()?;
         }
-        let state = Mutex::new(State { file: self.file, chunk: None });
-        Ok(Spilled(Arc::new(Shared { key: self.key, len, state })))
+        Ok(Spilled(Arc::new(Shared { file: self.file, len, last: Mutex::new(None) })))
     }
 }
 
@@ -95,21 +138,9 @@ impl Write for Spill {
     }
 }
 
-/// Each chunk of a key has its own.
-fn nonce(chunk: u64) -> Nonce {
-    let mut nonce = [0; NONCE_LEN];
-    nonce[..8].copy_from_slice(&chunk.to_le_bytes());
-    Nonce::assume_unique_for_key(nonce)
-}
-
 impl Spilled {
     pub(crate) fn len(&self) -> u64 {
         self.0.len
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        // Each read seeks first, and a chunk is put down when it is whole.
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Reads as much as the chunk at this offset has.
@@ -118,39 +149,15 @@ impl Spilled {
             return Ok(0);
         }
         let (number, start) = (at / CHUNK as u64, (at % CHUNK as u64) as usize);
-        let mut state = self.state();
-        if state.chunk.as_ref().is_none_or(|(held, _)| *held != number) {
-            state.chunk = None;
-            let sealed = self.sealed(number, &mut state.file)?;
-            state.chunk = Some((number, self.open(number, sealed)?));
+        // A chunk is put down when it is whole.
+        let mut last = self.0.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if last.as_ref().is_none_or(|(held, _)| *held != number) {
+            *last = None;
+            let len = (self.0.len - number * CHUNK as u64).min(CHUNK as u64);
+            *last = Some((number, self.0.file.get(number, len as usize)?));
         }
-        let Some((_, chunk)) = &state.chunk else { return Ok(0) };
+        let Some((_, chunk)) = &*last else { return Ok(0) };
         (&chunk[start..]).read(to)
-    }
-
-    /// The chunk with this number, counted from 0.
-    pub(crate) fn chunk(&self, number: u64) -> io::Result<Zeroizing<Vec<u8>>> {
-        let sealed = self.sealed(number, &mut self.state().file)?;
-        // Several threads may decrypt at a time.
-        self.open(number, sealed)
-    }
-
-    fn sealed(&self, number: u64, file: &mut File) -> io::Result<Zeroizing<Vec<u8>>> {
-        let len = (self.0.len - number * CHUNK as u64).min(CHUNK as u64) as usize;
-        let mut chunk = Zeroizing::new(vec![0; len + MAX_TAG_LEN]);
-        file.seek(SeekFrom::Start(number * SEALED as u64))?;
-        file.read_exact(&mut chunk)?;
-        Ok(chunk)
-    }
-
-    fn open(&self, number: u64, mut chunk: Zeroizing<Vec<u8>>) -> io::Result<Zeroizing<Vec<u8>>> {
-        let opened = self.0.key.open_in_place(nonce(number), Aad::empty(), &mut chunk);
-        let changed =
-            |_| io::Error::new(io::ErrorKind::InvalidData, "the spilled bytes have changed");
-        opened.map_err(changed)?;
-        let len = chunk.len() - MAX_TAG_LEN;
-        chunk.truncate(len);
-        Ok(chunk)
     }
 }
 
@@ -188,15 +195,13 @@ mod tests {
     fn nothing_is_readable_on_disk_and_changes_are_noticed() {
         let bytes = b"secret ".repeat(CHUNK / 2);
         let spilled = spilled(&bytes, CHUNK);
-        let mut state = spilled.state();
+        let mut file = spilled.0.file.at(0).unwrap();
         let mut stored = Vec::new();
-        state.file.seek(SeekFrom::Start(0)).unwrap();
-        state.file.read_to_end(&mut stored).unwrap();
+        file.read_to_end(&mut stored).unwrap();
         assert!(!stored.windows(6).any(|window| window == b"secret"));
         // The first chunk in the place of the second.
-        state.file.seek(SeekFrom::Start(SEALED as u64)).unwrap();
-        state.file.write_all(&stored[..SEALED]).unwrap();
-        drop(state);
+        drop(file);
+        spilled.0.file.at(1).unwrap().write_all(&stored[..SEALED]).unwrap();
         let mut byte = [0];
         assert_eq!(spilled.read_at(0, &mut byte).unwrap(), 1);
         assert!(spilled.read_at(CHUNK as u64, &mut byte).is_err());

@@ -118,6 +118,23 @@ impl Stored {
         }
     }
 
+    /// Makes sure that these parts, or everything, still have the digest that was taken of them, if any was: also where
+    /// the system does not say that somebody wrote to the file.
+    ///
+    /// # Errors
+    /// [`InputFault::Changed`] and [`InputFault::Io`].
+    pub(crate) fn assert_same(
+        &self,
+        taken: Option<&InputDigest>,
+        parts: Option<&[Range<u64>]>,
+    ) -> Result<()> {
+        self.assert_unchanged()?;
+        match taken.is_none() || self.digest(parts)?.as_ref() == taken {
+            true => Ok(()),
+            false => Err(self.fault(InputFault::Changed)),
+        }
+    }
+
     /// Reads from this offset on.
     pub(crate) fn reader(&self, at: u64) -> Reader {
         Reader { stored: self.clone(), at }

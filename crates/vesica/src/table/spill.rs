@@ -6,9 +6,9 @@
 
 use std::{
     fs::File,
-    io::{self, Read, Seek, SeekFrom, Write},
+    io::{self, Read, Write},
     path::Path,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, PoisonError},
 };
 
 use ring::{
@@ -26,7 +26,7 @@ const SEALED: usize = CHUNK + MAX_TAG_LEN;
 /// A file of chunks, each encrypted under its number. Several threads may encrypt and decrypt at a time.
 pub(crate) struct Chunks {
     key: LessSafeKey,
-    file: Mutex<File>,
+    file: File,
 }
 
 /// A file that is being written, from its beginning to its end.
@@ -55,15 +55,7 @@ impl Chunks {
         let no_key = |_| io::Error::other("the system has no randomness");
         SystemRandom::new().fill(&mut *key).map_err(no_key)?;
         let key = LessSafeKey::new(UnboundKey::new(&AES_256_GCM, &*key).map_err(no_key)?);
-        Ok(Self { key, file: Mutex::new(tempfile::tempfile_in(directory)?) })
-    }
-
-    /// The file, at the place of a chunk.
-    fn at(&self, number: u64) -> io::Result<MutexGuard<'_, File>> {
-        // Whoever takes it seeks first.
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        file.seek(SeekFrom::Start(number * SEALED as u64))?;
-        Ok(file)
+        Ok(Self { key, file: tempfile::tempfile_in(directory)? })
     }
 
     /// Encrypts a chunk and writes it, and leaves it empty. Each number has one chunk, and all but the last one have
@@ -71,7 +63,7 @@ impl Chunks {
     pub(crate) fn put(&self, number: u64, chunk: &mut Vec<u8>) -> io::Result<()> {
         let sealed = self.key.seal_in_place_append_tag(nonce(number), Aad::empty(), chunk);
         sealed.map_err(|_| io::Error::other("a chunk cannot be encrypted"))?;
-        self.at(number)?.write_all(chunk)?;
+        write_all_at(&self.file, chunk, number * SEALED as u64)?;
         chunk.clear();
         Ok(())
     }
@@ -79,7 +71,7 @@ impl Chunks {
     /// Reads a chunk of so many bytes and decrypts it.
     pub(crate) fn get(&self, number: u64, len: usize) -> io::Result<Zeroizing<Vec<u8>>> {
         let mut chunk = Zeroizing::new(vec![0; len + MAX_TAG_LEN]);
-        self.at(number)?.read_exact(&mut chunk)?;
+        read_exact_at(&self.file, &mut chunk, number * SEALED as u64)?;
         let opened = self.key.open_in_place(nonce(number), Aad::empty(), &mut chunk);
         let changed =
             |_| io::Error::new(io::ErrorKind::InvalidData, "the spilled bytes have changed");
@@ -87,6 +79,39 @@ impl Chunks {
         chunk.truncate(len);
         Ok(chunk)
     }
+}
+
+#[cfg(unix)]
+fn read_exact_at(file: &File, to: &mut [u8], at: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::read_exact_at(file, to, at)
+}
+
+#[cfg(unix)]
+fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
+    std::os::unix::fs::FileExt::write_all_at(file, bytes, at)
+}
+
+#[cfg(windows)]
+fn read_exact_at(file: &File, mut to: &mut [u8], mut at: u64) -> io::Result<()> {
+    while !to.is_empty() {
+        let read = std::os::windows::fs::FileExt::seek_read(file, to, at)?;
+        if read == 0 {
+            return Err(io::ErrorKind::UnexpectedEof.into());
+        }
+        at += read as u64;
+        to = &mut to[read..];
+    }
+    Ok(())
+}
+
+#[cfg(windows)]
+fn write_all_at(file: &File, mut bytes: &[u8], mut at: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        let written = std::os::windows::fs::FileExt::seek_write(file, bytes, at)?;
+        at += written as u64;
+        bytes = &bytes[written..];
+    }
+    Ok(())
 }
 
 /// An empty chunk with room for all that it will hold.
@@ -195,13 +220,12 @@ mod tests {
     fn nothing_is_readable_on_disk_and_changes_are_noticed() {
         let bytes = b"secret ".repeat(CHUNK / 2);
         let spilled = spilled(&bytes, CHUNK);
-        let mut file = spilled.0.file.at(0).unwrap();
-        let mut stored = Vec::new();
-        file.read_to_end(&mut stored).unwrap();
+        let file = &spilled.0.file.file;
+        let mut stored = vec![0; file.metadata().unwrap().len() as usize];
+        read_exact_at(file, &mut stored, 0).unwrap();
         assert!(!stored.windows(6).any(|window| window == b"secret"));
         // The first chunk in the place of the second.
-        drop(file);
-        spilled.0.file.at(1).unwrap().write_all(&stored[..SEALED]).unwrap();
+        write_all_at(file, &stored[..SEALED], SEALED as u64).unwrap();
         let mut byte = [0];
         assert_eq!(spilled.read_at(0, &mut byte).unwrap(), 1);
         assert!(spilled.read_at(CHUNK as u64, &mut byte).is_err());

@@ -61,6 +61,7 @@ fn released(version: &str, changed: &str, tags: &str) -> Result<(), Failure> {
 
 /// What was built.
 struct Packages {
+    version: String,
     folder: PathBuf,
     archive: PathBuf,
     deb: PathBuf,
@@ -95,7 +96,7 @@ impl Packages {
         println!("    the package for Python");
         python::wheels_into(repository, &folder)?;
         checksums::write_list(&folder)?;
-        Ok(Self { folder, archive, deb, image })
+        Ok(Self { version: version.to_owned(), folder, archive, deb, image })
     }
 
     fn try_each(&self, repository: &Repository) -> Result<(), Failure> {
@@ -125,6 +126,9 @@ impl Packages {
             let outcome = wheel::check(repository, &self.folder.join(name))?;
             println!("    tried: {name}: {outcome}");
         }
+        let sources = self.folder.join(format!("vesica-{}.tar.gz", self.version));
+        wheel::check_sources(repository, &sources)?;
+        println!("    tried: the source distribution: cargo finds all of its crates; not built");
         let mut check = Command::new("sha256sum");
         check.args(["--check", "--strict", "--quiet", checksums::LIST]).current_dir(&self.folder);
         tool::run(&mut check, "coreutils")?;

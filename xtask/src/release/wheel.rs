@@ -6,7 +6,7 @@ use std::{
     process::Command,
 };
 
-use super::{folder, tool};
+use super::{archive, folder, tool};
 use crate::{Failure, environment::Environment, repository::Repository, step::ended};
 
 /// The emulator of the other processor, and what makes a system for it.
@@ -56,6 +56,19 @@ fn here(repository: &Repository, wheel: &Path) -> Result<String, Failure> {
     ended("python -c 'import vesica'", imports)?;
     ended("vesica demo", clean.command("vesica").args(["demo", "--rows", "10000"]).status())?;
     Ok("in an empty environment: imported, and the demo ran".to_owned())
+}
+
+/// Unpacks the source distribution, and checks that cargo finds there all that the package is built from.
+pub fn check_sources(repository: &Repository, archive: &Path) -> Result<(), Failure> {
+    let folder = repository.path("target/release-work/sources");
+    folder::empty(&folder)?;
+    archive::unpack(archive, &folder)?;
+    let [name] = &folder::names(&folder)?[..] else {
+        return Err("the source distribution has not one folder".to_owned());
+    };
+    let mut cargo = repository.cargo(&["tree", "--locked", "--offline", "-e", "normal,build"]);
+    cargo.current_dir(folder.join(name).join("bindings/python"));
+    tool::run(&mut cargo, "Rust").map(drop)
 }
 
 /// Runs both sides of an intersection on the other processor, emulated, with the Python of a Debian for it.

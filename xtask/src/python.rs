@@ -142,7 +142,10 @@ fn maturin(
     args: &[&str],
     out: &Path,
 ) -> Result<(), Failure> {
-    let mut command = cross::command(tools, "maturin");
+    let mut command = match args.contains(&"--zig") {
+        true => cross::command(tools, "maturin"),
+        false => tools.command("maturin"),
+    };
     command.args(args).arg("--out").arg(out).current_dir(repository.path(PROJECT));
     ended(&format!("maturin {}", args.join(" ")), command.status())
 }

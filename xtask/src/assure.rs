@@ -4,20 +4,21 @@
 //! what a test takes a sample of (`vesica_testkit::assurance`). [`tiers`] lists both.
 
 use crate::{
-    Failure, interop,
+    Failure, cross, interop,
     programs::Built,
     python, release,
-    repository::Repository,
+    repository::{OPTIONAL, Repository},
     step::{self, Step, Work, ended},
     tally::Tally,
     tiers,
 };
 
-const STEPS: [Step; 5] = [
+const STEPS: [Step; 6] = [
     Step { name: "every test in full", work: Work::Tests(everything) },
     Step { name: "tests on the portable backends", work: Work::Tests(computing) },
     Step { name: "the package for Python", work: Work::Tests(python::test_in_full) },
     Step { name: "the second implementation", work: Work::Tests(interop::test) },
+    Step { name: "other systems", work: Work::Check(cross::check) },
     Step { name: "a rehearsal of a release", work: Work::Check(release::rehearse) },
 ];
 
@@ -26,10 +27,7 @@ pub fn run(repository: &Repository) -> Result<(), Failure> {
     step::run(&STEPS, repository)
 }
 
-/// What only a build that is asked for it has.
-const OPTIONAL: &str = "vesica-cli/databases,vesica-cli/stores";
-
-/// All tests, those that are ignored otherwise too, and those of [`OPTIONAL`] features.
+/// All tests, those that are ignored otherwise too, and those of optional features.
 fn everything(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
     let mut args =
         vec!["test", "--workspace", "--locked", "--no-fail-fast", "--features", OPTIONAL];

@@ -1,6 +1,6 @@
 //! Virtual environments of Python, each in a folder of its own.
 
-use std::{env, path::PathBuf, process::Command};
+use std::{env, ffi::OsString, path::PathBuf, process::Command};
 
 use crate::{Failure, repository::forget_this_package, step::ended};
 
@@ -19,11 +19,20 @@ impl Environment {
         Ok(made)
     }
 
+    fn programs(&self) -> PathBuf {
+        self.0.join(if cfg!(windows) { "Scripts" } else { "bin" })
+    }
+
     fn program(&self, name: &str) -> PathBuf {
-        match cfg!(windows) {
-            true => self.0.join("Scripts").join(format!("{name}.exe")),
-            false => self.0.join("bin").join(name),
-        }
+        self.programs().join(format!("{name}{}", env::consts::EXE_SUFFIX))
+    }
+
+    /// A `PATH` on which its programs come first.
+    pub fn path(&self) -> OsString {
+        let others = env::var_os("PATH").unwrap_or_default();
+        let folders = [self.programs()].into_iter().chain(env::split_paths(&others));
+        // Folders that were split from such a list can be joined again.
+        env::join_paths(folders).unwrap_or(others)
     }
 
     pub fn command(&self, name: &str) -> Command {

@@ -20,14 +20,20 @@ struct Package {
     licence: String,
 }
 
-/// The licences of all that this package of the workspace is built from with these features.
+/// The licences of all that this package of the workspace is built from with these features, for any of these targets.
 ///
 /// # Errors
 /// A package without a licence, and one whose source is not there.
-pub fn text(repository: &Repository, package: &str, features: &str) -> Result<String, Failure> {
+pub fn text(
+    repository: &Repository,
+    package: &str,
+    features: &str,
+    targets: &[&str],
+) -> Result<String, Failure> {
     let args = ["tree", "--locked", "-p", package, "--features", features, "-e", "normal"];
     let format = ["--prefix", "none", "--format", "{p}|{l}"];
-    let tree = output(repository, &[&args[..], &format].concat())?;
+    let targets: Vec<_> = targets.iter().flat_map(|target| ["--target", target]).collect();
+    let tree = output(repository, &[&args[..], &format, &targets].concat())?;
     let packages = packages(&tree)?;
     let metadata =
         output(repository, &["metadata", "--locked", "--all-features", "--format-version", "1"])?;

@@ -5,12 +5,14 @@
 
 mod assure;
 mod compression;
+mod cross;
 mod documents;
 mod environment;
 mod interop;
 mod licences;
 mod programs;
 mod python;
+#[cfg(unix)]
 mod release;
 mod repository;
 mod security;
@@ -25,6 +27,20 @@ use std::process::ExitCode;
 
 use self::repository::Repository;
 
+/// Packages are made of the permissions of files, among others.
+#[cfg(not(unix))]
+mod release {
+    use crate::{Failure, repository::Repository};
+
+    pub fn run(_repository: &Repository) -> Result<(), Failure> {
+        Err("a release is built on Linux".to_owned())
+    }
+
+    pub fn rehearse(repository: &Repository) -> Result<(), Failure> {
+        run(repository)
+    }
+}
+
 const USAGE: &str = "\
 usage: cargo xtask TASK
 
@@ -33,6 +49,8 @@ tasks:
   assure         every test in full, for a release: takes hours
   python         the tests of the package for Python, as `test` runs them
   wheel          the package for Python: a wheel for this system and a source distribution
+  wheels         the package for Python: the wheels of a release
+  cross          whether everything compiles for Windows and macOS
   release        every package of a version, from a clean tree that has the version's tag
   release --dry-run
                  every package of what is checked out, each installed in a clean root and tried
@@ -51,6 +69,8 @@ fn main() -> ExitCode {
         ["assure"] => assure::run,
         ["python"] => python::run,
         ["wheel"] => python::wheel,
+        ["wheels"] => python::wheels,
+        ["cross"] => cross::check,
         ["release"] => release::run,
         ["release", "--dry-run"] => release::rehearse,
         ["tidy"] => tidy::run,

@@ -6,7 +6,7 @@ use std::{
 };
 
 use crate::{
-    Failure,
+    Failure, cross,
     environment::Environment,
     licences,
     repository::Repository,
@@ -33,28 +33,49 @@ const FEATURES: &str = "databases,stores";
 /// The licences of what it is built from, which go into it.
 const LICENCES: &str = "bindings/python/LICENSES-THIRD-PARTY.txt";
 
+/// The wheels of a release: a target of Rust, and the least that a system needs, as the wheel's name says it.
+/// manylinux2014 is glibc 2.17.
+const WHEELS: [(&str, &str); 4] = [
+    ("x86_64-unknown-linux-gnu", "manylinux2014"),
+    ("aarch64-unknown-linux-gnu", "manylinux2014"),
+    ("x86_64-unknown-linux-musl", "musllinux_1_2"),
+    ("aarch64-unknown-linux-musl", "musllinux_1_2"),
+];
+
 /// `cargo xtask wheel`: a wheel for this system and a source distribution, into `target/wheels`.
 pub fn wheel(repository: &Repository) -> Result<(), Failure> {
     let out = repository.path("target/wheels");
-    wheel_into(repository, &out)?;
+    write_licences(repository)?;
+    let tools = tools(repository)?;
+    maturin(repository, &tools, &["build", "--release", "--locked", "--sdist"], &out)?;
+    println!("the packages are in {}", out.display());
+    Ok(())
+}
+
+/// `cargo xtask wheels`: the wheels of a release and a source distribution, into `target/wheels`.
+pub fn wheels(repository: &Repository) -> Result<(), Failure> {
+    let out = repository.path("target/wheels");
+    wheels_into(repository, &out)?;
     println!("the packages are in {}", out.display());
     Ok(())
 }
 
 /// The same into another folder.
-pub fn wheel_into(repository: &Repository, out: &Path) -> Result<(), Failure> {
+pub fn wheels_into(repository: &Repository, out: &Path) -> Result<(), Failure> {
+    WHEELS.iter().try_for_each(|(target, _)| cross::installed(repository, target))?;
     write_licences(repository)?;
-    let tools = tools(repository)?;
-    maturin(repository, &tools, &["build", "--release", "--locked", "--sdist"], out)
-}
-
-/// Installs a wheel where there is nothing else, imports it, and runs the demo of the command that comes with it.
-pub fn try_wheel(repository: &Repository, wheel: &Path) -> Result<(), Failure> {
-    let clean = Environment::new(emptied(repository.path("target/python/clean"))?)?;
-    clean.install(&["--no-index", &wheel.to_string_lossy()])?;
-    let imports = clean.command("python").args(["-c", "import vesica"]).status();
-    ended("python -c 'import vesica'", imports)?;
-    ended("vesica demo", clean.command("vesica").args(["demo", "--rows", "10000"]).status())
+    let tools = cross::tools(repository)?;
+    tools.install(&[BUILDER])?;
+    for (target, platform) in WHEELS {
+        let system = ["--zig", "--target", target, "--compatibility", platform];
+        maturin(
+            repository,
+            &tools,
+            &[&["build", "--release", "--locked"], &system[..]].concat(),
+            out,
+        )?;
+    }
+    maturin(repository, &tools, &["sdist"], out)
 }
 
 /// `cargo xtask python`: the tests alone.
@@ -103,7 +124,8 @@ fn installed(
 }
 
 fn write_licences(repository: &Repository) -> Result<(), Failure> {
-    let text = licences::text(repository, "vesica-python", FEATURES)?;
+    let targets = WHEELS.map(|(target, _)| target);
+    let text = licences::text(repository, "vesica-python", FEATURES, &targets)?;
     fs::write(repository.path(LICENCES), text).map_err(|error| format!("{LICENCES}: {error}"))
 }
 
@@ -120,7 +142,10 @@ fn maturin(
     args: &[&str],
     out: &Path,
 ) -> Result<(), Failure> {
-    let mut command = tools.command("maturin");
+    let mut command = match args.contains(&"--zig") {
+        true => cross::command(tools, "maturin"),
+        false => tools.command("maturin"),
+    };
     command.args(args).arg("--out").arg(out).current_dir(repository.path(PROJECT));
     ended(&format!("maturin {}", args.join(" ")), command.status())
 }

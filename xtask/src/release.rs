@@ -15,6 +15,7 @@ mod parts;
 mod program;
 mod sbom;
 mod tool;
+mod wheel;
 
 use std::{
     fs,
@@ -60,6 +61,7 @@ fn released(version: &str, changed: &str, tags: &str) -> Result<(), Failure> {
 
 /// What was built.
 struct Packages {
+    version: String,
     folder: PathBuf,
     archive: PathBuf,
     deb: PathBuf,
@@ -92,9 +94,9 @@ impl Packages {
         println!("    the bill of materials");
         sbom::write(repository, version, &folder)?;
         println!("    the package for Python");
-        python::wheel_into(repository, &folder)?;
+        python::wheels_into(repository, &folder)?;
         checksums::write_list(&folder)?;
-        Ok(Self { folder, archive, deb, image })
+        Ok(Self { version: version.to_owned(), folder, archive, deb, image })
     }
 
     fn try_each(&self, repository: &Repository) -> Result<(), Failure> {
@@ -120,10 +122,13 @@ impl Packages {
         );
         let outcome = formula::check(&self.folder.join("vesica.rb"))?;
         println!("    tried: the formula for Homebrew: {outcome}");
-        for wheel in inside(&self.folder, "vesica-")?.iter().filter(|name| name.ends_with(".whl")) {
-            python::try_wheel(repository, &self.folder.join(wheel))?;
-            println!("    tried: {wheel}, in an empty environment: imported, and the demo ran");
+        for name in inside(&self.folder, "vesica-")?.iter().filter(|name| name.ends_with(".whl")) {
+            let outcome = wheel::check(repository, &self.folder.join(name))?;
+            println!("    tried: {name}: {outcome}");
         }
+        let sources = self.folder.join(format!("vesica-{}.tar.gz", self.version));
+        wheel::check_sources(repository, &sources)?;
+        println!("    tried: the source distribution: cargo finds all of its crates; not built");
         let mut check = Command::new("sha256sum");
         check.args(["--check", "--strict", "--quiet", checksums::LIST]).current_dir(&self.folder);
         tool::run(&mut check, "coreutils")?;

@@ -9,6 +9,9 @@ use std::{
 
 use crate::Failure;
 
+/// Features of the workspace that only a build that is asked for them has.
+pub const OPTIONAL: &str = "vesica-cli/databases,vesica-cli/stores";
+
 /// The repository that this task runs in.
 pub struct Repository {
     root: PathBuf,

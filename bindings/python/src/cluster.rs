@@ -169,7 +169,7 @@ pub fn cluster_digests<'py>(
     };
     let made = py.detach(|| Keys::of_text(keys)?.digests(table, &columns));
     let made = made.map_err(|error| errors::of(py, &error))?;
-    let has: Vec<u8> = made.iter().map(|digest| digest.is_some().into()).collect();
+    let has: Vec<u8> = made.iter().map(|digest| u8::from(digest.is_some())).collect();
     let digests: Vec<u8> = made.iter().flat_map(|digest| digest.unwrap_or([0; 32])).collect();
     Ok((PyBytes::new(py, &digests), PyBytes::new(py, &has)))
 }

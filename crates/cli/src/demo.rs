@@ -202,16 +202,19 @@ fn conclude(directory: &Path, expected: &customers::Expected) -> Result<(), Fail
                 grouped(expected.matches),
             )));
         }
+        // Not every system tells it.
+        let memory = report["peak_memory_bytes"].as_f64();
+        let memory = memory.map(|bytes| format!(", {:.0} MB of memory at most", bytes / 1e6));
         text += &format!(
             "\n{}: expected {} matches = found {}, every row in its place\n  {:.2} s, {:.2} MB \
-             sent, {:.2} MB received, {:.0} MB of memory at most\n  {}\n",
+             sent, {:.2} MB received{}\n  {}\n",
             files.name,
             grouped(expected.matches),
             grouped(found),
             number("seconds"),
             number("bytes_sent") / 1e6,
             number("bytes_received") / 1e6,
-            number("peak_memory_bytes") / 1e6,
+            memory.unwrap_or_default(),
             report["learned"]["me"].as_str().unwrap_or_default(),
         );
     }

@@ -3,6 +3,7 @@
 //! A server in this test is all that the browser can reach: every name leads to it, and it records the
 //! requests. It serves the page, and around it a probe that inspects the page and reports its findings.
 
+#![cfg(unix)]
 #![allow(clippy::unwrap_used)]
 
 use std::{

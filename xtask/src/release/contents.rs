@@ -2,11 +2,12 @@
 
 use std::{path::Path, process::Command};
 
-use super::{folder, tool};
+use super::{
+    folder,
+    program::{FEATURES, TARGET},
+    tool,
+};
 use crate::{Failure, licences, repository::Repository};
-
-/// What a released program has beside the default: nothing yet, so that it is small and links to nothing.
-pub const FEATURES: &str = "";
 
 /// The licences of what the program is built from.
 pub const LICENCES: &str = "LICENSES-THIRD-PARTY.txt";
@@ -31,7 +32,7 @@ pub fn write(repository: &Repository, program: &Path, into: &Path) -> Result<(),
     for name in ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"] {
         folder::copy(&repository.path(name), &into.join(name))?;
     }
-    let licences = licences::text(repository, "vesica-cli", FEATURES)?;
+    let licences = licences::text(repository, "vesica-cli", FEATURES, &[TARGET])?;
     folder::write(&into.join(LICENCES), licences)?;
     let what = "a Linux kernel that runs the program's target";
     tool::run(Command::new(program).arg("man").arg(into.join("share/man/man1")), what)?;

@@ -2,24 +2,27 @@
 
 use std::path::PathBuf;
 
-use super::contents::FEATURES;
-use crate::{Failure, repository::Repository, step::ended};
+use crate::{Failure, cross, repository::Repository, step::ended};
 
 /// What it is built for.
 pub const TARGET: &str = "x86_64-unknown-linux-musl";
 
+/// What it has beside the default: nothing yet, so that it is small.
+pub const FEATURES: &str = "";
+
 /// Builds it.
 ///
 /// # Errors
-/// What to install, where the compiler of C for the target is missing.
+/// What to install, where the compiler of C or the standard library for the target is missing.
 pub fn build(repository: &Repository) -> Result<PathBuf, Failure> {
     let compiler = "musl-gcc";
     let here = std::env::var_os("CC_x86_64_unknown_linux_musl").is_some() || on_path(compiler);
     if !here {
         return Err(format!(
-            "`{compiler}` is missing: install musl-tools (Debian) or musl-gcc (Fedora), and `rustup target add {TARGET}`"
+            "`{compiler}` is missing: install musl-tools (Debian) or musl-gcc (Fedora)"
         ));
     }
+    cross::installed(repository, TARGET)?;
     let package = ["-p", "vesica-cli", "--bin", "vesica", "--features", FEATURES];
     let args = ["build", "--release", "--locked", "--target", TARGET];
     let mut command = repository.cargo(&[&args[..], &package].concat());

@@ -4,7 +4,11 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 use serde_json::{Map, Value, json};
 
-use super::{contents::FEATURES, folder, program::TARGET, tool};
+use super::{
+    folder,
+    program::{FEATURES, TARGET},
+    tool,
+};
 use crate::{Failure, repository::Repository};
 
 /// Writes the list.

@@ -1,6 +1,6 @@
 //! The subcommands that need no peer, and the demo.
 
-use std::{fs, process::Command};
+use std::fs;
 
 use crate::harness::{Running, ended, vesica};
 
@@ -226,7 +226,7 @@ fn an_interrupted_demo_leaves_nothing() {
     demo.signal("TERM");
     demo.end().assert(130, &["stopped on request"]);
     assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 0);
-    let running = Command::new("ps").args(["-eo", "args"]).output().unwrap();
+    let running = std::process::Command::new("ps").args(["-eo", "args"]).output().unwrap();
     let running = String::from_utf8_lossy(&running.stdout).into_owned();
     let mine: Vec<_> = running
         .lines()

@@ -38,9 +38,11 @@ mod results;
 #[cfg(unix)]
 mod resume;
 mod run_report;
+#[cfg(unix)]
 mod serving;
 #[cfg(feature = "stores")]
 mod stores;
 #[cfg(unix)]
 mod tables;
+#[cfg(unix)]
 mod typed;

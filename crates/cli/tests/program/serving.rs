@@ -109,7 +109,6 @@ impl Town {
     }
 
     /// What the service publishes.
-    #[cfg(unix)]
     fn metrics(&self, url: &str) -> String {
         let socket = self.path("service", "metrics.socket");
         let mut stream = std::os::unix::net::UnixStream::connect(socket).unwrap();
@@ -162,7 +161,6 @@ impl Drop for Done<'_> {
 
 /// With every change a few partners, in full 64 callers at a time.
 #[test]
-#[cfg(unix)]
 fn every_honest_partner_is_served_whatever_others_do() {
     let callers = assurance::trials(9, 64);
     let honest = callers - callers / 3;
@@ -223,7 +221,6 @@ fn every_honest_partner_is_served_whatever_others_do() {
 }
 
 #[test]
-#[cfg(unix)]
 fn a_service_takes_up_new_partners_and_ends_in_order() {
     let town = Town::new(1, &["--max-runs", "2"]);
     let mut service = town.serve(&["--runs", "1"]);

@@ -29,12 +29,14 @@ impl Wire {
 
 /// One direction of it.
 #[derive(Debug)]
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))] // Only real sockets need it.
 pub struct Direction {
     wire: Wire,
     /// When all accepted packets will have entered the link.
     free: Instant,
 }
 
+#[cfg_attr(not(target_os = "linux"), allow(dead_code))]
 impl Direction {
     /// An idle direction.
     pub fn new(wire: Wire, now: Instant) -> Self {

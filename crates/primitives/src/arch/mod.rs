@@ -59,6 +59,7 @@ impl Backend {
 
     /// Every backend that this processor can run, from slow to fast.
     pub fn available() -> Vec<Self> {
+        #[cfg_attr(not(target_arch = "x86_64"), expect(unused_mut))]
         let mut backends = vec![Self::PORTABLE];
         #[cfg(target_arch = "x86_64")]
         if is_x86_feature_detected!("aes")

@@ -25,7 +25,8 @@ const SEALED: usize = CHUNK + MAX_TAG_LEN;
 
 /// A file of chunks, each encrypted under its number. Several threads may encrypt and decrypt at a time.
 pub(crate) struct Chunks {
-    key: LessSafeKey,
+    /// Boxed, for it is large: the expanded key and tables.
+    key: Box<LessSafeKey>,
     file: File,
 }
 
@@ -55,7 +56,7 @@ impl Chunks {
         let no_key = |_| io::Error::other("the system has no randomness");
         SystemRandom::new().fill(&mut *key).map_err(no_key)?;
         let key = LessSafeKey::new(UnboundKey::new(&AES_256_GCM, &*key).map_err(no_key)?);
-        Ok(Self { key, file: tempfile::tempfile_in(directory)? })
+        Ok(Self { key: Box::new(key), file: tempfile::tempfile_in(directory)? })
     }
 
     /// Encrypts a chunk and writes it, and leaves it empty. Each number has one chunk, and all but the last one have

@@ -6,6 +6,7 @@ mod collector;
 pub mod counts;
 pub mod digest;
 pub mod findings;
+mod holding;
 pub mod key;
 pub mod keyset;
 mod maker;

@@ -15,9 +15,9 @@ use rayon::{Scope, Yield};
 use crate::{
     error::{Error, Result},
     keys::{
+        holding::Holding,
         maker::{Made, Maker},
         spilled::Records,
-        table_keys::Holding,
     },
     table::row::{CopiedRows, Origin, Row},
 };

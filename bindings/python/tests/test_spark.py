@@ -13,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +28,9 @@ from conftest import SENTINEL
 ROWS = int(os.environ.get("VESICA_SPARK_ROWS", "20000"))
 PARTITIONS = 8
 PATIENCE = 600
+EXECUTOR_MEMORY = 512 << 20
+TASK_MEMORY = 256 << 20
+PYTHON_AND_ARROW = 256 << 20
 TESTS = Path(__file__).parent
 SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
 COLUMNS = {"inviter": "email", "accepter": "mail"}
@@ -109,6 +113,7 @@ class Side:
         line = ["gateway", "--agreement", "acme.agreement", "--identity", "vesica.identity"]
         line += ["--cluster", self.address, "--token", "token", "--journal", "journal"]
         line += ["--record", "acme.record", "--partitions", str(PARTITIONS)]
+        line += ["--task-memory", str(TASK_MEMORY)]
         self.gateway = self.start(*line, "--stall-timeout", "20", "--wait", "120")
         wait_for(lambda: (self.folder / "token").exists())
 
@@ -122,6 +127,7 @@ class Side:
             "scratch": str(self.folder / "scratch"),
             "output": str(self.folder / "out.parquet"),
             "slots": 2,
+            "memory": EXECUTOR_MEMORY >> 20,
         }
         log = (self.folder / "driver.log").open("wb")
         return subprocess.Popen(
@@ -139,6 +145,54 @@ class Side:
 
     def found(self) -> list[int]:
         return sorted(pq.read_table(self.folder / "out.parquet")["n"].to_pylist())
+
+
+class Memory(threading.Thread):
+    """Looks at executors twice a second, and keeps the most memory that one of them has taken."""
+
+    def __init__(self) -> None:
+        super().__init__(daemon=True)
+        self.java = 0
+        self.python = 0
+        self._over = threading.Event()
+
+    def __enter__(self) -> Memory:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._over.set()
+        self.join()
+
+    def run(self) -> None:
+        while not self._over.wait(0.5):
+            children: dict[int, list[int]] = {}
+            executors: list[int] = []
+            for process in (int(path.name) for path in Path("/proc").glob("[0-9]*")):
+                try:
+                    status = Path(f"/proc/{process}/stat").read_text()
+                    line = Path(f"/proc/{process}/cmdline").read_text()
+                except OSError:
+                    continue
+                parent = int(status.rpartition(")")[2].split()[1])
+                children.setdefault(parent, []).append(process)
+                if "CoarseGrainedExecutorBackend" in line and "java" in line:
+                    executors.append(process)
+            for executor in executors:
+                self.java = max(self.java, memory_of(executor))
+                below = list(children.get(executor, []))
+                for process in below:
+                    below += children.get(process, [])
+                self.python = max(self.python, sum(memory_of(process) for process in below))
+
+
+def memory_of(process: int) -> int:
+    """Bytes, of which those that processes share count in parts."""
+    try:
+        rollup = Path(f"/proc/{process}/smaps_rollup").read_text()
+    except OSError:
+        return 0
+    return sum(int(line.split()[1]) << 10 for line in rollup.splitlines() if line[:4] == "Pss:")
 
 
 def wait_for(come: Any) -> None:
@@ -227,9 +281,15 @@ def test_two_clusters(tmp_path: Path, clusters: tuple[Cluster, Cluster]) -> None
     sides = (pair.here, pair.there)
     for side in sides:
         side.start_gateway()
-    drivers = [side.start_driver() for side in sides]
-    for side, driver in zip(sides, drivers, strict=True):
-        assert attempts(pair.check(side, driver)) == PARTITIONS
+    with Memory() as memory:
+        drivers = [side.start_driver() for side in sides]
+        ended = [pair.check(side, driver) for side, driver in zip(sides, drivers, strict=True)]
+    # As docs/spark.md says: what Java may take, and a task's memory beside Python's own.
+    assert 0 < memory.java < 2 * EXECUTOR_MEMORY, memory.java
+    assert 0 < memory.python < TASK_MEMORY + PYTHON_AND_ARROW, memory.python
+    print(f"executors took {memory.java >> 20} MiB in Java, {memory.python >> 20} in Python")
+    for side, end in zip(sides, ended, strict=True):
+        assert attempts(end) == PARTITIONS
         left = [path for path in (side.folder / "scratch").rglob("*.parquet") if path.is_file()]
         assert all("matched" in str(path) or pq.read_table(path).num_rows == 0 for path in left)
 

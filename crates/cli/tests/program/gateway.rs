@@ -220,6 +220,40 @@ fn two_clusters_find_what_both_have() {
     }
 }
 
+/// Each side fills its partitions up to the least size that fits all but once in 2^40 runs, whatever is in them.
+#[test]
+fn partitions_are_filled_up_as_computed() {
+    let sides = Sides::new(&[]);
+    let gateways = [Inviter, Accepter].map(|side| sides.gateway(side, &[]));
+    let numbers = [5000, 1009];
+    let work = |side: Side| {
+        let gateway = sides.client(side, &CancelToken::default());
+        let keys = numbers[side as usize];
+        let tasks = gateway.work([keys, 0, keys], Default::default()).unwrap();
+        (gateway, serde_json::from_str::<serde_json::Value>(&tasks.text()).unwrap())
+    };
+    let works = thread::scope(|scope| {
+        let there = scope.spawn(move || work(Accepter));
+        [work(Inviter), there.join().unwrap()]
+    });
+    // The logarithm of the probability that one of four partitions has more keys.
+    let overflow = |keys: u64, size: u64| {
+        let choose = |k| (0..k).map(|i| ((keys - i) as f64 / (k - i) as f64).ln()).sum::<f64>();
+        let exactly = |k| choose(k) + k as f64 * 0.25f64.ln() + (keys - k) as f64 * 0.75f64.ln();
+        (4.0 * (size + 1..=keys).map(|k| exactly(k).exp()).sum::<f64>()).log2()
+    };
+    for (side, (_, work)) in [Inviter, Accepter].into_iter().zip(&works) {
+        assert_eq!(work["partitions"], 4);
+        let receives = work["receives"].as_bool().unwrap();
+        let size = work["sizes"][usize::from(receives)].as_u64().unwrap();
+        let keys = numbers[side as usize];
+        assert!(overflow(keys, size) <= -40.0 && overflow(keys, size - 1) > -40.0, "{size}");
+        assert_eq!(work["sizes"], works[1 - side as usize].1["sizes"]);
+    }
+    works.into_iter().for_each(|(gateway, _)| drop(gateway.stop("this was all")));
+    gateways.into_iter().for_each(|gateway| drop(gateway.end()));
+}
+
 /// The command line compares the same partitions with the tasks of a cluster.
 #[test]
 fn one_side_may_be_the_command_line() {

@@ -233,6 +233,8 @@ mod tests {
                 {}
             });
             let slots = Slots::new(0);
+            let fingerprint = Identity::generate().unwrap().fingerprint();
+            slots.ready(0, Prepared { fingerprint, commitment: [1; 32] });
             let mut channel = Channel::new(b).with_stall_timeout(Duration::from_secs(20));
             let dispatch = Dispatch::new(Role::B, (4, 0), &Committed::new(), &slots, patience);
             dispatch.run(&mut channel, |_| Ok(())).unwrap_err()
@@ -258,10 +260,13 @@ mod tests {
         assert_eq!(answer(&long_turn, long).class(), Class::Peer);
     }
 
-    /// A side that never has a slot is given up.
+    /// A side that never has a slot is given up, and so is one whose slots take a partition and drop it again and again.
     #[test]
-    fn a_side_without_slots_is_given_up() {
-        let error = answer("{\"idle\":0,\"changes\":[]}", Duration::from_millis(300));
-        assert!(matches!(error, Error::Net(vesica_net::Error::Stalled { .. })), "{error}");
+    fn a_side_that_compares_nothing_is_given_up() {
+        let flips = "{\"idle\":1,\"changes\":[{\"held\":{\"partition\":0}},{\"dropped\":{\"partition\":0}}]}";
+        for turn in ["{\"idle\":0,\"changes\":[]}", flips] {
+            let error = answer(turn, Duration::from_millis(300));
+            assert!(matches!(error, Error::Net(vesica_net::Error::Stalled { .. })), "{error}");
+        }
     }
 }

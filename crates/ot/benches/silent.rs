@@ -22,7 +22,7 @@ use vesica_ot::{
     vole::silent,
 };
 use vesica_params::lpn::{GUESSED_ONES, Lpn, ONES, PUBLISHED, UNIFORM};
-use vesica_primitives::{BinaryVector, Block, Words, code::BlockAccumulate};
+use vesica_primitives::{BinaryVector, Block, code::BlockAccumulate};
 
 const FIELD: SmallField = SmallField::new(8);
 
@@ -178,7 +178,6 @@ fn compress(criterion: &mut Criterion) {
     }
     of::<Block>(criterion, "blocks");
     of::<u64>(criterion, "numbers of 64 bits");
-    of::<Words<3>>(criterion, "pairs of both");
 }
 
 criterion_group!(benches, setups, vole, ot, compress);

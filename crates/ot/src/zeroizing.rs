@@ -5,7 +5,7 @@ use std::{
     ops::{Deref, DerefMut},
 };
 
-use bytemuck::{Pod, Zeroable};
+use bytemuck::Pod;
 use memmap2::MmapMut;
 use zeroize::{DefaultIsZeroes, Zeroize};
 
@@ -14,19 +14,30 @@ use zeroize::{DefaultIsZeroes, Zeroize};
 /// `Zeroizing` is for short vectors: it zeroizes spare capacity byte by byte, which takes several times as long
 /// as whole entries. Here [`truncate`](Self::truncate) only hides entries, and all of them are zeroized as
 /// entries, once.
-pub struct ZeroizingVec<V: DefaultIsZeroes> {
-    entries: Vec<V>,
+pub struct ZeroizingVec<V: DefaultIsZeroes + Pod> {
+    entries: Entries<V>,
     len: usize,
 }
 
-impl<V: DefaultIsZeroes + Zeroable> ZeroizingVec<V> {
-    /// `len` zeros, provided by the operating system: no time is spent writing them.
-    pub fn zeros(len: usize) -> Self {
-        Self { entries: bytemuck::zeroed_vec(len), len }
-    }
+enum Entries<V: DefaultIsZeroes + Pod> {
+    Short(Vec<V>),
+    Long(HugePageBuffer<V>),
 }
 
-impl<V: DefaultIsZeroes> ZeroizingVec<V> {
+/// Bytes from which on entries lie in huge pages: the system provides one of these in a fraction of the time that
+/// it takes to provide as many small ones.
+const LONG: usize = 4 << 20;
+
+impl<V: DefaultIsZeroes + Pod> ZeroizingVec<V> {
+    /// `len` zeros, provided by the operating system: no time is spent writing them.
+    pub fn zeros(len: usize) -> Self {
+        let entries = match len * size_of::<V>() {
+            ..LONG => Entries::Short(bytemuck::zeroed_vec(len)),
+            _ => Entries::Long(HugePageBuffer::zeros(len)),
+        };
+        Self { entries, len }
+    }
+
     /// Hides the entries from `len` on.
     ///
     /// # Panics
@@ -37,23 +48,32 @@ impl<V: DefaultIsZeroes> ZeroizingVec<V> {
     }
 }
 
-impl<V: DefaultIsZeroes> Deref for ZeroizingVec<V> {
+impl<V: DefaultIsZeroes + Pod> Deref for ZeroizingVec<V> {
     type Target = [V];
 
     fn deref(&self) -> &[V] {
-        &self.entries[..self.len]
+        match &self.entries {
+            Entries::Short(entries) => &entries[..self.len],
+            Entries::Long(entries) => &entries[..self.len],
+        }
     }
 }
 
-impl<V: DefaultIsZeroes> DerefMut for ZeroizingVec<V> {
+impl<V: DefaultIsZeroes + Pod> DerefMut for ZeroizingVec<V> {
     fn deref_mut(&mut self) -> &mut [V] {
-        &mut self.entries[..self.len]
+        match &mut self.entries {
+            Entries::Short(entries) => &mut entries[..self.len],
+            Entries::Long(entries) => &mut entries[..self.len],
+        }
     }
 }
 
-impl<V: DefaultIsZeroes> Drop for ZeroizingVec<V> {
+impl<V: DefaultIsZeroes + Pod> Drop for Entries<V> {
     fn drop(&mut self) {
-        self.entries.as_mut_slice().zeroize();
+        // A buffer zeroizes itself.
+        if let Self::Short(entries) = self {
+            entries.as_mut_slice().zeroize();
+        }
     }
 }
 
@@ -109,10 +129,13 @@ mod tests {
 
     #[test]
     fn what_is_hidden_is_not_seen() {
-        let mut wiped = ZeroizingVec::<u64>::zeros(5);
-        wiped.copy_from_slice(&[1, 2, 3, 4, 5]);
-        wiped.truncate(3);
-        assert_eq!(*wiped, [1, 2, 3]);
+        for len in [5, LONG / 8 - 1, LONG / 8] {
+            let mut wiped = ZeroizingVec::<u64>::zeros(len);
+            assert_eq!(*wiped, vec![0; len]);
+            wiped[..5].copy_from_slice(&[1, 2, 3, 4, 5]);
+            wiped.truncate(3);
+            assert_eq!(*wiped, [1, 2, 3]);
+        }
     }
 
     #[test]

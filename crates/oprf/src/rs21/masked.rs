@@ -13,7 +13,6 @@ use vesica_primitives::{
     packed::{pack_into, packed_len, unpack},
 };
 use vesica_structures::okvs::{self, Codec, Okvs, PlacedKeys};
-use zeroize::Zeroizing;
 
 use crate::Error;
 
@@ -127,8 +126,8 @@ impl<O: Okvs> Placed<'_, O> {
         columns.resize(self.okvs.cluster_columns(), A::default());
         fill(columns, self.bits, free);
         self.okvs.encode_cluster(self.points.keys(cluster), hashes, columns, workspace)?;
-        let masks = &share.entries[self.columns(cluster)];
-        let masked = columns.iter().zip(masks).map(|(p, a)| (*p ^ A::part(*a).0).embed().0);
+        let masks = &share.a[self.columns(cluster)];
+        let masked = columns.iter().zip(masks).map(|(p, a)| (*p ^ *a).embed().0);
         bytes.clear();
         pack_into(bytes, masked, self.bits);
         Ok(())
@@ -146,11 +145,8 @@ impl<O: Okvs> Placed<'_, O> {
     {
         let mut values: Vec<Block> = bytemuck::zeroed_vec(self.points.len());
         let places = self.points.cut(&mut values, 1);
-        // The columns of a cluster without a; together with a, fewer would fit the cache.
-        let c = || Zeroizing::new(vec![Block::ZERO; self.okvs.cluster_columns()]);
-        places.into_par_iter().enumerate().for_each_init(c, |c, (cluster, values)| {
-            let entries = &share.entries[self.columns(cluster)];
-            c.iter_mut().zip(entries).for_each(|(c, entry)| *c = A::part(*entry).1);
+        places.into_par_iter().enumerate().for_each(|(cluster, values)| {
+            let c = &share.c[self.columns(cluster)];
             self.okvs.decode_cluster(self.points.keys(cluster), c, values);
             finish(self.points.cluster(cluster), values);
         });

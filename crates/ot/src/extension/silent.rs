@@ -244,7 +244,7 @@ fn send<C: CotSender>(
     };
     // 2. to 4.
     let trees = match out {
-        Out::Into(out) => noise.fill(out, &shares, channel, rng)?,
+        Out::Into(out) => noise.fill(&mut dimensions.space(), out, &shares, channel, rng)?,
         Out::Each(each) => noise.show(each, &shares, channel, rng)?,
     };
     // 5.
@@ -288,13 +288,7 @@ fn receive<C: CotReceiver>(
         value
     };
     let blocks = match out {
-        Out::Into(out) => {
-            let keep = |i: usize, leaves: &[Block], out: &mut [Block]| {
-                out.copy_from_slice(leaves);
-                keep(i, out)
-            };
-            noise.fill(out, &shares, keep, channel)?
-        }
+        Out::Into(out) => noise.fill(&mut dimensions.space(), out, &shares, keep, channel)?,
         Out::Each(each) => noise.show(each, &shares, keep, channel)?,
     };
     // 5.

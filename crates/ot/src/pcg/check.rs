@@ -335,10 +335,7 @@ mod tests {
         let noise = pcg::Receiver::new(dimensions, &places, cot, channel).unwrap();
         let polynomial = Polynomial::new(Block::random(rng), dimensions.block);
         let mut leaves = ZeroizingVec::zeros(dimensions.all_trees().total());
-        let keep = |_: usize, leaves: &[Block], out: &mut [Block]| {
-            out.copy_from_slice(leaves);
-            polynomial.of_block(leaves)
-        };
+        let keep = |_: usize, leaves: &mut [Block]| polynomial.of_block(leaves);
         let blocks = noise.grow(0, &mut leaves, &zeros, &keep, channel).unwrap();
         let is_accepted = match verify(&polynomial, &blocks, &places, &values, &mask, channel) {
             Ok(()) => true,

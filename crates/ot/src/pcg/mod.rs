@@ -33,7 +33,6 @@ use zeroize::{DefaultIsZeroes, Zeroize, Zeroizing};
 use crate::{
     CotReceiver, CotSender,
     pprf::{self, equal},
-    vole::Subspace,
     zeroizing::HugePageBuffer,
 };
 
@@ -115,18 +114,48 @@ impl Dimensions {
         self.len.div_ceil(self.pieces).max(1)
     }
 
+    /// Memory for a run.
+    pub fn space(&self) -> Space {
+        let len = self.threads() * self.trees.total();
+        Space { leaves: HugePageBuffer::zeros(len), scratch: HugePageBuffer::zeros(len) }
+    }
+
+    /// Pieces that are compressed at a time.
+    fn threads(&self) -> usize {
+        rayon::current_num_threads().min(self.pieces)
+    }
+
+    /// Writes e, compressed, to `out`, where `values` are the y_i and `places` the α_i.
+    pub fn compress_noise<A: BinaryVector + DefaultIsZeroes>(
+        &self,
+        places: &[u32],
+        values: &[A],
+        space: &mut Space,
+        out: &mut [A],
+    ) {
+        let fill = |piece: usize, entries: &mut [A]| {
+            entries.fill(A::default());
+            let first = piece * self.piece_blocks();
+            let blocks = entries.chunks_exact_mut(self.block);
+            let noise = places[first..].iter().zip(&values[first..]);
+            blocks.zip(noise).for_each(|(block, (place, value))| add_at(block, *place, *value));
+            Ok(())
+        };
+        self.compress(space, out, fill).expect("nothing is sent or received");
+    }
+
     /// Compresses pieces while they are in the cache, as many at a time as there are threads. `fill(i, leaves)`
     /// makes the entries of piece i.
     fn compress<V: BinaryVector + DefaultIsZeroes>(
         &self,
+        space: &mut Space,
         out: &mut [V],
         mut fill: impl FnMut(usize, &mut [V]) -> Result<()>,
     ) -> Result<()> {
         assert_eq!(out.len(), self.len, "as many entries as were asked for");
-        let threads = rayon::current_num_threads().min(self.pieces);
-        let before = self.trees.total();
-        let mut leaves = HugePageBuffer::zeros(threads * before);
-        let mut scratch = HugePageBuffer::zeros(threads * before);
+        let (threads, before) = (self.threads(), self.trees.total());
+        let leaves: &mut [V] = bytemuck::cast_slice_mut(&mut space.leaves);
+        let scratch: &mut [V] = bytemuck::cast_slice_mut(&mut space.scratch);
         // There is a piece even for a run of no entries.
         let mut outs = out.chunks_mut(self.piece_len()).chain(repeat_with(Default::default));
         for first in (0..self.pieces).step_by(threads) {
@@ -135,7 +164,7 @@ impl Dimensions {
             let mut pieces = leaves.chunks_exact_mut(before).zip(first..);
             pieces.try_for_each(|(leaves, piece)| fill(piece, leaves))?;
             let outs: Vec<&mut [V]> = outs.by_ref().take(count).collect();
-            let scratch = scratch.par_chunks_exact_mut(before);
+            let scratch = scratch[..count * before].par_chunks_exact_mut(before);
             leaves.par_chunks_exact_mut(before).zip(scratch).zip(outs).for_each(
                 |((leaves, scratch), out)| {
                     self.code.compress(self.piece_blocks(), leaves, scratch, out);
@@ -144,6 +173,13 @@ impl Dimensions {
         }
         Ok(())
     }
+}
+
+/// Memory for the pieces that are compressed at a time, for entries of at most the size of a block. What is compressed
+/// one after the other shares it, because the system takes its time to provide it. Zeroized when dropped.
+pub struct Space {
+    leaves: HugePageBuffer<Block>,
+    scratch: HugePageBuffer<Block>,
 }
 
 fn piece_len(len: usize, lpn: Lpn) -> usize {
@@ -171,6 +207,7 @@ impl<'a> Sender<'a> {
     /// w is made.
     pub fn fill(
         &self,
+        space: &mut Space,
         out: &mut [Block],
         shares: &[Block],
         channel: &mut Channel,
@@ -178,7 +215,7 @@ impl<'a> Sender<'a> {
     ) -> Result<Vec<pprf::Trees<'_>>> {
         let pieces = self.trees(rng);
         let blocks = self.dimensions.piece_blocks();
-        self.dimensions.compress(out, |piece, leaves| {
+        self.dimensions.compress(space, out, |piece, leaves| {
             let shares = &shares[piece * blocks..][..blocks];
             // 2., and 3. while a tree's leaves are in the cache.
             let correct = |i: usize, leaves: &[Block]| sum(leaves) ^ shares[i];
@@ -217,18 +254,18 @@ impl<'a> Receiver<'a> {
         Ok(Self { dimensions, places, keys })
     }
 
-    /// Steps 2 and 3, where `shares` are the Q_i + y_i·Δ: writes w + e·Δ, compressed, to `out`. Before that,
-    /// `keep(i, leaves, kept)` computes from block i what is kept of it. Returns the other results of `keep`,
-    /// one per block.
-    pub fn fill<V: DefaultIsZeroes + BinaryVector, T: Send + Copy + Zeroize>(
+    /// Steps 2 and 3, where `shares` are the Q_i + y_i·Δ: writes w + e·Δ, compressed, to `out`; `keep(i, leaves)`
+    /// may change block i before. Returns the results of `keep`, one per block.
+    pub fn fill<T: Send + Copy + Zeroize>(
         &self,
-        out: &mut [V],
+        space: &mut Space,
+        out: &mut [Block],
         shares: &[Block],
-        keep: impl Fn(usize, &[Block], &mut [V]) -> T + Sync,
+        keep: impl Fn(usize, &mut [Block]) -> T + Sync,
         channel: &mut Channel,
     ) -> Result<Zeroizing<Vec<T>>> {
         let mut made = Zeroizing::new(Vec::with_capacity(self.dimensions.blocks));
-        self.dimensions.compress(out, |piece, leaves| {
+        self.dimensions.compress(space, out, |piece, leaves| {
             let of_piece = Zeroizing::new(self.grow(piece, leaves, shares, &keep, channel)?);
             made.extend_from_slice(&of_piece);
             Ok(())
@@ -237,19 +274,19 @@ impl<'a> Receiver<'a> {
     }
 
     /// Computes the leaves of a piece.
-    fn grow<V: Send, T: Send>(
+    fn grow<T: Send>(
         &self,
         piece: usize,
-        leaves: &mut [V],
+        leaves: &mut [Block],
         shares: &[Block],
-        keep: &(impl Fn(usize, &[Block], &mut [V]) -> T + Sync),
+        keep: &(impl Fn(usize, &mut [Block]) -> T + Sync),
         channel: &mut Channel,
     ) -> Result<Vec<T>> {
         let first = piece * self.dimensions.piece_blocks();
         let (masked, sums) = self.take_in(piece, shares, channel)?;
-        Ok(masked.grow(self.places(piece), self.keys(piece), leaves, |i, leaves, out| {
+        Ok(masked.grow(self.places(piece), self.keys(piece), leaves, |i, leaves| {
             complete(leaves, self.places[first + i], sums[i]);
-            keep(first + i, leaves, out)
+            keep(first + i, leaves)
         }))
     }
 
@@ -279,15 +316,6 @@ impl<'a> Receiver<'a> {
     fn keys(&self, piece: usize) -> &[Block] {
         let ots = self.dimensions.trees.ots();
         &self.keys[piece * ots..][..ots]
-    }
-}
-
-/// Stores the noise beside the leaves of a block: `value` at `place`.
-pub fn join<A: Subspace>(place: u32, value: A, leaves: &[Block], out: &mut [A::Joint]) {
-    let value = value.embed();
-    for (j, (out, leaf)) in out.iter_mut().zip(leaves).enumerate() {
-        let noise = value & Block::mask(equal(j, place as usize));
-        *out = A::truncate(noise, A::BITS).join(*leaf);
     }
 }
 
@@ -382,7 +410,8 @@ mod tests {
                     Ok(())
                 };
                 let mut out = vec![0; len];
-                pool.install(|| dimensions.compress(&mut out, fill)).unwrap();
+                pool.install(|| dimensions.compress(&mut dimensions.space(), &mut out, fill))
+                    .unwrap();
                 assert_eq!(out, expected, "{len} entries, {threads} threads");
             }
         }

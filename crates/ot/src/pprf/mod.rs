@@ -36,7 +36,6 @@ use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::{Channel, Result};
 use vesica_primitives::{Bits, Block, aes::Doubling};
-use zeroize::Zeroizing;
 
 /// The maximal number of leaves of a tree.
 pub const MAX_LEAVES: usize = 1 << 31;
@@ -241,8 +240,7 @@ pub fn receive(
     leaves: &mut [Block],
     channel: &mut Channel,
 ) -> Result<()> {
-    let copy = |_, grown: &mut [Block], leaves: &mut [Block]| leaves.copy_from_slice(grown);
-    MaskedSums::receive(shape, channel)?.grow(points, keys, leaves, copy);
+    MaskedSums::receive(shape, channel)?.grow(points, keys, leaves, |_, _| ());
     Ok(())
 }
 
@@ -263,28 +261,25 @@ impl MaskedSums {
         Ok(Self { shape, generator: Doubling::new(public), sums })
     }
 
-    /// Like [`receive`], but `finish(i, leaves, out)` gets the leaves of tree i as soon as they are available,
-    /// while they are in the cache, and computes from them as many entries at the tree's place in `out`.
-    /// Returns its other results, one per tree.
+    /// Like [`receive`], but `finish(i, leaves)` gets the leaves of tree i as soon as they are available, while
+    /// they are in the cache, and may change them. Returns its results, one per tree.
     ///
     /// # Panics
     /// Same as [`receive`].
-    pub fn grow<V: Send, T: Send>(
+    pub fn grow<T: Send>(
         &self,
         points: &[u32],
         keys: &[Block],
-        out: &mut [V],
-        finish: impl Fn(usize, &mut [Block], &mut [V]) -> T + Sync,
+        leaves: &mut [Block],
+        finish: impl Fn(usize, &mut [Block]) -> T + Sync,
     ) -> Vec<T> {
         let shape = self.shape;
-        assert_eq!([keys.len(), out.len()], [shape.ots(), shape.total()], "as the shape says");
+        assert_eq!([keys.len(), leaves.len()], [shape.ots(), shape.total()], "as the shape says");
         shape.assert_points(points);
-        let trees = out.par_chunks_exact_mut(shape.leaves).enumerate();
-        let scratch = || Zeroizing::new(vec![Block::ZERO; shape.leaves]);
-        let trees = trees.with_min_len(shape.trees_per_task());
-        let grown = trees.map_init(scratch, |tree, (i, out)| {
+        let trees = leaves.par_chunks_exact_mut(shape.leaves).enumerate();
+        let grown = trees.with_min_len(shape.trees_per_task()).map(|(i, tree)| {
             self.grow_one(i, points, keys, tree);
-            finish(i, tree, out)
+            finish(i, tree)
         });
         grown.collect()
     }

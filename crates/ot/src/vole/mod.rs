@@ -6,22 +6,13 @@
 
 pub mod silent;
 
-use vesica_primitives::{BinaryVector, Block, Words, gf};
+use vesica_primitives::{BinaryVector, Block, gf};
 use zeroize::DefaultIsZeroes;
 
 /// A subspace of GF(2^128) over GF(2).
 pub trait Subspace: BinaryVector + DefaultIsZeroes {
     /// An upper bound on its dimension: bits of its representation.
     const BITS: u32;
-
-    /// An element together with one of the field, adjacent in memory so that one access gets both.
-    type Joint: BinaryVector + DefaultIsZeroes;
-
-    /// Joins this element with one of the field.
-    fn join(self, other: Block) -> Self::Joint;
-
-    /// Splits a joint element.
-    fn part(joint: Self::Joint) -> (Self, Block);
 
     /// The element as a member of the field.
     fn embed(self) -> Block;
@@ -35,18 +26,6 @@ pub trait Subspace: BinaryVector + DefaultIsZeroes {
 
 impl Subspace for u64 {
     const BITS: u32 = 64;
-    type Joint = Words<3>;
-
-    #[inline]
-    fn join(self, other: Block) -> Words<3> {
-        Words([self, other.low(), other.high()])
-    }
-
-    #[inline]
-    fn part(Words([own, low, high]): Words<3>) -> (Self, Block) {
-        (own, block(low, high))
-    }
-
     fn embed(self) -> Block {
         Block(self.into())
     }
@@ -62,18 +41,6 @@ impl Subspace for u64 {
 
 impl Subspace for Block {
     const BITS: u32 = 128;
-    type Joint = Words<4>;
-
-    #[inline]
-    fn join(self, other: Block) -> Words<4> {
-        Words([self.low(), self.high(), other.low(), other.high()])
-    }
-
-    #[inline]
-    fn part(Words([own_low, own_high, low, high]): Words<4>) -> (Self, Block) {
-        (block(own_low, own_high), block(low, high))
-    }
-
     fn embed(self) -> Block {
         self
     }
@@ -85,9 +52,4 @@ impl Subspace for Block {
     fn add_products(sums: &mut [Block], x: &[Self], factor: Block) {
         gf::add_products128(sums, x, factor);
     }
-}
-
-#[inline]
-fn block(low: u64, high: u64) -> Block {
-    Block(u128::from(low) | u128::from(high) << 64)
 }

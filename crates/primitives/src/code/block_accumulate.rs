@@ -75,7 +75,7 @@ impl BlockAccumulate {
     ///
     /// # Panics
     /// If lengths do not fit: `noise` and `scratch` have N entries, a multiple of `blocks`, and `out` at most
-    /// half as many. Or if an entry does not have 8, 16, 24, 32 or 64 bytes.
+    /// half as many. Or if an entry does not have 8, 16 or 64 bytes.
     pub fn compress<V: BinaryVector>(
         &self,
         blocks: usize,
@@ -117,8 +117,6 @@ impl BlockAccumulate {
         match size_of::<V>() {
             8 => self.accumulate_words::<1, V>(blocks, noise, scratch),
             16 => self.accumulate_words::<2, V>(blocks, noise, scratch),
-            24 => self.accumulate_words::<3, V>(blocks, noise, scratch),
-            32 => self.accumulate_words::<4, V>(blocks, noise, scratch),
             64 => self.accumulate_words::<8, V>(blocks, noise, scratch),
             bytes => unreachable!("entries are not of {bytes} bytes"),
         }
@@ -147,8 +145,6 @@ impl BlockAccumulate {
         match size_of::<V>() {
             8 => self.compress_blocks_of_words::<1, V>(sums, out),
             16 => self.compress_blocks_of_words::<2, V>(sums, out),
-            24 => self.compress_blocks_of_words::<3, V>(sums, out),
-            32 => self.compress_blocks_of_words::<4, V>(sums, out),
             64 => self.compress_blocks_of_words::<8, V>(sums, out),
             bytes => unreachable!("entries are not of {bytes} bytes"),
         }
@@ -271,8 +267,6 @@ mod tests {
     fn compression_is_by_the_matrix_for_every_kind_of_entry() {
         compression_is_by_the_matrix::<u64>();
         compression_is_by_the_matrix::<Block>();
-        compression_is_by_the_matrix::<Words<3>>();
-        compression_is_by_the_matrix::<Words<4>>();
         compression_is_by_the_matrix::<CacheLine>();
     }
 

@@ -99,7 +99,7 @@ pub fn send(
     let (mask, shares) = shares.split_last().expect("one more than blocks");
     // 3. and 4.
     let mut b = ZeroizingVec::zeros(len);
-    let trees = noise.fill(&mut b, shares, channel, rng)?;
+    let trees = noise.fill(&mut dimensions.space(), &mut b, shares, channel, rng)?;
     check::prove(cot.delta().expose()[0], &trees, *mask, channel)?;
     Ok(SenderShare { delta: cot.delta().clone(), b })
 }
@@ -123,21 +123,23 @@ pub fn receive(
     // 2.
     let (values, shares) = match lpn.pieces(len) {
         1 => random_values(dimensions.blocks + 1, BITS, cot, channel, rng)?,
-        _ => receive(dimensions.blocks + 1, lpn, cot, channel, rng)?.into_parts(),
+        _ => {
+            let ReceiverShare { a, c } = receive(dimensions.blocks + 1, lpn, cot, channel, rng)?;
+            (a, c)
+        }
     };
     let (value, values) = values.split_last().expect("one more than blocks");
     let (share, shares) = shares.split_last().expect("one more than blocks");
     let mask = Mask { value: *value, share: *share };
     // 3. and 4.
     let polynomial = Polynomial::new(Block::random(rng), dimensions.block);
-    let keep = |i: usize, leaves: &[Block], out: &mut [_]| {
-        pcg::join(places[i], values[i], leaves, out);
-        polynomial.of_block(leaves)
-    };
-    let mut entries = ZeroizingVec::zeros(len);
-    let blocks = noise.fill(&mut entries, shares, keep, channel)?;
+    let keep = |_, leaves: &mut [Block]| polynomial.of_block(leaves);
+    let (mut a, mut c) = (ZeroizingVec::zeros(len), ZeroizingVec::zeros(len));
+    let mut space = dimensions.space();
+    dimensions.compress_noise(&places, values, &mut space, &mut a);
+    let blocks = noise.fill(&mut space, &mut c, shares, keep, channel)?;
     check::verify(&polynomial, &blocks, &places, values, &mask, channel)?;
-    Ok(ReceiverShare { entries })
+    Ok(ReceiverShare { a, c })
 }
 
 #[cfg(test)]
@@ -178,7 +180,7 @@ mod tests {
             },
         );
         let (sender, receiver) = (sender.unwrap(), receiver.unwrap());
-        assert_eq!([sender.b.len(), receiver.entries.len()], [len; 2]);
+        assert_eq!([sender.b.len(), receiver.a.len(), receiver.c.len()], [len; 3]);
         let delta = sender.delta.expose()[0];
         for (b, (a, c)) in sender.b.iter().zip(receiver.parts()) {
             assert_eq!(gf::multiply128(a, delta) ^ *b, c);

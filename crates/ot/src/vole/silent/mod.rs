@@ -55,24 +55,16 @@ pub struct SenderShare {
 
 /// The receiver's share of c = a·Δ + b.
 pub struct ReceiverShare<A: Subspace> {
-    /// The entries of a, in the subspace, each with the corresponding entry of c.
-    pub entries: ZeroizingVec<A::Joint>,
+    /// a, in the subspace.
+    pub a: ZeroizingVec<A>,
+    /// c.
+    pub c: ZeroizingVec<Block>,
 }
 
 impl<A: Subspace> ReceiverShare<A> {
     /// The entries of a and c.
     pub fn parts(&self) -> impl Iterator<Item = (A, Block)> {
-        self.entries.iter().map(|joint| A::part(*joint))
-    }
-
-    /// a and c.
-    fn into_parts(self) -> (ZeroizingVec<A>, ZeroizingVec<Block>) {
-        let mut parts =
-            (ZeroizingVec::zeros(self.entries.len()), ZeroizingVec::zeros(self.entries.len()));
-        for ((a, c), entry) in parts.0.iter_mut().zip(parts.1.iter_mut()).zip(self.parts()) {
-            (*a, *c) = entry;
-        }
-        parts
+        self.a.iter().copied().zip(self.c.iter().copied())
     }
 }
 
@@ -95,7 +87,7 @@ pub fn send(
     };
     // 3. and 4.
     let mut b = ZeroizingVec::zeros(len);
-    noise.fill(&mut b, &shares, channel, rng)?;
+    noise.fill(&mut dimensions.space(), &mut b, &shares, channel, rng)?;
     Ok(SenderShare { delta: cot.delta().clone(), b })
 }
 
@@ -119,13 +111,17 @@ pub fn receive<A: Subspace>(
     // 2.
     let (values, shares) = match lpn.pieces(len) {
         1 => random_values::<A>(dimensions.blocks, bits, cot, channel, rng)?,
-        _ => receive(dimensions.blocks, bits, lpn, cot, channel, rng)?.into_parts(),
+        _ => {
+            let ReceiverShare { a, c } = receive(dimensions.blocks, bits, lpn, cot, channel, rng)?;
+            (a, c)
+        }
     };
     // 3. and 4.
-    let keep = |i, leaves: &[Block], out: &mut [_]| pcg::join(places[i], values[i], leaves, out);
-    let mut entries = ZeroizingVec::zeros(len);
-    noise.fill(&mut entries, &shares, keep, channel)?;
-    Ok(ReceiverShare { entries })
+    let (mut a, mut c) = (ZeroizingVec::zeros(len), ZeroizingVec::zeros(len));
+    let mut space = dimensions.space();
+    dimensions.compress_noise(&places, &values, &mut space, &mut a);
+    noise.fill(&mut space, &mut c, &shares, |_, _| (), channel)?;
+    Ok(ReceiverShare { a, c })
 }
 
 /// Random y_i of `bits` bits, and shares of y_i·Δ from correlated OT.
@@ -178,7 +174,7 @@ mod tests {
 
     fn assert_correlated<A: Subspace>(len: usize, bits: u32, lpn: Lpn) {
         let (sender, receiver) = shares::<A>(len, bits, lpn);
-        assert_eq!([sender.b.len(), receiver.entries.len()], [len; 2]);
+        assert_eq!([sender.b.len(), receiver.a.len(), receiver.c.len()], [len; 3]);
         let delta = sender.delta.expose()[0];
         for (b, (a, c)) in sender.b.iter().zip(receiver.parts()) {
             assert_eq!(gf::multiply128(a.embed(), delta) ^ *b, c);

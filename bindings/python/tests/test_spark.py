@@ -16,7 +16,7 @@ import pytest
 from gateways import PARTITIONS, TASK_MEMORY, Pair, Side, attempts, free_port, wait_for
 
 EXECUTOR_MEMORY = 512 << 20
-PYTHON_AND_ARROW = 256 << 20
+PYTHON_AND_ARROW = 512 << 20
 SPARK_CLASS = Path(pyspark.__file__).parent / "bin" / "spark-class"
 
 

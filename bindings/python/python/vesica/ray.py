@@ -46,20 +46,8 @@ def intersect(
 ) -> Run:
     """Find the rows of a dataset of Ray whose keys the other side has too.
 
-    Args:
-        dataset: The dataset.
-        key: The column of the key, or several that make it up together.
-        gateway: Where tasks and the driver reach this side's gateway, as ``host:port``.
-        token: The file with the gateway's token, or its text.
-        scratch: A directory that the driver and all tasks can read and write, as a path or an
-            address that PyArrow knows.
-        slots: Partitions that are compared at a time; the default is the number of processors of
-            the cluster.
-        wait: Seconds for which to go on asking a gateway that does not answer.
-
-    Returns:
-        A run. Its ``rows`` are a dataset of the matched rows, which reads ``dataset`` again; None
-        where this side does not learn them.
+    The arguments are those of :func:`vesica.spark.intersect`; ``scratch`` is a path or an address
+    that PyArrow knows. The ``rows`` of the run are a dataset, which reads ``dataset`` again.
 
     """
     link = Link.of(gateway, token, wait)
@@ -124,16 +112,12 @@ class _Job:
 
 
 def _map(dataset: Any, work: Callable[[Batches], Batches]) -> Any:
-    return dataset.map_batches(_on_tables(work), batch_format="pyarrow", batch_size=None)
-
-
-def _on_tables(work: Callable[[Batches], Batches]) -> Callable[[Any], Any]:
     def made(table: Any) -> Any:
         arrow: Any = import_module("pyarrow")
         batches = list(work(iter(table.to_batches())))
         return arrow.Table.from_batches(batches) if batches else arrow.table({})
 
-    return made
+    return dataset.map_batches(made, batch_format="pyarrow", batch_size=None)
 
 
 def _matching(dataset: Any, names: list[str], wanted: str, base: str, partitions: int) -> Any:

@@ -6,6 +6,7 @@ import logging
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib import import_module
 from os import PathLike
@@ -85,6 +86,33 @@ def run_of(ended: Ended, rows: Any) -> Run:
     for shortfall in ended.shortfalls:
         log.warning("%s", shortfall)
     return Run(cast("_native.Ended", ended), rows, ended.record)
+
+
+@contextmanager
+def present(gateway: _native.ClusterGateway) -> Iterator[None]:
+    """Let the gateway hear of a driver that does something else, which may take hours."""
+    over = threading.Event()
+
+    def say() -> None:
+        while not over.is_set():
+            try:
+                was_started_again, ended = gateway.here(False)
+                if was_started_again:
+                    gateway.again([])
+            except Error as error:
+                # The driver hears of it when it asks next.
+                log.debug("the gateway does not hear of the driver: %s", error)
+                return
+            if ended is not None:
+                return
+
+    saying = threading.Thread(target=say, name="vesica-present", daemon=True)
+    saying.start()
+    try:
+        yield
+    finally:
+        over.set()
+        saying.join()
 
 
 def compare(

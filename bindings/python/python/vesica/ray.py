@@ -4,7 +4,7 @@
                                token="acme.token", scratch="s3://bucket/scratch")
     run.rows.write_parquet("s3://bucket/shared")
 
-All that `vesica.spark` says holds here too, with tasks of Ray in place of executors.
+It is as `vesica.spark`, with tasks of Ray in place of executors.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from vesica._cluster import (
     digesting,
     log,
     placing,
+    present,
     run_of,
     sketching,
 )
@@ -83,22 +84,21 @@ class _Job:
         gateway = self._link.open()
         counts = [sum(part[place] for part in counted) for place in range(3)]
         work, name, partitions, done = gateway.work(counts, [part[3] for part in counted])
-        # A run that goes on finds what was written before.
         base = f"{self._scratch}/vesica-{name}"
         log.info("comparing %d partitions, of which %d are done", partitions, done)
-        _remove(f"{base}/partitions")
-        if counts[2] > 0:
-            keys = _map(self._data.read_parquet(f"{folder}/keys"), placing(work))
-            keys.write_parquet(f"{base}/partitions", partition_cols=["partition"])
-        _remove(folder)
+        with present(gateway):
+            _remove(f"{base}/partitions")
+            if counts[2] > 0:
+                keys = _map(self._data.read_parquet(f"{folder}/keys"), placing(work))
+                keys.write_parquet(f"{base}/partitions", partition_cols=["partition"])
+            _remove(folder)
         cores = int(self._ray.cluster_resources().get("CPU", 1))
         ended = self._compare(gateway, work, base, max(1, min(slots or cores, partitions)))
         _remove(f"{base}/partitions")
         return ended, base, partitions
 
     def _compare(self, gateway: Any, work: str, base: str, slots: int) -> Ended:
-        one = self._ray.remote(_compare_one)
-        running: dict[int, Any] = {}
+        one, running = self._ray.remote(_compare_one), dict[int, Any]()
 
         def task(partition: int) -> None:
             running[partition] = one.remote(self._link, work, base, partition)
@@ -123,9 +123,8 @@ def _map(dataset: Any, work: Callable[[Batches], Batches]) -> Any:
 def _matching(dataset: Any, names: list[str], wanted: str, base: str, partitions: int) -> Any:
     data: Any = import_module("ray.data")
     rows = _map(dataset, digesting(wanted, names, keep=True))
-    matched = data.read_parquet(f"{base}/matched")
-    on = {"on": (DIGEST,), "right_on": ("digest",), "num_partitions": partitions}
-    return rows.join(matched, "left_semi", **on).drop_columns([DIGEST])
+    matched = data.read_parquet(f"{base}/matched").rename_columns({"digest": DIGEST})
+    return rows.join(matched, "left_semi", partitions, on=(DIGEST,)).drop_columns([DIGEST])
 
 
 # What follows runs on the machines of the cluster.

@@ -28,6 +28,7 @@ from vesica._cluster import (
     digesting,
     log,
     placing,
+    present,
     run_of,
     sketching,
 )
@@ -95,8 +96,9 @@ class _Job:
         # A run that goes on finds what was written before.
         base = f"{self._folder.rpartition('/')[0]}/vesica-{name}"
         log.info("comparing %d partitions, of which %d are done", partitions, done)
-        self._sort(work, partitions, base)
-        self._empty(f"{self._folder}/keys", "digest binary, rows long")
+        with present(link):
+            self._sort(work, partitions, base)
+            self._empty(f"{self._folder}/keys", "digest binary, rows long")
         count = max(1, min(slots or self._cores(), partitions))
         ended = self._compare(link, work, base, count)
         self._empty(f"{base}/partitions", "digest binary")

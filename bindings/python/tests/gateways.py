@@ -22,7 +22,7 @@ from conftest import SENTINEL
 
 ROWS = int(os.environ.get("VESICA_SPARK_ROWS", "20000"))
 PARTITIONS = 8
-PATIENCE = 600
+PATIENCE = 600 + ROWS // 1000
 TASK_MEMORY = 256 << 20
 TESTS = Path(__file__).parent
 COLUMNS = {"inviter": "email", "accepter": "mail"}

@@ -123,8 +123,9 @@ def _map(dataset: Any, work: Callable[[Batches], Batches]) -> Any:
 def _matching(dataset: Any, names: list[str], wanted: str, base: str, partitions: int) -> Any:
     data: Any = import_module("ray.data")
     rows = _map(dataset, digesting(wanted, names, keep=True))
-    matched = data.read_parquet(f"{base}/matched").rename_columns({"digest": DIGEST})
-    return rows.join(matched, "left_semi", partitions, on=(DIGEST,)).drop_columns([DIGEST])
+    matched = data.read_parquet(f"{base}/matched")
+    joined = rows.join(matched, "left_semi", partitions, (DIGEST,), ("digest",))
+    return joined.drop_columns([DIGEST])
 
 
 # What follows runs on the machines of the cluster.

@@ -7,6 +7,7 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use vesica::cluster::{ClusterResult, Gateway, Tasks};
 use vesica_net::{
     CancelToken, Channel, Fingerprint, Identity,
     connect::{self, Connection, Meeting},
@@ -14,7 +15,7 @@ use vesica_net::{
 use vesica_testkit::assurance;
 
 use crate::{
-    gateway::{KEYS, Sides, both, undisturbed},
+    gateway::{KEYS, Sides, both, digests, undisturbed},
     harness::{Ended, Running},
     partners::{
         Side::{self, Accepter, Inviter},
@@ -255,7 +256,7 @@ fn against(sides: &Sides, peer: impl FnOnce(&str) + Send) -> (Ended, String) {
     let gateway = gateway(sides, &address);
     let before = memory_of(&gateway);
     let heard = thread::scope(|scope| {
-        let cluster = scope.spawn(|| match sides.told(Inviter) {
+        let cluster = scope.spawn(|| match told(sides, Inviter) {
             Ok((client, tasks, keys)) => client.compare(&tasks, 0, &keys).unwrap_err().message,
             Err(failed) => failed.message,
         });
@@ -278,6 +279,23 @@ fn terms_hash(sides: &Sides) -> String {
     ended.assert(6, &[]);
     let report: Value = serde_json::from_str(&sides.projects.read(Inviter, "report.json")).unwrap();
     report["terms_hash"].as_str().unwrap().to_owned()
+}
+
+/// What a driver that counted this side's keys is told, and the keys of partition 0.
+fn told(sides: &Sides, side: Side) -> ClusterResult<(Gateway, Tasks, Vec<[u8; 32]>)> {
+    let client = sides.client(side, &CancelToken::default());
+    let wanted = client.keys()?;
+    let (column, keys) = match side {
+        Inviter => ("email", 0..KEYS),
+        Accepter => ("mail", KEYS / 2..KEYS / 2 + KEYS),
+    };
+    let mut keys = digests(&wanted, column, keys);
+    keys.sort_unstable();
+    let count = keys.len() as u64;
+    let tasks = client.work([count, 0, count], wanted.sketch(&keys)?)?;
+    let of = tasks.partitions_of(&keys)?;
+    let keys = keys.into_iter().zip(of).filter(|(_, p)| *p == 0).map(|(key, _)| key).collect();
+    Ok((client, tasks, keys))
 }
 
 /// The largest resident memory that a process has had, in KiB.
@@ -414,7 +432,7 @@ fn a_peer_that_comes_with_other_keys_after_a_restart() {
     let task = Identity::generate().unwrap();
     let address = format!("127.0.0.1:{}", free_port());
     let first = gateway(&sides, &address);
-    let compare = || match sides.told(Inviter) {
+    let compare = || match told(&sides, Inviter) {
         Ok((client, tasks, keys)) => client.compare(&tasks, 0, &keys).unwrap_err().message,
         Err(failed) => failed.message,
     };
@@ -466,8 +484,8 @@ fn hostile_tasks_of_the_own_side() {
     let gateways = [Inviter, Accepter].map(|side| sides.gateway(side, &[]));
     let before = memory_of(&gateways[0]);
     thread::scope(|scope| {
-        scope.spawn(|| sides.told(Accepter).map(drop));
-        sides.told(Inviter).map(drop).unwrap();
+        scope.spawn(|| told(&sides, Accepter).map(drop));
+        told(&sides, Inviter).map(drop).unwrap();
     });
     let task = Identity::generate().unwrap();
     let found = |attempt: u8, matches: Value| json!({"found": {"partition": 0, "attempt": attempt, "matches": matches}});

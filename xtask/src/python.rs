@@ -24,8 +24,14 @@ const BUILDER: &str = "maturin==1.16.0";
 /// What the tests of the package need.
 const REQUIREMENTS: &str = "tests/requirements.txt";
 
-/// What those need besides that run only in full.
-const REQUIREMENTS_IN_FULL: &str = "tests/requirements-spark.txt";
+/// What those need besides that run only in full: Spark and Ray.
+const REQUIREMENTS_IN_FULL: &str = "tests/requirements-clusters.txt";
+
+/// The oldest release of Spark for which the package is.
+const OLDEST_SPARK: &str = "tests/requirements-spark-3.5.txt";
+
+/// The tests with Spark.
+const TESTS_OF_SPARK: &str = "tests/test_spark.py";
 
 /// What a released package has beside the default.
 const FEATURES: &str = "databases,stores";
@@ -90,13 +96,16 @@ pub const STEP: Step = Step { name: "the package for Python", work: Work::Tests(
 fn test(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
     // What a released package has beside the default takes as long again to build.
     let args = ["build", "--profile", "dev", "--locked", "--features", ""];
-    installed(repository, tally, &args, &[REQUIREMENTS], &[])
+    installed(repository, tally, &args, &[REQUIREMENTS], &[]).map(drop)
 }
 
-/// Does the same with the package as it is released, and runs its tests in full.
+/// Does the same with the package as it is released, and runs its tests in full, those of Spark also with the oldest one.
 pub fn test_in_full(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
     let args = ["build", "--release", "--locked"];
-    installed(repository, tally, &args, &[REQUIREMENTS, REQUIREMENTS_IN_FULL], &[tiers::IN_FULL])
+    let requirements = [REQUIREMENTS, REQUIREMENTS_IN_FULL];
+    let clean = installed(repository, tally, &args, &requirements, &[tiers::IN_FULL])?;
+    require(repository, &clean, OLDEST_SPARK)?;
+    pytest(repository, tally, &clean, &[TESTS_OF_SPARK], &[tiers::IN_FULL])
 }
 
 fn installed(
@@ -105,7 +114,7 @@ fn installed(
     args: &[&str],
     requirements: &[&str],
     env: &[(&str, &str)],
-) -> Result<(), Failure> {
+) -> Result<Environment, Failure> {
     write_licences(repository)?;
     let tools = tools(repository)?;
     let out = emptied(repository.path("target/python/wheel"))?;
@@ -114,11 +123,27 @@ fn installed(
     let clean = Environment::new(emptied(repository.path("target/python/clean"))?)?;
     clean.install(&[wheel.as_os_str().to_string_lossy().as_ref()])?;
     for name in requirements {
-        let file = repository.path(PROJECT).join(name);
-        clean.install(&["--requirement", &file.to_string_lossy()])?;
+        require(repository, &clean, name)?;
     }
+    pytest(repository, tally, &clean, &[], env)?;
+    Ok(clean)
+}
+
+fn require(repository: &Repository, clean: &Environment, name: &str) -> Result<(), Failure> {
+    let file = repository.path(PROJECT).join(name);
+    clean.install(&["--requirement", &file.to_string_lossy()])
+}
+
+/// Runs these tests, or all.
+fn pytest(
+    repository: &Repository,
+    tally: &mut Tally,
+    clean: &Environment,
+    tests: &[&str],
+    env: &[(&str, &str)],
+) -> Result<(), Failure> {
     let mut command = clean.command("python");
-    command.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]);
+    command.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]).args(tests);
     command.current_dir(repository.path(PROJECT)).envs(env.iter().copied());
     ended("pytest", tally.count(&mut command))
 }

@@ -19,7 +19,7 @@ def main(asked: dict[str, Any]) -> None:
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
         .config("spark.driver.memory", "512m")
-        .config("spark.executor.memory", "512m")
+        .config("spark.executor.memory", f"{asked['memory']}m")
         .config("spark.sql.shuffle.partitions", "4")
         .config("spark.ui.enabled", "false")
         # Java's Snappy unpacks a library into a directory that all processes share.

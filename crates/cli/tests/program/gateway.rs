@@ -30,29 +30,30 @@ use crate::{
     },
 };
 
-const KEYS: usize = 6_000;
+pub const KEYS: usize = 6_000;
 const WAIT: Duration = Duration::from_secs(30);
 
 /// Two sides with an agreement, and a place for the cluster of each.
-struct Sides {
-    projects: Projects,
-    clusters: [String; 2],
+pub struct Sides {
+    pub projects: Projects,
+    pub clusters: [String; 2],
 }
 
 impl Sides {
-    fn new(invite: &[&str]) -> Self {
+    pub fn new(invite: &[&str]) -> Self {
         let projects = Projects::new(KEYS);
         projects.agree(invite, &[]);
         let clusters = [(); 2].map(|()| format!("127.0.0.1:{}", free_port()));
         Self { projects, clusters }
     }
 
-    fn gateway(&self, side: Side, flags: &[&str]) -> Running {
+    pub fn gateway(&self, side: Side, flags: &[&str]) -> Running {
         let cluster = &self.clusters[side as usize];
         let all = ["gateway", "--agreement", "acme.agreement", "--identity", "vesica.identity"];
         let own = ["--cluster", cluster, "--token", "token", "--journal", "journal"];
-        let rest = ["--record", "acme.record", "--wait", "30", "--partitions", "4"];
-        let all = [&all[..], &own, &rest, &["--report", "report.json"], flags].concat();
+        let rest = ["--record", "acme.record", "--partitions", "4", "--report", "report.json"];
+        let wait: &[&str] = if flags.contains(&"--wait") { &[] } else { &["--wait", "30"] };
+        let all = [&all[..], &own, &rest, wait, flags].concat();
         let mut gateway = Running::start(self.projects.command(side, &all));
         gateway.until("serving");
         gateway
@@ -63,7 +64,7 @@ impl Sides {
         Arc::new(text.parse().unwrap())
     }
 
-    fn client(&self, side: Side, cancel: &CancelToken) -> Gateway {
+    pub fn client(&self, side: Side, cancel: &CancelToken) -> Gateway {
         let address = self.clusters[side as usize].clone();
         Gateway::new(address, self.token(side), WAIT, cancel.clone())
     }
@@ -143,11 +144,11 @@ impl Sides {
     }
 }
 
-type Disturb<'a> = dyn Fn(u32, &CancelToken) + Sync + 'a;
+pub type Disturb<'a> = dyn Fn(u32, &CancelToken) + Sync + 'a;
 
-fn undisturbed(_: u32, _: &CancelToken) {}
+pub fn undisturbed(_: u32, _: &CancelToken) {}
 
-struct Found {
+pub struct Found {
     matched: BTreeSet<[u8; 32]>,
     all: Vec<[u8; 32]>,
     ended: RunEnded,
@@ -156,7 +157,7 @@ struct Found {
 impl Found {
     /// The keys of this side that matched are those of the shared half.
     #[track_caller]
-    fn assert(&self, side: Side) -> &Self {
+    pub fn assert(&self, side: Side) -> &Self {
         let shared = if side == Inviter { KEYS / 2..KEYS } else { 0..KEYS / 2 };
         let expected: BTreeSet<_> = self.all[shared].iter().copied().collect();
         assert_eq!(self.matched.len(), KEYS / 2);
@@ -170,7 +171,7 @@ impl Found {
     }
 
     /// How often partitions were begun, as the record says.
-    fn attempts(&self) -> u64 {
+    pub fn attempts(&self) -> u64 {
         let record = self.ended.record.as_ref().unwrap();
         let envelope: serde_json::Value = serde_json::from_str(record).unwrap();
         let payload = envelope["payload"].as_str().unwrap();
@@ -181,7 +182,7 @@ impl Found {
     }
 }
 
-fn digests(wanted: &Keys, column: &str, keys: Range<usize>) -> Vec<[u8; 32]> {
+pub fn digests(wanted: &Keys, column: &str, keys: Range<usize>) -> Vec<[u8; 32]> {
     let values: StringArray = keys.map(|key| Some(format!("U{key}@example.org"))).collect();
     let batch = RecordBatch::try_from_iter([(column, Arc::new(values) as ArrayRef)]).unwrap();
     let schema = batch.schema();
@@ -190,7 +191,7 @@ fn digests(wanted: &Keys, column: &str, keys: Range<usize>) -> Vec<[u8; 32]> {
     digests.into_iter().map(Option::unwrap).collect()
 }
 
-fn both(sides: &Sides, slots: [u32; 2], disturb: &Disturb<'_>) -> [ClusterResult<Found>; 2] {
+pub fn both(sides: &Sides, slots: [u32; 2], disturb: &Disturb<'_>) -> [ClusterResult<Found>; 2] {
     thread::scope(|scope| {
         let there = scope.spawn(move || sides.cluster(Accepter, slots[1], disturb));
         let here = sides.cluster(Inviter, slots[0], disturb);
@@ -217,6 +218,40 @@ fn two_clusters_find_what_both_have() {
             gateway.end().assert(0, &["keys shared: 3000"]);
         }
     }
+}
+
+/// Each side fills its partitions up to the least size that fits all but once in 2^40 runs, whatever is in them.
+#[test]
+fn partitions_are_filled_up_as_computed() {
+    let sides = Sides::new(&[]);
+    let gateways = [Inviter, Accepter].map(|side| sides.gateway(side, &[]));
+    let numbers = [5000, 1009];
+    let work = |side: Side| {
+        let gateway = sides.client(side, &CancelToken::default());
+        let keys = numbers[side as usize];
+        let tasks = gateway.work([keys, 0, keys], Default::default()).unwrap();
+        (gateway, serde_json::from_str::<serde_json::Value>(&tasks.text()).unwrap())
+    };
+    let works = thread::scope(|scope| {
+        let there = scope.spawn(move || work(Accepter));
+        [work(Inviter), there.join().unwrap()]
+    });
+    // The logarithm of the probability that one of four partitions has more keys.
+    let overflow = |keys: u64, size: u64| {
+        let choose = |k| (0..k).map(|i| ((keys - i) as f64 / (k - i) as f64).ln()).sum::<f64>();
+        let exactly = |k| choose(k) + k as f64 * 0.25f64.ln() + (keys - k) as f64 * 0.75f64.ln();
+        (4.0 * (size + 1..=keys).map(|k| exactly(k).exp()).sum::<f64>()).log2()
+    };
+    for (side, (_, work)) in [Inviter, Accepter].into_iter().zip(&works) {
+        assert_eq!(work["partitions"], 4);
+        let receives = work["receives"].as_bool().unwrap();
+        let size = work["sizes"][usize::from(receives)].as_u64().unwrap();
+        let keys = numbers[side as usize];
+        assert!(overflow(keys, size) <= -40.0 && overflow(keys, size - 1) > -40.0, "{size}");
+        assert_eq!(work["sizes"], works[1 - side as usize].1["sizes"]);
+    }
+    works.into_iter().for_each(|(gateway, _)| drop(gateway.stop("this was all")));
+    gateways.into_iter().for_each(|gateway| drop(gateway.end()));
 }
 
 /// The command line compares the same partitions with the tasks of a cluster.
@@ -367,6 +402,45 @@ fn keys_that_change_between_attempts_end_the_run() {
     assert!(ended.message.contains("are others than in an earlier attempt"), "{ended}");
     let [here, there] = gateways.map(Running::end);
     here.assert(3, &["are others than in an earlier attempt"]);
+    assert!([4, 6].contains(&there.code.unwrap()), "{there:?}");
+}
+
+/// Nor do they change when a gateway is started again in between: it remembers what both sides committed to.
+#[test]
+fn keys_that_change_while_a_gateway_is_away_end_the_run() {
+    let sides = Sides::new(&[]);
+    let first = sides.gateway(Inviter, &[]);
+    let other = sides.gateway(Accepter, &["--stall-timeout", "5"]);
+    // What one side counts and then finds in partition 0, which it does not keep, as no slot has it.
+    let compare = |side, but: usize| {
+        let gateway = sides.client(side, &CancelToken::default());
+        let wanted = gateway.keys()?;
+        let (column, keys) = match side {
+            Inviter => ("email", 0..KEYS),
+            Accepter => ("mail", KEYS / 2..KEYS / 2 + KEYS),
+        };
+        let keys = digests(&wanted, column, keys);
+        let count = keys.len() as u64;
+        let tasks = gateway.work([count, 0, count], wanted.sketch(&keys)?)?;
+        let of = tasks.partitions_of(&keys)?;
+        let mine = keys.into_iter().zip(of).filter(|(_, p)| *p == 0).map(|(key, _)| key);
+        let mine: Vec<_> = mine.skip(but).collect();
+        gateway.compare(&tasks, 0, &mine)
+    };
+    thread::scope(|scope| {
+        let there = scope.spawn(|| compare(Accepter, 0));
+        compare(Inviter, 0).unwrap();
+        there.join().unwrap().unwrap();
+    });
+    first.signal("KILL");
+    drop(first);
+    let again = sides.gateway(Inviter, &[]);
+    let ended = compare(Inviter, 1).unwrap_err();
+    assert!(
+        ended.message.contains("the keys of partition 0 are others than in an earlier attempt")
+    );
+    again.end().assert(3, &["the keys of partition 0 are others than in an earlier attempt"]);
+    let there = other.end();
     assert!([4, 6].contains(&there.code.unwrap()), "{there:?}");
 }
 

@@ -20,6 +20,8 @@ mod faults;
 mod files;
 #[cfg(unix)]
 mod gateway;
+#[cfg(unix)]
+mod gateway_hostile;
 mod harness;
 mod hostile;
 mod joins;

@@ -337,17 +337,7 @@ impl Gateway {
                 let of = Attempt { role: call.role, session: &session, partition, attempt };
                 let mut channel =
                     permits::channel(connection, (&me, &peer), of, stall, &self.cancel)?;
-                let mut rng = StdRng::from_rng(&mut rng);
-                let party = gather.prepare(&mut channel, &mut rng);
-                let ran = party.and_then(|party| party.run(&loaded, &mut channel, &mut rng));
-                let ran = ran.map_err(|error| Error::of_protocol(error, &channel));
-                let ended = ran.and_then(|piece| Ok(channel.finish().map(|()| piece)?));
-                if let Err(error) = &ended
-                    && let Some(reason) = error.abort_reason()
-                {
-                    channel.abort(reason);
-                }
-                ended
+                permits::compare(&*gather, &loaded, &mut channel, &mut StdRng::from_rng(&mut rng))
             };
             let piece = match attempt_once() {
                 Ok(piece) => piece,
@@ -476,19 +466,8 @@ impl Tasks {
         if sender.max(receiver) > vesica_psi::MAX_ITEMS || self.work.partitions == 0 {
             return Err(unusable());
         }
-        let request = Request {
-            sizes: Sizes { sender, receiver },
-            partitions: self.work.partitions as usize,
-            number: 0,
-            minimum: 0,
-            noise: None,
-            scale: 0,
-            sender_brings: false,
-            receiver_brings: false,
-            payload_len: 0,
-        };
         let call = Call {
-            request,
+            request: Request::rows(Sizes { sender, receiver }, self.work.partitions as usize),
             role: *role,
             sides,
             sent: None,

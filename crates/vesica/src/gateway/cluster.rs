@@ -22,7 +22,7 @@ use super::message::{
 use crate::{
     agree::offer::WIRE_VERSION,
     error::{Class, Error, Result},
-    run::permits::{Begun, MOST_ATTEMPTS, Prepared, Slots, Waited},
+    run::permits::{Begun, MOST_ATTEMPTS, MOST_IDLE, Prepared, Slots, Waited},
 };
 
 /// How long an answer may take that is only to ask again.
@@ -30,6 +30,9 @@ const ANSWERS: Duration = Duration::from_secs(3);
 
 /// How long a caller may take for its handshake, and then for its question.
 const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long a question and its answer may take in all.
+const EXCHANGE: Duration = Duration::from_secs(60);
 
 /// The interval between two looks at callers.
 const PAUSE: Duration = Duration::from_millis(5);
@@ -251,6 +254,7 @@ impl Cluster {
         let mut channel = connection
             .into_channel()?
             .with_stall_timeout(PATIENCE)
+            .with_deadline(EXCHANGE)
             .with_cancel_token(self.stop.clone());
         if kind != ASKS {
             return Err(channel.malformed(ASK, "neither a question nor an attempt").into());
@@ -329,8 +333,17 @@ impl Cluster {
         self.state().slots.clone()
     }
 
-    fn partitions(&self) -> u32 {
-        self.state().work.as_ref().map_or(0, |work| work.partitions)
+    /// The slots of the session in which this partition may be compared, or what is answered at once.
+    fn slots_for(&self, partition: u32) -> std::result::Result<Arc<Slots>, Answer> {
+        if let Some(ended) = self.ended() {
+            return Err(ended);
+        }
+        let Some(slots) = self.slots() else {
+            self.patiently(|state| state.slots.as_ref().map(drop));
+            return Err(Answer::Wait);
+        };
+        let count = self.state().work.as_ref().map_or(0, |work| work.partitions);
+        if partition < count { Ok(slots) } else { Err(refused("there is no such partition")) }
     }
 
     fn work(&self, counted: Counted, busy: Vec<(u32, u32)>) -> Answer {
@@ -341,6 +354,9 @@ impl Cluster {
             let mut state = self.state();
             if counted.null > counted.rows || counted.keys > counted.rows - counted.null {
                 return refused("more keys than rows");
+            }
+            if busy.len() > MOST_IDLE as usize {
+                return refused("more slots than there may be");
             }
             match &state.counted {
                 Some(before) if *before != counted => {
@@ -413,16 +429,10 @@ impl Cluster {
     }
 
     fn kept(&self, slot: u32, partition: u32) -> Answer {
-        if let Some(ended) = self.ended() {
-            return ended;
-        }
-        let Some(slots) = self.slots() else {
-            self.patiently(|state| state.slots.as_ref().map(drop));
-            return Answer::Wait;
+        let slots = match self.slots_for(partition) {
+            Ok(slots) => slots,
+            Err(answer) => return answer,
         };
-        if partition >= self.partitions() {
-            return refused("there is no such partition");
-        }
         let mut state = self.state();
         if state.assigned.get(&slot) == Some(&partition) {
             state.assigned.remove(&slot);
@@ -432,16 +442,10 @@ impl Cluster {
     }
 
     fn ready(&self, partition: u32, prepared: Prepared) -> Answer {
-        if let Some(ended) = self.ended() {
-            return ended;
-        }
-        let Some(slots) = self.slots() else {
-            self.patiently(|state| state.slots.as_ref().map(drop));
-            return Answer::Wait;
+        let slots = match self.slots_for(partition) {
+            Ok(slots) => slots,
+            Err(answer) => return answer,
         };
-        if partition >= self.partitions() {
-            return refused("there is no such partition");
-        }
         if slots.is_done(partition) {
             return Answer::Over;
         }

@@ -320,15 +320,13 @@ impl Serving {
     }
 
     fn work(&self, elsewhere: &Elsewhere<'_>) -> Work {
-        let Elsewhere { call, method, seed, session, done } = elsewhere;
-        let secret = self.me.derive("vesica 1 commitments to partitions");
-        let secret = blake3::keyed_hash(&secret, seed.as_bytes());
+        let Elsewhere { call, method, seed, session, done, commitments } = elsewhere;
         let sizes = call.request.sizes;
         Work {
             role: call.role,
             session: hex(session.as_bytes()),
             seed: hex(seed.as_bytes()),
-            secret: hex(secret.as_bytes()),
+            secret: hex(commitments),
             method: (*method).to_owned(),
             partitions: call.request.partitions as u32,
             done: *done as u32,

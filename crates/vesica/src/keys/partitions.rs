@@ -321,3 +321,34 @@ impl Partitions {
         Ok(Partition { set, items, rows })
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rand::{SeedableRng, rngs::StdRng};
+
+    use super::*;
+
+    /// However many keys a partition has, it has as many items as agreed on, and nobody sees which fill it up.
+    #[test]
+    fn partitions_are_filled_up() {
+        let (seed, mut rng) = (Seed::of_run([7; 32]), StdRng::seed_from_u64(1));
+        let keys: Vec<_> = (0..8).map(|key| Digest::from_bytes([key; 32])).collect();
+        for length in [DigestLength::Short, DigestLength::Long] {
+            for count in [0, 1, 6, 7] {
+                let partition =
+                    Partition::of(&keys[..count], &seed, (7, length), &mut rng).unwrap();
+                assert_eq!(partition.set.digests().len(), 7);
+                assert_eq!(partition.set.counts().used, count as u64);
+                let again = Partition::of(&keys[..count], &seed, (7, length), &mut rng).unwrap();
+                let (one, other) = (partition.set.digests(), again.set.digests());
+                assert!(one[..count] == other[..count]);
+                assert!((count..7).all(|place| !other.contains(&one[place])));
+                let commitments = Commitments::new([1; 32]);
+                assert_eq!(commitments.of(0, &partition), commitments.of(0, &again));
+                assert_ne!(commitments.of(0, &partition), commitments.of(1, &again));
+            }
+            let full = Partition::of(&keys, &seed, (7, length), &mut rng);
+            assert!(matches!(full.err(), Some(Error::StatisticalFailure(_))));
+        }
+    }
+}

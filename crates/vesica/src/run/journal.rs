@@ -9,6 +9,7 @@
 //! place, and so records cannot be exchanged; the last one may be cut, if the process was killed while it was written.
 
 use std::{
+    collections::BTreeMap,
     fs::{File, OpenOptions},
     io::{self, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
@@ -18,7 +19,7 @@ use ring::{
     aead::{AES_256_GCM, Aad, LessSafeKey, MAX_TAG_LEN, NONCE_LEN, Nonce, UnboundKey},
     rand::{SecureRandom, SystemRandom},
 };
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use vesica_net::Identity;
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
@@ -91,15 +92,18 @@ pub(crate) struct Run {
 enum Kind {
     /// The first one: [`Run`] and [`Begun`].
     Header,
-    /// An attempt begins: how many there were, this one included.
+    /// An attempt begins: how many there were, this one included, and how many partitions both sides have done.
     Attempt,
-    /// What was found in a partition.
+    /// What was found in the next partition.
     Piece,
+    /// A partition begins that tasks compare: its number, and what the connecting and the listening side have committed to.
+    Commitments,
 }
 
 impl Kind {
     fn of(byte: u8) -> Option<Self> {
-        [Self::Header, Self::Attempt, Self::Piece].into_iter().find(|kind| *kind as u8 == byte)
+        let all = [Self::Header, Self::Attempt, Self::Piece, Self::Commitments];
+        all.into_iter().find(|kind| *kind as u8 == byte)
     }
 }
 
@@ -111,15 +115,20 @@ struct Record {
     len: u32,
 }
 
-/// An open journal, which no other process can open. Records are only ever added at the end, after those that are not needed
-/// were cut off: so a kill in the middle leaves whole records and the beginning of one.
+/// An open journal, which no other process can open. Records are only ever added at the end, also where a run goes on after
+/// fewer partitions than there are pieces: so a kill in the middle leaves whole records and the beginning of one.
 pub(crate) struct Journal {
     path: PathBuf,
     file: File,
     key: LessSafeKey,
     found: Option<(Run, Begun)>,
     attempts: u32,
+    /// Derives secrets of this run.
+    secret: JournalSecret,
+    committed: BTreeMap<u32, [[u8; 32]; 2]>,
     records: Vec<Record>,
+    /// The records that hold what was found in partitions, in their order.
+    pieces: Vec<usize>,
     /// Where the next record begins.
     end: u64,
 }
@@ -161,8 +170,18 @@ impl Journal {
         let key =
             UnboundKey::new(&AES_256_GCM, &*key).map_err(|_| Error::Bug("a key of 32 bytes"))?;
         let key = LessSafeKey::new(key);
-        let (found, records) = (None, Vec::new());
-        let mut journal = Self { path, file, key, found, attempts: 0, records, end: START as u64 };
+        let mut journal = Self {
+            path,
+            file,
+            key,
+            found: None,
+            attempts: 0,
+            secret: resume.secret.clone(),
+            committed: BTreeMap::new(),
+            records: Vec::new(),
+            pieces: Vec::new(),
+            end: START as u64,
+        };
         journal.scan(len)?;
         journal.look()?;
         Ok(journal)
@@ -185,19 +204,39 @@ impl Journal {
         Ok(())
     }
 
-    /// Reads what run it is of, and the number of attempts.
+    /// Reads what run it is of, and what was noted of it besides pieces.
     fn look(&mut self) -> Result<()> {
         if !self.records.first().is_some_and(|record| record.kind == Kind::Header) {
             return Ok(());
         }
-        let header = serde_json::from_slice(&self.record(0)?);
-        let other = |_| fault(&self.path, "it is of another version of the program");
-        self.found = Some(header.map_err(other)?);
-        if let Some(last) = self.records.iter().rposition(|record| record.kind == Kind::Attempt) {
-            let attempts = self.record(last)?;
-            self.attempts = u32::from_le_bytes(attempts[..].try_into().unwrap_or_default());
+        self.found = Some(self.told(0)?);
+        for number in 1..self.records.len() {
+            match self.records[number].kind {
+                Kind::Header => return Err(fault(&self.path, "it is of two runs")),
+                Kind::Attempt => {
+                    let (attempts, done): (u32, u64) = self.told(number)?;
+                    self.attempts = attempts;
+                    self.pieces.truncate(done as usize);
+                }
+                Kind::Piece => self.pieces.push(number),
+                Kind::Commitments => {
+                    let (partition, commitments) = self.told(number)?;
+                    self.committed.insert(partition, commitments);
+                }
+            }
         }
         Ok(())
+    }
+
+    /// What a record tells that is no piece.
+    fn told<T: DeserializeOwned>(&mut self, number: usize) -> Result<T> {
+        let told = serde_json::from_slice(&self.record(number)?);
+        told.map_err(|_| fault(&self.path, "it is of another version of the program"))
+    }
+
+    fn tell<T: Serialize>(&mut self, kind: Kind, what: &T) -> Result<()> {
+        let told = serde_json::to_vec(what);
+        self.write(kind, &told.map_err(|_| Error::Bug("a record has JSON"))?)
     }
 
     /// What a record holds.
@@ -233,21 +272,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Cuts off all but so many records.
-    fn cut(&mut self, records: usize) -> Result<()> {
-        self.end = self.records.get(records).map_or(self.end, |record| record.start);
-        self.records.truncate(records);
-        self.file.set_len(self.end).map_err(|e| self.failed(e))
-    }
-
     fn failed(&self, error: io::Error) -> Error {
         fault(&self.path, &error.to_string())
-    }
-
-    /// The records that hold what was found in partitions.
-    fn pieces(&self) -> impl Iterator<Item = usize> {
-        let records = self.records.iter().enumerate();
-        records.filter(|(_, record)| record.kind == Kind::Piece).map(|(number, _)| number)
     }
 
     /// What was agreed on in an earlier attempt at this run, if there was one.
@@ -278,7 +304,7 @@ impl Journal {
 
     /// How many partitions are done.
     pub(crate) fn done(&self) -> u64 {
-        self.pieces().count() as u64
+        self.pieces.len() as u64
     }
 
     /// How often the run was started, this time included.
@@ -297,18 +323,25 @@ impl Journal {
         done: u64,
         mut show: impl FnMut(&[u8]) -> Result<()>,
     ) -> Result<()> {
-        let kept: Vec<_> = self.pieces().take(done as usize).collect();
-        kept.iter().try_for_each(|number| show(&self.record(*number)?))?;
-        if self.found.as_ref().is_none_or(|(_, found)| *found != begun) {
-            self.cut(0)?;
-            let header = serde_json::to_vec(&(&run, &begun));
-            self.write(Kind::Header, &header.map_err(|_| Error::Bug("a header has JSON"))?)?;
+        self.pieces.truncate(done as usize);
+        for number in self.pieces.clone() {
+            show(&self.record(number)?)?;
+        }
+        let is_same = self.found.as_ref().is_some_and(|(_, found)| *found == begun);
+        if !is_same {
+            self.end = START as u64;
+            self.records.clear();
+            self.pieces.clear();
+            self.committed.clear();
+        }
+        // What is left of a record that was being written goes as well.
+        self.file.set_len(self.end).map_err(|e| self.failed(e))?;
+        if !is_same {
+            self.tell(Kind::Header, &(&run, &begun))?;
             self.found = Some((run, begun));
-        } else {
-            self.cut(kept.last().map_or(1, |last| last + 1))?;
         }
         self.attempts += 1;
-        self.write(Kind::Attempt, &self.attempts.to_le_bytes())
+        self.tell(Kind::Attempt, &(self.attempts, self.done()))
     }
 
     /// Notes what was found in the next partition.
@@ -316,7 +349,30 @@ impl Journal {
     /// # Errors
     /// [`Error::Journal`].
     pub(crate) fn add(&mut self, piece: &[u8]) -> Result<()> {
+        self.pieces.push(self.records.len());
         self.write(Kind::Piece, piece)
+    }
+
+    /// Notes what the connecting and the listening side have committed to in a partition that begins.
+    ///
+    /// # Errors
+    /// [`Error::Journal`].
+    pub(crate) fn commit(&mut self, partition: u32, commitments: [[u8; 32]; 2]) -> Result<()> {
+        if self.committed.insert(partition, commitments) == Some(commitments) {
+            return Ok(());
+        }
+        self.tell(Kind::Commitments, &(partition, commitments))
+    }
+
+    /// What the two sides have committed to in partitions that were begun.
+    pub(crate) fn committed(&self) -> &BTreeMap<u32, [[u8; 32]; 2]> {
+        &self.committed
+    }
+
+    /// The secret under which this side commits to partitions, the same in each session of a run.
+    pub(crate) fn commitment_secret(&self, seed: &[u8; 32]) -> [u8; 32] {
+        let mut hasher = blake3::Hasher::new_derive_key("vesica 1 commitments to partitions");
+        *hasher.update(&self.secret.0).update(seed).finalize().as_bytes()
     }
 
     /// Ends the journal of a run that is complete on both sides.
@@ -392,17 +448,49 @@ mod tests {
         assert_eq!((journal.done(), journal.attempts()), (2, 2));
         journal.add(b"third again").unwrap();
         drop(journal);
-        let journal = Journal::open(&resume).unwrap();
+        let mut journal = Journal::open(&resume).unwrap();
         assert_eq!((journal.done(), journal.attempts()), (3, 2));
+        let pieces = begin(&mut journal, begun(), 3).unwrap();
+        assert_eq!(pieces[2], b"third again");
         drop(journal);
         // The run begins again, since the other side never knew of it.
         let again = Begun { seed: [4; 32], ..begun() };
         begin(&mut Journal::open(&resume).unwrap(), again.clone(), 0).unwrap();
         let journal = Journal::open(&resume).unwrap();
         assert_eq!(journal.begun(&run()).unwrap(), Some(again));
-        assert_eq!((journal.done(), journal.attempts()), (0, 3));
+        assert_eq!((journal.done(), journal.attempts()), (0, 4));
         journal.remove();
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
+    }
+
+    /// Commitments outlast everything but a run that begins anew, however far the other side is.
+    #[test]
+    fn commitments_are_remembered() {
+        let folder = tempfile::tempdir().unwrap();
+        let resume = resume(&folder);
+        let all = BTreeMap::from([(0, [[1; 32], [2; 32]]), (3, [[3; 32], [4; 32]])]);
+        let mut journal = Journal::open(&resume).unwrap();
+        begin(&mut journal, begun(), 0).unwrap();
+        let secret = journal.commitment_secret(&begun().seed);
+        journal.commit(0, all[&0]).unwrap();
+        journal.add(b"first").unwrap();
+        journal.commit(3, all[&3]).unwrap();
+        journal.commit(3, all[&3]).unwrap();
+        for done in [1, 0, 0] {
+            drop(journal);
+            journal = Journal::open(&resume).unwrap();
+            assert_eq!(*journal.committed(), all);
+            assert_eq!(begin(&mut journal, begun(), done).unwrap().len() as u64, done);
+            assert_eq!(*journal.committed(), all);
+        }
+        assert_eq!(journal.commitment_secret(&begun().seed), secret);
+        assert_ne!(journal.commitment_secret(&[0; 32]), secret);
+        let records = journal.records.iter();
+        assert_eq!(records.filter(|record| record.kind == Kind::Commitments).count(), 2);
+        begin(&mut journal, Begun { seed: [4; 32], ..begun() }, 0).unwrap();
+        assert!(journal.committed().is_empty());
+        drop(journal);
+        assert!(Journal::open(&resume).unwrap().committed().is_empty());
     }
 
     #[test]

@@ -24,9 +24,13 @@ use vesica_net::{Channel, Turns};
 use zeroize::Zeroizing;
 
 use crate::{
+    agree::seed::Seed,
     error::{Error, Result},
     keys::partitions::Partitions,
-    run::journal::Journal,
+    run::{
+        journal::Journal,
+        permits::{Committed, Step},
+    },
     table::pieces,
     task::interface::Gather,
 };
@@ -82,6 +86,30 @@ impl<'a> Recorded<'a> {
     /// [`Error::Output`].
     pub(super) fn finish(self) -> Result<pieces::Pieces> {
         self.pieces.finish()
+    }
+
+    /// The secret under which this side commits to partitions, and what both sides have committed to in earlier sessions.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] without a journal: whoever forgets commitments could be shown one set after another.
+    pub(super) fn commitments(&self, seed: &Seed) -> Result<([u8; 32], Committed)> {
+        let message = "the other side compares partitions by tasks on other machines: keep a journal, with --resume";
+        let journal = self.journal.as_ref().ok_or_else(|| Error::Usage(message.to_owned()))?;
+        Ok((journal.commitment_secret(seed.as_bytes()), journal.committed().clone()))
+    }
+
+    /// Notes a step of tasks.
+    ///
+    /// # Errors
+    /// [`Error::Journal`] and [`Error::Output`].
+    pub(super) fn note(&mut self, step: Step) -> Result<()> {
+        match step {
+            Step::Begins { partition, commitments } => match &mut self.journal {
+                Some(journal) => journal.commit(partition, commitments),
+                None => Ok(()),
+            },
+            Step::Done { partition, found } => self.put(partition, found),
+        }
     }
 
     pub(super) fn put(&mut self, partition: usize, piece: Zeroizing<Vec<u8>>) -> Result<()> {
@@ -320,17 +348,7 @@ mod tests {
             identifiers: 1,
             hold_digests: [false; 2],
         };
-        let request = Request {
-            sizes,
-            partitions: COUNT,
-            number: 0,
-            minimum: 0,
-            noise: None,
-            scale: 0,
-            sender_brings: false,
-            receiver_brings: false,
-            payload_len: 0,
-        };
+        let request = Request::rows(sizes, COUNT);
         let call =
             Call { request, role, sides, sent: None, aligned: false, unmatched: false, rows: 0 };
         let methods = Query::ROWS.kind.task.methods();

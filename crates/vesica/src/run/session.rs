@@ -305,8 +305,8 @@ impl<'a> Session<'a> {
         let (count, directory) = (call.request.partitions, spill.to_owned());
         self.phase("partitions");
         let length = method.item_length();
-        let partitions =
-            self.meanwhile(move || keys.partition(&seed, count, length, &directory))?;
+        let (partitions, seed) =
+            self.meanwhile(move || Ok((keys.partition(&seed, count, length, &directory)?, seed)))?;
         self.phase(method.key());
         let (threads, journal) =
             (self.pool.current_num_threads(), resumed.map(|resumed| resumed.journal));
@@ -338,7 +338,7 @@ impl<'a> Session<'a> {
                 let slots = (mine.clamp(1, threads), threads);
                 self.compare_by_permits(
                     (&*gathered, &partitions),
-                    (count, done),
+                    (&seed, count, done),
                     slots,
                     recorded,
                     rng,

@@ -36,17 +36,7 @@ impl Session<'_> {
         rng: &mut (dyn CryptoRng + Send),
     ) -> Result<()> {
         let query = Query::at_least(least);
-        let request = Request {
-            number: least,
-            minimum: 0,
-            noise: None,
-            scale: 0,
-            sender_brings: false,
-            receiver_brings: false,
-            payload_len: 0,
-            partitions: 1,
-            sizes: call.request.sizes,
-        };
+        let request = Request { number: least, ..Request::rows(call.request.sizes, 1) };
         let TableKeys::Held(set) = keys else {
             let message = "it is computed on sets in memory, and the keys of a side are on disk: raise --memory";
             return Err(Error::Terms(vec![Difference::of_both(

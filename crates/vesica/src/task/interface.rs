@@ -104,6 +104,21 @@ pub(crate) struct Request {
 }
 
 impl Request {
+    /// Rows alone, of sets of these sizes in so many partitions.
+    pub(crate) fn rows(sizes: Sizes, partitions: usize) -> Self {
+        Self {
+            sizes,
+            partitions,
+            number: 0,
+            minimum: 0,
+            noise: None,
+            scale: 0,
+            sender_brings: false,
+            receiver_brings: false,
+            payload_len: 0,
+        }
+    }
+
     /// Bytes that each row of a side brings besides its key.
     pub(crate) fn brought(&self, receives: bool) -> usize {
         match receives {

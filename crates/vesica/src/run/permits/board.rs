@@ -3,7 +3,7 @@
 //! Both sides keep the same board: in each turn they tell each other what has changed, and both apply the changes of the
 //! connecting side first. So permits need nobody who gives them: each side computes the same ones.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use vesica_net::Fingerprint;
@@ -41,6 +41,9 @@ pub(crate) mod text {
         String::deserialize(from)?.parse().map_err(de::Error::custom)
     }
 }
+
+/// What the connecting and the listening side have committed to in partitions that were begun.
+pub(crate) type Committed = BTreeMap<u32, [[u8; 32]; 2]>;
 
 /// What changed on one side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -115,14 +118,15 @@ pub(crate) struct Board {
 }
 
 impl Board {
-    /// So many partitions, of which the first are done.
-    pub(crate) fn new(partitions: u32, done: u32) -> Self {
+    /// So many partitions, of which the first are done; others may have been begun in an earlier session.
+    pub(crate) fn new(partitions: u32, done: u32, committed: &Committed) -> Self {
         let count = partitions as usize;
         let mut places = vec![[Place::Open; 2]; count];
         places[..done as usize].fill([Place::Kept; 2]);
+        let known = |partition| committed.get(&partition).map(|of| of.map(Some));
         Self {
             places,
-            commitments: vec![[None; 2]; count],
+            commitments: (0..partitions).map(|p| known(p).unwrap_or_default()).collect(),
             attempts: vec![0; count],
             void: vec![false; count],
             open: (done..partitions).collect(),
@@ -286,6 +290,10 @@ mod tests {
         Prepared { fingerprint, commitment: [commitment; 32] }
     }
 
+    fn new_board(partitions: u32, done: u32) -> Board {
+        Board::new(partitions, done, &Committed::new())
+    }
+
     fn turn(idle: u32, changes: &[Change]) -> Turn {
         Turn { idle, changes: changes.to_vec() }
     }
@@ -304,7 +312,7 @@ mod tests {
 
     #[test]
     fn a_partition_is_taken_where_both_sides_have_a_slot() {
-        let mut board = Board::new(3, 0);
+        let mut board = new_board(3, 0);
         assert_eq!(board.turn(&[turn(2, &[]), turn(0, &[])]).unwrap(), []);
         let permits = board.turn(&[turn(2, &[]), turn(1, &[])]).unwrap();
         assert_eq!(held(&permits), [(0, 0), (1, 0)]);
@@ -321,7 +329,7 @@ mod tests {
     #[test]
     fn what_one_side_loses_both_do_again() {
         for (kept_first, loser) in [(true, 0), (true, 1), (false, 0), (false, 1)] {
-            let mut board = Board::new(1, 0);
+            let mut board = new_board(1, 0);
             board.turn(&[turn(1, &[]), turn(1, &[])]).unwrap();
             board.turn(&[turn(0, &[ready(0)]), turn(0, &[ready(0)])]).unwrap();
             let kept = [Change::Kept { partition: 0, attempt: 1 }];
@@ -350,7 +358,7 @@ mod tests {
 
     #[test]
     fn what_a_slot_has_from_before_is_given_to_nobody_else_until_it_is_dropped() {
-        let mut board = Board::new(2, 0);
+        let mut board = new_board(2, 0);
         let held = [Change::Held { partition: 0 }];
         let permits = board.turn(&[turn(1, &held), turn(2, &[])]).unwrap();
         assert_eq!(self::held(&permits), [(1, 0), (0, 1), (1, 1)]);
@@ -369,19 +377,31 @@ mod tests {
     /// A slot that is left from before a restart has a partition that the board does not know of.
     #[test]
     fn what_a_side_has_already_the_other_takes_first() {
-        let mut board = Board::new(4, 1);
+        let mut board = new_board(4, 1);
         let permits = board.turn(&[turn(0, &[ready(3)]), turn(1, &[])]).unwrap();
         assert_eq!(held(&permits), [(1, 3)]);
     }
 
     #[test]
     fn changed_keys_and_too_many_attempts_are_refused() {
-        let mut board = Board::new(1, 0);
+        let mut board = new_board(1, 0);
         let other = Change::Ready { partition: 0, task: task(2) };
         board.turn(&[turn(0, &[ready(0)]), turn(0, &[])]).unwrap();
         let fault = board.turn(&[turn(0, &[other]), turn(0, &[])]).unwrap_err();
         assert_eq!(fault, Fault::Changed { side: 0, partition: 0 });
-        let mut board = Board::new(1, 0);
+        // Also where the partition was begun in an earlier session.
+        let committed = Committed::from([(1, [[1; 32], [3; 32]])]);
+        for (side, commitment) in [(0, 2), (1, 1)] {
+            let mut board = Board::new(2, 0, &committed);
+            let changed = Change::Ready { partition: 1, task: task(commitment) };
+            let mut said = [turn(0, &[ready(0)]), turn(0, &[ready(0)])];
+            said[side].changes.push(changed);
+            assert_eq!(board.turn(&said).unwrap_err(), Fault::Changed { side, partition: 1 });
+            let same = Change::Ready { partition: 1, task: task([1, 3][side]) };
+            said[side] = turn(0, &[same]);
+            Board::new(2, 0, &committed).turn(&said).unwrap();
+        }
+        let mut board = new_board(1, 0);
         let both = || [turn(0, &[ready(0)]), turn(0, &[ready(0)])];
         (0..MOST_ATTEMPTS).for_each(|_| drop(board.turn(&both()).unwrap()));
         assert_eq!(board.turn(&both()).unwrap_err(), Fault::TooOften { partition: 0 });
@@ -394,13 +414,13 @@ mod tests {
             Change::Kept { partition: 2, attempt: 1 },
             Change::Kept { partition: 2, attempt: 0 },
         ] {
-            let mut board = Board::new(3, 2);
+            let mut board = new_board(3, 2);
             let fault = board.turn(&[Turn::default(), turn(0, &[change])]);
             assert_eq!(fault.unwrap_err(), Fault::Impossible { side: 1 }, "{change:?}");
         }
         let many = vec![ready(0); MOST_CHANGES + 1];
         for said in [turn(MOST_IDLE + 1, &[]), turn(0, &many)] {
-            let fault = Board::new(3, 0).turn(&[said, Turn::default()]);
+            let fault = new_board(3, 0).turn(&[said, Turn::default()]);
             assert_eq!(fault.unwrap_err(), Fault::Impossible { side: 0 });
         }
     }

@@ -15,11 +15,12 @@ mod threads;
 
 use std::time::{Duration, Instant};
 
+use rand::CryptoRng;
 use vesica_net::{CancelToken, Channel, Fingerprint, Identity, connect::Connection};
 use zeroize::Zeroizing;
 
 pub(crate) use self::{
-    board::{MOST_ATTEMPTS, Prepared, text},
+    board::{Committed, MOST_ATTEMPTS, MOST_IDLE, Prepared, text},
     slots::{Begun, Slots, Waited},
     threads::Threads,
 };
@@ -27,7 +28,9 @@ pub(crate) use self::{
 use self::board::{Board, Fault, MOST_CHANGES, Permit, Turn};
 use crate::{
     error::{Error, Result},
+    keys::partitions::Partition,
     parties::Role,
+    task::interface::Gather,
 };
 
 const TURN: &str = "vesica/turn";
@@ -41,6 +44,14 @@ const TICK: Duration = Duration::from_millis(100);
 /// What a permit's connection is bound to.
 const TASK: &str = "vesica/task";
 
+/// A step of a run that has to be noted.
+pub(crate) enum Step {
+    /// A partition is compared, to whose keys the connecting and the listening side have committed like this.
+    Begins { partition: u32, commitments: [[u8; 32]; 2] },
+    /// Both sides have what was found in a partition.
+    Done { partition: usize, found: Zeroizing<Vec<u8>> },
+}
+
 /// Turns with the other side until all partitions are done.
 pub(crate) struct Dispatch<'a> {
     role: Role,
@@ -53,19 +64,20 @@ pub(crate) struct Dispatch<'a> {
 }
 
 impl<'a> Dispatch<'a> {
-    /// So many partitions, of which the first are done.
+    /// So many partitions, of which the first are done, and what the sides have committed to in others.
     pub(crate) fn new(
         role: Role,
         (partitions, done): (usize, usize),
+        committed: &Committed,
         slots: &'a Slots,
         patience: Duration,
     ) -> Self {
-        let board = Board::new(partitions as u32, done as u32);
+        let board = Board::new(partitions as u32, done as u32, committed);
         Self { role, board, slots, patience, connections: 0 }
     }
 
-    /// Takes turns until all partitions are done, and shows what was found in each as both sides have it. Returns how many
-    /// attempts there were.
+    /// Takes turns until all partitions are done, and lets each step be noted before it is taken. Returns how many attempts
+    /// there were.
     ///
     /// # Errors
     /// What a slot meets that ends the run; a side that says what cannot be, or whose keys changed; a partition that was
@@ -73,7 +85,7 @@ impl<'a> Dispatch<'a> {
     pub(crate) fn run(
         mut self,
         channel: &mut Channel,
-        mut done: impl FnMut(usize, Zeroizing<Vec<u8>>) -> Result<()>,
+        mut note: impl FnMut(Step) -> Result<()>,
     ) -> Result<u64> {
         let mut moved = Instant::now();
         while !self.board.is_done() {
@@ -85,7 +97,8 @@ impl<'a> Dispatch<'a> {
                 Role::B => [theirs, mine],
             };
             let permits = self.board.turn(&said).map_err(|fault| self.fault(fault, channel))?;
-            if !permits.is_empty() {
+            // What slots take does not count: a side could take and drop one for ever.
+            if permits.iter().any(|permit| !matches!(permit, Permit::Hold { .. })) {
                 moved = Instant::now();
             }
             for permit in permits {
@@ -95,13 +108,16 @@ impl<'a> Dispatch<'a> {
                     }
                     Permit::Hold { .. } => {}
                     Permit::Begin { partition, attempt, tasks } => {
+                        let commitments = tasks.map(|task| task.commitment);
+                        note(Step::Begins { partition, commitments })?;
                         let connection = channel.another(self.connections as u8)?;
                         self.connections += 1;
                         let peer = tasks[1 - self.role as usize].fingerprint;
                         self.slots.begin(partition, Begun { attempt, peer, connection });
                     }
                     Permit::Done { partition } => {
-                        done(partition as usize, self.slots.done(partition)?)?;
+                        let found = self.slots.done(partition)?;
+                        note(Step::Done { partition: partition as usize, found })?;
                     }
                 }
             }
@@ -164,6 +180,29 @@ pub(crate) fn channel(
     Ok(channel)
 }
 
+/// Compares a partition over an attempt's channel, up to the end that both sides know of, and returns what was found.
+/// Where that fails, the other side's task is told why.
+///
+/// # Errors
+/// Those of the method, and what any exchange can meet.
+pub(crate) fn compare(
+    gather: &dyn Gather,
+    loaded: &Partition,
+    channel: &mut Channel,
+    rng: &mut dyn CryptoRng,
+) -> Result<Zeroizing<Vec<u8>>> {
+    let party = gather.prepare(channel, rng);
+    let ran = party.and_then(|party| party.run(loaded, channel, rng));
+    let ran = ran.map_err(|error| Error::of_protocol(error, channel));
+    let ended = ran.and_then(|piece| Ok(channel.finish().map(|()| piece)?));
+    if let Err(error) = &ended
+        && let Some(reason) = error.abort_reason()
+    {
+        channel.abort(reason);
+    }
+    ended
+}
+
 /// Named in errors of an attempt.
 const TASK_PHASE: &str = "partition";
 
@@ -194,9 +233,11 @@ mod tests {
                 {}
             });
             let slots = Slots::new(0);
+            let fingerprint = Identity::generate().unwrap().fingerprint();
+            slots.ready(0, Prepared { fingerprint, commitment: [1; 32] });
             let mut channel = Channel::new(b).with_stall_timeout(Duration::from_secs(20));
-            let dispatch = Dispatch::new(Role::B, (4, 0), &slots, patience);
-            dispatch.run(&mut channel, |_, _| Ok(())).unwrap_err()
+            let dispatch = Dispatch::new(Role::B, (4, 0), &Committed::new(), &slots, patience);
+            dispatch.run(&mut channel, |_| Ok(())).unwrap_err()
         })
     }
 
@@ -219,10 +260,13 @@ mod tests {
         assert_eq!(answer(&long_turn, long).class(), Class::Peer);
     }
 
-    /// A side that never has a slot is given up.
+    /// A side that never has a slot is given up, and so is one whose slots take a partition and drop it again and again.
     #[test]
-    fn a_side_without_slots_is_given_up() {
-        let error = answer("{\"idle\":0,\"changes\":[]}", Duration::from_millis(300));
-        assert!(matches!(error, Error::Net(vesica_net::Error::Stalled { .. })), "{error}");
+    fn a_side_that_compares_nothing_is_given_up() {
+        let flips = "{\"idle\":1,\"changes\":[{\"held\":{\"partition\":0}},{\"dropped\":{\"partition\":0}}]}";
+        for turn in ["{\"idle\":0,\"changes\":[]}", flips] {
+            let error = answer(turn, Duration::from_millis(300));
+            assert!(matches!(error, Error::Net(vesica_net::Error::Stalled { .. })), "{error}");
+        }
     }
 }

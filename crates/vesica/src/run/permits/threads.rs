@@ -124,17 +124,6 @@ impl Threads<'_> {
         let attempt = Attempt { role: self.role, session: self.session, partition, attempt };
         let mut channel =
             super::channel(connection, (me, &peer), attempt, self.stall, &self.cancel)?;
-        let ran = pool.install(|| {
-            let party = self.gather.prepare(&mut channel, rng)?;
-            party.run(loaded, &mut channel, rng)
-        });
-        let ran = ran.map_err(|error| Error::of_protocol(error, &channel));
-        let ended = ran.and_then(|piece| Ok(channel.finish().map(|()| piece)?));
-        if let Err(error) = &ended
-            && let Some(reason) = error.abort_reason()
-        {
-            channel.abort(reason);
-        }
-        ended
+        pool.install(|| super::compare(self.gather, loaded, &mut channel, rng))
     }
 }

@@ -17,7 +17,7 @@ use crate::{
         journal::{Journal, Run},
         observe::{Progress, Unit},
         partitions::{self as work, Recorded},
-        permits::{Dispatch, Slots, Threads},
+        permits::{Dispatch, Slots, Step, Threads},
     },
     table::pieces,
     task::interface::{Call, Gather},
@@ -34,6 +34,8 @@ pub(crate) struct Elsewhere<'a> {
     pub(crate) session: SessionId,
     /// Partitions that are done.
     pub(crate) done: usize,
+    /// The secret under which this side commits to partitions.
+    pub(crate) commitments: [u8; 32],
 }
 
 impl Session<'_> {
@@ -41,7 +43,7 @@ impl Session<'_> {
     pub(super) fn compare_by_permits(
         &mut self,
         (gather, partitions): (&dyn Gather, &Partitions),
-        (count, done): (usize, usize),
+        (seed, count, done): (&Seed, usize, usize),
         slots: (usize, usize),
         mut recorded: Recorded<'_>,
         rng: &mut (dyn CryptoRng + Send),
@@ -51,8 +53,7 @@ impl Session<'_> {
                            own: let one side listen and the other connect";
             return Err(Error::Usage(message.to_owned()));
         }
-        let mut secret = [0; 32];
-        rng.fill_bytes(&mut secret);
+        let (secret, committed) = recorded.commitments(seed)?;
         let (role, session) = (self.parties.role, self.channel.session());
         let threads = Threads {
             gather,
@@ -64,11 +65,10 @@ impl Session<'_> {
             cancel: CancelToken::default(),
         };
         let hub = Slots::new(done);
-        let dispatch = Dispatch::new(role, (count, done), &hub, LONGEST_PAUSE);
+        let dispatch = Dispatch::new(role, (count, done), &committed, &hub, LONGEST_PAUSE);
         let channel = &mut *self.channel;
-        let attempts = threads.serve(&hub, slots, rng, || {
-            dispatch.run(channel, |partition, piece| recorded.put(partition, piece))
-        })?;
+        let attempts = threads
+            .serve(&hub, slots, rng, || dispatch.run(channel, |step| recorded.note(step)))?;
         self.attempts = Some(attempts);
         recorded.finish()
     }
@@ -96,18 +96,22 @@ impl Session<'_> {
         self.phase(method.key());
         let slots = Arc::new(Slots::new(done));
         let (method_key, session) = (method.key(), self.channel.session());
-        let elsewhere = Elsewhere { call: &call, method: method_key, seed: &seed, session, done };
-        start(elsewhere, slots.clone());
         let mut recorded = Recorded::new(done, pieces, resumed.map(|resumed| resumed.journal));
+        let (commitments, committed) = recorded.commitments(&seed)?;
+        let (call, seed) = (&call, &seed);
+        let elsewhere = Elsewhere { call, method: method_key, seed, session, done, commitments };
+        start(elsewhere, slots.clone());
         let compared = work::agree(None, self.channel).and_then(|_| {
             watch(self.channel, &self.observer, None);
             let all = (count, done);
-            let dispatch = Dispatch::new(self.parties.role, all, &slots, LONGEST_PAUSE);
+            let dispatch = Dispatch::new(self.parties.role, all, &committed, &slots, LONGEST_PAUSE);
             let mut compared = done as u64;
-            dispatch.run(self.channel, |partition, piece| {
-                compared += 1;
-                self.observer.progress(Progress::of(compared, count as u64, Unit::Partitions));
-                recorded.put(partition, piece)
+            dispatch.run(self.channel, |step| {
+                if let Step::Done { .. } = step {
+                    compared += 1;
+                    self.observer.progress(Progress::of(compared, count as u64, Unit::Partitions));
+                }
+                recorded.note(step)
             })
         });
         slots.end();

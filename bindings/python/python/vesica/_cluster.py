@@ -1,0 +1,255 @@
+"""What the fronts of clusters share: a driver and its gateway, and the work of tasks."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from os import PathLike
+from pathlib import Path
+from typing import Any, cast
+
+from vesica import _native
+from vesica._errors import Error, UsageError
+from vesica._run import Run
+
+log = logging.getLogger("vesica")
+
+Batches = Iterator[Any]
+
+DIGEST = "vesica_digest"
+"""A column that is added to rows while they are joined."""
+
+_BYTES = 32
+_ROWS = 1 << 16
+"""Rows of a batch that goes back to the cluster."""
+
+
+@dataclass(frozen=True)
+class Link:
+    """How a gateway is reached, from anywhere in the cluster."""
+
+    address: str
+    token: str
+    wait: float
+
+    @staticmethod
+    def of(address: str, token: str | PathLike[str], wait: float) -> Link:
+        """Take a token or the file that has it."""
+        if not isinstance(token, str) or "\n" not in token:
+            try:
+                token = Path(token).read_text("ascii")
+            except OSError as error:
+                raise UsageError(f"the token cannot be read: {error.strerror}") from error
+        return Link(address, token, wait)
+
+    def open(self) -> _native.ClusterGateway:
+        """Ask from here."""
+        return _native.ClusterGateway(self.address, self.token, self.wait)
+
+    def agreed(self, key: str | Sequence[str]) -> tuple[list[str], str, bool]:
+        """Return the columns of the key, how keys are made, and whether this side learns."""
+        names = [key] if isinstance(key, str) else list(key)
+        wanted, columns, learns = self.open().keys()
+        if len(names) != columns:
+            message = (
+                f"the agreement compares keys of {columns} columns, and key names {len(names)}"
+            )
+            raise UsageError(message)
+        return names, wanted, learns
+
+    def stop(self, error: BaseException) -> None:
+        """Tell the gateway that the cluster cannot go on; if it ended the run itself, it knows."""
+        # Only the kind of a fault of the cluster is told: its text may hold values.
+        reason = str(error) if isinstance(error, Error) else type(error).__name__
+        try:
+            Link(self.address, self.token, 5.0).open().stop(reason)
+        except Error as unheard:
+            log.debug("the gateway was not told: %s", unheard)
+
+
+@dataclass(frozen=True)
+class Ended:
+    """How a run ended."""
+
+    report: str
+    record: str | None
+    shortfalls: list[str]
+
+
+def run_of(ended: Ended, rows: Any) -> Run:
+    """Return what a front returns."""
+    for shortfall in ended.shortfalls:
+        log.warning("%s", shortfall)
+    return Run(cast("_native.Ended", ended), rows, ended.record)
+
+
+@contextmanager
+def present(gateway: _native.ClusterGateway) -> Iterator[None]:
+    """Let the gateway hear of a driver that does something else, which may take hours."""
+    over = threading.Event()
+
+    def say() -> None:
+        while not over.is_set():
+            try:
+                was_started_again, ended = gateway.here(False)
+                if was_started_again:
+                    gateway.again([])
+            except Error as error:
+                # The driver hears of it when it asks next.
+                log.debug("the gateway does not hear of the driver: %s", error)
+                return
+            if ended is not None:
+                return
+
+    saying = threading.Thread(target=say, name="vesica-present", daemon=True)
+    saying.start()
+    try:
+        yield
+    finally:
+        over.set()
+        saying.join()
+
+
+def compare(
+    link: Link,
+    gateway: _native.ClusterGateway,
+    slots: int,
+    *,
+    begin: Callable[[], None],
+    task: Callable[[int], None],
+    cancel: Callable[[], None],
+) -> Ended:
+    """Serve slots until all partitions are done, and wait for both sides to have everything.
+
+    Each slot is a thread, which calls ``begin`` once and ``task`` for each partition. ``cancel``
+    ends tasks that run.
+    """
+    stop = threading.Event()
+    busy: dict[int, int] = {}
+
+    def serve(slot: int) -> None:
+        try:
+            begin()
+            mine = link.open()
+            partition = mine.next(slot)
+            while partition is not None and not stop.is_set():
+                busy[slot] = partition
+                task(partition)
+                mine.kept(slot, partition)
+                del busy[slot]
+                partition = mine.next(slot)
+        except BaseException:
+            stop.set()
+            raise
+
+    with ThreadPoolExecutor(slots, "vesica-slot") as pool:
+        serving = [pool.submit(serve, slot) for slot in range(slots)]
+        try:
+            while not stop.is_set() and not all(future.done() for future in serving):
+                was_started_again, _ = gateway.here(False)
+                if was_started_again:
+                    gateway.again(list(busy.items()))
+            for future in serving:
+                if future.done():
+                    future.result()
+        except BaseException as error:
+            stop.set()
+            link.stop(error)
+            cancel()
+            raise
+    for future in serving:
+        future.result()
+    while True:
+        was_started_again, ended = gateway.here(True)
+        if was_started_again:
+            gateway.again([])
+        if ended is not None:
+            return Ended(*ended)
+
+
+# What follows runs on the machines of the cluster.
+
+
+def digesting(wanted: str, names: list[str], *, keep: bool = False) -> Callable[[Batches], Batches]:
+    def made(batches: Batches) -> Batches:
+        arrow: Any = import_module("pyarrow")
+        for batch in batches:
+            if batch.num_rows == 0:
+                continue
+            table = arrow.Table.from_batches([batch]).select(names)
+            digests, has = _native.cluster_digests(table, wanted, names)
+            column = column_of(digests, batch.num_rows, has)
+            if keep:
+                fields = [*batch.columns, column]
+                yield arrow.RecordBatch.from_arrays(fields, [*batch.schema.names, DIGEST])
+            else:
+                yield arrow.RecordBatch.from_arrays([column], ["digest"])
+
+    return made
+
+
+def sketching(wanted: str) -> Callable[[Batches], Batches]:
+    def made(batches: Batches) -> Batches:
+        arrow: Any = import_module("pyarrow")
+        keys = b"".join(keys_of(batch.column(0)) for batch in batches)
+        sketch = _native.cluster_sketch(wanted, keys)
+        yield arrow.RecordBatch.from_arrays([arrow.array([sketch])], ["sketch"])
+
+    return made
+
+
+def placing(work: str) -> Callable[[Batches], Batches]:
+    def made(batches: Batches) -> Batches:
+        arrow: Any = import_module("pyarrow")
+        for batch in batches:
+            keys = keys_of(batch.column(0))
+            count = len(keys) // _BYTES
+            if count > 0:
+                numbers = _native.cluster_partitions(work, keys)
+                places = arrow.Array.from_buffers(
+                    arrow.int32(), count, [None, arrow.py_buffer(numbers)]
+                )
+                columns = [column_of(keys, count), places]
+                yield arrow.RecordBatch.from_arrays(columns, ["digest", "partition"])
+
+    return made
+
+
+def comparing(link: Link, work: str, partition: int) -> Callable[[Batches], Batches]:
+    def made(batches: Batches) -> Batches:
+        arrow: Any = import_module("pyarrow")
+        keys = b"".join(keys_of(batch.column(0)) for batch in batches)
+        found = link.open().compare(work, partition, keys)
+        numbers = [None, arrow.py_buffer(found)]
+        places = arrow.Array.from_buffers(arrow.uint32(), len(found) // 4, numbers)
+        matched = column_of(keys, len(keys) // _BYTES).take(places)
+        for start in range(0, len(matched), _ROWS):
+            part = matched.slice(start, _ROWS)
+            yield arrow.RecordBatch.from_arrays([part], ["digest"])
+
+    return made
+
+
+def keys_of(column: Any) -> bytes:
+    """Take the keys of a column, without rows that have none, as bytes."""
+    arrow: Any = import_module("pyarrow")
+    keys = column.drop_null().cast(arrow.binary(_BYTES))
+    start = keys.offset * _BYTES
+    data: bytes = keys.buffers()[1].to_pybytes()[start : start + len(keys) * _BYTES]
+    return data
+
+
+def column_of(keys: bytes, count: int, has: bytes | None = None) -> Any:
+    arrow: Any = import_module("pyarrow")
+    kind = arrow.binary(_BYTES)
+    column = arrow.Array.from_buffers(kind, count, [None, arrow.py_buffer(keys)])
+    if has is not None:
+        numbers = arrow.Array.from_buffers(arrow.uint8(), count, [None, arrow.py_buffer(has)])
+        compute: Any = import_module("pyarrow.compute")
+        column = compute.if_else(numbers.cast(arrow.bool_()), column, arrow.scalar(None, kind))
+    return column.cast(arrow.binary())

@@ -251,6 +251,17 @@ impl Arrow {
         writer.finish().map_err(unwritten)
     }
 
+    fn gather_all(&self, what: &Written<'_>, done: &mut dyn FnMut(u64)) -> Gathered {
+        let schema = Arc::new(what.schema(&self.schema));
+        let mut batches = Vec::new();
+        let mut keep = |batch: &RecordBatch| {
+            batches.push(batch.clone());
+            Ok(())
+        };
+        self.write_batches(what, &schema, &mut keep, done)?;
+        Ok(ArrowTable::of(schema, batches))
+    }
+
     /// Gives `to` what is written, batch by batch.
     fn write_batches(
         &self,
@@ -280,6 +291,8 @@ type Take<'a> = dyn FnMut(RecordBatch) -> Done + 'a;
 type WriteBatch<'a> = dyn FnMut(&RecordBatch) -> std::result::Result<(), ArrowError> + 'a;
 
 type Done = std::result::Result<(), Unwritten>;
+
+type Gathered = std::result::Result<ArrowTable, Unwritten>;
 
 /// Gives `to` a batch of the table's own columns with what is added to it; in parts where it would be too large. The first
 /// row is the one at this place of the output.
@@ -353,6 +366,11 @@ impl Content for Arrow {
             Err(Unwritten::Input(_)) => self.assert_same().map_err(Unwritten::Input).and(written),
             written => written,
         }
+    }
+
+    fn gather(&self, what: &Written<'_>, done: &mut dyn FnMut(u64)) -> Option<Gathered> {
+        let gathered = guarded(|| self.gather_all(what, done));
+        Some(gathered.unwrap_or_else(|| Err(self.damaged("a column").into())))
     }
 }
 

@@ -162,6 +162,17 @@ impl Output {
     }
 
     /// Creates the table of this address with what has been written, where nobody sees it yet.
+    /// Takes rows that are in memory already, without showing them yet.
+    ///
+    /// # Errors
+    /// [`Error::Output`] where there are none.
+    pub(crate) fn hold(self, rows: io::Result<ArrowTable>) -> Result<Staged> {
+        match rows {
+            Ok(rows) => Ok(Staged { output: self, content: Content::Rows(rows) }),
+            Err(source) => Err(self.failed(source)),
+        }
+    }
+
     fn insert(&self, address: &str, bytes: Vec<u8>) -> Result<Transaction> {
         let place = Place::parse(address)?;
         let batches = ingest::batches(bytes, &self.content)?;

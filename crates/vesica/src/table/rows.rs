@@ -8,6 +8,7 @@ use std::io::Write;
 use crate::{
     error::{Error, InputFault, Place, Result},
     table::{
+        arrow::memory::ArrowTable,
         digest::InputDigest,
         format::Format,
         header::Header,
@@ -46,6 +47,15 @@ pub(crate) trait Content: Send {
         out: &mut (dyn Write + Send),
         done: &mut dyn FnMut(u64),
     ) -> std::result::Result<(), Unwritten>;
+
+    /// The same in memory, where the table's rows are batches and need not be written for that.
+    fn gather(
+        &self,
+        _what: &Written<'_>,
+        _done: &mut dyn FnMut(u64),
+    ) -> Option<std::result::Result<ArrowTable, Unwritten>> {
+        None
+    }
 
     /// The digest of the input that was read.
     fn digest(&self) -> Option<&InputDigest>;
@@ -213,6 +223,20 @@ impl Table {
     ) -> std::result::Result<(), Unwritten> {
         let select = self.positions(select)?;
         self.content.write(&Written { matched, select: select.as_deref() }, out, &mut done)
+    }
+
+    /// As [`Table::write`], but in memory; `None` where only writing gives the rows.
+    pub(crate) fn gather(
+        &self,
+        matched: &Matched,
+        select: Option<&[String]>,
+        mut done: impl FnMut(u64),
+    ) -> Option<std::result::Result<ArrowTable, Unwritten>> {
+        let select = match self.positions(select) {
+            Ok(select) => select,
+            Err(error) => return Some(Err(error.into())),
+        };
+        self.content.gather(&Written { matched, select: select.as_deref() }, &mut done)
     }
 
     /// Where the columns of these names are, unless there is no header.

@@ -37,7 +37,7 @@ pub(crate) fn check_name(path: &Path, format: Format) -> Result<()> {
     }
 }
 
-/// Writes these rows of a table, with the columns of these names or else all, where they cannot be seen yet. Text is packed if the
+/// Puts these rows of a table, with the columns of these names or else all, where they cannot be seen yet. Text is packed if the
 /// name of the file says so.
 ///
 /// # Errors
@@ -55,19 +55,27 @@ pub(crate) fn rows(
     let named = |delimiter: &Delimiter| Some(delimiter.name()) == table.delimiter();
     let delimiter = Delimiter::ALL.into_iter().find(named).unwrap_or_default();
     let form = Dialect { format: Some(table.format()), delimiter, ..Dialect::default() };
-    let staged = output.of(form).stage(|out| {
-        let written = match packing {
-            Some(packing) => packing.pack(out, |out| table.write(rows, select, out, &mut done)),
-            None => table.write(rows, select, out, &mut done),
-        };
-        written.map_err(|error| match error {
-            Unwritten::Output(error) => error,
-            Unwritten::Input(error) => {
-                fault = Some(error);
-                io::ErrorKind::InvalidData.into()
-            }
-        })
-    });
+    let mut failed = |error| match error {
+        Unwritten::Output(error) => error,
+        Unwritten::Input(error) => {
+            fault = Some(error);
+            io::ErrorKind::InvalidData.into()
+        }
+    };
+    let gathered = match to {
+        Destination::Memory(_) => table.gather(rows, select, &mut done),
+        Destination::Path(_) => None,
+    };
+    let staged = match gathered {
+        Some(gathered) => output.hold(gathered.map_err(failed)),
+        None => output.of(form).stage(|out| {
+            let written = match packing {
+                Some(packing) => packing.pack(out, |out| table.write(rows, select, out, &mut done)),
+                None => table.write(rows, select, out, &mut done),
+            };
+            written.map_err(&mut failed)
+        }),
+    };
     match fault {
         Some(fault) => Err(fault),
         None => staged,

@@ -31,6 +31,11 @@ impl ArrowTable {
         Ok(Self { schema, batches })
     }
 
+    /// These batches, which have the schema's columns.
+    pub(super) fn of(schema: SchemaRef, batches: Vec<RecordBatch>) -> Self {
+        Self { schema, batches }
+    }
+
     /// The columns.
     pub fn schema(&self) -> SchemaRef {
         self.schema.clone()

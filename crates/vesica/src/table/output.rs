@@ -161,7 +161,6 @@ impl Output {
         }
     }
 
-    /// Creates the table of this address with what has been written, where nobody sees it yet.
     /// Takes rows that are in memory already, without showing them yet.
     ///
     /// # Errors
@@ -173,6 +172,7 @@ impl Output {
         }
     }
 
+    /// Creates the table of this address with what has been written, where nobody sees it yet.
     fn insert(&self, address: &str, bytes: Vec<u8>) -> Result<Transaction> {
         let place = Place::parse(address)?;
         let batches = ingest::batches(bytes, &self.content)?;

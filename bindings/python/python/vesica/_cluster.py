@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -89,7 +89,7 @@ def run_of(ended: Ended, rows: Any) -> Run:
 
 
 @contextmanager
-def present(gateway: _native.ClusterGateway) -> Iterator[None]:
+def present(gateway: _native.ClusterGateway) -> Generator[None]:
     """Let the gateway hear of a driver that does something else, which may take hours."""
     over = threading.Event()
 

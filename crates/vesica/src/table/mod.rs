@@ -1,6 +1,5 @@
 //! Tables on disk: what is read, and results that appear whole or not at all.
 
-mod ahead;
 pub(crate) mod append;
 pub(crate) mod arrow;
 mod batches;

@@ -14,7 +14,6 @@ use twox_hash::XxHash3_64;
 use crate::{
     error::{Error, InputFault, Place, Result},
     table::{
-        ahead::Ahead,
         compression::Compression,
         digest::{Hashing, InputDigest, Seen},
         format::BOM,
@@ -73,11 +72,6 @@ impl Text {
         let from: Box<dyn Read + Send> = match self.packing {
             Some(packing) => packing.unpack(stored).map_err(|error| self.unreadable(error))?,
             None => Box::new(stored),
-        };
-        let is_long = Length::len(&self.stored) > bytes as u64;
-        let from = match is_long && rayon::current_num_threads() > 1 {
-            true => Box::new(Ahead::new(from).map_err(|error| self.unreadable(error))?),
-            false => from,
         };
         Ok(Blocks {
             text: self.clone(),

@@ -48,8 +48,13 @@ pub(crate) enum Parallel {
 }
 
 impl Parallel {
-    /// Another connection, for which to wait so long.
-    fn next(&mut self, patience: Duration, cancel: &CancelToken) -> Result<Connection> {
+    /// Another connection, for which to wait so long, and while the other side `is_there`.
+    fn next(
+        &mut self,
+        patience: Duration,
+        cancel: &CancelToken,
+        mut is_there: impl FnMut() -> Result<()>,
+    ) -> Result<Connection> {
         match self {
             Self::Dialling { address, proxy, credentials } => {
                 let started = Instant::now();
@@ -58,7 +63,10 @@ impl Parallel {
                     let socket = tcp.handle().ok();
                     match credentials.parallel(tcp)?.complete(patience, cancel) {
                         // The other side does not expect it yet.
-                        Err(Error::InARun) if started.elapsed() < patience => thread::sleep(PAUSE),
+                        Err(Error::InARun) if started.elapsed() < patience => {
+                            is_there()?;
+                            thread::sleep(PAUSE);
+                        }
                         ended => return Ok(Connection { tls: ended?, parallel: None, socket }),
                     }
                 }
@@ -72,7 +80,9 @@ impl Parallel {
                     }
                     match admitted.recv_timeout(POLL_INTERVAL) {
                         Ok(connection) => return Ok(connection),
-                        Err(RecvTimeoutError::Timeout) if started.elapsed() < patience => {}
+                        Err(RecvTimeoutError::Timeout) if started.elapsed() < patience => {
+                            is_there()?
+                        }
                         Err(_) => return Err(Error::Stalled { phase: PARALLEL, after: patience }),
                     }
                 }
@@ -137,7 +147,8 @@ impl Channel {
     fn next(&mut self) -> (Result<Connection>, bool) {
         let mut more = self.parallel.take().expect("a channel that can have more");
         let calls = matches!(more, Parallel::Dialling { .. });
-        let next = more.next(self.stall, &self.cancel_token());
+        let (patience, cancel) = (self.stall, self.cancel_token());
+        let next = more.next(patience, &cancel, || self.keep_alive());
         self.parallel = Some(more);
         (next, calls)
     }

@@ -110,9 +110,8 @@ impl<'a> Holding<'a> {
     /// Moves the keys in memory to the disk, if keys go there.
     fn spill(&mut self) -> Result<()> {
         let Some(spilling) = &mut self.spilling else { return Ok(()) };
-        let Made { keys, tally, of_rows, kinds, rows, .. } = &mut self.made;
-        spilling.take(keys, tally, of_rows, kinds)?;
-        self.spilled += std::mem::take(rows);
+        spilling.take(&mut self.made)?;
+        self.spilled += std::mem::take(&mut self.made.rows);
         Ok(())
     }
 

@@ -107,10 +107,8 @@ impl<'scope, 'a> SideBySide<'scope, 'a> {
             // Where a row comes from matters for an error alone, and that is made again.
             let origin = Origin::Typed("", 0);
             let taken = rows.iter(&origin).try_for_each(|row| maker.take(&row, &mut made));
-            let records = taken.and_then(|()| {
-                let Made { keys, tally, of_rows, kinds, .. } = &mut made;
-                layout.map(|layout| layout.records(first, keys, tally, of_rows, kinds)).transpose()
-            });
+            let records = taken
+                .and_then(|()| layout.map(|layout| layout.records(first, &mut made)).transpose());
             let made = records.ok().map(|records| (made, records));
             // Nobody waits for it after an error in an earlier batch.
             let _ = done.send(Batch { rows, made });

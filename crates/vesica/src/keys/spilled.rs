@@ -15,11 +15,11 @@ use crate::{
     keys::{
         brought::Brought,
         buckets::{Buckets, Filling, Sorted, Unsorted},
-        collector::Collector,
         counts::RowCounts,
         digest::Digest,
         findings::Tally,
         keyset::KeySet,
+        maker::Made,
         profile::{Profile, Profiling},
     },
     partner::sketch::{Sketch, SketchSecret},
@@ -144,22 +144,20 @@ impl Layout {
         HEAD + self.brought + self.columns * size_of::<u16>()
     }
 
-    /// Shows the records of keys of rows, some at a time. The first key has this place among those of all rows; rows with a
-    /// key bring something, and all keys have kinds. Nothing is left of these.
+    /// Shows the records of keys of rows, some at a time. The first key has this place among those of all rows. Nothing is
+    /// left of the keys, of what their rows bring, and of their kinds.
     ///
     /// # Errors
     /// What `show` returns, and [`Error::Bug`] if there is not as much of these as there are keys.
     fn sort(
         self,
         first: u64,
-        keys: &mut Collector,
-        tally: &mut Tally,
-        brought: &mut Vec<u8>,
-        kinds: &mut Vec<u16>,
+        made: &mut Made,
         mut show: impl FnMut(Sorted) -> Result<()>,
     ) -> Result<Rows> {
+        let Made { keys, tally, of_rows, kinds, .. } = made;
         let mut changed = tally.take_changed().into_iter().peekable();
-        let mut bring = brought.chunks_exact(self.brought.max(1));
+        let mut bring = of_rows.chunks_exact(self.brought.max(1));
         let (mut rows, mut is_keyed) = (Rows::default(), false);
         let mut unsorted = Unsorted::new(self.record(), BUCKETS, SORTED);
         let mut record = Vec::with_capacity(self.record());
@@ -187,7 +185,7 @@ impl Layout {
             if unsorted.len() == SORTED { show(unsorted.sort()) } else { Ok(()) }
         })?;
         show(unsorted.sort())?;
-        brought.clear();
+        of_rows.clear();
         kinds.clear();
         Ok(rows)
     }
@@ -196,16 +194,9 @@ impl Layout {
     ///
     /// # Errors
     /// [`Error::Bug`] if there is not as much of what belongs to the keys as there are keys.
-    pub(super) fn records(
-        self,
-        first: u64,
-        keys: &mut Collector,
-        tally: &mut Tally,
-        brought: &mut Vec<u8>,
-        kinds: &mut Vec<u16>,
-    ) -> Result<Records> {
+    pub(super) fn records(self, first: u64, made: &mut Made) -> Result<Records> {
         let mut sorted = Vec::new();
-        let rows = self.sort(first, keys, tally, brought, kinds, |some| {
+        let rows = self.sort(first, made, |some| {
             sorted.push(some);
             Ok(())
         })?;
@@ -235,20 +226,14 @@ impl Spilling {
         self.layout
     }
 
-    /// Moves the keys of the rows that follow to the disk, with what rows with a key bring and the kinds of all keys.
+    /// Moves the keys of the rows that follow to the disk, with what these rows bring and the kinds of the keys.
     ///
     /// # Errors
     /// As [`Spilling::begin`], and [`Error::Bug`] if there is not as much of these as there are keys.
-    pub(super) fn take(
-        &mut self,
-        keys: &mut Collector,
-        tally: &mut Tally,
-        brought: &mut Vec<u8>,
-        kinds: &mut Vec<u16>,
-    ) -> Result<()> {
+    pub(super) fn take(&mut self, made: &mut Made) -> Result<()> {
         let Self { filling, layout, places, .. } = self;
         let append = |sorted: Sorted| filling.append(&sorted);
-        let rows = layout.sort(*places, keys, tally, brought, kinds, append)?;
+        let rows = layout.sort(*places, made, append)?;
         self.count(&rows);
         Ok(())
     }

@@ -197,13 +197,23 @@ impl Arrow {
             }
             (first, rest) = (end, later);
         }
-        Ok(self.assert_same()?)
+        Ok(())
     }
 
-    /// Makes sure that what was read is still there.
-    fn assert_same(&self) -> Result<()> {
-        let stored = self.kept.stored();
-        stored.map_or(Ok(()), |stored| stored.assert_same(self.digest.as_ref(), None))
+    /// What became of matched rows, `None` where a damaged table made a library panic, once it is certain that they are still
+    /// those that were read. What seems damaged was not then, so it has changed.
+    fn settled<T>(
+        &self,
+        done: Option<std::result::Result<T, Unwritten>>,
+    ) -> std::result::Result<T, Unwritten> {
+        let done = done.unwrap_or_else(|| Err(self.damaged("a column").into()));
+        match (&done, self.kept.stored()) {
+            (Err(Unwritten::Output(_)), _) | (_, None) => done,
+            (_, Some(stored)) => {
+                stored.assert_same(self.digest.as_ref(), None)?;
+                done
+            }
+        }
     }
 
     /// As [`Arrow::copy`], of rows in any order. The table is read once for every so many of them.
@@ -359,18 +369,11 @@ impl Content for Arrow {
         out: &mut (dyn Write + Send),
         done: &mut dyn FnMut(u64),
     ) -> std::result::Result<(), Unwritten> {
-        let written = guarded(|| self.write_all(what, out, done));
-        let written = written.unwrap_or_else(|| Err(self.damaged("a column").into()));
-        // What seems damaged was not when it was read, so it has changed.
-        match written {
-            Err(Unwritten::Input(_)) => self.assert_same().map_err(Unwritten::Input).and(written),
-            written => written,
-        }
+        self.settled(guarded(|| self.write_all(what, out, done)))
     }
 
     fn gather(&self, what: &Written<'_>, done: &mut dyn FnMut(u64)) -> Option<Gathered> {
-        let gathered = guarded(|| self.gather_all(what, done));
-        Some(gathered.unwrap_or_else(|| Err(self.damaged("a column").into())))
+        Some(self.settled(guarded(|| self.gather_all(what, done))))
     }
 }
 

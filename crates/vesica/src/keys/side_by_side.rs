@@ -41,6 +41,8 @@ pub(super) struct SideBySide<'scope, 'a> {
     columns: Vec<usize>,
     /// Copies of rows that wait for more.
     filling: CopiedRows,
+    /// Copies that are done with, whose memory is used again: the system takes its time to give new memory.
+    spare: Vec<CopiedRows>,
     /// Batches that are being worked on, in order.
     working: VecDeque<Receiver<Batch>>,
     /// Keys of all identifiers of the rows in earlier batches.
@@ -62,6 +64,7 @@ impl<'scope, 'a> SideBySide<'scope, 'a> {
             maker,
             columns: columns.to_vec(),
             filling: CopiedRows::default(),
+            spare: Vec::new(),
             working: VecDeque::new(),
             places: 0,
             threads: rayon::current_num_threads(),
@@ -100,7 +103,8 @@ impl<'scope, 'a> SideBySide<'scope, 'a> {
 
     fn submit(&mut self, held: &Holding<'_>) {
         let (done, working) = mpsc::sync_channel(1);
-        let (rows, mut maker) = (std::mem::take(&mut self.filling), self.maker.clone());
+        let next = self.spare.pop().unwrap_or_default();
+        let (rows, mut maker) = (std::mem::replace(&mut self.filling, next), self.maker.clone());
         let (mut made, layout, first) = (held.made.like(), held.layout(), self.places);
         self.places += (rows.len() * maker.identifiers()) as u64;
         self.scope.spawn(move |_| {
@@ -118,7 +122,7 @@ impl<'scope, 'a> SideBySide<'scope, 'a> {
 
     fn receive(&mut self, held: &mut Holding<'_>, origin: &Origin<'_>) -> Result<()> {
         let Some(working) = self.working.pop_front() else { return Ok(()) };
-        let batch = loop {
+        let mut batch = loop {
             match working.try_recv() {
                 Ok(batch) => break batch,
                 Err(mpsc::TryRecvError::Disconnected) => {
@@ -140,6 +144,8 @@ impl<'scope, 'a> SideBySide<'scope, 'a> {
         if let Some((made, records)) = batch.made
             && held.append(made, records.as_ref())?
         {
+            batch.rows.clear();
+            self.spare.push(batch.rows);
             return Ok(());
         }
         batch.rows.iter(origin).try_for_each(|row| self.maker.take(&row, &mut held.made))

@@ -4,7 +4,7 @@
 //! reads the others.
 
 use csv_core::ReadRecordResult;
-use memchr::{memchr2, memchr2_iter};
+use memchr::{memchr2, memchr2_iter, memchr3};
 
 use crate::{
     error::Result,
@@ -71,7 +71,10 @@ impl Records {
     /// # Errors
     /// As [`Blocks::fill`].
     pub(crate) fn next(&mut self) -> Result<Option<Found<'_>>> {
-        let Some(Extent { line, fields, is_quoted }) = self.find()? else { return Ok(None) };
+        let delimiter = self.delimiter;
+        let found = self
+            .find(|rest, is_all, quoted, ends| record_in(rest, is_all, delimiter, quoted, ends))?;
+        let Some(Extent { line, fields, is_quoted }) = found else { return Ok(None) };
         let (offset, read) = (self.text.offset(), self.text.read());
         let is_last = self.text.has_ended() && line == self.text.unread().len();
         let line = self.text.pass(line);
@@ -83,15 +86,19 @@ impl Records {
         Ok(Some(Found { offset, read, line, is_last, record }))
     }
 
-    /// Reads until all of the next record is there.
-    fn find(&mut self) -> Result<Option<Extent>> {
-        let Self { text, delimiter, quoted, ends } = self;
+    /// Reads until all of the next record is there, as `find_in` tells, which is given the rest of the text, as far as it has
+    /// been read, and whether that is all.
+    fn find<T>(
+        &mut self,
+        find_in: impl Fn(&[u8], bool, &mut Quoted, &mut Vec<usize>) -> Option<T>,
+    ) -> Result<Option<T>> {
+        let Self { text, quoted, ends, .. } = self;
         loop {
             let blank = |byte: &&u8| matches!(byte, b'\r' | b'\n');
             let blanks = text.unread().iter().take_while(blank).count();
             text.skip(blanks);
             let (rest, is_all) = (text.unread(), text.has_ended());
-            if let Some(found) = find_in(rest, is_all, *delimiter, quoted, ends) {
+            if let Some(found) = find_in(rest, is_all, quoted, ends) {
                 return Ok(Some(found));
             }
             if is_all {
@@ -104,7 +111,8 @@ impl Records {
 
 impl Lines for Records {
     fn next_line(&mut self) -> Result<Option<&[u8]>> {
-        Ok(self.next()?.map(|found| found.line))
+        let found = self.find(line_in)?;
+        Ok(found.map(|bytes| self.text.pass(bytes)))
     }
 
     fn into_blocks(self) -> Blocks {
@@ -113,7 +121,7 @@ impl Lines for Records {
 }
 
 /// The record that these bytes begin with, if the whole of it is there for sure.
-fn find_in(
+fn record_in(
     rest: &[u8],
     is_all: bool,
     delimiter: u8,
@@ -134,6 +142,19 @@ fn find_in(
     }
     ends.push(end);
     Some(Extent { line: with_line_end(rest, end + 1, is_all)?, fields: end, is_quoted: false })
+}
+
+/// The length of that record's line, whatever its fields are.
+fn line_in(rest: &[u8], is_all: bool, quoted: &mut Quoted, ends: &mut Vec<usize>) -> Option<usize> {
+    let end = match memchr3(b'\n', b'\r', b'"', rest) {
+        Some(quote) if rest[quote] == b'"' => {
+            return quoted.find_in(rest, is_all, ends).map(|found| found.line);
+        }
+        Some(end) => end,
+        None if is_all && !rest.is_empty() => rest.len(),
+        None => return None,
+    };
+    with_line_end(rest, end + 1, is_all)
 }
 
 impl Quoted {
@@ -251,17 +272,24 @@ mod tests {
                 .collect();
             let blocks = Text::of(&*text).small_blocks(rng.random_range(1..40));
             let mut records = Records::new(blocks, b',');
-            let (mut found, mut end) = (Vec::new(), 0);
+            let (mut found, mut lines, mut end) = (Vec::new(), Vec::new(), 0);
             while let Some(Found { offset, line, is_last, record, .. }) = records.next().unwrap() {
                 let start = offset as usize;
                 let between = &text[end..start];
                 assert!(between.iter().all(|byte| b"\r\n".contains(byte)), "{text:?}");
                 end = start + line.len();
+                lines.push(start..end);
                 assert!(!line.is_empty() && line == &text[start..end], "{text:?}");
                 assert!(!is_last || end == text.len());
                 found.push(record.iter().map(<[u8]>::to_vec).collect::<Vec<_>>());
             }
             assert_eq!(found, expected(&text), "{:?}", String::from_utf8_lossy(&text));
+            let blocks = Text::of(&*text).small_blocks(rng.random_range(1..40));
+            let mut records = Records::new(blocks, b',');
+            for line in lines {
+                assert_eq!(records.next_line().unwrap(), Some(&text[line]));
+            }
+            assert!(records.next_line().unwrap().is_none());
             assert!(text[end..].iter().all(|byte| b"\r\n".contains(byte)));
         }
     }

@@ -107,6 +107,13 @@ impl CopiedRows {
         }
     }
 
+    /// Forgets the rows, and keeps the memory for others.
+    pub(crate) fn clear(&mut self) {
+        self.places.clear();
+        self.bytes.clear();
+        self.fields.clear();
+    }
+
     /// How many rows there are.
     pub(crate) fn len(&self) -> usize {
         self.places.len()

@@ -24,8 +24,8 @@ const BUILDER: &str = "maturin==1.16.0";
 /// What the tests of the package need.
 const REQUIREMENTS: &str = "tests/requirements.txt";
 
-/// What those need besides that run only in full: Spark and Ray.
-const REQUIREMENTS_IN_FULL: &str = "tests/requirements-clusters.txt";
+/// What those need besides that run only in full: Spark, Ray and an object store.
+const REQUIREMENTS_IN_FULL: &str = "tests/requirements-full.txt";
 
 /// The oldest release of Spark for which the package is.
 const OLDEST_SPARK: &str = "tests/requirements-spark-3.5.txt";

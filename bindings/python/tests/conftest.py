@@ -14,8 +14,10 @@ from typing import Any
 import pytest
 import vesica
 
-collect_ignore = [] if os.environ.get("VESICA_ASSURE") else ["test_spark.py", "test_ray.py"]
-"""What is for the second tier alone: it needs Spark and Java, and Ray."""
+IN_FULL = ["test_spark.py", "test_ray.py", "test_stores.py"]
+"""What is for the second tier alone: it needs Spark and Java, Ray, or a server."""
+
+collect_ignore = [] if os.environ.get("VESICA_ASSURE") else IN_FULL
 
 SENTINEL = "zq7sentinel"
 """Part of every identifier of these tests: what is told outside of results never has it."""

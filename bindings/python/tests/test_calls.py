@@ -195,35 +195,29 @@ def test_progress_goes_to_tqdm(both: Both, monkeypatch: pytest.MonkeyPatch) -> N
 def test_the_examples_of_docstrings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each runs as it stands; where it needs a partner, another thread does the same."""
     monkeypatch.chdir(tmp_path)
-    Path("a.csv").write_text("email,id\nann@example.org,1\nbob@example.org,2\nc@example.org,3\n")
-    Path("b.csv").write_text("mail\nbob@example.org\nc@example.org\n")
+    people = "ann@example.org,10\nbob@example.org,20\nc@example.org,30\n"
+    Path("a.csv").write_text(f"email,spent\n{people}")
+    Path("b.csv").write_text("mail,weight\nbob@example.org,4\nc@example.org,1\n")
+    Path("one.csv").write_text("mail\nbob@example.org\n")
+    others: dict[str, tuple[Callable[..., vesica.Run], str, dict[str, Any]]] = {
+        "intersect": (vesica.intersect, "one.csv", {"normalize": "email"}),
+        "count": (vesica.count, "b.csv", {}),
+        "sum": (vesica.sum, "b.csv", {}),
+        "products": (vesica.products, "b.csv", {"values": "weight"}),
+        "threshold": (vesica.threshold, "b.csv", {"at_least": 3}),
+    }
     finder, failed, run = doctest.DocTestFinder(), 0, 0
-    names = ("intersect", "count", "check", "plan", "Partner", "local_pair")
     with ThreadPoolExecutor(2) as pool:
-        for name in names:
-            for test in finder.find(getattr(vesica, name), name):
-                if not test.examples:
-                    continue
+        for name in (*others, "check", "plan", "Partner", "local_pair"):
+            tests = [test for test in finder.find(getattr(vesica, name), name) if test.examples]
+            assert tests, f"{name} has no example"
+            for test in tests:
                 mine, its = vesica.local_pair()
-                answers: dict[str, Callable[..., vesica.Run]] = {
-                    "intersect": vesica.intersect,
-                    "count": vesica.count,
-                }
-                profile = "email" if name == "intersect" else "none"
                 other = None
-                if name in answers:
-                    table = Path("b.csv")
-                    if name == "intersect":
-                        table = Path("one.csv")
-                        table.write_text("mail\nbob@example.org\n")
-                    other = pool.submit(
-                        answers[name],
-                        table,
-                        key="mail",
-                        normalize=profile,
-                        learns="both",
-                        partner=its,
-                    )
+                if name in others:
+                    call, table, given = others[name]
+                    given = {"key": "mail", "learns": "both", "partner": its, **given}
+                    other = pool.submit(call, Path(table), **given)
                 test.globs = {
                     "partner": mine,
                     "me": None,
@@ -234,4 +228,4 @@ def test_the_examples_of_docstrings(tmp_path: Path, monkeypatch: pytest.MonkeyPa
                 failed, run = failed + ended.failed, run + ended.attempted
                 if other is not None:
                     other.result(30)
-    assert failed == 0 and run > 10
+    assert failed == 0 and run > 16

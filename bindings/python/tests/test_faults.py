@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
@@ -18,6 +19,7 @@ import pytest
 import vesica
 from conftest import SENTINEL, Both, Sides, emails
 
+ROOT = Path(__file__).parents[3]
 TABLE = pl.DataFrame({"k": emails(range(1000)), "n": list(range(1000))})
 
 
@@ -56,6 +58,19 @@ def test_an_option_that_there_is_not_is_a_type_error() -> None:
     one, _ = vesica.local_pair()
     with pytest.raises(TypeError, match="colour"):
         vesica.intersect(TABLE, key="k", partner=one, colour="red")  # type: ignore[call-arg]
+
+
+def test_each_class_of_faults_is_an_exception() -> None:
+    """Those of a report, some of which no test here can bring about."""
+    schema = json.loads((ROOT / "docs/report.schema.json").read_text("utf-8"))
+    classes = schema["properties"]["failure"]["properties"]["class"]["enum"]
+    assert len(classes) == 8
+    for name in classes:
+        exception = getattr(vesica, f"{name.capitalize()}Error")
+        assert issubclass(exception, vesica.Error)
+        raised = exception("as the command says", json.dumps({"failure": {"class": name}}))
+        assert str(raised) == "as the command says"
+        assert raised.report["failure"]["class"] == name
 
 
 def test_exceptions_are_what_python_calls_them() -> None:

@@ -275,6 +275,11 @@ def sum(
 
     The side that brings the values names their column; the other side leaves it out. With
     ``scale=2`` a value may be 12.50.
+
+    >>> import vesica
+    >>> vesica.sum("a.csv", key="email", values="spent", learns="both", partner=partner,
+    ...            identity=me).value
+    50
     """
     return _run(
         "sum" if values is None else f"sum:{values}",
@@ -301,7 +306,13 @@ def products(
     progress: bool | None = None,
     **options: Unpack[NumberOptions],
 ) -> Run:
-    """Add up the products of both sides' values over the keys that both sides have."""
+    """Add up the products of both sides' values over the keys that both sides have.
+
+    >>> import vesica
+    >>> vesica.products("a.csv", key="email", values="spent", learns="both", partner=partner,
+    ...                 identity=me).value
+    110
+    """
     return _run(
         f"products:{values}",
         table,
@@ -327,7 +338,13 @@ def threshold(
     progress: bool | None = None,
     **options: Unpack[Options],
 ) -> Run:
-    """Find whether both sides have so many keys in common, and nothing more."""
+    """Find whether both sides have so many keys in common, and nothing more.
+
+    >>> import vesica
+    >>> vesica.threshold("a.csv", at_least=3, key="email", learns="both", partner=partner,
+    ...                  identity=me).value
+    False
+    """
     return _run(
         f"threshold:{at_least}",
         table,

@@ -123,7 +123,8 @@ attack.
 second. It then repeats the tests of `primitives`, `ot`, `oprf`, `circuit` and `psi` without the processor's vector
 instructions; `cargo xtask test` repeats only those of `primitives`. After that come the package for Python as it is released,
 with Spark, a second implementation of the wire against this one (`tests/interop`), the check that everything compiles for
-Windows and macOS (`cargo xtask cross`), and the rehearsal of a release.
+Windows and macOS (`cargo xtask cross`), the rehearsal of a release, and the [supply chain](supply-chain.md)
+(`cargo xtask supply`).
 
 ## Only with `assure`
 

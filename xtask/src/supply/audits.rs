@@ -48,6 +48,6 @@ mod tests {
         let repository = Repository::here().unwrap();
         let told = installed(&repository, "no-such-command").unwrap_err();
         assert!(told.ends_with("`cargo install cargo-no-such-command --locked`"), "{told}");
-        assert_eq!(installed(&repository, "metadata"), Ok(()));
+        assert_eq!(installed(&repository, "clippy"), Ok(()));
     }
 }

@@ -9,7 +9,7 @@ mod manifest;
 mod manifests;
 mod places;
 mod sources;
-mod supply;
+pub mod supply;
 mod tiers;
 
 use std::fmt;

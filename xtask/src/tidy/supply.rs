@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use super::{Finding, manifest::entries};
+use super::{
+    Finding,
+    manifest::{Entry, entries},
+};
 use crate::repository::Tree;
 
 const MANIFEST: &str = "Cargo.toml";
@@ -35,32 +38,52 @@ pub(super) fn the_oldest_rust_is_the_pinned_one(tree: &Tree) -> Vec<Finding> {
 
 /// Each package in the lock file is recorded with its version. Whether what is recorded suffices, `cargo vet` says.
 pub(super) fn dependencies_are_vetted(tree: &Tree) -> Vec<Finding> {
-    let recorded: BTreeSet<_> =
-        RECORDS.iter().flat_map(|path| recorded(tree.text(path).unwrap_or_default())).collect();
-    let mut findings = Vec::new();
-    for package in tree.text(LOCK).unwrap_or_default().split("[[package]]").skip(1) {
-        let value = |key: &str| entries(package).iter().find(|e| e.key == key).map(|e| e.value);
+    let recorded = RECORDS.map(|path| recorded(tree, path));
+    let unknown =
+        |package: &Package<'_>| !recorded.iter().any(|recorded| recorded.contains(package));
+    let unknown = locked(tree).into_iter().filter(unknown);
+    let finding = |(name, version)| {
+        let what = format!(
+            "{name} {version} is in nothing under `supply-chain/`: CONTRIBUTING.md says how to record it"
+        );
+        Finding::new(LOCK, 0, what)
+    };
+    unknown.map(finding).collect()
+}
+
+/// How many packages were read by whom, in words.
+pub fn counts(tree: &Tree) -> String {
+    let locked = locked(tree);
+    let [ours, _, exempted] = RECORDS.map(|path| &recorded(tree, path) & &locked);
+    let (all, ours, exempted) = (locked.len(), ours.len(), exempted.len());
+    let others = all - ours - exempted;
+    format!(
+        "Of the {all} packages in `Cargo.lock`, which has those of tests and of other systems too, {ours} were read by \
+         us and {others}\nby others, and {exempted} are exempted.\n"
+    )
+}
+
+/// A package and its version.
+type Package<'a> = (&'a str, &'a str);
+
+/// The packages of others.
+fn locked(tree: &Tree) -> BTreeSet<Package<'_>> {
+    let sections = tree.text(LOCK).unwrap_or_default().split("[[package]]").skip(1);
+    let package = |section| {
+        let entries = entries(section);
+        let value =
+            |key: &str| entries.iter().find(|e| e.key == key).map(|e| e.value.trim_matches('"'));
         // A crate of the workspace has no source.
-        let (Some(name), Some(version), Some(_)) =
-            (value("name"), value("version"), value("source"))
-        else {
-            continue;
-        };
-        let (name, version) = (name.trim_matches('"'), version.trim_matches('"'));
-        if !recorded.contains(&(name, version)) {
-            let what = format!(
-                "{name} {version} is in nothing under `supply-chain/`: CONTRIBUTING.md says how to record it"
-            );
-            findings.push(Finding::new(LOCK, 0, what));
-        }
-    }
-    findings
+        value("source").and_then(|_| Some((value("name")?, value("version")?)))
+    };
+    sections.filter_map(package).collect()
 }
 
 /// The packages and versions of sections such as `[[audits.NAME]]`, `[[audits.WHO.audits.NAME]]` and
 /// `[[exemptions.NAME]]`. A delta leads to a version.
-fn recorded(text: &str) -> impl Iterator<Item = (&str, &str)> {
-    entries(text).into_iter().filter_map(|entry| {
+fn recorded<'a>(tree: &'a Tree, path: &str) -> BTreeSet<Package<'a>> {
+    let entries = entries(tree.text(path).unwrap_or_default()).into_iter();
+    let package = |entry: Entry<'a>| {
         let name = entry.section.rsplit('.').next()?.trim_matches('"');
         let value = entry.value.trim_matches('"');
         match entry.key {
@@ -68,7 +91,8 @@ fn recorded(text: &str) -> impl Iterator<Item = (&str, &str)> {
             "delta" => Some((name, value.rsplit(' ').next()?)),
             _ => None,
         }
-    })
+    };
+    entries.filter_map(package).collect()
 }
 
 #[cfg(test)]
@@ -115,5 +139,29 @@ mod tests {
                 assert!(said[0].starts_with("Cargo.lock: a 1.0.0 is in nothing"), "{said:?}");
             }
         }
+    }
+    #[test]
+    fn packages_are_counted_by_who_read_them() {
+        let package = |name: &str| {
+            format!("[[package]]\nname = \"{name}\"\nversion = \"1.0.0\"\nsource = \"s\"\n\n")
+        };
+        let lock: String = ["a", "b", "c", "d"].map(package).concat();
+        let tree = Tree::from([
+            (LOCK, &*lock),
+            (
+                RECORDS[0],
+                "[[audits.a]]\nversion = \"1.0.0\"\n\n[[audits.gone]]\nversion = \"1.0.0\"\n",
+            ),
+            (
+                RECORDS[2],
+                "[[exemptions.c]]\nversion = \"1.0.0\"\n\n[[exemptions.d]]\nversion = \"1.0.0\"\n",
+            ),
+        ]);
+        let counts = counts(&tree);
+        assert!(counts.starts_with("Of the 4 packages"), "{counts}");
+        assert!(
+            counts.contains("1 were read by us and 1\nby others, and 2 are exempted"),
+            "{counts}"
+        );
     }
 }

@@ -11,19 +11,24 @@ mod repeated;
 use crate::{Failure, repository::Repository};
 
 /// What is checked, and how.
-const PARTS: [(&str, fn(&Repository) -> Result<(), Failure>); 4] = [
-    ("licences, sources and advisories", audits::deny),
-    ("audits of dependencies", audits::vet),
-    ("the least versions that manifests name", least::check),
-    ("the program, built again elsewhere", repeated::check),
+struct Part {
+    name: &'static str,
+    check: fn(&Repository) -> Result<(), Failure>,
+}
+
+const PARTS: [Part; 4] = [
+    Part { name: "licences, sources and advisories", check: audits::deny },
+    Part { name: "audits of dependencies", check: audits::vet },
+    Part { name: "the least versions that manifests name", check: least::check },
+    Part { name: "the program, built again elsewhere", check: repeated::check },
 ];
 
 /// Runs every part, also after one that failed: they have nothing to do with each other.
 pub fn check(repository: &Repository) -> Result<(), Failure> {
     let mut failures = Vec::new();
-    for (name, part) in PARTS {
+    for Part { name, check } in PARTS {
         println!("    {name}");
-        if let Err(failure) = part(repository) {
+        if let Err(failure) = check(repository) {
             println!("    FAILED: {failure}");
             failures.push(format!("{name}: {failure}"));
         }

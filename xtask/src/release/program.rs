@@ -48,10 +48,19 @@ pub fn build(repository: &Repository, home: &Path) -> Result<PathBuf, Failure> {
 /// Flags for the compiler that name the two folders alike on every machine, in messages of panics above all. Where one
 /// is in the other, the last flag that fits is the one that counts.
 fn remapped(root: &Path, home: &Path) -> String {
-    // `path("")` ends with a separator, and the compiler's paths go on behind the prefix.
-    let root = root.components().as_path();
-    let flag = |from: &Path, to: &str| format!("--remap-path-prefix={}={to}", from.display());
-    [flag(root, "/vesica"), flag(home, "/cargo")].join("\u{1f}")
+    let mut flags = Vec::new();
+    for (folder, name) in [(root, "/vesica"), (home, "/cargo")] {
+        // `path("")` ends with a separator, and the compiler's paths go on behind the prefix.
+        let folder = folder.components().as_path();
+        let mut flag =
+            |from: &Path| flags.push(format!("--remap-path-prefix={}={name}", from.display()));
+        flag(folder);
+        // The compiler also asks where it is, and is told where links lead.
+        if let Some(real) = folder.canonicalize().ok().filter(|real| real != folder) {
+            flag(&real);
+        }
+    }
+    flags.join("\u{1f}")
 }
 
 fn on_path(program: &str) -> bool {
@@ -62,11 +71,26 @@ fn on_path(program: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::release::folder::Scratch;
 
     #[test]
     fn both_folders_are_named_alike_everywhere() {
         let flags = remapped(Path::new("/a b/v/"), Path::new("/a b/v/c"));
         let wanted = "--remap-path-prefix=/a b/v=/vesica\u{1f}--remap-path-prefix=/a b/v/c=/cargo";
         assert_eq!(flags, wanted);
+    }
+
+    #[test]
+    fn so_is_a_folder_behind_a_link() {
+        let scratch = Scratch::new("remapped");
+        let (real, link) = (scratch.path("real"), scratch.path("link"));
+        std::fs::create_dir(&real).unwrap();
+        std::os::unix::fs::symlink(&real, &link).unwrap();
+        let flags = remapped(Path::new("/v"), &link);
+        let real = real.canonicalize().unwrap();
+        for from in [&link, &real] {
+            let wanted = format!("--remap-path-prefix={}=/cargo", from.display());
+            assert!(flags.split('\u{1f}').any(|flag| flag == wanted), "{flags}");
+        }
     }
 }

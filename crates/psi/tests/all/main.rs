@@ -2,6 +2,7 @@
 
 mod answers;
 mod blind_rsa;
+mod claims;
 mod conformance;
 mod confused_peer;
 mod deviating_peer;

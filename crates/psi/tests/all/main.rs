@@ -3,6 +3,7 @@
 mod answers;
 mod blind_rsa;
 mod claims;
+mod cm20;
 mod conformance;
 mod confused_peer;
 mod deviating_peer;

@@ -1,5 +1,6 @@
 //! One test program, because compiling and linking many takes as long as running them.
 
+mod adversaries;
 mod answers;
 mod blind_rsa;
 mod claims;
@@ -7,6 +8,7 @@ mod cm20;
 mod conformance;
 mod confused_peer;
 mod deviating_peer;
+mod effective_inputs;
 mod key;
 mod mutations;
 mod noise;

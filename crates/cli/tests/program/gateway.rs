@@ -299,7 +299,7 @@ fn tasks_that_come_late_keep_nothing_from_the_driver() {
     let sides = Sides::new(&[]);
     let gateways = [Inviter, Accepter].map(|side| sides.gateway(side, &[]));
     let over = CancelToken::default();
-    thread::scope(|scope| {
+    let found = thread::scope(|scope| {
         for side in [Inviter, Accepter] {
             let (late, over) = (sides.client(side, &over), &over);
             scope.spawn(move || {
@@ -309,12 +309,13 @@ fn tasks_that_come_late_keep_nothing_from_the_driver() {
                 }
             });
         }
-        for (found, side) in both(&sides, [1, 1], &undisturbed).into_iter().zip([Inviter, Accepter])
-        {
-            found.unwrap().assert(side);
-        }
+        let found = both(&sides, [1, 1], &undisturbed);
         over.cancel();
+        found
     });
+    for (found, side) in found.into_iter().zip([Inviter, Accepter]) {
+        found.unwrap().assert(side);
+    }
     for gateway in gateways {
         gateway.end().assert(0, &[]);
     }

@@ -304,7 +304,7 @@ mod tests {
     }
 
     impl Runs {
-        fn new(bits: u32) -> Self {
+        fn with_tags_of(bits: u32) -> Self {
             let sizes = Sizes { sender: 1 << (bits - 4), receiver: 1 << 12 };
             Self { count: assurance::trials(6, 60), sizes }
         }
@@ -330,7 +330,7 @@ mod tests {
     }
 
     fn false_matches_are_as_many_as_tags_of<const BITS: u32>() {
-        let runs = Runs::new(BITS);
+        let runs = Runs::with_tags_of(BITS);
         let all = (1..=runs.count as u64).map(|seed| found::<BITS>(runs.sizes, seed));
         let found = all.sum::<usize>() as f64;
         let off = |bits: u32| (found - runs.mean(bits)).abs();

@@ -17,8 +17,12 @@ const ANNOUNCED: [usize; 5] = [100, 1 << 10, 1 << 16, 1 << 20, 1 << 24];
 /// log2 of the evaluations of a hash that the receiver has time for between the start of a run and its message.
 const QUERIES: [u32; 2] = [64, 100];
 
+/// The largest number of items that a receiver can use if it announces so many and evaluates a hash 2^`queries` times;
+/// `None` where the protocol does not take as many.
+type Bound = fn(items: usize, queries: u32) -> Option<usize>;
+
 /// What bounds the items of a receiver of each protocol that holds against one.
-fn bounds() -> Vec<(&'static str, fn(usize, u32) -> Option<usize>)> {
+fn bounds() -> Vec<(&'static str, Bound)> {
     fn of_okvs<M: Construction>(items: usize, queries: u32) -> Option<usize> {
         Some(effective_inputs(M::shape(items).columns(), queries))
     }

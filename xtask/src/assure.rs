@@ -9,17 +9,20 @@ use crate::{
     python, release,
     repository::{OPTIONAL, Repository},
     step::{self, Step, Work, ended},
+    supply,
     tally::Tally,
     tiers,
 };
 
-const STEPS: [Step; 6] = [
+const STEPS: [Step; 7] = [
     Step { name: "every test in full", work: Work::Tests(everything) },
     Step { name: "tests on the portable backends", work: Work::Tests(computing) },
     Step { name: "the package for Python", work: Work::Tests(python::test_in_full) },
     Step { name: "the second implementation", work: Work::Tests(interop::test) },
     Step { name: "other systems", work: Work::Check(cross::check) },
     Step { name: "a rehearsal of a release", work: Work::Check(release::rehearse) },
+    // After the rehearsal, which builds the program that it builds again.
+    Step { name: "the supply chain", work: Work::Check(supply::check) },
 ];
 
 /// Runs every step, up to the first that fails.

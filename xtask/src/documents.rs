@@ -6,7 +6,12 @@ use std::{
 };
 
 use crate::{
-    Failure, compression, programs::Built, repository::Repository, security, tidy::layers, tiers,
+    Failure, compression,
+    programs::Built,
+    repository::Repository,
+    security,
+    tidy::{layers, supply},
+    tiers,
 };
 
 /// A generated part.
@@ -19,7 +24,7 @@ struct Part {
 }
 
 /// Documents that need the program come last, because it has to be built.
-const PARTS: [Part; 8] = [
+const PARTS: [Part; 9] = [
     Part {
         path: "docs/assurance.md",
         marker: None,
@@ -27,6 +32,11 @@ const PARTS: [Part; 8] = [
     },
     Part { path: "docs/parameters.md", marker: None, generate: |_| Ok(vesica_params::markdown()) },
     Part { path: "docs/compression.svg", marker: None, generate: |_| compression::svg() },
+    Part {
+        path: "docs/supply-chain.md",
+        marker: Some("counts"),
+        generate: |repository| Ok(supply::counts(&repository.tree()?)),
+    },
     Part { path: "ARCHITECTURE.md", marker: Some("layers"), generate: |_| Ok(layers::markdown()) },
     Part {
         path: "docs/cli.md",

@@ -18,6 +18,7 @@ mod repository;
 mod security;
 mod side_by_side;
 mod step;
+mod supply;
 mod tally;
 mod test;
 mod tidy;
@@ -51,6 +52,8 @@ tasks:
   wheel          the package for Python: a wheel for this system and a source distribution
   wheels         the package for Python: the wheels of a release
   cross          whether everything compiles for Windows and macOS
+  supply         what the program is built from: licences, advisories, audits, least versions, and its
+                 build repeated in another folder
   release        every package of a version, from a clean tree that has the version's tag
   release --dry-run
                  every package of what is checked out, each installed in a clean root and tried
@@ -71,6 +74,7 @@ fn main() -> ExitCode {
         ["wheel"] => python::wheel,
         ["wheels"] => python::wheels,
         ["cross"] => cross::check,
+        ["supply"] => supply::check,
         ["release"] => release::run,
         ["release", "--dry-run"] => release::rehearse,
         ["tidy"] => tidy::run,

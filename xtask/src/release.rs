@@ -4,7 +4,7 @@
 //! each package where there is nothing else and runs the demo of the program in it.
 
 mod archive;
-mod checksums;
+pub mod checksums;
 mod clean_root;
 mod contents;
 mod deb;
@@ -12,7 +12,7 @@ mod folder;
 mod formula;
 mod image;
 mod parts;
-mod program;
+pub mod program;
 mod sbom;
 mod tool;
 mod wheel;
@@ -73,7 +73,7 @@ impl Packages {
         let folder = repository.path(&format!("target/release-{version}"));
         folder::empty(&folder)?;
         println!("    the program for {TARGET}");
-        let program = program::build(repository)?;
+        let program = program::build(repository, &program::cargo_home()?)?;
         println!("    the archive of the program");
         let name = format!("vesica-{version}-{TARGET}");
         let work = repository.path("target/release-work/archive");

@@ -41,6 +41,31 @@ impl Repository {
 
     /// Every file that git knows or would add.
     pub fn tree(&self) -> Result<Tree, Failure> {
+        let mut files = BTreeMap::new();
+        for name in self.names()? {
+            let bytes = fs::read(self.path(&name)).map_err(|e| format!("{name}: {e}"))?;
+            files.insert(name, String::from_utf8_lossy(&bytes).into_owned());
+        }
+        Ok(Tree { files })
+    }
+
+    /// A copy of these files in a folder of this repository, which is emptied first.
+    pub fn copied_to(&self, relative: &str) -> Result<Self, Failure> {
+        let root = self.path(relative);
+        let at = |error| format!("{}: {error}", root.display());
+        if root.exists() {
+            fs::remove_dir_all(&root).map_err(at)?;
+        }
+        for name in self.names()? {
+            let to = root.join(&name);
+            fs::create_dir_all(to.parent().unwrap_or(&root)).map_err(at)?;
+            fs::copy(self.path(&name), to).map_err(|e| format!("{name}: {e}"))?;
+        }
+        Ok(Self { root })
+    }
+
+    /// The names of every file that git knows or would add.
+    fn names(&self) -> Result<Vec<String>, Failure> {
         let listed = Command::new("git")
             .args(["ls-files", "-z", "--cached", "--others", "--exclude-standard"])
             .current_dir(&self.root)
@@ -50,16 +75,9 @@ impl Repository {
             return Err(format!("git ls-files: {}", String::from_utf8_lossy(&listed.stderr)));
         }
         let names = String::from_utf8(listed.stdout).map_err(|_| "a file's name is not UTF-8")?;
-        let mut files = BTreeMap::new();
-        for name in names.split_terminator('\0') {
-            let path = self.path(name);
-            // One that was removed but is still in the index is on its way out.
-            if path.is_file() {
-                let bytes = fs::read(&path).map_err(|e| format!("{name}: {e}"))?;
-                files.insert(name.to_owned(), String::from_utf8_lossy(&bytes).into_owned());
-            }
-        }
-        Ok(Tree { files })
+        // One that was removed but is still in the index is on its way out.
+        let there = names.split_terminator('\0').filter(|name| self.path(name).is_file());
+        Ok(there.map(str::to_owned).collect())
     }
 }
 

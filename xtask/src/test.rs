@@ -7,14 +7,16 @@ use crate::{
     repository::Repository,
     side_by_side::{self, Job},
     step::{self, Step, Work},
+    supply,
     tally::Tally,
     tidy,
 };
 
 /// Cheap steps first, so that most mistakes are found soon.
-const STEPS: [Step; 8] = [
+const STEPS: [Step; 9] = [
     Step { name: "format", work: Work::Cargo(&["fmt", "--all", "--check"], &[]) },
     Step { name: "tidy", work: Work::Check(tidy::run) },
+    Step { name: "licences", work: Work::Check(supply::permissive::check) },
     Step {
         name: "clippy",
         work: Work::Cargo(

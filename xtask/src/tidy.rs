@@ -9,6 +9,7 @@ mod manifest;
 mod manifests;
 mod places;
 mod sources;
+pub mod supply;
 mod tiers;
 
 use std::fmt;
@@ -52,6 +53,8 @@ const RULES: &[Rule] = &[
     lints::unsafe_stays_in_its_place,
     manifests::dependencies_come_from_the_workspace,
     manifests::dependencies_have_a_reason,
+    supply::the_oldest_rust_is_the_pinned_one,
+    supply::dependencies_are_vetted,
     sources::no_file_is_too_long,
     sources::no_catch_all_names,
     sources::libraries_say_what_they_never_import,

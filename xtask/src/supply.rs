@@ -1,0 +1,40 @@
+//! `cargo xtask supply`: what the program is built from, and whether it is built from that alone.
+//!
+//! Each part names what it needs and how to install it. What needs nothing runs with every change instead: [`permissive`],
+//! and the rules of `cargo xtask tidy`.
+
+mod audits;
+mod least;
+pub mod permissive;
+mod repeated;
+
+use crate::{Failure, repository::Repository};
+
+/// What is checked, and how.
+struct Part {
+    name: &'static str,
+    check: fn(&Repository) -> Result<(), Failure>,
+}
+
+const PARTS: [Part; 4] = [
+    Part { name: "licences, sources and advisories", check: audits::deny },
+    Part { name: "audits of dependencies", check: audits::vet },
+    Part { name: "the least versions that manifests name", check: least::check },
+    Part { name: "the program, built again elsewhere", check: repeated::check },
+];
+
+/// Runs every part, also after one that failed: they have nothing to do with each other.
+pub fn check(repository: &Repository) -> Result<(), Failure> {
+    let mut failures = Vec::new();
+    for Part { name, check } in PARTS {
+        println!("    {name}");
+        if let Err(failure) = check(repository) {
+            println!("    FAILED: {failure}");
+            failures.push(format!("{name}: {failure}"));
+        }
+    }
+    match failures.is_empty() {
+        true => Ok(()),
+        false => Err(failures.join("; ")),
+    }
+}

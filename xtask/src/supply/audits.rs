@@ -1,0 +1,53 @@
+//! What others can say of a dependency: its licence, where it comes from, known faults, and who has read it.
+
+use crate::{Failure, repository::Repository, step::ended};
+
+/// `deny.toml`: licences, versions and sources, and where its database can be reached, advisories and yanked versions.
+pub fn deny(repository: &Repository) -> Result<(), Failure> {
+    installed(repository, "deny")?;
+    cargo(repository, &["deny", "--locked", "check", "licenses", "bans", "sources"])?;
+    match cargo(repository, &["deny", "--locked", "fetch", "db"]) {
+        Ok(()) => {
+            cargo(repository, &["deny", "--locked", "check", "--disable-fetch", "advisories"])
+        }
+        Err(_) => {
+            println!("    NOT CHECKED: advisories, whose database (RustSec) cannot be reached");
+            Ok(())
+        }
+    }
+}
+
+/// `supply-chain/`: every dependency was audited, by us or by whom we trust, or is exempted by name and version.
+pub fn vet(repository: &Repository) -> Result<(), Failure> {
+    installed(repository, "vet")?;
+    cargo(repository, &["vet", "--locked"])
+}
+
+/// Makes sure that cargo has a command.
+///
+/// # Errors
+/// What to install.
+fn installed(repository: &Repository, name: &str) -> Result<(), Failure> {
+    let asked = repository.cargo(&[name, "--version"]).output();
+    match asked.is_ok_and(|asked| asked.status.success()) {
+        true => Ok(()),
+        false => Err(format!("`cargo {name}` is missing: `cargo install cargo-{name} --locked`")),
+    }
+}
+
+fn cargo(repository: &Repository, args: &[&str]) -> Result<(), Failure> {
+    ended(&format!("cargo {}", args.join(" ")), repository.cargo(args).status())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_command_is_told_with_what_to_install() {
+        let repository = Repository::here().unwrap();
+        let told = installed(&repository, "no-such-command").unwrap_err();
+        assert!(told.ends_with("`cargo install cargo-no-such-command --locked`"), "{told}");
+        assert_eq!(installed(&repository, "clippy"), Ok(()));
+    }
+}

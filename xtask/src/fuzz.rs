@@ -12,7 +12,7 @@ use crate::{Failure, repository::Repository, step::ended};
 const SECONDS: u64 = 60;
 
 /// Megabytes that a process may take, that one allocation may take, and seconds of one input.
-const LIMITS: [&str; 3] = ["-rss_limit_mb=2048", "-malloc_limit_mb=512", "-timeout=20"];
+const LIMITS: [&str; 3] = ["-rss_limit_mb=2048", "-malloc_limit_mb=512", "-timeout=60"];
 
 /// The longest input, in bytes.
 const LONGEST: &str = "-max_len=65536";

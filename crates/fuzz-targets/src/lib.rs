@@ -32,6 +32,7 @@ const fn target(name: &'static str, body: fn(&[u8])) -> Target {
 /// Every target.
 pub const TARGETS: &[Target] = &[
     target("frames", wire::frames),
+    target("exchange_file", wire::exchange_file),
     target("offer", wire::offer),
     target("gateway_messages", wire::gateway_messages),
     target("key_profile", wire::key_profile),

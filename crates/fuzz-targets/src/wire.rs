@@ -2,8 +2,9 @@
 
 use std::io::{self, Cursor, Read, Write};
 
+use sha2::{Digest, Sha256};
 use vesica::decoders;
-use vesica_net::{Channel, Error};
+use vesica_net::{Channel, Error, files::read_file};
 
 use crate::bytes::{Bytes, tells_no_secret, with_secrets};
 
@@ -82,4 +83,24 @@ pub fn key_profile(data: &[u8]) {
     let Some(form) = decoders::profile(bytes.0, columns) else { return };
     assert_eq!(form.len(), bytes.0.len());
     assert!(form == bytes.0 || form.iter().all(|byte| *byte == 0));
+}
+
+/// A file of an exchange directory: any bytes, or with the checksum that belongs to them, which the fuzzer could not find.
+pub fn exchange_file(data: &[u8]) {
+    const HEADER: usize = 49;
+    let mut bytes = Bytes(data);
+    let with_checksum = bytes.byte() != 0;
+    let mut content = with_secrets(bytes.0);
+    if with_checksum {
+        let checksum = Sha256::digest(&content);
+        content.extend_from_slice(&checksum);
+    }
+    match read_file(content.clone()) {
+        Ok((number, payload)) => {
+            let end = content.len() - Sha256::output_size();
+            assert_eq!(payload, content[HEADER..end]);
+            assert_eq!(number.to_le_bytes(), content[40..48]);
+        }
+        Err(error) => tells_no_secret(&error),
+    }
 }

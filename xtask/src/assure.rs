@@ -14,7 +14,7 @@ use crate::{
     tiers,
 };
 
-const STEPS: [Step; 7] = [
+const STEPS: [Step; 8] = [
     Step { name: "every test in full", work: Work::Tests(everything) },
     Step { name: "tests on the portable backends", work: Work::Tests(computing) },
     Step { name: "the package for Python", work: Work::Tests(python::test_in_full) },

@@ -131,3 +131,22 @@ impl<const N: usize> From<[(&str, &str); N]> for Tree {
         Self { files: files.collect() }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_copy_has_what_git_knows_and_nothing_else() {
+        let repository = Repository::here().unwrap();
+        let copy = || repository.copied_to("target/supply/copied").unwrap();
+        let root = copy().path("");
+        fs::write(root.join("left-behind"), "").unwrap();
+        let copy = copy();
+        let read = |repository: &Repository| fs::read(repository.path("Cargo.lock")).unwrap();
+        assert_eq!(read(&copy), read(&repository));
+        assert!(copy.path("crates/cli/src/main.rs").is_file());
+        assert!(!copy.path("target").exists() && !copy.path("left-behind").exists());
+        fs::remove_dir_all(root).unwrap();
+    }
+}

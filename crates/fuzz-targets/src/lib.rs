@@ -3,7 +3,7 @@
 //!
 //! A target takes any bytes. The programs in `fuzz/` let libFuzzer call them; the test of this crate replays the corpus
 //! (`fuzz/corpus`) with the toolchain of everything else. Besides not panicking, what is decoded and encoded again must
-//! give the same bytes or the same value, and no error may show content ([`bytes`]).
+//! give the same bytes or the same value, and no error may show content (`bytes`).
 //!
 //! **Must never import** protocols, and must never be shipped.
 

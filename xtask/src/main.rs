@@ -8,6 +8,7 @@ mod compression;
 mod cross;
 mod documents;
 mod environment;
+mod fuzz;
 mod interop;
 mod licences;
 mod programs;
@@ -48,6 +49,8 @@ usage: cargo xtask TASK
 tasks:
   test           every check, and the tests of every change, in the order of cost
   assure         every test in full, for a release: takes hours
+  fuzz [--seconds N] [TARGET]
+                 the fuzz targets, or one, for a minute each or so many seconds; needs a nightly toolchain
   python         the tests of the package for Python, as `test` runs them
   wheel          the package for Python: a wheel for this system and a source distribution
   wheels         the package for Python: the wheels of a release
@@ -67,6 +70,9 @@ type Failure = String;
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let args: Vec<&str> = args.iter().map(String::as_str).collect();
+    if let ["fuzz", rest @ ..] = &args[..] {
+        return ended(Repository::here().and_then(|repository| fuzz::run_with(&repository, rest)));
+    }
     let task = match args[..] {
         ["test"] => test::run,
         ["assure"] => assure::run,
@@ -89,7 +95,12 @@ fn main() -> ExitCode {
             return ExitCode::from(2);
         }
     };
-    match Repository::here().and_then(|repository| task(&repository)) {
+    ended(Repository::here().and_then(|repository| task(&repository)))
+}
+
+/// Says why a task failed.
+fn ended(done: Result<(), Failure>) -> ExitCode {
+    match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             // Where the tests' results go too: the last line has to be the last.

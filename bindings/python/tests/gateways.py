@@ -65,7 +65,7 @@ class Side:
 
     def start_driver(self, script: str, **asked: Any) -> subprocess.Popen[str]:
         """Start a driver as a process of its own, as whoever submits a job would."""
-        asked |= {
+        asked = {
             "input": str(self.folder / "in.parquet"),
             "key": self.column,
             "gateway": self.address,
@@ -73,6 +73,7 @@ class Side:
             "scratch": str(self.folder / "scratch"),
             "output": str(self.folder / "out.parquet"),
             "slots": 2,
+            **asked,
         }
         return subprocess.Popen(
             [sys.executable, str(TESTS / script), json.dumps(asked)],

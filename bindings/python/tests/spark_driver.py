@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 def main(asked: dict[str, Any]) -> None:
     logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(name)s %(message)s")
     logging.getLogger("py4j").setLevel(logging.ERROR)
-    spark = (
+    builder = (
         SparkSession.builder.master(asked["master"])
         .config("spark.driver.host", "127.0.0.1")
         .config("spark.driver.bindAddress", "127.0.0.1")
@@ -24,8 +24,13 @@ def main(asked: dict[str, Any]) -> None:
         .config("spark.ui.enabled", "false")
         # Java's Snappy unpacks a library into a directory that all processes share.
         .config("spark.sql.parquet.compression.codec", "zstd")
-        .getOrCreate()
     )
+    spark = builder.config(map=asked.get("settings", {})).getOrCreate()
+    if asked.get("settings"):
+        # It tells of each task.
+        log4j: Any = spark.sparkContext._jvm.org.apache.logging.log4j
+        manager = "org.apache.spark.scheduler.TaskSetManager"
+        log4j.core.config.Configurator.setLevel(manager, log4j.Level.INFO)
     run = vesica.spark.intersect(
         spark.read.parquet(asked["input"]),
         key=asked["key"],

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 import pyspark
@@ -52,7 +54,9 @@ class Cluster:
 
     def start_worker(self, number: int) -> subprocess.Popen[bytes]:
         worker = "org.apache.spark.deploy.worker.Worker"
-        place = ["-d", str(self.folder / f"work-{number}"), "--host", "127.0.0.1"]
+        # Spark begins a task a second time on another host alone.
+        host = f"127.0.0.{number + 1}"
+        place = ["-d", str(self.folder / f"work-{number}"), "--host", host]
         return self._start(f"worker-{number}", worker, self.master, "-c", "1", "-m", "1g", *place)
 
     def stop(self) -> None:
@@ -115,15 +119,20 @@ def memory_of(process: int) -> int:
     return sum(int(line.split()[1]) << 10 for line in rollup.splitlines() if line[:4] == "Pss:")
 
 
-def start_driver(side: Side, cluster: Cluster) -> subprocess.Popen[str]:
+def start_driver(side: Side, cluster: Cluster, **asked: Any) -> subprocess.Popen[str]:
     memory = EXECUTOR_MEMORY >> 20
-    return side.start_driver("spark_driver.py", master=cluster.master, memory=memory)
+    return side.start_driver("spark_driver.py", master=cluster.master, memory=memory, **asked)
+
+
+def driver_log(side: Side) -> str:
+    return (side.folder / "driver.log").read_text(errors="replace")
 
 
 def start_drivers(
-    pair: Pair, clusters: tuple[Cluster, Cluster]
+    pair: Pair, clusters: tuple[Cluster, Cluster], **asked: Any
 ) -> tuple[subprocess.Popen[str], subprocess.Popen[str]]:
-    return start_driver(pair.here, clusters[0]), start_driver(pair.there, clusters[1])
+    here = start_driver(pair.here, clusters[0], **asked)
+    return here, start_driver(pair.there, clusters[1], **asked)
 
 
 @pytest.fixture(scope="module")
@@ -187,3 +196,24 @@ def test_a_worker_and_a_gateway_are_killed(
     clusters[0].workers[0] = clusters[0].start_worker(2)
     ledger = pair.here.vesica("ledger", "show").stdout
     assert ledger.count("began") == 1, ledger
+
+
+def test_tasks_that_are_begun_twice(tmp_path: Path, clusters: tuple[Cluster, Cluster]) -> None:
+    """Spark begins a task again that takes long, while the first one still runs."""
+    pair = Pair(tmp_path)
+    sides = (pair.here, pair.there)
+    for side in sides:
+        side.start_gateway()
+    # Every task takes long by this measure, and one slot leaves a core for the second task.
+    settings = {
+        "spark.speculation": "true",
+        "spark.speculation.interval": "50ms",
+        "spark.speculation.minTaskRuntime": "50ms",
+        "spark.speculation.task.duration.threshold": "100ms",
+    }
+    drivers = start_drivers(pair, clusters, slots=1, settings=settings)
+    for side, driver in zip(sides, drivers, strict=True):
+        ended = pair.check(side, driver)
+        second = re.findall(r"Starting task \d+\.1 in stage", driver_log(side))
+        assert len(second) >= PARTITIONS, driver_log(side)
+        assert PARTITIONS <= attempts(ended) <= 2 * PARTITIONS

@@ -30,6 +30,11 @@ pub enum Tamper {
     Truncate,
     /// The last byte of the payload is omitted, and the new length is announced.
     Shorten,
+    /// A byte is added to the payload, and the new length is announced.
+    Extend,
+    /// The second half of the payload is that of another message, such as one of an earlier run, as far as both
+    /// reach.
+    Splice(Message),
     /// The message is dropped.
     Drop,
     /// The message is sent twice.
@@ -73,13 +78,14 @@ impl Tamper {
             all.extend([Self::FlipBit(0), Self::FlipBit(4 * len), Self::FlipBit(8 * len - 1)]);
             all.extend([Self::Scramble, Self::Truncate, Self::Shorten, Self::Announce(0)]);
         }
+        all.extend([Self::Extend, Self::Splice(earlier.clone())]);
         all
     }
 
     /// Whether this changes only the content of one payload, which a protocol for parties that follow it need
     /// not notice.
     pub fn keeps_the_form(&self) -> bool {
-        matches!(self, Self::FlipBit(_) | Self::Scramble | Self::Replace(_))
+        matches!(self, Self::FlipBit(_) | Self::Scramble | Self::Replace(_) | Self::Splice(_))
     }
 
     /// Whether an error fits the change.
@@ -101,7 +107,7 @@ impl Tamper {
             Self::Announce(announced) => {
                 matches!(deviation, Deviation::WrongLength { received, .. } if received == announced)
             }
-            Self::Shorten => matches!(deviation, Deviation::WrongLength { .. }),
+            Self::Shorten | Self::Extend => matches!(deviation, Deviation::WrongLength { .. }),
             Self::Drop | Self::Duplicate | Self::SwapWithNext => {
                 matches!(deviation, Deviation::UnexpectedLabel { .. })
             }
@@ -207,6 +213,15 @@ impl Tampering {
             Tamper::Truncate => self.pass(&honest[..honest.len() - 1]),
             Tamper::Shorten => {
                 message.payload.pop();
+                self.pass(&message.to_bytes());
+            }
+            Tamper::Extend => {
+                message.payload.push(0);
+                self.pass(&message.to_bytes());
+            }
+            Tamper::Splice(other) => {
+                let both = len.min(other.payload.len());
+                message.payload[both / 2..both].copy_from_slice(&other.payload[both / 2..both]);
                 self.pass(&message.to_bytes());
             }
             Tamper::Drop => {}
@@ -388,6 +403,10 @@ pub fn against_at<D: Send, H: Send>(
     }
     // A party may send no messages at all, but the named steps must exist.
     assert!(messages.is_empty() || !cases.is_empty(), "a message to tamper with");
+    // No kind of message is left out, however few of the deviations are tried.
+    let is_tried = |label: &str| cases.iter().any(|case| case.label == label);
+    let mut kinds = messages.iter().map(|message| message.label.as_str()).filter(|at| steps(at));
+    assert!(kinds.all(is_tried), "each kind of message is tampered with");
     let next = AtomicUsize::new(0);
     thread::scope(|scope| {
         for _ in 0..AT_ONCE {
@@ -462,6 +481,8 @@ mod tests {
         assert_eq!(outcome(Tamper::FlipBit(3)).unwrap(), [1, 2 ^ 8, 2, 3, 3, 3]);
         let earlier = Message { label: "two".into(), payload: vec![8, 9] };
         assert_eq!(outcome(Tamper::Replace(earlier)).unwrap(), [1, 8, 9, 3, 3, 3]);
+        let earlier = Message { label: "two".into(), payload: vec![8, 9] };
+        assert_eq!(outcome(Tamper::Splice(earlier)).unwrap(), [1, 2, 9, 3, 3, 3]);
         assert_ne!(outcome(Tamper::Scramble).unwrap()[1..3], [2, 2]);
         let deviation = |how: Tamper| match outcome(how.clone()) {
             Err(Error::Peer { deviation, .. }) => deviation,
@@ -470,6 +491,7 @@ mod tests {
         let wrong_length =
             |received| Deviation::WrongLength { label: "two", expected: 2, received };
         assert_eq!(deviation(Tamper::Shorten), wrong_length(1));
+        assert_eq!(deviation(Tamper::Extend), wrong_length(3));
         assert_eq!(deviation(Tamper::Announce(0)), wrong_length(0));
         assert_eq!(deviation(Tamper::Announce(1 << 63)), wrong_length(1 << 63));
         let unexpected = |expected, received: &str| {

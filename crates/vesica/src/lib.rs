@@ -42,6 +42,8 @@
 
 mod agree;
 mod check;
+#[doc(hidden)]
+pub mod decoders;
 mod difference;
 mod error;
 mod figures;

@@ -137,6 +137,18 @@ const LAYERS: &[Layer] = &[
         below: &["params", "primitives", "structures", "net", "ot", "oprf", "circuit", "psi"],
         never: "being shipped: only tests may use it",
     },
+    Layer {
+        name: "fuzz-targets",
+        purpose: "what fuzzers call for every decoder and reader, and the replay of their corpus",
+        below: &["params", "primitives", "structures", "net", "planner", "vesica"],
+        never: "protocols; being shipped",
+    },
+    Layer {
+        name: "fuzz",
+        purpose: "the programs of the fuzz targets, a workspace of its own for a nightly toolchain",
+        below: &["fuzz-targets"],
+        never: "anything but calling a target",
+    },
     Layer { name: "xtask", purpose: "the tasks of this repository", below: &["params"], never: "" },
 ];
 

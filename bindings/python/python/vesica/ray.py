@@ -49,7 +49,6 @@ def intersect(
 
     The arguments are those of :func:`vesica.spark.intersect`; ``scratch`` is a path or an address
     that PyArrow knows. The ``rows`` of the run are a dataset, which reads ``dataset`` again.
-
     """
     link = Link.of(gateway, token, wait)
     names, wanted, learns = link.agreed(key)

@@ -293,6 +293,34 @@ fn tasks_that_end_are_replaced() {
     }
 }
 
+/// A gateway stays until its driver knows how the run ended, whoever else has asked meanwhile.
+#[test]
+fn tasks_that_come_late_keep_nothing_from_the_driver() {
+    let sides = Sides::new(&[]);
+    let gateways = [Inviter, Accepter].map(|side| sides.gateway(side, &[]));
+    let over = CancelToken::default();
+    let found = thread::scope(|scope| {
+        for side in [Inviter, Accepter] {
+            let (late, over) = (sides.client(side, &over), &over);
+            scope.spawn(move || {
+                while !over.is_cancelled() {
+                    // How the run ended is no answer to this.
+                    drop(late.keys());
+                }
+            });
+        }
+        let found = both(&sides, [1, 1], &undisturbed);
+        over.cancel();
+        found
+    });
+    for (found, side) in found.into_iter().zip([Inviter, Accepter]) {
+        found.unwrap().assert(side);
+    }
+    for gateway in gateways {
+        gateway.end().assert(0, &[]);
+    }
+}
+
 /// A gateway that is killed and started again goes on, and its cluster and the other side with it.
 #[test]
 fn a_gateway_may_be_started_again() {

@@ -93,6 +93,15 @@ impl Side {
     }
 }
 
+/// Reads the content of one file of such a connection: its number, and its payload. For the fuzz targets.
+///
+/// # Errors
+/// [`InvalidData`](io::ErrorKind::InvalidData) for what is no such file, or not all of one.
+#[doc(hidden)]
+pub fn read_file(bytes: Vec<u8>) -> io::Result<(u64, Vec<u8>)> {
+    Part::parse(bytes).map(|part| (part.number, part.payload))
+}
+
 /// One end of a connection through files.
 pub struct Files {
     folder: Box<dyn Folder>,

@@ -1,7 +1,9 @@
 //! The codes of silent OT and silent VOLE, compared with the bounds that `vesica_params` computes for them.
 
 use rand::{RngExt, SeedableRng, rngs::StdRng, seq::SliceRandom};
-use vesica_params::lpn::{GUESSED_ONES, ONES, first_moment};
+use vesica_ot::pcg::Dimensions;
+use vesica_params::lpn::{GUESSED_ONES, Lpn, ONES, UNIFORM, first_moment};
+use vesica_primitives::{Block, code::permutation::permutation};
 
 /// Length of a code of two Golay blocks, short enough to count all words.
 const LENGTH: usize = 48;
@@ -117,5 +119,75 @@ fn words_of_few_runs_meet_every_block() {
             escaping += u32::from(contiguous < 128.0);
         }
         assert!(escaping > 20, "{escaping} of contiguous blocks escape");
+    }
+}
+
+/// The columns of the compressing matrix of a piece, by its definition: what a one in each entry becomes, for `blocks`
+/// blocks of `len` entries.
+fn columns(blocks: usize, len: usize, accumulators: u32) -> Vec<Vec<bool>> {
+    let n = blocks * len;
+    // Running sums over the places of entries, where entry j of block b has place j·t + b.
+    let along: Vec<usize> = (0..n).map(|place| place % blocks * len + place / blocks).collect();
+    let sums_along = |word: &[bool], order: &[usize]| {
+        let mut sums = vec![false; n];
+        order.iter().fold(false, |sum, at| {
+            sums[*at] = sum ^ word[*at];
+            sums[*at]
+        });
+        sums
+    };
+    let permuted = |word: &[bool], round: u32| -> Vec<bool> {
+        permutation(n, round).iter().map(|place| word[*place as usize]).collect()
+    };
+    let in_order: Vec<usize> = (0..n).collect();
+    let golay = golay();
+    let column = |entry: usize| {
+        let unit: Vec<bool> = (0..n).map(|i| i == entry).collect();
+        let mut word = sums_along(&unit, &along);
+        for round in 1..accumulators {
+            word = sums_along(&permuted(&word, round), &in_order);
+        }
+        let word = permuted(&word, 0);
+        let of_block = |block: &[bool]| {
+            let bits = block.iter().enumerate().map(|(i, bit)| u32::from(*bit) << i).sum::<u32>();
+            golay.map(|row| (row & bits).count_ones() % 2 == 1)
+        };
+        word.chunks_exact(24).flat_map(of_block).collect()
+    };
+    (0..n).map(column).collect()
+}
+
+/// The noise of a run, compressed piece by piece, is the sum of the columns at its places, each times its value.
+#[test]
+fn noise_is_compressed_by_an_explicit_matrix() {
+    let rng = &mut StdRng::seed_from_u64(3);
+    for (accumulators, blocks, piece, len) in [
+        (1, 24, 150, 150),
+        (2, 24, 150, 299),
+        (3, 24, 200, 551),
+        (3, 48, 400, 401),
+        (4, 24, 99, 290),
+    ] {
+        let lpn = Lpn { accumulators, blocks, least: 0, ..UNIFORM }.with_piece(piece);
+        let dimensions = Dimensions::new(len, lpn);
+        let columns = columns(blocks, dimensions.block, accumulators);
+        let places = dimensions.places(rng);
+        let values: Vec<Block> = places.iter().map(|_| Block::random(rng)).collect();
+        let mut out = vec![Block::ZERO; len];
+        dimensions.compress_noise(&places, &values, &mut dimensions.space(), &mut out);
+        let pieces = dimensions.blocks / blocks;
+        let mut expected = Vec::new();
+        for (places, values) in places.chunks(blocks).zip(values.chunks(blocks)) {
+            let mut sums = vec![Block::ZERO; columns[0].len()];
+            for (block, (place, value)) in places.iter().zip(values).enumerate() {
+                let column = &columns[block * dimensions.block + *place as usize];
+                let ones = sums.iter_mut().zip(column).filter(|(_, bit)| **bit);
+                ones.for_each(|(sum, _)| *sum ^= *value);
+            }
+            expected.extend_from_slice(&sums[..len.div_ceil(pieces)]);
+        }
+        expected.truncate(len);
+        assert!(out == expected, "{accumulators} accumulators, {blocks} blocks, {len} entries");
+        assert!(out.iter().any(|entry| *entry != Block::ZERO));
     }
 }

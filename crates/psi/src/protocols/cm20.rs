@@ -237,3 +237,116 @@ impl<M: Model> crate::Receiver for Receiver<M> {
         M::tags(self.setting).recv_values(LIST, sender, evaluated, items, channel)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rand::{SeedableRng, rngs::StdRng};
+    use vesica_testkit::{
+        assurance,
+        two_party::{Link, run},
+    };
+
+    use super::*;
+    use crate::{Error, Receiver as _, Sender as _, Set};
+
+    /// The protocol with tags of a few bits.
+    struct Short<const BITS: u32>;
+
+    impl<const BITS: u32> Model for Short<BITS> {
+        const MEMORY: PerItem = SemiHonest::MEMORY;
+
+        type Base = Np01<Ristretto>;
+
+        const ADVERSARY: Adversary = Adversary::SemiHonest;
+
+        const ROUNDS: u32 = SemiHonest::ROUNDS;
+
+        fn tags(_: Setting) -> Tags {
+            Tags::of_bits(BITS)
+        }
+
+        fn inputs(items: Items<'_>) -> Inputs<'_> {
+            SemiHonest::inputs(items)
+        }
+    }
+
+    /// The number of R's items that a run finds, of sets that share none.
+    fn found<const BITS: u32>(sizes: Sizes, seed: u64) -> usize {
+        let rng = &mut StdRng::seed_from_u64(seed);
+        // 128 random bits are not drawn twice.
+        let [theirs, mine] = [sizes.sender, sizes.receiver]
+            .map(|n| Set::short((0..n).map(|_| Block::random(rng)).collect()));
+        let setting = Setting::from(sizes);
+        let (_, found) = run(
+            Link::Memory,
+            |channel, _| {
+                let mut rng = StdRng::seed_from_u64(seed);
+                let oprf = oprf::Sender::setup::<Np01<Ristretto>>(shape(sizes), channel, &mut rng)?;
+                let party = Sender { setting, oprf, model: PhantomData::<Short<BITS>> };
+                Box::new(party).send(theirs.items(), channel, &mut rng)?;
+                Ok::<_, Error>(channel.flush()?)
+            },
+            |channel, _| {
+                let mut rng = StdRng::seed_from_u64(!seed);
+                let oprf =
+                    oprf::Receiver::setup::<Np01<Ristretto>>(shape(sizes), channel, &mut rng)?;
+                let party = Receiver { setting, oprf, model: PhantomData::<Short<BITS>> };
+                Ok(Box::new(party).receive(mine.items(), channel, &mut rng)?.len())
+            },
+        );
+        found
+    }
+
+    /// Runs with tags of some length: S has a sixteenth as many items as there are tags.
+    struct Runs {
+        count: usize,
+        sizes: Sizes,
+    }
+
+    impl Runs {
+        fn with_tags_of(bits: u32) -> Self {
+            let sizes = Sizes { sender: 1 << (bits - 4), receiver: 1 << 12 };
+            Self { count: assurance::trials(6, 60), sizes }
+        }
+
+        /// The mean number of false matches with tags of `bits` bits: each of R's items has the tag of one of S's n
+        /// with probability 1 − (1 − 2^-ℓ)^n.
+        fn mean(&self, bits: u32) -> f64 {
+            let missed = (1.0 - 0.5f64.powi(bits as i32)).powf(self.sizes.sender as f64);
+            (self.count * self.sizes.receiver) as f64 * (1.0 - missed)
+        }
+
+        /// A distance from the mean that is exceeded with a probability below 10^-9: Freedman's inequality for S's
+        /// tags one after another, each of which coincides with an earlier one or makes about n_x · 2^-ℓ more
+        /// matches, and then R's.
+        fn tolerance(&self, bits: u32) -> f64 {
+            let Sizes { sender, receiver } = self.sizes;
+            let [listed, step] = [sender, receiver].map(|n| n as f64 * 0.5f64.powi(bits as i32));
+            let variance = (self.count * sender) as f64 * step * (1.0 + step * listed);
+            let (most, nats) = (step.max(1.0), f64::ln(2e9));
+            let linear = most * nats / 3.0;
+            linear + (linear * linear + 2.0 * nats * variance).sqrt()
+        }
+    }
+
+    fn false_matches_are_as_many_as_tags_of<const BITS: u32>() {
+        let runs = Runs::with_tags_of(BITS);
+        let all = (1..=runs.count as u64).map(|seed| found::<BITS>(runs.sizes, seed));
+        let found = all.sum::<usize>() as f64;
+        let off = |bits: u32| (found - runs.mean(bits)).abs();
+        assert!(off(BITS) <= runs.tolerance(BITS), "{found}, not {}", runs.mean(BITS));
+        // The test can tell ℓ from ℓ − 1.
+        assert!(off(BITS - 1) > runs.tolerance(BITS - 1), "{found} at {BITS} bits");
+    }
+
+    /// End to end, with tags so short that there are false matches: n_x · n_y · 2^-ℓ of them, less where S's own tags
+    /// coincide. This is what the length of a tag, ⌈λ + log n_x + log n_y⌉, makes improbable.
+    #[test]
+    fn false_matches_are_as_many_as_the_length_of_tags_says() {
+        false_matches_are_as_many_as_tags_of::<8>();
+        false_matches_are_as_many_as_tags_of::<9>();
+        false_matches_are_as_many_as_tags_of::<10>();
+        false_matches_are_as_many_as_tags_of::<11>();
+        false_matches_are_as_many_as_tags_of::<12>();
+    }
+}

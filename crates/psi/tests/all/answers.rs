@@ -2,10 +2,12 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod deviating_peer;
+
 use std::sync::{Arc, LazyLock};
 
 use rand::{RngExt, SeedableRng, rngs::StdRng};
-use vesica_net::{Channel, Deviation};
+use vesica_net::Channel;
 use vesica_primitives::paillier::Key;
 use vesica_psi::{
     Error, Sizes,
@@ -20,7 +22,6 @@ use vesica_psi::{
 use vesica_testkit::{
     assurance,
     conformance::psi::{Sets, UNCOUNTED_BYTES},
-    tamper,
     transcript::{self, Transcripts},
     two_party::{Link, PATIENCE, between},
 };
@@ -343,75 +344,6 @@ fn another_question_is_another_run() {
             );
             assert!(helped.is_err() && answer.is_err(), "{query:?} and {other:?}");
         }
-    }
-}
-
-/// If a party deviates at any message of some steps, in any way, the honest party notices it or gets an answer
-/// about other sets: it never panics or waits for ever.
-fn against_a_peer_that_deviates(
-    method: &Method,
-    aggregate: Aggregate,
-    minimum: u64,
-    steps: impl Fn(&str) -> bool,
-) {
-    let sizes = Sizes { sender: 4, receiver: 3 };
-    let query = Query { sizes, aggregate, minimum, noise: None, partitions: 1 };
-    let input = Input::random(sizes, 2, aggregate, 11);
-    let blame = |error| match error {
-        Error::Channel(error) => error,
-        Error::TooManyItems { .. } => vesica_net::Error::Peer {
-            phase: "sizes",
-            deviation: Deviation::Malformed { label: "psi/size", what: "too many" },
-        },
-        other => panic!("nothing that a peer does may end in: {other}"),
-    };
-    let helping = |channel: &mut Channel, rng: &mut StdRng| {
-        send(method, query, input.sets.sender.items(), &input.sender, channel, rng).map_err(blame)
-    };
-    let asking = |channel: &mut Channel, rng: &mut StdRng| {
-        receive(method, query, input.sets.receiver.items(), &input.receiver, channel, rng)
-            .map_err(blame)
-    };
-    tamper::against_at(&steps, helping, asking, |case, answer| match (aggregate, answer) {
-        // Inconsistent shares can add up to anything.
-        (Aggregate::Count, Output::Count(count)) => {
-            assert!(count <= 3 || method.key == RS21.key, "{case:?}: {count}");
-        }
-        (_, Output::Sum(_)) => {}
-        (Aggregate::AtLeast(_), Output::AtLeast(_)) => {}
-        (_, Output::TooFew) if minimum > 0 => {}
-        other => panic!("{case:?}: {other:?}"),
-    });
-    // If the receiver owns the values of an encrypted sum, its steps are those of a sender that owns them.
-    if method.key != SUM.key || aggregate != Aggregate::SumOfReceiver {
-        tamper::against_at(&steps, asking, helping, |_, ()| {});
-    }
-}
-
-#[test]
-fn a_count_against_a_peer_that_deviates() {
-    against_a_peer_that_deviates(&COUNT, Aggregate::Count, 0, |_| true);
-}
-
-#[test]
-fn an_encrypted_sum_against_a_peer_that_deviates() {
-    against_a_peer_that_deviates(&DH_SUM, Aggregate::SumOfSender, 0, |_| true);
-    // The steps that differ if the receiver owns the values.
-    let others = |label: &str| ["dh-sum/enough", "dh-sum/sum"].contains(&label);
-    against_a_peer_that_deviates(&DH_SUM, Aggregate::SumOfReceiver, 0, others);
-}
-
-/// Steps of methods that do not occur in a run of circuit PSI for rows.
-fn is_step_of_answers(label: &str) -> bool {
-    ["psi/size", "arithmetic/products", "gmw/ands", "gmw/reveal", "answer/share"].contains(&label)
-}
-
-#[test]
-fn circuits_against_a_peer_that_deviates() {
-    for (aggregate, minimum) in
-        [(Aggregate::Count, 0), (Aggregate::SumOfSender, 2), (Aggregate::AtLeast(2), 0)]
-    {
-        against_a_peer_that_deviates(&RS21, aggregate, minimum, is_step_of_answers);
     }
 }
 

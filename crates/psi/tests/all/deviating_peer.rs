@@ -5,8 +5,11 @@
 use crate::key;
 use rand::rngs::StdRng;
 use vesica_net::{Channel, Deviation, Error};
-use vesica_psi::{Protocol, Sizes, receive, reveal, send};
-use vesica_testkit::{conformance::psi::Sets, tamper};
+use vesica_psi::{CATALOGUE, Protocol, Sizes, circuit_psi, protocols, receive, reveal, send};
+use vesica_testkit::{
+    conformance::psi::Sets,
+    tamper::{self, Tamper},
+};
 
 const SIZES: Sizes = Sizes { sender: 41, receiver: 30 };
 const SHARED: usize = 12;
@@ -34,7 +37,7 @@ fn deviating_sender(protocol: &Protocol, sets: &Sets) {
     let expected = sets.expected();
     // Inconsistent shares represent something else, which may claim that anything is shared: nothing in a
     // circuit binds a match to an item of the other side.
-    let anything = ["psty19", "rs21-circuit"].contains(&protocol.key);
+    let anything = ["psty19", "rs21-circuit", "rs21-circuit-iknp"].contains(&protocol.key);
     tamper::against(
         |channel, rng| send(protocol, sets.sender.items(), 0..=MOST, channel, rng).map_err(blame),
         |channel, rng| {
@@ -60,13 +63,10 @@ fn deviating_receiver(protocol: &Protocol, sets: &Sets) {
     );
 }
 
-/// Either party of a protocol deviates.
+/// Either party of each protocol deviates.
 macro_rules! deviating {
-    ($name:ident, $protocol:expr) => {
-        deviating!($name, $protocol, SIZES, SHARED);
-    };
-    ($name:ident, $protocol:expr, $sizes:ident, $shared:ident) => {
-        mod $name {
+    ($($name:ident: $protocol:expr, $sizes:ident, $shared:ident;)*) => {
+        $(mod $name {
             use super::*;
 
             #[test]
@@ -78,44 +78,57 @@ macro_rules! deviating {
             fn receiver() {
                 deviating_receiver($protocol, &Sets::random($sizes, $shared, 1));
             }
+        })*
+
+        #[test]
+        fn no_protocol_of_the_catalogue_is_left_out() {
+            let here = [$($protocol.key),*];
+            assert!(CATALOGUE.iter().map(|protocol| protocol.key).eq(here));
         }
     };
 }
 
-deviating!(blind_rsa, &key::BLIND_RSA, FEW, FEW_SHARED);
-deviating!(cm20, &vesica_psi::protocols::cm20::SEMI_HONEST);
-deviating!(cm20_malicious_sender, &vesica_psi::protocols::cm20::MALICIOUS_SENDER);
-deviating!(dcw13, &vesica_psi::protocols::dcw13::PROTOCOL);
-deviating!(dh, &vesica_psi::protocols::dh::UNBLINDING);
-deviating!(dh_classic, &vesica_psi::protocols::dh::CLASSIC);
-deviating!(dh_ffc, &vesica_psi::protocols::dh::FINITE_FIELD, FEW, FEW_SHARED);
-deviating!(hl08, &vesica_psi::protocols::hl08::RISTRETTO);
-deviating!(hl08_ffc, &vesica_psi::protocols::hl08::FINITE_FIELD, FEW, FEW_SHARED);
-deviating!(kkrt16, &vesica_psi::protocols::kkrt16::PROTOCOL);
-deviating!(naive, &vesica_psi::protocols::naive::PROTOCOL);
-deviating!(prty19_fast, &vesica_psi::protocols::prty19::FAST);
-deviating!(prty19_low, &vesica_psi::protocols::prty19::LOW);
-deviating!(prty20, &vesica_psi::protocols::prty20::CLUSTERED);
-deviating!(prty20_malicious, &vesica_psi::protocols::prty20::MALICIOUS);
-deviating!(prty20_paxos, &vesica_psi::protocols::prty20::WITH_PAXOS);
-deviating!(pssz15, &vesica_psi::protocols::pssz15::PROTOCOL);
-deviating!(psty19, &vesica_psi::circuit_psi::psty19::PROTOCOL);
-deviating!(psz14, &vesica_psi::protocols::psz14::CUCKOO);
-deviating!(psz14_gbf, &vesica_psi::protocols::psz14::gbf::PUBLISHED);
-deviating!(psz14_simple, &vesica_psi::protocols::psz14::SIMPLE);
-deviating!(rr16, &vesica_psi::protocols::rr16::PROTOCOL);
-deviating!(rr17_de, &vesica_psi::protocols::rr17::DUAL_EXECUTION);
-deviating!(rr17_ec, &vesica_psi::protocols::rr17::ENCODE_COMMIT);
-deviating!(rr22, &vesica_psi::protocols::rr22::FAST);
-deviating!(rr22_low, &vesica_psi::protocols::rr22::LOW);
-deviating!(rr22_malicious, &vesica_psi::protocols::rr22::MALICIOUS);
-deviating!(rr22_malicious_low, &vesica_psi::protocols::rr22::MALICIOUS_LOW);
-deviating!(rs21, &vesica_psi::protocols::rs21::SEMI_HONEST);
-deviating!(rs21_circuit, &vesica_psi::protocols::rs21::circuit::SILENT);
-deviating!(rs21_low, &vesica_psi::protocols::rs21::LOW);
-deviating!(rs21_malicious, &vesica_psi::protocols::rs21::MALICIOUS);
-deviating!(scs_gmw, &vesica_psi::protocols::scs::GMW, FEW, FEW_SHARED);
-deviating!(scs_yao, &vesica_psi::protocols::scs::YAO, FEW, FEW_SHARED);
+deviating! {
+    blind_rsa: &key::BLIND_RSA, FEW, FEW_SHARED;
+    cm20: &protocols::cm20::SEMI_HONEST, SIZES, SHARED;
+    cm20_malicious_sender: &protocols::cm20::MALICIOUS_SENDER, SIZES, SHARED;
+    dcw13: &protocols::dcw13::PROTOCOL, SIZES, SHARED;
+    dh: &protocols::dh::UNBLINDING, SIZES, SHARED;
+    dh_classic: &protocols::dh::CLASSIC, SIZES, SHARED;
+    dh_ffc: &protocols::dh::FINITE_FIELD, FEW, FEW_SHARED;
+    hl08: &protocols::hl08::RISTRETTO, SIZES, SHARED;
+    hl08_ffc: &protocols::hl08::FINITE_FIELD, FEW, FEW_SHARED;
+    kkrt16: &protocols::kkrt16::PROTOCOL, SIZES, SHARED;
+    naive: &protocols::naive::PROTOCOL, SIZES, SHARED;
+    prty19_fast: &protocols::prty19::FAST, SIZES, SHARED;
+    prty19_low: &protocols::prty19::LOW, SIZES, SHARED;
+    prty20: &protocols::prty20::CLUSTERED, SIZES, SHARED;
+    prty20_malicious: &protocols::prty20::MALICIOUS, SIZES, SHARED;
+    prty20_paxos: &protocols::prty20::WITH_PAXOS, SIZES, SHARED;
+    pssz15: &protocols::pssz15::PROTOCOL, SIZES, SHARED;
+    psty19: &circuit_psi::psty19::PROTOCOL, SIZES, SHARED;
+    psz14: &protocols::psz14::CUCKOO, SIZES, SHARED;
+    psz14_balanced: &protocols::psz14::BALANCED, SIZES, SHARED;
+    psz14_gbf: &protocols::psz14::gbf::PUBLISHED, SIZES, SHARED;
+    psz14_gbf_liang: &protocols::psz14::gbf::LIANG, SIZES, SHARED;
+    psz14_none: &protocols::psz14::NONE, SIZES, SHARED;
+    psz14_simple: &protocols::psz14::SIMPLE, SIZES, SHARED;
+    rr16: &protocols::rr16::PROTOCOL, SIZES, SHARED;
+    rr17_de: &protocols::rr17::DUAL_EXECUTION, SIZES, SHARED;
+    rr17_ec: &protocols::rr17::ENCODE_COMMIT, SIZES, SHARED;
+    rr22: &protocols::rr22::FAST, SIZES, SHARED;
+    rr22_low: &protocols::rr22::LOW, SIZES, SHARED;
+    rr22_malicious: &protocols::rr22::MALICIOUS, SIZES, SHARED;
+    rr22_malicious_low: &protocols::rr22::MALICIOUS_LOW, SIZES, SHARED;
+    rs21: &protocols::rs21::SEMI_HONEST, SIZES, SHARED;
+    rs21_circuit: &protocols::rs21::circuit::SILENT, SIZES, SHARED;
+    rs21_circuit_iknp: &protocols::rs21::circuit::IKNP, SIZES, SHARED;
+    rs21_low: &protocols::rs21::LOW, SIZES, SHARED;
+    rs21_malicious: &protocols::rs21::MALICIOUS, SIZES, SHARED;
+    scs_gmw: &protocols::scs::GMW, FEW, FEW_SHARED;
+    scs_gmw_vector: &protocols::scs::GMW_VECTOR, FEW, FEW_SHARED;
+    scs_yao: &protocols::scs::YAO, FEW, FEW_SHARED;
+}
 
 /// In [`reveal`], every change of a bit is noticed.
 #[test]
@@ -130,7 +143,8 @@ fn receiver_that_reveals() {
     };
     tamper::against(tell, learn, |case, learned| {
         // A message of an earlier run may be identical.
-        let same = learned.len() == SHARED && matches!(case.tamper, tamper::Tamper::Replace(_));
+        let same = learned.len() == SHARED
+            && matches!(case.tamper, Tamper::Replace(_) | Tamper::Splice(_));
         assert!(same, "{case:?}: not noticed");
     });
 }

@@ -1,10 +1,14 @@
 //! One test program, because compiling and linking many takes as long as running them.
 
+mod adversaries;
 mod answers;
 mod blind_rsa;
+mod claims;
+mod cm20;
 mod conformance;
 mod confused_peer;
 mod deviating_peer;
+mod effective_inputs;
 mod key;
 mod mutations;
 mod noise;

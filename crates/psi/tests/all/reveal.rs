@@ -1,8 +1,9 @@
 //! The step by which the sender learns the intersection too.
 
-use vesica_net::{Deviation, Error::Peer};
+use rand::rngs::StdRng;
+use vesica_net::{Channel, Deviation, Error::Peer};
 use vesica_primitives::Block;
-use vesica_psi::{Error, Items, Set, Sizes, reveal};
+use vesica_psi::{Error, Items, Protocol, Set, Sizes, find, receive, reveal, send};
 use vesica_testkit::{
     conformance::psi::Sets,
     ideal,
@@ -64,6 +65,107 @@ fn a_receiver_that_names_what_it_must_not_is_refused() {
         refusal(sets.sender.items().at(&too_many_positions).items(), sizes, &sets),
         too_many
     );
+}
+
+/// A run of a protocol in which both learn, with a receiver that tells `told(rows)` in place of its rows: what the
+/// sender learns, and the error that the receiver gets, if any.
+fn both_learn(
+    protocol: &Protocol,
+    sets: &Sets,
+    told: impl FnOnce(&[u32]) -> Set + Send,
+) -> (Result<Vec<u32>, Error>, Option<String>) {
+    let (sizes, most) = (sets.sizes(), 0..=1000);
+    let sender = |channel: &mut Channel, rng: &mut StdRng| {
+        send(protocol, sets.sender.items(), most.clone(), channel, rng)?;
+        reveal::learn(sets.sender.items(), sizes, channel)
+    };
+    let receiver = |channel: &mut Channel, rng: &mut StdRng| {
+        let rows = receive(protocol, sets.receiver.items(), most.clone(), channel, rng)?;
+        reveal::tell(told(&rows).items(), sizes, channel, rng)
+    };
+    let (learned, told) = between(Link::Memory.connect(), PATIENCE, sender, receiver);
+    (learned, told.err().map(|error| error.to_string()))
+}
+
+/// These positions of one set, and those of another.
+fn together(one: &Set, positions: &[u32], other: &Set, others: &[u32]) -> Set {
+    let (one, other) = (one.items().at(positions), other.items().at(others));
+    let both =
+        |half: fn(Items<'_>) -> Vec<Block>| [half(one.items()), half(other.items())].concat();
+    Set::long(both(|items| items.low_halves().to_vec()), both(|items| items.high_halves().to_vec()))
+}
+
+/// The membership query that SECURITY.md documents for `--learns both`: a receiver names items that it did not bring,
+/// and the run ends in an error unless the sender has them all. With protocols against malicious parties too.
+#[test]
+fn a_receiver_tests_once_whether_the_sender_has_all_of_some_items() {
+    let sets = Sets::random(Sizes { sender: 100, receiver: 60 }, 30, 3);
+    let is_shared = |position: &u32| {
+        let mine = sets.sender.items().low_halves()[*position as usize];
+        sets.receiver.items().low_halves().contains(&mine)
+    };
+    let (shared, others): (Vec<u32>, Vec<u32>) = (0..100).partition(is_shared);
+    let absent = Sets::random(Sizes { sender: 10, receiver: 0 }, 0, 4).sender;
+    for protocol in ["rr22", "rr22-malicious"].map(|key| find(key).unwrap()) {
+        let named = |guessed: &[u32], missing: &[u32]| {
+            both_learn(protocol, &sets, |rows| {
+                let all = together(&sets.receiver, rows, &sets.sender, guessed);
+                together(&all, &(0..all.len() as u32).collect::<Vec<_>>(), &absent, missing)
+            })
+        };
+        // It succeeds where the sender has them all, and they are in the sender's result.
+        for guessed in [&others[..0], &others[..1], &others[..30]] {
+            let (learned, error) = named(guessed, &[]);
+            let mut expected = [&shared[..], guessed].concat();
+            expected.sort_unstable();
+            assert_eq!((learned.unwrap(), error), (expected, None));
+        }
+        // It is one answer for all of them: the refusal does not depend on which are missing, on how many, or on what
+        // else was named; the sender has no result.
+        let refusals = [
+            named(&[], &[0]),
+            named(&[], &[0, 1, 2]),
+            named(&others[..20], &[5]),
+            named(&others[..1], &[0, 9]),
+        ];
+        for (learned, error) in &refusals {
+            let deviation = match learned {
+                Err(Error::Channel(Peer { phase: "reveal", deviation })) => deviation,
+                other => panic!("{other:?}"),
+            };
+            let not_shared = "names an item that is not shared";
+            assert_eq!(*deviation, Deviation::Malformed { label: "reveal/list", what: not_shared });
+            assert_eq!(*error, refusals[0].1);
+        }
+        // No more items than the smaller set has: a query is bounded by that.
+        let (learned, _) = named(&others[..31], &[]);
+        let Err(Error::Channel(Peer { deviation, .. })) = learned else { panic!("{learned:?}") };
+        let too_many = "more shared items than a set has";
+        assert_eq!(deviation, Deviation::Malformed { label: "reveal/count", what: too_many });
+    }
+}
+
+/// A second query on the same connection finds nobody: the sender has finished, or has refused the first.
+#[test]
+fn there_is_no_second_query() {
+    let sets = Sets::random(Sizes { sender: 100, receiver: 60 }, 30, 3);
+    let shared = sets.receiver.items().at(&sets.expected());
+    let absent = Sets::random(Sizes { sender: 1, receiver: 0 }, 0, 4).sender;
+    for first in [&shared, &absent] {
+        let (learned, again) = between(
+            Link::Memory.connect(),
+            PATIENCE,
+            |channel, _| reveal::learn(sets.sender.items(), sets.sizes(), channel),
+            |channel, rng| {
+                reveal::tell(first.items(), sets.sizes(), channel, rng)?;
+                reveal::tell(shared.items(), sets.sizes(), channel, rng)?;
+                // Whatever the sender thinks of it, it does not say.
+                Ok::<_, Error>(channel.recv_into("reveal/answer", &mut [0])?)
+            },
+        );
+        assert!(again.is_err());
+        assert!(learned.is_err(), "a message after the last is no end in order");
+    }
 }
 
 /// With long digests the high half counts too: an item that shares only its low half with a common one is

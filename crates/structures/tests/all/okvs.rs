@@ -374,6 +374,39 @@ fn rr22_failures_keep_to_the_bound() {
     }
 }
 
+/// As many failures as trials at 2^-λ have, and by Bernstein's inequality more than so many with a probability below
+/// 10^-9.
+fn most_failures(trials: usize, lambda: u32) -> usize {
+    let mean = trials as f64 * 0.5f64.powi(lambda as i32);
+    let nats = f64::ln(1e9);
+    (mean + nats / 3.0 + (nats * nats / 9.0 + 2.0 * nats * mean).sqrt()) as usize
+}
+
+/// With clusters as they are in a run, and a λ that is nearer to that of a run: the fit of RR22, which the number of
+/// columns comes from, is made for such. With a hundredth fewer columns than the threshold most encodings fail, so
+/// the test can see failures.
+#[test]
+#[ignore = "assure: a million OKVS, to see how often one fails"]
+fn clusters_of_a_run_fail_no_more_often_than_promised() {
+    let cluster = 1 << 15;
+    for (n, lambda, trials) in [
+        (100, 20, 1 << 20),
+        (1000, 15, 1 << 18),
+        (1000, 20, 1 << 20),
+        (cluster, 8, 1 << 12),
+        (cluster, 15, 1 << 15),
+        (2 * cluster, 15, 1 << 13),
+    ] {
+        let shape = shape(n, cluster, lambda);
+        let failed = failures::<Binary>(shape, n, trials);
+        println!("{failed} of {trials} at 2^-{lambda}: {n} keys, {shape:?}");
+        assert!(failed <= most_failures(trials, lambda), "{failed} of {trials}, {shape:?}");
+        let short = Shape { sparse: shape.capacity * 121 / 100, ..shape };
+        let failed = failures::<Binary>(short, n, 50);
+        assert!(n < cluster || failed > 25, "{failed} of 50, {short:?}");
+    }
+}
+
 /// The assumption behind PaXoS's dense columns: a graph has 2^cycles of at most 4 on average, so d dense
 /// columns fail with probability at most 4 / 2^d.
 #[test]

@@ -15,6 +15,7 @@
 //!
 //! `docs/adversaries.md` lists for each protocol, message and attack what detects it, and which test shows it.
 
+pub mod cm20;
 pub mod prty20;
 pub mod rr17;
 pub mod rs21;
@@ -111,8 +112,8 @@ fn hello_of_receiver(
     Ok(())
 }
 
-/// Sends this party's number of items, and returns the other's.
-fn hello(protocol: &Protocol, items: usize, channel: &mut Channel) -> Result<usize, Error> {
+/// Sends this party's number of items, which may be any claim, and returns the other's.
+pub fn hello(protocol: &Protocol, items: usize, channel: &mut Channel) -> Result<usize, Error> {
     let name = blake3::hash(protocol.key.as_bytes());
     let mine = [&(items as u64).to_le_bytes()[..], &name.as_bytes()[..8]].concat();
     let mut theirs = [[0; 8]; 2];

@@ -368,7 +368,7 @@ impl WireOffer {
         Ok(Self::decode(&received, channel)?.agreement)
     }
 
-    fn decode(bytes: &[u8], channel: &Channel) -> Result<Self> {
+    pub(crate) fn decode(bytes: &[u8], channel: &Channel) -> Result<Self> {
         let malformed = |what| channel.malformed(TERMS, what);
         let any: AnyOffer =
             serde_json::from_slice(bytes).map_err(|_| malformed("not an offer of terms"))?;

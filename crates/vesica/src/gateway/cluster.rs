@@ -260,13 +260,28 @@ impl Cluster {
             return Err(channel.malformed(ASK, "neither a question nor an attempt").into());
         }
         let asked = channel.recv_len(ASK, LONGEST)?;
-        let answer = match serde_json::from_slice(&asked) {
+        let ask = serde_json::from_slice::<Ask>(&asked);
+        let is_driver =
+            ask.as_ref().is_ok_and(|ask| !matches!(ask, Ask::Ready { .. } | Ask::Found { .. }));
+        let is_last = matches!(ask, Ok(Ask::Here { .. }));
+        let answer = match ask {
             Ok(ask) => self.answer(ask),
             Err(_) => refused("it is no question of this version of the program"),
         };
         let encoded = serde_json::to_vec(&answer).map_err(|_| Error::Bug("an answer has JSON"))?;
         channel.send(ANSWER, &encoded)?;
-        Ok(channel.finish()?)
+        channel.finish()?;
+        // A task hears of it as well, one that Spark has begun twice even where all went well; and a slot of the driver
+        // that it is over, after which the driver asks what came of it.
+        let is_told = match answer {
+            Answer::Ended { .. } => is_last,
+            Answer::Failed { .. } => is_driver,
+            _ => false,
+        };
+        if is_told && let Some((_, told)) = &mut self.state().ended {
+            *told = true;
+        }
+        Ok(())
     }
 
     /// Passes on the bytes of an attempt.
@@ -314,9 +329,8 @@ impl Cluster {
 
     /// How the run ended, if it has.
     fn ended(&self) -> Option<Answer> {
-        let mut state = self.state();
-        let (end, told) = state.ended.as_mut()?;
-        *told = true;
+        let state = self.state();
+        let (end, _) = state.ended.as_ref()?;
         Some(match end {
             End::Succeeded { report, record, shortfalls } => Answer::Ended {
                 report: report.clone(),

@@ -38,7 +38,7 @@ pub(super) const JOINS: u8 = 2;
 /// A question.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "lowercase")]
-pub(super) enum Ask {
+pub(crate) enum Ask {
     /// Which keys are made, and how.
     Keys { version: u32 },
     /// The driver has counted its keys, and asks what to do. Where it has asked before the gateway was
@@ -73,7 +73,7 @@ pub(crate) struct Counted {
 /// An answer.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "lowercase")]
-pub(super) enum Answer {
+pub(crate) enum Answer {
     /// Ask again.
     Wait,
     Keys(KeysWanted),
@@ -111,7 +111,7 @@ pub(super) enum Answer {
 /// How keys are made, as the agreement says.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct KeysWanted {
+pub(crate) struct KeysWanted {
     pub(super) normalize: Vec<TravellingName>,
     pub(super) null_values: Vec<String>,
     /// The secret under which the set is sketched, in hexadecimal digits.
@@ -129,7 +129,7 @@ impl fmt::Debug for KeysWanted {
 /// What tasks need to know to compare partitions. Everything that is secret in it is of this side.
 #[derive(Clone, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Work {
+pub(crate) struct Work {
     pub(super) role: Role,
     /// The session, the seed, and the secret for commitments, in hexadecimal digits.
     pub(super) session: String,

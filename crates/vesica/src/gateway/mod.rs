@@ -11,7 +11,7 @@
 mod client;
 mod cluster;
 mod keys;
-mod message;
+pub(crate) mod message;
 
 use std::{
     net::SocketAddr,

@@ -148,9 +148,13 @@ impl Ledger {
     /// # Errors
     /// [`Error::Ledger`], with the first line that is not.
     pub fn read(&self, of: &Certificate) -> Result<(Vec<Entry>, Head)> {
-        let (entries, head) = self.look(of)?;
+        self.check_all(&self.text()?, of)
+    }
+
+    /// As [`Ledger::read`], of this text.
+    pub(crate) fn check_all(&self, text: &str, of: &Certificate) -> Result<(Vec<Entry>, Head)> {
+        let (entries, head) = self.check(text, of)?;
         // With the chain in order, the first line that is not this party's is the one to name.
-        let text = if entries.is_empty() { String::new() } else { self.text()? };
         for (number, line) in text.lines().enumerate() {
             check_line(line, of)
                 .map_err(|what| self.fault(format!("line {} {what}", number + 1)))?;
@@ -163,16 +167,16 @@ impl Ledger {
     /// # Errors
     /// As [`Ledger::read`].
     pub(crate) fn look(&self, of: &Certificate) -> Result<(Vec<Entry>, Head)> {
-        match self.text() {
-            Ok(text) => self.check(&text, of),
-            Err(Error::Ledger { .. }) if !self.path.exists() => Ok(Default::default()),
-            Err(error) => Err(error),
-        }
+        self.check(&self.text()?, of)
     }
 
+    /// What is in the file; nothing where there is none.
     fn text(&self) -> Result<String> {
         let failed = |error: io::Error| self.fault(error.to_string());
-        let mut file = File::open(&self.path).map_err(failed)?;
+        let mut file = match File::open(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(String::new()),
+            opened => opened.map_err(failed)?,
+        };
         file.lock_shared().map_err(failed)?;
         self.text_of(&mut file)
     }
@@ -249,10 +253,8 @@ impl Ledger {
             peer: about.peer.to_string(),
             event,
         };
-        let unsigned = |_| self.fault("a line cannot be signed");
-        let signature = me.sign(&message(&entry)).map_err(unsigned)?;
-        let line = Line { entry, signature: STANDARD.encode(signature) };
-        let text = serde_json::to_string(&line).map_err(|_| Error::Bug("a line has JSON"))? + "\n";
+        let unsigned = || self.fault("a line cannot be signed");
+        let text = line(entry, me).ok_or_else(unsigned)?;
         let end = file.seek(SeekFrom::End(0)).map_err(failed)?;
         let written = file.write_all(text.as_bytes()).and_then(|()| file.sync_data());
         if written.is_err() {
@@ -291,6 +293,12 @@ pub(crate) fn past(entries: &[Entry], agreement: &str, epsilon: Option<Epsilon>)
         }
     }
     past
+}
+
+/// A line as this party writes it.
+pub(crate) fn line(entry: Entry, me: &Identity) -> Option<String> {
+    let signature = STANDARD.encode(me.sign(&message(&entry)).ok()?);
+    Some(serde_json::to_string(&Line { entry, signature }).ok()? + "\n")
 }
 
 const CHANGED: &str = "was changed, or is none of this identity";

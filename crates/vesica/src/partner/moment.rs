@@ -123,7 +123,7 @@ impl std::str::FromStr for Hours {
         let minute = |text: &str| {
             let (hour, minute) = text.split_once(':')?;
             let (hour, minute): (u16, u16) = (hour.parse().ok()?, minute.parse().ok()?);
-            (hour < 24 && minute < 60 || (hour, minute) == (24, 0)).then_some(hour * 60 + minute)
+            (hour < 24 && minute < 60 || (hour, minute) == (24, 0)).then(|| hour * 60 + minute)
         };
         let (from, to) = text.split_once('-').ok_or(NONE)?;
         let hours = minute(from).zip(minute(to)).map(|(from, to)| Self { from, to });
@@ -168,7 +168,8 @@ mod tests {
         for text in ["2026-2-3", "2026-02-30", "26-02-03", "2026-13-01", "today", "2026-02-03-1"] {
             assert!(text.parse::<Day>().is_err(), "{text}");
         }
-        for text in ["8-18", "08:00", "08:00-08:00", "08:60-09:00", "25:00-26:00", "8:00-18:00"] {
+        let hours = ["8-18", "08:00", "08:00-08:00", "08:60-09:00", "25:00-26:00", "8:00-18:00"];
+        for text in hours.into_iter().chain(["2026:02-06:00"]) {
             assert!(text.parse::<Hours>().is_err(), "{text}");
         }
     }

@@ -89,7 +89,7 @@ pub(crate) struct Run {
 
 /// What a record is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+pub(crate) enum Kind {
     /// The first one: [`Run`] and [`Begun`].
     Header,
     /// An attempt begins: how many there were, this one included, and how many partitions both sides have done.
@@ -101,7 +101,7 @@ enum Kind {
 }
 
 impl Kind {
-    fn of(byte: u8) -> Option<Self> {
+    pub(crate) fn of(byte: u8) -> Option<Self> {
         let all = [Self::Header, Self::Attempt, Self::Piece, Self::Commitments];
         all.into_iter().find(|kind| *kind as u8 == byte)
     }
@@ -253,7 +253,7 @@ impl Journal {
     }
 
     /// Adds a record, and waits until it is on the disk.
-    fn write(&mut self, kind: Kind, content: &[u8]) -> Result<()> {
+    pub(crate) fn write(&mut self, kind: Kind, content: &[u8]) -> Result<()> {
         let mut nonce = [0; NONCE_LEN];
         let unsealed = |_| fault(&self.path, "it cannot be encrypted");
         SystemRandom::new().fill(&mut nonce).map_err(unsealed)?;
@@ -310,6 +310,11 @@ impl Journal {
     /// How often the run was started, this time included.
     pub(crate) fn attempts(&self) -> u32 {
         self.attempts
+    }
+
+    /// What the run is, and what was agreed on when it began, if it began.
+    pub(crate) fn found(&self) -> Option<&(Run, Begun)> {
+        self.found.as_ref()
     }
 
     /// Begins the run, or goes on with it after so many partitions, of which each piece is shown.

@@ -66,7 +66,7 @@ impl Part {
         bytes.map(Self::parse).transpose()
     }
 
-    fn parse(mut bytes: Vec<u8>) -> io::Result<Self> {
+    pub(super) fn parse(mut bytes: Vec<u8>) -> io::Result<Self> {
         let Some(end) = bytes.len().checked_sub(DIGEST).filter(|end| *end >= HEADER) else {
             return Err(invalid("is too short, or not wholly there yet"));
         };

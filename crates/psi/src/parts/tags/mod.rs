@@ -77,6 +77,12 @@ impl Tags {
         Self { bits: KAPPA, list: List::Sorted, queries: 0 }
     }
 
+    /// Of so few bits that different values do have equal ones.
+    #[cfg(test)]
+    pub(crate) fn of_bits(bits: u32) -> Self {
+        Self { bits, ..Self::whole() }
+    }
+
     /// The tag of an item's pseudo-random value.
     pub(crate) fn of(self, value: Block) -> u128 {
         value.0 >> (128 - self.bits)

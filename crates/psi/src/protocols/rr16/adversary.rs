@@ -449,3 +449,131 @@ fn tags_of_another_length_are_refused() {
         assert!(is_refused, "{count} of {bits} bits: {error}");
     }
 }
+
+/// A sender that announces a challenge which says nothing of the OTs whose strings it keeps: R's answer is about other
+/// OTs than S believes, and S's strings are those of other cells. The receiver cannot tell, and need not: no item of S
+/// counts, and the run ends like any other.
+#[test]
+fn a_challenge_other_than_the_senders_own_makes_its_items_count_for_nothing() {
+    let mine = items(20, &mut StdRng::seed_from_u64(4));
+    let shape = Shape::new(mine.len(), LAMBDA);
+    let sizes = Sizes { sender: mine.len(), receiver: mine.len() };
+    for is_own in [true, false] {
+        let (found, sent) = between::<_, _, Error>(
+            Link::Memory.connect(),
+            PATIENCE,
+            |channel, rng| {
+                let mut cot = extension::Receiver::setup(FIELD, channel, rng)?;
+                let hand = cut_and_choose::receive(shape, &mut cot, channel, rng)?;
+                let party = Box::new(Receiver { sizes, shape, hand });
+                party.receive(mine.items(), channel, rng)
+            },
+            |channel, rng| {
+                let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
+                let pairs = send_all(shape, &mut cot, channel)?;
+                let [announced, kept] = [(); 2].map(|()| vesica_primitives::Seed::random(rng));
+                channel.send_slice("rr16/challenge", &[*announced.expose()])?;
+                let opened =
+                    subset(shape.ots(), shape.opened, if is_own { &announced } else { &kept });
+                let mut answer = vec![Block::ZERO; shape.opened.div_ceil(128) + 1];
+                let (bits, proof) = answer.split_at_mut(shape.opened.div_ceil(128));
+                channel.recv_slice("rr16/opened-zeros", bits)?;
+                channel.recv_slice("rr16/proof", proof)?;
+                let unopened = pairs.iter().zip(opened.iter()).filter(|(_, opened)| *opened == 0);
+                let ones = Zeroizing::new(unopened.map(|([_, one], _)| *one).collect());
+                let tags = list(&Sender { shape, ones }, &mine, false, channel, rng)?;
+                send_tags(tags, KAPPA, channel)?;
+                Ok(channel.flush()?)
+            },
+        );
+        sent.unwrap();
+        assert_eq!(found.unwrap().len(), if is_own { mine.len() } else { 0 });
+    }
+}
+
+/// Both strings of every OT.
+fn send_all(
+    shape: Shape,
+    cot: &mut extension::Sender,
+    channel: &mut Channel,
+) -> Result<Vec<[Block; 2]>> {
+    let mut pairs = vec![[Block::ZERO; 2]; shape.ots()];
+    vesica_ot::CotSender::send_random_into(cot, &mut pairs, channel)?;
+    Ok(pairs)
+}
+
+/// A sender that chooses its challenge, here of many the one whose set lies furthest to one side, or that repeats the
+/// challenge of an earlier run. R's ones are where its own randomness puts them, so the number of them that are
+/// opened has the same distribution for every set, and so has the probability that R gives up. What is opened has no
+/// part in the rest of the run.
+#[test]
+fn a_chosen_challenge_sees_no_more_ones_than_a_random_one() {
+    let (mut cases, mut random) = (Vec::new(), StdRng::seed_from_u64(7));
+    let to_one_side = |seed: &Block| {
+        let opened = subset(SMALL.ots(), SMALL.opened, &vesica_primitives::Seed::new(*seed));
+        opened.iter().take(SMALL.ots() / 2).filter(|bit| *bit == 1).count()
+    };
+    let many: Vec<Block> = (0..2000).map(|_| Block::random(&mut random)).collect();
+    cases.push(*many.iter().max_by_key(|seed| to_one_side(seed)).unwrap());
+    cases.push(*many.iter().min_by_key(|seed| to_one_side(seed)).unwrap());
+    assert!(to_one_side(&cases[0]) > to_one_side(&cases[1]) + SMALL.opened / 4);
+    // Nothing but zeros, as the seed of the challenge of every run.
+    cases.push(Block::ZERO);
+    let gives_up = hypergeometric(SMALL, SMALL.ones(), |ones| ones > SMALL.threshold);
+    for seed in cases {
+        let opened = subset(SMALL.ots(), SMALL.opened, &vesica_primitives::Seed::new(seed));
+        let mut opened_ones = 0;
+        let gave_up = (0..ATTEMPTS).filter(|_| {
+            // As `cut_and_choose::receive` chooses.
+            let choices = choices(SMALL, SMALL.ones(), &mut random);
+            let ones = choices.iter().zip(opened.iter()).filter(|both| *both == (1, 1)).count();
+            opened_ones += ones;
+            ones > SMALL.threshold
+        });
+        let gave_up = gave_up.count();
+        assert!(is_share(gave_up, gives_up), "{gave_up}, not {gives_up}");
+        let mean = SMALL.opened as f64 * SMALL.ones() as f64 / SMALL.ots() as f64;
+        let off = opened_ones as f64 / ATTEMPTS as f64 - mean;
+        assert!(off.abs() < 0.7, "{off} off {mean}");
+    }
+}
+
+/// A receiver that prepares for the challenge of an earlier run chooses ones only where that did not look. A new
+/// challenge finds them as if they had been chosen at random.
+#[test]
+fn ones_that_an_earlier_challenge_missed_are_found_by_the_next() {
+    let chosen = 125;
+    let (verdicts, ()) = run(
+        Link::Memory,
+        |channel, rng| {
+            let mut cot = extension::Sender::setup(FIELD, channel, rng)?;
+            let verdicts: Vec<_> = (0..=ATTEMPTS)
+                .map(|_| {
+                    let result = cut_and_choose::send(SMALL, &mut cot, channel, rng);
+                    result.map_err(|error| check(&error))
+                })
+                .collect();
+            Ok::<_, Error>(verdicts)
+        },
+        |channel, rng| {
+            let mut cot = extension::Receiver::setup(FIELD, channel, rng)?;
+            let mut last = Bits::zeros(SMALL.ots());
+            for _ in 0..=ATTEMPTS {
+                let mut hidden: Vec<usize> =
+                    (0..SMALL.ots()).filter(|i| last.get(*i) == 0).collect();
+                let mut choices = Bits::zeros(SMALL.ots());
+                for _ in 0..chosen {
+                    let one = hidden.swap_remove(rng.random_range(0..hidden.len()));
+                    choices.set(one, 1);
+                }
+                let hand = Hand::receive(SMALL, choices, &mut cot, channel)?;
+                last = receive_challenge(SMALL, channel)?;
+                hand.open(&last).send(channel)?;
+            }
+            Ok(())
+        },
+    );
+    let passed = verdicts[1..].iter().filter(|verdict| verdict.is_ok()).count();
+    let passes = hypergeometric(SMALL, chosen, |opened| opened <= SMALL.threshold);
+    assert!(is_share(passed, passes), "{passed}, not {passes}");
+}

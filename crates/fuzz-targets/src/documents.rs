@@ -1,0 +1,231 @@
+//! Files of a party and texts of its partner: identities, invitations, agreements, records, ledgers, policies, figures.
+
+use std::{fmt::Display, str::FromStr, sync::LazyLock};
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde::{Serialize, de::DeserializeOwned};
+use vesica::{
+    Normalize,
+    cluster::Token,
+    decoders,
+    partnership::{
+        Agreement, Day, Document, Hours, Invitation, Moment, Policy, Proposal, Record, Signed,
+    },
+};
+use vesica_net::{Certificate, Fingerprint, Identity, Proxy};
+use vesica_planner::Figures;
+
+use crate::bytes::{Bytes, tells_no_secret, with_secrets};
+
+/// Keys of nobody: whoever reads this can sign with them.
+static PARTIES: LazyLock<[Identity; 2]> = LazyLock::new(|| {
+    [include_str!("identities/inviter.pem"), include_str!("identities/accepter.pem")]
+        .map(|text| Identity::from_pem(text).expect("an identity"))
+});
+
+/// The identity file, a certificate of a peer, and the words that stand for a party, a gateway or a proxy.
+pub fn identity(data: &[u8]) {
+    if let Ok(certificate) = Certificate::from_der(data) {
+        assert_eq!(certificate.as_der(), data);
+        assert!(!certificate.has_signed(b"nothing", &data[..data.len().min(64)]));
+    }
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    match Identity::from_pem(text) {
+        Ok(identity) => {
+            let again =
+                Identity::from_pem(&identity.to_pem()).expect("an identity that was written");
+            assert_eq!(again.fingerprint(), identity.fingerprint());
+        }
+        Err(error) => assert!(text.len() < 24 || !format!("{error} {error:?}").contains(text)),
+    }
+    if let Ok(token) = text.parse::<Token>() {
+        let again: Token = token.text().parse().expect("a token that was written");
+        assert_eq!(*again.text(), *token.text());
+    }
+    same_again::<Fingerprint>(text);
+    let _ = text.parse::<Proxy>();
+}
+
+/// What is read from a word and shown again is read as the same.
+fn same_again<T: FromStr + Display + PartialEq>(text: &str) -> Option<T> {
+    let value: T = text.parse().ok()?;
+    let again = value.to_string().parse().ok();
+    assert!(again.as_ref() == Some(&value), "`{value}` is another value");
+    Some(value)
+}
+
+/// Words of policies, terms and flags.
+pub fn words(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    same_again::<Moment>(text);
+    same_again::<Day>(text);
+    same_again::<Hours>(text);
+    same_again::<Normalize>(text);
+    json::<Policy>(text);
+    json::<Moment>(text);
+}
+
+/// What JSON gives is what its own form gives, and its sentences can be said.
+fn json<T: Serialize + DeserializeOwned + PartialEq>(text: &str) -> Option<T> {
+    let value: T = serde_json::from_str(text).ok()?;
+    let form = serde_json::to_string(&value).expect("what was read has a form");
+    assert!(serde_json::from_str::<T>(&form).is_ok_and(|again| again == value), "{form}");
+    Some(value)
+}
+
+/// A profile of key columns makes of each value one that it leaves as it is.
+pub fn normalize(data: &[u8]) {
+    let mut bytes = Bytes(data);
+    let len = usize::from(bytes.byte() % 40);
+    let Ok(name) = std::str::from_utf8(bytes.take(len)) else { return };
+    let Ok(value) = std::str::from_utf8(bytes.0) else { return };
+    let Ok(profile) = name.parse::<Normalize>() else { return };
+    let once = profile.apply(value).into_owned();
+    // What describes the column alone has had its effect.
+    let again = match &profile {
+        Normalize::Hashed(_) => profile.clone(),
+        Normalize::Sha256(inner) => inner.essence(),
+        other => other.essence(),
+    };
+    assert_eq!(again.apply(&once), once, "{profile} of `{value}`");
+}
+
+/// The texts that a partner sends, and the files that are kept of them. Mode 0 takes any text; the others sign what is in an
+/// envelope, which the fuzzer could not.
+pub fn documents(data: &[u8]) {
+    let mut bytes = Bytes(data);
+    let mode = bytes.byte() % 4;
+    let Ok(text) = String::from_utf8(with_secrets(bytes.0)) else { return };
+    match mode {
+        0 => any_text(&text),
+        1 => {
+            let Some(signed) = signed::<Proposal>(&text) else { return };
+            let _ = signed.document().sentences();
+        }
+        2 => {
+            let Some(signed) = signed::<Agreement>(&text) else { return };
+            if let Ok(agreement) = Signed::<Agreement>::from_file(&signed.to_json()) {
+                let again = Signed::<Agreement>::from_text(&agreement.to_text());
+                assert_eq!(again.as_ref(), Ok(&agreement));
+            }
+        }
+        _ => {
+            signed::<Record>(&text);
+        }
+    }
+}
+
+fn any_text(text: &str) {
+    match Invitation::from_text(text) {
+        Ok(invitation) => {
+            assert_eq!(Invitation::from_text(&invitation.to_text()).as_ref(), Ok(&invitation));
+            if let Err(error) = invitation.answer() {
+                tells_no_secret(&error);
+            }
+        }
+        Err(error) => tells_no_secret(&error),
+    }
+    let replies = [Signed::<Agreement>::from_text(text), Signed::<Agreement>::from_file(text)];
+    replies.iter().filter_map(|reply| reply.as_ref().err()).for_each(tells_no_secret);
+    if let Err(error) = Signed::<Record>::from_json(text) {
+        tells_no_secret(&error);
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Envelope {
+    payload_type: &'static str,
+    payload: String,
+    signatures: Vec<Signature>,
+}
+
+#[derive(Serialize)]
+struct Signature {
+    keyid: String,
+    sig: String,
+}
+
+/// The document with this payload, signed by both parties if both are to sign it, or by the first.
+fn signed<D: Document + PartialEq>(payload: &str) -> Option<Signed<D>> {
+    let document = json::<D>(payload)?;
+    let message = format!("DSSEv1 {} {} {} {payload}", D::TYPE.len(), D::TYPE, payload.len());
+    let signers: Vec<_> =
+        document.signers().iter().map(|party| party.fingerprint().to_string()).collect();
+    let mut signatures: Vec<_> = PARTIES
+        .iter()
+        .filter(|party| signers.contains(&party.fingerprint().to_string()))
+        .filter_map(|party| {
+            let sig = STANDARD.encode(party.sign(message.as_bytes()).ok()?);
+            Some(Signature { keyid: party.fingerprint().to_string(), sig })
+        })
+        .collect();
+    signatures.sort_by(|a, b| a.keyid.cmp(&b.keyid));
+    let payload = STANDARD.encode(payload);
+    let envelope = Envelope { payload_type: D::TYPE, payload, signatures };
+    let text = serde_json::to_string_pretty(&envelope).ok()? + "\n";
+    match Signed::<D>::from_json(&text) {
+        Ok(signed) => {
+            assert_eq!(signed.to_json(), text, "one document has one form");
+            let _ = signed.require_all();
+            Some(signed)
+        }
+        Err(error) => {
+            tells_no_secret(&error);
+            None
+        }
+    }
+}
+
+/// A ledger: its lines as they are, or a line for each event, signed and put behind the one before it, which the fuzzer could
+/// not.
+pub fn ledger(data: &[u8]) {
+    let mut bytes = Bytes(data);
+    let mode = bytes.byte() % 2;
+    let Ok(text) = String::from_utf8(with_secrets(bytes.0)) else { return };
+    let me = &PARTIES[0];
+    let text = match mode {
+        0 => text,
+        _ => {
+            let Some(text) = decoders::ledger_of(text.lines(), me) else { return };
+            text
+        }
+    };
+    match decoders::ledger(&text, &me.certificate()) {
+        Ok(head) => assert_eq!(head.lines, text.lines().count() as u64),
+        Err(error) => {
+            assert_eq!(mode, 0, "a ledger that this side wrote is refused: {error}");
+            tells_no_secret(&error);
+        }
+    }
+}
+
+/// A journal: the content of a file, or records as this side wrote them, which the fuzzer could not encrypt.
+pub fn journal(data: &[u8]) {
+    let mut bytes = Bytes(data);
+    let outcome = match bytes.byte() % 2 {
+        0 => decoders::journal(bytes.0, &PARTIES[0]),
+        _ => {
+            let mut records = Vec::new();
+            while !bytes.0.is_empty() && records.len() < 8 {
+                let (kind, len) = (bytes.byte(), usize::from(bytes.byte()));
+                records.push((kind, with_secrets(bytes.take(len))));
+            }
+            decoders::journal_of(&records, &PARTIES[0])
+        }
+    };
+    if let Err(error) = outcome {
+        tells_no_secret(&error);
+    }
+}
+
+/// The figures of a machine.
+pub fn figures(data: &[u8]) {
+    let Ok(text) = std::str::from_utf8(data) else { return };
+    let Ok(figures) = Figures::parse(text) else { return };
+    let form = figures.to_text();
+    match Figures::parse(&form) {
+        Ok(again) => assert_eq!(again.to_text(), form),
+        Err(error) => panic!("what was written is not read: {error}"),
+    }
+}

@@ -1,0 +1,87 @@
+//! Elements of groups, scalars, and values under public keys, as they come from the other side.
+
+use vesica_primitives::{
+    group::{Ffdhe3072, Ristretto, Scalars},
+    paillier, rsa,
+};
+
+use crate::bytes::Bytes;
+
+/// An element is refused, or it is in the group and its encoding is the one that was read.
+pub fn group(data: &[u8]) {
+    let mut bytes = Bytes(data);
+    match bytes.byte() % 2 {
+        0 => element::<Ristretto>(bytes),
+        _ => element::<Ffdhe3072>(bytes),
+    }
+}
+
+fn element<G: Scalars>(mut bytes: Bytes<'_>) {
+    let mut encoded = <G::Encoded as bytemuck::Zeroable>::zeroed();
+    fill(&mut bytes, bytemuck::bytes_of_mut(&mut encoded));
+    if let Some(element) = G::decode(&encoded) {
+        assert!(G::encode(&element) == encoded, "one element has one encoding");
+        let nothing = G::sub(&element, &element);
+        assert!(G::add(&element, &nothing) == element);
+        let twice = G::add(&element, &element);
+        assert!(G::decode(&G::encode(&twice)) == Some(twice), "a sum is an element");
+    }
+    let mut wide = <G::WideScalar as bytemuck::Zeroable>::zeroed();
+    fill(&mut bytes, bytemuck::bytes_of_mut(&mut wide));
+    let encoded = G::encode_scalar(&G::reduce(&wide));
+    let short = bytemuck::bytes_of(&encoded);
+    let mut again = <G::WideScalar as bytemuck::Zeroable>::zeroed();
+    bytemuck::bytes_of_mut(&mut again)[..short.len()].copy_from_slice(short);
+    let reduced = G::encode_scalar(&G::reduce(&again));
+    assert_eq!(bytemuck::bytes_of(&reduced), short, "a scalar is reduced already");
+}
+
+/// A key of RSA or of Paillier, and a value under it, are refused, or their encodings are those that were read.
+pub fn public_key(data: &[u8]) {
+    let mut bytes = Bytes(data);
+    let (kind, mask) = (bytes.byte() % 2, bytes.byte());
+    let mut modulus = [0; rsa::ENCODED];
+    fill(&mut bytes, &mut modulus);
+    // Most inputs have the length and the parity of a modulus.
+    if mask != 0 {
+        modulus[0] |= 0x80;
+        modulus[rsa::ENCODED - 1] |= 1;
+    }
+    match kind {
+        0 => rsa_values(bytes, &modulus),
+        _ => paillier_values(bytes, &modulus),
+    }
+}
+
+fn rsa_values(mut bytes: Bytes<'_>, modulus: &[u8; rsa::ENCODED]) {
+    let Some(key) = rsa::PublicKey::decode(modulus) else { return };
+    assert_eq!(key.encode(), *modulus);
+    let value = bytes.array();
+    let Some(residue) = key.decode_residue(&value) else { return };
+    assert_eq!(residue.encode(), value);
+    if let Some(inverse) = key.invert(&residue) {
+        let one = key.multiply(&residue, &inverse).encode();
+        assert!(
+            one[..rsa::ENCODED - 1].iter().all(|byte| *byte == 0) && one[rsa::ENCODED - 1] == 1
+        );
+    }
+}
+
+fn paillier_values(mut bytes: Bytes<'_>, modulus: &[u8; paillier::PLAIN]) {
+    let Some(key) = paillier::PublicKey::decode(modulus) else { return };
+    assert_eq!(key.encode(), *modulus);
+    let number = i64::from_le_bytes(bytes.array());
+    assert_eq!(key.integer(&key.plain(number)), Some(number));
+    let value = bytes.array();
+    if let Some(plain) = key.decode_plain(&value) {
+        assert_eq!(plain.encode(), value);
+    }
+    let value = bytes.array();
+    let Some(ciphertext) = key.decode_ciphertext(&value) else { return };
+    assert_eq!(ciphertext.encode(), value);
+}
+
+fn fill(bytes: &mut Bytes<'_>, to: &mut [u8]) {
+    let from = bytes.take(to.len());
+    to[..from.len()].copy_from_slice(from);
+}

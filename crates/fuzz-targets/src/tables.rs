@@ -1,0 +1,161 @@
+//! Tables in every format, read twice as a run reads them: once for the keys, once for the rows that are written.
+
+use vesica::{
+    Error, Source,
+    decoders::written,
+    files::{Delimiter, Dialect, Format},
+};
+
+use crate::bytes::{Bytes, SECRET, tells_no_secret, with_secrets};
+
+/// The most bytes that may have to be in memory at once.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// The rows of a table: their fields as text.
+type Rows = Vec<Vec<Vec<u8>>>;
+
+/// What both readings of a table give.
+struct Table {
+    columns: Vec<String>,
+    rows: Rows,
+    /// Every row, written again.
+    written: Vec<u8>,
+}
+
+/// Reads a table; a format that is not named is recognised.
+fn table(content: &[u8], format: Option<Format>, delimiter: Delimiter) -> Result<Table, Error> {
+    let bytes = content.to_vec();
+    let dialect = Dialect { format, delimiter, most_bytes: Some(MOST_BYTES), spill: None };
+    let input = Source::Memory { name: "table".to_owned(), bytes }.open(dialect)?;
+    let scan = input.read()?;
+    let columns = scan.header().fields();
+    let mut rows = Rows::new();
+    let width = columns.len();
+    let table = scan.rows(|row| {
+        rows.push((0..width).map(|column| row.field(column).to_vec()).collect());
+        Ok(())
+    })?;
+    assert_eq!(table.len(), rows.len() as u64);
+    let written = written(&table, (0..table.len()).collect())?;
+    Ok(Table { columns, rows, written })
+}
+
+/// A table of text is refused, or its rows written again are a table with the same rows. Without a secret in the first
+/// line, which an error may quote, none is in an error.
+fn text(content: &[u8], format: Option<Format>, delimiter: Delimiter) -> Option<Table> {
+    let content = with_secrets(content);
+    let table = match table(&content, format, delimiter) {
+        Ok(table) => table,
+        Err(error) => {
+            check_error(&error, &content);
+            return None;
+        }
+    };
+    if table.columns.is_empty() {
+        return Some(table);
+    }
+    match self::table(&table.written, format, delimiter) {
+        Ok(again) => {
+            assert_eq!(again.columns, table.columns);
+            assert_eq!(again.rows, table.rows);
+            assert_eq!(again.written, table.written, "what is written is written again as it is");
+        }
+        Err(error) => panic!("what was written is not read: {error}"),
+    }
+    Some(table)
+}
+
+/// Names of columns may be told: those of the header, and those of objects.
+fn check_error(error: &Error, content: &[u8]) {
+    let first = content.iter().position(|byte| b"\r\n".contains(byte)).unwrap_or(content.len());
+    let is_told = content[..first].windows(SECRET.len()).any(|part| part == SECRET.as_bytes());
+    if !is_told {
+        tells_no_secret(error);
+    }
+}
+
+fn delimiter(byte: u8) -> (Delimiter, u8) {
+    [
+        (Delimiter::Comma, b','),
+        (Delimiter::Semicolon, b';'),
+        (Delimiter::Tab, b'\t'),
+        (Delimiter::Bar, b'|'),
+        (Delimiter::Auto, b','),
+    ][usize::from(byte) % 5]
+}
+
+/// Delimited text.
+pub fn csv(data: &[u8]) {
+    let mut bytes = Bytes(data);
+    let (delimiter, _) = delimiter(bytes.byte());
+    text(bytes.0, Some(Format::Csv), delimiter);
+}
+
+/// Delimited text against the csv crate: the same records, or a reason that the crate does not have. The crate takes any
+/// number of fields, and takes the end of the text for the end of a quoted field.
+pub fn csv_against_crate(data: &[u8]) {
+    let mut bytes = Bytes(data);
+    let (delimiter, byte) = delimiter(bytes.byte() % 4);
+    let content = with_secrets(bytes.0);
+    let Ok(ours) = table(&content, Some(Format::Csv), delimiter) else {
+        return;
+    };
+    let body = content.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&content);
+    let mut reader = csv::ReaderBuilder::new()
+        .has_headers(false)
+        .flexible(true)
+        .delimiter(byte)
+        .from_reader(body);
+    let records = reader.byte_records().map(|record| {
+        let record = record.unwrap_or_default();
+        record.iter().map(<[u8]>::to_vec).collect::<Vec<_>>()
+    });
+    let mut records: Rows = records.collect();
+    if records.is_empty() {
+        assert!(ours.columns.is_empty() && ours.rows.is_empty());
+        return;
+    }
+    let header = records.remove(0);
+    assert_eq!(header.len(), ours.columns.len());
+    assert_eq!(records, ours.rows);
+}
+
+/// Objects, one a line.
+pub fn ndjson(data: &[u8]) {
+    text(data, Some(Format::Ndjson), Delimiter::Comma);
+}
+
+/// A table whose format is recognised, packed or not.
+pub fn recognised(data: &[u8]) {
+    let content = with_secrets(data);
+    if let Err(error) = table(&content, None, Delimiter::Auto) {
+        check_error(&error, &content);
+    }
+}
+
+/// Parquet: the footer, the pages, and the rows written again.
+pub fn parquet(data: &[u8]) {
+    typed(data, Format::Parquet);
+}
+
+/// A file of Arrow IPC.
+pub fn arrow_file(data: &[u8]) {
+    typed(data, Format::Arrow);
+}
+
+/// A stream of Arrow IPC.
+pub fn arrow_stream(data: &[u8]) {
+    typed(data, Format::ArrowStream);
+}
+
+/// A table with types is refused as damaged, or its rows written again are a table with the same rows.
+fn typed(content: &[u8], format: Format) {
+    let Ok(table) = table(content, Some(format), Delimiter::Comma) else { return };
+    match self::table(&table.written, Some(format), Delimiter::Comma) {
+        Ok(again) => {
+            assert_eq!(again.columns, table.columns);
+            assert_eq!(again.rows, table.rows);
+        }
+        Err(error) => panic!("what was written is not read: {error}"),
+    }
+}

@@ -1,0 +1,106 @@
+//! Messages of a connection.
+
+use std::io::{self, Cursor, Read, Write};
+
+use sha2::{Digest, Sha256};
+use vesica::decoders;
+use vesica_net::{Channel, Error, files::read_file};
+
+use crate::bytes::{Bytes, tells_no_secret, with_secrets};
+
+/// The longest message of the target's protocol.
+const MOST: usize = 1 << 12;
+
+const LABEL: &str = "fuzz/step";
+
+/// A peer that has sent these bytes and is gone, and to whom everything can be sent.
+struct Sent(Cursor<Vec<u8>>);
+
+impl Read for Sent {
+    fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
+        self.0.read(buf)
+    }
+}
+
+impl Write for Sent {
+    fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
+        Ok(buf.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+/// Whatever a peer sends, a channel gives what was asked for, within its bounds, or an error that shows none of it.
+pub fn frames(data: &[u8]) {
+    let mut bytes = Bytes(data);
+    let (steps, size) = (bytes.array::<6>(), bytes.below(MOST));
+    let mut channel = Channel::new(Sent(Cursor::new(with_secrets(bytes.0))));
+    for step in steps {
+        if let Err(error) = received(&mut channel, step, size) {
+            tells_no_secret(&error);
+            // The peer's end has come, or it has broken a rule; nothing that follows counts, but all is answered.
+            let _ = channel.finish();
+            return;
+        }
+    }
+    let _ = channel.finish();
+}
+
+fn received(channel: &mut Channel, step: u8, size: usize) -> Result<(), Error> {
+    let mut room = vec![0; size];
+    match step % 5 {
+        0 => channel.recv_into(LABEL, &mut room),
+        1 => channel.recv_len(LABEL, size).map(|message| assert!(message.len() <= size)),
+        2 => channel.recv_slice(LABEL, &mut vec![0u64; size / 8]),
+        3 => channel.exchange(LABEL, b"ours", &mut room),
+        _ => channel.await_message(LABEL, size).map(|message| assert!(message.len() <= size)),
+    }
+}
+
+/// An offer is refused, or its own form is read again to the same form.
+pub fn offer(data: &[u8]) {
+    match decoders::offer(&with_secrets(data)) {
+        Ok(form) => assert_eq!(decoders::offer(&form).ok().as_ref(), Some(&form)),
+        Err(error) => tells_no_secret(&error),
+    }
+}
+
+/// What a cluster asks and its gateway answers.
+pub fn gateway_messages(data: &[u8]) {
+    for read in [decoders::gateway_question, decoders::gateway_answer] {
+        if let Some(form) = read(data) {
+            assert_eq!(read(&form).as_ref(), Some(&form));
+        }
+    }
+}
+
+/// A profile of keys is refused, or its encoding has the same meaning, and is all zeros where nothing is told.
+pub fn key_profile(data: &[u8]) {
+    let mut bytes = Bytes(data);
+    let columns = usize::from(bytes.byte() % 17);
+    let Some(form) = decoders::profile(bytes.0, columns) else { return };
+    assert_eq!(form.len(), bytes.0.len());
+    assert!(form == bytes.0 || form.iter().all(|byte| *byte == 0));
+}
+
+/// A file of an exchange directory: any bytes, or with the checksum that belongs to them, which the fuzzer could not find.
+pub fn exchange_file(data: &[u8]) {
+    const HEADER: usize = 49;
+    let mut bytes = Bytes(data);
+    let with_checksum = bytes.byte() != 0;
+    let mut content = with_secrets(bytes.0);
+    if with_checksum {
+        let checksum = Sha256::digest(&content);
+        content.extend_from_slice(&checksum);
+    }
+    match read_file(content.clone()) {
+        Ok((number, payload)) => {
+            let end = content.len() - Sha256::output_size();
+            assert_eq!(payload, content[HEADER..end]);
+            assert_eq!(number.to_le_bytes(), content[40..48]);
+        }
+        Err(error) => tells_no_secret(&error),
+    }
+}

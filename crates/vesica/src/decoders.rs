@@ -1,0 +1,154 @@
+//! What reads bytes of others and has no public entry, for the fuzz targets (`crates/fuzz-targets`).
+//!
+//! This is neither a feature nor behind `cfg(fuzzing)`: the tests that replay the corpus of the targets run the crate as it is
+//! shipped, and nothing here does more than pass on what a run calls.
+
+use std::{fmt::Debug, fs, path::Path};
+
+use serde::{Serialize, de::DeserializeOwned};
+use vesica_net::{Certificate, Channel, Identity, transport::memory};
+
+use crate::{
+    agree::offer::WireOffer,
+    error::{Error, Result},
+    gateway::message::{Answer, Ask},
+    keys::profile::Profile,
+    partner::{
+        ledger::{self, Entry, Event, Head, Ledger},
+        moment::Moment,
+    },
+    run::journal::{Journal, JournalSecret, Kind, Resume},
+    table::{
+        rows::Table,
+        written::{Matched, Unwritten},
+    },
+};
+
+/// These rows of a table, counted from 0, as they are written.
+///
+/// # Errors
+/// As of the second reading of a table.
+pub fn written(table: &Table, rows: Vec<u64>) -> Result<Vec<u8>> {
+    let mut out = Vec::new();
+    let matched = Matched { rows, ..Matched::default() };
+    match table.write(&matched, None, &mut out, |_| {}) {
+        Ok(()) => Ok(out),
+        Err(Unwritten::Input(error)) => Err(error),
+        Err(Unwritten::Output(_)) => Err(Error::Bug("memory can be written")),
+    }
+}
+
+/// Reads an offer as it travels, and gives its own form back.
+///
+/// # Errors
+/// Those of a malformed offer, and of one of another version.
+pub fn offer(bytes: &[u8]) -> Result<Vec<u8>> {
+    let (end, _other) = memory::pair();
+    let offer = WireOffer::decode(bytes, &Channel::new(end))?;
+    serde_json::to_vec(&offer).map_err(|_| Error::Bug("terms have no JSON"))
+}
+
+/// Reads what a cluster asks its gateway, and gives its own form back; `None` for what is no question.
+pub fn gateway_question(bytes: &[u8]) -> Option<Vec<u8>> {
+    again::<Ask>(bytes)
+}
+
+/// Reads what a gateway answers, and gives its own form back; `None` for what is no answer.
+pub fn gateway_answer(bytes: &[u8]) -> Option<Vec<u8>> {
+    again::<Answer>(bytes)
+}
+
+fn again<T: Serialize + DeserializeOwned + Debug>(bytes: &[u8]) -> Option<Vec<u8>> {
+    let value: T = serde_json::from_slice(bytes).ok()?;
+    serde_json::to_vec(&value).ok()
+}
+
+/// Reads a profile of the keys of so many columns, and gives its own form back; `None` for what is none.
+pub fn profile(bytes: &[u8], columns: usize) -> Option<Vec<u8>> {
+    Some(Profile::decode(bytes, columns)?.encode())
+}
+
+/// Reads a ledger of this party, and gives the newest line's place and hash.
+///
+/// # Errors
+/// [`Error::Ledger`].
+pub fn ledger(text: &str, of: &Certificate) -> Result<Head> {
+    Ok(Ledger::new("ledger").check_all(text, of)?.1)
+}
+
+/// A ledger of this party in which these things happened, each given as JSON.
+pub fn ledger_of<'a>(events: impl Iterator<Item = &'a str>, me: &Identity) -> Option<String> {
+    let mut text = String::new();
+    for event in events {
+        let event: Event = serde_json::from_str(event).ok()?;
+        let head = Ledger::new("ledger").check_all(&text, &me.certificate()).ok()?.1;
+        let entry = Entry {
+            number: head.lines,
+            previous: head.hash,
+            time: "2026-01-01T00:00:00Z".parse::<Moment>().ok()?,
+            agreement: String::new(),
+            name: String::new(),
+            peer: String::new(),
+            event,
+        };
+        text += &ledger::line(entry, me)?;
+    }
+    Some(text)
+}
+
+/// Reads a journal with this content, and everything in it; how many partitions are done.
+///
+/// # Errors
+/// [`Error::Journal`].
+pub fn journal(content: &[u8], me: &Identity) -> Result<u64> {
+    in_folder(me, |resume| {
+        fs::write(&resume.journal, content).map_err(|_| Error::Bug("a file can be written"))?;
+        read_journal(resume)
+    })
+}
+
+/// As [`journal`], of one with these records, each of a kind and content.
+///
+/// # Errors
+/// [`Error::Journal`].
+pub fn journal_of(records: &[(u8, Vec<u8>)], me: &Identity) -> Result<u64> {
+    in_folder(me, |resume| {
+        let mut journal = Journal::open(resume)?;
+        for (kind, content) in records {
+            if let Some(kind) = Kind::of(*kind) {
+                journal.write(kind, content)?;
+            }
+        }
+        drop(journal);
+        read_journal(resume)
+    })
+}
+
+fn in_folder<T>(me: &Identity, read: impl FnOnce(&Resume) -> Result<T>) -> Result<T> {
+    // In memory where the system has such a place: the content of a journal is small, and there are many.
+    let memory = Path::new("/dev/shm");
+    let folder = match memory.is_dir() {
+        true => tempfile::tempdir_in(memory),
+        false => tempfile::tempdir(),
+    };
+    let folder = folder.map_err(|_| Error::Bug("a folder can be made"))?;
+    read(&Resume { journal: folder.path().join("journal"), secret: JournalSecret::of(me) })
+}
+
+fn read_journal(resume: &Resume) -> Result<u64> {
+    let mut journal = Journal::open(resume)?;
+    let done = journal.done();
+    let Some((run, begun)) = journal.found().cloned() else { return Ok(done) };
+    journal.begun(&run)?;
+    let mut shown = 0;
+    journal.begin(run, begun, done, |_| {
+        shown += 1;
+        Ok(())
+    })?;
+    assert_eq!((shown, journal.done()), (done, done), "every piece is there");
+    drop(journal);
+    // The attempt that began is noted, and nothing is lost.
+    let again = Journal::open(resume)?.done();
+    assert_eq!(again, done, "what was done is done when the journal is opened again");
+    Ok(done)
+}

@@ -1,0 +1,5 @@
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(
+    |input: &[u8]| vesica_fuzz_targets::named("csv_against_crate").run(input)
+);

@@ -1,0 +1,173 @@
+//! `cargo xtask fuzz`: the fuzz targets for some time each. docs/fuzzing.md says what they check and what they need.
+
+use std::{
+    fs,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+use crate::{Failure, repository::Repository, step::ended};
+
+/// How long a target runs if nothing else is asked for, in seconds.
+const SECONDS: u64 = 60;
+
+/// Megabytes that a process may take, that one allocation may take, and seconds of one input.
+const LIMITS: [&str; 3] = ["-rss_limit_mb=2048", "-malloc_limit_mb=512", "-timeout=60"];
+
+/// The longest input, in bytes.
+const LONGEST: &str = "-max_len=65536";
+
+/// What is asked for.
+#[derive(Debug, PartialEq, Eq)]
+struct Request<'a> {
+    seconds: u64,
+    target: Option<&'a str>,
+}
+
+impl<'a> Request<'a> {
+    fn read(args: &[&'a str]) -> Option<Self> {
+        let mut request = Self { seconds: SECONDS, target: None };
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            match *arg {
+                "--seconds" => request.seconds = args.next()?.parse().ok().filter(|s| *s > 0)?,
+                flag if flag.starts_with('-') => return None,
+                target if request.target.is_none() => request.target = Some(target),
+                _ => return None,
+            }
+        }
+        Some(request)
+    }
+}
+
+/// A minute of every target.
+pub fn run(repository: &Repository) -> Result<(), Failure> {
+    run_with(repository, &[])
+}
+
+/// As the arguments ask: `[--seconds N] [TARGET]`.
+pub fn run_with(repository: &Repository, args: &[&str]) -> Result<(), Failure> {
+    let request = Request::read(args).ok_or("usage: cargo xtask fuzz [--seconds N] [TARGET]")?;
+    let manifest = fs::read_to_string(repository.path("fuzz/Cargo.toml"));
+    let manifest = manifest.map_err(|error| format!("fuzz/Cargo.toml: {error}"))?;
+    let all = targets(&manifest);
+    let chosen: Vec<&str> = match request.target {
+        None => all,
+        Some(name) if all.contains(&name) => vec![name],
+        Some(name) => {
+            return Err(format!("there is no target `{name}`; there are {}", all.join(", ")));
+        }
+    };
+    let mut build = nightly(repository);
+    build.arg("build");
+    if let [only] = chosen[..] {
+        build.arg(only);
+    }
+    let built = ended("cargo +nightly fuzz build", build.status());
+    built.map_err(|failure| {
+        format!("{failure}; it needs a nightly toolchain and `cargo install cargo-fuzz --locked`")
+    })?;
+    let mut done = Ok(());
+    let (mut executions, count) = (0, chosen.len());
+    for target in chosen {
+        match fuzz(repository, target, request.seconds) {
+            Ok(of_target) => executions += of_target,
+            // What failed first is what is told; the others run all the same.
+            Err(failure) => done = done.and(Err(failure)),
+        }
+    }
+    println!("fuzz: {executions} executions of {count} targets, {} s each", request.seconds);
+    done
+}
+
+/// Runs a target, and returns how often it was called.
+fn fuzz(repository: &Repository, target: &str, seconds: u64) -> Result<u64, Failure> {
+    // New inputs go to a folder of their own: the corpus of the repository stays as it is.
+    let found = format!("fuzz/found/{target}");
+    let corpus = format!("fuzz/corpus/{target}");
+    let artifacts = format!("fuzz/artifacts/{target}/");
+    for folder in [&found, &artifacts] {
+        let made = fs::create_dir_all(repository.path(folder));
+        made.map_err(|error| format!("{folder}: {error}"))?;
+    }
+    println!("==> {target}");
+    let mut command = nightly(repository);
+    command.args(["run", target, &found, &corpus, "--"]).args(LIMITS).arg(LONGEST);
+    command.args([&format!("-max_total_time={seconds}"), "-print_final_stats=1"]);
+    let ran = command.stdout(Stdio::inherit()).stderr(Stdio::piped()).output();
+    let ran = ran.map_err(|error| format!("cargo cannot be started: {error}"))?;
+    let said = String::from_utf8_lossy(&ran.stderr);
+    if ran.status.success() {
+        let executions = executions(&said).ok_or("the fuzzer does not say how often it ran")?;
+        println!("    {executions} executions");
+        return Ok(executions);
+    }
+    eprint!("{said}");
+    let input = said
+        .lines()
+        .find_map(|line| line.split_once("Test unit written to "))
+        .map(|(_, path)| path.trim());
+    let Some(input) = input else {
+        return Err(format!("target `{target}` ended with {}", ran.status));
+    };
+    let input = Path::new(input);
+    let input = input.strip_prefix(repository.path("")).unwrap_or(input).display();
+    println!(
+        "{target} fails on {input}. Replay it with:\n  cargo +nightly fuzz run {target} {input}"
+    );
+    println!("Mend it, and keep the input in {corpus}, which the tests replay.");
+    Err(format!("target `{target}` fails on {input}"))
+}
+
+/// The fuzzer, which is a nightly toolchain's whatever toolchain runs this.
+fn nightly(repository: &Repository) -> Command {
+    let mut command = Command::new("cargo");
+    command.args(["+nightly", "fuzz"]).current_dir(repository.path(""));
+    // What the toolchain of this process says of itself.
+    ["CARGO", "RUSTC", "RUSTUP_TOOLCHAIN", "RUSTFLAGS"].iter().for_each(|name| {
+        command.env_remove(name);
+    });
+    crate::repository::forget_this_package(&mut command);
+    command
+}
+
+/// The names of the programs that the manifest lists.
+fn targets(manifest: &str) -> Vec<&str> {
+    let path = |line| str::strip_prefix(line, "path = \"fuzz_targets/");
+    manifest.lines().filter_map(path).filter_map(|rest| rest.strip_suffix(".rs\"")).collect()
+}
+
+/// What the last statistics of the fuzzer say.
+fn executions(said: &str) -> Option<u64> {
+    let number =
+        said.lines().find_map(|line| line.strip_prefix("stat::number_of_executed_units:"))?;
+    number.trim().parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_are_read() {
+        let request = |seconds, target| Some(Request { seconds, target });
+        assert_eq!(Request::read(&[]), request(SECONDS, None));
+        assert_eq!(Request::read(&["csv"]), request(SECONDS, Some("csv")));
+        assert_eq!(Request::read(&["--seconds", "5", "csv"]), request(5, Some("csv")));
+        for bad in
+            [&["--seconds"][..], &["--seconds", "x"], &["--seconds", "0"], &["--x"], &["a", "b"]]
+        {
+            assert_eq!(Request::read(bad), None, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn targets_and_executions_are_found() {
+        let manifest =
+            "[[bin]]\nname = \"a\"\npath = \"fuzz_targets/a.rs\"\n\n[lib]\npath = \"b.rs\"\n";
+        assert_eq!(targets(manifest), ["a"]);
+        let said = "Done 7 runs\nstat::number_of_executed_units: 7\nstat::peak_rss_mb:  40\n";
+        assert_eq!(executions(said), Some(7));
+        assert_eq!(executions(""), None);
+    }
+}

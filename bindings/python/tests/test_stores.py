@@ -75,8 +75,8 @@ def test_a_table_comes_from_a_bucket_and_goes_to_one(both: Both, bucket: str) ->
     assert other.rows.equals(THEIRS[:100])
 
 
-def test_what_is_not_there_is_named(both: Both, bucket: str) -> None:
-    del bucket
+@pytest.mark.usefixtures("bucket")
+def test_what_is_not_there_is_named() -> None:
     one, _ = vesica.local_pair()
     with pytest.raises(vesica.InputError, match=r"none\.parquet") as raised:
         vesica.intersect("s3://bucket/none.parquet", key="k", learns="both", partner=one)

@@ -318,18 +318,22 @@ fn is_step_of_sharing(label: &str) -> bool {
     ["psi/size", "psi/seed-opening", "opprf/hint", "gmw/ands"].contains(&label)
 }
 
-/// A deviating peer is noticed, or the result is shares of something else, in the agreed shape; nobody panics
-/// or waits for ever.
-fn against_a_peer_that_deviates(outline: Outline) {
-    let input = Input::random(outline, 2, 11);
-    let blame = |error| match error {
+/// To a caller, a size beyond the agreed bound is the peer's fault.
+pub(crate) fn blame(error: Error) -> vesica_net::Error {
+    match error {
         Error::Channel(error) => error,
         Error::TooManyItems { .. } => vesica_net::Error::Peer {
             phase: "sizes",
             deviation: Deviation::Malformed { label: "psi/size", what: "too many" },
         },
         other => panic!("nothing that a peer does may end in: {other}"),
-    };
+    }
+}
+
+/// A deviating peer is noticed, or the result is shares of something else, in the agreed shape; nobody panics
+/// or waits for ever.
+fn against_a_peer_that_deviates(outline: Outline) {
+    let input = Input::random(outline, 2, 11);
     let sending = |channel: &mut Channel, rng: &mut StdRng| input.send(channel, rng).map_err(blame);
     let receiving =
         |channel: &mut Channel, rng: &mut StdRng| input.receive(channel, rng).map_err(blame);

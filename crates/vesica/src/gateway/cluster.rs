@@ -271,8 +271,8 @@ impl Cluster {
         let encoded = serde_json::to_vec(&answer).map_err(|_| Error::Bug("an answer has JSON"))?;
         channel.send(ANSWER, &encoded)?;
         channel.finish()?;
-        // A task hears of it as well, one that Spark has begun twice even where all went well; and a slot of the driver
-        // that it is over, after which the driver asks what came of it.
+        // Tasks are told how the run ended too, and a task that Spark began twice may ask before the driver does. A slot of
+        // the driver takes success for the end of its work, and the driver then asks for the report with `Here`.
         let is_told = match answer {
             Answer::Ended { .. } => is_last,
             Answer::Failed { .. } => is_driver,

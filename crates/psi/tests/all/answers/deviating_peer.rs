@@ -6,11 +6,11 @@
 
 use std::collections::BTreeSet;
 
-use vesica_net::Deviation;
 use vesica_psi::{protocols::rs21::circuit::SILENT, receive as receive_rows, send as send_rows};
 use vesica_testkit::tamper;
 
 use super::*;
+use crate::shares::blame;
 
 const SIZES: Sizes = Sizes { sender: 4, receiver: 3 };
 const SHARED: usize = 2;
@@ -41,14 +41,6 @@ fn against_a_peer_that_deviates(
 ) {
     let query = query(aggregate, minimum);
     let input = Input::random(SIZES, SHARED, aggregate, 11);
-    let blame = |error| match error {
-        Error::Channel(error) => error,
-        Error::TooManyItems { .. } => vesica_net::Error::Peer {
-            phase: "sizes",
-            deviation: Deviation::Malformed { label: "psi/size", what: "too many" },
-        },
-        other => panic!("nothing that a peer does may end in: {other}"),
-    };
     let helping = |channel: &mut Channel, rng: &mut StdRng| {
         send(method, query, input.sets.sender.items(), &input.sender, channel, rng).map_err(blame)
     };

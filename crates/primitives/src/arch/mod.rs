@@ -6,6 +6,7 @@
 //! types leave it.
 
 mod accumulate;
+pub mod curve25519;
 mod portable;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;

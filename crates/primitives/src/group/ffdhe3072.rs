@@ -33,7 +33,7 @@ use rand::CryptoRng;
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq, ConstantTimeGreater};
 use zeroize::{Zeroize, Zeroizing};
 
-use super::{Group, Scalars};
+use super::{Group, OneByOne, Scalars};
 
 const_monty_params!(
     Modulus,
@@ -194,6 +194,7 @@ impl Group for Ffdhe3072 {
     type Element = Element;
     type Encoded = [u8; ENCODED];
     type Table = Table;
+    type Batch = OneByOne<Self>;
 
     /// A short exponent.
     fn random_scalar(rng: &mut dyn CryptoRng) -> Scalar {

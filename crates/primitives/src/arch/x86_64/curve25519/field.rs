@@ -11,7 +11,7 @@ use std::arch::x86_64::{
     _mm512_srli_epi64, _mm512_storeu_si512, _mm512_sub_epi64, _mm512_test_epi64_mask,
 };
 
-use super::super::super::curve25519::{LANES, Limbs};
+use super::super::super::portable::curve25519::{LANES, Limbs};
 
 /// Bits of a limb.
 const BITS: u32 = 51;

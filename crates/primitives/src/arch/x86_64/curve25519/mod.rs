@@ -10,7 +10,7 @@ use std::arch::x86_64::{
     _mm512_set1_epi64, _mm512_setzero_si512,
 };
 
-use super::super::curve25519::{DIGITS, Digits, ENTRIES, LANES, Limbs, Points, Table};
+use super::super::portable::curve25519::{DIGITS, Digits, ENTRIES, LANES, Limbs, Points, Table};
 use field::Field;
 
 const D: Limbs =
@@ -226,8 +226,9 @@ pub unsafe fn mul_table(table: &Table, digits: &Digits) -> Points {
 pub unsafe fn table(points: &Points) -> Table {
     let all = points.0.map(|limbs| limbs.map(|limb| [limb[0]; LANES]));
     let mut base = Point::load(&Points(all));
-    let zeros = || vec![[[[0; 5]; 3]; ENTRIES]; DIGITS].into_boxed_slice();
-    let mut table: Box<[_; DIGITS]> = zeros().try_into().ok().expect("as many as there are digits");
+    // On the heap from the beginning.
+    let zeros = vec![[[[0; 5]; 3]; ENTRIES]; DIGITS].into_boxed_slice();
+    let mut table: Box<[_; DIGITS]> = zeros.try_into().expect("as many as there are digits");
     for entries in table.iter_mut() {
         // Lane k holds k + 1 times the base.
         let mut each = base;

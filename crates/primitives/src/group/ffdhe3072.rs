@@ -34,6 +34,7 @@ use subtle::{Choice, ConditionallySelectable, ConstantTimeEq, ConstantTimeGreate
 use zeroize::{Zeroize, Zeroizing};
 
 use super::{Group, Scalars};
+use crate::declassify;
 
 const_monty_params!(
     Modulus,
@@ -201,7 +202,8 @@ impl Group for Ffdhe3072 {
         loop {
             rng.fill_bytes(&mut bytes[ENCODED - SHORT as usize / 8..]);
             let value = U3072::from_be_slice(&*bytes);
-            if value != U3072::ZERO {
+            // Tells what happens once in 2^280 times.
+            if declassify(value.ct_eq(&U3072::ZERO).unwrap_u8()) == 0 {
                 return Scalar { value, bits: SHORT };
             }
         }

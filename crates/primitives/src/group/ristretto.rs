@@ -8,9 +8,10 @@ use curve25519_dalek::{
     traits::IsIdentity,
 };
 use rand::CryptoRng;
-use subtle::{Choice, ConditionallySelectable};
+use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
 use super::{Group, Scalars};
+use crate::declassify;
 
 /// 1/2 modulo the order.
 static HALF: LazyLock<Scalar> = LazyLock::new(|| Scalar::from(2u8).invert());
@@ -29,7 +30,8 @@ impl Group for Ristretto {
     fn random_scalar(rng: &mut dyn CryptoRng) -> Scalar {
         loop {
             let scalar = Scalar::random(rng);
-            if scalar != Scalar::ZERO {
+            // Tells what happens once in 2^252 times.
+            if declassify(scalar.ct_eq(&Scalar::ZERO).unwrap_u8()) == 0 {
                 return scalar;
             }
         }

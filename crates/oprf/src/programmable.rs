@@ -39,7 +39,6 @@ use vesica_params::okvs::Shape;
 use vesica_primitives::{
     Block,
     aes::{Aes128, CorrelationRobust},
-    declassify,
 };
 use vesica_structures::okvs::{self, ByteStrings, Free};
 use zeroize::Zeroizing;
@@ -135,7 +134,7 @@ pub fn program<F: Oprf, O: ByteStrings>(
     }
     let evaluated = F::at_senders_points(oprf, &starts, &points, channel, rng)?;
     // 2.
-    let seed = declassify(Block::random(rng));
+    let seed = Block::random(rng);
     let public = Public::<O>::new(hint, seed);
     public.add_pads(evaluated, &mut masked);
     let columns = public.hint(&points, &masked, Free::Random, rng)?;

@@ -9,6 +9,8 @@
 //! If millions are made, fresh memory from the operating system costs more than the OTs in it. The functions
 //! that end in `_into` therefore fill memory provided by the caller.
 
+use std::hint::black_box;
+
 use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::{Channel, Result};
@@ -190,7 +192,8 @@ pub trait CotReceiver {
             let ots = out.par_chunks_mut(len).zip(masked.par_chunks(2 * len)).zip(keys);
             ots.enumerate().for_each(|(i, ((out, pair), key))| {
                 let choice = choices.get(chunk * per_chunk + i);
-                let select = choice.wrapping_neg();
+                // Or the compiler would branch on the choice.
+                let select = black_box(choice).wrapping_neg();
                 for ((out, zero), one) in out.iter_mut().zip(&pair[..len]).zip(&pair[len..]) {
                     *out = zero ^ ((zero ^ one) & select);
                 }

@@ -1,6 +1,9 @@
 //! The basic unit of almost everything: 128 bits.
 
-use std::ops::{BitAnd, BitXor, BitXorAssign};
+use std::{
+    hint::black_box,
+    ops::{BitAnd, BitXor, BitXorAssign},
+};
 
 use bytemuck::{Pod, Zeroable};
 use rand::Rng;
@@ -42,10 +45,11 @@ impl Block {
         (self.0 >> 64) as u64
     }
 
-    /// All ones if `bit` is 1, all zeros if it is 0; without a branch.
-    pub const fn mask(bit: u8) -> Self {
+    /// All ones if `bit` is 1, all zeros if it is 0; without a branch. A compiler that knew these are the only values would
+    /// branch on the bit instead.
+    pub fn mask(bit: u8) -> Self {
         debug_assert!(bit <= 1);
-        Self((bit as u128).wrapping_neg())
+        Self(u128::from(black_box(bit)).wrapping_neg())
     }
 }
 

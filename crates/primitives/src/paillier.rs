@@ -18,7 +18,7 @@ use rand::CryptoRng;
 use subtle::{Choice, ConditionallySelectable, ConstantTimeGreater};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use crate::{declassify, rsa};
+use crate::{declassify_choice, rsa};
 
 /// Bytes of N and of a plaintext on the wire, big-endian.
 pub const PLAIN: usize = rsa::ENCODED;
@@ -122,7 +122,7 @@ impl PublicKey {
         let is_short = !magnitude.ct_gt(&most);
         let low = u64::from(magnitude.resize::<{ U64::LIMBS }>());
         let integer = (low ^ sign.wrapping_neg()).wrapping_add(sign) as i64;
-        (declassify(is_short.unwrap_u8()) == 1).then_some(integer)
+        declassify_choice(is_short).then_some(integer)
     }
 
     /// A uniformly random plaintext.

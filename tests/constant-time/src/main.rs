@@ -11,14 +11,12 @@ mod marks;
 mod ot;
 mod parties;
 mod primitives;
-mod psi;
 
 use std::process::ExitCode;
 
 use crabgrind::RunMode;
 use vesica_ot::base::{co15::Co15, extended::Extended, mr19::Mr19, np01::Np01};
 use vesica_primitives::group::{Ffdhe3072, Ristretto};
-use vesica_psi::CATALOGUE;
 
 type Case = (String, Box<dyn Fn()>);
 
@@ -52,11 +50,7 @@ fn cases() -> Vec<Case> {
         ("vole/silent-malicious", ot::silent_vole_malicious),
     ];
     let fixed = fixed.map(|(name, run)| (name.to_owned(), Box::new(run) as Box<dyn Fn()>));
-    let protocols = CATALOGUE.iter().map(|protocol| {
-        let run: Box<dyn Fn()> = Box::new(|| psi::protocol(protocol));
-        (format!("psi/{}", protocol.key), run)
-    });
-    fixed.into_iter().chain(protocols).collect()
+    fixed.into_iter().collect()
 }
 
 fn main() -> ExitCode {

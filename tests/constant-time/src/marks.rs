@@ -30,7 +30,9 @@ pub fn public_object<T>(object: &T) {
 }
 
 fn mark(address: *mut c_void, len: usize, state: MemState) {
-    mark_mem(address, len, state).expect("main has seen that valgrind runs");
+    // This version of the library takes valgrind's answer of success for an error. That marks work is what the controls
+    // show.
+    let _ = mark_mem(address, len, state);
 }
 
 /// A party's randomness, all of it secret.

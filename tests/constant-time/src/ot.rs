@@ -1,6 +1,6 @@
 //! Oblivious transfer and VOLE between two parties whose choices, Δ, exponents and punctured points are secret.
 
-use vesica_net::{Channel, Result};
+use vesica_net::{Channel, Error, Result};
 use vesica_ot::{
     CotReceiver, CotSender, ZeroizingVec,
     base::BaseOt,
@@ -10,10 +10,7 @@ use vesica_ot::{
     },
     vole,
 };
-use vesica_params::{
-    Adversary,
-    lpn::{ONES, UNIFORM},
-};
+use vesica_params::lpn::{ONES, UNIFORM};
 use vesica_primitives::{Bits, Block, declassify, gf::multiply128};
 
 use crate::{
@@ -59,7 +56,7 @@ pub fn extension<S: CotSender, R: CotReceiver>(sender: Setup<S>, receiver: Setup
             let mut messages = vec![0; 2 * OTS * 20];
             rand::Rng::fill_bytes(rng, &mut messages);
             ot.send_chosen(&messages, 20, channel)?;
-            Ok((ot.delta().expose()[0], sent))
+            Ok::<_, Error>((ot.delta().expose()[0], sent))
         },
         |channel, rng| {
             let mut ot = receiver(channel, rng)?;
@@ -121,7 +118,7 @@ pub fn silent_ot() {
             let mut ot = silent::Sender::setup(beneath, ONES, channel, rng)?;
             let mut sent = vec![Block::ZERO; OTS];
             ot.extend_into(&mut sent, channel)?;
-            Ok::<_, vesica_net::Error>((ot.delta().expose()[0], sent))
+            Ok::<_, Error>((ot.delta().expose()[0], sent))
         },
         |channel, rng| {
             let beneath = semi_honest::Receiver::setup(FIELD, channel, rng)?;

@@ -60,8 +60,8 @@ pub fn fields() {
 /// Transposition of bit matrices, and vectors of bits.
 pub fn bits() {
     let mut rng = SecretRng::new(3);
-    let rows = 300usize;
-    let columns = blocks(128 * rows.div_ceil(128), &mut rng);
+    let rows = 3 * 128;
+    let columns = blocks(128 * 3, &mut rng);
     let mut out = vec![Block::ZERO; rows];
     matrix::columns_to_rows(&columns, rows, &mut out, 1);
     let bits = Bits::random(rows, &mut rng);

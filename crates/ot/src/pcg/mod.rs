@@ -23,7 +23,7 @@ pub mod values;
 
 use std::iter::repeat_with;
 
-use rand::{CryptoRng, Rng};
+use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::{Channel, Result};
 use vesica_params::lpn::Lpn;
@@ -32,7 +32,7 @@ use zeroize::{DefaultIsZeroes, Zeroize, Zeroizing};
 
 use crate::{
     CotReceiver, CotSender,
-    pprf::{self, equal},
+    pprf::{self, MASKS, masks},
     zeroizing::HugePageBuffer,
 };
 
@@ -352,9 +352,11 @@ fn sum(leaves: &[Block]) -> Block {
 fn add_at<V: BinaryVector>(entries: &mut [V], place: u32, value: V) {
     let words: &mut [u64] = bytemuck::cast_slice_mut(entries);
     let value: &[u64] = bytemuck::cast_slice(std::slice::from_ref(&value));
-    for (i, entry) in words.chunks_exact_mut(size_of::<V>() / size_of::<u64>()).enumerate() {
-        let mask = u64::from(equal(i, place as usize)).wrapping_neg();
-        entry.iter_mut().zip(value).for_each(|(word, value)| *word ^= value & mask);
+    for (i, entries) in words.chunks_mut(MASKS * value.len()).enumerate() {
+        let masks = masks(i * MASKS, place as usize);
+        for (entry, mask) in entries.chunks_exact_mut(value.len()).zip(masks) {
+            entry.iter_mut().zip(value).for_each(|(word, value)| *word ^= value & mask);
+        }
     }
 }
 

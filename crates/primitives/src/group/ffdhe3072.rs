@@ -34,7 +34,7 @@ use subtle::{Choice, ConditionallySelectable, ConstantTimeEq, ConstantTimeGreate
 use zeroize::{Zeroize, Zeroizing};
 
 use super::{Group, Scalars};
-use crate::declassify;
+use crate::declassify_choice;
 
 const_monty_params!(
     Modulus,
@@ -203,7 +203,7 @@ impl Group for Ffdhe3072 {
             rng.fill_bytes(&mut bytes[ENCODED - SHORT as usize / 8..]);
             let value = U3072::from_be_slice(&*bytes);
             // Tells what happens once in 2^280 times.
-            if declassify(value.ct_eq(&U3072::ZERO).unwrap_u8()) == 0 {
+            if !declassify_choice(value.ct_eq(&U3072::ZERO)) {
                 return Scalar { value, bits: SHORT };
             }
         }

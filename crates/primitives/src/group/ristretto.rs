@@ -11,7 +11,7 @@ use rand::CryptoRng;
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 
 use super::{Group, Scalars};
-use crate::declassify;
+use crate::declassify_choice;
 
 /// 1/2 modulo the order.
 static HALF: LazyLock<Scalar> = LazyLock::new(|| Scalar::from(2u8).invert());
@@ -31,7 +31,7 @@ impl Group for Ristretto {
         loop {
             let scalar = Scalar::random(rng);
             // Tells what happens once in 2^252 times.
-            if declassify(scalar.ct_eq(&Scalar::ZERO).unwrap_u8()) == 0 {
+            if !declassify_choice(scalar.ct_eq(&Scalar::ZERO)) {
                 return scalar;
             }
         }

@@ -3,7 +3,7 @@
 use rand::CryptoRng;
 use vesica_net::{Channel, Deviation, Result};
 use vesica_params::Adversary;
-use vesica_primitives::{Block, aes::Aes128, declassify};
+use vesica_primitives::{Block, aes::Aes128};
 
 /// The adversary against which a toss of [`toss_first`] and [`toss_second`] is secure.
 pub(crate) const ADVERSARY: Adversary = Adversary::Malicious;
@@ -24,7 +24,7 @@ pub(crate) const BYTES_OF_SECOND: usize = size_of::<Block>();
 /// A public random block: the sum of one share from each party. Secure against parties that follow the
 /// protocol; one that waits for the other's share can choose the outcome.
 pub(crate) fn toss_semi_honest(channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Block> {
-    let mine = declassify(Block::random(rng));
+    let mine = Block::random(rng);
     let mut theirs = [0; 16];
     channel.exchange(SHARE, &mine.to_bytes(), &mut theirs)?;
     Ok(mine ^ Block::from_bytes(theirs))
@@ -46,7 +46,7 @@ pub(crate) fn permute(
 /// A public random block that neither party can choose: this party commits to its share, sees the other's, and
 /// opens its own. If it does not like the seed, it can only stop. The opening may wait in a buffer.
 pub(crate) fn toss_first(channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Block> {
-    let mine = declassify(Block::random(rng));
+    let mine = Block::random(rng);
     channel.send(COMMITMENT, commit(mine).as_bytes())?;
     channel.flush()?;
     let mut theirs = [Block::ZERO];
@@ -62,7 +62,7 @@ pub(crate) fn toss_first(channel: &mut Channel, rng: &mut dyn CryptoRng) -> Resu
 pub(crate) fn toss_second(channel: &mut Channel, rng: &mut dyn CryptoRng) -> Result<Block> {
     let mut commitment = [0; blake3::OUT_LEN];
     channel.recv_into(COMMITMENT, &mut commitment)?;
-    let mine = declassify(Block::random(rng));
+    let mine = Block::random(rng);
     channel.send_slice(SHARE, &[mine])?;
     channel.flush()?;
     let mut theirs = [Block::ZERO];

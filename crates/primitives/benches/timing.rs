@@ -7,7 +7,7 @@ use std::{hint::black_box, time::Instant};
 use rand::{Rng, RngExt, SeedableRng, rngs::StdRng};
 use vesica_primitives::{
     Block, gf,
-    group::{Ffdhe3072, Group, Ristretto, Scalars},
+    group::{Ffdhe3072, Ristretto, Scalars},
     paillier, rsa,
 };
 

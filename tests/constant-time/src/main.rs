@@ -14,7 +14,6 @@ mod primitives;
 
 use std::process::ExitCode;
 
-use crabgrind::RunMode;
 use vesica_ot::base::{co15::Co15, extended::Extended, mr19::Mr19, np01::Np01};
 use vesica_primitives::group::{Ffdhe3072, Ristretto};
 
@@ -63,7 +62,7 @@ fn main() -> ExitCode {
         eprintln!("usage: vesica-constant-time list | CASE");
         return ExitCode::from(2);
     };
-    if crabgrind::run_mode() != RunMode::Valgrind {
+    if !marks::are_seen() {
         eprintln!(
             "vesica-constant-time: only valgrind sees what `{name}` does; see docs/constant-time.md"
         );

@@ -9,13 +9,11 @@
 //! If millions are made, fresh memory from the operating system costs more than the OTs in it. The functions
 //! that end in `_into` therefore fill memory provided by the caller.
 
-use std::hint::black_box;
-
 use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::{Channel, Result};
 use vesica_params::Adversary;
-use vesica_primitives::{Bits, Block, Delta, Seed, aes::Prg};
+use vesica_primitives::{Bits, Block, Delta, Seed, aes::Prg, arch::opaque};
 use zeroize::Zeroizing;
 
 use crate::{
@@ -193,7 +191,7 @@ pub trait CotReceiver {
             ots.enumerate().for_each(|(i, ((out, pair), key))| {
                 let choice = choices.get(chunk * per_chunk + i);
                 // Or the compiler would branch on the choice.
-                let select = black_box(choice).wrapping_neg();
+                let select = (opaque(choice.into()) as u8).wrapping_neg();
                 for ((out, zero), one) in out.iter_mut().zip(&pair[..len]).zip(&pair[len..]) {
                     *out = zero ^ ((zero ^ one) & select);
                 }

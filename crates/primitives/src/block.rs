@@ -1,13 +1,12 @@
 //! The basic unit of almost everything: 128 bits.
 
-use std::{
-    hint::black_box,
-    ops::{BitAnd, BitXor, BitXorAssign},
-};
+use std::ops::{BitAnd, BitXor, BitXorAssign};
 
 use bytemuck::{Pod, Zeroable};
 use rand::Rng;
 use zeroize::DefaultIsZeroes;
+
+use crate::arch::opaque;
 
 /// 128 bits. As an integer, bit `i` has the value 2^i; in memory and on the wire, little endian.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Pod, Zeroable)]
@@ -49,7 +48,8 @@ impl Block {
     /// branch on the bit instead.
     pub fn mask(bit: u8) -> Self {
         debug_assert!(bit <= 1);
-        Self(u128::from(black_box(bit)).wrapping_neg())
+        let half = u128::from(opaque(bit.into()).wrapping_neg());
+        Self(half << 64 | half)
     }
 }
 

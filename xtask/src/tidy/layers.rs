@@ -149,6 +149,12 @@ const LAYERS: &[Layer] = &[
         below: &["fuzz-targets"],
         never: "anything but calling a target",
     },
+    Layer {
+        name: "constant-time",
+        purpose: "what valgrind checks for constant time, in tests/constant-time",
+        below: &["params", "primitives", "net", "ot"],
+        never: "being shipped; the product",
+    },
     Layer { name: "xtask", purpose: "the tasks of this repository", below: &["params"], never: "" },
 ];
 

@@ -34,6 +34,7 @@ use subtle::{Choice, ConditionallySelectable, ConstantTimeEq, ConstantTimeGreate
 use zeroize::{Zeroize, Zeroizing};
 
 use super::{Group, OneByOne, Scalars};
+use crate::declassify_choice;
 
 const_monty_params!(
     Modulus,
@@ -202,7 +203,8 @@ impl Group for Ffdhe3072 {
         loop {
             rng.fill_bytes(&mut bytes[ENCODED - SHORT as usize / 8..]);
             let value = U3072::from_be_slice(&*bytes);
-            if value != U3072::ZERO {
+            // Tells what happens once in 2^280 times.
+            if !declassify_choice(value.ct_eq(&U3072::ZERO)) {
                 return Scalar { value, bits: SHORT };
             }
         }

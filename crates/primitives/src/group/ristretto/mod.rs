@@ -10,13 +10,16 @@ use curve25519_dalek::{
     traits::IsIdentity,
 };
 use rand::CryptoRng;
-use subtle::{Choice, ConditionallySelectable};
+use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 use zeroize::Zeroizing;
 
 pub use batch::RistrettoBatch;
 
 use super::{Group, Scalars};
-use crate::arch::curve25519::{self, Vectors};
+use crate::{
+    arch::curve25519::{self, Vectors},
+    declassify_choice,
+};
 
 /// 1/2 modulo the order.
 static HALF: LazyLock<Scalar> = LazyLock::new(|| Scalar::from(2u8).invert());
@@ -44,7 +47,8 @@ impl Group for Ristretto {
     fn random_scalar(rng: &mut dyn CryptoRng) -> Scalar {
         loop {
             let scalar = Scalar::random(rng);
-            if scalar != Scalar::ZERO {
+            // Tells what happens once in 2^252 times.
+            if !declassify_choice(scalar.ct_eq(&Scalar::ZERO)) {
                 return scalar;
             }
         }

@@ -321,7 +321,10 @@ mod tests {
         for (text, said) in [
             ("identity = \"a\"\n\nkey = 1.2.3\n", "vesica.toml: line 3: "),
             ("identity =\n", "vesica.toml: line 1: "),
-            ("identities = 1", "vesica.toml: there is no key `identities`; there are identity, jobs"),
+            (
+                "identities = 1",
+                "vesica.toml: there is no key `identities`; there are identity, jobs",
+            ),
             ("identity = 5", "vesica.toml: key `identity`: it is the name of a file"),
             ("jobs = 5", "key `jobs`: it is a table for each job, such as [jobs.example]"),
             ("[[jobs]]", "key `jobs`: it is a table for each job"),

@@ -100,7 +100,8 @@ pub fn project(data: &[u8]) {
         let len = usize::from(bytes.byte() % 8);
         String::from_utf8_lossy(bytes.take(len)).into_owned()
     };
-    let columns = [word(), word(), word()].map(|column| if column.is_empty() { "~".to_owned() } else { column });
+    let columns = [word(), word(), word()]
+        .map(|column| if column.is_empty() { "~".to_owned() } else { column });
     let key = match bytes.byte() % 3 {
         0 => vec![columns[..1].to_vec()],
         1 => vec![columns.to_vec()],

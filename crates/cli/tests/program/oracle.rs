@@ -105,7 +105,8 @@ fn delimited_texts_have_the_records_that_duckdb_reads() {
         let bytes = STANDARD.decode(text["text"].as_str().unwrap()).unwrap();
         let delimiter = text["delimiter"].as_str().unwrap();
         let shown = || format!("{delimiter}: {}", bytes.escape_ascii());
-        let ours = records(&bytes, Delimiter::ALL.into_iter().find(|d| d.name() == delimiter).unwrap());
+        let ours =
+            records(&bytes, Delimiter::ALL.into_iter().find(|d| d.name() == delimiter).unwrap());
         let theirs: Option<Vec<Vec<String>>> =
             serde_json::from_value(text["records"].clone()).unwrap();
         match (ours, theirs) {

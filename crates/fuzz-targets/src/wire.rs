@@ -82,8 +82,7 @@ pub fn relay_call(data: &[u8]) {
     let admitted = [fingerprints[0]].into();
     let hear = |said: Vec<u8>| relay::hear(Sent(Cursor::new(said)), &challenge, &admitted);
     if mode == 0 {
-        let heard = hear(bytes.0.to_vec());
-        assert!(heard.is_err_and(|why| why != NOT_ADMITTED), "nobody signed");
+        assert!(hear(bytes.0.to_vec()).is_err(), "nobody signed");
         return;
     }
     let (me, other) = (usize::from(mode - 1), usize::from(2 - mode));
@@ -94,7 +93,8 @@ pub fn relay_call(data: &[u8]) {
     match (change, me) {
         (0, 0) => assert_eq!(heard, Ok(fingerprints)),
         (0, _) => assert_eq!(heard, Err(NOT_ADMITTED)),
-        _ => assert!(heard.is_err_and(|why| why != NOT_ADMITTED), "a changed byte is overlooked"),
+        // A changed certificate is that of another party, whose signature may hold.
+        _ => assert!(heard.is_err(), "a changed byte is overlooked"),
     }
 }
 

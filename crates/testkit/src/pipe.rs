@@ -2,31 +2,30 @@
 //! test waits for a timeout to expire, and none runs into one because its machine is loaded.
 
 use std::{
-    collections::VecDeque,
     io::{self, Read, Write},
     sync::{Arc, Condvar, Mutex, MutexGuard},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use vesica_net::{Clock, transport::POLL_INTERVAL};
+
+use crate::course::{Course, Found, Lane};
 
 /// How many bytes one direction holds before its writer must wait: no more than an operating system gives a
 /// socket, so that a protocol that would deadlock over a network deadlocks here.
 const CAPACITY: usize = 1 << 18;
 
-/// How far the clock is set forward each time that both parties wait.
+/// How far the clock is set forward each time that both parties wait, unless something is due earlier.
 const STEP: Duration = Duration::from_secs(10);
 
-#[derive(Default)]
 struct State {
-    /// The bytes in flight to each end.
-    to: [VecDeque<u8>; 2],
-    closed: bool,
-    /// Whether each end waits, and the other has done nothing since.
+    /// The bytes on their way to each end.
+    to: [Lane; 2],
+    /// Whether each end waits, and the other has done nothing since; or is gone.
     waiting: [bool; 2],
+    gone: [bool; 2],
 }
 
-#[derive(Default)]
 struct Pipe {
     state: Mutex<State>,
     changed: Condvar,
@@ -39,11 +38,43 @@ pub struct End {
     me: usize,
 }
 
+/// What has passed through a link so far.
+pub struct Passed(Arc<Pipe>);
+
 /// Two connected ends that hold 256 KiB each way, and their clock.
 pub fn pair() -> (End, End, Clock) {
-    let pipe = Arc::<Pipe>::default();
-    let clock = pipe.clock.clone();
-    (End { pipe: pipe.clone(), me: 0 }, End { pipe, me: 1 }, clock)
+    let (left, right, clock, _) = pair_over([Course::STRAIGHT; 2], Clock::default());
+    (left, right, clock)
+}
+
+/// As [`pair`], by this clock. The first of the courses is that of the bytes which the first end sends.
+pub fn pair_over([there, back]: [Course; 2], clock: Clock) -> (End, End, Clock, Passed) {
+    let to = [back, there].map(|course| Lane::new(course, CAPACITY));
+    let state = Mutex::new(State { to, waiting: [false; 2], gone: [false; 2] });
+    let pipe = Arc::new(Pipe { state, changed: Condvar::new(), clock: clock.clone() });
+    let [left, right] = [0, 1].map(|me| End { pipe: pipe.clone(), me });
+    (left, right, clock, Passed(pipe))
+}
+
+impl Passed {
+    /// Bytes that each end has sent, and those of them that the other has received.
+    pub fn bytes(&self) -> [[u64; 2]; 2] {
+        let state = self.0.state.lock().unwrap();
+        [state.to[1].positions(), state.to[0].positions()]
+    }
+}
+
+impl State {
+    /// Whether a reset has reached this end.
+    fn is_reset(&self, me: usize) -> bool {
+        self.to[me].is_reset_for_reader() || self.to[1 - me].is_reset_for_writer()
+    }
+
+    /// How far to set the clock forward when nothing happens before.
+    fn step(&self, now: Instant) -> Duration {
+        let due = self.to.iter().filter_map(Lane::due).map(|due| due.saturating_duration_since(now));
+        due.filter(|left| !left.is_zero()).chain([STEP]).min().unwrap_or(STEP)
+    }
 }
 
 impl End {
@@ -55,22 +86,35 @@ impl End {
         self.pipe.state.lock().unwrap()
     }
 
-    /// Waits up to a poll interval for bytes, or for space. If the other party waits too, nothing can arrive,
-    /// so the clock advances by a step at once.
-    fn wait_for(&self, ready: impl Fn(&State) -> bool) -> io::Result<MutexGuard<'_, State>> {
+    /// Tries, and waits up to a poll interval for it to succeed. If the other party waits too, nothing can arrive but what is
+    /// late, so the clock advances by a step at once.
+    fn wait_for(
+        &self,
+        mut attempt: impl FnMut(&mut State, Instant) -> Found<usize>,
+    ) -> io::Result<usize> {
         let mut state = self.lock();
-        if !ready(&state) {
-            if state.waiting[self.other()] {
-                self.pipe.clock.advance(STEP);
+        for waits in [true, false] {
+            if state.is_reset(self.me) {
+                return Err(io::ErrorKind::ConnectionReset.into());
+            }
+            if let Found::Now(done) = attempt(&mut state, self.pipe.clock.now()) {
                 self.wake_other(&mut state);
-                return Err(io::ErrorKind::WouldBlock.into());
+                return done;
+            }
+            if !waits {
+                break;
+            }
+            if state.waiting[self.other()] || state.gone[self.other()] {
+                self.pipe.clock.advance(state.step(self.pipe.clock.now()));
+                self.wake_other(&mut state);
+                break;
             }
             state.waiting[self.me] = true;
             let blocked = |state: &mut State| state.waiting[self.me];
             state = self.pipe.changed.wait_timeout_while(state, POLL_INTERVAL, blocked).unwrap().0;
             state.waiting[self.me] = false;
         }
-        if ready(&state) { Ok(state) } else { Err(io::ErrorKind::WouldBlock.into()) }
+        Err(io::ErrorKind::WouldBlock.into())
     }
 
     /// To be called after anything that may let the other end continue.
@@ -82,35 +126,32 @@ impl End {
 
 impl Read for End {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let mut state = self.wait_for(|state| !state.to[self.me].is_empty() || state.closed)?;
-        let read = state.to[self.me].read(buf)?;
-        self.wake_other(&mut state);
-        Ok(read)
+        self.wait_for(|state, now| state.to[self.me].read(buf, now))
     }
 }
 
 impl Write for End {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        let other = self.other();
-        let mut state = self.wait_for(|state| state.to[other].len() < CAPACITY || state.closed)?;
-        if state.closed {
-            return Err(io::ErrorKind::BrokenPipe.into());
-        }
-        let written = buf.len().min(CAPACITY - state.to[other].len());
-        state.to[other].extend(&buf[..written]);
-        self.wake_other(&mut state);
-        Ok(written)
+        let (me, other) = (self.me, self.other());
+        self.wait_for(|state, now| match state.gone[other] && !state.to[me].has_stalled() {
+            true => Found::Now(Err(io::ErrorKind::BrokenPipe.into())),
+            false => state.to[other].write(buf, now),
+        })
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        let mut state = self.lock();
+        let flushed = state.to[self.other()].flush();
+        self.wake_other(&mut state);
+        flushed
     }
 }
 
 impl Drop for End {
     fn drop(&mut self) {
         let mut state = self.lock();
-        state.closed = true;
+        state.gone[self.me] = true;
+        state.to[self.other()].closed = true;
         self.wake_other(&mut state);
     }
 }

@@ -106,12 +106,15 @@ pub mod files {
     };
 }
 
-/// What tests of table formats look at beneath a run. It is no part of the interface and may change at any time.
+/// What tests look at beneath a run: how tables become keys, and every call on a file. It is no part of the interface and may change at any time.
 #[doc(hidden)]
 pub mod internal {
     pub use crate::{
         keys::{digest::Digest, keyset::KeySet, reading::Reading},
-        table::input::Columns,
+        table::{
+            disk::{Call, watch_calls},
+            input::Columns,
+        },
     };
 }
 

@@ -1,7 +1,6 @@
 //! The bytes of an input that is read from any place in it, as Parquet and Arrow files are.
 
 use std::{
-    fs::File,
     io::{self, Read, Seek, SeekFrom},
     ops::Range,
     sync::{Arc, Mutex},
@@ -15,7 +14,7 @@ use parquet::{
 
 use crate::{
     error::{Error, InputFault, Result},
-    table::{digest::InputDigest, remote::Object, spill::Spilled},
+    table::{digest::InputDigest, disk::File, remote::Object, spill::Spilled},
 };
 
 /// A file, an object in a store, bytes in memory, or those that were put on disk for want of it.

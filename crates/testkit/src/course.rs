@@ -75,7 +75,8 @@ impl Course {
     /// A number that depends on the seed, a purpose and a position.
     fn choice(&self, purpose: u64, position: u64) -> u64 {
         // The finaliser of SplitMix64: every bit depends on every bit.
-        let mut x = self.seed ^ purpose.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ position.rotate_left(32);
+        let mut x =
+            self.seed ^ purpose.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ position.rotate_left(32);
         for factor in [0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb] {
             x = (x ^ (x >> 30)).wrapping_mul(factor);
             x ^= x >> 27;
@@ -183,7 +184,8 @@ impl Lane {
             return None;
         }
         *last = Some(position);
-        let kinds = [io::ErrorKind::Interrupted, io::ErrorKind::WouldBlock, io::ErrorKind::TimedOut];
+        let kinds =
+            [io::ErrorKind::Interrupted, io::ErrorKind::WouldBlock, io::ErrorKind::TimedOut];
         Some(kinds[(choice >> 8) as usize % kinds.len()].into())
     }
 

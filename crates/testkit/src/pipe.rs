@@ -24,6 +24,8 @@ struct State {
     /// Whether each end waits, and the other has done nothing since; or is gone.
     waiting: [bool; 2],
     gone: [bool; 2],
+    /// Whether each end was just sent away although it need not wait, and so will come back.
+    returns: [bool; 2],
 }
 
 struct Pipe {
@@ -50,7 +52,8 @@ pub fn pair() -> (End, End, Clock) {
 /// As [`pair`], by this clock. The first of the courses is that of the bytes which the first end sends.
 pub fn pair_over([there, back]: [Course; 2], clock: Clock) -> (End, End, Clock, Passed) {
     let to = [back, there].map(|course| Lane::new(course, CAPACITY));
-    let state = Mutex::new(State { to, waiting: [false; 2], gone: [false; 2] });
+    let state =
+        Mutex::new(State { to, waiting: [false; 2], gone: [false; 2], returns: [false; 2] });
     let pipe = Arc::new(Pipe { state, changed: Condvar::new(), clock: clock.clone() });
     let [left, right] = [0, 1].map(|me| End { pipe: pipe.clone(), me });
     (left, right, clock, Passed(pipe))
@@ -72,7 +75,8 @@ impl State {
 
     /// How far to set the clock forward when nothing happens before.
     fn step(&self, now: Instant) -> Duration {
-        let due = self.to.iter().filter_map(Lane::due).map(|due| due.saturating_duration_since(now));
+        let due =
+            self.to.iter().filter_map(Lane::due).map(|due| due.saturating_duration_since(now));
         due.filter(|left| !left.is_zero()).chain([STEP]).min().unwrap_or(STEP)
     }
 }
@@ -98,10 +102,12 @@ impl End {
                 return Err(io::ErrorKind::ConnectionReset.into());
             }
             if let Found::Now(done) = attempt(&mut state, self.pipe.clock.now()) {
+                state.returns[self.me] = done.is_err();
                 self.wake_other(&mut state);
                 return done;
             }
-            if !waits {
+            // What it was doing before can go on at once.
+            if !waits || std::mem::take(&mut state.returns[self.me]) {
                 break;
             }
             if state.waiting[self.other()] || state.gone[self.other()] {
@@ -142,6 +148,7 @@ impl Write for End {
     fn flush(&mut self) -> io::Result<()> {
         let mut state = self.lock();
         let flushed = state.to[self.other()].flush();
+        state.returns[self.me] = flushed.is_err();
         self.wake_other(&mut state);
         flushed
     }
@@ -161,6 +168,7 @@ mod tests {
     use std::{thread, time::Instant};
 
     use super::*;
+    use crate::course::Break;
 
     fn blocks(result: io::Result<usize>) -> bool {
         result.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
@@ -187,6 +195,94 @@ mod tests {
         assert!(blocks(a.read(&mut [0])));
         assert!(clock.since(start) < STEP);
         drop(b);
+    }
+
+    fn has_ended(error: &io::Error) -> bool {
+        matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
+    }
+
+    /// Sends so many bytes each way over these courses, and returns what arrived and how long it took.
+    fn exchanged(courses: [Course; 2], len: usize) -> ([Vec<u8>; 2], Duration) {
+        let (left, right, clock, _) = pair_over(courses, Clock::default());
+        let start = clock.now();
+        let talk = |mut end: End, of: u8| {
+            let (mut sent, mut heard, mut flushed) = (0, Vec::new(), false);
+            let bytes: Vec<u8> = (0..len).map(|i| (i * 7) as u8 ^ of).collect();
+            while clock.since(start) < Duration::from_secs(3600) && (!flushed || heard.len() < len)
+            {
+                if sent < len {
+                    sent += match end.write(&bytes[sent..]) {
+                        Ok(written) => written,
+                        // What is left will never be taken.
+                        Err(error) if has_ended(&error) => len - sent,
+                        Err(_) => 0,
+                    };
+                } else {
+                    flushed |= end.flush().is_ok();
+                    let mut some = [0; 1000];
+                    match end.read(&mut some) {
+                        Ok(0) => break,
+                        Ok(read) => heard.extend(&some[..read]),
+                        Err(error) if has_ended(&error) => break,
+                        Err(_) => {}
+                    }
+                }
+            }
+            heard
+        };
+        let heard = thread::scope(|scope| {
+            let left = scope.spawn(|| talk(left, 1));
+            [talk(right, 2), left.join().unwrap()]
+        });
+        (heard, clock.since(start))
+    }
+
+    #[test]
+    fn whatever_the_course_every_byte_arrives_in_order_and_in_time() {
+        const DELAY: Duration = Duration::from_secs(9);
+        let mut delayed = 0;
+        for seed in 0..40 {
+            let course = Course::bumpy(seed, DELAY);
+            let len = if course.piece == 1 { 300 } else { 20_000 };
+            let (heard, took) = exchanged([course, Course::bumpy(seed + 100, DELAY)], len);
+            for (heard, of) in heard.into_iter().zip([1, 2]) {
+                assert!(heard.len() == len && (0..len).all(|i| heard[i] == (i * 7) as u8 ^ of));
+            }
+            assert!(took < 2 * DELAY, "{course:?}: {took:?}");
+            delayed += usize::from(took > DELAY / 9);
+        }
+        assert!(delayed > 0, "nothing was late");
+    }
+
+    #[test]
+    fn a_link_breaks_at_the_byte_it_is_said_to() {
+        for how in Break::ALL {
+            for at in [0, 1, 999, 1000] {
+                let broken = Course::bumpy(at, Duration::ZERO).breaking(at, how);
+                let ([right, _], took) = exchanged([broken, Course::STRAIGHT], 1000);
+                assert_eq!(right.len() as u64, at.min(1000), "{how:?}");
+                // Who sees the end of the link does not wait.
+                let waits = how == Break::Stall && at < 1000;
+                assert!(
+                    waits == (took > Duration::from_secs(3000)) || how == Break::Hush,
+                    "{how:?} {at}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_flushed_is_lost_with_its_writer() {
+        let holding = Course { holds: true, ..Course::STRAIGHT };
+        let (mut a, mut b, _, passed) = pair_over([holding, Course::STRAIGHT], Clock::default());
+        a.write_all(b"told").unwrap();
+        a.flush().unwrap();
+        a.write_all(b"kept").unwrap();
+        drop(a);
+        let mut heard = Vec::new();
+        b.read_to_end(&mut heard).unwrap();
+        assert!(heard.starts_with(b"told") && heard.len() < 8);
+        assert_eq!(passed.bytes()[0], [8, heard.len() as u64]);
     }
 
     #[test]

@@ -98,7 +98,7 @@ pub mod files {
             destination::{Destination, MatchedTable},
             format::Format,
             guard::is_guarded,
-            output::{Access, Output, Staged},
+            output::{Access, Output, Shown, Staged},
             sent_columns::{DEFAULT_BYTES, SentColumns},
             source::{Delimiter, Dialect},
             target::{Protected, check as check_results},

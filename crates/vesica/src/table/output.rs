@@ -226,12 +226,20 @@ impl Staged {
     /// Shows the content under its name, in place of what was there, for good.
     ///
     /// # Errors
-    /// [`Error::Output`].
+    /// [`Error::Output`]. If the name might not outlast a power failure, the content is there all the same.
     pub fn commit(self) -> Result<()> {
-        let Some(Self { output, content }) = self.write_stream()? else { return Ok(()) };
+        self.show()?.keep()
+    }
+
+    /// Shows the content under its name, in place of what was there.
+    ///
+    /// # Errors
+    /// [`Error::Output`]; then nothing was shown.
+    pub fn show(self) -> Result<Shown> {
+        let Some(Self { output, content }) = self.write_stream()? else { return Ok(Shown(None)) };
         let shown = match (content, &output.target) {
             (Content::Draft(draft), Target::File { path, directory }) => {
-                draft.publish(path, directory).and_then(|()| disk::keep_names(directory))
+                draft.publish(path, directory)
             }
             (Content::Upload(upload), _) => upload.complete(),
             (Content::Table(transaction), _) => transaction.commit(),
@@ -241,7 +249,27 @@ impl Staged {
             }
             _ => Err(io::ErrorKind::Unsupported.into()),
         };
-        shown.map_err(|source| output.failed(source))
+        shown.map_err(|source| output.failed(source))?;
+        Ok(Shown(Some(output)))
+    }
+}
+
+/// What is to be seen, and complete.
+#[must_use = "its name may not outlast a power failure"]
+pub struct Shown(Option<Output>);
+
+impl Shown {
+    /// Sees to it that its name outlasts a power failure, as the content does.
+    ///
+    /// # Errors
+    /// [`Error::Output`]. It is to be seen all the same.
+    pub fn keep(self) -> Result<()> {
+        match self.0 {
+            Some(Output { target: Target::File { directory, .. }, named, .. }) => {
+                disk::keep_names(&directory).map_err(|source| Error::Output { path: named, source })
+            }
+            _ => Ok(()),
+        }
     }
 }
 

@@ -43,6 +43,7 @@ pub use clock::Clock;
 pub use error::{AbortReason, Deviation, Error, Result};
 pub use identity::{Fingerprint, FingerprintError, Identity, IdentityError};
 pub use meter::{Meter, Phase};
+pub use patience::Patience;
 pub use session::SessionId;
 pub use transport::{
     Transport,

@@ -7,7 +7,23 @@
 
 use std::time::{Duration, Instant};
 
-use crate::{Error, Result};
+use crate::{Clock, Error, Result};
+
+/// How long to wait for something, and by which clock.
+#[derive(Debug, Clone)]
+pub struct Patience {
+    /// The longest wait.
+    pub limit: Duration,
+    /// What measures it.
+    pub clock: Clock,
+}
+
+/// By the system's clock.
+impl From<Duration> for Patience {
+    fn from(limit: Duration) -> Self {
+        Self { limit, clock: Clock::default() }
+    }
+}
 
 /// The minimum rate of a message, in bytes per second, after one stall timeout: slower than any link in use.
 const LEAST_RATE: u64 = 10_000;

@@ -4,6 +4,7 @@
 //! - [`assurance`] decides how many cases a test tries: a sample with every change, all of them for a release.
 //! - [`two_party`] runs both parties of a protocol in two threads over any kind of link.
 //! - [`pipe`] is a link in memory, with a clock that is set forward when both parties wait.
+//! - [`course`] is what a bad link does to the bytes of one direction, all of it derived from a seed.
 //! - [`transcript`] records what a party sends: for baselines, and to test that inputs of the same size give messages
 //!   of the same lengths.
 //! - [`replay`] plays to a party what it once received, so that it runs alone.
@@ -22,6 +23,7 @@ pub mod adversary;
 pub mod assurance;
 pub mod claimant;
 pub mod conformance;
+pub mod course;
 pub mod frame;
 pub mod ideal;
 pub mod pipe;

@@ -2,31 +2,32 @@
 //! test waits for a timeout to expire, and none runs into one because its machine is loaded.
 
 use std::{
-    collections::VecDeque,
     io::{self, Read, Write},
     sync::{Arc, Condvar, Mutex, MutexGuard},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use vesica_net::{Clock, transport::POLL_INTERVAL};
+
+use crate::course::{Course, Found, Lane};
 
 /// How many bytes one direction holds before its writer must wait: no more than an operating system gives a
 /// socket, so that a protocol that would deadlock over a network deadlocks here.
 const CAPACITY: usize = 1 << 18;
 
-/// How far the clock is set forward each time that both parties wait.
+/// How far the clock is set forward each time that both parties wait, unless something is due earlier.
 const STEP: Duration = Duration::from_secs(10);
 
-#[derive(Default)]
 struct State {
-    /// The bytes in flight to each end.
-    to: [VecDeque<u8>; 2],
-    closed: bool,
-    /// Whether each end waits, and the other has done nothing since.
+    /// The bytes on their way to each end.
+    to: [Lane; 2],
+    /// Whether each end waits, and the other has done nothing since; or is gone.
     waiting: [bool; 2],
+    gone: [bool; 2],
+    /// Whether each end was just sent away although it need not wait, and so will come back.
+    returns: [bool; 2],
 }
 
-#[derive(Default)]
 struct Pipe {
     state: Mutex<State>,
     changed: Condvar,
@@ -39,11 +40,45 @@ pub struct End {
     me: usize,
 }
 
+/// What has passed through a link so far.
+pub struct Passed(Arc<Pipe>);
+
 /// Two connected ends that hold 256 KiB each way, and their clock.
 pub fn pair() -> (End, End, Clock) {
-    let pipe = Arc::<Pipe>::default();
-    let clock = pipe.clock.clone();
-    (End { pipe: pipe.clone(), me: 0 }, End { pipe, me: 1 }, clock)
+    let (left, right, clock, _) = pair_over([Course::STRAIGHT; 2], Clock::default());
+    (left, right, clock)
+}
+
+/// As [`pair`], by this clock. The first of the courses is that of the bytes which the first end sends.
+pub fn pair_over([there, back]: [Course; 2], clock: Clock) -> (End, End, Clock, Passed) {
+    let to = [back, there].map(|course| Lane::new(course, CAPACITY));
+    let state =
+        Mutex::new(State { to, waiting: [false; 2], gone: [false; 2], returns: [false; 2] });
+    let pipe = Arc::new(Pipe { state, changed: Condvar::new(), clock: clock.clone() });
+    let [left, right] = [0, 1].map(|me| End { pipe: pipe.clone(), me });
+    (left, right, clock, Passed(pipe))
+}
+
+impl Passed {
+    /// Bytes that each end has sent, and those of them that the other has received.
+    pub fn bytes(&self) -> [[u64; 2]; 2] {
+        let state = self.0.state.lock().unwrap();
+        [state.to[1].positions(), state.to[0].positions()]
+    }
+}
+
+impl State {
+    /// Whether a reset has reached this end.
+    fn is_reset(&self, me: usize) -> bool {
+        self.to[me].is_reset_for_reader() || self.to[1 - me].is_reset_for_writer()
+    }
+
+    /// How far to set the clock forward when nothing happens before.
+    fn step(&self, now: Instant) -> Duration {
+        let due =
+            self.to.iter().filter_map(Lane::due).map(|due| due.saturating_duration_since(now));
+        due.filter(|left| !left.is_zero()).chain([STEP]).min().unwrap_or(STEP)
+    }
 }
 
 impl End {
@@ -55,22 +90,37 @@ impl End {
         self.pipe.state.lock().unwrap()
     }
 
-    /// Waits up to a poll interval for bytes, or for space. If the other party waits too, nothing can arrive,
-    /// so the clock advances by a step at once.
-    fn wait_for(&self, ready: impl Fn(&State) -> bool) -> io::Result<MutexGuard<'_, State>> {
+    /// Tries, and waits up to a poll interval for it to succeed. If the other party waits too, nothing can arrive but what is
+    /// late, so the clock advances by a step at once.
+    fn wait_for(
+        &self,
+        mut attempt: impl FnMut(&mut State, Instant) -> Found<usize>,
+    ) -> io::Result<usize> {
         let mut state = self.lock();
-        if !ready(&state) {
-            if state.waiting[self.other()] {
-                self.pipe.clock.advance(STEP);
+        for waits in [true, false] {
+            if state.is_reset(self.me) {
+                return Err(io::ErrorKind::ConnectionReset.into());
+            }
+            if let Found::Now(done) = attempt(&mut state, self.pipe.clock.now()) {
+                state.returns[self.me] = done.is_err();
                 self.wake_other(&mut state);
-                return Err(io::ErrorKind::WouldBlock.into());
+                return done;
+            }
+            // What it was doing before can go on at once.
+            if !waits || std::mem::take(&mut state.returns[self.me]) {
+                break;
+            }
+            if state.waiting[self.other()] || state.gone[self.other()] {
+                self.pipe.clock.advance(state.step(self.pipe.clock.now()));
+                self.wake_other(&mut state);
+                break;
             }
             state.waiting[self.me] = true;
             let blocked = |state: &mut State| state.waiting[self.me];
             state = self.pipe.changed.wait_timeout_while(state, POLL_INTERVAL, blocked).unwrap().0;
             state.waiting[self.me] = false;
         }
-        if ready(&state) { Ok(state) } else { Err(io::ErrorKind::WouldBlock.into()) }
+        Err(io::ErrorKind::WouldBlock.into())
     }
 
     /// To be called after anything that may let the other end continue.
@@ -82,35 +132,33 @@ impl End {
 
 impl Read for End {
     fn read(&mut self, buf: &mut [u8]) -> io::Result<usize> {
-        let mut state = self.wait_for(|state| !state.to[self.me].is_empty() || state.closed)?;
-        let read = state.to[self.me].read(buf)?;
-        self.wake_other(&mut state);
-        Ok(read)
+        self.wait_for(|state, now| state.to[self.me].read(buf, now))
     }
 }
 
 impl Write for End {
     fn write(&mut self, buf: &[u8]) -> io::Result<usize> {
-        let other = self.other();
-        let mut state = self.wait_for(|state| state.to[other].len() < CAPACITY || state.closed)?;
-        if state.closed {
-            return Err(io::ErrorKind::BrokenPipe.into());
-        }
-        let written = buf.len().min(CAPACITY - state.to[other].len());
-        state.to[other].extend(&buf[..written]);
-        self.wake_other(&mut state);
-        Ok(written)
+        let (me, other) = (self.me, self.other());
+        self.wait_for(|state, now| match state.gone[other] && !state.to[me].has_stalled() {
+            true => Found::Now(Err(io::ErrorKind::BrokenPipe.into())),
+            false => state.to[other].write(buf, now),
+        })
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        Ok(())
+        let mut state = self.lock();
+        let flushed = state.to[self.other()].flush();
+        state.returns[self.me] = flushed.is_err();
+        self.wake_other(&mut state);
+        flushed
     }
 }
 
 impl Drop for End {
     fn drop(&mut self) {
         let mut state = self.lock();
-        state.closed = true;
+        state.gone[self.me] = true;
+        state.to[self.other()].closed = true;
         self.wake_other(&mut state);
     }
 }
@@ -120,6 +168,7 @@ mod tests {
     use std::{thread, time::Instant};
 
     use super::*;
+    use crate::course::Break;
 
     fn blocks(result: io::Result<usize>) -> bool {
         result.is_err_and(|error| error.kind() == io::ErrorKind::WouldBlock)
@@ -146,6 +195,94 @@ mod tests {
         assert!(blocks(a.read(&mut [0])));
         assert!(clock.since(start) < STEP);
         drop(b);
+    }
+
+    fn has_ended(error: &io::Error) -> bool {
+        matches!(error.kind(), io::ErrorKind::BrokenPipe | io::ErrorKind::ConnectionReset)
+    }
+
+    /// Sends so many bytes each way over these courses, and returns what arrived and how long it took.
+    fn exchanged(courses: [Course; 2], len: usize) -> ([Vec<u8>; 2], Duration) {
+        let (left, right, clock, _) = pair_over(courses, Clock::default());
+        let start = clock.now();
+        let talk = |mut end: End, of: u8| {
+            let (mut sent, mut heard, mut flushed) = (0, Vec::new(), false);
+            let bytes: Vec<u8> = (0..len).map(|i| (i * 7) as u8 ^ of).collect();
+            while clock.since(start) < Duration::from_secs(3600) && (!flushed || heard.len() < len)
+            {
+                if sent < len {
+                    sent += match end.write(&bytes[sent..]) {
+                        Ok(written) => written,
+                        // What is left will never be taken.
+                        Err(error) if has_ended(&error) => len - sent,
+                        Err(_) => 0,
+                    };
+                } else {
+                    flushed |= end.flush().is_ok();
+                    let mut some = [0; 1000];
+                    match end.read(&mut some) {
+                        Ok(0) => break,
+                        Ok(read) => heard.extend(&some[..read]),
+                        Err(error) if has_ended(&error) => break,
+                        Err(_) => {}
+                    }
+                }
+            }
+            heard
+        };
+        let heard = thread::scope(|scope| {
+            let left = scope.spawn(|| talk(left, 1));
+            [talk(right, 2), left.join().unwrap()]
+        });
+        (heard, clock.since(start))
+    }
+
+    #[test]
+    fn whatever_the_course_every_byte_arrives_in_order_and_in_time() {
+        const DELAY: Duration = Duration::from_secs(9);
+        let mut delayed = 0;
+        for seed in 0..40 {
+            let course = Course::bumpy(seed, DELAY);
+            let len = if course.piece == 1 { 300 } else { 20_000 };
+            let (heard, took) = exchanged([course, Course::bumpy(seed + 100, DELAY)], len);
+            for (heard, of) in heard.into_iter().zip([1, 2]) {
+                assert!(heard.len() == len && (0..len).all(|i| heard[i] == (i * 7) as u8 ^ of));
+            }
+            assert!(took < 2 * DELAY, "{course:?}: {took:?}");
+            delayed += usize::from(took > DELAY / 9);
+        }
+        assert!(delayed > 0, "nothing was late");
+    }
+
+    #[test]
+    fn a_link_breaks_at_the_byte_it_is_said_to() {
+        for how in Break::ALL {
+            for at in [0, 1, 999, 1000] {
+                let broken = Course::bumpy(at, Duration::ZERO).breaking(at, how);
+                let ([right, _], took) = exchanged([broken, Course::STRAIGHT], 1000);
+                assert_eq!(right.len() as u64, at.min(1000), "{how:?}");
+                // Who sees the end of the link does not wait.
+                let waits = how == Break::Stall && at < 1000;
+                assert!(
+                    waits == (took > Duration::from_secs(3000)) || how == Break::Hush,
+                    "{how:?} {at}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_flushed_is_lost_with_its_writer() {
+        let holding = Course { holds: true, ..Course::STRAIGHT };
+        let (mut a, mut b, _, passed) = pair_over([holding, Course::STRAIGHT], Clock::default());
+        a.write_all(b"told").unwrap();
+        a.flush().unwrap();
+        a.write_all(b"kept").unwrap();
+        drop(a);
+        let mut heard = Vec::new();
+        b.read_to_end(&mut heard).unwrap();
+        assert!(heard.starts_with(b"told") && heard.len() < 8);
+        assert_eq!(passed.bytes()[0], [8, heard.len() as u64]);
     }
 
     #[test]

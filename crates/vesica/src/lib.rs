@@ -98,7 +98,7 @@ pub mod files {
             destination::{Destination, MatchedTable},
             format::Format,
             guard::is_guarded,
-            output::{Access, Output, Staged},
+            output::{Access, Output, Shown, Staged},
             sent_columns::{DEFAULT_BYTES, SentColumns},
             source::{Delimiter, Dialect},
             target::{Protected, check as check_results},
@@ -106,12 +106,15 @@ pub mod files {
     };
 }
 
-/// What tests of table formats look at beneath a run. It is no part of the interface and may change at any time.
+/// What tests look at beneath a run: how tables become keys, and every call on a file. It is no part of the interface and may change at any time.
 #[doc(hidden)]
 pub mod internal {
     pub use crate::{
         keys::{digest::Digest, keyset::KeySet, reading::Reading},
-        table::input::Columns,
+        table::{
+            disk::{Call, watch_calls},
+            input::Columns,
+        },
     };
 }
 

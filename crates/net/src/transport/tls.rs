@@ -13,13 +13,13 @@ mod pin;
 
 use std::{
     io::{self, BufReader, Read, Write},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use rustls::Connection;
 
 use super::{POLL_INTERVAL, Transport, is_blocked};
-use crate::{CancelToken, Error, Fingerprint, Identity, Result};
+use crate::{CancelToken, Error, Fingerprint, Identity, Patience, Result};
 
 pub(crate) use handshake::{Credentials, Greeting, HANDSHAKE, Handshake, NO_PLACE, REFUSAL};
 
@@ -47,7 +47,7 @@ pub fn client(
     transport: impl Transport + 'static,
     me: &Identity,
     peer: &Fingerprint,
-    patience: Duration,
+    patience: impl Into<Patience>,
     cancel: &CancelToken,
 ) -> Result<Tls> {
     Credentials::new(me, peer)?.client(transport)?.complete(patience, cancel)
@@ -61,7 +61,7 @@ pub fn server(
     transport: impl Transport + 'static,
     me: &Identity,
     peer: &Fingerprint,
-    patience: Duration,
+    patience: impl Into<Patience>,
     cancel: &CancelToken,
 ) -> Result<Tls> {
     Credentials::new(me, peer)?.server(transport)?.complete(patience, cancel)

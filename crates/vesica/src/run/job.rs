@@ -108,6 +108,11 @@ pub enum Shortfall {
     /// The record was not written, or the ledger has no line of it.
     #[error("the result is complete and in place, but there is no record: {0}")]
     Record(Error),
+    /// The files of this side have their names, but the system does not promise that these outlast a power failure.
+    #[error(
+        "the files of this side are complete and in place, but may be gone after a power failure: {0}"
+    )]
+    Unkept(Error),
     /// The report was not written.
     #[error("the result is complete and in place, but there is no report: {0}")]
     Report(Error),
@@ -161,12 +166,17 @@ impl Job {
         if self.values.is_some() != self.offer.brings_values {
             return Err(Error::Usage("values are brought where a column is named".to_owned()));
         }
-        if self.resume.is_some()
-            && let Some(name) = &self.offer.protocol
+        if let Some(name) = &self.offer.protocol
             && let methods = self.offer.query.kind.task.methods()
             && methods.iter().any(|method| method.key() == name && !method.splits())
         {
-            return Err(Error::Usage(format!("runs of `{name}` cannot be resumed")));
+            let refused = |what| Err(Error::Usage(format!("runs of `{name}` cannot be {what}")));
+            if self.resume.is_some() {
+                return refused("resumed");
+            }
+            if self.planner.partitions > 1 {
+                return refused("divided into partitions");
+            }
         }
         if self.resume.is_some() && matches!(self.input, Source::Arrow { .. }) {
             let message = "a run that can be resumed reads its table from a file, not from memory";
@@ -467,7 +477,9 @@ pub(crate) fn finish(
     };
     let file = session.meanwhile(move || result.map_or(Ok(None), Staged::write_stream))?;
     session.together(WRITTEN)?;
-    file.map_or(Ok(()), Staged::commit)?;
+    let shown = file.map(Staged::show).transpose()?;
+    // From here on the result is there, whatever happens.
+    let unkept = shown.and_then(|shown| shown.keep().err());
     let (meter, unconfirmed) = session.close();
     // If the other side did not confirm, it may need this side once more.
     if let Some(journal) = journal.filter(|_| unconfirmed.is_none()) {
@@ -479,9 +491,14 @@ pub(crate) fn finish(
     report.unconfirmed = unconfirmed.as_ref().map(ToString::to_string);
     let recorded = standing.zip(record).map_or(Ok(()), |(standing, record)| standing.keep(&record));
     let unrecorded = recorded.err().map(Shortfall::Record);
-    let written = report_to.map_or(Ok(()), |path| report.stage(&path)?.commit());
-    let unreported = written.err().map(Shortfall::Report);
-    Ok(unconfirmed.into_iter().chain(unrecorded).chain(unreported).collect())
+    let reported = report_to.map(|path| report.stage(&path).and_then(Staged::show));
+    let (unreported, also_unkept) = match reported {
+        Some(Ok(shown)) => (None, shown.keep().err()),
+        Some(Err(error)) => (Some(Shortfall::Report(error)), None),
+        None => (None, None),
+    };
+    let unkept = unkept.or(also_unkept).map(Shortfall::Unkept);
+    Ok(unconfirmed.into_iter().chain(unkept).chain(unrecorded).chain(unreported).collect())
 }
 
 /// Reads the table while the other side reads its own, and warns of anything its owner should know.

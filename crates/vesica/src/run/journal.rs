@@ -10,7 +10,7 @@
 
 use std::{
     collections::BTreeMap,
-    fs::{File, OpenOptions},
+    fs::OpenOptions,
     io::{self, Read, Seek, SeekFrom, Write},
     path::{Path, PathBuf},
 };
@@ -26,6 +26,7 @@ use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 use crate::{
     agree::resume::Begun,
     error::{Error, Result},
+    table::disk::{self, File},
 };
 
 /// How often a run may be started; more often is a sign that something else is wrong.
@@ -145,7 +146,7 @@ impl Journal {
         options.read(true).write(true).create(true).truncate(false);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-        let mut file = options.open(&path).map_err(failed)?;
+        let mut file = File::open_with(&path, &options).map_err(failed)?;
         if !file.metadata().map_err(failed)?.is_file() {
             return Err(fault(&path, "it is no regular file"));
         }
@@ -383,7 +384,7 @@ impl Journal {
     /// Ends the journal of a run that is complete on both sides.
     pub(crate) fn remove(self) {
         // If that fails, it is in the way of the next run, which says so.
-        let _ = std::fs::remove_file(&self.path);
+        let _ = disk::remove(&self.path);
     }
 }
 

@@ -5,7 +5,6 @@
 
 use std::{
     env,
-    fs::File,
     io::{self, Read},
 };
 
@@ -16,6 +15,7 @@ use crate::{
         compression::Compression,
         csv::{Csv, Layout},
         database::{Place, Rows},
+        disk::File,
         format::{self, Format, SAMPLE},
         header::Header,
         ndjson::{self, Ndjson},
@@ -94,7 +94,7 @@ impl Source {
         // A file never keeps its reader waiting, and so its beginning is read whole.
         let (raw, at_least): (Raw, _) = match self {
             Self::File(path) => {
-                let file = File::open(path).map_err(|error| fault(InputFault::Io(error)))?;
+                let file = File::open(&path).map_err(|error| fault(InputFault::Io(error)))?;
                 match file.metadata().is_ok_and(|found| found.is_file()) {
                     true => (stored(file)?, CHUNK),
                     false => (Raw::Stream(Spool::new(Box::new(file))), 0),

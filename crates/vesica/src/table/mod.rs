@@ -8,6 +8,7 @@ pub mod csv;
 pub(crate) mod database;
 pub mod destination;
 pub mod digest;
+pub(crate) mod disk;
 pub mod format;
 pub(crate) mod guard;
 pub mod header;

@@ -13,12 +13,12 @@
 //! handed over when it is complete.
 
 use std::{
-    fs::{self, File},
+    fs,
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
 };
 
-use tempfile::NamedTempFile;
+use tempfile::TempPath;
 
 use crate::{
     error::{Error, Result},
@@ -26,6 +26,7 @@ use crate::{
         arrow::memory::ArrowTable,
         database::{self, Place, Transaction},
         destination::Destination,
+        disk::{self, File},
         ingest,
         remote::Upload,
         source::Dialect,
@@ -211,7 +212,8 @@ impl Staged {
                 return Ok(Some(self));
             }
             (Content::Bytes(bytes), Target::Sink(path)) => {
-                File::options().append(true).open(path).and_then(|mut file| file.write_all(bytes))
+                let opened = File::open_with(path, fs::OpenOptions::new().append(true));
+                opened.and_then(|mut file| file.write_all(bytes))
             }
             (Content::Bytes(bytes), _) => {
                 let mut out = io::stdout().lock();
@@ -224,12 +226,20 @@ impl Staged {
     /// Shows the content under its name, in place of what was there, for good.
     ///
     /// # Errors
-    /// [`Error::Output`].
+    /// [`Error::Output`]. If the name might not outlast a power failure, the content is there all the same.
     pub fn commit(self) -> Result<()> {
-        let Some(Self { output, content }) = self.write_stream()? else { return Ok(()) };
+        self.show()?.keep()
+    }
+
+    /// Shows the content under its name, in place of what was there.
+    ///
+    /// # Errors
+    /// [`Error::Output`]; then nothing was shown.
+    pub fn show(self) -> Result<Shown> {
+        let Some(Self { output, content }) = self.write_stream()? else { return Ok(Shown(None)) };
         let shown = match (content, &output.target) {
             (Content::Draft(draft), Target::File { path, directory }) => {
-                draft.publish(path, directory).and_then(|()| keep_names(directory))
+                draft.publish(path, directory)
             }
             (Content::Upload(upload), _) => upload.complete(),
             (Content::Table(transaction), _) => transaction.commit(),
@@ -239,40 +249,35 @@ impl Staged {
             }
             _ => Err(io::ErrorKind::Unsupported.into()),
         };
-        shown.map_err(|source| output.failed(source))
+        shown.map_err(|source| output.failed(source))?;
+        Ok(Shown(Some(output)))
     }
 }
 
-/// Sees to it that the names in a directory outlast a power failure, as the contents do.
-#[cfg(unix)]
-fn keep_names(directory: &Path) -> io::Result<()> {
-    match File::open(directory).and_then(|directory| directory.sync_all()) {
-        // Some file systems have no such thing for directories, and some directories cannot be read.
-        Err(error)
-            if matches!(
-                error.kind(),
-                io::ErrorKind::InvalidInput
-                    | io::ErrorKind::Unsupported
-                    | io::ErrorKind::PermissionDenied
-            ) =>
-        {
-            Ok(())
+/// What is to be seen, and complete.
+#[must_use = "its name may not outlast a power failure"]
+pub struct Shown(Option<Output>);
+
+impl Shown {
+    /// Sees to it that its name outlasts a power failure, as the content does.
+    ///
+    /// # Errors
+    /// [`Error::Output`]. It is to be seen all the same.
+    pub fn keep(self) -> Result<()> {
+        match self.0 {
+            Some(Output { target: Target::File { directory, .. }, named, .. }) => {
+                disk::keep_names(&directory).map_err(|source| Error::Output { path: named, source })
+            }
+            _ => Ok(()),
         }
-        done => done,
     }
-}
-
-/// The system sees to it.
-#[cfg(not(unix))]
-fn keep_names(_directory: &Path) -> io::Result<()> {
-    Ok(())
 }
 
 /// A file that nobody sees yet.
 enum Draft {
     #[cfg(target_os = "linux")]
     Nameless(File),
-    Named(NamedTempFile),
+    Named(File, TempPath),
 }
 
 impl Draft {
@@ -282,7 +287,7 @@ impl Draft {
         let access = if replaced.is_some() { Access::Owner } else { access };
         let mut draft = Self::create(directory, access)?;
         if let Some(replaced) = replaced {
-            adopt(draft.file(), &replaced)?;
+            adopt(draft.file().as_file(), &replaced)?;
         }
         Ok(draft)
     }
@@ -303,14 +308,20 @@ impl Draft {
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(mode));
         #[cfg(not(unix))]
         let _ = access;
-        builder.tempfile_in(directory).map(Self::Named)
+        let mut temporary = None;
+        let file = File::create(directory, || {
+            let (file, path) = builder.tempfile_in(directory)?.into_parts();
+            temporary = Some(path);
+            Ok(file)
+        })?;
+        temporary.map(|path| Self::Named(file, path)).ok_or_else(|| io::ErrorKind::NotFound.into())
     }
 
     fn file(&mut self) -> &mut File {
         match self {
             #[cfg(target_os = "linux")]
             Self::Nameless(file) => file,
-            Self::Named(named) => named.as_file_mut(),
+            Self::Named(file, _) => file,
         }
     }
 
@@ -320,14 +331,14 @@ impl Draft {
         match self {
             #[cfg(target_os = "linux")]
             Self::Nameless(file) => nameless::publish(&file, path, directory),
-            Self::Named(named) => named.persist(path).map(drop).map_err(|error| error.error),
+            Self::Named(_, temporary) => disk::rename(temporary, path),
         }
     }
 }
 
 /// Gives a file the owner and the permissions of the one that it replaces.
 #[cfg(unix)]
-fn adopt(file: &File, replaced: &fs::Metadata) -> io::Result<()> {
+fn adopt(file: &fs::File, replaced: &fs::Metadata) -> io::Result<()> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt, fchown};
     let (owner, group) = (replaced.uid(), replaced.gid());
     let found = file.metadata()?;
@@ -343,7 +354,7 @@ fn adopt(file: &File, replaced: &fs::Metadata) -> io::Result<()> {
 
 /// A file that is replaced keeps its attributes.
 #[cfg(not(unix))]
-fn adopt(file: &File, replaced: &fs::Metadata) -> io::Result<()> {
+fn adopt(file: &fs::File, replaced: &fs::Metadata) -> io::Result<()> {
     file.set_permissions(replaced.permissions())
 }
 
@@ -353,7 +364,6 @@ const PREFIX: &str = ".vesica-";
 #[cfg(target_os = "linux")]
 mod nameless {
     use std::{
-        fs::File,
         io,
         os::fd::{AsFd, AsRawFd},
         path::Path,
@@ -361,21 +371,24 @@ mod nameless {
 
     use rustix::fs::{AtFlags, CWD, Mode, OFlags, linkat, open};
 
+    use crate::table::disk::{self, File};
+
     /// A file without a name, with the permissions that a new file of this mode gets; `None` where there is
     /// no such thing.
     pub(super) fn create(directory: &Path, mode: u32) -> Option<File> {
         let flags = OFlags::TMPFILE | OFlags::WRONLY | OFlags::CLOEXEC;
-        let file = File::from(open(directory, flags, Mode::from_raw_mode(mode)).ok()?);
+        let open = || Ok(open(directory, flags, Mode::from_raw_mode(mode))?.into());
+        let file = File::create(directory, open).ok()?;
         // Without /proc it could not be given a name later on.
         Path::new(&handle(&file)).exists().then_some(file)
     }
 
     fn handle(file: &File) -> String {
-        format!("/proc/self/fd/{}", file.as_fd().as_raw_fd())
+        format!("/proc/self/fd/{}", file.as_file().as_fd().as_raw_fd())
     }
 
     fn link(file: &File, path: &Path) -> io::Result<()> {
-        Ok(linkat(CWD, handle(file), CWD, path, AtFlags::SYMLINK_FOLLOW)?)
+        disk::name(path, || Ok(linkat(CWD, handle(file), CWD, path, AtFlags::SYMLINK_FOLLOW)?))
     }
 
     /// Gives the file its name. A link cannot take another file's place, but a rename can.
@@ -385,7 +398,7 @@ mod nameless {
                 let named = tempfile::Builder::new()
                     .prefix(super::PREFIX)
                     .make_in(directory, |temporary| link(file, temporary))?;
-                named.into_temp_path().persist(path).map_err(|error| error.error)
+                disk::rename(named.into_temp_path(), path)
             }
             done => done,
         }

@@ -5,7 +5,6 @@
 //! back changed, or at another place, is an error.
 
 use std::{
-    fs::File,
     io::{self, Read, Write},
     path::Path,
     sync::{Arc, Mutex, PoisonError},
@@ -16,6 +15,8 @@ use ring::{
     rand::{SecureRandom, SystemRandom},
 };
 use zeroize::Zeroizing;
+
+use crate::table::disk::File;
 
 /// Bytes of a chunk before it is encrypted.
 pub(crate) const CHUNK: usize = 1 << 16;
@@ -56,7 +57,7 @@ impl Chunks {
         let no_key = |_| io::Error::other("the system has no randomness");
         SystemRandom::new().fill(&mut *key).map_err(no_key)?;
         let key = LessSafeKey::new(UnboundKey::new(&AES_256_GCM, &*key).map_err(no_key)?);
-        Ok(Self { key: Box::new(key), file: tempfile::tempfile_in(directory)? })
+        Ok(Self { key: Box::new(key), file: File::temporary(directory)? })
     }
 
     /// Encrypts a chunk and writes it, and leaves it empty. Each number has one chunk, and all but the last one have
@@ -64,7 +65,7 @@ impl Chunks {
     pub(crate) fn put(&self, number: u64, chunk: &mut Vec<u8>) -> io::Result<()> {
         let sealed = self.key.seal_in_place_append_tag(nonce(number), Aad::empty(), chunk);
         sealed.map_err(|_| io::Error::other("a chunk cannot be encrypted"))?;
-        write_all_at(&self.file, chunk, number * SEALED as u64)?;
+        self.file.write_all_at(chunk, number * SEALED as u64)?;
         chunk.clear();
         Ok(())
     }
@@ -72,7 +73,7 @@ impl Chunks {
     /// Reads a chunk of so many bytes and decrypts it.
     pub(crate) fn get(&self, number: u64, len: usize) -> io::Result<Zeroizing<Vec<u8>>> {
         let mut chunk = Zeroizing::new(vec![0; len + MAX_TAG_LEN]);
-        read_exact_at(&self.file, &mut chunk, number * SEALED as u64)?;
+        self.file.read_exact_at(&mut chunk, number * SEALED as u64)?;
         let opened = self.key.open_in_place(nonce(number), Aad::empty(), &mut chunk);
         let changed =
             |_| io::Error::new(io::ErrorKind::InvalidData, "the spilled bytes have changed");
@@ -80,39 +81,6 @@ impl Chunks {
         chunk.truncate(len);
         Ok(chunk)
     }
-}
-
-#[cfg(unix)]
-fn read_exact_at(file: &File, to: &mut [u8], at: u64) -> io::Result<()> {
-    std::os::unix::fs::FileExt::read_exact_at(file, to, at)
-}
-
-#[cfg(unix)]
-fn write_all_at(file: &File, bytes: &[u8], at: u64) -> io::Result<()> {
-    std::os::unix::fs::FileExt::write_all_at(file, bytes, at)
-}
-
-#[cfg(windows)]
-fn read_exact_at(file: &File, mut to: &mut [u8], mut at: u64) -> io::Result<()> {
-    while !to.is_empty() {
-        let read = std::os::windows::fs::FileExt::seek_read(file, to, at)?;
-        if read == 0 {
-            return Err(io::ErrorKind::UnexpectedEof.into());
-        }
-        at += read as u64;
-        to = &mut to[read..];
-    }
-    Ok(())
-}
-
-#[cfg(windows)]
-fn write_all_at(file: &File, mut bytes: &[u8], mut at: u64) -> io::Result<()> {
-    while !bytes.is_empty() {
-        let written = std::os::windows::fs::FileExt::seek_write(file, bytes, at)?;
-        at += written as u64;
-        bytes = &bytes[written..];
-    }
-    Ok(())
 }
 
 /// An empty chunk with room for all that it will hold.
@@ -223,10 +191,10 @@ mod tests {
         let spilled = spilled(&bytes, CHUNK);
         let file = &spilled.0.file.file;
         let mut stored = vec![0; file.metadata().unwrap().len() as usize];
-        read_exact_at(file, &mut stored, 0).unwrap();
+        file.read_exact_at(&mut stored, 0).unwrap();
         assert!(!stored.windows(6).any(|window| window == b"secret"));
         // The first chunk in the place of the second.
-        write_all_at(file, &stored[..SEALED], SEALED as u64).unwrap();
+        file.write_all_at(&stored[..SEALED], SEALED as u64).unwrap();
         let mut byte = [0];
         assert_eq!(spilled.read_at(0, &mut byte).unwrap(), 1);
         assert!(spilled.read_at(CHUNK as u64, &mut byte).is_err());

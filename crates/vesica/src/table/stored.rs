@@ -1,7 +1,6 @@
 //! The bytes of an input that is read from any place in it, as Parquet and Arrow files are.
 
 use std::{
-    fs::File,
     io::{self, Read, Seek, SeekFrom},
     ops::Range,
     sync::{Arc, Mutex},
@@ -15,7 +14,7 @@ use parquet::{
 
 use crate::{
     error::{Error, InputFault, Result},
-    table::{digest::InputDigest, remote::Object, spill::Spilled},
+    table::{digest::InputDigest, disk::File, remote::Object, spill::Spilled},
 };
 
 /// A file, an object in a store, bytes in memory, or those that were put on disk for want of it.
@@ -228,7 +227,7 @@ mod tests {
     fn files_and_memory_are_read_alike_and_within_their_bounds() {
         let mut file = tempfile::NamedTempFile::new().unwrap();
         file.write_all(b"0123456789").unwrap();
-        let stored = Stored::file("t", file.reopen().unwrap()).unwrap();
+        let stored = Stored::file("t", File::open(file.path()).unwrap()).unwrap();
         for stored in [stored.clone(), Stored::memory("t", b"0123456789".to_vec())] {
             assert_eq!(&stored.get_bytes(2, 3).unwrap()[..], b"234");
             assert_eq!(&stored.get_bytes(10, 0).unwrap()[..], b"");

@@ -5,7 +5,7 @@ use std::{
     io::{self, Read, Write},
     net::Ipv4Addr,
     sync::Arc,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 use rustls::{
@@ -19,7 +19,7 @@ use rustls::{
 
 use super::{Tls, pin::Pin};
 use crate::{
-    CancelToken, Error, Fingerprint, Identity, Result,
+    CancelToken, Error, Fingerprint, Identity, Patience, Result,
     identity::provider,
     transport::{Transport, is_blocked},
 };
@@ -285,8 +285,13 @@ impl Handshake {
     ///
     /// # Errors
     /// Same as [`client`](super::client).
-    pub(crate) fn complete(mut self, patience: Duration, cancel: &CancelToken) -> Result<Tls> {
-        let deadline = Instant::now() + patience;
+    pub(crate) fn complete(
+        mut self,
+        patience: impl Into<Patience>,
+        cancel: &CancelToken,
+    ) -> Result<Tls> {
+        let Patience { limit, clock } = patience.into();
+        let deadline = clock.now() + limit;
         let ended = loop {
             match self.advance() {
                 Ok(()) if self.is_known() => self.answer(Greeting::Welcome),
@@ -294,9 +299,9 @@ impl Handshake {
                 Err(_) if cancel.is_cancelled() => {
                     break Err(Error::Cancelled { phase: HANDSHAKE });
                 }
-                Err(error) if is_blocked(&error) && Instant::now() < deadline => {}
+                Err(error) if is_blocked(&error) && clock.now() < deadline => {}
                 Err(error) if is_blocked(&error) => {
-                    break Err(Error::Stalled { phase: HANDSHAKE, after: patience });
+                    break Err(Error::Stalled { phase: HANDSHAKE, after: limit });
                 }
                 Err(error) => break Err(self.classify(error)),
             }
@@ -304,8 +309,8 @@ impl Handshake {
         let mut tls = self.into_tls();
         // A refused caller sends nothing.
         if !matches!(ended, Ok(()) | Err(Error::InARun | Error::NoPlace | Error::Refused { .. })) {
-            let deadline = Instant::now() + REFUSAL;
-            while Instant::now() < deadline && tls.leave().is_err_and(|e| is_blocked(&e)) {}
+            let deadline = clock.now() + REFUSAL;
+            while clock.now() < deadline && tls.leave().is_err_and(|e| is_blocked(&e)) {}
         }
         ended.map(|()| tls)
     }

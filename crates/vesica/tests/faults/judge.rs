@@ -1,0 +1,300 @@
+//! What two parties may come to when links and files fail.
+//!
+//! - Each ends within the deadline, with the right result or with an error that says what happened; none panics.
+//! - An error is neither a defect of the program nor the other side's fault, and no value of a table is in it.
+//! - If nothing failed, both succeed, however slow and cut up everything was.
+//! - A side that fails has no result, one that succeeds has all of it, and nothing else is left.
+//! - If one side knows that both succeeded, both did. A side that does not know that says so.
+
+use std::{collections::BTreeMap, fmt, time::Duration};
+
+use vesica::{
+    Class, Shortfall,
+    report::{QueryResult, Status},
+};
+
+use crate::{
+    bench::{Attempt, Before, Bench, End, Ended, STALL, is_right},
+    case::{Faults, MARK, Target},
+    disk::Kind,
+};
+
+/// The longest that an attempt takes by the link's clock: each of a few waits may last as long as the stall timeout, and
+/// pieces that are late add their delays.
+const DEADLINE: Duration = Duration::from_secs(20 * 60);
+
+/// How often what happened.
+#[derive(Default)]
+pub struct Tally {
+    /// Attempts at a run.
+    pub cases: u64,
+    counts: BTreeMap<String, u64>,
+    /// What ended runs, by how often.
+    errors: BTreeMap<String, u64>,
+    longest: Duration,
+}
+
+/// What is known after an attempt.
+pub struct Verdict {
+    /// Whether there is nothing left to do.
+    pub is_over: bool,
+}
+
+/// How a side ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Ending {
+    Succeeded,
+    /// It has its result, and does not know whether the other side has.
+    Unconfirmed,
+    Failed,
+}
+
+/// Judges an attempt.
+///
+/// # Panics
+/// If it came to something that it may not come to.
+pub fn judge(
+    bench: &Bench,
+    faults: &Faults,
+    attempt: &Attempt,
+    failures: &mut Vec<String>,
+    tally: &mut Tally,
+) -> Verdict {
+    let told = |side: usize| {
+        format!("{:?}, {} of {faults:?}", attempt.passed, words(&attempt.sides[side]))
+    };
+    let endings = [0, 1].map(|side| {
+        let ended = &attempt.sides[side];
+        alone(bench, side, ended).unwrap_or_else(|wrong| {
+            panic!(
+                "{wrong}: side {side}: {}; the other: {}",
+                told(side),
+                words(&attempt.sides[1 - side])
+            )
+        })
+    });
+    use Ending::{Failed, Succeeded, Unconfirmed};
+    let both = || {
+        format!(
+            "{}; {}; {faults:?} {:?}",
+            words(&attempt.sides[0]),
+            words(&attempt.sides[1]),
+            attempt.passed
+        )
+    };
+    let has_failed = something_failed(faults, attempt);
+    assert!(has_failed || endings == [Succeeded; 2], "nothing failed, and yet: {}", both());
+    for (side, ended) in attempt.sides.iter().enumerate() {
+        tally.longest = tally.longest.max(ended.took);
+        if endings[side] == Failed {
+            *tally.errors.entry(kind_of(ended)).or_insert(0) += 1;
+        }
+    }
+    failures.push(both());
+    tally.cases += 1;
+    let what = match endings {
+        [Succeeded, Succeeded] if has_failed => "both succeeded in spite of what failed",
+        [Succeeded, Succeeded] => "both succeeded, and nothing failed",
+        [Failed, Failed] => "both failed",
+        [Succeeded, Unconfirmed] | [Unconfirmed, Succeeded] => {
+            "both have their result, and one could not know of the other's"
+        }
+        [Unconfirmed, Unconfirmed] => {
+            "both have their result, and neither could know of the other's"
+        }
+        [Unconfirmed, Failed] | [Failed, Unconfirmed] => {
+            // The last moment: this side may have said that it is ready to end, and no more.
+            let failed = usize::from(endings[1] == Failed);
+            assert_eq!(attempt.sides[failed].phase, "finish", "one side has a result: {}", both());
+            "the last moment: one has its result and could not know that the other failed"
+        }
+        [Succeeded, Failed] | [Failed, Succeeded] => {
+            panic!("one side was sure of the other, which failed: {}", both())
+        }
+    };
+    tally.count(what);
+    let is_over = endings.iter().all(|ending| *ending != Failed);
+    Verdict { is_over }
+}
+
+/// Judges one side by itself.
+fn alone(bench: &Bench, side: usize, ended: &Ended) -> Result<Ending, String> {
+    let jobs = &bench.jobs;
+    let wrong = |what: &str| Err(what.to_owned());
+    if ended.took > DEADLINE {
+        return Err(format!("it took {:?}", ended.took));
+    }
+    let said = words(ended) + &ended.said.join("\n") + &ended.report.to_json().unwrap();
+    if said.contains(MARK) {
+        return wrong("a value of the table was shown");
+    }
+    let learns = jobs.learners()[side] && jobs.sides[side].target != Target::None;
+    let (result, mut left) = (bench.result(side), bench.left(side));
+    let mut take = |name: &str| {
+        let found = left.iter().position(|found| found.starts_with(name));
+        found.map(|found| left.remove(found)).is_some()
+    };
+    let is_stream = jobs.sides[side].target == Target::Stream;
+    let (ending, has_report) = match &ended.end {
+        End::Panicked(_) => return wrong("a panic"),
+        End::Ran(Ok(shortfalls)) => {
+            if ended.report.status != Status::Succeeded {
+                return wrong("it succeeded, and its report does not say so");
+            }
+            let is_right = match (&result, learns) {
+                // Nothing was written to it, or there was nothing to write.
+                (None, true) => is_stream && is_right(jobs, side, &[]),
+                (Some(bytes), true) => is_right(jobs, side, bytes),
+                (result, false) => result.is_none(),
+            };
+            if !is_right {
+                return wrong("another result");
+            }
+            if jobs.learners()[side] {
+                let outcome = &ended.report.outcome;
+                let count = match outcome.answer {
+                    Some(QueryResult::Count(count)) => Some(count),
+                    _ => outcome.matches,
+                };
+                if count != Some(jobs.shared as u64) {
+                    return wrong("another number in the report");
+                }
+            }
+            let unconfirmed = shortfalls.iter().any(|one| matches!(one, Shortfall::Unconfirmed(_)));
+            let unreported = shortfalls.iter().any(|one| matches!(one, Shortfall::Report(_)));
+            if unconfirmed != ended.report.unconfirmed.is_some() {
+                return wrong("its report does not say whether the other side confirmed");
+            }
+            let ending = if unconfirmed { Ending::Unconfirmed } else { Ending::Succeeded };
+            if learns && !is_stream && !take("out.") {
+                return wrong("no result");
+            }
+            (ending, jobs.sides[side].report && !unreported)
+        }
+        End::Unmet(error) => {
+            if error.is_peer_fault() {
+                return wrong("the other side was blamed");
+            }
+            (Ending::Failed, false)
+        }
+        End::Unprepared(error) | End::Ran(Err(error)) => {
+            match error.class() {
+                Class::Input | Class::Network => {}
+                class => return Err(format!("an error of the class {class:?}")),
+            }
+            if matches!(ended.end, End::Ran(_)) {
+                let failure = ended.report.failure.as_ref();
+                if failure.is_none_or(|failure| failure.reason != error.to_string()) {
+                    return wrong("its report does not say why it failed");
+                }
+            }
+            (Ending::Failed, false)
+        }
+    };
+    let Before { result: before, report: had_report } = &ended.before;
+    if ending == Ending::Failed {
+        if result != *before && !(is_stream && ended.phase == "finish") {
+            return wrong("it failed and has a result");
+        }
+        if before.is_some() {
+            take("out.");
+        }
+    }
+    if take("report.json") != (has_report || *had_report) {
+        return wrong("a report without a result, or a result without its report");
+    }
+    let kept = take("journal");
+    let may_be_kept =
+        ending != Ending::Succeeded || ended.happened.failed.contains_key(&Kind::Remove);
+    if kept && !(jobs.resume && may_be_kept) {
+        return wrong("a journal was left");
+    }
+    match left.is_empty() {
+        true => Ok(ending),
+        false => Err(format!("left behind: {left:?}")),
+    }
+}
+
+/// Whether a link broke where a side came, or a call on a file failed.
+fn something_failed(faults: &Faults, attempt: &Attempt) -> bool {
+    let broke = faults.courses.iter().zip(attempt.passed).any(|(course, [sent, received])| {
+        course.breaks.is_some_and(|(at, _)| sent >= at || received >= at)
+    });
+    broke || attempt.sides.iter().any(|side| !side.happened.failed.is_empty())
+}
+
+/// How a side ended, in words.
+fn words(ended: &Ended) -> String {
+    let Ended { end, phase, took, happened, .. } = ended;
+    let end = match end {
+        End::Unprepared(error) => format!("not prepared: {error}"),
+        End::Unmet(error) => format!("not met: {error}"),
+        End::Ran(Ok(shortfalls)) => format!("succeeded: {shortfalls:?}"),
+        End::Ran(Err(error)) => format!("failed: {error} ({error:?})"),
+        End::Panicked(message) => format!("panicked: {message}"),
+    };
+    format!("{end} in `{phase}` after {took:?}, {happened:?}")
+}
+
+/// The kind of error, without what differs from case to case.
+fn kind_of(ended: &Ended) -> String {
+    let of = |error: &dyn fmt::Debug| {
+        let text = format!("{error:?}");
+        let end = text.find([' ', '(']).unwrap_or(text.len());
+        let inner = text[end..].trim_start_matches(['(', ' ', '{']);
+        let inner = inner.split([' ', '(', ',']).next().unwrap_or_default();
+        match &text[..end] {
+            "Net" => inner.to_owned(),
+            outer => outer.to_owned(),
+        }
+    };
+    match &ended.end {
+        End::Unprepared(error) => format!("before: {}", of(error)),
+        End::Unmet(error) => format!("handshake: {}", of(error)),
+        End::Ran(Err(error)) => format!("run: {}", of(error)),
+        End::Ran(Ok(_)) | End::Panicked(_) => String::new(),
+    }
+}
+
+impl Tally {
+    fn count(&mut self, what: &str) {
+        *self.counts.entry(what.to_owned()).or_insert(0) += 1;
+    }
+
+    /// Adds another.
+    pub fn add(&mut self, other: Self) {
+        self.cases += other.cases;
+        self.longest = self.longest.max(other.longest);
+        for (mine, theirs) in [(&mut self.counts, other.counts), (&mut self.errors, other.errors)] {
+            for (what, times) in theirs {
+                *mine.entry(what).or_insert(0) += times;
+            }
+        }
+    }
+
+    /// Makes sure that what is tested was reached.
+    pub fn assert_reached(&self) {
+        for what in
+            ["both succeeded, and nothing failed", "both failed", "run: Output", "run: Closed"]
+        {
+            let times = self.counts.get(what).or(self.errors.get(what));
+            assert!(times.is_some(), "never: {what}");
+        }
+    }
+}
+
+impl fmt::Display for Tally {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "{} attempts; the longest took {:?} by the link's clock",
+            self.cases, self.longest
+        )?;
+        for (what, times) in self.counts.iter().chain(&self.errors) {
+            writeln!(f, "{times:9} × {what}")?;
+        }
+        Ok(())
+    }
+}
+
+const _: () = assert!(DEADLINE.as_secs() > 3 * STALL.as_secs());

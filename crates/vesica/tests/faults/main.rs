@@ -1,0 +1,172 @@
+//! Whole runs between two parties whose link and whose files fail, by the million.
+//!
+//! Both parties run in one process as they do in the product: a table in, TLS, terms, a protocol, a table out. The link
+//! between them splits, delays, holds back and breaks ([`vesica_testkit::course`]), and calls on their files fail ([`disk`]).
+//! All of it is derived from the number of a case ([`case`]). After each attempt [`judge`] decides whether the two may have
+//! come to that.
+//!
+//! A replay of a case gives the same jobs, and the same faults at the same bytes of the connection and at the same calls on
+//! files. What is not repeated is what threads decide: which side of a broken link notices first. Nothing that is asserted
+//! depends on that.
+
+#![allow(clippy::unwrap_used)]
+
+mod bench;
+mod case;
+mod disk;
+mod judge;
+
+use std::{
+    collections::BTreeMap,
+    ops::Range,
+    panic,
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    bench::Bench,
+    case::{Extent, Faults, Jobs, OF_A_JOB},
+    judge::Tally,
+};
+
+/// The environment variable that has other cases tried: `FIRST..END`, counted from 0. A case is the same each time, so one
+/// that fails can be repeated, and ranges add up.
+const RANGE: &str = "VESICA_FAULTS";
+
+/// Cases with every change, and in full.
+const FEW: u64 = 1_000;
+const ALL: u64 = 20_000;
+
+/// How often a run is tried again that something went wrong in, before nothing goes wrong any more.
+const ATTEMPTS: u32 = 3;
+
+/// The longest that a case may take by the system's clock. What takes longer waits for something that never comes.
+const LONGEST: Duration = Duration::from_secs(300);
+
+/// Tries a case. `undisturbed` is how far its jobs go if nothing goes wrong.
+fn try_case(case: u64, undisturbed: &Extent, tally: &mut Tally) {
+    let bench = Bench::new(Jobs::of(case));
+    let mut failures = Vec::new();
+    for attempt in 0..=ATTEMPTS {
+        let faults = match attempt {
+            ATTEMPTS => Faults::NONE,
+            _ => Faults::of(case, attempt, undisturbed),
+        };
+        let ended = bench.attempt(attempt, &faults);
+        let verdict = judge::judge(&bench, &faults, &ended, &mut failures, tally);
+        if verdict.is_over {
+            return;
+        }
+        bench.clear_streams();
+        // What can go on does so, and some that begin anew show that what was left does not disturb them.
+        if !bench.jobs.resume && !case.is_multiple_of(4) {
+            return;
+        }
+    }
+    panic!("a run does not come to its end although nothing goes wrong: {failures:#?}");
+}
+
+/// Tries the cases of a range on so many threads, and says what became of them.
+///
+/// # Panics
+/// If any of them comes to what it may not come to; the message before it says how to repeat it.
+fn try_all(cases: Range<u64>, threads: usize) -> Tally {
+    let groups = cases.start / OF_A_JOB..cases.end.div_ceil(OF_A_JOB);
+    let next = AtomicU64::new(groups.start);
+    let (total, at_work) = (Mutex::new(Tally::default()), Mutex::new(BTreeMap::new()));
+    let failed = Mutex::new(Vec::new());
+    let began = Instant::now();
+    thread::scope(|scope| {
+        let workers: Vec<_> = (0..threads)
+            .map(|_| {
+                scope.spawn(|| {
+                    loop {
+                        let group = next.fetch_add(1, Ordering::Relaxed);
+                        if group >= groups.end {
+                            return;
+                        }
+                        let all = group * OF_A_JOB..(group + 1) * OF_A_JOB;
+                        let mut tally = Tally::default();
+                        let undisturbed = guarded(all.start, &failed, || {
+                            let bench = Bench::new(Jobs::of(all.start));
+                            let ended = bench.attempt(0, &Faults::NONE);
+                            let extent = ended.extent();
+                            judge::judge(
+                                &bench,
+                                &Faults::NONE,
+                                &ended,
+                                &mut Vec::new(),
+                                &mut tally,
+                            );
+                            extent
+                        });
+                        let Some(undisturbed) = undisturbed else { continue };
+                        for case in all.start.max(cases.start)..all.end.min(cases.end) {
+                            at_work.lock().unwrap().insert(case, Instant::now());
+                            guarded(case, &failed, || try_case(case, &undisturbed, &mut tally));
+                            at_work.lock().unwrap().remove(&case);
+                        }
+                        total.lock().unwrap().add(tally);
+                    }
+                })
+            })
+            .collect();
+        let mut said = Instant::now();
+        while workers.iter().any(|worker| !worker.is_finished()) {
+            thread::sleep(Duration::from_millis(20));
+            for (case, since) in &*at_work.lock().unwrap() {
+                if since.elapsed() > LONGEST {
+                    eprintln!("case {case} hangs; repeat it: {RANGE}={case}..{}", case + 1);
+                    std::process::abort();
+                }
+            }
+            if said.elapsed() > Duration::from_secs(60) {
+                said = Instant::now();
+                let done = total.lock().unwrap().cases;
+                eprintln!("{done} cases in {:.0} s", began.elapsed().as_secs_f64());
+            }
+        }
+    });
+    let (total, failed) = (total.into_inner().unwrap(), failed.into_inner().unwrap());
+    assert!(failed.is_empty(), "{} cases failed: {failed:?}\n{total}", failed.len());
+    total
+}
+
+/// Names the case in which something panics; the others are tried all the same.
+fn guarded<T>(case: u64, failed: &Mutex<Vec<u64>>, attempt: impl FnOnce() -> T) -> Option<T> {
+    let done = panic::catch_unwind(panic::AssertUnwindSafe(attempt)).ok();
+    if done.is_none() {
+        let jobs = Jobs::of(case);
+        eprintln!("case {case} failed; repeat it: {RANGE}={case}..{} ({jobs:?})", case + 1);
+        failed.lock().unwrap().push(case);
+    }
+    done
+}
+
+/// The cases that are asked for.
+fn range(all: u64) -> Range<u64> {
+    let Ok(range) = std::env::var(RANGE) else { return 0..all };
+    let numbers = range.split_once("..").map(|(first, end)| (first.parse(), end.parse()));
+    match numbers {
+        Some((Ok(first), Ok(end))) if first < end => first..end,
+        _ => panic!("{RANGE}={range} is no range such as 0..{all}"),
+    }
+}
+
+#[test]
+fn few() {
+    let tally = try_all(range(FEW), 2);
+    println!("{tally}");
+    tally.assert_reached();
+}
+
+#[test]
+#[ignore = "assure: 20,000 runs over failing links and disks take many minutes"]
+fn all() {
+    println!("{}", try_all(range(ALL), 2));
+}

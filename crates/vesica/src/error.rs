@@ -44,6 +44,9 @@ pub enum Error {
     /// The request contradicts itself or cannot be met by anything there is.
     #[error("{0}")]
     Usage(String),
+    /// The null values cannot be used.
+    #[error(transparent)]
+    NullValues(#[from] vesica_keys::null_values::NullValuesError),
     /// The input cannot be used.
     #[error("{file}: {fault}")]
     Input {
@@ -159,7 +162,7 @@ impl Error {
     /// Whose fault it is.
     pub fn class(&self) -> Class {
         match self {
-            Self::Usage(_) => Class::Usage,
+            Self::Usage(_) | Self::NullValues(_) => Class::Usage,
             Self::Input { .. }
             | Self::Output { .. }
             | Self::Journal { .. }

@@ -135,6 +135,9 @@ pub enum Error {
         /// What it said.
         reason: String,
     },
+    /// A published list, or an answer about it, is refused.
+    #[error(transparent)]
+    List(#[from] vesica_list::Error),
     /// The connection or the other side failed.
     #[error(transparent)]
     Net(#[from] vesica_net::Error),
@@ -172,6 +175,7 @@ impl Error {
             | Self::Cluster { .. }
             | Self::Figures { .. } => Class::Input,
             Self::TooManyAttempts { .. } => Class::Network,
+            Self::List(error) => class_of_list(error),
             Self::Policy(_) => Class::Policy,
             Self::Terms(_) | Self::Version { .. } => Class::Terms,
             Self::Net(error) => match error {
@@ -207,6 +211,17 @@ impl Error {
             Class::Cancelled => Some(AbortReason::Cancelled),
             Class::Usage | Class::Bug => Some(AbortReason::Internal),
         }
+    }
+}
+
+/// Whose fault it is that a list is refused.
+fn class_of_list(error: &vesica_list::Error) -> Class {
+    use vesica_list::Error;
+    match error {
+        Error::TooLarge { .. } | Error::Read(_) => Class::Input,
+        Error::Profile { .. } | Error::Version(_) | Error::Expired(_) => Class::Terms,
+        Error::Epoch { .. } => Class::Network,
+        _ => Class::Peer,
     }
 }
 

@@ -54,6 +54,7 @@ mod keys;
 mod parties;
 mod partner;
 mod plan;
+mod published;
 mod run;
 mod table;
 mod task;
@@ -124,6 +125,14 @@ pub mod planning {
 pub mod cluster {
     pub use crate::gateway::{
         ClusterResult, Ended, Event, Failed, Gateway, Here, Keys, Serving, Sketched, Tasks, Token,
+    };
+}
+
+/// Published lists, which are asked again and again.
+pub mod lists {
+    pub use crate::published::{
+        merge::Changes,
+        publish::{Publication, Published, publish},
     };
 }
 

@@ -249,6 +249,11 @@ impl KeySet {
         self.keys_of_rows.iter().position(|other| *other == key).unwrap_or(row)
     }
 
+    /// Bytes of what is sent with each key; 0 where nothing is.
+    pub(crate) fn payload_len(&self) -> usize {
+        self.payload_len
+    }
+
     /// What is sent with each distinct key, in the order of the digests.
     ///
     /// # Panics

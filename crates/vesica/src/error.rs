@@ -135,6 +135,14 @@ pub enum Error {
         /// What it said.
         reason: String,
     },
+    /// A list, or an answer about it, does not come.
+    #[error("{place}: {fault}")]
+    Origin {
+        /// Where it is.
+        place: String,
+        /// What is wrong.
+        fault: String,
+    },
     /// A published list, or an answer about it, is refused.
     #[error(transparent)]
     List(#[from] vesica_list::Error),
@@ -174,7 +182,7 @@ impl Error {
             | Self::KeysChanged { .. }
             | Self::Cluster { .. }
             | Self::Figures { .. } => Class::Input,
-            Self::TooManyAttempts { .. } => Class::Network,
+            Self::TooManyAttempts { .. } | Self::Origin { .. } => Class::Network,
             Self::List(error) => class_of_list(error),
             Self::Policy(_) => Class::Policy,
             Self::Terms(_) | Self::Version { .. } => Class::Terms,

@@ -131,8 +131,11 @@ pub mod cluster {
 /// Published lists, which are asked again and again.
 pub mod lists {
     pub use crate::published::{
+        fetch::{Fetching, FromDirectory, Origin, StoredFile, ask, fetch},
+        look_up::{Found, LookUp, look_up},
         merge::Changes,
         publish::{Publication, Published, publish},
+        serving::Served,
     };
 }
 

@@ -122,6 +122,12 @@ const LAYERS: &[Layer] = &[
         never: "the terminal",
     },
     Layer {
+        name: "web",
+        purpose: "published lists over HTTP and WebSocket: the service, and a client's connection",
+        below: &["net", "list", "vesica"],
+        never: "protocols, what is in a table",
+    },
+    Layer {
         name: "cli",
         purpose: "flags, progress, messages, exit codes; the program `vesica`",
         below: &[
@@ -138,6 +144,7 @@ const LAYERS: &[Layer] = &[
             "planner",
             "lab",
             "vesica",
+            "web",
         ],
         never: "cryptography, knowledge of tables",
     },

@@ -177,7 +177,10 @@ impl Keys {
     }
 
     pub fn null_values(&self) -> Result<NullValues> {
-        self.null_values.as_ref().map_or_else(|| Ok(NullValues::default()), NullValues::new)
+        match &self.null_values {
+            Some(values) => Ok(NullValues::new(values)?),
+            None => Ok(NullValues::default()),
+        }
     }
 }
 

@@ -63,7 +63,7 @@ pub fn run(args: Args) -> Result<(), Failure> {
     let column = |(name, normalize)| KeyColumn { name, normalize };
     let keys: Vec<_> = names.into_iter().zip(profiles).map(column).collect();
     let null_values = match &args.null_values {
-        Some(Names(values)) => NullValues::new(values)?,
+        Some(Names(values)) => NullValues::new(values).map_err(vesica::Error::from)?,
         None => NullValues::default(),
     };
     let found = vesica::check(input, dialect, &keys, &identifiers, &null_values)?;

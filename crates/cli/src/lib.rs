@@ -19,6 +19,7 @@ mod gateway;
 mod itself;
 mod keygen;
 mod ledger;
+mod lookup;
 mod meet;
 mod memory;
 mod numbers;
@@ -28,6 +29,7 @@ mod policy;
 mod progress;
 mod project;
 mod protocols;
+mod publish;
 mod query;
 mod reference;
 mod relay;
@@ -89,7 +91,11 @@ enum Command {
     /// Intersect this party's table with the other party's
     #[command(after_long_help = exit::CODES)]
     Run(Box<run::Args>),
-    /// Serve the jobs of a project to many partners, until asked to stop
+    /// Make or update a list in which others look keys up, without showing it or seeing their keys
+    Publish(Box<publish::Args>),
+    /// Look the keys of a table up in a published list
+    Lookup(Box<lookup::Args>),
+    /// Serve the jobs of a project to many partners, or a published list, until asked to stop
     Serve(serve::Args),
     /// Take this party's side of a run whose partitions are compared by tasks of a cluster, such as Spark
     #[command(after_long_help = exit::CODES)]
@@ -144,6 +150,8 @@ pub fn main(arguments: Vec<OsString>) -> u8 {
         Command::Accept(args) => partner::accept(&args),
         Command::Confirm(args) => partner::confirm(&args),
         Command::Agreement(args) => partner::show(&args),
+        Command::Publish(args) => publish::run(*args),
+        Command::Lookup(args) => lookup::run(*args),
         Command::Serve(args) => serve::serve(&args),
         Command::Gateway(args) => gateway::gateway(*args),
         Command::Relay(args) => relay::relay(&args),

@@ -3,6 +3,7 @@
 //! Each partner is known by its key, and the agreement that it names says which job it wants. Runs wait for their turn, the
 //! first come first; a run that waits, reads or fails does not concern the others.
 
+mod list;
 mod log;
 mod metrics;
 mod turns;
@@ -67,6 +68,8 @@ pub struct Args {
     /// When asked to stop, wait this long for runs to end
     #[arg(long, default_value = "60", value_name = "SECONDS", value_parser = run::seconds)]
     grace: Duration,
+    #[command(flatten)]
+    list: list::Args,
 }
 
 /// What is known of a job.
@@ -96,6 +99,10 @@ struct Service {
 
 pub fn serve(args: &Args) -> Result<(), Failure> {
     let asked_to_stop = cancel::on_signal()?;
+    if args.list.list.is_some() {
+        let log = Log::new(args.log);
+        return list::serve(&args.list, args.listen.as_deref(), &log, &asked_to_stop);
+    }
     let project = Project::open(args.project.as_deref())?;
     let me = keygen::load(&project.identity())?;
     let processors = thread::available_parallelism().map_or(1, usize::from);

@@ -127,7 +127,7 @@ impl TermsArgs {
         offer.scale = self.scale;
         offer.diagnose = self.diagnose;
         if let Some(Names(values)) = &self.null_values {
-            offer.null_values = NullValues::new(values)?;
+            offer.null_values = NullValues::new(values).map_err(vesica::Error::from)?;
         }
         Ok(offer)
     }

@@ -220,7 +220,7 @@ impl Fingerprint {
     }
 
     /// The hash.
-    pub(crate) fn as_bytes(&self) -> &[u8] {
+    pub fn as_bytes(&self) -> &[u8] {
         &self.0
     }
 

@@ -44,6 +44,9 @@ pub enum Error {
     /// The request contradicts itself or cannot be met by anything there is.
     #[error("{0}")]
     Usage(String),
+    /// The null values cannot be used.
+    #[error(transparent)]
+    NullValues(#[from] vesica_keys::null_values::NullValuesError),
     /// The input cannot be used.
     #[error("{file}: {fault}")]
     Input {
@@ -132,6 +135,17 @@ pub enum Error {
         /// What it said.
         reason: String,
     },
+    /// A list, or an answer about it, does not come.
+    #[error("{place}: {fault}")]
+    Origin {
+        /// Where it is.
+        place: String,
+        /// What is wrong.
+        fault: String,
+    },
+    /// A published list, or an answer about it, is refused.
+    #[error(transparent)]
+    List(#[from] vesica_list::Error),
     /// The connection or the other side failed.
     #[error(transparent)]
     Net(#[from] vesica_net::Error),
@@ -159,7 +173,7 @@ impl Error {
     /// Whose fault it is.
     pub fn class(&self) -> Class {
         match self {
-            Self::Usage(_) => Class::Usage,
+            Self::Usage(_) | Self::NullValues(_) => Class::Usage,
             Self::Input { .. }
             | Self::Output { .. }
             | Self::Journal { .. }
@@ -168,7 +182,8 @@ impl Error {
             | Self::KeysChanged { .. }
             | Self::Cluster { .. }
             | Self::Figures { .. } => Class::Input,
-            Self::TooManyAttempts { .. } => Class::Network,
+            Self::TooManyAttempts { .. } | Self::Origin { .. } => Class::Network,
+            Self::List(error) => class_of_list(error),
             Self::Policy(_) => Class::Policy,
             Self::Terms(_) | Self::Version { .. } => Class::Terms,
             Self::Net(error) => match error {
@@ -204,6 +219,17 @@ impl Error {
             Class::Cancelled => Some(AbortReason::Cancelled),
             Class::Usage | Class::Bug => Some(AbortReason::Internal),
         }
+    }
+}
+
+/// Whose fault it is that a list is refused.
+fn class_of_list(error: &vesica_list::Error) -> Class {
+    use vesica_list::Error;
+    match error {
+        Error::TooLarge { .. } | Error::Read(_) => Class::Input,
+        Error::Profile { .. } | Error::Version(_) | Error::Expired(_) => Class::Terms,
+        Error::Epoch { .. } => Class::Network,
+        _ => Class::Peer,
     }
 }
 

@@ -54,6 +54,7 @@ mod keys;
 mod parties;
 mod partner;
 mod plan;
+mod published;
 mod run;
 mod table;
 mod task;
@@ -127,6 +128,17 @@ pub mod planning {
 pub mod cluster {
     pub use crate::gateway::{
         ClusterResult, Ended, Event, Failed, Gateway, Here, Keys, Serving, Sketched, Tasks, Token,
+    };
+}
+
+/// Published lists, which are asked again and again.
+pub mod lists {
+    pub use crate::published::{
+        fetch::{Fetching, FromDirectory, Origin, StoredFile, ask, fetch},
+        look_up::{Found, LookUp, look_up},
+        merge::Changes,
+        publish::{Publication, Published, publish},
+        serving::Served,
     };
 }
 

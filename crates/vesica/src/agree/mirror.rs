@@ -137,6 +137,6 @@ fn null_values(values: &[String], keys: &[Normalize]) -> Result<NullValues> {
     let default = NullValues::default();
     match default.applied_to(keys).values() == values {
         true => Ok(default),
-        false => NullValues::new(values),
+        false => Ok(NullValues::new(values)?),
     }
 }

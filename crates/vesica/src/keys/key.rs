@@ -1,9 +1,10 @@
 //! What makes two rows the same: normalised key columns, encoded without ambiguity.
 //!
-//! A key is one or more columns. Each value is normalised as the terms say; the columns are then
-//! encoded as their number, and for each of them a type, a length and the bytes, so that
-//! `("a,b", "c")` and `("a", "b,c")` stay apart. A row that lacks any of its key columns has no key:
+//! A key is one or more columns. Each value is normalised as the terms say, and the key is then encoded
+//! ([`vesica_keys::encoding`]). A row that lacks any of its key columns has no key:
 //! nothing equals it, as SQL has it for NULL.
+
+use vesica_keys::encoding::Encoding;
 
 use crate::{
     error::{Error, InputFault, Result},
@@ -61,25 +62,11 @@ pub enum Key<'a> {
 pub struct Extractor {
     columns: Vec<(usize, KeyColumn)>,
     null_values: NullValues,
-    /// What every encoding begins with.
-    domain: Vec<u8>,
-    encoded: Vec<u8>,
+    encoding: Encoding,
     look: Look,
     /// The kinds of the columns' values, where somebody wants to know.
     kinds: Option<Vec<u16>>,
 }
-
-/// Keeps the digests of keys apart from those of anything else, and of other versions.
-const DOMAIN: &[u8] = b"vesica/key/1";
-
-/// The same where a row has several identifiers; the identifier's number follows.
-const DOMAIN_OF_SEVERAL: &[u8] = b"vesica/key-of-several/1";
-
-/// The type of a text column. Other types get other numbers.
-const TEXT: u8 = 1;
-
-/// The type of a column of digests.
-const DIGEST: u8 = 2;
 
 impl Extractor {
     /// Finds the columns. A table without even a header has none to be found. Of values that are normalised, those
@@ -94,13 +81,13 @@ impl Extractor {
             let names: Vec<_> = columns.iter().map(|column| column.name.as_str()).collect();
             scan.find(&names)?.into_iter().zip(columns.iter().cloned()).collect()
         };
-        let (domain, encoded, look) = (DOMAIN.to_vec(), Vec::new(), Look::default());
-        Ok(Self { columns, null_values, domain, encoded, look, kinds: None })
+        let (encoding, look) = (Encoding::default(), Look::default());
+        Ok(Self { columns, null_values, encoding, look, kinds: None })
     }
 
     /// Makes keys of the identifier of this number, counted from 0: they equal no key of another identifier.
     pub(crate) fn of_identifier(mut self, number: u32) -> Self {
-        self.domain = [DOMAIN_OF_SEVERAL, &number.to_le_bytes()].concat();
+        self.encoding = Encoding::of_identifier(number);
         self
     }
 
@@ -115,9 +102,7 @@ impl Extractor {
     /// # Errors
     /// [`InputFault::NotUtf8`] and [`InputFault::Nul`].
     pub fn key(&mut self, row: &Row<'_>) -> Result<Key<'_>> {
-        self.encoded.clear();
-        self.encoded.extend_from_slice(&self.domain);
-        self.encoded.extend_from_slice(&(self.columns.len() as u32).to_le_bytes());
+        self.encoding.begin(self.columns.len());
         self.look = Look { digits: Some(0), ..Look::default() };
         self.kinds.as_mut().map(Vec::clear);
         for (position, column) in &self.columns {
@@ -128,20 +113,13 @@ impl Extractor {
                 return Ok(Key::Missing { column: &column.name, null_value });
             }
             self.look.add(raw, &value, &column.normalize);
-            let digest = column.normalize.digest(&value);
-            let (kind, bytes) = match &digest {
-                None => (TEXT, value.as_bytes()),
-                Some(digest) => (DIGEST, &digest[..]),
-            };
-            self.encoded.push(kind);
-            self.encoded.extend_from_slice(&(bytes.len() as u64).to_le_bytes());
-            self.encoded.extend_from_slice(bytes);
+            let is_digest = self.encoding.add(&value, &column.normalize);
             if let Some(all) = &mut self.kinds {
                 // Of digests there is nothing to tell, on either side.
-                all.push(if digest.is_none() { kinds(&value) } else { 0 });
+                all.push(if is_digest { 0 } else { kinds(&value) });
             }
         }
-        Ok(Key::Present(&self.encoded))
+        Ok(Key::Present(self.encoding.bytes()))
     }
 
     /// What the last row's key looked like, if it had one.

@@ -249,6 +249,11 @@ impl KeySet {
         self.keys_of_rows.iter().position(|other| *other == key).unwrap_or(row)
     }
 
+    /// Bytes of what is sent with each key; 0 where nothing is.
+    pub(crate) fn payload_len(&self) -> usize {
+        self.payload_len
+    }
+
     /// What is sent with each distinct key, in the order of the digests.
     ///
     /// # Panics
@@ -565,7 +570,12 @@ mod tests {
 
     #[test]
     fn equal_prefixes_of_different_digests_stay_apart() {
-        let (x, y) = (Digest::forged(7, 1), Digest::forged(7, 2));
+        let forged = |rest: u8| {
+            let mut bytes = [rest; 32];
+            bytes[..8].copy_from_slice(&7u64.to_be_bytes());
+            Digest::from_bytes(bytes)
+        };
+        let (x, y) = (forged(1), forged(2));
         let set = KeySet::distinct(vec![y, x, y, x, x], vec![0, 0, 0, NO_KEY, 0], 1);
         assert_eq!(set.counts(), RowCounts { read: 5, null: 1, duplicate: 2, used: 2 });
         assert_eq!(set.digests, [y, x]);

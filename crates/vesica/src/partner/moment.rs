@@ -15,6 +15,11 @@ impl Moment {
         Self(OffsetDateTime::now_utc().unix_timestamp())
     }
 
+    /// Seconds since 1970; 0 before.
+    pub(crate) fn seconds(self) -> u64 {
+        u64::try_from(self.0).unwrap_or(0)
+    }
+
     /// So many seconds earlier.
     pub(crate) fn minus(self, seconds: i64) -> Self {
         Self(self.0 - seconds)

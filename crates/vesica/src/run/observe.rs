@@ -75,6 +75,7 @@ pub fn described(phase: &str) -> String {
         "choice" => "choosing a protocol".to_owned(),
         "seed" => "both sides are ready".to_owned(),
         "partitions" => "sorting keys into partitions".to_owned(),
+        "evaluate" => "evaluating the function on new items".to_owned(),
         "finish" => "writing the result".to_owned(),
         other => match task::activity(other) {
             Some(activity) => format!("{activity} ({other})"),
@@ -113,7 +114,7 @@ mod tests {
     fn every_phase_of_a_run_has_words() {
         let keys = vesica_psi::CATALOGUE.iter().map(|entry| entry.key);
         let methods = vesica_psi::aggregate::METHODS.iter().map(|entry| entry.key);
-        let own = ["terms", "read", "choice", "seed", "partitions", "finish"];
+        let own = ["terms", "read", "choice", "seed", "partitions", "evaluate", "finish"];
         for phase in keys.chain(methods).chain(own) {
             assert!(described(phase).contains(' '), "{phase}");
         }

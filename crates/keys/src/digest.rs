@@ -13,28 +13,20 @@ impl Digest {
     }
 
     /// Stands in the place of a row that has no key.
-    pub(crate) const BLANK: Self = Self([0; 32]);
-
-    /// A digest that begins like others.
-    #[cfg(test)]
-    pub(crate) fn forged(prefix: u64, rest: u8) -> Self {
-        let mut bytes = [rest; 32];
-        bytes[..8].copy_from_slice(&prefix.to_be_bytes());
-        Self(bytes)
-    }
+    pub const BLANK: Self = Self([0; 32]);
 
     /// The digest of these bytes, which [`Digest::as_bytes`] gave; or 256 bits that are as good as random.
-    pub(crate) fn from_bytes(bytes: [u8; 32]) -> Self {
+    pub fn from_bytes(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
     /// All of it.
-    pub(crate) fn as_bytes(&self) -> &[u8; 32] {
+    pub fn as_bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
     /// The first 64 bits, as good as random.
-    pub(crate) fn prefix(&self) -> u64 {
+    pub fn prefix(&self) -> u64 {
         let mut prefix = [0; 8];
         prefix.copy_from_slice(&self.0[..8]);
         u64::from_be_bytes(prefix)

@@ -15,27 +15,27 @@ pub struct TravellingName(String);
 
 impl TravellingName {
     /// What both sides must have in common.
-    pub(crate) fn agreed(&self) -> String {
+    pub fn agreed(&self) -> String {
         self.known().map_or_else(|| self.0.clone(), |profile| profile.agreed())
     }
 
     /// Whether the side that sent it has digests in place of values.
-    pub(crate) fn holds_digests(&self) -> bool {
+    pub fn holds_digests(&self) -> bool {
         self.known().is_some_and(|profile| profile.holds_digests())
     }
 
     /// All of it.
-    pub(crate) fn as_str(&self) -> &str {
+    pub fn as_str(&self) -> &str {
         &self.0
     }
 
     /// The name without its version.
-    pub(crate) fn unversioned(&self) -> &str {
+    pub fn unversioned(&self) -> &str {
         self.0.rsplit_once('@').map_or(&self.0, |(name, _)| name)
     }
 
     /// The profile of this release, if it has one of this name and version.
-    pub(crate) fn known(&self) -> Option<Normalize> {
+    pub fn known(&self) -> Option<Normalize> {
         let (name, _) = self.0.rsplit_once('@')?;
         name.parse().ok().filter(|profile: &Normalize| profile.versioned() == self.0)
     }

@@ -190,7 +190,7 @@ impl Normalize {
     }
 
     /// Whether values are compared, or hashed, as the bytes that they are.
-    pub(crate) fn is_verbatim(&self) -> bool {
+    pub fn is_verbatim(&self) -> bool {
         *self.inner() == Self::None
     }
 
@@ -200,7 +200,7 @@ impl Normalize {
     }
 
     /// Whether letters that differ only in case stay different.
-    pub(crate) fn keeps_case(&self) -> bool {
+    pub fn keeps_case(&self) -> bool {
         matches!(self, Self::None | Self::Trim)
     }
 
@@ -227,7 +227,7 @@ impl Normalize {
 
     /// The digest that is compared, where digests are: of a value that [`Normalize::apply`] has returned and that
     /// is not empty.
-    pub(crate) fn digest(&self, value: &str) -> Option<[u8; 32]> {
+    pub fn digest(&self, value: &str) -> Option<[u8; 32]> {
         match self {
             Self::Sha256(_) => Some(sha256::of(value)),
             Self::Hashed(_) => sha256::read(value),
@@ -237,7 +237,7 @@ impl Normalize {
 }
 
 /// Whether a value looks like a telephone number, of whatever country.
-pub(crate) fn looks_like_phone(value: &str) -> bool {
+pub fn looks_like_phone(value: &str) -> bool {
     phone::looks_like_one(value)
 }
 

@@ -3,10 +3,19 @@
 //! Two companies whose exports write `NULL` for a missing address share that text and nothing else. A key column
 //! that is normalised at all treats such values as empty; one that is compared as bytes does not.
 
-use crate::{
-    error::{Error, Result},
-    keys::normalize::Normalize,
-};
+use crate::normalize::Normalize;
+
+/// Values that cannot be null values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum NullValuesError {
+    /// One holds a control character.
+    #[error("a null value holds a control character")]
+    Control,
+    /// They have more than [`NullValues::MAX_BYTES`].
+    #[error("null values have at most {} bytes together", NullValues::MAX_BYTES)]
+    Length,
+}
 
 /// What exports of databases, spreadsheets and statistics programs write for a missing value, in lower case.
 /// Words that are also names or that may be a value in earnest, such as `nil`, `none given` or `0`, are not here,
@@ -69,25 +78,26 @@ impl NullValues {
     /// These, in any order. Space around them and empty ones are dropped.
     ///
     /// # Errors
-    /// [`Error::Usage`] for a control character, or more than [`Self::MAX_BYTES`].
-    pub fn new<T: AsRef<str>>(values: impl IntoIterator<Item = T>) -> Result<Self> {
+    /// Any [`NullValuesError`].
+    pub fn new<T: AsRef<str>>(
+        values: impl IntoIterator<Item = T>,
+    ) -> Result<Self, NullValuesError> {
         let normalised = |value: T| Normalize::Lower.apply(value.as_ref()).into_owned();
         let mut values: Vec<_> =
             values.into_iter().map(normalised).filter(|value| !value.is_empty()).collect();
         values.sort();
         values.dedup();
         if values.iter().any(|value| value.chars().any(char::is_control)) {
-            return Err(Error::Usage("a null value holds a control character".to_owned()));
+            return Err(NullValuesError::Control);
         }
         if values.iter().map(|value| value.len() + 1).sum::<usize>() > Self::MAX_BYTES {
-            let most = Self::MAX_BYTES;
-            return Err(Error::Usage(format!("null values have at most {most} bytes together")));
+            return Err(NullValuesError::Length);
         }
         Ok(Self::of(values))
     }
 
     /// Those that apply where key columns are normalised like this: none where all are compared as bytes.
-    pub(crate) fn applied_to(&self, keys: &[Normalize]) -> Self {
+    pub fn applied_to(&self, keys: &[Normalize]) -> Self {
         let applies = keys.iter().any(|normalize| !normalize.is_verbatim());
         if applies { self.clone() } else { Self::none() }
     }
@@ -111,12 +121,12 @@ impl NullValues {
 
     /// Whether a value stands for a missing one, by what it is when it is normalised like this. One that is not of the
     /// profile's kind is empty then, and tells by what it was.
-    pub(crate) fn hold(&self, raw: &str, value: &str, normalize: &Normalize) -> bool {
+    pub fn hold(&self, raw: &str, value: &str, normalize: &Normalize) -> bool {
         !normalize.is_verbatim() && self.contains(if value.is_empty() { raw } else { value })
     }
 
     /// What is told to a person who compares.
-    pub(crate) fn describe(&self) -> String {
+    pub fn describe(&self) -> String {
         match &self.values[..] {
             [] => "only empty ones".to_owned(),
             _ if *self == Self::default() => "the default ones".to_owned(),

@@ -1,0 +1,287 @@
+//! The head of a list: all there is to know before it is downloaded, signed by the publisher.
+
+use base64::{Engine as _, engine::general_purpose::STANDARD};
+use serde::{Deserialize, Serialize};
+use vesica_params::tag;
+
+use crate::{
+    error::{Error, Result},
+    hex::Hex,
+    label,
+    log::{Line, LogEnd},
+    part::{self, Entry, HEADER_BYTES, Hash, Header},
+    signed::{self, Unverified},
+    table,
+};
+
+/// The media type of a head.
+pub const MEDIA_TYPE: &str = "application/vnd.vesica.list+json";
+
+/// The only suite there is.
+pub const SUITE: &str = "ristretto255-SHA512";
+
+/// The most parts of a list. A publisher makes one part of all before there are so many.
+pub const MAX_PARTS: usize = 1 << 10;
+
+/// What a publisher signs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Head {
+    /// The version of the format: 1.
+    pub version: u64,
+    /// What the list is called.
+    pub name: String,
+    /// The certificate of the publisher's identity: base64 of DER.
+    pub publisher: String,
+    /// The group and hash of the function.
+    pub suite: String,
+    /// The number of the key: each key is used for one epoch.
+    pub epoch: u64,
+    /// The public key of the epoch.
+    pub public_key: Hex,
+    /// When the head was signed, in seconds since 1970.
+    pub issued: u64,
+    /// When it expires.
+    pub expires: u64,
+    /// How keys are normalised, with versions: one for each column of a key.
+    pub keys: Vec<String>,
+    /// Values of key columns that count as empty.
+    pub null_values: Vec<String>,
+    /// A query for an item that is not in the list is answered wrongly with a probability of at most 2^-λ, over all queries
+    /// of an epoch together.
+    pub lambda: u32,
+    /// The queries of one client in an epoch for which that holds.
+    pub queries: u64,
+    /// The most items that the list may have in this epoch.
+    pub capacity: u64,
+    /// Bits of a tag, which follow from the three numbers above.
+    pub tag_bits: u32,
+    /// How many items it has now.
+    pub items: u64,
+    /// What is in labels, if there are any.
+    pub labels: Option<Labels>,
+    /// The parts, in order.
+    pub parts: Vec<Entry>,
+    /// The state after the last part.
+    pub state: Hex,
+    /// The end of the log in which this state is the last entry.
+    pub log: LogEnd,
+}
+
+/// What is in labels: columns of the publisher's table, of one row an item.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Labels {
+    /// The names of the columns.
+    pub columns: Vec<String>,
+    /// Bytes to which labels are padded.
+    pub bytes: u32,
+}
+
+/// What a client knows and wants when it accepts a head.
+#[derive(Debug, Clone, Default)]
+pub struct Expectation<'a> {
+    /// The first bytes of the SHA-256 of the publisher's certificate; at least 20 of them, or none to trust anybody.
+    pub publisher: &'a [u8],
+    /// The time, in seconds since 1970.
+    pub now: u64,
+    /// How the client's keys are normalised, if it wants to know.
+    pub keys: Option<&'a [String]>,
+    /// The most bytes of the list; `None` for any number.
+    pub budget: Option<u64>,
+    /// The newest head that was accepted before.
+    pub known: Option<&'a Head>,
+}
+
+impl Head {
+    /// The newest version number: that of the last part.
+    pub fn sequence(&self) -> u64 {
+        self.parts.last().map_or(0, |entry| entry.sequence)
+    }
+
+    /// Bytes of a sealed label; 0 where there are none.
+    pub fn sealed_label(&self) -> u32 {
+        self.labels.as_ref().map_or(0, |labels| labels.bytes.saturating_add(label::OVERHEAD as u32))
+    }
+
+    /// Bytes of all files.
+    pub fn file_bytes(&self) -> u64 {
+        self.parts.iter().map(Entry::file_bytes).sum()
+    }
+
+    /// The publisher's certificate in DER.
+    pub fn certificate(&self) -> Vec<u8> {
+        STANDARD.decode(&self.publisher).unwrap_or_default()
+    }
+
+    /// Sets the publisher's certificate.
+    pub fn set_certificate(&mut self, der: &[u8]) {
+        self.publisher = STANDARD.encode(der);
+    }
+
+    /// What the part of this entry has to say of itself, where it continues this state.
+    pub fn header(&self, entry: &Entry, previous: Hash) -> Header {
+        Header {
+            epoch: self.epoch,
+            sequence: entry.sequence,
+            removed: entry.removed,
+            added: entry.added,
+            tag_bits: self.tag_bits,
+            label: self.sealed_label(),
+            previous,
+        }
+    }
+
+    /// What the log says of it.
+    pub fn line(&self) -> Line {
+        let Self { epoch, issued, state, .. } = *self;
+        Line { epoch, sequence: self.sequence(), issued, state }
+    }
+
+    /// The state after the parts that there are.
+    pub fn computed_state(&self) -> Hash {
+        self.parts.iter().fold([0; 32], |state, entry| {
+            part::state(&state, &entry.digest.0, (self.epoch, entry.sequence))
+        })
+    }
+
+    /// What is signed.
+    pub fn payload(&self) -> Vec<u8> {
+        // Numbers, words and lists of them always have a JSON form.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// The signed head, where the key of the publisher's certificate made this signature of
+    /// [`message`](signed::message)([`MEDIA_TYPE`], [`payload`](Self::payload)).
+    pub fn sealed(&self, signature: &[u8]) -> String {
+        signed::seal(MEDIA_TYPE, &self.payload(), &self.certificate(), signature)
+    }
+
+    /// Reads a signed head, and checks all that can be checked without the parts, except against an [`Expectation`].
+    ///
+    /// # Errors
+    /// [`Error::NotAHead`], [`Error::Version`], [`Error::Signature`], [`Error::TagBits`] and [`Error::OutOfOrder`].
+    pub fn read(text: &str) -> Result<Self> {
+        let envelope = Unverified::read(MEDIA_TYPE, text)?;
+        let head: Self = serde_json::from_slice(envelope.payload()).map_err(|_| {
+            match version(envelope.payload()) {
+                Some(version) if version != 1 => Error::Version(version),
+                _ => Error::NotAHead("it is not a document of this kind"),
+            }
+        })?;
+        if head.version != 1 {
+            return Err(Error::Version(head.version));
+        }
+        envelope.verify(&head.certificate())?;
+        head.check()?;
+        Ok(head)
+    }
+
+    fn check(&self) -> Result<()> {
+        let wrong = |what| Err(Error::NotAHead(what));
+        let texts = self.keys.iter().chain(&self.null_values).chain([&self.name]);
+        let mut texts = texts.chain(self.labels.iter().flat_map(|labels| &labels.columns));
+        if texts.any(|text| text.chars().any(char::is_control)) {
+            return wrong("a name holds a control character");
+        }
+        if self.suite != SUITE {
+            return wrong("its group or hash is not known");
+        }
+        if self.keys.is_empty() || self.parts.is_empty() || self.parts.len() > MAX_PARTS {
+            return wrong("it has no keys or no parts, or too many");
+        }
+        let bounded = self.lambda <= 128 && self.items <= self.capacity;
+        let counts = self.capacity.max(self.queries) <= table::MAX_TAGS;
+        let label = self.labels.as_ref().is_none_or(|labels| labels.bytes > 0);
+        if !bounded || !counts || !label || self.sealed_label() > table::MAX_LABEL {
+            return wrong("its numbers contradict each other");
+        }
+        let needed = tag_bits(self.lambda, self.queries, self.capacity);
+        if self.tag_bits < needed || self.tag_bits > 128 {
+            return Err(Error::TagBits { found: self.tag_bits, needed });
+        }
+        for pair in self.parts.windows(2) {
+            if pair[0].sequence.checked_add(1) != Some(pair[1].sequence) {
+                let [after, found] = [pair[0].sequence, pair[1].sequence];
+                return Err(Error::OutOfOrder { after, found });
+            }
+        }
+        let mut items = 0u64;
+        for (nth, entry) in self.parts.iter().enumerate() {
+            let most = entry.added.max(entry.removed) <= table::MAX_TAGS && entry.bytes < 1 << 48;
+            let left = items.checked_sub(entry.removed).filter(|_| nth > 0 || entry.removed == 0);
+            let (Some(left), true) = (left, most && entry.bytes >= HEADER_BYTES as u64) else {
+                return wrong("its numbers contradict each other");
+            };
+            items = left + entry.added;
+        }
+        if items != self.items || self.computed_state() != self.state.0 {
+            return wrong("its parts are not what it says they are");
+        }
+        Ok(())
+    }
+
+    /// Reads a signed head that has to be what the client expects.
+    ///
+    /// # Errors
+    /// As [`Head::read`], and [`Error::Publisher`], [`Error::Expired`], [`Error::Replayed`], [`Error::Forked`],
+    /// [`Error::Profile`] and [`Error::TooLarge`].
+    pub fn accept(text: &str, expected: &Expectation<'_>) -> Result<Self> {
+        let head = Self::read(text)?;
+        let publisher = signed::certificate_hash(&head.certificate());
+        let trusted = publisher.starts_with(expected.publisher)
+            && (expected.publisher.is_empty() || expected.publisher.len() >= 20);
+        if !trusted {
+            return Err(Error::Publisher);
+        }
+        if head.expires <= expected.now {
+            return Err(Error::Expired(expected.now - head.expires));
+        }
+        if let Some(known) = expected.known {
+            head.follows(known)?;
+        }
+        if let Some(asked) = expected.keys
+            && asked != head.keys
+        {
+            let [list, asked] = [&head.keys[..], asked].map(|keys| keys.join(", "));
+            return Err(Error::Profile { list, asked });
+        }
+        let bytes = head.file_bytes();
+        match expected.budget {
+            Some(budget) if bytes > budget => Err(Error::TooLarge { bytes, budget }),
+            _ => Ok(head),
+        }
+    }
+
+    /// Refuses a head that is older than a known one of the same publisher, or another of the same version.
+    fn follows(&self, known: &Self) -> Result<()> {
+        let version = |head: &Self| (head.epoch, head.sequence());
+        let (epoch, found) = version(self);
+        if version(self) < version(known) || self.log.entries < known.log.entries {
+            let (known_epoch, known) = version(known);
+            return Err(Error::Replayed { epoch, found, known_epoch, known });
+        }
+        let is_same = version(self) == version(known);
+        if is_same && (self.state != known.state || self.public_key != known.public_key)
+            || epoch == known.epoch && self.public_key != known.public_key
+            || self.log.entries == known.log.entries && self.log != known.log
+        {
+            return Err(Error::Forked { epoch, version: found });
+        }
+        Ok(())
+    }
+}
+
+/// Bits of a tag such that, of so many queries against so many items, some one that is for no item of the list meets a tag
+/// with a probability of at most 2^-λ.
+pub fn tag_bits(lambda: u32, queries: u64, capacity: u64) -> u32 {
+    tag::bits(queries as usize, capacity as usize, lambda).max(32)
+}
+
+fn version(payload: &[u8]) -> Option<u64> {
+    #[derive(Deserialize)]
+    struct Any {
+        version: u64,
+    }
+    serde_json::from_slice(payload).ok().map(|any: Any| any.version)
+}

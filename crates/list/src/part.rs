@@ -1,0 +1,348 @@
+//! A part of a list: all of it, or what was removed and added since the part before.
+//!
+//! A part is immutable, bears its digest as a name, and can lie anywhere. It is the digests of its chunks, of 1 MiB each and
+//! the last perhaps shorter, and then the chunks; its digest is that of the number of bytes in the chunks and of their
+//! digests. So it is checked as it comes, and a download that was interrupted goes on where it stopped.
+//!
+//! The chunks together are a header and two [tables](crate::table): of the tags that were removed, which have no labels, and
+//! of those that were added. The first part of a list has removed none.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    error::{Error, Fault, Result},
+    hex::Hex,
+    table::{Directory, Shape},
+};
+
+/// Bytes of a chunk.
+pub const CHUNK: u64 = 1 << 20;
+
+/// What a header begins with.
+const MAGIC: &[u8; 16] = b"vesica list 1\0\0\0";
+
+/// Bytes of a header: the magic bytes, six numbers of 8 bytes and a digest.
+pub const HEADER_BYTES: usize = 16 + 6 * 8 + 32;
+
+/// A hash of 256 bits.
+pub type Hash = [u8; 32];
+
+/// What a head says of a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Entry {
+    /// Its number.
+    pub sequence: u64,
+    /// How many items it removes.
+    pub removed: u64,
+    /// How many it adds.
+    pub added: u64,
+    /// Bytes of its chunks.
+    pub bytes: u64,
+    /// Its digest, which is its name.
+    pub digest: Hex,
+}
+
+impl Entry {
+    /// Bytes of the file: the digests of chunks, and the chunks.
+    pub fn file_bytes(&self) -> u64 {
+        32 * chunks(self.bytes) + self.bytes
+    }
+
+    /// The name of the file.
+    pub fn file_name(&self) -> String {
+        format!("{}.part", self.digest)
+    }
+}
+
+/// What a part says of itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Header {
+    /// The epoch of the list.
+    pub epoch: u64,
+    /// The number of the part, counted from 0 in an epoch.
+    pub sequence: u64,
+    /// How many tags it removes.
+    pub removed: u64,
+    /// How many it adds.
+    pub added: u64,
+    /// Bits of each.
+    pub tag_bits: u32,
+    /// Bytes of a sealed label; 0 where there are none.
+    pub label: u32,
+    /// The state of the list that it continues; zeros where it continues none.
+    pub previous: Hash,
+}
+
+impl Header {
+    /// The shapes of the two tables.
+    ///
+    /// # Errors
+    /// [`Fault::Malformed`].
+    pub fn shapes(&self) -> std::result::Result<[Shape; 2], Fault> {
+        let removed = Shape::new(self.removed, self.tag_bits, 0)?;
+        Ok([removed, Shape::new(self.added, self.tag_bits, self.label)?])
+    }
+
+    /// The bytes.
+    pub fn encode(&self) -> [u8; HEADER_BYTES] {
+        let numbers = [
+            self.epoch,
+            self.sequence,
+            self.removed,
+            self.added,
+            self.tag_bits.into(),
+            self.label.into(),
+        ];
+        let mut bytes = [0; HEADER_BYTES];
+        bytes[..16].copy_from_slice(MAGIC);
+        for (place, number) in bytes[16..64].chunks_mut(8).zip(numbers) {
+            place.copy_from_slice(&number.to_le_bytes());
+        }
+        bytes[64..].copy_from_slice(&self.previous);
+        bytes
+    }
+
+    /// Reads the bytes.
+    ///
+    /// # Errors
+    /// [`Fault::Malformed`].
+    pub fn decode(bytes: &[u8]) -> std::result::Result<Self, Fault> {
+        let bytes: &[u8; HEADER_BYTES] = bytes.try_into().map_err(|_| Fault::Malformed)?;
+        let (numbers, _) = bytes[16..64].as_chunks();
+        let number = |nth: usize| u64::from_le_bytes(numbers[nth]);
+        let short = |nth: usize| u32::try_from(number(nth)).map_err(|_| Fault::Malformed);
+        let mut previous = [0; 32];
+        previous.copy_from_slice(&bytes[64..]);
+        if &bytes[..16] != MAGIC {
+            return Err(Fault::Malformed);
+        }
+        Ok(Self {
+            epoch: number(0),
+            sequence: number(1),
+            removed: number(2),
+            added: number(3),
+            tag_bits: short(4)?,
+            label: short(5)?,
+            previous,
+        })
+    }
+}
+
+/// How many chunks so many bytes have.
+pub fn chunks(content_bytes: u64) -> u64 {
+    content_bytes.div_ceil(CHUNK)
+}
+
+/// The digest of a part whose chunks have so many bytes and these digests.
+pub fn digest(content_bytes: u64, chunk_digests: &[u8]) -> Hash {
+    let mut hasher = blake3::Hasher::new_derive_key("vesica 1 list part");
+    hasher.update(&content_bytes.to_le_bytes()).update(chunk_digests);
+    *hasher.finalize().as_bytes()
+}
+
+/// The state of a list after a part: it names all parts up to it.
+pub fn state(previous: &Hash, part: &Hash, (epoch, sequence): (u64, u64)) -> Hash {
+    let mut hasher = blake3::Hasher::new_derive_key("vesica 1 list state");
+    hasher.update(previous).update(part);
+    hasher.update(&epoch.to_le_bytes()).update(&sequence.to_le_bytes());
+    *hasher.finalize().as_bytes()
+}
+
+/// Checks a part as its bytes come.
+pub struct Checker {
+    sequence: u64,
+    expected: Hash,
+    content_bytes: u64,
+    digests: Vec<u8>,
+    front: usize,
+    hasher: blake3::Hasher,
+    /// Bytes of chunks that came.
+    content: u64,
+}
+
+impl Checker {
+    /// For the part of this entry of a head.
+    pub fn new(entry: &Entry) -> Self {
+        Self {
+            sequence: entry.sequence,
+            expected: entry.digest.0,
+            content_bytes: entry.bytes,
+            digests: Vec::new(),
+            front: 32 * chunks(entry.bytes) as usize,
+            hasher: blake3::Hasher::new(),
+            content: 0,
+        }
+    }
+
+    /// Takes the next bytes, of any number.
+    ///
+    /// # Errors
+    /// [`Fault::Digest`] at the first chunk that is not the signed one, and [`Fault::Length`] where there are too many.
+    pub fn push(&mut self, mut bytes: &[u8]) -> Result<()> {
+        if self.digests.len() < self.front {
+            let (front, rest) = bytes.split_at(bytes.len().min(self.front - self.digests.len()));
+            self.digests.extend_from_slice(front);
+            bytes = rest;
+            if self.digests.len() == self.front
+                && digest(self.content_bytes, &self.digests) != self.expected
+            {
+                return Err(self.fault(Fault::Digest));
+            }
+        }
+        while !bytes.is_empty() {
+            let end = (self.content / CHUNK + 1) * CHUNK;
+            let end = end.min(self.content_bytes);
+            let (now, rest) = bytes.split_at(bytes.len().min((end - self.content) as usize));
+            if now.is_empty() {
+                return Err(self.fault(Fault::Length));
+            }
+            self.hasher.update(now);
+            self.content += now.len() as u64;
+            bytes = rest;
+            if self.content == end {
+                let at = 32 * ((end - 1) / CHUNK) as usize;
+                if self.hasher.finalize().as_bytes()[..] != self.digests[at..at + 32] {
+                    return Err(self.fault(Fault::Digest));
+                }
+                self.hasher.reset();
+            }
+        }
+        Ok(())
+    }
+
+    /// How many bytes from the beginning of the file are known to be right.
+    pub fn verified(&self) -> u64 {
+        if self.digests.len() < self.front {
+            return 0;
+        }
+        let whole = if self.content == self.content_bytes {
+            self.content
+        } else {
+            self.content / CHUNK * CHUNK
+        };
+        self.front as u64 + whole
+    }
+
+    /// The end of the part.
+    ///
+    /// # Errors
+    /// [`Fault::Length`] where bytes are missing.
+    pub fn finish(self) -> Result<()> {
+        match self.content == self.content_bytes && self.digests.len() == self.front {
+            true => Ok(()),
+            false => Err(self.fault(Fault::Length)),
+        }
+    }
+
+    fn fault(&self, fault: Fault) -> Error {
+        Error::Part { sequence: self.sequence, fault }
+    }
+}
+
+/// Where the bytes of a part are kept: memory, a file, a database.
+pub trait Stored {
+    /// The bytes of the file in a range.
+    ///
+    /// # Errors
+    /// [`Error::Read`].
+    fn read(&self, range: Range<u64>) -> Result<Vec<u8>>;
+}
+
+impl<T: AsRef<[u8]>> Stored for T {
+    fn read(&self, range: Range<u64>) -> Result<Vec<u8>> {
+        let bytes = self.as_ref().get(range.start as usize..range.end as usize);
+        bytes.map(<[u8]>::to_vec).ok_or(Error::Read(std::io::ErrorKind::UnexpectedEof))
+    }
+}
+
+/// A part that was checked, opened for reading.
+pub struct Part<S> {
+    stored: S,
+    /// What it says of itself.
+    pub header: Header,
+    /// The tables of removed and of added tags, and where in the file each begins.
+    tables: [(Directory, u64); 2],
+}
+
+impl<S: Stored> Part<S> {
+    /// Opens the part of this entry, which has to say this of itself.
+    ///
+    /// # Errors
+    /// [`Error::OutOfOrder`] where it continues another state, [`Fault::Malformed`] and [`Error::Read`].
+    pub fn open(stored: S, entry: &Entry, expected: &Header) -> Result<Self> {
+        let fault = |fault| Error::Part { sequence: entry.sequence, fault };
+        let front = 32 * chunks(entry.bytes);
+        let header = Header::decode(&stored.read(front..front + HEADER_BYTES as u64)?);
+        let header = header.map_err(fault)?;
+        if (header.sequence, header.previous) != (expected.sequence, expected.previous) {
+            let after = entry.sequence.saturating_sub(1);
+            return Err(Error::OutOfOrder { after, found: header.sequence });
+        }
+        if header != *expected {
+            return Err(fault(Fault::Malformed));
+        }
+        let shapes = header.shapes().map_err(fault)?;
+        let mut begin = front + HEADER_BYTES as u64;
+        let end = front + entry.bytes;
+        let mut open = |shape: Shape| {
+            let length = shape.directory_bytes();
+            if begin + length > end {
+                return Err(fault(Fault::Malformed));
+            }
+            let directory = stored.read(begin..begin + length)?;
+            let directory = Directory::decode(shape, &directory).map_err(fault)?;
+            let at = begin;
+            begin += directory.table_bytes();
+            Ok((directory, at))
+        };
+        let tables = [open(shapes[0])?, open(shapes[1])?];
+        if begin != end {
+            return Err(fault(Fault::Malformed));
+        }
+        Ok(Self { stored, header, tables })
+    }
+
+    /// Looks tags up, which are in order: shows for each table in turn, the removed ones first, the number of each tag that
+    /// is in it, and the sealed labels of the table's equal tags.
+    ///
+    /// # Errors
+    /// [`Fault::Malformed`] and [`Error::Read`].
+    pub fn find(&self, tags: &[u128], mut show: impl FnMut(Side, usize, &[&[u8]])) -> Result<()> {
+        let fault = |fault| Error::Part { sequence: self.header.sequence, fault };
+        for (side, (directory, begin)) in [Side::Removed, Side::Added].into_iter().zip(&self.tables)
+        {
+            let shape = directory.shape();
+            let label = if side == Side::Added { self.header.label as usize } else { 0 };
+            let mut nth = 0;
+            for wanted in tags.chunk_by(|a, b| shape.segment_of(*a) == shape.segment_of(*b)) {
+                let segment = shape.segment_of(wanted[0]);
+                let Range { start, end } = directory.segment(segment);
+                let bytes = self.stored.read(begin + start..begin + end)?;
+                let (found, labels) = directory.decode_segment(segment, &bytes).map_err(fault)?;
+                for tag in wanted {
+                    let first = found.partition_point(|other| other < tag);
+                    let equal = found[first..].iter().take_while(|other| *other == tag).count();
+                    let label = |at: usize| &labels[at * label..][..label];
+                    let labels: Vec<_> = (first..first + equal).map(label).collect();
+                    if equal > 0 {
+                        show(side, nth, &labels);
+                    }
+                    nth += 1;
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A table of a part.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// Of what was removed.
+    Removed,
+    /// Of what was added.
+    Added,
+}

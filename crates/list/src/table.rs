@@ -1,0 +1,262 @@
+//! Sorted tags with their labels, in segments that can be read one by one.
+//!
+//! Tags are sorted and fall into 2^p segments by their first p bits, p being such that a segment has 2^11 to 2^12 of them on
+//! average. A table is the number of tags in each segment, 32 bits each, and then the segments: the tags' other bits,
+//! Golomb–Rice coded as [`tag_list`](vesica_structures::tag_list) says, and the sealed labels in the same order. The
+//! lengths of all segments follow from the numbers.
+
+use std::ops::Range;
+
+use vesica_structures::tag_list::Layout;
+
+use crate::error::Fault;
+
+/// log2 of the number of tags that a segment has at most, on average.
+const SEGMENT: u32 = 12;
+
+/// The most tags of a table.
+pub const MAX_TAGS: u64 = 1 << 32;
+
+/// The most bytes of a sealed label.
+pub const MAX_LABEL: u32 = 1 << 16;
+
+/// What determines how a table is laid out, besides the numbers of tags in its segments.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    count: u64,
+    bits: u32,
+    label: u32,
+    prefix: u32,
+}
+
+impl Shape {
+    /// Of so many tags of so many bits, 32 to 128, with sealed labels of so many bytes.
+    ///
+    /// # Errors
+    /// [`Fault::Malformed`] beyond these bounds, [`MAX_TAGS`] and [`MAX_LABEL`].
+    pub fn new(count: u64, bits: u32, label: u32) -> Result<Self, Fault> {
+        if count > MAX_TAGS || !(32..=128).contains(&bits) || label > MAX_LABEL {
+            return Err(Fault::Malformed);
+        }
+        let prefix = count.next_power_of_two().ilog2().saturating_sub(SEGMENT);
+        Ok(Self { count, bits, label, prefix })
+    }
+
+    /// How many segments there are.
+    pub fn segments(&self) -> usize {
+        1 << self.prefix
+    }
+
+    /// Bytes of the numbers of tags.
+    pub fn directory_bytes(&self) -> u64 {
+        4 << self.prefix
+    }
+
+    /// The segment of a tag.
+    pub fn segment_of(&self, tag: u128) -> usize {
+        if self.prefix == 0 { 0 } else { (tag >> (self.bits - self.prefix)) as usize }
+    }
+
+    fn layout(&self, count: u32) -> Layout {
+        Layout::new(count as usize, self.bits - self.prefix)
+    }
+
+    fn segment_bytes(&self, count: u32) -> u64 {
+        self.layout(count).encoded_len() as u64 + u64::from(count) * u64::from(self.label)
+    }
+
+    /// Encodes a segment: its tags in order, and their sealed labels one after the other.
+    pub fn encode_segment(&self, tags: &[u128], labels: &[u8]) -> Vec<u8> {
+        let mask = u128::MAX >> (128 - (self.bits - self.prefix));
+        let layout = self.layout(tags.len() as u32);
+        let words = layout.encode(tags.iter().map(|tag| tag & mask));
+        let mut bytes: Vec<u8> = words.iter().flat_map(|word| word.to_ne_bytes()).collect();
+        bytes.extend_from_slice(labels);
+        bytes
+    }
+}
+
+/// Where the segments of a table are.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Directory {
+    shape: Shape,
+    counts: Vec<u32>,
+    /// Where each segment begins, from the beginning of the table, and the table's length.
+    offsets: Vec<u64>,
+}
+
+impl Directory {
+    /// Of these numbers of tags.
+    ///
+    /// # Errors
+    /// [`Fault::Malformed`] unless there is one for each segment and they add up.
+    pub fn new(shape: Shape, counts: Vec<u32>) -> Result<Self, Fault> {
+        let sum: u64 = counts.iter().map(|count| u64::from(*count)).sum();
+        if counts.len() != shape.segments() || sum != shape.count {
+            return Err(Fault::Malformed);
+        }
+        let mut offsets = Vec::with_capacity(counts.len() + 1);
+        let mut offset = shape.directory_bytes();
+        for count in &counts {
+            offsets.push(offset);
+            offset += shape.segment_bytes(*count);
+        }
+        offsets.push(offset);
+        Ok(Self { shape, counts, offsets })
+    }
+
+    /// Reads the first [`Shape::directory_bytes`] of a table.
+    ///
+    /// # Errors
+    /// [`Fault::Malformed`].
+    pub fn decode(shape: Shape, bytes: &[u8]) -> Result<Self, Fault> {
+        let (counts, rest) = bytes.as_chunks();
+        match rest {
+            [] => Self::new(shape, counts.iter().map(|count| u32::from_le_bytes(*count)).collect()),
+            _ => Err(Fault::Malformed),
+        }
+    }
+
+    /// Writes the beginning of the table.
+    pub fn encode(&self) -> Vec<u8> {
+        self.counts.iter().flat_map(|count| count.to_le_bytes()).collect()
+    }
+
+    /// The shape.
+    pub fn shape(&self) -> &Shape {
+        &self.shape
+    }
+
+    /// Bytes of the table.
+    pub fn table_bytes(&self) -> u64 {
+        self.offsets.last().copied().unwrap_or_default()
+    }
+
+    /// Where a segment is in the table.
+    pub fn segment(&self, segment: usize) -> Range<u64> {
+        self.offsets[segment]..self.offsets[segment + 1]
+    }
+
+    /// Reads a segment: its tags in order, and their sealed labels.
+    ///
+    /// # Errors
+    /// [`Fault::Malformed`].
+    pub fn decode_segment<'a>(
+        &self,
+        segment: usize,
+        bytes: &'a [u8],
+    ) -> Result<(Vec<u128>, &'a [u8]), Fault> {
+        let malformed = |_| Fault::Malformed;
+        let layout = self.shape.layout(self.counts[segment]);
+        let (tags, labels) =
+            bytes.split_at_checked(layout.encoded_len()).ok_or(Fault::Malformed)?;
+        let label_bytes = u64::from(self.counts[segment]) * u64::from(self.shape.label);
+        if labels.len() as u64 != label_bytes {
+            return Err(Fault::Malformed);
+        }
+        let (words, _) = tags.as_chunks();
+        let words = words.iter().map(|word| u64::from_ne_bytes(*word)).collect();
+        let prefix = match self.shape.prefix {
+            0 => 0,
+            prefix => (segment as u128) << (self.shape.bits - prefix),
+        };
+        let tags = layout.decode(words).map_err(malformed)?;
+        let tags: Result<Vec<u128>, _> = tags.map(|tag| Ok(prefix | tag?)).collect();
+        Ok((tags.map_err(|_: vesica_structures::tag_list::Error| Fault::Malformed)?, labels))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{RngExt, SeedableRng, rngs::StdRng};
+
+    use super::*;
+
+    fn sorted(count: usize, bits: u32) -> Vec<u128> {
+        let mut rng = StdRng::seed_from_u64(count as u64);
+        let mut tags: Vec<u128> =
+            (0..count).map(|_| rng.random::<u128>() >> (128 - bits)).collect();
+        tags.sort_unstable();
+        tags
+    }
+
+    fn encode(shape: Shape, tags: &[u128]) -> Vec<u8> {
+        let segments = tags.chunk_by(|a, b| shape.segment_of(*a) == shape.segment_of(*b));
+        let mut counts = vec![0; shape.segments()];
+        let mut body = vec![Vec::new(); shape.segments()];
+        (0..shape.segments()).for_each(|i| body[i] = shape.encode_segment(&[], &[]));
+        for tags in segments {
+            let segment = shape.segment_of(tags[0]);
+            counts[segment] = tags.len() as u32;
+            let labels = vec![segment as u8; tags.len() * shape.label as usize];
+            body[segment] = shape.encode_segment(tags, &labels);
+        }
+        let directory = Directory::new(shape, counts).unwrap();
+        let bytes = [directory.encode(), body.concat()].concat();
+        assert_eq!(bytes.len() as u64, directory.table_bytes());
+        bytes
+    }
+
+    #[test]
+    fn what_goes_in_comes_out() {
+        for bits in [40, 64, 76, 128] {
+            for count in [0, 1, 2, 4095, 4096, 4097, 10_007, 65_536] {
+                let (tags, label) = (sorted(count, bits), u32::from(bits == 76) * 9);
+                let shape = Shape::new(count as u64, bits, label).unwrap();
+                let bytes = encode(shape, &tags);
+                let front = &bytes[..shape.directory_bytes() as usize];
+                let directory = Directory::decode(shape, front).unwrap();
+                let mut found = Vec::new();
+                for segment in 0..shape.segments() {
+                    let Range { start, end } = directory.segment(segment);
+                    let bytes = &bytes[start as usize..end as usize];
+                    let (tags, labels) = directory.decode_segment(segment, bytes).unwrap();
+                    assert_eq!(labels.len(), tags.len() * label as usize);
+                    assert!(labels.iter().all(|byte| *byte == segment as u8));
+                    assert!(tags.iter().all(|tag| shape.segment_of(*tag) == segment));
+                    found.extend(tags);
+                }
+                assert_eq!(found, tags, "{count} of {bits} bits");
+            }
+        }
+    }
+
+    /// The figures of the documentation: what an item takes, for 2^20 of them as for 2^24.
+    #[test]
+    fn an_item_takes_two_bits_more_than_its_tag_beyond_the_size() {
+        for (count, bits) in [(1 << 20, 50), (1 << 20, 72), (1_000_003, 50)] {
+            let shape = Shape::new(count as u64, bits, 0).unwrap();
+            let bytes = encode(shape, &sorted(count, bits));
+            let an_item = bytes.len() as f64 * 8.0 / count as f64;
+            let best = f64::from(bits) - (count as f64).log2() + 2.0;
+            assert!(an_item < best + 0.12, "{an_item} {best}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_table_is_refused() {
+        assert_eq!(Shape::new(MAX_TAGS + 1, 80, 0), Err(Fault::Malformed));
+        assert_eq!(Shape::new(1, 31, 0), Err(Fault::Malformed));
+        assert_eq!(Shape::new(1, 129, 0), Err(Fault::Malformed));
+        assert_eq!(Shape::new(1, 80, MAX_LABEL + 1), Err(Fault::Malformed));
+        let shape = Shape::new(10_000, 60, 3).unwrap();
+        let bytes = encode(shape, &sorted(10_000, 60));
+        let front = &bytes[..16];
+        assert!(Directory::decode(shape, front).is_ok());
+        assert_eq!(Directory::decode(shape, &bytes[..15]), Err(Fault::Malformed));
+        assert_eq!(Directory::decode(shape, &bytes[..12]), Err(Fault::Malformed));
+        let mut other = front.to_vec();
+        other[0] ^= 1;
+        assert_eq!(Directory::decode(shape, &other), Err(Fault::Malformed));
+        let directory = Directory::decode(shape, front).unwrap();
+        let Range { start, end } = directory.segment(1);
+        let segment = &bytes[start as usize..end as usize];
+        assert!(directory.decode_segment(1, segment).is_ok());
+        for wrong in [&segment[1..], &segment[..7], &[]] {
+            assert_eq!(directory.decode_segment(1, wrong), Err(Fault::Malformed));
+        }
+        let mut other = segment.to_vec();
+        other[0] ^= 1;
+        assert_eq!(directory.decode_segment(1, &other), Err(Fault::Malformed));
+    }
+}

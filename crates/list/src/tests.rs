@@ -1,0 +1,421 @@
+//! A publisher and a client, in memory: what is found, and what is refused by name.
+
+use std::{collections::BTreeMap, io::Cursor};
+
+use ed25519_dalek::{Signer, SigningKey};
+use rand::{RngExt, SeedableRng, rngs::StdRng};
+
+use crate::{
+    Error, Fault,
+    exchange::{self, Question},
+    head::{Expectation, Head, Labels, SUITE, tag_bits},
+    hex::Hex,
+    label::{self, OVERHEAD, Place},
+    log::{self, Line, LogEnd},
+    lookup::List,
+    part::{CHUNK, Checker, Entry, Header},
+    signed,
+    value::{Value, item},
+    voprf::{self, ServerKey},
+    writing::write_part,
+};
+
+/// Words like a certificate with a key in it.
+fn certificate(key: &SigningKey) -> Vec<u8> {
+    let before = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0];
+    [b"certificate of ", &before[..], key.verifying_key().as_bytes(), b" and so on"].concat()
+}
+
+struct Publisher {
+    identity: SigningKey,
+    key: ServerKey,
+    head: Head,
+    log: String,
+    files: Vec<Vec<u8>>,
+    set: BTreeMap<u32, [u8; 4]>,
+}
+
+fn digest(key: u32) -> [u8; 32] {
+    *blake3::hash(&key.to_le_bytes()).as_bytes()
+}
+
+impl Publisher {
+    fn new(epoch: u64, labels: bool, lambda: u32) -> Self {
+        let identity = SigningKey::from_bytes(&[5; 32]);
+        let key = exchange::epoch_key(&[epoch as u8; 32], epoch).unwrap();
+        let (queries, capacity) = (64, 1 << 16);
+        let labels = labels.then(|| Labels { columns: vec!["why".to_owned()], bytes: 4 });
+        let mut head = Head {
+            version: 1,
+            name: "test".to_owned(),
+            publisher: String::new(),
+            suite: SUITE.to_owned(),
+            epoch,
+            public_key: Hex(*key.public()),
+            issued: 1000,
+            expires: 2000,
+            keys: vec!["email@1".to_owned()],
+            null_values: Vec::new(),
+            lambda,
+            queries,
+            capacity,
+            tag_bits: tag_bits(lambda, queries, capacity),
+            items: 0,
+            labels,
+            parts: Vec::new(),
+            state: Hex::default(),
+            log: LogEnd::default(),
+        };
+        head.set_certificate(&certificate(&identity));
+        let (log, files, set) = (String::new(), Vec::new(), BTreeMap::new());
+        Self { identity, key, head, log, files, set }
+    }
+
+    fn values(&self, keys: &[u32]) -> Vec<Value> {
+        let items: Vec<_> = keys.iter().map(|key| item(&digest(*key), self.key.public())).collect();
+        self.key.evaluate(&items).unwrap().iter().map(Value::of).collect()
+    }
+
+    /// Publishes a change as the next part.
+    fn change(&mut self, removed: &[u32], added: &[(u32, [u8; 4])]) {
+        let sequence = self.head.parts.len() as u64;
+        let Head { epoch, tag_bits, .. } = self.head;
+        let header = Header {
+            epoch,
+            sequence,
+            removed: removed.len() as u64,
+            added: added.len() as u64,
+            tag_bits,
+            label: self.head.sealed_label(),
+            previous: self.head.computed_state(),
+        };
+        let tag = |value: &Value| value.tag(tag_bits);
+        let mut out: Vec<u128> = self.values(removed).iter().map(tag).collect();
+        out.sort_unstable();
+        let keys: Vec<u32> = added.iter().map(|(key, _)| *key).collect();
+        let values = self.values(&keys);
+        let mut into: Vec<_> = values.iter().zip(added).collect();
+        into.sort_unstable_by_key(|(value, _)| value.whole_tag());
+        let mut labels = Vec::new();
+        for (value, (_, label)) in into.iter().filter(|_| self.head.labels.is_some()) {
+            let mut sealed = [&[0; OVERHEAD][..], label].concat();
+            label::seal(&mut sealed, value.label_key(), Place { epoch, sequence });
+            labels.extend(sealed);
+        }
+        let tags: Vec<_> = into.iter().map(|(value, _)| tag(value)).collect();
+        let (file, entry) =
+            write_part(Cursor::new(Vec::new()), header, &out, (&tags, &labels)).unwrap();
+        self.files.push(file.into_inner());
+        removed.iter().for_each(|key| assert!(self.set.remove(key).is_some()));
+        self.set.extend(added.iter().copied());
+        self.head.parts.push(entry);
+        self.head.items = self.set.len() as u64;
+        self.head.state = Hex(self.head.computed_state());
+        let (line, end) = self.head.log.append(&self.head.line());
+        self.log += &line;
+        self.head.log = end;
+    }
+
+    fn sign(&self, head: &Head) -> String {
+        let message = signed::message(crate::head::MEDIA_TYPE, &head.payload());
+        head.sealed(&self.identity.sign(&message).to_bytes())
+    }
+
+    fn signed(&self) -> String {
+        self.sign(&self.head)
+    }
+
+    /// What a client asks and finds.
+    fn ask(&self, keys: &[u32]) -> Vec<Option<Option<Vec<u8>>>> {
+        let mut rng = StdRng::seed_from_u64(9);
+        let list = List::open(Head::read(&self.signed()).unwrap(), self.files.clone()).unwrap();
+        let items = keys.iter().map(|key| item(&digest(*key), &list.head().public_key.0)).collect();
+        let question = Question::new(items, list.head(), &mut rng).unwrap();
+        let answer = exchange::answer(&self.key, &question.bytes(), &mut rng).unwrap();
+        assert_eq!(answer.len(), question.answer_bytes());
+        let values = question.finish(&answer).unwrap();
+        let found = list.look_up(&values).unwrap();
+        found.into_iter().map(|found| found.map(|found| found.label)).collect()
+    }
+
+    /// Everything that the oracle, a map, says.
+    fn compare(&self, keys: &[u32]) {
+        let labelled = self.head.labels.is_some();
+        let expected: Vec<_> = keys
+            .iter()
+            .map(|key| self.set.get(key).map(|label| labelled.then(|| label.to_vec())))
+            .collect();
+        assert_eq!(self.ask(keys), expected);
+    }
+}
+
+fn published(labels: bool) -> Publisher {
+    let mut publisher = Publisher::new(1, labels, 40);
+    let all: Vec<_> = (0..9000u32).map(|key| (2 * key, key.to_be_bytes())).collect();
+    publisher.change(&[], &all);
+    publisher.change(&[0, 2, 17_998], &[(1, *b"one!"), (17_999, *b"last")]);
+    // Removed and added again, and with another label.
+    publisher.change(&[4, 1], &[(0, *b"back"), (4, *b"new!")]);
+    publisher.change(&[0], &[]);
+    publisher.change(&[], &[(2, *b"two!")]);
+    publisher
+}
+
+#[test]
+fn a_client_finds_what_a_map_has() {
+    let keys: Vec<u32> = (0..24).chain(17_990..18_010).chain([2, 2]).collect();
+    for labels in [false, true] {
+        published(labels).compare(&keys);
+    }
+    let mut empty = Publisher::new(1, false, 40);
+    empty.change(&[], &[]);
+    empty.compare(&[1, 2, 3]);
+}
+
+/// With short tags, strangers meet tags as often as the bound says and no item is missed.
+#[test]
+fn strangers_meet_tags_as_often_as_the_bound_allows() {
+    let mut publisher = Publisher::new(1, false, 0);
+    publisher.head.queries = 1;
+    publisher.head.capacity = 1 << 24;
+    // 32 bits, of which 2^12 items make 2^-20 a query; so look at 12 bits of the same values.
+    let values = publisher.values(&(0..512).collect::<Vec<_>>());
+    let (set, strangers) = values.split_at(256);
+    for queries in [1u64, 4, 16] {
+        let bits = vesica_params::tag::bits(queries as usize, 256, 2);
+        let tags: Vec<u128> = set.iter().map(|value| value.tag(bits)).collect();
+        let met = |of: &[Value]| of.iter().any(|value| tags.contains(&value.tag(bits)));
+        let batches: Vec<_> = strangers.chunks(queries as usize).collect();
+        let wrong = batches.iter().filter(|batch| met(batch)).count() as f64;
+        // The bound is a quarter, with room for the deviation of so few batches.
+        let most = batches.len() as f64 / 4.0;
+        assert!(wrong <= most + 3.0 * most.sqrt(), "{queries} {wrong} {most}");
+        assert!(wrong > 0.0, "{queries}: the tags are longer than they need be");
+    }
+}
+
+fn refused(publisher: &Publisher, change: impl Fn(&mut Head)) -> Error {
+    let mut head = publisher.head.clone();
+    change(&mut head);
+    Head::read(&publisher.sign(&head)).unwrap_err()
+}
+
+#[test]
+fn heads_that_contradict_themselves_are_refused() {
+    let publisher = published(true);
+    assert_eq!(Head::read(&publisher.signed()).unwrap(), publisher.head);
+    for change in [
+        (|head: &mut Head| head.items += 1) as fn(&mut Head),
+        |head: &mut Head| head.state.0[0] ^= 1,
+        |head: &mut Head| head.capacity = 1,
+        |head: &mut Head| head.parts.clear(),
+        |head: &mut Head| head.keys.clear(),
+        |head: &mut Head| head.suite = "P256-SHA256".to_owned(),
+        |head: &mut Head| head.name = "\u{1b}[31m".to_owned(),
+        |head: &mut Head| head.parts[0].bytes = 3,
+        |head: &mut Head| head.parts[2].removed = 1 << 40,
+        |head: &mut Head| head.parts[0].removed = 1,
+        |head: &mut Head| head.labels.as_mut().unwrap().bytes = 0,
+        |head: &mut Head| head.labels.as_mut().unwrap().bytes = u32::MAX,
+    ] {
+        let error = refused(&publisher, change);
+        assert!(matches!(error, Error::NotAHead(_)), "{error}");
+    }
+    let bits = publisher.head.tag_bits;
+    let error = refused(&publisher, |head| head.tag_bits -= 1);
+    assert_eq!(error, Error::TagBits { found: bits - 1, needed: bits });
+    let error = refused(&publisher, |head| head.parts.swap(2, 3));
+    assert_eq!(error, Error::OutOfOrder { after: 1, found: 3 });
+    let error =
+        refused(&publisher, |head| head.parts = [&head.parts[..1], &head.parts[2..]].concat());
+    assert_eq!(error, Error::OutOfOrder { after: 0, found: 2 });
+    assert_eq!(refused(&publisher, |head| head.version = 2), Error::Version(2));
+}
+
+#[test]
+fn no_byte_of_a_signed_head_can_change() {
+    let publisher = published(false);
+    let text = publisher.signed();
+    for at in (0..text.len()).step_by(3) {
+        let mut other = text.clone().into_bytes();
+        other[at] ^= 1;
+        let Ok(other) = String::from_utf8(other) else { continue };
+        assert!(Head::read(&other).is_err(), "byte {at}");
+    }
+    let stranger = Publisher { identity: SigningKey::from_bytes(&[6; 32]), ..published(false) };
+    assert_eq!(Head::read(&stranger.signed()).unwrap_err(), Error::Signature);
+    assert!(Head::read(&(text.clone() + "\n")).is_err());
+    assert!(Head::read("").is_err() && Head::read(&text[..text.len() / 2]).is_err());
+}
+
+#[test]
+fn what_a_client_does_not_expect_is_refused_by_name() {
+    let mut publisher = published(false);
+    let old = publisher.signed();
+    let old_head = publisher.head.clone();
+    publisher.change(&[], &[(40_001, *b"more")]);
+    let (text, head) = (publisher.signed(), publisher.head.clone());
+    let hash = signed::certificate_hash(&head.certificate());
+    let keys = ["email@1".to_owned()];
+    let expected = Expectation {
+        publisher: &hash[..20],
+        now: 1500,
+        keys: Some(&keys),
+        budget: Some(head.file_bytes()),
+        known: Some(&old_head),
+    };
+    assert_eq!(Head::accept(&text, &expected), Ok(head.clone()));
+    let error = |expected: Expectation<'_>| Head::accept(&text, &expected).unwrap_err();
+    assert_eq!(error(Expectation { publisher: &[7; 20], ..expected }), Error::Publisher);
+    assert_eq!(error(Expectation { publisher: &hash[..4], ..expected }), Error::Publisher);
+    assert_eq!(error(Expectation { now: 2600, ..expected }), Error::Expired(600));
+    let phone = ["phone@1".to_owned()];
+    let profile = Error::Profile { list: "email@1".to_owned(), asked: "phone@1".to_owned() };
+    assert_eq!(error(Expectation { keys: Some(&phone), ..expected }), profile);
+    let bytes = head.file_bytes();
+    let too_large = Error::TooLarge { bytes, budget: bytes - 1 };
+    assert_eq!(error(Expectation { budget: Some(bytes - 1), ..expected }), too_large);
+    // An older version, and an older epoch.
+    let replayed = Head::accept(&old, &Expectation { known: Some(&head), ..expected });
+    let versions = Error::Replayed { epoch: 1, found: 4, known_epoch: 1, known: 5 };
+    assert_eq!(replayed, Err(versions));
+    let mut next = Publisher::new(2, false, 40);
+    next.head.log = head.log;
+    next.change(&[], &[(1, *b"new!")]);
+    let known = Some(&next.head);
+    let replayed = Head::accept(&text, &Expectation { known, ..expected }).unwrap_err();
+    assert_eq!(replayed, Error::Replayed { epoch: 1, found: 5, known_epoch: 2, known: 0 });
+    assert!(Head::accept(&next.signed(), &Expectation { known: Some(&head), ..expected }).is_ok());
+    // The same version with other content, or the same epoch with another key.
+    let mut twin = published(false);
+    twin.change(&[], &[(40_003, *b"more")]);
+    let forked = Head::accept(&twin.signed(), &Expectation { known: Some(&head), ..expected });
+    assert_eq!(forked, Err(Error::Forked { epoch: 1, version: 5 }));
+    let rekeyed = Head { public_key: Hex([3; 32]), ..head.clone() };
+    let rekeyed = publisher.sign(&rekeyed);
+    let forked = Head::accept(&rekeyed, &Expectation { known: Some(&old_head), ..expected });
+    assert_eq!(forked, Err(Error::Forked { epoch: 1, version: 5 }));
+}
+
+#[test]
+fn the_log_cannot_lose_a_line() {
+    let publisher = published(false);
+    let text = &publisher.log;
+    let head = (publisher.head.log, publisher.head.state);
+    let lines: Vec<_> = text.split_inclusive('\n').collect();
+    assert_eq!(lines.len(), 5);
+    assert_eq!(log::check(text, head, None), Ok(()));
+    let mut end = LogEnd::default();
+    let mut rng = StdRng::seed_from_u64(4);
+    for state in [[1; 32], [2; 32]] {
+        let line = Line { epoch: 1, sequence: rng.random(), issued: 7, state: Hex(state) };
+        end = end.append(&line).1;
+    }
+    assert!(matches!(log::check(text, head, Some(&end)), Err(Error::Log(_))));
+    for wrong in [
+        lines[1..].concat(),
+        lines[..4].concat(),
+        [lines[0], lines[2], lines[1], lines[3], lines[4]].concat(),
+        text.replacen(" 1000 ", " 1001 ", 1),
+        text.trim_end().to_owned(),
+        String::new(),
+        text.replace(' ', "  "),
+    ] {
+        assert!(matches!(log::check(&wrong, head, None), Err(Error::Log(_))), "{wrong}");
+    }
+    let mut later = published(false);
+    let older = later.head.log;
+    assert_eq!(log::check(text, head, Some(&older)), Ok(()));
+    // The log goes on while another head is on its way, but does not go back.
+    later.change(&[], &[(77_777, *b"more")]);
+    assert_eq!(log::check(&later.log, head, Some(&older)), Ok(()));
+    let newest = (later.head.log, later.head.state);
+    assert_eq!(log::check(&later.log, newest, Some(&older)), Ok(()));
+    assert!(matches!(log::check(&later.log, head, Some(&newest.0)), Err(Error::Log(_))));
+    assert!(matches!(log::check(text, newest, None), Err(Error::Log(_))));
+}
+
+fn check(entry: &Entry, file: &[u8], step: usize) -> crate::Result<u64> {
+    let mut checker = Checker::new(entry);
+    for bytes in file.chunks(step) {
+        checker.push(bytes)?;
+    }
+    let verified = checker.verified();
+    checker.finish().map(|()| verified)
+}
+
+#[test]
+fn a_part_is_checked_as_it_comes() {
+    let mut publisher = Publisher::new(1, true, 40);
+    let all: Vec<_> = (0..70_000u32).map(|key| (key, key.to_be_bytes())).collect();
+    publisher.head.capacity = 1 << 18;
+    publisher.head.tag_bits = tag_bits(40, 64, 1 << 18);
+    publisher.change(&[], &all);
+    let (entry, file) = (publisher.head.parts[0], &publisher.files[0]);
+    assert!(entry.bytes > CHUNK);
+    for step in [1 << 22, 1000, 7] {
+        assert_eq!(check(&entry, file, step), Ok(file.len() as u64));
+    }
+    let fault = |fault| Error::Part { sequence: 0, fault };
+    let truncated = &file[..file.len() - 1];
+    assert_eq!(check(&entry, truncated, 1000), Err(fault(Fault::Length)));
+    assert_eq!(check(&entry, &[], 1000), Err(fault(Fault::Length)));
+    let long = [&file[..], &[0]].concat();
+    assert_eq!(check(&entry, &long, 1000), Err(fault(Fault::Length)));
+    for at in [0, 31, 100, file.len() / 2, file.len() - 1] {
+        let mut forged = file.clone();
+        forged[at] ^= 0x80;
+        assert_eq!(check(&entry, &forged, 1000), Err(fault(Fault::Digest)), "byte {at}");
+    }
+    // Where a download goes on after an interruption.
+    let mut checker = Checker::new(&entry);
+    checker.push(&file[..10]).unwrap();
+    assert_eq!(checker.verified(), 0);
+    checker.push(&file[10..CHUNK as usize + 500]).unwrap();
+    let front = file.len() as u64 - entry.bytes;
+    assert_eq!(checker.verified(), front + CHUNK);
+    publisher.compare(&[0, 1, 69_999, 70_000, u32::MAX]);
+}
+
+#[test]
+fn parts_that_do_not_fit_the_head_are_refused() {
+    let publisher = published(true);
+    let (head, files) = (&publisher.head, &publisher.files);
+    let open = |files: Vec<Vec<u8>>| List::open(head.clone(), files).err();
+    assert_eq!(open(files.clone()), None);
+    let mut swapped = files.clone();
+    swapped[1] = files[2].clone();
+    assert!(open(swapped).is_some());
+    // What the publisher itself signs in a wrong order.
+    let other = Head { parts: head.parts[..2].to_vec(), ..head.clone() };
+    let wrong = vec![files[0].clone(), files[2].clone()];
+    let mut wrong_head = other.clone();
+    wrong_head.parts[1] = Entry { sequence: 1, ..head.parts[2] };
+    let error = List::open(wrong_head, wrong).err();
+    assert_eq!(error, Some(Error::OutOfOrder { after: 0, found: 2 }));
+    let truncated = vec![files[0][..50].to_vec()];
+    assert!(matches!(open(truncated), Some(Error::Read(_))));
+}
+
+#[test]
+fn answers_under_another_key_are_refused() {
+    let (publisher, other) = (published(false), Publisher::new(2, false, 40));
+    let mut rng = StdRng::seed_from_u64(3);
+    let question = || {
+        let items = vec![item(&digest(2), &publisher.head.public_key.0); 3];
+        Question::new(items, &publisher.head, &mut StdRng::seed_from_u64(1)).unwrap()
+    };
+    let bytes = question().bytes();
+    assert_eq!(bytes.len(), 96);
+    let right = exchange::answer(&publisher.key, &bytes, &mut rng).unwrap();
+    assert!(question().finish(&right).is_ok());
+    let wrong = exchange::answer(&other.key, &bytes, &mut rng).unwrap();
+    assert_eq!(question().finish(&wrong).err(), Some(voprf::Error::Proof.into()));
+    for short in [&right[..right.len() - 1], &right[..32], &[]] {
+        assert_eq!(question().finish(short).err(), Some(voprf::Error::Count.into()));
+    }
+    for wrong in [&bytes[..95], &[][..], &vec![0; 32 * (exchange::MAX_QUESTION + 1)]] {
+        let error = exchange::answer(&publisher.key, wrong, &mut rng).err();
+        assert_eq!(error, Some(voprf::Error::Count.into()));
+    }
+}

@@ -1,0 +1,110 @@
+//! The client: it has the inputs.
+
+use curve25519_dalek::{RistrettoPoint, Scalar};
+use rand::CryptoRng;
+use rayon::prelude::*;
+use vesica_primitives::group::{Group, Ristretto};
+use zeroize::Zeroizing;
+
+use super::{
+    Element, Error, MAX_BATCH, Mode, Output, Proof, TASK,
+    proof::Batch,
+    server::{decode, hash_all},
+    suite::finalize,
+};
+
+/// A batch of inputs that the client has blinded, until the server's answer comes.
+pub struct Blinded<T> {
+    inputs: Vec<T>,
+    blinds: Zeroizing<Vec<Scalar>>,
+    points: Vec<RistrettoPoint>,
+    elements: Vec<Element>,
+}
+
+impl<T: AsRef<[u8]> + Sync> Blinded<T> {
+    /// Blind of the RFC, for a batch.
+    ///
+    /// # Errors
+    /// [`Error::Count`] and [`Error::Input`].
+    pub fn new(inputs: Vec<T>, mode: Mode, rng: &mut dyn CryptoRng) -> Result<Self, Error> {
+        let blinds = inputs.iter().map(|_| Ristretto::random_scalar(rng)).collect();
+        Self::with_blinds(inputs, mode, Zeroizing::new(blinds))
+    }
+
+    pub(super) fn with_blinds(
+        inputs: Vec<T>,
+        mode: Mode,
+        blinds: Zeroizing<Vec<Scalar>>,
+    ) -> Result<Self, Error> {
+        if inputs.is_empty() || inputs.len() > MAX_BATCH {
+            return Err(Error::Count);
+        }
+        let tasks = inputs.par_chunks(TASK).zip(blinds.par_chunks(TASK)).enumerate();
+        let points = tasks.map(|(task, (inputs, blinds))| {
+            let hashed = hash_all(inputs, mode, task * TASK)?;
+            Ok(hashed.iter().zip(blinds).map(|(point, blind)| point * blind).collect())
+        });
+        let points = points.collect::<Result<Vec<Vec<_>>, _>>()?.concat();
+        let elements = points.par_iter().with_min_len(TASK).map(Ristretto::encode).collect();
+        Ok(Self { inputs, blinds, points, elements })
+    }
+
+    /// What goes to the server.
+    pub fn elements(&self) -> &[Element] {
+        &self.elements
+    }
+
+    /// Finalize of the RFC in the mode VOPRF: the values, if the server used the key of this public key.
+    ///
+    /// # Errors
+    /// [`Error::Count`], [`Error::Element`] and [`Error::Proof`].
+    pub fn finalize(
+        mut self,
+        public: &Element,
+        evaluated: &[Element],
+        proof: &Proof,
+    ) -> Result<Vec<Output>, Error> {
+        let points = self.decode(evaluated)?;
+        let key = Ristretto::decode(public).ok_or(Error::Proof)?;
+        let batch = Batch { public, blinded: (&self.elements, &self.points), evaluated };
+        match batch.verify((&key, &points), proof) {
+            true => Ok(self.unblind(&points)),
+            false => Err(Error::Proof),
+        }
+    }
+
+    /// Finalize of the RFC in the mode OPRF, in which nothing shows what key the server used.
+    ///
+    /// # Errors
+    /// [`Error::Count`] and [`Error::Element`].
+    pub fn finalize_unproved(mut self, evaluated: &[Element]) -> Result<Vec<Output>, Error> {
+        let points = self.decode(evaluated)?;
+        Ok(self.unblind(&points))
+    }
+
+    fn decode(&self, evaluated: &[Element]) -> Result<Vec<RistrettoPoint>, Error> {
+        if evaluated.len() != self.inputs.len() {
+            return Err(Error::Count);
+        }
+        decode(evaluated)
+    }
+
+    fn unblind(&mut self, points: &[RistrettoPoint]) -> Vec<Output> {
+        // The product of all inverses, which goes nowhere.
+        drop(Zeroizing::new(Scalar::invert_batch_alloc(&mut self.blinds)));
+        // The doubles of halves are encoded: one square root serves all.
+        let tasks = self.inputs.par_chunks(TASK);
+        let tasks = tasks.zip(self.blinds.par_chunks(TASK)).zip(points.par_chunks(TASK));
+        let outputs = tasks.map(|((inputs, inverses), points)| -> Vec<Output> {
+            let halves: Vec<_> = points
+                .iter()
+                .zip(inverses)
+                .map(|(point, inverse)| Ristretto::mul(point, &Ristretto::divide(inverse)))
+                .collect();
+            let elements = Ristretto::encode_multiples(&halves);
+            let pairs = inputs.iter().zip(&elements);
+            pairs.map(|(input, element)| finalize(input.as_ref(), element)).collect()
+        });
+        outputs.collect::<Vec<_>>().concat()
+    }
+}

@@ -1,0 +1,243 @@
+//! A list on the publisher's disk.
+//!
+//! `public/` has what everybody may see, and can be copied anywhere: the signed head `head.json`, the log `log.txt`, and the
+//! parts by their digests. `private/` has the secret seed of the epoch's key and the values of all items. A new head takes the
+//! place of the old one last: until then, a publication that stops has changed nothing, and what it leaves in the way of
+//! files is used or removed by the next.
+
+use std::{
+    fs::{self, File, OpenOptions, TryLockError},
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+use rand::CryptoRng;
+use tempfile::NamedTempFile;
+use vesica_list::{
+    exchange::epoch_key, head::Head, hex::Hex, log::LogEnd, signed::LONGEST, voprf::ServerKey,
+};
+use vesica_net::Identity;
+use zeroize::{Zeroize, Zeroizing};
+
+use crate::error::{Error, Result};
+
+/// The signed head in a directory or below an address.
+pub(crate) const HEAD: &str = "head.json";
+
+/// The log.
+pub(crate) const LOG: &str = "log.txt";
+
+/// A list on the disk.
+pub(crate) struct Directory {
+    path: PathBuf,
+    /// Held while something is published.
+    _lock: Option<File>,
+}
+
+/// An error of a file.
+pub(crate) fn failed(path: &Path) -> impl Fn(io::Error) -> Error + use<> {
+    let path = path.to_owned();
+    move |source| Error::Output { path: path.clone(), source }
+}
+
+impl Directory {
+    /// Opens a list for publishing, and makes its directories where there are none yet.
+    ///
+    /// # Errors
+    /// [`Error::Output`], and [`Error::Usage`] where another process publishes there.
+    pub(crate) fn create(path: &Path) -> Result<Self> {
+        let this = Self::open(path);
+        for directory in [path, &this.public(), &this.private()] {
+            fs::create_dir_all(directory).map_err(failed(directory))?;
+        }
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            let owner = fs::Permissions::from_mode(0o700);
+            fs::set_permissions(this.private(), owner).map_err(failed(&this.private()))?;
+        }
+        let path = this.private().join("lock");
+        let lock = File::create(&path).map_err(failed(&path))?;
+        match lock.try_lock() {
+            Ok(()) => Ok(Self { _lock: Some(lock), ..this }),
+            Err(TryLockError::Error(source)) => Err(Error::Output { path, source }),
+            Err(TryLockError::WouldBlock) => {
+                let path = this.path.display();
+                Err(Error::Usage(format!("another process is publishing in {path}")))
+            }
+        }
+    }
+
+    /// Opens a list to read it.
+    pub(crate) fn open(path: &Path) -> Self {
+        Self { path: path.to_owned(), _lock: None }
+    }
+
+    /// The directory of what everybody may see.
+    pub(crate) fn public(&self) -> PathBuf {
+        self.path.join("public")
+    }
+
+    /// The directory of secrets.
+    pub(crate) fn private(&self) -> PathBuf {
+        self.path.join("private")
+    }
+
+    /// The published head, if there is one, which this identity has to have signed.
+    ///
+    /// # Errors
+    /// [`Error::Output`] and [`Error::List`].
+    pub(crate) fn head(&self, me: &Identity) -> Result<Option<Head>> {
+        let path = self.public().join(HEAD);
+        let text = match read_text(&path, LONGEST) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            read => read.map_err(failed(&path))?,
+        };
+        let head = Head::read(&text)?;
+        match head.certificate() == me.certificate().as_der() {
+            true => Ok(Some(head)),
+            false => Err(vesica_list::Error::Publisher.into()),
+        }
+    }
+
+    /// The key of an epoch.
+    ///
+    /// # Errors
+    /// [`Error::Output`] where its seed cannot be read.
+    pub(crate) fn key(&self, epoch: u64) -> Result<ServerKey> {
+        let path = self.seed_path(epoch);
+        let damaged = |_| failed(&path)(io::ErrorKind::InvalidData.into());
+        let mut text = read_text(&path, 128).map_err(failed(&path))?;
+        let seed = Hex::try_from(text.trim_end().to_owned()).map_err(damaged);
+        text.zeroize();
+        let seed = Zeroizing::new(seed?.0);
+        Ok(epoch_key(&seed, epoch)?)
+    }
+
+    /// The key of a new epoch. An epoch whose publication stopped keeps its key.
+    ///
+    /// # Errors
+    /// [`Error::Output`].
+    pub(crate) fn new_key(&self, epoch: u64, rng: &mut dyn CryptoRng) -> Result<ServerKey> {
+        let path = self.seed_path(epoch);
+        if !path.exists() {
+            let mut seed = Zeroizing::new([0; 32]);
+            rng.fill_bytes(&mut *seed);
+            let text = Zeroizing::new(format!("{}\n", Hex(*seed)));
+            self.replace(&path, text.as_bytes())?;
+        }
+        self.key(epoch)
+    }
+
+    fn seed_path(&self, epoch: u64) -> PathBuf {
+        self.private().join(format!("epoch-{epoch}.seed"))
+    }
+
+    /// The values of a version, in order.
+    pub(crate) fn values_path(&self, epoch: u64, sequence: u64, labelled: bool) -> PathBuf {
+        let labelled = if labelled { "-labelled" } else { "" };
+        self.private().join(format!("values-{epoch}-{sequence}{labelled}"))
+    }
+
+    /// A file that is to be published.
+    ///
+    /// # Errors
+    /// [`Error::Output`].
+    pub(crate) fn draft(&self) -> Result<NamedTempFile> {
+        let public = self.public();
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".draft-");
+        #[cfg(unix)]
+        {
+            use std::os::unix::fs::PermissionsExt;
+            builder.permissions(fs::Permissions::from_mode(0o644));
+        }
+        builder.tempfile_in(&public).map_err(failed(&public))
+    }
+
+    /// Shows a draft under its name, in place of what was there.
+    ///
+    /// # Errors
+    /// [`Error::Output`].
+    pub(crate) fn show(&self, draft: NamedTempFile, name: &str) -> Result<()> {
+        let path = self.public().join(name);
+        let shown = draft.as_file().sync_all();
+        shown
+            .and_then(|()| draft.persist(&path).map(drop).map_err(|error| error.error))
+            .map_err(failed(&path))
+    }
+
+    /// Shows a text under its name, in place of what was there.
+    ///
+    /// # Errors
+    /// [`Error::Output`].
+    pub(crate) fn show_text(&self, text: &str, name: &str) -> Result<()> {
+        let mut draft = self.draft()?;
+        draft.write_all(text.as_bytes()).map_err(failed(&self.public()))?;
+        self.show(draft, name)
+    }
+
+    /// Writes a file of secrets in one step.
+    ///
+    /// # Errors
+    /// [`Error::Output`].
+    pub(crate) fn replace(&self, path: &Path, content: &[u8]) -> Result<()> {
+        let private = self.private();
+        let replaced = NamedTempFile::new_in(&private).and_then(|mut file| {
+            file.write_all(content)?;
+            file.as_file().sync_all()?;
+            file.persist(path).map(drop).map_err(|error| error.error)
+        });
+        replaced.map_err(failed(path))
+    }
+
+    /// The log up to this end. What goes on after it belongs to a publication that stopped.
+    ///
+    /// # Errors
+    /// [`Error::Output`], also where it is shorter.
+    pub(crate) fn log(&self, end: &LogEnd) -> Result<String> {
+        let path = self.public().join(LOG);
+        if end.entries == 0 {
+            return Ok(String::new());
+        }
+        let text = read_text(&path, vesica_list::log::LONGEST).map_err(failed(&path))?;
+        let lines: Vec<_> = text.split_inclusive('\n').take(end.entries as usize).collect();
+        let last = format!(" {}\n", end.digest);
+        match lines.len() as u64 == end.entries
+            && lines.last().is_some_and(|line| line.ends_with(&last))
+        {
+            true => Ok(lines.concat()),
+            false => Err(failed(&path)(io::ErrorKind::InvalidData.into())),
+        }
+    }
+
+    /// Removes what no list needs: parts in none of these heads, and secrets of another version than the first head's.
+    pub(crate) fn clean(&self, heads: [&Head; 2]) {
+        let parts: Vec<_> =
+            heads.iter().flat_map(|head| &head.parts).map(|entry| entry.file_name()).collect();
+        let Head { epoch, .. } = *heads[0];
+        let labelled = heads[0].labels.is_some();
+        let values = self.values_path(epoch, heads[0].sequence(), labelled);
+        let secrets = [values, self.seed_path(epoch), self.private().join("lock")];
+        let mut unneeded = Vec::new();
+        for entry in fs::read_dir(self.public()).into_iter().flatten().flatten() {
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if name.starts_with(".draft-") || name.ends_with(".part") && !parts.contains(&name) {
+                unneeded.push(entry.path());
+            }
+        }
+        let private = fs::read_dir(self.private()).into_iter().flatten().flatten();
+        unneeded.extend(private.map(|entry| entry.path()).filter(|path| !secrets.contains(path)));
+        // What cannot be removed now will be later.
+        unneeded.iter().for_each(|path| drop(fs::remove_file(path)));
+    }
+}
+
+/// Reads a text of at most so many bytes.
+pub(crate) fn read_text(path: &Path, longest: usize) -> io::Result<String> {
+    use std::io::Read;
+    let mut text = String::new();
+    let file = OpenOptions::new().read(true).open(path)?;
+    file.take(longest as u64 + 1).read_to_string(&mut text)?;
+    if text.len() > longest { Err(io::ErrorKind::FileTooLarge.into()) } else { Ok(text) }
+}

@@ -1,0 +1,146 @@
+//! Looking the keys of a table up in a list.
+
+use std::{borrow::Cow, path::PathBuf, sync::Arc};
+
+use rand::CryptoRng;
+use vesica_list::{head::Labels, lookup::Match};
+
+use super::fetch::{Fetching, Origin, ask, fetch};
+use crate::{
+    error::{Error, InputFault, Result},
+    keys::{
+        key::{Duplicates, KeyColumn, Nulls},
+        keyset::KeySet,
+        null_values::NullValues,
+        reading::Reading,
+    },
+    run::observe::{Observer, Progress, Unit},
+    table::{
+        destination::Destination,
+        input::Columns,
+        output::{Access, Output},
+        sent_columns::SentColumns,
+        source::{Dialect, Source},
+        written::{Matched, Received},
+    },
+    task::stage,
+};
+
+/// What is looked up.
+pub struct LookUp {
+    /// The table with the keys.
+    pub input: Source,
+    /// How it is written.
+    pub dialect: Dialect,
+    /// The key columns.
+    pub columns: Vec<KeyColumn>,
+    /// What becomes of rows without a key.
+    pub nulls: Nulls,
+    /// Where the matched rows go, with the columns of labels at their end.
+    pub output: Destination,
+    /// Write all rows, those that are not in the list without a label.
+    pub all: bool,
+    /// Items of a question.
+    pub batch: usize,
+}
+
+/// What was found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Found {
+    /// Distinct keys of the table.
+    pub keys: u64,
+    /// Keys that are in the list.
+    pub matches: u64,
+    /// Rows that were written.
+    pub rows: u64,
+    /// Whether more keys were asked for than the list's promise of right answers is for.
+    pub beyond_promise: bool,
+}
+
+/// Brings the list up to date, asks, and writes the matched rows.
+///
+/// # Errors
+/// Whatever is wrong with the table, the list, its origin or the output.
+pub fn look_up(
+    job: &LookUp,
+    origin: &mut dyn Origin,
+    (publisher, cache, budget): (vesica_net::Fingerprint, PathBuf, Option<u64>),
+    observer: &Arc<dyn Observer>,
+    rng: &mut dyn CryptoRng,
+) -> Result<Found> {
+    let agreed: Vec<_> = job.columns.iter().map(|column| column.normalize.agreed()).collect();
+    let fetching = Fetching { publisher, keys: Some(&agreed), budget, cache: &cache };
+    let output = Output::to(&job.output, Access::Usual)?;
+    let input = job.input.clone().open(job.dialect.clone())?;
+    let list = fetch(origin, &fetching, &**observer)?;
+    observer.phase("read");
+    let names: Vec<_> = job.columns.iter().map(|column| column.name.as_str()).collect();
+    let scan = input.read_columns(Columns { keys: &names, ..Columns::default() })?;
+    let header = !scan.header().is_empty();
+    let reading = Reading {
+        keys: job.columns.clone(),
+        // What counts as empty is the publisher's to say.
+        null_values: NullValues::new(&list.head().null_values)?,
+        nulls: job.nulls,
+        duplicates: Duplicates::First,
+        ..Reading::default()
+    };
+    let (table, set, _) = KeySet::read(scan, &reading, |done, fraction| {
+        let fraction = Some(fraction);
+        observer.progress(Progress { done, unit: Unit::Rows, total: None, fraction });
+    })?;
+    if table.is_empty() {
+        return Err(table.fault(InputFault::Empty { header }));
+    }
+    if let Some(path) = job.output.path() {
+        stage::check_name(path, table.format())?;
+    }
+    let keys = set.counts().used;
+    let found = ask(origin, &list, set.digests(), job.batch, &**observer, rng)?;
+    let matches = found.iter().flatten().count() as u64;
+    observer.phase("finish");
+    let matched = matched(&set, found, list.head().labels.as_ref(), job.all);
+    let rows = matched.rows.len() as u64;
+    let done = |done| observer.progress(Progress::of(done, rows, Unit::Rows));
+    let staged = stage::rows(&job.output, output, &table, (&matched, None), done)?;
+    staged.commit()?;
+    Ok(Found { keys, matches, rows, beyond_promise: keys > list.head().queries })
+}
+
+/// The rows to write, with what labels say.
+fn matched(set: &KeySet, found: Vec<Option<Match>>, labels: Option<&Labels>, all: bool) -> Matched {
+    let key_of = |row: u64| set.key_of(row).filter(|key| found[*key as usize].is_some());
+    let rows: Vec<u64> =
+        (0..set.counts().read).filter(|row| all || key_of(*row).is_some()).collect();
+    let of_rows: Vec<_> = rows.iter().map(|row| key_of(*row)).collect();
+    let received = labels.map(|Labels { columns, bytes }| {
+        let sent = SentColumns { columns: columns.clone(), bytes: *bytes, rows: 1 };
+        Box::new(Labelled { sent, of_rows, found }) as Box<dyn Received>
+    });
+    Matched { rows, ids: None, received }
+}
+
+/// Labels of the rows that are written.
+struct Labelled {
+    sent: SentColumns,
+    /// The key of each row that is in the list.
+    of_rows: Vec<Option<u32>>,
+    found: Vec<Option<Match>>,
+}
+
+impl Received for Labelled {
+    fn names(&self) -> &[String] {
+        &self.sent.columns
+    }
+
+    fn values(&self, nth: usize) -> Result<Vec<Option<Cow<'_, str>>>> {
+        let found = self.of_rows[nth].and_then(|key| self.found[key as usize].as_ref());
+        let Some(Match { label: Some(label) }) = found else {
+            return Ok(vec![None; self.sent.columns.len()]);
+        };
+        // The publisher signed it, so what cannot be read is its fault.
+        let malformed = vesica_list::Error::NotAHead("a label is malformed");
+        let values = self.sent.row(label, 0).ok_or(Error::List(malformed))?;
+        Ok(values.into_iter().map(|value| value.map(Cow::Borrowed)).collect())
+    }
+}

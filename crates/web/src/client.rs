@@ -1,0 +1,262 @@
+//! A client's connection to where a list is.
+
+use std::{io, time::Duration};
+
+use bytes::Bytes;
+use http_body_util::{BodyExt, Full, Limited};
+use hyper::{
+    Method, Request, Response, StatusCode, Uri,
+    body::Incoming,
+    client::conn::http1::{SendRequest, handshake},
+    header::{AUTHORIZATION, HOST, RANGE, USER_AGENT},
+};
+use hyper_util::rt::TokioIo;
+use rustls::pki_types::ServerName;
+use tokio::{net::TcpStream, runtime::Runtime};
+use tokio_rustls::TlsConnector;
+use vesica::{Error, Result, lists::Origin};
+use vesica_net::Fingerprint;
+
+use crate::tls;
+
+/// How long a connection, or the next bytes of an answer, may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How often a download goes on after it was interrupted.
+const ATTEMPTS: u32 = 5;
+
+/// A list at an address such as `https://lists.example.org/v1`.
+pub struct Remote {
+    runtime: Runtime,
+    files: Place,
+    questions: Place,
+    publisher: Fingerprint,
+    token: Option<String>,
+}
+
+/// A server and a path on it, and the connection to it.
+struct Place {
+    uri: Uri,
+    connection: Option<SendRequest<Full<Bytes>>>,
+}
+
+fn failed(uri: &Uri, what: impl std::fmt::Display) -> Error {
+    Error::Origin { place: uri.to_string(), fault: what.to_string() }
+}
+
+impl Place {
+    fn new(address: &str) -> Result<Self> {
+        let uri = address.trim_end_matches('/').parse::<Uri>().ok();
+        let uri = uri.filter(|uri| {
+            let is_local = uri.host().is_some_and(|host| {
+                host == "localhost"
+                    || host.parse::<std::net::Ipv4Addr>().is_ok_and(|ip| ip.is_loopback())
+            });
+            match uri.scheme_str() {
+                Some("https") => uri.host().is_some(),
+                Some("http") => is_local,
+                _ => false,
+            }
+        });
+        let uri = uri.ok_or_else(|| {
+            Error::Usage(format!("{address} is no address of a list; one begins with https://, or http:// on this machine"))
+        })?;
+        Ok(Self { uri, connection: None })
+    }
+
+    async fn connect(
+        &mut self,
+        publisher: Fingerprint,
+    ) -> io::Result<&mut SendRequest<Full<Bytes>>> {
+        if self.connection.as_ref().is_none_or(SendRequest::is_closed) {
+            let host = self.uri.host().unwrap_or_default().trim_matches(['[', ']']).to_owned();
+            let is_tls = self.uri.scheme_str() == Some("https");
+            let port = self.uri.port_u16().unwrap_or(if is_tls { 443 } else { 80 });
+            let stream = TcpStream::connect((host.as_str(), port)).await?;
+            stream.set_nodelay(true)?;
+            self.connection = Some(if is_tls {
+                let name = ServerName::try_from(host).map_err(io::Error::other)?;
+                let stream =
+                    TlsConnector::from(tls::client(publisher)?).connect(name, stream).await?;
+                spawned(TokioIo::new(stream)).await?
+            } else {
+                spawned(TokioIo::new(stream)).await?
+            });
+        }
+        self.connection.as_mut().ok_or_else(|| io::ErrorKind::NotConnected.into())
+    }
+}
+
+async fn spawned<I>(io: I) -> io::Result<SendRequest<Full<Bytes>>>
+where
+    I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
+{
+    let (sender, connection) = handshake(io).await.map_err(io::Error::other)?;
+    tokio::spawn(connection);
+    Ok(sender)
+}
+
+impl Remote {
+    /// A list whose files are at one address, and whose questions are answered at the same or another. The server is known by
+    /// the publisher's certificate, or by one that the system trusts.
+    ///
+    /// # Errors
+    /// [`Error::Usage`] where an address is none.
+    pub fn new(
+        files: &str,
+        questions: Option<&str>,
+        publisher: Fingerprint,
+        token: Option<String>,
+    ) -> Result<Self> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+        let runtime = runtime.map_err(|_| Error::Bug("no runtime for connections"))?;
+        let (files, questions) = (Place::new(files)?, Place::new(questions.unwrap_or(files))?);
+        Ok(Self { runtime, files, questions, publisher, token })
+    }
+
+    /// Sends a request, on a new connection where the old one was closed meanwhile.
+    fn send(
+        &mut self,
+        is_question: bool,
+        (method, path): (Method, &str),
+        from: u64,
+        body: Bytes,
+    ) -> Result<Response<Incoming>> {
+        let Self { runtime, files, questions, publisher, token } = self;
+        let place = if is_question { questions } else { files };
+        let base = place.uri.path().trim_end_matches('/').to_owned();
+        let authority = place.uri.authority().map(ToString::to_string).unwrap_or_default();
+        let request = || {
+            let mut request =
+                Request::builder().method(method.clone()).uri(format!("{base}/{path}"));
+            request = request.header(HOST, &authority).header(USER_AGENT, "vesica");
+            if from > 0 {
+                request = request.header(RANGE, format!("bytes={from}-"));
+            }
+            if let Some(token) = token.as_ref().filter(|_| is_question) {
+                request = request.header(AUTHORIZATION, format!("Bearer {token}"));
+            }
+            request.body(Full::new(body.clone())).map_err(io::Error::other)
+        };
+        let attempt = async |place: &mut Place| {
+            let connection = place.connect(*publisher).await?;
+            connection.ready().await.map_err(io::Error::other)?;
+            connection.send_request(request()?).await.map_err(io::Error::other)
+        };
+        let sent = runtime.block_on(async {
+            let had_one = place.connection.is_some();
+            match tokio::time::timeout(PATIENCE, attempt(place)).await {
+                Ok(Ok(response)) => Ok(response),
+                _ if had_one => {
+                    place.connection = None;
+                    tokio::time::timeout(PATIENCE, attempt(place)).await?
+                }
+                Ok(failed) => failed,
+                Err(elapsed) => Err(elapsed.into()),
+            }
+        });
+        sent.map_err(|error| {
+            place.connection = None;
+            failed(&place.uri, error)
+        })
+    }
+
+    fn collected(&mut self, response: Response<Incoming>, longest: usize) -> io::Result<Bytes> {
+        let body = Limited::new(response.into_body(), longest).collect();
+        let body = self.runtime.block_on(async { tokio::time::timeout(10 * PATIENCE, body).await });
+        Ok(body?.map_err(io::Error::other)?.to_bytes())
+    }
+
+    /// What a server says instead of an answer.
+    fn refusal(&mut self, response: Response<Incoming>, expected: u64) -> Error {
+        let code = response.status();
+        let uri = self.questions.uri.clone();
+        let text = self.collected(response, 1 << 12).unwrap_or_default();
+        let said: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
+        let message = said["message"].as_str().unwrap_or_default();
+        // What a server says is shown if it is plain.
+        let message: String =
+            message.chars().filter(|c| (' '..='~').contains(c)).take(200).collect();
+        match code {
+            StatusCode::CONFLICT => {
+                let found = message.split(' ').find_map(|word| word.parse().ok()).unwrap_or(0);
+                vesica_list::Error::Epoch { found, expected }.into()
+            }
+            _ if message.is_empty() => failed(&uri, code),
+            _ => failed(&uri, format!("{code}: {message}")),
+        }
+    }
+}
+
+impl Origin for Remote {
+    fn text(&mut self, name: &str, longest: usize) -> Result<String> {
+        let response = self.send(false, (Method::GET, name), 0, Bytes::new())?;
+        let uri = self.files.uri.clone();
+        if response.status() != StatusCode::OK {
+            return Err(failed(&uri, format!("{name}: {}", response.status())));
+        }
+        let bytes = self.collected(response, longest).map_err(|error| failed(&uri, error))?;
+        String::from_utf8(bytes.to_vec()).map_err(|_| failed(&uri, format!("{name}: no text")))
+    }
+
+    fn bytes(
+        &mut self,
+        name: &str,
+        mut from: u64,
+        take: &mut dyn FnMut(&[u8]) -> Result<()>,
+    ) -> Result<()> {
+        let uri = self.files.uri.clone();
+        let mut attempts = 0;
+        loop {
+            let interrupted = match self.send(false, (Method::GET, name), from, Bytes::new()) {
+                Ok(response) => {
+                    let status = response.status();
+                    let mut body = response.into_body();
+                    // A server may know no ranges.
+                    let mut skip = match status {
+                        StatusCode::PARTIAL_CONTENT => 0,
+                        StatusCode::OK => from,
+                        _ => return Err(failed(&uri, format!("{name}: {status}"))),
+                    };
+                    loop {
+                        let frame = self
+                            .runtime
+                            .block_on(async { tokio::time::timeout(PATIENCE, body.frame()).await });
+                        match frame {
+                            Ok(None) => return Ok(()),
+                            Ok(Some(Ok(frame))) => {
+                                let data = frame.into_data().unwrap_or_default();
+                                let skipped = skip.min(data.len() as u64);
+                                skip -= skipped;
+                                let data = &data[skipped as usize..];
+                                take(data)?;
+                                from += data.len() as u64;
+                            }
+                            Ok(Some(Err(error))) => break failed(&uri, error),
+                            Err(elapsed) => break failed(&uri, elapsed),
+                        }
+                    }
+                }
+                Err(error) => error,
+            };
+            attempts += 1;
+            if attempts == ATTEMPTS {
+                return Err(interrupted);
+            }
+            self.files.connection = None;
+            std::thread::sleep(Duration::from_millis(200) * attempts);
+        }
+    }
+
+    fn ask(&mut self, epoch: u64, question: &[u8], answer_bytes: usize) -> Result<Vec<u8>> {
+        let path = format!("evaluate?epoch={epoch}");
+        let question = Bytes::copy_from_slice(question);
+        let response = self.send(true, (Method::POST, &path), 0, question)?;
+        if response.status() != StatusCode::OK {
+            return Err(self.refusal(response, epoch));
+        }
+        let uri = self.questions.uri.clone();
+        let answer = self.collected(response, answer_bytes);
+        Ok(answer.map_err(|error| failed(&uri, error))?.to_vec())
+    }
+}

@@ -1,0 +1,91 @@
+//! Who asks: a client with a token, or an address.
+
+use std::{collections::HashMap, fs, io, net::IpAddr, path::Path};
+
+use hyper::{HeaderMap, header::AUTHORIZATION};
+use sha2::{Digest, Sha256};
+
+/// A client, as limits and the queue know it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(crate) enum Client {
+    /// The number of its line in the file of tokens.
+    Named(u32),
+    /// An IPv4 address, or the first 64 bits of an IPv6 address, which one customer of a provider has.
+    Address([u8; 8]),
+}
+
+impl Client {
+    /// The client at an address.
+    pub(crate) fn at(address: IpAddr) -> Self {
+        let mut bytes = [0; 8];
+        match address.to_canonical() {
+            IpAddr::V4(address) => bytes[..4].copy_from_slice(&address.octets()),
+            IpAddr::V6(address) => bytes.copy_from_slice(&address.octets()[..8]),
+        }
+        // An IPv6 prefix never begins like this: 0000::/8 is reserved.
+        if matches!(address.to_canonical(), IpAddr::V4(_)) {
+            bytes.rotate_right(4);
+        }
+        Self::Address(bytes)
+    }
+}
+
+/// Tokens of clients, by their SHA-256.
+#[derive(Debug, Default, Clone)]
+pub struct Tokens(HashMap<[u8; 32], u32>);
+
+/// Why a file of tokens cannot be used.
+#[derive(Debug)]
+pub enum ClientsError {
+    /// It cannot be read.
+    Read(io::Error),
+    /// A line, counted from 1, is not a name, a blank, and the SHA-256 of a token in hexadecimal digits.
+    Line(usize),
+}
+
+impl std::fmt::Display for ClientsError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Read(error) => write!(f, "the file of clients cannot be read: {error}"),
+            Self::Line(line) => write!(
+                f,
+                "line {line} of the file of clients is not a name, a blank and the SHA-256 of a token in 64 small \
+                 hexadecimal digits"
+            ),
+        }
+    }
+}
+
+impl Tokens {
+    /// Reads a file with a line for each client: a name and the SHA-256 of its token. Lines that begin with # are remarks.
+    ///
+    /// # Errors
+    /// Any [`ClientsError`].
+    pub fn read(path: &Path) -> Result<Self, ClientsError> {
+        let text = fs::read_to_string(path).map_err(ClientsError::Read)?;
+        let mut tokens = HashMap::new();
+        for (nth, line) in (1..).zip(text.lines()) {
+            if line.trim().is_empty() || line.starts_with('#') {
+                continue;
+            }
+            let hash = line.split_once(' ').and_then(|(name, hash)| {
+                let hash = vesica_list::hex::Hex::try_from(hash.trim().to_owned()).ok()?;
+                (!name.is_empty()).then_some(hash)
+            });
+            tokens.insert(hash.ok_or(ClientsError::Line(nth))?.0, nth as u32);
+        }
+        Ok(Self(tokens))
+    }
+
+    /// Whether nobody needs a token.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
+    /// The client whose token a request bears. What is compared is a hash, so the time that it takes tells nothing.
+    pub(crate) fn client(&self, headers: &HeaderMap) -> Option<Client> {
+        let token = headers.get(AUTHORIZATION)?.to_str().ok()?.strip_prefix("Bearer ")?;
+        let hash: [u8; 32] = Sha256::digest(token.as_bytes()).into();
+        self.0.get(&hash).map(|nth| Client::Named(*nth))
+    }
+}

@@ -5,6 +5,7 @@
 
 mod assure;
 mod compression;
+mod constant_time;
 mod cross;
 mod documents;
 mod environment;
@@ -54,6 +55,7 @@ tasks:
   python         the tests of the package for Python, as `test` runs them
   wheel          the package for Python: a wheel for this system and a source distribution
   wheels         the package for Python: the wheels of a release
+  constant-time  whether secrets decide a branch or an address, by valgrind: takes minutes
   cross          whether everything compiles for Windows and macOS
   supply         what the program is built from: licences, advisories, audits, least versions, and its
                  build repeated in another folder
@@ -79,6 +81,7 @@ fn main() -> ExitCode {
         ["python"] => python::run,
         ["wheel"] => python::wheel,
         ["wheels"] => python::wheels,
+        ["constant-time"] => constant_time::run,
         ["cross"] => cross::check,
         ["supply"] => supply::check,
         ["release"] => release::run,

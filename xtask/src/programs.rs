@@ -16,7 +16,12 @@ impl Built {
         let mut args = vec!["test", "--workspace", "--locked", "--no-run"];
         args.extend(narrowed);
         args.push("--message-format=json-render-diagnostics");
-        let built = repository.cargo(&args).stderr(Stdio::inherit()).output();
+        Self::by(repository, &args)
+    }
+
+    /// Builds by a command of cargo that reports in JSON.
+    pub fn by(repository: &Repository, args: &[&str]) -> Result<Self, Failure> {
+        let built = repository.cargo(args).stderr(Stdio::inherit()).output();
         let built = built.map_err(|e| format!("cargo cannot be started: {e}"))?;
         ended(&format!("cargo {}", args.join(" ")), Ok(built.status))?;
         Ok(Self(String::from_utf8_lossy(&built.stdout).into_owned()))

@@ -10,6 +10,8 @@ mod calibrate;
 mod cancel;
 mod check;
 mod columns;
+#[doc(hidden)]
+pub mod decoders;
 mod demo;
 mod document;
 mod exit;

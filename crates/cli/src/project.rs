@@ -45,6 +45,7 @@ const WAYS: [&str; 4] = ["listen", "connect", "relay", "exchange-dir"];
 /// A project file that was read.
 pub struct Project {
     file: PathBuf,
+    text: String,
     table: Table,
 }
 
@@ -57,27 +58,72 @@ pub struct JobEntry {
     pub output: Option<PathBuf>,
 }
 
+impl JobEntry {
+    /// The job as it is in the file.
+    pub fn table(&self) -> Table {
+        let mut job = Table::new();
+        let path = |path: &Path| Value::from(path.to_string_lossy().into_owned());
+        job.insert("agreement".to_owned(), format!("{}.agreement", self.name).into());
+        job.insert("record".to_owned(), format!("{}.record", self.name).into());
+        if let Some(input) = &self.input {
+            job.insert("input".to_owned(), path(input));
+        }
+        let key = match &self.key[..] {
+            // A text is read like a flag, where such a name stands in quotes.
+            [one] if one.len() == 1 && !is_quoted(&one[0]) => Value::from(one[0].clone()),
+            [one] => Value::from(one.clone()),
+            several => Value::from(several.to_vec()),
+        };
+        job.insert("key".to_owned(), key);
+        if let Some(answer) = &self.answer {
+            job.insert("answer".to_owned(), answer.clone().into());
+        }
+        if let Some(output) = &self.output {
+            job.insert("output".to_owned(), path(output));
+        }
+        job
+    }
+}
+
 impl Project {
     /// The project in this file, or in `vesica.toml`.
     pub fn open(file: Option<&Path>) -> Result<Self, Failure> {
         let file = file.unwrap_or(Path::new(FILE)).to_owned();
-        let failed = |what: String| Failure::input(format!("{}: {what}", file.display()));
         let text = fs::read_to_string(&file).map_err(|error| {
-            failed(format!("cannot be read: {error}; `vesica init` makes a project"))
+            let file = file.display();
+            let what = format!("{file}: cannot be read: {error}; `vesica init` makes a project");
+            Failure::input(what)
         })?;
+        Self::read(file, text)
+    }
+
+    /// The project in a file with this text.
+    pub fn read(file: PathBuf, text: String) -> Result<Self, Failure> {
         let table = text.parse().map_err(|error: toml::de::Error| {
-            let line = error.span().map_or(0, |span| text[..span.start].lines().count().max(1));
-            failed(format!("line {line}: {}", error.message()))
+            let before = error.span().map_or(0, |span| span.start);
+            let ends = text.bytes().take(before).filter(|byte| *byte == b'\n').count();
+            let what = format!("{}: line {}: {}", file.display(), ends + 1, error.message());
+            Failure::input(what)
         })?;
-        let project = Self { file, table };
-        let known = ["identity", "jobs"];
-        match project.table.keys().find(|key| !known.contains(&key.as_str())) {
-            None => Ok(project),
-            Some(key) => {
-                Err(project
-                    .failed(&format!("there is no key `{key}`; there are {}", known.join(", "))))
+        let project = Self { file, text, table };
+        for (key, value) in &project.table {
+            let (is_right, form) = match key.as_str() {
+                "identity" => (value.is_str(), "the name of a file"),
+                "jobs" => {
+                    let jobs = value.as_table();
+                    let are_tables = jobs.is_some_and(|jobs| jobs.values().all(Value::is_table));
+                    (are_tables, "a table for each job, such as [jobs.example]")
+                }
+                _ => {
+                    let what = format!("there is no key `{key}`; there are identity, jobs");
+                    return Err(project.failed(&what));
+                }
+            };
+            if !is_right {
+                return Err(project.failed(&format!("key `{key}`: it is {form}")));
             }
         }
+        Ok(project)
     }
 
     fn failed(&self, what: &str) -> Failure {
@@ -106,7 +152,8 @@ impl Project {
         self.path(named.unwrap_or(IDENTITY))
     }
 
-    fn job(&self, name: &str) -> Result<&Table, Failure> {
+    /// A job.
+    pub fn job(&self, name: &str) -> Result<&Table, Failure> {
         let jobs = self.table.get("jobs").and_then(Value::as_table);
         let job = jobs.and_then(|jobs| jobs.get(name)).and_then(Value::as_table);
         job.ok_or_else(|| {
@@ -119,11 +166,11 @@ impl Project {
         })
     }
 
-    /// Refuses a job that there is already.
+    /// Refuses a job that cannot be added.
     pub fn check_new(&self, name: &str) -> Result<(), Failure> {
         let jobs = self.table.get("jobs").and_then(Value::as_table);
         match jobs.is_some_and(|jobs| jobs.contains_key(name)) {
-            false => Ok(()),
+            false => self.with(name, &Table::new()).map(drop),
             true => Err(self
                 .failed(&format!("has a job `{name}` already; remove it, or choose another name"))),
         }
@@ -131,29 +178,21 @@ impl Project {
 
     /// Adds a job at the end of the file.
     pub fn add(&self, entry: &JobEntry) -> Result<(), Failure> {
-        let mut job = Table::new();
-        let path = |path: &Path| Value::from(path.to_string_lossy().into_owned());
-        job.insert("agreement".to_owned(), format!("{}.agreement", entry.name).into());
-        job.insert("record".to_owned(), format!("{}.record", entry.name).into());
-        if let Some(input) = &entry.input {
-            job.insert("input".to_owned(), path(input));
+        // It may have changed while the user was asked.
+        let now = Self::open(Some(&self.file))?;
+        document::put(&self.file, &now.with(&entry.name, &entry.table())?)
+    }
+
+    /// The text with another job at its end.
+    pub fn with(&self, name: &str, job: &Table) -> Result<String, Failure> {
+        let job = toml::to_string(job).map_err(|_| Failure::bug("a job has TOML"))?;
+        let text = format!("{}\n\n[jobs.{name}]\n{job}", self.text.trim_end());
+        match text.parse::<Table>() {
+            Ok(_) => Ok(text),
+            Err(_) => Err(self.failed(&format!(
+                "no job can be added at the end: write each as a table, such as [jobs.{name}]"
+            ))),
         }
-        let key = match &entry.key[..] {
-            [one] if one.len() == 1 => Value::from(one[0].clone()),
-            [one] => Value::from(one.clone()),
-            several => Value::from(several.to_vec()),
-        };
-        job.insert("key".to_owned(), key);
-        if let Some(answer) = &entry.answer {
-            job.insert("answer".to_owned(), answer.clone().into());
-        }
-        if let Some(output) = &entry.output {
-            job.insert("output".to_owned(), path(output));
-        }
-        let job = toml::to_string(&job).map_err(|_| Failure::bug("a job has TOML"))?;
-        let text = fs::read_to_string(&self.file).map_err(|e| self.failed(&e.to_string()))?;
-        let text = format!("{}\n\n[jobs.{}]\n{job}", text.trim_end(), entry.name);
-        document::put(&self.file, &text)
     }
 
     /// The job as flags, without those that are `given` already.
@@ -230,10 +269,14 @@ fn scalar(value: &Value) -> Option<String> {
 fn list(values: &[Value]) -> Option<String> {
     let name = |value: &Value| {
         let name = scalar(value)?;
-        let quoted = name.contains([',', '"']);
-        Some(if quoted { format!("\"{}\"", name.replace('"', "\"\"")) } else { name })
+        Some(if is_quoted(&name) { format!("\"{}\"", name.replace('"', "\"\"")) } else { name })
     };
     Some(values.iter().map(name).collect::<Option<Vec<_>>>()?.join(","))
+}
+
+/// Whether a name stands in quotes on the command line.
+fn is_quoted(name: &str) -> bool {
+    name.contains([',', '"'])
 }
 
 /// Puts the flags of the job that is named, if one is, into the command line of a program with these commands.
@@ -253,10 +296,71 @@ pub fn expand(arguments: Vec<OsString>, commands: &Command) -> Result<Vec<OsStri
 }
 
 /// The flags that were given on the command line.
-fn names(given: &ArgMatches, run: &Command) -> Vec<String> {
+pub fn names(given: &ArgMatches, run: &Command) -> Vec<String> {
     let is_given = |arg: &&clap::Arg| {
         given.value_source(arg.get_id().as_str()) == Some(ValueSource::CommandLine)
     };
     let given = run.get_arguments().filter(is_given);
     given.filter_map(|arg| arg.get_long().map(str::to_owned)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn project(text: &str) -> Result<Project, String> {
+        Project::read(FILE.into(), text.to_owned()).map_err(|failure| failure.message)
+    }
+
+    fn refused(text: &str) -> String {
+        project(text).err().unwrap()
+    }
+
+    #[test]
+    fn what_is_wrong_is_named_with_its_place() {
+        for (text, said) in [
+            ("identity = \"a\"\n\nkey = 1.2.3\n", "vesica.toml: line 3: "),
+            ("identity =\n", "vesica.toml: line 1: "),
+            (
+                "identities = 1",
+                "vesica.toml: there is no key `identities`; there are identity, jobs",
+            ),
+            ("identity = 5", "vesica.toml: key `identity`: it is the name of a file"),
+            ("jobs = 5", "key `jobs`: it is a table for each job, such as [jobs.example]"),
+            ("[[jobs]]", "key `jobs`: it is a table for each job"),
+            ("jobs.a = 5", "key `jobs`: it is a table for each job"),
+        ] {
+            assert!(refused(text).contains(said), "{text}: {}", refused(text));
+        }
+        assert!(project(TEMPLATE).is_ok() && project("").is_ok());
+    }
+
+    #[test]
+    fn a_job_is_added_or_nothing_is() {
+        let message = |failure: Failure| failure.message;
+        let job = Table::new();
+        let text = project("jobs.a.key = \"k\"\n").unwrap().with("b", &job).map_err(message);
+        assert_eq!(text.unwrap(), "jobs.a.key = \"k\"\n\n[jobs.b]\n");
+        // A table in a line is complete.
+        let closed = project("jobs = { a = { key = \"k\" } }").unwrap();
+        for error in [closed.with("b", &job).err(), closed.check_new("b").err()] {
+            assert!(message(error.unwrap()).contains("write each as a table, such as [jobs.b]"));
+        }
+        assert!(message(closed.check_new("a").unwrap_err()).contains("has a job `a` already"));
+    }
+
+    #[test]
+    fn names_of_a_job_that_is_added_stay_whole() {
+        let key = |key: &[&[&str]]| {
+            let key = key.iter().map(|names| names.iter().map(|name| (*name).to_owned()).collect());
+            let key = key.collect();
+            let name = "a".to_owned();
+            let entry = JobEntry { name, input: None, key, answer: None, output: None };
+            entry.table()["key"].to_string()
+        };
+        assert_eq!(key(&[&["email"]]), "\"email\"");
+        assert_eq!(key(&[&["last, first"]]), "[\"last, first\"]");
+        assert_eq!(key(&[&["a", "b"]]), "[\"a\", \"b\"]");
+        assert_eq!(key(&[&["a,b"], &["c", "d"]]), "[[\"a,b\"], [\"c\", \"d\"]]");
+    }
 }

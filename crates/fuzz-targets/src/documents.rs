@@ -1,4 +1,5 @@
-//! Files of a party and texts of its partner: identities, invitations, agreements, records, ledgers, policies, figures.
+//! Files of a party and texts of its partner: identities, project files, invitations, agreements, records, ledgers,
+//! policies, figures.
 
 use std::{fmt::Display, str::FromStr, sync::LazyLock};
 
@@ -12,13 +13,14 @@ use vesica::{
         Agreement, Day, Document, Hours, Invitation, Moment, Policy, Proposal, Record, Signed,
     },
 };
+use vesica_cli::decoders as project;
 use vesica_net::{Certificate, Fingerprint, Identity, Proxy};
 use vesica_planner::Figures;
 
 use crate::bytes::{Bytes, tells_no_secret, with_secrets};
 
 /// Keys of nobody: whoever reads this can sign with them.
-static PARTIES: LazyLock<[Identity; 2]> = LazyLock::new(|| {
+pub(crate) static PARTIES: LazyLock<[Identity; 2]> = LazyLock::new(|| {
     [include_str!("identities/inviter.pem"), include_str!("identities/accepter.pem")]
         .map(|text| Identity::from_pem(text).expect("an identity"))
 });
@@ -89,6 +91,39 @@ pub fn normalize(data: &[u8]) {
     };
     assert_eq!(again.apply(&once), once, "{profile} of `{value}`");
 }
+
+/// A project file. A job sets no flag that has no key there, and a job that is added says what it was given and changes no
+/// other.
+pub fn project(data: &[u8]) {
+    let mut bytes = Bytes(data);
+    let mut word = || {
+        let len = usize::from(bytes.byte() % 8);
+        String::from_utf8_lossy(bytes.take(len)).into_owned()
+    };
+    let columns = [word(), word(), word()]
+        .map(|column| if column.is_empty() { "~".to_owned() } else { column });
+    let key = match bytes.byte() % 3 {
+        0 => vec![columns[..1].to_vec()],
+        1 => vec![columns.to_vec()],
+        _ => vec![columns[..2].to_vec(), columns[2..].to_vec()],
+    };
+    let Ok(text) = std::str::from_utf8(bytes.0) else { return };
+    let Ok(before) = project::jobs(text) else { return };
+    for job in &before {
+        let Ok(flags) = &job.flags else { continue };
+        let has_key = |flag: &String| flag == "identity" || job.keys.contains(flag);
+        assert!(flags.names.iter().all(has_key), "{job:?} of `{text}`");
+    }
+    let Ok(after) = project::with_job(text, NEW_JOB, key.clone()) else { return };
+    let after = project::jobs(&after).expect("a project file with another job");
+    let (new, others): (Vec<_>, Vec<_>) = after.iter().partition(|job| job.name == NEW_JOB);
+    assert!(others.into_iter().eq(&before), "another job changed in `{text}`");
+    let flags = new[0].flags.as_ref().expect("a job that was added");
+    assert_eq!(flags.key, key);
+    assert_eq!(flags.names, ["identity", "agreement", "record", "key"]);
+}
+
+const NEW_JOB: &str = "new-job_1";
 
 /// The texts that a partner sends, and the files that are kept of them. Mode 0 takes any text; the others sign what is in an
 /// envelope, which the fuzzer could not.

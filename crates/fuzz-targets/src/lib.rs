@@ -33,6 +33,7 @@ const fn target(name: &'static str, body: fn(&[u8])) -> Target {
 pub const TARGETS: &[Target] = &[
     target("frames", wire::frames),
     target("exchange_file", wire::exchange_file),
+    target("relay_call", wire::relay_call),
     target("offer", wire::offer),
     target("gateway_messages", wire::gateway_messages),
     target("key_profile", wire::key_profile),
@@ -44,6 +45,7 @@ pub const TARGETS: &[Target] = &[
     target("public_key", groups::public_key),
     target("identity", documents::identity),
     target("words", documents::words),
+    target("project", documents::project),
     target("normalize", documents::normalize),
     target("documents", documents::documents),
     target("ledger", documents::ledger),

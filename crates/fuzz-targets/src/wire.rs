@@ -4,9 +4,12 @@ use std::io::{self, Cursor, Read, Write};
 
 use sha2::{Digest, Sha256};
 use vesica::decoders;
-use vesica_net::{Channel, Deviation, Error, files::read_file};
+use vesica_net::{Channel, Deviation, Error, Identity, files::read_file, relay};
 
-use crate::bytes::{Bytes, tells_no_secret, with_secrets};
+use crate::{
+    bytes::{Bytes, tells_no_secret, with_secrets},
+    documents::PARTIES,
+};
 
 /// The longest message of the target's protocol.
 const MOST: usize = 1 << 12;
@@ -68,6 +71,45 @@ pub fn offer(data: &[u8]) {
         Ok(form) => assert_eq!(decoders::offer(&form).ok().as_ref(), Some(&form)),
         Err(error) => tells_no_secret(&error),
     }
+}
+
+/// What a caller says to a relay: any bytes, or what a party says, of which a byte is changed or none. A relay hears who is
+/// admitted and has signed its challenge, and nobody else.
+pub fn relay_call(data: &[u8]) {
+    let mut bytes = Bytes(data);
+    let (mode, challenge) = (bytes.byte() % 3, bytes.array());
+    let fingerprints = PARTIES.each_ref().map(|party| party.fingerprint());
+    let admitted = [fingerprints[0]].into();
+    let hear = |said: Vec<u8>| relay::hear(Sent(Cursor::new(said)), &challenge, &admitted);
+    if mode == 0 {
+        assert!(hear(bytes.0.to_vec()).is_err(), "nobody signed");
+        return;
+    }
+    let (me, other) = (usize::from(mode - 1), usize::from(2 - mode));
+    let mut said = call(&PARTIES[me], &PARTIES[other], &challenge);
+    let (place, change) = (bytes.below(said.len()), bytes.byte());
+    said[place] ^= change;
+    let heard = hear(said);
+    match (change, me) {
+        (0, 0) => assert_eq!(heard, Ok(fingerprints)),
+        (0, _) => assert_eq!(heard, Err(NOT_ADMITTED)),
+        // A changed certificate is that of another party, whose signature may hold.
+        _ => assert!(heard.is_err(), "a changed byte is overlooked"),
+    }
+}
+
+/// Why a relay turns away a party that has proved who it is.
+const NOT_ADMITTED: &str = "it is not admitted";
+
+/// What a party says that wants to meet another.
+fn call(me: &Identity, other: &Identity, challenge: &[u8]) -> Vec<u8> {
+    // A fingerprint is the first 160 bits.
+    let peer = &Sha256::digest(other.certificate().as_der())[..20];
+    let message = [b"vesica 1 relay\n", challenge, peer].concat();
+    let signature = me.sign(&message).expect("a key that signs");
+    let certificate = me.certificate();
+    let der = certificate.as_der();
+    [&(der.len() as u16).to_le_bytes()[..], der, peer, &signature].concat()
 }
 
 /// What a cluster asks and its gateway answers.

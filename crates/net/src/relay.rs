@@ -26,7 +26,8 @@ use crate::{CancelToken, Certificate, Error, Fingerprint, Identity, Result, iden
 pub(crate) const MAGIC: &[u8; 16] = b"vesica relay 1\r\n";
 
 /// Bytes of the challenge.
-pub(crate) const CHALLENGE: usize = 32;
+#[doc(hidden)]
+pub const CHALLENGE: usize = 32;
 
 /// Bytes of a signature.
 const SIGNATURE: usize = 64;
@@ -213,36 +214,11 @@ impl State {
 
     /// Who called, and whom it wants to meet.
     fn hear(&self, stream: &TcpStream) -> std::result::Result<[Fingerprint; 2], &'static str> {
-        const SILENT: &str = "it did not say who it is";
         let set_up = stream.set_nonblocking(false).and_then(|()| stream.set_nodelay(true));
         set_up.map_err(|_| SILENT)?;
         let challenge = random().map_err(|_| "there is no randomness")?;
-        let mut timed = Timed { stream, until: Instant::now() + PATIENCE };
-        timed.write_all(&[&MAGIC[..], &challenge].concat()).map_err(|_| SILENT)?;
-        let mut read = |len: usize| {
-            let mut bytes = vec![0; len];
-            timed.read_exact(&mut bytes).map(|()| bytes).map_err(|_| SILENT)
-        };
-        let len = read(2)?;
-        let len = usize::from(u16::from_le_bytes([len[0], len[1]]));
-        if len > LONGEST {
-            return Err("it does not speak to a relay");
-        }
-        let certificate =
-            Certificate::from_der(&read(len)?).map_err(|_| "it has no certificate")?;
-        let peer = Fingerprint::from_bytes(&read(Fingerprint::BYTES)?).ok_or(SILENT)?;
-        let signature = read(SIGNATURE)?;
-        let me = certificate.fingerprint();
-        let is_proved = certificate.has_signed(&message(&challenge, &peer), &signature);
-        if !is_proved || !self.limits.admitted.contains(&me) {
-            let _ = timed.write_all(&[Word::Refused as u8]);
-            return Err(if is_proved {
-                "it is not admitted"
-            } else {
-                "it did not prove who it is"
-            });
-        }
-        Ok([me, peer])
+        let timed = Timed { stream, until: Instant::now() + PATIENCE };
+        hear(timed, &challenge, &self.limits.admitted)
     }
 
     /// Lets a party wait, or meet the one that waits for it.
@@ -321,6 +297,42 @@ impl State {
             told.is_ok() && is_there && since.elapsed() < self.limits.wait
         });
     }
+}
+
+/// Why a caller that goes or says too little is turned away.
+const SILENT: &str = "it did not say who it is";
+
+/// Challenges a caller: who it proves to be, and whom it wants to meet. One that proves to be nobody who is `admitted` is
+/// told so.
+///
+/// # Errors
+/// Why it is turned away.
+#[doc(hidden)]
+pub fn hear(
+    mut stream: impl Read + Write,
+    challenge: &[u8; CHALLENGE],
+    admitted: &BTreeSet<Fingerprint>,
+) -> std::result::Result<[Fingerprint; 2], &'static str> {
+    stream.write_all(&[&MAGIC[..], challenge].concat()).map_err(|_| SILENT)?;
+    let mut read = |len: usize| {
+        let mut bytes = vec![0; len];
+        stream.read_exact(&mut bytes).map(|()| bytes).map_err(|_| SILENT)
+    };
+    let len = read(2)?;
+    let len = usize::from(u16::from_le_bytes([len[0], len[1]]));
+    if len > LONGEST {
+        return Err("it does not speak to a relay");
+    }
+    let certificate = Certificate::from_der(&read(len)?).map_err(|_| "it has no certificate")?;
+    let peer = Fingerprint::from_bytes(&read(Fingerprint::BYTES)?).ok_or(SILENT)?;
+    let signature = read(SIGNATURE)?;
+    let me = certificate.fingerprint();
+    let is_proved = certificate.has_signed(&message(challenge, &peer), &signature);
+    if !is_proved || !admitted.contains(&me) {
+        let _ = stream.write_all(&[Word::Refused as u8]);
+        return Err(if is_proved { "it is not admitted" } else { "it did not prove who it is" });
+    }
+    Ok([me, peer])
 }
 
 /// A stream on which all operations together have a limited time.

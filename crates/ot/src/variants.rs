@@ -13,7 +13,7 @@ use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::{Channel, Result};
 use vesica_params::Adversary;
-use vesica_primitives::{Bits, Block, Delta, Seed, aes::Prg};
+use vesica_primitives::{Bits, Block, Delta, Seed, aes::Prg, arch::opaque};
 use zeroize::Zeroizing;
 
 use crate::{
@@ -190,7 +190,8 @@ pub trait CotReceiver {
             let ots = out.par_chunks_mut(len).zip(masked.par_chunks(2 * len)).zip(keys);
             ots.enumerate().for_each(|(i, ((out, pair), key))| {
                 let choice = choices.get(chunk * per_chunk + i);
-                let select = choice.wrapping_neg();
+                // Or the compiler would branch on the choice.
+                let select = (opaque(choice.into()) as u8).wrapping_neg();
                 for ((out, zero), one) in out.iter_mut().zip(&pair[..len]).zip(&pair[len..]) {
                     *out = zero ^ ((zero ^ one) & select);
                 }

@@ -25,6 +25,13 @@ impl Bits {
         Self::from_blocks(blocks, len)
     }
 
+    /// `len` bits, the i-th of which is `bit(i)`, 0 or 1. Unlike an iterator's items, secret bits are not looked at.
+    pub fn from_fn(len: usize, bit: impl Fn(usize) -> u8) -> Self {
+        let mut bits = Self::zeros(len);
+        (0..len).for_each(|i| bits.set(i, bit(i)));
+        bits
+    }
+
     /// The first `len` bits of `blocks`, which must be ⌈len / 128⌉ blocks.
     pub fn from_blocks(mut blocks: Vec<Block>, len: usize) -> Self {
         assert_eq!(blocks.len(), len.div_ceil(128), "one block for each 128 bits");

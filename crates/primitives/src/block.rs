@@ -6,6 +6,8 @@ use bytemuck::{Pod, Zeroable};
 use rand::Rng;
 use zeroize::DefaultIsZeroes;
 
+use crate::arch::opaque;
+
 /// 128 bits. As an integer, bit `i` has the value 2^i; in memory and on the wire, little endian.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Pod, Zeroable)]
 #[repr(transparent)]
@@ -42,10 +44,12 @@ impl Block {
         (self.0 >> 64) as u64
     }
 
-    /// All ones if `bit` is 1, all zeros if it is 0; without a branch.
-    pub const fn mask(bit: u8) -> Self {
+    /// All ones if `bit` is 1, all zeros if it is 0; without a branch. A compiler that knew these are the only values would
+    /// branch on the bit instead.
+    pub fn mask(bit: u8) -> Self {
         debug_assert!(bit <= 1);
-        Self((bit as u128).wrapping_neg())
+        let half = u128::from(opaque(bit.into()).wrapping_neg());
+        Self(half << 64 | half)
     }
 }
 

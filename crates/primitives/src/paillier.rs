@@ -15,9 +15,10 @@ use crypto_bigint::{
     modular::{FixedMontyForm, FixedMontyParams},
 };
 use rand::CryptoRng;
+use subtle::{Choice, ConditionallySelectable, ConstantTimeGreater};
 use zeroize::{Zeroize, ZeroizeOnDrop, Zeroizing};
 
-use crate::rsa;
+use crate::{declassify_choice, rsa};
 
 /// Bytes of N and of a plaintext on the wire, big-endian.
 pub const PLAIN: usize = rsa::ENCODED;
@@ -101,21 +102,27 @@ impl PublicKey {
         Form::new(integer, &self.square)
     }
 
-    /// A signed integer modulo N.
+    /// A signed integer modulo N; in constant time.
     pub fn plain(&self, integer: i64) -> Plain {
-        let magnitude = U3072::from_u64(integer.unsigned_abs());
+        let sign = integer >> 63;
+        let magnitude = U3072::from_u64((integer ^ sign).wrapping_sub(sign) as u64);
         let negative = self.modulus().wrapping_sub(&magnitude);
-        Plain(if integer < 0 { negative } else { magnitude })
+        Plain(U3072::conditional_select(&magnitude, &negative, Choice::from(sign as u8 & 1)))
     }
 
-    /// The signed 64-bit integer that this plaintext represents modulo N, if there is one.
+    /// The signed 64-bit integer that this plaintext represents modulo N, if there is one; only whether there is may
+    /// show in the time.
     pub fn integer(&self, plain: &Plain) -> Option<i64> {
-        let short = |x: U3072| {
-            let low: U64 = x.resize();
-            (x.bits_vartime() <= u64::BITS).then(|| i128::from(u64::from(low)))
-        };
-        let negative = || short(self.modulus().wrapping_sub(&plain.0)).map(|x| -x);
-        i64::try_from(short(plain.0).or_else(negative)?).ok()
+        let opposite = Zeroizing::new(self.modulus().wrapping_sub(&plain.0));
+        let is_negative = plain.0.ct_gt(&opposite);
+        let magnitude = Zeroizing::new(U3072::conditional_select(&plain.0, &opposite, is_negative));
+        let sign = u64::from(is_negative.unwrap_u8());
+        // There is one magnitude more among negative integers.
+        let most = U3072::from_u64(i64::MAX as u64 + sign);
+        let is_short = !magnitude.ct_gt(&most);
+        let low = u64::from(magnitude.resize::<{ U64::LIMBS }>());
+        let integer = (low ^ sign.wrapping_neg()).wrapping_add(sign) as i64;
+        declassify_choice(is_short).then_some(integer)
     }
 
     /// A uniformly random plaintext.

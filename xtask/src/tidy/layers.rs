@@ -140,7 +140,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "fuzz-targets",
         purpose: "what fuzzers call for every decoder and reader, and the replay of their corpus",
-        below: &["params", "primitives", "structures", "net", "planner", "vesica"],
+        below: &["params", "primitives", "structures", "net", "planner", "vesica", "cli"],
         never: "protocols; being shipped",
     },
     Layer {
@@ -148,6 +148,12 @@ const LAYERS: &[Layer] = &[
         purpose: "the programs of the fuzz targets, a workspace of its own for a nightly toolchain",
         below: &["fuzz-targets"],
         never: "anything but calling a target",
+    },
+    Layer {
+        name: "constant-time",
+        purpose: "what valgrind checks for constant time, in tests/constant-time",
+        below: &["params", "primitives", "net", "ot"],
+        never: "being shipped; the product",
     },
     Layer { name: "xtask", purpose: "the tasks of this repository", below: &["params"], never: "" },
 ];

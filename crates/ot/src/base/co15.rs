@@ -30,16 +30,18 @@ use std::marker::PhantomData;
 
 use bytemuck::{Pod, Zeroable};
 use rand::CryptoRng;
-use rayon::prelude::*;
-use subtle::{Choice, ConditionallySelectable};
+use subtle::Choice;
 use vesica_net::{Channel, Deviation, Result, SessionId};
 use vesica_params::Adversary;
-use vesica_primitives::{Bits, Seed, group::Group};
+use vesica_primitives::{
+    Bits, Seed,
+    group::{Batch, Group},
+};
 use zeroize::Zeroizing;
 
 use super::{
     BaseOt,
-    seeds::{Transcript, decode_all, random_scalars, recv_element},
+    seeds::{Transcript, decode_all, in_tasks, random_scalars, recv_element, scalars},
 };
 use crate::Bytes;
 
@@ -86,9 +88,10 @@ impl<G: Group> BaseOt for Co15<G> {
         let part = Zeroizing::new(G::divide(&a));
         let difference = Zeroizing::new(G::negate(&G::mul(&element, &part)));
         let sender = said(&r, &point);
-        Ok(transcript(session, &sender, &points).pairs::<G>(0..n, |i| {
-            let zero = G::mul(&decoded[i], &part);
-            [zero, G::add(&zero, &difference)]
+        Ok(transcript(session, &sender, &points).pairs::<G>(0..n, |task, ots| {
+            let zero = decoded[task].mul(&part);
+            let one = G::Batch::repeat(&difference, ots.len()).add(&zero);
+            [zero, one]
         }))
     }
 
@@ -104,13 +107,11 @@ impl<G: Group> BaseOt for Co15<G> {
         channel.recv_into(COMMITMENT, &mut commitment)?;
         // 2.
         let secrets = random_scalars::<G>(choices.len(), rng);
-        let own = secrets.par_iter().enumerate().map(|(i, b)| {
-            let zero = G::mul_generator(b);
-            let one = G::add(&zero, &decoded);
-            let chosen = G::Element::conditional_select(&zero, &one, Choice::from(choices.get(i)));
-            G::encode(&chosen)
+        let points = in_tasks(0..choices.len(), |_, ots| {
+            let zero = G::Batch::mul_generator(scalars::<G>(&secrets[ots.clone()]));
+            let one = G::Batch::repeat(&decoded, ots.len()).add(&zero);
+            zero.select(&one, ots.map(|i| Choice::from(choices.get(i)))).encode()
         });
-        let points: Vec<G::Encoded> = own.collect();
         channel.send_slice(POINTS, &points)?;
         // 3.
         let mut r = [0; LEN];
@@ -174,8 +175,8 @@ mod tests {
     fn seeds_depend_on_the_opened_seed() {
         let seeds = |r| {
             transcript(SessionId::default(), &said(&[r; LEN], &0u8), &[0u8])
-                .pairs::<Ristretto>(0..1, |_| {
-                    [b"0", b"1"].map(|name| Ristretto::hash("test", name))
+                .pairs::<Ristretto>(0..1, |_, _| {
+                    [b"0", b"1"].map(|name| Batch::hash("test", &[name]))
                 })
         };
         let exposed = |r| seeds(r)[0].each_ref().map(|seed| *seed.expose());

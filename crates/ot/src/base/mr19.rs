@@ -23,16 +23,18 @@ use std::{marker::PhantomData, ops::Range};
 
 use bytemuck::{Pod, Zeroable};
 use rand::CryptoRng;
-use rayon::prelude::*;
 use subtle::{Choice, ConditionallySelectable};
 use vesica_net::{Channel, Result, SessionId};
 use vesica_params::Adversary;
-use vesica_primitives::{Bits, Seed, group::Group};
+use vesica_primitives::{
+    Bits, Seed,
+    group::{Batch, Group},
+};
 use zeroize::Zeroizing;
 
 use super::{
     BaseOt,
-    seeds::{Transcript, decode_all, encode_parts, random_scalars, recv_element},
+    seeds::{Transcript, decode_all, in_tasks, random_scalars, recv_element, scalars},
 };
 use crate::Bytes;
 
@@ -72,12 +74,17 @@ impl<G: Group> BaseOt for Mr19<G> {
                 channel.flush()?;
             }
             // 3.
-            let decoded = decode_all::<G>(POINTS, pairs[ots.clone()].as_flattened(), channel)?;
-            let decoded = decoded.as_chunks::<2>().0;
-            seeds.extend(transcript(session, &m, &pairs).pairs::<G>(ots.clone(), |i| {
+            let decoded = [0, 1].map(|j| {
+                let column: Vec<_> = pairs[ots.clone()].iter().map(|pair| pair[j]).collect();
+                decode_all::<G>(POINTS, &column, channel)
+            });
+            let [zeros, ones] = decoded;
+            let decoded = [zeros?, ones?];
+            seeds.extend(transcript(session, &m, &pairs).pairs::<G>(ots, |task, ots| {
                 [0, 1].map(|j| {
-                    let mask = hash_to_group::<G>(session, i, j, &pairs[i][1 - j]);
-                    G::mul(&G::add(&decoded[i - ots.start][j], &mask), &part)
+                    let others = pairs[ots.clone()].iter().map(|pair| &pair[1 - j]);
+                    let masks = hash_to_group::<G>(session, ots.clone().zip(others), |_| j);
+                    decoded[j][task].add(&masks).mul(&part)
                 })
             }));
         }
@@ -95,21 +102,23 @@ impl<G: Group> BaseOt for Mr19<G> {
         let mut pairs = Vec::with_capacity(choices.len());
         for ots in pieces(choices.len()) {
             // The random elements are sent; which of each pair is the random one depends on the choice.
-            let others: Vec<_> = ots.clone().map(|_| G::random_element(rng)).collect();
-            let others = Zeroizing::new(others);
-            let others = encode_parts::<G, 1>(0..ots.len(), |i| [others[i]]);
-            let others = Zeroizing::new(others);
-            let own = ots.clone().into_par_iter().zip(&*others).map(|(i, other)| {
-                let c = choices.get(i);
-                let mask = hash_to_group::<G>(session, i, c.into(), other);
-                let chosen = G::encode(&G::sub(&G::mul_generator(&secrets[i]), &mask));
-                let c = Choice::from(c);
-                [
-                    G::Encoded::conditional_select(&chosen, other, c),
-                    G::Encoded::conditional_select(other, &chosen, c),
-                ]
-            });
-            pairs.par_extend(own);
+            let others = Zeroizing::new(G::Batch::random(ots.len(), rng));
+            let others = Zeroizing::new(others.encode_multiples());
+            pairs.extend(in_tasks(ots.clone(), |_, own| {
+                let others = &others[own.start - ots.start..][..own.len()];
+                let masks =
+                    hash_to_group::<G>(session, own.clone().zip(others), |i| choices.get(i).into());
+                let chosen = G::Batch::mul_generator(scalars::<G>(&secrets[own.clone()]));
+                let chosen = Zeroizing::new(chosen.sub(&masks).encode());
+                let pair = |((i, chosen), other): ((usize, &G::Encoded), &G::Encoded)| {
+                    let c = Choice::from(choices.get(i));
+                    [
+                        G::Encoded::conditional_select(chosen, other, c),
+                        G::Encoded::conditional_select(other, chosen, c),
+                    ]
+                };
+                own.zip(&*chosen).zip(others).map(pair).collect()
+            }));
             channel.send_slice(POINTS, pairs[ots].as_flattened())?;
             // Let the sender start on these.
             channel.flush()?;
@@ -128,17 +137,20 @@ fn pieces(n: usize) -> impl Iterator<Item = Range<usize>> {
     (0..n.max(1)).step_by(PIECE).map(move |start| start..(start + PIECE).min(n))
 }
 
-fn hash_to_group<G: Group>(
+/// H2G(sid, i, j, r) for each i and r.
+fn hash_to_group<'a, G: Group>(
     session: SessionId,
-    i: usize,
-    j: usize,
-    other: &G::Encoded,
-) -> G::Element {
-    let mut input = session.as_bytes().to_vec();
-    input.push(j as u8);
-    input.extend_from_slice(&(i as u64).to_le_bytes());
-    input.extend_from_slice(bytemuck::bytes_of(other));
-    G::hash("vesica mr19 mask v1", &input)
+    others: impl Iterator<Item = (usize, &'a G::Encoded)>,
+    j: impl Fn(usize) -> usize,
+) -> G::Batch {
+    let inputs = others.map(|(i, other)| {
+        let mut input = Zeroizing::new(session.as_bytes().to_vec());
+        input.push(j(i) as u8);
+        input.extend_from_slice(&(i as u64).to_le_bytes());
+        input.extend_from_slice(bytemuck::bytes_of(other));
+        input
+    });
+    G::Batch::hash("vesica mr19 mask v1", &inputs.collect::<Vec<_>>())
 }
 
 fn transcript<'a, E: Pod>(

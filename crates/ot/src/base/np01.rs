@@ -19,15 +19,18 @@ use std::marker::PhantomData;
 
 use bytemuck::{Pod, Zeroable};
 use rand::CryptoRng;
-use subtle::{Choice, ConditionallySelectable};
+use subtle::Choice;
 use vesica_net::{Channel, Result, SessionId};
 use vesica_params::Adversary;
-use vesica_primitives::{Bits, Seed, group::Group};
+use vesica_primitives::{
+    Bits, Seed,
+    group::{Batch, Group},
+};
 use zeroize::Zeroizing;
 
 use super::{
     BaseOt,
-    seeds::{Transcript, decode_all, encode_parts, random_scalars, recv_element},
+    seeds::{Transcript, decode_all, in_tasks, random_scalars, recv_element, scalars},
 };
 use crate::Bytes;
 
@@ -59,9 +62,10 @@ impl<G: Group> BaseOt for Np01<G> {
         let decoded = decode_all::<G>(POINTS, &points, channel)?;
         let part = Zeroizing::new(G::divide(&a));
         let sum = Zeroizing::new(G::mul(&constant_part::<G>(), &a));
-        Ok(transcript(session, &point, &points).pairs::<G>(0..n, |i| {
-            let zero = G::mul(&decoded[i], &part);
-            [zero, G::sub(&sum, &zero)]
+        Ok(transcript(session, &point, &points).pairs::<G>(0..n, |task, ots| {
+            let zero = decoded[task].mul(&part);
+            let one = G::Batch::repeat(&sum, ots.len()).sub(&zero);
+            [zero, one]
         }))
     }
 
@@ -74,10 +78,10 @@ impl<G: Group> BaseOt for Np01<G> {
         // 2. What is drawn is the part of k, because P_0 is encoded as a multiple too.
         let parts = random_scalars::<G>(choices.len(), rng);
         let sum = constant_part::<G>();
-        let points = encode_parts::<G, 1>(0..choices.len(), |i| {
-            let chosen = G::mul_generator(&parts[i]);
-            let other = G::sub(&sum, &chosen);
-            [G::Element::conditional_select(&chosen, &other, Choice::from(choices.get(i)))]
+        let points = in_tasks(0..choices.len(), |_, ots| {
+            let chosen = G::Batch::mul_generator(scalars::<G>(&parts[ots.clone()]));
+            let other = G::Batch::repeat(&sum, ots.len()).sub(&chosen);
+            chosen.select(&other, ots.map(|i| Choice::from(choices.get(i)))).encode_multiples()
         });
         channel.send_slice(POINTS, &points)?;
         // 1.

@@ -9,11 +9,15 @@ use bytemuck::{Pod, Zeroable};
 use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::{Channel, Result, SessionId};
-use vesica_primitives::{Bits, Seed, group::Group, hash::truncate};
+use vesica_primitives::{
+    Bits, Seed,
+    group::{Batch, Group},
+    hash::truncate,
+};
 use zeroize::Zeroizing;
 
-/// The minimum number of elements per thread, which are encoded together.
-const BATCH: usize = 32;
+/// OTs that a thread works on at a time.
+const TASK: usize = 16;
 
 /// The messages of one call, on which its seeds depend in addition to the shared elements.
 pub(super) struct Transcript<'a, M> {
@@ -28,15 +32,19 @@ pub(super) struct Transcript<'a, M> {
 }
 
 impl<M: Pod + Sync> Transcript<'_, M> {
-    /// Both seeds of each of some OTs, from the parts of the shared elements for choices 0 and 1.
+    /// Both seeds of each of some OTs, from the parts of the shared elements for choices 0 and 1 of each
+    /// [task](in_tasks).
     pub fn pairs<G: Group>(
         &self,
         ots: Range<usize>,
-        parts: impl Fn(usize) -> [G::Element; 2] + Sync,
+        parts: impl Fn(usize, Range<usize>) -> [G::Batch; 2] + Sync,
     ) -> Vec<[Seed; 2]> {
-        let shared = Zeroizing::new(encode_parts::<G, 2>(ots.clone(), parts));
-        let shared = ots.zip(shared.as_chunks::<2>().0);
-        shared.map(|(i, pair)| [0, 1].map(|j| self.seed(i, j, &pair[j]))).collect()
+        in_tasks(ots, |task, ots| {
+            let parts = parts(task, ots.clone()).map(Zeroizing::new);
+            let shared = parts.map(|parts| Zeroizing::new(parts.encode_multiples()));
+            let pairs = ots.enumerate();
+            pairs.map(|(at, i)| [0, 1].map(|j| self.seed(i, j, &shared[j][at]))).collect()
+        })
     }
 
     /// The chosen seed of each OT, from the parts of the secrets that turn the sender's element into the shared
@@ -47,10 +55,13 @@ impl<M: Pod + Sync> Transcript<'_, M> {
         sender_element: &G::Element,
         parts: &[Zeroizing<G::Scalar>],
     ) -> Vec<Seed> {
-        let shared = encode_parts::<G, 1>(0..parts.len(), |i| [G::mul(sender_element, &parts[i])]);
-        let shared = Zeroizing::new(shared);
-        let shared = shared.iter().enumerate();
-        shared.map(|(i, shared)| self.seed(i, choices.get(i).into(), shared)).collect()
+        in_tasks(0..parts.len(), |_, ots| {
+            let elements = G::Batch::repeat(sender_element, ots.len());
+            let shared = Zeroizing::new(elements.mul_each(scalars::<G>(&parts[ots.clone()])));
+            let shared = Zeroizing::new(shared.encode_multiples());
+            let seeds = ots.zip(&*shared);
+            seeds.map(|(i, shared)| self.seed(i, choices.get(i).into(), shared)).collect()
+        })
     }
 
     /// H(session, i, j, transcript, shared element).
@@ -64,17 +75,24 @@ impl<M: Pod + Sync> Transcript<'_, M> {
     }
 }
 
-/// The bytes of the elements with these parts, K for each of some OTs.
-pub(super) fn encode_parts<G: Group, const K: usize>(
+/// What `task` returns for each, in order. It is called by several threads with its number, counted from 0, and with
+/// some of the OTs, and those of one task are worked on as a batch.
+pub(super) fn in_tasks<T: Send>(
     ots: Range<usize>,
-    parts: impl Fn(usize) -> [G::Element; K] + Sync,
-) -> Vec<G::Encoded> {
-    let indices: Vec<usize> = ots.collect();
-    let batches = indices.par_chunks(BATCH / K).flat_map_iter(|indices| {
-        let parts = Zeroizing::new(indices.iter().flat_map(|&i| parts(i)).collect::<Vec<_>>());
-        G::encode_multiples(&parts)
-    });
-    batches.collect()
+    task: impl Fn(usize, Range<usize>) -> Vec<T> + Sync,
+) -> Vec<T> {
+    let starts: Vec<usize> = ots.clone().step_by(TASK).collect();
+    let tasks = starts.into_par_iter().enumerate();
+    tasks
+        .flat_map_iter(|(number, start)| task(number, start..(start + TASK).min(ots.end)))
+        .collect()
+}
+
+/// Exponents, one by one.
+pub(super) fn scalars<G: Group>(
+    secrets: &[Zeroizing<G::Scalar>],
+) -> impl Iterator<Item = &G::Scalar> {
+    secrets.iter().map(|secret| &**secret)
 }
 
 /// `n` secret exponents.
@@ -85,7 +103,7 @@ pub(super) fn random_scalars<G: Group>(
     (0..n).map(|_| Zeroizing::new(G::random_scalar(rng))).collect()
 }
 
-/// The elements that the peer sent in the message `label`.
+/// The elements that the peer sent in the message `label`, those of each [task](in_tasks) together.
 ///
 /// # Errors
 /// A deviation if one of them is not a group element.
@@ -93,10 +111,12 @@ pub(super) fn decode_all<G: Group>(
     label: &'static str,
     encoded: &[G::Encoded],
     channel: &Channel,
-) -> Result<Vec<G::Element>> {
-    let decoded: Option<Vec<_>> = encoded.par_iter().map(G::decode).collect();
-    decoded.ok_or_else(|| channel.malformed(label, "not a group element"))
+) -> Result<Vec<G::Batch>> {
+    let decoded: Option<Vec<_>> = encoded.par_chunks(TASK).map(G::Batch::decode).collect();
+    decoded.ok_or_else(|| channel.malformed(label, NO_ELEMENT))
 }
+
+const NO_ELEMENT: &str = "not a group element";
 
 /// Receives the single element of the message `label`, and its bytes.
 ///
@@ -108,5 +128,6 @@ pub(super) fn recv_element<G: Group>(
 ) -> Result<(G::Encoded, G::Element)> {
     let mut encoded = [G::Encoded::zeroed()];
     channel.recv_slice(label, &mut encoded)?;
-    Ok((encoded[0], decode_all::<G>(label, &encoded, channel)?[0]))
+    let decoded = G::decode(&encoded[0]);
+    Ok((encoded[0], decoded.ok_or_else(|| channel.malformed(label, NO_ELEMENT))?))
 }

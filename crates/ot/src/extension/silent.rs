@@ -36,7 +36,7 @@ use crate::{
         self, Dimensions,
         check::{self, Mask, Polynomial},
     },
-    pprf::equal,
+    pprf::{MASKS, masks},
     stream::Stream,
     variants::{CotReceiver, CotSender, Malicious},
 };
@@ -309,8 +309,10 @@ fn clear_lowest_bits(rows: &mut [Block]) {
 /// Sets the lowest bits to those of the noise: 1 at the place, otherwise 0. Every entry is accessed.
 fn mark(leaves: &mut [Block], place: u32) {
     let words: &mut [[u64; 2]] = bytemuck::cast_slice_mut(leaves);
-    for (i, words) in words.iter_mut().enumerate() {
-        words[0] = words[0] & !1 | u64::from(equal(i, place as usize));
+    for (i, words) in words.chunks_mut(MASKS).enumerate() {
+        for (words, mask) in words.iter_mut().zip(masks(i * MASKS, place as usize)) {
+            words[0] = words[0] & !1 | mask & 1;
+        }
     }
 }
 

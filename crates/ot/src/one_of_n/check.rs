@@ -3,10 +3,9 @@
 
 use bytemuck::Zeroable;
 use rand::CryptoRng;
-use subtle::ConstantTimeEq;
 use vesica_net::{Channel, Deviation, Result};
 use vesica_primitives::{
-    Block,
+    Block, are_equal,
     code::{LinearCode, Row},
 };
 use zeroize::Zeroizing;
@@ -51,7 +50,7 @@ pub(super) fn verify<C: LinearCode>(
     let expected: Zeroizing<Vec<C::Row>> =
         Zeroizing::new(sums.map(|(q, c)| q.add_masked(c, delta)).collect());
     let bytes: [&[u8]; 2] = [bytemuck::cast_slice(&expected), bytemuck::cast_slice(t)];
-    if bytes[0].ct_eq(bytes[1]).into() {
+    if are_equal(bytes[0], bytes[1]) {
         Ok(())
     } else {
         Err(channel.deviation(Deviation::CheckFailed { check: CHECK }))

@@ -43,10 +43,9 @@
 
 use std::iter::successors;
 
-use subtle::ConstantTimeEq;
 use vesica_net::{Channel, Deviation, Result};
 use vesica_primitives::{
-    Block,
+    Block, are_equal,
     gf::{inner_product128, multiply128},
 };
 use zeroize::{Zeroize, Zeroizing};
@@ -168,7 +167,7 @@ pub fn verify(
     channel.recv_into(ANSWER, &mut answer)?;
     // 3.
     let expected = digest(chi, polynomial.of_all(blocks) ^ mask.share);
-    if expected.as_bytes().ct_eq(&answer).into() {
+    if are_equal(expected.as_bytes(), &answer) {
         Ok(())
     } else {
         Err(channel.deviation(Deviation::CheckFailed { check: CHECK }))

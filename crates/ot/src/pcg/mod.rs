@@ -23,16 +23,16 @@ pub mod values;
 
 use std::iter::repeat_with;
 
-use rand::{CryptoRng, RngExt};
+use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::{Channel, Result};
 use vesica_params::lpn::Lpn;
-use vesica_primitives::{BinaryVector, Block, block::add_to, code::BlockAccumulate};
+use vesica_primitives::{BinaryVector, Block, block::add_to, code::BlockAccumulate, declassify};
 use zeroize::{DefaultIsZeroes, Zeroize, Zeroizing};
 
 use crate::{
     CotReceiver, CotSender,
-    pprf::{self, equal},
+    pprf::{self, MASKS, masks},
     zeroizing::HugePageBuffer,
 };
 
@@ -100,8 +100,7 @@ impl Dimensions {
 
     /// Random places, one in each block.
     pub fn places(&self, rng: &mut dyn CryptoRng) -> Zeroizing<Vec<u32>> {
-        let place = |_| rng.random_range(0..self.block as u32);
-        Zeroizing::new((0..self.blocks).map(place).collect())
+        Zeroizing::new((0..self.blocks).map(|_| below(self.block as u32, rng)).collect())
     }
 
     /// Blocks of a piece.
@@ -180,6 +179,22 @@ impl Dimensions {
 pub struct Space {
     leaves: HugePageBuffer<Block>,
     scratch: HugePageBuffer<Block>,
+}
+
+/// A random number below `bound`, by the method of Canon: ⌊u·bound / 2^32⌋ for 32 random bits u, with as many more where
+/// those do not decide.
+///
+/// Time tells only whether they did. They do not with a probability below `bound` / 2^32, and then u was the last
+/// that gives this result: at most a third of the results can be excluded.
+fn below(bound: u32, rng: &mut dyn CryptoRng) -> u32 {
+    let mut draw = || u64::from(rng.next_u32()) * u64::from(bound);
+    let product = draw();
+    let (result, rest) = ((product >> 32) as u32, product as u32);
+    if declassify(u8::from(rest > bound.wrapping_neg())) == 0 {
+        return result;
+    }
+    let (_, carries) = rest.overflowing_add((draw() >> 32) as u32);
+    result + u32::from(carries)
 }
 
 fn piece_len(len: usize, lpn: Lpn) -> usize {
@@ -337,14 +352,17 @@ fn sum(leaves: &[Block]) -> Block {
 fn add_at<V: BinaryVector>(entries: &mut [V], place: u32, value: V) {
     let words: &mut [u64] = bytemuck::cast_slice_mut(entries);
     let value: &[u64] = bytemuck::cast_slice(std::slice::from_ref(&value));
-    for (i, entry) in words.chunks_exact_mut(size_of::<V>() / size_of::<u64>()).enumerate() {
-        let mask = u64::from(equal(i, place as usize)).wrapping_neg();
-        entry.iter_mut().zip(value).for_each(|(word, value)| *word ^= value & mask);
+    for (i, entries) in words.chunks_mut(MASKS * value.len()).enumerate() {
+        let masks = masks(i * MASKS, place as usize);
+        for (entry, mask) in entries.chunks_exact_mut(value.len()).zip(masks) {
+            entry.iter_mut().zip(value).for_each(|(word, value)| *word ^= value & mask);
+        }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use rand::{RngExt, SeedableRng, rngs::StdRng};
     use vesica_params::lpn::{GUESSED_ONES, ONES, PUBLISHED, PUBLISHED_ONES, UNIFORM};
 
     use super::*;
@@ -413,6 +431,17 @@ mod tests {
                 pool.install(|| dimensions.compress(&mut dimensions.space(), &mut out, fill))
                     .unwrap();
                 assert_eq!(out, expected, "{len} entries, {threads} threads");
+            }
+        }
+    }
+
+    #[test]
+    fn numbers_below_a_bound_are_those_of_the_library() {
+        let [mut ours, mut theirs] = [1, 1].map(StdRng::seed_from_u64);
+        // With the largest bounds every second number takes more than 32 bits.
+        for bound in [1, 2, 3, 1000, 1 << 20, 1 << 31, (1 << 31) + 1, u32::MAX] {
+            for _ in 0..1000 {
+                assert_eq!(below(bound, &mut ours), theirs.random_range(0..bound), "{bound}");
             }
         }
     }

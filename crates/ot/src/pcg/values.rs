@@ -24,8 +24,10 @@ pub fn receive<A: Subspace>(
     cot: &mut impl CotReceiver,
     channel: &mut Channel,
 ) -> Result<ZeroizingVec<Block>> {
-    let value_bits: Bits =
-        values.iter().flat_map(|y| (0..bits).map(move |bit| y.embed().0 >> bit & 1 == 1)).collect();
+    let count = bits as usize;
+    let value_bits = Bits::from_fn(values.len() * count, |i| {
+        (values[i / count].embed().0 >> (i % count) & 1) as u8
+    });
     let shares = Zeroizing::new(cot.receive_correlated(&value_bits, channel)?);
     Ok(combined(&shares, bits))
 }

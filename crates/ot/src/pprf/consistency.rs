@@ -11,9 +11,8 @@
 //! points. Protocols that use this must tolerate that.
 
 use rayon::prelude::*;
-use subtle::ConstantTimeEq;
 use vesica_net::{Channel, Deviation, Result, SessionId};
-use vesica_primitives::Block;
+use vesica_primitives::{Block, are_equal};
 use zeroize::Zeroizing;
 
 use super::{Shape, equal};
@@ -75,7 +74,7 @@ pub fn verify(
     }
     let mut sent = [0; 32];
     channel.recv_into(TAG_DIGEST, &mut sent)?;
-    if digest(&tags).as_bytes().ct_eq(&sent).into() {
+    if are_equal(digest(&tags).as_bytes(), &sent) {
         Ok(())
     } else {
         Err(channel.deviation(Deviation::CheckFailed { check: CHECK }))

@@ -32,10 +32,12 @@
 
 pub mod consistency;
 
+use std::{array, hint::black_box};
+
 use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::{Channel, Result};
-use vesica_primitives::{Bits, Block, aes::Doubling};
+use vesica_primitives::{Bits, Block, aes::Doubling, declassify};
 
 /// The maximal number of leaves of a tree.
 pub const MAX_LEAVES: usize = 1 << 31;
@@ -108,9 +110,8 @@ impl Shape {
     /// If the number of points is not that of the trees, or a point is not below the number of leaves.
     pub fn choices(self, points: &[u32]) -> Bits {
         self.assert_points(points);
-        let levels = 1..=self.depth();
-        let sides = points.iter().flat_map(|point| levels.clone().map(|l| self.side(*point, l)));
-        sides.map(|side| side == 0).collect()
+        let depth = self.depth();
+        Bits::from_fn(self.ots(), |i| 1 - self.side(points[i / depth], i % depth + 1))
     }
 
     /// The side that the path to `point` takes to level `level`: 0 is left.
@@ -125,8 +126,10 @@ impl Shape {
 
     fn assert_points(self, points: &[u32]) {
         assert_eq!(points.len(), self.trees, "a point for each tree");
-        let inside = points.iter().all(|point| (*point as usize) < self.leaves);
-        assert!(inside, "a point is the number of a leaf");
+        // Points are secret; that they are leaves is not.
+        let outside = |point: &u32| u8::from(*point as usize >= self.leaves);
+        let some = points.iter().fold(0, |some, point| some | outside(point));
+        assert!(declassify(some) == 0, "a point is the number of a leaf");
     }
 
     /// The minimum number of trees per thread.
@@ -379,12 +382,22 @@ fn replace_pair(nodes: &mut [Block], secret: usize, pair: [Block; 2]) {
     // Words, because compilers do not vectorize over 128-bit integers.
     let pairs: &mut [[u64; 4]] = bytemuck::cast_slice_mut(pairs);
     let new: [u64; 4] = bytemuck::cast(pair);
-    for (i, words) in pairs.iter_mut().enumerate() {
-        let mask = u64::from(equal(i, secret)).wrapping_neg();
-        for (word, new) in words.iter_mut().zip(new) {
-            *word ^= (*word ^ new) & mask;
+    for (i, pairs) in pairs.chunks_mut(MASKS).enumerate() {
+        for (words, mask) in pairs.iter_mut().zip(masks(i * MASKS, secret)) {
+            for (word, new) in words.iter_mut().zip(new) {
+                *word ^= (*word ^ new) & mask;
+            }
         }
     }
+}
+
+/// Masks that are made at a time.
+pub(crate) const MASKS: usize = 16;
+
+/// For each number from `first` on all ones if it is `secret`, and otherwise zeros. A compiler that knew where these come
+/// from would branch instead; so many at a time cost little.
+pub(crate) fn masks(first: usize, secret: usize) -> [u64; MASKS] {
+    black_box(array::from_fn(|i| u64::from(equal(first + i, secret)).wrapping_neg()))
 }
 
 /// 1 if the two are equal, otherwise 0; without a branch. For numbers below 2^63.

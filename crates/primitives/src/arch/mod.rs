@@ -6,6 +6,8 @@
 //! types leave it.
 
 mod accumulate;
+pub mod curve25519;
+mod opaque;
 mod portable;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
@@ -19,6 +21,7 @@ pub const HASH_LANES: usize = portable::blake3::LANES;
 
 pub(crate) use portable::transform::{self, Direction, Twiddles};
 
+pub use opaque::opaque;
 pub use portable::blake3::{IV as HASH_IV, KEYED as HASH_KEYED};
 
 /// The environment variable that forces the portable backend when it is `1`.

@@ -33,7 +33,8 @@ use rand::CryptoRng;
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq, ConstantTimeGreater};
 use zeroize::{Zeroize, Zeroizing};
 
-use super::{Group, Scalars};
+use super::{Group, OneByOne, Scalars};
+use crate::declassify_choice;
 
 const_monty_params!(
     Modulus,
@@ -194,6 +195,7 @@ impl Group for Ffdhe3072 {
     type Element = Element;
     type Encoded = [u8; ENCODED];
     type Table = Table;
+    type Batch = OneByOne<Self>;
 
     /// A short exponent.
     fn random_scalar(rng: &mut dyn CryptoRng) -> Scalar {
@@ -201,7 +203,8 @@ impl Group for Ffdhe3072 {
         loop {
             rng.fill_bytes(&mut bytes[ENCODED - SHORT as usize / 8..]);
             let value = U3072::from_be_slice(&*bytes);
-            if value != U3072::ZERO {
+            // Tells what happens once in 2^280 times.
+            if !declassify_choice(value.ct_eq(&U3072::ZERO)) {
                 return Scalar { value, bits: SHORT };
             }
         }

@@ -1,10 +1,12 @@
 //! Groups of prime order in which discrete logarithms are hard.
 
+mod batch;
 mod ffdhe3072;
 mod ristretto;
 
+pub use batch::{Batch, OneByOne};
 pub use ffdhe3072::Ffdhe3072;
-pub use ristretto::Ristretto;
+pub use ristretto::{Ristretto, RistrettoBatch};
 
 use bytemuck::Pod;
 use rand::CryptoRng;
@@ -19,7 +21,7 @@ use zeroize::{Zeroize, Zeroizing};
 /// In some groups, encoding many elements at once is much faster than one by one, provided that the multiple of
 /// each by a small F is encoded. To encode many products, [divide](Group::divide) the scalar by F first, and
 /// then [encode the multiples](Group::encode_multiples) by F. The value of F does not matter.
-pub trait Group: Send + Sync + 'static {
+pub trait Group: Send + Sync + Sized + 'static {
     /// The name in tables.
     const NAME: &'static str;
     /// An exponent.
@@ -30,6 +32,8 @@ pub trait Group: Send + Sync + 'static {
     type Encoded: Pod + Ord + ConditionallySelectable + Zeroize + std::fmt::Debug + Send + Sync;
     /// Multiples of a public element, for many products with it.
     type Table: Send + Sync;
+    /// Many elements at once.
+    type Batch: Batch<Group = Self>;
 
     /// A random exponent other than 0. It is uniform, or short if products are slow; products with short ones
     /// only look uniform, under an assumption that the group's documentation states.
@@ -252,7 +256,63 @@ mod conformance {
         assert!(difference == G::mul_generator(&one));
     }
 
+    fn many_are_as_each<G: Group>() {
+        let mut rng = StdRng::seed_from_u64(5);
+        let base = G::random_element(&mut rng);
+        let table = G::table(&base);
+        for n in [0, 1, 2, 7, 8, 9, 17] {
+            let scalars: Vec<_> = (0..n).map(|_| G::random_scalar(&mut rng)).collect();
+            let inputs: Vec<_> = (0..n as u8).map(|i| [i; 3]).collect();
+            let p = G::Batch::hash("test", &inputs);
+            let each: Vec<_> = inputs.iter().map(|input| G::hash("test", input)).collect();
+            let encoded =
+                |elements: &[G::Element]| -> Vec<_> { elements.iter().map(G::encode).collect() };
+            assert_eq!(p.encode(), encoded(&each));
+            assert_eq!(p.encode_multiples(), G::encode_multiples(&each));
+            let pairs = || each.iter().zip(&scalars);
+            let products: Vec<_> = pairs().map(|(p, s)| G::mul(p, s)).collect();
+            let multiplied = p.mul_each(scalars.iter());
+            assert_eq!(multiplied.encode(), encoded(&products));
+            let s = G::divide(&G::random_scalar(&mut rng));
+            let with_one: Vec<_> = each.iter().map(|p| G::mul(p, &s)).collect();
+            assert_eq!(p.mul(&s).encode(), encoded(&with_one));
+            let of_table: Vec<_> = scalars.iter().map(|s| G::mul(&base, s)).collect();
+            assert_eq!(G::Batch::mul_table(&table, scalars.iter()).encode(), encoded(&of_table));
+            let repeated = G::Batch::repeat(&base, n).mul_each(scalars.iter());
+            assert_eq!(repeated.encode(), encoded(&of_table));
+            let of_generator: Vec<_> = scalars.iter().map(G::mul_generator).collect();
+            assert_eq!(G::Batch::mul_generator(scalars.iter()).encode(), encoded(&of_generator));
+            let both = || each.iter().zip(&products);
+            let sums: Vec<_> = both().map(|(p, q)| G::add(p, q)).collect();
+            assert_eq!(p.add(&multiplied).encode(), encoded(&sums));
+            let differences: Vec<_> = both().map(|(p, q)| G::sub(p, q)).collect();
+            assert_eq!(p.sub(&multiplied).encode(), encoded(&differences));
+            let choices = || (0..n).map(|i| Choice::from((i % 3 == 0) as u8));
+            let chosen: Vec<_> = both()
+                .zip(choices())
+                .map(|((p, q), c)| G::Element::conditional_select(p, q, c))
+                .collect();
+            assert_eq!(p.select(&multiplied, choices()).encode(), encoded(&chosen));
+            let zero = p.sub(&p).encode();
+            assert!(zero.iter().all(|zero| *zero == G::encode(&G::sub(&base, &base))));
+
+            let decoded = G::Batch::decode(&p.encode()).map(|decoded| decoded.encode());
+            assert_eq!(decoded, Some(p.encode()));
+            for i in 0..n {
+                let mut spoilt = p.encode();
+                spoilt[i] = zero[0];
+                assert!(G::Batch::decode(&spoilt).is_none(), "the identity is refused");
+                bytemuck::bytes_of_mut(&mut spoilt[i]).fill(0xff);
+                assert!(G::Batch::decode(&spoilt).is_none());
+            }
+            let random = G::Batch::random(n, &mut rng).encode();
+            assert!(random.iter().all(|encoded| G::decode(encoded).is_some()));
+            assert_eq!(random.iter().collect::<std::collections::BTreeSet<_>>().len(), n);
+        }
+    }
+
     fn conforms<G: Scalars>() {
+        many_are_as_each::<G>();
         obeys_the_laws::<G>();
         tables_give_products::<G>();
         scalars_are_a_field::<G>();

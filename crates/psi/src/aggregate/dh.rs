@@ -23,7 +23,7 @@ use crate::{
     Adversary, Cost, Items, Leakage, Memory, Result, Setting, Status,
     memory::PerItem,
     parts::tags::{Tags, refuse_duplicates},
-    protocols::dh::{chunk, hash_all, hash_point, mul_all, own_products, recv_points, round},
+    protocols::dh::{chunk, hash_all, hash_point, mul_all, own_products, recv_points},
 };
 
 /// Its entry among the methods.
@@ -115,18 +115,20 @@ impl Receiver for Party {
             channel.flush()?;
         }
         // 2.
-        let mut shuffled = Vec::with_capacity(items.len());
-        while shuffled.len() < items.len() {
-            let count = chunk::<Ristretto>().min(items.len() - shuffled.len());
-            shuffled.extend(recv_points::<Ristretto>(SHUFFLED, count, channel)?);
+        let mut shuffled = Vec::new();
+        let mut received = 0;
+        while received < items.len() {
+            let count = chunk::<Ristretto>().min(items.len() - received);
+            shuffled.push(recv_points::<Ristretto>(SHUFFLED, count, channel)?);
+            received += count;
         }
         // 3.
         channel.phase("compare");
         let tags = Tags::new(Setting::from(sizes));
         let inverse = Zeroizing::new(Ristretto::invert(&beta));
         let mut mine = Vec::with_capacity(items.len());
-        for chunk in shuffled.chunks(round::<Ristretto>()) {
-            for point in mul_all::<Ristretto>(chunk, &inverse) {
+        for points in &shuffled {
+            for point in mul_all::<Ristretto>(points, &inverse) {
                 mine.push(tags.tagged(hash_point::<Ristretto>(&point), mine.len()));
             }
             channel.keep_alive()?;

@@ -6,8 +6,12 @@
 //! sender that must not depend on this must swap the roles.
 
 use rand::CryptoRng;
+use rayon::prelude::*;
 use vesica_net::Channel;
-use vesica_primitives::{Block, hash::truncate};
+use vesica_primitives::{
+    Block,
+    hash::{ShortHash, ShortInput},
+};
 
 use crate::{Items, Result, Setting, parts::tags::Tags};
 
@@ -28,7 +32,7 @@ pub fn tell(
     channel.send(KEY, &key)?;
     channel.send(COUNT, &(shared.len() as u64).to_le_bytes())?;
     let tags = Tags::new(setting);
-    let hashes = hash_all(&key, shared).map(|hash| tags.of(hash)).collect();
+    let hashes = hash_all(&key, shared).into_iter().map(|hash| tags.of(hash)).collect();
     // The items come from a set, so there are no equal ones to look for.
     tags.send_list(LIST, hashes, Items::from(&[][..]), channel)?;
     Ok(channel.flush()?)
@@ -55,6 +59,7 @@ pub fn learn(
         .ok_or_else(|| channel.malformed(COUNT, "more shared items than a set has"))?;
     let tags = Tags::new(setting);
     let mine = hash_all(&key, items)
+        .into_iter()
         .enumerate()
         .map(|(position, hash)| tags.tagged(hash, position))
         .collect();
@@ -66,14 +71,54 @@ pub fn learn(
     Ok(positions)
 }
 
-/// The keyed hash of each item, of its high half too if it has one.
-fn hash_all(key: &[u8; 32], items: Items<'_>) -> impl Iterator<Item = Block> {
-    let mut hasher = blake3::Hasher::new_keyed(key);
-    (0..items.len()).map(move |position| {
-        hasher.reset().update(&items.low_halves()[position].to_bytes());
-        if let Some(high) = items.high_halves().get(position) {
-            hasher.update(&high.to_bytes());
+/// The first 128 bits of the keyed hash of each item, of its high half too if it has one.
+fn hash_all(key: &[u8; 32], items: Items<'_>) -> Vec<Block> {
+    const CHUNK: usize = 1 << 12;
+    let hash = ShortHash::keyed(key);
+    let mut hashes = vec![Block::ZERO; items.len()];
+    hashes.par_chunks_mut(CHUNK).enumerate().for_each(|(chunk, hashes)| {
+        let positions = chunk * CHUNK..chunk * CHUNK + hashes.len();
+        let inputs = positions.map(|position| {
+            let low = items.low_halves()[position];
+            match items.high_halves().get(position) {
+                Some(high) => ShortInput::new(bytemuck::bytes_of(&[low, *high])),
+                None => ShortInput::new(&low.to_bytes()),
+            }
+            .expect("32 bytes are few")
+        });
+        let mut hashes = hashes.iter_mut();
+        hash.hash(inputs, |digest| {
+            let [low, _]: [Block; 2] = bytemuck::cast(digest);
+            hashes.next().into_iter().for_each(|hash| *hash = low);
+        });
+    });
+    hashes
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Set;
+
+    #[test]
+    fn hashes_of_many_are_those_of_each() {
+        let key = [7; 32];
+        let halves = |first: u128| (first..first + 5000).map(|i| Block(i << 64 | i)).collect();
+        let (low, high): (Vec<Block>, Vec<Block>) = (halves(1), halves(9000));
+        let expected = |position: usize, long: bool| {
+            let mut hasher = blake3::Hasher::new_keyed(&key);
+            hasher.update(&low[position].to_bytes());
+            if long {
+                hasher.update(&high[position].to_bytes());
+            }
+            vesica_primitives::hash::truncate(&hasher.finalize())
+        };
+        for (set, long) in
+            [(Set::short(low.clone()), false), (Set::long(low.clone(), high.clone()), true)]
+        {
+            let hashes = hash_all(&key, set.items());
+            let expected: Vec<_> = (0..5000).map(|position| expected(position, long)).collect();
+            assert_eq!(hashes, expected);
         }
-        truncate(&hasher.finalize())
-    })
+    }
 }

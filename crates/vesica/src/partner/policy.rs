@@ -236,3 +236,208 @@ fn told_in_all(most: u64, told: u64) -> Refusal {
     );
     Refusal::new("max-result-total", reason)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{keys::digest::Digest, partner::sketch::SketchSecret};
+
+    const NOON: &str = "2026-11-23T12:00:00Z";
+
+    fn at(text: &str) -> Moment {
+        text.parse().unwrap()
+    }
+
+    /// A policy with one rule, as it is written in JSON.
+    fn rule(name: &str, value: &str) -> Policy {
+        serde_json::from_str(&format!("{{\"{name}\":{value}}}")).unwrap()
+    }
+
+    fn refused<T>(ended: Result<T, Refusal>) -> Option<&'static str> {
+        ended.err().map(|refusal| refusal.rule)
+    }
+
+    /// Runs that began at these moments.
+    fn begun(moments: &[&str]) -> Past {
+        Past { begun: moments.iter().map(|moment| at(moment)).collect(), ..Past::default() }
+    }
+
+    fn sketch(keys: u32) -> Sketch {
+        let keys: Vec<_> = (0..keys).map(|key| Digest::of(&key.to_le_bytes())).collect();
+        Sketch::of(&SketchSecret::new([7; 32]), &keys)
+    }
+
+    fn intent(keys: [u64; 2], sketch: &Sketch) -> Intent<'_> {
+        Intent { now: at(NOON), keys, sketch }
+    }
+
+    #[test]
+    fn a_run_begins_when_the_rules_say() {
+        let past = Past::default();
+        for (name, value, allows) in [
+            ("expires", "\"2026-11-23\"", true),
+            ("expires", "\"2026-11-22\"", false),
+            ("hours", "\"12:00-13:00\"", true),
+            ("hours", "\"11:00-12:00\"", false),
+        ] {
+            let refused = refused(rule(name, value).check_time(at(NOON), &past));
+            assert_eq!(refused, (!allows).then_some(name), "{value}");
+        }
+        assert_eq!(Policy::default().check_time(at(NOON), &begun(&[NOON; 1000])), Ok(()));
+    }
+
+    #[test]
+    fn a_limit_is_reached_when_so_many_runs_have_begun() {
+        let (a_day_ago, since) = ("2026-11-22T12:00:00Z", "2026-11-22T12:00:01Z");
+        let two_a_day = rule("max_runs_per_day", "2");
+        for (past, allows) in [
+            (begun(&[]), true),
+            (begun(&[NOON]), true),
+            (begun(&[since, NOON]), false),
+            (begun(&[a_day_ago, a_day_ago, NOON]), true),
+        ] {
+            let refused = refused(two_a_day.check_time(at(NOON), &past));
+            assert_eq!(refused, (!allows).then_some("max-runs-per-day"), "{past:?}");
+        }
+        let two = rule("max_runs", "2");
+        assert_eq!(refused(two.check_time(at(NOON), &begun(&[a_day_ago]))), None);
+        let past = begun(&[a_day_ago, a_day_ago]);
+        assert_eq!(refused(two.check_time(at(NOON), &past)), Some("max-runs"));
+    }
+
+    #[test]
+    fn the_noise_of_all_runs_counts_this_one() {
+        let total = rule("epsilon_total", "\"1.5\"");
+        let past = |epsilon: &str, runs| Past {
+            epsilon: epsilon.parse().ok(),
+            ..begun(&[NOON].repeat(runs))
+        };
+        assert_eq!(total.check_time(at(NOON), &past("0.5", 2)), Ok(()));
+        for (epsilon, runs, said) in
+            [("0.5", 3, "and 3 have begun before"), ("0.8", 1, "and 1 has begun before")]
+        {
+            let refusal = total.check_time(at(NOON), &past(epsilon, runs)).unwrap_err();
+            assert_eq!(refusal.rule, "epsilon-total");
+            assert!(refusal.reason.ends_with(said), "{refusal}");
+        }
+        // An exact answer has none.
+        assert_eq!(total.check_time(at(NOON), &begun(&[NOON; 9])), Ok(()));
+    }
+
+    #[test]
+    fn sets_are_large_enough_on_both_sides() {
+        let (set, past) = (sketch(10), Past::default());
+        let least = rule("min_set", "10");
+        assert_eq!(least.check_sets(&intent([10, 10], &set), &past), Ok(()));
+        for (keys, whose) in [([9, 10], "this side"), ([10, 9], "the other side")] {
+            let refusal = least.check_sets(&intent(keys, &set), &past).unwrap_err();
+            assert_eq!(refusal.rule, "min-set");
+            assert!(refusal.reason.starts_with(whose), "{refusal}");
+        }
+        // The time counts here too.
+        let expired = rule("expires", "\"2026-11-22\"");
+        assert_eq!(refused(expired.check_sets(&intent([10; 2], &set), &past)), Some("expires"));
+    }
+
+    /// One key that a sketch differs by is estimated exactly.
+    #[test]
+    fn a_set_changes_enough_or_not_at_all() {
+        let past = Past { sketches: vec![sketch(1000), sketch(3000)], ..Past::default() };
+        let check = |least: u64, keys: u32| {
+            let policy = rule("min_change", &least.to_string());
+            refused(policy.check_sets(&intent([1; 2], &sketch(keys)), &past))
+        };
+        assert_eq!(check(1, 1001), None);
+        assert_eq!(check(2, 1001), Some("min-change"));
+        assert_eq!(check(2, 1000), None, "the same set again");
+        assert_eq!(check(2, 3001), Some("min-change"), "the nearest counts");
+        assert_eq!(check(100, 2000), None);
+        let nothing = Past::default();
+        let policy = rule("min_change", "2");
+        assert_eq!(policy.check_sets(&intent([1; 2], &sketch(5)), &nothing), Ok(()));
+    }
+
+    #[test]
+    fn a_small_change_is_warned_of_where_there_is_no_rule() {
+        let past = Past { sketches: vec![sketch(1000)], ..Past::default() };
+        let said = past.warning(&sketch(1001), &[Policy::default()]).unwrap();
+        assert!(said.contains("differs by about 1 key from"), "{said}");
+        assert_eq!(past.warning(&sketch(1000), &[]), None);
+        assert_eq!(past.warning(&sketch(2000), &[]), None);
+        let rules = [Policy::default(), rule("min_change", "1")];
+        assert_eq!(past.warning(&sketch(1001), &rules), None);
+    }
+
+    #[test]
+    fn a_change_of_twenty_keys_is_no_longer_warned_of() {
+        let empty = Past { sketches: vec![sketch(0)], ..Past::default() };
+        let estimate = |keys| sketch(0).difference(&sketch(keys));
+        let mut seen = [false; 2];
+        for keys in 1..60 {
+            let few = estimate(keys) < FEW;
+            assert_eq!(empty.warning(&sketch(keys), &[]).is_some(), few, "{keys}");
+            seen[usize::from(few)] = true;
+        }
+        assert_eq!(seen, [true; 2]);
+    }
+
+    #[test]
+    fn a_result_is_told_within_its_limits() {
+        let past = |told| Past { told, ..Past::default() };
+        for (name, word, told, allowed, forbidden) in [
+            ("min_result", "min-result", 0, 5, 4),
+            ("max_result", "max-result", 0, 5, 6),
+            ("max_result_total", "max-result-total", 3, 2, 3),
+        ] {
+            let policy = rule(name, "5");
+            assert_eq!(policy.check_result(allowed, &past(told)), Ok(()), "{name}");
+            assert_eq!(refused(policy.check_result(forbidden, &past(told))), Some(word));
+        }
+        // Before a run begins there is something left to tell.
+        let total = rule("max_result_total", "5");
+        assert_eq!(total.check_time(at(NOON), &past(4)), Ok(()));
+        let refusal = total.check_time(at(NOON), &past(5)).unwrap_err();
+        assert_eq!(refusal.rule, "max-result-total");
+        assert_eq!(
+            refusal.reason,
+            "all runs together may tell 5 shared keys, and 5 were told before"
+        );
+    }
+
+    #[test]
+    fn every_rule_has_a_sentence() {
+        let rules = [
+            ("min_set", "2", "each side brings at least 2 keys"),
+            ("min_result", "2", "if fewer than 2 keys are shared, nothing is told to anybody"),
+            (
+                "threshold_first",
+                "true",
+                "both sides compute beforehand whether so many are shared, and compare rows only if they are",
+            ),
+            ("max_result", "1", "a run tells at most 1 shared key"),
+            ("max_result_total", "2", "all runs together tell at most 2 shared keys"),
+            ("epsilon_total", "\"1.5\"", "the noise of all runs together has an ε of at most 1.5"),
+            ("max_runs_per_day", "2", "at most 2 runs within 24 hours"),
+            ("max_runs", "2", "at most 2 runs in all"),
+            (
+                "min_change",
+                "2",
+                "a set differs from those of earlier runs by at least 2 keys, or not at all",
+            ),
+            ("hours", "\"08:00-18:00\"", "runs begin at 08:00-18:00 UTC"),
+            ("expires", "\"2026-11-23\"", "the last day is 2026-11-23"),
+        ];
+        let form = rules.map(|(name, value, _)| format!("\"{name}\":{value}")).join(",");
+        let all: Policy = serde_json::from_str(&format!("{{{form}}}")).unwrap();
+        assert_eq!(all.sentences(), rules.map(|(.., said)| said));
+        assert_eq!(all.to_string(), rules.map(|(.., said)| said).join("; "));
+        assert_eq!(Policy::default().to_string(), "no limits");
+        // What is not said is not written either.
+        assert_eq!(serde_json::to_string(&Policy::default()).unwrap(), "{}");
+        for (name, value, said) in rules {
+            let policy = rule(name, value);
+            assert_eq!(policy.sentences(), [said]);
+            assert_eq!(serde_json::to_string(&policy).unwrap(), format!("{{\"{name}\":{value}}}"));
+        }
+    }
+}

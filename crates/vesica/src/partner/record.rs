@@ -165,3 +165,138 @@ pub(crate) fn agree(
         .map_err(|_| channel.malformed(SIGNATURE, "the other side signed another record"))?;
     Ok(record)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::{thread, time::Duration};
+
+    use vesica_net::{Deviation, transport::memory};
+
+    use super::*;
+    use crate::{
+        Learns, Normalize,
+        agree::offer::{Offer, WireOffer},
+        parties::Parties,
+    };
+
+    const KEYS: [u64; 2] = [10, 20];
+
+    fn terms() -> Terms {
+        let offer = Offer::new(vec![Normalize::Email], Learns::Both);
+        let [mine, theirs] = [Role::A, Role::B].map(|role| WireOffer::new(&offer, role));
+        let parties = Parties { role: Role::A, me: "a".to_owned(), peer: "b".to_owned() };
+        Terms::merge(&mine, &theirs, &parties).unwrap()
+    }
+
+    /// What a side knows, whose peer has so many keys.
+    fn facts(terms: &Terms, peer_keys: u64) -> Facts<'_> {
+        Facts {
+            name: "acme".to_owned(),
+            agreement: "hash".to_owned(),
+            terms,
+            matches: Some(3),
+            protocol: "rr22",
+            security: "semi-honest",
+            partitions: 1,
+            attempts: None,
+            peer_keys,
+        }
+    }
+
+    fn statement(me: &Identity, keys: u64) -> Statement {
+        let program = "v".repeat(64);
+        let (started, ended) = (Moment::now(), Moment::now());
+        Statement { party: me.into(), program, keys, started, ended, ledger: Head::default() }
+    }
+
+    fn channel(end: memory::Memory) -> Channel {
+        Channel::new(end).with_stall_timeout(Duration::from_secs(20))
+    }
+
+    #[test]
+    fn both_sides_have_one_record_that_both_signed() {
+        let [a, b] = [(); 2].map(|()| Identity::generate().unwrap());
+        let terms = terms();
+        let (end_a, end_b) = memory::pair();
+        let (of_a, of_b) = thread::scope(|scope| {
+            let of_a = scope.spawn(|| {
+                let mine = statement(&a, KEYS[0]);
+                let parties = (&a, &Party::from(&b));
+                agree(facts(&terms, KEYS[1]), mine, parties, Role::A, &mut channel(end_a))
+            });
+            let mine = statement(&b, KEYS[1]);
+            let parties = (&b, &Party::from(&a));
+            let of_b = agree(facts(&terms, KEYS[0]), mine, parties, Role::B, &mut channel(end_b));
+            (of_a.join().unwrap().unwrap(), of_b.unwrap())
+        });
+        assert_eq!(of_a, of_b);
+        assert_eq!(of_a.require_all(), Ok(()));
+        let record = of_a.document();
+        assert_eq!([record.a.keys, record.b.keys], KEYS);
+        assert_eq!(record.a.party.fingerprint(), a.fingerprint());
+        assert!(record.a_learned && record.b_learned);
+        assert_eq!((record.version, record.matches), (1, Some(3)));
+    }
+
+    /// The error of a side whose peer says this, and signs with this what it should or something else.
+    fn error_of(
+        change: impl Fn(&mut Statement),
+        signs: Option<&dyn Fn(&[u8]) -> Vec<u8>>,
+    ) -> Error {
+        let [a, b] = [(); 2].map(|()| Identity::generate().unwrap());
+        let terms = terms();
+        let (end_a, end_b) = memory::pair();
+        thread::scope(|scope| {
+            let of_a = scope.spawn(|| {
+                let mine = statement(&a, KEYS[0]);
+                let parties = (&a, &Party::from(&b));
+                agree(facts(&terms, KEYS[1]), mine, parties, Role::A, &mut channel(end_a))
+            });
+            let mut peer = channel(end_b);
+            let mut said = statement(&b, KEYS[1]);
+            change(&mut said);
+            peer.send(STATEMENT, &serde_json::to_vec(&said).unwrap()).unwrap();
+            if let Some(signs) = signs {
+                peer.recv_len(STATEMENT, MAX_STATEMENT).unwrap();
+                let theirs = peer.recv_len(SIGNATURE, MAX_SIGNATURE).unwrap();
+                peer.send(SIGNATURE, &signs(&theirs)).unwrap();
+            }
+            peer.flush().unwrap();
+            of_a.join().unwrap().unwrap_err()
+        })
+    }
+
+    fn is_malformed(error: &Error, at: &str) -> bool {
+        let Error::Net(vesica_net::Error::Peer { deviation, .. }) = error else { return false };
+        matches!(deviation, Deviation::Malformed { label, .. } if *label == at)
+    }
+
+    #[test]
+    fn a_statement_of_another_run_is_refused() {
+        type Change = fn(&mut Statement);
+        let changes: [Change; 7] = [
+            |said| said.keys += 1,
+            |said| said.party = (&Identity::generate().unwrap()).into(),
+            |said| said.program.push('v'),
+            |said| said.program = "two words".to_owned(),
+            |said| said.program = "ü".to_owned(),
+            |said| said.ledger.hash.push('0'),
+            |said| said.ledger.hash = "\n".to_owned(),
+        ];
+        for (number, change) in changes.into_iter().enumerate() {
+            let error = error_of(change, None);
+            assert!(is_malformed(&error, STATEMENT), "{number}: {error}");
+        }
+    }
+
+    #[test]
+    fn another_signature_than_of_this_record_is_refused() {
+        for signature in [vec![0; 64], Vec::new()] {
+            let error = error_of(|_| {}, Some(&|_| signature.clone()));
+            assert!(is_malformed(&error, SIGNATURE), "{error}");
+        }
+        // This side's own signature says nothing of the other.
+        let error = error_of(|_| {}, Some(&<[u8]>::to_vec));
+        assert!(is_malformed(&error, SIGNATURE), "{error}");
+    }
+}

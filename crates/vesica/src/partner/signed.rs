@@ -207,3 +207,125 @@ fn of_version_1(payload: &[u8]) -> bool {
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    struct Letter {
+        version: u32,
+        text: String,
+        parties: Vec<Party>,
+    }
+
+    impl Document for Letter {
+        const TYPE: &'static str = "message";
+        const NAME: &'static str = "a letter";
+
+        fn signers(&self) -> Vec<&Party> {
+            self.parties.iter().collect()
+        }
+    }
+
+    fn parties() -> [Identity; 3] {
+        [(); 3].map(|()| Identity::generate().unwrap())
+    }
+
+    /// A letter of so many bytes of the first two of these, which nobody has signed.
+    fn letter(parties: &[Identity; 3], len: usize) -> Signed<Letter> {
+        let parties = parties[..2].iter().map(Party::from).collect();
+        Signed::new(Letter { version: 1, text: "a".repeat(len), parties })
+    }
+
+    #[test]
+    fn its_parties_sign_a_document_and_nobody_else() {
+        let all = parties();
+        let [one, other, stranger] = &all;
+        let mut signed = letter(&all, 1);
+        assert_eq!(signed.require_all(), Err(SignedError::Unsigned(one.fingerprint())));
+        assert_eq!(signed.signature_of(one.fingerprint()), None);
+        signed.sign(one).unwrap();
+        assert_eq!(signed.require_all(), Err(SignedError::Unsigned(other.fingerprint())));
+        let is_stranger =
+            |ended: Result<(), SignedError>| matches!(ended, Err(SignedError::Stranger(_)));
+        assert!(is_stranger(signed.sign(stranger)));
+        let foreign = stranger.sign(&signed.message()).unwrap();
+        assert!(is_stranger(signed.add(stranger.fingerprint(), &foreign)));
+        let wrong = signed.add(other.fingerprint(), &foreign);
+        assert_eq!(wrong, Err(SignedError::Signature(other.fingerprint().to_string())));
+        signed.sign(other).unwrap();
+        // Once more changes nothing.
+        signed.sign(other).unwrap();
+        assert_eq!(signed.signatures.len(), 2);
+        assert_eq!(signed.require_all(), Ok(()));
+        let signature = signed.signature_of(other.fingerprint()).unwrap();
+        assert_eq!(signature, other.sign(&signed.message()).unwrap());
+        assert_eq!(
+            signed.hash(),
+            hex(&Sha256::digest(serde_json::to_vec(signed.document()).unwrap()))
+        );
+        assert_eq!(Signed::from_json(&signed.to_json()), Ok(signed));
+    }
+
+    #[test]
+    fn what_is_signed_is_the_encoding_of_dsse() {
+        let signed = letter(&parties(), 1);
+        let payload = serde_json::to_string(signed.document()).unwrap();
+        let wanted = format!("DSSEv1 7 message {} {payload}", payload.len());
+        assert_eq!(signed.message(), wanted.as_bytes());
+        assert_eq!(hex(&[0, 10, 255]), "000aff");
+    }
+
+    #[test]
+    fn no_byte_can_be_changed() {
+        let all = parties();
+        let mut signed = letter(&all, 1);
+        all[..2].iter().for_each(|me| signed.sign(me).unwrap());
+        let text = signed.to_json();
+        for place in 0..text.len() {
+            let mut changed = text.clone().into_bytes();
+            changed[place] ^= 1;
+            let changed = String::from_utf8(changed).unwrap();
+            assert!(Signed::<Letter>::from_json(&changed).is_err(), "byte {place}");
+        }
+        assert!(Signed::<Letter>::from_json(text.trim_end()).is_err());
+    }
+
+    #[test]
+    fn an_envelope_of_something_else_is_named() {
+        let all = parties();
+        let mut signed = letter(&all, 1);
+        signed.sign(&all[0]).unwrap();
+        let text = signed.to_json();
+        let with_payload = |payload: &str| {
+            let envelope = Envelope {
+                payload_type: Letter::TYPE.to_owned(),
+                payload: STANDARD.encode(payload),
+                signatures: Vec::new(),
+            };
+            Signed::<Letter>::from_json(&(serde_json::to_string_pretty(&envelope).unwrap() + "\n"))
+        };
+        let malformed = Err(SignedError::Malformed(Letter::NAME));
+        let other_type = text.replace("\"message\"", "\"postcard\"");
+        assert_eq!(Signed::from_json(&other_type), malformed);
+        assert_eq!(with_payload("{\"version\":1}"), malformed);
+        assert_eq!(with_payload("{\"version\":2}"), Err(SignedError::Version(Letter::NAME)));
+        let unknown = text.replace(&all[0].fingerprint().to_string(), "somebody");
+        let error = Signed::<Letter>::from_json(&unknown);
+        assert_eq!(error, Err(SignedError::Stranger("somebody".to_owned())));
+    }
+
+    #[test]
+    fn the_longest_document_is_read_and_no_longer_one() {
+        let all = parties();
+        let len_of = |len| letter(&all, len).to_json().len();
+        // Base64 has four bytes for three.
+        let guess = (LONGEST - len_of(0)) / 4 * 3;
+        let fits = (guess - 3..guess + 6).rev().find(|len| len_of(*len) == LONGEST).unwrap();
+        assert!(Signed::<Letter>::from_json(&letter(&all, fits).to_json()).is_ok());
+        let longer = letter(&all, fits + 3).to_json();
+        assert_eq!(Signed::<Letter>::from_json(&longer), Err(SignedError::Malformed(Letter::NAME)));
+    }
+}

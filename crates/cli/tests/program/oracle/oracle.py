@@ -1,4 +1,4 @@
-"""The two halves of the matrix test: `make DIR` before the runs, `judge DIR` after them."""
+"""The two halves of the matrix test: `make DIR` before the runs, `judge DIR` after them. `texts DIR COUNT` is another test's."""
 
 import json
 import pathlib
@@ -7,6 +7,7 @@ import sys
 from cases import Cases, every_profile, every_shape, every_type
 from joins import every_join
 from judge import judge
+from texts import every_text
 
 
 def make(root):
@@ -21,5 +22,7 @@ match sys.argv[1:]:
         make(root)
     case ["judge", root]:
         sys.exit(0 if judge(root) else 1)
+    case ["texts", root, count]:
+        every_text(root, int(count))
     case _:
-        sys.exit("usage: oracle.py make|judge DIR")
+        sys.exit("usage: oracle.py make|judge DIR, or texts DIR COUNT")

@@ -19,12 +19,12 @@
 
 use rand::CryptoRng;
 use rayon::prelude::*;
-use subtle::ConstantTimeEq;
 use vesica_net::{Channel, Deviation, Result};
 use vesica_params::Adversary;
 use vesica_primitives::{
     Bits, Block, Delta, Seed,
     aes::Prg,
+    are_equal,
     gf::{inner_product128, multiply128},
     matrix::columns_to_rows,
 };
@@ -276,7 +276,7 @@ impl<'a> Columns<'a> {
         let expected: [Block; WIDTH] =
             std::array::from_fn(|i| columns[i] ^ (choices & Block::mask(delta.bit(i))));
         let bytes: [&[u8]; 2] = [bytemuck::cast_slice(&own), bytemuck::cast_slice(&expected)];
-        if bytes[0].ct_eq(bytes[1]).into() {
+        if are_equal(bytes[0], bytes[1]) {
             Ok(())
         } else {
             Err(channel.deviation(Deviation::CheckFailed { check: CHECK }))

@@ -4,6 +4,7 @@ pub mod accumulate;
 pub mod aes;
 pub mod blake3;
 pub mod clmul;
+pub mod curve25519;
 pub mod gf;
 pub mod rekeyed;
 pub mod transform;

@@ -5,6 +5,7 @@ pub mod accumulate;
 pub mod aes;
 pub mod blake3;
 pub mod clmul;
+pub mod curve25519;
 pub mod gf64;
 pub mod rekeyed;
 pub mod transpose;

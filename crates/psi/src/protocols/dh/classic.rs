@@ -11,7 +11,7 @@ use std::marker::PhantomData;
 use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::Channel;
-use vesica_primitives::group::Group;
+use vesica_primitives::group::{Batch, Group};
 use zeroize::Zeroizing;
 
 use super::{
@@ -88,12 +88,12 @@ impl<G: Group> Party<G> {
     /// Step 3 of R.
     fn compare(
         &self,
-        returned: &[G::Element],
+        returned: &[G::Batch],
         beta: &G::Scalar,
         channel: &mut Channel,
     ) -> Result<Vec<u32>> {
-        let mut mine: Vec<(G::Encoded, u32)> =
-            returned.par_iter().map(G::encode).zip(0..returned.len() as u32).collect();
+        let encoded: Vec<_> = returned.par_iter().flat_map_iter(Batch::encode).collect();
+        let mut mine: Vec<(G::Encoded, u32)> = encoded.into_iter().zip(0..).collect();
         mine.sort_unstable();
         let mut matches = Vec::new();
         let mut received = 0;

@@ -18,9 +18,11 @@ use rayon::prelude::*;
 use vesica_net::Channel;
 use vesica_primitives::{
     Block,
-    group::{Ffdhe3072, Group, Ristretto},
+    group::{Batch, Ffdhe3072, Group, Ristretto},
     hash::truncate,
 };
+
+use zeroize::Zeroizing;
 
 use crate::{
     Adversary, DigestLength, Leakage, List, Memory, Protocol, Result, Setting, Status,
@@ -104,9 +106,14 @@ pub(crate) const fn round<G: Group>() -> usize {
     chunk::<G>() / 4
 }
 
-/// Points that one thread takes at a time.
+/// Points that one thread takes at a time, as a batch; a message has whole batches, up to the last one.
 const fn task<G: Group>() -> usize {
     chunk::<G>() / 16
+}
+
+/// Batches in so many points.
+const fn tasks<G: Group>(points: usize) -> usize {
+    points.div_ceil(task::<G>())
 }
 
 /// R: sends its items blinded by `blind`, and returns S's answers in the same order.
@@ -114,8 +121,8 @@ fn exchange_points<G: Group>(
     low_halves: &[Block],
     mut blind: impl FnMut(&[Block]) -> Vec<G::Encoded>,
     channel: &mut Channel,
-) -> Result<Vec<G::Element>> {
-    let mut returned = Vec::with_capacity(low_halves.len());
+) -> Result<Vec<G::Batch>> {
+    let mut returned = Vec::with_capacity(tasks::<G>(low_halves.len()));
     // One chunk is always in flight, so that both parties work at the same time.
     let mut under_way = 0;
     for chunk in low_halves.chunks(chunk::<G>()) {
@@ -159,26 +166,36 @@ pub(crate) fn own_products<G: Group>(
     Ok(own)
 }
 
-/// Receives and decodes `count` points.
+/// Receives and decodes `count` points, in batches.
 pub(crate) fn recv_points<G: Group>(
     label: &'static str,
     count: usize,
     channel: &mut Channel,
-) -> Result<Vec<G::Element>> {
+) -> Result<Vec<G::Batch>> {
     let mut encoded = vec![<G::Encoded as bytemuck::Zeroable>::zeroed(); count];
     channel.recv_slice(label, &mut encoded)?;
-    let points: Option<Vec<_>> =
-        encoded.par_iter().with_min_len(task::<G>()).map(G::decode).collect();
-    Ok(points.ok_or_else(|| channel.malformed(label, "not a group element"))?)
+    let points: Option<Vec<_>> = encoded.par_chunks(task::<G>()).map(G::Batch::decode).collect();
+    Ok(points.ok_or_else(|| channel.malformed(label, NO_ELEMENT))?)
 }
 
-/// H of an item.
-fn hash<G: Group>(low: &Block) -> G::Element {
-    G::hash("vesica dh item v1", &low.to_bytes())
+/// Receives and decodes a point.
+fn recv_point<G: Group>(label: &'static str, channel: &mut Channel) -> Result<G::Element> {
+    let mut encoded = [<G::Encoded as bytemuck::Zeroable>::zeroed()];
+    channel.recv_slice(label, &mut encoded)?;
+    Ok(G::decode(&encoded[0]).ok_or_else(|| channel.malformed(label, NO_ELEMENT))?)
 }
 
-pub(crate) fn hash_all<G: Group>(low_halves: &[Block]) -> Vec<G::Element> {
-    low_halves.par_iter().with_min_len(task::<G>()).map(hash::<G>).collect()
+const NO_ELEMENT: &str = "not a group element";
+
+/// H of some items.
+fn hash<G: Group>(low_halves: &[Block]) -> G::Batch {
+    let inputs: Vec<_> = low_halves.iter().map(|low| low.to_bytes()).collect();
+    G::Batch::hash("vesica dh item v1", &inputs)
+}
+
+/// H of each item, in batches.
+pub(crate) fn hash_all<G: Group>(low_halves: &[Block]) -> Vec<G::Batch> {
+    low_halves.par_chunks(task::<G>()).map(hash::<G>).collect()
 }
 
 /// H' of a point.
@@ -188,6 +205,7 @@ pub(crate) fn hash_point<G: Group>(point: &G::Encoded) -> Block {
 }
 
 /// The encodings of s · P for each P.
-pub(crate) fn mul_all<G: Group>(points: &[G::Element], scalar: &G::Scalar) -> Vec<G::Encoded> {
-    points.par_chunks(task::<G>()).flat_map_iter(|chunk| G::mul_encode_all(chunk, scalar)).collect()
+pub(crate) fn mul_all<G: Group>(points: &[G::Batch], scalar: &G::Scalar) -> Vec<G::Encoded> {
+    let part = Zeroizing::new(G::divide(scalar));
+    points.par_iter().flat_map_iter(|points| points.mul(&part).encode_multiples()).collect()
 }

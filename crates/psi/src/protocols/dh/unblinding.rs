@@ -26,11 +26,15 @@ use rand::CryptoRng;
 use rayon::prelude::*;
 use vesica_net::Channel;
 use vesica_oprf::Values;
-use vesica_primitives::{Block, group::Group};
+use vesica_primitives::{
+    Block,
+    group::{Batch, Group},
+};
 use zeroize::Zeroizing;
 
 use super::{
-    exchange_points, hash, hash_point, own_products, recv_points, return_products, round, task,
+    exchange_points, hash, hash_point, own_products, recv_point, return_products, round, task,
+    tasks,
 };
 use crate::{
     Cost, Items, Result, Setting,
@@ -147,12 +151,14 @@ impl<G: Group> Party<G> {
             blind_all::<G>(low_halves, &summands[start..])
         };
         let returned = exchange_points::<G>(low_halves, blind, channel)?;
-        let key = recv_points::<G>(KEY, 1, channel)?[0];
+        let key = recv_point::<G>(KEY, channel)?;
         // 3.
         channel.phase("compare");
         let key = G::table(&G::negate(&key));
         let mut values = Vec::with_capacity(low_halves.len());
-        for (returned, summands) in returned.chunks(round::<G>()).zip(summands.chunks(round::<G>()))
+        let rounds = returned.chunks(tasks::<G>(round::<G>()));
+        for (returned, summands) in
+            rounds.zip(summands.chunks(tasks::<G>(round::<G>()) * task::<G>()))
         {
             for point in unblind_all::<G>(returned, summands, &key) {
                 values.push(hash_point::<G>(&point));
@@ -193,27 +199,24 @@ impl<G: Group> payload::Receiver for Party<G> {
 /// The encodings of the group's factor times H(x), plus r_x·G, for each item x.
 fn blind_all<G: Group>(low_halves: &[Block], summands: &[G::Scalar]) -> Vec<G::Encoded> {
     let tasks = low_halves.par_chunks(task::<G>()).zip(summands.par_chunks(task::<G>()));
-    let blind = |(low, summand): (&Block, &G::Scalar)| {
-        let part = Zeroizing::new(G::divide(summand));
-        G::add(&hash::<G>(low), &G::mul_generator(&part))
-    };
     let blind_some = |(low_halves, summands): (&[Block], &[G::Scalar])| {
-        G::encode_multiples(&low_halves.iter().zip(summands).map(blind).collect::<Vec<_>>())
+        let parts: Vec<_> =
+            summands.iter().map(|summand| Zeroizing::new(G::divide(summand))).collect();
+        let blinds = G::Batch::mul_generator(parts.iter().map(|part| &**part));
+        hash::<G>(low_halves).add(&blinds).encode_multiples()
     };
     tasks.flat_map_iter(blind_some).collect()
 }
 
 /// The encodings of the group's factor times P − r·A for each returned P, by the table of −A.
 fn unblind_all<G: Group>(
-    returned: &[G::Element],
+    returned: &[G::Batch],
     summands: &[G::Scalar],
     key: &G::Table,
 ) -> Vec<G::Encoded> {
-    let tasks = returned.par_chunks(task::<G>()).zip(summands.par_chunks(task::<G>()));
-    let unblind =
-        |(point, summand): (&G::Element, &G::Scalar)| G::add(point, &G::mul_table(key, summand));
-    let unblind_some = |(points, summands): (&[G::Element], &[G::Scalar])| {
-        G::encode_multiples(&points.iter().zip(summands).map(unblind).collect::<Vec<_>>())
+    let tasks = returned.par_iter().zip(summands.par_chunks(task::<G>()));
+    let unblind_some = |(points, summands): (&G::Batch, &[G::Scalar])| {
+        points.add(&G::Batch::mul_table(key, summands.iter())).encode_multiples()
     };
     tasks.flat_map_iter(unblind_some).collect()
 }
@@ -239,9 +242,8 @@ mod tests {
         assert_ne!(blinded[1], blinded[3]);
         let again = blind_all::<G>(&low_halves, &others);
         assert!(blinded.iter().all(|point| !again.contains(point)));
-        let decoded: Vec<_> = blinded.iter().map(|point| G::decode(point).unwrap()).collect();
-        let returned: Vec<_> = decoded.iter().map(|point| G::mul(point, &alpha)).collect();
-        let own = low_halves.map(|low| G::encode(&G::mul(&hash::<G>(&low), &own_factor)));
+        let returned = [G::Batch::decode(&blinded).unwrap().mul(&alpha)];
+        let own = hash::<G>(&low_halves).mul(&own_factor).encode();
         assert_eq!(unblind_all::<G>(&returned, &summands, &key), own);
         assert_ne!(unblind_all::<G>(&returned, &others, &key), own);
     }

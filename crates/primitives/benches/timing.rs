@@ -1,0 +1,132 @@
+//! Whether the time of an operation depends on its secret: for a fixed secret and for random ones, compared by Welch's
+//! t-test, after Reparaz, Balasch and Verbauwhede (DATE 2017, "dudect"). Run it by hand on a quiet machine:
+//! `cargo bench -p vesica-primitives --bench timing`; docs/constant-time.md says how to read it.
+
+use std::{hint::black_box, time::Instant};
+
+use rand::{Rng, RngExt, SeedableRng, rngs::StdRng};
+use vesica_primitives::{
+    Block, gf,
+    group::{Ffdhe3072, Ristretto, Scalars},
+    paillier, rsa,
+};
+
+/// Random secrets of an operation. The fixed one is stored as often, so that caches do not tell the classes apart.
+const SECRETS: usize = 256;
+
+/// The share of the slowest measurements that are dropped as interruptions, in percent.
+const DROPPED: usize = 10;
+
+/// A |t| beyond this is no accident.
+const SUSPICIOUS: f64 = 5.0;
+
+/// Measures an operation `samples` times, each of `repeated` calls; returns t.
+fn compare<S, R>(
+    (samples, repeated): (usize, usize),
+    fixed: impl Fn() -> S,
+    random: impl FnMut() -> S,
+    operation: impl Fn(&S) -> R,
+) -> f64 {
+    let classes: [Vec<S>; 2] = [
+        (0..SECRETS).map(|_| fixed()).collect(),
+        std::iter::repeat_with(random).take(SECRETS).collect(),
+    ];
+    let mut rng = StdRng::seed_from_u64(1);
+    let mut times: Vec<(usize, f64)> = (0..samples)
+        .map(|_| {
+            let class = usize::from(rng.random::<bool>());
+            let secret = &classes[class][rng.random_range(0..SECRETS)];
+            let started = Instant::now();
+            for _ in 0..repeated {
+                black_box(operation(black_box(secret)));
+            }
+            (class, started.elapsed().as_nanos() as f64)
+        })
+        // The first ones find caches and branch predictors cold.
+        .skip(samples / 20)
+        .collect();
+    times.sort_unstable_by(|(_, x), (_, y)| x.total_cmp(y));
+    times.truncate(times.len() - times.len() * DROPPED / 100);
+    welch([0, 1].map(|class| {
+        let of_class = times.iter().filter(move |(of, _)| *of == class).map(|(_, time)| *time);
+        of_class.collect::<Vec<f64>>()
+    }))
+}
+
+/// The statistic of Welch's test for equal means.
+fn welch(classes: [Vec<f64>; 2]) -> f64 {
+    let [(mean_0, error_0), (mean_1, error_1)] = classes.map(|times| {
+        let n = times.len() as f64;
+        let mean = times.iter().sum::<f64>() / n;
+        let variance = times.iter().map(|time| (time - mean).powi(2)).sum::<f64>() / (n - 1.0);
+        (mean, variance / n)
+    });
+    (mean_0 - mean_1) / (error_0 + error_1).sqrt()
+}
+
+fn report(name: &str, t: f64) {
+    let verdict = if t.abs() > SUSPICIOUS { "DEPENDS on the secret" } else { "no difference" };
+    println!("{name:40} |t| = {:8.2}   {verdict}", t.abs());
+}
+
+/// The scalar 1 against random ones.
+fn group<G: Scalars>(samples: usize, rng: &mut StdRng) {
+    let one = || {
+        let mut rng = StdRng::seed_from_u64(2);
+        let s = G::random_scalar(&mut rng);
+        G::multiply_scalars(&s, &G::invert(&s))
+    };
+    let element = G::hash("timing", b"element");
+    let seed = rng.next_u64();
+    let scalars = || {
+        let mut rng = StdRng::seed_from_u64(seed);
+        move || G::uniform_scalar(&mut rng)
+    };
+    let t = compare((samples, 1), one, scalars(), |s| G::mul(&element, s));
+    report(&format!("{}: s·P", G::NAME), t);
+    let t = compare((samples, 1), one, scalars(), |s| G::mul_generator(s));
+    report(&format!("{}: s·G", G::NAME), t);
+    let t = compare((samples, 1), one, scalars(), |s| G::invert(s));
+    report(&format!("{}: 1/s", G::NAME), t);
+}
+
+/// As operations must not be: multiplies for each bit that is 1.
+fn leaky_power(exponent: &u64) -> u64 {
+    let mut power = 1u64;
+    for bit in (0..64).rev() {
+        power = black_box(power.wrapping_mul(power));
+        if black_box(exponent >> bit & 1) == 1 {
+            power = black_box(power.wrapping_mul(7));
+        }
+    }
+    power
+}
+
+fn main() {
+    let rng = &mut StdRng::seed_from_u64(3);
+    let control = compare((40_000, 20), || 1u64, || rng.next_u64(), leaky_power);
+    report("control: a power that branches on bits", control);
+    assert!(control.abs() > SUSPICIOUS, "what depends on its secret must be found");
+    let x = Block::random(rng);
+    let t = compare((40_000, 50), || Block(1), || Block::random(rng), |y| gf::multiply128(x, *y));
+    report("GF(2^128): x·y", t);
+    let t = compare((20_000, 1), || Block(1), || Block::random(rng), |y| gf::invert128(*y));
+    report("GF(2^128): 1/y", t);
+    let t = compare((40_000, 50), || 1, || rng.next_u64(), |y| gf::multiply64(x.low(), *y));
+    report("GF(2^64): x·y", t);
+    group::<Ristretto>(20_000, rng);
+    group::<Ffdhe3072>(1_000, rng);
+    let key = rsa::Key::generate(rng);
+    let x = key.public().raise(&key.public().hash("timing", b"fixed"));
+    let fixed = || key.public().multiply(&x, &x);
+    let t = compare((1_000, 1), fixed, || key.public().random(rng), |x| key.root(x));
+    report("RSA: a root, by its argument", t);
+    let key = paillier::Key::generate(rng);
+    let t = compare(
+        (40_000, 20),
+        || 1i64,
+        || -(rng.random_range(1..=i64::MAX)),
+        |x| key.public().plain(*x),
+    );
+    report("Paillier: an integer, by its sign", t);
+}

@@ -1,0 +1,30 @@
+//! A value of which the compiler knows nothing, so that it cannot branch on what a secret may be.
+
+/// The same value. A compiler that sees that a mask is all ones or all zeros may turn what is selected by it into a branch;
+/// one that gets the mask, or the bit it is made of, from here does not know that. It costs no instruction.
+#[inline(always)]
+pub fn opaque(value: u64) -> u64 {
+    #[cfg(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri)))]
+    {
+        let mut value = value;
+        // SAFETY: the assembly is empty: it reads and writes one register that is declared, and nothing else.
+        unsafe {
+            std::arch::asm!("/* {0} */", inout(reg) value, options(pure, nomem, nostack, preserves_flags));
+        }
+        value
+    }
+    #[cfg(not(all(any(target_arch = "x86_64", target_arch = "aarch64"), not(miri))))]
+    std::hint::black_box(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_value_is_the_same() {
+        for value in [0, 1, 1 << 63, u64::MAX, 0x0123_4567_89ab_cdef] {
+            assert_eq!(opaque(value), value);
+        }
+    }
+}

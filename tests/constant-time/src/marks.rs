@@ -1,0 +1,93 @@
+//! What is secret and what is public, as memcheck sees it: bytes that are undefined or defined.
+
+use std::ffi::c_void;
+
+use bytemuck::Pod;
+use rand::{Rng, SeedableRng, TryCryptoRng, TryRng, rngs::StdRng};
+
+/// Marks values as secret, in place.
+pub fn secret<T: Pod>(values: &mut [T]) {
+    let bytes: &mut [u8] = bytemuck::cast_slice_mut(values);
+    mark(bytes.as_mut_ptr().cast(), bytes.len(), State::Secret);
+}
+
+/// Marks the memory of a value as secret, whatever it contains. It must own none elsewhere: its addresses would be
+/// secret too.
+pub fn secret_object<T>(object: &mut T) {
+    mark((&raw mut *object).cast(), size_of::<T>(), State::Secret);
+}
+
+/// Marks values as public, where they are: the party reveals them.
+pub fn public<T: Pod>(values: &[T]) {
+    let bytes: &[u8] = bytemuck::cast_slice(values);
+    mark(bytes.as_ptr().cast_mut().cast(), bytes.len(), State::Public);
+}
+
+/// Marks the memory of a value as public, like [`secret_object`].
+pub fn public_object<T>(object: &T) {
+    mark((&raw const *object).cast_mut().cast(), size_of::<T>(), State::Public);
+}
+
+#[derive(Clone, Copy)]
+enum State {
+    Secret,
+    Public,
+}
+
+#[cfg(feature = "memcheck")]
+fn mark(address: *mut c_void, len: usize, state: State) {
+    use crabgrind::memcheck::{MemState, mark_mem};
+    let state = match state {
+        State::Secret => MemState::Undefined,
+        State::Public => MemState::Defined,
+    };
+    // This version of the library takes valgrind's answer of success for an error. That marks work is what the controls
+    // show.
+    let _ = mark_mem(address, len, state);
+}
+
+/// Without valgrind nothing is marked.
+#[cfg(not(feature = "memcheck"))]
+fn mark(_address: *mut c_void, _len: usize, _state: State) {}
+
+/// Whether marks mean anything: whether this runs under valgrind.
+pub fn are_seen() -> bool {
+    #[cfg(feature = "memcheck")]
+    return crabgrind::run_mode() == crabgrind::RunMode::Valgrind;
+    #[cfg(not(feature = "memcheck"))]
+    return false;
+}
+
+/// A party's randomness, all of it secret.
+pub struct SecretRng(StdRng);
+
+impl SecretRng {
+    /// Always the same values for a seed.
+    pub fn new(seed: u64) -> Self {
+        Self(StdRng::seed_from_u64(seed))
+    }
+}
+
+impl TryRng for SecretRng {
+    type Error = std::convert::Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+        let mut value = [self.0.next_u32()];
+        secret(&mut value);
+        Ok(value[0])
+    }
+
+    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+        let mut value = [self.0.next_u64()];
+        secret(&mut value);
+        Ok(value[0])
+    }
+
+    fn try_fill_bytes(&mut self, out: &mut [u8]) -> Result<(), Self::Error> {
+        self.0.fill_bytes(out);
+        secret(out);
+        Ok(())
+    }
+}
+
+impl TryCryptoRng for SecretRng {}

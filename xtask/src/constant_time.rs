@@ -1,0 +1,153 @@
+//! `cargo xtask constant-time`: that no branch and no address depends on a secret, in the code of a release.
+//!
+//! The program of `tests/constant-time` marks secrets as undefined, and valgrind's memcheck reports where undefined
+//! values decide something. Its cases run one by one, so that a report has a name; those that begin with `control/`
+//! leak on purpose and must be reported.
+
+use std::{
+    io::{self, Write},
+    process::{Command, Output},
+    time::Instant,
+};
+
+use crate::{Failure, programs::Built, repository::Repository, step::ended, tally::Tally};
+
+const BUILD: [&str; 7] = [
+    "build",
+    "--profile=constant-time",
+    "--locked",
+    "--package=vesica-constant-time",
+    "--features=memcheck",
+    "--bin=vesica-constant-time",
+    "--message-format=json-render-diagnostics",
+];
+
+/// The exit code by which memcheck says that it reported something; no case ends with it otherwise.
+const REPORTED: i32 = 99;
+
+/// Where memcheck's reports are expected, each with its reason.
+const EXCEPTIONS: &str = "tests/constant-time/exceptions.supp";
+
+/// Cases that leak on purpose.
+const CONTROL: &str = "control/";
+
+/// The backends that a case runs on, and the value of `VESICA_PORTABLE` for each. Valgrind does not know VAES and AVX-512,
+/// and hides them from programs.
+const BACKENDS: [(&str, &str); 2] = [("AVX2", "0"), ("portable", "1")];
+
+/// Every case on every backend; fails where valgrind is not installed.
+pub fn run(repository: &Repository) -> Result<(), Failure> {
+    let mut tally = Tally::default();
+    let done = valgrind_is_here().and_then(|()| cases(repository, &mut tally));
+    println!("{tally}");
+    done
+}
+
+/// As a step of others: where valgrind is not installed, says that nothing was checked.
+pub fn step(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
+    match valgrind_is_here() {
+        Ok(()) => cases(repository, tally),
+        Err(missing) => {
+            println!("    NOT CHECKED: constant time: {missing}");
+            Ok(())
+        }
+    }
+}
+
+fn valgrind_is_here() -> Result<(), Failure> {
+    if !cfg!(all(target_os = "linux", target_arch = "x86_64")) {
+        return Err("this takes Linux on x86-64".to_owned());
+    }
+    match Command::new("valgrind").arg("--version").output() {
+        Ok(output) if output.status.success() => Ok(()),
+        _ => Err("valgrind is not installed (package `valgrind`)".to_owned()),
+    }
+}
+
+fn cases(repository: &Repository, tally: &mut Tally) -> Result<(), Failure> {
+    let built = Built::by(repository, &BUILD)?;
+    let program = built.binary("vesica-constant-time")?;
+    let listed = Command::new(program).arg("list").output();
+    let listed = listed.map_err(|error| format!("`{program}` cannot be started: {error}"))?;
+    ended(&format!("{program} list"), Ok(listed.status))?;
+    let listed = String::from_utf8_lossy(&listed.stdout);
+    let mut failed = Vec::new();
+    for (backend, portable) in BACKENDS {
+        for case in listed.lines() {
+            let started = Instant::now();
+            let output = valgrind(repository, program, case)
+                .env("VESICA_PORTABLE", portable)
+                .output()
+                .map_err(|error| format!("valgrind cannot be started: {error}"))?;
+            let verdict = verdict(case, output.status.code());
+            println!(
+                "    {case}, {backend}: {} in {:.1} s",
+                verdict.err().unwrap_or("ok"),
+                started.elapsed().as_secs_f64()
+            );
+            match verdict {
+                Ok(()) => tally.passed += 1,
+                Err(_) => {
+                    tally.failed += 1;
+                    failed.push(format!("{case} ({backend})"));
+                    show(&output).map_err(|error| format!("standard output: {error}"))?;
+                }
+            }
+        }
+    }
+    match failed[..] {
+        [] => Ok(()),
+        _ => Err(format!("not constant time, or failed: {}", failed.join(", "))),
+    }
+}
+
+fn valgrind(repository: &Repository, program: &str, case: &str) -> Command {
+    let mut command = Command::new("valgrind");
+    let suppressions = repository.path(EXCEPTIONS);
+    command
+        .args(["--tool=memcheck", "--quiet", "--leak-check=no", "--fair-sched=try"])
+        .arg(format!("--error-exitcode={REPORTED}"))
+        .args(["--num-callers=16", "--error-limit=no"])
+        .arg(format!("--suppressions={}", suppressions.display()))
+        .args([program, case])
+        // Valgrind runs one thread at a time.
+        .env("RAYON_NUM_THREADS", "1");
+    command
+}
+
+/// Whether a case ended as it must; otherwise what happened.
+fn verdict(case: &str, code: Option<i32>) -> Result<(), &'static str> {
+    match (case.starts_with(CONTROL), code) {
+        (true, Some(REPORTED)) | (false, Some(0)) => Ok(()),
+        (true, Some(0)) => Err("NOT REPORTED, though it leaks"),
+        (false, Some(REPORTED)) => Err("DEPENDS ON A SECRET"),
+        _ => Err("FAILED"),
+    }
+}
+
+/// What memcheck and the case said.
+fn show(output: &Output) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(&output.stdout)?;
+    out.write_all(&output.stderr)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_controls_may_and_must_be_reported() {
+        assert!(verdict("ot/silent", Some(0)).is_ok());
+        assert!(verdict("control/branch", Some(REPORTED)).is_ok());
+        for (case, code) in [
+            ("ot/silent", Some(REPORTED)),
+            ("control/branch", Some(0)),
+            ("ot/silent", Some(101)),
+            ("control/branch", Some(101)),
+            ("control/branch", None),
+        ] {
+            assert!(verdict(case, code).is_err(), "{case}: {code:?}");
+        }
+    }
+}

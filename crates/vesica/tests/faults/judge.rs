@@ -178,8 +178,8 @@ fn alone(bench: &Bench, side: usize, ended: &Ended) -> Result<Ending, String> {
             (ending, jobs.sides[side].report && !unreported)
         }
         End::Unmet(error) => {
-            if error.is_peer_fault() {
-                return wrong("the other side was blamed");
+            if error.is_peer_fault() || matches!(error, vesica_net::Error::Handshake { .. }) {
+                return wrong("the other side was blamed, or taken for another program");
             }
             (Ending::Failed, false)
         }
@@ -256,7 +256,6 @@ fn kind_of(ended: &Ended) -> String {
     };
     match &ended.end {
         End::Unprepared(error) => format!("before: {}", of(error)),
-        End::Unmet(vesica_net::Error::Handshake { what }) => format!("handshake: {what}"),
         End::Unmet(error) => format!("handshake: {}", of(error)),
         End::Ran(Err(error)) => format!("run: {}", of(error)),
         End::Ran(Ok(_)) | End::Panicked(_) => String::new(),

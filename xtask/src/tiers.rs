@@ -126,7 +126,7 @@ instructions; `cargo xtask test` repeats only those of `primitives`. After that 
 with Spark, a second implementation of the wire against this one (`tests/interop`), a minute of each fuzz target
 ([fuzzing.md](fuzzing.md)), the check that everything compiles for Windows and macOS (`cargo xtask cross`), the rehearsal of a
 release, and the [supply chain](supply-chain.md) (`cargo xtask supply`). The corpus of the fuzz targets is replayed with every
-change.
+change. [faults.md](faults.md) says how many whole runs over failing links and disks there were, and what they found.
 
 ## Only with `assure`
 

@@ -21,7 +21,7 @@ use crate::{
 
 /// The longest that an attempt takes by the link's clock: each of a few waits may last as long as the stall timeout, and
 /// pieces that are late add their delays.
-const DEADLINE: Duration = Duration::from_secs(20 * 60);
+const DEADLINE: Duration = Duration::from_secs(10 * 60);
 
 /// How often what happened.
 #[derive(Default)]
@@ -92,6 +92,12 @@ pub fn judge(
     }
     failures.push(both());
     tally.cases += 1;
+    for (side, ended) in attempt.sides.iter().enumerate() {
+        let is_stream = bench.jobs.sides[side].target == Target::Stream;
+        if is_stream && endings[side] == Failed && bench.result(side) != ended.before.result {
+            tally.count("a stream was written to by a side that failed afterwards");
+        }
+    }
     let what = match endings {
         [Succeeded, Succeeded] if has_failed => "both succeeded in spite of what failed",
         [Succeeded, Succeeded] => "both succeeded, and nothing failed",
@@ -172,8 +178,8 @@ fn alone(bench: &Bench, side: usize, ended: &Ended) -> Result<Ending, String> {
             (ending, jobs.sides[side].report && !unreported)
         }
         End::Unmet(error) => {
-            if error.is_peer_fault() {
-                return wrong("the other side was blamed");
+            if error.is_peer_fault() || matches!(error, vesica_net::Error::Handshake { .. }) {
+                return wrong("the other side was blamed, or taken for another program");
             }
             (Ending::Failed, false)
         }

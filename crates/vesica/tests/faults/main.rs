@@ -14,6 +14,7 @@
 mod bench;
 mod case;
 mod disk;
+mod every;
 mod judge;
 
 use std::{

@@ -257,6 +257,9 @@ impl Handshake {
                 Error::Refused { presented: self.me }
             }
             Some(rustls::Error::AlertReceived(AlertDescription::InternalError)) => Error::NoPlace,
+            Some(rustls::Error::AlertReceived(AlertDescription::CloseNotify)) => {
+                Error::Closed { phase: HANDSHAKE }
+            }
             Some(tls) => Error::Handshake { what: tls.to_string() },
             None => Error::from_io(error, HANDSHAKE),
         }

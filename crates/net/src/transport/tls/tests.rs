@@ -1,4 +1,4 @@
-use std::{sync::Arc, thread};
+use std::{sync::Arc, thread, time::Duration};
 
 use rustls::{
     SignatureScheme, client::ResolvesClientCert, server::ResolvesServerCert, sign::CertifiedKey,
@@ -319,6 +319,30 @@ fn a_peer_that_closes_during_the_handshake_is_said_to_have_closed() {
     drop(b);
     let error = super::server(a, &me, &server.fingerprint(), PATIENCE, &CancelToken::default());
     assert!(matches!(error, Err(Error::Closed { phase: HANDSHAKE })));
+}
+
+/// So it does where it is stopped in time to say that it goes; who dials may then try again.
+#[test]
+fn a_peer_that_takes_leave_during_the_handshake_is_said_to_have_closed() {
+    let (parties, cancel) = (Parties::new(), CancelToken::default());
+    for steps in 0..3 {
+        let (left, right) = memory::pair();
+        let one = thread::scope(|scope| {
+            let one = scope.spawn(|| {
+                client(left, &parties.client, &parties.server.fingerprint(), PATIENCE, &cancel)
+            });
+            let expected = parties.client.fingerprint();
+            let credentials = Credentials::new(&parties.server, &expected).unwrap();
+            let mut other = credentials.server(right).unwrap();
+            for _ in 0..steps {
+                // It may have to wait.
+                let _ = other.advance();
+            }
+            drop(other);
+            one.join().unwrap().err().unwrap()
+        });
+        assert!(matches!(one, Error::Closed { phase: HANDSHAKE }), "{one}");
+    }
 }
 
 #[test]

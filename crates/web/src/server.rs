@@ -59,15 +59,14 @@ pub struct Serving {
     pub assets: Vec<Asset>,
 }
 
+/// Is told of what happens: its name, and numbers and names that belong to it.
+pub type Tell<'a> = &'a (dyn Fn(&'static str, &[(&'static str, String)]) + Sync);
+
 /// Serves a list until it is asked to stop. Tells where it listens, and when the list changed or could not be read.
 ///
 /// # Errors
 /// Where the list cannot be read, or the address not be bound.
-pub fn serve(
-    serving: Serving,
-    cancel: &CancelToken,
-    tell: &(dyn Fn(&'static str, &[(&'static str, String)]) + Sync),
-) -> io::Result<()> {
+pub fn serve(serving: Serving, cancel: &CancelToken, tell: Tell<'_>) -> io::Result<()> {
     let served = Served::open(&serving.directory).map_err(io::Error::other)?;
     let list = Arc::new(RwLock::new(Arc::new(served)));
     let tls = serving.certificate.map(Certificate::server).transpose();
@@ -183,12 +182,7 @@ fn changed(directory: &Path) -> Option<SystemTime> {
 }
 
 /// Reads the list again if it changed. One that cannot be used changes nothing.
-fn reload(
-    directory: &Path,
-    known: &mut Option<SystemTime>,
-    asking: &Asking,
-    tell: &(dyn Fn(&'static str, &[(&'static str, String)]) + Sync),
-) {
+fn reload(directory: &Path, known: &mut Option<SystemTime>, asking: &Asking, tell: Tell<'_>) {
     let found = changed(directory);
     if found == *known {
         return;

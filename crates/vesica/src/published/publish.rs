@@ -17,7 +17,6 @@ use vesica_list::{
     head::{Head, Labels, SUITE, tag_bits},
     hex::Hex,
     label::Place,
-    log::LogEnd,
     part::{Entry, Hash, Header},
     signed,
     value::item_seed,
@@ -398,7 +397,7 @@ impl Publishing<'_> {
     fn show(&self, head: &mut Head, old: Option<&Head>, me: &Identity) -> Result<()> {
         head.state = Hex(head.computed_state());
         if old.is_none_or(|old| (old.epoch, old.state) != (head.epoch, head.state)) {
-            let log = self.directory.log(&old.map(|old| old.log).unwrap_or(LogEnd::default()))?;
+            let log = self.directory.log(&old.map(|old| old.log).unwrap_or_default())?;
             let (line, end) = head.log.append(&head.line());
             self.directory.show_text(&(log + &line), LOG)?;
             head.log = end;

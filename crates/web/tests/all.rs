@@ -1,5 +1,7 @@
 //! A publisher's service and its clients, over real connections of this machine.
 
+#![allow(clippy::unwrap_used)]
+
 use std::{
     collections::BTreeMap,
     fs,

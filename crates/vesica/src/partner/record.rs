@@ -238,11 +238,11 @@ mod tests {
         assert_eq!((record.version, record.matches), (1, Some(3)));
     }
 
+    /// Makes a signature, given the other side's.
+    type Signs<'a> = &'a dyn Fn(&[u8]) -> Vec<u8>;
+
     /// The error of a side whose peer says this, and signs with this what it should or something else.
-    fn error_of(
-        change: impl Fn(&mut Statement),
-        signs: Option<&dyn Fn(&[u8]) -> Vec<u8>>,
-    ) -> Error {
+    fn error_of(change: impl Fn(&mut Statement), signs: Option<Signs<'_>>) -> Error {
         let [a, b] = [(); 2].map(|()| Identity::generate().unwrap());
         let terms = terms();
         let (end_a, end_b) = memory::pair();

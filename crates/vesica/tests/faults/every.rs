@@ -79,9 +79,9 @@ fn try_each(jobs: Jobs, all: &[Faults]) -> Tally {
 fn a_connection_may_break_at_every_byte() {
     const ONE_IN: usize = 97;
     let (sent, mut all) = (undisturbed(small()).sent, Vec::new());
-    for side in 0..2 {
+    for (side, &sent) in sent.iter().enumerate() {
         for (way, how) in Break::ALL.into_iter().enumerate() {
-            for at in 0..=sent[side] {
+            for at in 0..=sent {
                 if assurance::tries(at as usize, way, ONE_IN) {
                     let mut faults = Faults::NONE;
                     faults.courses[side] = Course::STRAIGHT.breaking(at, how);
@@ -98,8 +98,8 @@ fn every_call_on_a_file_may_fail() {
     const ONE_IN: usize = 5;
     for jobs in [small(), divided()] {
         let (calls, mut all) = (undisturbed(jobs).calls, Vec::new());
-        for side in 0..2 {
-            for (&kind, &times) in &calls[side] {
+        for (side, calls) in calls.iter().enumerate() {
+            for (&kind, &times) in calls {
                 for (way, &error) in kind.errors().iter().enumerate() {
                     for (number, lasts) in (0..times).flat_map(|n| [(n, false), (n, true)]) {
                         if assurance::tries(number as usize, way + usize::from(lasts), ONE_IN) {

@@ -27,7 +27,7 @@ const DEADLINE: Duration = Duration::from_secs(10 * 60);
 #[derive(Default)]
 pub struct Tally {
     /// Attempts at a run.
-    pub cases: u64,
+    pub attempts: u64,
     counts: BTreeMap<String, u64>,
     /// What ended runs, by how often.
     errors: BTreeMap<String, u64>,
@@ -91,7 +91,7 @@ pub fn judge(
         }
     }
     failures.push(both());
-    tally.cases += 1;
+    tally.attempts += 1;
     for (side, ended) in attempt.sides.iter().enumerate() {
         let is_stream = bench.jobs.sides[side].target == Target::Stream;
         if is_stream && endings[side] == Failed && bench.result(side) != ended.before.result {
@@ -269,7 +269,7 @@ impl Tally {
 
     /// Adds another.
     pub fn add(&mut self, other: Self) {
-        self.cases += other.cases;
+        self.attempts += other.attempts;
         self.longest = self.longest.max(other.longest);
         for (mine, theirs) in [(&mut self.counts, other.counts), (&mut self.errors, other.errors)] {
             for (what, times) in theirs {
@@ -294,7 +294,7 @@ impl fmt::Display for Tally {
         writeln!(
             f,
             "{} attempts; the longest took {:?} by the link's clock",
-            self.cases, self.longest
+            self.attempts, self.longest
         )?;
         for (what, times) in self.counts.iter().chain(&self.errors) {
             writeln!(f, "{times:9} × {what}")?;

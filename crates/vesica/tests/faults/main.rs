@@ -128,8 +128,8 @@ fn try_all(cases: Range<u64>, threads: usize) -> Tally {
             }
             if said.elapsed() > Duration::from_secs(60) {
                 said = Instant::now();
-                let done = total.lock().unwrap().cases;
-                eprintln!("{done} cases in {:.0} s", began.elapsed().as_secs_f64());
+                let done = total.lock().unwrap().attempts;
+                eprintln!("{done} attempts in {:.0} s", began.elapsed().as_secs_f64());
             }
         }
     });

@@ -10,6 +10,7 @@ use super::Log;
 use crate::{exit::Failure, keygen, numbers};
 
 #[derive(clap::Args)]
+#[group(skip)]
 pub struct Args {
     /// Serve the list in this directory, made by `vesica publish`, instead of jobs: its files, and answers to questions about
     /// keys

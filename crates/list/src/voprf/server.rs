@@ -1,15 +1,15 @@
 //! The server: it has the key.
 
-use curve25519_dalek::{RistrettoPoint, Scalar};
+use curve25519_dalek::{RistrettoPoint, Scalar, traits::IsIdentity};
 use rand::CryptoRng;
 use rayon::prelude::*;
-use vesica_primitives::group::{Group, Ristretto};
+use vesica_primitives::group::{Batch as _, Group, Ristretto, RistrettoBatch};
 use zeroize::Zeroizing;
 
 use super::{
-    Element, Error, MAX_BATCH, Mode, Output, Proof, TASK,
+    ELEMENT_BYTES, Element, Error, MAX_BATCH, Mode, Output, Proof, TASK,
     proof::Batch,
-    suite::{finalize, hash_to_group, hash_to_scalar_under},
+    suite::{finalize, hash_to_scalar_under, uniform_bytes},
 };
 
 /// A key of the function, and its public key.
@@ -68,8 +68,10 @@ impl ServerKey {
         random: &Scalar,
     ) -> Result<Evaluated, Error> {
         let points = decode(blinded)?;
-        let parts = points.par_chunks(TASK);
-        let parts = parts.map(|points| Ristretto::mul_encode_all(points, &self.scalar));
+        let parts = blinded.par_chunks(TASK).map(|blinded| {
+            let points = RistrettoBatch::decode(blinded).expect("they were decoded before");
+            points.mul(&self.scalar).encode()
+        });
         let elements = parts.collect::<Vec<_>>().concat();
         let proof = (self.mode == Mode::Voprf).then(|| {
             let batch =
@@ -85,13 +87,33 @@ impl ServerKey {
     /// [`Error::Input`].
     pub fn evaluate<T: AsRef<[u8]> + Sync>(&self, inputs: &[T]) -> Result<Vec<Output>, Error> {
         let parts = inputs.par_chunks(TASK).enumerate().map(|(part, inputs)| {
-            let hashed = hash_all(inputs, self.mode, part * TASK)?;
-            let elements = Ristretto::mul_encode_all(&hashed, &self.scalar);
-            let pairs = inputs.iter().zip(&elements);
-            Ok(pairs.map(|(input, element)| finalize(input.as_ref(), element)).collect())
+            let uniform = uniform_all(inputs, self.mode, part * TASK)?;
+            let elements = RistrettoBatch::from_uniform(&uniform).mul(&self.scalar).encode();
+            let pairs = inputs.iter().zip(&elements).enumerate();
+            let value = |(i, (input, element)): (usize, (&T, &Element))| match *element {
+                IDENTITY => Err(Error::Input(part * TASK + i)),
+                _ => Ok(finalize(input.as_ref(), element)),
+            };
+            pairs.map(value).collect()
         });
         Ok(parts.collect::<Result<Vec<Vec<_>>, _>>()?.concat())
     }
+}
+
+/// The encoding of the identity.
+const IDENTITY: Element = [0; ELEMENT_BYTES];
+
+/// The uniform bytes that give inputs their places in the group; the first of them has this number in errors.
+fn uniform_all<T: AsRef<[u8]>>(
+    inputs: &[T],
+    mode: Mode,
+    first: usize,
+) -> Result<Vec<[u8; 64]>, Error> {
+    let uniform = inputs.iter().enumerate().map(|(i, input)| {
+        let input = Some(input.as_ref()).filter(|input| input.len() <= usize::from(u16::MAX));
+        input.map(|input| uniform_bytes(input, mode)).ok_or(Error::Input(first + i))
+    });
+    uniform.collect()
 }
 
 /// The places of inputs in the group; the first of them has this number in errors.
@@ -100,9 +122,9 @@ pub(super) fn hash_all<T: AsRef<[u8]>>(
     mode: Mode,
     first: usize,
 ) -> Result<Vec<RistrettoPoint>, Error> {
-    let hashed = inputs.iter().enumerate().map(|(i, input)| {
-        let input = Some(input.as_ref()).filter(|input| input.len() <= usize::from(u16::MAX));
-        input.and_then(|input| hash_to_group(input, mode)).ok_or(Error::Input(first + i))
+    let hashed = uniform_all(inputs, mode, first)?.into_iter().enumerate().map(|(i, uniform)| {
+        let point = RistrettoPoint::from_uniform_bytes(&uniform);
+        Some(point).filter(|point| !point.is_identity()).ok_or(Error::Input(first + i))
     });
     hashed.collect()
 }

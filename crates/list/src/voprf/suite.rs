@@ -1,6 +1,6 @@
 //! The suite ristretto255-SHA512: RFC 9497 §4.1, with expand_message_xmd of RFC 9380 §5.3.1.
 
-use curve25519_dalek::{RistrettoPoint, Scalar, traits::IsIdentity};
+use curve25519_dalek::Scalar;
 use sha2::{Digest, Sha512};
 
 use super::Output;
@@ -27,12 +27,9 @@ impl Mode {
     }
 }
 
-/// The hash of an input to the group.
-///
-/// `None` where that is the identity.
-pub(super) fn hash_to_group(input: &[u8], mode: Mode) -> Option<RistrettoPoint> {
-    let uniform = expand(&[input], &[b"HashToGroup-", &mode.context()]);
-    Some(RistrettoPoint::from_uniform_bytes(&uniform)).filter(|point| !point.is_identity())
+/// The uniform bytes of which ristretto255's map makes the hash of an input to the group.
+pub(super) fn uniform_bytes(input: &[u8], mode: Mode) -> [u8; 64] {
+    expand(&[input], &[b"HashToGroup-", &mode.context()])
 }
 
 /// The hash of the concatenation of these parts to a scalar.

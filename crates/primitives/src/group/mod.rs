@@ -86,13 +86,6 @@ pub trait Group: Send + Sync + Sized + 'static {
         elements.iter().map(Self::encode).collect()
     }
 
-    /// The bytes of s · P for each P; faster than one by one.
-    fn mul_encode_all(elements: &[Self::Element], scalar: &Self::Scalar) -> Vec<Self::Encoded> {
-        let part = Zeroizing::new(Self::divide(scalar));
-        let parts: Vec<_> = elements.iter().map(|element| Self::mul(element, &part)).collect();
-        Self::encode_multiples(&parts)
-    }
-
     /// The element with these bytes, unless they are not a canonical encoding or encode the identity.
     fn decode(bytes: &Self::Encoded) -> Option<Self::Element>;
 }
@@ -188,8 +181,13 @@ mod conformance {
             assert!(G::decode(&G::encode(element)) == Some(*element));
         }
         let one_by_one: Vec<_> = elements.iter().map(|e| G::encode(&G::mul(e, &s))).collect();
-        assert_eq!(G::mul_encode_all(&elements, &s), one_by_one);
-        assert_eq!(G::mul_encode_all(&[], &s), []);
+        let products = |encoded: &[G::Encoded]| {
+            let elements = G::Batch::decode(encoded).expect("encoded elements");
+            elements.mul(&G::divide(&s)).encode_multiples()
+        };
+        let encoded: Vec<_> = elements.iter().map(G::encode).collect();
+        assert_eq!(products(&encoded), one_by_one);
+        assert_eq!(products(&[]), []);
 
         let identity = G::encode(&G::sub(&elements[0], &elements[0]));
         assert!(G::decode(&identity).is_none(), "the identity is refused");

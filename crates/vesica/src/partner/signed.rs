@@ -144,10 +144,9 @@ impl<D: Document> Signed<D> {
         }
     }
 
-    /// The bytes that are signed: the pre-authentication encoding of DSSE.
+    /// The bytes that are signed.
     fn message(&self) -> Vec<u8> {
-        let head = format!("DSSEv1 {} {} {} ", D::TYPE.len(), D::TYPE, self.payload.len());
-        [head.as_bytes(), &self.payload].concat()
+        vesica_list::signed::message(D::TYPE, &self.payload)
     }
 
     /// The envelope as JSON, with a line end after it.

@@ -161,10 +161,7 @@ impl Directory {
     /// [`Error::Output`].
     pub(crate) fn show(&self, draft: NamedTempFile, name: &str) -> Result<()> {
         let path = self.public().join(name);
-        let shown = draft.as_file().sync_all();
-        shown
-            .and_then(|()| draft.persist(&path).map(drop).map_err(|error| error.error))
-            .map_err(failed(&path))
+        keep(draft, &path).map_err(failed(&path))
     }
 
     /// Shows a text under its name, in place of what was there.
@@ -182,13 +179,7 @@ impl Directory {
     /// # Errors
     /// [`Error::Output`].
     pub(crate) fn replace(&self, path: &Path, content: &[u8]) -> Result<()> {
-        let private = self.private();
-        let replaced = NamedTempFile::new_in(&private).and_then(|mut file| {
-            file.write_all(content)?;
-            file.as_file().sync_all()?;
-            file.persist(path).map(drop).map_err(|error| error.error)
-        });
-        replaced.map_err(failed(path))
+        replace(&self.private(), path, content)
     }
 
     /// The log up to this end. What goes on after it belongs to a publication that stopped.
@@ -231,6 +222,24 @@ impl Directory {
         // What cannot be removed now will be later.
         unneeded.iter().for_each(|path| drop(fs::remove_file(path)));
     }
+}
+
+/// Gives a file its name when its content is on the disk, in place of what has that name.
+fn keep(file: NamedTempFile, path: &Path) -> io::Result<()> {
+    file.as_file().sync_all()?;
+    file.persist(path).map(drop).map_err(|error| error.error)
+}
+
+/// Writes a file, for its owner alone, in one step by way of a file in this directory.
+///
+/// # Errors
+/// [`Error::Output`].
+pub(crate) fn replace(directory: &Path, path: &Path, content: &[u8]) -> Result<()> {
+    let replaced = NamedTempFile::new_in(directory).and_then(|mut file| {
+        file.write_all(content)?;
+        keep(file, path)
+    });
+    replaced.map_err(failed(path))
 }
 
 /// Reads a text of at most so many bytes.

@@ -23,7 +23,7 @@ use vesica_list::{
 };
 use vesica_net::Fingerprint;
 
-use super::directory::{HEAD, LOG, failed, read_text};
+use super::directory::{HEAD, LOG, failed, read_text, replace};
 use crate::{
     error::Result,
     keys::digest::Digest,
@@ -131,9 +131,7 @@ pub fn fetch(
     let files = files.collect::<Result<Vec<_>>>()?;
     let list = List::open(head.clone(), files)?;
     // The head is remembered once all of it is here and right.
-    let mut kept = tempfile::NamedTempFile::new_in(&directory).map_err(failed(&directory))?;
-    kept.write_all(text.as_bytes()).map_err(failed(&path))?;
-    kept.persist(&path).map_err(|error| failed(&path)(error.error))?;
+    replace(&directory, &path, text.as_bytes())?;
     let needed: Vec<_> = head.parts.iter().map(Entry::file_name).collect();
     for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();

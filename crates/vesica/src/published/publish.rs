@@ -134,9 +134,15 @@ pub fn publish(
         (None, None) => items.max(1).next_power_of_two(),
     };
     if let Some(old) = continued {
-        let new = (&keys, &null_values, &labels, job.lambda, job.queries, capacity);
-        let fault = differs(old, new);
-        if let Some(what) = fault {
+        let kept = [
+            (old.keys == keys, "the normalisation of keys"),
+            (old.null_values == null_values, "what counts as an empty value"),
+            (old.labels == labels, "what labels hold"),
+            (old.lambda == job.lambda, "the bound on wrong answers"),
+            (old.queries == job.queries, "the number of queries"),
+            (old.capacity == capacity, "the greatest number of items"),
+        ];
+        if let Some((_, what)) = kept.iter().find(|(is_kept, _)| !is_kept) {
             return Err(Error::Usage(format!(
                 "{what} differs from that of the published list; publish it with --new-epoch"
             )));
@@ -200,31 +206,6 @@ pub fn publish(
         publishing.update(&mut head, continued, (&partitioned, partitions), rng)?;
     publishing.show(&mut head, old.as_ref(), me)?;
     Ok(Published { head, changes, is_whole })
-}
-
-/// What of a list cannot change within an epoch, and does.
-#[allow(clippy::type_complexity)]
-fn differs(
-    old: &Head,
-    (keys, null_values, labels, lambda, queries, capacity): (
-        &Vec<String>,
-        &Vec<String>,
-        &Option<Labels>,
-        u32,
-        u64,
-        u64,
-    ),
-) -> Option<&'static str> {
-    [
-        (old.keys != *keys, "the normalisation of keys"),
-        (old.null_values != *null_values, "what counts as an empty value"),
-        (old.labels != *labels, "what labels hold"),
-        (old.lambda != lambda, "the bound on wrong answers"),
-        (old.queries != queries, "the number of queries"),
-        (old.capacity != capacity, "the greatest number of items"),
-    ]
-    .into_iter()
-    .find_map(|(differs, what)| differs.then_some(what))
 }
 
 /// Reads the keys of the table, and their labels.
@@ -352,7 +333,7 @@ impl Publishing<'_> {
             (draft, entry, false)
         };
         self.directory.show(draft, &entry.file_name())?;
-        head.parts.push(Entry { ..entry });
+        head.parts.push(entry);
         Ok((changes, is_whole))
     }
 

@@ -155,7 +155,7 @@ impl Batch for RistrettoBatch {
             Table::OneByOne(_) => return Self::one_by_one(OneByOne::mul_table(table, scalars)),
             Table::Vectors(vectors, table) => (*vectors, table),
         };
-        let (scalars, len) = Digits::of(scalars);
+        let (scalars, len) = digits(scalars);
         let points = scalars.iter().map(|digits| vectors.mul_table(table, digits));
         Self::vectors(vectors, points.collect(), len)
     }
@@ -169,7 +169,7 @@ impl Batch for RistrettoBatch {
         match &self.0 {
             Form::OneByOne(points) => Self::one_by_one(points.mul_each(scalars)),
             Form::Vectors { vectors, points, .. } => {
-                let (scalars, len) = Digits::of(scalars);
+                let (scalars, len) = digits(scalars);
                 let products = points.iter().zip(scalars.iter());
                 let products = products.map(|(points, digits)| vectors.mul(points, digits));
                 Self::vectors(*vectors, products.collect(), len)
@@ -207,17 +207,13 @@ impl Batch for RistrettoBatch {
     }
 }
 
-/// The digits of scalars, eight at a time.
-struct Digits;
-
-impl Digits {
-    fn of<'a>(
-        scalars: impl Iterator<Item = &'a Scalar>,
-    ) -> (Zeroizing<Vec<curve25519::Digits>>, usize) {
-        let bytes = Zeroizing::new(scalars.map(Scalar::to_bytes).collect::<Vec<_>>());
-        let digits = eights(&bytes, [0; 32]).map(|bytes| curve25519::digits(&bytes)).collect();
-        (Zeroizing::new(digits), bytes.len())
-    }
+/// The digits of scalars, eight at a time, and how many scalars there are.
+fn digits<'a>(
+    scalars: impl Iterator<Item = &'a Scalar>,
+) -> (Zeroizing<Vec<curve25519::Digits>>, usize) {
+    let bytes = Zeroizing::new(scalars.map(Scalar::to_bytes).collect::<Vec<_>>());
+    let digits = eights(&bytes, [0; 32]).map(|bytes| curve25519::digits(&bytes)).collect();
+    (Zeroizing::new(digits), bytes.len())
 }
 
 /// Eight of `all` at a time, with `filling` after the last ones.

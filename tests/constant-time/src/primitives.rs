@@ -8,7 +8,7 @@ use vesica_primitives::{
     aes::{Aes128, CorrelationRobust, Doubling, Prg, Rekeyed, TweakableCorrelationRobust},
     arch::Backend,
     declassify, gf,
-    group::Scalars,
+    group::{Batch, Scalars},
     hash::{ROW_BLOCKS, RowHash, ShortHash, ShortInput},
     matrix, paillier, rsa,
 };
@@ -111,7 +111,10 @@ pub fn group<G: Scalars>() {
     public(&element);
     let public_element = G::decode(&element[0]).expect("an element, as encoded");
     let by_table = G::mul_table(&G::table(&public_element), &s);
-    black_box(G::mul_encode_all(&[product, by_table, sum], &s));
+    for element in [product, by_table, sum] {
+        let products = G::Batch::repeat(&element, 2).mul(&G::divide(&s));
+        black_box(products.encode_multiples());
+    }
     black_box(G::encode(&G::negate(&product)));
     let scalar = G::multiply_scalars(&s, &t);
     let bit = (rng.next_u32() & 1) as u8;

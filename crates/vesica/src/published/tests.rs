@@ -3,7 +3,7 @@
 use std::{
     collections::BTreeMap,
     fs,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -300,7 +300,7 @@ fn secrets_are_the_owners() {
     use std::os::unix::fs::PermissionsExt;
     let scratch = Scratch::new(false);
     scratch.published(&table(0..10));
-    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let mode = |path: &std::path::Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     let private = scratch.path().join("private");
     assert_eq!((mode(&private), mode(&private.join("epoch-1.seed"))), (0o700, 0o600));
     assert_eq!(mode(&scratch.path().join("public").join(HEAD)) & 0o044, 0o044);

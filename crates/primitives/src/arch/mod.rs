@@ -9,6 +9,7 @@ mod accumulate;
 pub mod curve25519;
 mod opaque;
 mod portable;
+mod sums;
 #[cfg(target_arch = "x86_64")]
 mod x86_64;
 

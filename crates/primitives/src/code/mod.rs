@@ -120,7 +120,7 @@ impl<const N: usize> Row for [Block; N] {
 
     #[inline]
     fn add(&mut self, other: &Self) {
-        crate::block::add_to(self, other);
+        self.iter_mut().zip(other).for_each(|(to, from)| *to ^= *from);
     }
 
     #[inline]

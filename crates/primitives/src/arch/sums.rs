@@ -13,7 +13,7 @@ impl Backend {
             Kind::Portable => sums::add_to(to, from),
             // SAFETY: a backend of these kinds exists only where AVX2 was found.
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 | Kind::Vaes => unsafe { x86_64::sums::add_to(to, from) },
+            Kind::Avx2 | Kind::Vaes | Kind::Avx512 => unsafe { x86_64::sums::add_to(to, from) },
         }
     }
 
@@ -27,7 +27,7 @@ impl Backend {
         match self.0 {
             Kind::Portable => sums::sums_by_bit::<S>(streams, columns, total, 0),
             #[cfg(target_arch = "x86_64")]
-            Kind::Avx2 | Kind::Vaes => {
+            Kind::Avx2 | Kind::Vaes | Kind::Avx512 => {
                 // SAFETY: a backend of these kinds exists only where AVX2 was found.
                 let done = unsafe { x86_64::sums::sums_by_bit::<S>(streams, columns, total) };
                 sums::sums_by_bit::<S>(streams, columns, total, done);

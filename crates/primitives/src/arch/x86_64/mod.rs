@@ -3,6 +3,7 @@
 
 pub mod accumulate;
 pub mod aes;
+pub mod aes512;
 pub mod blake3;
 pub mod clmul;
 pub mod curve25519;

@@ -14,7 +14,7 @@ use vesica_ot::{
     extension::softspoken::{SmallField, malicious as extension},
 };
 use vesica_params::{Adversary, cut_and_choose::Shape};
-use vesica_primitives::{Bits, Block, Seed, declassify};
+use vesica_primitives::{Bits, Block, Seed, are_equal, declassify};
 use zeroize::Zeroizing;
 
 use super::draw::subset;
@@ -106,7 +106,7 @@ fn verify(shape: Shape, zeros: &[Block], channel: &mut Channel) -> Result<()> {
     if shape.opened - chosen.len() > shape.threshold {
         return fail(CHECK_COUNT);
     }
-    if sum(chosen) != proof[0] {
+    if !are_equal(&sum(chosen).to_bytes(), &proof[0].to_bytes()) {
         return fail(CHECK_PROOF);
     }
     Ok(())

@@ -175,7 +175,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "constant-time",
         purpose: "what valgrind checks for constant time, in tests/constant-time",
-        below: &["params", "primitives", "net", "ot"],
+        below: &["params", "primitives", "net", "ot", "circuit", "psi"],
         never: "being shipped; the product",
     },
     Layer { name: "xtask", purpose: "the tasks of this repository", below: &["params"], never: "" },

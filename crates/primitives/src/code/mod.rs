@@ -20,7 +20,7 @@ use zeroize::Zeroize;
 pub use bch::{Bch, CutBch, ShortBch};
 pub use block_accumulate::BlockAccumulate;
 pub use concatenated::Concatenated;
-pub use linear::LinearCode;
+pub use linear::{LinearCode, are_words};
 pub use pseudo_random::PseudoRandomCode;
 pub use repetition::Repetition;
 pub use walsh_hadamard::WalshHadamard;

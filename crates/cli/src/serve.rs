@@ -101,7 +101,8 @@ pub fn serve(args: &Args) -> Result<(), Failure> {
     let asked_to_stop = cancel::on_signal()?;
     if args.list.list.is_some() {
         let log = Log::new(args.log);
-        return list::serve(&args.list, args.listen.as_deref(), &log, &asked_to_stop);
+        let places = (args.listen.as_deref(), args.metrics.as_deref());
+        return list::serve(&args.list, places, &log, &asked_to_stop);
     }
     let project = Project::open(args.project.as_deref())?;
     let me = keygen::load(&project.identity())?;
@@ -135,11 +136,10 @@ pub fn serve(args: &Args) -> Result<(), Failure> {
         stop: CancelToken::default(),
         connected: AtomicUsize::new(0),
     });
-    let _metrics = args
-        .metrics
-        .as_deref()
-        .map(|place| metrics::publish(place, service.clone()))
-        .transpose()?;
+    if let Some(place) = &args.metrics {
+        let service = service.clone();
+        metrics::publish(place, move || metrics::of_runs(&service))?;
+    }
     let listening = server.address().to_string();
     service
         .log

@@ -11,6 +11,7 @@ mod bytes;
 mod documents;
 mod groups;
 mod kernels;
+mod lists;
 mod structures;
 mod tables;
 mod wire;
@@ -59,6 +60,10 @@ pub const TARGETS: &[Target] = &[
     target("arrow_file", tables::arrow_file),
     target("arrow_stream", tables::arrow_stream),
     target("kernels", kernels::kernels),
+    target("list_head", lists::list_head),
+    target("list_log", lists::list_log),
+    target("list_part", lists::list_part),
+    target("list_exchange", lists::list_exchange),
 ];
 
 impl Target {

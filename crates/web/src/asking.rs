@@ -2,30 +2,45 @@
 
 use std::{
     net::IpAddr,
-    sync::{Arc, Mutex, PoisonError, RwLock},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
     time::{Duration, Instant},
 };
 
 use hyper::{HeaderMap, StatusCode, header::HeaderValue};
 use vesica::lists::Served;
-use vesica_list::exchange::{MAX_QUESTION, items};
+use vesica_list::{
+    exchange::{MAX_QUESTION, items},
+    voprf::ELEMENT_BYTES,
+};
 
 use crate::{
     answers::{Answers, Outcome},
     clients::{Client, Tokens},
+    counts::Counts,
     limits::{Limiter, Refusal},
+    visitors::{self, Place, Taken, Turn, Visitors},
 };
+
+/// Bytes of the longest question.
+pub(crate) const LONGEST: usize = ELEMENT_BYTES * MAX_QUESTION;
+
+/// How long a client waits for a refusal that it could have known of, so that it asks no faster.
+const PENANCE: Duration = Duration::from_secs(1);
 
 /// What is needed to answer.
 pub(crate) struct Asking {
     pub(crate) list: Arc<RwLock<Arc<Served>>>,
     pub(crate) answers: Answers,
     pub(crate) limiter: Mutex<Limiter>,
+    pub(crate) visitors: Arc<Visitors>,
+    pub(crate) counts: Arc<Counts>,
     pub(crate) tokens: Tokens,
     /// Origins whose pages may ask; `*` for all.
     pub(crate) origins: Vec<String>,
     /// Whether the last address in X-Forwarded-For is the client's.
     pub(crate) is_proxied: bool,
+    /// How long a question may take to come.
+    pub(crate) patience: Duration,
 }
 
 /// Why a question has no answer.
@@ -40,6 +55,16 @@ pub(crate) enum Refused {
 }
 
 impl Refused {
+    /// Whether it concerns this client alone, and not what is wrong with one question.
+    fn is_avoidable(self) -> bool {
+        match self {
+            Self::NoToken | Self::Busy | Self::Limit(Refusal::Client(_) | Refusal::Never) => true,
+            Self::Malformed | Self::TooMany | Self::Epoch(_) | Self::Limit(Refusal::All(_)) => {
+                false
+            }
+        }
+    }
+
     /// The status, a word, and a sentence.
     pub(crate) fn said(self) -> (StatusCode, &'static str, String) {
         let wait = |wait: Duration| format!("try again in {} seconds", wait.as_secs() + 1);
@@ -102,6 +127,46 @@ impl Asking {
         Ok(Client::at(last.unwrap_or(address)))
     }
 
+    /// Waits for the turn of a client that sends something.
+    pub(crate) async fn turn(&self, client: Client) -> Result<(), Refused> {
+        let wait = self.visitors.turn(client, (Turn::Request, 1), Instant::now());
+        let wait = wait.ok_or(Refused::Limit(Refusal::Client(visitors::PATIENCE)))?;
+        if !wait.is_zero() {
+            tokio::time::sleep(wait).await;
+        }
+        Ok(())
+    }
+
+    /// Whether a question of so many bytes, or of any number, would be answered now; and room for it and its answer.
+    pub(crate) fn expect(
+        &self,
+        client: Client,
+        epoch: u64,
+        bytes: Option<usize>,
+    ) -> Result<Taken, Refused> {
+        let now = Instant::now();
+        let count = self.count(epoch, bytes.unwrap_or(ELEMENT_BYTES))?;
+        self.limiter().look(client, count, now).map_err(Refused::Limit)?;
+        let room = (Place::Bytes, 2 * bytes.unwrap_or(LONGEST));
+        self.visitors.place(client, room, now).ok_or(Refused::Busy)
+    }
+
+    /// How many items a question of so many bytes about this epoch has.
+    fn count(&self, epoch: u64, bytes: usize) -> Result<usize, Refused> {
+        if bytes > LONGEST {
+            return Err(Refused::TooMany);
+        }
+        let count = items(bytes).ok_or(Refused::Malformed)?;
+        match self.served().head().epoch {
+            now if now == epoch => Ok(count),
+            now => Err(Refused::Epoch(now)),
+        }
+    }
+
+    fn limiter(&self) -> MutexGuard<'_, Limiter> {
+        self.limiter.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// The answer to a question, in its turn.
     pub(crate) async fn ask(
         &self,
@@ -109,21 +174,29 @@ impl Asking {
         epoch: u64,
         question: Vec<u8>,
     ) -> Result<Vec<u8>, Refused> {
-        let count = items(question.len()).ok_or(Refused::Malformed)?;
-        let now = self.served().head().epoch;
-        if epoch != now {
-            return Err(Refused::Epoch(now));
-        }
-        {
-            let mut limiter = self.limiter.lock().unwrap_or_else(PoisonError::into_inner);
-            limiter.take(client, count, Instant::now()).map_err(Refused::Limit)?;
-        }
+        let began = Instant::now();
+        let count = self.count(epoch, question.len())?;
+        self.limiter().take(client, count, began).map_err(Refused::Limit)?;
+        let waiting = self.counts.waiting();
         let answer = self.answers.ask(client, epoch, question).map_err(|_| Refused::Busy)?;
-        match answer.await {
-            Ok(Outcome::Answer(answer)) => Ok(answer),
+        let outcome = answer.await;
+        drop(waiting);
+        match outcome {
+            Ok(Outcome::Answer(answer)) => {
+                self.counts.answered(count, began.elapsed());
+                Ok(answer)
+            }
             Ok(Outcome::Epoch(epoch)) => Err(Refused::Epoch(epoch)),
             Ok(Outcome::Malformed) => Err(Refused::Malformed),
             Err(_) => Err(Refused::Busy),
+        }
+    }
+
+    /// Counts a refusal, and waits with it if the client could have known.
+    pub(crate) async fn refuse(&self, why: Refused) {
+        self.counts.refused(why);
+        if why.is_avoidable() {
+            tokio::time::sleep(PENANCE).await;
         }
     }
 }

@@ -5,7 +5,8 @@ use std::{
     io::{self, Read, Seek, SeekFrom},
     ops::Range,
     path::Path,
-    time::Duration,
+    sync::Arc,
+    time::{Duration, Instant},
 };
 
 use bytes::Bytes;
@@ -18,6 +19,8 @@ use hyper::{
     },
 };
 
+use crate::{asking::Asking, clients::Client, visitors::Turn};
+
 /// What a response bears.
 pub(crate) type Body = BoxBody<Bytes, io::Error>;
 
@@ -25,7 +28,7 @@ pub(crate) type Body = BoxBody<Bytes, io::Error>;
 const PIECE: usize = 1 << 18;
 
 /// How long a client may take to take a piece.
-const PATIENCE: Duration = Duration::from_secs(60);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Bytes in memory.
 pub(crate) fn full(bytes: impl Into<Bytes>) -> Body {
@@ -45,12 +48,32 @@ pub(crate) struct About {
     pub(crate) cache: &'static str,
 }
 
+/// Sends files to a client, at its pace.
+pub(crate) struct Sender {
+    pub(crate) asking: Arc<Asking>,
+    pub(crate) client: Client,
+}
+
+impl Sender {
+    /// Waits until the next bytes may go. All connections of a client have one pace.
+    async fn turn(&self, bytes: u64) {
+        let turns = bytes.div_ceil(1 << 10) as u32;
+        loop {
+            match self.asking.visitors.turn(self.client, (Turn::Kilobyte, turns), Instant::now()) {
+                Some(Duration::ZERO) => return,
+                Some(wait) => return tokio::time::sleep(wait).await,
+                None => tokio::time::sleep(Duration::from_secs(1)).await,
+            }
+        }
+    }
+}
+
 /// A file, or the range that is asked for.
-pub(crate) async fn file(
+pub(crate) fn file(
     path: &Path,
     about: About,
-    method: &Method,
-    headers: &HeaderMap,
+    (method, headers): (&Method, &HeaderMap),
+    sender: Sender,
 ) -> Response<Body> {
     let opened = File::open(path).and_then(|file| Ok((file.metadata()?.len(), file)));
     let Ok((length, file)) = opened else { return status(StatusCode::NOT_FOUND) };
@@ -86,18 +109,19 @@ pub(crate) async fn file(
     };
     insert(&mut response, CONTENT_LENGTH, (range.end - range.start).to_string());
     if method == Method::GET {
-        *response.body_mut() = pieces(file, range);
+        *response.body_mut() = pieces(file, range, sender);
     }
     response
 }
 
 /// Reads a file as fast as the client takes it.
-fn pieces(mut file: File, range: Range<u64>) -> Body {
+fn pieces(mut file: File, range: Range<u64>, client: Sender) -> Body {
     let (mut sender, body) = Channel::<Bytes, io::Error>::new(1);
     tokio::spawn(async move {
         let mut at = range.start;
         while at < range.end {
             let length = (range.end - at).min(PIECE as u64) as usize;
+            client.turn(length as u64).await;
             let read = tokio::task::spawn_blocking(move || {
                 let mut piece = vec![0; length];
                 file.seek(SeekFrom::Start(at)).and_then(|_| file.read_exact(&mut piece))?;
@@ -112,7 +136,7 @@ fn pieces(mut file: File, range: Range<u64>) -> Body {
             };
             at += length as u64;
             match tokio::time::timeout(PATIENCE, sender.send_data(piece.into())).await {
-                Ok(Ok(())) => {}
+                Ok(Ok(())) => client.asking.counts.sent(length as u64),
                 _ => return sender.abort(io::ErrorKind::TimedOut.into()),
             }
         }

@@ -91,6 +91,21 @@ impl Limiter {
         items: usize,
         now: Instant,
     ) -> Result<(), Refusal> {
+        self.look(client, items, now)?;
+        if let Some(bucket) = self.clients.get_mut(&client) {
+            bucket.tokens -= items as f64;
+        }
+        self.all.tokens -= items as f64;
+        Ok(())
+    }
+
+    /// Whether a client may ask for so many items now.
+    pub(crate) fn look(
+        &mut self,
+        client: Client,
+        items: usize,
+        now: Instant,
+    ) -> Result<(), Refusal> {
         let Limits { client: rate, all } = self.limits;
         if self.clients.len() >= MOST_CLIENTS && !self.clients.contains_key(&client) {
             self.clients.retain(|_, bucket| {
@@ -111,12 +126,10 @@ impl Limiter {
         if let Some(wait) = bucket.wait(items, rate) {
             return Err(Refusal::Client(wait));
         }
-        if let Some(wait) = self.all.wait(items, all) {
-            return Err(Refusal::All(wait));
+        match self.all.wait(items, all) {
+            Some(wait) => Err(Refusal::All(wait)),
+            None => Ok(()),
         }
-        bucket.tokens -= items;
-        self.all.tokens -= items;
-        Ok(())
     }
 }
 

@@ -1,7 +1,6 @@
 //! The service: connections, and the list as it changes.
 
 use std::{
-    collections::HashMap,
     fs, io,
     net::{IpAddr, SocketAddr, TcpListener},
     path::{Path, PathBuf},
@@ -11,7 +10,7 @@ use std::{
 
 use hyper::{server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
-use tokio::{net::TcpStream, sync::Semaphore};
+use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 use vesica::lists::Served;
 use vesica_net::CancelToken;
@@ -20,19 +19,19 @@ use crate::{
     answers::Answers,
     asking::Asking,
     clients::{Client, Tokens},
+    counts::Counts,
     limits::{Limiter, Limits},
+    patient::Patient,
     service::{Asset, Service},
     tls::Certificate,
+    visitors::{Place, Turn, Visitors},
 };
 
-/// Connections at a time.
-const CONNECTIONS: usize = 1 << 13;
+/// How long clients may take that are not in haste.
+pub const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Connections of one address.
-const OF_ONE: usize = 1 << 9;
-
-/// How long a client may take for a handshake, or for the head of a request, between two of them too.
-const PATIENCE: Duration = Duration::from_secs(30);
+/// After a connection that could not be accepted.
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// How often the list is looked at.
 const RELOAD: Duration = Duration::from_secs(1);
@@ -55,8 +54,13 @@ pub struct Serving {
     pub is_proxied: bool,
     /// Threads that answer.
     pub threads: usize,
+    /// How long a client may take for a handshake, for the head of a request, also after another one, and for a question, or
+    /// take nothing of what is sent to it.
+    pub patience: Duration,
     /// What is served beside the list.
     pub assets: Vec<Asset>,
+    /// What is counted.
+    pub counts: Arc<Counts>,
 }
 
 /// Is told of what happens: its name, and numbers and names that belong to it.
@@ -71,13 +75,18 @@ pub fn serve(serving: Serving, cancel: &CancelToken, tell: Tell<'_>) -> io::Resu
     let list = Arc::new(RwLock::new(Arc::new(served)));
     let tls = serving.certificate.map(Certificate::server).transpose();
     let tls = tls.map_err(|error| io::Error::other(error.to_string()))?.map(TlsAcceptor::from);
+    let visitors = Visitors::new(serving.limits, serving.is_proxied, Instant::now());
+    let (visitors, counts) = (Arc::new(visitors), serving.counts);
     let asking = Arc::new(Asking {
         answers: Answers::new(serving.threads.max(1), &list),
         limiter: Mutex::new(Limiter::new(serving.limits, Instant::now())),
         list,
+        visitors: visitors.clone(),
+        counts: counts.clone(),
         tokens: serving.tokens,
         origins: serving.origins,
         is_proxied: serving.is_proxied,
+        patience: serving.patience,
     });
     let (limits, assets) = (serving.limits, serving.assets);
     let service = Arc::new(Service { asking: asking.clone(), limits, assets });
@@ -88,7 +97,6 @@ pub fn serve(serving: Serving, cancel: &CancelToken, tell: Tell<'_>) -> io::Resu
     let runtime = runtime.worker_threads(2).max_blocking_threads(16).enable_all().build()?;
     runtime.block_on(async {
         let listener = tokio::net::TcpListener::from_std(listener)?;
-        let (places, addresses) = (Arc::new(Semaphore::new(CONNECTIONS)), Addresses::default());
         let (mut looked, mut changed) = (Instant::now(), changed(&serving.directory));
         while !cancel.is_cancelled() {
             if looked.elapsed() >= RELOAD {
@@ -97,15 +105,35 @@ pub fn serve(serving: Serving, cancel: &CancelToken, tell: Tell<'_>) -> io::Resu
             }
             let accepted =
                 tokio::time::timeout(Duration::from_millis(100), listener.accept()).await;
-            let Ok(Ok((stream, address))) = accepted else { continue };
-            let place = places.clone().try_acquire_owned();
-            let of_one = addresses.enter(address.ip());
-            let (Ok(place), Some(of_one)) = (place, of_one) else { continue };
-            let (service, tls) = (service.clone(), tls.clone());
+            let (stream, address) = match accepted {
+                Ok(Ok(accepted)) => accepted,
+                // The process has as many files open as it may.
+                Ok(Err(_)) => {
+                    tokio::time::sleep(PAUSE).await;
+                    continue;
+                }
+                Err(_) => continue,
+            };
+            let (client, now) = (Client::at(address.ip()), Instant::now());
+            let place = visitors.place(client, (Place::Connection, 1), now);
+            let place = place.and_then(|place| {
+                visitors.turn(client, (Turn::Arrival, 1), now).map(|wait| (place, wait))
+            });
+            let Some((place, wait)) = place else {
+                counts.turned_away();
+                // The system is to keep nothing of it.
+                let _ = stream.set_zero_linger();
+                continue;
+            };
+            let (service, tls, counts) = (service.clone(), tls.clone(), counts.clone());
             tokio::spawn(async move {
+                let connected = counts.connected();
+                if !wait.is_zero() {
+                    tokio::time::sleep(wait).await;
+                }
                 // What goes wrong with a connection concerns its client alone.
                 let _ = connection(service, stream, address, tls).await;
-                drop((place, of_one));
+                drop((place, connected));
             });
         }
         Ok::<_, io::Error>(())
@@ -126,10 +154,12 @@ async fn connection(
     tls: Option<TlsAcceptor>,
 ) -> io::Result<()> {
     stream.set_nodelay(true)?;
+    let patience = service.asking.patience;
+    let stream = Patient::new(stream, patience);
     match tls {
         None => http(service, TokioIo::new(stream), address.ip()).await,
         Some(tls) => {
-            let stream = tokio::time::timeout(PATIENCE, tls.accept(stream)).await;
+            let stream = tokio::time::timeout(patience, tls.accept(stream)).await;
             http(service, TokioIo::new(stream.map_err(io::Error::other)??), address.ip()).await
         }
     }
@@ -139,41 +169,11 @@ async fn http<I>(service: Arc<Service>, io: I, address: IpAddr) -> io::Result<()
 where
     I: hyper::rt::Read + hyper::rt::Write + Unpin + Send + 'static,
 {
+    let patience = service.asking.patience;
     let respond = service_fn(move |request| service.clone().respond(request, address));
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(PATIENCE).max_buf_size(1 << 16);
+    builder.timer(TokioTimer::new()).header_read_timeout(patience).max_buf_size(1 << 16);
     builder.serve_connection(io, respond).with_upgrades().await.map_err(io::Error::other)
-}
-
-/// Connections by address.
-#[derive(Default, Clone)]
-struct Addresses(Arc<Mutex<HashMap<Client, usize>>>);
-
-/// A connection of an address, until it is dropped.
-struct OfOne(Addresses, Client);
-
-impl Addresses {
-    fn enter(&self, address: IpAddr) -> Option<OfOne> {
-        let client = Client::at(address);
-        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = all.entry(client).or_default();
-        (*count < OF_ONE).then(|| {
-            *count += 1;
-            OfOne(self.clone(), client)
-        })
-    }
-}
-
-impl Drop for OfOne {
-    fn drop(&mut self) {
-        let mut all = self.0.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(count) = all.get_mut(&self.1) {
-            *count -= 1;
-            if *count == 0 {
-                all.remove(&self.1);
-            }
-        }
-    }
 }
 
 /// When the head was changed.

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use http_body_util::{BodyExt, Limited};
 use hyper::{
     HeaderMap, Method, Request, Response, StatusCode,
-    body::Incoming,
+    body::{Body as _, Incoming},
     header::{
         ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
         ACCESS_CONTROL_EXPOSE_HEADERS, ACCESS_CONTROL_MAX_AGE, CACHE_CONTROL,
@@ -18,17 +18,15 @@ use serde_json::json;
 use vesica_list::{exchange::MAX_QUESTION, hex::Hex};
 
 use crate::{
-    asking::{Asking, Refused},
-    files::{About, Body, empty, file, full, insert, status},
+    asking::{Asking, LONGEST, Refused},
+    clients::Client,
+    files::{About, Body, Sender, empty, file, full, insert, status},
     limits::{Limits, Refusal},
     socket,
 };
 
 /// The key space whose enumeration is told: all telephone numbers of a large country.
 pub const SPACE: u64 = 1_000_000_000;
-
-/// How long a client may take to send a question.
-const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A file that is served beside the list, such as a page of a demonstration.
 #[derive(Debug, Clone)]
@@ -58,7 +56,12 @@ impl Service {
         address: IpAddr,
     ) -> Result<Response<Body>, Infallible> {
         let origin = request.headers().get(ORIGIN).cloned();
-        let mut response = self.clone().route(request, address).await;
+        let client = self.asking.client(request.headers(), address);
+        let client = client.unwrap_or_else(|_| Client::at(address));
+        let mut response = match self.asking.turn(client).await {
+            Ok(()) => self.clone().route(request, (client, address)).await,
+            Err(refused) => self.refusal(refused).await,
+        };
         let fields = response.headers_mut();
         fields.insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
         if let Some(origin) = origin.filter(|origin| self.asking.allows(origin)) {
@@ -70,7 +73,11 @@ impl Service {
         Ok(response)
     }
 
-    async fn route(self: Arc<Self>, request: Request<Incoming>, address: IpAddr) -> Response<Body> {
+    async fn route(
+        self: Arc<Self>,
+        request: Request<Incoming>,
+        (client, address): (Client, IpAddr),
+    ) -> Response<Body> {
         let path = request.uri().path().to_owned();
         let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
         match path.as_str() {
@@ -79,20 +86,23 @@ impl Service {
                 self.evaluate(request, address).await
             }
             "/v1/socket" if request.method() == Method::GET => {
-                socket::upgrade(self.asking.clone(), request, address)
+                match socket::upgrade(self.asking.clone(), request, address) {
+                    Ok(response) => response,
+                    Err(refused) => self.refusal(refused).await,
+                }
             }
             "/v1/evaluate" | "/v1/socket" => status(StatusCode::METHOD_NOT_ALLOWED),
             _ if !is_read => status(StatusCode::METHOD_NOT_ALLOWED),
             "/v1/info" => self.info(),
-            _ => self.static_file(&path, request.method(), request.headers()).await,
+            _ => self.static_file(&path, client, (request.method(), request.headers())).await,
         }
     }
 
     async fn static_file(
         &self,
         path: &str,
-        method: &Method,
-        headers: &HeaderMap,
+        client: Client,
+        (method, headers): (&Method, &HeaderMap),
     ) -> Response<Body> {
         if let Some(asset) = self.assets.iter().find(|asset| asset.path == path) {
             return page(asset, method);
@@ -118,7 +128,8 @@ impl Service {
             }
             None => return status(StatusCode::NOT_FOUND),
         };
-        file(&served.public().join(file_name), about, method, headers).await
+        let path = served.public().join(file_name);
+        file(&path, about, (method, headers), Sender { asking: self.asking.clone(), client })
     }
 
     /// What may be asked, and what asking for everything would take.
@@ -156,7 +167,7 @@ impl Service {
                 fields.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
                 response
             }
-            Err(refused) => refusal(refused),
+            Err(refused) => self.refusal(refused).await,
         }
     }
 
@@ -168,10 +179,33 @@ impl Service {
         let client = self.asking.client(request.headers(), address)?;
         let epoch = request.uri().query().and_then(|query| query.strip_prefix("epoch="));
         let epoch = epoch.and_then(|epoch| epoch.parse().ok()).ok_or(Refused::Malformed)?;
-        let body = Limited::new(request.into_body(), 32 * MAX_QUESTION).collect();
-        let body = tokio::time::timeout(PATIENCE, body).await.map_err(|_| Refused::Malformed)?;
+        // What would be refused is not received.
+        let bytes = request.body().size_hint().upper();
+        let bytes = bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        let _room = self.asking.expect(client, epoch, bytes)?;
+        let body = Limited::new(request.into_body(), LONGEST).collect();
+        let body = tokio::time::timeout(self.asking.patience, body)
+            .await
+            .map_err(|_| Refused::Malformed)?;
         let question = body.map_err(|_| Refused::TooMany)?.to_bytes();
         self.asking.ask(client, epoch, question.to_vec()).await
+    }
+
+    /// Says why there is no answer.
+    async fn refusal(&self, refused: Refused) -> Response<Body> {
+        self.asking.refuse(refused).await;
+        let (code, error, message) = refused.said();
+        let mut response = json_of(&json!({ "error": error, "message": message }));
+        *response.status_mut() = code;
+        let after = match refused {
+            Refused::Limit(Refusal::Client(after) | Refusal::All(after)) => Some(after),
+            Refused::Busy => Some(Duration::ZERO),
+            _ => None,
+        };
+        if let Some(after) = after {
+            insert(&mut response, RETRY_AFTER, (after.as_secs() + 1).to_string());
+        }
+        response
     }
 }
 
@@ -203,21 +237,5 @@ fn json_of(value: &serde_json::Value) -> Response<Body> {
     let fields = response.headers_mut();
     fields.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     fields.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    response
-}
-
-/// Says why there is no answer.
-fn refusal(refused: Refused) -> Response<Body> {
-    let (code, error, message) = refused.said();
-    let mut response = json_of(&json!({ "error": error, "message": message }));
-    *response.status_mut() = code;
-    let after = match refused {
-        Refused::Limit(Refusal::Client(after) | Refusal::All(after)) => Some(after),
-        Refused::Busy => Some(Duration::ZERO),
-        _ => None,
-    };
-    if let Some(after) = after {
-        insert(&mut response, RETRY_AFTER, (after.as_secs() + 1).to_string());
-    }
     response
 }

@@ -1,7 +1,11 @@
 //! Questions over a WebSocket: one binary message each, the epoch in 8 bytes, little endian, and the elements. The answer is
 //! a byte 0 and the answer, or a byte 1 and why there is none, as JSON.
 
-use std::{net::IpAddr, sync::Arc, time::Duration};
+use std::{
+    net::IpAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use futures_util::{SinkExt, StreamExt};
 use hyper::{
@@ -22,23 +26,29 @@ use tokio_tungstenite::{
         protocol::{Role, WebSocketConfig},
     },
 };
-use vesica_list::exchange::MAX_QUESTION;
 
 use crate::{
-    asking::{Asking, Refused},
+    asking::{Asking, LONGEST, Refused},
     clients::Client,
     files::{Body, insert, status},
+    visitors::{Place, Taken},
 };
 
 /// A connection on which nothing is asked for so long is closed.
 const IDLE: Duration = Duration::from_secs(300);
 
+/// Bytes that a socket is read by.
+const READ: usize = 1 << 13;
+
 /// Makes a WebSocket of a request.
+///
+/// # Errors
+/// [`Refused::NoToken`] and [`Refused::Busy`].
 pub(crate) fn upgrade(
     service: Arc<Asking>,
     mut request: Request<Incoming>,
     address: IpAddr,
-) -> Response<Body> {
+) -> Result<Response<Body>, Refused> {
     let fields = request.headers();
     let is = |name, value: &str| {
         fields.get(name).is_some_and(|found: &HeaderValue| {
@@ -48,7 +58,9 @@ pub(crate) fn upgrade(
     let key = fields.get(SEC_WEBSOCKET_KEY).map(|key| derive_accept_key(key.as_bytes()));
     let is_one =
         is(UPGRADE, "websocket") && is(CONNECTION, "upgrade") && is(SEC_WEBSOCKET_VERSION, "13");
-    let (Some(key), true) = (key, is_one) else { return status(StatusCode::UPGRADE_REQUIRED) };
+    let (Some(key), true) = (key, is_one) else {
+        return Ok(status(StatusCode::UPGRADE_REQUIRED));
+    };
     // Pages of any origin may open a WebSocket, and say of which they are.
     let is_foreign = fields.get(hyper::header::ORIGIN).is_some_and(|origin| {
         let host = fields.get(hyper::header::HOST).and_then(|host| host.to_str().ok());
@@ -60,39 +72,43 @@ pub(crate) fn upgrade(
         !own && !service.allows(origin)
     });
     if is_foreign {
-        return status(StatusCode::FORBIDDEN);
+        return Ok(status(StatusCode::FORBIDDEN));
     }
-    let client = match service.client(fields, address) {
-        Ok(client) => client,
-        Err(_) => return status(StatusCode::UNAUTHORIZED),
-    };
+    let client = service.client(fields, address)?;
+    let place = service.visitors.place(client, (Place::Socket, 1), Instant::now());
+    let place = place.ok_or(Refused::Busy)?;
     let upgraded = hyper::upgrade::on(&mut request);
     tokio::spawn(async move {
         if let Ok(upgraded) = upgraded.await {
-            let size = Some(32 * MAX_QUESTION + 8);
-            let config = WebSocketConfig::default().max_message_size(size).max_frame_size(size);
+            let size = Some(LONGEST + 8);
+            let config = WebSocketConfig::default().read_buffer_size(READ).write_buffer_size(READ);
+            let config = config.max_message_size(size).max_frame_size(size);
             let io = TokioIo::new(upgraded);
             let socket = WebSocketStream::from_raw_socket(io, Role::Server, Some(config)).await;
-            serve(&service, socket, client).await;
+            serve(&service, socket, client, place).await;
         }
     });
     let mut response = status(StatusCode::SWITCHING_PROTOCOLS);
     insert(&mut response, CONNECTION, "Upgrade".to_owned());
     insert(&mut response, UPGRADE, "websocket".to_owned());
     insert(&mut response, SEC_WEBSOCKET_ACCEPT, key);
-    response
+    Ok(response)
 }
 
 async fn serve(
     service: &Asking,
     mut socket: WebSocketStream<TokioIo<hyper::upgrade::Upgraded>>,
     client: Client,
+    _place: Taken,
 ) {
     while let Ok(Some(Ok(message))) = tokio::time::timeout(IDLE, socket.next()).await {
+        if let Err(refused) = service.turn(client).await {
+            service.refuse(refused).await;
+            break;
+        }
         let message = match message {
             Message::Binary(message) => message,
-            Message::Close(_) => break,
-            Message::Text(_) => continue,
+            Message::Close(_) | Message::Text(_) => break,
             // The library answers these.
             _ => continue,
         };
@@ -105,6 +121,7 @@ async fn serve(
         let reply = match answer {
             Ok(answer) => [&[0][..], &answer].concat(),
             Err(refused) => {
+                service.refuse(refused).await;
                 let (_, error, message) = refused.said();
                 let text = json!({ "error": error, "message": message }).to_string();
                 [&[1][..], text.as_bytes()].concat()

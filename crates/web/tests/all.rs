@@ -2,6 +2,8 @@
 
 #![allow(clippy::unwrap_used)]
 
+mod hostile;
+
 use std::{
     collections::BTreeMap,
     fs,
@@ -87,7 +89,9 @@ impl World {
             origins: vec!["https://shop.example.org".to_owned()],
             is_proxied: false,
             threads: 2,
+            patience: Duration::from_secs(10),
             assets: Vec::new(),
+            counts: Arc::default(),
         }
     }
 

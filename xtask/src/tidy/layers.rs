@@ -163,7 +163,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "fuzz-targets",
         purpose: "what fuzzers call for every decoder and reader, and the replay of their corpus",
-        below: &["params", "primitives", "structures", "net", "planner", "vesica", "cli"],
+        below: &["params", "primitives", "structures", "list", "net", "planner", "vesica", "cli"],
         never: "protocols; being shipped",
     },
     Layer {

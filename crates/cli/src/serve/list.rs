@@ -1,12 +1,12 @@
 //! `serve --list`: a published list, and answers to those who ask.
 
-use std::{path::PathBuf, thread};
+use std::{path::PathBuf, sync::Arc, thread};
 
 use vesica::report::grouped;
 use vesica_net::CancelToken;
-use vesica_web::{Certificate, Limits, Rate, SPACE, Serving, Tokens};
+use vesica_web::{Certificate, Counts, Limits, Rate, SPACE, Serving, Tokens};
 
-use super::Log;
+use super::{Log, metrics};
 use crate::{exit::Failure, keygen, numbers};
 
 #[derive(clap::Args)]
@@ -14,7 +14,7 @@ use crate::{exit::Failure, keygen, numbers};
 pub struct Args {
     /// Serve the list in this directory, made by `vesica publish`, instead of jobs: its files, and answers to questions about
     /// keys
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["project", "runs", "memory", "metrics"])]
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["project", "runs", "memory"])]
     pub list: Option<PathBuf>,
     /// With --list: the publisher's identity, whose certificate the service shows. Clients who know the fingerprint accept
     /// it, browsers do not
@@ -56,7 +56,7 @@ pub struct Args {
 /// Serves a list until it is asked to stop.
 pub fn serve(
     args: &Args,
-    address: Option<&str>,
+    (address, shown): (Option<&str>, Option<&str>),
     log: &Log,
     stop: &CancelToken,
 ) -> Result<(), Failure> {
@@ -87,6 +87,7 @@ pub fn serve(
         let told = [("who", who), ("keys", keys.as_str()), ("time", days.as_str())];
         log.event("to ask for every key of a space takes", &told);
     }
+    let counts = Arc::new(Counts::default());
     let tokens = args.clients.as_ref().map(|path| Tokens::read(path)).transpose();
     let serving = Serving {
         directory,
@@ -97,8 +98,13 @@ pub fn serve(
         origins: args.origin.clone(),
         is_proxied: args.proxied,
         threads: thread::available_parallelism().map_or(1, usize::from),
+        patience: vesica_web::PATIENCE,
         assets: Vec::new(),
+        counts: counts.clone(),
     };
+    if let Some(place) = shown {
+        metrics::publish(place, move || metrics::of_list(&counts.read()))?;
+    }
     let tell = |what: &'static str, facts: &[(&'static str, String)]| {
         let facts: Vec<_> = facts.iter().map(|(name, fact)| (*name, fact.as_str())).collect();
         log.event(what, &facts);

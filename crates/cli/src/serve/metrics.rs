@@ -3,12 +3,13 @@
 use std::{
     collections::BTreeMap,
     fmt::Write as _,
-    sync::{Arc, Mutex, PoisonError, atomic::Ordering},
+    sync::{Mutex, PoisonError, atomic::Ordering},
     thread,
 };
 
 use tiny_http::{Header, Response, Server};
 use vesica::{Class, Report};
+use vesica_web::Counted;
 
 use super::Service;
 use crate::exit::Failure;
@@ -47,18 +48,59 @@ impl Metrics {
     }
 }
 
-/// Everything as text.
-fn text(service: &Service) -> String {
-    let counts = service.metrics.0.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut text = String::new();
-    let mut family = |name: &str, kind: &str, help: &str, samples: &[(String, String)]| {
-        let _ = writeln!(text, "# TYPE vesica_{name} {kind}\n# HELP vesica_{name} {help}");
+/// Families of samples, as text.
+#[derive(Default)]
+struct Families(String);
+
+impl Families {
+    /// A family with a sample for each of these labels.
+    fn family(&mut self, name: &str, kind: &str, help: &str, samples: &[(String, String)]) {
+        let _ = writeln!(self.0, "# TYPE vesica_{name} {kind}\n# HELP vesica_{name} {help}");
         let suffix = if kind == "counter" { "_total" } else { "" };
         for (labels, value) in samples {
-            let _ = writeln!(text, "vesica_{name}{suffix}{labels} {value}");
+            let _ = writeln!(self.0, "vesica_{name}{suffix}{labels} {value}");
         }
-    };
-    let one = |value: String| vec![(String::new(), value)];
+    }
+
+    /// A family of one sample.
+    fn one(&mut self, name: &str, kind: &str, help: &str, value: impl ToString) {
+        self.family(name, kind, help, &[(String::new(), value.to_string())]);
+    }
+
+    fn finish(self) -> String {
+        self.0 + "# EOF\n"
+    }
+}
+
+/// What a service of a list counted.
+pub fn of_list(counted: &Counted) -> String {
+    let mut all = Families::default();
+    all.one("list_questions", "counter", "Questions that were answered.", counted.questions);
+    all.one("list_keys", "counter", "Keys in questions that were answered.", counted.keys);
+    let seconds = format!("{:.3}", counted.time.as_secs_f64());
+    let help = "Time from a question's last byte to its answer, of all that were answered.";
+    all.one("list_question_seconds", "counter", help, seconds);
+    let refused: Vec<_> = counted
+        .refused
+        .iter()
+        .map(|(reason, count)| (format!("{{reason=\"{reason}\"}}"), count.to_string()))
+        .collect();
+    let help = "Questions and other requests that were refused, by reason.";
+    all.family("list_refused", "counter", help, &refused);
+    let help = "Connections that were closed at once: too many, or too fast.";
+    all.one("list_turned_away", "counter", help, counted.turned_away);
+    let help = "Bytes of the list's files that were sent.";
+    all.one("list_file_bytes", "counter", help, counted.file_bytes);
+    all.one("list_connected", "gauge", "Connections at the moment.", counted.connected);
+    let help = "Questions that wait for their answer at the moment.";
+    all.one("list_waiting", "gauge", help, counted.waiting);
+    all.finish()
+}
+
+/// What a service of runs counted.
+pub fn of_runs(service: &Service) -> String {
+    let counts = service.metrics.0.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut all = Families::default();
     let runs: Vec<_> = counts
         .runs
         .iter()
@@ -66,40 +108,21 @@ fn text(service: &Service) -> String {
             (format!("{{job=\"{job}\",outcome=\"{outcome}\"}}"), runs.to_string())
         })
         .collect();
-    family("runs", "counter", "Runs that ended, by job and outcome.", &runs);
-    family("running", "gauge", "Runs at the moment.", &one(service.turns.running().to_string()));
-    family(
-        "waiting",
-        "gauge",
-        "Partners waiting for their turn.",
-        &one(service.turns.waiting().to_string()),
-    );
-    let connected = service.connected.load(Ordering::Relaxed).to_string();
-    family("connected", "gauge", "Partners who are connected.", &one(connected));
-    family(
-        "turned_away",
-        "counter",
-        "Callers who were turned away.",
-        &one(counts.turned_away.to_string()),
-    );
-    family(
-        "run_seconds",
-        "counter",
-        "Time of runs that ended.",
-        &one(format!("{:.3}", counts.seconds)),
-    );
-    family("sent_bytes", "counter", "Bytes sent in runs.", &one(counts.bytes_sent.to_string()));
-    family(
-        "received_bytes",
-        "counter",
-        "Bytes received in runs.",
-        &one(counts.bytes_received.to_string()),
-    );
-    text + "# EOF\n"
+    all.family("runs", "counter", "Runs that ended, by job and outcome.", &runs);
+    all.one("running", "gauge", "Runs at the moment.", service.turns.running());
+    all.one("waiting", "gauge", "Partners waiting for their turn.", service.turns.waiting());
+    let connected = service.connected.load(Ordering::Relaxed);
+    all.one("connected", "gauge", "Partners who are connected.", connected);
+    all.one("turned_away", "counter", "Callers who were turned away.", counts.turned_away);
+    let seconds = format!("{:.3}", counts.seconds);
+    all.one("run_seconds", "counter", "Time of runs that ended.", seconds);
+    all.one("sent_bytes", "counter", "Bytes sent in runs.", counts.bytes_sent);
+    all.one("received_bytes", "counter", "Bytes received in runs.", counts.bytes_received);
+    all.finish()
 }
 
-/// Answers until the program ends.
-pub fn publish(place: &str, service: Arc<Service>) -> Result<(), Failure> {
+/// Shows what `text` gives, until the program ends.
+pub fn publish(place: &str, text: impl Fn() -> String + Send + 'static) -> Result<(), Failure> {
     let failed = |error: Box<dyn std::error::Error + Send + Sync>| {
         Failure::usage(format!("metrics cannot be shown at {place}: {error}"))
     };
@@ -125,7 +148,7 @@ pub fn publish(place: &str, service: Arc<Service>) -> Result<(), Failure> {
             let response = match request.url() {
                 "/health" => Response::from_string("ok\n"),
                 "/metrics" => {
-                    let response = Response::from_string(text(&service));
+                    let response = Response::from_string(text());
                     match TYPE.parse::<Header>() {
                         Ok(kind) => response.with_header(kind),
                         Err(()) => response,

@@ -35,6 +35,8 @@ mod page;
 mod partitions;
 mod partners;
 mod plan;
+#[cfg(unix)]
+mod publishing;
 mod report;
 mod results;
 #[cfg(unix)]

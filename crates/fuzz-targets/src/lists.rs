@@ -1,0 +1,273 @@
+//! Published lists: what a client is given of one, and what it and the publisher send each other.
+
+use std::{collections::BTreeMap, io::Cursor};
+
+use rand::{SeedableRng, rngs::StdRng};
+use vesica_list::{
+    Error,
+    exchange::{self, Question},
+    head::{Head, MEDIA_TYPE},
+    hex::Hex,
+    label::{self, Place},
+    log::{self, Line, LogEnd},
+    part::{self, CHUNK, Checker, Entry, HEADER_BYTES, Header, Part, Side},
+    signed,
+    table::MAX_LABEL,
+    writing::write_part,
+};
+
+use crate::{
+    bytes::{Bytes, tells_no_secret, with_secrets},
+    documents::PARTIES,
+};
+
+/// The head of a list: a text as it is, or what is in one, signed by the target and with the state that its parts have.
+pub fn list_head(data: &[u8]) {
+    let mut bytes = Bytes(data);
+    let mode = bytes.byte() % 2;
+    let content = with_secrets(bytes.0);
+    if mode == 0 {
+        if let Ok(text) = std::str::from_utf8(&content) {
+            read_head(text);
+        }
+        return;
+    }
+    let Ok(mut head) = serde_json::from_slice::<Head>(&content) else { return };
+    let me = &PARTIES[0];
+    head.set_certificate(me.certificate().as_der());
+    head.state = Hex(head.computed_state());
+    let message = signed::message(MEDIA_TYPE, &head.payload());
+    let text = head.sealed(&me.sign(&message).expect("a key that signs"));
+    if let Some(again) = read_head(&text) {
+        assert!(again == head, "another head is read than was signed");
+    }
+    // What was signed with another key is refused, whatever it is.
+    let stranger = PARTIES[1].sign(&message).expect("a key that signs");
+    assert!(matches!(Head::read(&head.sealed(&stranger)), Err(error) if is_of_signature(&error)));
+}
+
+fn is_of_signature(error: &Error) -> bool {
+    // One that is too long, or of another version, is refused before.
+    matches!(error, Error::Signature | Error::NotAHead(_) | Error::Version(_))
+}
+
+fn read_head(text: &str) -> Option<Head> {
+    match Head::read(text) {
+        Ok(head) => {
+            assert!(head.items <= head.capacity && head.computed_state() == head.state.0);
+            assert!(head.sequence() >= head.parts.len() as u64 - 1);
+            Some(head)
+        }
+        Err(error) => {
+            tells_no_secret(&error);
+            None
+        }
+    }
+}
+
+/// The log of a list: any text, or lines of which the target changes a byte or none.
+pub fn list_log(data: &[u8]) {
+    let mut bytes = Bytes(data);
+    let mode = bytes.byte() % 2;
+    if mode == 0 {
+        if let Ok(text) = std::str::from_utf8(&with_secrets(bytes.0)) {
+            for known in [None, Some(&LogEnd { entries: 1, digest: Hex([0; 32]) })] {
+                let end = LogEnd { entries: 1, digest: Hex::default() };
+                // Nobody finds a text whose hash is zeros.
+                let error = log::check(text, (end, Hex::default()), known).expect_err("a hash");
+                tells_no_secret(&error);
+            }
+        }
+        return;
+    }
+    let (place, change) = (bytes.below(1 << 16), bytes.byte());
+    let known_after = usize::from(bytes.byte());
+    let mut text = String::new();
+    let mut ends = vec![LogEnd::default()];
+    let mut state = Hex::default();
+    while !bytes.0.is_empty() && ends.len() < 16 {
+        let numbers = [0; 3].map(|_: u64| u64::from_le_bytes(bytes.array()));
+        let [epoch, sequence, issued] = numbers;
+        state = Hex(bytes.array());
+        let line = Line { epoch, sequence, issued, state };
+        let (more, end) = ends[ends.len() - 1].append(&line);
+        text += &more;
+        ends.push(end);
+    }
+    let end = ends[ends.len() - 1];
+    let known = &ends[known_after % ends.len()];
+    if ends.len() > 1 {
+        assert_eq!(log::check(&text, (end, state), Some(known)), Ok(()));
+        let mut other = text.into_bytes();
+        let place = place % other.len();
+        other[place] ^= change;
+        if let (Ok(other), true) = (String::from_utf8(other), change != 0) {
+            assert!(log::check(&other, (end, state), Some(known)).is_err(), "a changed log");
+        }
+    }
+}
+
+/// A part of a list: any content under a header that the target signs, or a part that was written, in which everything is found,
+/// and of which the target changes a byte.
+pub fn list_part(data: &[u8]) {
+    let mut bytes = Bytes(data);
+    let mode = bytes.byte() % 3;
+    let (bits, label) = (32 + u32::from(bytes.byte() % 97), u32::from(bytes.byte() % 3) * 11);
+    if mode == 0 {
+        let number = |bytes: &mut Bytes<'_>| u64::from_le_bytes(bytes.array());
+        let (removed, added) = (number(&mut bytes), number(&mut bytes));
+        let label = label.min(MAX_LABEL);
+        let header = header((removed, added), bits, label);
+        let content = [&header.encode()[..], bytes.0].concat();
+        let (file, entry) = filed(&content, &header);
+        open(&file, &entry, &header, &[0, 1, u128::MAX >> (128 - bits)]);
+        // And one whose header is any bytes.
+        let (file, entry) = filed(bytes.0, &header);
+        open(&file, &entry, &header, &[]);
+        return;
+    }
+    let (place, change, step) = (bytes.below(1 << 16), bytes.byte(), 1 + bytes.below(1 << 12));
+    let tags = |bytes: &mut Bytes<'_>, most: usize| {
+        let count = bytes.below(most);
+        let mut tags: Vec<u128> =
+            (0..count).map(|_| u128::from_be_bytes(bytes.array()) >> (128 - bits)).collect();
+        tags.sort_unstable();
+        tags
+    };
+    let (removed, added) = (tags(&mut bytes, 64), tags(&mut bytes, 512));
+    let header = header((removed.len() as u64, added.len() as u64), bits, label);
+    let key = [7; 16];
+    let mut labels = vec![9; added.len() * label as usize];
+    for sealed in labels.chunks_mut((label as usize).max(1)) {
+        if sealed.len() > label::OVERHEAD {
+            label::seal(sealed, &key, PLACE);
+        }
+    }
+    let (file, entry) = write_part(Cursor::new(Vec::new()), header, &removed, (&added, &labels))
+        .expect("tags in order");
+    let file = file.into_inner();
+    checked(&file, &entry, step).expect("a part that was written");
+    let expected = [count(&removed), count(&added)];
+    let mut asked: Vec<u128> = removed.iter().chain(&added).copied().collect();
+    asked.sort_unstable();
+    asked.dedup();
+    let found = open(&file, &entry, &header, &asked).expect("a part that was written");
+    assert!(found == expected, "something else is found than was written");
+    if change == 0 || file.is_empty() {
+        return;
+    }
+    let mut other = file.clone();
+    let place = place % other.len();
+    other[place] ^= change;
+    assert!(checked(&other, &entry, step).is_err(), "a changed byte is overlooked");
+    if mode == 2 {
+        // A publisher that signs what is no part is refused as well, or gives some part.
+        let front = 32 * part::chunks(entry.bytes) as usize;
+        let (file, entry) = filed(&other[front..], &header);
+        open(&file, &entry, &header, &asked);
+    }
+}
+
+const PLACE: Place = Place { epoch: 1, sequence: 2 };
+
+fn header((removed, added): (u64, u64), tag_bits: u32, label: u32) -> Header {
+    let Place { epoch, sequence } = PLACE;
+    Header { epoch, sequence, removed, added, tag_bits, label, previous: [3; 32] }
+}
+
+fn count(tags: &[u128]) -> BTreeMap<u128, usize> {
+    let mut counts = BTreeMap::new();
+    tags.iter().for_each(|tag| *counts.entry(*tag).or_default() += 1);
+    counts
+}
+
+/// The file of a part with this content, and the entry of a head that names it.
+fn filed(content: &[u8], header: &Header) -> (Vec<u8>, Entry) {
+    let digests: Vec<u8> =
+        content.chunks(CHUNK as usize).flat_map(|chunk| *blake3::hash(chunk).as_bytes()).collect();
+    let bytes = content.len() as u64;
+    let Header { sequence, removed, added, .. } = *header;
+    let digest = Hex(part::digest(bytes, &digests));
+    ([&digests, content].concat(), Entry { sequence, removed, added, bytes, digest })
+}
+
+/// Checks a file whose bytes come in pieces of this length.
+fn checked(file: &[u8], entry: &Entry, step: usize) -> Result<(), Error> {
+    let mut checker = Checker::new(entry);
+    for piece in file.chunks(step) {
+        let before = checker.verified();
+        checker.push(piece)?;
+        assert!(checker.verified() >= before && checker.verified() <= entry.file_bytes());
+    }
+    checker.finish()
+}
+
+/// Opens a part and looks tags up, which are in order: how many of each were found in either table.
+fn open(
+    file: &[u8],
+    entry: &Entry,
+    header: &Header,
+    tags: &[u128],
+) -> Option<[BTreeMap<u128, usize>; 2]> {
+    // A head refuses what has not even a header.
+    if entry.bytes < HEADER_BYTES as u64 {
+        return None;
+    }
+    let part = match Part::open(file, entry, header) {
+        Ok(part) => part,
+        Err(error) => {
+            assert!(matches!(error, Error::Part { .. } | Error::OutOfOrder { .. }), "{error:?}");
+            return None;
+        }
+    };
+    let mut found = [BTreeMap::new(), BTreeMap::new()];
+    let looked = part.find(tags, |side, nth, labels| {
+        let length = if side == Side::Added { header.label as usize } else { 0 };
+        for sealed in labels {
+            assert_eq!(sealed.len(), length);
+            let _ = label::open(sealed, &[7; 16], PLACE);
+        }
+        *found[side as usize].entry(tags[nth]).or_default() += labels.len();
+    });
+    looked.is_ok().then_some(found)
+}
+
+/// What a client asks and a publisher answers: any bytes to either, and a true answer of which the target changes a byte.
+pub fn list_exchange(data: &[u8]) {
+    let mut bytes = Bytes(data);
+    let (count, place, change) = (1 + bytes.below(3), bytes.below(1 << 12), bytes.byte());
+    let rng = &mut StdRng::seed_from_u64(1);
+    let key = exchange::epoch_key(&[5; 32], 1).expect("a seed gives a key");
+    match exchange::answer(&key, bytes.0, rng) {
+        Ok(answer) => {
+            let items = exchange::items(bytes.0.len()).expect("it was answered");
+            assert_eq!(answer.len(), exchange::answer_bytes(items));
+        }
+        Err(error) => tells_no_secret(&error),
+    }
+    let mut head: Head = serde_json::from_str(HEAD).expect("a head");
+    head.public_key = Hex(*key.public());
+    let items: Vec<[u8; 32]> = (0..count).map(|nth| [nth as u8; 32]).collect();
+    let values = key.evaluate(&items).expect("short inputs");
+    let question = || {
+        let rng = &mut StdRng::seed_from_u64(2);
+        Question::new(items.clone(), &head, rng).expect("few items")
+    };
+    assert!(question().finish(bytes.0).is_err(), "an answer without a proof");
+    let mut answer =
+        exchange::answer(&key, &question().bytes(), rng).expect("a question that was made");
+    let place = place % answer.len();
+    answer[place] ^= change;
+    match question().finish(&answer) {
+        Ok(found) => {
+            assert_eq!(change, 0, "a changed answer is accepted");
+            let tags =
+                values.iter().map(|output| vesica_list::value::Value::of(output).whole_tag());
+            assert!(found.iter().map(|value| value.whole_tag()).eq(tags));
+        }
+        Err(_) => assert_ne!(change, 0, "a true answer is refused"),
+    }
+}
+
+/// A head, of which an exchange needs the public key alone.
+const HEAD: &str = include_str!("list-head.json");

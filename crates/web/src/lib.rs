@@ -4,6 +4,7 @@
 
 mod answers;
 mod asking;
+mod assets;
 mod client;
 mod clients;
 mod files;
@@ -14,9 +15,10 @@ mod service;
 mod socket;
 mod tls;
 
+pub use assets::{Asset, AssetError};
 pub use client::Remote;
 pub use clients::{ClientsError, Tokens};
 pub use limits::{Limits, Rate};
 pub use server::{Serving, serve};
-pub use service::{Asset, SPACE};
+pub use service::SPACE;
 pub use tls::{Certificate, TlsError};

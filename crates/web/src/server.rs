@@ -19,9 +19,10 @@ use vesica_net::CancelToken;
 use crate::{
     answers::Answers,
     asking::Asking,
+    assets::Asset,
     clients::{Client, Tokens},
     limits::{Limiter, Limits},
-    service::{Asset, Service},
+    service::Service,
     tls::Certificate,
 };
 

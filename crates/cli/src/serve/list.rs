@@ -4,7 +4,7 @@ use std::{path::PathBuf, thread};
 
 use vesica::report::grouped;
 use vesica_net::CancelToken;
-use vesica_web::{Certificate, Limits, Rate, SPACE, Serving, Tokens};
+use vesica_web::{Asset, Certificate, Limits, Rate, SPACE, Serving, Tokens};
 
 use super::Log;
 use crate::{exit::Failure, keygen, numbers};
@@ -51,6 +51,9 @@ pub struct Args {
     /// With --list: pages of this origin may ask, as in https://shop.example.org; * for all
     #[arg(long, value_name = "ORIGIN", requires = "list")]
     origin: Vec<String>,
+    /// With --list: serve the files in this directory too, such as the page that `cargo xtask browser` builds; index.html is at /
+    #[arg(long, value_name = "DIR", requires = "list")]
+    demo: Option<PathBuf>,
 }
 
 /// Serves a list until it is asked to stop.
@@ -88,6 +91,8 @@ pub fn serve(
         log.event("to ask for every key of a space takes", &told);
     }
     let tokens = args.clients.as_ref().map(|path| Tokens::read(path)).transpose();
+    let assets = args.demo.as_ref().map(|folder| Asset::of_folder(folder)).transpose();
+    let assets = assets.map_err(|error| Failure::input(error.to_string()))?;
     let serving = Serving {
         directory,
         address: address.to_owned(),
@@ -97,7 +102,7 @@ pub fn serve(
         origins: args.origin.clone(),
         is_proxied: args.proxied,
         threads: thread::available_parallelism().map_or(1, usize::from),
-        assets: Vec::new(),
+        assets: assets.unwrap_or_default(),
     };
     let tell = |what: &'static str, facts: &[(&'static str, String)]| {
         let facts: Vec<_> = facts.iter().map(|(name, fact)| (*name, fact.as_str())).collect();

@@ -14,7 +14,7 @@ use vesica_structures::packed;
 #[cfg(target_family = "wasm")]
 use wasm_bindgen::prelude::wasm_bindgen;
 
-use crate::{accepted::AcceptedHead, question::Values, refusal::Refusal};
+use crate::{accepted::AcceptedHead, refusal::Refusal, values::Values};
 
 /// What was provided of a part's file, by where it begins, and what is missing.
 #[derive(Default)]

@@ -10,6 +10,7 @@ mod checking;
 mod copy;
 mod question;
 mod refusal;
+mod values;
 
 #[cfg(test)]
 mod tests;
@@ -17,5 +18,6 @@ mod tests;
 pub use accepted::AcceptedHead;
 pub use checking::PartChecker;
 pub use copy::ListCopy;
-pub use question::{Question, Values};
+pub use question::Question;
 pub use refusal::Refusal;
+pub use values::Values;

@@ -1,16 +1,16 @@
-//! Questions, and the values that answers to them give.
+//! Questions, and the answers to them.
 
 use rand::{
     SeedableRng,
     rngs::{StdRng, SysRng},
 };
 use vesica_keys::encoding::digest_of;
-use vesica_list::{exchange, value, value::item};
+use vesica_list::{exchange, value::item};
 #[cfg(target_family = "wasm")]
 use wasm_bindgen::prelude::wasm_bindgen;
 use zeroize::Zeroize;
 
-use crate::{copy::ListCopy, refusal::Refusal};
+use crate::{copy::ListCopy, refusal::Refusal, values::Values};
 
 /// A question about keys, of which the server sees blinded elements.
 #[cfg_attr(target_family = "wasm", wasm_bindgen)]
@@ -21,13 +21,6 @@ pub struct Question {
     answer_bytes: usize,
     /// For each key the number of its value.
     places: Vec<Option<usize>>,
-}
-
-/// The values of the keys of a question.
-#[cfg_attr(target_family = "wasm", wasm_bindgen)]
-pub struct Values {
-    pub(crate) values: Vec<value::Value>,
-    pub(crate) places: Vec<Option<usize>>,
 }
 
 #[cfg_attr(target_family = "wasm", wasm_bindgen)]

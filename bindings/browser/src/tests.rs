@@ -59,8 +59,9 @@ impl Publisher {
             log: LogEnd::default(),
         };
         let before = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0];
-        let certificate = [b"certificate ", &before[..], identity.verifying_key().as_bytes()];
-        head.set_certificate(&certificate.concat());
+        let public = identity.verifying_key();
+        let certificate = [b"certificate ", &before[..], public.as_bytes()].concat();
+        head.set_certificate(&certificate);
         Self { identity, key, head, log: String::new(), files: Vec::new() }
     }
 

@@ -171,7 +171,8 @@ mod tests {
         let error = Asset::of_folder(folder.path()).unwrap_err().to_string();
         assert!(error.ends_with("has no index.html"), "{error}");
         fs::create_dir(folder.path().join("wasm")).unwrap();
-        ["index.html", ".hidden", "wasm/a.wasm", "wasm/a.wasm.br", "wasm/notes"].map(write);
+        let names = ["index.html", ".hidden", "wasm/a.wasm", "wasm/a.wasm.br", "wasm/notes"];
+        names.into_iter().for_each(write);
         let assets = Asset::of_folder(folder.path()).unwrap();
         let mut found: Vec<_> =
             assets.iter().map(|asset| (asset.path.as_str(), asset.media_type)).collect();

@@ -275,7 +275,9 @@ impl Head {
 /// Bits of a tag such that, of so many queries against so many items, some one that is for no item of the list meets a tag
 /// with a probability of at most 2^-λ.
 pub fn tag_bits(lambda: u32, queries: u64, capacity: u64) -> u32 {
-    tag::bits(queries as usize, capacity as usize, lambda).max(32)
+    // A browser counts with 32 bits; what a list may have is at most one more.
+    let [queries, capacity] = [queries, capacity].map(|n| usize::try_from(n).unwrap_or(usize::MAX));
+    tag::bits(queries, capacity, lambda).max(32)
 }
 
 fn version(payload: &[u8]) -> Option<u64> {

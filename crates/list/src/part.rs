@@ -305,6 +305,20 @@ impl<S: Stored> Part<S> {
         Ok(Self { stored, header, tables })
     }
 
+    /// Where in the file is what [`find`](Self::find) reads for these tags, which are in order.
+    pub fn ranges(&self, tags: &[u128]) -> Vec<Range<u64>> {
+        let of_table = |(directory, begin): &(Directory, u64)| {
+            let segments = tags.chunk_by(|a, b| directory.shape().are_together(*a, *b));
+            let range = |wanted: &[u128]| {
+                let Range { start, end } =
+                    directory.segment(directory.shape().segment_of(wanted[0]));
+                begin + start..begin + end
+            };
+            segments.map(range).collect::<Vec<_>>()
+        };
+        self.tables.iter().flat_map(of_table).collect()
+    }
+
     /// Looks tags up, which are in order: shows for each table in turn, the removed ones first, the number of each tag that
     /// is in it, and the sealed labels of the table's equal tags.
     ///
@@ -317,7 +331,7 @@ impl<S: Stored> Part<S> {
             let shape = directory.shape();
             let label = if side == Side::Added { self.header.label as usize } else { 0 };
             let mut nth = 0;
-            for wanted in tags.chunk_by(|a, b| shape.segment_of(*a) == shape.segment_of(*b)) {
+            for wanted in tags.chunk_by(|a, b| shape.are_together(*a, *b)) {
                 let segment = shape.segment_of(wanted[0]);
                 let Range { start, end } = directory.segment(segment);
                 let bytes = self.stored.read(begin + start..begin + end)?;

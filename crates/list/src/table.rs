@@ -57,6 +57,11 @@ impl Shape {
         if self.prefix == 0 { 0 } else { (tag >> (self.bits - self.prefix)) as usize }
     }
 
+    /// Whether two tags are in one segment.
+    pub fn are_together(&self, a: u128, b: u128) -> bool {
+        self.segment_of(a) == self.segment_of(b)
+    }
+
     fn layout(&self, count: u32) -> Layout {
         Layout::new(count as usize, self.bits - self.prefix)
     }

@@ -4,6 +4,7 @@
 
 mod answers;
 mod asking;
+mod assets;
 mod client;
 mod clients;
 mod counts;
@@ -17,10 +18,11 @@ mod socket;
 mod tls;
 mod visitors;
 
+pub use assets::{Asset, AssetError};
 pub use client::Remote;
 pub use clients::{ClientsError, Tokens};
 pub use counts::{Counted, Counts};
 pub use limits::{Limits, Rate};
 pub use server::{PATIENCE, Serving, serve};
-pub use service::{Asset, SPACE};
+pub use service::SPACE;
 pub use tls::{Certificate, TlsError};

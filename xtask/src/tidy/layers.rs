@@ -34,9 +34,15 @@ const LAYERS: &[Layer] = &[
         never: "parties and channels",
     },
     Layer {
+        name: "fingerprint",
+        purpose: "how a party is known to others: the hash of its certificate, in text",
+        below: &[],
+        never: "anything else",
+    },
+    Layer {
         name: "net",
         purpose: "connections: identities, TLS, transports, and the channel over them",
-        below: &[],
+        below: &["fingerprint"],
         never: "what messages mean; cryptography but TLS",
     },
     Layer {
@@ -153,6 +159,12 @@ const LAYERS: &[Layer] = &[
         purpose: "the package for Python, in bindings/python",
         below: &["net", "vesica", "cli"],
         never: "protocols; what the façade does not show",
+    },
+    Layer {
+        name: "browser",
+        purpose: "the client of published lists in a browser, in bindings/browser",
+        below: &["structures", "fingerprint", "keys", "list"],
+        never: "what has to do with files, sockets or clocks",
     },
     Layer {
         name: TESTKIT,

@@ -262,7 +262,9 @@ mod tests {
 
     #[test]
     fn the_bytes_of_a_table_are_predicted_from_its_numbers() {
-        for (count, bits, label) in [(0, 40, 0), (1, 40, 3), (17, 76, 0), (4095, 64, 9), (4096, 128, 0)] {
+        for (count, bits, label) in
+            [(0, 40, 0), (1, 40, 3), (17, 76, 0), (4095, 64, 9), (4096, 128, 0)]
+        {
             let shape = Shape::new(count as u64, bits, label).unwrap();
             let one = shape.directory_bytes() + shape.segment_bytes(count as u32);
             assert_eq!(shape.expected_bytes(), one as f64, "one segment has one length");

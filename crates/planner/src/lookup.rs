@@ -98,8 +98,8 @@ mod tests {
     fn a_link_adds_what_it_takes() {
         let link = Link { bits_per_second: 100_000_000, round_trip: Duration::from_millis(20) };
         let (near, far) = (Planner::new(None), Planner::new(Some(link)));
-        let [near, far] =
-            [near, far].map(|planner| planner.predict_lookup(LOOKUPS[0], asking(1 << 20, 1000)).unwrap());
+        let [near, far] = [near, far]
+            .map(|planner| planner.predict_lookup(LOOKUPS[0], asking(1 << 20, 1000)).unwrap());
         assert_eq!(near.fetch_seconds, 0.0);
         assert_eq!(near.ask_seconds, near.ask_work_seconds);
         let close = |x: f64, y: f64| (x / y - 1.0).abs() < 1e-9;

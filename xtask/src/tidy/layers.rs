@@ -157,7 +157,17 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: TESTKIT,
         purpose: "two-party harness, conformance suites, cheating parties",
-        below: &["params", "primitives", "structures", "list", "net", "ot", "oprf", "circuit", "psi"],
+        below: &[
+            "params",
+            "primitives",
+            "structures",
+            "list",
+            "net",
+            "ot",
+            "oprf",
+            "circuit",
+            "psi",
+        ],
         never: "being shipped: only tests may use it",
     },
     Layer {

@@ -242,7 +242,9 @@ fn the_table_shows_the_list_and_says_what_differs() {
         ended.out
     };
     let once = show("1");
-    for said in ["INSTEAD OF RUNS", "oprf-list", "download it, once", "113 MB", "76 bits", "threat model"] {
+    for said in
+        ["INSTEAD OF RUNS", "oprf-list", "download it, once", "113 MB", "76 bits", "threat model"]
+    {
         assert!(once.contains(said), "{said}: {once}");
     }
     assert!(!once.contains("better choice"), "{once}");

@@ -100,8 +100,10 @@ mod tests {
         let rng = &mut StdRng::seed_from_u64(asking.items as u64);
         let predicted = cost(asking).expect("within the limits");
         let key = epoch_key(&[3; 32], 1).expect("a seed gives a key");
-        let inputs: Vec<_> = (0..asking.items).map(|n| item(&digest(2 * n), key.public())).collect();
-        let values: Vec<_> = key.evaluate(&inputs).expect("short inputs").iter().map(Value::of).collect();
+        let inputs: Vec<_> =
+            (0..asking.items).map(|n| item(&digest(2 * n), key.public())).collect();
+        let values: Vec<_> =
+            key.evaluate(&inputs).expect("short inputs").iter().map(Value::of).collect();
         let mut tags: Vec<_> = values.iter().map(|value| value.tag(predicted.tag_bits)).collect();
         tags.sort_unstable();
         let mut head = Head {
@@ -125,16 +127,19 @@ mod tests {
             state: Hex::default(),
             log: LogEnd::default(),
         };
-        let entry = Entry { sequence: 0, removed: 0, added: head.items, bytes: 0, digest: Hex::default() };
+        let entry =
+            Entry { sequence: 0, removed: 0, added: head.items, bytes: 0, digest: Hex::default() };
         let header = head.header(&entry, [0; 32]);
-        let (file, entry) =
-            write_part(Cursor::new(Vec::new()), header, &[], (&tags, &[])).expect("memory suffices");
+        let (file, entry) = write_part(Cursor::new(Vec::new()), header, &[], (&tags, &[]))
+            .expect("memory suffices");
         head.parts.push(entry);
         let (written, expected) = (file.get_ref().len() as f64, predicted.list_bytes);
         match asking.items {
             // One segment: exact.
             ..=4096 => assert_eq!(written, expected, "{asking:?}"),
-            _ => assert!((written / expected - 1.0).abs() < 1e-3, "{asking:?}: {written} {expected}"),
+            _ => {
+                assert!((written / expected - 1.0).abs() < 1e-3, "{asking:?}: {written} {expected}")
+            }
         }
 
         let list = List::open(head.clone(), [file.into_inner()]).expect("the part fits its head");
@@ -165,7 +170,9 @@ mod tests {
 
     #[test]
     fn bytes_are_as_predicted_and_answers_those_of_sets() {
-        for (items, keys) in [(0, 1), (1, 0), (1, 3), (1000, 10), (4096, 1024), (4097, 1025), (20_011, 2500)] {
+        for (items, keys) in
+            [(0, 1), (1, 0), (1, 3), (1000, 10), (4096, 1024), (4097, 1025), (20_011, 2500)]
+        {
             compare(Asking { items, keys, times: 1 });
         }
         compare(Asking { items: 3000, keys: 100, times: 1_000_000 });
@@ -174,7 +181,8 @@ mod tests {
     /// The figures of docs/lists.md.
     #[test]
     fn an_item_of_a_large_list_takes_54_bits() {
-        let cost = cost(Asking { items: 1 << 24, keys: 1024, times: 4 }).expect("within the limits");
+        let cost =
+            cost(Asking { items: 1 << 24, keys: 1024, times: 4 }).expect("within the limits");
         assert_eq!((cost.queries, cost.tag_bits), (4096, 76));
         let an_item = cost.list_bytes * 8.0 / f64::from(1 << 24);
         assert!((54.0..54.05).contains(&an_item), "{an_item}");
@@ -183,7 +191,8 @@ mod tests {
 
     #[test]
     fn what_no_list_can_do_is_refused() {
-        let beyond = |items, keys, times| cost(Asking { items, keys, times }).expect_err("too much").of;
+        let beyond =
+            |items, keys, times| cost(Asking { items, keys, times }).expect_err("too much").of;
         assert_eq!(beyond(MAX_ITEMS + 1, 1, 1), "of the publisher");
         assert_eq!(beyond(1, MAX_ITEMS + 1, 1), "of the client");
         assert_eq!(beyond(1, 1 << 20, 1 << 20), "that the client looks up in all");

@@ -312,7 +312,9 @@ fn heads_refused(publisher: &Publisher) -> Json {
     let changes: [(&str, Change); 21] = [
         ("another version of the format", |head| head.version = 2),
         ("a control character in the name", |head| head.name.push('\u{85}')),
-        ("a control character in a column", |head| head.labels.as_mut().unwrap().columns[0].push('\n')),
+        ("a control character in a column", |head| {
+            head.labels.as_mut().unwrap().columns[0].push('\n')
+        }),
         ("another suite", |head| head.suite = "P256-SHA256".to_owned()),
         ("no keys", |head| head.keys.clear()),
         ("no parts", |head| head.parts.clear()),
@@ -357,15 +359,28 @@ fn heads_refused(publisher: &Publisher) -> Json {
         ("no line feed at the end", good.trim_end().to_owned()),
         ("other white space", good.replacen("  ", "\t", 1)),
         ("another media type", good.replace("list+json", "list+text")),
-        ("members in another order", good.replacen("\"payloadType\": ", "\"payload\": \"\", \"payloadType\": ", 1)),
+        (
+            "members in another order",
+            good.replacen("\"payloadType\": ", "\"payload\": \"\", \"payloadType\": ", 1),
+        ),
         ("another keyid", good.replace(&keyid, &Hex([7; 32]).to_string())),
         ("capital digits", good.replace(&keyid, &keyid.to_uppercase())),
         ("a signature of somebody else", publisher.head.sealed(&forged)),
         ("a certificate with two keys", publisher.sign(&twice)),
         ("a member that there is not", publisher.sealed(&payload.replacen('{', "{\"more\":1,", 1))),
         ("a member that is missing", publisher.sealed(&payload.replacen("\"lambda\":40,", "", 1))),
-        ("a member twice", publisher.sealed(&payload.replacen("\"lambda\":40,", "\"lambda\":40,\"lambda\":40,", 1))),
-        ("a number that is not whole", publisher.sealed(&payload.replacen("\"lambda\":40,", "\"lambda\":40.5,", 1))),
+        (
+            "a member twice",
+            publisher.sealed(&payload.replacen(
+                "\"lambda\":40,",
+                "\"lambda\":40,\"lambda\":40,",
+                1,
+            )),
+        ),
+        (
+            "a number that is not whole",
+            publisher.sealed(&payload.replacen("\"lambda\":40,", "\"lambda\":40.5,", 1)),
+        ),
         ("no object", publisher.sealed("[]")),
         ("no text", String::new()),
     ];
@@ -383,7 +398,8 @@ fn heads_unexpected(publisher: &Publisher) -> Json {
     older.log.entries -= 1;
     let twin = Head { public_key: Hex([3; 32]), ..head.clone() };
     let other_log = Head { log: LogEnd { digest: Hex([4; 32]), ..head.log }, ..head.clone() };
-    let fewer = Head { log: LogEnd { entries: 3, ..head.log }, expires: head.expires + 1, ..head.clone() };
+    let fewer =
+        Head { log: LogEnd { entries: 3, ..head.log }, expires: head.expires + 1, ..head.clone() };
     let newer = {
         let mut newer = published(false);
         newer.change(&[], &[(50, "new")]);
@@ -408,10 +424,22 @@ fn heads_unexpected(publisher: &Publisher) -> Json {
         ("all as expected", text.clone(), expected.clone()),
         ("after an older version", text.clone(), known(&older)),
         ("the same again", text.clone(), known(head)),
-        ("another publisher", text.clone(), Expectation { publisher: &[7; 20], ..expected.clone() }),
+        (
+            "another publisher",
+            text.clone(),
+            Expectation { publisher: &[7; 20], ..expected.clone() },
+        ),
         ("expired", text.clone(), Expectation { now: head.expires, ..expected.clone() }),
-        ("keys that are normalised otherwise", text.clone(), Expectation { keys: Some(&phone), ..expected.clone() }),
-        ("too long", text.clone(), Expectation { budget: Some(head.file_bytes() - 1), ..expected.clone() }),
+        (
+            "keys that are normalised otherwise",
+            text.clone(),
+            Expectation { keys: Some(&phone), ..expected.clone() },
+        ),
+        (
+            "too long",
+            text.clone(),
+            Expectation { budget: Some(head.file_bytes() - 1), ..expected.clone() },
+        ),
         ("an older version", text.clone(), known(&newer)),
         ("fewer entries in the log", publisher.sign(&fewer), known(head)),
         ("another key in the same epoch", publisher.sign(&twin), known(&older)),
@@ -420,7 +448,11 @@ fn heads_unexpected(publisher: &Publisher) -> Json {
     ];
     let told = cases.map(|(what, text, expected)| {
         let error = Head::accept(&text, &expected).err();
-        assert_eq!(error.is_none(), ["all", "after", "the same"].iter().any(|w| what.starts_with(w)), "{what} {error:?}");
+        assert_eq!(
+            error.is_none(),
+            ["all", "after", "the same"].iter().any(|w| what.starts_with(w)),
+            "{what} {error:?}"
+        );
         json!({
             "what": what,
             "head": text,

@@ -60,8 +60,7 @@ pub trait Origin {
 
 /// The directory in which this user's lists are kept; `None` for a user without a home directory.
 pub fn lists_cache() -> Option<PathBuf> {
-    let below =
-        |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    let below = |name: &str| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     let home = || Some(env::home_dir()?.join(".cache"));
     let cache = below("XDG_CACHE_HOME").or_else(|| below("LOCALAPPDATA")).or_else(home)?;
     Some(cache.join("vesica").join("lists"))

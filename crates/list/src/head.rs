@@ -2,7 +2,7 @@
 
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use serde::{Deserialize, Serialize};
-use vesica_params::tag;
+use vesica_params::{Adversary, tag};
 
 use crate::{
     error::{Error, Result},
@@ -22,6 +22,16 @@ pub const SUITE: &str = "ristretto255-SHA512";
 
 /// The most parts of a list. A publisher makes one part of all before there are so many.
 pub const MAX_PARTS: usize = 1 << 10;
+
+/// The adversary against which what is downloaded is secure: the head is signed, it names the digest of each byte, and a log
+/// shows whether others were shown the same. What a publisher puts into its list is its choice, as a party's set is.
+pub const ADVERSARY: Adversary = Adversary::Malicious;
+
+/// λ of a list whose publisher names none.
+pub const DEFAULT_LAMBDA: u32 = 40;
+
+/// The queries of a client in an epoch for a list whose publisher names none.
+pub const DEFAULT_QUERIES: u64 = 1 << 12;
 
 /// What a publisher signs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

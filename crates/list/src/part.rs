@@ -131,6 +131,21 @@ impl Header {
     }
 }
 
+/// What a list of so many items is expected to take: the bytes of the file of a part that adds them and removes none.
+///
+/// # Errors
+/// [`Fault::Malformed`] where there is no such part.
+pub fn expected_file_bytes(
+    items: u64,
+    tag_bits: u32,
+    label: u32,
+) -> std::result::Result<f64, Fault> {
+    let tables = [Shape::new(0, tag_bits, 0)?, Shape::new(items, tag_bits, label)?];
+    let tables: f64 = tables.iter().map(Shape::expected_bytes).sum();
+    let content = HEADER_BYTES as f64 + tables;
+    Ok(content + 32.0 * chunks(content as u64) as f64)
+}
+
 /// How many chunks so many bytes have.
 pub fn chunks(content_bytes: u64) -> u64 {
     content_bytes.div_ceil(CHUNK)

@@ -84,7 +84,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "psi",
         purpose: "one file or folder a protocol, methods that compute numbers, and the catalogues of both",
-        below: &["params", "primitives", "structures", "net", "ot", "oprf", "circuit"],
+        below: &["params", "primitives", "structures", "list", "net", "ot", "oprf", "circuit"],
         never: "files, sockets, clocks, configuration, rows",
     },
     Layer {
@@ -157,7 +157,7 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: "python",
         purpose: "the package for Python, in bindings/python",
-        below: &["net", "vesica", "cli"],
+        below: &["net", "vesica", "web", "cli"],
         never: "protocols; what the façade does not show",
     },
     Layer {
@@ -169,7 +169,17 @@ const LAYERS: &[Layer] = &[
     Layer {
         name: TESTKIT,
         purpose: "two-party harness, conformance suites, cheating parties",
-        below: &["params", "primitives", "structures", "net", "ot", "oprf", "circuit", "psi"],
+        below: &[
+            "params",
+            "primitives",
+            "structures",
+            "list",
+            "net",
+            "ot",
+            "oprf",
+            "circuit",
+            "psi",
+        ],
         never: "being shipped: only tests may use it",
     },
     Layer {

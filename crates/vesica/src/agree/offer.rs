@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Deserializer, Serialize, de};
 use vesica_net::Channel;
 use vesica_planner::Candidate;
-use vesica_psi::Sizes;
+use vesica_psi::{Sizes, lookup::LOOKUPS};
 
 use crate::{
     error::{Error, Result},
@@ -144,6 +144,12 @@ impl Offer {
         let Some(name) = &self.protocol else { return Ok(()) };
         let methods = self.query.kind.task.methods();
         let Some(method) = methods.iter().find(|method| method.key() == name) else {
+            if LOOKUPS.iter().any(|lookup| lookup.key == name) {
+                return Err(Error::Usage(format!(
+                    "`{name}` is no protocol of a run: one side publishes a list (`vesica publish`), and others look keys up \
+                     in it (`vesica lookup`)"
+                )));
+            }
             let known: Vec<_> = methods.iter().map(|method| method.key()).collect();
             return Err(Error::Usage(format!(
                 "there is no protocol `{name}` for {}; there are: {}",

@@ -211,7 +211,7 @@ def test_what_is_refused(server: Server, given: dict[str, Any], kind: type, word
 
 def test_a_stranger_and_a_damaged_list_are_refused(server: Server, tmp_path: Path) -> None:
     stranger = vesica.Identity.create(tmp_path / "stranger.pem")
-    with pytest.raises(vesica.Error, match="another publisher|certificate"):
+    with pytest.raises(vesica.Error, match=r"another publisher|certificate"):
         server.lookup(publisher=stranger.fingerprint)
     copy = tmp_path / "copy"
     copy.mkdir()
@@ -278,9 +278,7 @@ def test_a_call_can_be_cancelled(tmp_path: Path) -> None:
 
     asyncio.run(interrupted())
     if not (tmp_path / "list" / "public" / "head.json").exists():
-        again = vesica.publish(
-            table.head(1000), key="email", list=tmp_path / "list", identity=me
-        )
+        again = vesica.publish(table.head(1000), key="email", list=tmp_path / "list", identity=me)
         assert again["items"] == 1000
 
 

@@ -131,7 +131,11 @@ def _run(
     check_kind(kind)
     if not isinstance(partner, Partner):
         partner = Partner(agreement=partner)
-    keys, asked, rest = read_keys(key, normalize, given), _asked(answer, learns, given), _rest(given)
+    keys, asked, rest = (
+        read_keys(key, normalize, given),
+        _asked(answer, learns, given),
+        _rest(given),
+    )
     other = partner._native(identity)  # pyright: ignore[reportPrivateUsage]
     listener = Listener(progress=progress)
     cancel = canceller.get() or _native.Cancel()

@@ -1,121 +1,21 @@
-//! `published-lists.json`: lists of several versions, questions and answers, and what is refused of each.
-
-use std::io::Cursor;
+//! What must be refused: tables, heads, logs, parts, questions and answers.
 
 use ed25519_dalek::{Signer, SigningKey};
 use serde_json::{Value as Json, json};
 use vesica_list::{
     Error,
-    exchange::{self, Question},
-    head::{Expectation, Head, Labels, MEDIA_TYPE, SUITE, tag_bits},
+    head::{Expectation, Head, MEDIA_TYPE},
     hex::Hex,
-    label::{self, OVERHEAD, Place},
     log::{self, LogEnd},
-    lookup::List,
     part::{self, Checker, Entry, Header},
     signed,
     table::{Directory, Shape},
-    value::{Value, item},
-    voprf::ServerKey,
-    writing::write_part,
 };
-use vesica_testkit::vectors::{Draws, check, digest, hex};
+use vesica_testkit::vectors::hex;
 
-#[test]
-fn vectors() {
-    let [plain, labelled] = [false, true].map(published);
-    check(
-        "published-lists",
-        &json!({
-            "items": [1, 2].map(item_of),
-            "values": [32, 61, 76, 128].map(value),
-            "labels": [(0, 1, 0), (7, 1, 3), (24, 2, 0), (100, 1 << 40, 1 << 33)].map(one_label),
-            "tables": [(0, 40), (1, 128), (100, 61), (4096, 52), (4097, 53), (20_000, 57)].map(table),
-            "tables_refused": tables_refused(),
-            "lists": [&plain, &labelled].map(Publisher::told),
-            "heads_refused": heads_refused(&labelled),
-            "heads_unexpected": heads_unexpected(&plain),
-            "logs_refused": logs_refused(&plain),
-            "parts_refused": parts_refused(&labelled),
-            "questions": [1, 2, 9].map(|count| asked(&plain, count)),
-            "questions_refused": questions_refused(&plain),
-            "answers_refused": answers_refused(&plain),
-        }),
-    );
-}
+use super::publisher::{Publisher, answer, drawn_tags, published, question, table_of};
 
-fn digest_of(key: u32) -> [u8; 32] {
-    *blake3::hash(&key.to_le_bytes()).as_bytes()
-}
-
-fn epoch_seed(epoch: u64) -> [u8; 32] {
-    Draws::new(&format!("published/seed/{epoch}")).bytes(32).try_into().unwrap()
-}
-
-fn item_of(epoch: u64) -> Json {
-    let key = exchange::epoch_key(&epoch_seed(epoch), epoch).unwrap();
-    let digest = digest_of(epoch as u32);
-    json!({
-        "epoch": epoch,
-        "seed": hex(epoch_seed(epoch)),
-        "public_key": hex(key.public()),
-        "digest": hex(digest),
-        "item": hex(item(&digest, key.public())),
-        "value": hex(key.evaluate(&[item(&digest, key.public())]).unwrap()[0].as_bytes()),
-    })
-}
-
-fn value(bits: u32) -> Json {
-    let key = exchange::epoch_key(&epoch_seed(1), 1).unwrap();
-    let output = &key.evaluate(&[item(&digest_of(bits), key.public())]).unwrap()[0];
-    let value = Value::of(output);
-    json!({
-        "value": hex(output.as_bytes()),
-        "t": bits,
-        "tag": format!("{:x}", value.tag(bits)),
-        "label_key": hex(value.label_key()),
-    })
-}
-
-fn one_label((bytes, epoch, sequence): (usize, u64, u64)) -> Json {
-    let mut draws = Draws::new(&format!("published/label/{bytes}"));
-    let key: [u8; 16] = draws.bytes(16).try_into().unwrap();
-    let label = draws.bytes(bytes);
-    let mut sealed = [&[0; OVERHEAD][..], &label].concat();
-    label::seal(&mut sealed, &key, Place { epoch, sequence });
-    json!({
-        "label_key": hex(key),
-        "epoch": epoch,
-        "sequence": sequence,
-        "label": hex(label),
-        "sealed": hex(sealed),
-    })
-}
-
-fn drawn_tags(count: usize, bits: u32) -> Vec<u128> {
-    let mut draws = Draws::new(&format!("published/table/{count}/{bits}"));
-    let mut tags: Vec<u128> = draws.blocks(count).iter().map(|b| b.0 >> (128 - bits)).collect();
-    tags.sort_unstable();
-    tags
-}
-
-fn table_of(tags: &[u128], bits: u32) -> Vec<u8> {
-    let shape = Shape::new(tags.len() as u64, bits, 0).unwrap();
-    let mut segments = vec![Vec::new(); shape.segments()];
-    tags.iter().for_each(|tag| segments[shape.segment_of(*tag)].push(*tag));
-    let counts = segments.iter().map(|tags| tags.len() as u32).collect();
-    let directory = Directory::new(shape, counts).unwrap();
-    let bodies = segments.iter().map(|tags| shape.encode_segment(tags, &[]));
-    [directory.encode(), bodies.collect::<Vec<_>>().concat()].concat()
-}
-
-fn table((count, bits): (usize, u32)) -> Json {
-    let bytes = table_of(&drawn_tags(count, bits), bits);
-    let shown = if bytes.len() <= 1024 { Json::String(hex(&bytes)) } else { digest(&bytes) };
-    json!({ "n": count, "t": bits, "draws": format!("published/table/{count}/{bits}"), "table": shown })
-}
-
-fn tables_refused() -> Json {
+pub fn tables_refused() -> Json {
     let good = table_of(&drawn_tags(3, 44), 44);
     let with = |change: &dyn Fn(&mut Vec<u8>)| {
         let mut bytes = good.clone();
@@ -146,168 +46,7 @@ fn tables_refused() -> Json {
     .into()
 }
 
-/// A list as it grows.
-struct Publisher {
-    identity: SigningKey,
-    key: ServerKey,
-    head: Head,
-    log: String,
-    files: Vec<Vec<u8>>,
-    /// What a client would see at each version.
-    versions: Vec<Json>,
-    /// Keys and their labels.
-    set: std::collections::BTreeMap<u32, Vec<u8>>,
-}
-
-/// Bytes of a label.
-const LABEL: u32 = 12;
-
-impl Publisher {
-    fn new(epoch: u64, labels: bool) -> Self {
-        let identity = Draws::new("published/identity").bytes(32).try_into().unwrap();
-        let identity = SigningKey::from_bytes(&identity);
-        let key = exchange::epoch_key(&epoch_seed(epoch), epoch).unwrap();
-        let before_key = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0];
-        let certificate = [&before_key[..], identity.verifying_key().as_bytes(), b"!"].concat();
-        let (lambda, queries, capacity) = (40, 100, 64);
-        let columns = vec!["reason".to_owned(), "since".to_owned()];
-        let mut head = Head {
-            version: 1,
-            name: "blocked \u{e4}ccounts".to_owned(),
-            publisher: String::new(),
-            suite: SUITE.to_owned(),
-            epoch,
-            public_key: Hex(*key.public()),
-            issued: 1_800_000_000,
-            expires: 1_800_600_000,
-            keys: vec!["email@1".to_owned()],
-            null_values: vec!["n/a".to_owned()],
-            lambda,
-            queries,
-            capacity,
-            tag_bits: tag_bits(lambda, queries, capacity),
-            items: 0,
-            labels: labels.then_some(Labels { columns, bytes: LABEL }),
-            parts: Vec::new(),
-            state: Hex::default(),
-            log: LogEnd::default(),
-        };
-        head.set_certificate(&certificate);
-        let (log, files, versions) = (String::new(), Vec::new(), Vec::new());
-        Self { identity, key, head, log, files, versions, set: Default::default() }
-    }
-
-    fn values(&self, keys: &[u32]) -> Vec<Value> {
-        let items: Vec<_> =
-            keys.iter().map(|key| item(&digest_of(*key), self.key.public())).collect();
-        self.key.evaluate(&items).unwrap().iter().map(Value::of).collect()
-    }
-
-    /// Publishes a change as the next part. Each key's label is one value, and one that is missing.
-    fn change(&mut self, removed: &[u32], added: &[(u32, &str)]) {
-        let sequence = self.head.parts.last().map_or(2, |entry| entry.sequence + 1);
-        let entry = Entry {
-            sequence,
-            removed: removed.len() as u64,
-            added: added.len() as u64,
-            bytes: 0,
-            digest: Hex::default(),
-        };
-        let header = self.head.header(&entry, self.head.computed_state());
-        let bits = self.head.tag_bits;
-        let mut out: Vec<u128> = self.values(removed).iter().map(|v| v.tag(bits)).collect();
-        out.sort_unstable();
-        let values = self.values(&added.iter().map(|(key, _)| *key).collect::<Vec<_>>());
-        let mut into: Vec<_> = values.iter().zip(added).collect();
-        into.sort_unstable_by_key(|(value, _)| value.whole_tag());
-        removed.iter().for_each(|key| assert!(self.set.remove(key).is_some()));
-        let mut labels = Vec::new();
-        for (value, (key, reason)) in &into {
-            let mut label = (reason.len() as u16 + 2).to_le_bytes().to_vec();
-            label.extend(reason.as_bytes());
-            label.extend(1u16.to_le_bytes());
-            label.resize(LABEL as usize, 0);
-            if self.head.labels.is_some() {
-                let mut sealed = [&[0; OVERHEAD][..], &label].concat();
-                let place = Place { epoch: self.head.epoch, sequence };
-                label::seal(&mut sealed, value.label_key(), place);
-                labels.extend(sealed);
-            }
-            self.set.insert(*key, label);
-        }
-        let tags: Vec<_> = into.iter().map(|(value, _)| value.tag(bits)).collect();
-        let (file, entry) =
-            write_part(Cursor::new(Vec::new()), header, &out, (&tags, &labels)).unwrap();
-        self.files.push(file.into_inner());
-        self.head.parts.push(entry);
-        self.head.items = self.set.len() as u64;
-        self.head.state = Hex(self.head.computed_state());
-        self.head.issued += 1;
-        let (line, end) = self.head.log.append(&self.head.line());
-        self.log += &line;
-        self.head.log = end;
-        self.versions.push(json!({
-            "head": self.signed(),
-            "log": self.log,
-            "parts": self.files.iter().map(hex).collect::<Vec<_>>(),
-            "lookups": (0..24).map(|key| self.look_up(key)).collect::<Vec<_>>(),
-        }));
-    }
-
-    /// What a client that has the value of this key finds.
-    fn look_up(&self, key: u32) -> Json {
-        let items = [item(&digest_of(key), self.key.public())];
-        let output = &self.key.evaluate(&items).unwrap()[0];
-        let list = List::open(self.head.clone(), self.files.clone()).unwrap();
-        let found = list.look_up(&[Value::of(output)]).unwrap().remove(0);
-        let expected = self.set.get(&key);
-        assert_eq!(found.is_some(), expected.is_some());
-        let label = found.and_then(|found| found.label);
-        assert_eq!(label.as_ref(), expected.filter(|_| self.head.labels.is_some()));
-        json!({
-            "digest": hex(digest_of(key)),
-            "value": hex(output.as_bytes()),
-            "is_in": expected.is_some(),
-            "label": label.map(hex),
-        })
-    }
-
-    fn sign(&self, head: &Head) -> String {
-        let message = signed::message(MEDIA_TYPE, &head.payload());
-        head.sealed(&self.identity.sign(&message).to_bytes())
-    }
-
-    fn signed(&self) -> String {
-        self.sign(&self.head)
-    }
-
-    /// The envelope of any payload.
-    fn sealed(&self, payload: &str) -> String {
-        let message = signed::message(MEDIA_TYPE, payload.as_bytes());
-        let signature = self.identity.sign(&message).to_bytes();
-        signed::seal(MEDIA_TYPE, payload.as_bytes(), &self.head.certificate(), &signature)
-    }
-
-    fn told(&self) -> Json {
-        json!({
-            "fingerprint": hex(&signed::certificate_hash(&self.head.certificate())[..20]),
-            "versions": self.versions,
-        })
-    }
-}
-
-fn published(labels: bool) -> Publisher {
-    let mut publisher = Publisher::new(1, labels);
-    let all: Vec<_> = (0..20).map(|key| (2 * key, "fraud")).collect();
-    publisher.change(&[], &all);
-    publisher.change(&[0, 2], &[(1, "bot"), (3, "\u{e4}")]);
-    // Removed and added in one part: another label. Removed before, and back.
-    publisher.change(&[4, 1], &[(4, ""), (0, "again")]);
-    publisher.change(&[0], &[]);
-    publisher
-}
-
-fn heads_refused(publisher: &Publisher) -> Json {
+pub fn heads_refused(publisher: &Publisher) -> Json {
     type Change = fn(&mut Head);
     let changes: [(&str, Change); 21] = [
         ("another version of the format", |head| head.version = 2),
@@ -388,7 +127,7 @@ fn heads_refused(publisher: &Publisher) -> Json {
     refused.into()
 }
 
-fn heads_unexpected(publisher: &Publisher) -> Json {
+pub fn heads_unexpected(publisher: &Publisher) -> Json {
     let head = &publisher.head;
     let text = publisher.signed();
     let certificate = signed::certificate_hash(&head.certificate());
@@ -471,7 +210,7 @@ fn fork_text(publisher: &Publisher, fork: &Head) -> String {
     publisher.sign(fork)
 }
 
-fn logs_refused(publisher: &Publisher) -> Json {
+pub fn logs_refused(publisher: &Publisher) -> Json {
     let text = &publisher.log;
     let now = (publisher.head.log, publisher.head.state);
     let lines: Vec<_> = text.split_inclusive('\n').collect();
@@ -501,7 +240,7 @@ fn logs_refused(publisher: &Publisher) -> Json {
     told.to_vec().into()
 }
 
-fn parts_refused(publisher: &Publisher) -> Json {
+pub fn parts_refused(publisher: &Publisher) -> Json {
     let head = &publisher.head;
     let good = &publisher.files[1];
     let (entry, previous) = (head.parts[1], {
@@ -573,37 +312,7 @@ fn parts_refused(publisher: &Publisher) -> Json {
     }
 }
 
-fn question(publisher: &Publisher, count: u32) -> Question {
-    let items = (0..count).map(|key| item(&digest_of(key), publisher.key.public())).collect();
-    let draws = &mut Draws::new(&format!("published/blinds/{count}"));
-    Question::new(items, &publisher.head, draws).unwrap()
-}
-
-fn answer(publisher: &Publisher, question: &[u8]) -> vesica_list::Result<Vec<u8>> {
-    exchange::answer(&publisher.key, question, &mut Draws::new("published/proof"))
-}
-
-fn asked(publisher: &Publisher, count: u32) -> Json {
-    let question = question(publisher, count);
-    let bytes = question.bytes();
-    let answer = answer(publisher, &bytes).unwrap();
-    assert!(question.finish(&answer).is_ok());
-    let items: Vec<_> =
-        (0..count).map(|key| item(&digest_of(key), publisher.key.public())).collect();
-    let values = publisher.key.evaluate(&items).unwrap();
-    json!({
-        "seed": hex(epoch_seed(1)),
-        "public_key": hex(publisher.key.public()),
-        "digests": (0..count).map(|key| hex(digest_of(key))).collect::<Vec<_>>(),
-        "blinds": format!("published/blinds/{count}"),
-        "question": hex(&bytes),
-        "proof": "published/proof",
-        "answer": hex(&answer),
-        "values": values.iter().map(|value| hex(value.as_bytes())).collect::<Vec<_>>(),
-    })
-}
-
-fn questions_refused(publisher: &Publisher) -> Json {
+pub fn questions_refused(publisher: &Publisher) -> Json {
     let good = question(publisher, 2).bytes();
     let with = |change: &dyn Fn(&mut Vec<u8>)| {
         let mut bytes = good.clone();
@@ -624,7 +333,7 @@ fn questions_refused(publisher: &Publisher) -> Json {
     told.to_vec().into()
 }
 
-fn answers_refused(publisher: &Publisher) -> Json {
+pub fn answers_refused(publisher: &Publisher) -> Json {
     let good = answer(publisher, &question(publisher, 2).bytes()).unwrap();
     let other = Publisher::new(2, false);
     let with = |change: &dyn Fn(&mut Vec<u8>)| {

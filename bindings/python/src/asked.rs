@@ -32,20 +32,20 @@ pub fn check(table: &Bound<'_, PyAny>, keys: Keys) -> PyResult<String> {
     Ok(serde_json::to_string(&found).unwrap_or_default())
 }
 
-/// What a run of these sizes, of this side and the other, is predicted to take, as JSON, and what a published list takes if
-/// it is asked so many times. The limits are the bandwidth in bits
-/// per second, the round trip in seconds, and the memory in bytes.
+/// What a run is predicted to take, as JSON, and what a published list takes. The sizes are those of this side and the
+/// other, and how many times one asks; the limits are the bandwidth in bits per second, the round trip in seconds, and the
+/// memory in bytes.
 ///
 /// # Errors
 /// The package's exceptions.
 #[pyfunction]
 pub fn plan(
     py: Python<'_>,
-    (mine, theirs, runs): (usize, usize, u64),
+    sizes: (usize, usize, u64),
     asked: Asked,
     limits: (Option<u64>, f64, Option<u64>),
 ) -> PyResult<String> {
-    let (bandwidth, round_trip, memory) = limits;
+    let ((mine, theirs, runs), (bandwidth, round_trip, memory)) = (sizes, limits);
     let planned = || {
         if !(0.0..=1e3).contains(&round_trip) {
             return Err(Error::Usage("a round trip takes from 0 to 1000 seconds".to_owned()));

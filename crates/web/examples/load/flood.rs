@@ -161,7 +161,7 @@ impl Flood {
             Kind::Slow => {
                 let mut stream = plain(from, self.address).await?;
                 self.count();
-                if nth % 4 == 0 {
+                if nth.is_multiple_of(4) {
                     // The beginning of a handshake.
                     return slowly(&mut stream, &[22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3]).await;
                 }
